@@ -1,0 +1,56 @@
+# spmdc_library, spmdc_executable, spmdc_gtest: every target of the tree is made by one of these.
+# Sources are what lies in the folder, so adding a file needs no edit of a list.
+
+# LLVM and MLIR as one link item. Debian's exported targets name the shared libLLVM; mixing it with the static
+# archives would put two LLVMs into one process, so the archives are listed by path instead (lld does not care for
+# their order and takes only the members that are used).
+file(GLOB SPMDC_MLIR_ARCHIVES ${LLVM_LIBRARY_DIRS}/libMLIR*.a)
+list(FILTER SPMDC_MLIR_ARCHIVES EXCLUDE REGEX "libMLIR(CAPI|Test|Sparse_|Mlir)")
+llvm_map_components_to_libnames(SPMDC_LLVM_COMPONENTS
+  Core Support Analysis TransformUtils Passes Target MC Object BinaryFormat IRReader BitReader BitWriter Linker Option
+  CodeGen AsmPrinter SelectionDAG GlobalISel TargetParser OrcJIT
+  X86CodeGen X86AsmParser X86Desc X86Info NVPTXCodeGen NVPTXDesc NVPTXInfo)
+set(SPMDC_LLVM_ARCHIVES "")
+file(GLOB SPMDC_LLVM_ALL_ARCHIVES ${LLVM_LIBRARY_DIRS}/libLLVM*.a)
+list(FILTER SPMDC_LLVM_ALL_ARCHIVES EXCLUDE REGEX "libLLVM(AArch64|AMDGPU|ARM|AVR|BPF|Hexagon|Lanai|LoongArch|M68k|MSP430|Mips|PowerPC|RISCV|Sparc|SystemZ|VE|WebAssembly|XCore|Xtensa|SPIRV|DirectX|ARC|CSKY)")
+add_library(spmdc_llvm INTERFACE)
+target_include_directories(spmdc_llvm SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+target_compile_definitions(spmdc_llvm INTERFACE ${LLVM_DEFINITIONS})
+target_link_libraries(spmdc_llvm INTERFACE ${SPMDC_MLIR_ARCHIVES} ${SPMDC_LLVM_ALL_ARCHIVES}
+  ZLIB::ZLIB zstd m dl rt Threads::Threads)
+add_library(spmdc_lld INTERFACE)
+target_link_libraries(spmdc_lld INTERFACE ${LLVM_LIBRARY_DIRS}/liblldELF.a ${LLVM_LIBRARY_DIRS}/liblldCommon.a xml2 spmdc_llvm)
+
+# spmdc_library(NAME [MLIR] [DEPENDS libs...]): the .cpp files of this folder (not of its subfolders) as a static library.
+function(spmdc_library name)
+  cmake_parse_arguments(ARG "MLIR" "" "DEPENDS;SOURCES" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS *.cpp)
+  add_library(${name} STATIC ${sources} ${ARG_SOURCES})
+  target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
+  target_link_libraries(${name} PUBLIC ${ARG_DEPENDS})
+  if(ARG_MLIR)
+    target_link_libraries(${name} PUBLIC spmdc_llvm)
+    if(TARGET spmdc_pch)
+      target_precompile_headers(${name} REUSE_FROM spmdc_pch)
+    endif()
+  endif()
+endfunction()
+
+# spmdc_gtest(NAME LABEL [MLIR] [DEPENDS libs...]): the *Test.cpp files of this folder as one GoogleTest binary.
+function(spmdc_gtest name label)
+  cmake_parse_arguments(ARG "MLIR" "" "DEPENDS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS *Test.cpp)
+  if(NOT sources)
+    return()
+  endif()
+  file(GLOB helpers CONFIGURE_DEPENDS *Helper.cpp)
+  add_executable(${name} ${sources} ${helpers})
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} GTest::gtest GTest::gmock GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE SPMDC_SOURCE_DIR="${CMAKE_SOURCE_DIR}" SPMDC_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  if(ARG_MLIR AND TARGET spmdc_pch)
+    target_precompile_headers(${name} REUSE_FROM spmdc_pch)
+  endif()
+  include(GoogleTest)
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS ${label} TIMEOUT 300)
+endfunction()

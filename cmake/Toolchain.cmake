@@ -1,0 +1,37 @@
+# Compiler flags, linker, compiler cache, sanitizers, and the external packages of the whole tree.
+
+add_compile_options(-Wall -Wextra -Werror -Wno-unused-parameter -ffunction-sections -fdata-sections)
+add_link_options(-fuse-ld=lld-19 -Wl,--gc-sections)
+add_compile_definitions(SPMDC_VERSION="${PROJECT_VERSION}")
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM)
+  # base_dir makes hits survive another checkout folder; the sloppiness is what precompiled headers need.
+  set(SPMDC_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE_PROGRAM})
+  set(CMAKE_C_COMPILER_LAUNCHER ${SPMDC_LAUNCHER})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${SPMDC_LAUNCHER})
+endif()
+add_compile_options("$<$<COMPILE_LANG_AND_ID:CXX,Clang>:SHELL:-Xclang -fno-pch-timestamp>")
+
+set(SPMDC_SANITIZER "" CACHE STRING "address, undefined or thread: build everything under that sanitizer")
+if(SPMDC_SANITIZER)
+  add_compile_options(-fsanitize=${SPMDC_SANITIZER} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${SPMDC_SANITIZER})
+  if(SPMDC_SANITIZER STREQUAL "undefined")
+    # vptr checks need the type info of LLVM's classes in the same form; function checks reject LLVM's callbacks.
+    add_compile_options(-fno-sanitize=vptr,function)
+  endif()
+endif()
+
+find_package(LLVM 19.1 REQUIRED CONFIG HINTS /usr/lib/llvm-19/lib/cmake/llvm)
+find_package(MLIR REQUIRED CONFIG HINTS /usr/lib/llvm-19/lib/cmake/mlir)
+list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
+include(TableGen)
+include(AddLLVM)
+include(AddMLIR)
+find_package(Threads REQUIRED)
+find_package(OpenSSL REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(GTest REQUIRED)

@@ -1,0 +1,180 @@
+//===- Plan.h - what one device executes ------------------------*- C++ -*-===//
+//
+// The plan is the contract between the compiler and the runtime: a list of steps over numbered buffers, the same on
+// every device and independent of how devices are spread over processes. The compiler's last pass writes it, the
+// artifact carries it, the executor runs it. Nothing here depends on MLIR.
+//
+// Kernel calling convention (CPU):
+//     void kernel(int64_t begin, int64_t end, void *const *buffers, const int64_t *coordinates);
+// runs iterations [begin, end) of its parallel range (`LaunchStep::extent` iterations in all; any partition of the
+// range, in any order, on any thread, gives the same bits). `buffers` are the step's operands in order, inputs then
+// outputs. `coordinates` are the device's mesh coordinates, one per axis in mesh order.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/support/DType.h"
+#include "runtime/support/Sharding.h"
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace spmd {
+
+/// Where a step comes from: the expression of the program that made it necessary.
+struct SourceLocation {
+  std::string file;
+  int32_t line = 0;   ///< 1-based; 0 when unknown.
+  int32_t column = 0; ///< 1-based, in characters.
+  bool operator==(const SourceLocation &) const = default;
+  /// `mlp.spmd:5:7`, or `unknown`.
+  std::string str() const;
+};
+
+/// A parameter or a result of the program.
+struct ValueInfo {
+  std::string name;
+  DType dtype = DType::F32;
+  std::vector<int64_t> shape; ///< Global.
+  Sharding sharding;
+  std::vector<int64_t> localShape; ///< Padded, the same on every device.
+  int64_t localBytes() const;
+};
+
+/// One piece of device memory.
+struct BufferInfo {
+  enum class Space : uint8_t { Argument, Result, Arena, Constant };
+  Space space = Space::Arena;
+  int32_t index = 0;  ///< Argument or result number; 0 otherwise.
+  int64_t offset = 0; ///< Bytes into the arena or the constants.
+  DType dtype = DType::F32;
+  std::vector<int64_t> shape; ///< Local.
+  int64_t bytes() const;
+};
+
+using BufferId = int32_t;
+
+/// Runs a generated kernel over its parallel range.
+struct LaunchStep {
+  int32_t kernel = 0; ///< Index into Plan::kernels.
+  std::vector<BufferId> operands;
+  int64_t extent = 1; ///< Iterations of the parallel range.
+  int64_t grain = 1;  ///< Fewest iterations worth giving to another thread.
+};
+
+/// A (batched) matrix product by the field's library: result[b] = op(lhs[b]) op(rhs[b]), row-major, [M,K] x [K,N].
+struct MatmulStep {
+  BufferId lhs = 0, rhs = 0, result = 0;
+  int64_t batch = 1, m = 1, n = 1, k = 1;
+  bool transposeLhs = false; ///< lhs lies as [K, M].
+  bool transposeRhs = false; ///< rhs lies as [N, K].
+  /// A kernel to run in place of a separate step on each block of finished rows while they are in cache; its extent
+  /// is batch * m rows. -1: none.
+  int32_t epilogueKernel = -1;
+  std::vector<BufferId> epilogueOperands;
+};
+
+enum class CollectiveKind : uint8_t { AllReduce, AllGather, ReduceScatter, AllToAll, CollectivePermute, Exchange };
+enum class ReductionKind : uint8_t { Sum, Prod, Max, Min, And, Or };
+
+/// One collective. Pieces follow nested ceilings over `axes` (major to minor): gathering concatenates the pieces and
+/// drops what lies past the result's size; scattering cuts pieces, the last ones short.
+struct CollectiveDesc {
+  CollectiveKind kind = CollectiveKind::AllReduce;
+  ReductionKind reduction = ReductionKind::Sum;
+  DType dtype = DType::F32;
+  std::vector<AxisRef> axes;
+  std::vector<int64_t> operandShape, resultShape; ///< Local.
+  int32_t splitDim = -1;  ///< all_to_all: the dimension each device cuts; reduce_scatter: the scattered one.
+  int32_t concatDim = -1; ///< all_to_all and all_gather: the dimension the pieces are joined in.
+  /// collective_permute: (source, target) positions in the group; a position that is no target receives zeros.
+  std::vector<std::pair<int64_t, int64_t>> pairs;
+  /// exchange: the global shape and the two shardings; every byte goes at most once, straight to where it is needed.
+  std::vector<int64_t> globalShape;
+  Sharding source, target;
+};
+
+/// Starts a collective; its result may be read only after the CollectiveDoneStep of the same id.
+struct CollectiveStartStep {
+  int32_t id = 0; ///< Unique in the plan; ids grow in the one total order of the collectives.
+  CollectiveDesc desc;
+  BufferId operand = 0, result = 0;
+};
+
+struct CollectiveDoneStep {
+  int32_t id = 0;
+};
+
+/// Copies a buffer into another of the same size.
+struct CopyStep {
+  BufferId source = 0, target = 0;
+};
+
+struct Step;
+
+/// Runs one of two branches; the predicate (bool[]) is the same on every device.
+struct IfStep {
+  BufferId predicate = 0;
+  std::vector<Step> thenSteps, elseSteps;
+};
+
+/// `condition` steps compute `predicate`; while it holds, `body` runs and the condition is computed again.
+struct WhileStep {
+  BufferId predicate = 0;
+  std::vector<Step> condition, body;
+};
+
+/// Prints a value once, by process 0, after what came before.
+struct PrintStep {
+  std::vector<std::string> texts;  ///< One more than there are values: text, value, text, value, ..., text.
+  std::vector<BufferId> values;
+  std::vector<ValueInfo> infos; ///< Global shape and sharding of each value.
+};
+
+struct Step {
+  std::variant<LaunchStep, MatmulStep, CollectiveStartStep, CollectiveDoneStep, CopyStep, IfStep, WhileStep, PrintStep>
+      op;
+  SourceLocation location;
+};
+
+/// One generated kernel.
+struct KernelInfo {
+  std::string symbol; ///< Name in the shared object or the PTX module.
+  /// CUDA only: blocks are counted by the range, `blockThreads` threads each, with this much dynamic shared memory.
+  int32_t blockThreads = 0;
+  int32_t sharedBytes = 0;
+};
+
+/// Which machine the kernels are for.
+struct TargetInfo {
+  std::string backend = "cpu";       ///< `cpu` or `cuda`.
+  std::string cpu;                   ///< LLVM's name: `znver4`, `sapphirerapids`, `sm_90`.
+  std::vector<std::string> features; ///< Instruction set extensions the code uses, LLVM's names: `avx512f`, ...
+};
+
+struct Plan {
+  std::string name; ///< The entry function.
+  MeshShape mesh;
+  std::vector<ValueInfo> params, results;
+  std::vector<BufferInfo> buffers;
+  std::vector<KernelInfo> kernels;
+  std::vector<Step> steps;
+  int64_t arenaBytes = 0;
+  /// Parameter i may be overwritten by result aliases[i]; -1: it may not.
+  std::vector<int32_t> aliases;
+  TargetInfo target;
+};
+
+/// A compiled program: what `spmdc compile` writes and `run` loads.
+struct Artifact {
+  Plan plan;
+  std::string constants; ///< Bytes of the constant space.
+  std::string code;      ///< CPU: a shared object (ELF). CUDA: PTX text.
+  /// Lines of the source that locations name, for messages: (location as text, the line).
+  std::vector<std::pair<std::string, std::string>> sourceLines;
+  std::string compilerVersion;
+};
+
+} // namespace spmd

@@ -1,0 +1,92 @@
+//===- Sharding.h - meshes, shardings, and who owns what --------*- C++ -*-===//
+//
+// Values only: the arithmetic of nested ceilings that the compiler, the runtime and the tests share. Definitions
+// follow Shardy's sharding representation (axes, sub-axes, major to minor) and the ownership rule of LANGUAGE.md:
+// over (a, b), block i of `a` has ceil(N/|a|) elements and is itself cut into pieces of ceil(that/|b|), so that
+// gathering `b` gives exactly the shards of `@a`. A later shard may be short or empty.
+//
+// All functions are pure and thread-safe; sizes are in elements.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace spmd {
+
+struct MeshAxis {
+  std::string name;
+  int64_t size = 1;
+  bool operator==(const MeshAxis &) const = default;
+};
+
+/// The named device grid. Devices are numbered in row-major order of their coordinates (first axis major).
+struct MeshShape {
+  std::vector<MeshAxis> axes;
+  bool operator==(const MeshShape &) const = default;
+
+  /// Product of the axis sizes; 1 for a mesh without axes.
+  int64_t deviceCount() const;
+  /// Index of the axis of that name, or -1.
+  int indexOf(std::string_view name) const;
+  /// Coordinates of a device, one per axis.
+  std::vector<int64_t> coordinates(int64_t device) const;
+  int64_t deviceAt(const std::vector<int64_t> &coordinates) const;
+};
+
+/// A whole mesh axis, or the part of one that Shardy writes `"a":(2)4`: size 4 after a major part of 2.
+struct AxisRef {
+  std::string name;
+  int64_t preSize = 1; ///< Product of the parts of the axis that are major to this one.
+  int64_t size = 0;    ///< Size of this part; 0 means the whole axis.
+  bool operator==(const AxisRef &) const = default;
+
+  bool isWholeAxis() const { return size == 0; }
+  int64_t sizeIn(const MeshShape &mesh) const;
+  /// This part's coordinate for a device with the given mesh coordinates.
+  int64_t coordinateIn(const MeshShape &mesh, const std::vector<int64_t> &coordinates) const;
+  /// `a` or `a:(2)4`.
+  std::string str() const;
+};
+
+/// How an array lies on a mesh: per dimension the axes that cut it, major to minor, and the axes over which the
+/// devices hold partial sums. No axis is used twice.
+struct Sharding {
+  std::vector<std::vector<AxisRef>> dims;
+  std::vector<AxisRef> unreduced;
+  bool operator==(const Sharding &) const = default;
+
+  /// `P(a, _, (b, c))`, with dimensions left out at the end when they are `_`.
+  std::string str() const;
+  bool isFullyReplicated() const;
+};
+
+/// What one device owns of one dimension: elements [start, start + size) of the global array. `size` may be 0.
+struct ShardRange {
+  int64_t start = 0;
+  int64_t size = 0;
+  bool operator==(const ShardRange &) const = default;
+};
+
+/// ceil(...ceil(ceil(n/s0)/s1).../sk): the padded local size of a dimension cut by axes of these sizes.
+int64_t localDimSize(int64_t n, const std::vector<int64_t> &axisSizes);
+
+/// The piece that coordinates (one per axis, major to minor) own of a dimension of n elements. Clipped to n.
+ShardRange shardRange(int64_t n, const std::vector<int64_t> &axisSizes, const std::vector<int64_t> &coordinates);
+
+/// Padded local shape, the same on every device.
+std::vector<int64_t> localShape(const MeshShape &mesh, const std::vector<int64_t> &globalShape,
+                                const Sharding &sharding);
+
+/// What a device owns, one range per dimension.
+std::vector<ShardRange> ownedRanges(const MeshShape &mesh, const std::vector<int64_t> &globalShape,
+                                    const Sharding &sharding, int64_t device);
+
+/// The devices that take part with `device` in a collective over `axes`, ordered by their coordinates over these axes
+/// (the first axis major): a StableHLO process group.
+std::vector<int64_t> groupOf(const MeshShape &mesh, const std::vector<AxisRef> &axes, int64_t device);
+
+} // namespace spmd
