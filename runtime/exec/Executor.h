@@ -1,0 +1,106 @@
+//===- Executor.h - runs a plan on this process's devices -------*- C++ -*-===//
+//
+// Loads an artifact, prepares per device once (arena, constants, resolved steps, prepared collectives), and runs it
+// many times with no allocation per step. It knows nothing of arrays, files or the network: the public API puts it
+// together with devices, collectives and the control plane.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/artifact/Health.h"
+#include "runtime/artifact/Plan.h"
+#include "runtime/collective/Collective.h"
+#include "runtime/device/Device.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace spmd {
+
+/// A value on the host, row-major; valid during the call that passes it.
+struct HostView {
+  DType dtype = DType::F32;
+  std::vector<int64_t> shape;
+  const void *data = nullptr;
+};
+
+/// What `print` in a program calls: texts has one more entry than values (text, value, text, ..., text).
+using PrintFunction = std::function<void(const std::vector<std::string> &texts, const std::vector<HostView> &values)>;
+
+struct ExecutorOptions {
+  /// The global device at each mesh position; as many as the plan's mesh has.
+  std::vector<int64_t> devices;
+  /// All local devices of this process; those that the mesh does not use are ignored.
+  std::vector<DeviceRef> localDevices;
+  /// Needed where the plan has collectives or prints. Must outlive the executor.
+  CollectiveBackend *collectives = nullptr;
+  /// May be null. Must outlive the executor.
+  Health *health = nullptr;
+  /// Called on the process that holds the mesh device with the smallest id; without it, prints do nothing there.
+  PrintFunction print;
+  /// How long preparation waits for other processes.
+  std::chrono::milliseconds prepareTimeout{300'000};
+  /// Fingerprint of the program, compared among processes; 0: computed from the artifact.
+  uint64_t fingerprint = 0;
+};
+
+/// When a step ran on a device, in nanoseconds of the steady clock.
+struct ProfileEvent {
+  int32_t step = 0; ///< Into Executor::stepInfo.
+  int64_t device = 0;
+  int64_t beginNs = 0, endNs = 0;
+};
+
+/// What a step number of profiles and messages means.
+struct StepInfo {
+  std::string name; ///< `fused_add`, `matmul`, `all_reduce`, ...
+  SourceLocation location;
+};
+
+/// A run under way.
+class Launch {
+public:
+  virtual ~Launch() = default;
+  /// Waits for all local devices; throws what the first failing device threw. May be called again.
+  virtual void wait() = 0;
+  virtual bool isDone() const = 0;
+};
+
+class Executor {
+public:
+  virtual ~Executor() = default;
+
+  /// Collective among the processes of the mesh if the plan has collectives. Throws spmd::Error: the code does not
+  /// fit this CPU, a symbol is missing, the mesh does not match the devices.
+  static std::unique_ptr<Executor> create(std::shared_ptr<const Artifact> artifact, ExecutorOptions options);
+
+  virtual const Artifact &getArtifact() const = 0;
+  /// The mesh positions of this process's devices, ascending: the order of `arguments` and `results` below.
+  virtual const std::vector<int64_t> &getLocalPositions() const = 0;
+  /// The device at each of them.
+  virtual const std::vector<DeviceRef> &getLocalDevices() const = 0;
+
+  /// Queues one run. arguments[i][j] is parameter j on local position i, of at least ValueInfo::localBytes() bytes,
+  /// and so for results. A buffer may be both where Plan::aliases allows it. The buffers are kept alive until the run
+  /// is over. Runs of one executor follow one another in the order of the calls. With `profile`, events of all devices
+  /// are added to it before the run is done.
+  virtual std::shared_ptr<Launch> launch(std::vector<std::vector<DeviceBufferRef>> arguments,
+                                         std::vector<std::vector<DeviceBufferRef>> results,
+                                         std::vector<ProfileEvent> *profile = nullptr) = 0;
+
+  /// launch and wait.
+  void run(std::vector<std::vector<DeviceBufferRef>> arguments, std::vector<std::vector<DeviceBufferRef>> results,
+           std::vector<ProfileEvent> *profile = nullptr) {
+    launch(std::move(arguments), std::move(results), profile)->wait();
+  }
+
+  /// Names of the steps in ProfileEvents, nested steps after their parent.
+  virtual const std::vector<StepInfo> &getStepInfo() const = 0;
+
+  /// Bytes of arena and constants per device.
+  virtual int64_t bytesPerDevice() const = 0;
+};
+
+} // namespace spmd
