@@ -1,0 +1,161 @@
+//===- PlanFields.h - the fields of the plan, said once ---------*- C++ -*-===//
+//
+// describe(archive, value) names every field of a plan structure in the order in which it is written. The JSON writer
+// and the JSON reader both walk this one description, so what is written is what is read; a field added to Plan.h is
+// added here and nowhere else.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/artifact/Plan.h"
+
+#include <array>
+#include <string_view>
+
+namespace spmd::plan_fields {
+
+// Names of the enumerations, in the order of their values.
+inline constexpr std::array<std::string_view, 4> spaceNames = {"argument", "result", "arena", "constant"};
+inline constexpr std::array<std::string_view, 6> collectiveNames = {
+    "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "collective_permute", "exchange"};
+inline constexpr std::array<std::string_view, 6> reductionNames = {"sum", "prod", "max", "min", "and", "or"};
+/// In the order of Step::op's alternatives.
+inline constexpr std::array<std::string_view, 8> stepNames = {
+    "launch", "matmul", "collective_start", "collective_done", "copy", "if", "while", "print"};
+
+template <typename Archive> void describe(Archive &archive, SourceLocation &value) {
+  archive.field("file", value.file);
+  archive.field("line", value.line);
+  archive.field("column", value.column);
+}
+
+template <typename Archive> void describe(Archive &archive, MeshAxis &value) {
+  archive.field("name", value.name);
+  archive.field("size", value.size);
+}
+
+template <typename Archive> void describe(Archive &archive, MeshShape &value) { archive.field("axes", value.axes); }
+
+template <typename Archive> void describe(Archive &archive, AxisRef &value) {
+  archive.field("name", value.name);
+  archive.field("pre_size", value.preSize);
+  archive.field("size", value.size);
+}
+
+template <typename Archive> void describe(Archive &archive, Sharding &value) {
+  archive.field("dims", value.dims);
+  archive.field("unreduced", value.unreduced);
+}
+
+template <typename Archive> void describe(Archive &archive, ValueInfo &value) {
+  archive.field("name", value.name);
+  archive.field("dtype", value.dtype);
+  archive.field("shape", value.shape);
+  archive.field("sharding", value.sharding);
+  archive.field("local_shape", value.localShape);
+}
+
+template <typename Archive> void describe(Archive &archive, BufferInfo &value) {
+  archive.field("space", value.space, spaceNames);
+  archive.field("index", value.index);
+  archive.field("offset", value.offset);
+  archive.field("dtype", value.dtype);
+  archive.field("shape", value.shape);
+}
+
+template <typename Archive> void describe(Archive &archive, LaunchStep &value) {
+  archive.field("kernel", value.kernel);
+  archive.field("operands", value.operands);
+  archive.field("extent", value.extent);
+  archive.field("grain", value.grain);
+}
+
+template <typename Archive> void describe(Archive &archive, MatmulStep &value) {
+  archive.field("lhs", value.lhs);
+  archive.field("rhs", value.rhs);
+  archive.field("result", value.result);
+  archive.field("batch", value.batch);
+  archive.field("m", value.m);
+  archive.field("n", value.n);
+  archive.field("k", value.k);
+  archive.field("transpose_lhs", value.transposeLhs);
+  archive.field("transpose_rhs", value.transposeRhs);
+  archive.field("epilogue_kernel", value.epilogueKernel);
+  archive.field("epilogue_operands", value.epilogueOperands);
+}
+
+template <typename Archive> void describe(Archive &archive, CollectiveDesc &value) {
+  archive.field("kind", value.kind, collectiveNames);
+  archive.field("reduction", value.reduction, reductionNames);
+  archive.field("dtype", value.dtype);
+  archive.field("axes", value.axes);
+  archive.field("operand_shape", value.operandShape);
+  archive.field("result_shape", value.resultShape);
+  archive.field("split_dim", value.splitDim);
+  archive.field("concat_dim", value.concatDim);
+  archive.field("pairs", value.pairs);
+  archive.field("global_shape", value.globalShape);
+  archive.field("source", value.source);
+  archive.field("target", value.target);
+}
+
+template <typename Archive> void describe(Archive &archive, CollectiveStartStep &value) {
+  archive.field("id", value.id);
+  archive.field("desc", value.desc);
+  archive.field("operand", value.operand);
+  archive.field("result", value.result);
+}
+
+template <typename Archive> void describe(Archive &archive, CollectiveDoneStep &value) {
+  archive.field("id", value.id);
+}
+
+template <typename Archive> void describe(Archive &archive, CopyStep &value) {
+  archive.field("source", value.source);
+  archive.field("target", value.target);
+}
+
+template <typename Archive> void describe(Archive &archive, IfStep &value) {
+  archive.field("predicate", value.predicate);
+  archive.field("then", value.thenSteps);
+  archive.field("else", value.elseSteps);
+}
+
+template <typename Archive> void describe(Archive &archive, WhileStep &value) {
+  archive.field("predicate", value.predicate);
+  archive.field("condition", value.condition);
+  archive.field("body", value.body);
+}
+
+template <typename Archive> void describe(Archive &archive, PrintStep &value) {
+  archive.field("texts", value.texts);
+  archive.field("values", value.values);
+  archive.field("infos", value.infos);
+}
+
+template <typename Archive> void describe(Archive &archive, KernelInfo &value) {
+  archive.field("symbol", value.symbol);
+  archive.field("block_threads", value.blockThreads);
+  archive.field("shared_bytes", value.sharedBytes);
+}
+
+template <typename Archive> void describe(Archive &archive, TargetInfo &value) {
+  archive.field("backend", value.backend);
+  archive.field("cpu", value.cpu);
+  archive.field("features", value.features);
+}
+
+template <typename Archive> void describe(Archive &archive, Plan &value) {
+  archive.field("name", value.name);
+  archive.field("target", value.target);
+  archive.field("mesh", value.mesh);
+  archive.field("params", value.params);
+  archive.field("results", value.results);
+  archive.field("aliases", value.aliases);
+  archive.field("arena_bytes", value.arenaBytes);
+  archive.field("buffers", value.buffers);
+  archive.field("kernels", value.kernels);
+  archive.field("steps", value.steps);
+}
+
+} // namespace spmd::plan_fields

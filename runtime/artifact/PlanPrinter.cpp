@@ -1,0 +1,192 @@
+//===- PlanPrinter.cpp - the plan for people ------------------------------===//
+
+#include "runtime/artifact/PlanPrinter.h"
+
+#include "runtime/artifact/PlanFields.h"
+
+#include <algorithm>
+#include <sstream>
+
+namespace spmd {
+namespace {
+
+template <typename T, typename Print> std::string joined(const std::vector<T> &values, Print print) {
+  std::string text;
+  for (size_t i = 0; i < values.size(); ++i)
+    text += (i ? ", " : "") + print(values[i]);
+  return text;
+}
+
+std::string ref(BufferId id) { return "%" + std::to_string(id); }
+std::string refs(const std::vector<BufferId> &ids) { return joined(ids, ref); }
+
+/// A string literal as the language would write it.
+std::string quoted(const std::string &text) {
+  std::string result = "\"";
+  for (char c : text) {
+    if (c == '\n')
+      result += "\\n";
+    else if (c == '"' || c == '\\')
+      result += std::string("\\") + c;
+    else
+      result += c;
+  }
+  return result + "\"";
+}
+
+class Printer {
+public:
+  explicit Printer(const Plan &plan) : plan(plan) {}
+
+  std::string print() {
+    out << "plan " << plan.name << " for " << plan.target.backend;
+    if (!plan.target.cpu.empty())
+      out << ":" << plan.target.cpu;
+    out << "\n  mesh ("
+        << joined(plan.mesh.axes, [](const MeshAxis &axis) { return axis.name + "=" + std::to_string(axis.size); })
+        << "), arena " << plan.arenaBytes << " bytes\n";
+    if (!plan.target.features.empty())
+      out << "  features " << joined(plan.target.features, [](const std::string &name) { return name; }) << "\n";
+    printValues("params", plan.params);
+    printValues("results", plan.results);
+    printBuffers();
+    out << "kernels:\n";
+    for (size_t i = 0; i < plan.kernels.size(); ++i) {
+      const KernelInfo &kernel = plan.kernels[i];
+      out << "  " << kernel.symbol;
+      if (kernel.blockThreads)
+        out << ", " << kernel.blockThreads << " threads a block, " << kernel.sharedBytes << " shared bytes";
+      out << "\n";
+    }
+    out << "steps:\n";
+    printSteps(plan.steps, 1);
+    return std::move(out).str();
+  }
+
+private:
+  void printValues(const char *title, const std::vector<ValueInfo> &values) {
+    out << title << ":\n";
+    for (size_t i = 0; i < values.size(); ++i) {
+      const ValueInfo &value = values[i];
+      out << "  " << value.name << ": " << typeText(value.dtype, value.shape) << " @ " << value.sharding.str()
+          << ", local " << typeText(value.dtype, value.localShape);
+      if (title[0] == 'p' && i < plan.aliases.size() && plan.aliases[i] >= 0)
+        out << ", may be overwritten by result " << plan.aliases[i];
+      out << "\n";
+    }
+  }
+
+  void printBuffers() {
+    out << "buffers:\n";
+    for (size_t i = 0; i < plan.buffers.size(); ++i) {
+      const BufferInfo &buffer = plan.buffers[i];
+      out << "  " << ref(static_cast<BufferId>(i)) << ": " << typeText(buffer.dtype, buffer.shape) << " in "
+          << plan_fields::spaceNames[static_cast<size_t>(buffer.space)];
+      bool isValue = buffer.space == BufferInfo::Space::Argument || buffer.space == BufferInfo::Space::Result;
+      if (isValue)
+        out << " " << buffer.index;
+      if (!isValue || buffer.offset)
+        out << " + " << buffer.offset;
+      out << "\n";
+    }
+  }
+
+  std::string kernelName(int32_t kernel) const {
+    bool known = kernel >= 0 && static_cast<size_t>(kernel) < plan.kernels.size();
+    return known ? plan.kernels[kernel].symbol : "kernel " + std::to_string(kernel);
+  }
+
+  void printSteps(const std::vector<Step> &steps, int depth) {
+    for (const Step &step : steps)
+      std::visit([&](const auto &op) { print(op, step.location, depth); }, step.op);
+  }
+
+  /// One line: the text, and the source line in a column of its own where there is room.
+  void line(const std::string &text, const SourceLocation &location, int depth) {
+    std::string start = std::string(2 * depth, ' ') + text;
+    out << start << std::string(start.size() < 68 ? 68 - start.size() : 1, ' ') << "// " << location.str() << "\n";
+  }
+  void plain(const std::string &text, int depth) { out << std::string(2 * depth, ' ') << text << "\n"; }
+
+  void print(const LaunchStep &op, const SourceLocation &location, int depth) {
+    line("launch " + kernelName(op.kernel) + "(" + refs(op.operands) + ") range " + std::to_string(op.extent) +
+             " grain " + std::to_string(op.grain),
+         location, depth);
+  }
+  void print(const MatmulStep &op, const SourceLocation &location, int depth) {
+    std::string text = "matmul " + ref(op.result) + " = " + ref(op.lhs) + (op.transposeLhs ? ".T" : "") + " x " +
+                       ref(op.rhs) + (op.transposeRhs ? ".T" : "") + " [" + std::to_string(op.batch) + " x " +
+                       std::to_string(op.m) + ", " + std::to_string(op.n) + ", k " + std::to_string(op.k) + "]";
+    if (op.epilogueKernel >= 0)
+      text += " then " + kernelName(op.epilogueKernel) + "(" + refs(op.epilogueOperands) + ")";
+    line(text, location, depth);
+  }
+  void print(const CollectiveStartStep &op, const SourceLocation &location, int depth) {
+    line("start #" + std::to_string(op.id) + " " + ref(op.result) + " = " + collectiveText(op.desc) + " " +
+             ref(op.operand),
+         location, depth);
+  }
+  void print(const CollectiveDoneStep &op, const SourceLocation &location, int depth) {
+    line("done #" + std::to_string(op.id), location, depth);
+  }
+  void print(const CopyStep &op, const SourceLocation &location, int depth) {
+    line("copy " + ref(op.target) + " = " + ref(op.source), location, depth);
+  }
+  void print(const IfStep &op, const SourceLocation &location, int depth) {
+    line("if " + ref(op.predicate) + " {", location, depth);
+    printSteps(op.thenSteps, depth + 1);
+    if (!op.elseSteps.empty()) {
+      plain("} else {", depth);
+      printSteps(op.elseSteps, depth + 1);
+    }
+    plain("}", depth);
+  }
+  void print(const WhileStep &op, const SourceLocation &location, int depth) {
+    line("while " + ref(op.predicate) + " computed by {", location, depth);
+    printSteps(op.condition, depth + 1);
+    plain("} do {", depth);
+    printSteps(op.body, depth + 1);
+    plain("}", depth);
+  }
+  void print(const PrintStep &op, const SourceLocation &location, int depth) {
+    std::string text = "print";
+    for (size_t i = 0; i < op.texts.size(); ++i) {
+      text += " " + quoted(op.texts[i]);
+      if (i < op.values.size())
+        text += " " + ref(op.values[i]);
+    }
+    line(text, location, depth);
+  }
+
+  const Plan &plan;
+  std::ostringstream out;
+};
+
+} // namespace
+
+std::string typeText(DType dtype, const std::vector<int64_t> &shape) {
+  return std::string(dtypeName(dtype)) + "[" + joined(shape, [](int64_t size) { return std::to_string(size); }) + "]";
+}
+
+std::string collectiveText(const CollectiveDesc &desc) {
+  std::string text(plan_fields::collectiveNames[static_cast<size_t>(desc.kind)]);
+  if (desc.kind == CollectiveKind::AllReduce || desc.kind == CollectiveKind::ReduceScatter)
+    text += " " + std::string(plan_fields::reductionNames[static_cast<size_t>(desc.reduction)]);
+  if (desc.kind == CollectiveKind::Exchange)
+    return text + " from " + desc.source.str() + " to " + desc.target.str() + " of " +
+           typeText(desc.dtype, desc.globalShape);
+  text += " over (" + joined(desc.axes, [](const AxisRef &axis) { return axis.str(); }) + ")";
+  if (desc.splitDim >= 0)
+    text += " split " + std::to_string(desc.splitDim);
+  if (desc.concatDim >= 0)
+    text += " concat " + std::to_string(desc.concatDim);
+  if (desc.kind == CollectiveKind::CollectivePermute)
+    text += " pairs " + joined(desc.pairs, [](const std::pair<int64_t, int64_t> &pair) {
+              return std::to_string(pair.first) + "->" + std::to_string(pair.second);
+            });
+  return text;
+}
+
+std::string printPlan(const Plan &plan) { return Printer(plan).print(); }
+
+} // namespace spmd

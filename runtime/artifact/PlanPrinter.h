@@ -1,0 +1,20 @@
+//===- PlanPrinter.h - the plan for people ----------------------*- C++ -*-===//
+#pragma once
+
+#include "runtime/artifact/Plan.h"
+
+#include <string>
+
+namespace spmd {
+
+/// What `--emit=plan` prints: mesh, parameters, results, buffers, kernels, and the steps in order, each with its source
+/// line as a comment. For reading and for tests; nothing parses it.
+std::string printPlan(const Plan &plan);
+
+/// `f32[4, 8]`; `f32[]` for a scalar.
+std::string typeText(DType dtype, const std::vector<int64_t> &shape);
+
+/// `all_reduce sum over (b)`: a collective without its buffers.
+std::string collectiveText(const CollectiveDesc &desc);
+
+} // namespace spmd

@@ -1,0 +1,378 @@
+//===- PlanVerifier.cpp - a plan that may be executed ---------------------===//
+
+#include "runtime/artifact/PlanVerifier.h"
+
+#include "runtime/artifact/PlanJson.h"
+#include "runtime/support/Error.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+namespace spmd {
+namespace {
+
+constexpr int64_t kMaxDevices = int64_t(1) << 24;
+constexpr int64_t kMaxBytes = int64_t(1) << 56;
+constexpr size_t kMaxRank = 256;
+
+std::string quoted(const std::string &text) { return "'" + text + "'"; }
+
+std::string shapeText(const std::vector<int64_t> &shape) {
+  std::string text = "[";
+  for (size_t i = 0; i < shape.size(); ++i)
+    text += (i ? ", " : "") + std::to_string(shape[i]);
+  return text + "]";
+}
+
+class Verifier {
+public:
+  explicit Verifier(const Artifact &artifact) : artifact(artifact), plan(artifact.plan) {}
+
+  void run() {
+    verifyMesh();
+    for (const ValueInfo &value : plan.params)
+      verifyValue(value, "parameter " + quoted(value.name));
+    for (const ValueInfo &value : plan.results)
+      verifyValue(value, "result " + quoted(value.name));
+    if (plan.arenaBytes < 0 || plan.arenaBytes > kMaxBytes)
+      fail("the arena has " + std::to_string(plan.arenaBytes) + " bytes");
+    for (size_t i = 0; i < plan.buffers.size(); ++i)
+      verifyBuffer(i);
+    verifyAliases();
+    for (size_t i = 0; i < plan.kernels.size(); ++i) {
+      const KernelInfo &kernel = plan.kernels[i];
+      if (kernel.symbol.empty() || kernel.blockThreads < 0 || kernel.sharedBytes < 0)
+        fail("kernel " + std::to_string(i) + " has no name or a negative size");
+    }
+    if (plan.target.backend != "cpu" && plan.target.backend != "cuda")
+      fail("its backend is " + quoted(plan.target.backend) + " and not cpu or cuda");
+    verifyBlock(plan.steps, 0);
+  }
+
+private:
+  [[noreturn]] void fail(const std::string &problem) const {
+    std::string place = step ? " at " + step->location.str() : "";
+    throw Error("the artifact's plan is not valid" + place + ": " + problem +
+                "; compile the program again with this version of spmdc");
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Mesh, values, buffers
+  //===--------------------------------------------------------------------===//
+
+  void verifyMesh() const {
+    int64_t devices = 1;
+    std::set<std::string> names;
+    for (const MeshAxis &axis : plan.mesh.axes) {
+      if (axis.name.empty() || !names.insert(axis.name).second)
+        fail("the mesh names axis " + quoted(axis.name) + " twice or not at all");
+      if (axis.size < 1 || axis.size > kMaxDevices / devices)
+        fail("mesh axis " + quoted(axis.name) + " has size " + std::to_string(axis.size));
+      devices *= axis.size;
+    }
+  }
+
+  /// Elements of a shape; checks it for negative and overflowing sizes.
+  int64_t countOf(const std::vector<int64_t> &shape, int64_t elementBytes, const std::string &what) const {
+    if (shape.size() > kMaxRank)
+      fail(what + " has " + std::to_string(shape.size()) + " dimensions");
+    int64_t count = 1;
+    bool empty = std::find(shape.begin(), shape.end(), 0) != shape.end();
+    for (int64_t size : shape) {
+      if (size < 0 || (!empty && __builtin_mul_overflow(count, size, &count)) || size > kMaxBytes)
+        fail(what + " has the shape " + shapeText(shape));
+    }
+    if (!empty && count > kMaxBytes / elementBytes)
+      fail(what + " has the shape " + shapeText(shape));
+    return empty ? 0 : count;
+  }
+
+  /// The axes lie in the mesh and no part of an axis is used twice; `used` collects over several lists.
+  void verifyAxes(const std::vector<AxisRef> &axes, std::vector<AxisRef> &used, const std::string &what) const {
+    for (const AxisRef &axis : axes) {
+      int index = plan.mesh.indexOf(axis.name);
+      if (index < 0)
+        fail(what + " uses axis " + quoted(axis.name) + ", which the mesh does not have");
+      int64_t whole = plan.mesh.axes[index].size;
+      bool fits = axis.isWholeAxis() ? axis.preSize == 1
+                                     : axis.preSize >= 1 && axis.size >= 1 && axis.preSize <= whole &&
+                                           axis.size <= whole && whole % (axis.preSize * axis.size) == 0;
+      if (!fits)
+        fail(what + " uses " + quoted(axis.str()) + ", which is no part of an axis of size " + std::to_string(whole));
+      auto begin = [&](const AxisRef &ref) { return ref.preSize; };
+      auto end = [&](const AxisRef &ref) { return ref.isWholeAxis() ? whole : ref.preSize * ref.size; };
+      for (const AxisRef &other : used)
+        if (other.name == axis.name && begin(other) < end(axis) && begin(axis) < end(other))
+          fail(what + " uses axis " + quoted(axis.name) + " twice");
+      used.push_back(axis);
+    }
+  }
+
+  void verifySharding(const Sharding &sharding, size_t rank, const std::string &what) const {
+    if (sharding.dims.size() > rank)
+      fail(what + " has " + std::to_string(rank) + " dimensions and a sharding of " +
+           std::to_string(sharding.dims.size()));
+    std::vector<AxisRef> used;
+    for (const auto &axes : sharding.dims)
+      verifyAxes(axes, used, what);
+    verifyAxes(sharding.unreduced, used, what);
+  }
+
+  void verifyValue(const ValueInfo &value, const std::string &what) const {
+    countOf(value.shape, byteSize(value.dtype), what);
+    verifySharding(value.sharding, value.shape.size(), what);
+    std::vector<int64_t> expected = localShape(plan.mesh, value.shape, value.sharding);
+    if (value.localShape != expected)
+      fail(what + " has the local shape " + shapeText(value.localShape) + " where " + shapeText(expected) +
+           " follows from its sharding");
+  }
+
+  void verifyBuffer(size_t id) const {
+    const BufferInfo &buffer = plan.buffers[id];
+    std::string what = "buffer " + std::to_string(id);
+    int64_t bytes = countOf(buffer.shape, byteSize(buffer.dtype), what) * byteSize(buffer.dtype);
+    int64_t available = 0;
+    switch (buffer.space) {
+    case BufferInfo::Space::Argument:
+      available = valueOf(plan.params, buffer.index, what).localBytes();
+      break;
+    case BufferInfo::Space::Result:
+      available = valueOf(plan.results, buffer.index, what).localBytes();
+      break;
+    case BufferInfo::Space::Arena:
+      available = plan.arenaBytes;
+      break;
+    case BufferInfo::Space::Constant:
+      available = static_cast<int64_t>(artifact.constants.size());
+      break;
+    }
+    if (buffer.offset < 0 || buffer.offset > available || bytes > available - buffer.offset)
+      fail(what + " has " + std::to_string(bytes) + " bytes at offset " + std::to_string(buffer.offset) +
+           " of a space of " + std::to_string(available));
+    if (buffer.offset % byteSize(buffer.dtype) != 0)
+      fail(what + " lies at offset " + std::to_string(buffer.offset) + ", which is not aligned to its elements");
+  }
+
+  const ValueInfo &valueOf(const std::vector<ValueInfo> &values, int32_t index, const std::string &what) const {
+    if (index < 0 || static_cast<size_t>(index) >= values.size())
+      fail(what + " names value " + std::to_string(index) + " of " + std::to_string(values.size()));
+    return values[index];
+  }
+
+  void verifyAliases() const {
+    if (!plan.aliases.empty() && plan.aliases.size() != plan.params.size())
+      fail("it has " + std::to_string(plan.aliases.size()) + " aliases for " + std::to_string(plan.params.size()) +
+           " parameters");
+    std::set<int32_t> taken;
+    for (size_t i = 0; i < plan.aliases.size(); ++i) {
+      int32_t result = plan.aliases[i];
+      if (result == -1)
+        continue;
+      const ValueInfo &value = valueOf(plan.results, result, "alias " + std::to_string(i));
+      if (!taken.insert(result).second || value.localBytes() != plan.params[i].localBytes())
+        fail("parameter " + std::to_string(i) + " cannot be overwritten by result " + std::to_string(result));
+    }
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Steps
+  //===--------------------------------------------------------------------===//
+
+  void verifyBlock(const std::vector<Step> &steps, int depth) {
+    if (depth > kMaxStepNesting)
+      fail("blocks are nested deeper than " + std::to_string(kMaxStepNesting));
+    std::set<int32_t> pending;
+    for (const Step &current : steps) {
+      step = &current;
+      std::visit([&](const auto &op) { verify(op, pending, depth); }, current.op);
+    }
+    if (!pending.empty())
+      fail("collective " + std::to_string(*pending.begin()) + " is started and not finished in its block");
+  }
+
+  const BufferInfo &buffer(BufferId id) const {
+    if (id < 0 || static_cast<size_t>(id) >= plan.buffers.size())
+      fail("a step names buffer " + std::to_string(id) + " of " + std::to_string(plan.buffers.size()));
+    return plan.buffers[id];
+  }
+
+  const BufferInfo &writable(BufferId id) const {
+    const BufferInfo &target = buffer(id);
+    if (target.space == BufferInfo::Space::Constant)
+      fail("a step writes to buffer " + std::to_string(id) + ", which is a constant");
+    return target;
+  }
+
+  void verifyKernel(int32_t kernel, const std::vector<BufferId> &operands) const {
+    if (kernel < 0 || static_cast<size_t>(kernel) >= plan.kernels.size())
+      fail("a step names kernel " + std::to_string(kernel) + " of " + std::to_string(plan.kernels.size()));
+    for (BufferId id : operands)
+      buffer(id);
+  }
+
+  void verifyPredicate(BufferId id) const {
+    const BufferInfo &predicate = buffer(id);
+    if (predicate.dtype != DType::Bool || predicate.bytes() != 1)
+      fail("the predicate in buffer " + std::to_string(id) + " is not one bool");
+  }
+
+  void verify(const LaunchStep &op, std::set<int32_t> &, int) {
+    verifyKernel(op.kernel, op.operands);
+    if (op.extent < 0 || op.grain < 1)
+      fail("a launch has extent " + std::to_string(op.extent) + " and grain " + std::to_string(op.grain));
+  }
+
+  void verify(const MatmulStep &op, std::set<int32_t> &, int) {
+    auto check = [&](const BufferInfo &operand, int64_t rows, int64_t columns, const char *name) {
+      std::vector<int64_t> shape = {op.batch, rows, columns};
+      int64_t bytes = countOf(shape, byteSize(operand.dtype), name) * byteSize(operand.dtype);
+      if (bytes != operand.bytes())
+        fail(std::string(name) + " of a matrix product has " + std::to_string(operand.bytes()) + " bytes where " +
+             shapeText(shape) + " has " + std::to_string(bytes));
+    };
+    check(buffer(op.lhs), op.m, op.k, "the left operand");
+    check(buffer(op.rhs), op.k, op.n, "the right operand");
+    check(writable(op.result), op.m, op.n, "the result");
+    if (op.epilogueKernel != -1)
+      verifyKernel(op.epilogueKernel, op.epilogueOperands);
+  }
+
+  void verify(const CollectiveStartStep &op, std::set<int32_t> &pending, int) {
+    if (op.id <= lastCollective)
+      fail("collective " + std::to_string(op.id) + " comes after collective " + std::to_string(lastCollective));
+    lastCollective = op.id;
+    pending.insert(op.id);
+    verifyCollective(op.desc, buffer(op.operand), writable(op.result));
+  }
+
+  void verify(const CollectiveDoneStep &op, std::set<int32_t> &pending, int) {
+    if (pending.erase(op.id) == 0)
+      fail("collective " + std::to_string(op.id) + " is finished but was not started in this block");
+  }
+
+  void verify(const CopyStep &op, std::set<int32_t> &, int) {
+    if (buffer(op.source).bytes() != writable(op.target).bytes())
+      fail("a copy goes from " + std::to_string(buffer(op.source).bytes()) + " bytes to " +
+           std::to_string(buffer(op.target).bytes()));
+  }
+
+  void verify(const IfStep &op, std::set<int32_t> &, int depth) {
+    verifyPredicate(op.predicate);
+    verifyBlock(op.thenSteps, depth + 1);
+    verifyBlock(op.elseSteps, depth + 1);
+  }
+
+  void verify(const WhileStep &op, std::set<int32_t> &, int depth) {
+    verifyPredicate(op.predicate);
+    verifyBlock(op.condition, depth + 1);
+    verifyBlock(op.body, depth + 1);
+  }
+
+  void verify(const PrintStep &op, std::set<int32_t> &, int) {
+    if (op.texts.size() != op.values.size() + 1 || op.infos.size() != op.values.size())
+      fail("a print has " + std::to_string(op.values.size()) + " values, " + std::to_string(op.texts.size()) +
+           " texts and " + std::to_string(op.infos.size()) + " descriptions");
+    for (size_t i = 0; i < op.values.size(); ++i) {
+      verifyValue(op.infos[i], "printed value " + std::to_string(i));
+      if (buffer(op.values[i]).bytes() != op.infos[i].localBytes())
+        fail("printed value " + std::to_string(i) + " has " + std::to_string(buffer(op.values[i]).bytes()) +
+             " bytes where its shape has " + std::to_string(op.infos[i].localBytes()));
+    }
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Collectives
+  //===--------------------------------------------------------------------===//
+
+  void verifyCollective(const CollectiveDesc &desc, const BufferInfo &operand, const BufferInfo &result) const {
+    std::vector<AxisRef> used;
+    verifyAxes(desc.axes, used, "a collective");
+    checkShape(desc.operandShape, desc.dtype, operand, "operand");
+    checkShape(desc.resultShape, desc.dtype, result, "result");
+    std::vector<int64_t> sizes;
+    int64_t group = 1;
+    for (const AxisRef &axis : desc.axes) {
+      sizes.push_back(axis.sizeIn(plan.mesh));
+      group *= sizes.back();
+    }
+    // The operand's shape, and what becomes of it.
+    std::vector<int64_t> expectedOperand = desc.operandShape, expectedResult = desc.operandShape;
+    switch (desc.kind) {
+    case CollectiveKind::AllReduce:
+      break;
+    case CollectiveKind::AllGather:
+      gathered(desc, desc.concatDim, sizes, expectedOperand, expectedResult);
+      break;
+    case CollectiveKind::ReduceScatter:
+      scattered(desc, desc.splitDim, sizes, expectedResult);
+      break;
+    case CollectiveKind::AllToAll:
+      if (desc.splitDim == desc.concatDim)
+        fail("an all_to_all cuts and joins the same dimension");
+      scattered(desc, desc.splitDim, sizes, expectedResult);
+      gathered(desc, desc.concatDim, sizes, expectedOperand, expectedResult);
+      break;
+    case CollectiveKind::CollectivePermute:
+      verifyPairs(desc, group);
+      break;
+    case CollectiveKind::Exchange:
+      countOf(desc.globalShape, byteSize(desc.dtype), "an exchange");
+      verifySharding(desc.source, desc.globalShape.size(), "an exchange's source");
+      verifySharding(desc.target, desc.globalShape.size(), "an exchange's target");
+      expectedOperand = localShape(plan.mesh, desc.globalShape, desc.source);
+      expectedResult = localShape(plan.mesh, desc.globalShape, desc.target);
+      break;
+    }
+    if (desc.operandShape != expectedOperand || desc.resultShape != expectedResult)
+      fail("a collective takes " + shapeText(desc.operandShape) + " to " + shapeText(desc.resultShape) + " where " +
+           shapeText(expectedOperand) + " to " + shapeText(expectedResult) + " follows from its axes");
+  }
+
+  void checkShape(const std::vector<int64_t> &shape, DType dtype, const BufferInfo &buffer, const char *name) const {
+    int64_t bytes = countOf(shape, byteSize(dtype), std::string("a collective's ") + name) * byteSize(dtype);
+    if (bytes != buffer.bytes())
+      fail(std::string("a collective's ") + name + " has " + std::to_string(bytes) + " bytes and its buffer " +
+           std::to_string(buffer.bytes()));
+  }
+
+  void checkDim(const CollectiveDesc &desc, int32_t dim) const {
+    if (dim < 0 || static_cast<size_t>(dim) >= desc.operandShape.size() ||
+        desc.resultShape.size() != desc.operandShape.size())
+      fail("a collective names dimension " + std::to_string(dim) + " of " + std::to_string(desc.operandShape.size()));
+  }
+
+  /// The result's size in `dim` is free; the operand's follows from it.
+  void gathered(const CollectiveDesc &desc, int32_t dim, const std::vector<int64_t> &sizes,
+                std::vector<int64_t> &operand, std::vector<int64_t> &result) const {
+    checkDim(desc, dim);
+    result[dim] = desc.resultShape[dim];
+    operand[dim] = localDimSize(desc.resultShape[dim], sizes);
+  }
+
+  void scattered(const CollectiveDesc &desc, int32_t dim, const std::vector<int64_t> &sizes,
+                 std::vector<int64_t> &result) const {
+    checkDim(desc, dim);
+    result[dim] = localDimSize(desc.operandShape[dim], sizes);
+  }
+
+  void verifyPairs(const CollectiveDesc &desc, int64_t group) const {
+    std::set<int64_t> sources, targets;
+    for (const auto &[source, target] : desc.pairs)
+      if (source < 0 || source >= group || target < 0 || target >= group || !sources.insert(source).second ||
+          !targets.insert(target).second)
+        fail("a collective_permute over " + std::to_string(group) + " devices has the pair (" + std::to_string(source) +
+             ", " + std::to_string(target) + "), which is out of range or used twice");
+  }
+
+  const Artifact &artifact;
+  const Plan &plan;
+  const Step *step = nullptr;
+  int32_t lastCollective = -1;
+};
+
+} // namespace
+
+void verifyPlan(const Artifact &artifact) { Verifier(artifact).run(); }
+
+} // namespace spmd

@@ -1,0 +1,27 @@
+//===- PlanVerifier.h - a plan that may be executed -------------*- C++ -*-===//
+//
+// What the executor relies on without looking again. Checked when an artifact is loaded, and of use to the compiler
+// after it has written a plan:
+//
+//   P1  mesh: unique axis names, sizes of at least 1, at most 2^24 devices.
+//   P2  values: no size negative or overflowing; every sharding axis (or part of one) is of the mesh and used once;
+//       the local shape is the one that nested ceilings give.
+//   P3  buffers: argument and result numbers exist; offsets are aligned to the element and, with the size, stay within
+//       the value, the arena or the constants.
+//   P4  steps: kernels and buffers exist; nothing writes to constants by copy, matmul or collective; sizes of copies
+//       and matrix products fit; predicates are one bool; nesting is bounded.
+//   P5  collectives: shapes follow from one another by nested ceilings over the axes; ids grow in program order; each
+//       start has its done in the same block, and a done its start.
+//   P6  aliases: one per parameter, of results that exist, each result at most once, of the same size.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/artifact/Plan.h"
+
+namespace spmd {
+
+/// Throws spmd::Error: one sentence that names the step or buffer, its source location, and both values.
+void verifyPlan(const Artifact &artifact);
+
+} // namespace spmd

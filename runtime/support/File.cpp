@@ -1,0 +1,108 @@
+//===- File.cpp - mapped files and atomic writes --------------------------===//
+
+#include "runtime/support/File.h"
+
+#include "runtime/support/Error.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+namespace spmd {
+
+MappedFile::MappedFile(const std::string &path) : path(path) {
+  auto fail = [&](const std::string &reason) { return Error("cannot read '" + path + "': " + reason); };
+  int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0)
+    throw fail(std::strerror(errno));
+  struct stat status{};
+  std::string problem;
+  if (fstat(descriptor, &status) != 0)
+    problem = std::strerror(errno);
+  else if (!S_ISREG(status.st_mode))
+    problem = S_ISDIR(status.st_mode) ? "it is a directory" : "it is not a regular file";
+  else if (status.st_size > 0) {
+    void *mapped = mmap(nullptr, static_cast<size_t>(status.st_size), PROT_READ, MAP_PRIVATE, descriptor, 0);
+    if (mapped == MAP_FAILED)
+      problem = std::strerror(errno);
+    else {
+      data = static_cast<const char *>(mapped);
+      size = static_cast<size_t>(status.st_size);
+    }
+  }
+  close(descriptor);
+  if (!problem.empty())
+    throw fail(problem);
+}
+
+MappedFile::MappedFile(MappedFile &&other) noexcept
+    : path(std::move(other.path)), data(std::exchange(other.data, nullptr)), size(std::exchange(other.size, 0)) {}
+
+MappedFile::~MappedFile() {
+  if (data)
+    munmap(const_cast<char *>(data), size);
+}
+
+AtomicFile::AtomicFile(const std::string &path) : path(path), temporary(path + ".XXXXXX") {
+  descriptor = mkostemp(temporary.data(), O_CLOEXEC);
+  if (descriptor < 0) {
+    temporary.clear();
+    fail("create");
+  }
+  // mkostemp makes the file private; a result is made as any other file of this person is.
+  mode_t mask = umask(0);
+  umask(mask);
+  fchmod(descriptor, 0666 & ~mask);
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor >= 0)
+    close(descriptor);
+  if (!temporary.empty())
+    unlink(temporary.c_str());
+}
+
+void AtomicFile::fail(const char *action) const {
+  throw Error(std::string("cannot ") + action + " '" + path + "': " + std::strerror(errno));
+}
+
+void AtomicFile::write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written < 0)
+      fail("write");
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+}
+
+void AtomicFile::writeAt(size_t offset, std::string_view bytes) {
+  if (lseek(descriptor, static_cast<off_t>(offset), SEEK_SET) < 0)
+    fail("write");
+  write(bytes);
+}
+
+void AtomicFile::commit() {
+  if (fsync(descriptor) != 0)
+    fail("write");
+  int closed = close(std::exchange(descriptor, -1));
+  if (closed != 0)
+    fail("write");
+  if (rename(temporary.c_str(), path.c_str()) != 0)
+    fail("create");
+  temporary.clear();
+}
+
+void writeFileAtomically(const std::string &path, std::string_view bytes) {
+  AtomicFile file(path);
+  file.write(bytes);
+  file.commit();
+}
+
+} // namespace spmd

@@ -1,0 +1,55 @@
+//===- File.h - mapped files and atomic writes ------------------*- C++ -*-===//
+//
+// All errors are spmd::Error and name the file and the system's reason.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace spmd {
+
+/// A file mapped for reading: only the pages that are touched are read. The file must not shrink meanwhile.
+class MappedFile {
+public:
+  explicit MappedFile(const std::string &path);
+  ~MappedFile();
+  MappedFile(MappedFile &&other) noexcept;
+  MappedFile(const MappedFile &) = delete;
+  MappedFile &operator=(const MappedFile &) = delete;
+
+  std::string_view bytes() const { return {data, size}; }
+  const std::string &getPath() const { return path; }
+
+private:
+  std::string path;
+  const char *data = nullptr;
+  size_t size = 0;
+};
+
+/// A file that appears complete under its name or not at all: written beside it, synced, then renamed. If the writer
+/// is destroyed before commit(), nothing is left.
+class AtomicFile {
+public:
+  explicit AtomicFile(const std::string &path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile &) = delete;
+  AtomicFile &operator=(const AtomicFile &) = delete;
+
+  void write(std::string_view bytes);
+  /// Writes at a place; the file grows as needed.
+  void writeAt(size_t offset, std::string_view bytes);
+  void commit();
+
+private:
+  [[noreturn]] void fail(const char *action) const;
+
+  std::string path, temporary;
+  int descriptor = -1;
+};
+
+void writeFileAtomically(const std::string &path, std::string_view bytes);
+
+} // namespace spmd

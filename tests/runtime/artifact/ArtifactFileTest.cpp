@@ -1,0 +1,198 @@
+#include "runtime/artifact/ArtifactFile.h"
+
+#include "runtime/artifact/PlanJson.h"
+#include "runtime/artifact/Sha256.h"
+#include "runtime/support/Error.h"
+#include "tests/runtime/artifact/ExampleArtifact.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+using namespace spmd;
+using testing::HasSubstr;
+
+namespace {
+
+std::string messageOf(const std::function<void()> &action) {
+  try {
+    action();
+  } catch (const Error &error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+std::string decodeMessage(const std::string &bytes) {
+  return messageOf([&] { decodeArtifact(bytes, "a.spmdx"); });
+}
+
+/// Puts the checksum right after the content was changed on purpose.
+void seal(std::string &bytes) {
+  std::string_view view = bytes;
+  Sha256Digest digest = sha256({view.substr(0, 24), view.substr(56)});
+  std::memcpy(&bytes[24], digest.data(), digest.size());
+}
+
+// Every field survives: the plan is compared as text, which names all fields, the binary parts byte by byte.
+TEST(ArtifactFile, round_trip_is_exact) {
+  Artifact artifact = exampleArtifact();
+  std::string bytes = encodeArtifact(artifact);
+  Artifact again = decodeArtifact(bytes, "a.spmdx");
+  EXPECT_EQ(writePlanJson(again), writePlanJson(artifact));
+  EXPECT_EQ(again.constants, artifact.constants);
+  EXPECT_EQ(again.code, artifact.code);
+  EXPECT_EQ(again.sourceLines, artifact.sourceLines);
+  EXPECT_EQ(again.compilerVersion, artifact.compilerVersion);
+  EXPECT_EQ(encodeArtifact(again), bytes);
+}
+
+// The text is checked by its own content, not only against itself: the order of keys is part of the format.
+TEST(ArtifactFile, json_has_fixed_order_and_names) {
+  std::string text = writePlanJson(exampleArtifact());
+  EXPECT_THAT(
+      text,
+      HasSubstr(R"({"compiler":"0.1.0-test","plan":{"name":"main","target":{"backend":"cpu","cpu":"x86-64-v4",)"
+                R"("features":["avx512f","amx-bf16"]},"mesh":{"axes":[{"name":"a","size":4},{"name":"b","size":2}]})"));
+  EXPECT_THAT(text, HasSubstr(R"({"op":"launch","kernel":0,"operands":[0,3],"extent":6,"grain":2,)"
+                              R"("loc":{"file":"mlp.spmd","line":3,"column":7}})"));
+  EXPECT_THAT(text, HasSubstr(R"("kind":"all_reduce","reduction":"max","dtype":"f32")"));
+}
+
+// The strongest promise: whatever single byte is changed, the file is refused with a sentence and without a crash.
+TEST(ArtifactFile, every_flipped_byte_is_refused) {
+  const std::string bytes = encodeArtifact(exampleArtifact());
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    std::string damaged = bytes;
+    damaged[i] = static_cast<char>(damaged[i] ^ (1 << (i % 8)));
+    std::string message = decodeMessage(damaged);
+    ASSERT_THAT(message, HasSubstr("a.spmdx")) << "byte " << i;
+  }
+}
+
+TEST(ArtifactFile, every_truncation_is_refused) {
+  const std::string bytes = encodeArtifact(exampleArtifact());
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    std::string message = decodeMessage(bytes.substr(0, size));
+    ASSERT_THAT(message, HasSubstr(size < 8 ? "not an artifact" : "truncated")) << size << " bytes";
+  }
+  EXPECT_THAT(decodeMessage(bytes + '\0'), HasSubstr("damaged: it has"));
+}
+
+TEST(ArtifactFile, newer_format_names_both_versions) {
+  std::string bytes = encodeArtifact(exampleArtifact());
+  bytes[8] = 9;
+  EXPECT_EQ(decodeMessage(bytes), "'a.spmdx' has artifact format 9 and this spmdc " SPMDC_VERSION
+                                  " reads formats up to 1; use a newer spmdc or compile the program with this one");
+}
+
+TEST(ArtifactFile, other_files_are_no_artifacts) {
+  EXPECT_EQ(decodeMessage("fn main() -> f32 { return 1.0; }"),
+            "'a.spmdx' is not an artifact (a .spmdx file written by `spmdc compile`)");
+  EXPECT_EQ(decodeMessage(""), "'a.spmdx' is not an artifact (a .spmdx file written by `spmdc compile`)");
+}
+
+// A table whose checksum is right but whose sizes lie must not make the reader allocate or read beyond the file.
+TEST(ArtifactFile, sections_outside_of_the_file_are_refused) {
+  const std::string bytes = encodeArtifact(exampleArtifact());
+  for (size_t section = 0; section < 3; ++section)
+    for (size_t field : {16, 24})
+      for (uint64_t value : {uint64_t(bytes.size() + 1), uint64_t(1) << 40, ~uint64_t(0)}) {
+        std::string damaged = bytes;
+        std::memcpy(&damaged[64 + 32 * section + field], &value, 8);
+        seal(damaged);
+        EXPECT_THAT(decodeMessage(damaged), HasSubstr("lies outside of the file"));
+      }
+}
+
+// Damage below the checksum (a program that writes artifacts itself): every fifth byte of the plan replaced, with the
+// checksum put right. Many of these are still valid plans; none may crash or hang.
+TEST(ArtifactFile, resealed_damage_to_the_plan_never_crashes) {
+  const std::string bytes = encodeArtifact(exampleArtifact());
+  size_t refused = 0, tried = 0;
+  const std::string replacements("\"]}9-,0\xff", 8);
+  size_t end = bytes.size() - 128;
+  for (size_t i = 192; i < end; i += 5, ++tried) {
+    std::string damaged = bytes;
+    damaged[i] = replacements[i % replacements.size()];
+    seal(damaged);
+    if (decodeMessage(damaged) != "no error")
+      ++refused;
+  }
+  EXPECT_GT(refused, tried / 2);
+}
+
+TEST(ArtifactFile, deep_nesting_is_refused_and_not_a_stack_overflow) {
+  Artifact artifact = exampleArtifact();
+  Step step{CopyStep{3, 3}, {}};
+  for (int i = 0; i < kMaxStepNesting + 5; ++i) {
+    IfStep outer{5, {}, {}};
+    outer.thenSteps.push_back(std::move(step));
+    step = Step{std::move(outer), {}};
+  }
+  artifact.plan.steps = {step};
+  EXPECT_THAT(decodeMessage(encodeArtifact(artifact)), HasSubstr("nested deeper than"));
+  std::string brackets = encodeArtifact(exampleArtifact());
+  std::fill(brackets.begin() + 192, brackets.end() - 128, '[');
+  seal(brackets);
+  EXPECT_THAT(decodeMessage(brackets), HasSubstr("not JSON"));
+}
+
+TEST(ArtifactFile, a_missing_or_unknown_key_is_named) {
+  Artifact artifact;
+  EXPECT_THAT(messageOf([&] { readPlanJson(R"({"compiler":"x","plan":{"name":7}})", artifact); }),
+              HasSubstr("`artifact.plan.name` is not a string"));
+  std::string text = writePlanJson(exampleArtifact());
+  std::string missing = text;
+  missing.replace(missing.find("\"grain\""), 7, "\"grawn\"");
+  EXPECT_THAT(messageOf([&] { readPlanJson(missing, artifact); }),
+              HasSubstr("`artifact.plan.steps[0].grain` is missing"));
+  std::string extra = text;
+  extra.insert(extra.find("\"grain\""), "\"new\":1,");
+  EXPECT_THAT(messageOf([&] { readPlanJson(extra, artifact); }),
+              HasSubstr("`artifact.plan.steps[0]` has keys that this version does not know"));
+  std::string large = text;
+  large.replace(large.find("\"kernel\":0"), 10, "\"kernel\":4294967296");
+  EXPECT_THAT(messageOf([&] { readPlanJson(large, artifact); }), HasSubstr("steps[0].kernel` is out of range"));
+}
+
+TEST(ArtifactFile, files_are_written_whole_and_read_back) {
+  std::filesystem::path folder = std::filesystem::temp_directory_path() / ("spmd-artifact-" + std::to_string(getpid()));
+  std::filesystem::create_directory(folder);
+  std::string path = folder / "x.spmdx";
+  writeArtifact(exampleArtifact(), path);
+  EXPECT_EQ(fingerprint(readArtifact(path)), fingerprint(exampleArtifact()));
+  size_t files = std::distance(std::filesystem::directory_iterator(folder), {});
+  EXPECT_EQ(files, 1u);
+  EXPECT_THAT(messageOf([&] { readArtifact(folder / "none.spmdx"); }), HasSubstr("No such file or directory"));
+  EXPECT_THAT(messageOf([&] { readArtifact(folder); }), HasSubstr("it is a directory"));
+  EXPECT_THAT(messageOf([&] { writeArtifact(exampleArtifact(), folder / "no" / "x.spmdx"); }),
+              HasSubstr("cannot create"));
+  std::filesystem::remove_all(folder);
+}
+
+// The same program from another folder is the same program; another constant, kernel or step is not.
+TEST(ArtifactFile, fingerprint_is_of_what_is_executed) {
+  Artifact artifact = exampleArtifact();
+  std::string print = fingerprint(artifact);
+  EXPECT_EQ(print.size(), 64u);
+  Artifact moved = artifact;
+  moved.plan.steps[0].location.file = "/elsewhere/mlp.spmd";
+  moved.sourceLines.clear();
+  EXPECT_EQ(fingerprint(moved), print);
+  Artifact constant = artifact;
+  constant.constants[7] = 'x';
+  EXPECT_NE(fingerprint(constant), print);
+  Artifact step = artifact;
+  std::get<LaunchStep>(step.plan.steps[0].op).grain = 3;
+  EXPECT_NE(fingerprint(step), print);
+  Artifact border = artifact;
+  border.code = artifact.constants.substr(7) + artifact.code;
+  border.constants.pop_back();
+  EXPECT_NE(fingerprint(border), print);
+}
+
+} // namespace

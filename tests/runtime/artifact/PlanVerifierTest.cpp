@@ -1,0 +1,106 @@
+#include "runtime/artifact/PlanVerifier.h"
+
+#include "runtime/support/Error.h"
+#include "tests/runtime/artifact/ExampleArtifact.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+using namespace spmd;
+using testing::HasSubstr;
+
+namespace {
+
+/// The example with one thing changed must be refused with a sentence that says what.
+void expectRefused(const std::function<void(Plan &)> &change, const std::string &expected) {
+  Artifact artifact = exampleArtifact();
+  change(artifact.plan);
+  try {
+    verifyPlan(artifact);
+    ADD_FAILURE() << "accepted; expected: " << expected;
+  } catch (const Error &error) {
+    EXPECT_THAT(error.what(), HasSubstr(expected));
+  }
+}
+
+template <typename Op> Op &stepOf(Plan &plan, size_t index) { return std::get<Op>(plan.steps[index].op); }
+CollectiveDesc &descOf(Plan &plan, size_t index) { return stepOf<CollectiveStartStep>(plan, index).desc; }
+
+TEST(PlanVerifier, accepts_the_example) { EXPECT_NO_THROW(verifyPlan(exampleArtifact())); }
+
+TEST(PlanVerifier, mesh) {
+  expectRefused([](Plan &plan) { plan.mesh.axes[1].name = "a"; }, "names axis 'a' twice");
+  expectRefused([](Plan &plan) { plan.mesh.axes[1].size = 0; }, "mesh axis 'b' has size 0");
+  expectRefused([](Plan &plan) { plan.mesh.axes[1].size = int64_t(1) << 62; }, "mesh axis 'b' has size");
+}
+
+TEST(PlanVerifier, values) {
+  expectRefused([](Plan &plan) { plan.params[0].shape = {7, -6}; }, "parameter 'x' has the shape [7, -6]");
+  expectRefused([](Plan &plan) { plan.params[0].shape = {int64_t(1) << 40, int64_t(1) << 40}; }, "has the shape");
+  expectRefused([](Plan &plan) { plan.params[0].localShape = {2, 4}; },
+                "has the local shape [2, 4] where [2, 3] follows from its sharding");
+  expectRefused([](Plan &plan) { plan.params[0].sharding.dims[1] = {{"a"}}; }, "uses axis 'a' twice");
+  expectRefused([](Plan &plan) { plan.params[0].sharding.dims[1] = {{"c"}}; }, "axis 'c', which the mesh does not");
+  expectRefused([](Plan &plan) { plan.params[0].sharding.dims[0] = {{"a", 1, 3}}; }, "'a:(1)3', which is no part");
+  expectRefused([](Plan &plan) { plan.params[0].sharding.dims = {{}, {}, {}}; },
+                "has 2 dimensions and a sharding of 3");
+  // Two parts of one axis may stand in one sharding if they do not overlap.
+  Artifact parts = exampleArtifact();
+  parts.plan.params[0].sharding = {{{{"a", 2, 2}}, {{"a", 1, 2}}}, {}};
+  parts.plan.params[0].localShape = {4, 3};
+  EXPECT_NO_THROW(verifyPlan(parts));
+}
+
+TEST(PlanVerifier, buffers) {
+  expectRefused([](Plan &plan) { plan.buffers[0].index = 2; }, "buffer 0 names value 2 of 2");
+  expectRefused([](Plan &plan) { plan.buffers[0].index = -1; }, "buffer 0 names value -1 of 2");
+  expectRefused([](Plan &plan) { plan.buffers[3].offset = 4080; }, "buffer 3 has 24 bytes at offset 4080");
+  expectRefused([](Plan &plan) { plan.buffers[3].offset = -8; }, "at offset -8");
+  expectRefused([](Plan &plan) { plan.buffers[3].offset = 66; }, "not aligned");
+  expectRefused([](Plan &plan) { plan.buffers[4].offset = 8; }, "buffer 4 has 4 bytes at offset 8 of a space of 8");
+  expectRefused([](Plan &plan) { plan.buffers[0].shape = {2, 4}; },
+                "buffer 0 has 32 bytes at offset 0 of a space of 24");
+}
+
+TEST(PlanVerifier, steps) {
+  expectRefused([](Plan &plan) { stepOf<LaunchStep>(plan, 0).kernel = 2; }, "names kernel 2 of 2");
+  expectRefused([](Plan &plan) { stepOf<LaunchStep>(plan, 0).operands = {10}; },
+                "at mlp.spmd:3:7: a step names buffer 10 of 10");
+  expectRefused([](Plan &plan) { stepOf<LaunchStep>(plan, 0).grain = 0; }, "extent 6 and grain 0");
+  expectRefused([](Plan &plan) { stepOf<MatmulStep>(plan, 1).k = 4; }, "the left operand of a matrix product has 24");
+  expectRefused([](Plan &plan) { stepOf<MatmulStep>(plan, 1).m = int64_t(1) << 60; }, "the left operand");
+  expectRefused([](Plan &plan) { stepOf<CopyStep>(plan, 14).target = 4; }, "which is a constant");
+  expectRefused([](Plan &plan) { stepOf<CopyStep>(plan, 14).source = 3; }, "a copy goes from 24 bytes to 4");
+  expectRefused([](Plan &plan) { stepOf<IfStep>(plan, 10).predicate = 4; }, "is not one bool");
+  expectRefused([](Plan &plan) { stepOf<PrintStep>(plan, 13).texts.pop_back(); }, "a print has 1 values, 1 texts");
+}
+
+TEST(PlanVerifier, collectives) {
+  expectRefused([](Plan &plan) { descOf(plan, 2).axes = {{"c"}}; }, "axis 'c'");
+  expectRefused([](Plan &plan) { descOf(plan, 2).dtype = DType::F64; }, "a collective's operand has 48 bytes");
+  expectRefused([](Plan &plan) { descOf(plan, 3).concatDim = 2; }, "names dimension 2 of 2");
+  expectRefused([](Plan &plan) { descOf(plan, 3).axes = {{"a"}}; }, "takes [2, 3] to [2, 6] where [2, 2] to [2, 6]");
+  expectRefused([](Plan &plan) { descOf(plan, 6).axes = {{"a"}, {"b"}}, descOf(plan, 6).resultShape = {3, 1}; },
+                "takes [2, 3] to [3, 1] where [2, 3] to [1, 3]");
+  expectRefused([](Plan &plan) { stepOf<CollectiveStartStep>(plan, 3).id = 0; },
+                "collective 0 comes after collective 0");
+  expectRefused([](Plan &plan) { stepOf<CollectiveDoneStep>(plan, 4).id = 3; }, "was not started in this block");
+  expectRefused([](Plan &plan) { plan.steps.erase(plan.steps.begin() + 5); },
+                "collective 1 is started and not finished");
+  expectRefused(
+      [](Plan &plan) {
+        auto &inner = stepOf<IfStep>(plan, 10).thenSteps[0];
+        std::get<CollectiveStartStep>(inner.op).desc.pairs.push_back({2, 1});
+      },
+      "has the pair (2, 1)");
+}
+
+TEST(PlanVerifier, aliases) {
+  expectRefused([](Plan &plan) { plan.aliases = {0, -1}; }, "parameter 0 cannot be overwritten by result 0");
+  expectRefused([](Plan &plan) { plan.aliases = {-1}; }, "1 aliases for 2 parameters");
+  expectRefused([](Plan &plan) { plan.aliases = {5, -1}; }, "alias 0 names value 5 of 2");
+}
+
+} // namespace
