@@ -1,0 +1,113 @@
+//===- Client.h - a process's membership in a job ---------------*- C++ -*-===//
+//
+// Joining a job, knowing who else is in it, telling and learning of failures, and leaving in order. One background
+// thread keeps the connection to the coordinator; in process 0 it serves the coordinator too. See docs/coordinator.md.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/artifact/Health.h"
+#include "runtime/coordinator/Verdict.h"
+#include "runtime/support/Store.h"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace spmd {
+
+/// Something that must be the same on all processes: an option, the mesh, the program's text. Where a value of several
+/// lines differs, the message names the first line that does.
+struct JoinColumn {
+  std::string name;
+  std::string value;
+};
+
+/// Something worth a line on stderr or in a log.
+struct Notice {
+  enum class Level : uint8_t { Info, Warning };
+  Level level = Level::Info;
+  std::string text;
+};
+
+struct JoinOptions {
+  /// `host:port` or `[ipv6]:port` of process 0. May be empty where numProcesses is 1: then nothing is opened.
+  std::string address;
+  /// Process 0 only: where to listen, with or without a port. Default: the interface of `address`.
+  std::string bindAddress;
+  int32_t numProcesses = 1;
+  int32_t processId = 0;
+  std::chrono::milliseconds initializationTimeout{300'000}; ///< One limit for all of join, end to end.
+  std::chrono::milliseconds heartbeatTimeout{10'000};
+  std::chrono::milliseconds collectiveTimeout{300'000}; ///< 0: never.
+  /// Keeps jobs on one address apart.
+  std::string jobId;
+  /// From findToken. Empty: loopback only.
+  std::string token;
+  /// `cpu` or `cuda`; the same on all processes.
+  std::string backend = "cpu";
+  /// One entry per local device: its number on this machine.
+  std::vector<int32_t> localDeviceIds = {0};
+  /// Compared among all processes, in this order; a difference ends the job with a verdict that names both sides.
+  std::vector<JoinColumn> columns;
+  /// Compared after the columns: what they cannot say in words. May be empty.
+  std::string programDigest;
+  /// From Environment::coordinatorFd: process 0 listens there instead of binding `address`. Ignored (and not touched)
+  /// when it is not a listening socket on the port of `address`.
+  std::optional<int> listenFd;
+  /// From Environment::launcherFd. Ignored when it is not what our launcher makes.
+  std::optional<int> launcherFd;
+  /// Called on the background thread, without locks held: progress of the roll call every 5 s, strays refused, stuck
+  /// processes. Must not call the client.
+  std::function<void(const Notice &)> notice;
+};
+
+/// One process of the job.
+struct ProcessInfo {
+  int32_t index = 0;
+  std::string host;    ///< For messages.
+  std::string bootId;  ///< Equal on processes of one machine.
+  std::string address; ///< As seen on its connection to the coordinator: `10.0.0.7`.
+  int64_t pid = 0;
+  std::vector<int32_t> localDeviceIds;
+  int64_t firstDevice = 0; ///< Global id of its first device; ids are dense in process order.
+  int64_t deviceCount() const { return static_cast<int64_t>(localDeviceIds.size()); }
+};
+
+/// All processes, by index.
+struct Topology {
+  std::vector<ProcessInfo> processes;
+  int64_t deviceCount() const {
+    return processes.empty() ? 0 : processes.back().firstDevice + processes.back().deviceCount();
+  }
+};
+
+/// A process's membership in a job. Thread-safe. Destroying a client without goodbye() while the job runs is an
+/// abnormal end of this process: all others get a verdict.
+class Client : public Store, public Health {
+public:
+  /// Returns when all processes have come and agree. Processes may start in any order. Throws spmd::Error: usage (bad
+  /// address, id out of range; before any socket is opened), failed (port taken, wrong token, nobody there by the
+  /// deadline), or the job's verdict.
+  static std::unique_ptr<Client> join(JoinOptions options);
+
+  virtual int32_t getProcessId() const = 0;
+  virtual const Topology &topology() const = 0;
+
+  /// Waits until all processes have called it with this name. A name may be used again afterwards. At the time limit
+  /// all waiting processes get an error that lists exactly those absent.
+  virtual void barrier(const std::string &name, std::chrono::milliseconds timeout) = 0;
+
+  /// The ordered end: waits until every process has said goodbye, so that nobody's data or coordinator goes away under
+  /// another. Throws the verdict if one does not get there. May be called again.
+  virtual void goodbye() = 0;
+
+  /// The verdict, once there is one; for reports.
+  virtual std::optional<Verdict> verdict() const = 0;
+};
+
+} // namespace spmd

@@ -1,0 +1,57 @@
+#include "runtime/coordinator/Verdict.h"
+
+#include "runtime/support/Process.h"
+
+#include <cstdio>
+
+namespace spmd {
+
+std::string describeProcess(int32_t process, const std::string &host, int64_t pid) {
+  std::string text = "process " + std::to_string(process);
+  if (!host.empty())
+    return text + " (" + host + ", pid " + std::to_string(pid) + ")";
+  if (pid != 0)
+    return text + " (pid " + std::to_string(pid) + ")";
+  return text;
+}
+
+std::string Position::str() const {
+  if (step < 0 && launch == 0)
+    return location.empty() ? "before its first step" : "before its first step, " + location;
+  std::string text = "launch " + std::to_string(launch) + ", step " + std::to_string(step);
+  return location.empty() ? text : text + " (" + location + ")";
+}
+
+static std::string seconds(int64_t milliseconds) {
+  char buffer[32];
+  snprintf(buffer, sizeof buffer, "%.1f s", static_cast<double>(milliseconds) / 1000);
+  return buffer;
+}
+
+std::string Verdict::str() const {
+  std::string who = describeProcess(culprit, host, pid);
+  std::string last = "; last seen at " + position.str();
+  if (position.step < 0 && position.launch == 0)
+    last = "; last seen " + position.str();
+  switch (cause) {
+  case Cause::Lost:
+    return who + " was lost without goodbye" + last;
+  case Cause::Killed:
+    return who + " was killed by signal " + std::to_string(detail) + " (" + signalName(static_cast<int>(detail)) + ")" +
+           last;
+  case Cause::Exited:
+    return who + " exited with status " + std::to_string(detail) + " without goodbye" + last;
+  case Cause::Hung:
+    return who + " hangs: no heartbeat for " + seconds(detail) + last;
+  case Cause::Stuck:
+    return who + " is stuck: for " + seconds(detail) + " it has been at " + position.str() + text;
+  case Cause::Failed:
+    return who + " failed: " + text;
+  case Cause::Mismatch:
+  case Cause::Missing:
+    return text;
+  }
+  return text;
+}
+
+} // namespace spmd

@@ -1,0 +1,53 @@
+//===- Env.h - the environment, read in one place ---------------*- C++ -*-===//
+//
+// The only place of the tree that reads environment variables. What was found is returned as plain data; explicit
+// arguments win over it, item by item, where the two are put together (the API and the command line).
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace spmd {
+
+/// What the environment says. An unset or empty variable is nullopt. The variable of each member stands beside it.
+struct Environment {
+  std::optional<std::string> coordinatorAddress;                  ///< SPMD_COORDINATOR_ADDRESS
+  std::optional<std::string> coordinatorBindAddress;              ///< SPMD_COORDINATOR_BIND_ADDRESS
+  std::optional<int32_t> numProcesses;                            ///< SPMD_NUM_PROCESSES
+  std::optional<int32_t> processId;                               ///< SPMD_PROCESS_ID
+  std::optional<std::vector<int32_t>> localDeviceIds;             ///< SPMD_LOCAL_DEVICE_IDS, `0,1`
+  std::optional<int32_t> devicesPerProcess;                       ///< SPMD_DEVICES_PER_PROCESS
+  std::optional<std::chrono::milliseconds> initializationTimeout; ///< SPMD_INITIALIZATION_TIMEOUT, seconds
+  std::optional<std::chrono::milliseconds> heartbeatTimeout;      ///< SPMD_HEARTBEAT_TIMEOUT, seconds
+  std::optional<std::chrono::milliseconds> collectiveTimeout;     ///< SPMD_COLLECTIVE_TIMEOUT, seconds; 0 = never
+  std::optional<std::string> jobId;                               ///< SPMD_JOB_ID
+  std::optional<std::string> token;                               ///< SPMD_TOKEN
+  std::optional<std::string> tokenFile;                           ///< SPMD_TOKEN_FILE
+  /// SPMD_COORDINATOR_FD: set by our launcher for process 0: the coordinator's listening socket, already bound.
+  std::optional<int> coordinatorFd;
+  /// SPMD_LAUNCHER_FD: set by our launcher: a socket on which it tells how other processes ended.
+  std::optional<int> launcherFd;
+  std::optional<std::string> cacheDirectory; ///< SPMD_CACHE_DIR, else `spmd` in XDG_CACHE_HOME or in ~/.cache.
+  /// `spmd` in XDG_CONFIG_HOME or in ~/.config, the home being HOME or else the one of the user database.
+  std::optional<std::string> configDirectory;
+  bool noColor = false; ///< NO_COLOR
+
+  /// The environment of this process. Throws spmd::Error (usage) naming the variable, its value and what it should
+  /// be. Does not look at SPMD_* variables that it does not know.
+  static Environment read();
+
+  /// The same from any source of variables; `lookup` returns nullopt for one that is not set.
+  static Environment parse(const std::function<std::optional<std::string>(const char *)> &lookup);
+};
+
+/// The environment of this process as execve wants it (`NAME=value`), with `changes` made: a nullopt value removes.
+std::vector<std::string>
+environmentWith(const std::vector<std::pair<std::string, std::optional<std::string>>> &changes);
+
+} // namespace spmd

@@ -1,0 +1,43 @@
+#include "runtime/support/Process.h"
+
+#include <cstring>
+#include <fstream>
+
+#include <unistd.h>
+
+namespace spmd {
+
+std::string hostName() {
+  char name[256] = {};
+  if (gethostname(name, sizeof name - 1) != 0 || name[0] == 0)
+    return "localhost";
+  return name;
+}
+
+std::string bootId() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  file >> id;
+  return id;
+}
+
+std::string signalName(int signal) {
+  const char *name = sigabbrev_np(signal);
+  return name ? std::string("SIG") + name : "signal " + std::to_string(signal);
+}
+
+UniqueFd &UniqueFd::operator=(UniqueFd &&other) noexcept {
+  if (this != &other) {
+    reset();
+    fd = other.release();
+  }
+  return *this;
+}
+
+void UniqueFd::reset() {
+  if (fd >= 0)
+    ::close(fd);
+  fd = -1;
+}
+
+} // namespace spmd
