@@ -1,0 +1,156 @@
+#include "runtime/support/Env.h"
+
+#include "runtime/support/Error.h"
+
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+
+#include <pwd.h>
+#include <unistd.h>
+
+extern char **environ; // POSIX names it; no header declares it.
+
+namespace spmd {
+
+namespace {
+
+using Lookup = std::function<std::optional<std::string>(const char *)>;
+
+[[noreturn]] void wrong(const char *name, const std::string &value, const char *expected) {
+  throw Error(std::string("environment variable ") + name + " is `" + value + "`, but should be " + expected,
+              Error::Kind::Usage);
+}
+
+std::optional<int32_t> parseInteger(std::string_view text) {
+  int32_t value = 0;
+  auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (code != std::errc() || end != text.data() + text.size())
+    return std::nullopt;
+  return value;
+}
+
+/// Reads variables by name; an empty one counts as unset.
+struct Reader {
+  const Lookup &lookup;
+
+  std::optional<std::string> text(const char *name) const {
+    std::optional<std::string> value = lookup(name);
+    return value && !value->empty() ? value : std::nullopt;
+  }
+
+  std::optional<int32_t> integer(const char *name, int32_t least, const char *expected) const {
+    std::optional<std::string> value = text(name);
+    if (!value)
+      return std::nullopt;
+    std::optional<int32_t> number = parseInteger(*value);
+    if (!number || *number < least)
+      wrong(name, *value, expected);
+    return number;
+  }
+
+  std::optional<std::chrono::milliseconds> seconds(const char *name, bool zeroAllowed) const {
+    std::optional<std::string> value = text(name);
+    if (!value)
+      return std::nullopt;
+    double number = 0;
+    auto [end, code] = std::from_chars(value->data(), value->data() + value->size(), number);
+    bool whole = code == std::errc() && end == value->data() + value->size();
+    if (!whole || !std::isfinite(number) || number < 0 || number > 1e9 || (number == 0 && !zeroAllowed))
+      wrong(name, *value, zeroAllowed ? "a number of seconds, or 0 for never" : "a positive number of seconds");
+    return std::chrono::milliseconds(static_cast<int64_t>(std::ceil(number * 1000)));
+  }
+
+  std::optional<std::vector<int32_t>> integers(const char *name) const {
+    std::optional<std::string> value = text(name);
+    if (!value)
+      return std::nullopt;
+    std::vector<int32_t> numbers;
+    for (std::string_view rest = *value;;) {
+      size_t comma = rest.find(',');
+      std::optional<int32_t> number = parseInteger(rest.substr(0, comma));
+      if (!number || *number < 0)
+        wrong(name, *value, "a list of device numbers such as 0,1");
+      numbers.push_back(*number);
+      if (comma == std::string_view::npos)
+        return numbers;
+      rest.remove_prefix(comma + 1);
+    }
+  }
+};
+
+std::string homeOfUserDatabase() {
+  passwd entry = {};
+  passwd *found = nullptr;
+  std::vector<char> buffer(16384);
+  if (getpwuid_r(geteuid(), &entry, buffer.data(), buffer.size(), &found) != 0 || !found || !entry.pw_dir)
+    return "";
+  return entry.pw_dir;
+}
+
+/// `$XDG_.../spmd`, or `~/.../spmd`. The XDG specification says that a relative path is to be ignored.
+std::optional<std::string> userFolder(const Reader &reader, const char *xdg, const char *underHome) {
+  if (auto folder = reader.text(xdg); folder && folder->front() == '/')
+    return *folder + "/spmd";
+  std::string home = reader.text("HOME").value_or("");
+  if (home.empty())
+    home = homeOfUserDatabase();
+  if (home.empty() || home.front() != '/')
+    return std::nullopt;
+  return home + "/" + underHome + "/spmd";
+}
+
+} // namespace
+
+Environment Environment::parse(const Lookup &lookup) {
+  Reader reader{lookup};
+  Environment result;
+  result.coordinatorAddress = reader.text("SPMD_COORDINATOR_ADDRESS");
+  result.coordinatorBindAddress = reader.text("SPMD_COORDINATOR_BIND_ADDRESS");
+  result.numProcesses = reader.integer("SPMD_NUM_PROCESSES", 1, "a number of processes, at least 1");
+  result.processId = reader.integer("SPMD_PROCESS_ID", 0, "the number of a process, at least 0");
+  result.localDeviceIds = reader.integers("SPMD_LOCAL_DEVICE_IDS");
+  result.devicesPerProcess = reader.integer("SPMD_DEVICES_PER_PROCESS", 1, "a number of devices, at least 1");
+  result.initializationTimeout = reader.seconds("SPMD_INITIALIZATION_TIMEOUT", false);
+  result.heartbeatTimeout = reader.seconds("SPMD_HEARTBEAT_TIMEOUT", false);
+  result.collectiveTimeout = reader.seconds("SPMD_COLLECTIVE_TIMEOUT", true);
+  result.jobId = reader.text("SPMD_JOB_ID");
+  result.token = reader.text("SPMD_TOKEN");
+  result.tokenFile = reader.text("SPMD_TOKEN_FILE");
+  result.coordinatorFd = reader.integer("SPMD_COORDINATOR_FD", 0, "a file descriptor");
+  result.launcherFd = reader.integer("SPMD_LAUNCHER_FD", 0, "a file descriptor");
+  result.cacheDirectory = reader.text("SPMD_CACHE_DIR");
+  if (!result.cacheDirectory)
+    result.cacheDirectory = userFolder(reader, "XDG_CACHE_HOME", ".cache");
+  result.configDirectory = userFolder(reader, "XDG_CONFIG_HOME", ".config");
+  result.noColor = reader.text("NO_COLOR").has_value();
+  return result;
+}
+
+Environment Environment::read() {
+  return parse([](const char *name) -> std::optional<std::string> {
+    const char *value = getenv(name);
+    return value ? std::optional<std::string>(value) : std::nullopt;
+  });
+}
+
+std::vector<std::string>
+environmentWith(const std::vector<std::pair<std::string, std::optional<std::string>>> &changes) {
+  std::vector<std::string> result;
+  for (char **entry = environ; entry && *entry; ++entry) {
+    std::string_view text = *entry;
+    std::string_view name = text.substr(0, text.find('='));
+    bool changed = false;
+    for (const auto &[key, value] : changes)
+      changed |= key == name;
+    if (!changed)
+      result.emplace_back(text);
+  }
+  for (const auto &[key, value] : changes)
+    if (value)
+      result.push_back(key + "=" + *value);
+  return result;
+}
+
+} // namespace spmd
