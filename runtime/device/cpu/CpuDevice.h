@@ -7,13 +7,14 @@
 #pragma once
 
 #include "runtime/device/Device.h"
+#include "runtime/device/cpu/CpuMemory.h"
+#include "runtime/device/cpu/ParallelFor.h"
 
-#include <optional>
+#include <deque>
+#include <mutex>
 #include <vector>
 
 namespace spmd {
-
-class CpuDevice;
 
 struct CpuDeviceOptions {
   /// Devices of the whole job on this host: what the cores are shared by.
@@ -22,10 +23,49 @@ struct CpuDeviceOptions {
   int threadsPerDevice = 0;
 };
 
-/// The CPU devices of this process, with these ids.
-std::vector<DeviceRef> createCpuDevices(const std::vector<int64_t> &ids, const CpuDeviceOptions &options);
+/// Cores this process may run on (its affinity mask).
+int availableCores();
 
 /// How many threads a device gets with these options.
 int threadsPerCpuDevice(const CpuDeviceOptions &options);
+
+class CpuDevice final : public Device {
+public:
+  CpuDevice(int64_t id, const CpuDeviceOptions &options);
+  ~CpuDevice() override;
+
+  std::string_view getBackend() const override { return "cpu"; }
+  DeviceBufferRef allocate(int64_t bytes) override;
+  DeviceBufferRef adopt(void *data, int64_t bytes, std::shared_ptr<void> owner) override;
+  void copyFromHost(DeviceBuffer &target, const void *source, int64_t bytes, int64_t targetOffset) override;
+  void copyToHost(void *target, const DeviceBuffer &source, int64_t bytes, int64_t sourceOffset) override;
+  void enqueue(std::function<void()> work) override;
+  int64_t bytesInUse() const override { return memory->bytesInUse(); }
+  int64_t peakBytesInUse() const override { return memory->peakBytesInUse(); }
+
+  CpuMemory &getMemory() { return *memory; }
+  /// Only for the device's own thread.
+  ParallelFor &getParallelFor() { return *parallelFor; }
+  int getThreadCount() const { return parallelFor->getThreadCount(); }
+  /// How long it pays this device's thread to spin.
+  std::chrono::nanoseconds getSpin() const { return spin; }
+
+private:
+  void threadMain();
+
+  const std::chrono::nanoseconds spin;
+  std::shared_ptr<CpuMemory> memory; ///< Buffers keep it alive.
+  std::unique_ptr<ParallelFor> parallelFor;
+
+  std::mutex mutex;
+  std::deque<std::function<void()>> queue;
+  bool stopping = false;
+  std::atomic<uint32_t> queued{0}; ///< Counts calls of enqueue.
+  std::atomic<bool> isAsleep{false};
+  std::thread thread;
+};
+
+/// The CPU devices of this process, with these ids.
+std::vector<DeviceRef> createCpuDevices(const std::vector<int64_t> &ids, const CpuDeviceOptions &options);
 
 } // namespace spmd

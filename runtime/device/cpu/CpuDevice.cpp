@@ -1,0 +1,139 @@
+//===- CpuDevice.cpp - a share of this host's cores as a device -----------===//
+
+#include "runtime/device/cpu/CpuDevice.h"
+#include "runtime/support/Error.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <pthread.h>
+#include <sched.h>
+
+namespace spmd {
+namespace {
+
+/// Gives its memory back when it goes; the memory outlives the device if it must.
+class CpuBuffer final : public DeviceBuffer {
+public:
+  CpuBuffer(std::shared_ptr<CpuMemory> memory, int64_t bytes)
+      : DeviceBuffer(memory->allocate(bytes), bytes), memory(std::move(memory)) {}
+  ~CpuBuffer() override { memory->free(data()); }
+
+private:
+  std::shared_ptr<CpuMemory> memory;
+};
+
+class AdoptedBuffer final : public DeviceBuffer {
+public:
+  AdoptedBuffer(void *data, int64_t bytes, std::shared_ptr<void> owner)
+      : DeviceBuffer(data, bytes), owner(std::move(owner)) {}
+
+private:
+  std::shared_ptr<void> owner;
+};
+
+void checkRange(const Device &device, const DeviceBuffer &buffer, int64_t offset, int64_t bytes) {
+  if (offset < 0 || bytes < 0 || offset + bytes > buffer.bytes())
+    throw Error(device.str() + ": a copy of " + std::to_string(bytes) + " bytes at offset " + std::to_string(offset) +
+                " does not fit into a buffer of " + std::to_string(buffer.bytes()) + " bytes");
+}
+
+} // namespace
+
+int availableCores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) == 0)
+    return std::max(1, CPU_COUNT(&set));
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+int threadsPerCpuDevice(const CpuDeviceOptions &options) {
+  if (options.threadsPerDevice > 0)
+    return options.threadsPerDevice;
+  return std::max(1, availableCores() / std::max(1, options.hostDeviceCount));
+}
+
+CpuDevice::CpuDevice(int64_t id, const CpuDeviceOptions &options)
+    : Device(id), spin(spinLimit(options.hostDeviceCount * threadsPerCpuDevice(options), availableCores())),
+      memory(std::make_shared<CpuMemory>(id)),
+      parallelFor(std::make_unique<ParallelFor>(threadsPerCpuDevice(options), spin)) {
+  sigset_t all, old;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &old);
+  thread = std::thread([this] { threadMain(); });
+  pthread_sigmask(SIG_SETMASK, &old, nullptr);
+}
+
+CpuDevice::~CpuDevice() {
+  {
+    std::lock_guard lock(mutex);
+    stopping = true;
+  }
+  queued.fetch_add(1);
+  futexWakeAll(queued);
+  thread.join();
+}
+
+DeviceBufferRef CpuDevice::allocate(int64_t bytes) { return std::make_shared<CpuBuffer>(memory, bytes); }
+
+DeviceBufferRef CpuDevice::adopt(void *data, int64_t bytes, std::shared_ptr<void> owner) {
+  return std::make_shared<AdoptedBuffer>(data, bytes, std::move(owner));
+}
+
+void CpuDevice::copyFromHost(DeviceBuffer &target, const void *source, int64_t bytes, int64_t targetOffset) {
+  checkRange(*this, target, targetOffset, bytes);
+  std::memcpy(static_cast<char *>(target.data()) + targetOffset, source, bytes);
+}
+
+void CpuDevice::copyToHost(void *target, const DeviceBuffer &source, int64_t bytes, int64_t sourceOffset) {
+  checkRange(*this, source, sourceOffset, bytes);
+  std::memcpy(target, static_cast<const char *>(source.data()) + sourceOffset, bytes);
+}
+
+void CpuDevice::enqueue(std::function<void()> work) {
+  {
+    std::lock_guard lock(mutex);
+    queue.push_back(std::move(work));
+  }
+  queued.fetch_add(1);
+  if (isAsleep.load())
+    futexWakeAll(queued);
+}
+
+void CpuDevice::threadMain() {
+  pthread_setname_np(pthread_self(), ("spmd-" + str()).substr(0, 15).c_str());
+  for (;;) {
+    uint32_t seen = queued.load();
+    std::function<void()> work;
+    {
+      std::lock_guard lock(mutex);
+      if (!queue.empty()) {
+        work = std::move(queue.front());
+        queue.pop_front();
+      } else if (stopping) {
+        return;
+      }
+    }
+    if (work) {
+      work();
+      continue;
+    }
+    auto isMore = [&] { return queued.load(std::memory_order_acquire) != seen; };
+    if (spinUntil(isMore, spin))
+      continue;
+    isAsleep.store(true);
+    while (!isMore())
+      futexWait(queued, seen, std::chrono::seconds(1));
+    isAsleep.store(false);
+  }
+}
+
+std::vector<DeviceRef> createCpuDevices(const std::vector<int64_t> &ids, const CpuDeviceOptions &options) {
+  std::vector<DeviceRef> devices;
+  for (int64_t id : ids)
+    devices.push_back(std::make_shared<CpuDevice>(id, options));
+  return devices;
+}
+
+} // namespace spmd

@@ -1,0 +1,81 @@
+//===- ParallelFor.cpp - one device's parallel loops ----------------------===//
+
+#include "runtime/device/cpu/ParallelFor.h"
+
+#include <algorithm>
+#include <csignal>
+#include <pthread.h>
+
+namespace spmd {
+
+ParallelFor::ParallelFor(int threads, std::chrono::nanoseconds spin) : spin(spin) {
+  // Signals are for the threads of the application.
+  sigset_t all, old;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &old);
+  for (int i = 1; i < threads; ++i)
+    helpers.emplace_back([this, i] { helperMain(i); });
+  pthread_sigmask(SIG_SETMASK, &old, nullptr);
+}
+
+ParallelFor::~ParallelFor() {
+  stopping.store(true);
+  generation.fetch_add(1);
+  futexWakeAll(generation);
+  for (std::thread &helper : helpers)
+    helper.join();
+}
+
+void ParallelFor::takeChunks(int thread) {
+  for (;;) {
+    int64_t begin = next.fetch_add(chunk, std::memory_order_relaxed);
+    if (begin >= extent)
+      return;
+    thunk(context, begin, std::min(begin + chunk, extent), thread);
+  }
+}
+
+void ParallelFor::runOnAll(int64_t newExtent, int64_t grain, Thunk newThunk, const void *newContext) {
+  thunk = newThunk;
+  context = newContext;
+  extent = newExtent;
+  // A few chunks per thread even out cores that others use too.
+  int64_t pieces = 4 * int64_t(getThreadCount());
+  chunk = std::max<int64_t>({grain, (newExtent + pieces - 1) / pieces, 1});
+  next.store(0, std::memory_order_relaxed);
+  working.store(static_cast<uint32_t>(helpers.size()), std::memory_order_relaxed);
+  generation.fetch_add(1);
+  if (sleepers.load() != 0)
+    futexWakeAll(generation);
+  takeChunks(0);
+  auto isDone = [&] { return working.load(std::memory_order_acquire) == 0; };
+  while (!spinUntil(isDone, std::max<std::chrono::nanoseconds>(spin, std::chrono::microseconds(2)))) {
+    callerSleeps.store(true);
+    uint32_t left = working.load();
+    if (left != 0)
+      futexWait(working, left, std::chrono::milliseconds(20));
+    callerSleeps.store(false);
+  }
+}
+
+void ParallelFor::helperMain(int thread) {
+  pthread_setname_np(pthread_self(), "spmd-loop");
+  uint32_t seen = 0;
+  for (;;) {
+    auto isNew = [&] { return generation.load(std::memory_order_acquire) != seen; };
+    if (!spinUntil(isNew, spin)) {
+      sleepers.fetch_add(1);
+      while (!isNew())
+        futexWait(generation, seen, std::chrono::seconds(1));
+      sleepers.fetch_sub(1);
+    }
+    ++seen;
+    if (stopping.load())
+      return;
+    takeChunks(thread);
+    if (working.fetch_sub(1) == 1 && callerSleeps.load())
+      futexWakeAll(working);
+  }
+}
+
+} // namespace spmd

@@ -1,0 +1,75 @@
+//===- ParallelFor.h - one device's parallel loops --------------*- C++ -*-===//
+//
+// Kernels are range functions; this spreads a range over the threads of one device. Often that is one thread: then it
+// is a plain call. How a range is cut never changes bits: every iteration is computed alone. The helpers spin
+// shortly after a loop, then sleep, so that devices which share cores do not hold one another up.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/device/cpu/Futex.h"
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+namespace spmd {
+
+/// The calling convention of generated kernels (Plan.h).
+using KernelFunction = void (*)(int64_t begin, int64_t end, void *const *buffers, const int64_t *coordinates);
+
+class ParallelFor {
+public:
+  /// `threads` includes the caller's; `spin` is how long an idle helper waits before it sleeps.
+  ParallelFor(int threads, std::chrono::nanoseconds spin);
+  ~ParallelFor();
+  ParallelFor(const ParallelFor &) = delete;
+  ParallelFor &operator=(const ParallelFor &) = delete;
+
+  int getThreadCount() const { return static_cast<int>(helpers.size()) + 1; }
+
+  /// body(begin, end, thread) over [0, extent), no piece shorter than `grain` but the last; `thread` counts from 0 and
+  /// serves to give each its own scratch. Called by one thread at a time. `body` must not throw.
+  template <typename Body> void run(int64_t extent, int64_t grain, const Body &body) {
+    if (helpers.empty() || extent <= grain) {
+      if (extent > 0)
+        body(int64_t(0), extent, 0);
+      return;
+    }
+    runOnAll(
+        extent, grain,
+        [](const void *context, int64_t begin, int64_t end, int thread) {
+          (*static_cast<const Body *>(context))(begin, end, thread);
+        },
+        &body);
+  }
+
+  void runKernel(KernelFunction kernel, int64_t extent, int64_t grain, void *const *buffers,
+                 const int64_t *coordinates) {
+    run(extent, grain, [=](int64_t begin, int64_t end, int) { kernel(begin, end, buffers, coordinates); });
+  }
+
+private:
+  using Thunk = void (*)(const void *context, int64_t begin, int64_t end, int thread);
+
+  void runOnAll(int64_t extent, int64_t grain, Thunk thunk, const void *context);
+  void takeChunks(int thread);
+  void helperMain(int thread);
+
+  const std::chrono::nanoseconds spin;
+  std::vector<std::thread> helpers;
+
+  // The loop under way; written before `generation` goes up.
+  Thunk thunk = nullptr;
+  const void *context = nullptr;
+  int64_t extent = 0, chunk = 0;
+  alignas(64) std::atomic<int64_t> next{0};
+  alignas(64) std::atomic<uint32_t> generation{0};
+  std::atomic<uint32_t> sleepers{0};
+  alignas(64) std::atomic<uint32_t> working{0};
+  std::atomic<bool> callerSleeps{false}, stopping{false};
+};
+
+} // namespace spmd

@@ -1,0 +1,74 @@
+//===- Segment.cpp - one memfd, mapped ------------------------------------===//
+
+#include "runtime/device/cpu/Segment.h"
+#include "runtime/support/Error.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace spmd {
+namespace {
+
+[[noreturn]] void fail(const std::string &what, int64_t bytes) {
+  throw Error("shared memory: " + what + " " + std::to_string(bytes) + " bytes failed: " + std::strerror(errno));
+}
+
+} // namespace
+
+std::shared_ptr<Segment> Segment::create(const std::string &name, int64_t bytes) {
+  // Not executable where the kernel knows the flag (6.3); it warns when neither is said.
+  constexpr unsigned noExec = 0x0008U;
+  int fd = memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING | noExec);
+  if (fd < 0 && errno == EINVAL)
+    fd = memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (fd < 0)
+    fail("making a segment of", bytes);
+  if (ftruncate(fd, bytes) != 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    int saved = errno;
+    close(fd);
+    errno = saved;
+    fail("sizing a segment of", bytes);
+  }
+  void *base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+  if (base == MAP_FAILED) {
+    int saved = errno;
+    close(fd);
+    errno = saved;
+    fail("mapping", bytes);
+  }
+  // Takes effect where /sys/kernel/mm/transparent_hugepage/shmem_enabled allows it.
+  madvise(base, bytes, MADV_HUGEPAGE);
+  madvise(base, bytes, MADV_DONTDUMP);
+  return std::shared_ptr<Segment>(new Segment(fd, static_cast<char *>(base), bytes));
+}
+
+std::shared_ptr<Segment> Segment::open(int fd, bool writable) {
+  struct stat info{};
+  int seals = fcntl(fd, F_GET_SEALS);
+  if (fstat(fd, &info) != 0 || seals < 0 || !(seals & F_SEAL_SHRINK) || info.st_size <= 0) {
+    close(fd);
+    throw Error("shared memory: a peer handed over a descriptor that is no sealed memory segment");
+  }
+  int64_t bytes = info.st_size;
+  void *base = mmap(nullptr, bytes, PROT_READ | (writable ? PROT_WRITE : 0), MAP_SHARED | MAP_NORESERVE, fd, 0);
+  if (base == MAP_FAILED) {
+    int saved = errno;
+    close(fd);
+    errno = saved;
+    fail("mapping", bytes);
+  }
+  madvise(base, bytes, MADV_HUGEPAGE);
+  madvise(base, bytes, MADV_DONTDUMP);
+  return std::shared_ptr<Segment>(new Segment(fd, static_cast<char *>(base), bytes));
+}
+
+Segment::~Segment() {
+  munmap(base, size);
+  close(descriptor);
+}
+
+} // namespace spmd

@@ -1,0 +1,42 @@
+//===- Segment.h - one memfd, mapped ----------------------------*- C++ -*-===//
+//
+// Memory without a name: it needs no /dev/shm, it can be handed to another process as a file descriptor, and the
+// kernel frees it with its last user, however that one ends. Its size is sealed, so that no process can make another
+// one fault. Pages are only taken when they are touched, so a segment may be larger than what is used of it.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace spmd {
+
+class Segment {
+public:
+  /// A new sealed segment, mapped for reading and writing. Throws spmd::Error.
+  static std::shared_ptr<Segment> create(const std::string &name, int64_t bytes);
+  /// Maps a segment of another process, whose descriptor this takes over. Throws if it is not sealed against
+  /// shrinking.
+  static std::shared_ptr<Segment> open(int fd, bool writable);
+  ~Segment();
+  Segment(const Segment &) = delete;
+  Segment &operator=(const Segment &) = delete;
+
+  char *data() const { return base; }
+  int64_t bytes() const { return size; }
+  int fd() const { return descriptor; }
+  bool contains(const void *pointer, int64_t length) const {
+    auto *p = static_cast<const char *>(pointer);
+    return p >= base && p + length <= base + size;
+  }
+
+private:
+  Segment(int fd, char *base, int64_t size) : descriptor(fd), base(base), size(size) {}
+  int descriptor;
+  char *base;
+  int64_t size;
+};
+
+} // namespace spmd

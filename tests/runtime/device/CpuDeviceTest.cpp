@@ -1,0 +1,123 @@
+//===- CpuDeviceTest.cpp - the device thread and its loops ----------------===//
+
+#include "runtime/device/cpu/CpuDevice.h"
+#include "runtime/support/Error.h"
+
+#include <future>
+#include <gtest/gtest.h>
+#include <numeric>
+
+using namespace spmd;
+
+namespace {
+
+// Every iteration runs exactly once, in pieces no shorter than the grain, whatever the number of threads.
+TEST(ParallelFor, RunsEachIterationOnce) {
+  for (int threads : {1, 2, 3, 8}) {
+    ParallelFor loop(threads, std::chrono::microseconds(5));
+    for (int64_t extent : {0, 1, 7, 64, 1000, 100'003}) {
+      for (int64_t grain : {1, 16, 5000}) {
+        std::vector<std::atomic<int>> count(extent);
+        std::atomic<int> shortPieces{0};
+        loop.run(extent, grain, [&](int64_t begin, int64_t end, int thread) {
+          ASSERT_LT(thread, threads);
+          if (end - begin < grain)
+            ++shortPieces;
+          for (int64_t i = begin; i < end; ++i)
+            ++count[i];
+        });
+        for (int64_t i = 0; i < extent; ++i)
+          ASSERT_EQ(count[i], 1) << threads << " threads, extent " << extent << ", iteration " << i;
+        EXPECT_LE(shortPieces, 1);
+      }
+    }
+  }
+}
+
+// Many short loops after one another, with and without pauses that let the helpers go to sleep.
+TEST(ParallelFor, WakesSleepingHelpers) {
+  ParallelFor loop(4, std::chrono::nanoseconds(0));
+  std::atomic<int64_t> sum{0};
+  for (int i = 0; i < 2000; ++i)
+    loop.run(64, 1, [&](int64_t begin, int64_t end, int) { sum += end - begin; });
+  EXPECT_EQ(sum, 2000 * 64);
+}
+
+void addKernel(int64_t begin, int64_t end, void *const *buffers, const int64_t *coordinates) {
+  for (int64_t i = begin; i < end; ++i)
+    static_cast<float *>(buffers[1])[i] = static_cast<const float *>(buffers[0])[i] + float(coordinates[1]);
+}
+
+TEST(ParallelFor, RunsKernelsByTheirCallingConvention) {
+  ParallelFor loop(2, std::chrono::nanoseconds(0));
+  std::vector<float> in(1000), out(1000);
+  std::iota(in.begin(), in.end(), 0.0f);
+  void *buffers[] = {in.data(), out.data()};
+  int64_t coordinates[] = {7, 3};
+  loop.runKernel(addKernel, 1000, 10, buffers, coordinates);
+  for (int i = 0; i < 1000; ++i)
+    ASSERT_EQ(out[i], float(i + 3));
+}
+
+TEST(CpuDevice, RunsWorkInOrderOnOneThread) {
+  auto devices = createCpuDevices({4}, {});
+  EXPECT_EQ(devices[0]->str(), "cpu:4");
+  std::vector<int> order;
+  std::promise<void> done;
+  for (int i = 0; i < 1000; ++i)
+    devices[0]->enqueue([&, i] { order.push_back(i); });
+  devices[0]->enqueue([&] { done.set_value(); });
+  done.get_future().wait();
+  std::vector<int> expected(1000);
+  std::iota(expected.begin(), expected.end(), 0);
+  EXPECT_EQ(order, expected);
+}
+
+// Work that is queued is done before the device goes.
+TEST(CpuDevice, FinishesItsQueueBeforeItEnds) {
+  std::atomic<int> count{0};
+  {
+    auto devices = createCpuDevices({0, 1}, {.hostDeviceCount = 2});
+    for (int i = 0; i < 100; ++i)
+      for (auto &device : devices)
+        device->enqueue([&] { ++count; });
+  }
+  EXPECT_EQ(count, 200);
+}
+
+TEST(CpuDevice, SharesTheCoresOfTheHost) {
+  int cores = availableCores();
+  EXPECT_EQ(threadsPerCpuDevice({.hostDeviceCount = 1}), cores);
+  EXPECT_EQ(threadsPerCpuDevice({.hostDeviceCount = cores}), 1);
+  EXPECT_EQ(threadsPerCpuDevice({.hostDeviceCount = 3 * cores}), 1);
+  EXPECT_EQ(threadsPerCpuDevice({.hostDeviceCount = 8, .threadsPerDevice = 3}), 3);
+}
+
+TEST(CpuDevice, BuffersOutliveTheDevice) {
+  DeviceBufferRef buffer;
+  {
+    auto devices = createCpuDevices({0}, {});
+    buffer = devices[0]->allocate(100);
+    int value = 42, back = 0;
+    devices[0]->copyFromHost(*buffer, &value, 4, 96);
+    devices[0]->copyToHost(&back, *buffer, 4, 96);
+    EXPECT_EQ(back, 42);
+    EXPECT_THROW(devices[0]->copyFromHost(*buffer, &value, 4, 97), Error);
+    EXPECT_GE(devices[0]->bytesInUse(), 100);
+  }
+  EXPECT_EQ(*reinterpret_cast<int *>(static_cast<char *>(buffer->data()) + 96), 42);
+}
+
+TEST(CpuDevice, AdoptedMemoryKeepsItsOwner) {
+  auto devices = createCpuDevices({0}, {});
+  auto owner = std::make_shared<std::vector<float>>(10, 1.5f);
+  std::weak_ptr<std::vector<float>> watch = owner;
+  DeviceBufferRef buffer = devices[0]->adopt(owner->data(), 40, owner);
+  owner.reset();
+  EXPECT_FALSE(watch.expired());
+  EXPECT_EQ(static_cast<float *>(buffer->data())[9], 1.5f);
+  buffer.reset();
+  EXPECT_TRUE(watch.expired());
+}
+
+} // namespace

@@ -1,0 +1,133 @@
+//===- CpuMemoryTest.cpp - allocation in shared segments ------------------===//
+
+#include "runtime/device/cpu/CpuMemory.h"
+#include "runtime/support/Error.h"
+
+#include <cstring>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <random>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace spmd;
+
+namespace {
+
+/// Resident bytes of a segment, as the kernel counts them.
+int64_t residentBytes(const Segment &segment) {
+  struct stat info{};
+  fstat(segment.fd(), &info);
+  return info.st_blocks * 512;
+}
+
+// Random sizes, allocated and freed in random order: blocks never overlap, and each keeps what was written to it.
+TEST(CpuMemory, BlocksAreDisjointUnderRandomUse) {
+  CpuMemory memory(0);
+  std::mt19937 random(7);
+  struct Live {
+    unsigned char *data;
+    int64_t bytes;
+    unsigned char mark;
+  };
+  std::vector<Live> live;
+  int64_t expectedInUse = 0;
+  for (int step = 0; step < 4000; ++step) {
+    if (live.empty() || random() % 5 < 3) {
+      int64_t bytes = random() % 7 == 0 ? random() % 300'000 : random() % 700;
+      auto *data = static_cast<unsigned char *>(memory.allocate(bytes));
+      ASSERT_EQ(reinterpret_cast<uintptr_t>(data) % 64, 0u);
+      auto mark = static_cast<unsigned char>(step);
+      std::memset(data, mark, bytes);
+      live.push_back({data, bytes, mark});
+    } else {
+      size_t which = random() % live.size();
+      Live block = live[which];
+      for (int64_t i = 0; i < block.bytes; ++i)
+        ASSERT_EQ(block.data[i], block.mark);
+      memory.free(block.data);
+      live[which] = live.back();
+      live.pop_back();
+    }
+  }
+  for (Live &block : live)
+    expectedInUse += block.bytes;
+  EXPECT_GE(memory.bytesInUse(), expectedInUse);
+  for (Live &block : live)
+    memory.free(block.data);
+  EXPECT_EQ(memory.bytesInUse(), 0);
+  EXPECT_EQ(memory.segmentCount(), 1);
+}
+
+// Freed neighbours become one block again, in whichever order they are freed.
+TEST(CpuMemory, FreedNeighboursAreJoined) {
+  CpuMemory memory(0);
+  int64_t third = int64_t(300) << 20;
+  void *a = memory.allocate(third), *b = memory.allocate(third), *c = memory.allocate(third);
+  memory.free(a);
+  memory.free(c);
+  memory.free(b);
+  void *all = memory.allocate(3 * third);
+  EXPECT_EQ(all, a);
+  EXPECT_EQ(memory.segmentCount(), 1);
+  memory.free(all);
+}
+
+// A freed block is handed out again with its pages; what is free beyond the measure goes back to the kernel.
+TEST(CpuMemory, KeepsPagesWarmWithinAMeasure) {
+  CpuMemory memory(0);
+  int64_t bytes = 64 << 20;
+  void *block = memory.allocate(bytes);
+  std::memset(block, 1, bytes);
+  auto segment = memory.getSegment(0);
+  memory.free(block);
+  EXPECT_GE(residentBytes(*segment), bytes);
+  EXPECT_EQ(memory.allocate(bytes), block);
+  std::vector<void *> blocks{block};
+  for (int i = 0; i < 7; ++i) {
+    blocks.push_back(memory.allocate(bytes));
+    std::memset(blocks.back(), 1, bytes);
+  }
+  for (void *each : blocks)
+    memory.free(each);
+  // At each free at most 256 MiB and as much as is still in use stay warm: here they meet at 384 MiB of 512.
+  EXPECT_LE(residentBytes(*segment), int64_t(384) << 20);
+}
+
+TEST(CpuMemory, LocatesOnlyItsOwnMemory) {
+  CpuMemory memory(3);
+  auto *data = static_cast<char *>(memory.allocate(1000));
+  auto place = memory.locate(data + 100, 900);
+  ASSERT_TRUE(place);
+  EXPECT_EQ(memory.getSegment(place->segment)->data() + place->offset, data + 100);
+  int local = 0;
+  EXPECT_FALSE(memory.locate(&local, 4));
+  EXPECT_EQ(memory.getSegment(1), nullptr);
+}
+
+TEST(CpuMemory, RefusesMoreThanTheHostHas) {
+  CpuMemory memory(5);
+  try {
+    memory.allocate(int64_t(1) << 45);
+    FAIL() << "no error";
+  } catch (const Error &error) {
+    EXPECT_NE(std::string(error.what()).find("device cpu:5: 35184372088832 bytes were asked for"), std::string::npos)
+        << error.what();
+  }
+}
+
+// A second mapping of the handed-over descriptor sees the same memory, and nobody can shrink it under a reader.
+TEST(Segment, IsSharedAndSealed) {
+  auto segment = Segment::create("test", 1 << 20);
+  auto other = Segment::open(dup(segment->fd()), false);
+  segment->data()[12345] = 'x';
+  EXPECT_EQ(other->data()[12345], 'x');
+  EXPECT_NE(other->data(), segment->data());
+  EXPECT_NE(ftruncate(segment->fd(), 4096), 0);
+  int plain = memfd_create("unsealed", MFD_CLOEXEC);
+  ASSERT_EQ(ftruncate(plain, 4096), 0);
+  EXPECT_THROW(Segment::open(plain, false), Error);
+}
+
+} // namespace
