@@ -25,6 +25,7 @@ target_link_libraries(spmdc_lld INTERFACE ${LLVM_LIBRARY_DIRS}/liblldELF.a ${LLV
 function(spmdc_library name)
   cmake_parse_arguments(ARG "MLIR" "" "DEPENDS;SOURCES" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS *.cpp)
+  list(FILTER sources EXCLUDE REGEX "Pch.cpp$")
   add_library(${name} STATIC ${sources} ${ARG_SOURCES})
   target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
   target_link_libraries(${name} PUBLIC ${ARG_DEPENDS})

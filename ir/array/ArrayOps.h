@@ -1,0 +1,35 @@
+//===- ArrayOps.h - the global-view array operations ------------*- C++ -*-===//
+#pragma once
+
+#include "ir/interfaces/OpInterfaces.h"
+#include "ir/spmd/SpmdOps.h"
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "ir/array/ArrayEnums.h.inc"
+#include "ir/array/ArrayOpsDialect.h.inc"
+
+namespace spmdc {
+
+/// The operands and the result are arrays of one shape.
+mlir::LogicalResult verifySameArrayShape(mlir::Operation *op);
+/// ... and of one element type. Shardings may differ: they are reconciled by partitioning.
+mlir::LogicalResult verifySameArray(mlir::Operation *op);
+
+template <typename ConcreteType> class SameArrayShape : public mlir::OpTrait::TraitBase<ConcreteType, SameArrayShape> {
+public:
+  static mlir::LogicalResult verifyTrait(mlir::Operation *op) { return verifySameArrayShape(op); }
+};
+
+template <typename ConcreteType> class SameArray : public mlir::OpTrait::TraitBase<ConcreteType, SameArray> {
+public:
+  static mlir::LogicalResult verifyTrait(mlir::Operation *op) { return verifySameArray(op); }
+};
+
+} // namespace spmdc
+
+#define GET_OP_CLASSES
+#include "ir/array/ArrayOps.h.inc"

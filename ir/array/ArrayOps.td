@@ -1,0 +1,174 @@
+//===- ArrayOps.td - the global-view array operations ---------*- tablegen -*-===//
+//
+// Names and semantics are StableHLO's, shapes are static, results are inferred. Before partitioning shapes are global,
+// afterwards they are one device's.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SPMDC_ARRAY_OPS
+#define SPMDC_ARRAY_OPS
+
+include "ir/array/ArrayEnums.td"
+include "ir/interfaces/OpInterfaces.td"
+include "ir/spmd/SpmdBase.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Array_Dialect : Dialect {
+  let name = "array";
+  let cppNamespace = "::spmdc";
+  let summary = "Array operations with StableHLO's names and semantics";
+  let dependentDialects = ["::spmdc::SpmdDialect"];
+  let hasConstantMaterializer = 1;
+}
+
+class Array_Op<string mnemonic, list<Trait> traits = []> : Op<Array_Dialect, mnemonic, traits # [Pure,
+    DeclareOpInterfaceMethods<ShardingRuleOpInterface>]> {
+  let results = (outs Spmd_ArrayType:$result);
+}
+
+include "ir/array/ElementwiseOps.td"
+
+//===- Creation -----------------------------------------------------------===//
+
+def Array_ConstantOp : Array_Op<"constant", [ConstantLike, DeclareOpInterfaceMethods<EvaluateOpInterface>,
+    DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["createLocal"]>]> {
+  let summary = "A constant array";
+  let description = "`array.constant dense<1.0> : tensor<4xf32> -> <f32[4]>`";
+  let arguments = (ins ElementsAttr:$value);
+  let builders = [
+    OpBuilder<(ins "::mlir::DenseElementsAttr":$value)>,
+    OpBuilder<(ins "ArrayType":$type, "Scalar":$splat)>];
+  let assemblyFormat = "$value attr-dict `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Array_IotaOp : Array_Op<"iota", [DeclareOpInterfaceMethods<EvaluateOpInterface>,
+    DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["createLocal"]>]> {
+  let summary = "0, 1, 2, ... along one dimension";
+  let arguments = (ins I64Attr:$dim);
+  let assemblyFormat = "`dim` $dim attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+//===- Shape --------------------------------------------------------------===//
+
+def Array_BroadcastInDimOp : Array_Op<"broadcast_in_dim", [DeclareOpInterfaceMethods<EvaluateOpInterface>]> {
+  let summary = "Repeats along new dimensions and dimensions of size 1";
+  let description = "Operand dimension i becomes result dimension `dims[i]` (increasing); its size is that or 1.";
+  let arguments = (ins Spmd_ArrayType:$operand, DenseI64ArrayAttr:$dims);
+  let assemblyFormat = "$operand `dims` $dims attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Array_ReshapeOp : Array_Op<"reshape", [DeclareOpInterfaceMethods<EvaluateOpInterface>]> {
+  let summary = "The same elements in row-major order under another shape";
+  let arguments = (ins Spmd_ArrayType:$operand);
+  let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Array_TransposeOp : Array_Op<"transpose", [DeclareOpInterfaceMethods<EvaluateOpInterface>]> {
+  let summary = "Permutes dimensions: result dimension i is operand dimension perm[i]";
+  let arguments = (ins Spmd_ArrayType:$operand, DenseI64ArrayAttr:$perm);
+  let builders = [OpBuilder<(ins "::mlir::Value":$operand, "::llvm::ArrayRef<int64_t>":$perm)>];
+  let assemblyFormat = "$operand `perm` $perm attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Array_SliceOp : Array_Op<"slice", [DeclareOpInterfaceMethods<EvaluateOpInterface>,
+    DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["createLocal"]>]> {
+  let summary = "Elements start, start + stride, ... below limit of each dimension";
+  let arguments = (ins Spmd_ArrayType:$operand, DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$limits,
+                       DenseI64ArrayAttr:$strides);
+  let builders = [OpBuilder<(ins "::mlir::Value":$operand, "::llvm::ArrayRef<int64_t>":$starts,
+                                 "::llvm::ArrayRef<int64_t>":$limits, "::llvm::ArrayRef<int64_t>":$strides)>];
+  let assemblyFormat = "$operand $starts `to` $limits `step` $strides attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Array_PadOp : Array_Op<"pad", [DeclareOpInterfaceMethods<EvaluateOpInterface>]> {
+  let summary = "Adds the scalar `value` before, after and between elements";
+  let description = "Negative low and high cut; interior is at least 0.";
+  let arguments = (ins Spmd_ArrayType:$operand, Spmd_ArrayType:$value, DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high,
+                       DenseI64ArrayAttr:$interior);
+  let assemblyFormat = [{
+    $operand `with` $value `low` $low `high` $high `interior` $interior attr-dict `:` type($operand) `,` type($value)
+    `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Array_ConcatenateOp : Array_Op<"concatenate", [DeclareOpInterfaceMethods<EvaluateOpInterface>]> {
+  let summary = "Joins arrays along a dimension";
+  let arguments = (ins Variadic<Spmd_ArrayType>:$operands, I64Attr:$dim);
+  let assemblyFormat = "$operands `dim` $dim attr-dict `:` type($operands) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Array_ReverseOp : Array_Op<"reverse", [
+    DeclareOpInterfaceMethods<EvaluateOpInterface>]> {
+  let summary = "Reverses the order of elements along dimensions";
+  let arguments = (ins Spmd_ArrayType:$operand, DenseI64ArrayAttr:$dims);
+  let assemblyFormat = "$operand `dims` $dims attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+//===- Contractions and reductions ----------------------------------------===//
+
+def Array_DotGeneralOp : Array_Op<"dot_general", [DeclareOpInterfaceMethods<EvaluateOpInterface>,
+    DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["getPaddingValue"]>]> {
+  let summary = "Contraction with batch dimensions";
+  let description = [{
+    Result dimensions: batch, then free ones of lhs, then free ones of rhs. bf16 and f16 are accumulated in f32.
+    `array.dot_general %x, %y contract [1] x [0] batch [] x [] : <f32[8, 16]>, <f32[16, 4]> -> <f32[8, 4]>`
+  }];
+  let arguments = (ins Spmd_ArrayType:$lhs, Spmd_ArrayType:$rhs, DenseI64ArrayAttr:$lhsContract,
+                       DenseI64ArrayAttr:$rhsContract, DenseI64ArrayAttr:$lhsBatch, DenseI64ArrayAttr:$rhsBatch);
+  let assemblyFormat = [{
+    $lhs `,` $rhs `contract` $lhsContract `x` $rhsContract `batch` $lhsBatch `x` $rhsBatch attr-dict `:` type($lhs) `,`
+    type($rhs) `->` type($result)
+  }];
+  let extraClassDeclaration = [{
+    /// Dimensions of a side that are neither batch nor contracted, in order.
+    ::llvm::SmallVector<int64_t> getLhsFreeDims();
+    ::llvm::SmallVector<int64_t> getRhsFreeDims();
+    /// The shape of the result.
+    static ::llvm::SmallVector<int64_t> inferShape(ArrayType lhs, ArrayType rhs, ::llvm::ArrayRef<int64_t> lhsContract,
+        ::llvm::ArrayRef<int64_t> rhsContract, ::llvm::ArrayRef<int64_t> lhsBatch, ::llvm::ArrayRef<int64_t> rhsBatch);
+  }];
+  let hasVerifier = 1;
+}
+
+def Array_ReduceOp : Array_Op<"reduce", [DeclareOpInterfaceMethods<EvaluateOpInterface>,
+    DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["getPaddingValue", "getReductionKind"]>]> {
+  let summary = "Combines all elements along dimensions, which disappear";
+  let description = "bf16 and f16 are accumulated in f32. `array.reduce sum %x dims [1] : <f32[8, 4]> -> <f32[8]>`";
+  let arguments = (ins Spmd_ArrayType:$operand, Spmd_ReductionKind:$kind, DenseI64ArrayAttr:$dims);
+  let builders = [OpBuilder<(ins "::mlir::Value":$operand, "ReductionKind":$kind, "::llvm::ArrayRef<int64_t>":$dims)>];
+  let assemblyFormat = "$kind $operand `dims` $dims attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Array_ArgReduceOp : Array_Op<"arg_reduce", [DeclareOpInterfaceMethods<EvaluateOpInterface>]> {
+  let summary = "Index (i32) of the first largest or smallest element along a dimension, which disappears";
+  let description = "A NaN counts as largest and smallest at once: the first NaN is the answer, as in JAX.";
+  let arguments = (ins Spmd_ArrayType:$operand, BoolAttr:$isMax, I64Attr:$dim);
+  let assemblyFormat = "$operand `max` `=` $isMax `dim` $dim attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Array_CumulativeOp : Array_Op<"cumulative", [
+    DeclareOpInterfaceMethods<EvaluateOpInterface>]> {
+  let summary = "Running combination along a dimension";
+  let arguments = (ins Spmd_ArrayType:$operand, Spmd_ReductionKind:$kind, I64Attr:$dim);
+  let assemblyFormat = "$kind $operand `dim` $dim attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+#endif

@@ -1,0 +1,284 @@
+//===- ArrayShardingRules.cpp - how array operations connect dimensions ---===//
+//
+// The sharding rule of every operation that is not element-wise, what padding must hold where a reduction runs over an
+// uneven dimension, and how operations whose attributes speak of sizes look on one device.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ir/array/ArrayOps.h"
+#include "ir/array/ScalarEvaluation.h"
+
+#include <numeric>
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+/// Identity factors for the dimensions of a shape, appended to the rule.
+ValueFactors addFactors(ShardingRule &rule, ArrayRef<int64_t> shape, FactorKind kind = FactorKind::PassThrough) {
+  ValueFactors value;
+  for (int64_t size : shape)
+    value.push_back({rule.addFactor(size, kind)});
+  return value;
+}
+
+/// Rule of an operation whose operand and result agree in all dimensions but some, which must be whole on every
+/// device: `isWhole(d)`.
+ShardingRule wholeDimsRule(ArrayType operand, ArrayType result, function_ref<bool(int64_t)> isWhole) {
+  ShardingRule rule;
+  ValueFactors from, to;
+  for (int64_t d = 0; d < operand.getRank(); ++d) {
+    if (isWhole(d)) {
+      from.push_back({rule.addFactor(operand.getDimSize(d), FactorKind::NeedReplication)});
+      to.push_back({rule.addFactor(result.getDimSize(d), FactorKind::NeedReplication)});
+      continue;
+    }
+    from.push_back({rule.addFactor(operand.getDimSize(d))});
+    to.push_back(from.back());
+  }
+  rule.operands.push_back(from);
+  rule.results.push_back(to);
+  return rule;
+}
+
+TypedAttr scalarAttr(Type elementType, Scalar value) {
+  if (auto floatType = dyn_cast<FloatType>(elementType))
+    return FloatAttr::get(floatType, roundTo(value, elementType).f);
+  return IntegerAttr::get(elementType, APInt(elementType.getIntOrFloatBitWidth(), static_cast<uint64_t>(value.i)));
+}
+
+} // namespace
+
+ShardingRule ConstantOp::getShardingRule() {
+  // Only a splat is made anew on each device; another constant is whole everywhere and cut without traffic.
+  bool isSplat = cast<DenseElementsAttr>(getValue()).isSplat();
+  ShardingRule rule;
+  rule.results.push_back(
+      addFactors(rule, getType().getShape(), isSplat ? FactorKind::PassThrough : FactorKind::NeedReplication));
+  return rule;
+}
+
+Value ConstantOp::createLocal(OpBuilder &builder, ValueRange, ArrayType, ArrayType localResult) {
+  auto value = cast<DenseElementsAttr>(getValue());
+  if (localResult.getShape() == getType().getShape())
+    return builder.create<ConstantOp>(getLoc(), localResult, value);
+  return builder.create<ConstantOp>(getLoc(), localResult, value.resizeSplat(localResult.getTensorType()));
+}
+
+ShardingRule IotaOp::getShardingRule() {
+  ShardingRule rule;
+  rule.results.push_back(addFactors(rule, getType().getShape()));
+  return rule;
+}
+
+Value IotaOp::createLocal(OpBuilder &builder, ValueRange, ArrayType globalResult, ArrayType localResult) {
+  Value local = builder.create<IotaOp>(getLoc(), localResult, getDimAttr());
+  ShardingAttr sharding = globalResult.getShardingOrOpen();
+  ArrayRef<AxisRefAttr> axes = sharding.getDims()[getDim()].getAxes();
+  if (axes.empty())
+    return local;
+  auto indexType = ArrayType::get({}, builder.getI32Type());
+  Value start = builder.create<ShardStartOp>(getLoc(), indexType, globalResult.getDimSize(getDim()),
+                                             AxesAttr::get(getContext(), axes));
+  if (localResult.getElementType() != builder.getI32Type())
+    start = builder.create<ConvertOp>(getLoc(), ArrayType::get({}, localResult.getElementType()), start);
+  Value offset = builder.create<BroadcastInDimOp>(getLoc(), localResult, start, ArrayRef<int64_t>{});
+  return builder.create<AddOp>(getLoc(), local, offset);
+}
+
+ShardingRule BroadcastInDimOp::getShardingRule() {
+  ShardingRule rule;
+  ValueFactors result = addFactors(rule, getType().getShape()), operand;
+  for (auto [index, dim] : llvm::enumerate(getDims())) {
+    bool isRepeated = getOperand().getType().getDimSize(index) != getType().getDimSize(dim);
+    operand.push_back(isRepeated ? DimFactors() : result[dim]);
+  }
+  rule.operands.push_back(operand);
+  rule.results.push_back(result);
+  return rule;
+}
+
+ShardingRule ReshapeOp::getShardingRule() {
+  // Walks both shapes from the major end and cuts off common factors. Where the sizes left over have no common
+  // divisor (6, 4 against 4, 6 after the common 2), everything up to the next point where the products agree must be
+  // whole.
+  ShardingRule rule;
+  ArrayRef<int64_t> from = getOperand().getType().getShape(), to = getType().getShape();
+  ValueFactors operand(from.size()), result(to.size());
+  size_t i = 0, j = 0;
+  int64_t in = 1, out = 1; // what is left of dimensions i - 1 and j - 1
+  auto addWhole = [&](DimFactors &dim, int64_t size) {
+    if (size > 1)
+      dim.push_back(rule.addFactor(size, FactorKind::NeedReplication));
+  };
+  if (getType().getNumElements() == 0) {
+    for (size_t d = 0; d < from.size(); ++d)
+      addWhole(operand[d], from[d]);
+    for (size_t d = 0; d < to.size(); ++d)
+      addWhole(result[d], to[d]);
+    rule.operands.push_back(operand);
+    rule.results.push_back(result);
+    return rule;
+  }
+  while (true) {
+    while (in == 1 && i < from.size())
+      in = from[i++];
+    while (out == 1 && j < to.size())
+      out = to[j++];
+    if (in == 1 && out == 1)
+      break;
+    int64_t common = std::gcd(in, out);
+    if (common > 1) {
+      int64_t factor = rule.addFactor(common);
+      operand[i - 1].push_back(factor);
+      result[j - 1].push_back(factor);
+      in /= common;
+      out /= common;
+      continue;
+    }
+    int64_t inProduct = in, outProduct = out;
+    addWhole(operand[i - 1], in);
+    addWhole(result[j - 1], out);
+    while (inProduct != outProduct) {
+      if (inProduct < outProduct) {
+        addWhole(operand[i], from[i]);
+        inProduct *= from[i++];
+      } else {
+        addWhole(result[j], to[j]);
+        outProduct *= to[j++];
+      }
+    }
+    in = out = 1;
+  }
+  rule.operands.push_back(operand);
+  rule.results.push_back(result);
+  return rule;
+}
+
+ShardingRule TransposeOp::getShardingRule() {
+  ShardingRule rule;
+  ValueFactors operand = addFactors(rule, getOperand().getType().getShape()), result;
+  for (int64_t dim : getPerm())
+    result.push_back(operand[dim]);
+  rule.operands.push_back(operand);
+  rule.results.push_back(result);
+  return rule;
+}
+
+ShardingRule SliceOp::getShardingRule() {
+  ArrayType operand = getOperand().getType();
+  return wholeDimsRule(operand, getType(), [&](int64_t d) {
+    return getStarts()[d] != 0 || getLimits()[d] != operand.getDimSize(d) || getStrides()[d] != 1;
+  });
+}
+
+Value SliceOp::createLocal(OpBuilder &builder, ValueRange operands, ArrayType, ArrayType localResult) {
+  ArrayType global = getOperand().getType(), local = cast<ArrayType>(operands[0].getType());
+  SmallVector<int64_t> limits(getLimits());
+  for (int64_t d = 0; d < global.getRank(); ++d)
+    if (local.getDimSize(d) != global.getDimSize(d))
+      limits[d] = local.getDimSize(d);
+  return builder.create<SliceOp>(getLoc(), localResult, operands[0], getStarts(), limits, getStrides());
+}
+
+ShardingRule PadOp::getShardingRule() {
+  ShardingRule rule = wholeDimsRule(getOperand().getType(), getType(), [&](int64_t d) {
+    return getLow()[d] != 0 || getHigh()[d] != 0 || getInterior()[d] != 0;
+  });
+  rule.operands.emplace_back();
+  return rule;
+}
+
+ShardingRule ConcatenateOp::getShardingRule() {
+  ShardingRule rule;
+  auto joined = static_cast<int64_t>(getDim());
+  ValueFactors result;
+  for (int64_t d = 0; d < getType().getRank(); ++d)
+    result.push_back(
+        {rule.addFactor(getType().getDimSize(d), d == joined ? FactorKind::NeedReplication : FactorKind::PassThrough)});
+  for (Value operand : getOperands()) {
+    ValueFactors factors = result;
+    factors[joined] = {
+        rule.addFactor(cast<ArrayType>(operand.getType()).getDimSize(joined), FactorKind::NeedReplication)};
+    rule.operands.push_back(factors);
+  }
+  rule.results.push_back(result);
+  return rule;
+}
+
+ShardingRule ReverseOp::getShardingRule() {
+  return wholeDimsRule(getOperand().getType(), getType(), [&](int64_t d) { return llvm::is_contained(getDims(), d); });
+}
+
+ShardingRule DotGeneralOp::getShardingRule() {
+  ShardingRule rule;
+  ArrayType lhs = getLhs().getType(), rhs = getRhs().getType();
+  ValueFactors left(lhs.getRank()), right(rhs.getRank()), result;
+  for (auto [l, r] : llvm::zip(getLhsBatch(), getRhsBatch())) {
+    left[l] = right[r] = {rule.addFactor(lhs.getDimSize(l))};
+    result.push_back(left[l]);
+  }
+  for (int64_t dim : getLhsFreeDims()) {
+    left[dim] = {rule.addFactor(lhs.getDimSize(dim))};
+    result.push_back(left[dim]);
+  }
+  for (int64_t dim : getRhsFreeDims()) {
+    right[dim] = {rule.addFactor(rhs.getDimSize(dim))};
+    result.push_back(right[dim]);
+  }
+  for (auto [l, r] : llvm::zip(getLhsContract(), getRhsContract()))
+    left[l] = right[r] = {rule.addFactor(lhs.getDimSize(l), FactorKind::Reduction)};
+  rule.operands = {left, right};
+  rule.results = {result};
+  return rule;
+}
+
+TypedAttr DotGeneralOp::getPaddingValue(unsigned operand) {
+  // Both sides: 0 times what the other side's padding may hold (infinity, NaN) is not 0.
+  return scalarAttr(getLhs().getType().getElementType(), Scalar());
+}
+
+ShardingRule ReduceOp::getShardingRule() {
+  ShardingRule rule;
+  ValueFactors operand, result;
+  for (int64_t d = 0; d < getOperand().getType().getRank(); ++d) {
+    bool isReduced = llvm::is_contained(getDims(), d);
+    operand.push_back({rule.addFactor(getOperand().getType().getDimSize(d),
+                                      isReduced ? FactorKind::Reduction : FactorKind::PassThrough)});
+    if (!isReduced)
+      result.push_back(operand.back());
+  }
+  rule.operands.push_back(operand);
+  rule.results.push_back(result);
+  return rule;
+}
+
+ReductionKind ReduceOp::getReductionKind() { return getKind(); }
+
+TypedAttr ReduceOp::getPaddingValue(unsigned) {
+  Type elementType = getType().getElementType();
+  return scalarAttr(elementType, getReductionIdentity(elementType, getKind()));
+}
+
+ShardingRule ArgReduceOp::getShardingRule() {
+  ShardingRule rule;
+  ValueFactors operand, result;
+  for (int64_t d = 0; d < getOperand().getType().getRank(); ++d) {
+    bool isReduced = d == static_cast<int64_t>(getDim());
+    operand.push_back({rule.addFactor(getOperand().getType().getDimSize(d),
+                                      isReduced ? FactorKind::NeedReplication : FactorKind::PassThrough)});
+    if (!isReduced)
+      result.push_back(operand.back());
+  }
+  rule.operands.push_back(operand);
+  rule.results.push_back(result);
+  return rule;
+}
+
+ShardingRule CumulativeOp::getShardingRule() {
+  return wholeDimsRule(getOperand().getType(), getType(),
+                       [&](int64_t d) { return d == static_cast<int64_t>(getDim()); });
+}
+
+} // namespace spmdc

@@ -1,0 +1,50 @@
+//===- ScalarEmission.h - one element as generated code ---------*- C++ -*-===//
+//
+// Emits the code of one element (or of a vector of elements) in the arith and math dialects. `type` is the operands'
+// element type in the array, which knows the signedness that signless values do not. bf16 and f16 are computed in f32
+// by the caller.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "ir/array/ArrayOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+namespace spmdc {
+
+mlir::Value emitErfInv(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
+mlir::Value emitLogistic(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
+mlir::Value emitAbs(mlir::OpBuilder &b, mlir::Location loc, mlir::Type type, mlir::Value x);
+mlir::Value emitNegate(mlir::OpBuilder &b, mlir::Location loc, mlir::Type type, mlir::Value x);
+mlir::Value emitSign(mlir::OpBuilder &b, mlir::Location loc, mlir::Type type, mlir::Value x);
+mlir::Value emitNot(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
+mlir::Value emitIsFinite(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
+mlir::Value emitConvert(mlir::OpBuilder &b, mlir::Location loc, mlir::Type from, mlir::Type to, mlir::Value x);
+mlir::Value emitBitcast(mlir::OpBuilder &b, mlir::Location loc, mlir::Type from, mlir::Type to, mlir::Value x);
+mlir::Value emitAdd(mlir::OpBuilder &b, mlir::Location loc, mlir::Type type, mlir::Value x, mlir::Value y);
+mlir::Value emitSubtract(mlir::OpBuilder &b, mlir::Location loc, mlir::Type type, mlir::Value x, mlir::Value y);
+mlir::Value emitMultiply(mlir::OpBuilder &b, mlir::Location loc, mlir::Type type, mlir::Value x, mlir::Value y);
+mlir::Value emitDivide(mlir::OpBuilder &b, mlir::Location loc, mlir::Type type, mlir::Value x, mlir::Value y);
+mlir::Value emitRemainder(mlir::OpBuilder &b, mlir::Location loc, mlir::Type type, mlir::Value x, mlir::Value y);
+mlir::Value emitPower(mlir::OpBuilder &b, mlir::Location loc, mlir::Type type, mlir::Value x, mlir::Value y);
+mlir::Value emitMaximum(mlir::OpBuilder &b, mlir::Location loc, mlir::Type type, mlir::Value x, mlir::Value y);
+mlir::Value emitMinimum(mlir::OpBuilder &b, mlir::Location loc, mlir::Type type, mlir::Value x, mlir::Value y);
+mlir::Value emitShiftLeft(mlir::OpBuilder &b, mlir::Location loc, mlir::Type type, mlir::Value x, mlir::Value y);
+mlir::Value emitShiftRightArithmetic(mlir::OpBuilder &b, mlir::Location loc, mlir::Type type, mlir::Value x,
+                                     mlir::Value y);
+mlir::Value emitShiftRightLogical(mlir::OpBuilder &b, mlir::Location loc, mlir::Type type, mlir::Value x,
+                                  mlir::Value y);
+mlir::Value emitCompare(mlir::OpBuilder &b, mlir::Location loc, mlir::Type type, ComparisonDirection direction,
+                        mlir::Value x, mlir::Value y);
+
+/// One step of a reduction over elements of the array element type `type`.
+mlir::Value emitReduction(mlir::OpBuilder &b, mlir::Location loc, mlir::Type type, ReductionKind kind, mlir::Value x,
+                          mlir::Value y);
+
+/// A constant of the scalar or vector type `like`.
+mlir::Value emitFloatConstant(mlir::OpBuilder &b, mlir::Location loc, mlir::Type like, double value);
+mlir::Value emitIntConstant(mlir::OpBuilder &b, mlir::Location loc, mlir::Type like, int64_t value);
+
+} // namespace spmdc

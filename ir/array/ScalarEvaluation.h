@@ -1,0 +1,37 @@
+//===- ScalarEvaluation.h - one element by definition -----------*- C++ -*-===//
+//
+// What one element of an element-wise operation is, where a one-line expression does not say it. `type` is the
+// operands' element type; results are rounded by the caller.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "ir/array/ArrayOps.h"
+#include "ir/interfaces/Scalar.h"
+
+namespace spmdc {
+
+double evaluateErfInv(double x);
+Scalar evaluateAbs(mlir::Type type, Scalar x);
+Scalar evaluateNegate(mlir::Type type, Scalar x);
+Scalar evaluateSign(mlir::Type type, Scalar x);
+Scalar evaluatePopcount(mlir::Type type, Scalar x);
+Scalar evaluateBitcast(mlir::Type from, mlir::Type to, Scalar x);
+Scalar evaluateAdd(mlir::Type type, Scalar x, Scalar y);
+Scalar evaluateSubtract(mlir::Type type, Scalar x, Scalar y);
+Scalar evaluateMultiply(mlir::Type type, Scalar x, Scalar y);
+Scalar evaluateDivide(mlir::Type type, Scalar x, Scalar y);
+Scalar evaluateRemainder(mlir::Type type, Scalar x, Scalar y);
+Scalar evaluatePower(mlir::Type type, Scalar x, Scalar y);
+Scalar evaluateMaximum(mlir::Type type, Scalar x, Scalar y);
+Scalar evaluateMinimum(mlir::Type type, Scalar x, Scalar y);
+Scalar evaluateShiftLeft(mlir::Type type, Scalar x, Scalar y);
+Scalar evaluateShiftRightArithmetic(mlir::Type type, Scalar x, Scalar y);
+Scalar evaluateShiftRightLogical(mlir::Type type, Scalar x, Scalar y);
+Scalar evaluateCompare(mlir::Type type, ComparisonDirection direction, Scalar x, Scalar y);
+
+/// One step of a reduction, and the value it begins with.
+Scalar evaluateReduction(mlir::Type type, ReductionKind kind, Scalar x, Scalar y);
+Scalar getReductionIdentity(mlir::Type type, ReductionKind kind);
+
+} // namespace spmdc

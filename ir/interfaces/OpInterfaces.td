@@ -1,0 +1,83 @@
+//===- OpInterfaces.td - what every operation says of itself --*- tablegen -*-===//
+//
+// One operation is one place: its ODS entry implements these interfaces, and every station asks them instead of
+// switching over operation names.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SPMDC_OP_INTERFACES
+#define SPMDC_OP_INTERFACES
+
+include "mlir/IR/OpBase.td"
+
+def ShardingRuleOpInterface : OpInterface<"ShardingRuleOpInterface"> {
+  let description = [{
+    How the operation connects the dimensions of its operands and results, and what the partitioner must know to run it
+    on a part of its iteration space.
+  }];
+  let cppNamespace = "::spmdc";
+  let methods = [
+    InterfaceMethod<"The factors of the operation; see ShardingRule.h.",
+      "::spmdc::ShardingRule", "getShardingRule">,
+    InterfaceMethod<[{
+        How partial results over reduction factors are combined.
+      }], "::spmdc::ReductionKind", "getReductionKind", (ins), "",
+      [{ return ::spmdc::ReductionKind::sum; }]>,
+    InterfaceMethod<[{
+        The value that padding of the operand must hold where one of its reduction factors is cut unevenly, so that it
+        does not change the result. Null: padding there needs no value.
+      }], "::mlir::TypedAttr", "getPaddingValue", (ins "unsigned":$operand), "", [{ return {}; }]>,
+    InterfaceMethod<[{
+        Builds the operation on one device's parts. `operands` are local; `globalResult` is the type of the result
+        with the sharding that the parts have, `localResult` its per-device type. The default is a copy of the
+        operation with local types, right where no attribute speaks of sizes or positions.
+      }], "::mlir::Value", "createLocal",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$operands, "::spmdc::ArrayType":$globalResult,
+           "::spmdc::ArrayType":$localResult), "",
+      [{ return ::spmdc::cloneWithLocalTypes(builder, $_op.getOperation(), operands, localResult); }]>,
+  ];
+}
+
+def ElementwiseOpInterface : OpInterface<"ElementwiseOpInterface"> {
+  let description = [{
+    Result element i depends on element i of each operand alone. All operands and the result have one shape (`select`
+    and `clamp` included: scalars are broadcast before).
+  }];
+  let cppNamespace = "::spmdc";
+  let methods = [
+    InterfaceMethod<[{
+        One result element from one element of each operand, in reference precision; the caller rounds it to the
+        result's element type.
+      }], "::spmdc::Scalar", "evaluateScalar", (ins "::llvm::ArrayRef<::spmdc::Scalar>":$operands)>,
+    InterfaceMethod<[{
+        Emits the scalar (or vector) computation of one element. Integers are signless there; signedness is taken from
+        the operation's own element types. bf16 and f16 operands are widened to f32 by the caller, who also rounds the
+        result: the emitted code sees f32.
+      }], "::mlir::Value", "emitScalar",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc, "::mlir::ValueRange":$operands)>,
+  ];
+}
+
+def EvaluateOpInterface : OpInterface<"EvaluateOpInterface"> {
+  let description = "Reference evaluation of operations that are not element-wise.";
+  let cppNamespace = "::spmdc";
+  let methods = [
+    InterfaceMethod<"The result for these operands, by the definition of the operation and nothing faster.",
+      "::spmdc::Tensor", "evaluate", (ins "::llvm::ArrayRef<::spmdc::Tensor>":$operands)>,
+  ];
+}
+
+def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
+  let description = "An operation in which devices of a group take part together.";
+  let cppNamespace = "::spmdc";
+  let methods = [
+    InterfaceMethod<"The axes over which the group extends.", "::spmdc::AxesAttr", "getGroupAxes", (ins), "",
+      [{ return $_op.getAxes(); }]>,
+    InterfaceMethod<[{
+        Bytes that one device sends, for a bandwidth-optimal algorithm, averaged over the devices where they differ;
+        0 for a step that only slices locally.
+      }], "double", "getWireBytes", (ins "::spmdc::MeshAttr":$mesh)>,
+  ];
+}
+
+#endif

@@ -1,0 +1,162 @@
+//===- PlanOps.td - kernels and the steps of a device ---------*- tablegen -*-===//
+//
+// What one device executes, still as values: steps read and define per-device arrays, and once buffers are assigned
+// each result says where it lies. The export to runtime/artifact/Plan.h reads nothing else.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SPMDC_PLAN_OPS
+#define SPMDC_PLAN_OPS
+
+include "ir/spmd/SpmdBase.td"
+include "mlir/IR/OpBase.td"
+include "mlir/IR/RegionKindInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Plan_Dialect : Dialect {
+  let name = "plan";
+  let cppNamespace = "::spmdc::plan";
+  let summary = "Kernels, and the steps and buffers of a device";
+  let dependentDialects = ["::spmdc::ArrayDialect", "::spmdc::SpmdDialect"];
+  let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
+}
+
+class Plan_Op<string mnemonic, list<Trait> traits = []> : Op<Plan_Dialect, mnemonic, traits>;
+
+def Plan_TokenType : TypeDef<Plan_Dialect, "Token"> {
+  let mnemonic = "token";
+  let summary = "A collective in flight";
+}
+
+def Plan_BufferAttr : AttrDef<Plan_Dialect, "Buffer"> {
+  let mnemonic = "buffer";
+  let summary = "Where a value lies";
+  let description = [{
+    `#plan.buffer<arena, 4096>`: the space (argument, result, arena, constant), and its byte offset (arena, constant)
+    or number (argument, result).
+  }];
+  let parameters = (ins StringRefParameter<>:$space, "int64_t":$position);
+  let assemblyFormat = "`<` $space `,` $position `>`";
+}
+
+def Plan_KernelOp : Plan_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock]> {
+  let summary = "A fused group of array operations that becomes one kernel";
+  let description = [{
+    The block's arguments are the inputs, `plan.return` names the outputs; the body is array operations (and shard_start,
+    shard_size, axis_index) on per-device shapes. `extent` is the number of iterations of the kernel's parallel range,
+    set when the schedule is chosen.
+    ```
+    plan.kernel @relu(%x: !spmd.array<f32[8, 4]>) {
+      ...
+      plan.return %y : !spmd.array<f32[8, 4]>
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<I64Attr>:$extent, OptionalAttr<I64Attr>:$grain);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::Block &getBlock() { return getBody().front(); }
+  }];
+}
+
+def Plan_ReturnOp : Plan_Op<"return", [Pure, Terminator, HasParent<"KernelOp">]> {
+  let summary = "The outputs of a kernel";
+  let arguments = (ins Variadic<Spmd_ArrayType>:$outputs);
+  let assemblyFormat = "attr-dict ($outputs^ `:` type($outputs))?";
+}
+
+def Plan_LaunchOp : Plan_Op<"launch", [Pure]> {
+  let summary = "Runs a kernel";
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Spmd_ArrayType>:$inputs,
+                       OptionalAttr<ArrayAttr>:$buffers);
+  let results = (outs Variadic<Spmd_ArrayType>:$outputs);
+  let assemblyFormat = "$kernel `(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs)";
+}
+
+def Plan_MatmulOp : Plan_Op<"matmul", [Pure]> {
+  let summary = "A (batched) matrix product by the field's library, with an optional fused epilogue";
+  let description = [{
+    [batch, m, k] x [batch, k, n] -> [batch, m, n] as flat row-major memory; `transposeLhs` says that lhs lies as
+    [k, m], `transposeRhs` that rhs lies as [n, k]. `epilogue` is a kernel over the rows of the product whose first
+    input is the product (in place) and whose other inputs are `extras`; its output is the result.
+  }];
+  let arguments = (ins Spmd_ArrayType:$lhs, Spmd_ArrayType:$rhs, Variadic<Spmd_ArrayType>:$extras, I64Attr:$batch,
+                       I64Attr:$m, I64Attr:$n, I64Attr:$k, BoolAttr:$transposeLhs, BoolAttr:$transposeRhs,
+                       OptionalAttr<FlatSymbolRefAttr>:$epilogue, OptionalAttr<ArrayAttr>:$buffers);
+  let results = (outs Spmd_ArrayType:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs (`epilogue` $epilogue^ `(` $extras `:` type($extras) `)`)? attr-dict `:` type($lhs) `,` type($rhs)
+    `->` type($result)
+  }];
+}
+
+def Plan_StartOp : Plan_Op<"start", [SingleBlock]> {
+  let summary = "Starts a collective";
+  let description = [{
+    The region holds the collective and nothing else: `spmd.all_reduce` ... whose operand is the region's argument,
+    then `plan.yield`.
+    `id` grows in the one total order of the collectives, the same on all devices.
+  }];
+  let arguments = (ins Spmd_ArrayType:$operand, I64Attr:$id, OptionalAttr<ArrayAttr>:$buffers);
+  let regions = (region SizedRegion<1>:$body);
+  let results = (outs Plan_TokenType:$token);
+  let assemblyFormat = "$id `(` $operand `:` type($operand) `)` $body attr-dict";
+}
+
+def Plan_DoneOp : Plan_Op<"done"> {
+  let summary = "Waits for a collective";
+  let arguments = (ins Plan_TokenType:$token);
+  let results = (outs Spmd_ArrayType:$result);
+  let assemblyFormat = "$token attr-dict `:` type($result)";
+}
+
+def Plan_CopyOp : Plan_Op<"copy", [Pure]> {
+  let summary = "Copies a value into another buffer";
+  let arguments = (ins Spmd_ArrayType:$operand, OptionalAttr<ArrayAttr>:$buffers);
+  let results = (outs Spmd_ArrayType:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
+}
+
+def Plan_ConstantOp : Plan_Op<"constant", [Pure]> {
+  let summary = "A constant in the artifact's constant space";
+  let arguments = (ins ElementsAttr:$value, OptionalAttr<ArrayAttr>:$buffers);
+  let results = (outs Spmd_ArrayType:$result);
+  let assemblyFormat = "$value attr-dict `->` type($result)";
+}
+
+def Plan_YieldOp : Plan_Op<"yield", [Pure, Terminator]> {
+  let summary = "The values of a branch, a loop body, or a collective";
+  let arguments = (ins Variadic<Spmd_ArrayType>:$operands);
+  let assemblyFormat = "attr-dict ($operands^ `:` type($operands))?";
+}
+
+def Plan_IfOp : Plan_Op<"if", [SingleBlock]> {
+  let summary = "One of two branches; the predicate (bool[]) is the same on every device";
+  let arguments = (ins Spmd_ArrayType:$predicate, OptionalAttr<ArrayAttr>:$buffers);
+  let regions = (region SizedRegion<1>:$thenRegion, SizedRegion<1>:$elseRegion);
+  let results = (outs Variadic<Spmd_ArrayType>:$outputs);
+  let assemblyFormat = [{
+    $predicate $thenRegion `else` $elseRegion attr-dict `:` type($predicate) `->` type($outputs)
+  }];
+}
+
+def Plan_WhileOp : Plan_Op<"while", [SingleBlock]> {
+  let summary = "A loop over carried values";
+  let description = "`condition` yields bool[], `body` the next carries; both take the carries as block arguments.";
+  let arguments = (ins Variadic<Spmd_ArrayType>:$inits, OptionalAttr<ArrayAttr>:$buffers);
+  let regions = (region SizedRegion<1>:$condition, SizedRegion<1>:$body);
+  let results = (outs Variadic<Spmd_ArrayType>:$outputs);
+  let assemblyFormat = "`(` $inits `)` $condition `do` $body attr-dict `:` functional-type($inits, $outputs)";
+}
+
+def Plan_PrintOp : Plan_Op<"print"> {
+  let summary = "Prints values once, by process 0";
+  let arguments = (ins StrArrayAttr:$texts, Variadic<Spmd_ArrayType>:$values, TypeArrayAttr:$globals);
+  let assemblyFormat = "$texts `(` $values `)` `global` $globals attr-dict `:` type($values)";
+}
+
+#endif

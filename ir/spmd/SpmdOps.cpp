@@ -1,0 +1,238 @@
+//===- SpmdOps.cpp - constraints, resharding, collectives -----------------===//
+
+#include "ir/spmd/SpmdOps.h"
+
+#include <numeric>
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+/// "f32[8] and f32[4]": the two types of a failed check.
+InFlightDiagnostic emitTypeMismatch(Operation *op, const Twine &what, ArrayType expected, ArrayType actual) {
+  return op->emitOpError() << what << ": expected " << expected.str() << ", got " << actual.str();
+}
+
+LogicalResult verifySameArray(Operation *op, ArrayType operand, ArrayType result) {
+  if (operand.getShape() != result.getShape() || operand.getElementType() != result.getElementType())
+    return emitTypeMismatch(op, "changes only the sharding", operand.withoutSharding(), result.withoutSharding());
+  return success();
+}
+
+std::vector<int64_t> axisSizes(MeshAttr mesh, AxesAttr axes) {
+  spmd::MeshShape shape = mesh.toValue();
+  std::vector<int64_t> sizes;
+  for (const spmd::AxisRef &axis : axes.toValues())
+    sizes.push_back(axis.sizeIn(shape));
+  return sizes;
+}
+
+double groupSize(MeshAttr mesh, AxesAttr axes) {
+  double size = 1;
+  for (int64_t axis : axisSizes(mesh, axes))
+    size *= static_cast<double>(axis);
+  return size;
+}
+
+LogicalResult verifyAxes(Operation *op, AxesAttr axes) {
+  spmd::MeshShape mesh = getMesh(op).toValue();
+  for (const spmd::AxisRef &axis : axes.toValues()) {
+    int index = mesh.indexOf(axis.name);
+    if (index < 0)
+      return op->emitOpError() << "names axis '" << axis.name << "', which the mesh does not have";
+    if (!axis.isWholeAxis() && mesh.axes[index].size % (axis.preSize * axis.size) != 0)
+      return op->emitOpError() << "part " << axis.str() << " does not divide axis '" << axis.name << "' of size "
+                               << mesh.axes[index].size;
+  }
+  return success();
+}
+
+LogicalResult verifyDim(Operation *op, int64_t dim, ArrayType type) {
+  if (dim < 0 || dim >= type.getRank())
+    return op->emitOpError() << "has no dimension " << dim << " in " << type.str();
+  return success();
+}
+
+/// The operand's type with dimension `dim` cut into pieces over the axes.
+ArrayType cut(Operation *op, ArrayType type, int64_t dim, AxesAttr axes) {
+  SmallVector<int64_t> shape(type.getShape());
+  shape[dim] = spmd::localDimSize(shape[dim], axisSizes(getMesh(op), axes));
+  return type.withShape(shape);
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Global view
+//===----------------------------------------------------------------------===//
+
+LogicalResult ConstraintOp::verify() { return verifySameArray(*this, getOperand().getType(), getType()); }
+
+ShardingRule ConstraintOp::getShardingRule() { return ShardingRule::elementwise(getType().getShape(), 1); }
+
+LogicalResult ReshardOp::verify() { return verifySameArray(*this, getOperand().getType(), getType()); }
+
+ShardingRule ReshardOp::getShardingRule() { return ShardingRule::elementwise(getType().getShape(), 1); }
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+LogicalResult AllReduceOp::verify() {
+  if (getOperand().getType() != getType())
+    return emitTypeMismatch(*this, "result is like the operand", getOperand().getType(), getType());
+  return verifyAxes(*this, getAxes());
+}
+
+double AllReduceOp::getWireBytes(MeshAttr mesh) {
+  double group = groupSize(mesh, getAxes());
+  return 2 * (group - 1) / group * getType().getBytes();
+}
+
+LogicalResult AllGatherOp::verify() {
+  if (failed(verifyAxes(*this, getAxes())) || failed(verifyDim(*this, getDim(), getType())))
+    return failure();
+  ArrayType piece = cut(*this, getType(), getDim(), getAxes());
+  if (piece != getOperand().getType())
+    return emitTypeMismatch(*this, "operand is a piece of the result", piece, getOperand().getType());
+  return success();
+}
+
+double AllGatherOp::getWireBytes(MeshAttr mesh) {
+  double group = groupSize(mesh, getAxes());
+  return (group - 1) / group * getType().getBytes();
+}
+
+LogicalResult AllSliceOp::verify() {
+  if (failed(verifyAxes(*this, getAxes())) || failed(verifyDim(*this, getDim(), getOperand().getType())))
+    return failure();
+  ArrayType piece = cut(*this, getOperand().getType(), getDim(), getAxes());
+  if (piece != getType())
+    return emitTypeMismatch(*this, "result is a piece of the operand", piece, getType());
+  return success();
+}
+
+double AllSliceOp::getWireBytes(MeshAttr) { return 0; }
+
+LogicalResult ReduceScatterOp::verify() {
+  if (failed(verifyAxes(*this, getAxes())) || failed(verifyDim(*this, getDim(), getOperand().getType())))
+    return failure();
+  ArrayType piece = cut(*this, getOperand().getType(), getDim(), getAxes());
+  if (piece != getType())
+    return emitTypeMismatch(*this, "result is a piece of the operand", piece, getType());
+  return success();
+}
+
+double ReduceScatterOp::getWireBytes(MeshAttr mesh) {
+  double group = groupSize(mesh, getAxes());
+  return (group - 1) / group * getOperand().getType().getBytes();
+}
+
+LogicalResult AllToAllOp::verify() {
+  ArrayType operand = getOperand().getType();
+  if (failed(verifyAxes(*this, getAxes())) || failed(verifyDim(*this, getSplit(), operand)) ||
+      failed(verifyDim(*this, getConcat(), operand)))
+    return failure();
+  if (getSplit() == getConcat())
+    return emitOpError("splits and concatenates the same dimension");
+  if (operand.getRank() != getType().getRank())
+    return emitTypeMismatch(*this, "rank", operand, getType());
+  // Both sides are pieces of the array in which neither dimension is cut.
+  SmallVector<int64_t> whole(operand.getShape());
+  whole[getConcat()] = getType().getDimSize(getConcat());
+  ArrayType wholeType = operand.withShape(whole);
+  if (cut(*this, wholeType, getConcat(), getAxes()) != operand)
+    return emitTypeMismatch(*this, "operand is a piece along the concatenated dimension",
+                            cut(*this, wholeType, getConcat(), getAxes()), operand);
+  if (cut(*this, wholeType, getSplit(), getAxes()) != getType())
+    return emitTypeMismatch(*this, "result is a piece along the split dimension",
+                            cut(*this, wholeType, getSplit(), getAxes()), getType());
+  return success();
+}
+
+double AllToAllOp::getWireBytes(MeshAttr mesh) {
+  double group = groupSize(mesh, getAxes());
+  return (group - 1) / group * getOperand().getType().getBytes();
+}
+
+LogicalResult CollectivePermuteOp::verify() {
+  if (getOperand().getType() != getType())
+    return emitTypeMismatch(*this, "result is like the operand", getOperand().getType(), getType());
+  if (failed(verifyAxes(*this, getAxes())))
+    return failure();
+  auto group = static_cast<int64_t>(groupSize(getMesh(*this), getAxes()));
+  ArrayRef<int64_t> pairs = getPairs();
+  if (pairs.size() % 2)
+    return emitOpError("pairs are [source, target, ...]");
+  SmallVector<bool> isSource(group), isTarget(group);
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    SmallVector<bool> &seen = i % 2 ? isTarget : isSource;
+    if (pairs[i] < 0 || pairs[i] >= group)
+      return emitOpError() << "position " << pairs[i] << " is outside the group of " << group;
+    if (seen[pairs[i]])
+      return emitOpError() << "position " << pairs[i] << " is twice a " << (i % 2 ? "target" : "source");
+    seen[pairs[i]] = true;
+  }
+  return success();
+}
+
+double CollectivePermuteOp::getWireBytes(MeshAttr mesh) {
+  double senders = 0;
+  ArrayRef<int64_t> pairs = getPairs();
+  for (size_t i = 0; i + 1 < pairs.size(); i += 2)
+    senders += pairs[i] != pairs[i + 1];
+  return senders / groupSize(mesh, getAxes()) * getType().getBytes();
+}
+
+LogicalResult ExchangeOp::verify() {
+  MeshAttr mesh = getMesh(*this);
+  auto source = llvm::cast<ArrayType>(getGlobal()), target = llvm::cast<ArrayType>(getTarget());
+  if (source.withoutSharding() != target.withoutSharding())
+    return emitTypeMismatch(*this, "changes only the sharding", source.withoutSharding(), target.withoutSharding());
+  if (source.getLocal(mesh) != getOperand().getType())
+    return emitTypeMismatch(*this, "operand is the local piece", source.getLocal(mesh), getOperand().getType());
+  if (target.getLocal(mesh) != getType())
+    return emitTypeMismatch(*this, "result is the local piece", target.getLocal(mesh), getType());
+  return verifyAxes(*this, getAxes());
+}
+
+double ExchangeOp::getWireBytes(MeshAttr meshAttr) {
+  // What a device needs and does not already hold, averaged: each such element is sent once.
+  spmd::MeshShape mesh = meshAttr.toValue();
+  auto source = llvm::cast<ArrayType>(getGlobal()), target = llvm::cast<ArrayType>(getTarget());
+  std::vector<int64_t> shape(source.getShape().begin(), source.getShape().end());
+  spmd::Sharding from = source.getShardingOrOpen().toValue(), to = target.getShardingOrOpen().toValue();
+  double elements = 0;
+  for (int64_t device = 0; device < mesh.deviceCount(); ++device) {
+    auto has = spmd::ownedRanges(mesh, shape, from, device), needs = spmd::ownedRanges(mesh, shape, to, device);
+    double need = 1, common = 1;
+    for (size_t d = 0; d < shape.size(); ++d) {
+      int64_t begin = std::max(has[d].start, needs[d].start);
+      int64_t end = std::min(has[d].start + has[d].size, needs[d].start + needs[d].size);
+      need *= static_cast<double>(needs[d].size);
+      common *= static_cast<double>(std::max<int64_t>(0, end - begin));
+    }
+    elements += need - common;
+  }
+  return elements / mesh.deviceCount() * spmd::byteSize(source.getDType());
+}
+
+//===----------------------------------------------------------------------===//
+// Coordinates
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyIndexScalar(Operation *op, ArrayType type, AxesAttr axes) {
+  if (type.getRank() != 0 || !type.getElementType().isSignlessInteger(32))
+    return op->emitOpError() << "result is i32[], got " << type.str();
+  return verifyAxes(op, axes);
+}
+
+LogicalResult ShardStartOp::verify() { return verifyIndexScalar(*this, getType(), getAxes()); }
+
+LogicalResult ShardSizeOp::verify() { return verifyIndexScalar(*this, getType(), getAxes()); }
+
+} // namespace spmdc
+
+#define GET_OP_CLASSES
+#include "ir/spmd/SpmdOps.cpp.inc"

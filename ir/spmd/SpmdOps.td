@@ -1,0 +1,145 @@
+//===- SpmdOps.td - constraints, resharding, collectives ------*- tablegen -*-===//
+
+#ifndef SPMDC_SPMD_OPS
+#define SPMDC_SPMD_OPS
+
+include "ir/interfaces/OpInterfaces.td"
+include "ir/spmd/SpmdBase.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class Spmd_Op<string mnemonic, list<Trait> traits = []> : Op<Spmd_Dialect, mnemonic, traits>;
+
+//===- Global view --------------------------------------------------------===//
+
+def Spmd_ConstraintOp : Spmd_Op<"constraint", [Pure, DeclareOpInterfaceMethods<ShardingRuleOpInterface>]> {
+  let summary = "What a person wrote about the sharding of a value";
+  let description = [{
+    The same value, whose sharding is the result type's. Closed dimensions are obeyed exactly, open ones may be sharded
+    further by propagation. Comes from `let h: f32[B@a] = e`, `shard(e, P(a))`, annotated parameters and results.
+    `spmd.constraint %x : <f32[8, 4]> -> <f32[8@a, 4]>`
+  }];
+  let arguments = (ins Spmd_ArrayType:$operand);
+  let results = (outs Spmd_ArrayType:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Spmd_ReshardOp : Spmd_Op<"reshard", [Pure, DeclareOpInterfaceMethods<ShardingRuleOpInterface>]> {
+  let summary = "A change of sharding";
+  let description = [{
+    The same value under another sharding; lives between propagation and the insertion of collectives, which turns it
+    into the cheapest sequence. An unreduced operand is reduced where the result is not.
+    `spmd.reshard %x : <f32[8@a, 4@_]> -> <f32[8@_, 4@a]>`
+  }];
+  let arguments = (ins Spmd_ArrayType:$operand, OptionalAttr<StrAttr>:$why);
+  let results = (outs Spmd_ArrayType:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Spmd_ShardingGroupOp : Spmd_Op<"sharding_group"> {
+  let summary = "Values that are sharded alike (`like(x, y)`)";
+  let arguments = (ins Spmd_ArrayType:$operand, I64Attr:$group);
+  let assemblyFormat = "$operand `group` $group attr-dict `:` type($operand)";
+}
+
+//===- Per device ---------------------------------------------------------===//
+
+class Spmd_CollectiveOp<string mnemonic, list<Trait> traits = []> : Spmd_Op<mnemonic, traits # [Pure,
+    DeclareOpInterfaceMethods<CollectiveOpInterface>]> {
+  let results = (outs Spmd_ArrayType:$result);
+  let hasVerifier = 1;
+}
+
+def Spmd_AllReduceOp : Spmd_CollectiveOp<"all_reduce"> {
+  let summary = "Combines the operands of a group; everyone gets the result";
+  let description = [{
+    `spmd.all_reduce sum %x over <b> : <f32[1024, 4096]>`. The tree of additions is balanced over group positions.
+  }];
+  let arguments = (ins Spmd_ArrayType:$operand, Spmd_ReductionKind:$kind, Spmd_AxesAttr:$axes, OptionalAttr<StrAttr>:$why);
+  let assemblyFormat = "$kind $operand `over` $axes attr-dict `:` type($operand) `->` type($result)";
+}
+
+def Spmd_AllGatherOp : Spmd_CollectiveOp<"all_gather"> {
+  let summary = "Joins the pieces of a group along a dimension";
+  let description = [{
+    Pieces are joined by nested ceilings over the axes, major to minor, and what lies past the result's size is
+    dropped. `spmd.all_gather %x dim 0 over <a> : <f32[2, 4]> -> <f32[8, 4]>`
+  }];
+  let arguments = (ins Spmd_ArrayType:$operand, I64Attr:$dim, Spmd_AxesAttr:$axes, OptionalAttr<StrAttr>:$why);
+  let assemblyFormat = "$operand `dim` $dim `over` $axes attr-dict `:` type($operand) `->` type($result)";
+}
+
+def Spmd_AllSliceOp : Spmd_CollectiveOp<"all_slice"> {
+  let summary = "Each device keeps its own piece: no traffic";
+  let description = [{
+    The piece at the device's coordinates over the axes, by nested ceilings; past the end of the operand it is padding.
+    `spmd.all_slice %x dim 0 over <a> : <f32[8, 4]> -> <f32[2, 4]>`
+  }];
+  let arguments = (ins Spmd_ArrayType:$operand, I64Attr:$dim, Spmd_AxesAttr:$axes);
+  let assemblyFormat = "$operand `dim` $dim `over` $axes attr-dict `:` type($operand) `->` type($result)";
+}
+
+def Spmd_ReduceScatterOp : Spmd_CollectiveOp<"reduce_scatter"> {
+  let summary = "Combines the operands of a group; each keeps its own piece";
+  let arguments = (ins Spmd_ArrayType:$operand, Spmd_ReductionKind:$kind, I64Attr:$dim, Spmd_AxesAttr:$axes,
+                       OptionalAttr<StrAttr>:$why);
+  let assemblyFormat = "$kind $operand `dim` $dim `over` $axes attr-dict `:` type($operand) `->` type($result)";
+}
+
+def Spmd_AllToAllOp : Spmd_CollectiveOp<"all_to_all"> {
+  let summary = "Cuts along one dimension, joins along another";
+  let description = [{
+    Device i of the group sends its j-th piece along `split` to device j, which joins what it receives along `concat`.
+  }];
+  let arguments = (ins Spmd_ArrayType:$operand, I64Attr:$split, I64Attr:$concat, Spmd_AxesAttr:$axes,
+                       OptionalAttr<StrAttr>:$why);
+  let assemblyFormat = [{
+    $operand `split` $split `concat` $concat `over` $axes attr-dict `:` type($operand) `->` type($result)
+  }];
+}
+
+def Spmd_CollectivePermuteOp : Spmd_CollectiveOp<"collective_permute"> {
+  let summary = "Sends each operand to one other device of the group";
+  let description = "`pairs` is [source, target, source, target, ...]; who is no target receives zeros.";
+  let arguments = (ins Spmd_ArrayType:$operand, DenseI64ArrayAttr:$pairs, Spmd_AxesAttr:$axes,
+                       OptionalAttr<StrAttr>:$why);
+  let assemblyFormat = "$operand `pairs` $pairs `over` $axes attr-dict `:` type($operand) `->` type($result)";
+}
+
+def Spmd_ExchangeOp : Spmd_CollectiveOp<"exchange"> {
+  let summary = "A general change of sharding in one shot";
+  let description = [{
+    Each device sends each byte at most once, straight to where it is needed. `global` is the source's type with its
+    sharding, `target` the same array under the new one; operand and result are their local pieces.
+  }];
+  let arguments = (ins Spmd_ArrayType:$operand, Spmd_AxesAttr:$axes, TypeAttrOf<Spmd_ArrayType>:$global,
+                       TypeAttrOf<Spmd_ArrayType>:$target, OptionalAttr<StrAttr>:$why);
+  let assemblyFormat = [{
+    $operand `over` $axes `from` $global `to` $target attr-dict `:` type($operand) `->` type($result)
+  }];
+}
+
+class Spmd_CoordinateOp<string mnemonic> : Spmd_Op<mnemonic, [Pure]> {
+  let arguments = (ins I64Attr:$size, Spmd_AxesAttr:$axes);
+  let results = (outs Spmd_ArrayType:$result);
+  let assemblyFormat = "$size `over` $axes attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Spmd_ShardStartOp : Spmd_CoordinateOp<"shard_start"> {
+  let summary = "First element (i32) of this device's piece of a dimension of `size` elements";
+}
+
+def Spmd_ShardSizeOp : Spmd_CoordinateOp<"shard_size"> {
+  let summary = "Elements (i32) of this device's piece of a dimension of `size` elements that are no padding";
+}
+
+def Spmd_AxisIndexOp : Spmd_Op<"axis_index", [Pure]> {
+  let summary = "This device's position (i32) over the axes, major to minor";
+  let arguments = (ins Spmd_AxesAttr:$axes);
+  let results = (outs Spmd_ArrayType:$result);
+  let assemblyFormat = "$axes attr-dict `:` type($result)";
+}
+
+#endif

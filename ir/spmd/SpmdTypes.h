@@ -1,0 +1,43 @@
+//===- SpmdTypes.h - meshes, shardings, and the array type ------*- C++ -*-===//
+//
+// The attributes and types of the `spmd` dialect, without its operations: what interfaces and the other dialects need.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/support/DType.h"
+#include "runtime/support/Sharding.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/DialectImplementation.h"
+
+#include "ir/spmd/SpmdEnums.h.inc"
+#include "ir/spmd/SpmdOpsDialect.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "ir/spmd/SpmdOpsAttrs.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "ir/spmd/SpmdOpsTypes.h.inc"
+
+namespace spmdc {
+
+/// The module attribute that holds the mesh.
+inline constexpr llvm::StringLiteral kMeshAttrName = "spmd.mesh";
+/// Argument and result attribute: the name a person gave to a parameter or result.
+inline constexpr llvm::StringLiteral kNameAttrName = "spmd.name";
+/// Argument and result attribute of a partitioned function: the global type with its sharding.
+inline constexpr llvm::StringLiteral kGlobalTypeAttrName = "spmd.global";
+
+/// The mesh of the module around an operation; a mesh without axes (one device) where none is declared.
+MeshAttr getMesh(mlir::Operation *op);
+
+/// The element type of a dtype, and back.
+mlir::Type getElementType(mlir::MLIRContext *context, spmd::DType dtype);
+spmd::DType getDType(mlir::Type elementType);
+
+bool isUnsigned(mlir::Type elementType);
+
+} // namespace spmdc

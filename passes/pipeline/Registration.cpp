@@ -1,0 +1,19 @@
+//===- Registration.cpp - dialects and passes of the compiler -------------===//
+
+#include "passes/pipeline/Registration.h"
+
+#include "ir/array/ArrayOps.h"
+#include "ir/plan/PlanOps.h"
+#include "ir/spmd/SpmdOps.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace spmdc {
+
+void registerDialects(mlir::DialectRegistry &registry) {
+  registry.insert<ArrayDialect, SpmdDialect, plan::PlanDialect, mlir::func::FuncDialect>();
+}
+
+void registerPasses() {}
+
+} // namespace spmdc
