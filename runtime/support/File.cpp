@@ -82,12 +82,6 @@ void AtomicFile::write(std::string_view bytes) {
   }
 }
 
-void AtomicFile::writeAt(size_t offset, std::string_view bytes) {
-  if (lseek(descriptor, static_cast<off_t>(offset), SEEK_SET) < 0)
-    fail("write");
-  write(bytes);
-}
-
 void AtomicFile::commit() {
   if (fsync(descriptor) != 0)
     fail("write");
@@ -97,6 +91,16 @@ void AtomicFile::commit() {
   if (rename(temporary.c_str(), path.c_str()) != 0)
     fail("create");
   temporary.clear();
+}
+
+void renameDurably(const std::string &temporary, const std::string &path) {
+  int descriptor = open(temporary.c_str(), O_RDONLY | O_CLOEXEC);
+  bool ok = descriptor >= 0 && fsync(descriptor) == 0 && rename(temporary.c_str(), path.c_str()) == 0;
+  int reason = errno;
+  if (descriptor >= 0)
+    close(descriptor);
+  if (!ok)
+    throw Error("cannot write '" + path + "': " + std::strerror(reason));
 }
 
 void writeFileAtomically(const std::string &path, std::string_view bytes) {

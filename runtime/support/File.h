@@ -39,8 +39,6 @@ public:
   AtomicFile &operator=(const AtomicFile &) = delete;
 
   void write(std::string_view bytes);
-  /// Writes at a place; the file grows as needed.
-  void writeAt(size_t offset, std::string_view bytes);
   void commit();
 
 private:
@@ -49,6 +47,9 @@ private:
   std::string path, temporary;
   int descriptor = -1;
 };
+
+/// Makes `temporary` durable and gives it its name.
+void renameDurably(const std::string &temporary, const std::string &path);
 
 void writeFileAtomically(const std::string &path, std::string_view bytes);
 

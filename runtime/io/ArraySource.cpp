@@ -1,0 +1,189 @@
+//===- ArraySource.cpp - an array that lies in a file ---------------------===//
+
+#include "runtime/io/ArraySource.h"
+
+#include "runtime/artifact/PlanPrinter.h"
+#include "runtime/support/Error.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace spmd {
+namespace {
+
+/// Elements of the shape; nothing where it overflows.
+std::optional<int64_t> countOf(const std::vector<int64_t> &shape) {
+  int64_t count = 1;
+  for (int64_t size : shape)
+    if (size < 0 || __builtin_mul_overflow(count, size, &count))
+      return std::nullopt;
+  return count;
+}
+
+/// The dtype's name for numpy's astype.
+std::string numpyName(DType dtype) {
+  switch (dtype) {
+  case DType::F64:
+    return "'float64'";
+  case DType::F32:
+    return "'float32'";
+  case DType::BF16:
+    return "ml_dtypes.bfloat16";
+  case DType::F16:
+    return "'float16'";
+  case DType::I64:
+    return "'int64'";
+  case DType::I32:
+    return "'int32'";
+  case DType::I8:
+    return "'int8'";
+  case DType::U32:
+  case DType::Key:
+    return "'uint32'";
+  case DType::U8:
+    return "'uint8'";
+  case DType::Bool:
+    return "'bool'";
+  }
+  return "";
+}
+
+void swapBytes(unsigned char *data, int64_t count, int64_t elementBytes) {
+  for (int64_t i = 0; i < count; ++i)
+    std::reverse(data + i * elementBytes, data + (i + 1) * elementBytes);
+}
+
+/// Copies a box of a strided array in a file to a row-major array in memory, in the longest runs that are consecutive
+/// in both.
+class BoxReader {
+public:
+  BoxReader(ByteSource &bytes, int64_t elementBytes, const std::vector<ShardRange> &ranges,
+            const std::vector<int64_t> &fileStrides, const std::vector<int64_t> &memoryStrides)
+      : bytes(bytes), elementBytes(elementBytes), ranges(ranges), fileStrides(fileStrides),
+        memoryStrides(memoryStrides), runDim(ranges.size()), runLength(1) {
+    while (runDim > 0 && fileStrides[runDim - 1] == runLength && memoryStrides[runDim - 1] == runLength) {
+      --runDim;
+      runLength *= ranges[runDim].size;
+    }
+  }
+
+  void copy(char *target) {
+    for (const ShardRange &range : ranges)
+      if (range.size == 0)
+        return;
+    int64_t start = 0;
+    for (size_t d = 0; d < ranges.size(); ++d)
+      start += ranges[d].start * fileStrides[d];
+    copy(0, start, target);
+  }
+
+private:
+  void copy(size_t dim, int64_t fileIndex, char *target) {
+    if (dim == runDim) {
+      bytes.read(static_cast<uint64_t>(fileIndex * elementBytes), static_cast<uint64_t>(runLength * elementBytes),
+                 target);
+      return;
+    }
+    for (int64_t i = 0; i < ranges[dim].size; ++i)
+      copy(dim + 1, fileIndex + i * fileStrides[dim], target + i * memoryStrides[dim] * elementBytes);
+  }
+
+  ByteSource &bytes;
+  int64_t elementBytes;
+  const std::vector<ShardRange> &ranges;
+  const std::vector<int64_t> &fileStrides, &memoryStrides;
+  size_t runDim;
+  int64_t runLength;
+};
+
+std::vector<int64_t> rowMajorStrides(const std::vector<int64_t> &shape) {
+  std::vector<int64_t> strides(shape.size());
+  int64_t stride = 1;
+  for (size_t d = shape.size(); d-- > 0; stride *= shape[d])
+    strides[d] = stride;
+  return strides;
+}
+
+} // namespace
+
+ArraySource::ArraySource(std::string name, ArrayLayout layout, std::unique_ptr<ByteSource> bytes, uint64_t available)
+    : name(std::move(name)), layout(std::move(layout)), bytes(std::move(bytes)) {
+  std::optional<int64_t> count = countOf(this->layout.shape);
+  int64_t elementBytes = this->layout.dtype ? byteSize(*this->layout.dtype) : 1;
+  int64_t needed = 0;
+  if (!count || __builtin_mul_overflow(*count, elementBytes, &needed))
+    throw Error("'" + this->name + "' is damaged: its shape has more elements than a file can hold");
+  if (available < static_cast<uint64_t>(needed))
+    throw Error("'" + this->name + "' is truncated: it has " + std::to_string(available) +
+                " bytes of data where its shape needs " + std::to_string(needed) + "; save or copy it again");
+}
+
+void ArraySource::check(const ValueInfo &parameter) const {
+  std::vector<int64_t> expectedShape = parameter.shape;
+  DType expectedDType = parameter.dtype;
+  if (expectedDType == DType::Key) {
+    expectedDType = DType::U32;
+    expectedShape.push_back(2);
+  }
+  std::string expected = "parameter '" + parameter.name + "' is " + typeText(parameter.dtype, parameter.shape);
+  if (parameter.dtype == DType::Key)
+    expected += ", stored as " + typeText(expectedDType, expectedShape);
+  std::string found = layout.dtype ? typeText(*layout.dtype, layout.shape)
+                                   : "elements of type `" + layout.dtypeText + "`, which the language does not have";
+  if (layout.dtype != expectedDType)
+    throw Error("'" + name + "' holds " + found + " and " + expected + "; save it with numpy as array.astype(" +
+                numpyName(expectedDType) + ")");
+  if (layout.shape != expectedShape)
+    throw Error("'" + name + "' holds " + found + " and " + expected +
+                "; give an array of that shape or change the parameter's type");
+  if (parameter.dtype == DType::Key && layout.fortranOrder)
+    throw Error("'" + name + "' holds random keys in Fortran order; save it with numpy.ascontiguousarray");
+}
+
+void ArraySource::read(DType dtype, const std::vector<ShardRange> &ranges, const std::vector<int64_t> &paddedShape,
+                       void *target) const {
+  int64_t elementBytes = byteSize(dtype);
+  std::vector<int64_t> shape = layout.shape;
+  shape.resize(ranges.size()); // A key's two words are one element.
+  std::vector<int64_t> fileStrides;
+  if (layout.fortranOrder) {
+    int64_t stride = 1;
+    for (int64_t size : shape) {
+      fileStrides.push_back(stride);
+      stride *= size;
+    }
+  } else {
+    fileStrides = rowMajorStrides(shape);
+  }
+
+  int64_t padded = *countOf(paddedShape), owned = 1;
+  for (const ShardRange &range : ranges)
+    owned *= range.size;
+  if (owned < padded)
+    std::memset(target, 0, static_cast<size_t>(padded * elementBytes));
+  std::vector<int64_t> memoryStrides = rowMajorStrides(paddedShape);
+  BoxReader(*bytes, elementBytes, ranges, fileStrides, memoryStrides).copy(static_cast<char *>(target));
+
+  auto *data = static_cast<unsigned char *>(target);
+  if (layout.byteSwapped) {
+    int64_t word = dtype == DType::Key ? 4 : elementBytes;
+    swapBytes(data, padded * (elementBytes / word), word);
+  }
+  if (dtype == DType::Bool) // Kernels rely on 0 and 1; a file may hold any byte.
+    for (int64_t i = 0; i < padded; ++i)
+      data[i] = data[i] != 0;
+}
+
+std::string missingKeyMessage(const std::string &file, const std::string &key, const std::vector<std::string> &names) {
+  std::string text = "'" + file + "' has no array named '" + key + "'; it has ";
+  constexpr size_t shown = 20;
+  for (size_t i = 0; i < std::min(names.size(), shown); ++i)
+    text += (i ? ", '" : "'") + names[i] + "'";
+  if (names.empty())
+    text += "none";
+  if (names.size() > shown)
+    text += " and " + std::to_string(names.size() - shown) + " more";
+  return text;
+}
+
+} // namespace spmd

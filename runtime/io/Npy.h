@@ -1,0 +1,39 @@
+//===- Npy.h - NumPy's array files ------------------------------*- C++ -*-===//
+//
+// Reads versions 1, 2 and 3 of .npy (C and Fortran order, little and big endian) and writes version 1 in C order.
+// bf16, which NumPy does not know, is `|V2` as ml_dtypes writes it; a key is u32[..., 2].
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/io/ArraySource.h"
+
+#include <string>
+#include <string_view>
+
+namespace spmd {
+
+struct NpyHeader {
+  ArrayLayout layout;
+  uint64_t dataOffset = 0;
+};
+
+/// Longest header that is read; NumPy's own limit is 10,000 characters.
+inline constexpr uint64_t kMaxNpyHeaderBytes = uint64_t(1) << 20;
+
+/// How many of a file's first bytes hold magic and header, or 0 where `firstBytes` (12 are enough) is no .npy.
+uint64_t npyHeaderBytes(std::string_view firstBytes);
+
+/// Parses magic and header; throws spmd::Error, beginning with `name`.
+NpyHeader parseNpyHeader(std::string_view bytes, const std::string &name);
+
+/// The file is mapped: reading a piece reads only its pages.
+ArraySource openNpy(const std::string &path);
+
+/// Magic and header of version 1, padded to a multiple of 64 bytes.
+std::string npyHeaderText(DType dtype, const std::vector<int64_t> &shape);
+
+/// Writes atomically. `data` is row-major.
+void writeNpy(const std::string &path, DType dtype, const std::vector<int64_t> &shape, const void *data);
+
+} // namespace spmd

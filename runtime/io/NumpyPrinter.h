@@ -1,0 +1,21 @@
+//===- NumpyPrinter.h - arrays as NumPy prints them -------------*- C++ -*-===//
+//
+// `print(array)` of NumPy 2 with its default options: aligned columns, lines of 75 characters, floats with at most 8
+// digits after the point and an exponent where the range asks for one, and `...` in arrays of more than 1,000 elements.
+// bf16, which NumPy does not know, is treated as f16 is; a key is printed as its two words.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/support/DType.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace spmd {
+
+/// `data` is row-major.
+std::string numpyText(DType dtype, const std::vector<int64_t> &shape, const void *data);
+
+} // namespace spmd

@@ -1,0 +1,22 @@
+//===- Safetensors.h - archives in the safetensors format -------*- C++ -*-===//
+//
+// An 8-byte length, a JSON header of that length (name -> dtype, shape, data_offsets), and the bytes. The file is
+// mapped: reading a piece reads only its pages.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/io/ArraySource.h"
+#include "runtime/io/Npz.h"
+
+namespace spmd {
+
+/// Longest header that is read; the format's own limit.
+inline constexpr uint64_t kMaxSafetensorsHeaderBytes = 100'000'000;
+
+std::unique_ptr<ArrayArchive> openSafetensors(const std::string &path);
+
+/// Writes atomically, arrays in the given order.
+void writeSafetensors(const std::string &path, const std::vector<NamedArray> &arrays);
+
+} // namespace spmd

@@ -1,0 +1,133 @@
+#include "runtime/io/Npz.h"
+#include "runtime/io/Safetensors.h"
+
+#include "runtime/support/File.h"
+#include "tests/runtime/io/IoTestSupport.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+using namespace spmd;
+using namespace spmd::testing_io;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+namespace {
+
+void expectPiece(const ArraySource &source, DType dtype) {
+  std::vector<char> bytes(static_cast<size_t>(2 * 3 * byteSize(dtype)), '\x55');
+  source.read(dtype, {{1, 2}, {2, 3}}, {2, 3}, bytes.data());
+  for (int64_t r = 0; r < 2; ++r)
+    for (int64_t c = 0; c < 3; ++c)
+      ASSERT_EQ(elementAt(dtype, bytes.data(), r * 3 + c), expectedElement(dtype, r + 1, c + 2)) << source.getName();
+}
+
+TEST(Npz, reads_stored_and_compressed_members) {
+  auto stored = openNpz(dataFile("stored.npz"));
+  EXPECT_THAT(stored->getNames(), ElementsAre("first.w", "first.b", "fortran"));
+  expectPiece(stored->open("first.w"), DType::F32);
+  expectPiece(stored->open("first.b"), DType::BF16);
+  expectPiece(stored->open("fortran"), DType::I32);
+  auto packed = openNpz(dataFile("packed.npz"));
+  expectPiece(packed->open("b"), DType::I8);
+  expectPiece(packed->open("w"), DType::F32);
+}
+
+TEST(Npz, a_missing_key_lists_what_there_is) {
+  auto stored = openNpz(dataFile("stored.npz"));
+  EXPECT_THAT(messageOf([&] { stored->open("w"); }),
+              HasSubstr("stored.npz' has no array named 'w'; it has 'first.w', 'first.b', 'fortran'"));
+}
+
+TEST(Npz, other_files_are_refused) {
+  EXPECT_THAT(messageOf([] { openNpz(dataFile("f32.npy")); }), HasSubstr("f32.npy': Not a zip archive"));
+  EXPECT_EQ(messageOf([] { openNpz("no/such.npz"); }), "cannot read 'no/such.npz': No such file or directory");
+}
+
+TEST(Npz, damaged_archives_never_crash) {
+  TemporaryFolder folder;
+  for (const char *name : {"stored.npz", "packed.npz"}) {
+    MappedFile file(dataFile(name));
+    for (size_t i = 0; i < file.bytes().size(); ++i) {
+      std::string damaged(file.bytes());
+      damaged[i] = static_cast<char>(damaged[i] ^ 0xff);
+      std::ofstream(folder / "d.npz", std::ios::binary) << damaged;
+      messageOf([&] {
+        auto archive = openNpz(folder / "d.npz");
+        for (const std::string &key : archive->getNames()) {
+          ArraySource source = archive->open(key);
+          ValueInfo info{"x", DType::F32, {3, 5}, {}, {3, 5}};
+          source.check(info);
+          std::vector<float> data(15);
+          source.read(DType::F32, {{0, 3}, {0, 5}}, {3, 5}, data.data());
+        }
+      });
+    }
+  }
+}
+
+class Roundtrip : public testing::TestWithParam<bool> {};
+
+TEST_P(Roundtrip, what_is_written_is_read) {
+  bool isNpz = GetParam();
+  TemporaryFolder folder;
+  std::string path = folder / (isNpz ? "a.npz" : "a.safetensors");
+  std::vector<float> w = {1, 2, 3, 4, 5, 6};
+  std::vector<uint8_t> flags = {1, 0};
+  std::vector<uint32_t> key = {7, 8};
+  std::vector<NamedArray> arrays = {{"p.w", DType::F32, {2, 3}, w.data()},
+                                    {"flags", DType::Bool, {2}, flags.data()},
+                                    {"key", DType::Key, {}, key.data()},
+                                    {"empty", DType::I64, {0, 4}, nullptr}};
+  auto write = [&] { isNpz ? writeNpz(path, arrays) : writeSafetensors(path, arrays); };
+  write();
+  std::string first(MappedFile(path).bytes());
+  write();
+  EXPECT_EQ(MappedFile(path).bytes(), first) << "the same arrays give the same bytes";
+  EXPECT_EQ(folder.fileCount(), 1u);
+
+  auto archive = isNpz ? openNpz(path) : openSafetensors(path);
+  EXPECT_THAT(archive->getNames(), ElementsAre("p.w", "flags", "key", "empty"));
+  std::vector<float> part(2);
+  ArraySource source = archive->open("p.w");
+  source.check(ValueInfo{"w", DType::F32, {2, 3}, {}, {2, 3}});
+  source.read(DType::F32, {{0, 2}, {1, 1}}, {2, 1}, part.data());
+  EXPECT_THAT(part, ElementsAre(2, 5));
+  std::vector<uint32_t> keyAgain(2);
+  ArraySource keySource = archive->open("key");
+  keySource.check(ValueInfo{"k", DType::Key, {}, {}, {}});
+  keySource.read(DType::Key, {}, {}, keyAgain.data());
+  EXPECT_EQ(keyAgain, key);
+}
+INSTANTIATE_TEST_SUITE_P(Archives, Roundtrip, testing::Bool());
+
+TEST(Safetensors, damaged_headers_are_refused) {
+  TemporaryFolder folder;
+  std::string path = folder / "a.safetensors";
+  auto open = [&](const std::string &header, const std::string &data, uint64_t length) {
+    std::string bytes(8, '\0');
+    std::memcpy(bytes.data(), &length, 8);
+    std::ofstream(path, std::ios::binary) << bytes << header << data;
+    return messageOf([&] {
+      auto archive = openSafetensors(path);
+      for (const std::string &key : archive->getNames())
+        archive->open(key);
+    });
+  };
+  std::string good = R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"__metadata__":{"a":"b"}})";
+  EXPECT_EQ(open(good, "12345678", good.size()), "no error");
+  EXPECT_THAT(open(good, "1234567", good.size()), HasSubstr("array 'w' lies outside of the file"));
+  EXPECT_THAT(open(good, "12345678", uint64_t(1) << 60), HasSubstr("its header claims"));
+  EXPECT_THAT(open(good, "12345678", good.size() - 1), HasSubstr("not a JSON object"));
+  std::string wrongShape = R"({"w":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})";
+  EXPECT_THAT(open(wrongShape, "12345678", wrongShape.size()),
+              HasSubstr("has 8 bytes of data where its shape needs 12"));
+  std::string malformed = R"({"w":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})";
+  EXPECT_THAT(open(malformed, "12345678", malformed.size()), HasSubstr("its entry 'w' is malformed"));
+  std::string list = R"({"w":[1]})";
+  EXPECT_THAT(open(list, "12345678", list.size()), HasSubstr("its entry 'w' is malformed"));
+}
+
+} // namespace

@@ -1,0 +1,79 @@
+//===- IoTestSupport.h - data files and messages ----------------*- C++ -*-===//
+#pragma once
+
+#include "runtime/support/DType.h"
+#include "runtime/support/Error.h"
+#include "runtime/support/Float16.h"
+
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <unistd.h>
+
+namespace spmd::testing_io {
+
+/// A file written by NumPy (tests/runtime/io/make_data.py).
+inline std::string dataFile(const std::string &name) { return SPMDC_SOURCE_DIR "/tests/runtime/io/data/" + name; }
+
+inline std::string messageOf(const std::function<void()> &action) {
+  try {
+    action();
+  } catch (const Error &error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+/// A folder that goes away.
+class TemporaryFolder {
+public:
+  TemporaryFolder() {
+    std::string pattern = std::filesystem::temp_directory_path() / "spmd-test-XXXXXX";
+    path = mkdtemp(pattern.data());
+  }
+  ~TemporaryFolder() { std::filesystem::remove_all(path); }
+  std::string operator/(const std::string &name) const { return path / name; }
+  size_t fileCount() const { return std::distance(std::filesystem::directory_iterator(path), {}); }
+
+private:
+  std::filesystem::path path;
+};
+
+/// Element `index` of row-major data as a double.
+inline double elementAt(DType dtype, const void *data, int64_t index) {
+  auto get = [&](auto value) {
+    std::memcpy(&value, static_cast<const char *>(data) + index * static_cast<int64_t>(sizeof value), sizeof value);
+    return value;
+  };
+  switch (dtype) {
+  case DType::F64:
+    return get(double());
+  case DType::F32:
+    return get(float());
+  case DType::BF16:
+    return bf16ToFloat(get(uint16_t()));
+  case DType::F16:
+    return f16ToFloat(get(uint16_t()));
+  case DType::I64:
+    return static_cast<double>(get(int64_t()));
+  case DType::I32:
+    return get(int32_t());
+  case DType::I8:
+    return get(int8_t());
+  case DType::U32:
+    return get(uint32_t());
+  default:
+    return get(uint8_t());
+  }
+}
+
+/// What make_data.py puts at row r, column c of its 3x5 arrays.
+inline double expectedElement(DType dtype, int64_t row, int64_t column) {
+  int64_t i = row * 5 + column;
+  if (dtype == DType::Bool)
+    return i % 2 == 0;
+  return static_cast<double>(i * 3 - (dtype == DType::U32 || dtype == DType::U8 ? 0 : 20));
+}
+
+} // namespace spmd::testing_io

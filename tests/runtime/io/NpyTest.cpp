@@ -1,0 +1,163 @@
+#include "runtime/io/Npy.h"
+
+#include "runtime/support/File.h"
+#include "tests/runtime/io/IoTestSupport.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+using namespace spmd;
+using namespace spmd::testing_io;
+using testing::HasSubstr;
+
+namespace {
+
+ValueInfo parameter(DType dtype, std::vector<int64_t> shape) {
+  ValueInfo info;
+  info.name = "x";
+  info.dtype = dtype;
+  info.shape = std::move(shape);
+  return info;
+}
+
+/// Reads the box and compares each element with what NumPy stored; the padding must be zero.
+void expectBox(ArraySource source, DType dtype, ShardRange rows, ShardRange columns, std::vector<int64_t> padded) {
+  std::vector<char> bytes(static_cast<size_t>(padded[0] * padded[1] * byteSize(dtype)), '\x55');
+  source.read(dtype, {rows, columns}, padded, bytes.data());
+  for (int64_t r = 0; r < padded[0]; ++r)
+    for (int64_t c = 0; c < padded[1]; ++c) {
+      bool owned = r < rows.size && c < columns.size;
+      double expected = owned ? expectedElement(dtype, rows.start + r, columns.start + c) : 0;
+      ASSERT_EQ(elementAt(dtype, bytes.data(), r * padded[1] + c), expected)
+          << source.getName() << " element " << r << ", " << c;
+    }
+}
+
+TEST(Npy, reads_every_dtype) {
+  for (DType dtype : {DType::F64, DType::F32, DType::BF16, DType::F16, DType::I64, DType::I32, DType::I8, DType::U32,
+                      DType::U8, DType::Bool}) {
+    ArraySource source = openNpy(dataFile(std::string(dtypeName(dtype)) + ".npy"));
+    EXPECT_EQ(source.getLayout().dtype, dtype);
+    EXPECT_NO_THROW(source.check(parameter(dtype, {3, 5})));
+    expectBox(std::move(source), dtype, {0, 3}, {0, 5}, {3, 5});
+  }
+}
+
+// Each device reads its own piece: rows, columns, blocks, padded and empty ones, whatever the file's order.
+TEST(Npy, reads_pieces_in_every_layout) {
+  for (const char *file : {"f32.npy", "fortran.npy", "big_endian.npy", "version2.npy", "version3.npy"})
+    for (ShardRange rows : {ShardRange{0, 3}, ShardRange{1, 2}, ShardRange{2, 1}, ShardRange{3, 0}})
+      for (ShardRange columns : {ShardRange{0, 5}, ShardRange{2, 2}, ShardRange{4, 1}, ShardRange{5, 0}})
+        expectBox(openNpy(dataFile(file)), DType::F32, rows, columns, {3, 6});
+  expectBox(openNpy(dataFile("big_endian_i64.npy")), DType::I64, {1, 2}, {0, 5}, {2, 5});
+}
+
+TEST(Npy, reads_scalars_vectors_and_empty_arrays) {
+  float scalar = 0;
+  openNpy(dataFile("scalar.npy")).read(DType::F32, {}, {}, &scalar);
+  EXPECT_EQ(scalar, 2.5f);
+  std::vector<int32_t> part(4, -1);
+  openNpy(dataFile("vector.npy")).read(DType::I32, {{4, 3}}, {4}, part.data());
+  EXPECT_THAT(part, testing::ElementsAre(4, 5, 6, 0));
+  EXPECT_NO_THROW(openNpy(dataFile("empty.npy")).check(parameter(DType::F32, {0, 5})));
+}
+
+TEST(Npy, wrong_dtype_names_both_and_the_remedy) {
+  EXPECT_THAT(messageOf([] { openNpy(dataFile("f64.npy")).check(parameter(DType::F32, {3, 5})); }),
+              HasSubstr("f64.npy' holds f64[3, 5] and parameter 'x' is f32[3, 5]; save it with numpy as "
+                        "array.astype('float32')"));
+  EXPECT_THAT(messageOf([] { openNpy(dataFile("f16.npy")).check(parameter(DType::BF16, {3, 5})); }),
+              HasSubstr("array.astype(ml_dtypes.bfloat16)"));
+  EXPECT_THAT(messageOf([] { openNpy(dataFile("complex.npy")).check(parameter(DType::F32, {3})); }),
+              HasSubstr("holds elements of type `<c8`, which the language does not have and parameter 'x' is f32[3]"));
+  EXPECT_THAT(messageOf([] { openNpy(dataFile("int16.npy")).check(parameter(DType::I32, {3})); }), HasSubstr("`<i2`"));
+  EXPECT_THAT(messageOf([] { openNpy(dataFile("structured.npy")).check(parameter(DType::I32, {3})); }),
+              HasSubstr("`structured`"));
+}
+
+TEST(Npy, wrong_shape_names_both) {
+  EXPECT_THAT(messageOf([] { openNpy(dataFile("f32.npy")).check(parameter(DType::F32, {5, 3})); }),
+              HasSubstr("f32.npy' holds f32[3, 5] and parameter 'x' is f32[5, 3]; give an array of that shape"));
+}
+
+TEST(Npy, keys_are_two_words) {
+  TemporaryFolder folder;
+  std::vector<uint32_t> words = {1, 2, 3, 4, 5, 6};
+  writeNpy(folder / "k.npy", DType::Key, {3}, words.data());
+  ArraySource source = openNpy(folder / "k.npy");
+  EXPECT_EQ(source.getLayout().shape, (std::vector<int64_t>{3, 2}));
+  source.check(parameter(DType::Key, {3}));
+  std::vector<uint32_t> part(4, 9);
+  source.read(DType::Key, {{1, 2}}, {2}, part.data());
+  EXPECT_THAT(part, testing::ElementsAre(3, 4, 5, 6));
+}
+
+TEST(Npy, missing_and_foreign_files) {
+  EXPECT_EQ(messageOf([] { openNpy("no/such.npy"); }), "cannot read 'no/such.npy': No such file or directory");
+  EXPECT_THAT(messageOf([] { openNpy(dataFile("stored.npz")); }), HasSubstr("is not a .npy file"));
+}
+
+// No header, however damaged, may crash the parser or make it believe a size that the file does not have.
+TEST(Npy, damaged_files_are_refused_or_read_but_never_crash) {
+  MappedFile file(dataFile("f32.npy"));
+  std::string bytes(file.bytes());
+  TemporaryFolder folder;
+  auto open = [&](const std::string &content) {
+    std::ofstream(folder / "d.npy", std::ios::binary) << content;
+    return messageOf([&] {
+      ArraySource source = openNpy(folder / "d.npy");
+      source.check(parameter(DType::F32, {3, 5}));
+      std::vector<float> data(15);
+      source.read(DType::F32, {{0, 3}, {0, 5}}, {3, 5}, data.data());
+    });
+  };
+  EXPECT_EQ(open(bytes), "no error");
+  for (size_t size = 0; size < bytes.size(); ++size)
+    EXPECT_NE(open(bytes.substr(0, size)), "no error") << size;
+  for (size_t i = 0; i < 128; ++i)
+    for (char replacement : {'\0', '\xff', '(', '9', '\''}) {
+      std::string damaged = bytes;
+      damaged[i] = replacement;
+      open(damaged);
+    }
+  std::string huge = bytes;
+  huge.replace(huge.find("(3, 5)"), 30, "(4611686018427387904, 4, 0, 7)");
+  EXPECT_NE(open(huge), "no error");
+  std::string version = bytes;
+  version[6] = 9;
+  EXPECT_THAT(open(version), HasSubstr("has .npy version 9 and versions 1 to 3 are read"));
+}
+
+// What is written is byte for byte what NumPy writes.
+TEST(Npy, writes_what_numpy_writes) {
+  TemporaryFolder folder;
+  for (DType dtype : {DType::F64, DType::F32, DType::F16, DType::I32, DType::U8, DType::Bool}) {
+    MappedFile numpy(dataFile(std::string(dtypeName(dtype)) + ".npy"));
+    writeNpy(folder / "w.npy", dtype, {3, 5}, numpy.bytes().data() + 128);
+    EXPECT_EQ(MappedFile(folder / "w.npy").bytes(), numpy.bytes()) << dtypeName(dtype);
+  }
+  MappedFile vector(dataFile("vector.npy"));
+  writeNpy(folder / "v.npy", DType::I32, {7}, vector.bytes().data() + 128);
+  EXPECT_EQ(MappedFile(folder / "v.npy").bytes(), vector.bytes());
+  MappedFile scalar(dataFile("scalar.npy"));
+  writeNpy(folder / "s.npy", DType::F32, {}, scalar.bytes().data() + 128);
+  EXPECT_EQ(MappedFile(folder / "s.npy").bytes(), scalar.bytes());
+  uint16_t bf16 = floatToBf16(2.5f);
+  writeNpy(folder / "b.npy", DType::BF16, {}, &bf16);
+  EXPECT_THAT(std::string(MappedFile(folder / "b.npy").bytes()), HasSubstr("'descr': '|V2'"));
+  EXPECT_EQ(folder.fileCount(), 4u);
+}
+
+TEST(Npy, a_file_that_cannot_be_written_leaves_nothing) {
+  float value = 1;
+  EXPECT_THAT(messageOf([&] { writeNpy("/proc/none/x.npy", DType::F32, {}, &value); }),
+              HasSubstr("cannot create '/proc/none/x.npy'"));
+  TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "x.npy");
+  EXPECT_NE(messageOf([&] { writeNpy(folder / "x.npy", DType::F32, {}, &value); }), "no error");
+  EXPECT_EQ(folder.fileCount(), 1u);
+}
+
+} // namespace
