@@ -1,0 +1,44 @@
+//===- Frontend.h - from text to array IR -----------------------*- C++ -*-===//
+//
+// The front end's door: a program's text goes in, a module of the `array` dialect comes out, or errors do. The parts
+// behind it: syntax/ (text to tree, no MLIR), Sema* (types, shapes, promotion, names), Emit* (the operations).
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "frontend/syntax/Diagnostics.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace spmdc {
+
+struct FrontendOptions {
+  /// `--set NAME=VALUE`: replaces consts.
+  std::vector<std::pair<std::string, std::string>> sets;
+  /// `--mesh a=4,b=2`: replaces the sizes of the mesh, or declares one.
+  std::string meshOverride;
+  /// `--fn NAME`: the entry.
+  std::string function = "main";
+};
+
+/// Loads the dialects that the module is made of.
+void loadFrontendDialects(mlir::MLIRContext &context);
+
+/// Checks the program and emits its entry as one `func.func` of the option's name, with all calls inlined. The module
+/// carries the mesh (`spmd.mesh`); arguments and results carry their names (`spmd.name`) and the shardings that the
+/// program gives them; every operation carries the range of its expression. Null where there are errors: then all of
+/// the file's errors are in `diagnostics`.
+mlir::OwningOpRef<mlir::ModuleOp> compileToArray(llvm::StringRef text, llvm::StringRef fileName,
+                                                 const FrontendOptions &options, mlir::MLIRContext &context,
+                                                 Diagnostics &diagnostics);
+
+/// The parsed program as text (`--emit=ast`). Errors go to `diagnostics`; the text then holds what was understood.
+std::string dumpAst(llvm::StringRef text, llvm::StringRef fileName, Diagnostics &diagnostics);
+
+} // namespace spmdc

@@ -1,0 +1,48 @@
+//===- BigStack.cpp - deep recursion without fear -------------------------===//
+
+#include "frontend/syntax/BigStack.h"
+
+#include <exception>
+#include <pthread.h>
+
+namespace spmdc {
+
+namespace {
+
+constexpr size_t stackBytes = size_t(512) << 20;
+
+struct Job {
+  const std::function<void()> &body;
+  std::exception_ptr exception;
+};
+
+void *runJob(void *argument) {
+  auto &job = *static_cast<Job *>(argument);
+  try {
+    job.body();
+  } catch (...) {
+    job.exception = std::current_exception();
+  }
+  return nullptr;
+}
+
+} // namespace
+
+void runOnBigStack(const std::function<void()> &body) {
+  Job job{body, nullptr};
+  pthread_attr_t attributes;
+  pthread_t thread;
+  pthread_attr_init(&attributes);
+  // Where address space is limited the caller's own stack must do.
+  bool isStarted = pthread_attr_setstacksize(&attributes, stackBytes) == 0 &&
+                   pthread_create(&thread, &attributes, runJob, &job) == 0;
+  pthread_attr_destroy(&attributes);
+  if (isStarted)
+    pthread_join(thread, nullptr);
+  else
+    runJob(&job);
+  if (job.exception)
+    std::rethrow_exception(job.exception);
+}
+
+} // namespace spmdc

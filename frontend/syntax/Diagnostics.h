@@ -1,0 +1,63 @@
+//===- Diagnostics.h - what is wrong with a program -------------*- C++ -*-===//
+//
+// Collects the errors of one compilation, and owns the sources that they point into. It neither prints nor decides how
+// the process ends: a tool asks for the text and chooses.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "frontend/syntax/Source.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace spmdc {
+
+/// Names the second place of an error, or the fix.
+struct DiagnosticNote {
+  Range where;
+  std::string message;
+};
+
+struct Diagnostic {
+  Range where;
+  std::string message;
+  std::vector<DiagnosticNote> notes;
+
+  Diagnostic &note(Range where, std::string message) {
+    notes.push_back({where, std::move(message)});
+    return *this;
+  }
+};
+
+class Diagnostics {
+public:
+  /// Errors beyond this many are counted, not kept: a file of garbage must not fill the memory.
+  static constexpr size_t maxErrors = 200;
+
+  Diagnostics() = default;
+  Diagnostics(const Diagnostics &) = delete;
+  Diagnostics &operator=(const Diagnostics &) = delete;
+
+  const Source &addSource(std::string name, std::string text);
+
+  /// Records an error. The same message at the same place is recorded once (a function body is checked anew at each
+  /// call). The reference is good until the next call.
+  Diagnostic &error(Range where, std::string message);
+
+  bool hasErrors() const { return !errors.empty(); }
+  /// In the order of their places within a source, sources in the order they were added.
+  std::vector<Diagnostic> getErrors() const;
+
+  /// `file:line:col: error: message`, the source line and a caret, then the notes in the same form; for all errors.
+  std::string str() const;
+
+private:
+  std::vector<std::unique_ptr<Source>> sources;
+  std::vector<Diagnostic> errors;
+  Diagnostic dropped; ///< Takes what is not kept.
+  size_t droppedCount = 0;
+};
+
+} // namespace spmdc

@@ -1,0 +1,88 @@
+//===- ParseTypes.cpp - types and shardings -------------------------------===//
+
+#include "frontend/syntax/ParserImpl.h"
+
+namespace spmdc {
+
+/// A dtype's name that no variable hides, before `[`.
+bool Parser::atType() const {
+  if (!at(TokenKind::Identifier) || peek(1).kind != TokenKind::LeftBracket)
+    return false;
+  std::string_view name = textOf(peek());
+  return isDTypeName(name) && !isBound(name);
+}
+
+TypeSyntax *Parser::type() {
+  Nested nested(*this);
+  uint32_t begin = peek().begin;
+  if (accept(TokenKind::LeftParen)) {
+    TypeSyntax *tuple = ast->makeType(TypeKind::Tuple, here());
+    commaList(TokenKind::RightParen, "after the types", [&] { tuple->elements.push_back(type()); });
+    tuple->range = since(begin);
+    return tuple;
+  }
+  if (accept(TokenKind::LeftBracket)) {
+    TypeSyntax *fixed = ast->makeType(TypeKind::Fixed, here());
+    fixed->elements.push_back(type());
+    expect(TokenKind::Semicolon, "after the element type");
+    fixed->count = expression();
+    expect(TokenKind::RightBracket, "after the count");
+    fixed->range = since(begin);
+    return fixed;
+  }
+  Identifier name = expectIdentifier("a type");
+  bool isArray = isDTypeName(name.text);
+  if (!isArray && at(TokenKind::LeftBracket))
+    fail(name.range,
+         "unknown dtype '" + std::string(name.text) + "'; the dtypes are f64 f32 bf16 f16 i64 i32 i8 u32 u8 bool key");
+  TypeSyntax *result = ast->makeType(isArray ? TypeKind::Array : TypeKind::Named, name.range);
+  result->name = name;
+  if (isArray && at(TokenKind::LeftBracket))
+    arrayDims(*result);
+  result->range = since(begin);
+  return result;
+}
+
+void Parser::arrayDims(TypeSyntax &type) {
+  expect(TokenKind::LeftBracket, "after the dtype");
+  type.hasBrackets = true;
+  commaList(TokenKind::RightBracket, "after the dimensions", [&] {
+    DimSyntax dim;
+    dim.size = binary(0, /*inDimension=*/true);
+    dim.sharding.range = dim.size->range;
+    if (accept(TokenKind::At))
+      dim.sharding = dimSharding();
+    type.dims.push_back(std::move(dim));
+  });
+}
+
+DimShardingSyntax Parser::dimSharding() {
+  DimShardingSyntax result;
+  uint32_t begin = peek().begin;
+  if (accept(TokenKind::Question)) {
+    result.isOpen = true;
+  } else if (accept(TokenKind::LeftParen)) {
+    commaList(TokenKind::RightParen, "after the axes", [&] {
+      Identifier axis = expectIdentifier("an axis name");
+      if (axis.text == "_")
+        diagnostics.error(axis.range, "'_' (replicated) stands alone, not beside axes");
+      else
+        result.axes.push_back(axis);
+    });
+    result.isOpen = accept(TokenKind::Question);
+  } else {
+    Identifier axis = expectIdentifier("an axis name, '_', '?' or '('");
+    if (axis.text != "_")
+      result.axes.push_back(axis);
+    result.isOpen = axis.text != "_" && accept(TokenKind::Question);
+  }
+  if (accept(TokenKind::Not)) {
+    if (!at(TokenKind::Integer))
+      failExpected("a priority (0 first) after '!'");
+    result.priority = integerValue(take());
+  }
+  result.range = since(begin);
+  return result;
+}
+
+} // namespace spmdc

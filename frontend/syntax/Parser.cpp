@@ -1,0 +1,120 @@
+//===- Parser.cpp - tokens, recovery and the top of the grammar -----------===//
+
+#include "frontend/syntax/BigStack.h"
+#include "frontend/syntax/ParserImpl.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace spmdc {
+
+bool isDTypeName(std::string_view name) {
+  static constexpr std::string_view names[] = {"f64", "f32", "bf16", "f16",  "i64", "i32",
+                                               "i8",  "u32", "u8",   "bool", "key"};
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
+std::unique_ptr<Ast> parse(const Source &source, Diagnostics &diagnostics) {
+  std::unique_ptr<Ast> ast;
+  runOnBigStack([&] { ast = Parser(source, diagnostics).run(); });
+  return ast;
+}
+
+std::string Parser::found() const {
+  if (at(TokenKind::End))
+    return "end of file";
+  std::string_view text = textOf(peek());
+  if (text.size() > 40)
+    return "'" + std::string(text.substr(0, std::min(text.find('\n'), size_t(37)))) + "...'";
+  return "'" + std::string(text) + "'";
+}
+
+void Parser::fail(Range where, std::string message) {
+  diagnostics.error(where, std::move(message));
+  throw SyntaxError();
+}
+
+void Parser::failExpected(std::string_view what) {
+  fail(here(), "expected " + std::string(what) + ", found " + found());
+}
+
+void Parser::expect(TokenKind kind, std::string_view where) {
+  if (!accept(kind))
+    failExpected(std::string(describe(kind)) + " " + std::string(where));
+}
+
+Identifier Parser::expectIdentifier(std::string_view what) {
+  if (!at(TokenKind::Identifier)) {
+    if (peek().kind >= TokenKind::Mesh && peek().kind <= TokenKind::False)
+      fail(here(), "expected " + std::string(what) + ", but " + found() + " is a keyword");
+    failExpected(what);
+  }
+  const Token &token = take();
+  return {textOf(token), rangeOf(token)};
+}
+
+int64_t Parser::integerValue(const Token &token) {
+  std::string_view text = textOf(token);
+  int64_t value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc::result_out_of_range)
+    diagnostics.error(rangeOf(token), "the integer does not fit in 64 bits");
+  return value;
+}
+
+std::unique_ptr<Ast> Parser::run() {
+  while (!at(TokenKind::End)) {
+    try {
+      declaration();
+    } catch (const SyntaxError &) {
+      skipToDeclaration();
+    }
+  }
+  return std::move(ast);
+}
+
+/// `mesh`, `const`, `struct` and `fn` are keywords and stand only where a declaration begins.
+void Parser::skipToDeclaration() {
+  while (!at(TokenKind::End) && !at(TokenKind::Mesh) && !at(TokenKind::Const) && !at(TokenKind::Struct) &&
+         !at(TokenKind::Fn))
+    take();
+}
+
+/// To behind the next `;` of this block, or to what ends the block or cannot be inside of it.
+void Parser::skipStatement() {
+  unsigned braces = 0;
+  while (true) {
+    switch (peek().kind) {
+    case TokenKind::End:
+    case TokenKind::Mesh:
+    case TokenKind::Const:
+    case TokenKind::Struct:
+    case TokenKind::Fn:
+      return;
+    case TokenKind::LeftBrace:
+      ++braces;
+      break;
+    case TokenKind::RightBrace:
+      if (braces == 0)
+        return;
+      --braces;
+      break;
+    case TokenKind::Semicolon:
+      if (braces == 0) {
+        take();
+        return;
+      }
+      break;
+    case TokenKind::Let:
+    case TokenKind::Return:
+      if (braces == 0)
+        return;
+      break;
+    default:
+      break;
+    }
+    take();
+  }
+}
+
+} // namespace spmdc

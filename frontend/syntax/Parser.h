@@ -1,0 +1,21 @@
+//===- Parser.h - from tokens to the tree -----------------------*- C++ -*-===//
+#pragma once
+
+#include "frontend/syntax/Ast.h"
+#include "frontend/syntax/Diagnostics.h"
+
+#include <memory>
+
+namespace spmdc {
+
+/// Brackets, blocks, unary operators and postfix operators may nest this deep.
+constexpr unsigned maxNesting = 1000;
+
+/// Parses the full grammar. After an error it goes on with the next statement or declaration, so that one run reports
+/// all that is wrong; the tree then holds what could be understood.
+std::unique_ptr<Ast> parse(const Source &source, Diagnostics &diagnostics);
+
+/// A dtype's name, `key` included.
+bool isDTypeName(std::string_view name);
+
+} // namespace spmdc
