@@ -165,7 +165,7 @@ def Spmd_ArrayType : TypeDef<Spmd_Dialect, "Array"> {
     ::spmd::DType getDType() const;
     /// The builtin tensor type of the same shape and element type, for constants.
     ::mlir::RankedTensorType getTensorType() const;
-    /// f32[4096@a, 2048@b]
+    /// f32[4096@a, 2048@(a, b)], as the language writes it.
     std::string str() const;
   }];
 }

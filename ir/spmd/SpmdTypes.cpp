@@ -278,12 +278,13 @@ private:
   StringRef rest;
 };
 
-/// Prints `@a`, or `@"(a, b)?"` where MLIR's lexer would stop; nothing for an open dimension without axes.
-void printDimSharding(raw_ostream &os, DimShardingAttr dim) {
+/// Prints `@a`; nothing for an open dimension without axes. In IR more than a name is quoted, `@"(a, b)?"`, since
+/// MLIR's lexer would stop there.
+void printDimSharding(raw_ostream &os, DimShardingAttr dim, bool isIR = true) {
   std::string text = dim.str();
   if (text.empty())
     return;
-  bool isPlain = llvm::all_of(text, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+  bool isPlain = !isIR || llvm::all_of(text, [](char c) { return llvm::isAlnum(c) || c == '_'; });
   os << (isPlain ? "@" : "@\"") << text << (isPlain ? "" : "\"");
 }
 
@@ -554,18 +555,22 @@ spmd::DType ArrayType::getDType() const { return spmdc::getDType(getElementType(
 
 RankedTensorType ArrayType::getTensorType() const { return RankedTensorType::get(getShape(), getElementType()); }
 
+static void printArray(raw_ostream &os, ArrayType type, bool isIR) {
+  os << spmd::dtypeName(type.getDType()) << "[";
+  for (int64_t d = 0; d < type.getRank(); ++d) {
+    os << (d ? ", " : "") << type.getDimSize(d);
+    if (type.getSharding())
+      printDimSharding(os, type.getSharding().getDims()[d], isIR);
+  }
+  os << "]";
+  if (type.getSharding())
+    printUnreduced(os, type.getSharding().getUnreduced());
+}
+
 std::string ArrayType::str() const {
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << spmd::dtypeName(getDType()) << "[";
-  for (int64_t d = 0; d < getRank(); ++d) {
-    os << (d ? ", " : "") << getDimSize(d);
-    if (getSharding())
-      printDimSharding(os, getSharding().getDims()[d]);
-  }
-  os << "]";
-  if (getSharding())
-    printUnreduced(os, getSharding().getUnreduced());
+  printArray(os, *this, /*isIR=*/false);
   return text;
 }
 
@@ -608,6 +613,10 @@ Type ArrayType::parse(AsmParser &parser) {
   return ArrayType::get(shape, elementType, sharding);
 }
 
-void ArrayType::print(AsmPrinter &printer) const { printer << "<" << str() << ">"; }
+void ArrayType::print(AsmPrinter &printer) const {
+  printer << "<";
+  printArray(printer.getStream(), *this, /*isIR=*/true);
+  printer << ">";
+}
 
 } // namespace spmdc

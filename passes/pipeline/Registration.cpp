@@ -5,6 +5,7 @@
 #include "ir/array/ArrayOps.h"
 #include "ir/plan/PlanOps.h"
 #include "ir/spmd/SpmdOps.h"
+#include "passes/partition/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -14,6 +15,6 @@ void registerDialects(mlir::DialectRegistry &registry) {
   registry.insert<ArrayDialect, SpmdDialect, plan::PlanDialect, mlir::func::FuncDialect>();
 }
 
-void registerPasses() {}
+void registerPasses() { registerPartitionPasses(); }
 
 } // namespace spmdc

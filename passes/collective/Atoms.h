@@ -1,0 +1,33 @@
+//===- Atoms.h - axes cut into the parts two shardings share ----*- C++ -*-===//
+//
+// The coarsest common parts of the axes that a set of shardings names: with `a` (size 8) in one and `a:(2)4` in the
+// other, the atoms of `a` are a:(1)2 and a:(2)4. Over atoms a sharding is a list of numbers, and two shardings compare
+// without thinking of sub-axes.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/support/Sharding.h"
+
+#include <vector>
+
+namespace spmdc {
+
+class Atoms {
+public:
+  Atoms(const spmd::MeshShape &mesh, const std::vector<const spmd::Sharding *> &shardings);
+
+  int64_t count() const { return static_cast<int64_t>(parts.size()); }
+  int64_t sizeOf(int atom) const { return parts[atom].size; }
+
+  /// The atoms of an axis list, major to minor.
+  std::vector<int> split(const std::vector<spmd::AxisRef> &axes) const;
+  /// The axis list of atoms, adjacent parts of one axis joined; a whole axis is written as such.
+  std::vector<spmd::AxisRef> join(const std::vector<int> &atoms) const;
+
+private:
+  spmd::MeshShape mesh;
+  std::vector<spmd::AxisRef> parts; ///< With explicit sizes; the atoms of an axis are adjacent, major first.
+};
+
+} // namespace spmdc

@@ -1,0 +1,348 @@
+//===- ReshardPlanner.cpp - the cheapest way from one sharding to another -===//
+
+#include "passes/collective/ReshardPlanner.h"
+
+#include "passes/collective/Atoms.h"
+
+#include <algorithm>
+#include <queue>
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+using Kind = ReshardStep::Kind;
+
+/// A sharding over atoms: per dimension major to minor, and the unreduced atoms in ascending order.
+struct State {
+  std::vector<std::vector<int>> dims;
+  std::vector<int> unreduced;
+  auto operator<=>(const State &) const = default;
+};
+
+struct Move {
+  Kind kind;
+  std::vector<int> atoms;
+  int64_t dim = -1, concatDim = -1;
+  State after;
+  CollectiveCost cost;
+};
+
+/// Shardings explored before the search settles for an exchange (and a reduction before it): far above what meshes of
+/// four axes and arrays of four dimensions need.
+constexpr size_t kMaxExplored = 20000;
+
+class Search {
+public:
+  Search(const spmd::MeshShape &mesh, ArrayType source, ArrayType target)
+      : mesh(mesh), from(source.getShardingOrOpen().toValue()), to(target.getShardingOrOpen().toValue()),
+        atoms(mesh, {&from, &to}), shape(source.getShape().begin(), source.getShape().end()),
+        elementBytes(static_cast<double>(spmd::byteSize(source.getDType()))) {}
+
+  ReshardPlan run() {
+    State start = toState(from), goal = toState(to);
+    struct Visit {
+      CollectiveCost cost;
+      State previous;
+      Move move;
+      bool isDone = false;
+    };
+    std::map<State, Visit> visits;
+    using Entry = std::pair<CollectiveCost, State>;
+    auto later = [](const Entry &x, const Entry &y) {
+      if (x.first < y.first || y.first < x.first)
+        return y.first < x.first;
+      return y.second < x.second;
+    };
+    std::priority_queue<Entry, std::vector<Entry>, decltype(later)> open(later);
+    visits[start].cost = {0, 0, 0, localBytes(start)};
+    open.push({visits[start].cost, start});
+    while (!open.empty()) {
+      auto [cost, state] = open.top();
+      open.pop();
+      Visit &visit = visits[state];
+      if (visit.isDone)
+        continue;
+      visit.isDone = true;
+      if (state == goal)
+        break;
+      for (Move &move : movesFrom(state, goal, visits.size() < kMaxExplored)) {
+        CollectiveCost total = cost + move.cost;
+        auto [entry, isNew] = visits.try_emplace(move.after);
+        if (!isNew && !(total < entry->second.cost))
+          continue;
+        entry->second.cost = total;
+        entry->second.previous = state;
+        open.push({total, move.after});
+        entry->second.move = std::move(move);
+      }
+    }
+    ReshardPlan plan;
+    plan.cost = visits[goal].cost;
+    for (State state = goal; state != start; state = visits[state].previous) {
+      const Move &move = visits[state].move;
+      plan.steps.push_back({move.kind, atoms.join(move.atoms), move.dim, move.concatDim, toSharding(state)});
+    }
+    std::reverse(plan.steps.begin(), plan.steps.end());
+    return plan;
+  }
+
+private:
+  State toState(const spmd::Sharding &sharding) const {
+    State state;
+    for (const auto &axes : sharding.dims)
+      state.dims.push_back(atoms.split(axes));
+    state.unreduced = atoms.split(sharding.unreduced);
+    std::sort(state.unreduced.begin(), state.unreduced.end());
+    return state;
+  }
+
+  spmd::Sharding toSharding(const State &state) const {
+    spmd::Sharding sharding;
+    for (const auto &dim : state.dims)
+      sharding.dims.push_back(atoms.join(dim));
+    sharding.unreduced = atoms.join(state.unreduced);
+    return sharding;
+  }
+
+  double localBytes(const State &state) const {
+    double bytes = elementBytes;
+    for (size_t d = 0; d < shape.size(); ++d) {
+      std::vector<int64_t> sizes;
+      for (int atom : state.dims[d])
+        sizes.push_back(atoms.sizeOf(atom));
+      bytes *= static_cast<double>(spmd::localDimSize(shape[d], sizes));
+    }
+    return bytes;
+  }
+
+  double groupOf(const std::vector<int> &group) const {
+    double size = 1;
+    for (int atom : group)
+      size *= static_cast<double>(atoms.sizeOf(atom));
+    return size;
+  }
+
+  /// Prices a move from `before`; a slice is free.
+  Move price(Move move, const State &before) const {
+    double operand = localBytes(before), result = localBytes(move.after);
+    // (g - 1) / g of something on each of n devices is (g - 1) * (n / g) of it on all: a whole number.
+    double group = groupOf(move.atoms), devices = static_cast<double>(mesh.deviceCount());
+    double share = (group - 1) * (devices / group);
+    double bytes = 0;
+    switch (move.kind) {
+    case Kind::AllGather:
+      bytes = share * result;
+      break;
+    case Kind::AllSlice:
+      move.cost = {0, 0, 0, result};
+      return move;
+    case Kind::AllToAll:
+    case Kind::ReduceScatter:
+      bytes = share * operand;
+      break;
+    case Kind::AllReduce:
+      bytes = 2 * share * operand;
+      break;
+    case Kind::Exchange:
+      bytes = exchangeBytes(before, move.after);
+      break;
+    }
+    move.cost = {bytes, move.kind == Kind::Exchange, 1, operand + result};
+    return move;
+  }
+
+  /// What the devices need and do not hold.
+  double exchangeBytes(const State &before, const State &after) const {
+    spmd::Sharding source = toSharding(before), target = toSharding(after);
+    double elements = 0;
+    for (int64_t device = 0; device < mesh.deviceCount(); ++device) {
+      auto has = spmd::ownedRanges(mesh, shape, source, device), needs = spmd::ownedRanges(mesh, shape, target, device);
+      double need = 1, common = 1;
+      for (size_t d = 0; d < shape.size(); ++d) {
+        int64_t begin = std::max(has[d].start, needs[d].start);
+        int64_t end = std::min(has[d].start + has[d].size, needs[d].start + needs[d].size);
+        need *= static_cast<double>(needs[d].size);
+        common *= static_cast<double>(std::max<int64_t>(0, end - begin));
+      }
+      elements += need - common;
+    }
+    return elements * elementBytes;
+  }
+
+  bool isUsed(const State &state, int atom) const {
+    auto has = [&](const std::vector<int> &list) { return std::find(list.begin(), list.end(), atom) != list.end(); };
+    return has(state.unreduced) || std::any_of(state.dims.begin(), state.dims.end(), has);
+  }
+
+  std::vector<Move> movesFrom(const State &state, const State &goal, bool isWide) const {
+    std::vector<Move> moves;
+    addReductions(state, goal, moves);
+    if (state.unreduced == goal.unreduced && state.unreduced.empty()) {
+      Move exchange{Kind::Exchange, involvedAtoms(state, goal), -1, -1, goal, {}};
+      moves.push_back(price(std::move(exchange), state));
+    }
+    if (isWide) {
+      addGathers(state, moves);
+      addSlices(state, moves);
+      addAllToAlls(state, moves);
+    }
+    return moves;
+  }
+
+  /// The atoms over which devices must talk: those whose place differs.
+  std::vector<int> involvedAtoms(const State &state, const State &goal) const {
+    std::vector<int> result;
+    for (int atom = 0; atom < atoms.count(); ++atom) {
+      auto placeIn = [&](const State &in) {
+        for (size_t d = 0; d < in.dims.size(); ++d) {
+          auto found = std::find(in.dims[d].begin(), in.dims[d].end(), atom);
+          if (found != in.dims[d].end())
+            return std::pair<int64_t, int64_t>(d, found - in.dims[d].begin());
+        }
+        return std::pair<int64_t, int64_t>(-1, -1);
+      };
+      if (placeIn(state) != placeIn(goal))
+        result.push_back(atom);
+    }
+    return result;
+  }
+
+  void addGathers(const State &state, std::vector<Move> &moves) const {
+    for (size_t d = 0; d < state.dims.size(); ++d)
+      for (size_t k = 1; k <= state.dims[d].size(); ++k) {
+        Move move{
+            Kind::AllGather, {state.dims[d].end() - k, state.dims[d].end()}, static_cast<int64_t>(d), -1, state, {}};
+        move.after.dims[d].resize(state.dims[d].size() - k);
+        moves.push_back(price(std::move(move), state));
+      }
+  }
+
+  void addSlices(const State &state, std::vector<Move> &moves) const {
+    for (int atom = 0; atom < atoms.count(); ++atom) {
+      if (isUsed(state, atom))
+        continue;
+      for (size_t d = 0; d < state.dims.size(); ++d) {
+        Move move{Kind::AllSlice, {atom}, static_cast<int64_t>(d), -1, state, {}};
+        move.after.dims[d].push_back(atom);
+        moves.push_back(price(std::move(move), state));
+      }
+    }
+  }
+
+  void addAllToAlls(const State &state, std::vector<Move> &moves) const {
+    for (size_t from = 0; from < state.dims.size(); ++from)
+      for (size_t k = 1; k <= state.dims[from].size(); ++k)
+        for (size_t to = 0; to < state.dims.size(); ++to) {
+          if (to == from)
+            continue;
+          std::vector<int> moved(state.dims[from].end() - k, state.dims[from].end());
+          Move move{Kind::AllToAll, moved, static_cast<int64_t>(to), static_cast<int64_t>(from), state, {}};
+          move.after.dims[from].resize(state.dims[from].size() - k);
+          move.after.dims[to].insert(move.after.dims[to].end(), moved.begin(), moved.end());
+          moves.push_back(price(std::move(move), state));
+        }
+  }
+
+  void addReductions(const State &state, const State &goal, std::vector<Move> &moves) const {
+    std::vector<int> pending;
+    for (int atom : state.unreduced)
+      if (std::find(goal.unreduced.begin(), goal.unreduced.end(), atom) == goal.unreduced.end())
+        pending.push_back(atom);
+    if (pending.empty())
+      return;
+    auto without = [&](const std::vector<int> &reduced) {
+      State after = state;
+      std::erase_if(after.unreduced,
+                    [&](int atom) { return std::find(reduced.begin(), reduced.end(), atom) != reduced.end(); });
+      return after;
+    };
+    moves.push_back(price({Kind::AllReduce, pending, -1, -1, without(pending), {}}, state));
+    for (int atom : pending)
+      if (pending.size() > 1)
+        moves.push_back(price({Kind::AllReduce, {atom}, -1, -1, without({atom}), {}}, state));
+    for (size_t d = 0; d < state.dims.size(); ++d) {
+      // Runs of the goal's axes that continue what the dimension already has, and single atoms.
+      std::vector<std::vector<int>> runs;
+      for (int atom : pending)
+        runs.push_back({atom});
+      const std::vector<int> &wanted = goal.dims[d];
+      size_t have = state.dims[d].size();
+      if (have < wanted.size() && std::equal(state.dims[d].begin(), state.dims[d].end(), wanted.begin()))
+        for (size_t k = 2; have + k <= wanted.size(); ++k)
+          runs.emplace_back(wanted.begin() + have, wanted.begin() + have + k);
+      for (const std::vector<int> &run : runs) {
+        bool arePending = std::all_of(run.begin(), run.end(), [&](int atom) {
+          return std::find(pending.begin(), pending.end(), atom) != pending.end();
+        });
+        if (!arePending)
+          continue;
+        Move move{Kind::ReduceScatter, run, static_cast<int64_t>(d), -1, without(run), {}};
+        move.after.dims[d].insert(move.after.dims[d].end(), run.begin(), run.end());
+        moves.push_back(price(std::move(move), state));
+      }
+    }
+  }
+
+  const spmd::MeshShape &mesh;
+  spmd::Sharding from, to;
+  Atoms atoms;
+  std::vector<int64_t> shape;
+  double elementBytes;
+};
+
+AxesAttr axesAttr(MLIRContext *context, const std::vector<spmd::AxisRef> &axes) {
+  SmallVector<AxisRefAttr> attrs;
+  for (const spmd::AxisRef &axis : axes)
+    attrs.push_back(AxisRefAttr::get(context, axis.name, axis.preSize, axis.size));
+  return AxesAttr::get(context, attrs);
+}
+
+} // namespace
+
+const ReshardPlan &ReshardPlanner::plan(ArrayType source, ArrayType target) {
+  ShardingAttr from = source.getShardingOrOpen().getClosed(), to = target.getShardingOrOpen().getClosed();
+  std::string key = source.withSharding(from).str() + " -> " + target.withSharding(to).str();
+  auto [entry, isNew] = plans.try_emplace(key);
+  if (isNew)
+    entry->second = Search(mesh, source, target).run();
+  return entry->second;
+}
+
+Value ReshardPlanner::build(OpBuilder &builder, Location loc, Value local, ArrayType source, ArrayType target,
+                            StringRef why) {
+  MLIRContext *context = builder.getContext();
+  StringAttr reason = why.empty() ? StringAttr() : builder.getStringAttr(why);
+  MeshAttr meshAttr = MeshAttr::fromValue(context, "", mesh);
+  ArrayType before = source;
+  for (const ReshardStep &step : plan(source, target).steps) {
+    ArrayType after = source.withSharding(ShardingAttr::fromValue(context, step.after));
+    ArrayType result = after.getLocal(meshAttr);
+    AxesAttr axes = axesAttr(context, step.axes);
+    switch (step.kind) {
+    case Kind::AllGather:
+      local = builder.create<AllGatherOp>(loc, result, local, step.dim, axes, reason);
+      break;
+    case Kind::AllSlice:
+      local = builder.create<AllSliceOp>(loc, result, local, step.dim, axes);
+      break;
+    case Kind::AllToAll:
+      local = builder.create<AllToAllOp>(loc, result, local, step.dim, step.concatDim, axes, reason);
+      break;
+    case Kind::AllReduce:
+      local = builder.create<AllReduceOp>(loc, result, local, ReductionKind::sum, axes, reason);
+      break;
+    case Kind::ReduceScatter:
+      local = builder.create<ReduceScatterOp>(loc, result, local, ReductionKind::sum, step.dim, axes, reason);
+      break;
+    case Kind::Exchange:
+      local = builder.create<ExchangeOp>(loc, result, local, axes, before, after, reason);
+      break;
+    }
+    before = after;
+  }
+  return local;
+}
+
+} // namespace spmdc

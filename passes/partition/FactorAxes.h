@@ -1,0 +1,41 @@
+//===- FactorAxes.h - which axes cut which factor of an operation -*- C++ -*-===//
+//
+// An assignment of axes to the factors of an operation's sharding rule decides how the operation runs on the devices;
+// the sharding of each operand and result follows from it. Here is the arithmetic between the two.
+//
+// Worked example, reshape f32[8, 6] -> f32[2, 4, 6] with factors p = 2, q = 4, r = 6 on a mesh (a=2, b=2): the operand
+// sharding [@(a, b), _] gives p: a, q: b; the result's sharding is then [@a, @b, _].
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "ir/interfaces/ShardingRule.h"
+#include "ir/spmd/SpmdTypes.h"
+
+#include <optional>
+#include <vector>
+
+namespace spmdc {
+
+using AxisList = std::vector<spmd::AxisRef>;
+
+/// Axes of each factor of a rule.
+using FactorAxes = std::vector<AxisList>;
+
+/// The axes that a sharding puts on each factor; axes that no factor can take (they do not divide it, or the factor
+/// needs replication) are left out.
+FactorAxes projectToFactors(const spmd::MeshShape &mesh, const ShardingRule &rule, const ValueFactors &value,
+                            const spmd::Sharding &sharding);
+
+/// The sharding of a value under an assignment; none where a dimension of several factors would be cut in a way that
+/// no list of axes expresses.
+std::optional<spmd::Sharding> shardingOf(const spmd::MeshShape &mesh, const ShardingRule &rule,
+                                         const ValueFactors &value, const FactorAxes &axes);
+
+/// True if two axis lists share (a part of) an axis.
+bool overlap(const spmd::MeshShape &mesh, const AxisList &x, const AxisList &y);
+
+/// Product of the sizes.
+int64_t sizeOf(const spmd::MeshShape &mesh, const AxisList &axes);
+
+} // namespace spmdc

@@ -1,0 +1,234 @@
+//===- InsertReshards.cpp - makes the shardings around each operation agree -===//
+//
+// For each operation, candidates are assignments of axes to its factors, drawn from what the operands and the result
+// have on each factor (or nothing). Each candidate is priced: resharding the operands, repeated computation, and
+// bringing the result (partial sums included) to its propagated sharding. The cheapest wins; ties go to the candidate
+// that was listed first, which is the one closest to the result.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ir/array/ArrayOps.h"
+#include "passes/collective/ReshardPlanner.h"
+#include "passes/partition/FactorAxes.h"
+#include "passes/partition/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <algorithm>
+
+using namespace mlir;
+
+namespace spmdc {
+
+#define GEN_PASS_DEF_INSERTRESHARDS
+#include "passes/partition/Passes.h.inc"
+
+namespace {
+
+/// Assignments tried for one operation. Operations have few factors and few different shardings around them; beyond
+/// this the first ones (closest to the result, then to the operands) are compared.
+constexpr size_t kMaxCandidates = 4096;
+
+/// One assignment with the shardings that follow from it.
+struct Candidate {
+  FactorAxes axes;
+  SmallVector<ArrayType> operands;
+  ArrayType result; ///< With unreduced axes where the operation leaves partial sums.
+  AxisList reduced; ///< Axes of reduction factors.
+};
+
+class OperationReconciler {
+public:
+  OperationReconciler(const spmd::MeshShape &mesh, ReshardPlanner &planner, ShardingRuleOpInterface op)
+      : mesh(mesh), planner(planner), op(op), rule(op.getShardingRule()),
+        result(cast<ArrayType>(op->getResult(0).getType())) {}
+
+  void run() {
+    std::optional<Candidate> best;
+    double bestSeconds = 0;
+    for (const FactorAxes &axes : listAssignments()) {
+      std::optional<Candidate> candidate = tryAssign(axes);
+      if (!candidate)
+        continue;
+      double seconds = price(*candidate);
+      if (!best || seconds < bestSeconds) {
+        bestSeconds = seconds;
+        best = std::move(candidate);
+      }
+    }
+    apply(*best);
+  }
+
+private:
+  ArrayType operandType(size_t index) const { return cast<ArrayType>(op->getOperand(index).getType()); }
+
+  /// What each factor may be cut by: the result's axes first, then each operand's, then nothing.
+  std::vector<std::vector<AxisList>> listOptions() const {
+    std::vector<std::vector<AxisList>> options(rule.factors.size());
+    auto add = [&](const FactorAxes &axes) {
+      for (size_t f = 0; f < options.size(); ++f)
+        if (!axes[f].empty() && std::find(options[f].begin(), options[f].end(), axes[f]) == options[f].end())
+          options[f].push_back(axes[f]);
+    };
+    add(projectToFactors(mesh, rule, rule.results[0], result.getShardingOrOpen().toValue()));
+    for (size_t i = 0; i < rule.operands.size(); ++i)
+      add(projectToFactors(mesh, rule, rule.operands[i], operandType(i).getShardingOrOpen().toValue()));
+    for (size_t f = 0; f < options.size(); ++f)
+      options[f].emplace_back();
+    return options;
+  }
+
+  std::vector<FactorAxes> listAssignments() const {
+    std::vector<FactorAxes> assignments = {FactorAxes(rule.factors.size())};
+    std::vector<std::vector<AxisList>> options = listOptions();
+    for (size_t f = 0; f < options.size(); ++f) {
+      std::vector<FactorAxes> extended;
+      for (const FactorAxes &assignment : assignments)
+        for (const AxisList &axes : options[f]) {
+          bool isFree = std::none_of(assignment.begin(), assignment.end(),
+                                     [&](const AxisList &used) { return overlap(mesh, used, axes); });
+          if (!isFree || extended.size() >= kMaxCandidates)
+            continue;
+          extended.push_back(assignment);
+          extended.back()[f] = axes;
+        }
+      assignments = std::move(extended);
+    }
+    // Nothing cut at all is always possible, also when the limit was reached before it came up.
+    assignments.emplace_back(rule.factors.size());
+    return assignments;
+  }
+
+  std::optional<Candidate> tryAssign(const FactorAxes &axes) {
+    Candidate candidate;
+    candidate.axes = axes;
+    MLIRContext *context = op->getContext();
+    for (size_t i = 0; i < rule.operands.size(); ++i) {
+      std::optional<spmd::Sharding> sharding = shardingOf(mesh, rule, rule.operands[i], axes);
+      if (!sharding)
+        return std::nullopt;
+      candidate.operands.push_back(operandType(i).withSharding(ShardingAttr::fromValue(context, *sharding)));
+    }
+    std::optional<spmd::Sharding> sharding = shardingOf(mesh, rule, rule.results[0], axes);
+    if (!sharding)
+      return std::nullopt;
+    for (size_t f = 0; f < axes.size(); ++f)
+      if (rule.factors[f].kind == FactorKind::Reduction)
+        candidate.reduced.insert(candidate.reduced.end(), axes[f].begin(), axes[f].end());
+    if (op.getReductionKind() == ReductionKind::sum)
+      sharding->unreduced = candidate.reduced;
+    candidate.result = result.withSharding(ShardingAttr::fromValue(context, *sharding));
+    return candidate;
+  }
+
+  double price(const Candidate &candidate) {
+    CollectiveCost cost;
+    for (size_t i = 0; i < candidate.operands.size(); ++i)
+      cost = cost + planner.plan(operandType(i), candidate.operands[i]).cost;
+    cost = cost + planner.plan(candidate.result, result).cost;
+    MeshAttr meshAttr = MeshAttr::fromValue(op->getContext(), "", mesh);
+    int64_t devices = mesh.deviceCount();
+    if (op.getReductionKind() != ReductionKind::sum && !candidate.reduced.empty()) {
+      auto group = static_cast<double>(sizeOf(mesh, candidate.reduced));
+      auto bytes = static_cast<double>(candidate.result.getLocal(meshAttr).getBytes());
+      cost = cost + CollectiveCost{2 * (group - 1) * (static_cast<double>(devices) / group) * bytes, 0, 1, bytes};
+    }
+    return model.seconds(cost, devices) + computeSeconds(candidate, meshAttr);
+  }
+
+  /// Time of the local operation: a contraction by its multiplications, anything else by the memory it touches.
+  double computeSeconds(const Candidate &candidate, MeshAttr meshAttr) {
+    if (isa<DotGeneralOp>(op.getOperation())) {
+      double work = 2;
+      for (size_t f = 0; f < rule.factors.size(); ++f) {
+        int64_t size = rule.factors[f].size;
+        for (const spmd::AxisRef &axis : candidate.axes[f])
+          size = spmd::localDimSize(size, {axis.sizeIn(mesh)});
+        work *= static_cast<double>(size);
+      }
+      return work / model.flopsPerSecond;
+    }
+    auto bytes = static_cast<double>(candidate.result.getLocal(meshAttr).getBytes());
+    for (ArrayType operand : candidate.operands)
+      bytes += static_cast<double>(operand.getLocal(meshAttr).getBytes());
+    return bytes / model.memoryPerSecond;
+  }
+
+  void apply(const Candidate &candidate) {
+    OpBuilder builder(op);
+    StringRef name = op->getName().stripDialect();
+    for (size_t i = 0; i < candidate.operands.size(); ++i) {
+      ArrayType from = operandType(i), to = candidate.operands[i];
+      if (from.getShardingOrOpen().hasSameAxes(to.getShardingOrOpen()))
+        continue;
+      std::string why =
+          ("operand " + Twine(i) + " of " + name + " lies as " + from.str() + "; the operation runs on " + to.str())
+              .str();
+      op->setOperand(i, builder.create<ReshardOp>(op->getLoc(), to, op->getOperand(i), builder.getStringAttr(why)));
+    }
+    Value value = op->getResult(0);
+    if (result.getShardingOrOpen().hasSameAxes(candidate.result.getShardingOrOpen()))
+      return;
+    value.setType(candidate.result);
+    builder.setInsertionPointAfter(op);
+    auto reshard = builder.create<ReshardOp>(op->getLoc(), result, value, builder.getStringAttr(whyResult(candidate)));
+    value.replaceAllUsesExcept(reshard, reshard);
+  }
+
+  std::string whyResult(const Candidate &candidate) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    StringRef name = op->getName().stripDialect();
+    if (!candidate.result.getShardingOrOpen().getUnreduced().empty()) {
+      os << name << " sums over a dimension that is cut over ";
+      llvm::interleaveComma(candidate.reduced, os, [&](const spmd::AxisRef &axis) { os << "'" << axis.str() << "'"; });
+      os << ": each device has a partial sum; the result is " << result.str();
+    } else {
+      os << name << " gives " << candidate.result.str() << "; the result is " << result.str();
+    }
+    return text;
+  }
+
+  const spmd::MeshShape &mesh;
+  ReshardPlanner &planner;
+  ShardingRuleOpInterface op;
+  ShardingRule rule;
+  ArrayType result;
+  CostModel model;
+};
+
+class InsertReshardsPass : public impl::InsertReshardsBase<InsertReshardsPass> {
+  void runOnOperation() override {
+    spmd::MeshShape mesh = getMesh(getOperation()).toValue();
+    ReshardPlanner planner(mesh);
+    for (auto func : getOperation().getOps<func::FuncOp>()) {
+      SmallVector<ShardingRuleOpInterface> ops;
+      func.walk([&](ShardingRuleOpInterface op) {
+        if (!isa<ReshardOp, ConstraintOp>(op.getOperation()))
+          ops.push_back(op);
+      });
+      for (ShardingRuleOpInterface op : ops)
+        OperationReconciler(mesh, planner, op).run();
+      reconcileReturn(func);
+    }
+  }
+
+  /// A returned value takes the sharding of the result.
+  void reconcileReturn(func::FuncOp func) {
+    func.walk([&](func::ReturnOp op) {
+      OpBuilder builder(op);
+      for (auto [index, expected] : llvm::enumerate(func.getResultTypes())) {
+        auto from = dyn_cast<ArrayType>(op.getOperand(index).getType());
+        auto to = dyn_cast<ArrayType>(expected);
+        if (!from || !to || from.getShardingOrOpen().hasSameAxes(to.getShardingOrOpen()))
+          continue;
+        std::string why = ("result " + Twine(index) + " is " + to.str() + "; the value lies as " + from.str()).str();
+        Value value = op.getOperand(index);
+        op.setOperand(index, builder.create<ReshardOp>(value.getLoc(), to, value, builder.getStringAttr(why)));
+      }
+    });
+  }
+};
+
+} // namespace
+} // namespace spmdc

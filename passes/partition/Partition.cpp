@@ -1,0 +1,175 @@
+//===- Partition.cpp - the global program as one device's program ---------===//
+//
+// Walks the program in order and builds it anew on local arrays. Each operation knows how it looks on one device
+// (ShardingRuleOpInterface::createLocal); here is what lies between operations: masks over padding, reductions that
+// are no sums, and the collectives of each spmd.reshard.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ir/array/ArrayOps.h"
+#include "passes/collective/ReshardPlanner.h"
+#include "passes/partition/FactorAxes.h"
+#include "passes/partition/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+
+namespace spmdc {
+
+#define GEN_PASS_DEF_PARTITION
+#include "passes/partition/Passes.h.inc"
+
+namespace {
+
+class FunctionPartitioner {
+public:
+  FunctionPartitioner(func::FuncOp func, ReshardPlanner &planner)
+      : func(func), meshAttr(getMesh(func)), mesh(meshAttr.toValue()), planner(planner), builder(func.getContext()) {}
+
+  LogicalResult run() {
+    Block &block = func.getBody().front();
+    // Types are read from the old values and operands from the new ones; the old operations go at the end, users first.
+    SmallVector<Operation *> old;
+    for (Operation &op : block)
+      old.push_back(&op);
+    SmallVector<ArrayType> globalArguments;
+    for (BlockArgument argument : block.getArguments()) {
+      globals[argument] = cast<ArrayType>(argument.getType());
+      globalArguments.push_back(globals[argument]);
+      locals[argument] = argument;
+      argument.setType(globals[argument].getLocal(meshAttr));
+    }
+    for (Operation *op : old)
+      if (failed(partition(op)))
+        return failure();
+    for (Operation *op : llvm::reverse(old))
+      if (!isa<func::ReturnOp>(op))
+        op->erase();
+    updateSignature(globalArguments);
+    return success();
+  }
+
+private:
+  LogicalResult partition(Operation *op) {
+    builder.setInsertionPoint(func.getBody().front().getTerminator());
+    if (auto reshard = dyn_cast<ReshardOp>(op)) {
+      ArrayType from = globalOf(reshard.getOperand());
+      StringRef why = reshard.getWhy().value_or("");
+      locals[reshard] =
+          planner.build(builder, op->getLoc(), locals[reshard.getOperand()], from, reshard.getType(), why);
+      globals[reshard] = reshard.getType();
+      return success();
+    }
+    if (auto ret = dyn_cast<func::ReturnOp>(op)) {
+      for (OpOperand &operand : ret->getOpOperands())
+        operand.set(locals[operand.get()]);
+      return success();
+    }
+    auto rule = dyn_cast<ShardingRuleOpInterface>(op);
+    if (!rule || op->getNumResults() != 1)
+      return op->emitOpError("cannot be partitioned: it has no sharding rule");
+    partitionByRule(rule);
+    return success();
+  }
+
+  void partitionByRule(ShardingRuleOpInterface op) {
+    ShardingRule rule = op.getShardingRule();
+    Value result = op->getResult(0);
+    auto global = cast<ArrayType>(result.getType());
+    AxisList reduced;
+    SmallVector<Value> operands;
+    for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
+      ArrayType type = globalOf(operand);
+      operands.push_back(maskPadding(op, rule, index, type, locals[operand]));
+      FactorAxes axes = projectToFactors(mesh, rule, rule.operands[index], type.getShardingOrOpen().toValue());
+      for (auto [factor, list] : llvm::zip(rule.factors, axes))
+        if (factor.kind == FactorKind::Reduction && !overlap(mesh, reduced, list))
+          reduced.insert(reduced.end(), list.begin(), list.end());
+    }
+    Value local = op.createLocal(builder, operands, global, global.getLocal(meshAttr));
+    if (op.getReductionKind() != ReductionKind::sum && !reduced.empty())
+      local = combine(op, local, reduced);
+    locals[result] = local;
+    globals[result] = global;
+  }
+
+  /// Partial results of a reduction that is no sum are combined at once.
+  Value combine(ShardingRuleOpInterface op, Value local, const AxisList &axes) {
+    SmallVector<AxisRefAttr> attrs;
+    std::string why = (op->getName().stripDialect() + " reduces a dimension that is cut over ").str();
+    for (const spmd::AxisRef &axis : axes) {
+      why += (attrs.empty() ? "'" : ", '") + axis.str() + "'";
+      attrs.push_back(AxisRefAttr::get(func.getContext(), axis.name, axis.preSize, axis.size));
+    }
+    why += ": each device has a partial result";
+    return builder.create<AllReduceOp>(op->getLoc(), local.getType(), local, op.getReductionKind(),
+                                       AxesAttr::get(func.getContext(), attrs), builder.getStringAttr(why));
+  }
+
+  /// The operand with its padding set to what the reduction ignores, where a reduced dimension is cut unevenly.
+  Value maskPadding(ShardingRuleOpInterface op, const ShardingRule &rule, unsigned index, ArrayType global,
+                    Value local) {
+    TypedAttr padding = op.getPaddingValue(index);
+    if (!padding)
+      return local;
+    ShardingAttr sharding = global.getShardingOrOpen();
+    Value isReal;
+    auto type = cast<ArrayType>(local.getType());
+    Location loc = op->getLoc();
+    auto indexType = ArrayType::get(type.getShape(), builder.getI32Type());
+    auto maskType = ArrayType::get(type.getShape(), builder.getI1Type());
+    for (auto [dim, factors] : llvm::enumerate(rule.operands[index])) {
+      bool isReduced = llvm::any_of(factors, [&](int64_t f) { return rule.factors[f].kind == FactorKind::Reduction; });
+      ArrayRef<AxisRefAttr> axes = sharding.getDims()[dim].getAxes();
+      int64_t size = global.getDimSize(dim);
+      AxesAttr axesAttr = AxesAttr::get(func.getContext(), axes);
+      if (!isReduced || type.getDimSize(dim) * sizeOf(mesh, axesAttr.toValues()) == size)
+        continue;
+      Value position = builder.create<IotaOp>(loc, indexType, dim);
+      Value owned = builder.create<ShardSizeOp>(loc, ArrayType::get({}, builder.getI32Type()), size, axesAttr);
+      Value bound = builder.create<BroadcastInDimOp>(loc, indexType, owned, ArrayRef<int64_t>{});
+      Value isOwned = builder.create<CompareOp>(loc, maskType, position, bound, ComparisonDirection::lt);
+      isReal = isReal ? builder.create<AndOp>(loc, isReal, isOwned).getResult() : isOwned;
+    }
+    if (!isReal)
+      return local;
+    auto splat = DenseElementsAttr::get(type.getTensorType(), ArrayRef<Attribute>(padding));
+    Value fill = builder.create<ConstantOp>(loc, splat);
+    return builder.create<SelectOp>(loc, type, isReal, local, fill);
+  }
+
+  ArrayType globalOf(Value value) const { return globals.lookup(value); }
+
+  void updateSignature(ArrayRef<ArrayType> globalArguments) {
+    SmallVector<Type> results;
+    for (auto [index, type] : llvm::enumerate(func.getResultTypes())) {
+      func.setResultAttr(index, kGlobalTypeAttrName, TypeAttr::get(type));
+      results.push_back(cast<ArrayType>(type).getLocal(meshAttr));
+    }
+    for (auto [index, type] : llvm::enumerate(globalArguments))
+      func.setArgAttr(index, kGlobalTypeAttrName, TypeAttr::get(type));
+    func.setFunctionType(FunctionType::get(func.getContext(), func.getBody().front().getArgumentTypes(), results));
+  }
+
+  func::FuncOp func;
+  MeshAttr meshAttr;
+  spmd::MeshShape mesh;
+  ReshardPlanner &planner;
+  OpBuilder builder;
+  DenseMap<Value, Value> locals;
+  DenseMap<Value, ArrayType> globals;
+};
+
+class PartitionPass : public impl::PartitionBase<PartitionPass> {
+  void runOnOperation() override {
+    ReshardPlanner planner(getMesh(getOperation()).toValue());
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      if (failed(FunctionPartitioner(func, planner).run()))
+        return signalPassFailure();
+  }
+};
+
+} // namespace
+} // namespace spmdc

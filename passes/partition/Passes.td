@@ -1,0 +1,54 @@
+//===- Passes.td - from the propagated to the partitioned program ---*- tablegen -*-===//
+#ifndef SPMDC_PARTITION_PASSES
+#define SPMDC_PARTITION_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def InsertReshards : Pass<"spmdc-insert-reshards", "mlir::ModuleOp"> {
+  let summary = "Makes the shardings around each operation agree";
+  let description = [{
+    Before: every array has a closed sharding (spmdc-propagate); an operation's operands and result may disagree.
+
+    For each operation the axes of its factors are chosen: the cheapest of what its operands and its result suggest,
+    weighing bytes on the wire against computation that would be repeated on several devices. Operands that lie
+    otherwise get a spmd.reshard in front; the result keeps its propagated sharding, through a spmd.reshard behind
+    where the operation computes it otherwise. Partial sums show as unreduced axes.
+
+    After: each operation's operands and result agree with one assignment of axes to factors; all changes of sharding
+    are spmd.reshard.
+    ```
+    %0 = array.dot_general %x, %y ... : <f32[8@a, 4@b]>, <f32[4@b, 6@_]> -> <f32[8@a, 6@_]>
+    ```
+    becomes
+    ```
+    %0 = array.dot_general %x, %y ... : <f32[8@a, 4@b]>, <f32[4@b, 6@_]> -> <f32[8@a, 6@_] unreduced(b)>
+    %1 = spmd.reshard %0 : <f32[8@a, 6@_] unreduced(b)> -> <f32[8@a, 6@_]>
+    ```
+  }];
+  let dependentDialects = ["::spmdc::SpmdDialect", "::spmdc::ArrayDialect"];
+}
+
+def Partition : Pass<"spmdc-partition", "mlir::ModuleOp"> {
+  let summary = "Turns the global program into one device's program";
+  let description = [{
+    Before: the shardings around each operation agree (spmdc-insert-reshards).
+
+    Every array becomes its padded local piece; every spmd.reshard the cheapest sequence of collectives and local
+    slices; a reduction over an uneven dimension has its operands' padding masked with what does not change the result.
+    Function arguments and results keep their global type in `spmd.global`.
+
+    After: no array has a sharding, no spmd.reshard is left; collectives are explicit, named by axes, with the reason
+    in `why`.
+  }];
+  let dependentDialects = ["::spmdc::SpmdDialect", "::spmdc::ArrayDialect"];
+}
+
+def VerifyPartitioned : Pass<"spmdc-verify-partitioned", "mlir::ModuleOp"> {
+  let summary = "Checks the exit of the partition leg";
+  let description = [{
+    Fails with the operation's place where a sharding, a spmd.reshard, a spmd.constraint or a spmd.sharding_group is
+    left, or where a function argument or result lacks its `spmd.global`. Changes nothing.
+  }];
+}
+
+#endif
