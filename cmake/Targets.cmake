@@ -50,6 +50,8 @@ function(spmdc_gtest name label)
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} GTest::gtest GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE SPMDC_SOURCE_DIR="${CMAKE_SOURCE_DIR}" SPMDC_BINARY_DIR="${CMAKE_BINARY_DIR}")
   if(ARG_MLIR AND TARGET spmdc_pch)
+    # The header was compiled for a library; -fPIE in its place would be another language mode.
+    target_compile_options(${name} PRIVATE -fPIC)
     target_precompile_headers(${name} REUSE_FROM spmdc_pch)
   endif()
   include(GoogleTest)

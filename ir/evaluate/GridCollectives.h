@@ -1,0 +1,28 @@
+//===- GridCollectives.h - collectives by their definition ------*- C++ -*-===//
+//
+// What every device holds after a collective, given what every device held before. Nothing is sent: all devices' values
+// lie side by side. Definitions are those of the spmd dialect (pieces by nested ceilings over the axes) and of the
+// runtime (reductions combine in a balanced tree over group positions, half precision in f32).
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "ir/evaluate/Shards.h"
+
+#include "mlir/IR/Operation.h"
+
+namespace spmdc {
+
+/// The results of a collective of the spmd dialect (all_slice included); elements that no device defines are poison.
+/// Fails with a diagnostic where the operation is none, or where an exchange needs an element that no device of the
+/// group has.
+mlir::FailureOr<DeviceTensors> evaluateCollective(mlir::Operation *op, const spmd::MeshShape &mesh,
+                                                  const DeviceTensors &operands, Poison poison);
+
+/// The combination of these arrays in a balanced binary tree, split at the largest power of two below their number.
+Tensor reduceInTree(ReductionKind kind, llvm::ArrayRef<const Tensor *> operands);
+
+/// The piece of a dimension of n elements that a device owns over these axes.
+spmd::ShardRange getPiece(const spmd::MeshShape &mesh, llvm::ArrayRef<spmd::AxisRef> axes, int64_t device, int64_t n);
+
+} // namespace spmdc

@@ -1,0 +1,138 @@
+//===- GridSteps.cpp - the steps of the plan dialect on all devices -------===//
+//
+// The part of ProcessGridEvaluator that runs `plan` operations: kernels are evaluated in place, a collective between
+// start and done happens at its start, branches and loops follow a predicate on which all devices must agree.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ir/array/ScalarEvaluation.h"
+#include "ir/evaluate/ProcessGridEvaluator.h"
+#include "ir/plan/PlanOps.h"
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+/// One device's product, [batch, m, k] x [batch, k, n] as flat row-major memory.
+Tensor multiply(plan::MatmulOp op, const Tensor &lhs, const Tensor &rhs, ArrayType type) {
+  auto batch = static_cast<int64_t>(op.getBatch()), m = static_cast<int64_t>(op.getM()),
+       n = static_cast<int64_t>(op.getN()), depth = static_cast<int64_t>(op.getK());
+  Tensor result(type.getShape(), type.getElementType());
+  Type elementType = type.getElementType();
+  for (int64_t b = 0; b < batch; ++b)
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < n; ++j) {
+        Scalar sum;
+        for (int64_t k = 0; k < depth; ++k) {
+          int64_t left = op.getTransposeLhs() ? k * m + i : i * depth + k;
+          int64_t right = op.getTransposeRhs() ? j * depth + k : k * n + j;
+          sum = evaluateAdd(
+              elementType, sum,
+              evaluateMultiply(elementType, lhs.elements[b * m * depth + left], rhs.elements[b * depth * n + right]));
+        }
+        result.elements[(b * m + i) * n + j] = roundTo(sum, elementType);
+      }
+  return result;
+}
+
+} // namespace
+
+LogicalResult ProcessGridEvaluator::runKernel(Operation *user, StringAttr name, ArrayRef<DeviceTensors> inputs,
+                                              Values &outputs) {
+  auto kernel = SymbolTable::lookupNearestSymbolFrom<plan::KernelOp>(user, name);
+  if (!kernel)
+    return user->emitError() << "there is no kernel @" << name.getValue();
+  return runBlock(kernel.getBlock(), inputs, outputs);
+}
+
+LogicalResult ProcessGridEvaluator::runMatmul(Operation *op, ArrayRef<DeviceTensors> operands, Values &results) {
+  auto matmul = cast<plan::MatmulOp>(op);
+  auto batch = static_cast<int64_t>(matmul.getBatch()), m = static_cast<int64_t>(matmul.getM()),
+       n = static_cast<int64_t>(matmul.getN()), k = static_cast<int64_t>(matmul.getK());
+  ArrayType productType = matmul.getType();
+  if (matmul.getEpilogue()) {
+    auto kernel = SymbolTable::lookupNearestSymbolFrom<plan::KernelOp>(op, matmul.getEpilogueAttr().getAttr());
+    if (!kernel || kernel.getBlock().getNumArguments() == 0)
+      return op->emitError() << "has no epilogue @" << *matmul.getEpilogue() << " that takes the product";
+    productType = cast<ArrayType>(kernel.getBlock().getArgument(0).getType());
+  }
+  if (matmul.getLhs().getType().getNumElements() != batch * m * k ||
+      matmul.getRhs().getType().getNumElements() != batch * k * n || productType.getNumElements() != batch * m * n)
+    return op->emitError("has operands that do not fit its sizes");
+  DeviceTensors product;
+  for (auto [lhs, rhs] : llvm::zip(operands[0], operands[1]))
+    product.push_back(multiply(matmul, lhs, rhs, productType));
+  if (!matmul.getEpilogue()) {
+    results.push_back(std::move(product));
+    return success();
+  }
+  Values inputs = {std::move(product)};
+  inputs.append(operands.begin() + 2, operands.end());
+  return runKernel(op, matmul.getEpilogueAttr().getAttr(), inputs, results);
+}
+
+FailureOr<bool> ProcessGridEvaluator::getPredicate(Operation *op, const DeviceTensors &predicate) {
+  for (const Tensor &tensor : predicate)
+    if (tensor.size() != 1 || (tensor.elements[0].i != 0) != (predicate[0].elements[0].i != 0))
+      return op->emitError("has a predicate on which the devices do not agree");
+  return predicate[0].elements[0].i != 0;
+}
+
+LogicalResult ProcessGridEvaluator::runPlanOp(Operation *op, ArrayRef<DeviceTensors> operands, Values &results) {
+  if (auto launch = dyn_cast<plan::LaunchOp>(op))
+    return runKernel(op, launch.getKernelAttr().getAttr(), operands, results);
+  if (isa<plan::MatmulOp>(op))
+    return runMatmul(op, operands, results);
+  if (auto start = dyn_cast<plan::StartOp>(op))
+    return runBlock(start.getBody().front(), operands, results);
+  if (isa<plan::DoneOp>(op)) {
+    results.push_back(operands[0]);
+    return success();
+  }
+  if (auto copy = dyn_cast<plan::CopyOp>(op)) {
+    // A copy of bytes: the target may see them under another shape.
+    DeviceTensors result = operands[0];
+    for (Tensor &tensor : result)
+      tensor.shape.assign(copy.getType().getShape().begin(), copy.getType().getShape().end());
+    if (copy.getType().getNumElements() != copy.getOperand().getType().getNumElements())
+      return op->emitError("copies between buffers of different sizes");
+    results.push_back(std::move(result));
+    return success();
+  }
+  if (auto constant = dyn_cast<plan::ConstantOp>(op)) {
+    Tensor value = Tensor::fromAttr(cast<DenseElementsAttr>(constant.getValue()));
+    results.emplace_back(mesh.deviceCount(), value);
+    return success();
+  }
+  if (auto branch = dyn_cast<plan::IfOp>(op)) {
+    FailureOr<bool> predicate = getPredicate(op, operands[0]);
+    if (failed(predicate))
+      return failure();
+    Region &region = *predicate ? branch.getThenRegion() : branch.getElseRegion();
+    return runBlock(region.front(), {}, results);
+  }
+  if (auto loop = dyn_cast<plan::WhileOp>(op)) {
+    Values carries(operands);
+    while (true) {
+      Values condition, next;
+      if (failed(runBlock(loop.getCondition().front(), carries, condition)))
+        return failure();
+      FailureOr<bool> predicate = getPredicate(op, condition[0]);
+      if (failed(predicate))
+        return failure();
+      if (!*predicate)
+        break;
+      if (failed(runBlock(loop.getBody().front(), carries, next)))
+        return failure();
+      carries = std::move(next);
+    }
+    results = std::move(carries);
+    return success();
+  }
+  if (isa<plan::PrintOp>(op))
+    return success();
+  return op->emitError() << "'" << op->getName() << "' has no reference evaluation";
+}
+
+} // namespace spmdc

@@ -1,0 +1,145 @@
+//===- ProcessGridEvaluator.cpp - a partitioned program on all devices ----===//
+
+#include "ir/evaluate/ProcessGridEvaluator.h"
+
+#include "ir/evaluate/GridCollectives.h"
+#include "ir/evaluate/OpEvaluator.h"
+#include "ir/plan/PlanOps.h"
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+/// The global type of a parameter or result: `spmd.global`, or the type itself where nothing is partitioned.
+ArrayType getGlobalType(Attribute attribute, Type local) {
+  if (auto type = dyn_cast_if_present<TypeAttr>(attribute))
+    return cast<ArrayType>(type.getValue());
+  return cast<ArrayType>(local);
+}
+
+/// An i32[] of each device's own.
+DeviceTensors coordinateTensors(const spmd::MeshShape &mesh, Type elementType,
+                                llvm::function_ref<int64_t(int64_t device)> value) {
+  DeviceTensors result;
+  for (int64_t device = 0; device < mesh.deviceCount(); ++device)
+    result.emplace_back(ArrayRef<int64_t>{}, elementType, Scalar::ofInt(value(device)));
+  return result;
+}
+
+} // namespace
+
+FailureOr<SmallVector<DeviceTensors>> ProcessGridEvaluator::evaluate(func::FuncOp function,
+                                                                     ArrayRef<DeviceTensors> arguments) {
+  if (!function.getBody().hasOneBlock())
+    return function.emitError("is evaluated only with one block");
+  values.clear();
+  Values results;
+  if (failed(runBlock(function.getBody().front(), arguments, results)))
+    return failure();
+  return results;
+}
+
+FailureOr<SmallVector<Tensor>> ProcessGridEvaluator::evaluateGlobalView(func::FuncOp function,
+                                                                        ArrayRef<Tensor> arguments) {
+  FunctionType type = function.getFunctionType();
+  if (arguments.size() != type.getNumInputs())
+    return function.emitError() << "takes " << type.getNumInputs() << " arguments, got " << arguments.size();
+  Values inputs;
+  for (auto [index, argument] : llvm::enumerate(arguments)) {
+    ArrayType global = getGlobalType(function.getArgAttr(index, kGlobalTypeAttrName), type.getInput(index));
+    if (ArrayRef<int64_t>(argument.shape) != global.getShape() || argument.elementType != global.getElementType())
+      return function.emitError() << "argument " << index << " is not a " << global.withoutSharding().str();
+    inputs.push_back(cutIntoShards(argument, global, mesh, poison));
+  }
+  FailureOr<Values> outputs = evaluate(function, inputs);
+  if (failed(outputs))
+    return failure();
+  SmallVector<Tensor> results;
+  for (auto [index, output] : llvm::enumerate(*outputs)) {
+    ArrayType global = getGlobalType(function.getResultAttr(index, kGlobalTypeAttrName), type.getResult(index));
+    std::string error;
+    FailureOr<Tensor> result = joinShards(output, global, mesh, error);
+    if (failed(result))
+      return function.emitError() << "result " << index << ": " << error;
+    results.push_back(std::move(*result));
+  }
+  return results;
+}
+
+LogicalResult ProcessGridEvaluator::runBlock(Block &block, ArrayRef<DeviceTensors> arguments, Values &yielded) {
+  if (arguments.size() != block.getNumArguments())
+    return block.getParentOp()->emitError()
+           << "takes " << block.getNumArguments() << " values, got " << arguments.size();
+  for (auto [parameter, argument] : llvm::zip(block.getArguments(), arguments)) {
+    auto type = cast<ArrayType>(parameter.getType());
+    for (const Tensor &tensor : argument)
+      if (ArrayRef<int64_t>(tensor.shape) != type.getShape() || tensor.elementType != type.getElementType())
+        return block.getParentOp()->emitError() << "value " << parameter.getArgNumber() << " is not a " << type.str();
+    values[parameter] = argument;
+  }
+  for (Operation &op : block) {
+    Values operands, results;
+    for (Value operand : op.getOperands())
+      operands.push_back(values.at(operand));
+    if (op.hasTrait<OpTrait::IsTerminator>()) {
+      yielded = std::move(operands);
+      return success();
+    }
+    if (failed(runOp(&op, operands, results)))
+      return failure();
+    if (results.size() != op.getNumResults())
+      return op.emitError() << "has " << op.getNumResults() << " results, its evaluation " << results.size();
+    for (auto [value, result] : llvm::zip(op.getResults(), results))
+      values[value] = std::move(result);
+  }
+  return block.getParentOp()->emitError("has no terminator");
+}
+
+LogicalResult ProcessGridEvaluator::runOp(Operation *op, ArrayRef<DeviceTensors> operands, Values &results) {
+  if (isa<plan::PlanDialect>(op->getDialect()))
+    return runPlanOp(op, operands, results);
+  if (isa<CollectiveOpInterface>(op)) {
+    FailureOr<DeviceTensors> result = evaluateCollective(op, mesh, operands[0], poison);
+    if (failed(result))
+      return failure();
+    results.push_back(std::move(*result));
+    return success();
+  }
+  auto elementType = [&] { return cast<ArrayType>(op->getResult(0).getType()).getElementType(); };
+  if (auto start = dyn_cast<ShardStartOp>(op)) {
+    results.push_back(coordinateTensors(mesh, elementType(), [&](int64_t device) {
+      return getPiece(mesh, start.getAxes().toValues(), device, start.getSize()).start;
+    }));
+    return success();
+  }
+  if (auto size = dyn_cast<ShardSizeOp>(op)) {
+    results.push_back(coordinateTensors(mesh, elementType(), [&](int64_t device) {
+      return getPiece(mesh, size.getAxes().toValues(), device, size.getSize()).size;
+    }));
+    return success();
+  }
+  if (auto index = dyn_cast<AxisIndexOp>(op)) {
+    results.push_back(coordinateTensors(mesh, elementType(), [&](int64_t device) {
+      int64_t position = 0;
+      for (const spmd::AxisRef &axis : index.getAxes().toValues())
+        position = position * axis.sizeIn(mesh) + axis.coordinateIn(mesh, mesh.coordinates(device));
+      return position;
+    }));
+    return success();
+  }
+  DeviceTensors result;
+  for (int64_t device = 0; device < mesh.deviceCount(); ++device) {
+    SmallVector<Tensor> local;
+    for (const DeviceTensors &operand : operands)
+      local.push_back(operand[device]);
+    FailureOr<Tensor> tensor = evaluateArrayOp(op, local);
+    if (failed(tensor))
+      return failure();
+    result.push_back(std::move(*tensor));
+  }
+  results.push_back(std::move(result));
+  return success();
+}
+
+} // namespace spmdc

@@ -1,0 +1,53 @@
+//===- ProcessGridEvaluator.h - a partitioned program on all devices -*- C++ -*-===//
+//
+// The second oracle: runs a per-device program on every device of the mesh at once. All devices run the same program,
+// so they go in lock step, operation by operation, and a collective sees what all of them hold; no threads are needed.
+// It understands partitioned functions (array operations on local shapes, collectives, coordinates) and the steps of
+// the plan dialect, whose kernels it evaluates in place: partitioning, collective optimisation, fusion and planning
+// are all checked without generating code.
+//
+// It does not know time: a started collective is complete at once, `plan.print` prints nothing.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "ir/evaluate/Shards.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace spmdc {
+
+class ProcessGridEvaluator {
+public:
+  explicit ProcessGridEvaluator(MeshAttr mesh, Poison poison = Poison::Nan) : mesh(mesh.toValue()), poison(poison) {}
+
+  /// The function's results on every device, for arguments given on every device. Fails with a diagnostic.
+  mlir::FailureOr<llvm::SmallVector<DeviceTensors>> evaluate(mlir::func::FuncOp function,
+                                                             llvm::ArrayRef<DeviceTensors> arguments);
+
+  /// The same on global values: arguments are cut by the function's `spmd.global` types with poisoned padding, results
+  /// are joined by theirs, and devices that hold copies must agree in every bit.
+  mlir::FailureOr<llvm::SmallVector<Tensor>> evaluateGlobalView(mlir::func::FuncOp function,
+                                                                llvm::ArrayRef<Tensor> arguments);
+
+private:
+  using Values = llvm::SmallVector<DeviceTensors>;
+
+  /// Runs a block; `yielded` receives the operands of its terminator.
+  mlir::LogicalResult runBlock(mlir::Block &block, llvm::ArrayRef<DeviceTensors> arguments, Values &yielded);
+  mlir::LogicalResult runOp(mlir::Operation *op, llvm::ArrayRef<DeviceTensors> operands, Values &results);
+  mlir::LogicalResult runPlanOp(mlir::Operation *op, llvm::ArrayRef<DeviceTensors> operands, Values &results);
+  mlir::LogicalResult runMatmul(mlir::Operation *op, llvm::ArrayRef<DeviceTensors> operands, Values &results);
+  mlir::LogicalResult runKernel(mlir::Operation *user, mlir::StringAttr name, llvm::ArrayRef<DeviceTensors> inputs,
+                                Values &outputs);
+  /// The value of a bool[] on which all devices must agree.
+  mlir::FailureOr<bool> getPredicate(mlir::Operation *op, const DeviceTensors &predicate);
+
+  spmd::MeshShape mesh;
+  Poison poison;
+  llvm::DenseMap<mlir::Value, DeviceTensors> values;
+};
+
+} // namespace spmdc
