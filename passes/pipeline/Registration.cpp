@@ -6,6 +6,7 @@
 #include "ir/plan/PlanOps.h"
 #include "ir/spmd/SpmdOps.h"
 #include "passes/partition/Passes.h"
+#include "passes/pipeline/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -15,6 +16,9 @@ void registerDialects(mlir::DialectRegistry &registry) {
   registry.insert<ArrayDialect, SpmdDialect, plan::PlanDialect, mlir::func::FuncDialect>();
 }
 
-void registerPasses() { registerPartitionPasses(); }
+void registerPasses() {
+  registerPartitionPasses();
+  registerPipelinePasses();
+}
 
 } // namespace spmdc

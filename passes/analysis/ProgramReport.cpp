@@ -1,0 +1,122 @@
+//===- ProgramReport.cpp - what the partitioner did -----------------------===//
+
+#include "passes/analysis/ProgramReport.h"
+
+#include "ir/array/ArrayOps.h"
+#include "ir/spmd/Location.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+std::vector<int64_t> toVector(ArrayRef<int64_t> shape) { return {shape.begin(), shape.end()}; }
+
+std::string locationText(Location loc) {
+  std::optional<SourcePosition> position = getSourcePosition(loc);
+  return position ? position->str() : "";
+}
+
+ValueReport reportValue(std::string name, Location loc, ArrayType type, MeshAttr mesh) {
+  ValueReport report;
+  report.name = std::move(name);
+  report.location = locationText(loc);
+  report.dtype = type.getDType();
+  report.shape = toVector(type.getShape());
+  report.localShape = toVector(type.getLocal(mesh).getShape());
+  report.sharding = type.getShardingOrOpen().toValue();
+  return report;
+}
+
+/// The axes lists of dumps and messages agree with those of the report: a whole axis is its name.
+CollectiveReport reportCollective(CollectiveOpInterface op, MeshAttr mesh) {
+  CollectiveReport report;
+  report.op = op->getName().stripDialect().str();
+  spmd::MeshShape shape = mesh.toValue();
+  for (const spmd::AxisRef &axis : op.getGroupAxes().toValues()) {
+    report.axes.push_back(axis.str());
+    report.groupSize *= axis.sizeIn(shape);
+  }
+  report.groups = shape.deviceCount() / report.groupSize;
+  if (auto kind = op->getAttrOfType<ReductionKindAttr>("kind"))
+    report.reduction = stringifyReductionKind(kind.getValue()).str();
+  auto operand = cast<ArrayType>(op->getOperand(0).getType()), result = cast<ArrayType>(op->getResult(0).getType());
+  report.dtype = operand.getDType();
+  report.operandShape = toVector(operand.getShape());
+  report.resultShape = toVector(result.getShape());
+  report.wireBytesPerDevice = op.getWireBytes(mesh);
+  report.location = locationText(op->getLoc());
+  if (auto why = op->getAttrOfType<StringAttr>("why"))
+    report.why = why.str();
+  return report;
+}
+
+double countFlops(Operation *op) {
+  if (auto dot = dyn_cast<DotGeneralOp>(op)) {
+    double contracted = 1;
+    for (int64_t dim : dot.getLhsContract())
+      contracted *= static_cast<double>(dot.getLhs().getType().getDimSize(dim));
+    return 2 * contracted * static_cast<double>(dot.getType().getNumElements());
+  }
+  if (isa<ElementwiseOpInterface>(op))
+    return static_cast<double>(cast<ArrayType>(op->getResult(0).getType()).getNumElements());
+  if (isa<ReduceOp, ArgReduceOp, CumulativeOp>(op))
+    return static_cast<double>(cast<ArrayType>(op->getOperand(0).getType()).getNumElements());
+  return 0;
+}
+
+void reportGlobalView(func::FuncOp func, MeshAttr mesh, FunctionReport &report) {
+  for (unsigned i = 0; i < func.getNumArguments(); ++i) {
+    auto name = func.getArgAttrOfType<StringAttr>(i, kNameAttrName);
+    BlockArgument argument = func.getArgument(i);
+    report.params.push_back(reportValue(name ? name.str() : std::to_string(i), argument.getLoc(),
+                                        cast<ArrayType>(argument.getType()), mesh));
+  }
+  for (auto [i, type] : llvm::enumerate(func.getResultTypes())) {
+    auto name = func.getResultAttrOfType<StringAttr>(i, kNameAttrName);
+    report.results.push_back(
+        reportValue(name ? name.str() : std::to_string(i), func.getLoc(), cast<ArrayType>(type), mesh));
+  }
+  func.walk([&](Operation *op) {
+    std::optional<StringRef> name = getValueName(op->getLoc());
+    if (name && op->getNumResults() == 1)
+      if (auto type = dyn_cast<ArrayType>(op->getResult(0).getType()))
+        report.values.push_back(reportValue(name->str(), op->getLoc(), type, mesh));
+  });
+}
+
+void reportDeviceView(func::FuncOp func, MeshAttr mesh, FunctionReport &report) {
+  for (Type type : func.getArgumentTypes())
+    report.argumentBytesPerDevice += cast<ArrayType>(type).getBytes();
+  for (Type type : func.getResultTypes())
+    report.resultBytesPerDevice += cast<ArrayType>(type).getBytes();
+  func.walk([&](Operation *op) {
+    report.flopsPerDevice += countFlops(op);
+    auto collective = dyn_cast<CollectiveOpInterface>(op);
+    if (!collective || isa<AllSliceOp>(op))
+      return;
+    report.collectives.push_back(reportCollective(collective, mesh));
+    const CollectiveReport &last = report.collectives.back();
+    report.wireBytesPerDevice += last.wireBytesPerDevice * static_cast<double>(last.tripCount);
+  });
+}
+
+} // namespace
+
+ProgramReport reportProgram(ModuleOp propagated, ModuleOp partitioned) {
+  ProgramReport report;
+  MeshAttr mesh = getMesh(propagated);
+  report.mesh = mesh.toValue();
+  for (auto func : propagated.getOps<func::FuncOp>()) {
+    FunctionReport &function = report.functions.emplace_back();
+    function.name = func.getName().str();
+    reportGlobalView(func, mesh, function);
+    if (auto local = partitioned.lookupSymbol<func::FuncOp>(func.getName()))
+      reportDeviceView(local, mesh, function);
+  }
+  return report;
+}
+
+} // namespace spmdc

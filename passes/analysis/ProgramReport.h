@@ -1,0 +1,56 @@
+//===- ProgramReport.h - what the partitioner did ---------------*- C++ -*-===//
+//
+// The facts behind `spmdc inspect`: shardings of parameters, results and named values, every collective with its
+// source line and price, and what a device computes. Read off the propagated and the partitioned module; changes
+// neither.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/support/DType.h"
+#include "runtime/support/Sharding.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <string>
+#include <vector>
+
+namespace spmdc {
+
+struct ValueReport {
+  std::string name;
+  std::string location; ///< `mlp.spmd:5:7`, empty where unknown.
+  spmd::DType dtype = spmd::DType::F32;
+  std::vector<int64_t> shape, localShape; ///< Global, and the padded local one.
+  spmd::Sharding sharding;
+};
+
+struct CollectiveReport {
+  std::string op;                ///< `all_reduce`, `all_gather`, ...
+  std::vector<std::string> axes; ///< `a`, or `a:(2)4`.
+  std::string reduction;         ///< `sum`, `max`, ...; empty where nothing is reduced.
+  spmd::DType dtype = spmd::DType::F32;
+  std::vector<int64_t> operandShape, resultShape; ///< Local.
+  int64_t groupSize = 1, groups = 1;
+  double wireBytesPerDevice = 0; ///< For a bandwidth-optimal algorithm, averaged over the devices; of one trip.
+  int64_t tripCount = 1;
+  std::string location, why;
+};
+
+struct FunctionReport {
+  std::string name;
+  std::vector<ValueReport> params, results, values;
+  std::vector<CollectiveReport> collectives;
+  double flopsPerDevice = 0;
+  int64_t argumentBytesPerDevice = 0, resultBytesPerDevice = 0;
+  double wireBytesPerDevice = 0; ///< Of all collectives, trips included.
+};
+
+struct ProgramReport {
+  spmd::MeshShape mesh;
+  std::vector<FunctionReport> functions;
+};
+
+ProgramReport reportProgram(mlir::ModuleOp propagated, mlir::ModuleOp partitioned);
+
+} // namespace spmdc

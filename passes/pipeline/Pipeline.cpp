@@ -1,0 +1,58 @@
+//===- Pipeline.cpp - the stations and the way between them ---------------===//
+
+#include "passes/pipeline/Pipeline.h"
+
+#include "passes/partition/Passes.h"
+#include "passes/pipeline/DumpInstrumentation.h"
+#include "passes/pipeline/Passes.h"
+
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace spmdc {
+
+void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOptions &options) {
+  auto passesThrough = [&](Stage leg) { return from < leg && leg <= to; };
+  auto arriveAt = [&](Stage stage) {
+    MarkStageOptions mark;
+    mark.stage = stageName(stage).str();
+    passes.addPass(createMarkStage(mark));
+  };
+  if (passesThrough(Stage::Propagated)) {
+    arriveAt(Stage::Propagated);
+  }
+  if (passesThrough(Stage::Partitioned)) {
+    passes.addPass(createInsertReshards());
+    passes.addPass(createPartition());
+    passes.addPass(createCanonicalizerPass());
+    passes.addPass(createCSEPass());
+    passes.addPass(createVerifyPartitioned());
+    arriveAt(Stage::Partitioned);
+  }
+}
+
+LogicalResult runPipeline(ModuleOp module, Stage from, Stage to, const PipelineOptions &options,
+                          std::vector<PassTime> *times) {
+  PassManager manager(module.getContext());
+  buildPipeline(manager, from, to, options);
+  // Each pass states what it leaves; the verifier runs behind every one of them.
+  manager.enableVerifier(true);
+  DumpInstrumentation::Report report;
+  manager.addInstrumentation(std::make_unique<DumpInstrumentation>(options.dumpDirectory, report));
+  LogicalResult result = manager.run(module);
+  if (times)
+    times->insert(times->end(), report.times.begin(), report.times.end());
+  if (!report.error.empty())
+    return emitError(UnknownLoc::get(module.getContext())) << report.error;
+  return result;
+}
+
+Stage getStage(ModuleOp module) {
+  if (auto name = module->getAttrOfType<StringAttr>("spmd.stage"))
+    if (std::optional<Stage> stage = parseStage(name.getValue()))
+      return *stage;
+  return Stage::Array;
+}
+
+} // namespace spmdc

@@ -1,0 +1,38 @@
+//===- Pipeline.h - the stations and the way between them -------*- C++ -*-===//
+#pragma once
+
+#include "passes/pipeline/Stage.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <string>
+#include <vector>
+
+namespace spmdc {
+
+struct PassTime {
+  std::string pass;
+  double milliseconds = 0;
+};
+
+struct PipelineOptions {
+  /// Write the module after every pass into this folder, numbered, with an index.html. Empty: do not.
+  std::string dumpDirectory;
+  /// Why propagation decided as it did goes out as MLIR remarks.
+  bool remarks = false;
+};
+
+/// Appends the passes that lead from one station to a later one, up to Stage::Plan.
+void buildPipeline(mlir::OpPassManager &passes, Stage from, Stage to, const PipelineOptions &options = {});
+
+/// Takes a module from one station to a later one (Array to Plan). Failures are reported as MLIR diagnostics at the
+/// place of the expression. `times`, if given, gets the time of each pass.
+mlir::LogicalResult runPipeline(mlir::ModuleOp module, Stage from, Stage to, const PipelineOptions &options,
+                                std::vector<PassTime> *times = nullptr);
+
+/// The station a module has reached (its attribute `spmd.stage`); Stage::Array where it says nothing.
+Stage getStage(mlir::ModuleOp module);
+
+} // namespace spmdc

@@ -1,0 +1,60 @@
+//===- Compiler.h - from a program's text to an artifact --------*- C++ -*-===//
+//
+// The compiler as a library: what `spmdc compile`, `run` and `inspect` and the public API's jit are clients of. One
+// object compiles one program; stations are computed when asked for and kept. Not thread-safe; different objects are
+// independent.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "frontend/Frontend.h"
+#include "passes/analysis/ProgramReport.h"
+#include "passes/pipeline/Pipeline.h"
+#include "runtime/artifact/Plan.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace spmdc {
+
+struct CompileOptions {
+  FrontendOptions frontend;
+  PipelineOptions pipeline;
+  /// `cpu` (this host), `cpu:<llvm-cpu>`, `cuda:sm_90`.
+  std::string target = "cpu";
+  /// 0 to 3, LLVM's meaning.
+  unsigned optimizationLevel = 3;
+};
+
+class Compiler {
+public:
+  /// `fileName` names the program in messages; a name that ends in `.mlir` says that the text is IR of some station.
+  Compiler(std::string fileName, std::string text, CompileOptions options = {});
+  ~Compiler();
+  Compiler(Compiler &&) noexcept;
+  Compiler &operator=(Compiler &&) noexcept;
+
+  /// One station as text (`--emit=`). Nothing where there are errors (see `errors`).
+  std::optional<std::string> textOf(Stage stage);
+
+  /// The whole way. Nothing where there are errors.
+  std::optional<spmd::Artifact> compile();
+
+  /// What the partitioner did. Nothing where there are errors.
+  std::optional<ProgramReport> report();
+
+  /// All errors so far, as `file:line:col: error: ...` with source line, caret and notes. Empty: none.
+  std::string errors() const;
+  /// Remarks (why propagation decided as it did), one a line; only with PipelineOptions::remarks.
+  const std::string &remarks() const;
+  /// Time of each part of the way so far, in order.
+  const std::vector<PassTime> &times() const;
+
+private:
+  struct State;
+  std::unique_ptr<State> state;
+};
+
+} // namespace spmdc

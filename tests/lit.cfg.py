@@ -1,0 +1,34 @@
+# Configuration of lit for the whole tree: .mlir and .spmd files with RUN lines, and .test files that drive the tools.
+
+import os
+
+import lit.formats
+
+config.name = "spmdc"
+config.test_format = lit.formats.ShTest(True)
+config.suffixes = [".mlir", ".spmd", ".test"]
+config.excludes = ["Inputs", "data"]
+config.test_source_root = os.path.join(config.source_dir, "tests")
+config.test_exec_root = os.path.join(config.binary_dir, "tests")
+
+config.environment["PATH"] = os.pathsep.join(
+    [os.path.join(config.binary_dir, "bin"), config.llvm_tools_dir, config.environment["PATH"]]
+)
+# A variable of one CHECK-LABEL block must not leak into the next.
+config.environment["FILECHECK_OPTS"] = "--enable-var-scope --dump-input-filter=all"
+for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+# The token and the compile cache of the tests are their own.
+config.environment["XDG_CONFIG_HOME"] = os.path.join(config.test_exec_root, "config")
+config.environment["XDG_CACHE_HOME"] = os.path.join(config.test_exec_root, "cache")
+config.substitutions.append(("%source", config.source_dir))
+config.substitutions.append(("%examples", os.path.join(config.source_dir, "examples")))
+
+if config.ptxas:
+    config.available_features.add("ptxas")
+    config.substitutions.append(("%ptxas", config.ptxas))
+
+# Every test of spmd-opt becomes a round-trip test of what it prints.
+if os.environ.get("SPMD_CHECK_ROUNDTRIP") == "1":
+    config.substitutions.append((r"\bspmd-opt\b", "spmd-opt --verify-roundtrip"))
