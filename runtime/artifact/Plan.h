@@ -128,7 +128,7 @@ struct WhileStep {
 
 /// Prints a value once, by process 0, after what came before.
 struct PrintStep {
-  std::vector<std::string> texts;  ///< One more than there are values: text, value, text, value, ..., text.
+  std::vector<std::string> texts; ///< One more than there are values: text, value, text, value, ..., text.
   std::vector<BufferId> values;
   std::vector<ValueInfo> infos; ///< Global shape and sharding of each value.
 };
