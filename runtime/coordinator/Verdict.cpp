@@ -1,8 +1,7 @@
 #include "runtime/coordinator/Verdict.h"
 
+#include "runtime/coordinator/Describe.h"
 #include "runtime/support/Process.h"
-
-#include <cstdio>
 
 namespace spmd {
 
@@ -22,12 +21,6 @@ std::string Position::str() const {
   return location.empty() ? text : text + " (" + location + ")";
 }
 
-static std::string seconds(int64_t milliseconds) {
-  char buffer[32];
-  snprintf(buffer, sizeof buffer, "%.1f s", static_cast<double>(milliseconds) / 1000);
-  return buffer;
-}
-
 std::string Verdict::str() const {
   std::string who = describeProcess(culprit, host, pid);
   std::string last = "; last seen at " + position.str();
@@ -42,9 +35,9 @@ std::string Verdict::str() const {
   case Cause::Exited:
     return who + " exited with status " + std::to_string(detail) + " without goodbye" + last;
   case Cause::Hung:
-    return who + " hangs: no heartbeat for " + seconds(detail) + last;
+    return who + " hangs: no heartbeat for " + coordinator::formatSeconds(detail) + last;
   case Cause::Stuck:
-    return who + " is stuck: for " + seconds(detail) + " it has been at " + position.str() + text;
+    return who + " is stuck: for " + coordinator::formatSeconds(detail) + " it has been at " + position.str() + text;
   case Cause::Failed:
     return who + " failed: " + text;
   case Cause::Mismatch:

@@ -1,0 +1,39 @@
+#include "runtime/coordinator/ChildEndMessage.h"
+
+#include "runtime/coordinator/Wire.h"
+
+#include <sys/socket.h>
+
+namespace spmd::coordinator {
+
+std::string ChildEndMessage::encode() const {
+  Writer out;
+  out.integer(process);
+  out.integer(pid);
+  out.integer(signal);
+  out.integer(status);
+  return std::move(out.bytes);
+}
+
+std::optional<ChildEndMessage> ChildEndMessage::decode(std::string_view record) {
+  if (record.size() != bytes)
+    return std::nullopt;
+  Reader in(record);
+  ChildEndMessage message;
+  message.process = in.integer<int32_t>();
+  message.pid = in.integer<int64_t>();
+  message.signal = in.integer<int32_t>();
+  message.status = in.integer<int32_t>();
+  return message;
+}
+
+bool isLauncherSocket(int fd) {
+  int domain = 0, type = 0;
+  socklen_t size = sizeof domain;
+  if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) != 0 || domain != AF_UNIX)
+    return false;
+  size = sizeof type;
+  return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
+}
+
+} // namespace spmd::coordinator

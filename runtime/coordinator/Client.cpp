@@ -1,0 +1,72 @@
+// What join checks before anything is opened, and which kind of client it makes.
+
+#include "runtime/coordinator/Client.h"
+
+#include "runtime/coordinator/LocalClient.h"
+#include "runtime/coordinator/NetworkClient.h"
+#include "runtime/support/Error.h"
+
+#include <openssl/evp.h>
+#include <openssl/sha.h>
+
+namespace spmd {
+
+using namespace coordinator;
+
+static Error usage(const std::string &text) { return Error(text, Error::Kind::Usage); }
+
+static void checkOptions(const JoinOptions &options) {
+  if (options.numProcesses < 1 || options.numProcesses > maxProcesses)
+    throw usage("num_processes is " + std::to_string(options.numProcesses) + ", but should be from 1 to " +
+                std::to_string(maxProcesses));
+  if (options.processId < 0 || options.processId >= options.numProcesses)
+    throw usage("process_id is " + std::to_string(options.processId) + ", but should be from 0 to " +
+                std::to_string(options.numProcesses - 1) + ", because num_processes is " +
+                std::to_string(options.numProcesses));
+  if (options.localDeviceIds.empty())
+    throw usage("process " + std::to_string(options.processId) + " has no devices: local_device_ids is empty");
+  if (options.address.empty() && options.numProcesses > 1)
+    throw usage("coordinator_address is missing: with num_processes = " + std::to_string(options.numProcesses) +
+                ", give the HOST:PORT of process 0");
+  if (options.jobId.size() > 256)
+    throw usage("job_id has " + std::to_string(options.jobId.size()) + " bytes; the limit is 256");
+  if (options.initializationTimeout.count() <= 0 || options.heartbeatTimeout.count() <= 0 ||
+      options.collectiveTimeout.count() < 0)
+    throw usage("a timeout is negative or zero: only collective_timeout may be 0 (never)");
+  if (options.heartbeatTimeout < 2 * heartbeatInterval)
+    throw usage("heartbeat_timeout is " + std::to_string(options.heartbeatTimeout.count()) +
+                " ms, but should be at least " + std::to_string(2 * heartbeatInterval.count()) +
+                " ms: heartbeats are sent every " + std::to_string(heartbeatInterval.count()) + " ms");
+}
+
+/// Large columns (a program's text of megabytes) are replaced by their hash: they still differ where they differ, only
+/// the line cannot be named.
+static void shortenColumns(std::vector<JoinColumn> &columns) {
+  size_t total = 0;
+  for (const JoinColumn &column : columns)
+    total += column.value.size();
+  if (total <= maxColumnBytes)
+    return;
+  for (JoinColumn &column : columns) {
+    if (column.value.size() <= 1024)
+      continue;
+    unsigned char hash[SHA256_DIGEST_LENGTH];
+    SHA256(reinterpret_cast<const unsigned char *>(column.value.data()), column.value.size(), hash);
+    std::string text = std::to_string(column.value.size()) + " bytes, sha256 ";
+    for (unsigned char byte : hash) {
+      text += "0123456789abcdef"[byte >> 4];
+      text += "0123456789abcdef"[byte & 15];
+    }
+    column.value = std::move(text);
+  }
+}
+
+std::unique_ptr<Client> Client::join(JoinOptions options) {
+  checkOptions(options);
+  if (options.address.empty())
+    return std::make_unique<LocalClient>(options);
+  shortenColumns(options.columns);
+  return NetworkClient::join(std::move(options));
+}
+
+} // namespace spmd

@@ -1,0 +1,72 @@
+#include "runtime/coordinator/Handshake.h"
+
+#include "runtime/coordinator/Wire.h"
+#include "runtime/support/Error.h"
+
+#include <algorithm>
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/rand.h>
+#include <openssl/sha.h>
+
+namespace spmd::coordinator {
+
+constexpr std::string_view magic = "SPMD";
+
+std::string Opening::encode() const {
+  Writer out;
+  out.bytes = magic;
+  out.integer(version);
+  out.integer(uint16_t(0)); // Reserved.
+  out.bytes.append(jobTag.data(), jobTag.size());
+  out.bytes.append(nonce.data(), nonce.size());
+  return std::move(out.bytes);
+}
+
+bool Opening::decode(std::string_view bytes, Opening &result) {
+  if (bytes.size() != openingBytes || bytes.substr(0, magic.size()) != magic)
+    return false;
+  bytes.remove_prefix(magic.size());
+  result.version = Reader(bytes).integer<uint16_t>();
+  bytes.remove_prefix(4);
+  std::copy_n(bytes.data(), result.jobTag.size(), result.jobTag.data());
+  std::copy_n(bytes.data() + result.jobTag.size(), result.nonce.size(), result.nonce.data());
+  return true;
+}
+
+std::array<char, 8> makeJobTag(const std::string &jobId) {
+  unsigned char hash[SHA256_DIGEST_LENGTH];
+  SHA256(reinterpret_cast<const unsigned char *>(jobId.data()), jobId.size(), hash);
+  std::array<char, 8> tag;
+  std::copy_n(hash, tag.size(), tag.data());
+  return tag;
+}
+
+Nonce makeNonce() {
+  Nonce nonce;
+  if (RAND_bytes(reinterpret_cast<unsigned char *>(nonce.data()), static_cast<int>(nonce.size())) != 1)
+    throw Error("the system gives no random numbers");
+  return nonce;
+}
+
+Proof prove(Side side, const std::string &token, const Opening &process, const Opening &coordinator) {
+  std::string text = side == Side::Process ? "spmd process  " : "spmd coordinator";
+  text += process.encode() + coordinator.encode();
+  Proof proof;
+  unsigned int size = 0;
+  // HMAC does not take a null key; an empty token is "no token", which is allowed over loopback only.
+  const char *key = token.empty() ? "" : token.data();
+  if (!HMAC(EVP_sha256(), key, static_cast<int>(token.size()), reinterpret_cast<const unsigned char *>(text.data()),
+            text.size(), reinterpret_cast<unsigned char *>(proof.data()), &size) ||
+      size != proofBytes)
+    throw Error("OpenSSL cannot compute an HMAC-SHA256");
+  return proof;
+}
+
+bool checkProof(const Proof &expected, std::string_view given) {
+  return given.size() == expected.size() && CRYPTO_memcmp(expected.data(), given.data(), expected.size()) == 0;
+}
+
+} // namespace spmd::coordinator

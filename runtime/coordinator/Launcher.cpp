@@ -1,0 +1,385 @@
+#include "runtime/coordinator/Launcher.h"
+
+#include "runtime/coordinator/ChildEndMessage.h"
+#include "runtime/coordinator/OutputPrefixer.h"
+#include "runtime/coordinator/ProcessGroup.h"
+#include "runtime/coordinator/Verdict.h"
+#include "runtime/support/Env.h"
+#include "runtime/support/Error.h"
+#include "runtime/support/Process.h"
+#include "runtime/support/Token.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <memory>
+#include <tuple>
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace spmd {
+
+using namespace coordinator;
+using Clock = std::chrono::steady_clock;
+
+std::string ChildEnd::str() const {
+  std::string who = describeProcess(process, "", pid);
+  if (signal != 0)
+    return who + " was killed by signal " + std::to_string(signal) + " (" + signalName(signal) + ")";
+  return who + " exited with status " + std::to_string(status);
+}
+
+int LaunchResult::exitStatus() const {
+  if (interruptedBy != 0)
+    return 128 + interruptedBy;
+  if (!culprit)
+    return 0;
+  return culprit->signal != 0 ? 1 : culprit->status;
+}
+
+namespace {
+
+Error systemError(const std::string &what) { return Error(what + ": " + strerror(errno)); }
+
+/// SIGINT, SIGTERM and SIGHUP as something to poll; those that are ignored (nohup, background jobs) stay so.
+class SignalInlet {
+public:
+  SignalInlet() {
+    sigset_t taken;
+    sigemptyset(&taken);
+    for (int number : {SIGINT, SIGTERM, SIGHUP}) {
+      struct sigaction action = {};
+      if (sigaction(number, nullptr, &action) == 0 && action.sa_handler != SIG_IGN)
+        sigaddset(&taken, number);
+    }
+    fd = UniqueFd(signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK));
+    if (!fd)
+      throw systemError("cannot watch for signals");
+    pthread_sigmask(SIG_BLOCK, &taken, &old);
+  }
+  ~SignalInlet() { pthread_sigmask(SIG_SETMASK, &old, nullptr); }
+
+  int get() const { return fd.get(); }
+  /// The next signal, or 0.
+  int take() {
+    signalfd_siginfo info = {};
+    return ::read(fd.get(), &info, sizeof info) == sizeof info ? static_cast<int>(info.ssi_signo) : 0;
+  }
+
+private:
+  UniqueFd fd;
+  sigset_t old;
+};
+
+/// One stream of one child.
+struct Stream {
+  UniqueFd fd;
+  OutputPrefixer prefixer;
+};
+
+struct Child {
+  pid_t pid = -1;
+  UniqueFd exitFd; ///< Readable when it has ended.
+  UniqueFd word;   ///< Where it is told how others ended.
+  bool running = false;
+};
+
+/// One call of launchLocal.
+class Job {
+public:
+  explicit Job(const LaunchOptions &options)
+      : options(options), group(options.graceTime), children(options.numProcesses) {}
+  ~Job();
+
+  void start();
+  LaunchResult watch();
+
+private:
+  void listenOnLoopback();
+  void startChild(int32_t process, const std::string &token);
+  UniqueFd makeStream(int target, const std::string &prefix);
+  void onSignal(int number);
+  void reap(std::vector<int32_t> ended);
+  void tell(const ChildEnd &end);
+  bool readStream(Stream &stream);
+  void drainStreams();
+  void advanceTakeDown();
+  bool anyRunning() const;
+
+  const LaunchOptions &options;
+  SignalInlet signals;
+  ProcessGroup group;
+  std::vector<Child> children;
+  std::vector<std::unique_ptr<Stream>> streams;
+  UniqueFd listener;
+  std::string address;
+  LaunchResult result;
+  int nextSignal = 0; ///< Sent to all at `nextSignalAt`; 0: nobody is taken down.
+  Clock::time_point nextSignalAt = Clock::time_point::max();
+  bool takingDown = false;
+};
+
+/// Only children that an exception has left running.
+Job::~Job() {
+  if (!anyRunning())
+    return;
+  group.signal(SIGKILL);
+  for (Child &child : children)
+    if (child.running)
+      while (waitpid(child.pid, nullptr, 0) < 0 && errno == EINTR)
+        ;
+}
+
+bool Job::anyRunning() const {
+  return std::any_of(children.begin(), children.end(), [](const Child &child) { return child.running; });
+}
+
+//===----------------------------------------------------------------------===//
+// Starting
+//===----------------------------------------------------------------------===//
+
+/// The kernel chooses the port, and nobody can take it before process 0 serves there: it inherits this socket.
+void Job::listenOnLoopback() {
+  listener = UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP));
+  sockaddr_in where = {};
+  where.sin_family = AF_INET;
+  where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof where;
+  if (!listener || ::bind(listener.get(), reinterpret_cast<sockaddr *>(&where), size) != 0 ||
+      ::listen(listener.get(), SOMAXCONN) != 0 ||
+      ::getsockname(listener.get(), reinterpret_cast<sockaddr *>(&where), &size) != 0)
+    throw systemError("cannot listen on 127.0.0.1");
+  address = "127.0.0.1:" + std::to_string(ntohs(where.sin_port));
+}
+
+void Job::start() {
+  listenOnLoopback();
+  std::string token = makeToken();
+  for (int32_t process = 0; process != options.numProcesses; ++process)
+    startChild(process, token);
+  listener.reset();
+  if (!options.started)
+    return;
+  std::vector<pid_t> pids;
+  for (const Child &child : children)
+    pids.push_back(child.pid);
+  options.started(pids);
+}
+
+/// A pipe from a child to one of our own outputs; returns the child's end.
+UniqueFd Job::makeStream(int target, const std::string &prefix) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0)
+    throw systemError("cannot make a pipe");
+  fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  streams.push_back(std::make_unique<Stream>(Stream{UniqueFd(ends[0]), OutputPrefixer(prefix, target)}));
+  return UniqueFd(ends[1]);
+}
+
+void Job::startChild(int32_t process, const std::string &token) {
+  int pair[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+    throw systemError("cannot make a socket pair");
+  UniqueFd theirs(pair[1]);
+  children[process].word = UniqueFd(pair[0]);
+
+  std::vector<std::pair<std::string, std::optional<std::string>>> changes = {
+      {"SPMD_COORDINATOR_ADDRESS", address},
+      {"SPMD_COORDINATOR_BIND_ADDRESS", std::nullopt},
+      {"SPMD_NUM_PROCESSES", std::to_string(options.numProcesses)},
+      {"SPMD_PROCESS_ID", std::to_string(process)},
+      {"SPMD_TOKEN", token},
+      {"SPMD_TOKEN_FILE", std::nullopt},
+      {"SPMD_LAUNCHER_FD", std::to_string(theirs.get())},
+      {"SPMD_COORDINATOR_FD", process == 0 ? std::optional(std::to_string(listener.get())) : std::nullopt},
+  };
+  for (const auto &[name, value] : options.environment) {
+    std::erase_if(changes, [&](const auto &change) { return change.first == name; });
+    changes.emplace_back(name, value);
+  }
+
+  ProcessGroup::Child child;
+  child.command = options.command;
+  child.environment = environmentWith(changes);
+  child.inherit = {theirs.get()};
+  if (process == 0)
+    child.inherit.push_back(listener.get());
+  UniqueFd output, error;
+  if (options.prefixOutput) {
+    std::string prefix = "[process " + std::to_string(process) + "] ";
+    output = makeStream(STDOUT_FILENO, prefix);
+    error = makeStream(STDERR_FILENO, prefix);
+    child.standardOutput = output.get();
+    child.standardError = error.get();
+  }
+  children[process].pid = group.start(child);
+  children[process].running = true;
+  children[process].exitFd = UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, children[process].pid, 0)));
+  if (!children[process].exitFd)
+    throw systemError("cannot watch process " + std::to_string(children[process].pid));
+}
+
+//===----------------------------------------------------------------------===//
+// Watching
+//===----------------------------------------------------------------------===//
+
+LaunchResult Job::watch() {
+  result.children.resize(children.size());
+  while (anyRunning()) {
+    std::vector<pollfd> polled = {{signals.get(), POLLIN, 0}};
+    std::vector<int32_t> processes;
+    for (size_t i = 0; i != children.size(); ++i) {
+      if (!children[i].running)
+        continue;
+      polled.push_back({children[i].exitFd.get(), POLLIN, 0});
+      processes.push_back(static_cast<int32_t>(i));
+    }
+    for (const auto &stream : streams)
+      polled.push_back({stream->fd.get(), POLLIN, 0}); // A closed one is -1, which poll passes over.
+    int timeout = -1;
+    if (nextSignal != 0)
+      timeout = static_cast<int>(std::clamp<int64_t>(
+          std::chrono::ceil<std::chrono::milliseconds>(nextSignalAt - Clock::now()).count(), 0, 1'000'000));
+    if (::poll(polled.data(), polled.size(), timeout) < 0 && errno != EINTR)
+      throw systemError("cannot wait for the processes");
+
+    if (polled[0].revents != 0)
+      while (int number = signals.take())
+        onSignal(number);
+    std::vector<int32_t> ended;
+    for (size_t i = 0; i != processes.size(); ++i)
+      if (polled[1 + i].revents != 0)
+        ended.push_back(processes[i]);
+    for (size_t i = 0; i != streams.size(); ++i)
+      if (polled[1 + processes.size() + i].revents != 0)
+        readStream(*streams[i]);
+    reap(std::move(ended));
+    advanceTakeDown();
+  }
+  group.signal(SIGKILL); // What the children have left behind, and the guard.
+  drainStreams();
+  return std::move(result);
+}
+
+/// Ctrl-C reaches the launcher alone, for the children are a group of their own; a second one is for the impatient.
+void Job::onSignal(int number) {
+  bool impatient = result.interruptedBy != 0;
+  if (!impatient)
+    result.interruptedBy = number;
+  takingDown = true;
+  group.signal(impatient ? SIGKILL : number);
+  nextSignal = SIGKILL;
+  nextSignalAt = Clock::now() + options.graceTime;
+}
+
+void Job::reap(std::vector<int32_t> ended) {
+  std::vector<ChildEnd> ends;
+  for (int32_t process : ended) {
+    Child &child = children[process];
+    int status = 0;
+    if (waitpid(child.pid, &status, WNOHANG) != child.pid)
+      continue;
+    child.running = false;
+    child.exitFd.reset();
+    ChildEnd end;
+    end.process = process;
+    end.pid = child.pid;
+    end.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    end.status = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+    end.takenDown = takingDown;
+    result.children[process] = end;
+    ends.push_back(end);
+  }
+  // Of several at once, who was killed comes before who complains about it.
+  std::sort(ends.begin(), ends.end(), [](const ChildEnd &a, const ChildEnd &b) {
+    return std::tuple(a.signal == 0, a.process) < std::tuple(b.signal == 0, b.process);
+  });
+  for (const ChildEnd &end : ends) {
+    tell(end);
+    if (end.succeeded() || result.culprit || takingDown)
+      continue;
+    result.culprit = end;
+    nextSignal = SIGTERM;
+    nextSignalAt = Clock::now() + options.settleTime;
+  }
+}
+
+/// So that the verdict can name the signal, also of a process that never joined, and of process 0.
+void Job::tell(const ChildEnd &end) {
+  ChildEndMessage message;
+  message.process = end.process;
+  message.pid = end.pid;
+  message.signal = end.signal;
+  message.status = end.status;
+  std::string record = message.encode();
+  for (const Child &child : children)
+    if (child.running)
+      (void)!::send(child.word.get(), record.data(), record.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+void Job::advanceTakeDown() {
+  if (nextSignal == 0 || Clock::now() < nextSignalAt || !anyRunning())
+    return;
+  takingDown = true;
+  group.signal(nextSignal);
+  nextSignal = nextSignal == SIGTERM ? SIGKILL : 0;
+  nextSignalAt = Clock::now() + options.graceTime;
+}
+
+//===----------------------------------------------------------------------===//
+// Output
+//===----------------------------------------------------------------------===//
+
+/// Reads what is there; false at the end of the stream.
+bool Job::readStream(Stream &stream) {
+  char buffer[65536];
+  ssize_t size = ::read(stream.fd.get(), buffer, sizeof buffer);
+  if (size > 0) {
+    stream.prefixer.add(std::string_view(buffer, static_cast<size_t>(size)));
+    return true;
+  }
+  if (size < 0 && (errno == EAGAIN || errno == EINTR))
+    return true;
+  stream.prefixer.finish();
+  stream.fd.reset();
+  return false;
+}
+
+/// All writers are dead or being killed: their pipes end in a moment.
+void Job::drainStreams() {
+  auto deadline = Clock::now() + std::chrono::seconds(1);
+  for (const auto &stream : streams) {
+    while (stream->fd) {
+      pollfd wait = {stream->fd.get(), POLLIN, 0};
+      auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+      if (::poll(&wait, 1, static_cast<int>(std::max<int64_t>(left, 0))) == 0) {
+        stream->prefixer.finish();
+        break;
+      }
+      readStream(*stream);
+    }
+  }
+}
+
+} // namespace
+
+LaunchResult launchLocal(const LaunchOptions &options) {
+  if (options.command.empty())
+    throw Error("there is no command to launch", Error::Kind::Usage);
+  if (options.numProcesses < 1)
+    throw Error("the number of processes is " + std::to_string(options.numProcesses) + ", but should be at least 1",
+                Error::Kind::Usage);
+  Job job(options);
+  job.start();
+  return job.watch();
+}
+
+} // namespace spmd

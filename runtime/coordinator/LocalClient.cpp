@@ -1,0 +1,87 @@
+#include "runtime/coordinator/LocalClient.h"
+
+#include "runtime/support/Error.h"
+#include "runtime/support/Process.h"
+
+#include <unistd.h>
+
+namespace spmd::coordinator {
+
+LocalClient::LocalClient(const JoinOptions &options) {
+  ProcessInfo info;
+  info.host = hostName();
+  info.bootId = bootId();
+  info.pid = ::getpid();
+  info.localDeviceIds = options.localDeviceIds;
+  places.processes.push_back(std::move(info));
+}
+
+void LocalClient::checkOver() {
+  if (isOver())
+    throwVerdict();
+}
+
+void LocalClient::barrier(const std::string &, std::chrono::milliseconds) { checkOver(); }
+
+void LocalClient::goodbye() { checkOver(); }
+
+std::optional<Verdict> LocalClient::verdict() const {
+  std::lock_guard lock(mutex);
+  return failure;
+}
+
+void LocalClient::set(const std::string &key, const std::string &value) {
+  checkOver();
+  std::lock_guard lock(mutex);
+  auto [found, isNew] = values.emplace(key, value);
+  if (!isNew && found->second != value)
+    throw Error("key `" + key + "` of the job's store is already set to another value");
+  changed.notify_all();
+}
+
+std::string LocalClient::wait(const std::string &key, std::chrono::milliseconds timeout) {
+  std::unique_lock lock(mutex);
+  bool ready = changed.wait_for(lock, timeout, [&] { return values.count(key) != 0 || isOver(); });
+  if (isOver()) {
+    lock.unlock();
+    throwVerdict();
+  }
+  if (!ready)
+    throw Error("nobody has set key `" + key + "` of the job's store within " + std::to_string(timeout.count()) +
+                " ms");
+  return values.at(key);
+}
+
+void LocalClient::removePrefix(const std::string &prefix) {
+  checkOver();
+  std::lock_guard lock(mutex);
+  auto it = values.lower_bound(prefix);
+  while (it != values.end() && it->first.compare(0, prefix.size(), prefix) == 0)
+    it = values.erase(it);
+}
+
+void LocalClient::atStep(uint64_t launch, int32_t step, const SourceLocation &location) {
+  position.write(launch, step, location);
+}
+
+void LocalClient::throwVerdict() {
+  std::lock_guard lock(mutex);
+  throw Error(failure ? failure->str() : "the job has not ended", Error::Kind::Verdict);
+}
+
+void LocalClient::reportFailure(const std::string &message) {
+  std::lock_guard lock(mutex);
+  if (failure)
+    return;
+  failure.emplace();
+  failure->culprit = 0;
+  failure->host = places.processes[0].host;
+  failure->pid = places.processes[0].pid;
+  failure->cause = Verdict::Cause::Failed;
+  failure->text = message;
+  failure->position = position.read();
+  over.store(true, std::memory_order_release);
+  changed.notify_all();
+}
+
+} // namespace spmd::coordinator

@@ -1,0 +1,114 @@
+//===- MemberMachine.h - a process's side of the control plane --*- C++ -*-===//
+//
+// The logic of a member, as pure as the coordinator's (StateMachine.h): connecting until the deadline, the handshake,
+// joining, heartbeats, requests, and the one conclusion that a member draws by itself: that the coordinator's process
+// is gone.
+//
+//     connecting -> challenged -> joining -> roll call -> running -> leaving -> left
+//                                                           any of these -> over (a verdict) or refused (an error)
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/coordinator/ChildEndMessage.h"
+#include "runtime/coordinator/Clock.h"
+#include "runtime/coordinator/Handshake.h"
+#include "runtime/coordinator/Protocol.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace spmd::coordinator {
+
+struct MemberOptions {
+  Hello hello;
+  std::string address; ///< For messages.
+  std::string token;
+  Milliseconds initializationTimeout{300'000}, heartbeatTimeout{10'000};
+  bool hasLauncher = false; ///< onChildEnded will be called.
+};
+
+struct MemberAction {
+  enum class Kind : uint8_t {
+    Connect, ///< Then onConnected or onConnectFailed is called.
+    Send,
+    Close, ///< Once all has been sent. onClosed is not called for it.
+  };
+  Kind kind = Kind::Send;
+  std::string bytes;
+};
+
+class MemberMachine {
+public:
+  enum class Stage : uint8_t { Connecting, Challenged, Joining, RollCall, Running, Leaving, Left, Over, Refused };
+
+  /// Begins to connect.
+  MemberMachine(MemberOptions options, std::function<Nonce()> makeNonce, TimePoint now);
+
+  //===--- Events ---===//
+  void onConnected(TimePoint now);
+  void onConnectFailed(const std::string &why, TimePoint now);
+  /// The challenge of the handshake (challengeBytes), afterwards the payload of a frame.
+  void onRecord(std::string_view record, TimePoint now);
+  void onMalformed(const std::string &why, TimePoint now);
+  void onClosed(const std::string &why, TimePoint now);
+  void onChildEnded(const ChildEndMessage &end, TimePoint now);
+  /// `position`: where this process is now.
+  void tick(const Position &position, TimePoint now);
+
+  //===--- What the process wants ---===//
+  /// One of the four requests; the answer comes with takeReplies.
+  void request(const Message &message);
+  void fail(const std::string &text, const Position &position);
+  void goodbye();
+
+  //===--- Results ---===//
+  std::vector<MemberAction> takeActions();
+  std::vector<Reply> takeReplies();
+  std::vector<Notice> takeNotices();
+  TimePoint nextDeadline() const;
+  Stage getStage() const { return stage; }
+  bool isEnded() const { return stage >= Stage::Left; }
+  const Topology &getTopology() const { return topology; } ///< From Running on.
+  const std::optional<Verdict> &getVerdict() const { return verdict; }
+  const std::string &getRefusal() const { return refusal; }
+  /// Refused because nobody has answered by the deadline.
+  bool isUnanswered() const { return unanswered; }
+
+private:
+  bool isWelcome() const { return stage >= Stage::RollCall && stage <= Stage::Leaving; }
+  void send(const Message &message);
+  void connectLater(const std::string &why, TimePoint now);
+  void onChallenge(std::string_view record, TimePoint now);
+  void onMessage(Message message, TimePoint now);
+  void refuse(const std::string &text);
+  void conclude(Verdict decided);
+  void concludeHostLost(TimePoint now);
+  void advance(TimePoint now);
+
+  MemberOptions options;
+  std::function<Nonce()> makeNonce;
+  Stage stage = Stage::Connecting;
+  TimePoint start, lastNow, joinDeadline, nextProgress;
+  TimePoint retryAt = never;           ///< Connecting: when to try again.
+  TimePoint handshakeDeadline = never; ///< Challenged and Joining.
+  Milliseconds backoff{10};
+  std::string obstacle; ///< Why the last try failed.
+  Opening ours;
+  std::string hostName; ///< Process 0's, from Welcome.
+  int64_t hostPid = 0;
+  Position hostPosition;
+  TimePoint lastHeard, nextHeartbeat = never;
+  TimePoint hostLostAt = never; ///< When to conclude that process 0 is lost, unless something explains it before.
+  bool disconnected = false, unanswered = false;
+  std::optional<ChildEndMessage> hostEnd;
+  Topology topology;
+  std::optional<Verdict> verdict;
+  std::string refusal;
+  std::vector<MemberAction> actions;
+  std::vector<Reply> replies;
+  std::vector<Notice> notices;
+};
+
+} // namespace spmd::coordinator

@@ -1,0 +1,294 @@
+// The threads of the process: what they ask for, and how they wait. What happens on the background thread is in
+// NetworkThread.cpp.
+
+#include "runtime/coordinator/NetworkClient.h"
+
+#include "runtime/support/Error.h"
+#include "runtime/support/Process.h"
+
+#include <openssl/rand.h>
+
+#include <csignal>
+#include <cstring>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace spmd::coordinator {
+
+using Stage = MemberMachine::Stage;
+
+constexpr Milliseconds verdictWait{500}; ///< So that all processes print the same.
+constexpr Milliseconds quietWait{500};   ///< So that all have read it before process 0 goes.
+
+//===----------------------------------------------------------------------===//
+// Joining and leaving
+//===----------------------------------------------------------------------===//
+
+NetworkClient::NetworkClient(JoinOptions given)
+    : options(std::move(given)), address(parseAddress(options.address, "coordinator_address")), target(address),
+      work(io.get_executor()), resolver(io), timer(io), connectTimer(io), launcher(io) {
+  Nonce incarnation = makeNonce();
+  memcpy(&hello.incarnation, incarnation.data(), sizeof hello.incarnation);
+  hello.processId = options.processId;
+  hello.numProcesses = options.numProcesses;
+  hello.pid = ::getpid();
+  hello.host = hostName();
+  hello.bootId = bootId();
+  hello.jobId = options.jobId;
+  hello.build = "spmdc " SPMDC_VERSION;
+  hello.backend = options.backend;
+  hello.localDeviceIds = options.localDeviceIds;
+  hello.columns = options.columns;
+  hello.programDigest = options.programDigest;
+  try {
+    encode(hello);
+  } catch (const ProtocolError &error) {
+    throw Error(std::string("the options to be compared at join are too large: ") + error.what(), Error::Kind::Usage);
+  }
+}
+
+std::unique_ptr<Client> NetworkClient::join(JoinOptions options) {
+  std::unique_ptr<NetworkClient> client(new NetworkClient(std::move(options)));
+  if (client->options.launcherFd && isLauncherSocket(*client->options.launcherFd)) {
+    ::fcntl(*client->options.launcherFd, F_SETFD, FD_CLOEXEC);
+    client->launcher.assign(*client->options.launcherFd);
+    client->hasLauncher = true;
+  }
+  if (client->options.processId == 0)
+    client->openServer();
+  client->startThread();
+  client->waitUntilJoined();
+  return client;
+}
+
+void NetworkClient::openServer() {
+  std::optional<Listener> listener;
+  if (options.listenFd)
+    listener = adoptListener(*options.listenFd, address.port);
+  Address bind = options.bindAddress.empty()
+                     ? address
+                     : parseAddress(options.bindAddress, "coordinator_bind_address", address.port);
+  if (!listener) {
+    try {
+      listener = listenAt(io, bind);
+    } catch (const PortTaken &taken) {
+      throw Error(taken.what() + whoHasThePort());
+    }
+  }
+  const asio::ip::address &here = listener->endpoint.address();
+  if (options.token.empty() && !here.is_loopback())
+    throw Error("serving the coordinator at " + bind.str() +
+                    " without a token is refused, because others than this machine can reach it: make a token with "
+                    "`spmdc token > FILE`, then `chmod 600 FILE`, and give --token-file FILE to all processes",
+                Error::Kind::Usage);
+  // Process 0 connects to itself, also where the address is one that only others can use.
+  target.port = listener->endpoint.port();
+  target.host = !here.is_unspecified() ? here.to_string() : here.is_v6() ? "::1" : "127.0.0.1";
+
+  ServerOptions serverOptions;
+  serverOptions.numProcesses = options.numProcesses;
+  serverOptions.jobId = options.jobId;
+  serverOptions.token = options.token;
+  serverOptions.host = hello.host;
+  serverOptions.pid = hello.pid;
+  serverOptions.incarnation = hello.incarnation;
+  serverOptions.initializationTimeout = options.initializationTimeout;
+  serverOptions.heartbeatTimeout = options.heartbeatTimeout;
+  serverOptions.collectiveTimeout = options.collectiveTimeout;
+  serverOptions.hasLauncher = hasLauncher;
+  server = std::make_unique<Server>(io, std::move(*listener), std::move(serverOptions));
+  server->quiet = [this] {
+    std::lock_guard lock(mutex);
+    quiet = true;
+    changed.notify_all();
+  };
+}
+
+/// Asks at the port itself: a coordinator that knows the token says whose job it serves.
+std::string NetworkClient::whoHasThePort() const {
+  JoinOptions question = options;
+  question.initializationTimeout = Milliseconds(700);
+  question.notice = nullptr;
+  question.launcherFd = std::nullopt;
+  NetworkClient probe(std::move(question));
+  probe.startThread();
+  try {
+    probe.waitUntilJoined();
+  } catch (const Error &error) {
+    std::lock_guard lock(probe.mutex);
+    if (!probe.unanswered)
+      return std::string("the port is taken: ") + error.what();
+  }
+  return "the port is taken by another program";
+}
+
+void NetworkClient::startThread() {
+  MemberOptions memberOptions;
+  memberOptions.hello = hello;
+  memberOptions.address = address.str();
+  memberOptions.token = options.token;
+  memberOptions.initializationTimeout = options.initializationTimeout;
+  memberOptions.heartbeatTimeout = options.heartbeatTimeout;
+  memberOptions.hasLauncher = hasLauncher;
+  machine = std::make_unique<MemberMachine>(std::move(memberOptions), makeNonce, Clock::now());
+  // Signals are for the threads of the program.
+  sigset_t all, old;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &old);
+  thread = std::thread([this] { run(); });
+  pthread_sigmask(SIG_SETMASK, &old, nullptr);
+}
+
+void NetworkClient::waitUntilJoined() {
+  std::unique_lock lock(mutex);
+  changed.wait(lock, [&] { return stage >= Stage::Running; });
+  if (stage == Stage::Refused)
+    throw Error(refusal);
+  if (stage == Stage::Over)
+    throwVerdictLocked(lock);
+}
+
+NetworkClient::~NetworkClient() {
+  if (thread.joinable()) {
+    {
+      std::unique_lock lock(mutex);
+      if (stage < Stage::Left) {
+        lock.unlock();
+        reportFailure("it ended without goodbye");
+        lock.lock();
+      }
+      if (server)
+        changed.wait_for(lock, quietWait, [&] { return quiet; });
+    }
+    asio::post(io, [this] {
+      if (connection)
+        connection->abandon();
+      io.stop();
+    });
+    thread.join();
+  }
+  server.reset();
+  // The launcher's descriptor belongs to the process: another client may come after this one.
+  if (launcher.is_open())
+    launcher.release();
+}
+
+void NetworkClient::goodbye() {
+  asio::post(io, [this] {
+    machine->goodbye();
+    pump();
+  });
+  std::unique_lock lock(mutex);
+  changed.wait(lock, [&] { return stage >= Stage::Left; });
+  if (stage != Stage::Left)
+    throwVerdictLocked(lock);
+}
+
+//===----------------------------------------------------------------------===//
+// Health
+//===----------------------------------------------------------------------===//
+
+void NetworkClient::atStep(uint64_t launch, int32_t step, const SourceLocation &location) {
+  position.write(launch, step, location);
+}
+
+std::optional<Verdict> NetworkClient::verdict() const {
+  std::lock_guard lock(mutex);
+  return decided;
+}
+
+void NetworkClient::throwVerdict() {
+  std::unique_lock lock(mutex);
+  changed.wait_for(lock, verdictWait, [&] { return stage >= Stage::Over; });
+  throwVerdictLocked(lock);
+}
+
+void NetworkClient::throwVerdictLocked(std::unique_lock<std::mutex> &) {
+  if (decided)
+    throw Error(decided->str(), Error::Kind::Verdict);
+  if (stage == Stage::Refused)
+    throw Error(refusal);
+  throw Error("the job cannot go on, but the coordinator has not said why within " +
+                  std::to_string(verdictWait.count()) + " ms",
+              Error::Kind::Verdict);
+}
+
+void NetworkClient::reportFailure(const std::string &message) {
+  asio::post(io, [this, message] {
+    machine->fail(message, currentPosition());
+    pump();
+  });
+  std::unique_lock lock(mutex);
+  changed.wait_for(lock, verdictWait, [&] { return stage >= Stage::Left; });
+}
+
+//===----------------------------------------------------------------------===//
+// Requests
+//===----------------------------------------------------------------------===//
+
+/// Sends a request of the given number and waits for its answer: the coordinator keeps the time.
+std::string NetworkClient::request(Message message, uint64_t id, const std::string &text) {
+  asio::post(io, [this, message = std::move(message)] {
+    machine->request(message);
+    pump();
+  });
+  std::unique_lock lock(mutex);
+  if (!text.empty()) {
+    ++waiting;
+    waitsFor = text;
+  }
+  changed.wait(lock, [&] { return requests.at(id).has_value() || stage >= Stage::Left; });
+  if (!text.empty())
+    --waiting;
+  std::optional<Reply> reply = std::move(requests.at(id));
+  requests.erase(id);
+  if (stage == Stage::Over || stage == Stage::Refused)
+    throwVerdictLocked(lock);
+  if (!reply)
+    throw Error("this process has already said goodbye to the job");
+  if (!reply->ok)
+    throw Error(reply->text);
+  return std::move(reply->text);
+}
+
+static void checkKey(const std::string &key, const char *what) {
+  if (key.size() > maxKeyBytes)
+    throw Error(std::string(what) + " has " + std::to_string(key.size()) + " bytes; the limit is " +
+                std::to_string(maxKeyBytes));
+}
+
+void NetworkClient::set(const std::string &key, const std::string &value) {
+  checkKey(key, "a key of the job's store");
+  if (value.size() > maxValueBytes)
+    throw Error("the value of key `" + key + "` of the job's store has " + std::to_string(value.size()) +
+                " bytes; the limit is " + std::to_string(maxValueBytes));
+  uint64_t id = newRequest();
+  request(SetRequest{id, key, value}, id, "");
+}
+
+std::string NetworkClient::wait(const std::string &key, Milliseconds timeout) {
+  checkKey(key, "a key of the job's store");
+  uint64_t id = newRequest();
+  return request(WaitRequest{id, key, timeout.count()}, id, "for key `" + key + "` of the store");
+}
+
+void NetworkClient::removePrefix(const std::string &prefix) {
+  checkKey(prefix, "a prefix of keys of the job's store");
+  uint64_t id = newRequest();
+  request(RemoveRequest{id, prefix}, id, "");
+}
+
+void NetworkClient::barrier(const std::string &name, Milliseconds timeout) {
+  checkKey(name, "the name of a barrier");
+  uint64_t id = newRequest();
+  request(BarrierRequest{id, name, timeout.count()}, id, "at barrier `" + name + "`");
+}
+
+uint64_t NetworkClient::newRequest() {
+  std::lock_guard lock(mutex);
+  requests.emplace(++lastRequest, std::nullopt);
+  return lastRequest;
+}
+
+} // namespace spmd::coordinator

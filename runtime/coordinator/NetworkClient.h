@@ -1,0 +1,103 @@
+//===- NetworkClient.h - the client of a job with several processes ---*- C++ -*-===//
+//
+// Joins the member's logic (MemberMachine.h) to its connection, the launcher's socket, the clock, and the threads of
+// the process that call it. In process 0 the coordinator's server runs on the same background thread.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/coordinator/Client.h"
+#include "runtime/coordinator/FramedConnection.h"
+#include "runtime/coordinator/MemberMachine.h"
+#include "runtime/coordinator/PositionCell.h"
+#include "runtime/coordinator/Server.h"
+
+#include <asio.hpp>
+
+#include <atomic>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <thread>
+
+namespace spmd::coordinator {
+
+class NetworkClient final : public Client {
+public:
+  static std::unique_ptr<Client> join(JoinOptions options);
+  ~NetworkClient() override;
+
+  int32_t getProcessId() const override { return options.processId; }
+  const Topology &topology() const override { return places; }
+  void barrier(const std::string &name, std::chrono::milliseconds timeout) override;
+  void goodbye() override;
+  std::optional<Verdict> verdict() const override;
+
+  void set(const std::string &key, const std::string &value) override;
+  std::string wait(const std::string &key, std::chrono::milliseconds timeout) override;
+  void removePrefix(const std::string &prefix) override;
+
+  void atStep(uint64_t launch, int32_t step, const SourceLocation &location) override;
+  bool isOver() const override { return over.load(std::memory_order_acquire); }
+  [[noreturn]] void throwVerdict() override;
+  void reportFailure(const std::string &message) override;
+
+private:
+  explicit NetworkClient(JoinOptions options);
+
+  // On the thread that joins.
+  void openServer();
+  std::string whoHasThePort() const;
+  void startThread();
+  void waitUntilJoined();
+  uint64_t newRequest();
+  std::string request(Message message, uint64_t id, const std::string &text);
+  [[noreturn]] void throwVerdictLocked(std::unique_lock<std::mutex> &lock);
+
+  // On the background thread.
+  void run();
+  void connect();
+  void connectNext(asio::ip::tcp::resolver::results_type endpoints, asio::ip::tcp::resolver::results_type::iterator at);
+  void onConnected(asio::ip::tcp::socket socket);
+  void listenToLauncher();
+  void pump();
+  void publish();
+  void armTimer();
+  Position currentPosition() const;
+
+  JoinOptions options;
+  Address address; ///< Of the coordinator.
+  Address target;  ///< Where to connect: process 0 goes straight to its own socket.
+  Hello hello;
+  bool hasLauncher = false;
+  Topology places; ///< Written before join returns.
+  PositionCell position;
+
+  asio::io_context io;
+  asio::executor_work_guard<asio::io_context::executor_type> work;
+  asio::ip::tcp::resolver resolver;
+  asio::steady_timer timer, connectTimer;
+  asio::posix::stream_descriptor launcher;
+  std::unique_ptr<Server> server;
+  std::unique_ptr<MemberMachine> machine;
+  std::shared_ptr<FramedConnection> connection;
+  std::shared_ptr<asio::ip::tcp::socket> attempt; ///< The socket that is connecting.
+  std::thread thread;
+
+  mutable std::mutex mutex;
+  std::condition_variable changed;
+  // Guarded by `mutex`.
+  MemberMachine::Stage stage = MemberMachine::Stage::Connecting;
+  std::optional<Verdict> decided;
+  std::string refusal;
+  bool unanswered = false;                           ///< Refused because nobody has answered.
+  std::map<uint64_t, std::optional<Reply>> requests; ///< Without a value: not answered yet.
+  uint64_t lastRequest = 0;
+  int waiting = 0;
+  std::string waitsFor;
+  bool quiet = false; ///< The server has no connections any more.
+
+  std::atomic<bool> over{false};
+};
+
+} // namespace spmd::coordinator

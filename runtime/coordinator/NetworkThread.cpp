@@ -1,0 +1,212 @@
+// What the client does on the background thread.
+
+#include "runtime/coordinator/NetworkClient.h"
+
+#include "runtime/support/Error.h"
+
+#include <sys/socket.h>
+
+namespace spmd::coordinator {
+
+using asio::ip::tcp;
+using Stage = MemberMachine::Stage;
+
+constexpr Milliseconds connectTimeout{3000}; ///< Of one attempt; there are more until the deadline.
+
+void NetworkClient::run() {
+  try {
+    if (server)
+      server->start();
+    if (hasLauncher)
+      listenToLauncher();
+    pump();
+    io.run();
+  } catch (const std::exception &error) {
+    // Nothing may be thrown here but by a lack of memory or descriptors, and by a notice callback.
+    Verdict failed;
+    failed.culprit = options.processId;
+    failed.host = hello.host;
+    failed.pid = hello.pid;
+    failed.cause = Verdict::Cause::Failed;
+    failed.text = std::string("its control thread ended: ") + error.what();
+    std::lock_guard lock(mutex);
+    if (stage < Stage::Left) {
+      stage = Stage::Over;
+      decided = failed;
+      over.store(true, std::memory_order_release);
+    }
+    quiet = true;
+    changed.notify_all();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Connecting
+//===----------------------------------------------------------------------===//
+
+void NetworkClient::connect() {
+  asio::error_code error;
+  asio::ip::address numeric = asio::ip::make_address(target.host, error);
+  if (!error) {
+    auto endpoints = tcp::resolver::results_type::create(tcp::endpoint(numeric, target.port), target.host, "");
+    return connectNext(endpoints, endpoints.begin());
+  }
+  resolver.async_resolve(target.host, std::to_string(target.port),
+                         [this](const asio::error_code &error, tcp::resolver::results_type endpoints) {
+                           if (error == asio::error::operation_aborted)
+                             return;
+                           if (!error)
+                             return connectNext(endpoints, endpoints.begin());
+                           machine->onConnectFailed("host " + target.host + " is not known (" + error.message() + ")",
+                                                    Clock::now());
+                           pump();
+                         });
+}
+
+/// Tries the addresses of the host one after another.
+void NetworkClient::connectNext(tcp::resolver::results_type endpoints, tcp::resolver::results_type::iterator at) {
+  tcp::endpoint endpoint = at->endpoint();
+  attempt = std::make_shared<tcp::socket>(openSocket(io, endpoint.protocol()));
+  connectTimer.expires_after(connectTimeout);
+  connectTimer.async_wait([socket = std::weak_ptr(attempt)](const asio::error_code &error) {
+    asio::error_code ignored;
+    if (std::shared_ptr<tcp::socket> pending = socket.lock(); pending && !error)
+      pending->close(ignored);
+  });
+  attempt->async_connect(endpoint, [this, endpoints, at, socket = attempt](const asio::error_code &error) mutable {
+    connectTimer.cancel();
+    attempt.reset();
+    if (!error)
+      return onConnected(std::move(*socket));
+    if (++at != endpoints.end())
+      return connectNext(endpoints, at);
+    machine->onConnectFailed(error == asio::error::operation_aborted ? "no answer" : error.message(), Clock::now());
+    pump();
+  });
+}
+
+void NetworkClient::onConnected(tcp::socket socket) {
+  if (machine->isEnded())
+    return; // Too late: the socket closes.
+  FramedConnection::Handlers handlers;
+  handlers.record = [this](std::string_view record) {
+    machine->onRecord(record, Clock::now());
+    pump();
+  };
+  handlers.malformed = [this](const std::string &why) {
+    machine->onMalformed(why, Clock::now());
+    pump();
+  };
+  handlers.closed = [this](const std::string &why) {
+    connection.reset();
+    machine->onClosed(why, Clock::now());
+    pump();
+  };
+  connection =
+      std::make_shared<FramedConnection>(std::move(socket), std::vector<size_t>{challengeBytes}, std::move(handlers));
+  machine->onConnected(Clock::now());
+  connection->start();
+  pump();
+}
+
+void NetworkClient::listenToLauncher() {
+  launcher.async_wait(asio::posix::stream_descriptor::wait_read, [this](const asio::error_code &error) {
+    if (error)
+      return;
+    char record[ChildEndMessage::bytes + 1];
+    ssize_t size = ::recv(launcher.native_handle(), record, sizeof record, MSG_DONTWAIT);
+    if (size == 0)
+      return; // The launcher is gone; so is this process in a moment.
+    if (size > 0) {
+      if (auto end = ChildEndMessage::decode(std::string_view(record, static_cast<size_t>(size)))) {
+        if (server)
+          server->onChildEnded(*end);
+        machine->onChildEnded(*end, Clock::now());
+        pump();
+      }
+    }
+    listenToLauncher();
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// The machine's actions and results
+//===----------------------------------------------------------------------===//
+
+Position NetworkClient::currentPosition() const {
+  Position current = position.read();
+  std::lock_guard lock(mutex);
+  if (waiting > 0) {
+    current.state = Position::State::Waiting;
+    current.location = waitsFor;
+  }
+  return current;
+}
+
+/// Does what the machine wants, tells the waiting threads, and sets the timer. After every event.
+void NetworkClient::pump() {
+  for (MemberAction &action : machine->takeActions()) {
+    switch (action.kind) {
+    case MemberAction::Kind::Connect:
+      connect();
+      break;
+    case MemberAction::Kind::Send:
+      if (connection)
+        connection->send(std::move(action.bytes));
+      break;
+    case MemberAction::Kind::Close:
+      if (!connection)
+        break;
+      // While the machine goes on, this was only an attempt.
+      if (machine->isEnded())
+        connection->closeWhenSent();
+      else
+        connection->abandon();
+      connection.reset();
+      break;
+    }
+  }
+  publish();
+  for (const Notice &notice : machine->takeNotices())
+    if (options.notice)
+      options.notice(notice);
+  armTimer();
+}
+
+void NetworkClient::publish() {
+  std::vector<Reply> replies = machine->takeReplies();
+  std::lock_guard lock(mutex);
+  bool news = !replies.empty() || stage != machine->getStage();
+  for (Reply &reply : replies)
+    if (auto found = requests.find(reply.request); found != requests.end() && !found->second)
+      found->second = std::move(reply);
+  if (stage != machine->getStage()) {
+    stage = machine->getStage();
+    decided = machine->getVerdict();
+    refusal = machine->getRefusal();
+    unanswered = machine->isUnanswered();
+    if (stage == Stage::Running)
+      places = machine->getTopology();
+    if (stage == Stage::Over || stage == Stage::Refused)
+      over.store(true, std::memory_order_release);
+  }
+  if (news)
+    changed.notify_all();
+}
+
+void NetworkClient::armTimer() {
+  TimePoint deadline = machine->nextDeadline();
+  if (deadline == never) {
+    timer.cancel();
+    return;
+  }
+  timer.expires_at(deadline);
+  timer.async_wait([this](const asio::error_code &error) {
+    if (error)
+      return;
+    machine->tick(currentPosition(), Clock::now());
+    pump();
+  });
+}
+
+} // namespace spmd::coordinator

@@ -1,0 +1,31 @@
+//===- PositionCell.h - where this process is, without locks ----*- C++ -*-===//
+#pragma once
+
+#include "runtime/artifact/Plan.h"
+#include "runtime/coordinator/Verdict.h"
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+namespace spmd::coordinator {
+
+/// Written by device threads at every step (some 10 ns), read by the background thread at every heartbeat. A sequence
+/// lock whose data are atomics too. Where two threads write at once, one of the two positions is kept.
+class PositionCell {
+public:
+  void write(uint64_t launch, int32_t step, const SourceLocation &location);
+  /// The last position; `Joining` before the first write.
+  Position read() const;
+
+private:
+  static constexpr size_t words = 24; ///< 192 bytes of the file's name; of longer ones the end.
+
+  std::atomic<uint32_t> sequence{0}; ///< Odd while somebody writes.
+  std::atomic<uint64_t> launch{0};
+  std::atomic<int32_t> step{-1}, line{0}, column{0};
+  std::atomic<uint32_t> fileBytes{0};
+  std::array<std::atomic<uint64_t>, words> file = {};
+};
+
+} // namespace spmd::coordinator

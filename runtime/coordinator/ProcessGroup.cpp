@@ -1,0 +1,165 @@
+#include "runtime/coordinator/ProcessGroup.h"
+
+#include "runtime/support/Error.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace spmd::coordinator {
+
+static Error systemError(const std::string &what) { return Error(what + ": " + strerror(errno)); }
+
+/// The guard's whole life. Only system calls: it is a copy of a process that may have had other threads.
+[[noreturn]] static void guardGroup(int lifeline, long graceMilliseconds) {
+  sigset_t all;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, nullptr);
+  // It must not keep anybody's pipe open, nor a folder busy.
+  if (lifeline != 0)
+    dup2(lifeline, 0);
+  syscall(SYS_close_range, 1u, ~0u, 0u);
+  if (chdir("/") != 0)
+    _exit(1);
+  prctl(PR_SET_NAME, "spmd-guard");
+  char byte;
+  while (read(0, &byte, 1) < 0 && errno == EINTR)
+    ;
+  kill(0, SIGTERM);
+  timespec grace = {graceMilliseconds / 1000, graceMilliseconds % 1000 * 1000000};
+  nanosleep(&grace, nullptr);
+  kill(0, SIGKILL);
+  _exit(0);
+}
+
+ProcessGroup::ProcessGroup(std::chrono::milliseconds grace) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0)
+    throw systemError("cannot make a pipe");
+  UniqueFd reading(ends[0]);
+  lifeline = UniqueFd(ends[1]);
+  guard = fork();
+  if (guard < 0)
+    throw systemError("cannot start a process");
+  if (guard == 0) {
+    setpgid(0, 0);
+    close(ends[1]);
+    guardGroup(ends[0], static_cast<long>(grace.count()));
+  }
+  setpgid(guard, guard); // By both, so that it is done whoever is first.
+}
+
+ProcessGroup::~ProcessGroup() {
+  kill(-guard, SIGKILL);
+  while (waitpid(guard, nullptr, 0) < 0 && errno == EINTR)
+    ;
+}
+
+void ProcessGroup::signal(int number) { kill(-guard, number); }
+
+namespace {
+
+/// What the child needs between fork and exec, made before: there nothing may be allocated.
+struct Prepared {
+  std::vector<char *> arguments, environment;
+  std::vector<std::string> candidates; ///< Full paths of the program, in the order of PATH.
+};
+
+std::vector<char *> pointers(const std::vector<std::string> &texts) {
+  std::vector<char *> result;
+  for (const std::string &text : texts)
+    result.push_back(const_cast<char *>(text.c_str()));
+  result.push_back(nullptr);
+  return result;
+}
+
+std::vector<std::string> findProgram(const std::string &program, const std::vector<std::string> &environment) {
+  if (program.find('/') != std::string::npos)
+    return {program};
+  std::string path = "/usr/local/bin:/usr/bin:/bin";
+  for (const std::string &entry : environment)
+    if (entry.compare(0, 5, "PATH=") == 0)
+      path = entry.substr(5);
+  std::vector<std::string> result;
+  for (size_t begin = 0; begin <= path.size();) {
+    size_t end = std::min(path.find(':', begin), path.size());
+    result.push_back((end == begin ? "." : path.substr(begin, end - begin)) + "/" + program);
+    begin = end + 1;
+  }
+  return result;
+}
+
+/// In the child. Returns the error if the program cannot be executed.
+int becomeChild(const ProcessGroup::Child &child, const Prepared &prepared, pid_t parent, pid_t group, int report) {
+  setpgid(0, group);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent)
+    _exit(127); // It went before the line above.
+  // Handlers go with exec; what is ignored or blocked would stay. SIGTTOU alone: the group is not the terminal's.
+  for (int number = 1; number != NSIG; ++number)
+    ::signal(number, number == SIGTTOU ? SIG_IGN : SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (null < 0 || dup2(null, 0) < 0)
+    return errno;
+  if (child.standardOutput >= 0 && dup2(child.standardOutput, 1) < 0)
+    return errno;
+  if (child.standardError >= 0 && dup2(child.standardError, 2) < 0)
+    return errno;
+  syscall(SYS_close_range, 3u, ~0u, 4u /* CLOSE_RANGE_CLOEXEC */);
+  for (int fd : child.inherit)
+    fcntl(fd, F_SETFD, 0);
+  fcntl(report, F_SETFD, FD_CLOEXEC);
+  int error = ENOENT;
+  for (const std::string &candidate : prepared.candidates) {
+    execve(candidate.c_str(), prepared.arguments.data(), prepared.environment.data());
+    if (errno != ENOENT && errno != ENOTDIR)
+      error = errno;
+  }
+  return error;
+}
+
+} // namespace
+
+pid_t ProcessGroup::start(const Child &child) {
+  Prepared prepared;
+  prepared.arguments = pointers(child.command);
+  prepared.environment = pointers(child.environment);
+  prepared.candidates = findProgram(child.command.front(), child.environment);
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0)
+    throw systemError("cannot make a pipe");
+  UniqueFd reading(ends[0]), writing(ends[1]);
+  pid_t parent = getpid();
+  pid_t pid = fork();
+  if (pid < 0)
+    throw systemError("cannot start a process");
+  if (pid == 0) {
+    int error = becomeChild(child, prepared, parent, guard, writing.get());
+    (void)!write(writing.get(), &error, sizeof error);
+    _exit(127);
+  }
+  setpgid(pid, guard);
+  writing.reset();
+  int error = 0;
+  ssize_t size;
+  while ((size = read(reading.get(), &error, sizeof error)) < 0 && errno == EINTR)
+    ;
+  if (size == 0)
+    return pid; // Closed by a successful exec.
+  while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR)
+    ;
+  errno = error;
+  throw systemError("cannot start `" + child.command.front() + "`");
+}
+
+} // namespace spmd::coordinator

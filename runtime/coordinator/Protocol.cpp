@@ -1,0 +1,281 @@
+#include "runtime/coordinator/Protocol.h"
+
+#include "runtime/coordinator/Wire.h"
+
+namespace spmd::coordinator {
+
+namespace {
+
+constexpr size_t maxNameBytes = 1024;     // Hosts, boot ids, job ids, builds, digests.
+constexpr size_t maxLocationBytes = 1024; // A path and two numbers.
+constexpr size_t maxLocalDevices = 4096;
+constexpr size_t maxColumns = 4096;
+
+//===----------------------------------------------------------------------===//
+// One pair of functions per message; the order of fields is the format.
+//===----------------------------------------------------------------------===//
+
+void put(Writer &out, const std::vector<int32_t> &values) {
+  out.count(values.size(), maxLocalDevices);
+  for (int32_t value : values)
+    out.integer(value);
+}
+
+void get(Reader &in, std::vector<int32_t> &values) {
+  values.resize(in.count(4, maxLocalDevices));
+  for (int32_t &value : values)
+    value = in.integer<int32_t>();
+}
+
+void put(Writer &out, const Position &position) {
+  out.integer(position.launch);
+  out.integer(position.step);
+  out.integer(static_cast<uint8_t>(position.state));
+  out.text(cutText(position.location, maxLocationBytes), maxLocationBytes);
+}
+
+void get(Reader &in, Position &position) {
+  position.launch = in.integer<uint64_t>();
+  position.step = in.integer<int32_t>();
+  position.state = in.enumerator(Position::State::Leaving);
+  position.location = in.text(maxLocationBytes);
+}
+
+void put(Writer &out, const Hello &hello) {
+  out.integer(hello.processId);
+  out.integer(hello.numProcesses);
+  out.integer(hello.incarnation);
+  out.integer(hello.pid);
+  for (const std::string *name : {&hello.host, &hello.bootId, &hello.jobId, &hello.build, &hello.backend})
+    out.text(*name, maxNameBytes);
+  put(out, hello.localDeviceIds);
+  out.count(hello.columns.size(), maxColumns);
+  size_t room = maxColumnBytes;
+  for (const JoinColumn &column : hello.columns) {
+    out.text(column.name, maxNameBytes);
+    out.text(column.value, room);
+    room -= column.value.size();
+  }
+  out.text(hello.programDigest, maxNameBytes);
+  out.integer(hello.remainingMs);
+}
+
+void get(Reader &in, Hello &hello) {
+  hello.processId = in.integer<int32_t>();
+  hello.numProcesses = in.integer<int32_t>();
+  hello.incarnation = in.integer<uint64_t>();
+  hello.pid = in.integer<int64_t>();
+  for (std::string *name : {&hello.host, &hello.bootId, &hello.jobId, &hello.build, &hello.backend})
+    *name = in.text(maxNameBytes);
+  get(in, hello.localDeviceIds);
+  hello.columns.resize(in.count(8, maxColumns));
+  size_t room = maxColumnBytes;
+  for (JoinColumn &column : hello.columns) {
+    column.name = in.text(maxNameBytes);
+    column.value = in.text(room);
+    room -= column.value.size();
+  }
+  hello.programDigest = in.text(maxNameBytes);
+  hello.remainingMs = in.integer<int64_t>();
+}
+
+void put(Writer &out, const Welcome &welcome) {
+  out.text(welcome.host, maxNameBytes);
+  out.integer(welcome.pid);
+}
+
+void get(Reader &in, Welcome &welcome) {
+  welcome.host = in.text(maxNameBytes);
+  welcome.pid = in.integer<int64_t>();
+}
+
+void put(Writer &out, const Reject &reject) { out.text(cutText(reject.text), maxTextBytes); }
+void get(Reader &in, Reject &reject) { reject.text = in.text(maxTextBytes); }
+
+void put(Writer &out, const TopologyMessage &message) {
+  out.count(message.topology.processes.size(), maxProcesses);
+  for (const ProcessInfo &process : message.topology.processes) {
+    for (const std::string *name : {&process.host, &process.bootId, &process.address})
+      out.text(*name, maxNameBytes);
+    out.integer(process.pid);
+    put(out, process.localDeviceIds);
+  }
+}
+
+void get(Reader &in, TopologyMessage &message) {
+  std::vector<ProcessInfo> &processes = message.topology.processes;
+  processes.resize(in.count(24, maxProcesses));
+  int64_t device = 0;
+  for (size_t i = 0; i != processes.size(); ++i) {
+    ProcessInfo &process = processes[i];
+    process.index = static_cast<int32_t>(i);
+    for (std::string *name : {&process.host, &process.bootId, &process.address})
+      *name = in.text(maxNameBytes);
+    process.pid = in.integer<int64_t>();
+    get(in, process.localDeviceIds);
+    process.firstDevice = device;
+    device += process.deviceCount();
+  }
+}
+
+void put(Writer &out, const Heartbeat &heartbeat) { put(out, heartbeat.position); }
+void get(Reader &in, Heartbeat &heartbeat) { get(in, heartbeat.position); }
+
+void put(Writer &out, const VerdictMessage &message) {
+  const Verdict &verdict = message.verdict;
+  out.integer(verdict.culprit);
+  out.text(verdict.host, maxNameBytes);
+  out.integer(verdict.pid);
+  out.integer(static_cast<uint8_t>(verdict.cause));
+  out.integer(verdict.detail);
+  out.text(cutText(verdict.text), maxTextBytes);
+  put(out, verdict.position);
+}
+
+void get(Reader &in, VerdictMessage &message) {
+  Verdict &verdict = message.verdict;
+  verdict.culprit = in.integer<int32_t>();
+  verdict.host = in.text(maxNameBytes);
+  verdict.pid = in.integer<int64_t>();
+  verdict.cause = in.enumerator(Verdict::Cause::Missing);
+  verdict.detail = in.integer<int64_t>();
+  verdict.text = in.text(maxTextBytes);
+  get(in, verdict.position);
+}
+
+void put(Writer &out, const Fail &fail) {
+  out.text(cutText(fail.text), maxTextBytes);
+  put(out, fail.position);
+}
+
+void get(Reader &in, Fail &fail) {
+  fail.text = in.text(maxTextBytes);
+  get(in, fail.position);
+}
+
+void put(Writer &out, const NoticeMessage &message) {
+  out.integer(static_cast<uint8_t>(message.notice.level));
+  out.text(cutText(message.notice.text), maxTextBytes);
+}
+
+void get(Reader &in, NoticeMessage &message) {
+  message.notice.level = in.enumerator(Notice::Level::Warning);
+  message.notice.text = in.text(maxTextBytes);
+}
+
+void put(Writer &out, const SetRequest &set) {
+  out.integer(set.request);
+  out.text(set.key, maxKeyBytes);
+  out.text(set.value, maxValueBytes);
+}
+
+void get(Reader &in, SetRequest &set) {
+  set.request = in.integer<uint64_t>();
+  set.key = in.text(maxKeyBytes);
+  set.value = in.text(maxValueBytes);
+}
+
+void put(Writer &out, const WaitRequest &wait) {
+  out.integer(wait.request);
+  out.text(wait.key, maxKeyBytes);
+  out.integer(wait.timeoutMs);
+}
+
+void get(Reader &in, WaitRequest &wait) {
+  wait.request = in.integer<uint64_t>();
+  wait.key = in.text(maxKeyBytes);
+  wait.timeoutMs = in.integer<int64_t>();
+}
+
+void put(Writer &out, const RemoveRequest &remove) {
+  out.integer(remove.request);
+  out.text(remove.prefix, maxKeyBytes);
+}
+
+void get(Reader &in, RemoveRequest &remove) {
+  remove.request = in.integer<uint64_t>();
+  remove.prefix = in.text(maxKeyBytes);
+}
+
+void put(Writer &out, const BarrierRequest &barrier) {
+  out.integer(barrier.request);
+  out.text(barrier.name, maxKeyBytes);
+  out.integer(barrier.timeoutMs);
+}
+
+void get(Reader &in, BarrierRequest &barrier) {
+  barrier.request = in.integer<uint64_t>();
+  barrier.name = in.text(maxKeyBytes);
+  barrier.timeoutMs = in.integer<int64_t>();
+}
+
+void put(Writer &out, const Reply &reply) {
+  out.integer(reply.request);
+  out.integer(static_cast<uint8_t>(reply.ok));
+  out.text(reply.ok ? reply.text : cutText(reply.text), maxValueBytes);
+}
+
+void get(Reader &in, Reply &reply) {
+  reply.request = in.integer<uint64_t>();
+  reply.ok = in.flag();
+  reply.text = in.text(maxValueBytes);
+}
+
+void put(Writer &, const Goodbye &) {}
+void get(Reader &, Goodbye &) {}
+void put(Writer &, const Farewell &) {}
+void get(Reader &, Farewell &) {}
+
+/// Reads the alternative whose index is `kind`.
+template <size_t index = 0> Message getAlternative(Reader &in, size_t kind) {
+  if constexpr (index == std::variant_size_v<Message>) {
+    throw ProtocolError("an unknown kind of frame, " + std::to_string(kind));
+  } else {
+    if (kind != index)
+      return getAlternative<index + 1>(in, kind);
+    std::variant_alternative_t<index, Message> message;
+    get(in, message);
+    return message;
+  }
+}
+
+} // namespace
+
+std::string encode(const Message &message) {
+  Writer out;
+  out.integer(uint32_t(0));
+  out.integer(static_cast<uint8_t>(message.index()));
+  std::visit([&](const auto &alternative) { put(out, alternative); }, message);
+  size_t size = out.bytes.size() - frameHeaderBytes;
+  if (size > maxFrameBytes)
+    throw ProtocolError("a frame of " + std::to_string(size) + " bytes; the limit is " + std::to_string(maxFrameBytes));
+  for (size_t i = 0; i != frameHeaderBytes; ++i)
+    out.bytes[i] = static_cast<char>(size >> (8 * i));
+  return std::move(out.bytes);
+}
+
+size_t decodeHeader(std::string_view header) {
+  size_t size = Reader(header).integer<uint32_t>();
+  if (size == 0 || size > maxFrameBytes)
+    throw ProtocolError("a frame of " + std::to_string(size) + " bytes; the limit is " + std::to_string(maxFrameBytes));
+  return size;
+}
+
+Message decode(std::string_view payload) {
+  Reader in(payload);
+  size_t kind = in.integer<uint8_t>();
+  Message message = getAlternative(in, kind);
+  in.finish();
+  return message;
+}
+
+std::string cutText(std::string text, size_t limit) {
+  if (text.size() <= limit)
+    return text;
+  size_t end = limit - 3;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80)
+    --end;
+  return text.substr(0, end) + "...";
+}
+
+} // namespace spmd::coordinator

@@ -1,0 +1,188 @@
+#include "runtime/coordinator/Server.h"
+
+#include "runtime/support/Error.h"
+
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace spmd::coordinator {
+
+using asio::ip::tcp;
+
+//===----------------------------------------------------------------------===//
+// Listening
+//===----------------------------------------------------------------------===//
+
+static tcp::endpoint resolveOne(asio::io_context &io, const Address &address) {
+  asio::error_code error;
+  asio::ip::address numeric = asio::ip::make_address(address.host, error);
+  if (!error)
+    return {numeric, address.port};
+  tcp::resolver resolver(io);
+  auto results = resolver.resolve(address.host, std::to_string(address.port), error);
+  if (error || results.empty())
+    throw Error("cannot serve the coordinator at " + address.str() + ": the host is not known (" + error.message() +
+                ")");
+  return results.begin()->endpoint();
+}
+
+Listener listenAt(asio::io_context &io, const Address &address) {
+  tcp::endpoint endpoint = resolveOne(io, address);
+  auto fail = [&](int code) {
+    std::string text = "cannot serve the coordinator at " + address.str() + ": ";
+    if (code == EADDRINUSE)
+      throw PortTaken(text);
+    if (code == EADDRNOTAVAIL)
+      throw Error(text + "that is no address of this machine: start process 0 there, or give an address of this "
+                         "machine as coordinator_bind_address");
+    throw Error(text + asio::error_code(code, asio::system_category()).message());
+  };
+  UniqueFd fd(::socket(endpoint.protocol().family(), SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP));
+  if (!fd)
+    fail(errno);
+  // So that a port can be used again right after its last job. It does not let two coordinators share one.
+  int yes = 1;
+  if (::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0 ||
+      ::bind(fd.get(), endpoint.data(), static_cast<socklen_t>(endpoint.size())) != 0 ||
+      ::listen(fd.get(), SOMAXCONN) != 0)
+    fail(errno);
+  return {std::move(fd), endpoint};
+}
+
+std::optional<Listener> adoptListener(int fd, uint16_t port) {
+  int listening = 0;
+  socklen_t size = sizeof listening;
+  if (::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &size) != 0 || listening == 0)
+    return std::nullopt;
+  tcp::endpoint endpoint;
+  size = static_cast<socklen_t>(endpoint.capacity());
+  if (::getsockname(fd, endpoint.data(), &size) != 0 ||
+      (endpoint.data()->sa_family != AF_INET && endpoint.data()->sa_family != AF_INET6))
+    return std::nullopt;
+  endpoint.resize(size);
+  if (endpoint.port() != port)
+    return std::nullopt;
+  ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+  return Listener{UniqueFd(fd), endpoint};
+}
+
+/// A descriptor per process, and some for strangers: the usual soft limit of 1024 is too small for a large job.
+static void raiseDescriptorLimit(int32_t numProcesses) {
+  rlimit limit = {};
+  rlim_t needed = static_cast<rlim_t>(numProcesses) * 2 + 512;
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= needed)
+    return;
+  limit.rlim_cur = std::min(needed, limit.rlim_max);
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+//===----------------------------------------------------------------------===//
+// Serving
+//===----------------------------------------------------------------------===//
+
+Server::Server(asio::io_context &io, Listener listener, ServerOptions options)
+    : io(io), acceptor(io), timer(io), acceptTimer(io), machine(options, makeNonce, Clock::now()) {
+  raiseDescriptorLimit(options.numProcesses);
+  acceptor.assign(listener.endpoint.protocol(), listener.fd.get());
+  listener.fd.release();
+  acceptor.non_blocking(true);
+}
+
+Server::~Server() {
+  for (auto &[id, connection] : connections)
+    connection->abandon();
+}
+
+void Server::start() {
+  acceptLater();
+  armTimer();
+}
+
+void Server::acceptLater() {
+  acceptor.async_wait(tcp::acceptor::wait_read, [this](const asio::error_code &error) {
+    if (!error)
+      acceptAll();
+  });
+}
+
+void Server::acceptAll() {
+  // Some at a time, so that a flood does not starve the members.
+  for (int i = 0; i != 16; ++i) {
+    tcp::endpoint peer;
+    socklen_t size = static_cast<socklen_t>(peer.capacity());
+    int fd = ::accept4(acceptor.native_handle(), peer.data(), &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
+      // No descriptor is free: look again when some stranger has timed out.
+      acceptTimer.expires_after(std::chrono::milliseconds(100));
+      acceptTimer.async_wait([this](const asio::error_code &error) {
+        if (!error)
+          acceptLater();
+      });
+      return;
+    }
+    if (fd < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+      break;
+    if (fd < 0)
+      continue; // The connection was gone before it was accepted.
+    peer.resize(size);
+    tcp::socket socket(io, acceptor.local_endpoint().protocol(), fd);
+    ConnectionId id = ++lastConnection;
+    FramedConnection::Handlers handlers;
+    handlers.record = [this, id](std::string_view record) {
+      machine.onRecord(id, record, Clock::now());
+      pump();
+    };
+    handlers.malformed = [this, id](const std::string &why) {
+      machine.onMalformed(id, why, Clock::now());
+      pump();
+    };
+    handlers.closed = [this, id](const std::string &) {
+      connections.erase(id);
+      machine.onClosed(id, Clock::now());
+      pump();
+    };
+    auto connection =
+        std::make_shared<FramedConnection>(std::move(socket), std::vector<size_t>{openingBytes, proofBytes}, handlers);
+    connections.emplace(id, connection);
+    machine.onOpened(id, peer.address().to_string(), Clock::now());
+    connection->start();
+    pump();
+  }
+  acceptLater();
+}
+
+void Server::onChildEnded(const ChildEndMessage &end) {
+  machine.onChildEnded(end, Clock::now());
+  pump();
+}
+
+void Server::pump() {
+  for (ServerAction &action : machine.takeActions()) {
+    auto found = connections.find(action.connection);
+    if (found == connections.end())
+      continue;
+    if (action.kind == ServerAction::Kind::Send)
+      found->second->send(std::move(action.bytes));
+    else
+      found->second->closeWhenSent();
+  }
+  armTimer();
+  if (quiet && isQuiet())
+    quiet();
+}
+
+void Server::armTimer() {
+  timer.expires_at(machine.nextDeadline());
+  timer.async_wait([this](const asio::error_code &error) {
+    if (error)
+      return;
+    machine.tick(Clock::now());
+    pump();
+  });
+}
+
+} // namespace spmd::coordinator

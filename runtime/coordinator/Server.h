@@ -1,0 +1,67 @@
+//===- Server.h - the coordinator on its sockets ----------------*- C++ -*-===//
+//
+// Feeds the coordinator's state machine from a listening socket and its connections. Lives on the background thread
+// of process 0, but for listen().
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/coordinator/Address.h"
+#include "runtime/coordinator/FramedConnection.h"
+#include "runtime/coordinator/StateMachine.h"
+#include "runtime/support/Process.h"
+
+#include <asio.hpp>
+
+#include <map>
+#include <memory>
+
+namespace spmd::coordinator {
+
+/// A socket that accepts connections, and where.
+struct Listener {
+  UniqueFd fd;
+  asio::ip::tcp::endpoint endpoint;
+};
+
+/// Thrown by listenAt when somebody else has the port.
+class PortTaken : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Listens at the address of that host (no SO_REUSEPORT: a port has one coordinator). Throws PortTaken, or spmd::Error
+/// where the host is not known or not this machine.
+Listener listenAt(asio::io_context &io, const Address &address);
+
+/// The inherited socket, if it is one that listens on this port: see JoinOptions::listenFd.
+std::optional<Listener> adoptListener(int fd, uint16_t port);
+
+class Server {
+public:
+  Server(asio::io_context &io, Listener listener, ServerOptions options);
+  ~Server();
+
+  void start();
+  void onChildEnded(const ChildEndMessage &end);
+  /// The job has ended and everybody has hung up.
+  bool isQuiet() const {
+    return machine.getStage() >= StateMachine::Stage::Done && machine.countConnectedMembers() == 0;
+  }
+  /// Called whenever isQuiet() may have become true.
+  std::function<void()> quiet;
+
+private:
+  void acceptLater();
+  void acceptAll();
+  void pump();
+  void armTimer();
+
+  asio::io_context &io;
+  asio::ip::tcp::acceptor acceptor;
+  asio::steady_timer timer, acceptTimer;
+  StateMachine machine;
+  ConnectionId lastConnection = 0;
+  std::map<ConnectionId, std::shared_ptr<FramedConnection>> connections;
+};
+
+} // namespace spmd::coordinator

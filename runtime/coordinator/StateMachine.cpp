@@ -1,0 +1,338 @@
+// The coordinator's connections, their handshake, and the roll call. What happens once the job runs, and how it ends,
+// is in StateMachineRunning.cpp.
+
+#include "runtime/coordinator/StateMachine.h"
+
+#include "runtime/coordinator/Describe.h"
+#include "runtime/coordinator/RollCall.h"
+
+#include <utility>
+
+namespace spmd::coordinator {
+
+StateMachine::StateMachine(ServerOptions given, std::function<Nonce()> makeNonce, TimePoint now)
+    : options(std::move(given)), makeNonce(std::move(makeNonce)), start(now), lastNow(now),
+      nextHeartbeat(now + heartbeatInterval), nextProgress(now + progressInterval),
+      joinDeadline(now + options.initializationTimeout),
+      barriers(options.numProcesses, [this](int32_t process) { return describe(process); }) {}
+
+//===----------------------------------------------------------------------===//
+// Connections and the handshake
+//===----------------------------------------------------------------------===//
+
+void StateMachine::send(ConnectionId connection, const Message &message) {
+  actions.push_back({ServerAction::Kind::Send, connection, encode(message)});
+}
+
+void StateMachine::close(ConnectionId id) {
+  auto found = connections.find(id);
+  if (found == connections.end() || found->second.phase == Phase::Closing)
+    return;
+  found->second.phase = Phase::Closing;
+  actions.push_back({ServerAction::Kind::Close, id, ""});
+}
+
+void StateMachine::reject(ConnectionId connection, const std::string &text) {
+  send(connection, Reject{text});
+  close(connection);
+}
+
+/// Strangers are cheap to be, so their number is bounded: the oldest, who had its chance, goes first. A process of the
+/// job that is closed by this tries again.
+void StateMachine::limitStrangers() {
+  size_t limit = static_cast<size_t>(options.numProcesses) + 128;
+  size_t count = 0;
+  ConnectionId oldest = 0;
+  for (const auto &[id, connection] : connections) {
+    if (connection.phase != Phase::Opening && connection.phase != Phase::Proof)
+      continue;
+    if (count++ == 0)
+      oldest = id;
+  }
+  if (count > limit)
+    close(oldest);
+}
+
+void StateMachine::onOpened(ConnectionId id, const std::string &address, TimePoint now) {
+  advance(now);
+  Connection connection;
+  connection.address = address;
+  connection.opened = now;
+  connections.emplace(id, connection);
+  limitStrangers();
+}
+
+void StateMachine::onRecord(ConnectionId id, std::string_view record, TimePoint now) {
+  advance(now);
+  auto found = connections.find(id);
+  if (found == connections.end())
+    return;
+  Connection &connection = found->second;
+  switch (connection.phase) {
+  case Phase::Opening:
+    return onOpeningRecord(id, connection, record);
+  case Phase::Proof:
+    return onProofRecord(id, connection, record);
+  case Phase::Closing:
+    return;
+  case Phase::Hello:
+  case Phase::Member:
+    break;
+  }
+  try {
+    Message message = decode(record);
+    if (connection.phase == Phase::Member)
+      return onMemberMessage(connection.process, std::move(message), now);
+    if (Hello *hello = std::get_if<Hello>(&message))
+      return onHello(id, connection, std::move(*hello), now);
+    onMalformed(id, "a frame other than a hello", now);
+  } catch (const ProtocolError &error) {
+    onMalformed(id, error.what(), now);
+  }
+}
+
+void StateMachine::onMalformed(ConnectionId id, const std::string &why, TimePoint now) {
+  advance(now);
+  auto found = connections.find(id);
+  if (found == connections.end() || found->second.phase == Phase::Closing)
+    return;
+  if (found->second.phase != Phase::Member)
+    return close(id);
+  // The connection stays open for the verdict.
+  if (!isEnded())
+    suspect(found->second.process, false, "it sent the coordinator what is no message (" + why + ")", now);
+}
+
+void StateMachine::onOpeningRecord(ConnectionId id, Connection &connection, std::string_view record) {
+  if (!Opening::decode(record, connection.theirs))
+    return close(id);
+  connection.ours.jobTag = makeJobTag(options.jobId);
+  connection.ours.nonce = makeNonce();
+  Proof proof = prove(Side::Coordinator, options.token, connection.theirs, connection.ours);
+  actions.push_back({ServerAction::Kind::Send, id, connection.ours.encode() + std::string(proof.data(), proof.size())});
+  // The other side sees the version and says what is wrong.
+  if (connection.theirs.version != protocolVersion)
+    return close(id);
+  connection.phase = Phase::Proof;
+}
+
+void StateMachine::onProofRecord(ConnectionId id, Connection &connection, std::string_view record) {
+  if (!checkProof(prove(Side::Process, options.token, connection.theirs, connection.ours), record))
+    return reject(id, "wrong token");
+  connection.phase = Phase::Hello;
+}
+
+void StateMachine::onClosed(ConnectionId id, TimePoint now) {
+  advance(now);
+  auto found = connections.find(id);
+  if (found == connections.end())
+    return;
+  int32_t process = found->second.process;
+  connections.erase(found);
+  if (process < 0)
+    return;
+  Member &member = members.at(process);
+  member.connected = false;
+  if (!isEnded())
+    suspect(process, true, "", now);
+}
+
+//===----------------------------------------------------------------------===//
+// Roll call
+//===----------------------------------------------------------------------===//
+
+std::string StateMachine::describe(int32_t process) const {
+  auto found = members.find(process);
+  return found == members.end() ? describeProcess(process, "", 0)
+                                : describeProcess(process, found->second.hello.host, found->second.hello.pid);
+}
+
+/// Why a newcomer may not join, if so. The job goes on in any case.
+std::optional<std::string> StateMachine::refusal(const Hello &hello) const {
+  std::string server = describeProcess(0, options.host, options.pid);
+  auto quoted = [](const std::string &jobId) { return jobId.empty() ? "without an id" : "`" + jobId + "`"; };
+  if (hello.jobId != options.jobId)
+    return "another job is served at this address: the job " + quoted(options.jobId) + " of " + server +
+           ", while this process belongs to the job " + quoted(hello.jobId) + ": choose another port";
+  auto taken = [](const std::string &holder) {
+    return holder + " is already in the job: each process needs its own process_id, and each job its own port";
+  };
+  if (hello.processId == 0 && hello.incarnation != options.incarnation)
+    return taken(server);
+  if (members.count(hello.processId))
+    return taken(describe(hello.processId));
+  if (stage != Stage::RollCall)
+    return "the job of " + server + " has already started with " + std::to_string(options.numProcesses) +
+           " processes: process " + std::to_string(hello.processId) + " is none of them";
+  return std::nullopt;
+}
+
+void StateMachine::onHello(ConnectionId id, Connection &connection, Hello hello, TimePoint now) {
+  if (hello.processId < 0 || hello.processId >= maxProcesses || hello.processId >= hello.numProcesses ||
+      hello.localDeviceIds.empty())
+    return onMalformed(id, "a hello out of range", now);
+  if (hello.jobId == options.jobId && stage == Stage::Over) {
+    send(id, VerdictMessage{*verdict});
+    return close(id);
+  }
+  if (std::optional<std::string> why = refusal(hello)) {
+    if (auto host = members.find(0); host != members.end() && host->second.connected)
+      send(host->second.connection,
+           NoticeMessage{{Notice::Level::Warning, "process " + std::to_string(hello.processId) + " at " +
+                                                      connection.address + " (pid " + std::to_string(hello.pid) +
+                                                      ") was refused: " + *why}});
+    return reject(id, *why);
+  }
+  int32_t process = hello.processId;
+  connection.phase = Phase::Member;
+  connection.process = process;
+  // One limit for all: whoever's time is up first ends the roll call.
+  joinDeadline = std::min(joinDeadline, after(now, hello.remainingMs));
+  Member &member = members[process];
+  member.connection = id;
+  member.address = connection.address;
+  member.hello = std::move(hello);
+  member.lastHeard = member.positionSince = now;
+  send(id, Welcome{options.host, options.pid});
+  compareWithReference(member, now);
+  if (mismatchDeadline == never && missingProcesses().empty())
+    beginRunning();
+  else if (mismatchDeadline != never)
+    decide(now);
+}
+
+/// Keeps the columns only where they differ, so that memory does not grow with the number of processes.
+void StateMachine::compareWithReference(Member &member, TimePoint now) {
+  int32_t process = member.hello.processId;
+  if (reference < 0)
+    reference = process;
+  const Hello &first = members.at(reference).hello;
+  bool countFits = member.hello.numProcesses == options.numProcesses && process < options.numProcesses;
+  if (process != reference) {
+    bool same = !compareHellos({{reference, first}, {process, member.hello}});
+    if (same) {
+      member.hello.columns.clear();
+      member.likeReference = true;
+    }
+    countFits &= same;
+  }
+  if (!countFits)
+    mismatchDeadline = std::min(mismatchDeadline, now + mismatchSettle);
+}
+
+std::vector<int32_t> StateMachine::missingProcesses() const {
+  std::vector<int32_t> missing;
+  for (int32_t process = 0; process != options.numProcesses; ++process)
+    if (!members.count(process))
+      missing.push_back(process);
+  return missing;
+}
+
+void StateMachine::progressOfRollCall(TimePoint now) {
+  std::vector<int32_t> missing = missingProcesses();
+  std::string count = " of " + std::to_string(options.numProcesses);
+  if (now >= joinDeadline) {
+    Verdict late;
+    late.cause = Verdict::Cause::Missing;
+    late.culprit = missing.size() == 1 ? missing.front() : -1;
+    late.text = describeProcesses(missing) + count + " did not join within " +
+                formatSeconds(millisecondsBetween(start, now)) +
+                " (initialization_timeout): were they started, and with this coordinator address and token?";
+    return conclude(std::move(late));
+  }
+  if (now < nextProgress)
+    return;
+  nextProgress = now + progressInterval;
+  broadcast(NoticeMessage{{Notice::Level::Info, "waiting for " + describeProcesses(missing) + count + " to join (" +
+                                                    std::to_string(millisecondsBetween(start, now) / 1000) + " s of " +
+                                                    std::to_string(millisecondsBetween(start, joinDeadline) / 1000) +
+                                                    " s)"}});
+}
+
+void StateMachine::beginRunning() {
+  stage = Stage::Running;
+  TopologyMessage message;
+  for (auto &[process, member] : members) {
+    ProcessInfo info;
+    info.index = process;
+    info.host = member.hello.host;
+    info.bootId = member.hello.bootId;
+    info.address = member.address;
+    info.pid = member.hello.pid;
+    info.localDeviceIds = member.hello.localDeviceIds;
+    message.topology.processes.push_back(std::move(info));
+    member.hello.columns.clear();
+  }
+  broadcast(message);
+}
+
+//===----------------------------------------------------------------------===//
+// Time
+//===----------------------------------------------------------------------===//
+
+void StateMachine::advance(TimePoint now) {
+  if (now - lastNow > stallThreshold) {
+    auto forgiven = now - lastNow - heartbeatInterval;
+    for (auto &[process, member] : members) {
+      member.lastHeard += forgiven;
+      member.positionSince += forgiven;
+    }
+    for (auto &[id, connection] : connections)
+      connection.opened += forgiven;
+  }
+  lastNow = std::max(lastNow, now);
+}
+
+void StateMachine::tick(TimePoint now) {
+  advance(now);
+  std::vector<ConnectionId> silent;
+  for (const auto &[id, connection] : connections)
+    if (connection.process < 0 && connection.phase != Phase::Closing && now - connection.opened >= handshakeTimeout)
+      silent.push_back(id);
+  for (ConnectionId id : silent)
+    close(id);
+  if (now >= nextHeartbeat) {
+    nextHeartbeat = now + heartbeatInterval;
+    auto host = members.find(0);
+    if (!isEnded())
+      broadcast(Heartbeat{host == members.end() ? Position() : host->second.position});
+  }
+  if (!isEnded())
+    decide(now);
+  if (!isEnded())
+    checkHeartbeats(now);
+  if (stage == Stage::RollCall && mismatchDeadline == never)
+    progressOfRollCall(now);
+  if (stage == Stage::Running) {
+    std::vector<Answer> answers;
+    store.expire(now, answers);
+    barriers.expire(now, answers);
+    deliver(answers);
+    checkStuck(now);
+  }
+}
+
+TimePoint StateMachine::nextDeadline() const {
+  TimePoint next = nextHeartbeat;
+  for (const auto &[id, connection] : connections)
+    if (connection.process < 0 && connection.phase != Phase::Closing)
+      next = std::min(next, connection.opened + handshakeTimeout);
+  if (isEnded())
+    return next;
+  if (stage == Stage::RollCall)
+    next = std::min({next, nextProgress, joinDeadline, mismatchDeadline});
+  else
+    next = std::min({next, store.nextDeadline(), barriers.nextDeadline()});
+  return std::min(next, decisionTime());
+}
+
+size_t StateMachine::countConnectedMembers() const {
+  size_t count = 0;
+  for (const auto &[process, member] : members)
+    count += member.connected;
+  return count;
+}
+
+std::vector<ServerAction> StateMachine::takeActions() { return std::exchange(actions, {}); }
+
+} // namespace spmd::coordinator

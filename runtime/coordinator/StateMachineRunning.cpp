@@ -1,0 +1,259 @@
+// The coordinator while the job runs: requests, heartbeats, and the verdict.
+
+#include "runtime/coordinator/Describe.h"
+#include "runtime/coordinator/RollCall.h"
+#include "runtime/coordinator/StateMachine.h"
+
+#include <tuple>
+
+namespace spmd::coordinator {
+
+//===----------------------------------------------------------------------===//
+// Messages of members
+//===----------------------------------------------------------------------===//
+
+void StateMachine::broadcast(const Message &message) {
+  std::string bytes = encode(message);
+  for (const auto &[process, member] : members)
+    if (member.connected)
+      actions.push_back({ServerAction::Kind::Send, member.connection, bytes});
+}
+
+void StateMachine::deliver(const std::vector<Answer> &answers) {
+  for (const Answer &answer : answers)
+    if (const Member &member = members.at(answer.to.process); member.connected)
+      send(member.connection, Reply{answer.to.request, answer.ok, answer.text});
+}
+
+void StateMachine::onMemberMessage(int32_t process, Message message, TimePoint now) {
+  Member &member = members.at(process);
+  member.lastHeard = now;
+  if (isEnded())
+    return;
+  auto moveTo = [&](const Position &position) {
+    // Who has said goodbye stays there, whatever its heartbeats still say.
+    if (member.position.state == Position::State::Leaving || member.position == position)
+      return;
+    member.position = position;
+    member.positionSince = now;
+  };
+  if (auto *heartbeat = std::get_if<Heartbeat>(&message))
+    return moveTo(heartbeat->position);
+  if (auto *fail = std::get_if<Fail>(&message)) {
+    moveTo(fail->position);
+    suspect(process, false, fail->text, now);
+    return;
+  }
+  if (stage != Stage::Running)
+    return onMalformed(member.connection, "a request before the roll call was over", now);
+
+  std::vector<Answer> answers;
+  if (auto *set = std::get_if<SetRequest>(&message)) {
+    store.set({process, set->request}, set->key, set->value, answers);
+  } else if (auto *wait = std::get_if<WaitRequest>(&message)) {
+    store.wait({process, wait->request}, wait->key, after(now, wait->timeoutMs), answers, now);
+  } else if (auto *remove = std::get_if<RemoveRequest>(&message)) {
+    store.removePrefix({process, remove->request}, remove->prefix, answers);
+  } else if (auto *barrier = std::get_if<BarrierRequest>(&message)) {
+    barriers.arrive({process, barrier->request}, barrier->name, after(now, barrier->timeoutMs), answers, now);
+  } else if (std::holds_alternative<Goodbye>(message)) {
+    if (member.position.state == Position::State::Leaving)
+      return;
+    member.position.state = Position::State::Leaving;
+    member.position.location.clear();
+    barriers.leave(process, answers);
+  } else {
+    return onMalformed(member.connection, "a frame that only the coordinator sends", now);
+  }
+  deliver(answers);
+  finishIfAllLeft();
+}
+
+void StateMachine::finishIfAllLeft() {
+  for (const auto &[process, member] : members)
+    if (member.position.state != Position::State::Leaving || !member.connected)
+      return;
+  stage = Stage::Done;
+  broadcast(Farewell{});
+  for (const auto &[process, member] : members)
+    close(member.connection);
+}
+
+//===----------------------------------------------------------------------===//
+// Hanging and stuck processes
+//===----------------------------------------------------------------------===//
+
+void StateMachine::checkHeartbeats(TimePoint now) {
+  const Member *silent = nullptr;
+  for (const auto &[process, member] : members)
+    if (member.connected && now - member.lastHeard >= options.heartbeatTimeout &&
+        (!silent || member.lastHeard < silent->lastHeard))
+      silent = &member;
+  if (!silent)
+    return;
+  Verdict hung = blame(silent->hello.processId, Verdict::Cause::Hung);
+  hung.detail = millisecondsBetween(silent->lastHeard, now);
+  conclude(std::move(hung));
+}
+
+/// The job stands still when nobody moves and not all are at the same place. Who is at the same place as all others
+/// may be computing; who has said goodbye has nothing left to do.
+void StateMachine::checkStuck(TimePoint now) {
+  std::map<std::string, std::vector<int32_t>> places;
+  const Member *behind = nullptr;
+  TimePoint moved = start;
+  bool waiting = false;
+  for (const auto &[process, member] : members) {
+    const Position &position = member.position;
+    if (position.state == Position::State::Leaving)
+      continue;
+    moved = std::max(moved, member.positionSince);
+    bool waits = position.state == Position::State::Waiting;
+    waiting |= waits;
+    places[(waits ? "waiting, " : "") + position.str()].push_back(process);
+    auto key = [](const Position &p) { return std::tuple(p.state == Position::State::Waiting, p.launch, p.step); };
+    if (!behind || key(position) < key(behind->position))
+      behind = &member;
+  }
+  if (places.size() < 2 || now - moved < stuckWarning) {
+    nextStuckWarning = never;
+    return;
+  }
+  auto list = [&](const std::string &without) {
+    std::string text;
+    for (const auto &[place, processes] : places)
+      if (place != without)
+        text += (text.empty() ? "" : "; ") + describeProcesses(processes) + ": " + place;
+    return text;
+  };
+  // Barriers and the store have time limits of their own.
+  if (!waiting && options.collectiveTimeout.count() > 0 && now - moved >= options.collectiveTimeout) {
+    Verdict stuck = blame(behind->hello.processId, Verdict::Cause::Stuck);
+    stuck.detail = millisecondsBetween(moved, now);
+    stuck.text = ", while others are elsewhere (" + list(behind->position.str()) + ")";
+    return conclude(std::move(stuck));
+  }
+  if (nextStuckWarning != never && now < nextStuckWarning)
+    return;
+  nextStuckWarning = now + stuckRepeat;
+  broadcast(NoticeMessage{
+      {Notice::Level::Warning,
+       "the job has not moved for " + std::to_string(millisecondsBetween(moved, now) / 1000) + " s: " + list("")}});
+}
+
+//===----------------------------------------------------------------------===//
+// The verdict
+//===----------------------------------------------------------------------===//
+
+void StateMachine::onChildEnded(const ChildEndMessage &end, TimePoint now) {
+  advance(now);
+  if (isEnded() || end.process < 0 || end.process >= options.numProcesses)
+    return;
+  ends.emplace(end.process, end);
+  suspect(end.process, true, "", now);
+}
+
+void StateMachine::suspect(int32_t process, bool died, const std::string &text, TimePoint now) {
+  auto [found, isNew] = candidates.emplace(process, Candidate{now, died, text});
+  // The first word about a process counts, but for its own last one, which may come in after that of its launcher.
+  if (!isNew && found->second.died && !died) {
+    found->second.died = false;
+    found->second.text = text;
+  }
+  decide(now);
+}
+
+const std::pair<const int32_t, StateMachine::Candidate> *StateMachine::primeSuspect() const {
+  const std::pair<const int32_t, Candidate> *prime = nullptr;
+  for (const auto &entry : candidates) {
+    auto key = [](const Candidate &candidate) { return std::tuple(!candidate.died, candidate.at); };
+    if (!prime || key(entry.second) < key(prime->second))
+      prime = &entry;
+  }
+  return prime;
+}
+
+TimePoint StateMachine::decisionTime() const {
+  const auto *prime = primeSuspect();
+  if (!prime)
+    return mismatchDeadline;
+  const auto &[process, candidate] = *prime;
+  if (!candidate.died)
+    return candidate.at + failSettle;
+  auto member = members.find(process);
+  bool silenced = member == members.end() || !member->second.connected; // Nothing of it is still on its way.
+  bool explained = !options.hasLauncher || ends.count(process);
+  // A process that ended before its hello was read: the hello may be on its way.
+  if (member == members.end())
+    return candidate.at + failSettle;
+  return silenced && explained ? candidate.at : candidate.at + deathSettle;
+}
+
+void StateMachine::decide(TimePoint now) {
+  if (isEnded())
+    return;
+  if (mismatchDeadline != never && (now >= mismatchDeadline || missingProcesses().empty())) {
+    std::map<int32_t, Hello> hellos;
+    for (const auto &[process, member] : members) {
+      Hello &hello = hellos[process] = member.hello;
+      if (member.likeReference)
+        hello.columns = members.at(reference).hello.columns;
+    }
+    if (std::optional<Verdict> mismatch = compareHellos(hellos))
+      return conclude(std::move(*mismatch));
+    // All hellos agree with one another, but not with process 0, which has not said hello yet.
+    if (now >= mismatchDeadline) {
+      const Hello &hello = hellos.begin()->second;
+      Verdict count = blame(hello.processId, Verdict::Cause::Mismatch);
+      count.text = "the processes were started with different options: num_processes differs: `" +
+                   std::to_string(options.numProcesses) + "` on " + describeProcess(0, options.host, options.pid) +
+                   "; `" + std::to_string(hello.numProcesses) + "` on " + describe(hello.processId);
+      return conclude(std::move(count));
+    }
+  }
+  const auto *prime = primeSuspect();
+  if (!prime || now < decisionTime())
+    return;
+  const auto &[process, candidate] = *prime;
+  if (!candidate.died) {
+    Verdict failed = blame(process, Verdict::Cause::Failed);
+    failed.text = candidate.text;
+    return conclude(std::move(failed));
+  }
+  auto end = ends.find(process);
+  if (end == ends.end())
+    return conclude(blame(process, Verdict::Cause::Lost));
+  bool killed = end->second.signal != 0;
+  Verdict died = blame(process, killed ? Verdict::Cause::Killed : Verdict::Cause::Exited);
+  died.detail = killed ? end->second.signal : end->second.status;
+  if (died.pid == 0)
+    died.pid = end->second.pid;
+  if (died.host.empty())
+    died.host = options.host; // The launcher's children are here.
+  conclude(std::move(died));
+}
+
+Verdict StateMachine::blame(int32_t process, Verdict::Cause cause) const {
+  Verdict result;
+  result.culprit = process;
+  result.cause = cause;
+  if (auto found = members.find(process); found != members.end()) {
+    result.host = found->second.hello.host;
+    result.pid = found->second.hello.pid;
+    result.position = found->second.position;
+  }
+  return result;
+}
+
+void StateMachine::conclude(Verdict decided) {
+  if (isEnded())
+    return;
+  stage = Stage::Over;
+  verdict = std::move(decided);
+  broadcast(VerdictMessage{*verdict});
+  for (const auto &[process, member] : members)
+    if (member.connected)
+      close(member.connection);
+}
+
+} // namespace spmd::coordinator

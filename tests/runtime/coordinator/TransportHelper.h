@@ -1,0 +1,38 @@
+//===- TransportHelper.h - real clients on kernel-given ports ---*- C++ -*-===//
+#pragma once
+
+#include "runtime/coordinator/Client.h"
+#include "runtime/support/Process.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace spmd::test {
+
+/// A listening socket on a port that the kernel chose.
+struct Port {
+  Port();
+  std::string address; ///< `127.0.0.1:port`
+  UniqueFd fd;
+};
+
+/// Options for process `process` of `numProcesses` at this port, with short time limits.
+JoinOptions optionsFor(Port &port, int32_t process, int32_t numProcesses);
+
+/// What `body` throws, or "no error".
+std::string errorOf(const std::function<void()> &body);
+
+/// Runs one thread per process and returns what each threw ("" for nothing).
+std::vector<std::string> runProcesses(int32_t numProcesses, const std::function<void(int32_t)> &body);
+
+/// All members of a job, joined by threads of this process.
+std::vector<std::unique_ptr<Client>> joinAll(Port &port, int32_t numProcesses,
+                                             const std::function<void(JoinOptions &)> &change = {});
+
+/// A TCP connection to the address, for those who do not speak the protocol.
+UniqueFd connectTo(const std::string &address);
+/// Reads until the other side closes or `milliseconds` have passed; false in the latter case.
+bool waitForClose(int fd, int milliseconds, std::string *received = nullptr);
+
+} // namespace spmd::test
