@@ -7,6 +7,7 @@
 #include "ir/spmd/SpmdOps.h"
 #include "passes/partition/Passes.h"
 #include "passes/pipeline/Passes.h"
+#include "passes/propagate/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -17,6 +18,7 @@ void registerDialects(mlir::DialectRegistry &registry) {
 }
 
 void registerPasses() {
+  registerPropagatePasses();
   registerPartitionPasses();
   registerPipelinePasses();
 }

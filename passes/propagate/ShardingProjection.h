@@ -55,6 +55,7 @@ public:
   }
   /// Axes in use that belong to no factor, and axes that may not be used.
   llvm::ArrayRef<AxisPart> getBlocked() const { return blocked; }
+  int64_t getNumFactors() const { return factorShardings.size(); }
   /// Product of the sizes of the array's factors.
   int64_t getSize() const { return size; }
 

@@ -1,0 +1,203 @@
+//===- FactorPropagation.cpp - extending axes along factors ---------------===//
+
+#include "passes/propagate/FactorPropagation.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <numeric>
+#include <tuple>
+
+namespace spmdc {
+namespace {
+
+/// Axes that a factor's arrays have in common.
+class AxisAgreement {
+public:
+  /// Takes one array's axes into account; only a source makes the list longer.
+  void add(llvm::ArrayRef<AxisPart> list, bool isSource) {
+    if (isPrefix(list, axes))
+      return;
+    if (isPrefix(axes, list)) {
+      if (isSource && !isDisputed)
+        axes.assign(list.begin(), list.end());
+      return;
+    }
+    axes = commonPrefix(axes, list);
+    isDisputed = true;
+  }
+
+  AxisList axes;
+  bool isDisputed = false; ///< Arrays go on differently after `axes`.
+};
+
+/// The axes that a factor may pass on, whatever conflicts with them.
+AxisAgreement getAgreement(const ShardingProjection &projection, int64_t factor, Direction direction) {
+  AxisAgreement agreement;
+  if (direction == Direction::None)
+    return agreement;
+  auto add = [&](llvm::ArrayRef<TensorProjection> tensors, Direction needed) {
+    bool isSource = (static_cast<unsigned>(direction) & static_cast<unsigned>(needed)) != 0;
+    for (const TensorProjection &tensor : tensors)
+      if (const FactorSharding *sharding = tensor.getFactor(factor))
+        agreement.add(sharding->axes, isSource);
+  };
+  // Sources first: what the others have only counts where it contradicts them.
+  if (direction == Direction::Backward) {
+    add(projection.getResults(), Direction::Backward);
+    add(projection.getOperands(), Direction::Forward);
+  } else {
+    add(projection.getOperands(), Direction::Forward);
+    add(projection.getResults(), Direction::Backward);
+  }
+  return agreement;
+}
+
+/// The axes that the largest array has along a factor, the most sharded and then the first among equals.
+AxisList getAxesOfLargest(const ShardingProjection &projection, int64_t factor) {
+  const AxisList *best = nullptr;
+  std::tuple<int64_t, int64_t> bestKey;
+  for (const TensorProjection &tensor : projection.getTensors()) {
+    const FactorSharding *sharding = tensor.getFactor(factor);
+    if (!sharding || sharding->axes.empty())
+      continue;
+    std::tuple key(tensor.getSize(), totalSize(sharding->axes));
+    if (!best || key > bestKey) {
+      best = &sharding->axes;
+      bestKey = key;
+    }
+  }
+  return best ? *best : AxisList();
+}
+
+using AxesPerFactor = llvm::SmallVector<AxisList, 4>;
+
+/// The factors that have axes to pass on, in the order in which they may claim an axis that several want.
+llvm::SmallVector<int64_t, 4> rankFactors(const ShardingProjection &projection, const AxesPerFactor &axes,
+                                          bool isElementwise) {
+  struct Claim {
+    int64_t factor, sourceSize = -1, source = -1, shards = 0;
+    auto key() const { return std::tuple(-sourceSize, -shards, source, factor); }
+  };
+  llvm::SmallVector<Claim, 4> claims;
+  for (auto [factor, list] : llvm::enumerate(axes)) {
+    if (list.empty())
+      continue;
+    Claim claim{static_cast<int64_t>(factor)};
+    for (auto [index, tensor] : llvm::enumerate(projection.getTensors())) {
+      const FactorSharding *sharding = tensor.getFactor(factor);
+      if (sharding && list == sharding->axes && tensor.getSize() > claim.sourceSize) {
+        claim.sourceSize = tensor.getSize();
+        claim.source = static_cast<int64_t>(index);
+      }
+    }
+    // All arrays of an element-wise operation have one size, so the factor that saves most goes first.
+    claim.shards = isElementwise ? totalSize(list) : 0;
+    claims.push_back(claim);
+  }
+  llvm::sort(claims, [](const Claim &lhs, const Claim &rhs) { return lhs.key() < rhs.key(); });
+  return llvm::map_to_vector<4>(claims, [](const Claim &claim) { return claim.factor; });
+}
+
+bool extendAgreed(ShardingProjection &projection, int64_t factor, AxisList axes) {
+  int64_t size = projection.getRule().factors[factor].size;
+  for (const TensorProjection &tensor : projection.getTensors())
+    axes = getUsablePrefix(tensor, factor, size, axes);
+  bool changed = false;
+  for (unsigned index = 0; index < projection.getTensors().size(); ++index)
+    changed |= projection.getTensor(index).extend(factor, axes);
+  return changed;
+}
+
+bool extendEach(ShardingProjection &projection, const AxesPerFactor &axes, bool isElementwise) {
+  const ShardingRule &rule = projection.getRule();
+  llvm::SmallVector<int64_t, 4> ranked = rankFactors(projection, axes, isElementwise);
+  bool changed = false;
+  auto extend = [&](unsigned index, bool isOperand) {
+    for (int64_t factor : ranked) {
+      TensorProjection &tensor = projection.getTensor(index);
+      if (!tensor.getFactor(factor))
+        continue;
+      AxisList usable = getUsablePrefix(tensor, factor, rule.factors[factor].size, axes[factor]);
+      // An element-wise operand that is cut finer than the result would only be gathered again: from operand to
+      // operand goes what the result has too.
+      if (isElementwise && isOperand)
+        for (const TensorProjection &result : projection.getResults())
+          usable = commonPrefix(usable, result.getFactor(factor)->axes);
+      changed |= tensor.extend(factor, usable);
+    }
+  };
+  for (unsigned index = projection.getNumOperands(); index < projection.getTensors().size(); ++index)
+    extend(index, /*isOperand=*/false);
+  for (unsigned index = 0; index < projection.getNumOperands(); ++index)
+    extend(index, /*isOperand=*/true);
+  return changed;
+}
+
+} // namespace
+
+AxisList getUsablePrefix(const TensorProjection &tensor, int64_t factor, int64_t factorSize,
+                         llvm::ArrayRef<AxisPart> axes) {
+  const FactorSharding *own = tensor.getFactor(factor);
+  AxisList conflicts;
+  if (own)
+    conflicts.append(tensor.getBlocked().begin(), tensor.getBlocked().end());
+  for (int64_t other = 0; other < tensor.getNumFactors(); ++other) {
+    const FactorSharding *sharding = tensor.getFactor(other);
+    if (!sharding || other == factor)
+      continue;
+    conflicts.append(sharding->axes);
+    conflicts.append(sharding->overflow);
+  }
+
+  AxisList result;
+  int64_t cut = 1;
+  for (auto [index, part] : llvm::enumerate(axes)) {
+    const AxisPart *present = own && index < own->axes.size() ? &own->axes[index] : nullptr;
+    std::optional<AxisPart> piece;
+    if (present && part.isPrefixOf(*present)) {
+      piece = part;
+    } else if (!own || (!own->isClosed && own->overflow.empty())) {
+      piece = part.prefixWithout(conflicts);
+      if (piece && own && !own->isAlone) {
+        int64_t even = factorSize % cut == 0 ? std::gcd(factorSize / cut, piece->size) : 1;
+        if (even == 1 && piece->size > 1)
+          piece.reset();
+        else
+          piece = piece->majorPart(even);
+      }
+    }
+    // What the array has already stays usable.
+    if (present && present->isPrefixOf(part) && (!piece || piece->isPrefixOf(*present)))
+      piece = *present;
+    if (!piece)
+      break;
+    result.push_back(*piece);
+    if (*piece != part)
+      break;
+    cut *= piece->size;
+  }
+  return result;
+}
+
+bool propagateFactors(ShardingProjection &projection, const OpKind &kind, DirectionOfFactor direction,
+                      Strategy strategy) {
+  llvm::ArrayRef<Factor> factors = projection.getRule().factors;
+  AxesPerFactor axes(factors.size());
+  bool changed = false;
+  for (auto [index, factor] : llvm::enumerate(factors)) {
+    if (factor.kind == FactorKind::NeedReplication)
+      continue;
+    AxisAgreement agreement = getAgreement(projection, index, direction(index));
+    if (strategy == Strategy::Basic)
+      changed |= extendAgreed(projection, index, agreement.axes);
+    else if (strategy == Strategy::Settle && agreement.isDisputed)
+      axes[index] = getAxesOfLargest(projection, index);
+    else
+      axes[index] = agreement.axes;
+  }
+  if (strategy != Strategy::Basic)
+    changed = extendEach(projection, axes, kind.isElementwise);
+  return changed;
+}
+
+} // namespace spmdc

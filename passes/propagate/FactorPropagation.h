@@ -1,0 +1,46 @@
+//===- FactorPropagation.h - extending axes along factors -------*- C++ -*-===//
+//
+// One step of propagation: given the projection of one operation, which axes does each factor get on each array?
+// Three strategies, each adding one idea to the one before:
+//
+//   Basic       For each factor, the longest axes that all arrays of the operation can agree on; where arrays differ,
+//               or one of them cannot take an axis (closed, the axis is used by another of its factors, sizes do not
+//               divide), propagation along that factor stops there for all.
+//   Aggressive  An array that cannot take an axis does not keep others from it. Where two factors want the same axis
+//               on one array, the factor that comes from the largest array gets it.
+//   Settle      Where arrays shard one factor differently (x: 8@a, y: 8@b in x + y), arrays that are still open follow
+//               the largest instead of none.
+//
+// Nothing is ever taken away: axes of a factor are replaced by lists of which they are a prefix.
+//
+// One step on C = dot(A, B) as Shardy's propagation document draws it, aggressive or basic (- : no such factor):
+//
+//           F0            F1            F2                     F0              F1            F2
+//     T0    [a]           []            [f]              T0    [a, b]          [c]           [f]
+//     T1    [a, b]        [c, d]        [g]      ==>     T1    [a, b]          [c, d]        [g]
+//     T2    []            [c, e]        []               T2    [a, b]          [c, e]        []
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "passes/propagate/OpKind.h"
+#include "passes/propagate/ShardingProjection.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace spmdc {
+
+enum class Strategy { Basic, Aggressive, Settle };
+
+using DirectionOfFactor = llvm::function_ref<Direction(int64_t)>;
+
+/// Extends the projection by one step; returns whether anything changed. Factors that need replication are left alone.
+bool propagateFactors(ShardingProjection &projection, const OpKind &kind, DirectionOfFactor direction,
+                      Strategy strategy);
+
+/// The longest prefix of `axes` that the factor may have on this array. Where the array lacks the factor: the longest
+/// one that none of its factors uses.
+AxisList getUsablePrefix(const TensorProjection &tensor, int64_t factor, int64_t factorSize,
+                         llvm::ArrayRef<AxisPart> axes);
+
+} // namespace spmdc

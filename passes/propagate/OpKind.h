@@ -1,0 +1,39 @@
+//===- OpKind.h - in which order operations propagate -----------*- C++ -*-===//
+//
+// What propagation must know of an operation beyond its factors, read off the rule: no operation is named.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "ir/interfaces/ShardingRule.h"
+
+namespace spmdc {
+
+/// Which arrays may pass axes on along a factor: operands (forward), results (backward), or both.
+enum class Direction : unsigned { None = 0, Forward = 1, Backward = 2, Both = 3 };
+
+struct OpKind {
+  explicit OpKind(const ShardingRule &rule);
+
+  /// All arrays have the same dimensions, each a pass-through factor of its own.
+  bool isElementwise = false;
+  /// Each element of the result is one of each operand, perhaps elsewhere: element-wise operations, reshape, transpose,
+  /// constraint. Such operations follow their surroundings at no cost.
+  bool isPassThrough = false;
+  /// One operand, repeated along factors that only the result has.
+  bool isBroadcast = false;
+};
+
+/// The stages of propagation, in order. Each lets through all that the one before did, and more:
+///
+///   0  pass-through operations none of whose operands has another use
+///   1  pass-through operations
+///   2  pass-through factors of all operations (rows and columns of a product, but not its contraction)
+///   3  all factors
+///   4  broadcasts also forward: what is cheap to repeat follows its use, not its source
+inline constexpr unsigned kNumStages = 5;
+
+/// Which way a factor of an operation propagates in a stage. `hasSharedOperand`: an operand has another use.
+Direction getDirection(const OpKind &kind, const Factor &factor, bool hasSharedOperand, unsigned stage);
+
+} // namespace spmdc

@@ -1,0 +1,86 @@
+//===- Propagate.cpp - gives every array a sharding -----------------------===//
+//
+// Reads a function into a PropagationState, propagates, and writes the outcome to the types.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ir/spmd/Location.h"
+#include "ir/spmd/SpmdOps.h"
+#include "passes/propagate/Passes.h"
+#include "passes/propagate/Propagator.h"
+#include "passes/propagate/Remarks.h"
+
+using namespace mlir;
+
+namespace spmdc {
+
+#define GEN_PASS_DEF_PROPAGATEPASS
+#include "passes/propagate/Passes.h.inc"
+
+namespace {
+
+/// Writes the shardings to the types of all values and to the function's own.
+void writeTypes(func::FuncOp func, const PropagationState &state) {
+  auto write = [&](Value value) {
+    if (auto type = dyn_cast<ArrayType>(value.getType()))
+      value.setType(type.withSharding(state.getFinalSharding(value)));
+  };
+  func.walk([&](Operation *op) {
+    llvm::for_each(op->getResults(), write);
+    for (Region &region : op->getRegions())
+      llvm::for_each(region.getArguments(), write);
+  });
+  Operation *terminator = func.getBody().front().getTerminator();
+  func.setType(FunctionType::get(func.getContext(), func.getBody().getArgumentTypes(), terminator->getOperandTypes()));
+}
+
+/// A constraint has done its work: where its operand lies as it says, the operand takes its place (and its name, if it
+/// has none of its own); elsewhere it is a change of sharding.
+void replaceConstraints(func::FuncOp func) {
+  func.walk([](ConstraintOp constraint) {
+    Value operand = constraint.getOperand();
+    OpBuilder builder(constraint);
+    if (operand.getType() == constraint.getType()) {
+      Operation *producer = operand.getDefiningOp();
+      std::optional<StringRef> name = getValueName(constraint.getLoc());
+      if (producer && name && !getValueName(producer->getLoc()))
+        producer->setLoc(getNamedLoc(producer->getLoc(), *name));
+      constraint.replaceAllUsesWith(operand);
+    } else {
+      auto why = builder.getStringAttr("the annotation asks for " + constraint.getType().str());
+      constraint.replaceAllUsesWith(
+          builder.create<ReshardOp>(constraint.getLoc(), constraint.getType(), operand, why).getResult());
+    }
+    constraint.erase();
+  });
+}
+
+class PropagatePass : public impl::PropagatePassBase<PropagatePass> {
+public:
+  using PropagatePassBase::PropagatePassBase;
+
+  void runOnOperation() override {
+    MeshAxes mesh(getMesh(getOperation()));
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      if (!func.isExternal() && failed(propagate(func, mesh)))
+        signalPassFailure();
+  }
+
+private:
+  LogicalResult propagate(func::FuncOp func, const MeshAxes &mesh) {
+    FailureOr<PropagationState> state = PropagationState::create(func, mesh);
+    if (failed(state))
+      return failure();
+    RemarkEmitter remarkEmitter(*state);
+    Propagator(*state, strategy, remarks ? &remarkEmitter : nullptr).run();
+    if (remarks)
+      remarkEmitter.reportDisagreements();
+    writeTypes(func, *state);
+    replaceConstraints(func);
+    func.walk([](ShardingGroupOp group) { group.erase(); });
+    return success();
+  }
+};
+
+} // namespace
+} // namespace spmdc

@@ -1,0 +1,213 @@
+//===- PropagationState.cpp - all arrays of a function in flux ------------===//
+
+#include "passes/propagate/PropagationState.h"
+
+#include "ir/spmd/SpmdOps.h"
+
+#include <map>
+#include <set>
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+int64_t priorityOf(DimShardingAttr dim) { return std::max<int64_t>(0, dim.getPriority()); }
+
+/// Every axis is known, and all of them can be used by one array.
+LogicalResult verifyAnnotation(Location loc, ArrayType type, const MeshAxes &mesh) {
+  ShardingAttr sharding = type.getSharding();
+  SmallVector<AxisRefAttr> used(sharding.getUnreduced());
+  for (DimShardingAttr dim : sharding.getDims())
+    llvm::append_range(used, dim.getAxes());
+  for (AxisRefAttr axis : used) {
+    if (mesh.find(axis))
+      continue;
+    if (mesh.find(AxisRefAttr::get(axis.getContext(), axis.getName())))
+      return emitError(loc) << "'" << axis.str() << "' in " << type.str() << " is no part of axis '" << axis.getName()
+                            << "'";
+    InFlightDiagnostic error = emitError(loc);
+    error << "unknown axis '" << axis.getName() << "' in " << type.str() << "; ";
+    return mesh.getMesh().getAxes().empty() ? error << "there is no mesh" : error << "the mesh has " << mesh.names();
+  }
+  for (auto [index, axis] : llvm::enumerate(used))
+    for (AxisRefAttr other : ArrayRef(used).drop_front(index + 1))
+      if (mesh.find(axis)->conflictsWith(*mesh.find(other)))
+        return emitError(loc) << "'" << axis.str() << "' and '" << other.str() << "' in " << type.str()
+                              << " are no parts of one splitting of axis '" << axis.getName() << "'";
+  return success();
+}
+
+/// What two annotations say together; nothing where they contradict one another.
+std::optional<DimShardingAttr> mergeDims(DimShardingAttr lhs, DimShardingAttr rhs, const MeshAxes &mesh) {
+  auto merge = [&](DimShardingAttr stricter, DimShardingAttr other) -> std::optional<DimShardingAttr> {
+    bool fits = other.getIsClosed() ? stricter.getIsClosed() && stricter.getAxes() == other.getAxes()
+                                    : isPrefix(mesh.getParts(other.getAxes()), mesh.getParts(stricter.getAxes()));
+    if (!fits)
+      return std::nullopt;
+    bool saysMore = !other.empty() || other.getIsClosed() || other.getPriority() >= 0;
+    int64_t priority =
+        saysMore ? std::min(priorityOf(stricter), priorityOf(other)) : static_cast<int64_t>(stricter.getPriority());
+    return DimShardingAttr::get(stricter.getContext(), stricter.getAxes(), stricter.getIsClosed(), priority);
+  };
+  if (std::optional<DimShardingAttr> merged = merge(lhs, rhs))
+    return merged;
+  return merge(rhs, lhs);
+}
+
+} // namespace
+
+FailureOr<PropagationState> PropagationState::create(func::FuncOp func, const MeshAxes &mesh) {
+  PropagationState state(mesh);
+  WalkResult walk = func.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    for (Value result : op->getResults())
+      if (failed(state.addValue(result)))
+        return WalkResult::interrupt();
+    for (Region &region : op->getRegions())
+      for (BlockArgument argument : region.getArguments())
+        if (failed(state.addValue(argument)))
+          return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  if (walk.wasInterrupted() || failed(state.addGroups(func)))
+    return failure();
+  state.applyConstraintsToOperands(func);
+  state.addOps(func);
+  return state;
+}
+
+LogicalResult PropagationState::addValue(Value value) {
+  auto type = dyn_cast<ArrayType>(value.getType());
+  if (!type)
+    return success();
+  if (type.getSharding() && failed(verifyAnnotation(value.getLoc(), type, mesh)))
+    return failure();
+  slotOf[value] = slots.size();
+  Slot slot{type.getSharding(), value.getLoc(), /*isGrouped=*/false, /*current=*/{}, /*opsAround=*/{}};
+  // Where nothing is written, all dimensions are open; annotations become visible through activate().
+  slot.current.dims.resize(type.getRank());
+  slots.push_back(std::move(slot));
+  return success();
+}
+
+LogicalResult PropagationState::addGroups(func::FuncOp func) {
+  std::map<int64_t, ShardingGroupOp> firstOfGroup;
+  WalkResult walk = func.walk([&](ShardingGroupOp member) {
+    auto [entry, isFirst] = firstOfGroup.try_emplace(member.getGroup(), member);
+    ShardingGroupOp first = entry->second;
+    unsigned slot = slotOf[first.getOperand()], other = slotOf[member.getOperand()];
+    slots[slot].isGrouped = true;
+    if (slot == other)
+      return WalkResult::advance();
+    if (first.getOperand().getType().getShape() != member.getOperand().getType().getShape()) {
+      InFlightDiagnostic error = member.emitError()
+                                 << "cannot shard " << member.getOperand().getType().withoutSharding().str() << " like "
+                                 << first.getOperand().getType().withoutSharding().str() << ": their shapes differ";
+      error.attachNote(first.getLoc()) << "the group begins here";
+      return WalkResult::interrupt();
+    }
+    if (ShardingAttr theirs = slots[other].annotation) {
+      ShardingAttr ours = slots[slot].annotation ? slots[slot].annotation
+                                                 : ShardingAttr::getReplicated(theirs.getContext(), theirs.getRank(),
+                                                                               /*isClosed=*/false);
+      SmallVector<DimShardingAttr> dims;
+      for (auto [index, lhs, rhs] : llvm::enumerate(ours.getDims(), theirs.getDims())) {
+        std::optional<DimShardingAttr> merged = mergeDims(lhs, rhs, mesh);
+        if (!merged) {
+          InFlightDiagnostic error = member.emitError()
+                                     << "values that are to be sharded alike are annotated '" << lhs.str() << "' and '"
+                                     << rhs.str() << "' on dimension " << index;
+          error.attachNote(slots[slot].annotationLoc) << "the first is annotated here";
+          error.attachNote(slots[other].annotationLoc) << "the second is annotated here";
+          return WalkResult::interrupt();
+        }
+        dims.push_back(*merged);
+      }
+      // Partial sums stay each value's own matter.
+      slots[slot].annotation = ShardingAttr::get(theirs.getContext(), dims, ours.getUnreduced());
+    }
+    for (auto &[value, valueSlot] : slotOf)
+      if (valueSlot == other)
+        valueSlot = slot;
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
+
+void PropagationState::applyConstraintsToOperands(func::FuncOp func) {
+  func.walk([&](ConstraintOp constraint) {
+    Value operand = constraint.getOperand();
+    Slot &slot = slots[slotOf[operand]];
+    ShardingAttr annotation = slots[slotOf[constraint.getResult()]].annotation;
+    if (!annotation || slot.annotation || slot.isGrouped || !operand.getDefiningOp())
+      return;
+    for (Operation *user : operand.getUsers())
+      if (auto other = dyn_cast<ConstraintOp>(user))
+        if (slots[slotOf[other.getResult()]].annotation != annotation)
+          return;
+    slot.annotation = annotation;
+    slot.annotationLoc = constraint.getLoc();
+  });
+}
+
+void PropagationState::addOps(func::FuncOp func) {
+  func.walk<WalkOrder::PreOrder>([&](ShardingRuleOpInterface op) {
+    SmallVector<unsigned, 4> around;
+    for (Value value : llvm::concat<Value>(op->getOperands(), op->getResults())) {
+      auto slot = slotOf.find(value);
+      if (slot == slotOf.end())
+        return;
+      around.push_back(slot->second);
+    }
+    bool hasSharedOperand = llvm::any_of(op->getOperands(), [](Value operand) {
+      if (cast<ArrayType>(operand.getType()).getRank() == 0)
+        return false;
+      return llvm::count_if(operand.getUses(), [](OpOperand &use) { return !isa<ShardingGroupOp>(use.getOwner()); }) >
+             1;
+    });
+    ShardingRule rule = op.getShardingRule();
+    OpKind kind(rule);
+    unsigned index = ops.size();
+    for (unsigned slot : around)
+      if (slots[slot].opsAround.empty() || slots[slot].opsAround.back() != index)
+        slots[slot].opsAround.push_back(index);
+    ops.push_back({op, std::move(rule), kind, hasSharedOperand, std::move(around)});
+  });
+}
+
+SmallVector<int64_t, 2> PropagationState::getPriorities() const {
+  std::set<int64_t> priorities = {0};
+  for (const Slot &slot : slots)
+    if (slot.annotation)
+      for (DimShardingAttr dim : slot.annotation.getDims())
+        priorities.insert(priorityOf(dim));
+  return SmallVector<int64_t, 2>(priorities.begin(), priorities.end());
+}
+
+void PropagationState::activate(int64_t priority) {
+  for (Slot &slot : slots) {
+    if (!slot.annotation)
+      continue;
+    // A dimension of a later priority is closed until its turn comes, and its axes are kept free.
+    slot.current.blocked = mesh.getParts(slot.annotation.getUnreduced());
+    for (auto [dim, written] : llvm::zip(slot.current.dims, slot.annotation.getDims())) {
+      AxisList axes = mesh.getParts(written.getAxes());
+      if (priorityOf(written) == priority) {
+        dim = {axes, written.getIsClosed()};
+      } else if (priorityOf(written) > priority) {
+        dim = {{}, /*isClosed=*/true};
+        slot.current.blocked.append(axes);
+      }
+    }
+  }
+}
+
+ShardingAttr PropagationState::getFinalSharding(Value value) const {
+  const TensorSharding &current = slots[slotOf.lookup(value)].current;
+  ShardingAttr written = cast<ArrayType>(value.getType()).getSharding();
+  if (current.dims.empty() && (!written || written.getUnreduced().empty()))
+    return {};
+  return getClosedShardingAttr(mesh, current, written ? written.getUnreduced() : ArrayRef<AxisRefAttr>());
+}
+
+} // namespace spmdc

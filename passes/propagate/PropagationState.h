@@ -1,0 +1,75 @@
+//===- PropagationState.h - all arrays of a function in flux ----*- C++ -*-===//
+//
+// The graph that propagation works on: a slot per array (values of one sharding group share one), an entry per
+// operation that has a sharding rule, and what people wrote about shardings, which becomes visible user priority by
+// user priority.
+//
+// What counts as written: any sharding on the type of an argument or of an operation's result, constraints above all.
+// What a constraint says also holds for its operand where that is the result of an operation about which nothing is
+// written and no other constraint says otherwise: `let h: f32[8@a] = x @ y` computes the product right there.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "ir/interfaces/OpInterfaces.h"
+#include "passes/propagate/OpKind.h"
+#include "passes/propagate/TensorSharding.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace spmdc {
+
+class PropagationState {
+public:
+  /// An operation with a rule. `slots`: operands, then results.
+  struct OpEntry {
+    mlir::Operation *op;
+    ShardingRule rule;
+    OpKind kind;
+    bool hasSharedOperand;
+    llvm::SmallVector<unsigned, 4> slots;
+  };
+
+  /// Reads a function. Fails, with a diagnostic at its place, on an axis that the mesh does not have and on a sharding
+  /// group whose members cannot be sharded alike.
+  static mlir::FailureOr<PropagationState> create(mlir::func::FuncOp func, const MeshAxes &mesh);
+
+  const MeshAxes &getMesh() const { return mesh; }
+  /// In program order.
+  llvm::ArrayRef<OpEntry> getOps() const { return ops; }
+  TensorSharding &getSharding(unsigned slot) { return slots[slot].current; }
+  const TensorSharding &getSharding(unsigned slot) const { return slots[slot].current; }
+  /// The operations that use or define an array of the slot, by number.
+  llvm::ArrayRef<unsigned> getOpsAround(unsigned slot) const { return slots[slot].opsAround; }
+
+  /// The user priorities of all annotations, ascending; 0 is always among them.
+  llvm::SmallVector<int64_t, 2> getPriorities() const;
+  /// Makes the annotations of one more priority visible. Starts with 0.
+  void activate(int64_t priority);
+
+  /// The value's sharding as it stands, closed; none for a scalar.
+  ShardingAttr getFinalSharding(mlir::Value value) const;
+
+private:
+  struct Slot {
+    ShardingAttr annotation; ///< Null: nothing is written.
+    mlir::Location annotationLoc;
+    bool isGrouped = false;
+    TensorSharding current;
+    llvm::SmallVector<unsigned, 4> opsAround;
+  };
+
+  explicit PropagationState(const MeshAxes &mesh) : mesh(mesh) {}
+  mlir::LogicalResult addValue(mlir::Value value);
+  mlir::LogicalResult addGroups(mlir::func::FuncOp func);
+  void applyConstraintsToOperands(mlir::func::FuncOp func);
+  void addOps(mlir::func::FuncOp func);
+
+  MeshAxes mesh;
+  std::vector<Slot> slots;
+  std::vector<OpEntry> ops;
+  llvm::DenseMap<mlir::Value, unsigned> slotOf;
+};
+
+} // namespace spmdc

@@ -1,0 +1,59 @@
+//===- Propagator.cpp - propagation to the fix point ----------------------===//
+
+#include "passes/propagate/Propagator.h"
+
+namespace spmdc {
+
+void Propagator::run() {
+  for (int64_t priority : state.getPriorities()) {
+    state.activate(priority);
+    for (unsigned stage = 0; stage < kNumStages; ++stage)
+      runToFixPoint(stage, strategy == Strategy::Basic ? Strategy::Basic : Strategy::Aggressive);
+    if (strategy == Strategy::Settle)
+      runToFixPoint(kNumStages - 1, Strategy::Settle);
+  }
+}
+
+void Propagator::runToFixPoint(unsigned stage, Strategy stepStrategy) {
+  pending.clear();
+  pending.resize(state.getOps().size(), true);
+  auto visit = [&](int index) {
+    pending.reset(index);
+    step(index, stage, stepStrategy);
+  };
+  while (pending.any()) {
+    for (int index = pending.find_first(); index >= 0; index = pending.find_next(index))
+      visit(index);
+    for (int index = pending.find_last(); index >= 0; index = pending.find_prev(index))
+      visit(index);
+  }
+}
+
+void Propagator::step(unsigned opIndex, unsigned stage, Strategy stepStrategy) {
+  const PropagationState::OpEntry &entry = state.getOps()[opIndex];
+  llvm::SmallVector<const TensorSharding *, 4> shardings;
+  for (unsigned slot : entry.slots)
+    shardings.push_back(&state.getSharding(slot));
+  ShardingProjection projection(entry.rule, shardings);
+  std::optional<ShardingProjection> before;
+  if (observer)
+    before.emplace(projection);
+  auto direction = [&](int64_t factor) {
+    return getDirection(entry.kind, entry.rule.factors[factor], entry.hasSharedOperand, stage);
+  };
+  if (!propagateFactors(projection, entry.kind, direction, stepStrategy))
+    return;
+  for (auto [index, slot] : llvm::enumerate(entry.slots)) {
+    llvm::SmallVector<unsigned, 4> changed =
+        state.getSharding(slot).extend(projection.getTensors()[index].projectBack());
+    if (changed.empty())
+      continue;
+    for (unsigned around : state.getOpsAround(slot))
+      pending.set(around);
+    if (observer)
+      for (unsigned dim : changed)
+        observer->extended(entry, index, dim, *before, projection, stepStrategy);
+  }
+}
+
+} // namespace spmdc

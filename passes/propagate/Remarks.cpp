@@ -1,0 +1,165 @@
+//===- Remarks.cpp - why propagation decided as it did --------------------===//
+
+#include "passes/propagate/Remarks.h"
+
+#include "ir/spmd/Location.h"
+#include "ir/spmd/SpmdTypes.h"
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+using OpEntry = PropagationState::OpEntry;
+
+Value getValue(const OpEntry &entry, unsigned tensor) {
+  unsigned numOperands = entry.op->getNumOperands();
+  return tensor < numOperands ? entry.op->getOperand(tensor) : entry.op->getResult(tensor - numOperands);
+}
+
+/// `operand 1 'w'`, `the result 'h'`.
+std::string describe(const OpEntry &entry, unsigned tensor) {
+  unsigned numOperands = entry.op->getNumOperands();
+  std::string text;
+  if (tensor < numOperands)
+    text = numOperands == 1 ? "the operand" : "operand " + std::to_string(tensor);
+  else
+    text = entry.op->getNumResults() == 1 ? "the result" : "result " + std::to_string(tensor - numOperands);
+  Value value = getValue(entry, tensor);
+  std::optional<StringRef> name = getValueName(value.getLoc());
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    if (auto func = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()))
+      if (auto attr = func.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kNameAttrName))
+        name = attr.getValue();
+  return name ? text + " '" + name->str() + "'" : text;
+}
+
+const ValueFactors &getFactors(const ShardingRule &rule, unsigned tensor) {
+  return tensor < rule.operands.size() ? rule.operands[tensor] : rule.results[tensor - rule.operands.size()];
+}
+
+unsigned getDimOf(const ShardingRule &rule, unsigned tensor, int64_t factor) {
+  for (auto [index, dim] : llvm::enumerate(getFactors(rule, tensor)))
+    if (llvm::is_contained(dim, factor))
+      return index;
+  llvm_unreachable("the array lacks the factor");
+}
+
+} // namespace
+
+void RemarkEmitter::extended(const OpEntry &entry, unsigned tensor, unsigned dim, const ShardingProjection &before,
+                             const ShardingProjection &after, Strategy strategy) {
+  const MeshAxes &mesh = state.getMesh();
+  InFlightDiagnostic remark = emitRemark(entry.op->getLoc());
+  remark << "dimension " << dim << " of " << describe(entry, tensor) << " becomes sharded over "
+         << mesh.str(state.getSharding(entry.slots[tensor]).dims[dim].axes);
+  for (int64_t factor : getFactors(entry.rule, tensor)[dim]) {
+    ArrayRef<AxisPart> axes = after.getTensors()[tensor].getFactor(factor)->axes;
+    if (axes == ArrayRef<AxisPart>(before.getTensors()[tensor].getFactor(factor)->axes))
+      continue;
+    for (auto [source, projection] : llvm::enumerate(before.getTensors())) {
+      const FactorSharding *sharding = projection.getFactor(factor);
+      if (source == tensor || !sharding || !isPrefix(axes, sharding->axes))
+        continue;
+      remark << ", as dimension " << getDimOf(entry.rule, source, factor) << " of " << describe(entry, source) << " is";
+      if (strategy == Strategy::Settle)
+        remark << " (the largest array where they differ)";
+      return;
+    }
+  }
+}
+
+void RemarkEmitter::reportDisagreements() {
+  for (const OpEntry &entry : state.getOps())
+    reportDisagreements(entry);
+}
+
+void RemarkEmitter::reportDisagreements(const OpEntry &entry) {
+  SmallVector<const TensorSharding *, 4> shardings;
+  for (unsigned slot : entry.slots)
+    shardings.push_back(&state.getSharding(slot));
+  ShardingProjection projection(entry.rule, shardings);
+  for (auto [factor, info] : llvm::enumerate(entry.rule.factors)) {
+    // The array that others are measured by: the largest of those with the most shards.
+    std::optional<unsigned> leader;
+    std::pair<int64_t, int64_t> leaderKey;
+    for (auto [index, tensor] : llvm::enumerate(projection.getTensors())) {
+      const FactorSharding *sharding = tensor.getFactor(factor);
+      if (!sharding || sharding->axes.empty())
+        continue;
+      std::pair key(totalSize(sharding->axes), tensor.getSize());
+      if (!leader || key > leaderKey) {
+        leader = index;
+        leaderKey = key;
+      }
+    }
+    if (!leader)
+      continue;
+    if (info.kind == FactorKind::NeedReplication) {
+      emitRemark(entry.op->getLoc()) << "dimension " << getDimOf(entry.rule, *leader, factor) << " of "
+                                     << describe(entry, *leader) << " is sharded over "
+                                     << state.getMesh().str(projection.getTensors()[*leader].getFactor(factor)->axes)
+                                     << ", but the operation needs it whole";
+      continue;
+    }
+    for (unsigned tensor = 0; tensor < projection.getTensors().size(); ++tensor)
+      reportDisagreement(entry, projection, tensor, factor, *leader);
+  }
+}
+
+void RemarkEmitter::reportDisagreement(const OpEntry &entry, const ShardingProjection &projection, unsigned tensor,
+                                       int64_t factor, unsigned leader) {
+  const TensorProjection &array = projection.getTensors()[tensor];
+  const FactorSharding *own = array.getFactor(factor);
+  const AxisList &wanted = projection.getTensors()[leader].getFactor(factor)->axes;
+  if (!own || own->axes == wanted)
+    return;
+  const MeshAxes &mesh = state.getMesh();
+  InFlightDiagnostic remark = emitRemark(entry.op->getLoc());
+  remark << "dimension " << getDimOf(entry.rule, tensor, factor) << " of " << describe(entry, tensor)
+         << " does not follow dimension " << getDimOf(entry.rule, leader, factor) << " of " << describe(entry, leader)
+         << " over " << mesh.str(wanted) << ": ";
+  if (!isPrefix(own->axes, wanted)) {
+    remark << "it is sharded over " << mesh.str(own->axes);
+    return;
+  }
+  if (state.getSharding(entry.slots[tensor]).dims[getDimOf(entry.rule, tensor, factor)].isClosed) {
+    remark << "it is closed";
+    return;
+  }
+  if (!own->overflow.empty()) {
+    remark << "it is already sharded over " << mesh.str(own->overflow) << ", which does not divide its factor of "
+           << entry.rule.factors[factor].size;
+    return;
+  }
+  // The first axis it could not take.
+  AxisList usable = getUsablePrefix(array, factor, entry.rule.factors[factor].size, wanted);
+  size_t missing = usable.size();
+  if (!usable.empty() && usable.back() != wanted[usable.size() - 1])
+    --missing;
+  if (missing < wanted.size()) {
+    AxisPart part = wanted[missing];
+    for (int64_t other = 0; other < array.getNumFactors(); ++other) {
+      const FactorSharding *sharding = array.getFactor(other);
+      if (!sharding || other == factor)
+        continue;
+      for (AxisPart used : llvm::concat<const AxisPart>(sharding->axes, sharding->overflow)) {
+        if (!part.conflictsWith(used))
+          continue;
+        remark << "its dimension " << getDimOf(entry.rule, tensor, other) << " uses " << mesh.str({used});
+        return;
+      }
+    }
+    if (llvm::any_of(array.getBlocked(), [&](AxisPart used) { return part.conflictsWith(used); })) {
+      remark << mesh.str({part}) << " is in use by the array elsewhere";
+      return;
+    }
+    if (!own->isAlone) {
+      remark << "its factor of " << entry.rule.factors[factor].size << " cannot be cut evenly by " << mesh.str({part});
+      return;
+    }
+  }
+  remark << (entry.kind.isElementwise ? "the result does not have it" : "only blocks can be sharded");
+}
+
+} // namespace spmdc

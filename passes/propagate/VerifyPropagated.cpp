@@ -1,0 +1,62 @@
+//===- VerifyPropagated.cpp - checks the exit of the propagation leg ------===//
+
+#include "ir/spmd/SpmdOps.h"
+#include "passes/propagate/AxisList.h"
+#include "passes/propagate/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+
+namespace spmdc {
+
+#define GEN_PASS_DEF_VERIFYPROPAGATEDPASS
+#include "passes/propagate/Passes.h.inc"
+
+namespace {
+
+LogicalResult verifyValue(Value value, const MeshAxes &mesh) {
+  auto type = dyn_cast<ArrayType>(value.getType());
+  if (!type)
+    return success();
+  ShardingAttr sharding = type.getSharding();
+  if (!sharding)
+    return type.getRank() == 0 ? success() : emitError(value.getLoc()) << type.str() << " has no sharding";
+  SmallVector<AxisRefAttr> axes(sharding.getUnreduced());
+  for (auto [index, dim] : llvm::enumerate(sharding.getDims())) {
+    if (!dim.getIsClosed() || dim.getPriority() >= 0)
+      return emitError(value.getLoc()) << "dimension " << index << " of " << type.str()
+                                       << " is not closed, or has a priority, after propagation";
+    llvm::append_range(axes, dim.getAxes());
+  }
+  for (AxisRefAttr axis : axes)
+    if (!mesh.find(axis))
+      return emitError(value.getLoc()) << "the mesh has no axis '" << axis.str() << "' for " << type.str();
+  return success();
+}
+
+class VerifyPropagatedPass : public impl::VerifyPropagatedPassBase<VerifyPropagatedPass> {
+  void runOnOperation() override {
+    MeshAxes mesh(getMesh(getOperation()));
+    WalkResult result = getOperation().walk([&](Operation *op) -> WalkResult {
+      if (isa<ConstraintOp, ShardingGroupOp>(op)) {
+        op->emitOpError("is left after propagation");
+        return WalkResult::interrupt();
+      }
+      for (Value value : op->getResults())
+        if (failed(verifyValue(value, mesh)))
+          return WalkResult::interrupt();
+      for (Region &region : op->getRegions())
+        for (Value argument : region.getArguments())
+          if (failed(verifyValue(argument, mesh)))
+            return WalkResult::interrupt();
+      return WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      return signalPassFailure();
+    markAllAnalysesPreserved();
+  }
+};
+
+} // namespace
+} // namespace spmdc
