@@ -1,0 +1,235 @@
+//===- Array.cpp - arrays and how values get out of them ------------------===//
+
+#include "runtime/api/ArrayImpl.h"
+
+#include "runtime/artifact/PlanPrinter.h"
+#include "runtime/io/BoxCopy.h"
+#include "runtime/io/NumpyPrinter.h"
+#include "runtime/io/ShardingDrawing.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <set>
+
+namespace spmd {
+
+//===----------------------------------------------------------------------===//
+// Pending
+//===----------------------------------------------------------------------===//
+
+void Pending::wait() {
+  std::vector<std::shared_ptr<Pending>> before;
+  {
+    std::lock_guard lock(mutex);
+    before = arguments;
+  }
+  try {
+    for (const auto &argument : before)
+      argument->wait();
+    launch->wait();
+  } catch (...) {
+    job->markFailed();
+    throw;
+  }
+  std::lock_guard lock(mutex);
+  arguments.clear();
+}
+
+void Pending::prune() {
+  std::lock_guard lock(mutex);
+  std::erase_if(arguments, [](const std::shared_ptr<Pending> &argument) {
+    if (!argument->isDone())
+      return false;
+    argument->wait(); // Done: throws if it failed.
+    return true;
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// ArrayImpl
+//===----------------------------------------------------------------------===//
+
+std::string ArrayImpl::describe() const {
+  std::string text = name.empty() ? "" : name + ": ";
+  return text + typeText(dtype, shape) + " @ " + shardingOf(sharding.spec(), shape.size()).str();
+}
+
+void ArrayImpl::copyPart(const LocalPart &part, void *target) const {
+  std::vector<int64_t> owned = sizesOf(part.ranges);
+  int64_t bytes = elementCount(localShape) * byteSize(dtype);
+  if (owned == localShape) {
+    part.device->copyToHost(target, *part.buffer, bytes);
+    return;
+  }
+  std::vector<char> padded(static_cast<size_t>(bytes));
+  part.device->copyToHost(padded.data(), *part.buffer, bytes);
+  std::vector<int64_t> zero(shape.size());
+  copyBox(byteSize(dtype), owned, padded.data(), localShape, zero, target, owned, zero);
+}
+
+//===----------------------------------------------------------------------===//
+// Array
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The box of part `ranges` of an array.
+void placePart(const ArrayImpl &impl, const LocalPart &part, void *target) {
+  std::vector<int64_t> owned = sizesOf(part.ranges), zero(impl.shape.size());
+  if (owned == impl.shape) {
+    impl.copyPart(part, target);
+    return;
+  }
+  std::vector<char> values(static_cast<size_t>(elementCount(owned) * byteSize(impl.dtype)));
+  impl.copyPart(part, values.data());
+  copyBox(byteSize(impl.dtype), owned, values.data(), owned, zero, target, impl.shape, startsOf(part.ranges));
+}
+
+/// Different parts never overlap, so they are all there if their elements are as many as the array's.
+std::vector<const LocalPart *> distinctParts(const ArrayImpl &impl, bool &isComplete) {
+  std::set<std::vector<int64_t>> seen;
+  std::vector<const LocalPart *> parts;
+  int64_t count = 0;
+  for (const LocalPart &part : impl.parts)
+    if (int64_t elements = elementCount(sizesOf(part.ranges)); elements && seen.insert(startsOf(part.ranges)).second) {
+      parts.push_back(&part);
+      count += elements;
+    }
+  isComplete = count == elementCount(impl.shape) && !impl.parts.empty();
+  return parts;
+}
+
+const ArrayImpl &get(const std::shared_ptr<const ArrayImpl> &impl) {
+  if (!impl)
+    throw Error("an Array without a value is used; assign one first", Error::Kind::Usage);
+  return *impl;
+}
+
+} // namespace
+
+const std::vector<int64_t> &Array::shape() const { return get(impl).shape; }
+DType Array::dtype() const { return get(impl).dtype; }
+const NamedSharding &Array::sharding() const { return get(impl).sharding; }
+const std::string &Array::name() const { return get(impl).name; }
+int64_t Array::size() const { return elementCount(get(impl).shape); }
+
+bool Array::is_fully_addressable() const { return get(impl).parts.size() == impl->sharding.mesh().device_ids().size(); }
+
+bool Array::is_fully_replicated() const { return get(impl).sharding.is_fully_replicated(); }
+
+const Array &Array::block_until_ready() const {
+  get(impl).wait();
+  return *this;
+}
+
+void Array::copy_to_host(DType dtype, void *target) const {
+  const ArrayImpl &array = get(impl);
+  if (dtype != array.dtype)
+    throw Error("the value of " + array.describe() + " is asked for as " + std::string(dtypeName(dtype)) +
+                    "; fetch it as " + std::string(dtypeName(array.dtype)),
+                Error::Kind::Usage);
+  bool isComplete = false;
+  std::vector<const LocalPart *> parts = distinctParts(array, isComplete);
+  if (!isComplete)
+    throw Error("fetching the value of " + array.describe() +
+                " is not possible: it spans devices of other processes; use process_allgather(array) for the whole "
+                "value, on all processes, or array.addressable_shards() for this process's part");
+  array.wait();
+  for (const LocalPart *part : parts)
+    placePart(array, *part, target);
+}
+
+std::vector<Shard> Array::addressable_shards() const {
+  const ArrayImpl &array = get(impl);
+  // The first device of the mesh that holds a part is its replica 0.
+  MeshShape mesh = meshShapeOf(array.sharding.mesh());
+  Sharding sharding = shardingOf(array.sharding.spec(), array.shape.size());
+  std::map<std::vector<int64_t>, int64_t> replicas;
+  std::vector<Shard> shards;
+  auto next = array.parts.begin();
+  for (int64_t position = 0; position < array.sharding.mesh().size() && next != array.parts.end(); ++position) {
+    std::vector<ShardRange> ranges = ownedRanges(mesh, array.shape, sharding, position);
+    std::vector<int64_t> key = startsOf(ranges), sizes = sizesOf(ranges);
+    key.insert(key.end(), sizes.begin(), sizes.end());
+    int64_t replica = replicas[key]++;
+    if (next->position != position)
+      continue;
+    DeviceInfo device = array.job->getDevice(next->device->getId());
+    auto data = std::make_shared<ArrayImpl>();
+    data->job = array.job;
+    data->dtype = array.dtype;
+    data->shape = data->localShape = sizes;
+    data->sharding = NamedSharding(Mesh({}, {}, {device}), P());
+    data->name = array.name;
+    data->pending = array.pending;
+    LocalPart part{0, next->device, next->buffer, {}};
+    for (int64_t size : sizes)
+      part.ranges.push_back({0, size});
+    if (sizes != array.localShape) { // Padded: the shard gets memory of its own.
+      array.wait();
+      std::vector<char> values(static_cast<size_t>(elementCount(sizes) * byteSize(array.dtype)));
+      array.copyPart(*next, values.data());
+      part.buffer = next->device->allocate(std::max<int64_t>(1, static_cast<int64_t>(values.size())));
+      next->device->copyFromHost(*part.buffer, values.data(), static_cast<int64_t>(values.size()));
+    }
+    data->parts.push_back(std::move(part));
+    shards.push_back({std::move(device), indexOf(ranges), replica, Array(std::move(data))});
+    ++next;
+  }
+  return shards;
+}
+
+std::string Array::str() const {
+  const ArrayImpl &array = get(impl);
+  bool isComplete = false;
+  std::vector<const LocalPart *> parts = distinctParts(array, isComplete);
+  if (!isComplete)
+    return "Array(" + array.describe() + ")";
+  array.wait();
+  std::vector<char> values(static_cast<size_t>(size() * byteSize(array.dtype)));
+  for (const LocalPart *part : parts)
+    placePart(array, *part, values.data());
+  return numpyText(array.dtype, array.shape, values.data());
+}
+
+std::string visualize_sharding(const std::vector<int64_t> &shape, const NamedSharding &sharding) {
+  return drawSharding(meshShapeOf(sharding.mesh()), sharding.mesh().device_ids(), shape,
+                      shardingOf(sharding.spec(), shape.size()), "CPU");
+}
+
+std::string visualize_array_sharding(const Array &array) { return visualize_sharding(array.shape(), array.sharding()); }
+
+namespace detail {
+
+void checkElementCount(size_t elements, const std::vector<int64_t> &shape) {
+  int64_t count = 1;
+  bool valid = true;
+  for (int64_t size : shape)
+    valid = valid && size >= 0 && !__builtin_mul_overflow(count, size, &count);
+  if (!valid || static_cast<size_t>(count) != elements)
+    throw Error("a view has " + std::to_string(elements) + " elements where its shape has " + std::to_string(count),
+                Error::Kind::Usage);
+}
+
+int64_t indexElements(const Index &index) {
+  int64_t count = 1;
+  for (const Slice &slice : index)
+    count *= slice.stop - slice.start;
+  return count;
+}
+
+void failItem(const Array &array) {
+  throw Error("item() of " + array.get_impl()->describe() + " is not possible: it has " + std::to_string(array.size()) +
+                  " elements; use to_host()",
+              Error::Kind::Usage);
+}
+
+void failCallbackSize(const Index &index, size_t elements) {
+  throw Error("the callback of make_array_from_callback returned " + std::to_string(elements) +
+                  " elements for an index of " + std::to_string(indexElements(index)),
+              Error::Kind::Usage);
+}
+
+} // namespace detail
+} // namespace spmd

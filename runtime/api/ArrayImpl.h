@@ -1,0 +1,86 @@
+//===- ArrayImpl.h - what an Array consists of ------------------*- C++ -*-===//
+//
+// One buffer for each local device of the mesh, of the padded local shape; what a buffer holds beyond the device's own
+// ranges is not defined.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/api/Job.h"
+#include "runtime/api/Layout.h"
+#include "runtime/exec/Executor.h"
+
+#include <functional>
+#include <mutex>
+
+namespace spmd {
+
+/// A computation under way: a launch, and the launches whose results it takes and that had not ended when it began.
+class Pending {
+public:
+  Pending(std::shared_ptr<Job> job, std::shared_ptr<Launch> launch, std::vector<std::shared_ptr<Pending>> arguments)
+      : job(std::move(job)), launch(std::move(launch)), arguments(std::move(arguments)) {}
+
+  /// Waits; throws the error of the first computation that failed, at every call.
+  void wait();
+  bool isDone() const { return launch->isDone(); }
+  /// Lets go of what is done, so that a long chain of calls does not keep its whole past alive.
+  void prune();
+
+private:
+  std::shared_ptr<Job> job;
+  std::shared_ptr<Launch> launch;
+  std::mutex mutex;
+  std::vector<std::shared_ptr<Pending>> arguments;
+};
+
+/// What a local device holds.
+struct LocalPart {
+  int64_t position = 0; ///< In the mesh.
+  DeviceRef device;
+  DeviceBufferRef buffer;
+  std::vector<ShardRange> ranges; ///< What of the buffer counts, in the global array.
+};
+
+class ArrayImpl {
+public:
+  std::shared_ptr<Job> job;
+  DType dtype = DType::F32;
+  std::vector<int64_t> shape;
+  NamedSharding sharding;
+  std::string name;
+  std::vector<int64_t> localShape;
+  std::vector<LocalPart> parts;     ///< By mesh position.
+  std::shared_ptr<Pending> pending; ///< Null: the values are there.
+
+  void wait() const {
+    if (pending)
+      pending->wait();
+  }
+  /// `x: f32[4, 8] @ P(i, j)`.
+  std::string describe() const;
+  /// The device part's own elements, row-major, without padding.
+  void copyPart(const LocalPart &part, void *target) const;
+};
+
+/// An array without buffers: everything but `buffer` of each part is set. Checks the shape and the sharding.
+std::shared_ptr<ArrayImpl> planArray(const std::shared_ptr<Job> &job, DType dtype, std::vector<int64_t> shape,
+                                     const NamedSharding &sharding, const std::string &name = "");
+
+/// Writes one device's own elements, row-major and without padding where `padded` is their own shape; otherwise at the
+/// beginning of an array of the padded shape, which is zero everywhere else.
+using FillFunction =
+    std::function<void(const std::vector<ShardRange> &ranges, const std::vector<int64_t> &padded, void *target)>;
+
+/// An array whose parts `fill` writes, each different part once.
+Array fillArray(const std::shared_ptr<Job> &job, DType dtype, std::vector<int64_t> shape, const NamedSharding &sharding,
+                const FillFunction &fill, const std::string &name = "");
+
+/// The value under another sharding, through collectives.
+Array reshard(const Array &array, const NamedSharding &target);
+
+/// Runs `receive` with the whole row-major value on the process that holds the mesh's device of the smallest id; on the
+/// others it only takes part.
+void gatherToFirst(const Array &array, const std::function<void(const HostView &)> &receive);
+
+} // namespace spmd

@@ -1,0 +1,160 @@
+//===- Function.cpp - compiled programs, and calling them -----------------===//
+
+#include "runtime/api/FunctionImpl.h"
+
+#include "runtime/api/Runtime.h"
+#include "runtime/artifact/ArtifactFile.h"
+#include "runtime/artifact/PlanPrinter.h"
+
+#include <algorithm>
+
+namespace spmd {
+namespace {
+
+Error usage(const std::string &message) { return Error(message, Error::Kind::Usage); }
+
+std::vector<ValueDescription> describeValues(const std::vector<ValueInfo> &values, const Mesh &mesh) {
+  std::vector<ValueDescription> result;
+  for (const ValueInfo &value : values)
+    result.push_back({value.name, value.dtype, value.shape, NamedSharding(mesh, specOf(value.sharding))});
+  return result;
+}
+
+FunctionImpl &get(const std::shared_ptr<FunctionImpl> &impl) {
+  if (!impl)
+    throw usage("a Function without a program is used; make it with load() or jit()");
+  return *impl;
+}
+
+} // namespace
+
+Mesh meshForProgram(const MeshShape &shape, const std::optional<Mesh> &given, std::source_location where) {
+  if (given) {
+    if (meshShapeOf(*given) != shape)
+      throw usage("the program is for " + meshOf(shape, {}, {}).str() + " and is given " + given->str());
+    return *given;
+  }
+  std::vector<int64_t> sizes;
+  std::vector<std::string> names;
+  for (const MeshAxis &axis : shape.axes) {
+    sizes.push_back(axis.size);
+    names.push_back(axis.name);
+  }
+  return make_mesh(std::move(sizes), std::move(names), where);
+}
+
+Program::Program(std::shared_ptr<Job> ownJob, std::shared_ptr<const Artifact> ownArtifact, const Mesh &onMesh,
+                 ProgramOptions options)
+    : job(std::move(ownJob)), artifact(std::move(ownArtifact)), mesh(onMesh) {
+  parameters = describeValues(artifact->plan.params, mesh);
+  results = describeValues(artifact->plan.results, mesh);
+  bool takesPart = std::any_of(mesh.device_ids().begin(), mesh.device_ids().end(),
+                               [&](int64_t id) { return job->findLocalDevice(id) != nullptr; });
+  if (!takesPart)
+    return;
+  ExecutorOptions executorOptions;
+  executorOptions.devices = mesh.device_ids();
+  executorOptions.localDevices = job->getLocalDevices();
+  executorOptions.collectives = &job->getCollectives();
+  executorOptions.health = &job->getClient();
+  executorOptions.print = std::move(options.print);
+  executorOptions.prepareTimeout = job->getTimeout();
+  try {
+    executor = Executor::create(artifact, std::move(executorOptions));
+  } catch (...) {
+    job->markFailed();
+    throw;
+  }
+}
+
+void Program::checkArguments(const std::vector<Array> &arguments) const {
+  if (arguments.size() != parameters.size())
+    throw usage("'" + artifact->plan.name + "' takes " + std::to_string(parameters.size()) +
+                " arguments and is given " + std::to_string(arguments.size()));
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const ValueDescription &parameter = parameters[i];
+    std::string expected = "parameter '" + parameter.name + "' is " + typeText(parameter.dtype, parameter.shape);
+    arguments[i].shape(); // Refuses an empty Array.
+    const ArrayImpl &argument = *arguments[i].get_impl();
+    std::string place = "argument " + std::to_string(i) + " of '" + artifact->plan.name + "' is ";
+    if (argument.job != job)
+      throw usage(place + "of a job that was left with shutdown()");
+    if (argument.dtype != parameter.dtype || argument.shape != parameter.shape)
+      throw usage(place + typeText(argument.dtype, argument.shape) + " and " + expected);
+    if (!isSameLayout(argument.sharding, parameter.sharding, parameter.shape)) {
+      std::string spec = shardingOf(parameter.sharding.spec(), parameter.shape.size()).str();
+      throw usage(place + argument.describe() + " on " + argument.sharding.mesh().str() + " and " + expected + " @ " +
+                  spec + " on " + mesh.str() + "; pass device_put(array, NamedSharding(mesh, " + spec + "))");
+    }
+  }
+}
+
+std::vector<Array> Program::call(const std::vector<Array> &arguments) {
+  checkArguments(arguments);
+  size_t locals = executor ? executor->getLocalPositions().size() : 0;
+  std::vector<std::vector<DeviceBufferRef>> inputs(locals), outputs(locals);
+  std::vector<std::shared_ptr<Pending>> before;
+  for (const Array &argument : arguments) {
+    const ArrayImpl &impl = *argument.get_impl();
+    // The same device may stand at another position of the argument's mesh.
+    for (size_t i = 0; i < locals; ++i) {
+      int64_t id = executor->getLocalDevices()[i]->getId();
+      auto part = std::find_if(impl.parts.begin(), impl.parts.end(),
+                               [&](const LocalPart &candidate) { return candidate.device->getId() == id; });
+      inputs[i].push_back(part->buffer);
+    }
+    if (!impl.pending)
+      continue;
+    impl.pending->prune();
+    if (impl.pending->isDone())
+      impl.pending->wait(); // Throws at once what went wrong.
+    else
+      before.push_back(impl.pending);
+  }
+  std::vector<std::shared_ptr<ArrayImpl>> made;
+  for (const ValueDescription &result : results) {
+    std::shared_ptr<ArrayImpl> impl = planArray(job, result.dtype, result.shape, result.sharding, result.name);
+    int64_t bytes = std::max<int64_t>(1, artifact->plan.results[made.size()].localBytes());
+    for (size_t i = 0; i < locals; ++i) {
+      impl->parts[i].buffer = impl->parts[i].device->allocate(bytes);
+      outputs[i].push_back(impl->parts[i].buffer);
+    }
+    made.push_back(std::move(impl));
+  }
+  std::vector<Array> arrays;
+  if (!executor) {
+    for (std::shared_ptr<ArrayImpl> &impl : made)
+      arrays.push_back(Array(std::move(impl)));
+    return arrays;
+  }
+  auto pending = std::make_shared<Pending>(job, executor->launch(std::move(inputs), std::move(outputs)), before);
+  for (std::shared_ptr<ArrayImpl> &impl : made) {
+    impl->pending = pending;
+    arrays.push_back(Array(std::move(impl)));
+  }
+  return arrays;
+}
+
+std::string Program::getText(const std::string &stage) const {
+  if (stage != "plan")
+    throw usage("a loaded program has the stage 'plan' only and not '" + stage +
+                "'; compile from source for the others");
+  return printPlan(artifact->plan);
+}
+
+std::vector<Array> Function::call(const std::vector<Array> &arguments) const { return get(impl).call(arguments); }
+std::vector<ValueDescription> Function::parameters() const { return get(impl).getParameters(); }
+std::vector<ValueDescription> Function::results() const { return get(impl).getResults(); }
+std::string Function::as_text(const std::string &stage) const { return get(impl).getText(stage); }
+
+Function load(const std::string &path, std::optional<Mesh> mesh, std::source_location where) {
+  return load(std::make_shared<const Artifact>(readArtifact(path)), std::move(mesh), where);
+}
+
+Function load(std::shared_ptr<const Artifact> artifact, std::optional<Mesh> mesh, std::source_location where) {
+  std::shared_ptr<Job> job = currentJob(where);
+  Mesh devices = meshForProgram(artifact->plan.mesh, mesh, where);
+  return Function(std::make_shared<Program>(std::move(job), std::move(artifact), devices));
+}
+
+} // namespace spmd

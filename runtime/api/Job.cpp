@@ -1,0 +1,177 @@
+//===- Job.cpp - this process in its job ----------------------------------===//
+
+#include "runtime/api/Job.h"
+
+#include "runtime/collective/shm/ShmCollectives.h"
+#include "runtime/device/cpu/CpuDevice.h"
+#include "runtime/support/Token.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace spmd {
+namespace {
+
+std::string listed(const std::vector<std::string> &items) {
+  std::string text;
+  for (size_t i = 0; i < items.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == items.size() ? " and " : ", ") + items[i];
+  return text;
+}
+
+std::vector<int32_t> resolveDeviceIds(const InitializeOptions &options, const Environment &environment,
+                                      int defaultDevices) {
+  const auto &given = options.local_device_ids.get();
+  std::optional<std::vector<int32_t>> ids = given ? given : environment.localDeviceIds;
+  std::optional<int> count = options.devices_per_process;
+  if (!count && environment.devicesPerProcess)
+    count = *environment.devicesPerProcess;
+  if (count && (*count < 1 || *count > 4096))
+    throw Error("devices_per_process is " + std::to_string(*count) + "; give a number from 1 to 4096",
+                Error::Kind::Usage);
+  if (!ids) {
+    std::vector<int32_t> all(static_cast<size_t>(count.value_or(defaultDevices)));
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+  }
+  std::vector<int32_t> sorted = *ids;
+  std::sort(sorted.begin(), sorted.end());
+  bool valid = !sorted.empty() && sorted.front() >= 0 &&
+               std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end() && (!count || sorted.back() < *count);
+  if (!valid) {
+    std::vector<std::string> texts;
+    for (int32_t id : *ids)
+      texts.push_back(std::to_string(id));
+    throw Error("local_device_ids is {" + listed(texts) + "}; give different numbers" +
+                    (count ? " below devices_per_process, which is " + std::to_string(*count) : std::string()),
+                Error::Kind::Usage);
+  }
+  return *ids;
+}
+
+} // namespace
+
+JoinOptions resolveJoinOptions(const InitializeOptions &options, const Environment &environment, int defaultDevices) {
+  auto pick = [](const auto &given, const auto &found) { return given ? given : found; };
+  std::optional<std::string> address = pick(options.coordinator_address, environment.coordinatorAddress);
+  std::optional<int32_t> numProcesses = pick(options.num_processes, environment.numProcesses);
+  std::optional<int32_t> processId = pick(options.process_id, environment.processId);
+
+  JoinOptions join;
+  bool isAlone = numProcesses ? *numProcesses == 1 : !address && !processId;
+  if (!isAlone) {
+    std::vector<std::string> missing, variables;
+    auto need = [&](bool isThere, const char *name, const char *variable) {
+      if (!isThere) {
+        missing.push_back(name);
+        variables.push_back(variable);
+      }
+    };
+    need(address.has_value(), "coordinator_address", "SPMD_COORDINATOR_ADDRESS");
+    need(numProcesses.has_value(), "num_processes", "SPMD_NUM_PROCESSES");
+    need(processId.has_value(), "process_id", "SPMD_PROCESS_ID");
+    if (!missing.empty())
+      throw Error("cannot join a job without " + listed(missing) + ": give " + (missing.size() == 1 ? "it" : "them") +
+                      " or set " + listed(variables) + " in the environment",
+                  Error::Kind::Usage);
+  }
+  join.address = address.value_or("");
+  join.numProcesses = numProcesses.value_or(1);
+  join.processId = processId.value_or(0);
+  join.bindAddress = pick(options.coordinator_bind_address, environment.coordinatorBindAddress).value_or("");
+  join.localDeviceIds = resolveDeviceIds(options, environment, defaultDevices);
+  auto setTimeout = [&](std::chrono::milliseconds &target, const auto &given, const auto &found) {
+    target = pick(given, found).value_or(target);
+  };
+  setTimeout(join.initializationTimeout, options.initialization_timeout, environment.initializationTimeout);
+  setTimeout(join.heartbeatTimeout, options.heartbeat_timeout, environment.heartbeatTimeout);
+  setTimeout(join.collectiveTimeout, options.collective_timeout, environment.collectiveTimeout);
+  join.jobId = pick(options.job_id, environment.jobId).value_or("");
+  if (join.numProcesses > 1)
+    join.token = findToken(environment, options.token_file.value_or(""));
+  join.listenFd = environment.coordinatorFd;
+  join.launcherFd = environment.launcherFd;
+  return join;
+}
+
+std::shared_ptr<Job> Job::join(JoinOptions options) {
+  std::shared_ptr<Job> job(new Job());
+  job->timeout = options.initializationTimeout;
+  std::chrono::milliseconds collectiveTimeout = options.collectiveTimeout;
+  job->client = Client::join(std::move(options));
+
+  const Topology &topology = job->client->topology();
+  const ProcessInfo &self = topology.processes[static_cast<size_t>(job->getProcess())];
+  ShmOptions shm;
+  int hostDevices = 0;
+  for (const ProcessInfo &process : topology.processes) {
+    for (size_t i = 0; i < process.localDeviceIds.size(); ++i) {
+      DeviceInfo info{process.firstDevice + static_cast<int64_t>(i), process.index, "cpu", process.localDeviceIds[i]};
+      job->devices.push_back(std::move(info));
+      shm.places.push_back({process.index, job->hostOf(process.index)});
+      hostDevices += job->hostOf(process.index) == job->hostOf(self.index);
+    }
+  }
+  std::vector<int64_t> localIds(static_cast<size_t>(self.deviceCount()));
+  std::iota(localIds.begin(), localIds.end(), self.firstDevice);
+  CpuDeviceOptions cpu;
+  cpu.hostDeviceCount = hostDevices;
+  job->localDevices = createCpuDevices(localIds, cpu);
+
+  shm.process = self.index;
+  shm.localDevices = job->localDevices;
+  shm.store = job->client.get();
+  shm.health = job->client.get();
+  shm.timeouts.collective = collectiveTimeout;
+  job->collectives = createShmCollectives(std::move(shm));
+  return job;
+}
+
+Job::~Job() {
+  try {
+    if (client && !hasLeft && !failed)
+      client->goodbye();
+  } catch (const Error &) {
+    // The job is over with a verdict, which the call that met it has thrown.
+  }
+  collectives.reset();
+  localDevices.clear();
+}
+
+void Job::leave() {
+  hasLeft = true;
+  client->goodbye();
+}
+
+DeviceRef Job::findLocalDevice(int64_t id) const {
+  for (const DeviceRef &device : localDevices)
+    if (device->getId() == id)
+      return device;
+  return nullptr;
+}
+
+std::string Job::hostOf(int32_t process) const {
+  const ProcessInfo &info = client->topology().processes[static_cast<size_t>(process)];
+  return info.bootId + "/" + info.host;
+}
+
+std::vector<std::string> Job::exchange(const std::string &name, const std::vector<int32_t> &processes,
+                                       const std::string &value) {
+  std::string group = name;
+  for (int32_t process : processes)
+    group += "." + std::to_string(process);
+  uint64_t sequence = nextSequence(group);
+  auto keyOf = [&](uint64_t number, int32_t process) {
+    return "api/" + group + "/" + std::to_string(number) + "/" + std::to_string(process);
+  };
+  client->set(keyOf(sequence, getProcess()), value);
+  std::vector<std::string> values;
+  for (int32_t process : processes)
+    values.push_back(process == getProcess() ? value : client->wait(keyOf(sequence, process), timeout));
+  // Everybody has published this round, so everybody has read the one before.
+  if (sequence > 0 && getProcess() == processes.front())
+    client->removePrefix("api/" + group + "/" + std::to_string(sequence - 1) + "/");
+  return values;
+}
+
+} // namespace spmd

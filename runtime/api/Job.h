@@ -1,0 +1,74 @@
+//===- Job.h - this process in its job --------------------------*- C++ -*-===//
+//
+// What joining gives: the client of the coordinator, the devices of all processes, this process's devices, and the
+// collectives between them. Arrays and functions keep the job alive; the process-wide current one is Runtime.h's.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/api/include/spmd/spmd.h"
+#include "runtime/collective/Collective.h"
+#include "runtime/coordinator/Client.h"
+#include "runtime/device/Device.h"
+#include "runtime/support/Env.h"
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace spmd {
+
+/// Puts together what the caller gave and what the environment says, item by item, the caller winning. Throws a usage
+/// error that lists everything that is missing. `defaultDevices` is how many devices a process has where nobody says.
+JoinOptions resolveJoinOptions(const InitializeOptions &options, const Environment &environment, int defaultDevices);
+
+class Job {
+public:
+  /// Joins; throws as Client::join does.
+  static std::shared_ptr<Job> join(JoinOptions options);
+  /// Leaves in order if leave() was not called and nothing failed.
+  ~Job();
+
+  Client &getClient() const { return *client; }
+  int32_t getProcess() const { return client->getProcessId(); }
+  int32_t getProcessCount() const { return static_cast<int32_t>(client->topology().processes.size()); }
+  const std::vector<DeviceInfo> &getDevices() const { return devices; }
+  const DeviceInfo &getDevice(int64_t id) const { return devices[static_cast<size_t>(id)]; }
+  const std::vector<DeviceRef> &getLocalDevices() const { return localDevices; }
+  /// The executor of a local device, or null.
+  DeviceRef findLocalDevice(int64_t id) const;
+  CollectiveBackend &getCollectives() const { return *collectives; }
+  /// How long to wait for other processes outside of collectives.
+  std::chrono::milliseconds getTimeout() const { return timeout; }
+
+  /// Host of a process: equal for processes of one machine.
+  std::string hostOf(int32_t process) const;
+
+  /// Counts 0, 1, 2, ... for each name: the same on all processes that make the same calls.
+  uint64_t nextSequence(const std::string &name) { return sequences[name]++; }
+
+  /// Among `processes` (ascending, this one included): publishes `value` and returns everybody's, in that order.
+  std::vector<std::string> exchange(const std::string &name, const std::vector<int32_t> &processes,
+                                    const std::string &value);
+
+  /// Remembers that a call failed: then the end of the process is not an ordered one.
+  void markFailed() { failed = true; }
+  /// Waits until all processes leave.
+  void leave();
+
+private:
+  Job() = default;
+
+  std::chrono::milliseconds timeout{300'000};
+  std::unique_ptr<Client> client;
+  std::vector<DeviceInfo> devices;
+  std::vector<DeviceRef> localDevices;
+  std::unique_ptr<CollectiveBackend> collectives;
+  std::map<std::string, uint64_t> sequences;
+  std::atomic<bool> failed{false};
+  bool hasLeft = false;
+};
+
+} // namespace spmd

@@ -1,0 +1,143 @@
+//===- Reshard.cpp - values under another sharding, and whole values ------===//
+//
+// Both are small programs of one step, which run like any other: an exchange, and a print whose text is not printed.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/api/FunctionImpl.h"
+#include "runtime/artifact/PlanPrinter.h"
+#include "runtime/io/BoxCopy.h"
+
+#include <algorithm>
+#include <set>
+
+namespace spmd {
+namespace {
+
+ValueInfo valueInfo(const ArrayImpl &array, const Sharding &sharding) {
+  MeshShape mesh = meshShapeOf(array.sharding.mesh());
+  return {"value", array.dtype, array.shape, sharding, localShape(mesh, array.shape, sharding)};
+}
+
+/// A plan that has the array as its only parameter, buffer 0.
+std::shared_ptr<Artifact> planOver(const ArrayImpl &array, const std::string &name) {
+  auto artifact = std::make_shared<Artifact>();
+  artifact->compilerVersion = SPMDC_VERSION;
+  Plan &plan = artifact->plan;
+  plan.name = name;
+  plan.mesh = meshShapeOf(array.sharding.mesh());
+  plan.params = {valueInfo(array, shardingOf(array.sharding.spec(), array.shape.size()))};
+  plan.aliases = {-1};
+  plan.buffers = {{BufferInfo::Space::Argument, 0, 0, array.dtype, plan.params[0].localShape}};
+  return artifact;
+}
+
+/// The value with another specification on the same mesh.
+Array exchange(const Array &array, const NamedSharding &target) {
+  const ArrayImpl &impl = *array.get_impl();
+  if (impl.parts.empty()) // No device of this process takes part.
+    return Array(planArray(impl.job, impl.dtype, impl.shape, target, impl.name));
+  std::shared_ptr<Artifact> artifact = planOver(impl, "device_put");
+  Plan &plan = artifact->plan;
+  Sharding sharding = shardingOf(target.spec(), impl.shape.size());
+  plan.results = {valueInfo(impl, sharding)};
+  plan.results[0].name = impl.name;
+  plan.buffers.push_back({BufferInfo::Space::Result, 0, 0, impl.dtype, plan.results[0].localShape});
+  CollectiveDesc desc;
+  desc.kind = CollectiveKind::Exchange;
+  desc.dtype = impl.dtype;
+  desc.operandShape = plan.params[0].localShape;
+  desc.resultShape = plan.results[0].localShape;
+  desc.globalShape = impl.shape;
+  desc.source = plan.params[0].sharding;
+  desc.target = sharding;
+  plan.steps = {{CollectiveStartStep{0, desc, 0, 1}, {}}, {CollectiveDoneStep{0}, {}}};
+  Program program(impl.job, artifact, impl.sharding.mesh());
+  Array result = program.call({array})[0];
+  result.block_until_ready(); // The program goes away.
+  return result;
+}
+
+/// From a value that this process's devices hold completely to any devices of this process.
+Array placeLocally(const Array &array, const NamedSharding &target) {
+  const ArrayImpl &impl = *array.get_impl();
+  std::vector<char> values(static_cast<size_t>(elementCount(impl.shape) * byteSize(impl.dtype)));
+  impl.copyPart(impl.parts[0], values.data());
+  return fillArray(
+      impl.job, impl.dtype, impl.shape, target,
+      [&](const std::vector<ShardRange> &ranges, const std::vector<int64_t> &padded, void *out) {
+        copyBox(byteSize(impl.dtype), sizesOf(ranges), values.data(), impl.shape, startsOf(ranges), out, padded,
+                std::vector<int64_t>(ranges.size()));
+      },
+      impl.name);
+}
+
+} // namespace
+
+Array reshard(const Array &array, const NamedSharding &target) {
+  array.shape(); // Refuses an empty Array.
+  const ArrayImpl &impl = *array.get_impl();
+  if (target.mesh() == impl.sharding.mesh()) {
+    if (isSameLayout(impl.sharding, target, impl.shape)) {
+      auto same = std::make_shared<ArrayImpl>();
+      same->job = impl.job;
+      same->dtype = impl.dtype;
+      same->shape = impl.shape;
+      same->sharding = target;
+      same->name = impl.name;
+      same->localShape = impl.localShape;
+      same->parts = impl.parts;
+      same->pending = impl.pending;
+      return Array(std::move(same));
+    }
+    return exchange(array, target);
+  }
+  // Another mesh: every process gets the whole value and keeps its part of it.
+  std::set<int32_t> have, want;
+  for (int64_t id : impl.sharding.mesh().device_ids())
+    have.insert(impl.job->getDevice(id).process_index);
+  for (int64_t id : target.mesh().device_ids())
+    want.insert(impl.job->getDevice(id).process_index);
+  for (int32_t process : want)
+    if (!have.contains(process))
+      throw Error("device_put of " + impl.describe() + " from " + impl.sharding.mesh().str() + " to " +
+                      target.mesh().str() + " is not possible: process " + std::to_string(process) +
+                      " has no device in the first; use meshes over the same processes",
+                  Error::Kind::Usage);
+  Array whole = impl.sharding.is_fully_replicated() ? array : exchange(array, NamedSharding(impl.sharding.mesh(), P()));
+  whole.block_until_ready();
+  if (!want.contains(impl.job->getProcess()))
+    return Array(planArray(impl.job, impl.dtype, impl.shape, target, impl.name));
+  return placeLocally(whole, target);
+}
+
+Array process_allgather(const Array &value) { return reshard(value, NamedSharding(value.sharding().mesh(), P())); }
+
+void gatherToFirst(const Array &array, const std::function<void(const HostView &)> &receive) {
+  const ArrayImpl &impl = *array.get_impl();
+  if (impl.parts.empty())
+    return;
+  std::shared_ptr<Artifact> artifact = planOver(impl, "gather");
+  Plan &plan = artifact->plan;
+  PrintStep print;
+  print.texts = {"", ""};
+  print.values = {0};
+  print.infos = {plan.params[0]};
+  plan.steps = {{print, {}}};
+  ProgramOptions options;
+  options.print = [&](const std::vector<std::string> &, const std::vector<HostView> &values) { receive(values[0]); };
+  Program program(impl.job, artifact, impl.sharding.mesh(), std::move(options));
+  array.block_until_ready();
+  // A program without results: the launch is waited for through the executor.
+  std::vector<std::vector<DeviceBufferRef>> inputs, outputs(impl.parts.size());
+  for (const LocalPart &part : impl.parts)
+    inputs.push_back({part.buffer});
+  try {
+    program.getExecutor()->run(std::move(inputs), std::move(outputs));
+  } catch (...) {
+    impl.job->markFailed();
+    throw;
+  }
+}
+
+} // namespace spmd

@@ -1,0 +1,226 @@
+//===- RunInputs.cpp - the arguments of `run` -----------------------------===//
+
+#include "runtime/api/RunInputs.h"
+
+#include "runtime/artifact/PlanPrinter.h"
+#include "runtime/io/BoxCopy.h"
+#include "runtime/io/Npy.h"
+#include "runtime/io/Npz.h"
+#include "runtime/io/Random.h"
+#include "runtime/io/Safetensors.h"
+#include "runtime/support/Float16.h"
+
+#include <charconv>
+#include <cstring>
+#include <map>
+
+namespace spmd {
+namespace {
+
+Error usage(const std::string &message) { return Error(message, Error::Kind::Usage); }
+
+struct Spec {
+  enum class Kind { Zeros, Ones, Iota, Normal, Npy, Npz, Safetensors } kind = Kind::Zeros;
+  std::string name;  ///< Parameter or struct.
+  std::string value; ///< The file.
+  uint64_t seed = 0;
+  bool isArchive() const { return kind == Kind::Npz || kind == Kind::Safetensors; }
+};
+
+Spec parseSpec(const std::string &text) {
+  size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+    throw usage("--input " + text + " is not of the form NAME=FILE or NAME=KIND");
+  Spec spec;
+  spec.name = text.substr(0, equals);
+  spec.value = text.substr(equals + 1);
+  const std::string &value = spec.value;
+  if (value == "zeros")
+    spec.kind = Spec::Kind::Zeros;
+  else if (value == "ones")
+    spec.kind = Spec::Kind::Ones;
+  else if (value == "iota")
+    spec.kind = Spec::Kind::Iota;
+  else if (value.starts_with("normal:")) {
+    spec.kind = Spec::Kind::Normal;
+    const char *begin = value.data() + 7, *end = value.data() + value.size();
+    auto [rest, error] = std::from_chars(begin, end, spec.seed);
+    if (error != std::errc() || rest != end)
+      throw usage("--input " + text + ": the seed after 'normal:' is not a number");
+  } else if (value.ends_with(".npy"))
+    spec.kind = Spec::Kind::Npy;
+  else if (value.ends_with(".npz"))
+    spec.kind = Spec::Kind::Npz;
+  else if (value.ends_with(".safetensors"))
+    spec.kind = Spec::Kind::Safetensors;
+  else
+    throw usage("--input " + text + ": '" + value +
+                "' is neither a file (.npy, .npz, .safetensors) nor one of zeros, ones, iota and normal:SEED");
+  return spec;
+}
+
+/// Which spec feeds each parameter, and under which key of an archive.
+struct Assignment {
+  const Spec *spec = nullptr;
+  std::string key;
+};
+
+std::vector<Assignment> assign(const Plan &plan, const std::vector<Spec> &specs) {
+  std::vector<Assignment> result(plan.params.size());
+  std::string known;
+  for (const ValueInfo &param : plan.params)
+    known += (known.empty() ? "" : ", ") + param.name;
+  for (const Spec &spec : specs) {
+    bool isUsed = false;
+    for (size_t i = 0; i < plan.params.size(); ++i) {
+      const std::string &name = plan.params[i].name;
+      bool isExact = name == spec.name, isLeaf = name.starts_with(spec.name + ".");
+      if (!isExact && !isLeaf)
+        continue;
+      if (result[i].spec)
+        throw usage("parameter '" + name + "' is given twice, by --input " + result[i].spec->name + " and --input " +
+                    spec.name);
+      if (isLeaf && spec.kind == Spec::Kind::Npy)
+        throw usage("--input " + spec.name + "=" + spec.value + ": '" + spec.name +
+                    "' is a struct; give a .npz or .safetensors file whose keys are its fields");
+      result[i] = {&spec, isExact ? name : name.substr(spec.name.size() + 1)};
+      isUsed = true;
+    }
+    if (!isUsed)
+      throw usage("--input " + spec.name + ": the program has no parameter of that name" +
+                  (known.empty() ? "; it has none" : "; it has " + known));
+  }
+  std::string missing;
+  for (size_t i = 0; i < plan.params.size(); ++i)
+    if (!result[i].spec)
+      missing += (missing.empty() ? "" : ", ") + plan.params[i].name + ": " +
+                 typeText(plan.params[i].dtype, plan.params[i].shape);
+  if (!missing.empty())
+    throw usage("no --input for " + missing + "; give NAME=FILE.npy, or NAME=zeros, ones, iota or normal:SEED");
+  return result;
+}
+
+std::vector<Spec> parseSpecs(const std::vector<std::string> &texts) {
+  std::vector<Spec> specs;
+  for (const std::string &text : texts)
+    specs.push_back(parseSpec(text));
+  return specs;
+}
+
+void checkKind(const Spec &spec, const ValueInfo &param) {
+  if (spec.kind == Spec::Kind::Normal && !isFloat(param.dtype))
+    throw usage("--input " + spec.name + "=" + spec.value + ": parameter '" + param.name + "' is " +
+                typeText(param.dtype, param.shape) + " and normal makes floats");
+  if ((spec.kind == Spec::Kind::Ones || spec.kind == Spec::Kind::Iota) && param.dtype == DType::Key)
+    throw usage("--input " + spec.name + "=" + spec.value + ": parameter '" + param.name +
+                "' is a random key; give a .npy of two u32, or zeros");
+}
+
+template <typename T> void put(void *target, T value) { std::memcpy(target, &value, sizeof value); }
+
+/// A number as an element; integers wrap as C++ conversions do.
+void putElement(DType dtype, void *target, float real, int64_t integer, bool isInteger) {
+  double number = isInteger ? static_cast<double>(integer) : real;
+  switch (dtype) {
+  case DType::F64:
+    return put(target, number);
+  case DType::F32:
+    return put(target, isInteger ? static_cast<float>(integer) : real);
+  case DType::BF16:
+    return put(target, floatToBf16(static_cast<float>(number)));
+  case DType::F16:
+    return put(target, floatToF16(static_cast<float>(number)));
+  case DType::I64:
+    return put(target, integer);
+  case DType::I32:
+    return put(target, static_cast<int32_t>(integer));
+  case DType::I8:
+    return put(target, static_cast<int8_t>(integer));
+  case DType::U32:
+    return put(target, static_cast<uint32_t>(integer));
+  case DType::U8:
+    return put(target, static_cast<uint8_t>(integer));
+  case DType::Bool:
+    return put(target, static_cast<uint8_t>(integer != 0));
+  case DType::Key:
+    return put(target, uint64_t(0));
+  }
+}
+
+/// Element by element: `number` is the element's row-major place in the global array.
+void generate(const Spec &spec, const ValueInfo &param, const std::vector<ShardRange> &ranges,
+              const std::vector<int64_t> &padded, void *target) {
+  int64_t elementBytes = byteSize(param.dtype);
+  std::vector<int64_t> extent = sizesOf(ranges), index(ranges.size());
+  for (int64_t left = elementCount(extent); left > 0; --left) {
+    int64_t number = 0, place = 0;
+    for (size_t d = 0; d < ranges.size(); ++d) {
+      number = number * param.shape[d] + ranges[d].start + index[d];
+      place = place * padded[d] + index[d];
+    }
+    char *out = static_cast<char *>(target) + place * elementBytes;
+    switch (spec.kind) {
+    case Spec::Kind::Normal:
+      putElement(param.dtype, out, normalElement(spec.seed, static_cast<uint64_t>(number)), 0, false);
+      break;
+    case Spec::Kind::Iota:
+      putElement(param.dtype, out, 0, number, true);
+      break;
+    default:
+      putElement(param.dtype, out, 0, spec.kind == Spec::Kind::Ones, true);
+    }
+    for (size_t d = ranges.size(); d-- > 0;) {
+      if (++index[d] < extent[d])
+        break;
+      index[d] = 0;
+    }
+  }
+}
+
+} // namespace
+
+void checkInputs(const Plan &plan, const std::vector<std::string> &texts) {
+  std::vector<Spec> specs = parseSpecs(texts);
+  std::vector<Assignment> assignments = assign(plan, specs);
+  for (size_t i = 0; i < plan.params.size(); ++i)
+    checkKind(*assignments[i].spec, plan.params[i]);
+}
+
+std::vector<Array> makeInputs(const std::shared_ptr<Job> &job, const Plan &plan, const Mesh &mesh,
+                              const std::vector<std::string> &texts) {
+  std::vector<Spec> specs = parseSpecs(texts);
+  std::vector<Assignment> assignments = assign(plan, specs);
+  std::map<const Spec *, std::unique_ptr<ArrayArchive>> archives;
+  std::vector<Array> arrays;
+  for (size_t i = 0; i < plan.params.size(); ++i) {
+    const ValueInfo &param = plan.params[i];
+    const auto &[spec, key] = assignments[i];
+    checkKind(*spec, param);
+    NamedSharding sharding(mesh, specOf(param.sharding));
+    FillFunction fill;
+    std::optional<ArraySource> source;
+    if (spec->kind == Spec::Kind::Npy) {
+      source = openNpy(spec->value);
+    } else if (spec->isArchive()) {
+      std::unique_ptr<ArrayArchive> &archive = archives[spec];
+      if (!archive)
+        archive = spec->kind == Spec::Kind::Npz ? openNpz(spec->value) : openSafetensors(spec->value);
+      source = archive->open(key);
+    }
+    if (source) {
+      source->check(param);
+      fill = [&](const std::vector<ShardRange> &ranges, const std::vector<int64_t> &padded, void *target) {
+        source->read(param.dtype, ranges, padded, target);
+      };
+    } else {
+      fill = [&](const std::vector<ShardRange> &ranges, const std::vector<int64_t> &padded, void *target) {
+        if (spec->kind != Spec::Kind::Zeros) // Memory comes zeroed.
+          generate(*spec, param, ranges, padded, target);
+      };
+    }
+    arrays.push_back(fillArray(job, param.dtype, param.shape, sharding, fill, param.name));
+  }
+  return arrays;
+}
+
+} // namespace spmd

@@ -1,0 +1,24 @@
+//===- RunInputs.h - the arguments of `run` ---------------------*- C++ -*-===//
+//
+// `--input NAME=SPEC`: a file (.npy, .npz, .safetensors) of which each process reads the bytes that its devices hold,
+// or one of `zeros`, `ones`, `iota` and `normal:SEED`. A name may be a parameter's or a struct's: then the rest of the
+// parameter's name is the key in the archive.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/api/ArrayImpl.h"
+
+#include <string>
+#include <vector>
+
+namespace spmd {
+
+/// Checks names and forms without reading anything; throws usage errors that list all parameters without an input.
+void checkInputs(const Plan &plan, const std::vector<std::string> &specs);
+
+/// One array per parameter. Throws with the parameter and the file in the message.
+std::vector<Array> makeInputs(const std::shared_ptr<Job> &job, const Plan &plan, const Mesh &mesh,
+                              const std::vector<std::string> &specs);
+
+} // namespace spmd

@@ -1,0 +1,157 @@
+//===- RunOutputs.cpp - the results of `run` ------------------------------===//
+
+#include "runtime/api/RunOutputs.h"
+
+#include "runtime/artifact/PlanPrinter.h"
+#include "runtime/io/BoxCopy.h"
+#include "runtime/io/Npy.h"
+#include "runtime/io/Npz.h"
+#include "runtime/io/NumpyPrinter.h"
+#include "runtime/io/Safetensors.h"
+
+#include <algorithm>
+
+namespace spmd {
+namespace {
+
+Error usage(const std::string &message) { return Error(message, Error::Kind::Usage); }
+
+/// One `--output`: which results go to which file, under which keys.
+struct OutputFile {
+  std::string path;
+  std::vector<std::pair<size_t, std::string>> results; ///< (result, key).
+};
+
+bool endsWith(const std::string &text, const char *ending) { return text.ends_with(ending); }
+
+OutputFile parseOutput(const Plan &plan, const std::string &text) {
+  size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+    throw usage("--output " + text + " is not of the form NAME=FILE");
+  std::string name = text.substr(0, equals);
+  OutputFile output{text.substr(equals + 1), {}};
+  bool isNpy = endsWith(output.path, ".npy");
+  if (!isNpy && !endsWith(output.path, ".npz") && !endsWith(output.path, ".safetensors"))
+    throw usage("--output " + text + ": the file's name ends in neither .npy nor .npz nor .safetensors");
+  std::string known;
+  bool isStruct = false;
+  for (size_t i = 0; i < plan.results.size(); ++i) {
+    const std::string &result = plan.results[i].name;
+    known += (known.empty() ? "" : ", ") + result;
+    if (result.starts_with(name + ".")) {
+      output.results.push_back({i, result.substr(name.size() + 1)});
+      isStruct = true;
+    }
+  }
+  for (size_t i = 0; i < plan.results.size() && output.results.empty(); ++i)
+    if (plan.results[i].name == name)
+      output.results.push_back({i, name});
+  for (size_t i = 0; i < plan.results.size() && output.results.empty(); ++i)
+    if (std::to_string(i) == name)
+      output.results.push_back({i, plan.results[i].name});
+  if (output.results.empty())
+    throw usage("--output " + name + ": the program has no result of that name; it has " +
+                (known.empty() ? "none" : known));
+  if (isNpy && isStruct)
+    throw usage("--output " + text + ": '" + name + "' is a struct; write it to a .npz or .safetensors file");
+  return output;
+}
+
+/// A whole value on the host of process 0; empty on the others.
+struct WholeValue {
+  bool isHere = false;
+  std::vector<char> bytes;
+};
+
+WholeValue gather(const Array &array) {
+  WholeValue value;
+  size_t size = static_cast<size_t>(array.size() * byteSize(array.dtype()));
+  const ArrayImpl &impl = *array.get_impl();
+  if (array.is_fully_replicated()) { // Everybody has it.
+    value.isHere = impl.job->getProcess() == 0 && !impl.parts.empty();
+    if (value.isHere) {
+      impl.wait();
+      value.bytes.resize(size);
+      impl.copyPart(impl.parts[0], value.bytes.data());
+    }
+    return value;
+  }
+  gatherToFirst(array, [&](const HostView &view) {
+    value.isHere = true;
+    const char *data = static_cast<const char *>(view.data);
+    value.bytes.assign(data, data + size);
+  });
+  return value;
+}
+
+void writeFile(const OutputFile &output, const Plan &plan, const std::vector<WholeValue> &values) {
+  if (endsWith(output.path, ".npy")) {
+    size_t i = output.results[0].first;
+    writeNpy(output.path, plan.results[i].dtype, plan.results[i].shape, values[i].bytes.data());
+    return;
+  }
+  std::vector<NamedArray> arrays;
+  for (const auto &[i, key] : output.results)
+    arrays.push_back({key, plan.results[i].dtype, plan.results[i].shape, values[i].bytes.data()});
+  if (endsWith(output.path, ".npz"))
+    writeNpz(output.path, arrays);
+  else
+    writeSafetensors(output.path, arrays);
+}
+
+} // namespace
+
+void checkOutputs(const Plan &plan, const std::vector<std::string> &specs) {
+  for (const std::string &spec : specs)
+    parseOutput(plan, spec);
+}
+
+void writeResults(const std::shared_ptr<Job> &job, const Plan &plan, const std::vector<Array> &results,
+                  const std::vector<std::string> &specs, bool print, std::ostream &out) {
+  std::vector<OutputFile> outputs;
+  std::vector<bool> wanted(results.size(), print);
+  for (const std::string &spec : specs) {
+    outputs.push_back(parseOutput(plan, spec));
+    for (const auto &[i, key] : outputs.back().results)
+      wanted[i] = true;
+  }
+  std::vector<WholeValue> values(results.size());
+  for (size_t i = 0; i < results.size(); ++i)
+    if (wanted[i])
+      values[i] = gather(results[i]);
+  for (const OutputFile &output : outputs)
+    if (values[output.results[0].first].isHere)
+      writeFile(output, plan, values);
+  if (!print)
+    return;
+  for (size_t i = 0; i < results.size(); ++i)
+    if (values[i].isHere)
+      out << plan.results[i].name << ": " << typeText(plan.results[i].dtype, plan.results[i].shape) << " @ "
+          << plan.results[i].sharding.str() << "\n"
+          << numpyText(plan.results[i].dtype, plan.results[i].shape, values[i].bytes.data()) << "\n";
+  out.flush();
+}
+
+void printShards(const std::shared_ptr<Job> &job, const std::vector<Array> &results, std::ostream &out) {
+  // A process prints when the one before has: the order is the same at every run.
+  std::string key = "api/print-shards/" + std::to_string(job->nextSequence("print-shards")) + "/";
+  int32_t process = job->getProcess();
+  std::string text;
+  for (const Array &result : results) {
+    const ArrayImpl &impl = *result.get_impl();
+    impl.wait();
+    for (const LocalPart &part : impl.parts) {
+      std::vector<int64_t> owned = sizesOf(part.ranges);
+      std::vector<char> values(static_cast<size_t>(elementCount(owned) * byteSize(impl.dtype)));
+      impl.copyPart(part, values.data());
+      text += "process " + std::to_string(process) + " device " + std::to_string(part.device->getId()) + " " +
+              impl.name + "[" + indexText(part.ranges) + "]\n" + numpyText(impl.dtype, owned, values.data()) + "\n";
+    }
+  }
+  if (process > 0)
+    job->getClient().wait(key + std::to_string(process - 1), job->getTimeout());
+  out << text << std::flush;
+  job->getClient().set(key + std::to_string(process), "");
+}
+
+} // namespace spmd

@@ -1,0 +1,27 @@
+//===- RunOutputs.h - the results of `run` ----------------------*- C++ -*-===//
+//
+// `--output NAME=FILE`: .npy for an array, .npz or .safetensors for a struct (or an array, under its name); `--print`
+// and `--print-shards`. Whole values are gathered to process 0, which alone writes and prints them.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/api/ArrayImpl.h"
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace spmd {
+
+/// Checks names and forms; throws usage errors.
+void checkOutputs(const Plan &plan, const std::vector<std::string> &specs);
+
+/// Gathers what is asked for and lets process 0 write files and print. Every process calls it.
+void writeResults(const std::shared_ptr<Job> &job, const Plan &plan, const std::vector<Array> &results,
+                  const std::vector<std::string> &specs, bool print, std::ostream &out);
+
+/// What each device holds, process after process.
+void printShards(const std::shared_ptr<Job> &job, const std::vector<Array> &results, std::ostream &out);
+
+} // namespace spmd

@@ -1,0 +1,273 @@
+//===- RunProgram.cpp - everything `run` does with an artifact ------------===//
+
+#include "runtime/api/RunProgram.h"
+
+#include "runtime/api/FunctionImpl.h"
+#include "runtime/api/RunInputs.h"
+#include "runtime/api/RunOutputs.h"
+#include "runtime/api/RunTiming.h"
+#include "runtime/api/Runtime.h"
+#include "runtime/artifact/ArtifactFile.h"
+#include "runtime/coordinator/Launcher.h"
+#include "runtime/io/NumpyPrinter.h"
+#include "runtime/support/File.h"
+#include "runtime/support/Process.h"
+
+#include <mutex>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace spmd {
+namespace {
+
+int64_t nowNs() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+std::string meshText(const MeshShape &mesh) {
+  std::string text;
+  for (const MeshAxis &axis : mesh.axes)
+    text += (text.empty() ? "" : ", ") + axis.name + "=" + std::to_string(axis.size);
+  return "mesh (" + text + ")";
+}
+
+class Runner {
+public:
+  Runner(RunOptions ownOptions, const RunRequest &request) : options(std::move(ownOptions)), request(request) {
+    if (options.startedAtNs == 0)
+      options.startedAtNs = nowNs();
+  }
+
+  int run() {
+    try {
+      environment = Environment::read();
+      auto began = nowNs();
+      artifact = request.load();
+      if (!artifact)
+        return 1;
+      if (options.compileMs == 0)
+        options.compileMs = static_cast<double>(nowNs() - began) * 1e-6;
+      checkOptions();
+      if (startsProcesses())
+        return launch();
+      runHere();
+      return 0;
+    } catch (const Error &error) {
+      return report(error);
+    } catch (const std::exception &error) {
+      return report(Error(error.what()));
+    }
+  }
+
+private:
+  /// What is wrong with the command line is said before anything is started, by one process.
+  void checkOptions() {
+    if (artifact->plan.target.backend != "cpu")
+      throw Error("the program is compiled for " + artifact->plan.target.backend + ":" + artifact->plan.target.cpu +
+                  ", and this spmdc executes programs on CPUs only; compile it with --target=cpu to run it");
+    checkInputs(artifact->plan, options.inputs);
+    checkOutputs(artifact->plan, options.outputs);
+    if (options.repeat < 0)
+      throw Error("--repeat " + std::to_string(options.repeat) + " is negative", Error::Kind::Usage);
+  }
+
+  bool startsProcesses() const {
+    std::optional<int> count = options.job.num_processes;
+    bool isMember = options.job.coordinator_address || environment.coordinatorAddress || options.job.process_id ||
+                    environment.processId;
+    return count && *count > 1 && !isMember;
+  }
+
+  /// How many devices a process has: as told, or its share of the mesh.
+  int devicesPerProcess(int processes) const {
+    const MeshShape &mesh = artifact->plan.mesh;
+    int64_t count = mesh.deviceCount();
+    const auto &ids =
+        options.job.local_device_ids.get() ? options.job.local_device_ids.get() : environment.localDeviceIds;
+    std::optional<int> told = options.job.devices_per_process;
+    if (!told && environment.devicesPerProcess)
+      told = *environment.devicesPerProcess;
+    if (ids)
+      told = static_cast<int>(ids->size());
+    std::string has = "the " + meshText(mesh) + " has " + std::to_string(count) + (count == 1 ? " device" : " devices");
+    if (!told) {
+      if (count % processes != 0)
+        throw Error(has + " and " + std::to_string(processes) +
+                        " processes cannot share them equally; give --devices-per-process or another number",
+                    Error::Kind::Usage);
+      return static_cast<int>(count / processes);
+    }
+    if (startsProcesses() || processes == 1)
+      if (static_cast<int64_t>(*told) * processes != count)
+        throw Error(has + " and " + std::to_string(processes) + (processes == 1 ? " process" : " processes") +
+                        " with " + std::to_string(*told) + (*told == 1 ? " device" : " devices") +
+                        (processes == 1 ? "" : " each") + " make " +
+                        std::to_string(static_cast<int64_t>(*told) * processes) +
+                        "; give --num-processes and --devices-per-process whose product is " + std::to_string(count),
+                    Error::Kind::Usage);
+    return *told;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Starting processes
+  //===--------------------------------------------------------------------===//
+
+  /// The artifact in memory that children inherit: the program is compiled once, and no file is left behind.
+  UniqueFd shareArtifact() const {
+    std::string bytes = encodeArtifact(*artifact);
+    UniqueFd fd(memfd_create("spmd-artifact", 0));
+    size_t written = 0;
+    while (fd && written < bytes.size()) {
+      ssize_t count = write(fd.get(), bytes.data() + written, bytes.size() - written);
+      if (count <= 0)
+        break;
+      written += static_cast<size_t>(count);
+    }
+    if (written < bytes.size())
+      throw Error("there is not enough memory to hand the program to its processes");
+    return fd;
+  }
+
+  int launch() {
+    int processes = *options.job.num_processes;
+    UniqueFd shared = shareArtifact();
+    LaunchOptions launchOptions;
+    launchOptions.numProcesses = processes;
+    launchOptions.environment = {{"SPMD_DEVICES_PER_PROCESS", std::to_string(devicesPerProcess(processes))}};
+    launchOptions.command = request.childCommand(options, "/proc/self/fd/" + std::to_string(shared.get()));
+    if (options.verbose)
+      launchOptions.started = [&](const std::vector<pid_t> &pids) {
+        for (size_t i = 0; i < pids.size(); ++i)
+          request.err << request.command << ": process " << i << " has pid " << pids[i] << "\n";
+        request.err.flush();
+      };
+    LaunchResult result = launchLocal(launchOptions);
+    if (result.culprit && result.culprit->signal != 0 && result.interruptedBy == 0)
+      request.err << request.command << ": error: " << result.culprit->str() << std::endl;
+    return result.exitStatus();
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Being a process
+  //===--------------------------------------------------------------------===//
+
+  JoinOptions joinOptions() {
+    int processes = options.job.num_processes.value_or(environment.numProcesses.value_or(1));
+    int devices = devicesPerProcess(std::max(processes, 1));
+    JoinOptions join = resolveJoinOptions(options.job, environment, devices);
+    numProcesses = join.numProcesses;
+    process = join.processId;
+    join.columns = request.columns;
+    join.columns.push_back({"mesh", meshText(artifact->plan.mesh)});
+    join.columns.push_back({"entry function", artifact->plan.name});
+    join.columns.push_back({"target", artifact->plan.target.backend + ":" + artifact->plan.target.cpu});
+    join.columns.push_back({"--repeat", std::to_string(options.repeat)});
+    std::string results = options.print ? "--print\n" : "";
+    results += options.printShards ? "--print-shards\n" : "";
+    for (const std::string &output : options.outputs)
+      results += "--output " + output.substr(0, output.find('=')) + "\n";
+    join.columns.push_back({"results asked for", results});
+    join.programDigest = fingerprint(*artifact);
+    join.notice = [this](const Notice &notice) {
+      note((notice.level == Notice::Level::Warning ? "warning: " : "") + notice.text);
+    };
+    return join;
+  }
+
+  void runHere() {
+    initializeRuntime(joinOptions(), std::source_location::current());
+    job = currentJob(std::source_location::current());
+    const Plan &plan = artifact->plan;
+    Mesh mesh = meshForProgram(plan.mesh, std::nullopt, std::source_location::current());
+    inputs = makeInputs(job, plan, mesh, options.inputs);
+    ProgramOptions programOptions;
+    programOptions.print = [this](const std::vector<std::string> &texts, const std::vector<HostView> &values) {
+      std::string line = texts.empty() ? "" : texts[0];
+      for (size_t i = 0; i < values.size(); ++i)
+        line += numpyText(values[i].dtype, values[i].shape, values[i].data) + texts[i + 1];
+      request.out << line << std::flush;
+    };
+    program = std::make_unique<Program>(job, artifact, mesh, std::move(programOptions));
+    results = callAndWait();
+    double firstResultMs = static_cast<double>(nowNs() - options.startedAtNs) * 1e-6;
+    std::vector<double> durations;
+    for (int i = 0; i < options.repeat; ++i) {
+      int64_t began = nowNs();
+      results = callAndWait();
+      durations.push_back(static_cast<double>(nowNs() - began) * 1e-3);
+    }
+    reportTimes(firstResultMs, std::move(durations));
+    writeResults(job, plan, results, options.outputs, options.print, request.out);
+    if (options.printShards)
+      printShards(job, results, request.out);
+    shutdown();
+  }
+
+  std::vector<Array> callAndWait() {
+    std::vector<Array> values = program->call(inputs);
+    for (const Array &value : values)
+      value.block_until_ready();
+    return values;
+  }
+
+  void reportTimes(double firstResultMs, std::vector<double> durations) {
+    if (options.repeat == 0 && options.timeJson.empty())
+      return;
+    RunTimes times = slowestTimes(*job, firstResultMs, std::move(durations));
+    if (process != 0)
+      return;
+    times.compileMs = options.compileMs;
+    if (!options.timeJson.empty())
+      writeFileAtomically(options.timeJson, times.json());
+    if (options.repeat > 0 && options.timeJson.empty())
+      note("time: " + times.text());
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Messages
+  //===--------------------------------------------------------------------===//
+
+  void note(const std::string &text) {
+    std::lock_guard lock(messages);
+    std::string who = numProcesses > 1 ? request.command + ": process " + std::to_string(process) : request.command;
+    request.err << who + ": " + text + "\n" << std::flush;
+  }
+
+  /// Prints the root cause, which is the same on all processes.
+  int report(const Error &error) {
+    std::string message = error.what();
+    if (job)
+      job->markFailed();
+    bool isMember = job && numProcesses > 1;
+    if (isMember && error.getKind() != Error::Kind::Verdict) {
+      Client &client = job->getClient();
+      try {
+        client.reportFailure(message);
+        client.throwVerdict();
+      } catch (const Error &verdict) {
+        message = verdict.what();
+      }
+    }
+    note("error: " + message);
+    // Before a job is joined, what the caller gave is to blame.
+    return error.getKind() == Error::Kind::Usage && !job ? 2 : 1;
+  }
+
+  RunOptions options;
+  const RunRequest &request;
+  Environment environment;
+  std::shared_ptr<const Artifact> artifact;
+  // Members, so that an error is reported to the job before anything is taken apart.
+  std::shared_ptr<Job> job;
+  std::unique_ptr<Program> program;
+  std::vector<Array> inputs, results;
+  int numProcesses = 1, process = 0;
+  std::mutex messages;
+};
+
+} // namespace
+
+int runProgram(RunOptions options, const RunRequest &request) { return Runner(std::move(options), request).run(); }
+
+} // namespace spmd

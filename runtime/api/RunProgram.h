@@ -1,0 +1,49 @@
+//===- RunProgram.h - everything `run` does with an artifact ----*- C++ -*-===//
+//
+// `spmdc run` and `spmd-run` are thin: they parse options and get an artifact. From there on both do the same: start
+// processes or join a job, build inputs, run, time, write results, and turn errors into one line and an exit status.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/api/include/spmd/spmd.h"
+#include "runtime/artifact/Plan.h"
+#include "runtime/coordinator/Client.h"
+
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace spmd {
+
+struct RunOptions {
+  InitializeOptions job;
+  std::vector<std::string> inputs, outputs; ///< `NAME=...`.
+  bool print = false, printShards = false;
+  bool verbose = false;
+  int repeat = 0;       ///< Calls to time after the first; 0: run once.
+  std::string timeJson; ///< File, or empty.
+  /// What a command that starts processes tells them: how long compiling took, and when it began (nanoseconds of the
+  /// steady clock).
+  double compileMs = 0;
+  int64_t startedAtNs = 0;
+};
+
+struct RunRequest {
+  std::string command = "spmdc"; ///< What messages begin with.
+  /// Compiles or loads. Null: the errors have been printed, the status is 1.
+  std::function<std::shared_ptr<const Artifact>()> load;
+  /// What else must be the same on all processes: source text, --set, ...
+  std::vector<JoinColumn> columns;
+  /// The command that runs the artifact in that file with these options in a process of its own.
+  std::function<std::vector<std::string>(const RunOptions &options, const std::string &artifactPath)> childCommand;
+  std::ostream &out;
+  std::ostream &err;
+};
+
+/// Runs the program, and returns the exit status: 0, 1 (it failed), 2 (the command line was wrong).
+int runProgram(RunOptions options, const RunRequest &request);
+
+} // namespace spmd

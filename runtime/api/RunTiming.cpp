@@ -1,0 +1,57 @@
+//===- RunTiming.cpp - how long calls took --------------------------------===//
+
+#include "runtime/api/RunTiming.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+namespace spmd {
+namespace {
+
+double rounded(double value) { return static_cast<double>(static_cast<int64_t>(value * 1000 + 0.5)) / 1000; }
+
+std::string number(double value) { return nlohmann::json(rounded(value)).dump(); }
+
+} // namespace
+
+std::string RunTimes::text() const {
+  return "median " + number(medianUs) + " us, minimum " + number(minUs) + " us, maximum " + number(maxUs) + " us of " +
+         std::to_string(runs) + " calls; first result after " + number(firstResultMs) + " ms";
+}
+
+std::string RunTimes::json() const {
+  nlohmann::ordered_json json = {{"median_us", rounded(medianUs)},   {"min_us", rounded(minUs)},
+                                 {"max_us", rounded(maxUs)},         {"runs", runs},
+                                 {"compile_ms", rounded(compileMs)}, {"first_result_ms", rounded(firstResultMs)}};
+  return json.dump(2) + "\n";
+}
+
+RunTimes slowestTimes(Job &job, double firstResultMs, std::vector<double> durationsUs) {
+  durationsUs.push_back(firstResultMs);
+  std::vector<int32_t> processes(static_cast<size_t>(job.getProcessCount()));
+  std::iota(processes.begin(), processes.end(), 0);
+  std::string own(reinterpret_cast<const char *>(durationsUs.data()), durationsUs.size() * sizeof(double));
+  for (const std::string &other : job.exchange("times", processes, own))
+    for (size_t i = 0; i < durationsUs.size() && (i + 1) * sizeof(double) <= other.size(); ++i) {
+      double value;
+      std::memcpy(&value, other.data() + i * sizeof(double), sizeof value);
+      durationsUs[i] = std::max(durationsUs[i], value);
+    }
+  RunTimes times;
+  times.firstResultMs = durationsUs.back();
+  durationsUs.pop_back();
+  times.runs = durationsUs.size();
+  if (durationsUs.empty())
+    return times;
+  std::sort(durationsUs.begin(), durationsUs.end());
+  size_t middle = durationsUs.size() / 2;
+  times.minUs = durationsUs.front();
+  times.maxUs = durationsUs.back();
+  times.medianUs = durationsUs.size() % 2 ? durationsUs[middle] : (durationsUs[middle - 1] + durationsUs[middle]) / 2;
+  return times;
+}
+
+} // namespace spmd

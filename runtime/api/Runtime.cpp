@@ -1,0 +1,126 @@
+//===- Runtime.cpp - the process's current job ----------------------------===//
+
+#include "runtime/api/Runtime.h"
+
+#include <mutex>
+
+namespace spmd {
+namespace {
+
+struct State {
+  std::mutex mutex;
+  std::shared_ptr<Job> job;
+  std::optional<std::source_location> initializedAt, touchedAt;
+  bool isShutDown = false;
+};
+
+State &state() {
+  static State instance;
+  return instance;
+}
+
+std::string placeText(const std::source_location &where) {
+  return std::string(where.file_name()) + ":" + std::to_string(where.line());
+}
+
+} // namespace
+
+void checkNotInitialized(std::source_location where) {
+  State &current = state();
+  std::lock_guard lock(current.mutex);
+  if (current.initializedAt)
+    throw Error("initialize() at " + placeText(where) + " is the second call: the first was at " +
+                    placeText(*current.initializedAt) + "; call it once, or shutdown() in between",
+                Error::Kind::Usage);
+  if (current.touchedAt)
+    throw Error("initialize() at " + placeText(where) + " comes too late: devices were first used at " +
+                    placeText(*current.touchedAt) + "; call initialize() before",
+                Error::Kind::Usage);
+}
+
+void initializeRuntime(JoinOptions options, std::source_location where) {
+  checkNotInitialized(where);
+  std::shared_ptr<Job> job = Job::join(std::move(options));
+  State &current = state();
+  std::lock_guard lock(current.mutex);
+  current.job = std::move(job);
+  current.initializedAt = where;
+  current.isShutDown = false;
+}
+
+void initialize(const InitializeOptions &options, std::source_location where) {
+  checkNotInitialized(where);
+  initializeRuntime(resolveJoinOptions(options, Environment::read(), /*defaultDevices=*/1), where);
+}
+
+void shutdown() {
+  State &current = state();
+  std::shared_ptr<Job> job;
+  {
+    std::lock_guard lock(current.mutex);
+    job = std::move(current.job);
+    current.job = nullptr;
+    current.isShutDown = current.isShutDown || job != nullptr;
+    current.initializedAt.reset();
+    current.touchedAt.reset();
+  }
+  if (job)
+    job->leave();
+}
+
+std::shared_ptr<Job> currentJob(std::source_location where) {
+  State &current = state();
+  std::lock_guard lock(current.mutex);
+  if (!current.job) {
+    if (current.isShutDown)
+      throw Error(std::string("devices are used at ") + placeText(where) +
+                      " after shutdown(); call initialize() again before",
+                  Error::Kind::Usage);
+    Environment environment = Environment::read();
+    InitializeOptions alone;
+    alone.num_processes = 1;
+    alone.process_id = 0;
+    current.job = Job::join(resolveJoinOptions(alone, environment, /*defaultDevices=*/1));
+    current.touchedAt = where;
+  }
+  return current.job;
+}
+
+int process_index(std::source_location where) { return currentJob(where)->getProcess(); }
+int process_count(std::source_location where) { return currentJob(where)->getProcessCount(); }
+
+std::vector<DeviceInfo> devices(std::source_location where) { return currentJob(where)->getDevices(); }
+
+std::vector<DeviceInfo> local_devices(std::source_location where) {
+  std::shared_ptr<Job> job = currentJob(where);
+  std::vector<DeviceInfo> result;
+  for (const DeviceInfo &device : job->getDevices())
+    if (device.process_index == job->getProcess())
+      result.push_back(device);
+  return result;
+}
+
+int64_t device_count(std::source_location where) {
+  return static_cast<int64_t>(currentJob(where)->getDevices().size());
+}
+
+int64_t local_device_count(std::source_location where) {
+  return static_cast<int64_t>(currentJob(where)->getLocalDevices().size());
+}
+
+void sync_processes(const std::string &name, std::chrono::milliseconds timeout) {
+  std::shared_ptr<Job> job = currentJob(std::source_location::current());
+  try {
+    job->getClient().barrier(name, timeout);
+  } catch (...) {
+    job->markFailed();
+    throw;
+  }
+}
+
+std::string DeviceInfo::str() const {
+  std::string kind = platform == "cpu" ? "Cpu" : platform == "cuda" ? "Cuda" : platform;
+  return kind + "Device(id=" + std::to_string(id) + ")";
+}
+
+} // namespace spmd

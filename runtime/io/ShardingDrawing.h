@@ -1,0 +1,21 @@
+//===- ShardingDrawing.h - which device holds which block -------*- C++ -*-===//
+//
+// The box drawing of jax.debug.visualize_array_sharding, without colours.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/support/Sharding.h"
+
+#include <string>
+#include <vector>
+
+namespace spmd {
+
+/// `devices[p]` is the global id of the device at mesh position p. `platform` is what stands before the ids: `CPU`.
+/// Lines end in a newline. Blocks that hold nothing (a later shard may be empty) are named below the boxes. Throws
+/// spmd::Error for arrays of other than one or two dimensions.
+std::string drawSharding(const MeshShape &mesh, const std::vector<int64_t> &devices, const std::vector<int64_t> &shape,
+                         const Sharding &sharding, const std::string &platform);
+
+} // namespace spmd

@@ -1,0 +1,146 @@
+//===- RunCommandLine.cpp - the options of `run` --------------------------===//
+
+#include "tools/common/RunCommandLine.h"
+
+#include <CLI/CLI.hpp>
+
+#include <charconv>
+#include <filesystem>
+#include <iostream>
+
+namespace spmdc {
+namespace {
+
+using Milliseconds = std::chrono::milliseconds;
+
+/// Seconds, also parts of one.
+void addSeconds(CLI::App &app, const std::string &name, std::optional<Milliseconds> &target, const std::string &help) {
+  app.add_option_function<double>(
+         name, [&target](const double &seconds) { target = Milliseconds(static_cast<int64_t>(seconds * 1000 + 0.5)); },
+         help)
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.0, 1e9))
+      ->group("Running");
+}
+
+std::string secondsText(Milliseconds value) { return std::to_string(static_cast<double>(value.count()) / 1000); }
+
+/// Commas separate: `0,1`.
+std::vector<int32_t> parseIds(const std::string &text) {
+  std::vector<int32_t> ids;
+  const char *begin = text.data(), *end = begin + text.size();
+  while (true) {
+    int32_t id = 0;
+    auto [rest, error] = std::from_chars(begin, end, id);
+    if (error != std::errc() || (rest != end && *rest != ','))
+      throw CLI::ValidationError("--local-device-ids", "'" + text + "' is not a list of numbers such as 0,1");
+    ids.push_back(id);
+    if (rest == end)
+      return ids;
+    begin = rest + 1;
+  }
+}
+
+} // namespace
+
+void addRunOptions(CLI::App &app, spmd::RunOptions &options) {
+  const char *group = "Running";
+  spmd::InitializeOptions &job = options.job;
+  app.add_option("--num-processes", job.num_processes, "How many processes; without an address they are started here")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1 << 20))
+      ->group(group);
+  app.add_option("--devices-per-process", job.devices_per_process, "CPU devices of each process")
+      ->type_name("D")
+      ->check(CLI::Range(1, 4096))
+      ->group(group);
+  app.add_option("--coordinator-address", job.coordinator_address, "Host and port of process 0: join its job")
+      ->type_name("HOST:PORT")
+      ->group(group);
+  app.add_option("--coordinator-bind-address", job.coordinator_bind_address, "Where process 0 listens")
+      ->type_name("HOST[:PORT]")
+      ->group(group);
+  app.add_option("--process-id", job.process_id, "Which process of the job this is, from 0")
+      ->type_name("I")
+      ->group(group);
+  app.add_option_function<std::string>(
+         "--local-device-ids", [&job](const std::string &text) { job.local_device_ids = parseIds(text); },
+         "Numbers of this machine's devices to use: 0,1")
+      ->type_name("IDS")
+      ->group(group);
+  addSeconds(app, "--initialization-timeout", job.initialization_timeout,
+             "How long to wait for all processes (default 300)");
+  addSeconds(app, "--heartbeat-timeout", job.heartbeat_timeout, "A silent process is lost after this (default 10)");
+  addSeconds(app, "--collective-timeout", job.collective_timeout,
+             "A stuck process is an error after this (default 300; 0: never)");
+  app.add_option("--job-id", job.job_id, "Keeps jobs on one address apart")->type_name("ID")->group(group);
+  app.add_option("--token-file", job.token_file, "The secret that the processes share")
+      ->type_name("FILE")
+      ->group(group);
+  app.add_option("--input", options.inputs,
+                 "An argument: NAME=FILE (.npy; a struct: .npz, .safetensors), or NAME=zeros, ones, iota, normal:SEED")
+      ->type_name("NAME=SPEC")
+      ->expected(1)
+      ->take_all()
+      ->group(group);
+  app.add_option("--output", options.outputs, "Write a result: NAME=FILE (.npy, .npz, .safetensors)")
+      ->type_name("NAME=FILE")
+      ->expected(1)
+      ->take_all()
+      ->group(group);
+  app.add_flag("--print", options.print, "Print the results, by process 0")->group(group);
+  app.add_flag("--print-shards", options.printShards, "Print what each device holds, by each process")->group(group);
+  app.add_option("--repeat", options.repeat, "Time this many more calls")
+      ->type_name("K")
+      ->check(CLI::Range(0, 1 << 30))
+      ->group(group);
+  app.add_option("--time-json", options.timeJson, "Write the times to this file")->type_name("FILE")->group(group);
+  app.add_flag("--verbose", options.verbose, "Say what is done: pids of the processes")->group(group);
+  // For the processes that a command starts; not shown in the help.
+  app.add_option("--internal-compile-ms", options.compileMs)->group("");
+  app.add_option("--internal-started-at", options.startedAtNs)->group("");
+}
+
+std::vector<std::string> runArguments(const spmd::RunOptions &options) {
+  std::vector<std::string> arguments;
+  auto add = [&](const std::string &name, const std::string &value) { arguments.push_back(name + "=" + value); };
+  auto addTimeout = [&](const std::string &name, const std::optional<Milliseconds> &value) {
+    if (value)
+      add(name, secondsText(*value));
+  };
+  addTimeout("--initialization-timeout", options.job.initialization_timeout);
+  addTimeout("--heartbeat-timeout", options.job.heartbeat_timeout);
+  addTimeout("--collective-timeout", options.job.collective_timeout);
+  if (options.job.job_id)
+    add("--job-id", *options.job.job_id);
+  if (options.job.token_file)
+    add("--token-file", *options.job.token_file);
+  for (const std::string &input : options.inputs)
+    add("--input", input);
+  for (const std::string &output : options.outputs)
+    add("--output", output);
+  if (options.print)
+    arguments.push_back("--print");
+  if (options.printShards)
+    arguments.push_back("--print-shards");
+  if (options.repeat)
+    add("--repeat", std::to_string(options.repeat));
+  if (!options.timeJson.empty())
+    add("--time-json", options.timeJson);
+  add("--internal-compile-ms", std::to_string(options.compileMs));
+  add("--internal-started-at", std::to_string(options.startedAtNs));
+  return arguments;
+}
+
+std::string ownExecutable() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
+
+int usageStatus(const CLI::App &app, const std::exception &error) {
+  const auto *parse = dynamic_cast<const CLI::Error *>(&error);
+  if (!parse) {
+    std::cerr << error.what() << "\n";
+    return 2;
+  }
+  return app.exit(*parse, std::cout, std::cerr) == 0 ? 0 : 2;
+}
+
+} // namespace spmdc

@@ -1,0 +1,32 @@
+//===- RunCommandLine.h - the options of `run` ------------------*- C++ -*-===//
+//
+// Shared by `spmdc run` and `spmd-run`: the options of INTERFACES.md's table "Running".
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/api/RunProgram.h"
+
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace spmdc {
+
+/// Adds the options to a command; parsing fills `options`, which must outlive it.
+void addRunOptions(CLI::App &app, spmd::RunOptions &options);
+
+/// The same options as arguments, but for those that say which process of a job this is: for the processes that a
+/// command starts.
+std::vector<std::string> runArguments(const spmd::RunOptions &options);
+
+/// This program's own file.
+std::string ownExecutable();
+
+/// The exit status of a command line that CLI11 refused: 0 after help, 2 after an error, which is printed to stderr.
+int usageStatus(const CLI::App &app, const std::exception &error);
+
+} // namespace spmdc

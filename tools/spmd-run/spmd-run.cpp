@@ -1,0 +1,41 @@
+//===- spmd-run.cpp - runs an artifact without a compiler -----------------===//
+//
+// spmd-run FILE.spmdx [options]: `spmdc run` for machines that have nothing but this file.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/artifact/ArtifactFile.h"
+#include "tools/common/RunCommandLine.h"
+
+#include <CLI/CLI.hpp>
+
+#include <iostream>
+
+int main(int argc, char **argv) {
+  CLI::App app("Runs a program that `spmdc compile` wrote, on this machine or as one process of a cluster.",
+               "spmd-run");
+  app.set_version_flag("--version", "spmd-run " SPMDC_VERSION " (backends: cpu)");
+  std::string path;
+  app.add_option("FILE", path, "The artifact (.spmdx)")->required()->type_name("");
+  spmd::RunOptions options;
+  spmdc::addRunOptions(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Error &error) {
+    return spmdc::usageStatus(app, error);
+  }
+
+  spmd::RunRequest request{.command = "spmd-run",
+                           .load = [&] { return std::make_shared<const spmd::Artifact>(spmd::readArtifact(path)); },
+                           .columns = {},
+                           .childCommand =
+                               [](const spmd::RunOptions &run, const std::string &artifact) {
+                                 std::vector<std::string> command = {spmdc::ownExecutable(), artifact};
+                                 for (std::string &argument : spmdc::runArguments(run))
+                                   command.push_back(std::move(argument));
+                                 return command;
+                               },
+                           .out = std::cout,
+                           .err = std::cerr};
+  return spmd::runProgram(std::move(options), request);
+}
