@@ -42,7 +42,7 @@ struct DevicePlace {
 struct CallSite {
   uint64_t program = 0; ///< Fingerprint of the program.
   int32_t step = 0;     ///< Number of the step in the plan.
-  SourceLocation location;
+  SourceLocation location = {};
   /// Only this position of the mesh receives its result; -1: all do.
   int64_t onlyReceiver = -1;
 };

@@ -23,7 +23,7 @@ struct ShmOptions {
   Store *store = nullptr;
   /// May be null: then only deadlines and aborts end a wait.
   Health *health = nullptr;
-  CollectiveTimeouts timeouts;
+  CollectiveTimeouts timeouts = {};
 };
 
 std::unique_ptr<CollectiveBackend> createShmCollectives(ShmOptions options);

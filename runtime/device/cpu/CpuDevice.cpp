@@ -61,18 +61,24 @@ CpuDevice::CpuDevice(int64_t id, const CpuDeviceOptions &options)
   sigset_t all, old;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &old);
-  thread = std::thread([this] { threadMain(); });
+  thread = std::thread([worker = worker, spin = spin, name = str().substr(0, 10)] {
+    pthread_setname_np(pthread_self(), ("spmd-" + name).c_str());
+    worker->run(spin);
+  });
   pthread_sigmask(SIG_SETMASK, &old, nullptr);
 }
 
 CpuDevice::~CpuDevice() {
   {
-    std::lock_guard lock(mutex);
-    stopping = true;
+    std::lock_guard lock(worker->mutex);
+    worker->stopping = true;
   }
-  queued.fetch_add(1);
-  futexWakeAll(queued);
-  thread.join();
+  worker->queued.fetch_add(1);
+  futexWakeAll(worker->queued);
+  if (thread.get_id() == std::this_thread::get_id())
+    thread.detach();
+  else
+    thread.join();
 }
 
 DeviceBufferRef CpuDevice::allocate(int64_t bytes) { return std::make_shared<CpuBuffer>(memory, bytes); }
@@ -93,16 +99,15 @@ void CpuDevice::copyToHost(void *target, const DeviceBuffer &source, int64_t byt
 
 void CpuDevice::enqueue(std::function<void()> work) {
   {
-    std::lock_guard lock(mutex);
-    queue.push_back(std::move(work));
+    std::lock_guard lock(worker->mutex);
+    worker->queue.push_back(std::move(work));
   }
-  queued.fetch_add(1);
-  if (isAsleep.load())
-    futexWakeAll(queued);
+  worker->queued.fetch_add(1);
+  if (worker->isAsleep.load())
+    futexWakeAll(worker->queued);
 }
 
-void CpuDevice::threadMain() {
-  pthread_setname_np(pthread_self(), ("spmd-" + str()).substr(0, 15).c_str());
+void CpuDevice::Worker::run(std::chrono::nanoseconds spin) {
   for (;;) {
     uint32_t seen = queued.load();
     std::function<void()> work;
@@ -123,7 +128,7 @@ void CpuDevice::threadMain() {
     if (spinUntil(isMore, spin))
       continue;
     isAsleep.store(true);
-    while (!isMore())
+    while (queued.load() == seen)
       futexWait(queued, seen, std::chrono::seconds(1));
     isAsleep.store(false);
   }

@@ -51,17 +51,21 @@ public:
   std::chrono::nanoseconds getSpin() const { return spin; }
 
 private:
-  void threadMain();
+  /// The queue and the thread that works it off; the thread keeps it alive, for the last reference to a device may go
+  /// on that very thread.
+  struct Worker {
+    std::mutex mutex;
+    std::deque<std::function<void()>> queue;
+    bool stopping = false;
+    std::atomic<uint32_t> queued{0}; ///< Counts calls of enqueue.
+    std::atomic<bool> isAsleep{false};
+    void run(std::chrono::nanoseconds spin);
+  };
 
   const std::chrono::nanoseconds spin;
   std::shared_ptr<CpuMemory> memory; ///< Buffers keep it alive.
   std::unique_ptr<ParallelFor> parallelFor;
-
-  std::mutex mutex;
-  std::deque<std::function<void()>> queue;
-  bool stopping = false;
-  std::atomic<uint32_t> queued{0}; ///< Counts calls of enqueue.
-  std::atomic<bool> isAsleep{false};
+  std::shared_ptr<Worker> worker = std::make_shared<Worker>();
   std::thread thread;
 };
 

@@ -85,6 +85,22 @@ TEST(CpuDevice, FinishesItsQueueBeforeItEnds) {
   EXPECT_EQ(count, 200);
 }
 
+// The last reference may go on the device's own thread.
+TEST(CpuDevice, MayEndOnItsOwnThread) {
+  std::promise<void> go;
+  std::weak_ptr<Device> watch;
+  {
+    auto devices = createCpuDevices({0}, {});
+    watch = devices[0];
+    DeviceRef device = devices[0];
+    device->enqueue([device, wait = go.get_future().share()] { wait.wait(); });
+  }
+  EXPECT_FALSE(watch.expired());
+  go.set_value();
+  while (!watch.expired())
+    std::this_thread::yield();
+}
+
 TEST(CpuDevice, SharesTheCoresOfTheHost) {
   int cores = availableCores();
   EXPECT_EQ(threadsPerCpuDevice({.hostDeviceCount = 1}), cores);

@@ -1,0 +1,437 @@
+//===- Movement.cpp - which bytes a collective brings to a device ---------===//
+
+#include "runtime/collective/Movement.h"
+#include "runtime/collective/Reduce.h"
+#include "runtime/support/Error.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+namespace spmd {
+namespace {
+
+using Shape = std::vector<int64_t>;
+
+constexpr size_t maxRank = 16;
+
+std::string shapeText(const Shape &shape) {
+  std::string text = "[";
+  for (size_t i = 0; i < shape.size(); ++i)
+    text += (i ? ", " : "") + std::to_string(shape[i]);
+  return text + "]";
+}
+
+int64_t product(const Shape &shape) {
+  int64_t count = 1;
+  for (int64_t size : shape)
+    count *= size;
+  return count;
+}
+
+/// Byte strides of a row-major shape.
+Shape stridesOf(const Shape &shape, int64_t elementBytes) {
+  Shape strides(shape.size());
+  int64_t stride = elementBytes;
+  for (size_t d = shape.size(); d-- > 0;) {
+    strides[d] = stride;
+    stride *= shape[d];
+  }
+  return strides;
+}
+
+/// The box of `extent` elements from `sourceStart` to `targetStart`, with as long runs and as few loops as possible.
+Box makeBox(int64_t peer, int64_t elementBytes, const Shape &sourceShape, const Shape &sourceStart,
+            const Shape &targetShape, const Shape &targetStart, const Shape &extent) {
+  Shape sourceStrides = stridesOf(sourceShape, elementBytes), targetStrides = stridesOf(targetShape, elementBytes);
+  Box box;
+  box.source = peer;
+  box.runBytes = elementBytes;
+  for (size_t d = 0; d < extent.size(); ++d) {
+    box.sourceOffset += sourceStart[d] * sourceStrides[d];
+    box.targetOffset += targetStart[d] * targetStrides[d];
+  }
+  size_t inner = extent.size();
+  // Dimensions whose elements follow one another without a gap on both sides become part of the run.
+  while (inner > 0 && (extent[inner - 1] == 1 ||
+                       (sourceStrides[inner - 1] == box.runBytes && targetStrides[inner - 1] == box.runBytes))) {
+    box.runBytes *= extent[inner - 1];
+    --inner;
+  }
+  for (size_t d = 0; d < inner; ++d) {
+    if (extent[d] == 1)
+      continue;
+    // A loop that continues where the one inside it ends is one loop with it; grown from the outside in.
+    if (!box.counts.empty() && box.sourceStrides.back() == extent[d] * sourceStrides[d] &&
+        box.targetStrides.back() == extent[d] * targetStrides[d]) {
+      box.counts.back() *= extent[d];
+      box.sourceStrides.back() = sourceStrides[d];
+      box.targetStrides.back() = targetStrides[d];
+      continue;
+    }
+    box.counts.push_back(extent[d]);
+    box.sourceStrides.push_back(sourceStrides[d]);
+    box.targetStrides.push_back(targetStrides[d]);
+  }
+  return box;
+}
+
+/// Everything of `shape` outside the box [0, valid).
+void addComplement(Movement &movement, int64_t elementBytes, const Shape &shape, const Shape &valid) {
+  for (size_t d = 0; d < shape.size(); ++d) {
+    Shape start(shape.size(), 0), extent(shape);
+    for (size_t i = 0; i < d; ++i)
+      extent[i] = valid[i];
+    start[d] = valid[d];
+    extent[d] = shape[d] - valid[d];
+    if (product(extent) > 0)
+      movement.zeros.push_back(makeBox(0, elementBytes, shape, start, shape, start, extent));
+  }
+}
+
+class Builder {
+public:
+  Builder(const MeshShape &mesh, const CollectiveDesc &desc, int64_t position)
+      : mesh(mesh), desc(desc), position(position), elementBytes(byteSize(desc.dtype)) {}
+
+  Movement build() {
+    if (desc.operandShape.size() > maxRank || desc.resultShape.size() > maxRank)
+      fail("arrays of more than 16 dimensions cannot be moved");
+    for (const AxisRef &axis : desc.axes)
+      if (mesh.indexOf(axis.name) < 0)
+        fail("the mesh has no axis '" + axis.name + "'");
+    if (desc.kind == CollectiveKind::Exchange && desc.axes.empty())
+      for (int64_t p = 0; p < mesh.deviceCount(); ++p)
+        movement.group.push_back(p);
+    else
+      movement.group = groupOf(mesh, desc.axes, position);
+    for (const AxisRef &axis : desc.axes)
+      sizes.push_back(axis.sizeIn(mesh));
+    movement.self = std::find(movement.group.begin(), movement.group.end(), position) - movement.group.begin();
+    movement.operandBytes = product(desc.operandShape) * elementBytes;
+    movement.resultBytes = product(desc.resultShape) * elementBytes;
+    switch (desc.kind) {
+    case CollectiveKind::AllReduce:
+      buildAllReduce();
+      break;
+    case CollectiveKind::AllGather:
+      buildAllGather();
+      break;
+    case CollectiveKind::ReduceScatter:
+      buildReduceScatter();
+      break;
+    case CollectiveKind::AllToAll:
+      buildAllToAll();
+      break;
+    case CollectiveKind::CollectivePermute:
+      buildPermute();
+      break;
+    case CollectiveKind::Exchange:
+      buildExchange();
+      break;
+    }
+    return std::move(movement);
+  }
+
+private:
+  [[noreturn]] void fail(const std::string &why) const { throw Error(describeCollective(desc) + ": " + why); }
+
+  /// The piece of a dimension of n elements that belongs to a position of the group.
+  ShardRange piece(int64_t n, int64_t member) const {
+    Shape coordinates(sizes.size());
+    for (size_t i = sizes.size(); i-- > 0;) {
+      coordinates[i] = member % sizes[i];
+      member /= sizes[i];
+    }
+    return shardRange(n, sizes, coordinates);
+  }
+  int64_t groupSize() const { return static_cast<int64_t>(movement.group.size()); }
+
+  /// `shape` with dimension d replaced.
+  static Shape with(Shape shape, int64_t d, int64_t size) {
+    shape[d] = size;
+    return shape;
+  }
+  void checkDim(int64_t d, const char *what) const {
+    if (d < 0 || d >= static_cast<int64_t>(desc.operandShape.size()) ||
+        desc.operandShape.size() != desc.resultShape.size())
+      fail(std::string("the ") + what + " dimension " + std::to_string(d) + " does not exist");
+  }
+  void expectShape(const Shape &actual, const Shape &expected, const char *what) const {
+    if (actual != expected)
+      fail(std::string("the ") + what + " has shape " + shapeText(actual) + " but must have " + shapeText(expected));
+  }
+  Shape unit(int64_t d, int64_t start) const { return with(Shape(desc.resultShape.size(), 0), d, start); }
+
+  void add(int64_t peer, const Shape &sourceStart, const Shape &targetStart, const Shape &extent) {
+    if (product(extent) > 0)
+      movement.boxes.push_back(
+          makeBox(peer, elementBytes, desc.operandShape, sourceStart, desc.resultShape, targetStart, extent));
+  }
+
+  void buildAllReduce() {
+    expectShape(desc.resultShape, desc.operandShape, "result");
+    Shape zero(desc.operandShape.size(), 0);
+    add(-1, zero, zero, desc.operandShape);
+  }
+
+  void buildAllGather() {
+    int64_t d = desc.concatDim;
+    checkDim(d, "concatenated");
+    int64_t n = desc.resultShape[d];
+    expectShape(desc.operandShape, with(desc.resultShape, d, localDimSize(n, sizes)), "operand");
+    for (int64_t peer = 0; peer < groupSize(); ++peer) {
+      ShardRange range = piece(n, peer);
+      add(peer, unit(d, 0), unit(d, range.start), with(desc.resultShape, d, range.size));
+    }
+  }
+
+  void buildReduceScatter() {
+    int64_t d = desc.splitDim;
+    checkDim(d, "scattered");
+    int64_t n = desc.operandShape[d];
+    expectShape(desc.resultShape, with(desc.operandShape, d, localDimSize(n, sizes)), "result");
+    ShardRange range = piece(n, movement.self);
+    Shape extent = with(desc.resultShape, d, range.size);
+    add(-1, unit(d, range.start), unit(d, 0), extent);
+    addComplement(movement, elementBytes, desc.resultShape, extent);
+  }
+
+  void buildAllToAll() {
+    int64_t split = desc.splitDim, concat = desc.concatDim;
+    checkDim(split, "split");
+    checkDim(concat, "concatenated");
+    int64_t cut = desc.operandShape[split], piecePadded = localDimSize(cut, sizes);
+    ShardRange mine = piece(cut, movement.self);
+    if (split == concat) {
+      // Every member's piece has the same padded size here; they lie one after the other.
+      expectShape(desc.resultShape, with(desc.operandShape, split, piecePadded * groupSize()), "result");
+      for (int64_t peer = 0; peer < groupSize(); ++peer)
+        add(peer, unit(split, mine.start), unit(split, peer * piecePadded), with(desc.resultShape, split, mine.size));
+      if (mine.size < piecePadded)
+        for (int64_t peer = 0; peer < groupSize(); ++peer) {
+          Shape start = unit(split, peer * piecePadded + mine.size);
+          Shape extent = with(desc.resultShape, split, piecePadded - mine.size);
+          if (product(extent) > 0)
+            movement.zeros.push_back(
+                makeBox(0, elementBytes, desc.resultShape, start, desc.resultShape, start, extent));
+        }
+      return;
+    }
+    int64_t joined = desc.resultShape[concat];
+    expectShape(desc.resultShape, with(with(desc.operandShape, split, piecePadded), concat, joined), "result");
+    expectShape(desc.operandShape, with(desc.operandShape, concat, localDimSize(joined, sizes)), "operand");
+    for (int64_t peer = 0; peer < groupSize(); ++peer) {
+      ShardRange range = piece(joined, peer);
+      add(peer, unit(split, mine.start), unit(concat, range.start),
+          with(with(desc.resultShape, split, mine.size), concat, range.size));
+    }
+    addComplement(movement, elementBytes, desc.resultShape, with(desc.resultShape, split, mine.size));
+  }
+
+  void buildPermute() {
+    expectShape(desc.resultShape, desc.operandShape, "result");
+    Shape zero(desc.operandShape.size(), 0);
+    bool isTarget = false;
+    std::vector<bool> sends(groupSize()), receives(groupSize());
+    for (auto [source, target] : desc.pairs) {
+      if (source < 0 || target < 0 || source >= groupSize() || target >= groupSize())
+        fail("the pair (" + std::to_string(source) + ", " + std::to_string(target) + ") is outside the group of " +
+             std::to_string(groupSize()));
+      if (sends[source] || receives[target])
+        fail("position " + std::to_string(sends[source] ? source : target) + (sends[source] ? " sends" : " receives") +
+             " twice");
+      sends[source] = receives[target] = true;
+      if (target == movement.self) {
+        isTarget = true;
+        add(source, zero, zero, desc.operandShape);
+      }
+    }
+    if (!isTarget)
+      addComplement(movement, elementBytes, desc.resultShape, zero);
+    // A scalar has no dimension to be outside of.
+    if (!isTarget && desc.resultShape.empty())
+      movement.zeros.push_back(makeBox(0, elementBytes, {}, {}, {}, {}, {}));
+  }
+
+  static Shape startsOf(const std::vector<ShardRange> &ranges) {
+    Shape starts;
+    for (ShardRange range : ranges)
+      starts.push_back(range.start);
+    return starts;
+  }
+
+  void buildExchange() {
+    expectShape(desc.operandShape, localShape(mesh, desc.globalShape, desc.source), "operand");
+    expectShape(desc.resultShape, localShape(mesh, desc.globalShape, desc.target), "result");
+    if (!(desc.source.unreduced == desc.target.unreduced))
+      fail("an exchange does not sum; reduce the partial sums first");
+    size_t rank = desc.globalShape.size();
+    std::vector<ShardRange> wanted = ownedRanges(mesh, desc.globalShape, desc.target, position);
+    // Partial sums are no replicas of one another: only holders of the same part count.
+    auto partOf = [&](int64_t device) {
+      Shape part, coordinates = mesh.coordinates(device);
+      for (const AxisRef &axis : desc.source.unreduced)
+        part.push_back(axis.coordinateIn(mesh, coordinates));
+      return part;
+    };
+    std::map<std::vector<std::pair<int64_t, int64_t>>, std::vector<int64_t>> holders;
+    for (int64_t peer = 0; peer < groupSize(); ++peer) {
+      if (partOf(movement.group[peer]) != partOf(position))
+        continue;
+      std::vector<std::pair<int64_t, int64_t>> key;
+      for (ShardRange range : ownedRanges(mesh, desc.globalShape, desc.source, movement.group[peer]))
+        key.push_back({range.start, range.size});
+      holders[key].push_back(peer);
+    }
+    int64_t covered = 0, needed = 1;
+    Shape valid, base;
+    for (ShardRange range : wanted) {
+      needed *= range.size;
+      valid.push_back(range.size);
+      base.push_back(range.start);
+    }
+    for (auto &[ranges, peers] : holders) {
+      Shape sourceStart(rank), targetStart(rank), extent(rank);
+      bool isEmpty = false;
+      for (size_t d = 0; d < rank; ++d) {
+        int64_t begin = std::max(ranges[d].first, wanted[d].start);
+        int64_t end = std::min(ranges[d].first + ranges[d].second, wanted[d].start + wanted[d].size);
+        isEmpty |= end <= begin;
+        sourceStart[d] = begin - ranges[d].first;
+        targetStart[d] = begin - wanted[d].start;
+        extent[d] = end - begin;
+      }
+      if (isEmpty)
+        continue;
+      covered += product(extent);
+      bool isMine = std::find(peers.begin(), peers.end(), movement.self) != peers.end();
+      // Among replicas: ourselves, else spread the readers over them.
+      add(isMine ? movement.self : peers[movement.self % peers.size()], sourceStart, targetStart, extent);
+    }
+    if (covered != needed)
+      fail("some elements of " + desc.target.str() + " have no owner in the group");
+    addComplement(movement, elementBytes, desc.resultShape, valid);
+  }
+
+  const MeshShape &mesh;
+  const CollectiveDesc &desc;
+  const int64_t position, elementBytes;
+  Shape sizes;
+  Movement movement;
+};
+
+template <typename Word> void copyWords(const Box &box, const char *source, char *target, int64_t begin, int64_t end) {
+  forEachRun(box, begin, end, [&](int64_t from, int64_t to) {
+    Word word;
+    std::memcpy(&word, source + from, sizeof word);
+    std::memcpy(target + to, &word, sizeof word);
+  });
+}
+
+class Hash {
+public:
+  void add(uint64_t value) {
+    // splitmix64's mixing of a running sum.
+    state += value + 0x9e3779b97f4a7c15u;
+    uint64_t z = state;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    state = z ^ (z >> 31);
+  }
+  void add(const std::string &text) {
+    add(text.size());
+    for (char c : text)
+      add(static_cast<unsigned char>(c));
+  }
+  void add(const Shape &shape) {
+    add(shape.size());
+    for (int64_t size : shape)
+      add(static_cast<uint64_t>(size));
+  }
+  void add(const std::vector<AxisRef> &axes) {
+    add(axes.size());
+    for (const AxisRef &axis : axes)
+      add(axis.str());
+  }
+  void add(const Sharding &sharding) {
+    add(sharding.dims.size());
+    for (const auto &axes : sharding.dims)
+      add(axes);
+    add(sharding.unreduced);
+  }
+  uint64_t state = 0;
+};
+
+const char *kindName(CollectiveKind kind) {
+  constexpr const char *names[] = {"all_reduce", "all_gather",         "reduce_scatter",
+                                   "all_to_all", "collective_permute", "exchange"};
+  return names[static_cast<int>(kind)];
+}
+
+} // namespace
+
+int64_t Box::runCount() const { return product(counts); }
+
+Movement computeMovement(const MeshShape &mesh, const CollectiveDesc &desc, int64_t position) {
+  return Builder(mesh, desc, position).build();
+}
+
+void copyBox(const Box &box, const char *source, char *target, int64_t begin, int64_t end) {
+  switch (box.runBytes) {
+  case 1:
+    return copyWords<uint8_t>(box, source, target, begin, end);
+  case 2:
+    return copyWords<uint16_t>(box, source, target, begin, end);
+  case 4:
+    return copyWords<uint32_t>(box, source, target, begin, end);
+  case 8:
+    return copyWords<uint64_t>(box, source, target, begin, end);
+  default:
+    forEachRun(box, begin, end,
+               [&](int64_t from, int64_t to) { std::memcpy(target + to, source + from, box.runBytes); });
+  }
+}
+
+void zeroBox(const Box &box, char *target) {
+  forEachRun(box, 0, box.runCount(), [&](int64_t, int64_t to) { std::memset(target + to, 0, box.runBytes); });
+}
+
+std::string describeCollective(const CollectiveDesc &desc) {
+  std::string text = kindName(desc.kind);
+  if (desc.kind == CollectiveKind::AllReduce || desc.kind == CollectiveKind::ReduceScatter)
+    text += std::string(" ") + reductionName(desc.reduction);
+  text += " " + std::string(dtypeName(desc.dtype)) + shapeText(desc.operandShape);
+  if (desc.kind == CollectiveKind::Exchange)
+    return text + " from " + desc.source.str() + " to " + desc.target.str();
+  text += " over (";
+  for (size_t i = 0; i < desc.axes.size(); ++i)
+    text += (i ? ", " : "") + desc.axes[i].str();
+  return text + ")";
+}
+
+uint64_t fingerprintCollective(const MeshShape &mesh, const CollectiveDesc &desc) {
+  Hash hash;
+  for (const MeshAxis &axis : mesh.axes) {
+    hash.add(axis.name);
+    hash.add(static_cast<uint64_t>(axis.size));
+  }
+  hash.add(static_cast<uint64_t>(desc.kind));
+  hash.add(static_cast<uint64_t>(desc.reduction));
+  hash.add(static_cast<uint64_t>(desc.dtype));
+  hash.add(desc.axes);
+  hash.add(desc.operandShape);
+  hash.add(desc.resultShape);
+  hash.add(static_cast<uint64_t>(desc.splitDim));
+  hash.add(static_cast<uint64_t>(desc.concatDim));
+  for (auto [source, target] : desc.pairs) {
+    hash.add(static_cast<uint64_t>(source));
+    hash.add(static_cast<uint64_t>(target));
+  }
+  hash.add(desc.globalShape);
+  hash.add(desc.source);
+  hash.add(desc.target);
+  return hash.state;
+}
+
+} // namespace spmd

@@ -1,0 +1,71 @@
+//===- Movement.h - which bytes a collective brings to a device -*- C++ -*-===//
+//
+// Every collective seen from the receiving device: a list of boxes, each copied (or, for reduce_scatter, reduced)
+// from the operands of the group's members, and the rest of the result set to zero. Pure arithmetic on nested
+// ceilings; any backend that can read or send boxes may use it.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/artifact/Plan.h"
+
+#include <functional>
+#include <vector>
+
+namespace spmd {
+
+/// A box of bytes: for each index of `counts` one run of contiguous bytes on both sides. All in bytes.
+struct Box {
+  int64_t source = 0; ///< Position in the group whose operand it comes from; -1: reduced over all of them.
+  int64_t sourceOffset = 0, targetOffset = 0;
+  std::vector<int64_t> counts, sourceStrides, targetStrides; ///< Outer loops, major to minor.
+  int64_t runBytes = 0;
+  int64_t runCount() const;
+};
+
+struct Movement {
+  std::vector<int64_t> group; ///< Mesh positions of the members, in group order.
+  int64_t self = 0;           ///< This device's position in it.
+  std::vector<Box> boxes;
+  std::vector<Box> zeros; ///< Target side only.
+  int64_t operandBytes = 0, resultBytes = 0;
+};
+
+/// What the device at this mesh position receives. Throws spmd::Error where the description contradicts itself.
+Movement computeMovement(const MeshShape &mesh, const CollectiveDesc &desc, int64_t position);
+
+/// Copies runs [begin, end) of a box.
+void copyBox(const Box &box, const char *source, char *target, int64_t begin, int64_t end);
+void zeroBox(const Box &box, char *target);
+
+/// Calls visit(sourceOffset, targetOffset) for runs [begin, end), in order.
+template <typename Visit> void forEachRun(const Box &box, int64_t begin, int64_t end, Visit &&visit) {
+  size_t rank = box.counts.size();
+  int64_t index[16] = {}, source = box.sourceOffset, target = box.targetOffset, rest = begin;
+  for (size_t d = rank; d-- > 0;) {
+    index[d] = rest % box.counts[d];
+    rest /= box.counts[d];
+    source += index[d] * box.sourceStrides[d];
+    target += index[d] * box.targetStrides[d];
+  }
+  for (int64_t i = begin; i < end; ++i) {
+    visit(source, target);
+    for (size_t d = rank; d-- > 0;) {
+      source += box.sourceStrides[d];
+      target += box.targetStrides[d];
+      if (++index[d] < box.counts[d])
+        break;
+      source -= box.counts[d] * box.sourceStrides[d];
+      target -= box.counts[d] * box.targetStrides[d];
+      index[d] = 0;
+    }
+  }
+}
+
+/// `all_reduce sum f32[1024, 4096] over (b)`: for messages.
+std::string describeCollective(const CollectiveDesc &desc);
+
+/// A number that differs where anything in the description differs.
+uint64_t fingerprintCollective(const MeshShape &mesh, const CollectiveDesc &desc);
+
+} // namespace spmd

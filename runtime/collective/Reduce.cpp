@@ -1,0 +1,110 @@
+//===- Reduce.cpp - element-wise reduction of several buffers -------------===//
+
+#include "runtime/collective/Reduce.h"
+#include "runtime/device/cpu/Convert.h"
+#include "runtime/device/cpu/CpuIsa.h"
+#include "runtime/support/Error.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace spmd {
+namespace {
+
+using CombineFunction = void (*)(const void *a, const void *b, void *result, int64_t count);
+
+namespace baseline {
+#include "runtime/collective/ReduceLoops.inc"
+} // namespace baseline
+
+#pragma clang attribute push(__attribute__((target("avx2,fma,f16c"))), apply_to = function)
+namespace avx2 {
+#include "runtime/collective/ReduceLoops.inc"
+} // namespace avx2
+#pragma clang attribute pop
+
+#pragma clang attribute push(__attribute__((target("avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl"))),              \
+                             apply_to = function)
+namespace avx512 {
+#include "runtime/collective/ReduceLoops.inc"
+} // namespace avx512
+#pragma clang attribute pop
+
+CombineFunction findCombine(DType dtype, ReductionKind kind) {
+  switch (detectIsa()) {
+  case CpuIsa::Avx512:
+    return avx512::find(dtype, kind);
+  case CpuIsa::Avx2:
+    return avx2::find(dtype, kind);
+  case CpuIsa::Baseline:
+    return baseline::find(dtype, kind);
+  }
+  return nullptr;
+}
+
+/// Elements reduced at a time: the partial results of all levels stay in the first-level cache.
+constexpr int64_t blockElements = 1024;
+constexpr int64_t blockBytes = blockElements * 8;
+
+} // namespace
+
+const char *reductionName(ReductionKind kind) {
+  constexpr const char *names[] = {"sum", "prod", "max", "min", "and", "or"};
+  return names[static_cast<int>(kind)];
+}
+
+TreeReducer::TreeReducer(DType dtype, ReductionKind kind, int64_t groupSize)
+    : dtype(dtype), isHalf(dtype == DType::BF16 || dtype == DType::F16), groupSize(groupSize),
+      combine(findCombine(dtype, kind)) {
+  if (!combine)
+    throw Error(std::string("a collective cannot reduce ") + std::string(dtypeName(dtype)) + " by " +
+                reductionName(kind));
+  levels = std::bit_width(static_cast<uint64_t>(std::max<int64_t>(groupSize, 1)));
+  // Two partial results per level, and two widened leaves.
+  scratchPerThread = (2 * levels + 2) * blockBytes;
+  setThreads(1);
+}
+
+void TreeReducer::setThreads(int threads) { scratch.resize(threads * scratchPerThread + 64); }
+
+const void *TreeReducer::evaluate(const void *const *sources, int64_t offset, int64_t first, int64_t size, int level,
+                                  int64_t count, void *target, char *local) const {
+  if (size == 1) {
+    const void *leaf = static_cast<const char *>(sources[first]) + offset;
+    if (!isHalf)
+      return leaf;
+    widenToF32(dtype, leaf, static_cast<float *>(target), count);
+    return target;
+  }
+  auto half = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(size - 1)));
+  char *left = local + 2 * level * blockBytes, *right = left + blockBytes;
+  const void *a = evaluate(sources, offset, first, half, level + 1, count, left, local);
+  const void *b = evaluate(sources, offset, first + half, size - half, level + 1, count, right, local);
+  combine(a, b, target, count);
+  return target;
+}
+
+void TreeReducer::reduce(const void *const *sources, void *target, int64_t count, int thread) {
+  auto *aligned = scratch.data() + (64 - reinterpret_cast<uintptr_t>(scratch.data()) % 64) % 64;
+  char *local = aligned + thread * scratchPerThread;
+  int64_t elementBytes = byteSize(dtype);
+  if (groupSize == 1) {
+    if (target != sources[0])
+      std::memcpy(target, sources[0], count * elementBytes);
+    return;
+  }
+  for (int64_t begin = 0; begin < count; begin += blockElements) {
+    int64_t length = std::min(blockElements, count - begin), offset = begin * elementBytes;
+    char *out = static_cast<char *>(target) + offset;
+    if (isHalf) {
+      char *wide = local + 2 * levels * blockBytes;
+      evaluate(sources, offset, 0, groupSize, 0, length, wide, local);
+      narrowFromF32(dtype, reinterpret_cast<float *>(wide), out, length);
+    } else {
+      evaluate(sources, offset, 0, groupSize, 0, length, out, local);
+    }
+  }
+}
+
+} // namespace spmd

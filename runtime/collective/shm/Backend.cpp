@@ -1,0 +1,151 @@
+//===- Backend.cpp - one process's side of shared memory ------------------===//
+
+#include "runtime/collective/shm/Backend.h"
+#include "runtime/collective/shm/ShmCommunicator.h"
+#include "runtime/support/Error.h"
+
+#include <algorithm>
+
+namespace spmd {
+namespace shm {
+namespace {
+
+uint64_t hashDevices(const std::vector<int64_t> &devices) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (int64_t device : devices)
+    for (int byte = 0; byte < 8; ++byte)
+      hash = (hash ^ (static_cast<uint64_t>(device) >> (8 * byte) & 0xff)) * 0x100000001b3u;
+  return hash;
+}
+
+std::string controlKey(uint64_t key) { return "collective/shm/control/" + std::to_string(key); }
+
+} // namespace
+
+Backend::Backend(ShmOptions given) : options(std::move(given)) {
+  for (const DeviceRef &device : options.localDevices) {
+    auto *cpu = dynamic_cast<CpuDevice *>(device.get());
+    if (!cpu)
+      throw Error("collectives through shared memory need CPU devices, but " + device->str() + " is none");
+    localDevices[device->getId()] = cpu;
+  }
+  for (int64_t device = 0; device < static_cast<int64_t>(options.places.size()); ++device)
+    if ((options.places[device].process == options.process) != isLocal(device))
+      throw Error("device " + std::to_string(device) + " belongs to process " +
+                  std::to_string(options.places[device].process) + " by the job's topology, but not on process " +
+                  std::to_string(options.process) + " itself");
+  // Peers are served as soon as there are any on this host.
+  bool hasPeers = false;
+  std::string host;
+  for (const DevicePlace &place : options.places)
+    if (place.process == options.process)
+      host = place.host;
+  for (const DevicePlace &place : options.places)
+    hasPeers |= place.process != options.process && place.host == host;
+  if (hasPeers && options.store) {
+    client = std::make_unique<SegmentClient>(options.process, *options.store, options.health);
+    server = std::make_unique<SegmentServer>(options.process, *options.store,
+                                             [this](const SegmentName &name) { return findSegment(name); });
+  }
+}
+
+Backend::~Backend() {
+  server.reset();
+  communicators.clear();
+}
+
+std::shared_ptr<Segment> Backend::findSegment(const SegmentName &name) {
+  if (name.kind == SegmentKind::Device) {
+    auto device = localDevices.find(static_cast<int64_t>(name.a));
+    return device == localDevices.end() ? nullptr
+                                        : device->second->getMemory().getSegment(static_cast<int32_t>(name.b));
+  }
+  std::lock_guard lock(mutex);
+  auto control = controls.find(name.a);
+  return control == controls.end() ? nullptr : control->second;
+}
+
+std::shared_ptr<Segment> Backend::mapSegment(int64_t device, int32_t segment) {
+  if (isLocal(device))
+    return getLocalDevice(device).getMemory().getSegment(segment);
+  {
+    std::lock_guard lock(mutex);
+    auto known = mapped.find({device, segment});
+    if (known != mapped.end())
+      return known->second;
+  }
+  auto found = client->fetch(processOf(device),
+                             {SegmentKind::Device, static_cast<uint64_t>(device), static_cast<uint64_t>(segment)},
+                             false, std::chrono::seconds(30));
+  std::lock_guard lock(mutex);
+  return mapped.try_emplace({device, segment}, found).first->second;
+}
+
+void Backend::checkPlaces(const std::vector<int64_t> &devices) const {
+  if (devices.empty())
+    throw Error("a communicator needs at least one device");
+  std::vector<int64_t> sorted = devices;
+  std::sort(sorted.begin(), sorted.end());
+  for (size_t i = 0; i < sorted.size(); ++i) {
+    if (sorted[i] < 0 || sorted[i] >= static_cast<int64_t>(options.places.size()))
+      throw Error("device " + std::to_string(sorted[i]) + " does not exist; the job has " +
+                  std::to_string(options.places.size()) + " devices");
+    if (i > 0 && sorted[i] == sorted[i - 1])
+      throw Error("device " + std::to_string(sorted[i]) + " stands twice in a mesh");
+  }
+  const DevicePlace &first = options.places[devices[0]];
+  for (int64_t device : devices)
+    if (options.places[device].host != first.host)
+      throw Error("device " + std::to_string(devices[0]) + " is on host " + first.host + " and device " +
+                  std::to_string(device) + " on host " + options.places[device].host +
+                  ": collectives between hosts are not supported yet; use a mesh of one host's devices");
+}
+
+std::shared_ptr<Communicator> Backend::communicator(const std::vector<int64_t> &devices,
+                                                    std::chrono::milliseconds timeout) {
+  checkPlaces(devices);
+  {
+    std::lock_guard lock(mutex);
+    auto known = communicators.find(devices);
+    if (known != communicators.end())
+      return known->second;
+  }
+  bool hasPeers = std::any_of(devices.begin(), devices.end(), [&](int64_t device) { return !isLocal(device); });
+  bool hasLocal = std::any_of(devices.begin(), devices.end(), [&](int64_t device) { return isLocal(device); });
+  if (!hasLocal)
+    throw Error("process " + std::to_string(options.process) + " has none of the devices of this communicator");
+  if (hasPeers && !client)
+    throw Error("devices of several processes can only work together in a job with a coordinator");
+  uint64_t key = hashDevices(devices);
+  auto count = static_cast<int64_t>(devices.size());
+  std::shared_ptr<Segment> control;
+  // The process of the first device makes the control page, and says so through the store.
+  int32_t leader = processOf(devices[0]);
+  if (leader == options.process) {
+    control = Segment::create("spmd-control", ControlPage::bytesFor(count));
+    ControlPage::initialize(*control, count);
+    {
+      std::lock_guard lock(mutex);
+      control = controls.try_emplace(key, control).first->second;
+    }
+    if (hasPeers)
+      options.store->set(controlKey(key), "ready");
+  } else {
+    options.store->wait(controlKey(key), timeout);
+    control = client->fetch(leader, {SegmentKind::Control, key, 0}, true, timeout);
+  }
+  ControlPage page(control);
+  if (!page.isValid(count))
+    throw Error("process " + std::to_string(leader) + " has another form of control page: do both run the same build?");
+  auto made = std::make_shared<ShmCommunicator>(*this, devices, page);
+  std::lock_guard lock(mutex);
+  return communicators.try_emplace(devices, made).first->second;
+}
+
+} // namespace shm
+
+std::unique_ptr<CollectiveBackend> createShmCollectives(ShmOptions options) {
+  return std::make_unique<shm::Backend>(std::move(options));
+}
+
+} // namespace spmd

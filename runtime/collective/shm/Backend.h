@@ -1,0 +1,45 @@
+//===- Backend.h - one process's side of shared memory ----------*- C++ -*-===//
+//
+// Finds memory: this process's own devices directly, those of peers by mapping their segments at first use.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/collective/shm/ControlPage.h"
+#include "runtime/collective/shm/PeerLink.h"
+#include "runtime/collective/shm/ShmCollectives.h"
+#include "runtime/device/cpu/CpuDevice.h"
+
+namespace spmd::shm {
+
+class Backend final : public CollectiveBackend {
+public:
+  explicit Backend(ShmOptions options);
+  ~Backend() override;
+
+  std::shared_ptr<Communicator> communicator(const std::vector<int64_t> &devices,
+                                             std::chrono::milliseconds timeout) override;
+
+  const ShmOptions &getOptions() const { return options; }
+  int32_t processOf(int64_t device) const { return options.places[device].process; }
+  bool isLocal(int64_t device) const { return localDevices.count(device) != 0; }
+  CpuDevice &getLocalDevice(int64_t device) const { return *localDevices.at(device); }
+
+  /// The address in this process of a piece of any device's memory. Slow; endpoints keep what they learn.
+  std::shared_ptr<Segment> mapSegment(int64_t device, int32_t segment);
+
+private:
+  std::shared_ptr<Segment> findSegment(const SegmentName &name);
+  void checkPlaces(const std::vector<int64_t> &devices) const;
+
+  ShmOptions options;
+  std::map<int64_t, CpuDevice *> localDevices;
+  std::mutex mutex;
+  std::map<std::pair<int64_t, int32_t>, std::shared_ptr<Segment>> mapped;
+  std::map<uint64_t, std::shared_ptr<Segment>> controls; ///< Those that this process made.
+  std::map<std::vector<int64_t>, std::shared_ptr<Communicator>> communicators;
+  std::unique_ptr<SegmentClient> client;
+  std::unique_ptr<SegmentServer> server;
+};
+
+} // namespace spmd::shm

@@ -1,0 +1,104 @@
+//===- ControlPage.h - what the devices of a communicator share -*- C++ -*-===//
+//
+// The layout of the one segment through which the devices of a communicator find and wait for one another. It is
+// mapped by every process; all words that two devices may touch at once are atomics.
+//
+//   Header      abort flag and its cause
+//   Group[]     one per set of devices that do collectives together: its barriers
+//   Slot[]      one per device: what it is about to do, and small operands themselves
+//
+// A device announces its calls in a ring, so that several may be under way. An entry is used again only when every
+// reader of the old one is through (`consumed`); then a small collective needs one barrier and no second.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/device/cpu/CpuMemory.h"
+
+#include <atomic>
+#include <cstdint>
+
+namespace spmd::shm {
+
+constexpr uint64_t controlMagic = 0x314c5443444d5053u; // "SPMDCTL1"
+/// Calls of a device that may be under way.
+constexpr int64_t ringSize = 8;
+/// Barriers of a group that may be under way: a call has at most three.
+constexpr int64_t barrierRing = 32;
+/// Operands up to here travel in the slot itself.
+constexpr int64_t stagedBytes = 16 << 10;
+constexpr int64_t textBytes = 256;
+constexpr int64_t groupCapacity = 16384;
+
+/// One call that a device has announced.
+struct Record {
+  std::atomic<uint64_t> sequence{0}; ///< Number of the call plus one; 0: never used.
+  std::atomic<uint64_t> fingerprint{0};
+  MemoryLocation operand; ///< Not used when staged.
+  MemoryLocation slice;   ///< all_reduce: where this device's reduced slice lies.
+  char text[textBytes] = {};
+  /// Number plus one of the last call in this entry that this device has read all operands of.
+  alignas(64) std::atomic<uint64_t> consumed{0};
+  alignas(64) char staged[stagedBytes];
+};
+
+struct Slot {
+  alignas(64) std::atomic<uint64_t> announced{0}; ///< Calls so far.
+  std::atomic<uint64_t> launchesBegun{0}, launchesEnded{0};
+  /// Counts up whenever `consumed` of a record changes; a futex word.
+  alignas(64) std::atomic<uint32_t> progress{0};
+  std::atomic<uint32_t> progressSleepers{0};
+  Record ring[ringSize];
+};
+
+struct Group {
+  alignas(64) std::atomic<uint64_t> key{0}; ///< Hash of the members; 0: free.
+  std::atomic<uint32_t> wake{0};            ///< Futex word: counts completed barriers.
+  std::atomic<uint32_t> sleepers{0};
+  /// Arrivals at barrier b count up arrived[b % barrierRing]; it is complete at members * (b / barrierRing + 1).
+  alignas(64) std::atomic<uint32_t> arrived[barrierRing] = {};
+};
+
+struct Header {
+  uint64_t magic = controlMagic;
+  int64_t deviceCount = 0;
+  int64_t totalBytes = 0;
+  /// 0: all is well; 1: a cause is being written; 2: the communicator is over.
+  std::atomic<uint32_t> aborted{0};
+  char cause[2048] = {};
+};
+
+/// A view of the mapped segment.
+class ControlPage {
+public:
+  static int64_t bytesFor(int64_t deviceCount) {
+    return slotsOffset() + deviceCount * static_cast<int64_t>(sizeof(Slot));
+  }
+  /// Initialises a fresh segment. New memory is zero, which is the initial state of all but the header.
+  static void initialize(Segment &segment, int64_t deviceCount) {
+    auto *header = reinterpret_cast<Header *>(segment.data());
+    header->deviceCount = deviceCount;
+    header->totalBytes = bytesFor(deviceCount);
+    header->magic = controlMagic;
+  }
+  explicit ControlPage(std::shared_ptr<Segment> segment) : segment(std::move(segment)) {}
+
+  bool isValid(int64_t deviceCount) const {
+    return segment->bytes() >= bytesFor(deviceCount) && header().magic == controlMagic &&
+           header().deviceCount == deviceCount && header().totalBytes == bytesFor(deviceCount);
+  }
+  Header &header() const { return *reinterpret_cast<Header *>(segment->data()); }
+  Group &group(int64_t index) const { return reinterpret_cast<Group *>(segment->data() + groupsOffset())[index]; }
+  Slot &slot(int64_t position) const { return reinterpret_cast<Slot *>(segment->data() + slotsOffset())[position]; }
+
+private:
+  static constexpr int64_t groupsOffset() { return 4096; }
+  static constexpr int64_t slotsOffset() {
+    return groupsOffset() + groupCapacity * static_cast<int64_t>(sizeof(Group));
+  }
+  std::shared_ptr<Segment> segment;
+};
+
+static_assert(sizeof(Header) <= 4096);
+
+} // namespace spmd::shm

@@ -1,0 +1,81 @@
+//===- PeerLink.h - descriptors between the processes of a host -*- C++ -*-===//
+//
+// A process serves its segments on a Unix socket with an abstract name (nothing in the file system, gone with the
+// process), whose name it tells the others through the job's store. Peers of another user are turned away by the
+// credentials that the kernel vouches for. At the first contact both sides prove that memory handed over is the same
+// memory: each writes a nonce where the other reads it.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/artifact/Health.h"
+#include "runtime/device/cpu/Segment.h"
+#include "runtime/support/Store.h"
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace spmd::shm {
+
+enum class SegmentKind : uint32_t { Proof, Device, Control };
+
+/// What a peer asks for: (Device, device id, segment number) or (Control, key, 0).
+struct SegmentName {
+  SegmentKind kind = SegmentKind::Device;
+  uint64_t a = 0, b = 0;
+};
+
+/// Hands out this process's segments.
+class SegmentServer {
+public:
+  /// `find` is called on the server's thread; null means there is no such segment.
+  using Find = std::function<std::shared_ptr<Segment>(const SegmentName &)>;
+
+  SegmentServer(int32_t process, Store &store, Find find);
+  ~SegmentServer();
+
+private:
+  void serve();
+  bool answer(int connection);
+
+  Find find;
+  std::shared_ptr<Segment> proof;
+  int listener = -1, stopEvent = -1;
+  std::thread thread;
+};
+
+/// Fetches segments of other processes. Thread-safe.
+class SegmentClient {
+public:
+  SegmentClient(int32_t process, Store &store, Health *health) : process(process), store(store), health(health) {}
+  ~SegmentClient();
+
+  /// Throws spmd::Error, or the verdict when the job is over.
+  std::shared_ptr<Segment> fetch(int32_t peer, const SegmentName &name, bool writable,
+                                 std::chrono::milliseconds timeout);
+
+private:
+  struct Connection {
+    std::mutex mutex;
+    int fd = -1;
+  };
+  Connection &connectionTo(int32_t peer);
+  void connect(Connection &connection, int32_t peer, std::chrono::steady_clock::time_point deadline);
+  [[noreturn]] void fail(int32_t peer, const std::string &what);
+
+  const int32_t process;
+  Store &store;
+  Health *health;
+  std::mutex mutex;
+  std::map<int32_t, std::unique_ptr<Connection>> connections;
+};
+
+/// The store's key for the socket of a process.
+std::string socketKey(int32_t process);
+
+} // namespace spmd::shm

@@ -1,0 +1,68 @@
+//===- ShmCall.h - one prepared collective of one device --------*- C++ -*-===//
+//
+// Small operands (Movement::operandBytes up to `stagedBytes`) travel in the control page: the device copies its own
+// there, and each reads all; one barrier. Larger ones are read where they lie: one barrier before, one after. A large
+// all_reduce is cut into as many slices as there are members: each reduces one, a barrier, and copies the others; the
+// tree is the same, and so are the bits.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/collective/Movement.h"
+#include "runtime/collective/Reduce.h"
+#include "runtime/collective/shm/ShmCommunicator.h"
+
+#include <memory>
+#include <optional>
+
+namespace spmd::shm {
+
+class ShmCall final : public CollectiveCall {
+public:
+  ShmCall(ShmEndpoint &endpoint, GroupState &group, const MeshShape &mesh, const CollectiveDesc &desc,
+          Movement movement, const CallSite &site);
+  ~ShmCall() override;
+
+  void start(const void *operand, void *result) override;
+  void done() override;
+
+  /// done, unless that has happened already.
+  void finish();
+  uint64_t getFingerprint() const { return fingerprint; }
+  std::string describe() const { return text; }
+
+private:
+  bool isAlone() const { return group.members.size() == 1; }
+  /// Announces where `data` lies, staging it if it is not in the device's memory.
+  MemoryLocation locate(const void *data, int64_t bytes, DeviceBufferRef &staging, bool isRead);
+  void readSources();
+  void copyAll();
+  void copyInParallel(const Box &box, const char *source, char *target);
+  void reduceAll();
+  void reduceRuns(const Box &box, const char *const *sources, int64_t begin, int64_t end, int thread);
+  void allReduceBySlices();
+  int64_t sliceStart(int64_t member) const;
+
+  ShmEndpoint &endpoint;
+  GroupState &group;
+  Movement movement;
+  const bool isAllReduce, isReduction, isStaged;
+  bool isReceiver = true;
+  const int64_t elementBytes;
+  uint64_t fingerprint = 0;
+  std::string text;
+  std::optional<TreeReducer> reducer;
+  std::vector<const char *> sources; ///< The members' operands, in group order.
+  std::vector<char> packed;          ///< Scratch of reduceRuns, per thread.
+  std::vector<const void *> pointers;
+  DeviceBufferRef operandStaging, sliceStaging;
+
+  // The call under way.
+  const char *operand = nullptr;
+  char *result = nullptr;
+  uint64_t sequence = 0;
+  uint32_t readyBarrier = 0;
+  bool isUnderWay = false;
+};
+
+} // namespace spmd::shm

@@ -1,0 +1,271 @@
+//===- ShmCommunicator.cpp - devices of one host that work together -------===//
+
+#include "runtime/collective/shm/ShmCommunicator.h"
+#include "runtime/collective/shm/ShmCall.h"
+#include "runtime/support/Error.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace spmd::shm {
+namespace {
+
+/// How often a sleeping waiter looks at the health of the job.
+constexpr std::chrono::milliseconds pollInterval(20);
+
+uint64_t hashMembers(const std::vector<int64_t> &members) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (int64_t member : members)
+    for (int byte = 0; byte < 8; ++byte)
+      hash = (hash ^ (static_cast<uint64_t>(member) >> (8 * byte) & 0xff)) * 0x100000001b3u;
+  return hash == 0 ? 1 : hash;
+}
+
+uint32_t targetOf(const GroupState &group, uint32_t barrier) {
+  return static_cast<uint32_t>(group.members.size()) * (barrier / barrierRing + 1);
+}
+
+bool isComplete(const GroupState &group, uint32_t barrier) {
+  uint32_t arrived = group.shared->arrived[barrier % barrierRing].load(std::memory_order_acquire);
+  return static_cast<int32_t>(arrived - targetOf(group, barrier)) >= 0;
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Communicator
+//===----------------------------------------------------------------------===//
+
+ShmCommunicator::ShmCommunicator(Backend &backend, std::vector<int64_t> devices, const ControlPage &page)
+    : backend(backend), devices(std::move(devices)), page(page) {
+  for (int64_t position = 0; position < static_cast<int64_t>(this->devices.size()); ++position)
+    if (backend.isLocal(this->devices[position]))
+      endpoints[position] = std::make_unique<ShmEndpoint>(*this, position);
+}
+
+CommunicatorEndpoint &ShmCommunicator::getEndpoint(int64_t position) {
+  auto endpoint = endpoints.find(position);
+  if (endpoint == endpoints.end())
+    throw Error("mesh position " + std::to_string(position) + " is not on this process");
+  return *endpoint->second;
+}
+
+void ShmCommunicator::abort(const std::string &cause) {
+  Header &header = page.header();
+  uint32_t expected = 0;
+  if (!header.aborted.compare_exchange_strong(expected, 1))
+    return;
+  size_t length = std::min(cause.size(), sizeof header.cause - 1);
+  std::memcpy(header.cause, cause.data(), length);
+  header.cause[length] = 0;
+  header.aborted.store(2, std::memory_order_release);
+}
+
+//===----------------------------------------------------------------------===//
+// Endpoint
+//===----------------------------------------------------------------------===//
+
+ShmEndpoint::ShmEndpoint(ShmCommunicator &communicator, int64_t position)
+    : communicator(communicator), position(position),
+      device(communicator.getBackend().getLocalDevice(communicator.getDevices()[position])),
+      slot(communicator.getPage().slot(position)), bases(communicator.getDevices().size()) {}
+
+std::unique_ptr<CollectiveCall> ShmEndpoint::prepare(const MeshShape &mesh, const CollectiveDesc &desc,
+                                                     const CallSite &site) {
+  if (mesh.deviceCount() != static_cast<int64_t>(communicator.getDevices().size()))
+    throw Error("a mesh of " + std::to_string(mesh.deviceCount()) + " devices cannot use a communicator of " +
+                std::to_string(communicator.getDevices().size()));
+  Movement movement = computeMovement(mesh, desc, position);
+  GroupState &group = groupFor(movement.group);
+  return std::make_unique<ShmCall>(*this, group, mesh, desc, std::move(movement), site);
+}
+
+GroupState &ShmEndpoint::groupFor(const std::vector<int64_t> &members) {
+  auto known = groups.find(members);
+  if (known != groups.end())
+    return known->second;
+  // The first to come takes a free entry for the group; all find it by its key.
+  uint64_t key = hashMembers(members);
+  for (int64_t probe = 0; probe < groupCapacity; ++probe) {
+    Group &entry = communicator.getPage().group(static_cast<int64_t>((key + probe) % groupCapacity));
+    uint64_t found = 0;
+    if (entry.key.compare_exchange_strong(found, key) || found == key)
+      return groups.emplace(members, GroupState{&entry, members, 0}).first->second;
+  }
+  throw Error("a job uses more than " + std::to_string(groupCapacity) + " different groups of devices");
+}
+
+void ShmEndpoint::beginLaunch(uint64_t) {
+  if (communicator.getPage().header().aborted.load(std::memory_order_acquire))
+    throwAborted();
+  slot.launchesBegun.store(++launches, std::memory_order_release);
+}
+
+void ShmEndpoint::endLaunch() { slot.launchesEnded.store(launches, std::memory_order_release); }
+
+Record &ShmEndpoint::recordOf(int64_t member, uint64_t number) {
+  return communicator.getPage().slot(member).ring[number % ringSize];
+}
+
+Record &ShmEndpoint::nextRecord(const ShmCall &call, uint64_t &number) {
+  number = sequence++;
+  InFlight &old = inFlight[number % ringSize];
+  if (old.call)
+    old.call->finish();
+  // Readers of the old operand may still be at it.
+  if (old.group)
+    for (int64_t member : old.group->members) {
+      if (member == position)
+        continue;
+      Slot &theirs = communicator.getPage().slot(member);
+      std::atomic<uint64_t> &consumed = theirs.ring[number % ringSize].consumed;
+      waitOn(theirs.progress, theirs.progressSleepers, nullptr, call, number,
+             [&] { return consumed.load(std::memory_order_acquire) > old.sequence; });
+    }
+  return slot.ring[number % ringSize];
+}
+
+void ShmEndpoint::announce(ShmCall &call, GroupState &group, uint64_t number) {
+  inFlight[number % ringSize] = {&call, &group, number};
+  recordOf(position, number).sequence.store(number + 1, std::memory_order_relaxed);
+  slot.announced.store(number + 1, std::memory_order_release);
+}
+
+void ShmEndpoint::markConsumed(uint64_t number) {
+  inFlight[number % ringSize].call = nullptr;
+  recordOf(position, number).consumed.store(number + 1);
+  slot.progress.fetch_add(1);
+  if (slot.progressSleepers.load() != 0)
+    futexWakeAll(slot.progress);
+}
+
+void ShmEndpoint::forget(const ShmCall &call) {
+  for (InFlight &entry : inFlight)
+    if (entry.call == &call)
+      entry.call = nullptr;
+}
+
+const char *ShmEndpoint::addressOf(int64_t member, const MemoryLocation &location) {
+  auto &known = bases[member];
+  auto segment = static_cast<size_t>(location.segment);
+  if (segment >= known.size())
+    known.resize(segment + 1, nullptr);
+  if (!known[segment]) {
+    auto mapped = communicator.getBackend().mapSegment(communicator.getDevices()[member], location.segment);
+    if (!mapped)
+      throw Error(nameOf(member) + " announces memory that it does not have");
+    known[segment] = mapped->data();
+  }
+  return known[segment] + location.offset;
+}
+
+//===----------------------------------------------------------------------===//
+// Waiting
+//===----------------------------------------------------------------------===//
+
+template <typename IsReady>
+void ShmEndpoint::waitOn(std::atomic<uint32_t> &word, std::atomic<uint32_t> &sleepers, const GroupState *group,
+                         const ShmCall &call, uint64_t number, IsReady &&isReady) {
+  if (spinUntil(isReady, device.getSpin()))
+    return;
+  auto limit = communicator.getBackend().getOptions().timeouts.collective;
+  auto deadline =
+      limit.count() > 0 ? std::chrono::steady_clock::now() + limit : std::chrono::steady_clock::time_point::max();
+  for (;;) {
+    sleepers.fetch_add(1);
+    uint32_t seen = word.load();
+    if (!isReady())
+      futexWait(word, seen, pollInterval);
+    sleepers.fetch_sub(1);
+    if (isReady())
+      return;
+    checkWait(group, call, number, deadline);
+  }
+}
+
+void ShmEndpoint::arrive(GroupState &group, uint32_t barrier) {
+  uint32_t arrived = group.shared->arrived[barrier % barrierRing].fetch_add(1) + 1;
+  if (arrived != targetOf(group, barrier))
+    return;
+  group.shared->wake.fetch_add(1);
+  if (group.shared->sleepers.load() != 0)
+    futexWakeAll(group.shared->wake);
+}
+
+void ShmEndpoint::wait(GroupState &group, uint32_t barrier, const ShmCall &call, uint64_t number) {
+  waitOn(group.shared->wake, group.shared->sleepers, &group, call, number, [&] { return isComplete(group, barrier); });
+}
+
+void ShmEndpoint::checkWait(const GroupState *group, const ShmCall &call, uint64_t number,
+                            std::chrono::steady_clock::time_point deadline) {
+  Health *health = communicator.getBackend().getOptions().health;
+  if (health && health->isOver())
+    health->throwVerdict();
+  if (communicator.getPage().header().aborted.load(std::memory_order_acquire) == 2)
+    throwAborted();
+  if (group)
+    checkMembers(*group, call, number);
+  if (std::chrono::steady_clock::now() < deadline)
+    return;
+  std::string missing;
+  if (group)
+    for (int64_t member : group->members)
+      if (member != position && communicator.getPage().slot(member).announced.load() <= number)
+        missing += (missing.empty() ? "" : ", ") + nameOf(member);
+  std::string cause =
+      call.describe() + " on " + nameOf(position) + " waited for " +
+      std::to_string(communicator.getBackend().getOptions().timeouts.collective.count() / 1000.0).substr(0, 6) + " s" +
+      (missing.empty() ? "" : " for " + missing) +
+      "; a process hangs, or the limit (--collective-timeout) is too short";
+  communicator.abort(cause);
+  throw Error(cause);
+}
+
+void ShmEndpoint::checkMembers(const GroupState &group, const ShmCall &call, uint64_t number) {
+  for (int64_t member : group.members) {
+    if (member == position)
+      continue;
+    Slot &theirs = communicator.getPage().slot(member);
+    uint64_t ended = theirs.launchesEnded.load(std::memory_order_acquire);
+    uint64_t announced = theirs.announced.load(std::memory_order_acquire);
+    if (announced <= number) {
+      // Not there yet; if its run is over, it never comes.
+      if (ended >= launches && launches > 0)
+        throwDivergence(member, "has finished its run of the program without it", call.describe());
+      continue;
+    }
+    Record &record = recordOf(member, number);
+    if (record.sequence.load(std::memory_order_acquire) == number + 1 && record.fingerprint.load(std::memory_order_relaxed) == call.getFingerprint())
+      continue;
+    char text[textBytes + 1] = {};
+    std::memcpy(text, record.text, textBytes);
+    throwDivergence(member, std::string("calls ") + text, call.describe());
+  }
+}
+
+std::string ShmEndpoint::nameOf(int64_t member) const {
+  int64_t id = communicator.getDevices()[member];
+  return "process " + std::to_string(communicator.getBackend().processOf(id)) + " device " + std::to_string(id);
+}
+
+void ShmEndpoint::throwAborted() {
+  // The coordinator's verdict has precedence, so that all processes print the same.
+  Health *health = communicator.getBackend().getOptions().health;
+  auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(500);
+  while (health && !health->isOver() && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  if (health && health->isOver())
+    health->throwVerdict();
+  throw Error(communicator.getPage().header().cause);
+}
+
+void ShmEndpoint::throwDivergence(int64_t member, const std::string &theirs, const std::string &ours) {
+  // Named in the order of positions, so that both sides say the same.
+  std::string mine = nameOf(position) + " calls " + ours, other = nameOf(member) + " " + theirs;
+  std::string cause = "the processes do not run the same program: " + (position < member ? mine : other) + ", but " +
+                      (position < member ? other : mine) + "; all processes must make the same calls in the same order";
+  communicator.abort(cause);
+  throw Error(cause);
+}
+
+} // namespace spmd::shm

@@ -1,0 +1,99 @@
+//===- ShmCommunicator.h - devices of one host that work together -*- C++ -*-===//
+//
+// Announcing, waiting, and recognising what goes wrong; ShmCall.cpp moves the data.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/collective/shm/Backend.h"
+
+#include <map>
+#include <vector>
+
+namespace spmd::shm {
+
+class ShmCommunicator;
+class ShmCall;
+
+/// The devices that take part in one call, as this endpoint sees them.
+struct GroupState {
+  Group *shared = nullptr;
+  std::vector<int64_t> members; ///< Mesh positions, in group order.
+  uint32_t nextBarrier = 0;
+};
+
+class ShmEndpoint final : public CommunicatorEndpoint {
+public:
+  ShmEndpoint(ShmCommunicator &communicator, int64_t position);
+
+  std::unique_ptr<CollectiveCall> prepare(const MeshShape &mesh, const CollectiveDesc &desc,
+                                          const CallSite &site) override;
+  void beginLaunch(uint64_t program) override;
+  void endLaunch() override;
+
+  // For ShmCall, on the device's thread.
+
+  CpuDevice &getDevice() const { return device; }
+  int64_t getPosition() const { return position; }
+  /// Takes the number of this device's next call; its record is free to be written. Finishes the call that many before
+  /// it, if it is still under way.
+  Record &nextRecord(const ShmCall &call, uint64_t &sequence);
+  void announce(ShmCall &call, GroupState &group, uint64_t sequence);
+  /// This device has read all that it needs of the call.
+  void markConsumed(uint64_t sequence);
+  void forget(const ShmCall &call);
+
+  void arrive(GroupState &group, uint32_t barrier);
+  void wait(GroupState &group, uint32_t barrier, const ShmCall &call, uint64_t sequence);
+  /// Throws where a member announces something else under this number, or never will.
+  void checkMembers(const GroupState &group, const ShmCall &call, uint64_t sequence);
+
+  Record &recordOf(int64_t member, uint64_t sequence);
+  const char *addressOf(int64_t member, const MemoryLocation &location);
+
+private:
+  struct InFlight {
+    ShmCall *call = nullptr; ///< Null once it is done.
+    GroupState *group = nullptr;
+    uint64_t sequence = 0;
+  };
+  GroupState &groupFor(const std::vector<int64_t> &members);
+  template <typename IsReady>
+  void waitOn(std::atomic<uint32_t> &word, std::atomic<uint32_t> &sleepers, const GroupState *group,
+              const ShmCall &call, uint64_t sequence, IsReady &&isReady);
+  /// Once per slice of a long wait: throws if there is a reason to stop waiting.
+  void checkWait(const GroupState *group, const ShmCall &call, uint64_t sequence,
+                 std::chrono::steady_clock::time_point deadline);
+  std::string nameOf(int64_t member) const;
+  [[noreturn]] void throwAborted();
+  [[noreturn]] void throwDivergence(int64_t member, const std::string &theirs, const std::string &ours);
+
+  ShmCommunicator &communicator;
+  const int64_t position;
+  CpuDevice &device;
+  Slot &slot;
+  uint64_t sequence = 0, launches = 0;
+  std::map<std::vector<int64_t>, GroupState> groups;
+  InFlight inFlight[ringSize];
+  std::vector<std::vector<const char *>> bases; ///< [position][segment]
+};
+
+class ShmCommunicator final : public Communicator {
+public:
+  ShmCommunicator(Backend &backend, std::vector<int64_t> devices, const ControlPage &page);
+
+  const std::vector<int64_t> &getDevices() const override { return devices; }
+  CommunicatorEndpoint &getEndpoint(int64_t position) override;
+  void abort(const std::string &cause) override;
+
+  Backend &getBackend() { return backend; }
+  const ControlPage &getPage() const { return page; }
+
+private:
+  Backend &backend;
+  const std::vector<int64_t> devices;
+  const ControlPage page;
+  std::map<int64_t, std::unique_ptr<ShmEndpoint>> endpoints;
+};
+
+} // namespace spmd::shm

@@ -1,0 +1,411 @@
+//===- CollectivesTest.cpp - every collective against brute force ---------===//
+
+#include "ExpectHelper.h"
+#include "JobHelper.h"
+#include "runtime/collective/Movement.h"
+#include "runtime/support/Error.h"
+
+#include <cstring>
+#include <gtest/gtest.h>
+
+using namespace spmd;
+using namespace spmd::test;
+
+namespace {
+
+const DType allTypes[] = {DType::F64, DType::F32, DType::BF16, DType::F16,  DType::I64, DType::I32,
+                          DType::I8,  DType::U32, DType::U8,   DType::Bool, DType::Key};
+
+struct Case {
+  MeshShape mesh;
+  CollectiveDesc desc;
+  std::vector<Value> operands; ///< By position.
+};
+
+std::vector<int64_t> sizesOf(const Case &c) {
+  std::vector<int64_t> sizes;
+  for (const AxisRef &axis : c.desc.axes)
+    sizes.push_back(axis.sizeIn(c.mesh));
+  return sizes;
+}
+
+/// Fills in local shapes and operands: `full` is the larger side of the collective.
+Case makeCase(const MeshShape &mesh, CollectiveKind kind, DType dtype, ReductionKind reduction,
+              const std::vector<AxisRef> &axes, std::vector<int64_t> full, int32_t dim, std::mt19937_64 &random) {
+  Case c{mesh, {}, {}};
+  c.desc.kind = kind;
+  c.desc.reduction = reduction;
+  c.desc.dtype = dtype;
+  c.desc.axes = axes;
+  std::vector<int64_t> small = full, sizes = sizesOf(c);
+  small[dim] = localDimSize(full[dim], sizes);
+  switch (kind) {
+  case CollectiveKind::AllGather:
+    c.desc.operandShape = small;
+    c.desc.resultShape = full;
+    c.desc.concatDim = dim;
+    break;
+  case CollectiveKind::ReduceScatter:
+    c.desc.operandShape = full;
+    c.desc.resultShape = small;
+    c.desc.splitDim = dim;
+    break;
+  case CollectiveKind::AllToAll: {
+    c.desc.splitDim = dim;
+    c.desc.concatDim = static_cast<int32_t>((dim + 1) % full.size());
+    int32_t concat = c.desc.concatDim;
+    c.desc.operandShape = full;
+    c.desc.resultShape = small;
+    if (full.size() > 1)
+      c.desc.operandShape[concat] = localDimSize(full[concat], sizes);
+    else
+      c.desc.resultShape = {small[0] * static_cast<int64_t>(groupOf(mesh, axes, 0).size())};
+    break;
+  }
+  default:
+    c.desc.operandShape = c.desc.resultShape = full;
+  }
+  if (kind == CollectiveKind::CollectivePermute) {
+    auto n = static_cast<int64_t>(groupOf(mesh, axes, 0).size());
+    // A shift that leaves the first position without a source.
+    for (int64_t i = 0; i + 1 < n; ++i)
+      c.desc.pairs.push_back({i, i + 1});
+  }
+  for (int64_t p = 0; p < mesh.deviceCount(); ++p)
+    c.operands.push_back(makeValue(dtype, c.desc.operandShape, random));
+  return c;
+}
+
+/// Runs all cases in one job and compares each device's results.
+void check(const std::vector<Case> &cases, int processes, int64_t devices, int threads = 1) {
+  Layout layout{processes, static_cast<int>(devices / processes)};
+  layout.threadsPerDevice = threads;
+  auto outcomes = runJob(layout, [&](DeviceContext &context) {
+    std::vector<char> all;
+    for (const Case &c : cases) {
+      auto bytes = context.call(c.mesh, c.desc, c.operands[context.position].bytes);
+      all.insert(all.end(), bytes.begin(), bytes.end());
+    }
+    return all;
+  });
+  for (int64_t position = 0; position < devices; ++position) {
+    const Outcome &outcome = outcomes[position];
+    ASSERT_EQ(outcome.error, "");
+    size_t offset = 0;
+    for (const Case &c : cases) {
+      size_t bytes = elementCount(c.desc.resultShape) * byteSize(c.desc.dtype);
+      std::vector<char> actual(outcome.bytes.begin() + offset, outcome.bytes.begin() + offset + bytes);
+      offset += bytes;
+      Value expected = expectedResult(c.mesh, c.desc, c.operands, position);
+      ASSERT_EQ(compareBytes(c.desc.dtype, actual, expected.bytes), "")
+          << describeCollective(c.desc) << " into " << ::testing::PrintToString(c.desc.resultShape) << " at position "
+          << position << " of " << devices;
+    }
+    EXPECT_EQ(offset, outcome.bytes.size());
+  }
+}
+
+std::vector<ReductionKind> reductionsOf(DType dtype) {
+  if (dtype == DType::Key)
+    return {};
+  std::vector<ReductionKind> kinds{ReductionKind::Sum, ReductionKind::Prod, ReductionKind::Max, ReductionKind::Min};
+  if (!isFloat(dtype)) {
+    kinds.push_back(ReductionKind::And);
+    kinds.push_back(ReductionKind::Or);
+  }
+  return kinds;
+}
+
+class GroupSize : public ::testing::TestWithParam<int> {};
+
+// All types, reductions and kinds, shapes that do not divide, with short and empty pieces.
+TEST_P(GroupSize, AllCollectivesTypesAndReductions) {
+  int64_t n = GetParam();
+  MeshShape mesh{{{"a", n}}};
+  std::mt19937_64 random(n);
+  std::vector<Case> cases;
+  for (DType dtype : allTypes) {
+    for (ReductionKind reduction : reductionsOf(dtype))
+      for (const std::vector<int64_t> &shape :
+           {std::vector<int64_t>{1}, {3}, {13, 5}, {2, 7, 3}, {5000, 5}, {3, 9001}}) {
+        // The large ones take other ways through memory, the same for all reductions.
+        if (elementCount(shape) > 1000 && reduction != ReductionKind::Sum && dtype != DType::F32)
+          continue;
+        int32_t last = static_cast<int32_t>(shape.size()) - 1;
+        cases.push_back(makeCase(mesh, CollectiveKind::AllReduce, dtype, reduction, {{"a"}}, shape, 0, random));
+        cases.push_back(makeCase(mesh, CollectiveKind::ReduceScatter, dtype, reduction, {{"a"}}, shape, 0, random));
+        cases.push_back(makeCase(mesh, CollectiveKind::ReduceScatter, dtype, reduction, {{"a"}}, shape, last, random));
+      }
+    for (CollectiveKind kind : {CollectiveKind::AllGather, CollectiveKind::AllToAll, CollectiveKind::CollectivePermute})
+      for (const std::vector<int64_t> &shape :
+           {std::vector<int64_t>{1}, {3}, {11}, {13, 5}, {2, 7, 3}, {5003, 5}, {3, 9001}})
+        for (int32_t dim = 0; dim < static_cast<int32_t>(shape.size()); ++dim)
+          cases.push_back(makeCase(mesh, kind, dtype, ReductionKind::Sum, {{"a"}}, shape, dim, random));
+  }
+  check(cases, 1, n);
+}
+INSTANTIATE_TEST_SUITE_P(Collectives, GroupSize, ::testing::Values(1, 2, 3, 4, 6, 8));
+
+// Groups that are rows, columns, parts of axes, several axes in either order; several groups at the same time.
+TEST(Collectives, GroupsOfAMesh) {
+  MeshShape mesh{{{"a", 4}, {"b", 2}}};
+  std::mt19937_64 random(5);
+  std::vector<Case> cases;
+  std::vector<std::vector<AxisRef>> axesList{{{"a"}},
+                                             {{"b"}},
+                                             {{"a"}, {"b"}},
+                                             {{"b"}, {"a"}},
+                                             {{"a", 1, 2}},
+                                             {{"a", 2, 2}},
+                                             {{"a", 2, 2}, {"a", 1, 2}},
+                                             {{"b"}, {"a", 1, 2}}};
+  for (const auto &axes : axesList)
+    for (DType dtype : {DType::F32, DType::BF16, DType::I32})
+      for (CollectiveKind kind : {CollectiveKind::AllReduce, CollectiveKind::AllGather, CollectiveKind::ReduceScatter,
+                                  CollectiveKind::AllToAll, CollectiveKind::CollectivePermute})
+        for (const std::vector<int64_t> &shape : {std::vector<int64_t>{7, 5}, {17, 3}, {67, 103}})
+          for (int32_t dim : {0, 1})
+            cases.push_back(makeCase(mesh, kind, dtype, ReductionKind::Sum, axes, shape, dim, random));
+  check(cases, 1, 8);
+  check(cases, 4, 8);
+}
+
+// The devices' own threads share the work of large operands.
+TEST(Collectives, SeveralThreadsPerDevice) {
+  MeshShape mesh{{{"a", 3}}};
+  std::mt19937_64 random(11);
+  std::vector<Case> cases;
+  for (DType dtype : {DType::F32, DType::F16})
+    for (CollectiveKind kind : {CollectiveKind::AllReduce, CollectiveKind::AllGather, CollectiveKind::ReduceScatter,
+                                CollectiveKind::AllToAll, CollectiveKind::CollectivePermute})
+      for (const std::vector<int64_t> &shape : {std::vector<int64_t>{300'003}, {503, 301}, {7, 30'001}})
+        for (int32_t dim = 0; dim < static_cast<int32_t>(shape.size()); ++dim)
+          cases.push_back(makeCase(mesh, kind, dtype, ReductionKind::Sum, {{"a"}}, shape, dim, random));
+  check(cases, 1, 3, 3);
+}
+
+/// What a device owns of the array whose element at index (i, j, ...) is a hash of it; `padding` fills the rest.
+Value ownedPart(const MeshShape &mesh, const std::vector<int64_t> &global, const Sharding &sharding, int64_t position,
+                uint32_t padding) {
+  Value value = zerosLike(DType::U32, localShape(mesh, global, sharding));
+  std::vector<ShardRange> ranges = ownedRanges(mesh, global, sharding, position);
+  std::vector<int64_t> index(global.size());
+  for (int64_t i = 0; i < elementCount(value.shape); ++i) {
+    int64_t rest = i;
+    uint32_t element = 17;
+    bool isOwned = true;
+    for (size_t d = global.size(); d-- > 0;) {
+      index[d] = rest % value.shape[d];
+      rest /= value.shape[d];
+      isOwned &= index[d] < ranges[d].size;
+    }
+    for (size_t d = 0; d < global.size(); ++d)
+      element = element * 31 + static_cast<uint32_t>(index[d] + ranges[d].start);
+    if (!isOwned)
+      element = padding;
+    std::memcpy(value.bytes.data() + 4 * i, &element, 4);
+  }
+  return value;
+}
+
+// From every sharding to every other: the target's part of the same array, zeros beyond it.
+TEST(Collectives, ExchangeBetweenAnyShardings) {
+  MeshShape mesh{{{"a", 4}, {"b", 2}}};
+  std::vector<Sharding> shardings{{{{}, {}}, {}},
+                                  {{{{"a"}}, {}}, {}},
+                                  {{{}, {{"a"}}}, {}},
+                                  {{{{"b"}}, {{"a"}}}, {}},
+                                  {{{{"a"}, {"b"}}, {}}, {}},
+                                  {{{{"b"}, {"a"}}, {}}, {}},
+                                  {{{{"a", 1, 2}}, {{"a", 2, 2}}}, {}},
+                                  {{{}, {{"a", 2, 2}, {"b"}}}, {}}};
+  std::vector<std::pair<CollectiveDesc, std::vector<int64_t>>> cases;
+  for (const std::vector<int64_t> &global : {std::vector<int64_t>{10, 7}, {3, 1}, {129, 67}})
+    for (const Sharding &source : shardings)
+      for (const Sharding &target : shardings) {
+        CollectiveDesc desc;
+        desc.kind = CollectiveKind::Exchange;
+        desc.dtype = DType::U32;
+        desc.globalShape = global;
+        desc.source = source;
+        desc.target = target;
+        desc.operandShape = localShape(mesh, global, source);
+        desc.resultShape = localShape(mesh, global, target);
+        cases.push_back({desc, global});
+      }
+  auto outcomes = runJob({2, 4}, [&](DeviceContext &context) {
+    std::vector<char> all;
+    for (auto &[desc, global] : cases) {
+      Value operand = ownedPart(mesh, global, desc.source, context.position, 0xabababab);
+      auto bytes = context.call(mesh, desc, operand.bytes);
+      all.insert(all.end(), bytes.begin(), bytes.end());
+    }
+    return all;
+  });
+  for (int64_t position = 0; position < 8; ++position) {
+    ASSERT_EQ(outcomes[position].error, "");
+    size_t offset = 0;
+    for (auto &[desc, global] : cases) {
+      Value expected = ownedPart(mesh, global, desc.target, position, 0);
+      std::vector<char> actual(outcomes[position].bytes.begin() + offset,
+                               outcomes[position].bytes.begin() + offset + expected.bytes.size());
+      offset += expected.bytes.size();
+      ASSERT_EQ(compareBytes(DType::U32, actual, expected.bytes), "")
+          << describeCollective(desc) << " of " << ::testing::PrintToString(global) << " at " << position;
+    }
+  }
+}
+
+// The bits of all reductions are the same on all layouts of processes.
+TEST(Collectives, SameBitsOnAllLayouts) {
+  MeshShape mesh{{{"i", 4}, {"j", 2}}};
+  std::mt19937_64 random(3);
+  std::vector<Case> cases;
+  for (DType dtype : {DType::F32, DType::BF16, DType::F64})
+    for (const auto &axes : {std::vector<AxisRef>{{"i"}, {"j"}}, {{"j"}}, {{"i"}}})
+      for (int64_t size : {1, 1000, 50'000}) {
+        cases.push_back(makeCase(mesh, CollectiveKind::AllReduce, dtype, ReductionKind::Sum, axes, {size}, 0, random));
+        cases.push_back(
+            makeCase(mesh, CollectiveKind::ReduceScatter, dtype, ReductionKind::Sum, axes, {size}, 0, random));
+      }
+  std::vector<Outcome> first;
+  for (int processes : {1, 2, 4, 8}) {
+    auto outcomes = runJob({processes, 8 / processes}, [&](DeviceContext &context) {
+      std::vector<char> all;
+      for (const Case &c : cases) {
+        auto bytes = context.call(c.mesh, c.desc, c.operands[context.position].bytes);
+        all.insert(all.end(), bytes.begin(), bytes.end());
+      }
+      return all;
+    });
+    for (int64_t position = 0; position < 8; ++position) {
+      ASSERT_EQ(outcomes[position].error, "");
+      if (!first.empty()) {
+        EXPECT_TRUE(outcomes[position].bytes == first[position].bytes) << processes << " processes";
+      }
+    }
+    if (first.empty())
+      first = outcomes;
+  }
+  check(cases, 8, 8);
+}
+
+// Started one after another and finished later, more of them than the ring holds; over different groups.
+TEST(Collectives, ManyUnderWayAtOnce) {
+  MeshShape mesh{{{"a", 2}, {"b", 2}}};
+  constexpr int count = 30;
+  for (int64_t size : {5, 20'000}) {
+    auto outcomes = runJob({2, 2}, [&](DeviceContext &context) {
+      std::vector<std::unique_ptr<CollectiveCall>> calls;
+      std::vector<DeviceBufferRef> operands, results;
+      for (int i = 0; i < count; ++i) {
+        CollectiveDesc desc;
+        desc.axes = {{i % 3 == 0 ? "a" : "b"}};
+        desc.operandShape = desc.resultShape = {size};
+        calls.push_back(context.endpoint->prepare(mesh, desc, {.step = i}));
+        operands.push_back(context.device->allocate(size * 4));
+        results.push_back(context.device->allocate(size * 4));
+      }
+      for (int round = 0; round < 20; ++round) {
+        for (int i = 0; i < count; ++i) {
+          std::fill_n(static_cast<float *>(operands[i]->data()), size, float(context.position * 100 + i + round));
+          calls[i]->start(operands[i]->data(), results[i]->data());
+        }
+        // Finished in another order than started.
+        for (int i = count; i-- > 0;)
+          calls[i]->done();
+        for (int i = 0; i < count; ++i) {
+          int64_t partner = i % 3 == 0 ? context.position ^ 2 : context.position ^ 1;
+          float expected = float(context.position * 100 + i + round) + float(partner * 100 + i + round);
+          for (int64_t j = 0; j < size; ++j)
+            if (static_cast<float *>(results[i]->data())[j] != expected)
+              throw Error("wrong sum in call " + std::to_string(i));
+        }
+      }
+      return std::vector<char>();
+    });
+    for (auto &outcome : outcomes)
+      EXPECT_EQ(outcome.error, "");
+  }
+}
+
+// all_reduce into its own operand, and from and into memory that is no device's.
+TEST(Collectives, InPlaceAndOutsideMemory) {
+  MeshShape mesh{{{"a", 3}}};
+  for (int64_t size : {10, 30'000}) {
+    auto outcomes = runJob({3, 1}, [&](DeviceContext &context) {
+      CollectiveDesc desc;
+      desc.axes = {{"a"}};
+      desc.operandShape = desc.resultShape = {size};
+      auto call = context.endpoint->prepare(mesh, desc, {});
+      auto inside = context.device->allocate(size * 4);
+      std::vector<float> outside(size), target(size);
+      auto *data = static_cast<float *>(inside->data());
+      for (int64_t i = 0; i < size; ++i)
+        data[i] = outside[i] = float(context.position * i);
+      call->start(data, data);
+      call->done();
+      call->start(outside.data(), target.data());
+      call->done();
+      call->start(outside.data(), outside.data());
+      call->done();
+      for (int64_t i = 0; i < size; ++i)
+        if (data[i] != float(3 * i) || target[i] != float(3 * i) || outside[i] != float(3 * i))
+          throw Error("wrong sum at " + std::to_string(i));
+      return std::vector<char>();
+    });
+    for (auto &outcome : outcomes)
+      EXPECT_EQ(outcome.error, "");
+  }
+}
+
+// Only the device that asks for a value gets it (printing).
+TEST(Collectives, OneReceiver) {
+  MeshShape mesh{{{"a", 4}}};
+  CollectiveDesc desc;
+  desc.kind = CollectiveKind::Exchange;
+  desc.dtype = DType::U32;
+  desc.globalShape = {10};
+  desc.source = {{{{"a"}}}, {}};
+  desc.target = {{{}}, {}};
+  desc.operandShape = {3};
+  desc.resultShape = {10};
+  auto outcomes = runJob({2, 2}, [&](DeviceContext &context) {
+    return context.call(mesh, desc, ownedPart(mesh, {10}, desc.source, context.position, 0).bytes, {.onlyReceiver = 1});
+  });
+  EXPECT_EQ(compareBytes(DType::U32, outcomes[1].bytes, ownedPart(mesh, {10}, desc.target, 1, 0).bytes), "");
+  EXPECT_EQ(outcomes[2].bytes, std::vector<char>(40, '\xcd'));
+}
+
+// Descriptions that contradict themselves are refused when they are prepared.
+TEST(Movement, RefusesContradictions) {
+  MeshShape mesh{{{"a", 2}}};
+  auto expectError = [&](CollectiveDesc desc, const char *text) {
+    try {
+      computeMovement(mesh, desc, 0);
+      ADD_FAILURE() << "no error for " << text;
+    } catch (const Error &error) {
+      EXPECT_NE(std::string(error.what()).find(text), std::string::npos) << error.what();
+    }
+  };
+  CollectiveDesc gather;
+  gather.kind = CollectiveKind::AllGather;
+  gather.axes = {{"a"}};
+  gather.operandShape = {3};
+  gather.resultShape = {7};
+  gather.concatDim = 0;
+  expectError(gather, "all_gather f32[3] over (a): the operand has shape [3] but must have [4]");
+  gather.concatDim = 1;
+  expectError(gather, "the concatenated dimension 1 does not exist");
+  gather.axes = {{"z"}};
+  expectError(gather, "the mesh has no axis 'z'");
+  CollectiveDesc permute;
+  permute.kind = CollectiveKind::CollectivePermute;
+  permute.axes = {{"a"}};
+  permute.pairs = {{0, 1}, {1, 1}};
+  expectError(permute, "position 1 receives twice");
+  permute.pairs = {{0, 2}};
+  expectError(permute, "the pair (0, 2) is outside the group of 2");
+}
+
+} // namespace

@@ -1,0 +1,186 @@
+//===- FaultTest.cpp - what ends a wait besides success -------------------===//
+
+#include "JobHelper.h"
+#include "runtime/support/Error.h"
+
+#include <csignal>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+using namespace spmd;
+using namespace spmd::test;
+
+namespace {
+
+CollectiveDesc sumOf(std::vector<int64_t> shape, std::vector<AxisRef> axes) {
+  CollectiveDesc desc;
+  desc.axes = std::move(axes);
+  desc.operandShape = desc.resultShape = std::move(shape);
+  return desc;
+}
+
+CallSite at(int line, int step = 0) { return {.program = 1, .step = step, .location = {"x.spmd", line, 5}}; }
+
+std::vector<char> zeros(int64_t bytes) { return std::vector<char>(bytes); }
+
+// A process is killed while the others wait for it: they end within a second with the verdict.
+TEST(Faults, KilledPeerEndsTheWait) {
+  MeshShape mesh{{{"a", 4}}};
+  for (int64_t size : {1, 100'000}) {
+    auto outcomes = runJob(
+        {4, 1},
+        [&](DeviceContext &context) {
+          context.call(mesh, sumOf({size}, {{"a"}}), zeros(4 * size), at(3));
+          if (context.process == 2) {
+            signalPoint(currentJob(), 0);
+            awaitPoint(currentJob(), 1, 1); // Never comes.
+          }
+          return context.call(mesh, sumOf({size}, {{"a"}}), zeros(4 * size), at(4));
+        },
+        [&](const std::vector<pid_t> &pids, SharedJob &job) {
+          awaitPoint(job, 0, 1);
+          kill(pids[2], SIGKILL);
+          declareOver(job, "process 2 was killed by signal 9");
+        });
+    for (int process : {0, 1, 3}) {
+      EXPECT_EQ(outcomes[process].error, "process 2 was killed by signal 9");
+      EXPECT_LT(outcomes[process].seconds, 1.0);
+    }
+    EXPECT_EQ(outcomes[2].error, "process died");
+  }
+}
+
+// Two processes make different calls: both name both, with their lines.
+TEST(Faults, DifferentCallsAreNamedByBoth) {
+  MeshShape mesh{{{"a", 2}}};
+  auto outcomes = runJob({2, 1}, [&](DeviceContext &context) {
+    if (context.process == 0)
+      return context.call(mesh, sumOf({8}, {{"a"}}), zeros(32), at(3));
+    return context.call(mesh, sumOf({9}, {{"a"}}), zeros(36), at(7, 2));
+  });
+  for (const Outcome &outcome : outcomes) {
+    EXPECT_NE(outcome.error.find("process 0 device 0 calls all_reduce sum f32[8] over (a) at x.spmd:3:5 (step 0), but "
+                                 "process 1 device 1 calls all_reduce sum f32[9] over (a) at x.spmd:7:5 (step 2)"),
+              std::string::npos)
+        << outcome.error;
+    EXPECT_LT(outcome.seconds, 1.0);
+  }
+}
+
+// The same description from another program is another call.
+TEST(Faults, AnotherProgramIsADivergence) {
+  MeshShape mesh{{{"a", 2}}};
+  auto outcomes = runJob({2, 1}, [&](DeviceContext &context) {
+    CallSite site = at(3);
+    site.program = context.process;
+    return context.call(mesh, sumOf({8}, {{"a"}}), zeros(32), site);
+  });
+  for (const Outcome &outcome : outcomes)
+    EXPECT_NE(outcome.error.find("the processes do not run the same program"), std::string::npos) << outcome.error;
+}
+
+// One leaves out a call over other axes, so that the two never meet in one group.
+TEST(Faults, SkippedCallOverOtherAxes) {
+  MeshShape mesh{{{"a", 2}, {"b", 2}}};
+  auto outcomes = runJob({4, 1}, [&](DeviceContext &context) {
+    if (context.process != 3)
+      context.call(mesh, sumOf({8}, {{"a"}}), zeros(32), at(3));
+    return context.call(mesh, sumOf({8}, {{"b"}}), zeros(32), at(4));
+  });
+  for (const Outcome &outcome : outcomes) {
+    EXPECT_LT(outcome.seconds, 1.0);
+    if (outcome.error.empty())
+      continue; // Its group may have been complete.
+    EXPECT_NE(outcome.error.find("x.spmd:3:5"), std::string::npos) << outcome.error;
+    EXPECT_NE(outcome.error.find("x.spmd:4:5"), std::string::npos) << outcome.error;
+  }
+  EXPECT_NE(outcomes[3].error, "");
+  EXPECT_NE(outcomes[1].error, "");
+}
+
+// A process leaves its loop early and has finished: the other does not wait for ever.
+TEST(Faults, LoopLeftEarly) {
+  MeshShape mesh{{{"a", 2}}};
+  auto outcomes = runJob(
+      {2, 1},
+      [&](DeviceContext &context) {
+        context.endpoint->beginLaunch(1);
+        for (int i = 0; i < 5 + context.process; ++i)
+          context.call(mesh, sumOf({8}, {{"a"}}), zeros(32), at(3));
+        context.endpoint->endLaunch();
+        if (context.process == 0)
+          awaitPoint(currentJob(), 0, 1);
+        return std::vector<char>();
+      },
+      [](const std::vector<pid_t> &pids, SharedJob &job) {
+        // Process 0 stays alive until process 1 has failed, so that only the finished run can be the reason.
+        siginfo_t info;
+        waitid(P_PID, pids[1], &info, WEXITED | WNOWAIT);
+        signalPoint(job, 0);
+      });
+  EXPECT_EQ(outcomes[0].error, "");
+  EXPECT_NE(outcomes[1].error.find("process 0 device 0 has finished its run of the program without it, but process 1 "
+                                   "device 1 calls all_reduce sum f32[8] over (a) at x.spmd:3:5"),
+            std::string::npos)
+      << outcomes[1].error;
+  EXPECT_LT(outcomes[1].seconds, 1.0);
+}
+
+// A device that fails takes the others of its communicator with it, its cause told.
+TEST(Faults, AbortReachesAllProcesses) {
+  MeshShape mesh{{{"a", 3}}};
+  auto outcomes = runJob({3, 1}, [&](DeviceContext &context) {
+    if (context.process == 1) {
+      context.communicator->abort("the kernel of x.spmd:9:1 failed");
+      return std::vector<char>();
+    }
+    return context.call(mesh, sumOf({8}, {{"a"}}), zeros(32), at(3));
+  });
+  for (int process : {0, 2}) {
+    EXPECT_EQ(outcomes[process].error, "the kernel of x.spmd:9:1 failed");
+    EXPECT_LT(outcomes[process].seconds, 1.0);
+  }
+}
+
+// Nobody failed, but a peer does not come: an error at the limit, which names it.
+TEST(Faults, LimitNamesWhoIsMissing) {
+  MeshShape mesh{{{"a", 3}}};
+  Layout layout{3, 1};
+  layout.timeouts.collective = std::chrono::milliseconds(200);
+  auto outcomes = runJob(
+      layout,
+      [&](DeviceContext &context) {
+        if (context.process == 1) {
+          awaitPoint(currentJob(), 0, 1);
+          return std::vector<char>();
+        }
+        return context.call(mesh, sumOf({8}, {{"a"}}), zeros(32), at(3));
+      },
+      [](const std::vector<pid_t> &pids, SharedJob &job) {
+        siginfo_t info;
+        waitid(P_PID, pids[0], &info, WEXITED | WNOWAIT);
+        signalPoint(job, 0);
+      });
+  EXPECT_NE(outcomes[0].error.find("waited for 0.2"), std::string::npos) << outcomes[0].error;
+  EXPECT_NE(outcomes[0].error.find("for process 1 device 1"), std::string::npos) << outcomes[0].error;
+}
+
+TEST(Faults, SeveralHostsAreRefusedClearly) {
+  Layout layout{2, 1};
+  layout.onDifferentHosts = true;
+  auto outcomes = runJob(layout, [&](DeviceContext &) { return std::vector<char>(); });
+  EXPECT_EQ(outcomes[1].error, "device 0 is on host host0 and device 1 on host host1: collectives between hosts are "
+                               "not supported yet; use a mesh of one host's devices");
+}
+
+// Reductions without meaning are refused when they are prepared.
+TEST(Faults, ReductionsWithoutMeaning) {
+  auto outcomes = runJob({1, 1}, [&](DeviceContext &context) {
+    CollectiveDesc desc = sumOf({8}, {});
+    desc.reduction = ReductionKind::And;
+    return context.call({}, desc, zeros(32));
+  });
+  EXPECT_EQ(outcomes[0].error, "a collective cannot reduce f32 by and");
+}
+
+} // namespace

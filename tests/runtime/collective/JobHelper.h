@@ -1,0 +1,86 @@
+//===- JobHelper.h - real processes for tests, without a coordinator -*- C++ -*-===//
+//
+// Forks processes that share a store and a health flag in anonymous memory; each makes its devices and runs a body on
+// every device's thread. What the bodies return, or the error that they throw, comes back to the test.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/collective/shm/ShmCollectives.h"
+#include "runtime/device/cpu/CpuDevice.h"
+
+#include <functional>
+#include <sys/types.h>
+
+namespace spmd::test {
+
+/// What the processes of a test job share.
+struct SharedJob;
+
+class SharedStore final : public Store {
+public:
+  explicit SharedStore(SharedJob &job) : job(job) {}
+  void set(const std::string &key, const std::string &value) override;
+  std::string wait(const std::string &key, std::chrono::milliseconds timeout) override;
+  void removePrefix(const std::string &prefix) override;
+
+private:
+  SharedJob &job;
+};
+
+class SharedHealth final : public Health {
+public:
+  explicit SharedHealth(SharedJob &job) : job(job) {}
+  void atStep(uint64_t launch, int32_t step, const SourceLocation &location) override {}
+  bool isOver() const override;
+  [[noreturn]] void throwVerdict() override;
+  void reportFailure(const std::string &message) override;
+
+private:
+  SharedJob &job;
+};
+
+struct Layout {
+  int processes = 1, devicesPerProcess = 1;
+  /// A different host for each process, to see it refused.
+  bool onDifferentHosts = false;
+  int threadsPerDevice = 1;
+  CollectiveTimeouts timeouts = {};
+};
+
+/// A device as a body sees it. `position` is the global id: the communicator is over all devices in order.
+struct DeviceContext {
+  int64_t position = 0;
+  int32_t process = 0;
+  DeviceRef device;
+  std::shared_ptr<Communicator> communicator;
+  CommunicatorEndpoint *endpoint = nullptr;
+  Health *health = nullptr;
+
+  /// Prepares, runs once, and returns the result's bytes. Both buffers are device memory.
+  std::vector<char> call(const MeshShape &mesh, const CollectiveDesc &desc, const std::vector<char> &operand,
+                         const CallSite &site = {});
+};
+
+struct Outcome {
+  std::vector<char> bytes;
+  std::string error; ///< Empty: none.
+  double seconds = 0;
+};
+
+using DeviceBody = std::function<std::vector<char>(DeviceContext &)>;
+/// Runs while the processes do, in the parent.
+using Overseer = std::function<void(const std::vector<pid_t> &pids, SharedJob &job)>;
+
+/// One outcome per device, by global id; a process that dies leaves `process died` for its devices.
+std::vector<Outcome> runJob(const Layout &layout, const DeviceBody &body, const Overseer &overseer = {});
+
+/// For overseers and bodies: end the job as the coordinator would; meet at a numbered point.
+void declareOver(SharedJob &job, const std::string &verdict);
+void signalPoint(SharedJob &job, int point);
+void awaitPoint(SharedJob &job, int point, int count);
+SharedJob &currentJob();
+
+int64_t elementCount(const std::vector<int64_t> &shape);
+
+} // namespace spmd::test
