@@ -1,0 +1,83 @@
+"""One JAX process of a benchmark: the same computation as benchmarks/programs/CASE.spmd, sharded the same way.
+
+    jax_peer.py CASE PROCESS NUM_PROCESSES DEVICES PORT REPEAT [NAME=VALUE ...]
+
+Process 0 prints one line of JSON: median, minimum and maximum microseconds of a call that ends when all of its own
+shards are ready, after two warm-up calls; compile time and the time to the first result from the start of the process.
+"""
+
+import json
+import os
+import statistics
+import sys
+import time
+
+START = time.perf_counter()
+
+case, process, processes, devices, port, repeat = sys.argv[1], *map(int, sys.argv[2:7])
+sizes = {key: int(value) for key, value in (item.split("=") for item in sys.argv[7:])}
+
+os.environ["JAX_PLATFORMS"] = "cpu"
+import jax  # noqa: E402
+
+jax.config.update("jax_num_cpu_devices", devices)
+if processes > 1:
+    jax.config.update("jax_cpu_collectives_implementation", "gloo")
+    jax.distributed.initialize(f"127.0.0.1:{port}", processes, process)
+
+import jax.numpy as jnp  # noqa: E402
+import numpy as np  # noqa: E402
+from jax.sharding import NamedSharding, PartitionSpec as P  # noqa: E402
+
+count = processes * devices
+mesh = jax.make_mesh((count,), ("d",))
+
+
+def put(shape, *spec):
+    sharding = NamedSharding(mesh, P(*spec))
+    value = np.random.default_rng(0).standard_normal(shape, dtype=np.float32)
+    return jax.make_array_from_callback(shape, sharding, lambda index: value[index])
+
+
+def elementwise(x, y):
+    a = x * y + 0.5
+    b = jnp.maximum(a, -a) - x * 0.25
+    return b * b + jnp.exp(-b) * jnp.tanh(x)
+
+
+def softmax(x):
+    e = jnp.exp(x - x.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def ten(x, w1, b1, w2, b2):
+    return softmax(jnp.tanh(x @ w1 + b1) @ w2 + b2)
+
+
+n = sizes.get("N", {"elementwise": 4096, "softmax": 8192, "all_reduce": 1024}.get(case, 2048))
+m = sizes.get("M", 1024)
+function, arguments, result = {
+    "matmul_rows": lambda: (jnp.matmul, [put((n, n), "d"), put((n, n))], P("d")),
+    "matmul_contract": lambda: (jnp.matmul, [put((n, n), None, "d"), put((n, n), "d")], P()),
+    "elementwise": lambda: (elementwise, [put((n, n), "d"), put((n, n), "d")], P("d")),
+    "softmax": lambda: (softmax, [put((n, m), "d")], P("d")),
+    "all_reduce": lambda: (lambda x: x.sum(axis=0), [put((count, n), "d")], P()),
+    "launch": lambda: (lambda x: x + 1.0, [put((8,), "d")], P("d")),
+    "ten_operations": lambda: (ten, [put((512, 256), "d"), put((256, 256)), put((256,)), put((256, 64)), put((64,))],
+                               P("d")),
+}[case]()
+
+began = time.perf_counter()
+compiled = jax.jit(function, out_shardings=NamedSharding(mesh, result)).lower(*arguments).compile()
+compile_ms = (time.perf_counter() - began) * 1e3
+compiled(*arguments).block_until_ready()
+first_ms = (time.perf_counter() - START) * 1e3
+compiled(*arguments).block_until_ready()
+times = []
+for _ in range(repeat):
+    began = time.perf_counter()
+    compiled(*arguments).block_until_ready()
+    times.append((time.perf_counter() - began) * 1e6)
+if process == 0:
+    print(json.dumps({"median_us": statistics.median(times), "min_us": min(times), "max_us": max(times),
+                      "runs": repeat, "compile_ms": compile_ms, "first_result_ms": first_ms}))
