@@ -37,6 +37,14 @@ struct Candidate {
   AxisList reduced; ///< Axes of reduction factors.
 };
 
+/// Whether every device can make any part of a value by itself: a splat or an iota.
+bool canMakeAnew(Value value) {
+  auto op = value.getDefiningOp<ShardingRuleOpInterface>();
+  return op && op->getNumOperands() == 0 && llvm::all_of(op.getShardingRule().factors, [](const Factor &factor) {
+           return factor.kind == FactorKind::PassThrough;
+         });
+}
+
 class OperationReconciler {
 public:
   OperationReconciler(const spmd::MeshShape &mesh, ReshardPlanner &planner, ShardingRuleOpInterface op)
@@ -124,7 +132,8 @@ private:
   double price(const Candidate &candidate) {
     CollectiveCost cost;
     for (size_t i = 0; i < candidate.operands.size(); ++i)
-      cost = cost + planner.plan(operandType(i), candidate.operands[i]).cost;
+      if (!canMakeAnew(op->getOperand(i)))
+        cost = cost + planner.plan(operandType(i), candidate.operands[i]).cost;
     cost = cost + planner.plan(candidate.result, result).cost;
     MeshAttr meshAttr = MeshAttr::fromValue(op->getContext(), "", mesh);
     int64_t devices = mesh.deviceCount();

@@ -5,6 +5,7 @@
 #include "passes/partition/Passes.h"
 #include "passes/pipeline/DumpInstrumentation.h"
 #include "passes/pipeline/Passes.h"
+#include "passes/propagate/Passes.h"
 
 #include "mlir/Transforms/Passes.h"
 
@@ -20,6 +21,13 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
     passes.addPass(createMarkStage(mark));
   };
   if (passesThrough(Stage::Propagated)) {
+    passes.addPass(createCanonicalizerPass());
+    passes.addPass(createCSEPass());
+    passes.addPass(createSplitConstantsPass());
+    PropagatePassOptions propagate;
+    propagate.remarks = options.remarks;
+    passes.addPass(createPropagatePass(propagate));
+    passes.addPass(createVerifyPropagatedPass());
     arriveAt(Stage::Propagated);
   }
   if (passesThrough(Stage::Partitioned)) {

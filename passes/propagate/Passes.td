@@ -4,6 +4,20 @@
 
 include "mlir/Pass/PassBase.td"
 
+def SplitConstantsPass : Pass<"spmdc-split-constants", "mlir::ModuleOp"> {
+  let summary = "Gives every user of a constant a copy of its own";
+  let description = [{
+    Before: global view, one block a function. After: what is computed from constants alone has one user, so that it
+    connects no two places through which shardings would travel, and each device makes the part that its user needs.
+    ```
+    %c = array.constant ...            %c = array.constant ...
+    %0 = array.add %x, %c              %0 = array.add %x, %c
+    %1 = array.add %y, %c    becomes   %d = array.constant ...
+                                       %1 = array.add %y, %d
+    ```
+  }];
+}
+
 def PropagatePass : Pass<"spmdc-propagate", "mlir::ModuleOp"> {
   let summary = "Gives every array a sharding, from the annotations that people wrote";
   let description = [{
