@@ -1,0 +1,82 @@
+//===- Builtins.h - the operations that programs call -----------*- C++ -*-===//
+//
+// One table entry per operation: its name, its parameters, and the function that checks the arguments and emits it.
+// Adding an operation is adding an entry in one of the Builtins*.cpp files.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "frontend/Emitter.h"
+
+#include <functional>
+
+namespace spmdc {
+
+/// The arguments of a call in the order of the parameters.
+class Args {
+public:
+  Args(Emitter &emitter, std::string_view function, Range range, std::vector<std::string_view> names,
+       std::vector<std::optional<Value>> values)
+      : e(emitter), function(function), range(range), names(std::move(names)), values(std::move(values)) {}
+
+  Emitter &e;
+  std::string_view function;
+  Range range; ///< The call.
+
+  bool has(size_t i) const { return i < values.size() && values[i] && values[i]->kind != ValueKind::None; }
+  const Value &operator[](size_t i) const { return *values[i]; }
+
+  /// The argument as what the name says, or an error that names the parameter.
+  const Value &array(size_t i) const; ///< An array, or a number (a scalar).
+  int64_t integer(size_t i) const;    ///< Known while compiling.
+  int64_t integer(size_t i, int64_t otherwise) const { return has(i) ? integer(i) : otherwise; }
+  double number(size_t i) const; ///< Known while compiling.
+  bool flag(size_t i, bool otherwise) const;
+  std::vector<int64_t> integers(size_t i) const; ///< An integer or a list of them.
+  std::vector<Value> arrays(size_t i) const;     ///< A list of arrays.
+  /// An axis of an array of this rank, from the end where negative.
+  int64_t axis(size_t i, int64_t rank) const;
+  int64_t axis(size_t i, int64_t rank, int64_t otherwise) const;
+  /// Axes in increasing order, no two the same; all of them where none is given.
+  llvm::SmallVector<int64_t> axes(size_t i, int64_t rank) const;
+  int64_t normalizeAxis(const Value &value, int64_t axis, int64_t rank) const;
+  [[noreturn]] void fail(size_t i, std::string expected) const;
+
+  /// The result of the call.
+  Value result(mlir::Value array, bool isWeak = false) const { return Value::ofArray(array, isWeak, range); }
+
+private:
+  std::vector<std::string_view> names;
+  std::vector<std::optional<Value>> values;
+};
+
+struct Builtin {
+  std::string_view name;
+  /// `x axis=None keepdims=false`: those with `=` may be left out; `*xs` takes all that are left as one list.
+  std::string_view parameters;
+  Value (*emit)(Args &args);
+};
+
+/// The operation of that name, or null.
+const Builtin *findBuiltin(std::string_view name);
+/// Whether the language has the operation but this version does not.
+bool isUnsupportedOperation(std::string_view name);
+/// All names, for suggestions.
+std::vector<std::string_view> builtinNames();
+
+llvm::ArrayRef<Builtin> elementwiseBuiltins();
+llvm::ArrayRef<Builtin> reductionBuiltins();
+llvm::ArrayRef<Builtin> shapeBuiltins();
+llvm::ArrayRef<Builtin> creationBuiltins();
+llvm::ArrayRef<Builtin> contractionBuiltins();
+
+/// `x @ y`.
+Value emitMatmul(Emitter &e, const Value &x, const Value &y, Range range);
+/// `x // y`, floor of the quotient; arrays of one type.
+mlir::Value emitFloorDivide(Emitter &e, mlir::Value x, mlir::Value y);
+/// `x % y` with the divisor's sign.
+mlir::Value emitRemainder(Emitter &e, mlir::Value x, mlir::Value y);
+/// x to a constant power by repeated squaring, as JAX's integer_pow.
+mlir::Value emitIntegerPower(Emitter &e, mlir::Value x, int64_t exponent);
+
+} // namespace spmdc

@@ -1,0 +1,174 @@
+//===- BuiltinsElementwise.cpp - functions of each element ----------------===//
+
+#include "frontend/Builtins.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace spmdc {
+
+using spmd::DType;
+
+namespace {
+
+std::string quoted(const Args &args) { return "'" + std::string(args.function) + "'"; }
+
+/// A function of a real number: integers become f32.
+template <typename Op> Value floatFunction(Args &args) {
+  DTypeClass type = toInexact(args.e.commonClass({args[0]}, quoted(args)));
+  return args.result(args.e.apply<Op>(args.e.materialize(args[0], type.dtype)), type.isWeak);
+}
+
+/// A rounding function: integers and bools stay as they are.
+template <typename Op> Value rounding(Args &args) {
+  DTypeClass type = args.e.commonClass({args[0]}, quoted(args));
+  mlir::Value x = args.e.materialize(args[0]);
+  return args.result(spmd::isFloat(type.dtype) ? args.e.apply<Op>(x) : x, type.isWeak);
+}
+
+/// A function of any number but bools.
+template <typename Op> Value numberFunction(Args &args) {
+  DTypeClass type = args.e.commonClass({args[0]}, quoted(args));
+  if (type.dtype == DType::Bool)
+    args.fail(0, "a number");
+  return args.result(args.e.apply<Op>(args.e.materialize(args[0])), type.isWeak);
+}
+
+template <typename Op> Value binaryFunction(Args &args) {
+  DTypeClass type = args.e.commonClass({args[0], args[1]}, quoted(args));
+  auto xy = args.e.unify({args[0], args[1]}, type.dtype, args.range, quoted(args));
+  return args.result(args.e.apply<Op>(xy[0], xy[1]), type.isWeak);
+}
+
+Value absolute(Args &args) {
+  DTypeClass type = args.e.commonClass({args[0]}, quoted(args));
+  mlir::Value x = args.e.materialize(args[0]);
+  bool isItsOwn = type.dtype == DType::Bool || type.dtype == DType::U8 || type.dtype == DType::U32;
+  return args.result(isItsOwn ? x : args.e.apply<AbsOp>(x), type.isWeak);
+}
+
+Value atan2Function(Args &args) {
+  DTypeClass type = toInexact(args.e.commonClass({args[0], args[1]}, quoted(args)));
+  auto xy = args.e.unify({args[0], args[1]}, type.dtype, args.range, quoted(args));
+  return args.result(args.e.apply<Atan2Op>(xy[0], xy[1]), type.isWeak);
+}
+
+Value floorDivide(Args &args) {
+  DTypeClass type = args.e.commonClass({args[0], args[1]}, quoted(args));
+  if (type.dtype == DType::Bool)
+    args.fail(0, "a number");
+  auto xy = args.e.unify({args[0], args[1]}, type.dtype, args.range, quoted(args));
+  return args.result(emitFloorDivide(args.e, xy[0], xy[1]), type.isWeak);
+}
+
+Value pow(Args &args) { return args.e.binary(BinaryOp::Power, args.array(0), args.array(1), args.range); }
+
+/// What holds of every integer.
+Value predicate(Args &args, bool ofIntegers, mlir::Value (*emit)(Emitter &, mlir::Value)) {
+  DTypeClass type = args.e.commonClass({args[0]}, quoted(args));
+  if (!spmd::isFloat(type.dtype))
+    return args.result(args.e.splat(args.e.arrayType(args[0].shape(), DType::Bool), Scalar::ofBool(ofIntegers)));
+  return args.result(emit(args.e, args.e.materialize(args[0])));
+}
+
+Value isFinite(Args &args) {
+  return predicate(args, true, [](Emitter &e, mlir::Value x) {
+    return e.create<IsFiniteOp>(Emitter::typeOf(x).withElementType(e.builder.getI1Type()), x);
+  });
+}
+
+Value isNaN(Args &args) {
+  return predicate(args, false, [](Emitter &e, mlir::Value x) { return e.isNaN(x); });
+}
+
+Value where(Args &args) {
+  Emitter &e = args.e;
+  DTypeClass type = e.commonClass({args[1], args[2]}, quoted(args));
+  Value condition = Value::ofArray(e.isNonZero(e.materialize(args.array(0))), false, args[0].range);
+  // Together, so that the shapes of all three are joined; each keeps its dtype.
+  llvm::SmallVector<int64_t> shape = e.commonShape({condition, args[1], args[2]}, args.range, quoted(args));
+  mlir::Value onTrue = e.broadcastTo(e.materialize(args[1], type.dtype), shape);
+  mlir::Value onFalse = e.broadcastTo(e.materialize(args[2], type.dtype), shape);
+  return args.result(e.select(e.broadcastTo(condition.array, shape), onTrue, onFalse), type.isWeak);
+}
+
+Value clamp(Args &args) {
+  DTypeClass type = args.e.commonClass({args[0], args[1], args[2]}, quoted(args));
+  auto all = args.e.unify({args[0], args[1], args[2]}, type.dtype, args.range, quoted(args));
+  return args.result(args.e.create<ClampOp>(Emitter::typeOf(all[1]), all[0], all[1], all[2]), type.isWeak);
+}
+
+DType dtypeArgument(const Args &args, size_t i) {
+  if (args[i].kind != ValueKind::Type || args[i].type.getRank() != 0)
+    args.fail(i, "a dtype, as in cast(x, bf16)");
+  return args[i].type.getDType();
+}
+
+Value cast(Args &args) {
+  DType dtype = dtypeArgument(args, 1);
+  const Value &x = args.array(0);
+  // A number is cast as the array it would be: cast(2.7, i32) is 2.
+  return args.result(args.e.convert(args.e.materialize(x, x.isConstant() && x.isInt() ? dtype : x.dtype()), dtype));
+}
+
+Value bitcast(Args &args) {
+  DType dtype = dtypeArgument(args, 1);
+  mlir::Value x = args.e.materialize(args.array(0));
+  ArrayType type = Emitter::typeOf(x);
+  bool isBool = type.getDType() == DType::Bool || dtype == DType::Bool;
+  if (isBool && type.getDType() != dtype)
+    args.e.fail(args.range, "'bitcast' does not take bools");
+  if (spmd::byteSize(type.getDType()) != spmd::byteSize(dtype))
+    args.e.fail(args.range, "'bitcast' keeps the width: " + std::string(spmd::dtypeName(type.getDType())) + " has " +
+                                std::to_string(8 * spmd::byteSize(type.getDType())) + " bits, " +
+                                std::string(spmd::dtypeName(dtype)) + " has " +
+                                std::to_string(8 * spmd::byteSize(dtype)));
+  if (type.getDType() == dtype)
+    return args.result(x);
+  return args.result(args.e.create<BitcastConvertOp>(type.withElementType(args.e.elementType(dtype)), x));
+}
+
+const Builtin table[] = {
+    {"exp", "x", floatFunction<ExpOp>},
+    {"exp2", "x", floatFunction<Exp2Op>},
+    {"expm1", "x", floatFunction<Expm1Op>},
+    {"log", "x", floatFunction<LogOp>},
+    {"log1p", "x", floatFunction<Log1pOp>},
+    {"log2", "x", floatFunction<Log2Op>},
+    {"sqrt", "x", floatFunction<SqrtOp>},
+    {"rsqrt", "x", floatFunction<RsqrtOp>},
+    {"cbrt", "x", floatFunction<CbrtOp>},
+    {"sin", "x", floatFunction<SinOp>},
+    {"cos", "x", floatFunction<CosOp>},
+    {"tan", "x", floatFunction<TanOp>},
+    {"tanh", "x", floatFunction<TanhOp>},
+    {"sinh", "x", floatFunction<SinhOp>},
+    {"cosh", "x", floatFunction<CoshOp>},
+    {"asin", "x", floatFunction<AsinOp>},
+    {"acos", "x", floatFunction<AcosOp>},
+    {"atan", "x", floatFunction<AtanOp>},
+    {"erf", "x", floatFunction<ErfOp>},
+    {"erf_inv", "x", floatFunction<ErfInvOp>},
+    {"sigmoid", "x", floatFunction<LogisticOp>},
+    {"floor", "x", rounding<FloorOp>},
+    {"ceil", "x", rounding<CeilOp>},
+    {"round", "x", rounding<RoundNearestEvenOp>},
+    {"abs", "x", absolute},
+    {"sign", "x", numberFunction<SignOp>},
+    {"maximum", "x y", binaryFunction<MaximumOp>},
+    {"minimum", "x y", binaryFunction<MinimumOp>},
+    {"atan2", "y x", atan2Function},
+    {"floor_divide", "x y", floorDivide},
+    {"pow", "x y", pow},
+    {"is_finite", "x", isFinite},
+    {"is_nan", "x", isNaN},
+    {"where", "condition x y", where},
+    {"clamp", "lo x hi", clamp},
+    {"cast", "x dtype", cast},
+    {"bitcast", "x dtype", bitcast},
+};
+
+} // namespace
+
+llvm::ArrayRef<Builtin> elementwiseBuiltins() { return table; }
+
+} // namespace spmdc

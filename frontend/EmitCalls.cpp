@@ -1,0 +1,235 @@
+//===- EmitCalls.cpp - arguments, inlining, generic sizes -----------------===//
+
+#include "frontend/Builtins.h"
+#include "frontend/Emitter.h"
+#include "frontend/FrameScope.h"
+#include "frontend/Suggest.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace spmdc {
+
+/// Inlining multiplies: this many operations are more than a machine's memory is for.
+static constexpr size_t maxOperations = 2000000;
+
+const FnDecl *Emitter::findFunction(const Ast &ast, std::string_view name) const {
+  for (const FnDecl &fn : ast.functions)
+    if (fn.name.text == name)
+      return &fn;
+  return nullptr;
+}
+
+std::vector<std::string_view> Emitter::functionNames() const {
+  std::vector<std::string_view> names;
+  for (const FnDecl &fn : program.functions)
+    names.push_back(fn.name.text);
+  for (const FnDecl &fn : prelude.functions)
+    names.push_back(fn.name.text);
+  llvm::append_range(names, builtinNames());
+  return names;
+}
+
+/// A user's function wins over the prelude's and over operations; the prelude sees only its own and operations.
+Value Emitter::call(const CallExpr &e) {
+  if (operationCount > maxOperations)
+    fail(e.range, "with all calls inlined the program has more than 2000000 operations");
+  const auto *callee = dynAs<NameExpr>(*e.callee);
+  if (!callee) {
+    if (const auto *outer = dynAs<CallExpr>(*e.callee))
+      if (const auto *name = dynAs<NameExpr>(*outer->callee); name && isUnsupportedOperation(name->name))
+        failUnsupported(name->range, "'" + std::string(name->name) + "'");
+    fail(e.callee->range, "only a function's name can be called");
+  }
+  if (!frame)
+    fail(e.range, "a const cannot call a function");
+  if (!frame->isPrelude)
+    if (const FnDecl *fn = findFunction(program, callee->name))
+      return callFunction(*fn, /*isPrelude=*/false, e);
+  if (const FnDecl *fn = findFunction(prelude, callee->name))
+    return callFunction(*fn, /*isPrelude=*/true, e);
+  if (const Builtin *builtin = findBuiltin(callee->name))
+    return callBuiltin(*builtin, e);
+  if (isUnsupportedOperation(callee->name))
+    failUnsupported(callee->range, "'" + std::string(callee->name) + "'");
+  std::string quoted = "'" + std::string(callee->name) + "'";
+  if (lookup(callee->name))
+    fail(callee->range, quoted + " is a value, not a function");
+  fail(callee->range, "unknown function " + quoted + didYouMean(callee->name, functionNames()));
+}
+
+namespace {
+
+struct Parameter {
+  std::string_view name;
+  bool isOptional = false;
+  bool isRest = false; ///< Takes all further positional arguments.
+};
+
+std::vector<Parameter> parseParameters(std::string_view text) {
+  std::vector<Parameter> parameters;
+  while (!text.empty()) {
+    size_t end = std::min(text.find(' '), text.size());
+    std::string_view item = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    size_t equal = item.find('=');
+    bool isRest = item.front() == '*';
+    parameters.push_back(
+        {item.substr(isRest, equal == item.npos ? item.npos : equal - isRest), equal != item.npos, isRest});
+  }
+  return parameters;
+}
+
+/// Which arguments each parameter takes. Reports what does not fit.
+std::vector<std::vector<const Argument *>>
+matchArguments(Emitter &e, std::string_view function, const std::vector<Parameter> &parameters, const CallExpr &call) {
+  std::vector<std::vector<const Argument *>> matched(parameters.size());
+  std::string quoted = "'" + std::string(function) + "'";
+  size_t next = 0;
+  bool sawName = false;
+  for (const Argument &argument : call.arguments) {
+    if (argument.name.text.empty()) {
+      if (sawName)
+        e.fail(argument.value->range, "arguments without a name come before those with one");
+      if (next == parameters.size())
+        e.fail(argument.value->range, quoted + " takes " + std::to_string(parameters.size()) +
+                                          (parameters.size() == 1 ? " argument" : " arguments") + ", this is one more");
+      matched[next].push_back(&argument);
+      next += !parameters[next].isRest;
+      continue;
+    }
+    sawName = true;
+    auto parameter = llvm::find_if(parameters, [&](const Parameter &p) { return p.name == argument.name.text; });
+    if (parameter == parameters.end()) {
+      std::vector<std::string_view> names;
+      for (const Parameter &p : parameters)
+        names.push_back(p.name);
+      e.fail(argument.name.range, quoted + " has no parameter '" + std::string(argument.name.text) + "'" +
+                                      didYouMean(argument.name.text, names));
+    }
+    auto &slot = matched[parameter - parameters.begin()];
+    if (!slot.empty())
+      e.fail(argument.name.range, "'" + std::string(argument.name.text) + "' is given twice");
+    slot.push_back(&argument);
+  }
+  for (auto [parameter, slot] : llvm::zip(parameters, matched))
+    if (slot.empty() && !parameter.isOptional && !parameter.isRest)
+      e.fail(call.range, quoted + " needs an argument for '" + std::string(parameter.name) + "'");
+  return matched;
+}
+
+} // namespace
+
+Value Emitter::callBuiltin(const Builtin &builtin, const CallExpr &call) {
+  std::vector<Parameter> parameters = parseParameters(builtin.parameters);
+  auto matched = matchArguments(*this, builtin.name, parameters, call);
+  std::vector<std::optional<Value>> values;
+  std::vector<std::string_view> names;
+  bool isPoisoned = false;
+  for (auto [parameter, slot] : llvm::zip(parameters, matched)) {
+    names.push_back(parameter.name);
+    std::optional<Value> value;
+    std::vector<Value> all;
+    for (const Argument *argument : slot) {
+      all.push_back(expr(*argument->value));
+      isPoisoned |= all.back().isPoison();
+    }
+    if (parameter.isRest) {
+      value.emplace();
+      value->kind = ValueKind::Tuple;
+      value->range = all.empty() ? call.range : all.front().range;
+      value->elements = std::move(all);
+    } else if (!all.empty()) {
+      value = all.front();
+    }
+    values.push_back(std::move(value));
+  }
+  if (isPoisoned)
+    throw Poisoned();
+  Args args(*this, builtin.name, call.range, std::move(names), std::move(values));
+  Value result = builtin.emit(args);
+  result.range = call.range;
+  return result;
+}
+
+/// Binds generic sizes that stand alone in a dimension of the parameter's type.
+void Emitter::solveGenerics(const TypeSyntax &type, const Value &argument, const FnDecl &fn,
+                            std::map<std::string_view, Value> &solved) {
+  if (type.kind == TypeKind::Tuple && argument.kind == ValueKind::Tuple)
+    for (auto [element, value] : llvm::zip(type.elements, argument.elements))
+      solveGenerics(*element, value, fn, solved);
+  if (type.kind != TypeKind::Array || !argument.isNumeric() ||
+      argument.rank() != static_cast<int64_t>(type.dims.size()))
+    return; // The check of the argument reports it.
+  for (auto [dim, size] : llvm::zip(type.dims, argument.shape())) {
+    const auto *name = dynAs<NameExpr>(*dim.size);
+    bool isGeneric = name && llvm::any_of(fn.generics, [&](const Identifier &g) { return g.text == name->name; });
+    if (isGeneric && !solved.count(name->name))
+      solved[name->name] = Value::ofConstant(Constant::ofInt(size), name->range);
+  }
+}
+
+Value Emitter::callFunction(const FnDecl &fn, bool isPrelude, const CallExpr &call) {
+  visited.insert(&fn);
+  std::string quoted = "'" + std::string(fn.name.text) + "'";
+  for (Frame *at = frame; at; at = at->caller)
+    if (at->fn == &fn) {
+      report(call.range, "recursion: " + quoted + " calls itself, and calls are inlined")
+          .note(fn.name.range, quoted + " is declared here");
+      throw Poisoned();
+    }
+  std::vector<Parameter> parameters;
+  for (const ParamDecl &param : fn.params)
+    parameters.push_back({param.name.text, param.defaultValue != nullptr, false});
+  auto matched = matchArguments(*this, fn.name.text, parameters, call);
+
+  // Arguments are evaluated where the call stands.
+  std::vector<Value> arguments;
+  bool isPoisoned = false;
+  for (const auto &slot : matched) {
+    arguments.push_back(slot.empty() ? Value() : expr(*slot.front()->value));
+    isPoisoned |= !slot.empty() && arguments.back().isPoison();
+  }
+  if (isPoisoned)
+    throw Poisoned();
+
+  FrameScope scope(*this, fn, isPrelude, call.range);
+  auto &names = frame->scopes.back();
+  for (auto [i, param] : llvm::enumerate(fn.params)) {
+    if (matched[i].empty())
+      arguments[i] = need(*param.defaultValue);
+    if (param.type)
+      solveGenerics(*param.type, arguments[i], fn, names);
+  }
+  for (const Identifier &generic : fn.generics)
+    if (!names.count(generic.text))
+      fail(generic.range, "the size '" + std::string(generic.text) +
+                              "' cannot be told from the arguments: no parameter has it alone as a dimension");
+  bool isBad = false;
+  std::map<std::string_view, Value> bound;
+  for (auto [param, argument] : llvm::zip(fn.params, arguments)) {
+    try {
+      currentRange = argument.range;
+      bound[param.name.text] =
+          param.type ? declaredAs(argument, *param.type, "argument '" + std::string(param.name.text) + "' of " + quoted)
+                     : argument;
+    } catch (const Poisoned &) {
+      isBad = true;
+    }
+  }
+  if (isBad)
+    throw Poisoned();
+  for (auto &[name, value] : bound)
+    names[name] = value;
+  frame->scopes.emplace_back();
+
+  Value result = functionBody(fn);
+  if (fn.result) {
+    if (result.kind == ValueKind::None)
+      fail(fn.name.range, "function " + quoted + " declares a result but returns nothing");
+    result = declaredAs(result, *fn.result, "the result of " + quoted);
+  }
+  result.range = call.range;
+  return result;
+}
+
+} // namespace spmdc

@@ -1,0 +1,338 @@
+//===- EmitExprs.cpp - statements and expressions -------------------------===//
+
+#include "frontend/Builtins.h"
+#include "frontend/Emitter.h"
+#include "frontend/Suggest.h"
+
+#include "frontend/syntax/Parser.h"
+#include "ir/spmd/Location.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace spmdc {
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+const Value *Emitter::lookup(std::string_view name) const {
+  if (frame)
+    for (const auto &scope : llvm::reverse(frame->scopes))
+      if (auto found = scope.find(name); found != scope.end())
+        return &found->second;
+  return nullptr;
+}
+
+std::vector<std::string_view> Emitter::visibleNames() const {
+  std::vector<std::string_view> names;
+  if (frame)
+    for (const auto &scope : llvm::reverse(frame->scopes))
+      for (const auto &[name, value] : scope)
+        names.push_back(name);
+  if (!frame || !frame->isPrelude)
+    for (const auto &[name, decl] : constDecls)
+      names.push_back(name);
+  return names;
+}
+
+Value Emitter::name(const NameExpr &expr) {
+  if (const Value *local = lookup(expr.name)) {
+    Value value = *local;
+    value.range = expr.range;
+    return value;
+  }
+  bool isUserCode = !frame || !frame->isPrelude;
+  if (auto decl = constDecls.find(expr.name); isUserCode && decl != constDecls.end()) {
+    Value value = constant(*decl->second);
+    value.range = expr.range;
+    return value;
+  }
+  Value value;
+  value.range = expr.range;
+  if (isDTypeName(expr.name)) {
+    std::optional<spmd::DType> dtype = spmd::parseDType(expr.name);
+    if (dtype == spmd::DType::Key)
+      failUnsupported(expr.range, "dtype 'key'");
+    value.kind = ValueKind::Type;
+    value.type = arrayType({}, *dtype);
+    return value;
+  }
+  if (expr.name == "None") {
+    value.kind = ValueKind::None;
+    return value;
+  }
+  std::string quoted = "'" + std::string(expr.name) + "'";
+  if (findFunction(program, expr.name) || findFunction(prelude, expr.name) || findBuiltin(expr.name) ||
+      isUnsupportedOperation(expr.name))
+    fail(expr.range, quoted + " is a function; write " + std::string(expr.name) + "(...) to call it");
+  if (llvm::any_of(meshAxes, [&](const spmd::MeshAxis &axis) { return axis.name == expr.name; }))
+    fail(expr.range, quoted + " is a mesh axis, not a value");
+  fail(expr.range, "unknown name " + quoted + didYouMean(expr.name, visibleNames()));
+}
+
+//===----------------------------------------------------------------------===//
+// Statements
+//===----------------------------------------------------------------------===//
+
+/// The returned value; poisoned where its error is reported, None for a function that returns nothing.
+Value Emitter::functionBody(const FnDecl &fn) {
+  Value result;
+  result.kind = ValueKind::None;
+  result.range = fn.name.range;
+  for (const Stmt *stmt : fn.body.statements) {
+    switch (stmt->kind) {
+    case StmtKind::Let:
+      letStmt(*stmt);
+      break;
+    case StmtKind::Return:
+      result = expr(*stmt->value);
+      break;
+    case StmtKind::Yield:
+    case StmtKind::Expression:
+      expr(*stmt->value);
+      break;
+    }
+  }
+  if (result.isPoison())
+    throw Poisoned();
+  return result;
+}
+
+/// A value held to a written type, which for a tuple is a tuple of types.
+Value Emitter::declaredAs(const Value &value, const TypeSyntax &type, const std::string &what) {
+  if (type.kind != TypeKind::Tuple)
+    return coerce(value, arrayTypeOf(type), what, type.range);
+  if (value.kind != ValueKind::Tuple || value.elements.size() != type.elements.size()) {
+    report(value.range, what + " is " +
+                            (value.kind == ValueKind::Tuple ? "a tuple of " + std::to_string(value.elements.size())
+                                                            : value.describe()) +
+                            ", but a tuple of " + std::to_string(type.elements.size()) + " is declared")
+        .note(type.range, "declared here");
+    throw Poisoned();
+  }
+  Value result = value;
+  for (auto [element, elementType] : llvm::zip(result.elements, type.elements))
+    element = declaredAs(element, *elementType, what);
+  return result;
+}
+
+void Emitter::letStmt(const Stmt &stmt) {
+  try {
+    Value value = need(*stmt.value);
+    currentRange = stmt.value->range;
+    if (stmt.type)
+      value = declaredAs(value, *stmt.type, "the value");
+    bindPattern(stmt.pattern, value);
+  } catch (const Poisoned &) {
+    poisonPattern(stmt.pattern);
+  }
+}
+
+void Emitter::poisonPattern(const Pattern &pattern) {
+  if (!pattern.name.empty())
+    frame->scopes.back()[pattern.name] = Value();
+  for (const Pattern &element : pattern.elements)
+    poisonPattern(element);
+}
+
+void Emitter::bindPattern(const Pattern &pattern, const Value &value) {
+  if (!pattern.name.empty()) {
+    if (value.kind == ValueKind::None)
+      fail(value.range, "there is no value to name '" + std::string(pattern.name) + "'");
+    nameValue(value, pattern);
+    frame->scopes.back()[pattern.name] = value;
+    return;
+  }
+  if (!value.isSequence())
+    fail(pattern.range, "a tuple of names takes a tuple, not " + value.describe());
+  if (value.elements.size() != pattern.elements.size())
+    fail(pattern.range,
+         std::to_string(pattern.elements.size()) + " names for a tuple of " + std::to_string(value.elements.size()));
+  for (auto [part, element] : llvm::zip(pattern.elements, value.elements))
+    bindPattern(part, element);
+}
+
+/// Puts the name on the location of the operation that makes the value; a value keeps its first name.
+void Emitter::nameValue(const Value &value, const Pattern &pattern) {
+  if (!value.isArray() || (frame && frame->isPrelude))
+    return;
+  mlir::Operation *op = value.array.getDefiningOp();
+  if (!op || getValueName(op->getLoc()))
+    return;
+  mlir::MLIRContext *context = builder.getContext();
+  LineColumn first = pattern.range.start(), last = pattern.range.source->position(pattern.range.end - 1);
+  mlir::Location nameLoc =
+      getRangeLoc(context, pattern.range.source->getName(), first.line, first.column, last.line, last.column);
+  // The expression first, as everywhere; then where the name stands.
+  mlir::Location both = mlir::FusedLoc::get(context, {op->getLoc(), nameLoc}, mlir::StringAttr::get(context, "let"));
+  op->setLoc(getNamedLoc(both, llvm::StringRef(pattern.name)));
+}
+
+//===----------------------------------------------------------------------===//
+// Expressions
+//===----------------------------------------------------------------------===//
+
+Value Emitter::expr(const Expr &e) {
+  constexpr unsigned maxDepth = 20000; // Far inside of the stack that the front end runs on.
+  Range saved = currentRange;
+  currentRange = e.range;
+  ++depth;
+  Value value;
+  try {
+    if (depth > maxDepth)
+      fail(e.range, "calls and expressions nest deeper than 20000 levels");
+    value = evaluate(e);
+  } catch (const Poisoned &) {
+    value = Value();
+  }
+  --depth;
+  currentRange = saved;
+  return value;
+}
+
+static Value sequence(ValueKind kind, Range range, std::vector<Value> elements) {
+  Value value;
+  value.kind = llvm::any_of(elements, [](const Value &v) { return v.isPoison(); }) ? ValueKind::Poison : kind;
+  value.range = range;
+  value.elements = std::move(elements);
+  return value;
+}
+
+Value Emitter::evaluate(const Expr &e) {
+  auto all = [&](const std::vector<Expr *> &parts) {
+    std::vector<Value> values;
+    for (const Expr *part : parts)
+      values.push_back(expr(*part));
+    return values;
+  };
+  bool isCompileTime = e.kind != ExprKind::Field && e.kind != ExprKind::Index && e.kind != ExprKind::If;
+  if (!frame && !isCompileTime)
+    fail(e.range, "outside of functions there are only numbers and arithmetic on them");
+  switch (e.kind) {
+  case ExprKind::Integer:
+    return Value::ofConstant(Constant::ofInt(as<IntegerExpr>(e).value), e.range);
+  case ExprKind::Float:
+    return Value::ofConstant(Constant::ofFloat(as<FloatExpr>(e).value), e.range);
+  case ExprKind::Bool:
+    return Value::ofConstant(Constant::ofBool(as<BoolExpr>(e).value), e.range);
+  case ExprKind::String: {
+    Value value;
+    value.kind = ValueKind::String;
+    value.range = e.range;
+    value.string = as<StringExpr>(e).value;
+    return value;
+  }
+  case ExprKind::Name:
+    return name(as<NameExpr>(e));
+  case ExprKind::Unary: {
+    Value operand = need(*as<UnaryExpr>(e).operand);
+    return unary(as<UnaryExpr>(e).op, operand, e.range);
+  }
+  case ExprKind::Binary:
+    return binaryChain(e);
+  case ExprKind::Call:
+    return call(as<CallExpr>(e));
+  case ExprKind::Index:
+    return index(as<IndexExpr>(e));
+  case ExprKind::Field:
+    return field(as<FieldExpr>(e));
+  case ExprKind::Tuple:
+    return sequence(ValueKind::Tuple, e.range, all(as<TupleExpr>(e).elements));
+  case ExprKind::List:
+    return sequence(ValueKind::List, e.range, all(as<ListExpr>(e).elements));
+  case ExprKind::Type: {
+    Value value;
+    value.kind = ValueKind::Type;
+    value.range = e.range;
+    value.type = arrayTypeOf(*as<TypeExpr>(e).type);
+    return value;
+  }
+  case ExprKind::Partition: {
+    Value value;
+    value.kind = ValueKind::Partition;
+    value.range = e.range;
+    for (const DimShardingSyntax &dim : as<PartitionExpr>(e).dims)
+      value.partition.push_back(dimSharding(dim));
+    return value;
+  }
+  case ExprKind::If:
+    return ifExpr(as<IfExpr>(e));
+  case ExprKind::For:
+    failUnsupported(e.range, "'for'");
+  case ExprKind::While:
+    failUnsupported(e.range, "'while'");
+  case ExprKind::StructLiteral:
+    failUnsupported(e.range, "a struct");
+  case ExprKind::None:
+  case ExprKind::Ellipsis:
+  case ExprKind::Slice:
+    fail(e.range, "this stands in an index only");
+  }
+  llvm_unreachable("unknown expression");
+}
+
+/// Goes down the left side with a loop: such chains may be longer than the stack is deep.
+Value Emitter::binaryChain(const Expr &chain) {
+  std::vector<const BinaryExpr *> spine;
+  const Expr *left = &chain;
+  while (const auto *binary = dynAs<BinaryExpr>(*left)) {
+    spine.push_back(binary);
+    left = binary->left;
+  }
+  Value value = expr(*left);
+  for (const BinaryExpr *binary : llvm::reverse(spine)) {
+    Value right = expr(*binary->right);
+    if (value.isPoison() || right.isPoison()) {
+      value = Value();
+      continue;
+    }
+    currentRange = binary->range;
+    try {
+      value = this->binary(binary->op, value, right, binary->range);
+    } catch (const Poisoned &) {
+      value = Value();
+    }
+  }
+  return value;
+}
+
+Value Emitter::field(const FieldExpr &e) {
+  Value base = need(*e.base);
+  if (!base.isNumeric())
+    fail(e.field.range, base.describe() + " has no field '" + std::string(e.field.text) + "'");
+  if (e.field.text == "T") {
+    llvm::SmallVector<int64_t> perm;
+    for (int64_t i = base.rank() - 1; i >= 0; --i)
+      perm.push_back(i);
+    return Value::ofArray(transpose(materialize(base), perm), base.dtypeClass().isWeak, e.range);
+  }
+  if (e.field.text == "ndim")
+    return Value::ofConstant(Constant::ofInt(base.rank()), e.range);
+  if (e.field.text == "shape") {
+    std::vector<Value> sizes;
+    for (int64_t size : base.shape())
+      sizes.push_back(Value::ofConstant(Constant::ofInt(size), e.range));
+    return sequence(ValueKind::Tuple, e.range, std::move(sizes));
+  }
+  fail(e.field.range, "an array has no field '" + std::string(e.field.text) + "'; it has T, shape and ndim");
+}
+
+/// A condition known while compiling chooses one arm, and only that one is checked.
+Value Emitter::ifExpr(const IfExpr &e) {
+  Value condition = need(*e.condition);
+  if (!condition.isConstant() || condition.constant.kind != Constant::Kind::Bool)
+    failUnsupported(e.range, "'if' on a value known only at run time");
+  const Block &arm = condition.constant.isTrue() ? e.thenBlock : e.elseBlock;
+  frame->scopes.emplace_back();
+  for (const Stmt *stmt : arm.statements) {
+    if (stmt->kind == StmtKind::Let)
+      letStmt(*stmt);
+    else
+      expr(*stmt->value);
+  }
+  Value value = arm.value ? expr(*arm.value) : Value();
+  frame->scopes.pop_back();
+  value.range = e.range;
+  return value;
+}
+
+} // namespace spmdc

@@ -1,0 +1,338 @@
+//===- EmitProgram.cpp - mesh, consts, and the entry ----------------------===//
+
+#include "frontend/Emitter.h"
+#include "frontend/FrameScope.h"
+#include "frontend/Suggest.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/ScopeExit.h"
+
+#include <charconv>
+
+namespace spmdc {
+
+Emitter::Emitter(mlir::MLIRContext &context, const Ast &program, const Ast &prelude, const FrontendOptions &options,
+                 Diagnostics &diagnostics)
+    : builder(&context), program(program), prelude(prelude), options(options), diagnostics(diagnostics) {}
+
+//===----------------------------------------------------------------------===//
+// Errors
+//===----------------------------------------------------------------------===//
+
+Diagnostic &Emitter::report(Range where, std::string message) {
+  Frame *at = frame;
+  std::optional<DiagnosticNote> inPrelude;
+  while (at && at->isPrelude && at->callRange.source) {
+    if (!inPrelude && where.source == prelude.source)
+      inPrelude = {where, "in the prelude's '" + std::string(at->fn->name.text) + "', here"};
+    where = at->callRange;
+    at = at->caller;
+  }
+  Diagnostic &error = diagnostics.error(where, std::move(message));
+  if (inPrelude)
+    error.note(inPrelude->where, inPrelude->message);
+  constexpr int shownCalls = 5;
+  for (int i = 0; i < shownCalls && at && at->callRange.source; ++i, at = at->caller)
+    error.note(at->callRange, "in the call of '" + std::string(at->fn->name.text) + "' here");
+  return error;
+}
+
+void Emitter::fail(Range where, std::string message) {
+  report(where, std::move(message));
+  throw Poisoned();
+}
+
+void Emitter::failUnsupported(Range where, std::string_view what) {
+  if (!ignoreUnsupported)
+    report(where, std::string(what) + " is not supported yet");
+  throw Poisoned();
+}
+
+//===----------------------------------------------------------------------===//
+// Declarations
+//===----------------------------------------------------------------------===//
+
+/// Reports a name that is declared twice in one name space.
+template <typename Decls, typename NameOf>
+static void checkUnique(const Decls &decls, NameOf nameOf, std::string_view what, Diagnostics &diagnostics) {
+  std::map<std::string_view, Range> seen;
+  for (const auto &decl : decls) {
+    const Identifier &name = nameOf(decl);
+    if (auto [first, isNew] = seen.emplace(name.text, name.range); !isNew)
+      diagnostics.error(name.range, std::string(what) + " '" + std::string(name.text) + "' is declared twice")
+          .note(first->second, "first here");
+  }
+}
+
+void Emitter::declare() {
+  checkUnique(program.consts, [](auto &d) -> auto & { return d.name; }, "const", diagnostics);
+  checkUnique(program.structs, [](auto &d) -> auto & { return d.name; }, "struct", diagnostics);
+  checkUnique(program.functions, [](auto &d) -> auto & { return d.name; }, "function", diagnostics);
+  for (const StructDecl &decl : program.structs)
+    checkUnique(decl.fields, [](auto &f) -> auto & { return f.name; }, "field", diagnostics);
+  for (const FnDecl &fn : program.functions) {
+    checkUnique(fn.params, [](auto &p) -> auto & { return p.name; }, "parameter", diagnostics);
+    checkUnique(fn.generics, [](auto &g) -> auto & { return g; }, "generic size", diagnostics);
+  }
+  for (const ConstDecl &decl : program.consts)
+    constDecls.emplace(decl.name.text, &decl);
+  applySets();
+  for (const ConstDecl &decl : program.consts)
+    constant(decl);
+  evaluateMesh();
+}
+
+/// `--set NAME=VALUE`. Errors point into a source of that name.
+void Emitter::applySets() {
+  for (const auto &[name, text] : options.sets) {
+    const Source &source = diagnostics.addSource("--set", name + "=" + text);
+    Range nameRange{&source, 0, static_cast<uint32_t>(name.size())};
+    Range valueRange{&source, nameRange.end + 1, static_cast<uint32_t>(source.getText().size())};
+    auto decl = constDecls.find(name);
+    if (decl == constDecls.end()) {
+      std::vector<std::string_view> known;
+      for (const auto &[other, unused] : constDecls)
+        known.push_back(other);
+      diagnostics.error(nameRange, "the program has no const '" + name + "'" + didYouMean(name, known));
+      continue;
+    }
+    int64_t integer = 0;
+    double number = 0;
+    const char *begin = text.data(), *end = begin + text.size();
+    if (auto [rest, error] = std::from_chars(begin, end, integer); error == std::errc() && rest == end)
+      consts[decl->first] = Value::ofConstant(Constant::ofInt(integer), valueRange);
+    else if (auto [rest, error] = std::from_chars(begin, end, number); error == std::errc() && rest == end)
+      consts[decl->first] = Value::ofConstant(Constant::ofFloat(number), valueRange);
+    else
+      diagnostics.error(valueRange, "a const is an integer or a float");
+  }
+}
+
+/// The const's value, evaluated when it is first needed: consts may name one another in any order.
+Value Emitter::constant(const ConstDecl &decl) {
+  if (auto known = consts.find(decl.name.text); known != consts.end())
+    return known->second;
+  if (!openConsts.insert(decl.name.text).second) {
+    diagnostics.error(decl.name.range, "const '" + std::string(decl.name.text) + "' is defined by itself");
+    return consts[decl.name.text] = Value();
+  }
+  // Consts see no local names.
+  Frame *saved = std::exchange(frame, nullptr);
+  Value value = expr(*decl.value);
+  frame = saved;
+  if (!value.isPoison() && !value.isConstant()) {
+    diagnostics.error(decl.value->range, "a const is a number known while compiling, not " + value.describe());
+    value = Value();
+  }
+  openConsts.erase(decl.name.text);
+  return consts[decl.name.text] = value;
+}
+
+void Emitter::evaluateMesh() {
+  constexpr int64_t maxDevices = int64_t(1) << 20;
+  if (!program.meshes.empty()) {
+    hasMesh = true;
+    const MeshDecl &mesh = program.meshes.front();
+    checkUnique(mesh.axes, [](auto &axis) -> auto & { return axis.name; }, "axis", diagnostics);
+    for (const MeshAxisSyntax &axis : mesh.axes) {
+      Value size = expr(*axis.size);
+      if (!size.isPoison() && (!size.isInt() || size.constant.i < 1))
+        diagnostics.error(axis.size->range, "the size of axis '" + std::string(axis.name.text) +
+                                                "' must be a positive integer, not " + size.describe());
+      bool isGood = size.isInt() && size.constant.i >= 1;
+      if (llvm::none_of(meshAxes, [&](auto &known) { return known.name == axis.name.text; }))
+        meshAxes.push_back({std::string(axis.name.text), isGood ? size.constant.i : 1});
+    }
+  }
+  if (!options.meshOverride.empty())
+    overrideMesh(meshAxes);
+  int64_t devices = 1;
+  for (const spmd::MeshAxis &axis : meshAxes)
+    if (llvm::MulOverflow(devices, axis.size, devices) || devices > maxDevices) {
+      Range where = program.meshes.empty() ? Range{program.source, 0, 0} : program.meshes.front().range;
+      diagnostics.error(where, "the mesh has more than 1048576 devices");
+      return;
+    }
+}
+
+/// `--mesh a=8,b=1`: replaces sizes, or declares the mesh where the program has none.
+void Emitter::overrideMesh(std::vector<spmd::MeshAxis> &axes) {
+  const Source &source = diagnostics.addSource("--mesh", options.meshOverride);
+  std::string_view text = source.getText();
+  bool declares = !hasMesh;
+  hasMesh = true;
+  for (size_t begin = 0; begin <= text.size();) {
+    size_t end = std::min(text.find(',', begin), text.size());
+    std::string_view item = text.substr(begin, end - begin);
+    Range range{&source, static_cast<uint32_t>(begin), static_cast<uint32_t>(end)};
+    begin = end + 1;
+    size_t equal = item.find('=');
+    int64_t size = 0;
+    const char *digits = item.data() + std::min(equal + 1, item.size()), *itemEnd = item.data() + item.size();
+    auto [rest, error] = std::from_chars(digits, itemEnd, size);
+    if (equal == std::string_view::npos || equal == 0 || error != std::errc() || rest != itemEnd || size < 1) {
+      diagnostics.error(range, "expected NAME=SIZE with a positive size");
+      continue;
+    }
+    std::string name(item.substr(0, equal));
+    auto known = llvm::find_if(axes, [&](const spmd::MeshAxis &axis) { return axis.name == name; });
+    if (declares && known == axes.end()) {
+      axes.push_back({name, size});
+    } else if (declares) {
+      diagnostics.error(range, "axis '" + name + "' is named twice");
+    } else if (known == axes.end()) {
+      std::string list;
+      for (const spmd::MeshAxis &axis : axes)
+        list += (list.empty() ? "" : ", ") + axis.name;
+      diagnostics.error(range, "unknown axis '" + name + "'; the mesh has " + list)
+          .note(program.meshes.front().range, "declared here");
+    } else {
+      known->size = size;
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+bool Emitter::hasAllTypes(const FnDecl &fn) const {
+  return fn.generics.empty() && llvm::all_of(fn.params, [](const ParamDecl &param) { return param.type; });
+}
+
+mlir::func::FuncOp Emitter::createFunction(const FnDecl &fn) {
+  builder.setInsertionPointToEnd(module->getBody());
+  currentRange = fn.range;
+  auto func = builder.create<mlir::func::FuncOp>(loc(), llvm::StringRef(fn.name.text), builder.getFunctionType({}, {}));
+  builder.setInsertionPointToStart(func.addEntryBlock());
+  return func;
+}
+
+void Emitter::bindParameters(const FnDecl &fn, mlir::func::FuncOp func) {
+  llvm::SmallVector<mlir::Type> types;
+  for (const ParamDecl &param : fn.params) {
+    Value value;
+    try {
+      if (!param.type)
+        fail(param.name.range,
+             "a parameter of the entry has its type written: '" + std::string(param.name.text) + "' has none");
+      ArrayType type = arrayTypeOf(*param.type);
+      currentRange = param.name.range;
+      mlir::BlockArgument argument = func.getBody().front().addArgument(type, loc());
+      types.push_back(type);
+      value = Value::ofArray(argument, false, param.name.range);
+    } catch (const Poisoned &) {
+    }
+    frame->scopes.back()[param.name.text] = value;
+  }
+  func.setFunctionType(builder.getFunctionType(types, {}));
+  if (types.size() == fn.params.size())
+    for (auto [i, param] : llvm::enumerate(fn.params))
+      func.setArgAttr(i, kNameAttrName, builder.getStringAttr(llvm::StringRef(param.name.text)));
+}
+
+/// The arrays of a result, each with its name: the plain name it was returned as, else empty.
+void Emitter::flattenResult(const Value &value, const Expr *expr, const TypeSyntax *type,
+                            std::vector<std::pair<Value, std::string>> &results) {
+  if (type && type->kind == TypeKind::Tuple) {
+    if (value.kind != ValueKind::Tuple || value.elements.size() != type->elements.size()) {
+      report(value.range, "the result is " +
+                              (value.kind == ValueKind::Tuple ? "a tuple of " + std::to_string(value.elements.size())
+                                                              : value.describe()) +
+                              ", but a tuple of " + std::to_string(type->elements.size()) + " is declared")
+          .note(type->range, "declared here");
+      throw Poisoned();
+    }
+  }
+  if (value.kind == ValueKind::Tuple && (!type || type->kind == TypeKind::Tuple)) {
+    const auto *tuple = expr ? dynAs<TupleExpr>(*expr) : nullptr;
+    for (auto [i, element] : llvm::enumerate(value.elements))
+      flattenResult(element, tuple ? tuple->elements[i] : nullptr, type ? type->elements[i] : nullptr, results);
+    return;
+  }
+  const auto *name = expr ? dynAs<NameExpr>(*expr) : nullptr;
+  Value array = type ? coerce(value, arrayTypeOf(*type), "the result", type->range) : value;
+  if (!array.isNumeric())
+    fail(value.range, "a result is an array, not " + value.describe());
+  if (array.isConstant())
+    array = Value::ofArray(materialize(array), false, array.range);
+  results.emplace_back(array, name ? std::string(name->name) : "");
+}
+
+void Emitter::finishFunction(mlir::func::FuncOp func, const FnDecl &fn, const Value &result) {
+  const Stmt *last = fn.body.statements.empty() ? nullptr : fn.body.statements.back();
+  const Expr *returned = last && last->kind == StmtKind::Return ? last->value : nullptr;
+  std::vector<std::pair<Value, std::string>> results;
+  currentRange = returned ? returned->range : fn.name.range;
+  if (returned)
+    flattenResult(result, returned, fn.result, results);
+  else if (fn.result)
+    fail(fn.name.range, "function '" + std::string(fn.name.text) + "' declares a result but returns nothing");
+
+  llvm::SmallVector<mlir::Value> values;
+  llvm::SmallVector<mlir::Type> types;
+  for (auto &[value, name] : results) {
+    values.push_back(value.array);
+    types.push_back(value.array.getType());
+  }
+  builder.create<mlir::func::ReturnOp>(loc(), values);
+  func.setFunctionType(builder.getFunctionType(func.getFunctionType().getInputs(), types));
+  std::set<std::string> taken;
+  for (auto [i, entry] : llvm::enumerate(results)) {
+    bool isFree = !entry.second.empty() && taken.insert(entry.second).second;
+    func.setResultAttr(i, kNameAttrName, builder.getStringAttr(isFree ? entry.second : std::to_string(i)));
+  }
+}
+
+void Emitter::emitEntry(const FnDecl &fn) {
+  visited.insert(&fn);
+  mlir::func::FuncOp func = createFunction(fn);
+  FrameScope scope(*this, fn, /*isPrelude=*/false, Range());
+  try {
+    for (const Identifier &generic : fn.generics)
+      report(generic.range, "the entry has no generic sizes: give '" + std::string(generic.text) + "' as a const");
+    bindParameters(fn, func);
+    finishFunction(func, fn, functionBody(fn));
+  } catch (const Poisoned &) {
+  }
+}
+
+/// Functions that the entry does not call are checked as far as their types are written. What is not supported yet is
+/// no error there.
+void Emitter::checkUncalled() {
+  ignoreUnsupported = true;
+  for (const FnDecl &fn : program.functions) {
+    if (visited.count(&fn) || !hasAllTypes(fn))
+      continue;
+    emitEntry(fn);
+    mlir::Operation *last = &module->getBody()->back();
+    last->erase();
+  }
+}
+
+mlir::OwningOpRef<mlir::ModuleOp> Emitter::run() {
+  module = mlir::ModuleOp::create(mlir::FileLineColLoc::get(builder.getContext(), program.source->getName(), 1, 1));
+  declare();
+  if (hasMesh) {
+    spmd::MeshShape shape{meshAxes};
+    llvm::StringRef name = program.meshes.empty() ? "mesh" : llvm::StringRef(program.meshes.front().name.text);
+    (*module)->setAttr(kMeshAttrName, MeshAttr::fromValue(builder.getContext(), name, shape));
+  }
+  const FnDecl *entry = findFunction(program, options.function);
+  if (entry) {
+    emitEntry(*entry);
+  } else if (!diagnostics.hasErrors()) {
+    std::vector<std::string_view> names;
+    for (const FnDecl &fn : program.functions)
+      names.push_back(fn.name.text);
+    std::string hint = didYouMean(options.function, names);
+    diagnostics.error({program.source, 0, 0}, "the program has no function '" + options.function + "'" +
+                                                  (hint.empty() ? "; the entry is 'main' or what --fn names" : hint));
+  }
+  checkUncalled();
+  if (diagnostics.hasErrors())
+    return {};
+  return std::move(module);
+}
+
+} // namespace spmdc

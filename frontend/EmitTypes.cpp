@@ -1,0 +1,125 @@
+//===- EmitTypes.cpp - types, shardings, and values held to them ----------===//
+
+#include "frontend/Emitter.h"
+#include "frontend/Suggest.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace spmdc {
+
+int64_t Emitter::dimSize(const Expr &size) {
+  Value value = need(size);
+  if (!value.isConstant())
+    fail(size.range, "a dimension's size is a number known while compiling, not " + value.describe());
+  if (value.constant.kind == Constant::Kind::Float)
+    fail(size.range, "a dimension's size must be an integer; this is " + value.constant.str() +
+                         (size.kind == ExprKind::Binary ? " (a division leaves a remainder)" : ""));
+  if (value.constant.kind == Constant::Kind::Bool)
+    fail(size.range, "a dimension's size is an integer, not a bool");
+  if (value.constant.i < 0)
+    fail(size.range, "a dimension's size cannot be negative: " + value.constant.str());
+  return value.constant.i;
+}
+
+DimShardingAttr Emitter::dimSharding(const DimShardingSyntax &sharding) {
+  llvm::SmallVector<AxisRefAttr> axes;
+  for (const Identifier &axis : sharding.axes) {
+    auto known = llvm::find_if(meshAxes, [&](const spmd::MeshAxis &a) { return a.name == axis.text; });
+    if (known == meshAxes.end()) {
+      std::string message = "unknown axis '" + std::string(axis.text) + "'; ";
+      if (!hasMesh)
+        fail(axis.range, message + "the program has no mesh: declare one with 'mesh m(" + std::string(axis.text) +
+                             "=...)' or --mesh");
+      if (meshAxes.empty())
+        fail(axis.range, message + "the mesh has no axes");
+      message += "the mesh has ";
+      for (auto [i, a] : llvm::enumerate(meshAxes))
+        message += (i ? ", " : "") + a.name;
+      fail(axis.range, message);
+    }
+    axes.push_back(AxisRefAttr::get(builder.getContext(), llvm::StringRef(axis.text)));
+  }
+  return DimShardingAttr::get(builder.getContext(), axes, !sharding.isOpen, sharding.priority);
+}
+
+/// An axis may cut one dimension of an array only.
+static std::optional<std::pair<Identifier, Identifier>> repeatedAxis(llvm::ArrayRef<const DimShardingSyntax *> dims) {
+  std::map<std::string_view, Identifier> seen;
+  for (const DimShardingSyntax *dim : dims)
+    for (const Identifier &axis : dim->axes)
+      if (auto [first, isNew] = seen.emplace(axis.text, axis); !isNew)
+        return std::pair(first->second, axis);
+  return std::nullopt;
+}
+
+ArrayType Emitter::arrayTypeOf(const TypeSyntax &type) {
+  if (type.kind == TypeKind::Named)
+    failUnsupported(type.range, "a struct type");
+  if (type.kind == TypeKind::Fixed)
+    failUnsupported(type.range, "an array of structs");
+  if (type.kind == TypeKind::Tuple)
+    fail(type.range, "expected the type of one array, not a tuple");
+  std::optional<spmd::DType> dtype = spmd::parseDType(type.name.text);
+  if (dtype == spmd::DType::Key)
+    failUnsupported(type.range, "dtype 'key'");
+  llvm::SmallVector<int64_t> shape;
+  llvm::SmallVector<DimShardingAttr> dims;
+  llvm::SmallVector<const DimShardingSyntax *> written;
+  for (const DimSyntax &dim : type.dims) {
+    shape.push_back(dimSize(*dim.size));
+    dims.push_back(dimSharding(dim.sharding));
+    written.push_back(&dim.sharding);
+  }
+  if (auto repeated = repeatedAxis(written)) {
+    report(repeated->second.range, "axis '" + std::string(repeated->second.text) + "' is used twice in one array")
+        .note(repeated->first.range, "it is used here");
+    throw Poisoned();
+  }
+  int64_t count = 1;
+  for (int64_t size : shape)
+    if (llvm::MulOverflow(count, size, count))
+      fail(type.range, "the array would have more than 2^63 - 1 elements");
+  return ArrayType::get(shape, elementType(*dtype), ShardingAttr::get(builder.getContext(), dims, {}));
+}
+
+ShardingAttr Emitter::shardingFrom(const Value &partition, int64_t rank) {
+  if (static_cast<int64_t>(partition.partition.size()) > rank)
+    fail(partition.range, "P(...) speaks of " + std::to_string(partition.partition.size()) +
+                              " dimensions, but the array has " + std::to_string(rank));
+  llvm::SmallVector<DimShardingAttr> dims(partition.partition.begin(), partition.partition.end());
+  std::set<llvm::StringRef> seen;
+  for (DimShardingAttr dim : dims)
+    for (AxisRefAttr axis : dim.getAxes())
+      if (!seen.insert(axis.getName()).second)
+        fail(partition.range, "axis '" + axis.getName().str() + "' is used twice in one array");
+  while (static_cast<int64_t>(dims.size()) < rank)
+    dims.push_back(DimShardingAttr::get(builder.getContext(), {}, /*isClosed=*/true));
+  return ShardingAttr::get(builder.getContext(), dims, {});
+}
+
+Value Emitter::coerce(const Value &value, ArrayType type, const std::string &what, Range declared) {
+  auto mismatch = [&](const std::string &reason) {
+    report(value.range,
+           what + " is " + value.describe() + ", but " + type.withoutSharding().str() + " is declared" + reason)
+        .note(declared, "declared here");
+    throw Poisoned();
+  };
+  if (!value.isNumeric())
+    mismatch("");
+  if (value.shape() != type.getShape())
+    mismatch(value.rank() != type.getRank()
+                 ? " (rank " + std::to_string(value.rank()) + " and " + std::to_string(type.getRank()) + ")"
+                 : "");
+  // A weak value takes the declared dtype where that can hold its kind; any other must have it.
+  DTypeClass own = value.dtypeClass();
+  std::optional<DTypeClass> joined = promote(own, {type.getDType(), false});
+  bool agrees = own.isWeak ? joined && joined->dtype == type.getDType() : own.dtype == type.getDType();
+  if (!agrees)
+    mismatch(value.isArray() && !own.isWeak
+                 ? "; convert it with cast(..., " + std::string(spmd::dtypeName(type.getDType())) + ")"
+                 : "");
+  mlir::Value array = materialize(value, type.getDType());
+  return Value::ofArray(constrain(array, type.getSharding()), false, value.range);
+}
+
+} // namespace spmdc

@@ -1,0 +1,206 @@
+//===- Emitter.h - checks the tree and emits array IR -----------*- C++ -*-===//
+//
+// Checking and emission are one walk, since functions are inlined and checked anew at each call: an expression is
+// evaluated to a Value, which for arrays is the IR value of its operation. What an error leaves behind is a poisoned
+// value; the walk goes on with the next operand or statement, so that one run finds all errors.
+//
+// The parts: EmitProgram.cpp (mesh, consts, entry), EmitTypes.cpp (types, shardings, coercion), EmitExprs.cpp
+// (statements, expressions), EmitCalls.cpp (arguments, inlining), EmitOperators.cpp (arithmetic), EmitIndex.cpp,
+// EmitOps.cpp (helpers that build operations), and the table of operations in Builtins*.cpp.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "frontend/Frontend.h"
+#include "frontend/Value.h"
+#include "ir/array/ArrayOps.h"
+#include "ir/interfaces/Scalar.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+
+#include <map>
+#include <optional>
+#include <set>
+
+namespace spmdc {
+
+/// Leaves the evaluation of an expression, whose error is reported. `Emitter::expr` turns it into a poisoned value.
+struct Poisoned {};
+
+/// One function being inlined: its names and where it was called.
+struct Frame {
+  const FnDecl *fn = nullptr;
+  bool isPrelude = false;
+  Frame *caller = nullptr;
+  Range callRange;                                       ///< Invalid for the entry.
+  std::vector<std::map<std::string_view, Value>> scopes; ///< Inner ones last.
+};
+
+class Emitter {
+public:
+  Emitter(mlir::MLIRContext &context, const Ast &program, const Ast &prelude, const FrontendOptions &options,
+          Diagnostics &diagnostics);
+
+  /// The module, or null where there are errors.
+  mlir::OwningOpRef<mlir::ModuleOp> run();
+
+  //===- Errors -----------------------------------------------------------===//
+
+  /// Records an error, with a note for each call that led here. Inside the prelude the place is the user's call.
+  Diagnostic &report(Range where, std::string message);
+  [[noreturn]] void fail(Range where, std::string message);
+  [[noreturn]] void failUnsupported(Range where, std::string_view what);
+
+  //===- Expressions ------------------------------------------------------===//
+
+  /// Poisoned where there is an error.
+  Value expr(const Expr &expr);
+  /// Throws where there is an error.
+  Value need(const Expr &e) {
+    Value value = expr(e);
+    if (value.isPoison())
+      throw Poisoned();
+    return value;
+  }
+
+  Value binary(BinaryOp op, const Value &left, const Value &right, Range range);
+  Value unary(UnaryOp op, const Value &operand, Range range);
+
+  //===- Building operations (EmitOps.cpp) --------------------------------===//
+  // At the level of IR values: dtypes and shapes already agree. The location is that of the current expression.
+
+  mlir::Location loc();
+  mlir::Type elementType(spmd::DType dtype) { return getElementType(builder.getContext(), dtype); }
+  ArrayType arrayType(llvm::ArrayRef<int64_t> shape, spmd::DType dtype) {
+    return ArrayType::get(shape, elementType(dtype));
+  }
+  static ArrayType typeOf(mlir::Value value) { return llvm::cast<ArrayType>(value.getType()).withoutSharding(); }
+
+  template <typename Op, typename... Arguments> mlir::Value create(ArrayType type, Arguments &&...arguments) {
+    ++operationCount;
+    return builder.create<Op>(loc(), type, std::forward<Arguments>(arguments)...).getResult();
+  }
+  /// An operation whose result has the type of its first operand.
+  template <typename Op> mlir::Value apply(mlir::Value x) { return create<Op>(typeOf(x), x); }
+  template <typename Op> mlir::Value apply(mlir::Value x, mlir::Value y) { return create<Op>(typeOf(x), x, y); }
+  mlir::Value splat(ArrayType type, Scalar value);
+  mlir::Value splat(ArrayType type, double value);
+  /// A number in the type of `x`.
+  mlir::Value splatLike(mlir::Value x, double value) { return splat(typeOf(x), value); }
+  mlir::Value compare(ComparisonDirection direction, mlir::Value x, mlir::Value y);
+  mlir::Value select(mlir::Value predicate, mlir::Value onTrue, mlir::Value onFalse);
+  mlir::Value convert(mlir::Value x, spmd::DType dtype);
+  mlir::Value reshape(mlir::Value x, llvm::ArrayRef<int64_t> shape);
+  mlir::Value transpose(mlir::Value x, llvm::ArrayRef<int64_t> perm);
+  mlir::Value reverse(mlir::Value x, llvm::ArrayRef<int64_t> dims);
+  mlir::Value slice(mlir::Value x, llvm::ArrayRef<int64_t> starts, llvm::ArrayRef<int64_t> limits,
+                    llvm::ArrayRef<int64_t> strides);
+  /// Elements [start, limit) of one dimension.
+  mlir::Value sliceDim(mlir::Value x, int64_t dim, int64_t start, int64_t limit, int64_t stride = 1);
+  mlir::Value concatenate(llvm::ArrayRef<mlir::Value> parts, int64_t dim);
+  mlir::Value broadcastInDim(mlir::Value x, llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> dims);
+  /// NumPy's broadcasting: dimensions are aligned at the end. The shape must allow it.
+  mlir::Value broadcastTo(mlir::Value x, llvm::ArrayRef<int64_t> shape);
+  mlir::Value reduce(mlir::Value x, ReductionKind kind, llvm::ArrayRef<int64_t> dims);
+  mlir::Value iota(ArrayType type, int64_t dim);
+  /// Constrains the sharding; the value itself where the type says nothing.
+  mlir::Value constrain(mlir::Value x, ShardingAttr sharding);
+  /// x != 0, of any dtype.
+  mlir::Value isNonZero(mlir::Value x);
+  mlir::Value isNaN(mlir::Value x);
+
+  //===- From values to operands ------------------------------------------===//
+
+  /// The value as an array of this dtype: numbers become scalars of it, arrays are converted.
+  mlir::Value materialize(const Value &value, spmd::DType dtype);
+  /// ... of the dtype that it has by itself.
+  mlir::Value materialize(const Value &value) { return materialize(value, value.dtype()); }
+  /// The common class of numeric values; an error in `what` for anything else.
+  DTypeClass commonClass(llvm::ArrayRef<Value> values, std::string_view what);
+  /// The shape that all broadcast to; the error shows both shapes.
+  llvm::SmallVector<int64_t> commonShape(llvm::ArrayRef<Value> values, Range where, std::string_view what);
+  /// Numeric values as arrays of one dtype and one shape.
+  llvm::SmallVector<mlir::Value> unify(llvm::ArrayRef<Value> values, spmd::DType dtype, Range where,
+                                       std::string_view what);
+
+  //===- Types ------------------------------------------------------------===//
+
+  ArrayType arrayTypeOf(const TypeSyntax &type);
+  int64_t dimSize(const Expr &size);
+  DimShardingAttr dimSharding(const DimShardingSyntax &sharding);
+  /// Checks that no axis is used twice and extends to `rank` with replicated dimensions.
+  ShardingAttr shardingFrom(const Value &partition, int64_t rank);
+  /// The value as declared: dtype and shape must agree (weak values take the dtype), the sharding is constrained.
+  /// `what` begins the error's sentence; `declared` is its second place.
+  Value coerce(const Value &value, ArrayType type, const std::string &what, Range declared);
+
+  mlir::OpBuilder builder;
+
+private:
+  friend struct FrameScope;
+
+  // Program.
+  void declare();
+  void evaluateMesh();
+  void overrideMesh(std::vector<spmd::MeshAxis> &axes);
+  void applySets();
+  Value constant(const ConstDecl &decl);
+  void emitEntry(const FnDecl &fn);
+  void checkUncalled();
+  bool hasAllTypes(const FnDecl &fn) const;
+  void bindParameters(const FnDecl &fn, mlir::func::FuncOp func);
+  mlir::func::FuncOp createFunction(const FnDecl &fn);
+  void finishFunction(mlir::func::FuncOp func, const FnDecl &fn, const Value &result);
+  void flattenResult(const Value &value, const Expr *expr, const TypeSyntax *type,
+                     std::vector<std::pair<Value, std::string>> &results);
+
+  // Statements.
+  Value functionBody(const FnDecl &fn);
+  void letStmt(const Stmt &stmt);
+  void bindPattern(const Pattern &pattern, const Value &value);
+  void poisonPattern(const Pattern &pattern);
+  Value declaredAs(const Value &value, const TypeSyntax &type, const std::string &what);
+  void nameValue(const Value &value, const Pattern &pattern);
+
+  // Expressions.
+  Value evaluate(const Expr &expr);
+  Value name(const NameExpr &expr);
+  Value binaryChain(const Expr &chain);
+  Value field(const FieldExpr &expr);
+  Value index(const IndexExpr &expr);
+  Value indexArray(const Value &base, const IndexExpr &expr);
+  Value ifExpr(const IfExpr &expr);
+  Value call(const CallExpr &expr);
+  Value callFunction(const FnDecl &fn, bool isPrelude, const CallExpr &call);
+  Value callBuiltin(const struct Builtin &builtin, const CallExpr &call);
+  Value arithmetic(BinaryOp op, const Value &left, const Value &right, Range range);
+  Value power(const Value &left, const Value &right, Range range);
+  void solveGenerics(const TypeSyntax &type, const Value &argument, const FnDecl &fn,
+                     std::map<std::string_view, Value> &solved);
+
+  const Value *lookup(std::string_view name) const;
+  std::vector<std::string_view> visibleNames() const;
+  std::vector<std::string_view> functionNames() const;
+  const FnDecl *findFunction(const Ast &ast, std::string_view name) const;
+
+  const Ast &program;
+  const Ast &prelude;
+  const FrontendOptions &options;
+  Diagnostics &diagnostics;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+
+  std::vector<spmd::MeshAxis> meshAxes;
+  bool hasMesh = false;
+  std::map<std::string_view, Value> consts;
+  std::map<std::string_view, const ConstDecl *> constDecls;
+  std::set<std::string_view> openConsts; ///< Being evaluated: a second visit is a cycle.
+  std::set<const FnDecl *> visited;
+  Frame *frame = nullptr;
+  Range currentRange;
+  unsigned depth = 0;
+  size_t operationCount = 0;
+  bool ignoreUnsupported = false; ///< While functions are checked that the entry does not call.
+};
+
+} // namespace spmdc

@@ -1,0 +1,30 @@
+//===- FrameScope.h - being inside of an inlined function -------*- C++ -*-===//
+#pragma once
+
+#include "frontend/Emitter.h"
+
+namespace spmdc {
+
+/// Enters a function for as long as it lives; leaves it, and the place it was called from, as they were.
+struct FrameScope {
+  FrameScope(Emitter &e, const FnDecl &fn, bool isPrelude, Range callRange) : e(e), savedRange(e.currentRange) {
+    frame.fn = &fn;
+    frame.isPrelude = isPrelude;
+    frame.caller = e.frame;
+    frame.callRange = callRange;
+    frame.scopes.emplace_back();
+    e.frame = &frame;
+  }
+  ~FrameScope() {
+    e.frame = frame.caller;
+    e.currentRange = savedRange;
+  }
+  FrameScope(const FrameScope &) = delete;
+  FrameScope &operator=(const FrameScope &) = delete;
+
+  Emitter &e;
+  Frame frame;
+  Range savedRange;
+};
+
+} // namespace spmdc

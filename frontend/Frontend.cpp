@@ -1,0 +1,56 @@
+//===- Frontend.cpp - from text to array IR -------------------------------===//
+
+#include "frontend/Frontend.h"
+#include "frontend/Emitter.h"
+#include "frontend/Prelude.h"
+#include "frontend/syntax/AstPrinter.h"
+#include "frontend/syntax/BigStack.h"
+#include "frontend/syntax/Parser.h"
+
+#include "mlir/IR/Verifier.h"
+
+namespace spmdc {
+
+void loadFrontendDialects(mlir::MLIRContext &context) {
+  context.loadDialect<mlir::func::FuncDialect, SpmdDialect, ArrayDialect>();
+}
+
+/// The source, or null where it is too long to be addressed.
+static const Source *addProgram(llvm::StringRef text, llvm::StringRef fileName, Diagnostics &diagnostics) {
+  if (text.size() <= Source::maxBytes)
+    return &diagnostics.addSource(fileName.str(), text.str());
+  const Source &source = diagnostics.addSource(fileName.str(), "");
+  diagnostics.error({&source, 0, 0}, "the file is larger than 64 MiB");
+  return nullptr;
+}
+
+mlir::OwningOpRef<mlir::ModuleOp> compileToArray(llvm::StringRef text, llvm::StringRef fileName,
+                                                 const FrontendOptions &options, mlir::MLIRContext &context,
+                                                 Diagnostics &diagnostics) {
+  loadFrontendDialects(context);
+  const Source *source = addProgram(text, fileName, diagnostics);
+  if (!source)
+    return {};
+  const Source &preludeSource = diagnostics.addSource("prelude.spmd", std::string(preludeText()));
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  runOnBigStack([&] {
+    std::unique_ptr<Ast> program = parse(*source, diagnostics);
+    std::unique_ptr<Ast> prelude = parse(preludeSource, diagnostics);
+    // A tree with holes would only give errors that follow from the first ones.
+    if (diagnostics.hasErrors())
+      return;
+    module = Emitter(context, *program, *prelude, options, diagnostics).run();
+    if (module && failed(mlir::verify(*module))) {
+      diagnostics.error({source, 0, 0}, "internal error: the program became invalid IR");
+      module = {};
+    }
+  });
+  return module;
+}
+
+std::string dumpAst(llvm::StringRef text, llvm::StringRef fileName, Diagnostics &diagnostics) {
+  const Source *source = addProgram(text, fileName, diagnostics);
+  return source ? printAst(*parse(*source, diagnostics)) : "";
+}
+
+} // namespace spmdc

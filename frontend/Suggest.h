@@ -1,0 +1,14 @@
+//===- Suggest.h - the name that was probably meant -------------*- C++ -*-===//
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace spmdc {
+
+/// `; did you mean 'relu'?` for the candidate nearest in edit distance, or nothing where none is near: at most a third
+/// of the name's letters may differ (at least one, at most three). Ties go to the first candidate.
+std::string didYouMean(std::string_view name, const std::vector<std::string_view> &candidates);
+
+} // namespace spmdc

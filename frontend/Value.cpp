@@ -1,0 +1,72 @@
+//===- Value.cpp - what an expression stands for --------------------------===//
+
+#include "frontend/Value.h"
+
+namespace spmdc {
+
+Value Value::ofArray(mlir::Value array, bool isWeak, Range range) {
+  Value value;
+  value.kind = ValueKind::Array;
+  value.range = range;
+  value.array = array;
+  value.isWeak = isWeak;
+  return value;
+}
+
+Value Value::ofConstant(Constant constant, Range range) {
+  Value value;
+  value.kind = ValueKind::Constant;
+  value.range = range;
+  value.constant = constant;
+  return value;
+}
+
+DTypeClass Value::dtypeClass() const {
+  if (isArray())
+    return {arrayType().getDType(), isWeak};
+  switch (constant.kind) {
+  case Constant::Kind::Bool:
+    return {spmd::DType::Bool, false};
+  case Constant::Kind::Int:
+    return {spmd::DType::I32, true};
+  case Constant::Kind::Float:
+    return {spmd::DType::F32, true};
+  }
+  llvm_unreachable("unknown constant");
+}
+
+std::string Value::describe() const {
+  switch (kind) {
+  case ValueKind::Poison:
+    return "an error";
+  case ValueKind::Array:
+    return arrayType().withoutSharding().str();
+  case ValueKind::Constant:
+    return (constant.kind == Constant::Kind::Bool  ? "the bool "
+            : constant.kind == Constant::Kind::Int ? "the integer "
+                                                   : "the number ") +
+           constant.str();
+  case ValueKind::String:
+    return "a string";
+  case ValueKind::Tuple:
+    return "a tuple";
+  case ValueKind::List:
+    return "a list";
+  case ValueKind::Type:
+    return "the type " + type.withoutSharding().str();
+  case ValueKind::Partition:
+    return "a sharding P(...)";
+  case ValueKind::None:
+    return "None";
+  }
+  llvm_unreachable("unknown value");
+}
+
+std::string shapeStr(llvm::ArrayRef<int64_t> shape) {
+  std::string text = "[";
+  for (size_t i = 0; i < shape.size(); ++i)
+    text += (i ? ", " : "") + std::to_string(shape[i]);
+  return text + "]";
+}
+
+} // namespace spmdc

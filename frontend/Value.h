@@ -1,0 +1,58 @@
+//===- Value.h - what an expression stands for ------------------*- C++ -*-===//
+//
+// An array (an IR value), or something that exists only while compiling: a number, a string, a tuple, a type, P(...).
+// A poisoned value is one whose error is already reported; whatever uses it is silent.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "frontend/Constant.h"
+#include "frontend/Promotion.h"
+#include "ir/spmd/SpmdTypes.h"
+
+#include "mlir/IR/Value.h"
+
+#include <string>
+#include <vector>
+
+namespace spmdc {
+
+enum class ValueKind { Poison, Array, Constant, String, Tuple, List, Type, Partition, None };
+
+struct Value {
+  ValueKind kind = ValueKind::Poison;
+  Range range; ///< The expression.
+  mlir::Value array;
+  bool isWeak = false; ///< Array: the dtype comes from literals alone.
+  Constant constant;
+  std::string string;
+  std::vector<Value> elements;            ///< Tuple and List.
+  ArrayType type;                         ///< Type.
+  std::vector<DimShardingAttr> partition; ///< Partition: as many as are written.
+  std::string name;                       ///< In a returned tuple: the plain name that the value was.
+
+  bool isPoison() const { return kind == ValueKind::Poison; }
+  bool isArray() const { return kind == ValueKind::Array; }
+  bool isConstant() const { return kind == ValueKind::Constant; }
+  bool isInt() const { return isConstant() && constant.kind == Constant::Kind::Int; }
+  /// Something arithmetic can take.
+  bool isNumeric() const { return isArray() || isConstant(); }
+  bool isSequence() const { return kind == ValueKind::Tuple || kind == ValueKind::List; }
+
+  ArrayType arrayType() const { return llvm::cast<ArrayType>(array.getType()); }
+  llvm::ArrayRef<int64_t> shape() const { return isArray() ? arrayType().getShape() : llvm::ArrayRef<int64_t>(); }
+  int64_t rank() const { return shape().size(); }
+  spmd::DType dtype() const { return dtypeClass().dtype; }
+  DTypeClass dtypeClass() const;
+
+  /// How it reads in a message: `f32[8, 4]`, `the integer 3`, `a tuple`.
+  std::string describe() const;
+
+  static Value ofArray(mlir::Value array, bool isWeak, Range range);
+  static Value ofConstant(Constant constant, Range range);
+};
+
+/// `[8, 4]`
+std::string shapeStr(llvm::ArrayRef<int64_t> shape);
+
+} // namespace spmdc
