@@ -5,6 +5,7 @@
 #include "ir/array/ArrayOps.h"
 #include "ir/plan/PlanOps.h"
 #include "ir/spmd/SpmdOps.h"
+#include "passes/kernel/Passes.h"
 #include "passes/partition/Passes.h"
 #include "passes/pipeline/Passes.h"
 #include "passes/propagate/Passes.h"
@@ -20,6 +21,7 @@ void registerDialects(mlir::DialectRegistry &registry) {
 void registerPasses() {
   registerPropagatePasses();
   registerPartitionPasses();
+  registerKernelPasses();
   registerPipelinePasses();
 }
 

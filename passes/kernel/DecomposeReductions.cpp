@@ -1,0 +1,203 @@
+//===- DecomposeReductions.cpp - reductions that run in parallel ----------===//
+//
+// A reduction runs its rows in parallel; one with few rows would leave cores idle, and a long chain of dependent
+// operations in a vector lane. Both are solved by cutting the longest reduced dimension into blocks whose size depends
+// on the shape alone. What does not divide is a tail of its own.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ir/array/ArrayOps.h"
+#include "ir/array/ScalarEvaluation.h"
+#include "passes/kernel/Passes.h"
+
+using namespace mlir;
+
+namespace spmdc {
+
+#define GEN_PASS_DEF_DECOMPOSEREDUCTIONS
+#include "passes/kernel/Passes.h.inc"
+
+namespace {
+
+/// Below this many elements a reduction stays whole.
+constexpr int64_t kMinElements = 1 << 16;
+/// Elements of one block where rows are contiguous.
+constexpr int64_t kBlockElements = 1 << 14;
+/// Rows that suffice where each row is contiguous, and where rows lie side by side.
+constexpr int64_t kEnoughRows = 32, kEnoughLanes = 4096;
+
+int64_t productOf(ArrayRef<int64_t> shape) {
+  int64_t product = 1;
+  for (int64_t size : shape)
+    product *= size;
+  return product;
+}
+
+Value createCombination(OpBuilder &b, Location loc, ReductionKind kind, Value x, Value y) {
+  switch (kind) {
+  case ReductionKind::sum:
+    return b.create<AddOp>(loc, x, y);
+  case ReductionKind::prod:
+    return b.create<MultiplyOp>(loc, x, y);
+  case ReductionKind::max:
+    return b.create<MaximumOp>(loc, x, y);
+  case ReductionKind::min:
+    return b.create<MinimumOp>(loc, x, y);
+  case ReductionKind::and_:
+    return b.create<AndOp>(loc, x, y);
+  case ReductionKind::or_:
+    return b.create<OrOp>(loc, x, y);
+  }
+  llvm_unreachable("unknown reduction");
+}
+
+Value createReduce(OpBuilder &b, Location loc, Value operand, ReductionKind kind, ArrayRef<int64_t> dims) {
+  auto type = cast<ArrayType>(operand.getType());
+  SmallVector<int64_t> shape;
+  for (auto [d, size] : llvm::enumerate(type.getShape()))
+    if (!llvm::is_contained(dims, static_cast<int64_t>(d)))
+      shape.push_back(size);
+  return b.create<ReduceOp>(loc, type.withShape(shape), operand, kind, dims);
+}
+
+//===----------------------------------------------------------------------===//
+// arg_reduce
+//===----------------------------------------------------------------------===//
+
+void decompose(ArgReduceOp op) {
+  OpBuilder b(op);
+  Location loc = op.getLoc();
+  Value x = op.getOperand();
+  auto type = cast<ArrayType>(x.getType());
+  auto dim = static_cast<int64_t>(op.getDim());
+  ReductionKind kind = op.getIsMax() ? ReductionKind::max : ReductionKind::min;
+  Value extreme = createReduce(b, loc, x, kind, {dim});
+  SmallVector<int64_t> kept;
+  for (int64_t d = 0; d < type.getRank(); ++d)
+    if (d != dim)
+      kept.push_back(d);
+  Value everywhere = b.create<BroadcastInDimOp>(loc, type, extreme, kept);
+  ArrayType flags = type.withElementType(b.getI1Type()), indices = type.withElementType(b.getI32Type());
+  Value isExtreme = b.create<CompareOp>(loc, flags, x, everywhere, ComparisonDirection::eq);
+  // The extreme of a row with a NaN is NaN, which equals nothing: there the NaNs themselves are what is sought.
+  if (isa<FloatType>(type.getElementType())) {
+    Value isNan = b.create<CompareOp>(loc, flags, x, x, ComparisonDirection::ne);
+    isExtreme = b.create<OrOp>(loc, isExtreme, isNan);
+  }
+  Value position = b.create<IotaOp>(loc, indices, b.getI64IntegerAttr(dim));
+  Value none = b.create<ConstantOp>(loc, indices, Scalar::ofInt(std::numeric_limits<int32_t>::max()));
+  Value candidates = b.create<SelectOp>(loc, indices, isExtreme, position, none);
+  op.replaceAllUsesWith(createReduce(b, loc, candidates, ReductionKind::min, {dim}));
+  op.erase();
+}
+
+//===----------------------------------------------------------------------===//
+// Large reductions
+//===----------------------------------------------------------------------===//
+
+/// The block size to cut dimension `dim` of `op` with; 0: leave it whole.
+int64_t chooseBlock(ReduceOp op, int64_t &dim) {
+  ArrayRef<int64_t> shape = op.getOperand().getType().getShape();
+  int64_t rows = op.getType().getNumElements(), reduced = rows ? productOf(shape) / rows : 0;
+  if (rows == 0 || rows * reduced < kMinElements || op.getDims().empty())
+    return 0;
+  dim = op.getDims()[0];
+  for (int64_t d : op.getDims())
+    if (shape[d] > shape[dim])
+      dim = d;
+  int64_t last = static_cast<int64_t>(shape.size()) - 1;
+  while (last > 0 && shape[last] == 1)
+    --last;
+  int64_t block = 0;
+  if (llvm::is_contained(op.getDims(), last)) {
+    if (rows >= kEnoughRows)
+      return 0;
+    block = std::max<int64_t>(1, kBlockElements / (reduced / shape[dim]));
+  } else {
+    if (rows >= kEnoughLanes)
+      return 0;
+    block = std::max<int64_t>(64, shape[dim] / std::max<int64_t>(1, kEnoughLanes / rows));
+  }
+  if (block * 2 > shape[dim])
+    return 0;
+  // A divisor close by saves the tail.
+  for (int64_t divisor = block; divisor * 2 > block; --divisor)
+    if (shape[dim] % divisor == 0)
+      return divisor;
+  return block;
+}
+
+/// Cuts `x` along `dim` into blocks and reduces all `dims` in two steps.
+Value reduceBlocks(OpBuilder &b, Location loc, Value x, ReductionKind kind, ArrayRef<int64_t> dims, int64_t dim,
+                   int64_t block) {
+  auto type = cast<ArrayType>(x.getType());
+  SmallVector<int64_t> cut(type.getShape());
+  cut[dim] /= block;
+  cut.insert(cut.begin() + dim + 1, block);
+  Value blocks = b.create<ReshapeOp>(loc, type.withShape(cut), x);
+  SmallVector<int64_t> inBlocks;
+  int64_t position = dim;
+  for (int64_t d : dims) {
+    inBlocks.push_back(d >= dim ? d + 1 : d);
+    position -= d < dim;
+  }
+  Value partial = createReduce(b, loc, blocks, kind, inBlocks);
+  return createReduce(b, loc, partial, kind, {position});
+}
+
+bool split(ReduceOp op) {
+  int64_t dim = 0, block = chooseBlock(op, dim);
+  if (!block)
+    return false;
+  OpBuilder b(op);
+  Location loc = op.getLoc();
+  Value x = op.getOperand();
+  ReductionKind kind = op.getKind();
+  // Partial results of half precision sums stay in f32.
+  bool isHalf = op.getType().getElementType().getIntOrFloatBitWidth() == 16 &&
+                (kind == ReductionKind::sum || kind == ReductionKind::prod);
+  if (isHalf)
+    x = b.create<ConvertOp>(loc, op.getOperand().getType().withElementType(b.getF32Type()), x);
+  auto type = cast<ArrayType>(x.getType());
+  int64_t size = type.getDimSize(dim), whole = size / block * block;
+  SmallVector<int64_t> starts(type.getRank(), 0), limits(type.getShape()), ones(type.getRank(), 1);
+  Value result;
+  if (whole == size) {
+    result = reduceBlocks(b, loc, x, kind, op.getDims(), dim, block);
+  } else {
+    auto slice = [&](int64_t start, int64_t limit) -> Value {
+      starts[dim] = start;
+      limits[dim] = limit;
+      SmallVector<int64_t> shape(type.getShape());
+      shape[dim] = limit - start;
+      return b.create<SliceOp>(loc, type.withShape(shape), x, starts, limits, ones);
+    };
+    Value blocks = reduceBlocks(b, loc, slice(0, whole), kind, op.getDims(), dim, block);
+    Value tail = createReduce(b, loc, slice(whole, size), kind, op.getDims());
+    result = createCombination(b, loc, kind, blocks, tail);
+  }
+  if (isHalf)
+    result = b.create<ConvertOp>(loc, op.getType(), result);
+  op.replaceAllUsesWith(result);
+  op.erase();
+  return true;
+}
+
+class DecomposeReductionsPass : public impl::DecomposeReductionsBase<DecomposeReductionsPass> {
+  void runOnOperation() override {
+    SmallVector<ArgReduceOp> argReduces;
+    getOperation().walk([&](ArgReduceOp op) { argReduces.push_back(op); });
+    llvm::for_each(argReduces, decompose);
+    // What a cut leaves may be large enough to be cut again.
+    for (bool changed = true; changed;) {
+      changed = false;
+      SmallVector<ReduceOp> reduces;
+      getOperation().walk([&](ReduceOp op) { reduces.push_back(op); });
+      for (ReduceOp op : reduces)
+        changed |= split(op);
+    }
+  }
+};
+
+} // namespace
+} // namespace spmdc

@@ -1,0 +1,239 @@
+//===- FormKernels.cpp - outlines fused groups into kernels ---------------===//
+
+#include "passes/kernel/Clusters.h"
+#include "passes/kernel/Passes.h"
+
+#include "ir/spmd/Location.h"
+#include "mlir/IR/IRMapping.h"
+
+#include <set>
+
+using namespace mlir;
+
+namespace spmdc {
+
+#define GEN_PASS_DEF_FORMKERNELS
+#include "passes/kernel/Passes.h.inc"
+
+namespace {
+
+/// What a kernel does, in at most three words: `exp_sum_0`.
+std::string nameOf(const Cluster &cluster, ArrayRef<Operation *> ops) {
+  SmallVector<std::string> words;
+  for (Operation *op : ops) {
+    if (!cluster.members.contains(op))
+      continue;
+    std::string word = op->getName().stripDialect().str();
+    if (auto reduce = dyn_cast<ReduceOp>(op))
+      word = stringifyReductionKind(reduce.getKind()).str();
+    else if (auto scan = dyn_cast<CumulativeOp>(op))
+      word = "cum" + stringifyReductionKind(scan.getKind()).str();
+    else if (isa<ConvertOp, BroadcastInDimOp>(op) && cluster.members.size() > 3)
+      continue;
+    if (words.empty() || words.back() != word)
+      words.push_back(word);
+  }
+  // The first two say what it begins with, the last what comes out.
+  if (words.size() > 3)
+    words.erase(words.begin() + 2, words.end() - 1);
+  std::string name;
+  for (const std::string &word : words)
+    name += word + "_";
+  return name;
+}
+
+class Outliner {
+public:
+  Outliner(func::FuncOp function, SymbolTable &symbols) : function(function), symbols(symbols) {}
+
+  void run() {
+    Block &block = function.getBody().front();
+    ClusterBuilder builder(block);
+    builder.run();
+    std::vector<Cluster> clusters = builder.take();
+    for (Operation &op : block)
+      position[&op] = position.size();
+    // Kernels in the order of their first result, so that names and the module read like the program.
+    llvm::sort(clusters, [&](const Cluster &x, const Cluster &y) { return lastOf(x) < lastOf(y); });
+    SmallVector<Operation *> launches;
+    for (const Cluster &cluster : clusters)
+      launches.push_back(outline(cluster));
+    for (auto [cluster, launch] : llvm::zip(clusters, launches))
+      for (auto [output, result] : llvm::zip(cluster.body.outputs, launch->getResults()))
+        output.replaceUsesWithIf(result, [&](OpOperand &use) { return !isDead(use.getOwner()); });
+    eraseDead(block);
+    sort(block);
+  }
+
+private:
+  int64_t lastOf(const Cluster &cluster) const {
+    int64_t last = -1;
+    for (Value output : cluster.body.outputs)
+      last = std::max(last, position.lookup(output.getDefiningOp()));
+    return last;
+  }
+
+  /// What kernels compute is left without users; a reshape that something else reads stays.
+  bool isDead(Operation *op) const {
+    return position.contains(op) && isKernelOp(op) && !isa<ReshapeOp>(op) && !isStoredConstant(op);
+  }
+
+  Operation *outline(const Cluster &cluster) {
+    Block &block = function.getBody().front();
+    MLIRContext *context = function.getContext();
+    SmallVector<Operation *> ops(cluster.body.ops.begin(), cluster.body.ops.end());
+    llvm::sort(ops, [&](Operation *x, Operation *y) { return position.lookup(x) < position.lookup(y); });
+    SmallVector<Location> locs;
+    llvm::SetVector<Value> inputs;
+    for (Operation *op : ops) {
+      if (cluster.members.contains(op))
+        locs.push_back(op->getLoc());
+      for (Value operand : op->getOperands())
+        if (!cluster.body.contains(operand))
+          inputs.insert(operand);
+    }
+    Location loc = fuseLocs(context, locs);
+    OpBuilder builder(context);
+    OperationState state(loc, plan::KernelOp::getOperationName());
+    std::string name = nameOf(cluster, ops) + std::to_string(kernelCount++);
+    state.addAttribute(SymbolTable::getSymbolAttrName(), builder.getStringAttr(name));
+    Block *body = new Block();
+    state.addRegion()->push_back(body);
+    auto kernel = cast<plan::KernelOp>(Operation::create(state));
+    symbols.insert(kernel);
+    IRMapping mapping;
+    for (Value input : inputs)
+      mapping.map(input, body->addArgument(input.getType(), input.getLoc()));
+    builder.setInsertionPointToStart(body);
+    for (Operation *op : ops)
+      builder.clone(*op, mapping);
+    SmallVector<Value> results;
+    SmallVector<Type> types;
+    for (Value output : cluster.body.outputs) {
+      results.push_back(mapping.lookup(output));
+      types.push_back(output.getType());
+    }
+    builder.create<plan::ReturnOp>(loc, results);
+    builder.setInsertionPoint(block.getTerminator());
+    return builder.create<plan::LaunchOp>(loc, types, FlatSymbolRefAttr::get(kernel), inputs.getArrayRef(),
+                                          ArrayAttr());
+  }
+
+  void eraseDead(Block &block) {
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+      if (isKernelOp(&op) && op.use_empty())
+        op.erase();
+  }
+
+  /// Launches stand at the end: brings everything into an order in which values come before their uses, otherwise as
+  /// the program has it; operations with effects on other devices keep their order.
+  void sort(Block &block) {
+    std::map<Operation *, int64_t> keys; // looked up only
+    int64_t next = 0;
+    for (Operation &op : block)
+      keys[&op] = next++;
+    // A launch goes where its last input is ready.
+    SmallVector<Operation *> order;
+    llvm::DenseSet<Operation *> done;
+    SmallVector<Operation *> pending;
+    for (Operation &op : block)
+      pending.push_back(&op);
+    auto isReady = [&](Operation *op) {
+      return llvm::all_of(op->getOperands(), [&](Value operand) {
+        Operation *source = operand.getDefiningOp();
+        return !source || source->getBlock() != &block || done.contains(source);
+      });
+    };
+    auto emitReadyLaunches = [&] {
+      for (bool changed = true; changed;) {
+        changed = false;
+        for (Operation *&op : pending)
+          if (op && isa<plan::LaunchOp>(op) && isReady(op)) {
+            order.push_back(op);
+            done.insert(op);
+            op = nullptr;
+            changed = true;
+          }
+      }
+    };
+    emitReadyLaunches();
+    bool changed = true;
+    while (changed) {
+      changed = false;
+      for (Operation *&op : pending) {
+        if (!op || isa<plan::LaunchOp>(op) || !isReady(op) || op == block.getTerminator())
+          continue;
+        order.push_back(op);
+        done.insert(op);
+        op = nullptr;
+        changed = true;
+        emitReadyLaunches();
+      }
+    }
+    for (Operation *op : order)
+      op->moveBefore(block.getTerminator());
+  }
+
+  func::FuncOp function;
+  SymbolTable &symbols;
+  llvm::DenseMap<Operation *, int64_t> position;
+  unsigned kernelCount = 0;
+};
+
+//===----------------------------------------------------------------------===//
+// Epilogues
+//===----------------------------------------------------------------------===//
+
+/// A kernel that only rewrites the rows of a product runs as the product's epilogue, on rows that are still in cache.
+bool tryFuseEpilogue(plan::MatmulOp matmul, SymbolTable &symbols) {
+  if (matmul.getEpilogue() || !matmul.getResult().hasOneUse())
+    return false;
+  auto launch = dyn_cast<plan::LaunchOp>(*matmul->user_begin());
+  if (!launch || launch->getBlock() != matmul->getBlock() || launch.getNumResults() != 1)
+    return false;
+  auto kernel = symbols.lookup<plan::KernelOp>(launch.getKernel());
+  unsigned position = llvm::find(launch.getInputs(), matmul.getResult()) - launch.getInputs().begin();
+  BlockArgument product = kernel.getBlock().getArgument(position);
+  Value output = kernel.getBlock().getTerminator()->getOperand(0);
+  auto type = cast<ArrayType>(output.getType());
+  if (type.getElementType() != matmul.getType().getElementType() ||
+      type.getNumElements() != matmul.getType().getNumElements())
+    return false;
+  int64_t rows = matmul.getBatch() * matmul.getM();
+  FailureOr<KernelSchedule> schedule = KernelSchedule::compute(KernelBody::of(kernel), rows, /*isTrial=*/true);
+  if (failed(schedule) || !schedule->canOverwrite(product, 0, output))
+    return false;
+  OpBuilder builder(launch);
+  kernel->setAttr(kRowsAttrName, builder.getI64IntegerAttr(rows));
+  // The product comes first.
+  Block &block = kernel.getBlock();
+  BlockArgument first = block.insertArgument(0u, product.getType(), product.getLoc());
+  block.getArgument(position + 1).replaceAllUsesWith(first);
+  block.eraseArgument(position + 1);
+  SmallVector<Value> extras(launch.getInputs());
+  extras.erase(extras.begin() + position);
+  auto fused = builder.create<plan::MatmulOp>(
+      fuseLocs(launch.getContext(), {matmul.getLoc(), launch.getLoc()}), launch.getResult(0).getType(), matmul.getLhs(),
+      matmul.getRhs(), extras, matmul.getBatch(), matmul.getM(), matmul.getN(), matmul.getK(), matmul.getTransposeLhs(),
+      matmul.getTransposeRhs(), launch.getKernelAttr(), ArrayAttr());
+  launch.getResult(0).replaceAllUsesWith(fused.getResult());
+  launch.erase();
+  matmul.erase();
+  return true;
+}
+
+class FormKernelsPass : public impl::FormKernelsBase<FormKernelsPass> {
+  void runOnOperation() override {
+    SymbolTable symbols(getOperation());
+    SmallVector<func::FuncOp> functions(getOperation().getOps<func::FuncOp>());
+    for (func::FuncOp function : functions) {
+      Outliner(function, symbols).run();
+      SmallVector<plan::MatmulOp> products(function.getOps<plan::MatmulOp>());
+      for (plan::MatmulOp product : products)
+        tryFuseEpilogue(product, symbols);
+    }
+  }
+};
+
+} // namespace
+} // namespace spmdc

@@ -1,0 +1,81 @@
+//===- IndexMaps.cpp - how operations read their operands -----------------===//
+
+#include "passes/kernel/IndexMaps.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace spmdc {
+
+static ArrayRef<int64_t> shapeOf(Value value) { return cast<ArrayType>(value.getType()).getShape(); }
+
+static int64_t groupSize(AllSliceOp slice) {
+  spmd::MeshShape mesh = getMesh(slice).toValue();
+  int64_t size = 1;
+  for (const spmd::AxisRef &axis : slice.getAxes().toValues())
+    size *= axis.sizeIn(mesh);
+  return size;
+}
+
+bool isIndexOp(Operation *op) {
+  return isa<BroadcastInDimOp, ReshapeOp, TransposeOp, SliceOp, ReverseOp, PadOp, AllSliceOp>(op);
+}
+
+void KernelIndexing::addGuard(MappedIndex &mapped, const IndexExpr &expr, int64_t low, int64_t high) {
+  IndexRange range = space.rangeOf(expr);
+  if (range.low < low || range.high >= high)
+    mapped.guards.push_back({expr, low, high});
+}
+
+MappedIndex KernelIndexing::map(Operation *op, ArrayRef<IndexExpr> index) {
+  MappedIndex mapped;
+  ArrayRef<int64_t> source = shapeOf(op->getOperand(0));
+  llvm::TypeSwitch<Operation *>(op)
+      .Case([&](BroadcastInDimOp broadcast) {
+        for (auto [d, dim] : llvm::enumerate(broadcast.getDims()))
+          mapped.index.push_back(source[d] == 1 ? IndexExpr(0) : index[dim]);
+      })
+      .Case([&](ReshapeOp reshape) {
+        mapped.index = space.delinearize(space.linearize(index, shapeOf(reshape)), source);
+      })
+      .Case([&](TransposeOp transpose) {
+        mapped.index.resize(index.size());
+        for (auto [d, dim] : llvm::enumerate(transpose.getPerm()))
+          mapped.index[dim] = index[d];
+      })
+      .Case([&](SliceOp slice) {
+        for (auto [d, position] : llvm::enumerate(index))
+          mapped.index.push_back(space.add(space.scale(position, slice.getStrides()[d]), slice.getStarts()[d]));
+      })
+      .Case([&](ReverseOp reverse) {
+        mapped.index.assign(index.begin(), index.end());
+        for (int64_t dim : reverse.getDims())
+          mapped.index[dim] = space.add(space.scale(index[dim], -1), source[dim] - 1);
+      })
+      .Case([&](PadOp pad) {
+        for (auto [d, position] : llvm::enumerate(index)) {
+          int64_t pitch = pad.getInterior()[d] + 1;
+          IndexExpr offset = space.add(position, -pad.getLow()[d]);
+          addGuard(mapped, offset, 0, source[d] ? (source[d] - 1) * pitch + 1 : 0);
+          if (pitch > 1)
+            addGuard(mapped, space.mod(offset, pitch), 0, 1);
+          mapped.index.push_back(space.floorDiv(offset, pitch));
+        }
+      })
+      .Case([&](AllSliceOp slice) {
+        int64_t dim = slice.getDim();
+        auto [entry, isNew] = sliceStarts.insert({op, IndexExpr()});
+        if (isNew)
+          entry->second = space.createVariable(0, source[dim]);
+        mapped.index.assign(index.begin(), index.end());
+        mapped.index[dim] = space.add(index[dim], entry->second);
+        // Pieces of equal size end where the operand ends: no element lies behind it.
+        if (shapeOf(slice)[dim] * groupSize(slice) != source[dim])
+          addGuard(mapped, mapped.index[dim], 0, source[dim]);
+      })
+      .Default([](Operation *) { llvm_unreachable("not an operation that moves data"); });
+  return mapped;
+}
+
+} // namespace spmdc

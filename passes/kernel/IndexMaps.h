@@ -1,0 +1,50 @@
+//===- IndexMaps.h - how operations read their operands ---------*- C++ -*-===//
+//
+// For every operation that moves data without computing: from the index of a result element to the index of the
+// operand element that it is, and to the conditions under which it is one. Scheduling and code generation share it.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "ir/array/ArrayOps.h"
+#include "passes/kernel/IndexExpr.h"
+
+#include "llvm/ADT/MapVector.h"
+
+namespace spmdc {
+
+using Index = llvm::SmallVector<IndexExpr>;
+
+/// low <= expr < high
+struct IndexGuard {
+  IndexExpr expr;
+  int64_t low = 0, high = 0;
+};
+
+/// The operand element at `index`, where all guards hold; elsewhere the padding.
+struct MappedIndex {
+  Index index;
+  llvm::SmallVector<IndexGuard> guards;
+};
+
+/// The expressions of one kernel, and the variables that stand for positions known only on the device.
+class KernelIndexing {
+public:
+  IndexSpace space;
+
+  /// The index of the operand's element that result element `index` of a broadcast, reshape, transpose, slice,
+  /// reverse, pad or all_slice is.
+  MappedIndex map(mlir::Operation *op, llvm::ArrayRef<IndexExpr> index);
+  /// First element of the device's piece, for every all_slice that `map` met.
+  const llvm::MapVector<mlir::Operation *, IndexExpr> &getSliceStarts() const { return sliceStarts; }
+
+private:
+  void addGuard(MappedIndex &mapped, const IndexExpr &expr, int64_t low, int64_t high);
+
+  llvm::MapVector<mlir::Operation *, IndexExpr> sliceStarts;
+};
+
+/// True for the operations that `KernelIndexing::map` knows.
+bool isIndexOp(mlir::Operation *op);
+
+} // namespace spmdc

@@ -1,0 +1,135 @@
+//===- KernelSchedule.h - the loops of a kernel -----------------*- C++ -*-===//
+//
+// A fused group of array operations as loops, before any backend: a parallel range of rows, and per row a sequence of
+// stages. A stage runs over an inner domain; it reduces values over it, stores outputs, or both. Everything else in the
+// group is computed where it is used, at an index that is known symbolically; a reduction's value is used by later
+// stages of the same row.
+//
+// Example: softmax of f32[64, 1000] along the last dimension
+//     rows [64], lanes Inner
+//     stage 0: domain [1000]  reduce max x
+//     stage 1: domain [1000]  reduce sum e, keep e = exp(x - max)
+//     stage 2: domain [1000]  store e / sum
+//
+// `lanes` says where neighbouring memory lies, and so what a vector or a warp runs over:
+//   Inner  the innermost dimension of the domain (a row is contiguous): CPU: vectors within a row; GPU: a block a row.
+//   Rows   the last row dimension (consecutive rows are contiguous, the domain is walked in sequence): element-wise
+//          work, reductions over leading dimensions. CPU: blocks of rows side by side; GPU: a thread a row.
+//   Tiles  outputs and inputs disagree (transposes): as Rows, but `tiledRow` is the row dimension in which an input is
+//          contiguous. The parallel range counts strips of kTileRows of it; a strip walks the last row dimension in
+//          squares.
+//
+// A schedule is computed from the operations alone, the same each time: the pass that forms kernels asks whether there
+// is one, and each backend computes it again from the outlined kernel.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "ir/plan/PlanOps.h"
+#include "passes/kernel/IndexMaps.h"
+
+#include "llvm/ADT/DenseSet.h"
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace spmdc {
+
+/// A set of operations seen as one kernel. What they use from outside is read from memory.
+struct KernelBody {
+  llvm::SmallVector<mlir::Value> outputs;
+  llvm::DenseSet<mlir::Operation *> ops;
+
+  bool contains(mlir::Value value) const {
+    mlir::Operation *op = value.getDefiningOp();
+    return op && ops.contains(op);
+  }
+  static KernelBody of(plan::KernelOp kernel);
+};
+
+struct KernelSchedule {
+  enum class Lanes { Inner, Rows, Tiles };
+
+  /// Inner loops: one variable for each dimension (a constant 0 where the size is 1).
+  struct Domain {
+    llvm::SmallVector<int64_t> shape;
+    Index vars;
+    int64_t getExtent() const;
+  };
+  /// `op` (reduce) of the operand at this index, over the stage's domain; one value a row.
+  struct Reduction {
+    ReduceOp op;
+    Index operandIndex;
+  };
+  /// `op` (cumulative) along its dimension, which is the stage's whole domain: walked in sequence, and stored.
+  struct Scan {
+    CumulativeOp op;
+    Index operandIndex;
+    unsigned output = 0;
+  };
+  struct Store {
+    unsigned output = 0; ///< Into KernelBody::outputs.
+    Index index;
+  };
+  /// A value worth keeping for later stages: computed here, read there at the same index.
+  struct Stash {
+    mlir::Value value;
+    Index index;
+  };
+  /// What a stage reads from memory.
+  struct Load {
+    mlir::Value value;
+    Index index;
+    unsigned stage = 0;
+  };
+  struct Stage {
+    unsigned domain = 0;
+    llvm::SmallVector<Reduction> reductions;
+    llvm::SmallVector<Scan> scans;
+    llvm::SmallVector<Store> stores;
+    llvm::SmallVector<Stash> stashes;
+  };
+
+  std::shared_ptr<KernelIndexing> indexing;
+  Lanes lanes = Lanes::Rows;
+  llvm::SmallVector<int64_t> rowShape; ///< The parallel range, row-major; its product is the extent.
+  Index rowVars;
+  int64_t tiledRow = -1; ///< Tiles only: into rowShape.
+  std::vector<Domain> domains;
+  std::vector<Stage> stages;
+  std::vector<Load> loads;
+  int64_t grain = 1;
+  double work = 0; ///< Estimated cost of the whole kernel; the unit is about one vectorised addition of an element.
+
+  int64_t getExtent() const;
+  /// Position in the parallel range, from the row variables.
+  IndexExpr getRow() const;
+  /// Most values any stash needs for one row.
+  int64_t getStashExtent() const;
+
+  /// True if `output` may lie where `input` lies: each element is read only where it is written, and not after.
+  bool canOverwrite(mlir::Value input, unsigned output, mlir::Value outputValue) const;
+
+  /// The loops of these operations; fails where they are not one kernel. With `rows`, the parallel range is exactly
+  /// that many leading rows of the outputs (epilogues of matrix products). `isTrial` leaves out what only generated
+  /// code needs: the joining of dimensions, tiles.
+  static mlir::FailureOr<KernelSchedule> compute(const KernelBody &body, std::optional<int64_t> rows = {},
+                                                 bool isTrial = false);
+  /// Of an outlined kernel.
+  static mlir::FailureOr<KernelSchedule> compute(plan::KernelOp kernel);
+  /// Readable text, for tests and --emit=kernels.
+  std::string str() const;
+};
+
+/// Attribute of kernels whose parallel range is given: epilogues.
+inline constexpr llvm::StringLiteral kRowsAttrName = "rows";
+
+/// Most elements of a row's stash (64 KiB of f32); a stage recomputes beyond that.
+inline constexpr int64_t kMaxStashExtent = 16384;
+/// Tiles: an iteration of the parallel range is this many of the tiled row dimension, and all of the last one.
+inline constexpr int64_t kTileRows = 16;
+/// Rows that are computed side by side where lanes are rows.
+inline constexpr int64_t kRowBlock = 256;
+
+} // namespace spmdc

@@ -1,0 +1,41 @@
+//===- OpCost.cpp - what operations cost in a kernel ----------------------===//
+
+#include "passes/kernel/OpCost.h"
+
+#include "passes/kernel/IndexMaps.h"
+
+using namespace mlir;
+
+namespace spmdc {
+
+/// Arrays beyond this are read from memory, below from a cache.
+static constexpr int64_t kCachedBytes = 1 << 20;
+
+double getStoreCost(Value value) {
+  auto type = cast<ArrayType>(value.getType());
+  double width = static_cast<double>(spmd::byteSize(type.getDType())) / 4;
+  return (type.getBytes() > kCachedBytes ? 4 : 1) * std::max(0.5, width);
+}
+
+double getOpCost(Value value, bool isLoad) {
+  if (isLoad)
+    return getStoreCost(value);
+  Operation *op = value.getDefiningOp();
+  auto type = cast<ArrayType>(value.getType());
+  bool isWide = type.getElementType().isF64() || type.getElementType().isInteger(64);
+  double width = isWide ? 2 : 1;
+  if (isa<ConstantOp, IotaOp, ShardStartOp, ShardSizeOp, AxisIndexOp>(op) || isIndexOp(op))
+    return 0.25;
+  if (isa<ConcatenateOp>(op))
+    return 1;
+  if (isa<ExpOp, Exp2Op, Expm1Op, LogOp, Log1pOp, Log2Op, CbrtOp, SinOp, CosOp, TanOp, TanhOp, SinhOp, CoshOp, AsinOp,
+          AcosOp, AtanOp, ErfOp, ErfInvOp, LogisticOp, PowerOp, Atan2Op>(op))
+    return 15 * width;
+  if (isa<DivideOp, RemainderOp, SqrtOp, RsqrtOp>(op))
+    return 4 * width;
+  if (isa<CumulativeOp>(op))
+    return 4 * width;
+  return width;
+}
+
+} // namespace spmdc

@@ -1,0 +1,87 @@
+//===- Passes.td - from the partitioned program to kernels ----*- tablegen -*-===//
+#ifndef SPMDC_KERNEL_PASSES
+#define SPMDC_KERNEL_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def DecomposeReductions : Pass<"spmdc-decompose-reductions", "mlir::func::FuncOp"> {
+  let summary = "Brings reductions into forms that run in parallel and in vectors";
+  let description = [{
+    Before: a partitioned program (spmdc-verify-partitioned).
+
+    - arg_reduce becomes the extreme value, and the smallest index at which it stands: two vectorisable reductions.
+    - A large reduction to few elements is cut into fixed blocks along its longest reduced dimension: partial results
+      of the blocks, then of these. The blocks depend on the shape alone, so the bits do not depend on threads.
+
+    After: no arg_reduce is left.
+    ```
+    %0 = array.reduce sum %x dims [0] : <f32[1048576]> -> <f32[]>
+    ```
+    becomes
+    ```
+    %0 = array.reshape %x : <f32[1048576]> -> <f32[128, 8192]>
+    %1 = array.reduce sum %0 dims [1] : <f32[128, 8192]> -> <f32[128]>
+    %2 = array.reduce sum %1 dims [0] : <f32[128]> -> <f32[]>
+    ```
+  }];
+  let dependentDialects = ["::spmdc::ArrayDialect"];
+}
+
+def NormalizeContractions : Pass<"spmdc-normalize-contractions", "mlir::func::FuncOp"> {
+  let summary = "Turns dot_general into batched matrix products";
+  let description = [{
+    Before: a partitioned program.
+
+    array.dot_general becomes plan.matmul [batch, m, k] x [batch, k, n], with transpose flags where an operand lies the
+    other way round; transposes in front are absorbed, and one is added only where neither order fits.
+
+    After: no array.dot_general is left.
+    ```
+    %0 = array.dot_general %x, %y contract [0] x [0] batch [] x [] : <f32[8, 4]>, <f32[8, 6]> -> <f32[4, 6]>
+    ```
+    becomes
+    ```
+    %0 = plan.matmul %x, %y {batch = 1, m = 4, n = 6, k = 8, transposeLhs = true, transposeRhs = false} : ...
+    ```
+  }];
+  let dependentDialects = ["::spmdc::ArrayDialect", "::spmdc::plan::PlanDialect"];
+}
+
+def FormKernels : Pass<"spmdc-form-kernels", "mlir::ModuleOp"> {
+  let summary = "Fuses array operations into kernels and outlines them";
+  let description = [{
+    Before: spmdc-decompose-reductions and spmdc-normalize-contractions have run.
+
+    Groups of operations that have a common schedule (KernelSchedule.h) are formed where that costs less than to run
+    them one by one: element-wise work, everything that only moves data, and reductions over the same rows, with several
+    outputs where these read the same memory. Element-wise work on the rows of a matrix product becomes its epilogue.
+    What costs nothing to compute (splats, iota, positions, broadcasts) is repeated in each kernel that reads it.
+
+    After: @main holds plan.launch, plan.matmul, collectives, constants and reshapes (which only rename memory); all
+    computation is in plan.kernel symbols.
+    ```
+    %0 = array.exp %x : <f32[8, 4]>
+    %1 = array.reduce sum %0 dims [1] : <f32[8, 4]> -> <f32[8]>
+    ```
+    becomes
+    ```
+    %0 = plan.launch @exp_sum_0(%x) : (!spmd.array<f32[8, 4]>) -> !spmd.array<f32[8]>
+    ```
+  }];
+  let dependentDialects = ["::spmdc::ArrayDialect", "::spmdc::plan::PlanDialect"];
+}
+
+def ScheduleKernels : Pass<"spmdc-schedule-kernels", "mlir::ModuleOp"> {
+  let summary = "Chooses the loops of each kernel";
+  let description = [{
+    Before: kernels are outlined (spmdc-form-kernels).
+
+    Computes each kernel's schedule (KernelSchedule.h) and notes on it the extent of the parallel range, the grain, and
+    the schedule as text.
+
+    After: every plan.kernel has `extent`, `grain` and `schedule`.
+  }];
+  let dependentDialects = ["::spmdc::plan::PlanDialect"];
+}
+
+#endif

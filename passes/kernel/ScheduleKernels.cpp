@@ -1,0 +1,32 @@
+//===- ScheduleKernels.cpp - chooses the loops of each kernel -------------===//
+
+#include "passes/kernel/KernelSchedule.h"
+#include "passes/kernel/Passes.h"
+
+using namespace mlir;
+
+namespace spmdc {
+
+#define GEN_PASS_DEF_SCHEDULEKERNELS
+#include "passes/kernel/Passes.h.inc"
+
+namespace {
+
+class ScheduleKernelsPass : public impl::ScheduleKernelsBase<ScheduleKernelsPass> {
+  void runOnOperation() override {
+    for (plan::KernelOp kernel : getOperation().getOps<plan::KernelOp>()) {
+      FailureOr<KernelSchedule> schedule = KernelSchedule::compute(kernel);
+      if (failed(schedule)) {
+        kernel.emitError() << "kernel '" << kernel.getSymName() << "' has no common loops";
+        return signalPassFailure();
+      }
+      Builder builder(&getContext());
+      kernel.setExtentAttr(builder.getI64IntegerAttr(schedule->getExtent()));
+      kernel.setGrainAttr(builder.getI64IntegerAttr(schedule->grain));
+      kernel->setAttr("schedule", builder.getStringAttr(schedule->str()));
+    }
+  }
+};
+
+} // namespace
+} // namespace spmdc

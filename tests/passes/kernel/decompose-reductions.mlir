@@ -1,0 +1,63 @@
+// RUN: spmd-opt %s --spmdc-decompose-reductions --split-input-file | FileCheck %s
+
+// A sum of everything is cut into blocks by its shape alone.
+// CHECK-LABEL: func.func @full
+// CHECK-NEXT: %[[B:.*]] = array.reshape %arg0 : <f32[1048576]> -> <f32[64, 16384]>
+// CHECK-NEXT: %[[P:.*]] = array.reduce sum %[[B]] dims [1]
+// CHECK-NEXT: array.reduce sum %[[P]] dims [0] : <f32[64]> -> <f32[]>
+func.func @full(%x: !spmd.array<f32[1048576]>) -> !spmd.array<f32[]> {
+  %0 = array.reduce sum %x dims [0] : <f32[1048576]> -> <f32[]>
+  return %0 : !spmd.array<f32[]>
+}
+
+// -----
+
+// A prime number of elements: blocks and a tail.
+// CHECK-LABEL: func.func @tail
+// CHECK: array.slice %arg0 [0] to [98304] step [1]
+// CHECK: array.reshape %{{.*}} : <f32[98304]> -> <f32[6, 16384]>
+// CHECK: array.slice %arg0 [98304] to [99991] step [1]
+// CHECK: array.maximum
+func.func @tail(%x: !spmd.array<f32[99991]>) -> !spmd.array<f32[]> {
+  %0 = array.reduce max %x dims [0] : <f32[99991]> -> <f32[]>
+  return %0 : !spmd.array<f32[]>
+}
+
+// -----
+
+// Partial sums of half precision are kept in f32.
+// CHECK-LABEL: func.func @half
+// CHECK-NEXT: %[[W:.*]] = array.convert %arg0 : <bf16[1048576]> -> <f32[1048576]>
+// CHECK: array.reduce sum %{{.*}} : <f32[64]> -> <f32[]>
+// CHECK-NEXT: array.convert %{{.*}} : <f32[]> -> <bf16[]>
+func.func @half(%x: !spmd.array<bf16[1048576]>) -> !spmd.array<bf16[]> {
+  %0 = array.reduce sum %x dims [0] : <bf16[1048576]> -> <bf16[]>
+  return %0 : !spmd.array<bf16[]>
+}
+
+// -----
+
+// Rows enough: nothing happens.
+// CHECK-LABEL: func.func @rows
+// CHECK-NEXT: array.reduce
+// CHECK-NEXT: return
+func.func @rows(%x: !spmd.array<f32[4096, 4096]>) -> !spmd.array<f32[4096]> {
+  %0 = array.reduce sum %x dims [1] : <f32[4096, 4096]> -> <f32[4096]>
+  return %0 : !spmd.array<f32[4096]>
+}
+
+// -----
+
+// An argmax is a maximum and the first place where it stands; NaNs stand for themselves.
+// CHECK-LABEL: func.func @argmax
+// CHECK-NEXT: %[[M:.*]] = array.reduce max %arg0 dims [1]
+// CHECK-NEXT: %[[B:.*]] = array.broadcast_in_dim %[[M]]
+// CHECK-NEXT: %[[E:.*]] = array.compare eq %arg0, %[[B]]
+// CHECK-NEXT: %[[N:.*]] = array.compare ne %arg0, %arg0
+// CHECK-NEXT: %[[O:.*]] = array.or %[[E]], %[[N]]
+// CHECK: %[[S:.*]] = array.select %[[O]]
+// CHECK-NEXT: array.reduce min %[[S]] dims [1] : <i32[8, 100]> -> <i32[8]>
+func.func @argmax(%x: !spmd.array<f32[8, 100]>) -> !spmd.array<i32[8]> {
+  %0 = array.arg_reduce %x max = true dim 1 : <f32[8, 100]> -> <i32[8]>
+  return %0 : !spmd.array<i32[8]>
+}
