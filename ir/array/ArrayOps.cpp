@@ -315,6 +315,8 @@ LogicalResult DotGeneralOp::verify() {
                            << rhs.str() << " differ in size";
   if (lhs.getElementType() != rhs.getElementType())
     return emitOpError() << "element types differ: " << lhs.str() << " and " << rhs.str();
+  if (isa<FloatType>(lhs.getElementType()) != isa<FloatType>(getType().getElementType()))
+    return emitOpError() << "cannot accumulate " << lhs.withoutSharding().str() << " in " << getType().str();
   return verifyResult(*this, inferShape(lhs, rhs, getLhsContract(), getRhsContract(), getLhsBatch(), getRhsBatch()),
                       getType().getElementType());
 }

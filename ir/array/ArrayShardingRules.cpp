@@ -73,18 +73,19 @@ ShardingRule IotaOp::getShardingRule() {
 }
 
 Value IotaOp::createLocal(OpBuilder &builder, ValueRange, ArrayType globalResult, ArrayType localResult) {
-  Value local = builder.create<IotaOp>(getLoc(), localResult, getDimAttr());
   ShardingAttr sharding = globalResult.getShardingOrOpen();
   ArrayRef<AxisRefAttr> axes = sharding.getDims()[getDim()].getAxes();
   if (axes.empty())
-    return local;
+    return builder.create<IotaOp>(getLoc(), localResult, getDimAttr());
+  // Counts in i32 and converts at the end: position + start in a narrow float would round twice.
+  ArrayType counts = localResult.withElementType(builder.getI32Type());
   auto indexType = ArrayType::get({}, builder.getI32Type());
+  Value local = builder.create<IotaOp>(getLoc(), counts, getDimAttr());
   Value start = builder.create<ShardStartOp>(getLoc(), indexType, globalResult.getDimSize(getDim()),
                                              AxesAttr::get(getContext(), axes));
-  if (localResult.getElementType() != builder.getI32Type())
-    start = builder.create<ConvertOp>(getLoc(), ArrayType::get({}, localResult.getElementType()), start);
-  Value offset = builder.create<BroadcastInDimOp>(getLoc(), localResult, start, ArrayRef<int64_t>{});
-  return builder.create<AddOp>(getLoc(), local, offset);
+  Value offset = builder.create<BroadcastInDimOp>(getLoc(), counts, start, ArrayRef<int64_t>{});
+  Value position = builder.create<AddOp>(getLoc(), local, offset);
+  return counts == localResult ? position : builder.create<ConvertOp>(getLoc(), localResult, position);
 }
 
 ShardingRule BroadcastInDimOp::getShardingRule() {

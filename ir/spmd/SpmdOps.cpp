@@ -230,6 +230,8 @@ static LogicalResult verifyIndexScalar(Operation *op, ArrayType type, AxesAttr a
 
 LogicalResult ShardStartOp::verify() { return verifyIndexScalar(*this, getType(), getAxes()); }
 
+LogicalResult AxisIndexOp::verify() { return verifyIndexScalar(*this, getType(), getAxes()); }
+
 LogicalResult ShardSizeOp::verify() { return verifyIndexScalar(*this, getType(), getAxes()); }
 
 } // namespace spmdc

@@ -140,6 +140,7 @@ def Spmd_AxisIndexOp : Spmd_Op<"axis_index", [Pure]> {
   let arguments = (ins Spmd_AxesAttr:$axes);
   let results = (outs Spmd_ArrayType:$result);
   let assemblyFormat = "$axes attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 #endif

@@ -1,0 +1,57 @@
+//===- EvaluationTest.cpp - every operation against literal values --------===//
+//
+// The oracle's own oracle: reference.json was made with NumPy and JAX (make_reference.py). The same cases are run
+// through the whole compiler in tests/programs.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ir/evaluate/GlobalEvaluator.h"
+#include "ir/interfaces/OpInterfaces.h"
+#include "tests/ir/support/IrTest.h"
+#include "tests/ir/support/ReferenceCases.h"
+
+#include <set>
+
+using namespace spmdc;
+
+namespace {
+
+class EvaluationTest : public IrTest {};
+
+TEST_F(EvaluationTest, EveryCaseOfTheReference) {
+  std::vector<ReferenceCase> cases = readReferenceCases(context);
+  ASSERT_GT(cases.size(), 500u);
+  for (const ReferenceCase &reference : cases) {
+    auto module = parseValid(reference.ir);
+    if (!module)
+      continue;
+    auto results = evaluateGlobal(functionOf(*module), reference.inputs);
+    ASSERT_TRUE(mlir::succeeded(results)) << reference.name << "\n" << diagnosticText();
+    std::string difference = describeDifference(reference.output, (*results)[0], reference.ulp);
+    EXPECT_TRUE(difference.empty()) << reference.name << ": " << difference << "\n" << reference.ir;
+  }
+}
+
+// An operation is in one place only if nothing of it is missing elsewhere: a sharding rule, a reference evaluation,
+// and literal values that it is checked against.
+TEST_F(EvaluationTest, NoOperationLacksAnything) {
+  std::set<std::string> tested;
+  for (const ReferenceCase &reference : readReferenceCases(context))
+    tested.insert("array." + reference.op);
+  size_t count = 0;
+  for (mlir::RegisteredOperationName name : context.getRegisteredOperations()) {
+    if (name.getDialectNamespace() != "array")
+      continue;
+    ++count;
+    std::string text = name.getStringRef().str();
+    EXPECT_TRUE(name.hasInterface<ShardingRuleOpInterface>()) << text << " has no sharding rule";
+    EXPECT_TRUE(name.hasInterface<ElementwiseOpInterface>() || name.hasInterface<EvaluateOpInterface>())
+        << text << " has no reference evaluation";
+    EXPECT_TRUE(tested.count(text)) << text << " has no case in reference.json";
+    tested.erase(text);
+  }
+  EXPECT_GT(count, 60u);
+  EXPECT_TRUE(tested.empty()) << "reference.json tests " << *tested.begin() << ", which does not exist";
+}
+
+} // namespace
