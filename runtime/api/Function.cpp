@@ -29,16 +29,18 @@ FunctionImpl &get(const std::shared_ptr<FunctionImpl> &impl) {
 } // namespace
 
 Mesh meshForProgram(const MeshShape &shape, const std::optional<Mesh> &given, std::source_location where) {
-  if (given) {
-    if (meshShapeOf(*given) != shape)
-      throw usage("the program is for " + meshOf(shape, {}, {}).str() + " and is given " + given->str());
-    return *given;
-  }
   std::vector<int64_t> sizes;
   std::vector<std::string> names;
+  std::string axes;
   for (const MeshAxis &axis : shape.axes) {
     sizes.push_back(axis.size);
     names.push_back(axis.name);
+    axes += (axes.empty() ? "'" : ", '") + axis.name + "': " + std::to_string(axis.size);
+  }
+  if (given) {
+    if (meshShapeOf(*given) != shape)
+      throw usage("the program is for Mesh(" + axes + ") and is given " + given->str());
+    return *given;
   }
   return make_mesh(std::move(sizes), std::move(names), where);
 }

@@ -15,9 +15,6 @@ MeshShape meshShapeOf(const Mesh &mesh);
 Sharding shardingOf(const P &spec, size_t rank);
 P specOf(const Sharding &sharding);
 
-/// A mesh of these axes over devices given by id.
-Mesh meshOf(const MeshShape &shape, const std::vector<int64_t> &devices, const std::vector<DeviceInfo> &all);
-
 /// Whether every device holds the same part, in memory of the same shape, under both.
 bool isSameLayout(const NamedSharding &a, const NamedSharding &b, const std::vector<int64_t> &shape);
 

@@ -158,19 +158,6 @@ P specOf(const Sharding &sharding) {
   return P::of(std::move(dims));
 }
 
-Mesh meshOf(const MeshShape &shape, const std::vector<int64_t> &devices, const std::vector<DeviceInfo> &all) {
-  std::vector<int64_t> sizes;
-  std::vector<std::string> names;
-  for (const MeshAxis &axis : shape.axes) {
-    sizes.push_back(axis.size);
-    names.push_back(axis.name);
-  }
-  std::vector<DeviceInfo> infos;
-  for (int64_t id : devices)
-    infos.push_back(all[static_cast<size_t>(id)]);
-  return Mesh(std::move(sizes), std::move(names), infos);
-}
-
 bool isSameLayout(const NamedSharding &a, const NamedSharding &b, const std::vector<int64_t> &shape) {
   MeshShape meshA = meshShapeOf(a.mesh()), meshB = meshShapeOf(b.mesh());
   Sharding shardingA = shardingOf(a.spec(), shape.size()), shardingB = shardingOf(b.spec(), shape.size());

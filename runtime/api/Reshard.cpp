@@ -32,6 +32,21 @@ std::shared_ptr<Artifact> planOver(const ArrayImpl &array, const std::string &na
   return artifact;
 }
 
+/// The same buffers under a sharding of the same layout.
+Array relabel(const Array &array, const NamedSharding &target) {
+  const ArrayImpl &impl = *array.get_impl();
+  auto same = std::make_shared<ArrayImpl>();
+  same->job = impl.job;
+  same->dtype = impl.dtype;
+  same->shape = impl.shape;
+  same->sharding = target;
+  same->name = impl.name;
+  same->localShape = impl.localShape;
+  same->parts = impl.parts;
+  same->pending = impl.pending;
+  return Array(std::move(same));
+}
+
 /// The value with another specification on the same mesh.
 Array exchange(const Array &array, const NamedSharding &target) {
   const ArrayImpl &impl = *array.get_impl();
@@ -55,7 +70,7 @@ Array exchange(const Array &array, const NamedSharding &target) {
   Program program(impl.job, artifact, impl.sharding.mesh());
   Array result = program.call({array})[0];
   result.block_until_ready(); // The program goes away.
-  return result;
+  return relabel(result, target);
 }
 
 /// From a value that this process's devices hold completely to any devices of this process.
@@ -78,18 +93,8 @@ Array reshard(const Array &array, const NamedSharding &target) {
   array.shape(); // Refuses an empty Array.
   const ArrayImpl &impl = *array.get_impl();
   if (target.mesh() == impl.sharding.mesh()) {
-    if (isSameLayout(impl.sharding, target, impl.shape)) {
-      auto same = std::make_shared<ArrayImpl>();
-      same->job = impl.job;
-      same->dtype = impl.dtype;
-      same->shape = impl.shape;
-      same->sharding = target;
-      same->name = impl.name;
-      same->localShape = impl.localShape;
-      same->parts = impl.parts;
-      same->pending = impl.pending;
-      return Array(std::move(same));
-    }
+    if (isSameLayout(impl.sharding, target, impl.shape))
+      return relabel(array, target);
     return exchange(array, target);
   }
   // Another mesh: every process gets the whole value and keeps its part of it.

@@ -113,10 +113,11 @@ private:
   // Starting processes
   //===--------------------------------------------------------------------===//
 
-  /// The artifact in memory that children inherit: the program is compiled once, and no file is left behind.
+  /// The artifact in memory that children read through /proc: the program is compiled once, and no file is left
+  /// behind.
   UniqueFd shareArtifact() const {
     std::string bytes = encodeArtifact(*artifact);
-    UniqueFd fd(memfd_create("spmd-artifact", 0));
+    UniqueFd fd(memfd_create("spmd-artifact", MFD_CLOEXEC));
     size_t written = 0;
     while (fd && written < bytes.size()) {
       ssize_t count = write(fd.get(), bytes.data() + written, bytes.size() - written);
@@ -135,7 +136,8 @@ private:
     LaunchOptions launchOptions;
     launchOptions.numProcesses = processes;
     launchOptions.environment = {{"SPMD_DEVICES_PER_PROCESS", std::to_string(devicesPerProcess(processes))}};
-    launchOptions.command = request.childCommand(options, "/proc/self/fd/" + std::to_string(shared.get()));
+    launchOptions.command =
+        request.childCommand(options, "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(shared.get()));
     if (options.verbose)
       launchOptions.started = [&](const std::vector<pid_t> &pids) {
         for (size_t i = 0; i < pids.size(); ++i)

@@ -1,0 +1,79 @@
+//===- Jit.cpp - programs compiled at their first call --------------------===//
+//
+// spmd::jit of the public interface: the only place where the runtime's functions meet the compiler.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/api/FunctionImpl.h"
+#include "runtime/api/Runtime.h"
+#include "runtime/jit/Compiler.h"
+
+namespace spmd {
+namespace {
+
+std::string meshOverride(const std::optional<Mesh> &mesh) {
+  std::string text;
+  if (mesh)
+    for (size_t i = 0; i < mesh->axis_names().size(); ++i)
+      text += (i ? "," : "") + mesh->axis_names()[i] + "=" + std::to_string(mesh->axis_sizes()[i]);
+  return text;
+}
+
+class JitFunction final : public FunctionImpl {
+public:
+  JitFunction(std::shared_ptr<Job> job, std::string source, JitOptions ownOptions, std::source_location where)
+      : job(std::move(job)), options(std::move(ownOptions)), where(where),
+        compiler(options.file_name, std::move(source), compileOptions(options)) {}
+
+  std::vector<Array> call(const std::vector<Array> &arguments) override { return getProgram().call(arguments); }
+  std::vector<ValueDescription> getParameters() const override { return getProgram().getParameters(); }
+  std::vector<ValueDescription> getResults() const override { return getProgram().getResults(); }
+
+  std::string getText(const std::string &stage) const override {
+    if (stage == "plan")
+      return getProgram().getText(stage);
+    std::optional<spmdc::Stage> known = spmdc::parseStage(stage);
+    if (!known)
+      throw Error("there is no stage '" + stage + "'", Error::Kind::Usage);
+    std::optional<std::string> text = compiler.textOf(*known);
+    if (!text)
+      throw Error(compiler.errors());
+    return *text;
+  }
+
+private:
+  static spmdc::CompileOptions compileOptions(const JitOptions &options) {
+    spmdc::CompileOptions result;
+    result.frontend.function = options.function;
+    result.frontend.sets = options.constants;
+    result.frontend.meshOverride = meshOverride(options.mesh);
+    return result;
+  }
+
+  /// Every process compiles for itself, at the same call; the executor compares what they got.
+  Program &getProgram() const {
+    if (!program) {
+      std::optional<Artifact> artifact = compiler.compile();
+      if (!artifact)
+        throw Error(compiler.errors());
+      auto shared = std::make_shared<const Artifact>(std::move(*artifact));
+      program = std::make_unique<Program>(job, shared, meshForProgram(shared->plan.mesh, options.mesh, where));
+    }
+    return *program;
+  }
+
+  std::shared_ptr<Job> job;
+  JitOptions options;
+  std::source_location where;
+  // What is asked of a constant function may make it compile.
+  mutable spmdc::Compiler compiler;
+  mutable std::unique_ptr<Program> program;
+};
+
+} // namespace
+
+Function jit(std::string source, JitOptions options, std::source_location where) {
+  return Function(std::make_shared<JitFunction>(currentJob(where), std::move(source), std::move(options), where));
+}
+
+} // namespace spmd

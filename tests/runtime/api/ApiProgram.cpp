@@ -1,0 +1,160 @@
+//===- ApiProgram.cpp - a program that uses the public interface ----------===//
+//
+// What MultiProcessTest starts. `api-test-program launch N D SCENARIO` starts N processes of itself with D devices
+// each; `api-test-program SCENARIO` is one of them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/api/include/spmd/spmd.h"
+#include "runtime/coordinator/Launcher.h"
+
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <numeric>
+
+namespace {
+
+void say(const std::string &text) {
+  std::string line = "process=" + std::to_string(spmd::process_index()) + " " + text + "\n";
+  std::fputs(line.c_str(), stdout);
+  std::fflush(stdout);
+}
+
+/// The tutorial's toy example, but for the sum, which this program does itself.
+void toy() {
+  spmd::Mesh mesh = spmd::make_mesh({4, 2}, {"i", "j"});
+  std::vector<float> data(32);
+  std::iota(data.begin(), data.end(), 0.0f);
+  spmd::Array array = spmd::device_put(spmd::view(data, {4, 8}), spmd::NamedSharding(mesh, spmd::P("i", "j")));
+  for (const spmd::Shard &shard : array.addressable_shards())
+    say("device " + shard.device.str() + " has local data " + shard.data.str());
+  say(std::string("addressable ") + (array.is_fully_addressable() ? "yes" : "no"));
+  try {
+    array.to_host<float>();
+    say("fetched");
+  } catch (const spmd::Error &error) {
+    say(error.what());
+  }
+  say(array.str());
+  float sum = 0;
+  for (float value : spmd::process_allgather(array).to_host<float>())
+    sum += std::sin(value);
+  char text[64];
+  std::snprintf(text, sizeof text, "got result: %.6f", sum);
+  say(text);
+}
+
+/// Shardings and resharding over processes, with sizes that nothing divides.
+void reshard() {
+  spmd::Mesh mesh = spmd::make_mesh({4, 2}, {"i", "j"});
+  std::vector<float> data(35);
+  std::iota(data.begin(), data.end(), 0.0f);
+  std::vector<spmd::P> specs = {spmd::P("i", "j"), spmd::P("j"), spmd::P(nullptr, spmd::axes("j", "i")), spmd::P()};
+  for (const spmd::P &from : specs)
+    for (const spmd::P &to : specs) {
+      spmd::Array array = spmd::device_put(spmd::view(data, {7, 5}), spmd::NamedSharding(mesh, from));
+      array = spmd::device_put(array, spmd::NamedSharding(mesh, to));
+      if (spmd::process_allgather(array).to_host<float>() != data)
+        say("wrong: " + from.str() + " to " + to.str());
+    }
+  spmd::sync_processes("done");
+  say("resharded");
+}
+
+/// Every process puts another value.
+void mismatch() {
+  spmd::Mesh mesh = spmd::make_mesh({spmd::device_count()}, {"a"});
+  std::vector<float> data(8, static_cast<float>(spmd::process_index() == 1));
+  try {
+    spmd::device_put(spmd::view(data), spmd::NamedSharding(mesh, spmd::P("a")));
+    say("put");
+  } catch (const spmd::Error &error) {
+    say(error.what());
+  }
+}
+
+/// Rows from each process; `extra` more on the last.
+void rows(int extra) {
+  spmd::Mesh mesh = spmd::make_mesh({spmd::device_count()}, {"batch"});
+  bool isLast = spmd::process_index() == spmd::process_count() - 1;
+  int64_t count = 4 + (isLast ? extra : 0);
+  std::vector<int32_t> data(static_cast<size_t>(count * 3), spmd::process_index());
+  try {
+    spmd::Array array = spmd::make_array_from_process_local_data(spmd::NamedSharding(mesh, spmd::P("batch")),
+                                                                 spmd::view(data, {count, 3}));
+    std::vector<int32_t> all = spmd::process_allgather(array).to_host<int32_t>();
+    std::string text = "rows " + std::to_string(array.shape()[0]) + ":";
+    for (size_t i = 0; i < all.size(); i += 3)
+      text += " " + std::to_string(all[i]);
+    say(text);
+  } catch (const spmd::Error &error) {
+    say(error.what());
+  }
+}
+
+/// The tutorial's third way: arrays of single devices.
+void singles() {
+  spmd::Mesh mesh = spmd::make_mesh({spmd::process_count(), spmd::local_device_count()}, {"i", "j"});
+  std::vector<spmd::Array> locals;
+  for (const spmd::DeviceInfo &device : spmd::local_devices()) {
+    std::vector<int32_t> value = {static_cast<int32_t>(device.id)};
+    locals.push_back(spmd::device_put(spmd::view(value, {1, 1}), device));
+  }
+  spmd::Array array = spmd::make_array_from_single_device_arrays({spmd::process_count(), spmd::local_device_count()},
+                                                                 spmd::NamedSharding(mesh, spmd::P("i", "j")), locals);
+  say(spmd::process_allgather(array).str());
+}
+
+/// Process 1 ends without a word in the middle of the job.
+void deserter() {
+  spmd::sync_processes("all here");
+  if (spmd::process_index() == 1)
+    std::_Exit(7);
+  spmd::Mesh mesh = spmd::make_mesh({spmd::device_count()}, {"a"});
+  std::vector<float> data(8);
+  spmd::Array array = spmd::device_put(spmd::view(data), spmd::NamedSharding(mesh, spmd::P("a")));
+  spmd::process_allgather(array).block_until_ready();
+  say("not reached");
+}
+
+int member(const std::string &scenario) {
+  const std::map<std::string, void (*)()> scenarios = {{"toy", toy},
+                                                       {"reshard", reshard},
+                                                       {"mismatch", mismatch},
+                                                       {"rows", [] { rows(0); }},
+                                                       {"uneven-rows", [] { rows(1); }},
+                                                       {"singles", singles},
+                                                       {"deserter", deserter}};
+  try {
+    spmd::initialize();
+    scenarios.at(scenario)();
+    spmd::shutdown();
+    return 0;
+  } catch (const spmd::Error &error) {
+    std::string line = std::string("error: ") + error.what() + "\n";
+    std::fputs(line.c_str(), stdout);
+    std::fflush(stdout);
+    return 1;
+  }
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  if (argc == 2)
+    return member(argv[1]);
+  if (argc != 5 || std::string(argv[1]) != "launch")
+    return 2;
+  spmd::LaunchOptions options;
+  options.command = {std::filesystem::read_symlink("/proc/self/exe").string(), argv[4]};
+  options.numProcesses = std::stoi(argv[2]);
+  options.environment = {{"SPMD_DEVICES_PER_PROCESS", argv[3]}};
+  try {
+    return spmd::launchLocal(options).exitStatus();
+  } catch (const spmd::Error &error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}

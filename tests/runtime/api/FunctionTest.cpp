@@ -1,0 +1,103 @@
+#include "runtime/artifact/Plan.h"
+#include "tests/runtime/api/ApiTestSupport.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace spmd;
+using namespace spmd::testing_api;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+namespace {
+
+/// x: f32[8@i] -> (sum of the shards over i: f32[2], all of x: f32[8]). No kernels: it needs no compiler.
+std::shared_ptr<Artifact> sumAndGather() {
+  auto artifact = std::make_shared<Artifact>();
+  Plan &plan = artifact->plan;
+  plan.name = "main";
+  plan.mesh.axes = {{"i", 4}};
+  Sharding cut{{{{"i"}}}, {}}, whole{{{}}, {}};
+  plan.params = {{"x", DType::F32, {8}, cut, {2}}};
+  plan.results = {{"sum", DType::F32, {2}, whole, {2}}, {"all", DType::F32, {8}, whole, {8}}};
+  plan.aliases = {-1};
+  using Space = BufferInfo::Space;
+  plan.buffers = {{Space::Argument, 0, 0, DType::F32, {2}},
+                  {Space::Result, 0, 0, DType::F32, {2}},
+                  {Space::Result, 1, 0, DType::F32, {8}}};
+  CollectiveDesc reduce;
+  reduce.axes = {{"i"}};
+  reduce.operandShape = reduce.resultShape = {2};
+  CollectiveDesc gather = reduce;
+  gather.kind = CollectiveKind::AllGather;
+  gather.concatDim = 0;
+  gather.resultShape = {8};
+  plan.steps = {{CollectiveStartStep{0, reduce, 0, 1}, {"t.spmd", 2, 3}},
+                {CollectiveDoneStep{0}, {"t.spmd", 2, 3}},
+                {CollectiveStartStep{1, gather, 0, 2}, {"t.spmd", 3, 3}},
+                {CollectiveDoneStep{1}, {"t.spmd", 3, 3}}};
+  return artifact;
+}
+
+class Functions : public testing::Test {
+protected:
+  LocalJob job{4};
+  Mesh mesh = make_mesh({4}, {"i"});
+  std::vector<float> values = counting(8);
+};
+
+TEST_F(Functions, a_loaded_program_is_called_and_called_again) {
+  Function function = load(sumAndGather());
+  Array x = device_put(view(values), NamedSharding(mesh, P("i")));
+  for (int i = 0; i < 3; ++i) {
+    std::vector<Array> results = function(x);
+    ASSERT_EQ(results.size(), 2u);
+    EXPECT_EQ(results[0].name(), "sum");
+    EXPECT_THAT(results[0].to_host<float>(), ElementsAre(0 + 2 + 4 + 6, 1 + 3 + 5 + 7));
+    EXPECT_EQ(results[1].to_host<float>(), values);
+    EXPECT_TRUE(results[1].is_fully_replicated());
+  }
+  EXPECT_THAT(function.as_text("plan"), HasSubstr("all_gather over (i) concat 0 %0"));
+  EXPECT_EQ(function.parameters()[0].sharding, NamedSharding(mesh, P("i")));
+}
+
+// Results of calls that are under way are arguments of the next ones; nobody waits in between.
+TEST_F(Functions, calls_may_follow_without_waiting) {
+  Function function = load(sumAndGather());
+  NamedSharding cut(mesh, P("i"));
+  Array x = device_put(view(values), cut);
+  for (int i = 0; i < 200; ++i)
+    x = device_put(function(x)[1], cut);
+  EXPECT_EQ(x.to_host<float>(), values);
+}
+
+TEST_F(Functions, wrong_arguments_are_named_with_the_remedy) {
+  Function function = load(sumAndGather());
+  Array x = device_put(view(values), NamedSharding(mesh, P()));
+  EXPECT_EQ(messageOf([&] { function(x); }),
+            "argument 0 of 'main' is f32[8] @ P() on Mesh('i': 4) and parameter 'x' is f32[8] @ P(i) on Mesh('i': 4); "
+            "pass device_put(array, NamedSharding(mesh, P(i)))");
+  EXPECT_THAT(messageOf([&] { function(x, x); }), HasSubstr("'main' takes 1 arguments and is given 2"));
+  std::vector<float> short_ = counting(4);
+  Array y = device_put(view(short_), NamedSharding(mesh, P("i")));
+  EXPECT_THAT(messageOf([&] { function(y); }), HasSubstr("argument 0 of 'main' is f32[4] and parameter 'x' is f32[8]"));
+  EXPECT_THAT(messageOf([&] { function.as_text("llvm"); }), HasSubstr("has the stage 'plan' only"));
+}
+
+// What lies where it should is accepted, whatever the axes are called.
+TEST_F(Functions, another_mesh_with_the_same_layout_is_accepted) {
+  Function function = load(sumAndGather());
+  Mesh other({2, 2}, {"u", "v"}, devices());
+  Array x = device_put(view(values), NamedSharding(other, P(axes("u", "v"))));
+  EXPECT_EQ(function(x)[1].to_host<float>(), values);
+}
+
+TEST_F(Functions, a_mesh_that_does_not_fit_is_an_error_with_both_numbers) {
+  auto artifact = sumAndGather();
+  artifact->plan.mesh.axes[0].size = 8;
+  EXPECT_THAT(messageOf([&] { load(artifact); }), HasSubstr("Mesh('i': 8) has 8 positions and the job has 4 devices"));
+  EXPECT_THAT(messageOf([&] { load(sumAndGather(), Mesh({2}, {"i"}, {devices()[0], devices()[1]})); }),
+              HasSubstr("the program is for Mesh('i': 4) and is given Mesh('i': 2)"));
+}
+
+} // namespace

@@ -1,0 +1,101 @@
+#include "runtime/api/Job.h"
+#include "tests/runtime/api/ApiTestSupport.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+using namespace spmd;
+using namespace spmd::testing_api;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+namespace {
+
+JoinOptions resolve(const InitializeOptions &options, const std::map<std::string, std::string> &variables) {
+  Environment environment = Environment::parse([&](const char *name) -> std::optional<std::string> {
+    auto found = variables.find(name);
+    return found == variables.end() ? std::nullopt : std::optional(found->second);
+  });
+  return resolveJoinOptions(options, environment, 1);
+}
+
+TEST(Initialize, nothing_given_is_one_process_with_one_device) {
+  JoinOptions join = resolve({}, {});
+  EXPECT_EQ(join.numProcesses, 1);
+  EXPECT_EQ(join.processId, 0);
+  EXPECT_EQ(join.address, "");
+  EXPECT_THAT(join.localDeviceIds, ElementsAre(0));
+}
+
+// All that is missing is said at once, with what was looked for.
+TEST(Initialize, missing_arguments_are_listed_together) {
+  EXPECT_EQ(messageOf([] { resolve({.coordinator_address = "h:1"}, {}); }),
+            "cannot join a job without num_processes and process_id: give them or set SPMD_NUM_PROCESSES and "
+            "SPMD_PROCESS_ID in the environment");
+  EXPECT_EQ(
+      messageOf([] { resolve({.num_processes = 4}, {{"SPMD_PROCESS_ID", "1"}}); }),
+      "cannot join a job without coordinator_address: give it or set SPMD_COORDINATOR_ADDRESS in the environment");
+  EXPECT_THAT(messageOf([] { resolve({.process_id = 1}, {}); }),
+              HasSubstr("without coordinator_address and num_processes"));
+}
+
+TEST(Initialize, what_is_given_wins_over_the_environment_item_by_item) {
+  std::map<std::string, std::string> variables = {{"SPMD_COORDINATOR_ADDRESS", "127.0.0.1:5000"},
+                                                  {"SPMD_NUM_PROCESSES", "4"},
+                                                  {"SPMD_PROCESS_ID", "2"},
+                                                  {"SPMD_DEVICES_PER_PROCESS", "2"},
+                                                  {"SPMD_INITIALIZATION_TIMEOUT", "7"},
+                                                  {"SPMD_TOKEN", "0123456789abcdef0123456789abcdef"}};
+  JoinOptions join = resolve({.process_id = 3}, variables);
+  EXPECT_EQ(join.address, "127.0.0.1:5000");
+  EXPECT_EQ(join.numProcesses, 4);
+  EXPECT_EQ(join.processId, 3);
+  EXPECT_THAT(join.localDeviceIds, ElementsAre(0, 1));
+  EXPECT_EQ(join.initializationTimeout.count(), 7000);
+  EXPECT_EQ(resolve({.initialization_timeout = std::chrono::seconds(2)}, variables).initializationTimeout.count(),
+            2000);
+}
+
+TEST(Initialize, local_device_ids_are_one_or_a_list) {
+  EXPECT_THAT(resolve({.local_device_ids = 3}, {}).localDeviceIds, ElementsAre(3));
+  EXPECT_THAT(resolve({.local_device_ids = {1, 0}}, {}).localDeviceIds, ElementsAre(1, 0));
+  EXPECT_THAT(messageOf([] { resolve({.local_device_ids = {1, 1}}, {}); }),
+              HasSubstr("local_device_ids is {1 and 1}; give different numbers"));
+  EXPECT_THAT(messageOf([] { resolve({.local_device_ids = {0, 2}, .devices_per_process = 2}, {}); }),
+              HasSubstr("below devices_per_process, which is 2"));
+  EXPECT_THAT(messageOf([] { resolve({.devices_per_process = 0}, {}); }), HasSubstr("devices_per_process is 0"));
+}
+
+TEST(Initialize, a_second_call_says_where_the_first_was_and_changes_nothing) {
+  LocalJob job(3);
+  EXPECT_THAT(messageOf([] { initialize({.num_processes = 1, .devices_per_process = 5}); }),
+              testing::AllOf(HasSubstr("is the second call: the first was at"), HasSubstr("ApiTestSupport.h:")));
+  EXPECT_EQ(device_count(), 3);
+}
+
+TEST(Initialize, a_call_after_devices_were_touched_says_where) {
+  initialize({.num_processes = 1});
+  shutdown();
+  // A job that was left does not come back by itself.
+  EXPECT_THAT(messageOf([] { devices(); }), HasSubstr("after shutdown(); call initialize() again"));
+}
+
+TEST(Initialize, one_process_knows_its_devices) {
+  LocalJob job(4);
+  EXPECT_EQ(process_index(), 0);
+  EXPECT_EQ(process_count(), 1);
+  EXPECT_EQ(local_device_count(), 4);
+  std::vector<DeviceInfo> all = devices();
+  ASSERT_EQ(all.size(), 4u);
+  for (size_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(all[i].id, static_cast<int64_t>(i));
+    EXPECT_EQ(all[i].process_index, 0);
+  }
+  EXPECT_EQ(all[3].str(), "CpuDevice(id=3)");
+  EXPECT_EQ(local_devices(), all);
+  EXPECT_NO_THROW(sync_processes("here", std::chrono::seconds(1)));
+}
+
+} // namespace

@@ -1,0 +1,113 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include <sys/wait.h>
+
+using testing::Contains;
+using testing::Each;
+using testing::HasSubstr;
+
+namespace {
+
+struct Outcome {
+  int status = -1;
+  std::vector<std::string> lines; ///< Sorted: processes print at any time.
+};
+
+/// Real processes of api-test-program (ApiProgram.cpp), joined through the coordinator.
+Outcome launch(int processes, int devices, const std::string &scenario) {
+  std::string command = "timeout 60 " SPMDC_BINARY_DIR "/bin/api-test-program launch " + std::to_string(processes) +
+                        " " + std::to_string(devices) + " " + scenario + " 2>&1";
+  Outcome outcome;
+  FILE *pipe = popen(command.c_str(), "r");
+  std::string text;
+  std::array<char, 4096> buffer;
+  size_t count = 0;
+  while ((count = fread(buffer.data(), 1, buffer.size(), pipe)) > 0)
+    text.append(buffer.data(), count);
+  int status = pclose(pipe);
+  outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  for (size_t begin = 0; begin < text.size();) {
+    size_t end = std::min(text.find('\n', begin), text.size());
+    outcome.lines.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  std::sort(outcome.lines.begin(), outcome.lines.end());
+  return outcome;
+}
+
+// The tutorial's output, on its layout and on others: the same data on the same devices, the same result.
+TEST(MultiProcess, toy_of_the_tutorial) {
+  for (auto [processes, devices] : {std::pair(4, 2), std::pair(2, 4), std::pair(1, 8), std::pair(8, 1)}) {
+    Outcome outcome = launch(processes, devices, "toy");
+    EXPECT_EQ(outcome.status, 0);
+    for (int d = 0; d < 8; ++d) {
+      std::string values = d == 2 ? "[[ 8.  9. 10. 11.]]" : d == 7 ? "[[28. 29. 30. 31.]]" : "[[";
+      EXPECT_THAT(outcome.lines, Contains(HasSubstr("process=" + std::to_string(d / devices) + " device CpuDevice(id=" +
+                                                    std::to_string(d) + ") has local data " + values)));
+    }
+    for (int p = 0; p < processes; ++p)
+      EXPECT_THAT(outcome.lines, Contains("process=" + std::to_string(p) + " got result: -0.123987"));
+  }
+}
+
+TEST(MultiProcess, fetching_what_is_elsewhere_says_what_to_do) {
+  Outcome outcome = launch(4, 2, "toy");
+  EXPECT_THAT(outcome.lines,
+              Contains("process=3 fetching the value of f32[4, 8] @ P(i, j) is not possible: it spans devices of other "
+                       "processes; use process_allgather(array) for the whole value, on all processes, or "
+                       "array.addressable_shards() for this process's part"));
+  EXPECT_THAT(outcome.lines, Contains("process=0 addressable no"));
+  EXPECT_THAT(outcome.lines, Contains("process=2 Array(f32[4, 8] @ P(i, j))"));
+}
+
+TEST(MultiProcess, values_survive_resharding_between_processes) {
+  for (auto [processes, devices] : {std::pair(4, 2), std::pair(2, 4)}) {
+    Outcome outcome = launch(processes, devices, "reshard");
+    EXPECT_EQ(outcome.status, 0);
+    EXPECT_EQ(outcome.lines.size(), static_cast<size_t>(processes));
+    EXPECT_THAT(outcome.lines, Each(HasSubstr("resharded")));
+  }
+}
+
+TEST(MultiProcess, different_host_values_are_found) {
+  Outcome outcome = launch(3, 1, "mismatch");
+  ASSERT_EQ(outcome.lines.size(), 3u);
+  EXPECT_THAT(outcome.lines, Each(HasSubstr("device_put has different values on process 0 (f32[8]) and process 1 "
+                                            "(f32[8]); give the same on all processes")));
+}
+
+TEST(MultiProcess, rows_of_each_process_make_one_array) {
+  Outcome outcome = launch(2, 2, "rows");
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_THAT(outcome.lines, Contains("process=1 rows 8: 0 0 0 0 1 1 1 1"));
+}
+
+TEST(MultiProcess, rows_that_differ_in_number_are_listed) {
+  Outcome outcome = launch(2, 1, "uneven-rows");
+  ASSERT_EQ(outcome.lines.size(), 2u);
+  EXPECT_THAT(outcome.lines, Each(HasSubstr("process 0 has i32[4, 3], process 1 has i32[5, 3]")));
+}
+
+TEST(MultiProcess, single_device_arrays_over_processes) {
+  Outcome outcome = launch(2, 2, "singles");
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_THAT(outcome.lines, Contains("process=1 [[0 1]"));
+  EXPECT_THAT(outcome.lines, Contains(" [2 3]]"));
+}
+
+// The others end, and all name the one that went.
+TEST(MultiProcess, a_process_that_goes_without_goodbye_ends_the_job) {
+  Outcome outcome = launch(3, 1, "deserter");
+  EXPECT_EQ(outcome.status, 7);
+  ASSERT_EQ(outcome.lines.size(), 2u);
+  EXPECT_THAT(outcome.lines, Each(testing::AllOf(HasSubstr("error: process 1 ("), HasSubstr("exited with status 7"))));
+}
+
+} // namespace
