@@ -239,6 +239,7 @@ void MemberMachine::tick(const Position &position, TimePoint now) {
       hung.position = hostPosition;
       hung.cause = Verdict::Cause::Hung;
       hung.detail = millisecondsBetween(lastHeard, now);
+      send(VerdictMessage{hung}); // For when it wakes up: or it would blame those who have gone meanwhile.
       return conclude(std::move(hung));
     }
     if (now >= nextHeartbeat && !disconnected) {

@@ -98,6 +98,7 @@ void NetworkClient::openServer() {
   serverOptions.collectiveTimeout = options.collectiveTimeout;
   serverOptions.hasLauncher = hasLauncher;
   server = std::make_unique<Server>(io, std::move(*listener), std::move(serverOptions));
+  server->position = [this] { return currentPosition(); };
   server->quiet = [this] {
     std::lock_guard lock(mutex);
     quiet = true;

@@ -66,7 +66,7 @@ struct Heartbeat {
   Position position;
 };
 
-/// The end of the job.
+/// The end of the job. From a member only: process 0 has hung, and its members have gone.
 struct VerdictMessage {
   Verdict verdict;
 };

@@ -180,6 +180,8 @@ void Server::armTimer() {
   timer.async_wait([this](const asio::error_code &error) {
     if (error)
       return;
+    if (position)
+      machine.onHostPosition(position(), Clock::now());
     machine.tick(Clock::now());
     pump();
   });

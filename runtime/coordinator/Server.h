@@ -47,6 +47,8 @@ public:
   bool isQuiet() const {
     return machine.getStage() >= StateMachine::Stage::Done && machine.countConnectedMembers() == 0;
   }
+  /// Where this process, which is process 0, is.
+  std::function<Position()> position;
   /// Called whenever isQuiet() may have become true.
   std::function<void()> quiet;
 

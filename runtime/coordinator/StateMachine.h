@@ -71,6 +71,8 @@ public:
   void onMalformed(ConnectionId connection, const std::string &why, TimePoint now);
   void onClosed(ConnectionId connection, TimePoint now);
   void onChildEnded(const ChildEndMessage &end, TimePoint now);
+  /// Where process 0 is, which needs no message.
+  void onHostPosition(const Position &position, TimePoint now);
   void tick(TimePoint now);
 
   //===--- Results ---===//
@@ -129,6 +131,7 @@ private:
 
   // Running.
   void onMemberMessage(int32_t process, Message message, TimePoint now);
+  static void move(Member &member, const Position &position, TimePoint now);
   void deliver(const std::vector<Answer> &answers);
   void broadcast(const Message &message);
   void checkHeartbeats(TimePoint now);

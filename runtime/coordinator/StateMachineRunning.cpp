@@ -25,24 +25,36 @@ void StateMachine::deliver(const std::vector<Answer> &answers) {
       send(member.connection, Reply{answer.to.request, answer.ok, answer.text});
 }
 
+void StateMachine::move(Member &member, const Position &position, TimePoint now) {
+  // Who has said goodbye stays there, whatever its heartbeats still say.
+  if (member.position.state == Position::State::Leaving || member.position == position)
+    return;
+  member.position = position;
+  member.positionSince = now;
+}
+
+void StateMachine::onHostPosition(const Position &position, TimePoint now) {
+  if (auto host = members.find(0); host != members.end() && !isEnded())
+    move(host->second, position, now);
+}
+
 void StateMachine::onMemberMessage(int32_t process, Message message, TimePoint now) {
   Member &member = members.at(process);
   member.lastHeard = now;
   if (isEnded())
     return;
-  auto moveTo = [&](const Position &position) {
-    // Who has said goodbye stays there, whatever its heartbeats still say.
-    if (member.position.state == Position::State::Leaving || member.position == position)
-      return;
-    member.position = position;
-    member.positionSince = now;
-  };
   if (auto *heartbeat = std::get_if<Heartbeat>(&message))
-    return moveTo(heartbeat->position);
+    return move(member, heartbeat->position, now);
   if (auto *fail = std::get_if<Fail>(&message)) {
-    moveTo(fail->position);
+    move(member, fail->position, now);
     suspect(process, false, fail->text, now);
     return;
+  }
+  if (auto *over = std::get_if<VerdictMessage>(&message)) {
+    // This process was stopped for so long that the others have given it up.
+    if (over->verdict.culprit == 0 && over->verdict.cause == Verdict::Cause::Hung)
+      return conclude(std::move(over->verdict));
+    return onMalformed(member.connection, "a verdict that is not a member's to give", now);
   }
   if (stage != Stage::Running)
     return onMalformed(member.connection, "a request before the roll call was over", now);

@@ -1,0 +1,255 @@
+#include "runtime/coordinator/Protocol.h"
+
+#include "runtime/coordinator/Address.h"
+#include "runtime/coordinator/ChildEndMessage.h"
+#include "runtime/coordinator/Describe.h"
+#include "runtime/coordinator/Handshake.h"
+#include "runtime/coordinator/PositionCell.h"
+
+#include <gmock/gmock.h>
+
+#include <random>
+#include <thread>
+
+using namespace spmd;
+using namespace spmd::coordinator;
+using testing::HasSubstr;
+
+namespace {
+
+/// One of each kind, with every field set to something else than its default.
+std::vector<Message> examples() {
+  Hello hello;
+  hello.processId = 3;
+  hello.numProcesses = 5;
+  hello.incarnation = 0x0123456789abcdef;
+  hello.pid = 4711;
+  hello.host = "node1";
+  hello.bootId = "b";
+  hello.jobId = "job";
+  hello.build = "spmdc 1";
+  hello.backend = "cuda";
+  hello.localDeviceIds = {4, 2};
+  hello.columns = {{"mesh", "a=4"}, {"program", std::string("x\0\ny", 4)}};
+  hello.programDigest = "beef";
+  hello.remainingMs = 12345;
+  Position position{7, 3, Position::State::Waiting, "mlp.spmd:5:7"};
+  TopologyMessage topology;
+  topology.topology.processes = {{0, "h", "b", "10.0.0.1", 11, {0, 1}, 0}, {1, "g", "c", "10.0.0.2", 12, {0}, 2}};
+  Verdict verdict{2, "h", 12, Verdict::Cause::Killed, 9, "text", position};
+  return {hello,
+          Welcome{"h", 11},
+          Reject{"no"},
+          topology,
+          Heartbeat{position},
+          VerdictMessage{verdict},
+          Fail{"broken", position},
+          NoticeMessage{{Notice::Level::Warning, "slow"}},
+          SetRequest{1, "k", "v"},
+          WaitRequest{2, "k", 300},
+          RemoveRequest{3, "p"},
+          BarrierRequest{4, "b", 400},
+          Reply{5, false, "why"},
+          Goodbye{},
+          Farewell{}};
+}
+
+std::string payload(const Message &message) { return encode(message).substr(frameHeaderBytes); }
+
+TEST(Protocol, EveryMessageSurvivesTheWire) {
+  std::vector<Message> messages = examples();
+  ASSERT_EQ(messages.size(), std::variant_size_v<Message>);
+  for (size_t i = 0; i != messages.size(); ++i) {
+    ASSERT_EQ(messages[i].index(), i);
+    std::string frame = encode(messages[i]);
+    EXPECT_EQ(decodeHeader(frame.substr(0, frameHeaderBytes)), frame.size() - frameHeaderBytes);
+    Message back = decode(frame.substr(frameHeaderBytes));
+    EXPECT_EQ(back.index(), i);
+    EXPECT_EQ(encode(back), frame);
+  }
+  Message back = decode(payload(messages[0]));
+  const Hello &hello = std::get<Hello>(back);
+  EXPECT_EQ(hello.incarnation, 0x0123456789abcdefu);
+  EXPECT_EQ(hello.localDeviceIds, (std::vector<int32_t>{4, 2}));
+  EXPECT_EQ(hello.columns[1].value, std::string("x\0\ny", 4));
+  EXPECT_EQ(hello.remainingMs, 12345);
+  Message topology = decode(payload(messages[3]));
+  const auto &processes = std::get<TopologyMessage>(topology).topology.processes;
+  EXPECT_EQ(processes[1].index, 1);
+  EXPECT_EQ(processes[1].firstDevice, 2);
+  Message over = decode(payload(messages[5]));
+  EXPECT_EQ(std::get<VerdictMessage>(over).verdict, std::get<VerdictMessage>(messages[5]).verdict);
+}
+
+TEST(Protocol, TheFormatStaysAsItIs) {
+  // A frame spelled out by hand: a change of format needs a new protocolVersion.
+  std::string frame = encode(WaitRequest{0x0102, "key", -1});
+  std::string expected("\x18\0\0\0\x09\x02\x01\0\0\0\0\0\0\x03\0\0\0key\xff\xff\xff\xff\xff\xff\xff\xff", 28);
+  EXPECT_EQ(frame, expected);
+}
+
+TEST(Protocol, CutOrLengthenedFramesAreRefused) {
+  for (const Message &message : examples()) {
+    std::string whole = payload(message);
+    for (size_t size = 0; size != whole.size(); ++size)
+      EXPECT_THROW(decode(std::string_view(whole).substr(0, size)), ProtocolError);
+    EXPECT_THROW(decode(whole + "x"), ProtocolError);
+  }
+  EXPECT_THROW(decode(std::string(1, '\x0f')), ProtocolError);
+  EXPECT_THROW(decode(""), ProtocolError);
+}
+
+TEST(Protocol, ChangedBytesNeverDoHarm) {
+  constexpr uint64_t seed = 20240607;
+  std::mt19937_64 random(seed);
+  int refused = 0, accepted = 0;
+  for (const Message &message : examples()) {
+    std::string whole = payload(message);
+    for (int i = 0; i != 2000; ++i) {
+      std::string changed = whole;
+      for (int changes = 1 + static_cast<int>(random() % 3); changes-- != 0;)
+        changed[random() % changed.size()] = static_cast<char>(random());
+      try {
+        decode(changed);
+        ++accepted;
+      } catch (const ProtocolError &) {
+        ++refused;
+      }
+    }
+  }
+  EXPECT_GT(refused, 1000) << "seed " << seed;
+  EXPECT_GT(accepted, 1000) << "seed " << seed;
+}
+
+TEST(Protocol, LimitsHoldBeforeAnythingIsAllocated) {
+  auto header = [](uint32_t size) {
+    std::string bytes;
+    for (int i = 0; i != 4; ++i)
+      bytes += static_cast<char>(size >> (8 * i));
+    return bytes;
+  };
+  EXPECT_EQ(decodeHeader(header(maxFrameBytes)), maxFrameBytes);
+  EXPECT_THROW(decodeHeader(header(maxFrameBytes + 1)), ProtocolError);
+  EXPECT_THROW(decodeHeader(header(0xffffffff)), ProtocolError);
+  EXPECT_THROW(decodeHeader(header(0)), ProtocolError);
+  // A list that announces more than the frame holds.
+  EXPECT_THROW(decode(std::string("\x03\xff\xff\0\0", 5)), ProtocolError);
+  EXPECT_THROW(encode(SetRequest{1, std::string(maxKeyBytes + 1, 'k'), ""}), ProtocolError);
+  EXPECT_THROW(encode(SetRequest{1, "k", std::string(maxValueBytes + 1, 'v')}), ProtocolError);
+  Hello hello;
+  hello.columns = {{"a", std::string(maxColumnBytes, 'a')}, {"b", "b"}};
+  EXPECT_THROW(encode(hello), ProtocolError);
+}
+
+TEST(Protocol, LongTextsAreCutBetweenCharacters) {
+  EXPECT_EQ(cutText("abcdef", 6), "abcdef");
+  EXPECT_EQ(cutText("abcdefg", 6), "abc...");
+  EXPECT_EQ(cutText("ab\xc3\xa4xyz", 6), "ab..."); // The cut would split the a with dots.
+  std::string huge(2 * maxTextBytes, 'x');
+  Message back = decode(payload(Reject{huge}));
+  EXPECT_EQ(std::get<Reject>(back).text.size(), maxTextBytes);
+}
+
+TEST(Handshake, ProofsDependOnEverything) {
+  Opening process, coordinator;
+  process.nonce[0] = 1;
+  coordinator.nonce[0] = 2;
+  Proof proof = prove(Side::Process, "token", process, coordinator);
+  EXPECT_EQ(prove(Side::Process, "token", process, coordinator), proof);
+  EXPECT_TRUE(checkProof(proof, std::string(proof.data(), proof.size())));
+  EXPECT_FALSE(checkProof(proof, std::string(proof.data(), proof.size() - 1)));
+  EXPECT_NE(prove(Side::Coordinator, "token", process, coordinator), proof); // Cannot be reflected.
+  EXPECT_NE(prove(Side::Process, "tokem", process, coordinator), proof);
+  EXPECT_NE(prove(Side::Process, "", process, coordinator), proof);
+  EXPECT_NE(prove(Side::Process, "token", coordinator, process), proof);
+  Opening other = coordinator;
+  other.nonce[15] = 1; // Cannot be replayed.
+  EXPECT_NE(prove(Side::Process, "token", process, other), proof);
+  other = coordinator;
+  other.version = 2;
+  EXPECT_NE(prove(Side::Process, "token", process, other), proof);
+  other = coordinator;
+  other.jobTag = makeJobTag("another");
+  EXPECT_NE(prove(Side::Process, "token", process, other), proof);
+}
+
+TEST(Handshake, AStrangerCanSendSixtyFourBytes) {
+  Opening opening;
+  opening.jobTag = makeJobTag("job");
+  opening.nonce = makeNonce();
+  std::string bytes = opening.encode();
+  EXPECT_EQ(bytes.size(), openingBytes);
+  EXPECT_LE(openingBytes + proofBytes, 64u);
+  EXPECT_EQ(bytes.size() + proofBytes, challengeBytes);
+  Opening back;
+  ASSERT_TRUE(Opening::decode(bytes, back));
+  EXPECT_EQ(back.nonce, opening.nonce);
+  EXPECT_EQ(back.jobTag, opening.jobTag);
+  EXPECT_EQ(back.version, protocolVersion);
+  EXPECT_FALSE(Opening::decode("GET / HTTP/1.1\r\nHost: example.com", back));
+  EXPECT_FALSE(Opening::decode(bytes.substr(1), back));
+  EXPECT_NE(makeNonce(), makeNonce());
+}
+
+TEST(Address, ReadsHostsAndBothFamilies) {
+  EXPECT_EQ(parseAddress("node-1.example:8476", "x").str(), "node-1.example:8476");
+  EXPECT_EQ(parseAddress("10.0.0.1:1", "x").host, "10.0.0.1");
+  EXPECT_EQ(parseAddress("[fe80::1%eth0]:65535", "x").host, "fe80::1%eth0");
+  EXPECT_EQ(parseAddress("[::1]:80", "x").str(), "[::1]:80");
+  EXPECT_EQ(parseAddress("0.0.0.0", "x", 99).port, 99);
+  EXPECT_EQ(parseAddress("[::]", "x", 99).str(), "[::]:99");
+}
+
+TEST(Describe, ListsProcessesAndTimes) {
+  EXPECT_EQ(describeProcesses({3}), "process 3");
+  EXPECT_EQ(describeProcesses({0, 1}), "processes 0 and 1");
+  EXPECT_EQ(describeProcesses({0, 2, 3, 4, 5, 9}), "processes 0, 2-5 and 9");
+  EXPECT_EQ(describeProcesses({7, 8, 9}), "processes 7-9");
+  EXPECT_EQ(formatSeconds(700), "0.7 s");
+  EXPECT_EQ(formatSeconds(10'000), "10 s");
+  EXPECT_EQ(formatSeconds(9'960), "10 s");
+}
+
+TEST(ChildEndMessage, SurvivesTheWire) {
+  ChildEndMessage message{3, 4711, 9, 0};
+  auto back = ChildEndMessage::decode(message.encode());
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->process, 3);
+  EXPECT_EQ(back->pid, 4711);
+  EXPECT_EQ(back->signal, 9);
+  EXPECT_FALSE(ChildEndMessage::decode("short"));
+  EXPECT_FALSE(isLauncherSocket(0));
+  EXPECT_FALSE(isLauncherSocket(12345));
+}
+
+TEST(PositionCell, IsNeverTorn) {
+  PositionCell cell;
+  EXPECT_EQ(cell.read(), Position());
+  cell.write(1, 2, {std::string(300, 'p') + "/mlp.spmd", 3, 4});
+  Position position = cell.read();
+  EXPECT_EQ(position.launch, 1u);
+  EXPECT_EQ(position.step, 2);
+  EXPECT_EQ(position.state, Position::State::Running);
+  EXPECT_THAT(position.location, testing::EndsWith("p/mlp.spmd:3:4")); // Of a long path the end.
+  EXPECT_LE(position.location.size(), 200u);
+
+  // Two threads write pairs that belong together.
+  std::atomic<bool> stop = false;
+  auto writer = [&](uint64_t base) {
+    for (uint64_t i = base; !stop; i += 2)
+      cell.write(i, static_cast<int32_t>(i % 1000), {std::to_string(i), 1, 1});
+  };
+  std::thread first(writer, 2), second(writer, 3);
+  for (int i = 0; i != 20'000; ++i) {
+    Position seen = cell.read();
+    if (seen.launch == 1)
+      continue;
+    ASSERT_EQ(seen.step, static_cast<int32_t>(seen.launch % 1000));
+    ASSERT_EQ(seen.location, std::to_string(seen.launch) + ":1:1");
+  }
+  stop = true;
+  first.join();
+  second.join();
+}
+
+} // namespace
