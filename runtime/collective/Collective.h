@@ -43,6 +43,8 @@ struct CallSite {
   uint64_t program = 0; ///< Fingerprint of the program.
   int32_t step = 0;     ///< Number of the step in the plan.
   SourceLocation location = {};
+  /// What messages call it; empty: the description's own words.
+  std::string name = {};
   /// Only this position of the mesh receives its result; -1: all do.
   int64_t onlyReceiver = -1;
 };
@@ -71,9 +73,9 @@ public:
   virtual std::unique_ptr<CollectiveCall> prepare(const MeshShape &mesh, const CollectiveDesc &desc,
                                                   const CallSite &site) = 0;
 
-  /// Marks the beginning and the end of a run of a program: a device that has finished a run no peer finishes, is
-  /// recognised as a divergence too.
-  virtual void beginLaunch(uint64_t program) = 0;
+  /// Marks the beginning and the end of a run of a program. Calls of different runs never match, and a peer that has
+  /// finished its run without making a call that this device waits in is recognised as a divergence too.
+  virtual void beginLaunch() = 0;
   virtual void endLaunch() = 0;
 };
 

@@ -33,7 +33,7 @@ constexpr int64_t groupCapacity = 16384;
 /// One call that a device has announced.
 struct Record {
   std::atomic<uint64_t> sequence{0}; ///< Number of the call plus one; 0: never used.
-  std::atomic<uint64_t> fingerprint{0};
+  std::atomic<uint64_t> fingerprint{0}, launch{0};
   MemoryLocation operand; ///< Not used when staged.
   MemoryLocation slice;   ///< all_reduce: where this device's reduced slice lies.
   char text[textBytes] = {};

@@ -41,7 +41,8 @@ ShmCall::ShmCall(ShmEndpoint &endpoint, GroupState &group, const MeshShape &mesh
     movement.boxes.clear();
     movement.zeros.clear();
   }
-  text = describeCollective(desc) + " at " + site.location.str() + " (step " + std::to_string(site.step) + ")";
+  text = (site.name.empty() ? describeCollective(desc) : site.name) + " at " + site.location.str() + " (step " +
+         std::to_string(site.step) + ")";
   fingerprint = fingerprintCollective(mesh, desc) ^ (site.program * 0x9e3779b97f4a7c15u) ^
                 (static_cast<uint64_t>(site.step) * 0xd6e8feb86659fd93u);
 }
@@ -79,7 +80,8 @@ void ShmCall::start(const void *operandData, void *resultData) {
   std::memcpy(record.text, text.data() + (text.size() - length), length);
   record.text[length] = 0;
   if (isStaged) {
-    std::memcpy(record.staged, operand, movement.operandBytes);
+    if (movement.operandBytes > 0)
+      std::memcpy(record.staged, operand, movement.operandBytes);
   } else {
     record.operand = locate(operand, movement.operandBytes, operandStaging, true);
     if (isAllReduce) {

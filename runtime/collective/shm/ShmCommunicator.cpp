@@ -95,7 +95,7 @@ GroupState &ShmEndpoint::groupFor(const std::vector<int64_t> &members) {
   throw Error("a job uses more than " + std::to_string(groupCapacity) + " different groups of devices");
 }
 
-void ShmEndpoint::beginLaunch(uint64_t) {
+void ShmEndpoint::beginLaunch() {
   if (communicator.getPage().header().aborted.load(std::memory_order_acquire))
     throwAborted();
   slot.launchesBegun.store(++launches, std::memory_order_release);
@@ -127,7 +127,9 @@ Record &ShmEndpoint::nextRecord(const ShmCall &call, uint64_t &number) {
 
 void ShmEndpoint::announce(ShmCall &call, GroupState &group, uint64_t number) {
   inFlight[number % ringSize] = {&call, &group, number};
-  recordOf(position, number).sequence.store(number + 1, std::memory_order_relaxed);
+  Record &record = recordOf(position, number);
+  record.launch.store(launches, std::memory_order_relaxed);
+  record.sequence.store(number + 1, std::memory_order_relaxed);
   slot.announced.store(number + 1, std::memory_order_release);
 }
 
@@ -235,11 +237,18 @@ void ShmEndpoint::checkMembers(const GroupState &group, const ShmCall &call, uin
       continue;
     }
     Record &record = recordOf(member, number);
-    if (record.sequence.load(std::memory_order_acquire) == number + 1 && record.fingerprint.load(std::memory_order_relaxed) == call.getFingerprint())
+    uint64_t theirLaunch = record.launch.load(std::memory_order_relaxed);
+    if (record.sequence.load(std::memory_order_acquire) == number + 1 &&
+        record.fingerprint.load(std::memory_order_relaxed) == call.getFingerprint() && theirLaunch == launches)
       continue;
     char text[textBytes + 1] = {};
     std::memcpy(text, record.text, textBytes);
-    throwDivergence(member, std::string("calls ") + text, call.describe());
+    std::string itsCall = std::string("calls ") + text, ourCall = call.describe();
+    if (theirLaunch != launches) {
+      itsCall += " in its run " + std::to_string(theirLaunch);
+      ourCall += " in its run " + std::to_string(launches);
+    }
+    throwDivergence(member, itsCall, ourCall);
   }
 }
 

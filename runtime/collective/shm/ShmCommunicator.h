@@ -28,7 +28,7 @@ public:
 
   std::unique_ptr<CollectiveCall> prepare(const MeshShape &mesh, const CollectiveDesc &desc,
                                           const CallSite &site) override;
-  void beginLaunch(uint64_t program) override;
+  void beginLaunch() override;
   void endLaunch() override;
 
   // For ShmCall, on the device's thread.
@@ -66,6 +66,7 @@ private:
                  std::chrono::steady_clock::time_point deadline);
   std::string nameOf(int64_t member) const;
   [[noreturn]] void throwAborted();
+  /// `theirs` says what the member does, `ours` what this device calls.
   [[noreturn]] void throwDivergence(int64_t member, const std::string &theirs, const std::string &ours);
 
   ShmCommunicator &communicator;

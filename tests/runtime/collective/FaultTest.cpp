@@ -104,7 +104,7 @@ TEST(Faults, LoopLeftEarly) {
   auto outcomes = runJob(
       {2, 1},
       [&](DeviceContext &context) {
-        context.endpoint->beginLaunch(1);
+        context.endpoint->beginLaunch();
         for (int i = 0; i < 5 + context.process; ++i)
           context.call(mesh, sumOf({8}, {{"a"}}), zeros(32), at(3));
         context.endpoint->endLaunch();

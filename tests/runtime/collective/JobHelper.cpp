@@ -146,41 +146,51 @@ int64_t elementCount(const std::vector<int64_t> &shape) {
 
 namespace {
 
-std::vector<Outcome> runProcess(const Layout &layout, int process, SharedJob &job, const DeviceBody &body) {
+/// Devices and collectives of one process, then its body.
+void withProcess(const Layout &layout, int process, SharedJob &job, const std::function<void(ProcessContext &)> &body) {
   int devices = layout.devicesPerProcess, total = layout.processes * devices;
-  std::vector<int64_t> local, all;
+  std::vector<int64_t> local;
   std::vector<DevicePlace> places;
   for (int device = 0; device < total; ++device) {
     int owner = device / devices;
     places.push_back({owner, layout.onDifferentHosts ? "host" + std::to_string(owner) : "host"});
-    all.push_back(device);
     if (owner == process)
       local.push_back(device);
   }
-  std::vector<Outcome> outcomes(devices);
+  SharedStore store(job);
+  SharedHealth health(job);
+  auto deviceRefs = createCpuDevices(local, {.hostDeviceCount = total, .threadsPerDevice = layout.threadsPerDevice});
+  auto backend = createShmCollectives({process, places, deviceRefs, &store, &health, layout.timeouts});
+  ProcessContext context{process, deviceRefs, backend.get(), &health};
+  body(context);
+}
+
+std::vector<Outcome> runDevices(const Layout &layout, int process, SharedJob &job, const DeviceBody &body) {
+  std::vector<Outcome> outcomes(layout.devicesPerProcess);
   try {
-    SharedStore store(job);
-    SharedHealth health(job);
-    auto deviceRefs = createCpuDevices(local, {.hostDeviceCount = total, .threadsPerDevice = layout.threadsPerDevice});
-    ShmOptions options{process, places, deviceRefs, &store, &health, layout.timeouts};
-    auto backend = createShmCollectives(options);
-    auto communicator = backend->communicator(all, std::chrono::seconds(20));
-    std::vector<std::promise<void>> done(devices);
-    for (int i = 0; i < devices; ++i)
-      deviceRefs[i]->enqueue([&, i] {
-        DeviceContext context{local[i], process, deviceRefs[i], communicator, &communicator->getEndpoint(local[i]),
-                              &health};
-        auto begin = std::chrono::steady_clock::now();
-        try {
-          outcomes[i].bytes = body(context);
-        } catch (const std::exception &error) {
-          outcomes[i].error = error.what();
-        }
-        outcomes[i].seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-        done[i].set_value();
-      });
-    for (auto &each : done)
-      each.get_future().wait();
+    withProcess(layout, process, job, [&](ProcessContext &context) {
+      std::vector<int64_t> all;
+      for (int device = 0; device < layout.processes * layout.devicesPerProcess; ++device)
+        all.push_back(device);
+      auto communicator = context.collectives->communicator(all, std::chrono::seconds(20));
+      std::vector<std::promise<void>> done(context.devices.size());
+      for (size_t i = 0; i < context.devices.size(); ++i)
+        context.devices[i]->enqueue([&, i] {
+          int64_t id = context.devices[i]->getId();
+          DeviceContext device{
+              id, process, context.devices[i], communicator, &communicator->getEndpoint(id), context.health};
+          auto begin = std::chrono::steady_clock::now();
+          try {
+            outcomes[i].bytes = body(device);
+          } catch (const std::exception &error) {
+            outcomes[i].error = error.what();
+          }
+          outcomes[i].seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+          done[i].set_value();
+        });
+      for (auto &each : done)
+        each.get_future().wait();
+    });
   } catch (const std::exception &error) {
     for (Outcome &outcome : outcomes)
       outcome.error = error.what();
@@ -188,9 +198,10 @@ std::vector<Outcome> runProcess(const Layout &layout, int process, SharedJob &jo
   return outcomes;
 }
 
-} // namespace
-
-std::vector<Outcome> runJob(const Layout &layout, const DeviceBody &body, const Overseer &overseer) {
+/// Forks the processes; `body` gives so many outcomes for each.
+std::vector<Outcome> forkJob(const Layout &layout, int outcomesPerProcess,
+                             const std::function<std::vector<Outcome>(int process, SharedJob &)> &body,
+                             const Overseer &overseer) {
   void *memory = mmap(nullptr, sizeof(SharedJob), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   theJob = new (memory) SharedJob;
   std::vector<pid_t> pids;
@@ -205,7 +216,7 @@ std::vector<Outcome> runJob(const Layout &layout, const DeviceBody &body, const 
       for (int other : pipes)
         close(other);
       close(ends[0]);
-      for (const Outcome &outcome : runProcess(layout, process, *theJob, body)) {
+      for (const Outcome &outcome : body(process, *theJob)) {
         uint64_t sizes[2] = {outcome.bytes.size(), outcome.error.size()};
         writeAll(ends[1], sizes, sizeof sizes);
         writeAll(ends[1], &outcome.seconds, sizeof outcome.seconds);
@@ -223,7 +234,7 @@ std::vector<Outcome> runJob(const Layout &layout, const DeviceBody &body, const 
     overseer(pids, *theJob);
   std::vector<Outcome> outcomes;
   for (int process = 0; process < layout.processes; ++process) {
-    for (int i = 0; i < layout.devicesPerProcess; ++i) {
+    for (int i = 0; i < outcomesPerProcess; ++i) {
       Outcome outcome;
       uint64_t sizes[2];
       if (readAll(pipes[process], sizes, sizeof sizes) &&
@@ -250,6 +261,31 @@ std::vector<Outcome> runJob(const Layout &layout, const DeviceBody &body, const 
   munmap(memory, sizeof(SharedJob));
   theJob = nullptr;
   return outcomes;
+}
+
+} // namespace
+
+std::vector<Outcome> runJob(const Layout &layout, const DeviceBody &body, const Overseer &overseer) {
+  return forkJob(
+      layout, layout.devicesPerProcess,
+      [&](int process, SharedJob &job) { return runDevices(layout, process, job, body); }, overseer);
+}
+
+std::vector<Outcome> runProcesses(const Layout &layout, const ProcessBody &body, const Overseer &overseer) {
+  return forkJob(
+      layout, 1,
+      [&](int process, SharedJob &job) {
+        Outcome outcome;
+        auto begin = std::chrono::steady_clock::now();
+        try {
+          withProcess(layout, process, job, [&](ProcessContext &context) { outcome.bytes = body(context); });
+        } catch (const std::exception &error) {
+          outcome.error = error.what();
+        }
+        outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+        return std::vector<Outcome>{outcome};
+      },
+      overseer);
 }
 
 } // namespace spmd::test

@@ -72,6 +72,18 @@ using DeviceBody = std::function<std::vector<char>(DeviceContext &)>;
 /// Runs while the processes do, in the parent.
 using Overseer = std::function<void(const std::vector<pid_t> &pids, SharedJob &job)>;
 
+/// A process as a body of runProcesses sees it, on its main thread.
+struct ProcessContext {
+  int32_t process = 0;
+  std::vector<DeviceRef> devices;
+  CollectiveBackend *collectives = nullptr;
+  Health *health = nullptr;
+};
+using ProcessBody = std::function<std::vector<char>(ProcessContext &)>;
+
+/// One outcome per process.
+std::vector<Outcome> runProcesses(const Layout &layout, const ProcessBody &body, const Overseer &overseer = {});
+
 /// One outcome per device, by global id; a process that dies leaves `process died` for its devices.
 std::vector<Outcome> runJob(const Layout &layout, const DeviceBody &body, const Overseer &overseer = {});
 

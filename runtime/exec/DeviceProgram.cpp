@@ -1,0 +1,333 @@
+//===- DeviceProgram.cpp - a plan resolved for one CPU device -------------===//
+
+#include "runtime/exec/DeviceProgram.h"
+#include "runtime/support/Error.h"
+
+#include <chrono>
+#include <cstring>
+#include <sys/mman.h>
+
+namespace spmd {
+namespace {
+
+int64_t nowNs() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+/// Takes the pages of fresh memory now and on this thread: near this core, and not in the first run.
+void touch(const DeviceBufferRef &buffer) {
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+  constexpr uintptr_t page = 4096;
+  auto begin = reinterpret_cast<uintptr_t>(buffer->data()) & ~(page - 1);
+  auto end = (reinterpret_cast<uintptr_t>(buffer->data()) + buffer->bytes() + page - 1) & ~(page - 1);
+  // Older kernels do not know it; then the first run pays.
+  madvise(reinterpret_cast<void *>(begin), end - begin, MADV_POPULATE_WRITE);
+}
+
+struct LaunchOp {
+  KernelFunction kernel;
+  size_t firstPointer;
+  int64_t extent, grain;
+};
+
+struct MatmulOp {
+  Matmul *matmul;
+  BufferId lhs, rhs, result;
+  KernelFunction epilogue;
+  size_t firstPointer;
+};
+
+struct StartOp {
+  CollectiveCall *call;
+  BufferId operand, result;
+};
+
+struct DoneOp {
+  CollectiveCall *call;
+};
+
+struct CopyOp {
+  BufferId source, target;
+  int64_t bytes;
+};
+
+} // namespace
+
+struct DeviceProgram::Op {
+  struct If {
+    BufferId predicate;
+    Ops thenOps, elseOps;
+  };
+  struct While {
+    BufferId predicate;
+    Ops condition, body;
+  };
+  struct Print {
+    std::vector<std::string> texts;
+    std::vector<PrintValue> values;
+  };
+  std::variant<std::monostate, LaunchOp, MatmulOp, StartOp, DoneOp, CopyOp, If, While, Print> what;
+  int32_t step = 0;
+  const SourceLocation *location = nullptr;
+};
+
+DeviceProgram::DeviceProgram(const ProgramContext &context, CpuDevice &device, int64_t position)
+    : context(context), plan(context.artifact->plan), device(device), position(position),
+      coordinates(plan.mesh.coordinates(position)) {
+  if (context.communicator)
+    endpoint = &context.communicator->getEndpoint(position);
+  if (plan.arenaBytes > 0) {
+    arena = device.allocate(plan.arenaBytes);
+    touch(arena);
+  }
+  buffers.resize(plan.buffers.size(), nullptr);
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    const BufferInfo &info = plan.buffers[i];
+    if (info.space == BufferInfo::Space::Arena)
+      buffers[i] = arena ? static_cast<char *>(arena->data()) + info.offset : nullptr;
+    else if (info.space == BufferInfo::Space::Constant)
+      buffers[i] = const_cast<char *>(context.constants) + info.offset;
+  }
+  program = std::make_unique<Ops>(resolve(plan.steps));
+  if (hasNestedCollectives) {
+    CollectiveDesc desc;
+    desc.dtype = DType::U8;
+    desc.operandShape = desc.resultShape = {0};
+    for (const MeshAxis &axis : plan.mesh.axes)
+      desc.axes.push_back({axis.name, 1, 0});
+    CallSite site;
+    site.program = context.fingerprint;
+    site.step = nextStep;
+    site.name = "the end of '" + plan.name + "'";
+    if (!plan.steps.empty())
+      site.location = plan.steps.back().location;
+    endOfRun = endpoint->prepare(plan.mesh, desc, site);
+  }
+  if (scratchBytes > 0) {
+    scratch = device.allocate(scratchBytes);
+    touch(scratch);
+  }
+}
+
+DeviceProgram::~DeviceProgram() = default;
+
+int64_t DeviceProgram::getBytes() const { return plan.arenaBytes + scratchBytes; }
+
+size_t DeviceProgram::addPointers(const std::vector<BufferId> &ids) {
+  size_t first = pointers.size();
+  for (BufferId id : ids) {
+    BufferInfo::Space space = plan.buffers[id].space;
+    if (space == BufferInfo::Space::Argument || space == BufferInfo::Space::Result)
+      fixups.push_back({pointers.size(), id});
+    pointers.push_back(buffers[id]);
+  }
+  return first;
+}
+
+DeviceProgram::Ops DeviceProgram::resolve(const std::vector<Step> &steps) {
+  Ops ops;
+  for (const Step &step : steps) {
+    Op op;
+    op.step = nextStep++;
+    op.location = &step.location;
+    if (auto *launchStep = std::get_if<LaunchStep>(&step.op)) {
+      op.what = LaunchOp{context.module->getKernel(launchStep->kernel), addPointers(launchStep->operands),
+                         launchStep->extent, launchStep->grain};
+    } else if (auto *matmul = std::get_if<MatmulStep>(&step.op)) {
+      resolveMatmul(*matmul, op);
+    } else if (auto *start = std::get_if<CollectiveStartStep>(&step.op)) {
+      CallSite site;
+      site.program = context.fingerprint;
+      site.step = op.step;
+      site.location = step.location;
+      hasNestedCollectives |= depth > 0;
+      calls.push_back(endpoint->prepare(plan.mesh, start->desc, site));
+      callOfId[start->id] = calls.size() - 1;
+      op.what = StartOp{calls.back().get(), start->operand, start->result};
+    } else if (auto *done = std::get_if<CollectiveDoneStep>(&step.op)) {
+      auto call = callOfId.find(done->id);
+      if (call == callOfId.end())
+        throw Error("the plan finishes collective " + std::to_string(done->id) + " before it starts it");
+      op.what = DoneOp{calls[call->second].get()};
+    } else if (auto *copy = std::get_if<CopyStep>(&step.op)) {
+      op.what = CopyOp{copy->source, copy->target, plan.buffers[copy->source].bytes()};
+    } else if (auto *branch = std::get_if<IfStep>(&step.op)) {
+      ++depth;
+      Ops thenOps = resolve(branch->thenSteps), elseOps = resolve(branch->elseSteps);
+      --depth;
+      op.what = Op::If{branch->predicate, std::move(thenOps), std::move(elseOps)};
+    } else if (auto *loop = std::get_if<WhileStep>(&step.op)) {
+      ++depth;
+      Ops condition = resolve(loop->condition), body = resolve(loop->body);
+      --depth;
+      op.what = Op::While{loop->predicate, std::move(condition), std::move(body)};
+    } else if (auto *print = std::get_if<PrintStep>(&step.op)) {
+      resolvePrint(*print, op);
+    }
+    ops.push_back(std::move(op));
+  }
+  return ops;
+}
+
+void DeviceProgram::resolveMatmul(const MatmulStep &step, Op &op) {
+  MatmulShape shape{step.batch,
+                    step.m,
+                    step.n,
+                    step.k,
+                    step.transposeLhs,
+                    step.transposeRhs,
+                    plan.buffers[step.lhs].dtype,
+                    plan.buffers[step.result].dtype};
+  if (plan.buffers[step.rhs].dtype != shape.operand)
+    throw Error("the plan multiplies " + std::string(dtypeName(shape.operand)) + " with " +
+                std::string(dtypeName(plan.buffers[step.rhs].dtype)));
+  std::shared_ptr<Matmul> &matmul = matmuls[shape];
+  if (!matmul)
+    matmul = Matmul::create(shape, context.dnnl, device.getThreadCount());
+  scratchBytes = std::max(scratchBytes, matmul->getScratchBytes());
+  KernelFunction epilogue = step.epilogueKernel < 0 ? nullptr : context.module->getKernel(step.epilogueKernel);
+  op.what = MatmulOp{matmul.get(), step.lhs, step.rhs, step.result, epilogue, addPointers(step.epilogueOperands)};
+}
+
+void DeviceProgram::resolvePrint(const PrintStep &step, Op &op) {
+  Op::Print print;
+  print.texts = step.texts;
+  for (size_t i = 0; i < step.values.size(); ++i) {
+    PrintValue value;
+    value.buffer = step.values[i];
+    value.info = step.infos[i];
+    if (!value.info.sharding.isFullyReplicated()) {
+      CollectiveDesc desc;
+      desc.kind = CollectiveKind::Exchange;
+      desc.dtype = value.info.dtype;
+      desc.globalShape = value.info.shape;
+      desc.source = value.info.sharding;
+      desc.target.dims.resize(value.info.shape.size());
+      desc.operandShape = value.info.localShape;
+      desc.resultShape = value.info.shape;
+      CallSite site;
+      site.program = context.fingerprint;
+      site.step = op.step;
+      site.location = *op.location;
+      site.onlyReceiver = context.printPosition;
+      hasNestedCollectives |= depth > 0;
+      value.gather = endpoint->prepare(plan.mesh, desc, site);
+      if (position == context.printPosition) {
+        int64_t bytes = byteSize(value.info.dtype);
+        for (int64_t size : value.info.shape)
+          bytes *= size;
+        value.gathered = device.allocate(bytes);
+      }
+    }
+    print.values.push_back(std::move(value));
+  }
+  op.what = std::move(print);
+}
+
+void DeviceProgram::run(uint64_t number, const std::vector<DeviceBufferRef> &arguments,
+                        const std::vector<DeviceBufferRef> &results, std::vector<ProfileEvent> *events) {
+  launch = number;
+  profile = events;
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    const BufferInfo &info = plan.buffers[i];
+    if (info.space == BufferInfo::Space::Argument)
+      buffers[i] = static_cast<char *>(arguments[info.index]->data()) + info.offset;
+    else if (info.space == BufferInfo::Space::Result)
+      buffers[i] = static_cast<char *>(results[info.index]->data()) + info.offset;
+  }
+  for (auto [index, id] : fixups)
+    pointers[index] = buffers[id];
+  if (endpoint)
+    endpoint->beginLaunch();
+  execute(*program);
+  if (endOfRun) {
+    endOfRun->start(nullptr, nullptr);
+    endOfRun->done();
+  }
+  if (endpoint)
+    endpoint->endLaunch();
+}
+
+void DeviceProgram::execute(Ops &ops) {
+  for (Op &op : ops) {
+    if (!profile) {
+      executeOne(op);
+      continue;
+    }
+    // Parents come before their children.
+    size_t index = profile->size();
+    profile->push_back({op.step, device.getId(), nowNs(), 0});
+    executeOne(op);
+    (*profile)[index].endNs = nowNs();
+  }
+}
+
+void DeviceProgram::executeOne(Op &op) {
+  if (context.health)
+    context.health->atStep(launch, op.step, *op.location);
+  if (auto *launchOp = std::get_if<LaunchOp>(&op.what)) {
+    device.getParallelFor().runKernel(launchOp->kernel, launchOp->extent, launchOp->grain,
+                                      pointers.data() + launchOp->firstPointer, coordinates.data());
+  } else if (auto *matmul = std::get_if<MatmulOp>(&op.what)) {
+    RowsDone rowsDone;
+    void *const *operands = pointers.data() + matmul->firstPointer;
+    auto epilogue = [&](int64_t begin, int64_t end) { matmul->epilogue(begin, end, operands, coordinates.data()); };
+    if (matmul->epilogue)
+      rowsDone = {[](const void *body, int64_t begin, int64_t end) {
+                    (*static_cast<const decltype(epilogue) *>(body))(begin, end);
+                  },
+                  &epilogue};
+    try {
+      matmul->matmul->run(device.getParallelFor(), buffers[matmul->lhs], buffers[matmul->rhs], buffers[matmul->result],
+                          scratch ? scratch->data() : nullptr, rowsDone);
+    } catch (const Error &error) {
+      throw error.withContext(op.location->str() + ": " + device.str());
+    }
+  } else if (auto *start = std::get_if<StartOp>(&op.what)) {
+    start->call->start(buffers[start->operand], buffers[start->result]);
+  } else if (auto *done = std::get_if<DoneOp>(&op.what)) {
+    done->call->done();
+  } else if (auto *copy = std::get_if<CopyOp>(&op.what)) {
+    auto *source = static_cast<const char *>(buffers[copy->source]);
+    auto *target = static_cast<char *>(buffers[copy->target]);
+    if (source != target)
+      device.getParallelFor().run(copy->bytes, 1 << 18, [&](int64_t begin, int64_t end, int) {
+        std::memcpy(target + begin, source + begin, end - begin);
+      });
+  } else if (auto *branch = std::get_if<Op::If>(&op.what)) {
+    execute(readPredicate(branch->predicate) ? branch->thenOps : branch->elseOps);
+  } else if (auto *loop = std::get_if<Op::While>(&op.what)) {
+    for (;;) {
+      execute(loop->condition);
+      if (!readPredicate(loop->predicate))
+        break;
+      // A loop without collectives ends with the job as well.
+      if (context.health && context.health->isOver())
+        context.health->throwVerdict();
+      execute(loop->body);
+    }
+  } else if (std::get_if<Op::Print>(&op.what)) {
+    executePrint(op);
+  }
+}
+
+void DeviceProgram::executePrint(Op &op) {
+  auto &print = std::get<Op::Print>(op.what);
+  for (PrintValue &value : print.values)
+    if (value.gather) {
+      value.gather->start(buffers[value.buffer], value.gathered ? value.gathered->data() : nullptr);
+      value.gather->done();
+    }
+  if (position != context.printPosition || !context.print)
+    return;
+  std::vector<HostView> views;
+  for (const PrintValue &value : print.values)
+    views.push_back(
+        {value.info.dtype, value.info.shape, value.gathered ? value.gathered->data() : buffers[value.buffer]});
+  context.print(print.texts, views);
+}
+
+} // namespace spmd

@@ -1,0 +1,286 @@
+//===- Executor.cpp - runs a plan on this process's devices ---------------===//
+
+#include "runtime/exec/Executor.h"
+#include "runtime/artifact/ArtifactFile.h"
+#include "runtime/exec/DeviceProgram.h"
+#include "runtime/support/Error.h"
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+
+namespace spmd {
+namespace {
+
+/// What the plan's steps, nested ones included, need.
+struct Needs {
+  bool collectives = false, matmuls = false;
+};
+
+const char *collectiveName(CollectiveKind kind) {
+  constexpr const char *names[] = {"all_reduce", "all_gather",         "reduce_scatter",
+                                   "all_to_all", "collective_permute", "exchange"};
+  return names[static_cast<int>(kind)];
+}
+
+uint64_t hashText(const std::string &text) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (unsigned char c : text)
+    hash = (hash ^ c) * 0x100000001b3u;
+  return hash;
+}
+
+/// The order in which DeviceProgram numbers the steps.
+void describeSteps(const Plan &plan, const std::vector<Step> &steps, std::vector<StepInfo> &infos, Needs &needs) {
+  for (const Step &step : steps) {
+    size_t index = infos.size();
+    infos.push_back({"", step.location});
+    std::string name;
+    if (auto *launch = std::get_if<LaunchStep>(&step.op)) {
+      name = plan.kernels[launch->kernel].symbol;
+    } else if (std::get_if<MatmulStep>(&step.op)) {
+      name = "matmul";
+      needs.matmuls = true;
+    } else if (auto *start = std::get_if<CollectiveStartStep>(&step.op)) {
+      name = std::string(collectiveName(start->desc.kind)) + " start";
+      needs.collectives = true;
+    } else if (std::get_if<CollectiveDoneStep>(&step.op)) {
+      name = "collective done";
+    } else if (std::get_if<CopyStep>(&step.op)) {
+      name = "copy";
+    } else if (auto *branch = std::get_if<IfStep>(&step.op)) {
+      name = "if";
+      describeSteps(plan, branch->thenSteps, infos, needs);
+      describeSteps(plan, branch->elseSteps, infos, needs);
+    } else if (auto *loop = std::get_if<WhileStep>(&step.op)) {
+      name = "while";
+      describeSteps(plan, loop->condition, infos, needs);
+      describeSteps(plan, loop->body, infos, needs);
+    } else if (auto *print = std::get_if<PrintStep>(&step.op)) {
+      name = "print";
+      for (const ValueInfo &info : print->infos)
+        needs.collectives |= !info.sharding.isFullyReplicated();
+    }
+    infos[index].name = std::move(name);
+  }
+}
+
+class LaunchState final : public Launch {
+public:
+  explicit LaunchState(size_t devices) : remaining(static_cast<uint32_t>(devices)) {}
+
+  void wait() override {
+    auto isOver = [&] { return remaining.load(std::memory_order_acquire) == 0; };
+    // Long runs are the rule; a short one is caught by the spin.
+    if (!spinUntil(isOver, std::chrono::microseconds(5)))
+      for (;;) {
+        uint32_t left = remaining.load();
+        if (left == 0)
+          break;
+        futexWait(remaining, left, std::chrono::seconds(1));
+      }
+    std::lock_guard lock(mutex);
+    if (error)
+      std::rethrow_exception(error);
+  }
+  bool isDone() const override { return remaining.load(std::memory_order_acquire) == 0; }
+
+  /// The first error is the cause; later ones mostly follow from it.
+  void fail(std::exception_ptr cause) {
+    std::lock_guard lock(mutex);
+    if (!error)
+      error = std::move(cause);
+  }
+  void finishDevice() {
+    if (remaining.fetch_sub(1) == 1)
+      futexWakeAll(remaining);
+  }
+
+  std::vector<std::vector<DeviceBufferRef>> arguments, results;
+  std::vector<ProfileEvent> *profile = nullptr;
+  std::mutex mutex;
+
+private:
+  std::atomic<uint32_t> remaining;
+  std::exception_ptr error;
+};
+
+class CpuExecutor final : public Executor {
+public:
+  CpuExecutor(std::shared_ptr<const Artifact> artifact, ExecutorOptions options);
+  ~CpuExecutor() override;
+
+  const Artifact &getArtifact() const override { return *context.artifact; }
+  const std::vector<int64_t> &getLocalPositions() const override { return positions; }
+  const std::vector<DeviceRef> &getLocalDevices() const override { return devices; }
+  std::shared_ptr<Launch> launch(std::vector<std::vector<DeviceBufferRef>> arguments,
+                                 std::vector<std::vector<DeviceBufferRef>> results,
+                                 std::vector<ProfileEvent> *profile) override;
+  const std::vector<StepInfo> &getStepInfo() const override { return stepInfo; }
+  int64_t bytesPerDevice() const override {
+    return programs.front()->getBytes() + static_cast<int64_t>(context.artifact->constants.size());
+  }
+
+private:
+  void prepareDevices();
+  void onAllDevices(const std::function<void(size_t)> &body);
+  void runDevice(size_t local, uint64_t number, LaunchState &state);
+  void checkBuffers(const char *what, const std::vector<ValueInfo> &infos,
+                    const std::vector<std::vector<DeviceBufferRef>> &buffers) const;
+
+  ProgramContext context;
+  std::shared_ptr<Communicator> communicator;
+  DeviceBufferRef constants;
+  std::vector<int64_t> positions;
+  std::vector<DeviceRef> devices;
+  std::vector<std::unique_ptr<DeviceProgram>> programs;
+  std::vector<StepInfo> stepInfo;
+  std::mutex launchMutex;
+  uint64_t launches = 0;
+};
+
+CpuExecutor::CpuExecutor(std::shared_ptr<const Artifact> artifact, ExecutorOptions options) {
+  const Plan &plan = artifact->plan;
+  context.artifact = artifact;
+  if (static_cast<int64_t>(options.devices.size()) != plan.mesh.deviceCount())
+    throw Error("the mesh of '" + plan.name + "' has " + std::to_string(plan.mesh.deviceCount()) + " devices, but " +
+                    std::to_string(options.devices.size()) + " were given",
+                Error::Kind::Usage);
+  for (size_t position = 0; position < options.devices.size(); ++position)
+    for (const DeviceRef &device : options.localDevices)
+      if (device->getId() == options.devices[position]) {
+        if (!dynamic_cast<CpuDevice *>(device.get()))
+          throw Error("the artifact '" + plan.name + "' is compiled for CPU devices, but " + device->str() +
+                      " is none");
+        positions.push_back(static_cast<int64_t>(position));
+        devices.push_back(device);
+      }
+  if (positions.empty())
+    throw Error("no device of this process is in the mesh of '" + plan.name + "'", Error::Kind::Usage);
+  context.module = std::make_shared<KernelModule>(*artifact);
+  Needs needs;
+  describeSteps(plan, plan.steps, stepInfo, needs);
+  if (needs.matmuls)
+    context.dnnl = Dnnl::load();
+  if (needs.collectives) {
+    if (!options.collectives)
+      throw Error("'" + plan.name + "' has collectives, but none are set up", Error::Kind::Usage);
+    communicator = options.collectives->communicator(options.devices, options.prepareTimeout);
+    context.communicator = communicator.get();
+  }
+  context.health = options.health;
+  context.print = std::move(options.print);
+  context.printPosition = std::min_element(options.devices.begin(), options.devices.end()) - options.devices.begin();
+  context.fingerprint = options.fingerprint;
+  if (context.fingerprint == 0)
+    context.fingerprint = hashText(fingerprint(*artifact));
+  if (!artifact->constants.empty()) {
+    constants = devices[0]->allocate(static_cast<int64_t>(artifact->constants.size()));
+    std::memcpy(constants->data(), artifact->constants.data(), artifact->constants.size());
+    context.constants = static_cast<const char *>(constants->data());
+  }
+  prepareDevices();
+}
+
+CpuExecutor::~CpuExecutor() {
+  // Runs that are still queued refer to the programs; each program ends on its device's thread, after them.
+  onAllDevices([&](size_t i) { programs[i].reset(); });
+}
+
+void CpuExecutor::onAllDevices(const std::function<void(size_t)> &body) {
+  auto state = std::make_shared<LaunchState>(devices.size());
+  for (size_t i = 0; i < devices.size(); ++i)
+    devices[i]->enqueue([state, &body, i] {
+      try {
+        body(i);
+      } catch (...) {
+        state->fail(std::current_exception());
+      }
+      state->finishDevice();
+    });
+  state->wait();
+}
+
+void CpuExecutor::prepareDevices() {
+  programs.resize(devices.size());
+  try {
+    onAllDevices([&](size_t i) {
+      programs[i] = std::make_unique<DeviceProgram>(context, static_cast<CpuDevice &>(*devices[i]), positions[i]);
+    });
+  } catch (const Error &error) {
+    throw error.withContext("preparing '" + context.artifact->plan.name + "'");
+  }
+}
+
+void CpuExecutor::checkBuffers(const char *what, const std::vector<ValueInfo> &infos,
+                               const std::vector<std::vector<DeviceBufferRef>> &buffers) const {
+  auto fail = [&](const std::string &why) {
+    throw Error("'" + context.artifact->plan.name + "': " + why, Error::Kind::Usage);
+  };
+  if (buffers.size() != devices.size())
+    fail(std::string(what) + "s for " + std::to_string(buffers.size()) + " devices were given, but this process has " +
+         std::to_string(devices.size()));
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    if (buffers[i].size() != infos.size())
+      fail(std::to_string(buffers[i].size()) + " " + what + "s were given instead of " + std::to_string(infos.size()));
+    for (size_t j = 0; j < infos.size(); ++j)
+      if (!buffers[i][j] || buffers[i][j]->bytes() < infos[j].localBytes())
+        fail(std::string("the buffer of ") + what + " '" + infos[j].name + "' on " + devices[i]->str() + " has " +
+             std::to_string(buffers[i][j] ? buffers[i][j]->bytes() : 0) + " bytes, but " +
+             std::to_string(infos[j].localBytes()) + " are needed");
+  }
+}
+
+std::shared_ptr<Launch> CpuExecutor::launch(std::vector<std::vector<DeviceBufferRef>> arguments,
+                                            std::vector<std::vector<DeviceBufferRef>> results,
+                                            std::vector<ProfileEvent> *profile) {
+  checkBuffers("argument", context.artifact->plan.params, arguments);
+  checkBuffers("result", context.artifact->plan.results, results);
+  auto state = std::make_shared<LaunchState>(devices.size());
+  state->arguments = std::move(arguments);
+  state->results = std::move(results);
+  state->profile = profile;
+  // All devices see the runs in the same order.
+  std::lock_guard lock(launchMutex);
+  uint64_t number = ++launches;
+  for (size_t i = 0; i < devices.size(); ++i)
+    devices[i]->enqueue([this, state, i, number] { runDevice(i, number, *state); });
+  return state;
+}
+
+void CpuExecutor::runDevice(size_t local, uint64_t number, LaunchState &state) {
+  try {
+    std::vector<ProfileEvent> events;
+    programs[local]->run(number, state.arguments[local], state.results[local], state.profile ? &events : nullptr);
+    if (state.profile) {
+      std::lock_guard lock(state.mutex);
+      state.profile->insert(state.profile->end(), events.begin(), events.end());
+    }
+  } catch (const Error &error) {
+    state.fail(std::current_exception());
+    // The others wait for this device in vain; tell them, here and on the other processes.
+    if (context.health && error.getKind() != Error::Kind::Verdict)
+      context.health->reportFailure(error.what());
+    if (communicator)
+      communicator->abort(error.what());
+  } catch (const std::exception &error) {
+    std::string cause = devices[local]->str() + ": " + error.what();
+    state.fail(std::make_exception_ptr(Error(cause)));
+    if (context.health)
+      context.health->reportFailure(cause);
+    if (communicator)
+      communicator->abort(cause);
+  }
+  // The buffers go before the run counts as done, so that their memory can be had again at once.
+  state.arguments[local].clear();
+  state.results[local].clear();
+  state.finishDevice();
+}
+
+} // namespace
+
+std::unique_ptr<Executor> Executor::create(std::shared_ptr<const Artifact> artifact, ExecutorOptions options) {
+  return std::make_unique<CpuExecutor>(std::move(artifact), std::move(options));
+}
+
+} // namespace spmd

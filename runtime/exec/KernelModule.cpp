@@ -1,0 +1,72 @@
+//===- KernelModule.cpp - the generated code of an artifact ---------------===//
+
+#include "runtime/exec/KernelModule.h"
+#include "runtime/exec/CpuFeatures.h"
+#include "runtime/support/Error.h"
+
+#include <cerrno>
+#include <cstring>
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace spmd {
+namespace {
+
+int createCodeFile(const std::string &code, const std::string &name) {
+  // Executable where the kernel wants to be told (6.3).
+  constexpr unsigned exec = 0x0010U;
+  int fd = memfd_create(name.c_str(), MFD_CLOEXEC | exec);
+  if (fd < 0 && errno == EINVAL)
+    fd = memfd_create(name.c_str(), MFD_CLOEXEC);
+  if (fd < 0)
+    throw Error("the kernels of '" + name + "' cannot be loaded: memfd_create: " + std::strerror(errno));
+  for (size_t written = 0; written < code.size();) {
+    ssize_t n = write(fd, code.data() + written, code.size() - written);
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n <= 0) {
+      std::string why = std::strerror(errno);
+      close(fd);
+      throw Error("the kernels of '" + name + "' cannot be loaded: " + why);
+    }
+    written += n;
+  }
+  return fd;
+}
+
+} // namespace
+
+KernelModule::KernelModule(const Artifact &artifact) {
+  checkTarget(artifact.plan.target);
+  if (artifact.plan.kernels.empty())
+    return;
+  // The descriptor stays open as long as the object is loaded: the loader knows objects by path, and a number that is
+  // used again would give the wrong one.
+  fd = createCodeFile(artifact.code, artifact.plan.name);
+  handle = dlopen(("/proc/self/fd/" + std::to_string(fd)).c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!handle) {
+    std::string why = dlerror();
+    close(fd);
+    throw Error("the kernels of '" + artifact.plan.name + "' cannot be loaded: " + why);
+  }
+  for (const KernelInfo &kernel : artifact.plan.kernels) {
+    auto function = reinterpret_cast<KernelFunction>(dlsym(handle, kernel.symbol.c_str()));
+    if (!function) {
+      dlclose(handle);
+      close(fd);
+      throw Error("the kernels of '" + artifact.plan.name + "' lack '" + kernel.symbol +
+                  "': the artifact is incomplete; compile it again");
+    }
+    kernels.push_back(function);
+  }
+}
+
+KernelModule::~KernelModule() {
+  if (handle)
+    dlclose(handle);
+  if (fd >= 0)
+    close(fd);
+}
+
+} // namespace spmd

@@ -1,0 +1,28 @@
+//===- KernelModule.h - the generated code of an artifact -------*- C++ -*-===//
+#pragma once
+
+#include "runtime/artifact/Plan.h"
+#include "runtime/device/cpu/ParallelFor.h"
+
+#include <vector>
+
+namespace spmd {
+
+/// A shared object opened from memory. The functions are valid as long as this lives.
+class KernelModule {
+public:
+  /// Throws spmd::Error: this CPU cannot run the code, it cannot be opened, a symbol is missing.
+  explicit KernelModule(const Artifact &artifact);
+  ~KernelModule();
+  KernelModule(const KernelModule &) = delete;
+  KernelModule &operator=(const KernelModule &) = delete;
+
+  KernelFunction getKernel(int32_t index) const { return kernels[index]; }
+
+private:
+  int fd = -1;
+  void *handle = nullptr;
+  std::vector<KernelFunction> kernels;
+};
+
+} // namespace spmd
