@@ -29,31 +29,29 @@ public:
       : func(func), meshAttr(getMesh(func)), mesh(meshAttr.toValue()), planner(planner), builder(func.getContext()) {}
 
   LogicalResult run() {
-    Block &block = func.getBody().front();
-    // Types are read from the old values and operands from the new ones; the old operations go at the end, users first.
-    SmallVector<Operation *> old;
-    for (Operation &op : block)
-      old.push_back(&op);
-    SmallVector<ArrayType> globalArguments;
-    for (BlockArgument argument : block.getArguments()) {
-      globals[argument] = cast<ArrayType>(argument.getType());
-      globalArguments.push_back(globals[argument]);
-      locals[argument] = argument;
-      argument.setType(globals[argument].getLocal(meshAttr));
+    // The local program grows in a block of its own: an operation's rule is read off its global types to the end.
+    Block *global = &func.getBody().front();
+    auto *local = new Block();
+    func.getBody().push_back(local);
+    for (BlockArgument argument : global->getArguments()) {
+      auto type = cast<ArrayType>(argument.getType());
+      globals[argument] = type;
+      locals[argument] = local->addArgument(type.getLocal(meshAttr), argument.getLoc());
     }
-    for (Operation *op : old)
-      if (failed(partition(op)))
+    builder.setInsertionPointToEnd(local);
+    for (Operation &op : *global)
+      if (failed(partition(&op)))
         return failure();
-    for (Operation *op : llvm::reverse(old))
-      if (!isa<func::ReturnOp>(op))
-        op->erase();
-    updateSignature(globalArguments);
+    SmallVector<ArrayType> arguments;
+    for (BlockArgument argument : global->getArguments())
+      arguments.push_back(globals[argument]);
+    global->erase();
+    updateSignature(arguments);
     return success();
   }
 
 private:
   LogicalResult partition(Operation *op) {
-    builder.setInsertionPoint(func.getBody().front().getTerminator());
     if (auto reshard = dyn_cast<ReshardOp>(op)) {
       ArrayType from = globalOf(reshard.getOperand());
       StringRef why = reshard.getWhy().value_or("");
@@ -63,8 +61,10 @@ private:
       return success();
     }
     if (auto ret = dyn_cast<func::ReturnOp>(op)) {
-      for (OpOperand &operand : ret->getOpOperands())
-        operand.set(locals[operand.get()]);
+      SmallVector<Value> operands;
+      for (Value operand : ret->getOperands())
+        operands.push_back(locals[operand]);
+      builder.create<func::ReturnOp>(op->getLoc(), operands);
       return success();
     }
     auto rule = dyn_cast<ShardingRuleOpInterface>(op);

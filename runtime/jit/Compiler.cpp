@@ -164,6 +164,9 @@ std::optional<ProgramReport> Compiler::report() {
   return reportProgram(propagated, partitioned);
 }
 
+std::optional<spmd::Artifact> Compiler::compile() { return std::nullopt; }
+std::optional<int64_t> Compiler::bytesPerDevice() { return 0; }
+
 std::string Compiler::errors() const { return state->diagnostics.hasErrors() ? state->diagnostics.str() : ""; }
 
 const std::string &Compiler::remarks() const { return state->remarks; }

@@ -42,6 +42,9 @@ public:
   /// The whole way. Nothing where there are errors.
   std::optional<spmd::Artifact> compile();
 
+  /// Memory of one device: arguments, results, arena and constants. Nothing where there are errors.
+  std::optional<int64_t> bytesPerDevice();
+
   /// What the partitioner did. Nothing where there are errors.
   std::optional<ProgramReport> report();
 

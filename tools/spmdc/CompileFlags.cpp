@@ -1,0 +1,106 @@
+//===- CompileFlags.cpp - the options of every command that compiles ------===//
+
+#include "tools/spmdc/CompileFlags.h"
+
+#include "runtime/artifact/ArtifactFile.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+#include <sys/stat.h>
+
+namespace spmdc {
+
+void CompileFlags::addTo(CLI::App &command, const std::string &fileHelp) {
+  command.add_option("FILE", file, fileHelp)->required();
+  command.add_option("--mesh", mesh, "Axis sizes in place of the program's, or a mesh where it has none: a=4,b=2");
+  command.add_option("--set", sets, "Replace a const: NAME=VALUE")
+      ->expected(1)
+      ->take_all()
+      ->check(CLI::Validator(
+          [](std::string &text) {
+            size_t equals = text.find('=');
+            return equals == 0 || equals == std::string::npos ? "'" + text + "' is not NAME=VALUE" : std::string();
+          },
+          "NAME=VALUE"));
+  command.add_option("--fn", function, "The entry function")->capture_default_str();
+  command.add_option("--target", target, "cpu (this host), cpu:<llvm-cpu>, cuda:sm_90")->capture_default_str();
+  command.add_option("-O", optimizationLevel, "Optimisation level of the kernels")
+      ->check(CLI::Range(0, 3))
+      ->capture_default_str();
+  command.add_option("--dump-ir", dumpDirectory, "Write the module after every pass into this folder");
+  command.add_flag("--time", showTimes, "Time per pass, on stderr");
+  command.add_flag("--remarks", showRemarks, "Why propagation decided as it did, on stderr");
+}
+
+CompileOptions CompileFlags::toOptions() const {
+  CompileOptions options;
+  for (const std::string &text : sets) {
+    size_t equals = text.find('=');
+    options.frontend.sets.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  }
+  options.frontend.meshOverride = mesh;
+  options.frontend.function = function;
+  options.pipeline.dumpDirectory = dumpDirectory;
+  options.pipeline.remarks = showRemarks;
+  options.target = target;
+  options.optimizationLevel = optimizationLevel;
+  return options;
+}
+
+std::optional<std::string> readFile(const std::string &path, size_t maxBytes) {
+  std::ostringstream text;
+  if (path == "-") {
+    text << std::cin.rdbuf();
+  } else {
+    struct stat info;
+    if (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) {
+      std::cerr << "spmdc: error: '" << path << "' is a folder, not a program\n";
+      return std::nullopt;
+    }
+    std::ifstream in(path, std::ios::binary);
+    if (!in) {
+      std::cerr << "spmdc: error: cannot read '" << path << "': " << std::strerror(errno) << "\n";
+      return std::nullopt;
+    }
+    if (info.st_size > static_cast<off_t>(maxBytes)) {
+      std::cerr << "spmdc: error: '" << path << "' has " << info.st_size << " bytes; a program has at most " << maxBytes
+                << "\n";
+      return std::nullopt;
+    }
+    text << in.rdbuf();
+  }
+  return std::move(text).str();
+}
+
+bool isArtifactFile(const std::string &path) {
+  std::ifstream in(path, std::ios::binary);
+  char bytes[8] = {};
+  in.read(bytes, sizeof bytes);
+  return spmd::looksLikeArtifact({bytes, static_cast<size_t>(in.gcount())});
+}
+
+std::optional<Compiler> CompileFlags::makeCompiler() const {
+  std::optional<std::string> text = readFile(file, Source::maxBytes);
+  if (!text)
+    return std::nullopt;
+  return Compiler(file, std::move(*text), toOptions());
+}
+
+void CompileFlags::printExtras(const Compiler &compiler) const {
+  if (showRemarks)
+    std::cerr << compiler.remarks();
+  if (!showTimes)
+    return;
+  double total = 0;
+  for (const PassTime &time : compiler.times()) {
+    std::fprintf(stderr, "%10.3f ms  %s\n", time.milliseconds, time.pass.c_str());
+    total += time.milliseconds;
+  }
+  std::fprintf(stderr, "%10.3f ms  total\n", total);
+}
+
+} // namespace spmdc

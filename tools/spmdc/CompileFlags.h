@@ -1,0 +1,37 @@
+//===- CompileFlags.h - the options of every command that compiles -*- C++ -*-===//
+#pragma once
+
+#include "runtime/jit/Compiler.h"
+
+#include <CLI/CLI.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace spmdc {
+
+/// `--mesh --set --fn --target -O --dump-ir --time --remarks`, filled by the command line.
+struct CompileFlags {
+  std::string file;
+  std::vector<std::string> sets;
+  std::string mesh, function = "main", target = "cpu", dumpDirectory;
+  unsigned optimizationLevel = 3;
+  bool showTimes = false, showRemarks = false;
+
+  /// Adds the options; `fileHelp` describes the positional FILE.
+  void addTo(CLI::App &command, const std::string &fileHelp);
+  /// Opens FILE and makes its compiler; prints why not and returns nothing when it cannot be read.
+  std::optional<Compiler> makeCompiler() const;
+  CompileOptions toOptions() const;
+  /// What a person asked to see beside the result: remarks and times, on stderr.
+  void printExtras(const Compiler &compiler) const;
+};
+
+/// The bytes of a file, `-` being standard input. Prints why not and returns nothing on failure.
+std::optional<std::string> readFile(const std::string &path, size_t maxBytes);
+
+/// Whether a file begins like an artifact.
+bool isArtifactFile(const std::string &path);
+
+} // namespace spmdc

@@ -1,0 +1,71 @@
+//===- InspectCommand.cpp - spmdc inspect ---------------------------------===//
+
+#include "runtime/io/ShardingDrawing.h"
+#include "tools/spmdc/Command.h"
+#include "tools/spmdc/CompileFlags.h"
+#include "tools/spmdc/Inspection.h"
+
+#include <iostream>
+#include <memory>
+#include <numeric>
+
+namespace spmdc {
+namespace {
+
+struct InspectCommand {
+  CompileFlags flags;
+  bool json = false;
+  std::string visualize;
+
+  int run() {
+    std::optional<Compiler> compiler = flags.makeCompiler();
+    if (!compiler)
+      return kFailed;
+    std::optional<Inspection> inspection = inspectProgram(*compiler);
+    flags.printExtras(*compiler);
+    std::cerr << compiler->errors();
+    if (!inspection)
+      return kFailed;
+    if (!visualize.empty())
+      return draw(*inspection);
+    std::cout << (json ? inspectionJson(*inspection) : inspectionTable(*inspection)) << std::flush;
+    return std::cout ? kOk : kFailed;
+  }
+
+  int draw(const Inspection &inspection) {
+    std::vector<std::string> known;
+    for (const FunctionReport &function : inspection.report.functions)
+      for (const auto *list : {&function.values, &function.params, &function.results})
+        for (const ValueReport &value : *list) {
+          known.push_back(value.name);
+          if (value.name != visualize)
+            continue;
+          if (value.shape.empty() || value.shape.size() > 2) {
+            std::cerr << "spmdc: error: '" << visualize << "' has rank " << value.shape.size()
+                      << "; the drawing is of arrays of rank 1 and 2\n";
+            return kFailed;
+          }
+          std::vector<int64_t> devices(static_cast<size_t>(inspection.report.mesh.deviceCount()));
+          std::iota(devices.begin(), devices.end(), 0);
+          std::cout << spmd::drawSharding(inspection.report.mesh, devices, value.shape, value.sharding, "CPU")
+                    << value.sharding.str() << "\n";
+          return kOk;
+        }
+    std::cerr << "spmdc: error: there is no value '" << visualize << "'; there are " << CLI::detail::join(known, ", ")
+              << "\n";
+    return kFailed;
+  }
+};
+
+} // namespace
+
+void addInspectCommand(CLI::App &app, int &status) {
+  CLI::App *command = app.add_subcommand("inspect", "Show what the partitioner did: shardings, collectives, costs");
+  auto state = std::make_shared<InspectCommand>();
+  state->flags.addTo(*command, "A program (.spmd), or IR of a station up to propagated (.mlir)");
+  command->add_flag("--json", state->json, "As JSON");
+  command->add_option("--visualize", state->visualize, "Draw which device holds which block of this value");
+  command->callback([state, &status] { status = state->run(); });
+}
+
+} // namespace spmdc

@@ -1,0 +1,106 @@
+//===- Inspection.cpp - the report of a program as JSON -------------------===//
+
+#include "tools/spmdc/Inspection.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+
+namespace spmdc {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Bytes and operations are whole where they are: scripts compare them with ==.
+Json number(double value) {
+  if (value == std::floor(value) && std::abs(value) < 9e15)
+    return static_cast<int64_t>(value);
+  return value;
+}
+
+Json axesJson(const std::vector<spmd::AxisRef> &axes) {
+  Json list = Json::array();
+  for (const spmd::AxisRef &axis : axes)
+    list.push_back(axis.str());
+  return list;
+}
+
+Json valueJson(const ValueReport &value, bool withLocation) {
+  Json json;
+  json["name"] = value.name;
+  if (withLocation)
+    json["loc"] = value.location;
+  json["dtype"] = spmd::dtypeName(value.dtype);
+  json["shape"] = value.shape;
+  json["sharding"] = Json::array();
+  for (const auto &axes : value.sharding.dims)
+    json["sharding"].push_back(axesJson(axes));
+  if (!value.sharding.unreduced.empty())
+    json["unreduced"] = axesJson(value.sharding.unreduced);
+  json["local_shape"] = value.localShape;
+  return json;
+}
+
+Json valuesJson(const std::vector<ValueReport> &values, bool withLocation) {
+  Json list = Json::array();
+  for (const ValueReport &value : values)
+    list.push_back(valueJson(value, withLocation));
+  return list;
+}
+
+Json collectiveJson(const CollectiveReport &collective) {
+  Json json;
+  json["op"] = collective.op;
+  json["axes"] = collective.axes;
+  if (!collective.reduction.empty())
+    json["reduction"] = collective.reduction;
+  json["dtype"] = spmd::dtypeName(collective.dtype);
+  json["operand_shape"] = collective.operandShape;
+  json["result_shape"] = collective.resultShape;
+  json["group_size"] = collective.groupSize;
+  json["groups"] = collective.groups;
+  json["wire_bytes_per_device"] = number(collective.wireBytesPerDevice);
+  json["trip_count"] = collective.tripCount;
+  json["loc"] = collective.location;
+  json["why"] = collective.why;
+  return json;
+}
+
+} // namespace
+
+std::optional<Inspection> inspectProgram(Compiler &compiler) {
+  std::optional<ProgramReport> report = compiler.report();
+  if (!report)
+    return std::nullopt;
+  std::optional<int64_t> bytes = compiler.bytesPerDevice();
+  if (!bytes)
+    return std::nullopt;
+  return Inspection{std::move(*report), *bytes};
+}
+
+std::string inspectionJson(const Inspection &inspection) {
+  Json json;
+  json["spmdc"] = SPMDC_VERSION;
+  json["mesh"] = Json::array();
+  for (const spmd::MeshAxis &axis : inspection.report.mesh.axes)
+    json["mesh"].push_back({{"axis", axis.name}, {"size", axis.size}});
+  json["functions"] = Json::array();
+  for (const FunctionReport &function : inspection.report.functions) {
+    Json entry;
+    entry["name"] = function.name;
+    entry["params"] = valuesJson(function.params, false);
+    entry["results"] = valuesJson(function.results, false);
+    entry["values"] = valuesJson(function.values, true);
+    entry["collectives"] = Json::array();
+    for (const CollectiveReport &collective : function.collectives)
+      entry["collectives"].push_back(collectiveJson(collective));
+    entry["flops_per_device"] = number(function.flopsPerDevice);
+    entry["peak_bytes_per_device"] = inspection.peakBytesPerDevice;
+    entry["argument_bytes_per_device"] = function.argumentBytesPerDevice;
+    entry["wire_bytes_per_device"] = number(function.wireBytesPerDevice);
+    json["functions"].push_back(std::move(entry));
+  }
+  return json.dump(1) + "\n";
+}
+
+} // namespace spmdc

@@ -1,0 +1,30 @@
+//===- Inspection.h - the report of a program, for people and scripts -*- C++ -*-===//
+#pragma once
+
+#include "passes/analysis/ProgramReport.h"
+#include "runtime/jit/Compiler.h"
+
+#include <optional>
+#include <string>
+
+namespace spmdc {
+
+struct Inspection {
+  ProgramReport report;
+  /// Arguments, results, arena and constants together.
+  int64_t peakBytesPerDevice = 0;
+};
+
+/// Compiles as far as the plan. Nothing where the program has errors.
+std::optional<Inspection> inspectProgram(Compiler &compiler);
+
+/// The schema of `inspect --json`; keys in a fixed order.
+std::string inspectionJson(const Inspection &inspection);
+
+/// The table that `inspect` prints.
+std::string inspectionTable(const Inspection &inspection);
+
+/// `16.0 MiB`, `4 B`.
+std::string bytesText(double bytes);
+
+} // namespace spmdc

@@ -1,0 +1,119 @@
+//===- InspectionTable.cpp - the report of a program as a table -----------===//
+
+#include "tools/spmdc/Inspection.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+namespace spmdc {
+namespace {
+
+using Row = std::vector<std::string>;
+
+/// Columns padded to their widest cell, two spaces apart, indented by two.
+std::string formatTable(const std::vector<Row> &rows) {
+  std::vector<size_t> widths;
+  for (const Row &row : rows)
+    for (size_t i = 0; i < row.size(); ++i) {
+      widths.resize(std::max(widths.size(), i + 1));
+      widths[i] = std::max(widths[i], row[i].size());
+    }
+  std::string text;
+  for (const Row &row : rows) {
+    std::string line = "  ";
+    for (size_t i = 0; i < row.size(); ++i) {
+      line += row[i];
+      if (i + 1 < row.size())
+        line += std::string(widths[i] - row[i].size() + 2, ' ');
+    }
+    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+  return text;
+}
+
+std::string shapeText(spmd::DType dtype, const std::vector<int64_t> &shape) {
+  std::string text(spmd::dtypeName(dtype));
+  text += "[";
+  for (size_t i = 0; i < shape.size(); ++i)
+    text += (i ? ", " : "") + std::to_string(shape[i]);
+  return text + "]";
+}
+
+Row valueRow(const std::string &kind, const ValueReport &value) {
+  return {kind,
+          value.name,
+          shapeText(value.dtype, value.shape),
+          value.sharding.str(),
+          shapeText(value.dtype, value.localShape),
+          value.location};
+}
+
+std::string axesText(const CollectiveReport &collective) {
+  std::string text;
+  for (const std::string &axis : collective.axes)
+    text += (text.empty() ? "" : ", ") + axis;
+  return text;
+}
+
+std::string countText(double count) {
+  static constexpr std::array<const char *, 6> kUnits = {"", " K", " M", " G", " T", " P"};
+  size_t unit = 0;
+  while (count >= 1000 && unit + 1 < kUnits.size()) {
+    count /= 1000;
+    ++unit;
+  }
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, unit ? "%.2f%s" : "%.0f%s", count, kUnits[unit]);
+  return buffer;
+}
+
+} // namespace
+
+std::string bytesText(double bytes) {
+  static constexpr std::array<const char *, 6> kUnits = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  size_t unit = 0;
+  while (bytes >= 1024 && unit + 1 < kUnits.size()) {
+    bytes /= 1024;
+    ++unit;
+  }
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, unit ? "%.1f %s" : "%.0f %s", bytes, kUnits[unit]);
+  return buffer;
+}
+
+std::string inspectionTable(const Inspection &inspection) {
+  const ProgramReport &report = inspection.report;
+  std::string text = "mesh";
+  for (const spmd::MeshAxis &axis : report.mesh.axes)
+    text += " " + axis.name + "=" + std::to_string(axis.size);
+  text += " (" + std::to_string(report.mesh.deviceCount()) + " devices)\n";
+  for (const FunctionReport &function : report.functions) {
+    text += "\nfn " + function.name + "\n";
+    std::vector<Row> rows = {{"", "name", "global", "sharding", "on each device", "at"}};
+    for (const ValueReport &value : function.params)
+      rows.push_back(valueRow("param", value));
+    for (const ValueReport &value : function.values)
+      rows.push_back(valueRow("value", value));
+    for (const ValueReport &value : function.results)
+      rows.push_back(valueRow("result", value));
+    text += formatTable(rows);
+    text += "\ncollectives: " + std::to_string(function.collectives.size()) + "\n";
+    for (const CollectiveReport &collective : function.collectives) {
+      std::string reduction = collective.reduction.empty() ? "" : " " + collective.reduction;
+      text += formatTable({{collective.op + reduction + " over " + axesText(collective),
+                            shapeText(collective.dtype, collective.operandShape) + " -> " +
+                                shapeText(collective.dtype, collective.resultShape),
+                            std::to_string(collective.groups) + " groups of " + std::to_string(collective.groupSize),
+                            bytesText(collective.wireBytesPerDevice) + " sent by each device", collective.location}});
+      text += "    " + collective.why + "\n";
+    }
+    text += "\nper device: " + countText(function.flopsPerDevice) + " operations, " +
+            bytesText(function.wireBytesPerDevice) + " sent, " +
+            bytesText(static_cast<double>(function.argumentBytesPerDevice)) + " of arguments, " +
+            bytesText(static_cast<double>(inspection.peakBytesPerDevice)) + " of memory in all\n";
+  }
+  return text;
+}
+
+} // namespace spmdc

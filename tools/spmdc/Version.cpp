@@ -1,0 +1,14 @@
+//===- Version.cpp - what `spmdc --version` says --------------------------===//
+
+#include "tools/spmdc/Version.h"
+
+#include "llvm/Config/llvm-config.h"
+
+namespace spmdc {
+
+std::string versionText() {
+  return "spmdc " SPMDC_VERSION "\nLLVM " LLVM_VERSION_STRING
+         "\nbackends: cpu (run), cuda (compile only: sm_70 to sm_90a)";
+}
+
+} // namespace spmdc

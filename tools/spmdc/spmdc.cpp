@@ -1,0 +1,33 @@
+//===- spmdc.cpp - the command --------------------------------------------===//
+
+#include "tools/spmdc/Command.h"
+#include "tools/spmdc/Version.h"
+
+#include <exception>
+#include <iostream>
+
+int main(int argc, char **argv) {
+  CLI::App app{"spmdc: compiles array programs for many processes and devices, and shows what it did", "spmdc"};
+  app.require_subcommand(1);
+  app.set_version_flag("--version", [] { return spmdc::versionText(); }, "Versions and backends");
+  app.option_defaults()->always_capture_default(false);
+  int status = spmdc::kOk;
+  spmdc::addCompileCommand(app, status);
+  //  spmdc::addRunCommand(app, status);
+  spmdc::addInspectCommand(app, status);
+  //  spmdc::addDevicesCommand(app, status);
+  //  spmdc::addLaunchCommand(app, status);
+  //  spmdc::addTokenCommand(app, status);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success &result) { // --help, --version
+    return app.exit(result);
+  } catch (const CLI::ParseError &error) {
+    app.exit(error);
+    return spmdc::kUsage;
+  } catch (const std::exception &error) {
+    std::cerr << "spmdc: error: " << error.what() << "\n";
+    return spmdc::kFailed;
+  }
+  return status;
+}
