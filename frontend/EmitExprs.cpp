@@ -232,7 +232,7 @@ Value Emitter::evaluate(const Expr &e) {
   case ExprKind::Call:
     return call(as<CallExpr>(e));
   case ExprKind::Index:
-    return index(as<IndexExpr>(e));
+    return index(as<SubscriptExpr>(e));
   case ExprKind::Field:
     return field(as<FieldExpr>(e));
   case ExprKind::Tuple:

@@ -56,7 +56,7 @@ static DimCut cutOf(Emitter &e, const SliceExpr &slice, int64_t size) {
   return cut;
 }
 
-Value Emitter::index(const IndexExpr &e) {
+Value Emitter::index(const SubscriptExpr &e) {
   Value base = need(*e.base);
   if (!base.isSequence())
     return indexArray(base, e);
@@ -75,7 +75,7 @@ Value Emitter::index(const IndexExpr &e) {
   return element;
 }
 
-Value Emitter::indexArray(const Value &base, const IndexExpr &e) {
+Value Emitter::indexArray(const Value &base, const SubscriptExpr &e) {
   if (!base.isNumeric())
     fail(e.base->range, base.describe() + " cannot be indexed");
   int64_t rank = base.rank();

@@ -168,8 +168,8 @@ private:
   Value name(const NameExpr &expr);
   Value binaryChain(const Expr &chain);
   Value field(const FieldExpr &expr);
-  Value index(const IndexExpr &expr);
-  Value indexArray(const Value &base, const IndexExpr &expr);
+  Value index(const SubscriptExpr &expr);
+  Value indexArray(const Value &base, const SubscriptExpr &expr);
   Value ifExpr(const IfExpr &expr);
   Value call(const CallExpr &expr);
   Value callFunction(const FnDecl &fn, bool isPrelude, const CallExpr &call);

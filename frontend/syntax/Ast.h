@@ -185,7 +185,7 @@ struct CallExpr : ExprOf<ExprKind::Call> {
   using ExprOf::ExprOf;
 };
 /// `x[...]`; the indices are expressions, slices, `None` and `...`.
-struct IndexExpr : ExprOf<ExprKind::Index> {
+struct SubscriptExpr : ExprOf<ExprKind::Index> {
   Expr *base = nullptr;
   std::vector<Expr *> indices;
   using ExprOf::ExprOf;

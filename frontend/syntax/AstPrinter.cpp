@@ -328,8 +328,8 @@ void Printer::expr(const Expr &e) {
     return;
   case ExprKind::Index:
     out += "(index ";
-    expr(*as<IndexExpr>(e).base);
-    for (const Expr *index : as<IndexExpr>(e).indices) {
+    expr(*as<SubscriptExpr>(e).base);
+    for (const Expr *index : as<SubscriptExpr>(e).indices) {
       out += ' ';
       expr(*index);
     }

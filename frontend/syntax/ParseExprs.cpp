@@ -294,7 +294,7 @@ Expr *Parser::index(Expr *base) {
   take();
   std::vector<Expr *> indices;
   commaList(TokenKind::RightBracket, "to close the index", [&] { indices.push_back(indexItem()); });
-  auto *node = ast->make<IndexExpr>(since(base->range.begin));
+  auto *node = ast->make<SubscriptExpr>(since(base->range.begin));
   node->base = base;
   node->indices = std::move(indices);
   return node;

@@ -2,6 +2,7 @@
 
 #include "passes/pipeline/Pipeline.h"
 
+#include "passes/kernel/Passes.h"
 #include "passes/partition/Passes.h"
 #include "passes/pipeline/DumpInstrumentation.h"
 #include "passes/pipeline/Passes.h"
@@ -37,6 +38,13 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
     passes.addPass(createCSEPass());
     passes.addPass(createVerifyPartitioned());
     arriveAt(Stage::Partitioned);
+  }
+  if (passesThrough(Stage::Kernels)) {
+    passes.addNestedPass<func::FuncOp>(createDecomposeReductions());
+    passes.addNestedPass<func::FuncOp>(createNormalizeContractions());
+    passes.addPass(createFormKernels());
+    passes.addPass(createScheduleKernels());
+    arriveAt(Stage::Kernels);
   }
 }
 
