@@ -42,6 +42,8 @@ Value Emitter::call(const CallExpr &e) {
   }
   if (!frame)
     fail(e.range, "a const cannot call a function");
+  if (!frame->isPrelude && llvm::is_contained(program.brokenNames, callee->name))
+    throw Poisoned();
   if (!frame->isPrelude)
     if (const FnDecl *fn = findFunction(program, callee->name))
       return callFunction(*fn, /*isPrelude=*/false, e);

@@ -60,6 +60,8 @@ Value Emitter::name(const NameExpr &expr) {
     value.kind = ValueKind::None;
     return value;
   }
+  if (llvm::is_contained(program.brokenNames, expr.name))
+    throw Poisoned();
   std::string quoted = "'" + std::string(expr.name) + "'";
   if (findFunction(program, expr.name) || findFunction(prelude, expr.name) || findBuiltin(expr.name) ||
       isUnsupportedOperation(expr.name))
@@ -76,7 +78,7 @@ Value Emitter::name(const NameExpr &expr) {
 /// The returned value; poisoned where its error is reported, None for a function that returns nothing.
 Value Emitter::functionBody(const FnDecl &fn) {
   Value result;
-  result.kind = ValueKind::None;
+  result.kind = fn.body.isBroken ? ValueKind::Poison : ValueKind::None;
   result.range = fn.name.range;
   for (const Stmt *stmt : fn.body.statements) {
     switch (stmt->kind) {
@@ -117,6 +119,8 @@ Value Emitter::declaredAs(const Value &value, const TypeSyntax &type, const std:
 
 void Emitter::letStmt(const Stmt &stmt) {
   try {
+    if (!stmt.value)
+      throw Poisoned();
     Value value = need(*stmt.value);
     currentRange = stmt.value->range;
     if (stmt.type)

@@ -108,7 +108,8 @@ Value Emitter::power(const Value &left, const Value &right, Range range) {
     if (exponent < 0 && !spmd::isFloat(dtype))
       fail(range, "an integer to a negative power is no integer; convert the base with cast(..., f32)");
     mlir::Value base = materialize(left, dtype);
-    return Value::ofArray(emitIntegerPower(*this, base, exponent), common.isWeak, range);
+    bool isWeak = common.isWeak && left.dtype() != DType::Bool;
+    return Value::ofArray(emitIntegerPower(*this, base, exponent), isWeak, range);
   }
   if (common.dtype == DType::Bool)
     common.dtype = DType::I32;

@@ -211,7 +211,7 @@ mlir::func::FuncOp Emitter::createFunction(const FnDecl &fn) {
 void Emitter::bindParameters(const FnDecl &fn, mlir::func::FuncOp func) {
   llvm::SmallVector<mlir::Type> types;
   for (const ParamDecl &param : fn.params) {
-    Value value;
+    Value value; // Poisoned, where its type is wrong.
     try {
       if (!param.type)
         fail(param.name.range,
@@ -292,7 +292,8 @@ void Emitter::emitEntry(const FnDecl &fn) {
     for (const Identifier &generic : fn.generics)
       report(generic.range, "the entry has no generic sizes: give '" + std::string(generic.text) + "' as a const");
     bindParameters(fn, func);
-    finishFunction(func, fn, functionBody(fn));
+    Value result = functionBody(fn);
+    finishFunction(func, fn, result);
   } catch (const Poisoned &) {
   }
 }
@@ -321,7 +322,7 @@ mlir::OwningOpRef<mlir::ModuleOp> Emitter::run() {
   const FnDecl *entry = findFunction(program, options.function);
   if (entry) {
     emitEntry(*entry);
-  } else if (!diagnostics.hasErrors()) {
+  } else if (!llvm::is_contained(program.brokenNames, options.function)) {
     std::vector<std::string_view> names;
     for (const FnDecl &fn : program.functions)
       names.push_back(fn.name.text);

@@ -26,6 +26,8 @@ DimShardingAttr Emitter::dimSharding(const DimShardingSyntax &sharding) {
   for (const Identifier &axis : sharding.axes) {
     auto known = llvm::find_if(meshAxes, [&](const spmd::MeshAxis &a) { return a.name == axis.text; });
     if (known == meshAxes.end()) {
+      if (program.hasBrokenMesh)
+        throw Poisoned();
       std::string message = "unknown axis '" + std::string(axis.text) + "'; ";
       if (!hasMesh)
         fail(axis.range, message + "the program has no mesh: declare one with 'mesh m(" + std::string(axis.text) +
@@ -53,8 +55,17 @@ static std::optional<std::pair<Identifier, Identifier>> repeatedAxis(llvm::Array
 }
 
 ArrayType Emitter::arrayTypeOf(const TypeSyntax &type) {
-  if (type.kind == TypeKind::Named)
-    failUnsupported(type.range, "a struct type");
+  if (type.kind == TypeKind::Named) {
+    if (llvm::is_contained(program.brokenNames, type.name.text))
+      throw Poisoned();
+    bool isStruct = llvm::any_of(program.structs, [&](const StructDecl &s) { return s.name.text == type.name.text; });
+    if (isStruct)
+      failUnsupported(type.range, "a struct type");
+    std::vector<std::string_view> known{"f64", "f32", "bf16", "f16", "i64", "i32", "i8", "u32", "u8", "bool", "key"};
+    for (const StructDecl &decl : program.structs)
+      known.push_back(decl.name.text);
+    fail(type.range, "unknown type '" + std::string(type.name.text) + "'" + didYouMean(type.name.text, known));
+  }
   if (type.kind == TypeKind::Fixed)
     failUnsupported(type.range, "an array of structs");
   if (type.kind == TypeKind::Tuple)

@@ -36,9 +36,7 @@ mlir::OwningOpRef<mlir::ModuleOp> compileToArray(llvm::StringRef text, llvm::Str
   runOnBigStack([&] {
     std::unique_ptr<Ast> program = parse(*source, diagnostics);
     std::unique_ptr<Ast> prelude = parse(preludeSource, diagnostics);
-    // A tree with holes would only give errors that follow from the first ones.
-    if (diagnostics.hasErrors())
-      return;
+    // What was not understood leaves poisoned names in the tree: the rest is checked all the same.
     module = Emitter(context, *program, *prelude, options, diagnostics).run();
     if (module && failed(mlir::verify(*module))) {
       diagnostics.error({source, 0, 0}, "internal error: the program became invalid IR");

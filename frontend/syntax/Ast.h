@@ -234,6 +234,7 @@ struct Block {
   Range range;
   std::vector<Stmt *> statements;
   Expr *value = nullptr;
+  bool isBroken = false; ///< A statement in it was not understood.
 };
 
 struct IfExpr : ExprOf<ExprKind::If> {
@@ -278,7 +279,7 @@ struct Stmt {
   Range range;
   Pattern pattern;            ///< Let.
   TypeSyntax *type = nullptr; ///< Let, where one is written.
-  Expr *value = nullptr;
+  Expr *value = nullptr; ///< Null in a `let` whose value was not understood.
 };
 
 //===- Declarations -------------------------------------------------------===//
@@ -323,6 +324,9 @@ struct FnDecl {
 /// One parsed file.
 struct Ast {
   const Source *source = nullptr;
+  /// Names of declarations that were not understood; their uses are no further errors.
+  std::vector<std::string_view> brokenNames;
+  bool hasBrokenMesh = false;
   std::vector<MeshDecl> meshes; ///< More than one is an error, reported by the parser.
   std::vector<ConstDecl> consts;
   std::vector<StructDecl> structs;

@@ -145,7 +145,10 @@ private:
       out += "do ";
       break;
     }
-    expr(*stmt.value);
+    if (stmt.value)
+      expr(*stmt.value);
+    else
+      out += "<error>";
     out += '\n';
   }
 

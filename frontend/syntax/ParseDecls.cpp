@@ -102,35 +102,34 @@ Block Parser::block(BlockKind kind) {
   Block block;
   uint32_t begin = peek().begin;
   expect(TokenKind::LeftBrace, kind == BlockKind::Function ? "before the function's body" : "before the block");
-  bool isComplete = true;
   while (!at(TokenKind::RightBrace) && !block.value) {
     if (at(TokenKind::End) || at(TokenKind::Fn) || at(TokenKind::Struct) || at(TokenKind::Mesh) || at(TokenKind::Const))
       fail(here(), "expected '}' at the end of the block, found " + found());
     try {
       statement(block);
     } catch (const SyntaxError &) {
-      isComplete = false;
+      block.isBroken = true;
       skipStatement();
     }
   }
   block.range = {&source, begin, peek().end};
-  checkBlockEnd(block, kind, isComplete);
+  checkBlockEnd(block, kind);
   expect(TokenKind::RightBrace, "at the end of the block");
   boundDTypes.resize(bound);
   return block;
 }
 
 /// What a block must end in, and what may stand only there. Where a statement was not understood, nothing is missed.
-void Parser::checkBlockEnd(const Block &block, BlockKind kind, bool isComplete) {
+void Parser::checkBlockEnd(const Block &block, BlockKind kind) {
   Range end = here();
   if (kind == BlockKind::Function && block.value)
     diagnostics.error(block.value->range, "a function's value is returned: write 'return ...;'");
   if (kind == BlockKind::Loop && block.value)
     diagnostics.error(block.value->range, "a loop's next carries are yielded: write 'yield ...;'");
-  if (kind == BlockKind::Arm && !block.value && isComplete)
+  if (kind == BlockKind::Arm && !block.value && !block.isBroken)
     diagnostics.error(end, "an arm of 'if' ends in a value without ';'");
   bool yields = !block.statements.empty() && block.statements.back()->kind == StmtKind::Yield;
-  if (kind == BlockKind::Loop && !yields && !block.value && isComplete)
+  if (kind == BlockKind::Loop && !yields && !block.value && !block.isBroken)
     diagnostics.error(end, "the body of a loop ends in 'yield ...;'");
 
   for (const Stmt *stmt : block.statements) {
@@ -160,10 +159,17 @@ void Parser::statement(Block &block) {
   if (accept(TokenKind::Let)) {
     Stmt *stmt = ast->makeStmt(StmtKind::Let, since(begin));
     stmt->pattern = pattern();
-    if (accept(TokenKind::Colon))
-      stmt->type = type();
-    expect(TokenKind::Assign, "after the name");
-    stmt->value = expression();
+    try {
+      if (accept(TokenKind::Colon))
+        stmt->type = type();
+      expect(TokenKind::Assign, "after the name");
+      stmt->value = expression();
+    } catch (const SyntaxError &) {
+      // The names are known, only not what they stand for.
+      stmt->type = nullptr;
+      block.statements.push_back(stmt);
+      throw;
+    }
     // Bound behind the value: `let key = key[0];` shadows only what follows.
     auto bindAll = [&](auto &self, const Pattern &pattern) -> void {
       bind(pattern.name);

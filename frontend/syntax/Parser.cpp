@@ -64,9 +64,13 @@ int64_t Parser::integerValue(const Token &token) {
 
 std::unique_ptr<Ast> Parser::run() {
   while (!at(TokenKind::End)) {
+    bool isMesh = at(TokenKind::Mesh);
+    std::string_view name = peek(1).kind == TokenKind::Identifier ? textOf(peek(1)) : "";
     try {
       declaration();
     } catch (const SyntaxError &) {
+      ast->hasBrokenMesh |= isMesh;
+      ast->brokenNames.push_back(name);
       skipToDeclaration();
     }
   }

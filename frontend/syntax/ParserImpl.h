@@ -97,7 +97,7 @@ private:
   Block block(BlockKind kind);
   void statement(Block &block);
   void endStatement();
-  void checkBlockEnd(const Block &block, BlockKind kind, bool isComplete);
+  void checkBlockEnd(const Block &block, BlockKind kind);
   Pattern pattern();
 
   // Types.
