@@ -42,6 +42,8 @@ public:
 
   ReshardPlan run() {
     State start = toState(from), goal = toState(to);
+    if (!isFaithful(start) || !isFaithful(goal))
+      return planDirectly(start, goal);
     struct Visit {
       CollectiveCost cost;
       State previous;
@@ -68,6 +70,8 @@ public:
       if (state == goal)
         break;
       for (Move &move : movesFrom(state, goal, visits.size() < kMaxExplored)) {
+        if (!isFaithful(move.after))
+          continue;
         CollectiveCost total = cost + move.cost;
         auto [entry, isNew] = visits.try_emplace(move.after);
         if (!isNew && !(total < entry->second.cost))
@@ -89,6 +93,77 @@ public:
   }
 
 private:
+  /// Whether the dimension is cut alike by its axes and by the atoms of these. Nested ceilings over a:(1)2 and a:(2)2
+  /// are those over `a` only where the pieces come out even: 5 elements are 2 2 1 0 over `a`, but 2 1 2 0 over its
+  /// halves.
+  bool isFaithful(size_t dim, const std::vector<int> &dimAtoms) const {
+    std::vector<spmd::AxisRef> axes = atoms.join(dimAtoms);
+    std::vector<int64_t> atomSizes, axisSizes;
+    int64_t pieces = 1;
+    for (int atom : dimAtoms) {
+      atomSizes.push_back(atoms.sizeOf(atom));
+      pieces *= atomSizes.back();
+    }
+    if (axes.size() == dimAtoms.size() || shape[dim] % pieces == 0)
+      return true;
+    for (const spmd::AxisRef &axis : axes)
+      axisSizes.push_back(axis.sizeIn(mesh));
+    auto positionsOf = [](int64_t piece, const std::vector<int64_t> &sizes) {
+      std::vector<int64_t> positions(sizes.size());
+      for (size_t i = sizes.size(); i-- > 0; piece /= sizes[i])
+        positions[i] = piece % sizes[i];
+      return positions;
+    };
+    for (int64_t piece = 0; piece < pieces; ++piece)
+      if (spmd::shardRange(shape[dim], atomSizes, positionsOf(piece, atomSizes)) !=
+          spmd::shardRange(shape[dim], axisSizes, positionsOf(piece, axisSizes)))
+        return false;
+    return true;
+  }
+
+  bool isFaithful(const State &state) const {
+    for (size_t d = 0; d < state.dims.size(); ++d)
+      if (!isFaithful(d, state.dims[d]))
+        return false;
+    return true;
+  }
+
+  /// Where atoms do not describe the source or the target: reduce what is pending, then one exchange over every axis
+  /// that either names.
+  ReshardPlan planDirectly(const State &start, const State &goal) const {
+    ReshardPlan plan;
+    spmd::Sharding current = from;
+    CollectiveCost memory{0, 0, 0, localBytes(start)};
+    plan.cost = memory;
+    std::vector<int> pending;
+    std::set_difference(start.unreduced.begin(), start.unreduced.end(), goal.unreduced.begin(), goal.unreduced.end(),
+                        std::back_inserter(pending));
+    if (!pending.empty()) {
+      State reduced = start;
+      reduced.unreduced = goal.unreduced;
+      Move move = price({Kind::AllReduce, pending, -1, -1, reduced, {}}, start);
+      current.unreduced = to.unreduced;
+      plan.steps.push_back({Kind::AllReduce, atoms.join(pending), -1, -1, current});
+      plan.cost = plan.cost + move.cost;
+    }
+    if (current.dims == to.dims)
+      return plan;
+    std::vector<spmd::AxisRef> axes;
+    for (const spmd::MeshAxis &axis : mesh.axes) {
+      auto names = [&](const spmd::Sharding &sharding) {
+        return std::any_of(sharding.dims.begin(), sharding.dims.end(), [&](const auto &dim) {
+          return std::any_of(dim.begin(), dim.end(), [&](const spmd::AxisRef &ref) { return ref.name == axis.name; });
+        });
+      };
+      if (names(current) || names(to))
+        axes.push_back({axis.name, 1, 0});
+    }
+    double bytes = exchangeBytes(current, to);
+    plan.steps.push_back({Kind::Exchange, axes, -1, -1, to});
+    plan.cost = plan.cost + CollectiveCost{bytes, 1, 1, localBytes(start) + localBytes(goal)};
+    return plan;
+  }
+
   State toState(const spmd::Sharding &sharding) const {
     State state;
     for (const auto &axes : sharding.dims)
@@ -146,7 +221,7 @@ private:
       bytes = 2 * share * operand;
       break;
     case Kind::Exchange:
-      bytes = exchangeBytes(before, move.after);
+      bytes = exchangeBytes(toSharding(before), toSharding(move.after));
       break;
     }
     move.cost = {bytes, move.kind == Kind::Exchange, 1, operand + result};
@@ -154,8 +229,7 @@ private:
   }
 
   /// What the devices need and do not hold.
-  double exchangeBytes(const State &before, const State &after) const {
-    spmd::Sharding source = toSharding(before), target = toSharding(after);
+  double exchangeBytes(const spmd::Sharding &source, const spmd::Sharding &target) const {
     double elements = 0;
     for (int64_t device = 0; device < mesh.deviceCount(); ++device) {
       auto has = spmd::ownedRanges(mesh, shape, source, device), needs = spmd::ownedRanges(mesh, shape, target, device);

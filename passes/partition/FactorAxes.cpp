@@ -16,8 +16,9 @@ int64_t sizeOf(const spmd::MeshShape &mesh, const AxisList &axes) {
 bool overlap(const spmd::MeshShape &mesh, const AxisList &x, const AxisList &y) {
   for (const spmd::AxisRef &left : x)
     for (const spmd::AxisRef &right : y)
-      if (left.name == right.name && left.preSize < right.preSize * right.sizeIn(mesh) &&
-          right.preSize < left.preSize * left.sizeIn(mesh))
+      // An axis of size 1 covers nothing, but a sharding may not name it twice.
+      if (left == right || (left.name == right.name && left.preSize < right.preSize * right.sizeIn(mesh) &&
+                            right.preSize < left.preSize * left.sizeIn(mesh)))
         return true;
   return false;
 }
@@ -90,8 +91,10 @@ std::optional<spmd::Sharding> shardingOf(const spmd::MeshShape &mesh, const Shar
         return std::nullopt;
       isFull = pieces == size;
       for (const spmd::AxisRef &axis : axes[factor]) {
-        bool continues = !dim.empty() && dim.back().name == axis.name && !dim.back().isWholeAxis() &&
-                         !axis.isWholeAxis() && dim.back().preSize * dim.back().size == axis.preSize;
+        // Parts of an axis join only where that does not move the cuts: where they divide the factor.
+        bool continues = size % pieces == 0 && !dim.empty() && dim.back().name == axis.name &&
+                         !dim.back().isWholeAxis() && !axis.isWholeAxis() &&
+                         dim.back().preSize * dim.back().size == axis.preSize;
         if (continues)
           dim.back().size *= axis.size;
         else
