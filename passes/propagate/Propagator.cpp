@@ -2,6 +2,8 @@
 
 #include "passes/propagate/Propagator.h"
 
+#include "llvm/ADT/Sequence.h"
+
 namespace spmdc {
 
 void Propagator::run() {
@@ -31,6 +33,13 @@ void Propagator::runToFixPoint(unsigned stage, Strategy stepStrategy) {
 
 void Propagator::step(unsigned opIndex, unsigned stage, Strategy stepStrategy) {
   const PropagationState::OpEntry &entry = state.getOps()[opIndex];
+  auto direction = [&](int64_t factor) {
+    return getDirection(entry.kind, entry.rule.factors[factor], entry.hasSharedOperand, stage);
+  };
+  bool isAnyMoved = llvm::any_of(llvm::seq<int64_t>(0, entry.rule.factors.size()),
+                                 [&](int64_t factor) { return direction(factor) != Direction::None; });
+  if (!isAnyMoved)
+    return;
   llvm::SmallVector<const TensorSharding *, 4> shardings;
   for (unsigned slot : entry.slots)
     shardings.push_back(&state.getSharding(slot));
@@ -38,9 +47,6 @@ void Propagator::step(unsigned opIndex, unsigned stage, Strategy stepStrategy) {
   std::optional<ShardingProjection> before;
   if (observer)
     before.emplace(projection);
-  auto direction = [&](int64_t factor) {
-    return getDirection(entry.kind, entry.rule.factors[factor], entry.hasSharedOperand, stage);
-  };
   if (!propagateFactors(projection, entry.kind, direction, stepStrategy))
     return;
   for (auto [index, slot] : llvm::enumerate(entry.slots)) {

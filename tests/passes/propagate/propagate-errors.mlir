@@ -1,0 +1,75 @@
+// What propagation refuses, and where.
+// RUN: spmd-opt %s --split-input-file --verify-diagnostics --spmdc-propagate
+
+module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
+// expected-error @+1 {{unknown axis 'c' in f32[8@c]; the mesh has 'a', 'b'}}
+func.func @an_unknown_axis(%x: !spmd.array<f32[8@c]>) {
+  return
+}
+}
+
+// -----
+
+// expected-error @+1 {{unknown axis 'a' in f32[8@a]; there is no mesh}}
+func.func @no_mesh(%x: !spmd.array<f32[8@a]>) {
+  return
+}
+
+// -----
+
+module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
+func.func @a_part_that_does_not_divide(%x: !spmd.array<f32[8]>) {
+  // expected-error @+1 {{'a:(1)3' in f32[8@a:(1)3] is no part of axis 'a'}}
+  %0 = spmd.constraint %x : <f32[8]> -> <f32[8@"a:(1)3"]>
+  return
+}
+}
+
+// -----
+
+module attributes {spmd.mesh = #spmd.mesh<m, a=6>} {
+// a:(1)2 cuts 6 into 2 x 3, a:(3)2 into 3 x 2.
+// expected-error @+1 {{'a:(1)2' and 'a:(3)2' in f32[8@a:(1)2, 8@a:(3)2] are no parts of one splitting of axis 'a'}}
+func.func @parts_of_two_splittings(%x: !spmd.array<f32[8@"a:(1)2", 8@"a:(3)2"]>) {
+  return
+}
+}
+
+// -----
+
+// All functions are checked in one go.
+module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
+// expected-error @+1 {{unknown axis 'c'}}
+func.func @first(%x: !spmd.array<f32[8@c]>) {
+  return
+}
+// expected-error @+1 {{unknown axis 'd'}}
+func.func @second(%x: !spmd.array<f32[8@d]>) {
+  return
+}
+}
+
+// -----
+
+module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
+// expected-note @+2 {{the first is annotated here}}
+// expected-note @+1 {{the second is annotated here}}
+func.func @a_group_that_contradicts_itself(%x: !spmd.array<f32[8@a]>, %y: !spmd.array<f32[8@b]>) {
+  spmd.sharding_group %x group 0 : <f32[8@a]>
+  // expected-error @+1 {{values that are to be sharded alike are annotated 'a' and 'b' on dimension 0}}
+  spmd.sharding_group %y group 0 : <f32[8@b]>
+  return
+}
+}
+
+// -----
+
+module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
+func.func @a_group_of_two_shapes(%x: !spmd.array<f32[8]>, %y: !spmd.array<f32[4]>) {
+  // expected-note @+1 {{the group begins here}}
+  spmd.sharding_group %x group 0 : <f32[8]>
+  // expected-error @+1 {{cannot shard f32[4] like f32[8]: their shapes differ}}
+  spmd.sharding_group %y group 0 : <f32[4]>
+  return
+}
+}
