@@ -15,8 +15,9 @@
 using namespace spmd;
 using namespace spmd::test;
 
-// Every allocation of this binary is counted, to see that steps make none.
+// Every allocation of this binary is counted, to see that steps make none. Sanitizers bring their own operator new.
 static std::atomic<int64_t> allocations{0};
+#if !__has_feature(thread_sanitizer) && !__has_feature(address_sanitizer)
 void *operator new(size_t bytes) {
   allocations.fetch_add(1, std::memory_order_relaxed);
   if (void *p = std::malloc(bytes ? bytes : 1))
@@ -25,6 +26,7 @@ void *operator new(size_t bytes) {
 }
 void operator delete(void *p) noexcept { std::free(p); }
 void operator delete(void *p, size_t) noexcept { std::free(p); }
+#endif
 
 namespace {
 
