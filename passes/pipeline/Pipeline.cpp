@@ -6,6 +6,7 @@
 #include "passes/partition/Passes.h"
 #include "passes/pipeline/DumpInstrumentation.h"
 #include "passes/pipeline/Passes.h"
+#include "passes/plan/Passes.h"
 #include "passes/propagate/Passes.h"
 
 #include "mlir/Transforms/Passes.h"
@@ -45,6 +46,12 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
     passes.addPass(createFormKernels());
     passes.addPass(createScheduleKernels());
     arriveAt(Stage::Kernels);
+  }
+  if (passesThrough(Stage::Plan)) {
+    passes.addPass(createBuildPlan());
+    passes.addPass(createAssignBuffers());
+    passes.addPass(createVerifyPlan());
+    arriveAt(Stage::Plan);
   }
 }
 

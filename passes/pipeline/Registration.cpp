@@ -8,6 +8,7 @@
 #include "passes/kernel/Passes.h"
 #include "passes/partition/Passes.h"
 #include "passes/pipeline/Passes.h"
+#include "passes/plan/Passes.h"
 #include "passes/propagate/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -22,6 +23,7 @@ void registerPasses() {
   registerPropagatePasses();
   registerPartitionPasses();
   registerKernelPasses();
+  registerPlanPasses();
   registerPipelinePasses();
 }
 

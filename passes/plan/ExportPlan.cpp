@@ -1,0 +1,268 @@
+//===- ExportPlan.cpp - the plan as the runtime reads it ------------------===//
+
+#include "passes/plan/ExportPlan.h"
+
+#include "ir/plan/PlanOps.h"
+#include "ir/spmd/Location.h"
+#include "passes/plan/CollectiveDescs.h"
+#include "passes/plan/Liveness.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <algorithm>
+#include <map>
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+using spmd::BufferInfo;
+using Space = spmd::BufferInfo::Space;
+
+std::vector<int64_t> toVector(ArrayRef<int64_t> shape) { return {shape.begin(), shape.end()}; }
+
+spmd::SourceLocation toLocation(Location loc) {
+  std::optional<SourcePosition> position = getSourcePosition(loc);
+  if (!position)
+    return {};
+  return {position->file, static_cast<int32_t>(position->line), static_cast<int32_t>(position->column)};
+}
+
+/// The bytes of a constant as they lie in memory: row-major, bool as one byte.
+std::string toBytes(DenseElementsAttr value, ArrayType type) {
+  std::string bytes;
+  bytes.reserve(static_cast<size_t>(type.getBytes()));
+  if (type.getElementType().isInteger(1)) {
+    for (bool element : value.getValues<bool>())
+      bytes.push_back(element ? 1 : 0);
+    return bytes;
+  }
+  ArrayRef<char> raw = value.getRawData();
+  if (!value.isSplat())
+    return std::string(raw.begin(), raw.end());
+  for (int64_t i = 0; i < type.getNumElements(); ++i)
+    bytes.append(raw.begin(), raw.end());
+  return bytes;
+}
+
+class Exporter {
+public:
+  explicit Exporter(ModuleOp module) : module(module) {}
+
+  FailureOr<spmd::Artifact> run() {
+    auto funcs = module.getOps<func::FuncOp>();
+    if (!llvm::hasSingleElement(funcs))
+      return module.emitError("a plan has one function"), failure();
+    func::FuncOp func = *funcs.begin();
+    spmd::Plan &plan = artifact.plan;
+    plan.name = func.getName().str();
+    plan.mesh = getMesh(module).toValue();
+    for (auto kernel : module.getOps<plan::KernelOp>()) {
+      kernels[kernel.getSymName()] = {static_cast<int32_t>(plan.kernels.size()), kernel};
+      plan.kernels.push_back({kernel.getSymName().str(), 0, 0});
+    }
+    for (unsigned i = 0; i < func.getNumArguments(); ++i) {
+      plan.params.push_back(toValueInfo(func.getArgAttrDict(i), i, func.getArgument(i).getType()));
+      auto type = cast<ArrayType>(func.getArgument(i).getType());
+      buffers[func.getArgument(i)] = addBuffer(Space::Argument, static_cast<int32_t>(i), 0, type);
+    }
+    for (unsigned i = 0; i < func.getNumResults(); ++i)
+      plan.results.push_back(toValueInfo(func.getResultAttrDict(i), i, func.getResultTypes()[i]));
+    for (Operation &op : func.getBody().front())
+      if (failed(exportStep(&op)))
+        return failure();
+    findAliases(func);
+    return std::move(artifact);
+  }
+
+private:
+  spmd::ValueInfo toValueInfo(DictionaryAttr attrs, unsigned index, Type local) {
+    spmd::ValueInfo info;
+    auto name = attrs ? attrs.getAs<StringAttr>(kNameAttrName) : StringAttr();
+    info.name = name ? name.str() : std::to_string(index);
+    auto globalAttr = attrs ? attrs.getAs<TypeAttr>(kGlobalTypeAttrName) : TypeAttr();
+    auto localType = cast<ArrayType>(local);
+    auto global = globalAttr ? cast<ArrayType>(globalAttr.getValue()) : localType;
+    info.dtype = global.getDType();
+    info.shape = toVector(global.getShape());
+    info.sharding = global.getShardingOrOpen().toValue();
+    info.localShape = toVector(localType.getShape());
+    return info;
+  }
+
+  spmd::BufferId addBuffer(Space space, int32_t index, int64_t offset, ArrayType type) {
+    artifact.plan.buffers.push_back({space, index, offset, type.getDType(), toVector(type.getShape())});
+    return static_cast<spmd::BufferId>(artifact.plan.buffers.size()) - 1;
+  }
+
+  /// The buffer that a step's `buffers` attribute gives.
+  spmd::BufferId addBuffer(Attribute attr, ArrayType type) {
+    auto buffer = cast<plan::BufferAttr>(attr);
+    int64_t position = buffer.getPosition();
+    if (buffer.getSpace() == "result")
+      return addBuffer(Space::Result, static_cast<int32_t>(position), 0, type);
+    if (buffer.getSpace() == "constant")
+      return addBuffer(Space::Constant, 0, position, type);
+    artifact.plan.arenaBytes = std::max(artifact.plan.arenaBytes, position + type.getBytes());
+    return addBuffer(Space::Arena, 0, position, type);
+  }
+
+  spmd::BufferId bufferOf(Value value) {
+    auto known = buffers.find(value);
+    if (known != buffers.end())
+      return known->second;
+    // A reshape: the same memory under another shape.
+    BufferInfo info = artifact.plan.buffers[static_cast<size_t>(bufferOf(Liveness::getRoot(value)))];
+    info.shape = toVector(cast<ArrayType>(value.getType()).getShape());
+    artifact.plan.buffers.push_back(info);
+    return buffers[value] = static_cast<spmd::BufferId>(artifact.plan.buffers.size()) - 1;
+  }
+
+  void define(Value value, Attribute buffer) { buffers[value] = addBuffer(buffer, cast<ArrayType>(value.getType())); }
+
+  template <typename StepT> void addStep(Operation *op, StepT step) {
+    artifact.plan.steps.push_back({std::move(step), toLocation(op->getLoc())});
+  }
+
+  LogicalResult exportStep(Operation *op) {
+    return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+        .Case<plan::LaunchOp, plan::MatmulOp, plan::StartOp, plan::DoneOp, plan::CopyOp, plan::ConstantOp,
+              plan::PrintOp>([&](auto step) { return exportOp(step); })
+        .Case<ReshapeOp, func::ReturnOp>([](auto) { return success(); })
+        .Default([](Operation *other) { return other->emitOpError("is no step of a plan"); });
+  }
+
+  LogicalResult exportOp(plan::LaunchOp op) {
+    auto [index, kernel] = kernels.at(op.getKernel());
+    spmd::LaunchStep step;
+    step.kernel = index;
+    step.extent = static_cast<int64_t>(kernel.getExtent().value_or(1));
+    step.grain = static_cast<int64_t>(kernel.getGrain().value_or(1));
+    for (Value input : op.getInputs())
+      step.operands.push_back(bufferOf(input));
+    for (auto [output, buffer] : llvm::zip(op.getOutputs(), op.getBuffersAttr())) {
+      define(output, buffer);
+      step.operands.push_back(bufferOf(output));
+    }
+    addStep(op, std::move(step));
+    return success();
+  }
+
+  LogicalResult exportOp(plan::MatmulOp op) {
+    spmd::MatmulStep step;
+    step.lhs = bufferOf(op.getLhs());
+    step.rhs = bufferOf(op.getRhs());
+    define(op.getResult(), op.getBuffersAttr()[0]);
+    step.result = bufferOf(op.getResult());
+    step.batch = static_cast<int64_t>(op.getBatch());
+    step.m = static_cast<int64_t>(op.getM());
+    step.n = static_cast<int64_t>(op.getN());
+    step.k = static_cast<int64_t>(op.getK());
+    step.transposeLhs = op.getTransposeLhs();
+    step.transposeRhs = op.getTransposeRhs();
+    if (op.getEpilogue()) {
+      auto [index, kernel] = kernels.at(*op.getEpilogue());
+      auto productType = cast<ArrayType>(kernel.getBlock().getArgument(0).getType());
+      Attribute place = op.getBuffersAttr()[op.getBuffersAttr().size() - 1];
+      spmd::BufferId product = addBuffer(place, productType), result = step.result;
+      step.result = product;
+      step.epilogueKernel = index;
+      step.epilogueOperands.push_back(product);
+      for (Value extra : op.getExtras())
+        step.epilogueOperands.push_back(bufferOf(extra));
+      step.epilogueOperands.push_back(result);
+    }
+    addStep(op, std::move(step));
+    return success();
+  }
+
+  LogicalResult exportOp(plan::StartOp op) {
+    spmd::CollectiveStartStep step;
+    step.id = static_cast<int32_t>(op.getId());
+    auto collective = cast<CollectiveOpInterface>(&op.getBody().front().front());
+    FailureOr<spmd::CollectiveDesc> desc = describeCollective(collective);
+    if (failed(desc))
+      return failure();
+    step.desc = std::move(*desc);
+    step.operand = bufferOf(op.getOperand());
+    auto done = cast<plan::DoneOp>(*op.getToken().user_begin());
+    define(done.getResult(), op.getBuffersAttr()[0]);
+    step.result = bufferOf(done.getResult());
+    addStep(op, std::move(step));
+    return success();
+  }
+
+  LogicalResult exportOp(plan::DoneOp op) {
+    auto start = op.getToken().getDefiningOp<plan::StartOp>();
+    addStep(op, spmd::CollectiveDoneStep{static_cast<int32_t>(start.getId())});
+    return success();
+  }
+
+  LogicalResult exportOp(plan::CopyOp op) {
+    spmd::BufferId source = bufferOf(op.getOperand());
+    define(op.getResult(), op.getBuffersAttr()[0]);
+    addStep(op, spmd::CopyStep{source, bufferOf(op.getResult())});
+    return success();
+  }
+
+  LogicalResult exportOp(plan::ConstantOp op) {
+    define(op.getResult(), op.getBuffersAttr()[0]);
+    auto offset = static_cast<size_t>(artifact.plan.buffers[static_cast<size_t>(bufferOf(op.getResult()))].offset);
+    std::string bytes = toBytes(cast<DenseElementsAttr>(op.getValue()), op.getResult().getType());
+    if (artifact.constants.size() < offset + bytes.size())
+      artifact.constants.resize(offset + bytes.size());
+    std::copy(bytes.begin(), bytes.end(), artifact.constants.begin() + static_cast<std::ptrdiff_t>(offset));
+    return success();
+  }
+
+  LogicalResult exportOp(plan::PrintOp op) {
+    spmd::PrintStep step;
+    for (auto text : op.getTexts().getAsRange<StringAttr>())
+      step.texts.push_back(text.str());
+    for (auto [value, global] : llvm::zip(op.getValues(), op.getGlobals().getAsRange<TypeAttr>())) {
+      step.values.push_back(bufferOf(value));
+      auto type = cast<ArrayType>(global.getValue());
+      step.infos.push_back({"", type.getDType(), toVector(type.getShape()), type.getShardingOrOpen().toValue(),
+                            toVector(cast<ArrayType>(value.getType()).getShape())});
+    }
+    addStep(op, std::move(step));
+    return success();
+  }
+
+  /// A parameter may be overwritten by the result of the same name and type if nothing reads it once that result is
+  /// being written.
+  void findAliases(func::FuncOp func) {
+    spmd::Plan &plan = artifact.plan;
+    plan.aliases.assign(plan.params.size(), -1);
+    Liveness liveness(func);
+    Operation *ret = func.getBody().front().getTerminator();
+    for (auto [p, param] : llvm::enumerate(plan.params)) {
+      int64_t lastRead = -1;
+      func.walk([&](Operation *op) {
+        for (Value operand : op->getOperands())
+          if (op->getBlock() == &func.getBody().front() && Liveness::getRoot(operand) == func.getArgument(p))
+            lastRead = std::max(lastRead, liveness.getStep(op) + isa<plan::StartOp>(op));
+      });
+      for (auto [r, result] : llvm::enumerate(plan.results)) {
+        if (result.name != param.name || result.dtype != param.dtype || result.localShape != param.localShape)
+          continue;
+        auto range = liveness.getRanges().find(Liveness::getRoot(ret->getOperand(r)));
+        if (range != liveness.getRanges().end() && lastRead < range->second.begin)
+          plan.aliases[p] = static_cast<int32_t>(r);
+      }
+    }
+  }
+
+  ModuleOp module;
+  spmd::Artifact artifact;
+  llvm::DenseMap<Value, spmd::BufferId> buffers;
+  std::map<StringRef, std::pair<int32_t, plan::KernelOp>> kernels;
+};
+
+} // namespace
+
+FailureOr<spmd::Artifact> exportPlan(ModuleOp module) { return Exporter(module).run(); }
+
+} // namespace spmdc

@@ -1,0 +1,60 @@
+//===- Passes.td - from kernels to the steps of a device ------*- tablegen -*-===//
+#ifndef SPMDC_PLAN_PASSES
+#define SPMDC_PLAN_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def BuildPlan : Pass<"spmdc-build-plan", "mlir::ModuleOp"> {
+  let summary = "Turns what is left around the kernels into steps";
+  let description = [{
+    Before: all computation is in kernels (spmdc-form-kernels); the function holds plan.launch, plan.matmul,
+    collectives, constants and reshapes.
+
+    Collectives become plan.start and plan.done, numbered in program order: one total order, the same on all devices.
+    Constants become plan.constant. A result that is an argument, a constant, or another result's value gets a
+    plan.copy, so that each result is written by a step of its own.
+
+    After: the function holds steps and reshapes (which only rename memory).
+    ```
+    %1 = spmd.all_reduce sum %0 over <b> : <f32[4]> -> <f32[4]>
+    ```
+    becomes
+    ```
+    %t = plan.start 0(%0 : !spmd.array<f32[4]>) {
+    ^bb0(%arg0: !spmd.array<f32[4]>):
+      %2 = spmd.all_reduce sum %arg0 over <b> : <f32[4]> -> <f32[4]>
+      plan.yield %2 : !spmd.array<f32[4]>
+    }
+    %1 = plan.done %t : !spmd.array<f32[4]>
+    ```
+  }];
+  let dependentDialects = ["::spmdc::plan::PlanDialect"];
+}
+
+def AssignBuffers : Pass<"spmdc-assign-buffers", "mlir::ModuleOp"> {
+  let summary = "Gives every value its place in memory";
+  let description = [{
+    Before: the function holds steps (spmdc-build-plan).
+
+    A value that is returned lies in its result; constants in the constant space; every other value in the arena, where
+    values that are not alive at the same time share bytes (largest first, at the lowest offset that is free, aligned
+    to 64 bytes). A reshape names the memory of its operand.
+
+    After: every step has `buffers`, the place of each of its results.
+    ```
+    %1 = plan.launch @exp_0(%0) {buffers = [#plan.buffer<arena, 4096>]} : ...
+    ```
+  }];
+  let dependentDialects = ["::spmdc::plan::PlanDialect"];
+}
+
+def VerifyPlan : Pass<"spmdc-verify-plan", "mlir::ModuleOp"> {
+  let summary = "Checks the exit of the plan leg";
+  let description = [{
+    Fails with the step's place where something other than a step is left, where a step has no buffers, where two
+    values that are alive at the same time share bytes, or where the numbers of collectives do not grow. Changes
+    nothing.
+  }];
+}
+
+#endif

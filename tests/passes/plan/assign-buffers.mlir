@@ -1,0 +1,38 @@
+// RUN: spmd-opt %s --spmdc-assign-buffers --spmdc-verify-plan | FileCheck %s
+
+// A chain needs two pieces of the arena in turn, not one for each value; the last value lies in the result.
+// CHECK-LABEL: func.func @a_chain_reuses_memory
+func.func @a_chain_reuses_memory(%x: !spmd.array<f32[32]>) -> !spmd.array<f32[32]> {
+  // CHECK: plan.launch @exp(%arg0) {buffers = [#plan.buffer<"arena", 0>]}
+  // CHECK: plan.launch @exp({{.*}}) {buffers = [#plan.buffer<"arena", 128>]}
+  // CHECK: plan.launch @exp({{.*}}) {buffers = [#plan.buffer<"arena", 0>]}
+  // CHECK: plan.launch @exp({{.*}}) {buffers = [#plan.buffer<"result", 0>]}
+  %0 = plan.launch @exp(%x) : (!spmd.array<f32[32]>) -> !spmd.array<f32[32]>
+  %1 = plan.launch @exp(%0) : (!spmd.array<f32[32]>) -> !spmd.array<f32[32]>
+  %2 = plan.launch @exp(%1) : (!spmd.array<f32[32]>) -> !spmd.array<f32[32]>
+  %3 = plan.launch @exp(%2) : (!spmd.array<f32[32]>) -> !spmd.array<f32[32]>
+  return %3 : !spmd.array<f32[32]>
+}
+
+// A value that is read through a reshape is alive until then.
+// CHECK-LABEL: func.func @a_reshape_keeps_its_operand_alive
+func.func @a_reshape_keeps_its_operand_alive(%x: !spmd.array<f32[32]>) -> !spmd.array<f32[32]> {
+  // CHECK: plan.launch @exp(%arg0) {buffers = [#plan.buffer<"arena", 0>]}
+  // CHECK: plan.launch @exp(%arg0) {buffers = [#plan.buffer<"arena", 128>]}
+  // CHECK: plan.launch @add
+  %0 = plan.launch @exp(%x) : (!spmd.array<f32[32]>) -> !spmd.array<f32[32]>
+  %r = array.reshape %0 : <f32[32]> -> <f32[4, 8]>
+  %1 = plan.launch @exp(%x) : (!spmd.array<f32[32]>) -> !spmd.array<f32[32]>
+  %2 = plan.launch @add(%r, %1) : (!spmd.array<f32[4, 8]>, !spmd.array<f32[32]>) -> !spmd.array<f32[32]>
+  return %2 : !spmd.array<f32[32]>
+}
+
+plan.kernel @exp(%x: !spmd.array<f32[32]>) {
+  %0 = array.exp %x : <f32[32]>
+  plan.return %0 : !spmd.array<f32[32]>
+}
+plan.kernel @add(%x: !spmd.array<f32[4, 8]>, %y: !spmd.array<f32[32]>) {
+  %0 = array.reshape %x : <f32[4, 8]> -> <f32[32]>
+  %1 = array.add %0, %y : <f32[32]>
+  plan.return %1 : !spmd.array<f32[32]>
+}
