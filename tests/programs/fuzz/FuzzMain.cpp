@@ -7,17 +7,51 @@
 
 #include "tests/programs/support/Differential.h"
 
-#include "llvm/Support/PrettyStackTrace.h"
-#include "llvm/Support/Signals.h"
-
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
+#include <functional>
+#include <string>
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace spmdc;
 
+/// Runs the check in a process of its own, so that a crash is a failure like any other.
+static std::string runApart(const std::function<std::string()> &check) {
+  int ends[2];
+  if (pipe(ends) != 0)
+    return "cannot make a pipe";
+  std::fflush(stdout);
+  pid_t child = fork();
+  if (child < 0)
+    return "cannot start a process";
+  if (child == 0) {
+    close(ends[0]);
+    std::string failure = check();
+    for (size_t done = 0; done < failure.size();) {
+      ssize_t written = write(ends[1], failure.data() + done, failure.size() - done);
+      if (written <= 0)
+        break;
+      done += static_cast<size_t>(written);
+    }
+    _exit(failure.empty() ? 0 : 1);
+  }
+  close(ends[1]);
+  std::string failure;
+  char buffer[4096];
+  for (ssize_t count; (count = read(ends[0], buffer, sizeof buffer)) > 0;)
+    failure.append(buffer, static_cast<size_t>(count));
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (WIFSIGNALED(status))
+    failure += "the compiler was ended by signal " + std::to_string(WTERMSIG(status));
+  return failure;
+}
+
 int main(int argc, char **argv) {
-  llvm::sys::PrintStackTraceOnErrorSignal(argv[0]);
   CLI::App app("Random programs through every station of the compiler");
   uint64_t seed = 1, count = 1000;
   int maxOps = 10, maxFailures = 5;
@@ -47,14 +81,19 @@ int main(int argc, char **argv) {
     generator.maxOps = maxOps;
     bool isEverything = mode == "everything" || (mode == "both" && generator.seed % 2 == 0);
     generator.mode = isEverything ? ShardingMode::Everything : ShardingMode::Annotations;
-    llvm::PrettyStackTraceFormat crashed("seed %llu, mode %s", static_cast<unsigned long long>(generator.seed),
-                                         isEverything ? "everything" : "annotations");
-    std::string failure = checkSeed(generator, options);
+    std::string failure = runApart([&] { return checkSeed(generator, options); });
     if (failure.empty())
       continue;
     ++failures;
-    if (isShortened)
-      failure = reduceSeed(generator, options);
+    int fullLength = generator.maxOps;
+    for (generator.maxOps = 1; isShortened && generator.maxOps < fullLength; ++generator.maxOps)
+      if (std::string shorter = runApart([&] { return checkSeed(generator, options); }); !shorter.empty()) {
+        failure = shorter;
+        break;
+      }
+    if (failure.rfind("seed ", 0) != 0)
+      failure = "seed " + std::to_string(generator.seed) + ", " + std::to_string(generator.maxOps) +
+                " operations: " + failure + "\n" + describeSeed(generator);
     std::printf("FAILED %s\n\n", failure.c_str());
     std::fflush(stdout);
   }

@@ -44,6 +44,10 @@ std::string textOf(ModuleOp module) {
 
 func::FuncOp entryOf(ModuleOp module) { return *module.getOps<func::FuncOp>().begin(); }
 
+void loadDialects(MLIRContext &context) {
+  context.loadDialect<func::FuncDialect, ArrayDialect, SpmdDialect, plan::PlanDialect>();
+}
+
 bool isNear(Type type, Scalar expected, Scalar actual, const Accuracy &accuracy) {
   if (!isa<FloatType>(type))
     return expected.i == actual.i;
@@ -131,7 +135,7 @@ std::string checkProgram(RandomProgram &program, const DifferentialOptions &opti
 
 std::string checkSeed(const GeneratorOptions &generator, const DifferentialOptions &options) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
-  context.loadDialect<func::FuncDialect, ArrayDialect, SpmdDialect, plan::PlanDialect>();
+  loadDialects(context);
   RandomProgram program = generateProgram(context, generator);
   std::string source = textOf(*program.module);
   std::string failure = checkProgram(program, options);
@@ -142,14 +146,10 @@ std::string checkSeed(const GeneratorOptions &generator, const DifferentialOptio
          std::to_string(generator.maxOps) + " operations: " + failure + "\n// the program\n" + source;
 }
 
-std::string reduceSeed(GeneratorOptions generator, const DifferentialOptions &options) {
-  for (int ops = 1; ops <= generator.maxOps; ++ops) {
-    GeneratorOptions shorter = generator;
-    shorter.maxOps = ops;
-    if (std::string failure = checkSeed(shorter, options); !failure.empty())
-      return failure;
-  }
-  return {};
+std::string describeSeed(const GeneratorOptions &generator) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  loadDialects(context);
+  return textOf(*generateProgram(context, generator).module);
 }
 
 } // namespace spmdc

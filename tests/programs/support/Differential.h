@@ -31,7 +31,7 @@ std::string compareResults(llvm::ArrayRef<Tensor> expected, llvm::ArrayRef<Tenso
 /// Generates and checks the program of a seed; the text of a failure names the seed and the mode.
 std::string checkSeed(const GeneratorOptions &generator, const DifferentialOptions &options);
 
-/// The shortest prefix of a failing program that still fails: its text and its failure.
-std::string reduceSeed(GeneratorOptions generator, const DifferentialOptions &options);
+/// The program of a seed as text.
+std::string describeSeed(const GeneratorOptions &generator);
 
 } // namespace spmdc
