@@ -210,27 +210,30 @@ void ClusterBuilder::place(Operation *op) {
   add(std::move(alone));
 }
 
-void ClusterBuilder::mergeSiblings() {
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (auto first = clusters.begin(); first != clusters.end() && !changed; ++first)
-      for (auto second = std::next(first); second != clusters.end() && !changed; ++second) {
-        bool isRelated = llvm::any_of(first->second.body.ops, [&](Operation *op) {
-          return llvm::any_of(op->getOperands(), [&](Value operand) {
-            return !first->second.body.contains(operand) && reads(second->second, operand);
-          });
+bool ClusterBuilder::mergeOnePair() {
+  for (auto first = clusters.begin(); first != clusters.end(); ++first)
+    for (auto second = std::next(first); second != clusters.end(); ++second) {
+      bool isRelated = llvm::any_of(first->second.body.ops, [&](Operation *op) {
+        return llvm::any_of(op->getOperands(), [&](Value operand) {
+          return !first->second.body.contains(operand) && reads(second->second, operand);
         });
-        if (!isRelated)
-          continue;
-        Id ids[] = {first->first, second->first};
-        std::optional<Cluster> merged = unite(ids, nullptr);
-        if (!merged || merged->work > first->second.work + second->second.work)
-          continue;
-        remove(ids[0]);
-        remove(ids[1]);
-        add(std::move(*merged));
-        changed = true;
-      }
+      });
+      if (!isRelated)
+        continue;
+      Id ids[] = {first->first, second->first};
+      std::optional<Cluster> merged = unite(ids, nullptr);
+      if (!merged || merged->work > first->second.work + second->second.work)
+        continue;
+      remove(ids[0]);
+      remove(ids[1]);
+      add(std::move(*merged));
+      return true;
+    }
+  return false;
+}
+
+void ClusterBuilder::mergeSiblings() {
+  while (mergeOnePair()) {
   }
 }
 

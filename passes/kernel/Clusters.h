@@ -50,6 +50,8 @@ private:
   Id add(Cluster cluster);
   void remove(Id id);
   bool reads(const Cluster &cluster, mlir::Value value) const;
+  /// Merges two clusters that read the same memory, if that costs less; false where there are none.
+  bool mergeOnePair();
   void mergeSiblings();
 
   mlir::Block &block;
