@@ -69,6 +69,7 @@ private:
   void tryToLeave(size_t process);
   void start(size_t process);
   void kill(size_t process);
+  void tell(size_t process, const ChildEndMessage &end);
   void stop(size_t process, int64_t milliseconds);
   void cut(size_t process, int64_t milliseconds);
   void blame(int32_t id) { faulty.emplace(id, now); }
@@ -320,24 +321,22 @@ void World::kill(size_t index) {
   end.pid = 1000 + static_cast<int64_t>(index);
   end.signal = 9;
   for (size_t other = 0; other != static_cast<size_t>(count); ++other)
-    in(pick(0, 30), [this, other, end] {
-      auto tell = std::make_shared<std::function<void()>>();
-      *tell = [this, other, end, tell] {
-        Process &process = processes[other];
-        // A launcher's word waits in the socket until the process reads it.
-        if (!process.member && process.stoppedUntil != TimePoint::max())
-          return in(50, *tell);
-        whenRunning(other, [this, other, end] {
-          if (processes[other].server) {
-            processes[other].server->onChildEnded(end, now);
-            pumpServer();
-          }
-          processes[other].member->onChildEnded(end, now);
-          pumpMember(other);
-        });
-      };
-      (*tell)();
-    });
+    in(pick(0, 30), [this, other, end] { tell(other, end); });
+}
+
+/// A launcher's word waits in the socket until the process reads it.
+void World::tell(size_t index, const ChildEndMessage &end) {
+  Process &process = processes[index];
+  if (!process.member && process.stoppedUntil != TimePoint::max())
+    return in(50, [this, index, end] { tell(index, end); });
+  whenRunning(index, [this, index, end] {
+    if (processes[index].server) {
+      processes[index].server->onChildEnded(end, now);
+      pumpServer();
+    }
+    processes[index].member->onChildEnded(end, now);
+    pumpMember(index);
+  });
 }
 
 void World::stop(size_t index, int64_t milliseconds) {
