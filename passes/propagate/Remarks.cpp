@@ -12,6 +12,11 @@ namespace {
 
 using OpEntry = PropagationState::OpEntry;
 
+/// A remark at the operation's place that begins with its name: one source expression may be several operations.
+InFlightDiagnostic emitRemarkAt(const OpEntry &entry) {
+  return emitRemark(entry.op->getLoc()) << entry.op->getName().stripDialect() << ": ";
+}
+
 Value getValue(const OpEntry &entry, unsigned tensor) {
   unsigned numOperands = entry.op->getNumOperands();
   return tensor < numOperands ? entry.op->getOperand(tensor) : entry.op->getResult(tensor - numOperands);
@@ -50,7 +55,7 @@ unsigned getDimOf(const ShardingRule &rule, unsigned tensor, int64_t factor) {
 void RemarkEmitter::extended(const OpEntry &entry, unsigned tensor, unsigned dim, const ShardingProjection &before,
                              const ShardingProjection &after, Strategy strategy) {
   const MeshAxes &mesh = state.getMesh();
-  InFlightDiagnostic remark = emitRemark(entry.op->getLoc());
+  InFlightDiagnostic remark = emitRemarkAt(entry);
   remark << "dimension " << dim << " of " << describe(entry, tensor) << " becomes sharded over "
          << mesh.str(state.getSharding(entry.slots[tensor]).dims[dim].axes);
   for (int64_t factor : getFactors(entry.rule, tensor)[dim]) {
@@ -96,10 +101,10 @@ void RemarkEmitter::reportDisagreements(const OpEntry &entry) {
     if (!leader)
       continue;
     if (info.kind == FactorKind::NeedReplication) {
-      emitRemark(entry.op->getLoc()) << "dimension " << getDimOf(entry.rule, *leader, factor) << " of "
-                                     << describe(entry, *leader) << " is sharded over "
-                                     << state.getMesh().str(projection.getTensors()[*leader].getFactor(factor)->axes)
-                                     << ", but the operation needs it whole";
+      emitRemarkAt(entry) << "dimension " << getDimOf(entry.rule, *leader, factor) << " of " << describe(entry, *leader)
+                          << " is sharded over "
+                          << state.getMesh().str(projection.getTensors()[*leader].getFactor(factor)->axes)
+                          << ", but the operation needs it whole";
       continue;
     }
     for (unsigned tensor = 0; tensor < projection.getTensors().size(); ++tensor)
@@ -115,7 +120,7 @@ void RemarkEmitter::reportDisagreement(const OpEntry &entry, const ShardingProje
   if (!own || own->axes == wanted)
     return;
   const MeshAxes &mesh = state.getMesh();
-  InFlightDiagnostic remark = emitRemark(entry.op->getLoc());
+  InFlightDiagnostic remark = emitRemarkAt(entry);
   remark << "dimension " << getDimOf(entry.rule, tensor, factor) << " of " << describe(entry, tensor)
          << " does not follow dimension " << getDimOf(entry.rule, leader, factor) << " of " << describe(entry, leader)
          << " over " << mesh.str(wanted) << ": ";

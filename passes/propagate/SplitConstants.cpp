@@ -46,6 +46,9 @@ class SplitConstantsPass : public impl::SplitConstantsPassBase<SplitConstantsPas
     size_t copies = 0;
     // Users first: a copy of a user is one more user of what it is computed from.
     for (Operation *op : llvm::reverse(constants)) {
+      // A copy of a sharding group's member would be no member, so members stay shared.
+      if (llvm::any_of(op->getUsers(), [](Operation *user) { return isa<ShardingGroupOp>(user); }))
+        continue;
       SmallVector<Operation *> users;
       for (Operation *user : op->getUsers())
         if (!llvm::is_contained(users, user))

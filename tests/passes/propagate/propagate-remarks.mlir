@@ -4,9 +4,9 @@
 module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
 func.func @who_extends_whom(%x: !spmd.array<f32[8@a, 16@b]> {spmd.name = "x"}, %y: !spmd.array<f32[16@b, 4]> {spmd.name = "y"})
     -> !spmd.array<f32[8, 4]> {
-  // expected-remark @+1 {{dimension 0 of the result becomes sharded over a, as dimension 0 of operand 0 'x' is}}
+  // expected-remark @+1 {{dot_general: dimension 0 of the result becomes sharded over a, as dimension 0 of operand 0 'x' is}}
   %0 = array.dot_general %x, %y contract [1] x [0] batch [] x [] : <f32[8@a, 16@b]>, <f32[16@b, 4]> -> <f32[8, 4]>
-  // expected-remark @+1 {{dimension 0 of the result becomes sharded over a, as dimension 0 of the operand is}}
+  // expected-remark @+1 {{sin: dimension 0 of the result becomes sharded over a, as dimension 0 of the operand is}}
   %1 = array.sin %0 : <f32[8, 4]>
   return %1 : !spmd.array<f32[8, 4]>
 }
@@ -27,10 +27,10 @@ func.func @nothing_to_say(%x: !spmd.array<f32[8@a]>) -> !spmd.array<f32[8@a]> {
 module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
 func.func @two_dimensions_want_one_axis(%x: !spmd.array<f32[8@a, 8@_]>, %y: !spmd.array<f32[8@_, 8@a]>)
     -> !spmd.array<f32[8, 8]> {
-  // expected-remark @+4 {{dimension 0 of the result becomes sharded over a, as dimension 0 of operand 0 is}}
-  // expected-remark @+3 {{dimension 0 of operand 1 does not follow dimension 0 of operand 0 over a: it is closed}}
-  // expected-remark @+2 {{dimension 1 of operand 0 does not follow dimension 1 of operand 1 over a: it is closed}}
-  // expected-remark @+1 {{dimension 1 of the result does not follow dimension 1 of operand 1 over a: its dimension 0 uses a}}
+  // expected-remark @+4 {{add: dimension 0 of the result becomes sharded over a, as dimension 0 of operand 0 is}}
+  // expected-remark @+3 {{add: dimension 0 of operand 1 does not follow dimension 0 of operand 0 over a: it is closed}}
+  // expected-remark @+2 {{add: dimension 1 of operand 0 does not follow dimension 1 of operand 1 over a: it is closed}}
+  // expected-remark @+1 {{add: dimension 1 of the result does not follow dimension 1 of operand 1 over a: its dimension 0 uses a}}
   %0 = array.add %x, %y : (<f32[8@a, 8@_]>, <f32[8@_, 8@a]>) -> <f32[8, 8]>
   return %0 : !spmd.array<f32[8, 8]>
 }
@@ -40,8 +40,8 @@ func.func @two_dimensions_want_one_axis(%x: !spmd.array<f32[8@a, 8@_]>, %y: !spm
 
 module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
 func.func @one_dimension_over_two_axes(%x: !spmd.array<f32[8@a]>, %y: !spmd.array<f32[8@b]>) -> !spmd.array<f32[8]> {
-  // expected-remark @+2 {{dimension 0 of the result becomes sharded over a, as dimension 0 of operand 0 is (the largest array where they differ)}}
-  // expected-remark @+1 {{dimension 0 of operand 1 does not follow dimension 0 of operand 0 over a: it is sharded over b}}
+  // expected-remark @+2 {{add: dimension 0 of the result becomes sharded over a, as dimension 0 of operand 0 is (the largest array where they differ)}}
+  // expected-remark @+1 {{add: dimension 0 of operand 1 does not follow dimension 0 of operand 0 over a: it is sharded over b}}
   %0 = array.add %x, %y : (<f32[8@a]>, <f32[8@b]>) -> <f32[8]>
   return %0 : !spmd.array<f32[8]>
 }
@@ -51,7 +51,7 @@ func.func @one_dimension_over_two_axes(%x: !spmd.array<f32[8@a]>, %y: !spmd.arra
 
 module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
 func.func @the_operation_needs_it_whole(%x: !spmd.array<f32[8@a]>) -> !spmd.array<f32[8]> {
-  // expected-remark @+1 {{dimension 0 of the operand is sharded over a, but the operation needs it whole}}
+  // expected-remark @+1 {{cumulative: dimension 0 of the operand is sharded over a, but the operation needs it whole}}
   %0 = array.cumulative sum %x dim 0 : <f32[8@a]> -> <f32[8]>
   return %0 : !spmd.array<f32[8]>
 }
@@ -61,7 +61,7 @@ func.func @the_operation_needs_it_whole(%x: !spmd.array<f32[8@a]>) -> !spmd.arra
 
 module attributes {spmd.mesh = #spmd.mesh<m, a=4, c=3>} {
 func.func @sizes_that_do_not_divide(%x: !spmd.array<f32[5@a, 2]>) -> !spmd.array<f32[10]> {
-  // expected-remark @+1 {{dimension 0 of the result does not follow dimension 0 of the operand over a: its factor of 5 cannot be cut evenly by a}}
+  // expected-remark @+1 {{reshape: dimension 0 of the result does not follow dimension 0 of the operand over a: its factor of 5 cannot be cut evenly by a}}
   %0 = array.reshape %x : <f32[5@a, 2]> -> <f32[10]>
   return %0 : !spmd.array<f32[10]>
 }
@@ -71,7 +71,7 @@ func.func @sizes_that_do_not_divide(%x: !spmd.array<f32[5@a, 2]>) -> !spmd.array
 
 module attributes {spmd.mesh = #spmd.mesh<m, a=4, c=3>} {
 func.func @strided_shards(%x: !spmd.array<f32[5@_, 4@a]>) -> !spmd.array<f32[20]> {
-  // expected-remark @+1 {{dimension 0 of the result does not follow dimension 1 of the operand over a: only blocks can be sharded}}
+  // expected-remark @+1 {{reshape: dimension 0 of the result does not follow dimension 1 of the operand over a: only blocks can be sharded}}
   %0 = array.reshape %x : <f32[5@_, 4@a]> -> <f32[20]>
   return %0 : !spmd.array<f32[20]>
 }

@@ -30,3 +30,15 @@ func.func @one_user_is_left_alone(%x: !spmd.array<i32[8]>) -> !spmd.array<i32[8]
   %1 = array.add %0, %n : <i32[8]>
   return %1 : !spmd.array<i32[8]>
 }
+
+// A copy of a sharding group's member would be no member of it.
+// CHECK-LABEL: func.func @members_of_groups_stay_shared
+func.func @members_of_groups_stay_shared(%x: !spmd.array<i32[8]>) -> !spmd.array<i32[8]> {
+  // CHECK-COUNT-1: array.iota
+  // CHECK-NOT: array.iota
+  %i = array.iota dim 0 : <i32[8]>
+  spmd.sharding_group %i group 0 : <i32[8]>
+  spmd.sharding_group %x group 0 : <i32[8]>
+  %0 = array.add %x, %i : <i32[8]>
+  return %0 : !spmd.array<i32[8]>
+}
