@@ -31,6 +31,8 @@ include(TableGen)
 include(AddLLVM)
 include(AddMLIR)
 find_package(Threads REQUIRED)
+# In the binaries, so that `spmd-run` needs nothing but the C library.
+set(OPENSSL_USE_STATIC_LIBS TRUE)
 find_package(OpenSSL REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(nlohmann_json REQUIRED)

@@ -244,6 +244,14 @@ TEST_F(RunProgram, times_are_written_as_json) {
   EXPECT_THAT(text, HasSubstr("\"runs\": 5"));
 }
 
+// The command is the runtime alone: no compiler, and nothing that a machine may lack.
+TEST(SpmdRun, needs_only_the_c_library) {
+  Outcome outcome = shell("ldd " SPMDC_BINARY_DIR "/bin/spmd-run");
+  ASSERT_THAT(outcome.text, HasSubstr("libc.so"));
+  for (const char *library : {"LLVM", "MLIR", "stdc++", "crypto", "zip", "dnnl"})
+    EXPECT_THAT(outcome.text, testing::Not(HasSubstr(library)));
+}
+
 // kill -9 of one process in a long run: the others end at once, and all name it.
 TEST_F(RunProgram, a_killed_process_ends_the_run) {
   std::string log = path("log");
