@@ -67,12 +67,12 @@ public:
 std::shared_ptr<ArrayImpl> planArray(const std::shared_ptr<Job> &job, DType dtype, std::vector<int64_t> shape,
                                      const NamedSharding &sharding, const std::string &name = "");
 
-/// Writes one device's own elements, row-major and without padding where `padded` is their own shape; otherwise at the
-/// beginning of an array of the padded shape, which is zero everywhere else.
+/// Writes one device's own elements to the beginning of a row-major array of shape `padded`. What lies beyond them is
+/// zero already and stays so.
 using FillFunction =
     std::function<void(const std::vector<ShardRange> &ranges, const std::vector<int64_t> &padded, void *target)>;
 
-/// An array whose parts `fill` writes, each different part once.
+/// An array whose parts `fill` writes, each different part once where devices share the host's memory.
 Array fillArray(const std::shared_ptr<Job> &job, DType dtype, std::vector<int64_t> shape, const NamedSharding &sharding,
                 const FillFunction &fill, const std::string &name = "");
 

@@ -50,6 +50,8 @@ Program::Program(std::shared_ptr<Job> ownJob, std::shared_ptr<const Artifact> ow
     : job(std::move(ownJob)), artifact(std::move(ownArtifact)), mesh(onMesh) {
   parameters = describeValues(artifact->plan.params, mesh);
   results = describeValues(artifact->plan.results, mesh);
+  for (const ValueDescription &result : results)
+    prototypes.push_back(planArray(job, result.dtype, result.shape, result.sharding, result.name));
   bool takesPart = std::any_of(mesh.device_ids().begin(), mesh.device_ids().end(),
                                [&](int64_t id) { return job->findLocalDevice(id) != nullptr; });
   if (!takesPart)
@@ -114,8 +116,8 @@ std::vector<Array> Program::call(const std::vector<Array> &arguments) {
       before.push_back(impl.pending);
   }
   std::vector<std::shared_ptr<ArrayImpl>> made;
-  for (const ValueDescription &result : results) {
-    std::shared_ptr<ArrayImpl> impl = planArray(job, result.dtype, result.shape, result.sharding, result.name);
+  for (const auto &prototype : prototypes) {
+    auto impl = std::make_shared<ArrayImpl>(*prototype);
     int64_t bytes = std::max<int64_t>(1, artifact->plan.results[made.size()].localBytes());
     for (size_t i = 0; i < locals; ++i) {
       impl->parts[i].buffer = impl->parts[i].device->allocate(bytes);

@@ -45,7 +45,8 @@ private:
   std::shared_ptr<const Artifact> artifact;
   Mesh mesh;
   std::vector<ValueDescription> parameters, results;
-  std::unique_ptr<Executor> executor; ///< Null where no device of this process is in the mesh.
+  std::vector<std::shared_ptr<const ArrayImpl>> prototypes; ///< Of the results, without buffers.
+  std::unique_ptr<Executor> executor;                       ///< Null where no device of this process is in the mesh.
 };
 
 /// The mesh of a program over all devices of the job, or the given one where its axes are the program's.

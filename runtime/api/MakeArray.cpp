@@ -7,6 +7,7 @@
 #include "runtime/io/BoxCopy.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <set>
 
@@ -106,24 +107,26 @@ Array fillArray(const std::shared_ptr<Job> &job, DType dtype, std::vector<int64_
                 const FillFunction &fill, const std::string &name) {
   std::shared_ptr<ArrayImpl> impl = planArray(job, dtype, std::move(shape), sharding, name);
   int64_t bytes = elementCount(impl->localShape) * byteSize(dtype);
-  // Replicas are filled from the first device's bytes.
-  std::map<std::vector<int64_t>, std::vector<char>> filled;
-  for (LocalPart &part : impl->parts) {
-    std::vector<int64_t> key = startsOf(part.ranges), sizes = sizesOf(part.ranges);
-    key.insert(key.end(), sizes.begin(), sizes.end());
-    auto [entry, isNew] = filled.try_emplace(key);
-    if (isNew) {
-      entry->second.resize(static_cast<size_t>(bytes));
-      if (elementCount(sizes) > 0)
-        fill(part.ranges, impl->localShape, entry->second.data());
-    }
+  for (size_t i = 0; i < impl->parts.size(); ++i) {
+    LocalPart &part = impl->parts[i];
     part.buffer = part.device->allocate(std::max<int64_t>(1, bytes));
-    part.device->copyFromHost(*part.buffer, entry->second.data(), bytes);
-    // Keep the bytes only as long as another device may want them.
-    bool wantedAgain = std::any_of(&part + 1, impl->parts.data() + impl->parts.size(),
-                                   [&](const LocalPart &other) { return other.ranges == part.ranges; });
-    if (!wantedAgain)
-      entry->second = std::vector<char>();
+    auto *end = impl->parts.data() + i;
+    auto *replica = std::find_if(impl->parts.data(), end, [&](const LocalPart &p) { return p.ranges == part.ranges; });
+    // CPU devices' memory is the host's: it is written where it lies.
+    bool isHost = part.device->getBackend() == "cpu";
+    if (isHost && replica != end) {
+      part.device->copyFromHost(*part.buffer, replica->buffer->data(), bytes);
+      continue;
+    }
+    std::vector<char> staging(isHost ? 0 : static_cast<size_t>(bytes));
+    char *target = isHost ? static_cast<char *>(part.buffer->data()) : staging.data();
+    std::vector<int64_t> owned = sizesOf(part.ranges);
+    if (owned != impl->localShape)
+      std::memset(target, 0, static_cast<size_t>(bytes));
+    if (elementCount(owned) > 0)
+      fill(part.ranges, impl->localShape, target);
+    if (!isHost)
+      part.device->copyFromHost(*part.buffer, staging.data(), bytes);
   }
   return Array(std::move(impl));
 }

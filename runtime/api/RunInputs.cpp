@@ -116,60 +116,66 @@ void checkKind(const Spec &spec, const ValueInfo &param) {
                 "' is a random key; give a .npy of two u32, or zeros");
 }
 
-template <typename T> void put(void *target, T value) { std::memcpy(target, &value, sizeof value); }
-
-/// A number as an element; integers wrap as C++ conversions do.
-void putElement(DType dtype, void *target, float real, int64_t integer, bool isInteger) {
-  double number = isInteger ? static_cast<double>(integer) : real;
-  switch (dtype) {
-  case DType::F64:
-    return put(target, number);
-  case DType::F32:
-    return put(target, isInteger ? static_cast<float>(integer) : real);
-  case DType::BF16:
-    return put(target, floatToBf16(static_cast<float>(number)));
-  case DType::F16:
-    return put(target, floatToF16(static_cast<float>(number)));
-  case DType::I64:
-    return put(target, integer);
-  case DType::I32:
-    return put(target, static_cast<int32_t>(integer));
-  case DType::I8:
-    return put(target, static_cast<int8_t>(integer));
-  case DType::U32:
-    return put(target, static_cast<uint32_t>(integer));
-  case DType::U8:
-    return put(target, static_cast<uint8_t>(integer));
-  case DType::Bool:
-    return put(target, static_cast<uint8_t>(integer != 0));
-  case DType::Key:
-    return put(target, uint64_t(0));
+/// `count` elements in a row; `first` is the row-major place of the first in the global array.
+template <typename T, typename Convert>
+void generateRow(const Spec &spec, int64_t first, int64_t count, T *out, Convert convert) {
+  for (int64_t i = 0; i < count; ++i) {
+    if (spec.kind == Spec::Kind::Normal)
+      out[i] = convert(normalElement(spec.seed, static_cast<uint64_t>(first + i)));
+    else
+      out[i] = convert(spec.kind == Spec::Kind::Iota ? first + i : int64_t(spec.kind == Spec::Kind::Ones));
   }
 }
 
-/// Element by element: `number` is the element's row-major place in the global array.
+/// Integers wrap as C++ conversions do.
+void generateRow(const Spec &spec, DType dtype, int64_t first, int64_t count, void *out) {
+  auto as = [&]<typename T>(T) {
+    generateRow(spec, first, count, static_cast<T *>(out), [](auto value) { return static_cast<T>(value); });
+  };
+  switch (dtype) {
+  case DType::F64:
+    return as(double());
+  case DType::F32:
+    return as(float());
+  case DType::BF16:
+    return generateRow(spec, first, count, static_cast<uint16_t *>(out),
+                       [](auto value) { return floatToBf16(static_cast<float>(value)); });
+  case DType::F16:
+    return generateRow(spec, first, count, static_cast<uint16_t *>(out),
+                       [](auto value) { return floatToF16(static_cast<float>(value)); });
+  case DType::I64:
+    return as(int64_t());
+  case DType::I32:
+    return as(int32_t());
+  case DType::I8:
+    return as(int8_t());
+  case DType::U32:
+    return as(uint32_t());
+  case DType::U8:
+    return as(uint8_t());
+  case DType::Bool:
+    return generateRow(spec, first, count, static_cast<uint8_t *>(out),
+                       [](auto value) { return static_cast<uint8_t>(value != 0); });
+  case DType::Key:
+    std::memset(out, 0, static_cast<size_t>(count) * 8);
+  }
+}
+
 void generate(const Spec &spec, const ValueInfo &param, const std::vector<ShardRange> &ranges,
               const std::vector<int64_t> &padded, void *target) {
   int64_t elementBytes = byteSize(param.dtype);
+  if (ranges.empty())
+    return generateRow(spec, param.dtype, 0, 1, target);
   std::vector<int64_t> extent = sizesOf(ranges), index(ranges.size());
-  for (int64_t left = elementCount(extent); left > 0; --left) {
+  int64_t row = extent.back();
+  for (int64_t rows = elementCount(extent) / row; rows > 0; --rows) {
     int64_t number = 0, place = 0;
     for (size_t d = 0; d < ranges.size(); ++d) {
       number = number * param.shape[d] + ranges[d].start + index[d];
       place = place * padded[d] + index[d];
     }
-    char *out = static_cast<char *>(target) + place * elementBytes;
-    switch (spec.kind) {
-    case Spec::Kind::Normal:
-      putElement(param.dtype, out, normalElement(spec.seed, static_cast<uint64_t>(number)), 0, false);
-      break;
-    case Spec::Kind::Iota:
-      putElement(param.dtype, out, 0, number, true);
-      break;
-    default:
-      putElement(param.dtype, out, 0, spec.kind == Spec::Kind::Ones, true);
-    }
-    for (size_t d = ranges.size(); d-- > 0;) {
+    generateRow(spec, param.dtype, number, row, static_cast<char *>(target) + place * elementBytes);
+    for (size_t d = ranges.size() - 1; d-- > 0;) {
       if (++index[d] < extent[d])
         break;
       index[d] = 0;
@@ -214,8 +220,7 @@ std::vector<Array> makeInputs(const std::shared_ptr<Job> &job, const Plan &plan,
       };
     } else {
       fill = [&](const std::vector<ShardRange> &ranges, const std::vector<int64_t> &padded, void *target) {
-        if (spec->kind != Spec::Kind::Zeros) // Memory comes zeroed.
-          generate(*spec, param, ranges, padded, target);
+        generate(*spec, param, ranges, padded, target);
       };
     }
     arrays.push_back(fillArray(job, param.dtype, param.shape, sharding, fill, param.name));
