@@ -52,24 +52,21 @@ AxisAgreement getAgreement(const ShardingProjection &projection, int64_t factor,
   return agreement;
 }
 
-/// The axes that the largest array has along a factor, the most sharded and then the first among equals.
-AxisList getAxesOfLargest(const ShardingProjection &projection, int64_t factor) {
-  const AxisList *best = nullptr;
-  std::tuple<int64_t, int64_t> bestKey;
-  for (const TensorProjection &tensor : projection.getTensors()) {
-    const FactorSharding *sharding = tensor.getFactor(factor);
-    if (!sharding || sharding->axes.empty())
-      continue;
-    std::tuple key(tensor.getSize(), totalSize(sharding->axes));
-    if (!best || key > bestKey) {
-      best = &sharding->axes;
-      bestKey = key;
-    }
-  }
-  return best ? *best : AxisList();
+/// The axes that a factor may be extended to, the most wanted first.
+using Alternatives = llvm::SmallVector<AxisList, 1>;
+
+/// What the arrays have along a factor: the largest array's first, then the most sharded, then in order.
+Alternatives getAxesBySize(const ShardingProjection &projection, int64_t factor) {
+  using Key = std::tuple<int64_t, int64_t, int64_t>;
+  llvm::SmallVector<std::pair<Key, const AxisList *>, 4> ranked;
+  for (auto [index, tensor] : llvm::enumerate(projection.getTensors()))
+    if (const FactorSharding *sharding = tensor.getFactor(factor); sharding && !sharding->axes.empty())
+      ranked.push_back({Key(-tensor.getSize(), -totalSize(sharding->axes), index), &sharding->axes});
+  llvm::sort(ranked, [](const auto &lhs, const auto &rhs) { return lhs.first < rhs.first; });
+  return llvm::map_to_vector<1>(ranked, [](const auto &entry) { return *entry.second; });
 }
 
-using AxesPerFactor = llvm::SmallVector<AxisList, 4>;
+using AxesPerFactor = llvm::SmallVector<Alternatives, 4>;
 
 /// The factors that have axes to pass on, in the order in which they may claim an axis that several want.
 llvm::SmallVector<int64_t, 4> rankFactors(const ShardingProjection &projection, const AxesPerFactor &axes,
@@ -79,9 +76,10 @@ llvm::SmallVector<int64_t, 4> rankFactors(const ShardingProjection &projection, 
     auto key() const { return std::tuple(-sourceSize, -shards, source, factor); }
   };
   llvm::SmallVector<Claim, 4> claims;
-  for (auto [factor, list] : llvm::enumerate(axes)) {
-    if (list.empty())
+  for (auto [factor, alternatives] : llvm::enumerate(axes)) {
+    if (alternatives.empty())
       continue;
+    const AxisList &list = alternatives.front();
     Claim claim{static_cast<int64_t>(factor)};
     for (auto [index, tensor] : llvm::enumerate(projection.getTensors())) {
       const FactorSharding *sharding = tensor.getFactor(factor);
@@ -117,13 +115,18 @@ bool extendEach(ShardingProjection &projection, const AxesPerFactor &axes, bool 
       TensorProjection &tensor = projection.getTensor(index);
       if (!tensor.getFactor(factor))
         continue;
-      AxisList usable = getUsablePrefix(tensor, factor, rule.factors[factor].size, axes[factor]);
-      // An element-wise operand that is cut finer than the result would only be gathered again: from operand to
-      // operand goes what the result has too.
-      if (isElementwise && isOperand)
-        for (const TensorProjection &result : projection.getResults())
-          usable = commonPrefix(usable, result.getFactor(factor)->axes);
-      changed |= tensor.extend(factor, usable);
+      for (const AxisList &wanted : axes[factor]) {
+        AxisList usable = getUsablePrefix(tensor, factor, rule.factors[factor].size, wanted);
+        // An element-wise operand that is cut finer than the result would only be gathered again: from operand to
+        // operand goes what the result has too.
+        if (isElementwise && isOperand)
+          for (const TensorProjection &result : projection.getResults())
+            usable = commonPrefix(usable, result.getFactor(factor)->axes);
+        if (!tensor.extend(factor, usable))
+          continue;
+        changed = true;
+        break;
+      }
     }
   };
   for (unsigned index = projection.getNumOperands(); index < projection.getTensors().size(); ++index)
@@ -191,9 +194,9 @@ bool propagateFactors(ShardingProjection &projection, const OpKind &kind, Direct
     if (strategy == Strategy::Basic)
       changed |= extendAgreed(projection, index, agreement.axes);
     else if (strategy == Strategy::Settle && agreement.isDisputed)
-      axes[index] = getAxesOfLargest(projection, index);
-    else
-      axes[index] = agreement.axes;
+      axes[index] = getAxesBySize(projection, index);
+    else if (!agreement.axes.empty())
+      axes[index] = {agreement.axes};
   }
   if (strategy != Strategy::Basic)
     changed = extendEach(projection, axes, kind.isElementwise);

@@ -9,7 +9,7 @@
 //   Aggressive  An array that cannot take an axis does not keep others from it. Where two factors want the same axis
 //               on one array, the factor that comes from the largest array gets it.
 //   Settle      Where arrays shard one factor differently (x: 8@a, y: 8@b in x + y), arrays that are still open follow
-//               the largest instead of none.
+//               the largest that they can follow, instead of none.
 //
 // Nothing is ever taken away: axes of a factor are replaced by lists of which they are a prefix.
 //

@@ -49,7 +49,7 @@ def PropagatePass : Pass<"spmdc-propagate", "mlir::ModuleOp"> {
                clEnumValN(::spmdc::Strategy::Aggressive, "aggressive",
                           "where factors want one axis, the one from the largest array gets it"),
                clEnumValN(::spmdc::Strategy::Settle, "settle",
-                          "and where arrays shard one factor differently, open ones follow the largest"))}]>,
+                          "and where arrays shard one factor differently, open ones follow the largest they can"))}]>,
     Option<"remarks", "remarks", "bool", "false",
            "Report as remarks who propagated what to whom, and who could not follow and why">,
   ];
