@@ -20,6 +20,7 @@ def Array_Dialect : Dialect {
   let summary = "Array operations with StableHLO's names and semantics";
   let dependentDialects = ["::spmdc::SpmdDialect"];
   let hasConstantMaterializer = 1;
+  let hasCanonicalizer = 1;
 }
 
 class Array_Op<string mnemonic, list<Trait> traits = []> : Op<Array_Dialect, mnemonic, traits # [Pure,

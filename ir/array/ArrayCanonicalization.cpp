@@ -1,0 +1,98 @@
+//===- ArrayCanonicalization.cpp - empty arrays -----------------*- C++ -*-===//
+//
+// Arrays without elements are worth nothing and cost every later station a case of its own: what computes one becomes
+// a constant, and what only reads one becomes what is left without it. After canonicalization the only operations on
+// empty arrays are constants, constraints and collectives.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ir/array/ArrayOps.h"
+#include "ir/array/ScalarEvaluation.h"
+
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+bool isEmpty(Value value) { return cast<ArrayType>(value.getType()).getNumElements() == 0; }
+
+/// Whatever computes an empty array.
+struct EmptyResult : RewritePattern {
+  explicit EmptyResult(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/2, context) {}
+
+  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
+    if (!isa_and_present<ArrayDialect>(op->getDialect()) || isa<ConstantOp>(op) || op->getNumResults() != 1)
+      return failure();
+    auto type = cast<ArrayType>(op->getResult(0).getType());
+    if (type.getNumElements() != 0 || isa<KeyType>(type.getElementType()))
+      return failure();
+    rewriter.replaceOpWithNewOp<ConstantOp>(op, type, Scalar());
+    return success();
+  }
+};
+
+/// A reduction of nothing is its identity.
+struct ReduceOfEmpty : OpRewritePattern<ReduceOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ReduceOp op, PatternRewriter &rewriter) const override {
+    if (!isEmpty(op.getOperand()))
+      return failure();
+    Scalar identity = getReductionIdentity(op.getType().getElementType(), op.getKind());
+    rewriter.replaceOpWithNewOp<ConstantOp>(op, op.getType(), identity);
+    return success();
+  }
+};
+
+/// A sum of no products is zero.
+struct DotOfEmpty : OpRewritePattern<DotGeneralOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(DotGeneralOp op, PatternRewriter &rewriter) const override {
+    if (!isEmpty(op.getLhs()) && !isEmpty(op.getRhs()))
+      return failure();
+    rewriter.replaceOpWithNewOp<ConstantOp>(op, op.getType(), Scalar());
+    return success();
+  }
+};
+
+/// Only the padding is there.
+struct PadOfEmpty : OpRewritePattern<PadOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(PadOp op, PatternRewriter &rewriter) const override {
+    if (!isEmpty(op.getOperand()))
+      return failure();
+    rewriter.replaceOpWithNewOp<BroadcastInDimOp>(op, op.getType(), op.getValue(), ArrayRef<int64_t>{});
+    return success();
+  }
+};
+
+/// Empty parts add nothing.
+struct ConcatenateOfEmpty : OpRewritePattern<ConcatenateOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ConcatenateOp op, PatternRewriter &rewriter) const override {
+    SmallVector<Value> parts;
+    for (Value operand : op.getOperands())
+      if (!isEmpty(operand))
+        parts.push_back(operand);
+    if (parts.empty() || parts.size() == op.getOperands().size())
+      return failure();
+    if (parts.size() == 1 && parts[0].getType() == op.getType())
+      rewriter.replaceOp(op, parts[0]);
+    else
+      rewriter.replaceOpWithNewOp<ConcatenateOp>(op, op.getType(), parts, op.getDimAttr());
+    return success();
+  }
+};
+
+} // namespace
+
+void ArrayDialect::getCanonicalizationPatterns(RewritePatternSet &patterns) const {
+  patterns.add<EmptyResult, ReduceOfEmpty, DotOfEmpty, PadOfEmpty, ConcatenateOfEmpty>(patterns.getContext());
+}
+
+} // namespace spmdc
