@@ -34,7 +34,7 @@ constexpr Milliseconds handshakeTimeout{5000};
 constexpr Milliseconds progressInterval{5000};
 constexpr Milliseconds mismatchSettle{300}; ///< After the first difference, for those still on their way.
 constexpr Milliseconds deathSettle{200};    ///< For the launcher's word, or for the last message of the dead.
-constexpr Milliseconds failSettle{50};      ///< Is the failure only the echo of a death?
+constexpr Milliseconds failSettle{150};     ///< Is the failure only the echo of a death?
 constexpr Milliseconds stuckWarning{2000};
 constexpr Milliseconds stuckRepeat{30'000};
 

@@ -125,7 +125,7 @@ void World::plan() {
   processes.resize(count);
   for (int32_t id = 0; id != count; ++id)
     processes[id].id = id;
-  enum Kind { None, Kill, Fail, LongStop, ShortStop, LongCut, ShortCut, Mismatch, Missing, Stuck, Twin, kinds };
+  enum Kind { None, Kill, Fail, LongStop, ShortStop, LongCut, ShortCut, Mismatch, Missing, Stuck, Twin, Echo, kinds };
   auto kind = static_cast<Kind>(pick(0, kinds - 1));
   int32_t victim = static_cast<int32_t>(pick(0, count - 1));
   int64_t when = pick(0, 3000), leave = pick(500, 4000);
@@ -157,6 +157,19 @@ void World::plan() {
       int32_t second = static_cast<int32_t>(pick(0, count - 1));
       in(std::max<int64_t>(0, when + pick(-100, 300)), [this, second] { kill(second); });
     }
+    break;
+  case Echo:
+    // The others notice the death by themselves and complain, which may come in first.
+    in(when, [this, victim] { kill(victim); });
+    for (int32_t id = 0; id != count; ++id)
+      if (id != victim)
+        in(when + pick(20, 60), [this, victim, id] {
+          Process &process = processes[id];
+          if (!faulty.count(victim) || !process.member || process.member->getStage() != MemberStage::Running)
+            return;
+          process.member->fail("process " + std::to_string(victim) + " does not answer", process.position);
+          pumpMember(id);
+        });
     break;
   case Fail:
     in(when, [this, victim] {
@@ -502,6 +515,8 @@ void World::checkVerdict(const Verdict &verdict, size_t index) {
   if (verdict.cause == Verdict::Cause::Mismatch && !faulty.empty() &&
       verdict.text.find("`2` on process " + std::to_string(mismatched)) != std::string::npos)
     return;
+  if (verdict.cause == Verdict::Cause::Missing && verdict.culprit < 0 && faulty.size() > 1)
+    return; // Several are missing, so none is the culprit.
   if (faulty.empty())
     violate(text + " though nothing happened");
   else if (found == faulty.end())
@@ -584,7 +599,8 @@ std::string World::run() {
         continue;
       auto consider = [&](TimePoint deadline, bool isServer) {
         deadline = std::max(std::max(deadline, now), process.stoppedUntil);
-        if (deadline < next) {
+        // Who wakes up may look at its clock first or at what has come in.
+        if (deadline < next || (deadline == next && chance(50))) {
           next = deadline;
           ticking = i;
           serverTicks = isServer;
