@@ -4,7 +4,11 @@
 
 #include "ir/spmd/Location.h"
 #include "ir/spmd/SpmdTypes.h"
+#include "passes/cpu/EmitCpu.h"
 #include "passes/pipeline/Registration.h"
+#include "passes/plan/ExportPlan.h"
+#include "runtime/artifact/PlanPrinter.h"
+#include "runtime/jit/Target.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
@@ -12,6 +16,7 @@
 #include "llvm/Support/SourceMgr.h"
 
 #include <chrono>
+#include <set>
 
 using namespace mlir;
 
@@ -120,6 +125,76 @@ struct Compiler::State {
     return *modules[stage];
   }
 
+  /// The plan without code; null on errors.
+  spmd::Artifact *getPlan() {
+    if (plan)
+      return &*plan;
+    ModuleOp module = getModule(Stage::Plan);
+    if (!module)
+      return nullptr;
+    FailureOr<spmd::Artifact> exported = exportPlan(module);
+    if (failed(exported))
+      return nullptr;
+    plan = std::move(*exported);
+    plan->compilerVersion = SPMDC_VERSION;
+    addSourceLines();
+    return &*plan;
+  }
+
+  /// The lines of the program that steps come from, each once, in the order of the steps.
+  void addSourceLines() {
+    std::set<std::string> known;
+    for (const spmd::Step &step : plan->plan.steps) {
+      const spmd::SourceLocation &place = step.location;
+      if (place.line == 0 || place.file != fileName || !known.insert(place.str()).second)
+        continue;
+      Range range = placeOf(FileLineColLoc::get(&context, place.file, place.line, place.column));
+      plan->sourceLines.emplace_back(place.str(), std::string(range.source->lineAt(range.begin)));
+    }
+  }
+
+  /// Text of a station past the plan; or, with an artifact, its code (and target). Nothing on errors.
+  std::optional<std::string> emit(Stage stage, spmd::Artifact *artifact) {
+    ModuleOp module = getModule(Stage::Plan);
+    if (!module)
+      return std::nullopt;
+    auto began = std::chrono::steady_clock::now();
+    FailureOr<std::string> result = emitFor(module, stage, artifact);
+    times.push_back({"generate code", millisecondsSince(began)});
+    if (succeeded(result))
+      return std::move(*result);
+    if (!diagnostics.hasErrors())
+      diagnostics.error(placeOf(module.getLoc()),
+                        "code generation failed without saying why: this is a defect of spmdc");
+    return std::nullopt;
+  }
+
+  FailureOr<std::string> emitFor(ModuleOp module, Stage stage, spmd::Artifact *artifact) {
+    std::optional<Target> target = Target::parse(options.target);
+    if (!target)
+      return fail(module, "unknown target '" + options.target + "'; there are cpu, cpu:<llvm-cpu>, cuda:sm_90");
+    if (stage == Stage::Ptx)
+      return fail(module, "a CPU has no PTX; --target=cuda:sm_90 has");
+    CpuTarget cpu = CpuTarget::host();
+    if (!target->chip.empty()) {
+      FailureOr<CpuTarget> named = CpuTarget::named(target->chip, module.getLoc());
+      if (failed(named))
+        return failure();
+      cpu = *named;
+    }
+    cpu.optimizationLevel = options.optimizationLevel;
+    if (artifact) {
+      artifact->plan.target = cpu.getInfo();
+      return emitSharedObject(module, cpu);
+    }
+    return stage == Stage::Llvm ? emitLlvmText(module, cpu) : emitAsmText(module, cpu);
+  }
+
+  FailureOr<std::string> fail(ModuleOp module, std::string message) {
+    diagnostics.error(placeOf(module.getLoc()), std::move(message));
+    return failure();
+  }
+
   std::string fileName, text;
   CompileOptions options;
   Diagnostics diagnostics;
@@ -130,6 +205,7 @@ struct Compiler::State {
   ScopedDiagnosticHandler handler;
   OwningOpRef<ModuleOp> start;
   std::map<Stage, OwningOpRef<ModuleOp>> modules;
+  std::optional<spmd::Artifact> plan;
 };
 
 Compiler::Compiler(std::string fileName, std::string text, CompileOptions options)
@@ -144,6 +220,12 @@ std::optional<std::string> Compiler::textOf(Stage stage) {
     std::string ast = dumpAst(state->text, state->fileName, state->diagnostics);
     return state->diagnostics.hasErrors() ? std::nullopt : std::optional(ast);
   }
+  if (stage == Stage::Plan) {
+    spmd::Artifact *artifact = state->getPlan();
+    return artifact ? std::optional(spmd::printPlan(artifact->plan)) : std::nullopt;
+  }
+  if (stage > Stage::Plan)
+    return state->emit(stage, nullptr);
   ModuleOp module = state->getModule(stage);
   if (!module)
     return std::nullopt;
@@ -164,8 +246,28 @@ std::optional<ProgramReport> Compiler::report() {
   return reportProgram(propagated, partitioned);
 }
 
-std::optional<spmd::Artifact> Compiler::compile() { return std::nullopt; }
-std::optional<int64_t> Compiler::bytesPerDevice() { return 0; }
+std::optional<spmd::Artifact> Compiler::compile() {
+  spmd::Artifact *planned = state->getPlan();
+  if (!planned)
+    return std::nullopt;
+  spmd::Artifact artifact = *planned;
+  std::optional<std::string> code = state->emit(Stage::Asm, &artifact);
+  if (!code)
+    return std::nullopt;
+  artifact.code = std::move(*code);
+  return artifact;
+}
+
+std::optional<int64_t> Compiler::bytesPerDevice() {
+  spmd::Artifact *artifact = state->getPlan();
+  if (!artifact)
+    return std::nullopt;
+  int64_t bytes = artifact->plan.arenaBytes + static_cast<int64_t>(artifact->constants.size());
+  for (const auto *values : {&artifact->plan.params, &artifact->plan.results})
+    for (const spmd::ValueInfo &value : *values)
+      bytes += value.localBytes();
+  return bytes;
+}
 
 std::string Compiler::errors() const { return state->diagnostics.hasErrors() ? state->diagnostics.str() : ""; }
 

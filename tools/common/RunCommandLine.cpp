@@ -43,9 +43,8 @@ std::vector<int32_t> parseIds(const std::string &text) {
 
 } // namespace
 
-void addRunOptions(CLI::App &app, spmd::RunOptions &options) {
+void addJobOptions(CLI::App &app, spmd::InitializeOptions &job) {
   const char *group = "Running";
-  spmd::InitializeOptions &job = options.job;
   app.add_option("--num-processes", job.num_processes, "How many processes; without an address they are started here")
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 20))
@@ -77,6 +76,11 @@ void addRunOptions(CLI::App &app, spmd::RunOptions &options) {
   app.add_option("--token-file", job.token_file, "The secret that the processes share")
       ->type_name("FILE")
       ->group(group);
+}
+
+void addRunOptions(CLI::App &app, spmd::RunOptions &options) {
+  const char *group = "Running";
+  addJobOptions(app, options.job);
   app.add_option("--input", options.inputs,
                  "An argument: NAME=FILE (.npy; a struct: .npz, .safetensors), or NAME=zeros, ones, iota, normal:SEED")
       ->type_name("NAME=SPEC")

@@ -16,6 +16,9 @@ class App;
 
 namespace spmdc {
 
+/// Adds those that say which process of which job this is; parsing fills `job`, which must outlive it.
+void addJobOptions(CLI::App &app, spmd::InitializeOptions &job);
+
 /// Adds the options to a command; parsing fills `options`, which must outlive it.
 void addRunOptions(CLI::App &app, spmd::RunOptions &options);
 

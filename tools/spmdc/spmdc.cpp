@@ -13,11 +13,11 @@ int main(int argc, char **argv) {
   app.option_defaults()->always_capture_default(false);
   int status = spmdc::kOk;
   spmdc::addCompileCommand(app, status);
-  //  spmdc::addRunCommand(app, status);
+  spmdc::addRunCommand(app, status);
   spmdc::addInspectCommand(app, status);
-  //  spmdc::addDevicesCommand(app, status);
-  //  spmdc::addLaunchCommand(app, status);
-  //  spmdc::addTokenCommand(app, status);
+  spmdc::addDevicesCommand(app, status);
+  spmdc::addLaunchCommand(app, status);
+  spmdc::addTokenCommand(app, status);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success &result) { // --help, --version

@@ -1,0 +1,252 @@
+//===- EmitCpu.cpp - kernels to machine code for a CPU --------------------===//
+
+#include "passes/cpu/EmitCpu.h"
+
+#include "passes/cpu/KernelEmitter.h"
+#include "passes/cpu/LinkObject.h"
+#include "passes/cpu/MathExpansion.h"
+
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/ModuleTranslation.h"
+#include "mlir/Transforms/DialectConversion.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
+
+#include <mutex>
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+constexpr llvm::StringLiteral kTriple = "x86_64-unknown-linux-gnu";
+
+/// Extensions that generated code may use and that not every x86-64 machine has; LLVM's names.
+constexpr llvm::StringLiteral kExtensions[] = {"sse3",       "ssse3",        "sse4.1",
+                                               "sse4.2",     "popcnt",       "avx",
+                                               "avx2",       "fma",          "f16c",
+                                               "bmi",        "bmi2",         "lzcnt",
+                                               "movbe",      "avx512f",      "avx512bw",
+                                               "avx512cd",   "avx512dq",     "avx512vl",
+                                               "avx512ifma", "avx512vbmi",   "avx512vbmi2",
+                                               "avx512vnni", "avx512bitalg", "avx512vpopcntdq",
+                                               "avx512bf16", "avx512fp16",   "avx512vp2intersect",
+                                               "avxvnni",    "gfni",         "vaes",
+                                               "vpclmulqdq"};
+
+const llvm::Target &getTarget() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+  });
+  std::string error;
+  return *llvm::TargetRegistry::lookupTarget(kTriple.str(), error);
+}
+
+std::string joinFeatures(const CpuTarget &target) {
+  std::string text;
+  for (const std::string &feature : target.features)
+    text += (text.empty() ? "" : ",") + feature;
+  return text;
+}
+
+std::unique_ptr<llvm::MCSubtargetInfo> getSubtarget(const CpuTarget &target) {
+  return std::unique_ptr<llvm::MCSubtargetInfo>(
+      getTarget().createMCSubtargetInfo(kTriple, target.cpu, joinFeatures(target)));
+}
+
+std::unique_ptr<llvm::TargetMachine> createMachine(const CpuTarget &target) {
+  llvm::TargetOptions options;
+  options.FunctionSections = true;
+  auto level = static_cast<llvm::CodeGenOptLevel>(std::min(target.optimizationLevel, 3u));
+  return std::unique_ptr<llvm::TargetMachine>(getTarget().createTargetMachine(
+      kTriple, target.cpu, joinFeatures(target), options, llvm::Reloc::PIC_, llvm::CodeModel::Small, level));
+}
+
+/// arith and math to the llvm dialect; loops and memory accesses are there already.
+LogicalResult convertToLlvmDialect(ModuleOp module) {
+  MLIRContext *context = module.getContext();
+  LowerToLLVMOptions options(context);
+  options.overrideIndexBitwidth(64);
+  LLVMTypeConverter converter(context, options);
+  RewritePatternSet patterns(context);
+  arith::populateArithToLLVMConversionPatterns(converter, patterns);
+  populateMathToLLVMConversionPatterns(converter, patterns);
+  ConversionTarget target(*context);
+  target.addLegalDialect<LLVM::LLVMDialect>();
+  target.addLegalOp<ModuleOp>();
+  target.addIllegalDialect<arith::ArithDialect, math::MathDialect>();
+  return applyPartialConversion(module, target, std::move(patterns));
+}
+
+/// One LLVM module with all kernels, optimised for the target.
+class Code {
+public:
+  Code(ModuleOp module, const CpuTarget &target) : module(module), target(target) {}
+
+  LogicalResult build() {
+    MLIRContext *mlirContext = module.getContext();
+    mlirContext->loadDialect<LLVM::LLVMDialect, arith::ArithDialect, math::MathDialect>();
+    OwningOpRef<ModuleOp> kernels = ModuleOp::create(UnknownLoc::get(mlirContext), "kernels");
+    for (plan::KernelOp kernel : module.getOps<plan::KernelOp>())
+      if (failed(emitCpuKernel(kernel, *kernels)))
+        return failure();
+    std::unique_ptr<llvm::MCSubtargetInfo> subtarget = getSubtarget(target);
+    MathOptions math;
+    math.hasFma = subtarget->checkFeatures("+fma");
+    expandMath(*kernels, math);
+    if (failed(convertToLlvmDialect(*kernels)))
+      return failure();
+    // Without positions: code does not depend on where its source lies.
+    kernels->walk([&](Operation *op) { op->setLoc(UnknownLoc::get(mlirContext)); });
+    DialectRegistry registry;
+    registerBuiltinDialectTranslation(registry);
+    registerLLVMDialectTranslation(registry);
+    mlirContext->appendDialectRegistry(registry);
+    llvmModule = translateModuleToLLVMIR(*kernels, context, "kernels");
+    if (!llvmModule)
+      return module.emitError("cannot translate the kernels to LLVM IR");
+    machine = createMachine(target);
+    llvmModule->setTargetTriple(kTriple);
+    llvmModule->setDataLayout(machine->createDataLayout());
+    bool isWide = subtarget->checkFeatures("+avx512f");
+    for (llvm::Function &function : *llvmModule) {
+      if (function.isDeclaration())
+        continue;
+      function.addFnAttr("target-cpu", target.cpu);
+      if (!target.features.empty())
+        function.addFnAttr("target-features", joinFeatures(target));
+      if (isWide)
+        function.addFnAttr("prefer-vector-width", "512");
+    }
+    optimize();
+    return success();
+  }
+
+  std::string getText() const {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    llvmModule->print(os, nullptr);
+    return text;
+  }
+
+  FailureOr<std::string> emit(llvm::CodeGenFileType type) {
+    llvm::SmallVector<char, 0> bytes;
+    llvm::raw_svector_ostream os(bytes);
+    llvm::legacy::PassManager passes;
+    if (machine->addPassesToEmitFile(passes, os, nullptr, type))
+      return module.emitError("LLVM cannot write code for ") << target.cpu;
+    passes.run(*llvmModule);
+    return std::string(bytes.data(), bytes.size());
+  }
+
+private:
+  void optimize() {
+    llvm::LoopAnalysisManager loops;
+    llvm::FunctionAnalysisManager functions;
+    llvm::CGSCCAnalysisManager graph;
+    llvm::ModuleAnalysisManager modules;
+    llvm::PipelineTuningOptions tuning;
+    tuning.LoopVectorization = tuning.SLPVectorization = target.optimizationLevel >= 2;
+    tuning.LoopInterleaving = tuning.LoopVectorization;
+    llvm::PassBuilder builder(machine.get(), tuning);
+    builder.registerModuleAnalyses(modules);
+    builder.registerCGSCCAnalyses(graph);
+    builder.registerFunctionAnalyses(functions);
+    builder.registerLoopAnalyses(loops);
+    builder.crossRegisterProxies(loops, functions, graph, modules);
+    const llvm::OptimizationLevel levels[] = {llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1,
+                                              llvm::OptimizationLevel::O2, llvm::OptimizationLevel::O3};
+    llvm::OptimizationLevel level = levels[std::min(target.optimizationLevel, 3u)];
+    llvm::ModulePassManager passes = target.optimizationLevel == 0 ? builder.buildO0DefaultPipeline(level)
+                                                                   : builder.buildPerModuleDefaultPipeline(level);
+    passes.run(*llvmModule, modules);
+  }
+
+  ModuleOp module;
+  const CpuTarget &target;
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> llvmModule;
+  std::unique_ptr<llvm::TargetMachine> machine;
+};
+
+} // namespace
+
+CpuTarget CpuTarget::host() {
+  CpuTarget target;
+  target.cpu = llvm::sys::getHostCPUName().str();
+  llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
+  for (llvm::StringRef name : kExtensions)
+    if (auto entry = features.find(name); entry != features.end())
+      target.features.push_back((entry->second ? "+" : "-") + name.str());
+  return target;
+}
+
+FailureOr<CpuTarget> CpuTarget::named(llvm::StringRef cpu, Location loc) {
+  CpuTarget target;
+  target.cpu = cpu.str();
+  std::unique_ptr<llvm::MCSubtargetInfo> generic(getTarget().createMCSubtargetInfo(kTriple, "x86-64", ""));
+  if (generic->isCPUStringValid(cpu))
+    return target;
+  InFlightDiagnostic error = emitError(loc) << "no CPU is called '" << cpu << "'";
+  std::string names;
+  for (const llvm::SubtargetSubTypeKV &known : generic->getAllProcessorDescriptions())
+    names += (names.empty() ? "" : ", ") + std::string(known.Key);
+  error.attachNote() << "LLVM knows " << names;
+  return failure();
+}
+
+spmd::TargetInfo CpuTarget::getInfo() const {
+  spmd::TargetInfo info;
+  info.backend = "cpu";
+  info.cpu = cpu;
+  std::unique_ptr<llvm::MCSubtargetInfo> subtarget = getSubtarget(*this);
+  for (llvm::StringRef name : kExtensions)
+    if (subtarget->checkFeatures(("+" + name).str()))
+      info.features.push_back(name.str());
+  return info;
+}
+
+FailureOr<std::string> emitSharedObject(ModuleOp module, const CpuTarget &target) {
+  Code code(module, target);
+  if (failed(code.build()))
+    return failure();
+  FailureOr<std::string> object = code.emit(llvm::CodeGenFileType::ObjectFile);
+  if (failed(object))
+    return failure();
+  return linkSharedObject(*object, module.getLoc());
+}
+
+FailureOr<std::string> emitLlvmText(ModuleOp module, const CpuTarget &target) {
+  Code code(module, target);
+  if (failed(code.build()))
+    return failure();
+  return code.getText();
+}
+
+FailureOr<std::string> emitAsmText(ModuleOp module, const CpuTarget &target) {
+  Code code(module, target);
+  if (failed(code.build()))
+    return failure();
+  return code.emit(llvm::CodeGenFileType::AssemblyFile);
+}
+
+} // namespace spmdc

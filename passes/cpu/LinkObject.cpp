@@ -1,0 +1,184 @@
+//===- LinkObject.cpp - an object file to a shared object -----------------===//
+//
+// lld reads and writes files by name; memfds and pipes have one, /proc/self/fd/N.
+//
+// The kernels may call libm (functions of f64). The shared object must then say so, or it could not be opened by a
+// process that has no libm yet. The machine that links need not have a libm to link with: a shared object whose name is
+// libm.so.6, and that defines just what is missing, is all that the linker wants to see.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/cpu/LinkObject.h"
+
+#include "lld/Common/Driver.h"
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/Object/ELFObjectFile.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <fcntl.h>
+#include <mutex>
+#include <optional>
+#include <sys/mman.h>
+#include <thread>
+#include <unistd.h>
+
+LLD_HAS_DRIVER(elf)
+
+namespace spmdc {
+namespace {
+
+/// A file in memory that has a name.
+class MemoryFile {
+public:
+  explicit MemoryFile(llvm::StringRef contents = {}) : fd(memfd_create("spmdc", MFD_CLOEXEC)) {
+    size_t written = 0;
+    while (fd >= 0 && written < contents.size()) {
+      ssize_t count = ::write(fd, contents.data() + written, contents.size() - written);
+      if (count <= 0)
+        break;
+      written += static_cast<size_t>(count);
+    }
+    isGood = fd >= 0 && written == contents.size();
+  }
+  ~MemoryFile() {
+    if (fd >= 0)
+      ::close(fd);
+  }
+  MemoryFile(const MemoryFile &) = delete;
+  MemoryFile &operator=(const MemoryFile &) = delete;
+
+  explicit operator bool() const { return isGood; }
+  std::string getPath() const { return "/proc/self/fd/" + std::to_string(fd); }
+
+private:
+  int fd = -1;
+  bool isGood = false;
+};
+
+/// Where the linker writes: a pipe that a thread empties. lld replaces a regular file by renaming another one over it,
+/// which nothing nameless can take part in; to anything else it writes.
+class OutputPipe {
+public:
+  OutputPipe() {
+    if (::pipe2(ends, O_CLOEXEC) == 0)
+      reader = std::thread([this] {
+        char chunk[1 << 16];
+        for (ssize_t count; (count = ::read(ends[0], chunk, sizeof chunk)) > 0;)
+          contents.append(chunk, static_cast<size_t>(count));
+      });
+  }
+  ~OutputPipe() { finish(); }
+  OutputPipe(const OutputPipe &) = delete;
+  OutputPipe &operator=(const OutputPipe &) = delete;
+
+  explicit operator bool() const { return ends[1] >= 0; }
+  std::string getPath() const { return "/proc/self/fd/" + std::to_string(ends[1]); }
+  /// What was written. Nothing can be written afterwards.
+  std::string finish() {
+    if (!reader.joinable())
+      return {};
+    ::close(ends[1]);
+    reader.join();
+    ::close(ends[0]);
+    return std::move(contents);
+  }
+
+private:
+  int ends[2] = {-1, -1};
+  std::string contents;
+  std::thread reader;
+};
+
+/// Runs the linker; on failure `errors` says why.
+std::string link(std::vector<std::string> inputs, std::vector<std::string> options, std::string &errors) {
+  // The linker keeps its state in global variables.
+  static std::mutex oneAtATime;
+  std::lock_guard<std::mutex> lock(oneAtATime);
+  OutputPipe output;
+  if (!output) {
+    errors = "no pipe for the linker's output";
+    return {};
+  }
+  std::vector<std::string> arguments = {"ld.lld",
+                                        "-shared",
+                                        "--threads=1",
+                                        "--no-mmap-output-file",
+                                        "--build-id=none",
+                                        "--hash-style=gnu",
+                                        "-z",
+                                        "now",
+                                        "--gc-sections",
+                                        "-O1",
+                                        "--allow-shlib-undefined",
+                                        "-o",
+                                        output.getPath()};
+  arguments.insert(arguments.end(), options.begin(), options.end());
+  arguments.insert(arguments.end(), inputs.begin(), inputs.end());
+  std::vector<const char *> pointers;
+  for (const std::string &argument : arguments)
+    pointers.push_back(argument.c_str());
+  std::string out;
+  llvm::raw_string_ostream outStream(out), errorStream(errors);
+  lld::Result result = lld::lldMain(pointers, outStream, errorStream, {{lld::Gnu, &lld::elf::link}});
+  if (result.retCode == 0)
+    errors.clear();
+  return result.retCode == 0 ? output.finish() : std::string();
+}
+
+/// The names that the object uses and does not define.
+llvm::Expected<std::vector<std::string>> undefinedSymbols(llvm::StringRef object) {
+  auto file = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(object, "kernels"));
+  if (!file)
+    return file.takeError();
+  std::vector<std::string> names;
+  for (const llvm::object::SymbolRef &symbol : (*file)->symbols()) {
+    llvm::Expected<uint32_t> flags = symbol.getFlags();
+    llvm::Expected<llvm::StringRef> name = symbol.getName();
+    if (!flags)
+      return flags.takeError();
+    if (!name)
+      return name.takeError();
+    if ((*flags & llvm::object::SymbolRef::SF_Undefined) && !name->empty())
+      names.push_back(name->str());
+  }
+  return names;
+}
+
+} // namespace
+
+mlir::FailureOr<std::string> linkSharedObject(llvm::StringRef object, mlir::Location loc) {
+  auto fail = [&](const llvm::Twine &message) -> mlir::FailureOr<std::string> {
+    mlir::emitError(loc) << "cannot link the kernels: " << message;
+    return mlir::failure();
+  };
+  llvm::Expected<std::vector<std::string>> missing = undefinedSymbols(object);
+  if (!missing)
+    return fail(llvm::toString(missing.takeError()));
+  MemoryFile input(object);
+  if (!input)
+    return fail("no memory for the object file");
+  std::vector<std::string> inputs = {input.getPath()};
+  std::string errors;
+  std::optional<MemoryFile> library;
+  if (!missing->empty()) {
+    // A byte of data, since the linker wants some input.
+    MemoryFile nothing("0");
+    std::vector<std::string> options = {"-soname=libm.so.6", "-m", "elf_x86_64", "--format=binary"};
+    for (const std::string &name : *missing)
+      options.push_back("--defsym=" + name + "=0");
+    std::string stub = link({nothing.getPath()}, options, errors);
+    if (stub.empty())
+      return fail(errors);
+    library.emplace(stub);
+    if (!*library)
+      return fail("no memory for the linker's input");
+    inputs.push_back(library->getPath());
+  }
+  std::string shared = link(inputs, {}, errors);
+  if (shared.empty())
+    return fail(errors);
+  return shared;
+}
+
+} // namespace spmdc

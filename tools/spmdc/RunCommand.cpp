@@ -1,0 +1,82 @@
+//===- RunCommand.cpp - spmdc run -----------------------------------------===//
+
+#include "runtime/api/RunProgram.h"
+#include "runtime/artifact/ArtifactFile.h"
+#include "runtime/support/Error.h"
+#include "tools/common/RunCommandLine.h"
+#include "tools/spmdc/Command.h"
+#include "tools/spmdc/CompileFlags.h"
+
+#include <iostream>
+#include <memory>
+
+namespace spmdc {
+namespace {
+
+struct RunCommand {
+  CompileFlags flags;
+  spmd::RunOptions options;
+
+  int run() {
+    if (flags.target.rfind("cuda", 0) == 0) {
+      std::cerr << "spmdc: error: this version compiles for CUDA (compile --target=" << flags.target
+                << ") but does not run on it yet; run with --target=cpu\n";
+      return kFailed;
+    }
+    spmd::RunRequest request{.command = "spmdc",
+                             .load = [this] { return load(); },
+                             .columns = columns(),
+                             .childCommand =
+                                 [](const spmd::RunOptions &options, const std::string &artifact) {
+                                   std::vector<std::string> command = {ownExecutable(), "run", artifact};
+                                   for (std::string &argument : runArguments(options))
+                                     command.push_back(std::move(argument));
+                                   return command;
+                                 },
+                             .out = std::cout,
+                             .err = std::cerr};
+    return spmd::runProgram(options, request);
+  }
+
+  /// What changes the run, compared among processes when they join.
+  std::vector<spmd::JoinColumn> columns() const {
+    std::vector<spmd::JoinColumn> result;
+    result.push_back({"--mesh", flags.mesh});
+    result.push_back({"--fn", flags.function});
+    std::string sets;
+    for (const std::string &text : flags.sets)
+      sets += (sets.empty() ? "" : " ") + text;
+    result.push_back({"--set", sets});
+    return result;
+  }
+
+  std::shared_ptr<const spmd::Artifact> load() const {
+    if (isArtifactFile(flags.file)) {
+      try {
+        return std::make_shared<const spmd::Artifact>(spmd::readArtifact(flags.file));
+      } catch (const spmd::Error &error) {
+        std::cerr << "spmdc: error: " << error.what() << "\n";
+        return nullptr;
+      }
+    }
+    std::optional<Compiler> compiler = flags.makeCompiler();
+    if (!compiler)
+      return nullptr;
+    std::optional<spmd::Artifact> artifact = compiler->compile();
+    flags.printExtras(*compiler);
+    std::cerr << compiler->errors();
+    return artifact ? std::make_shared<const spmd::Artifact>(std::move(*artifact)) : nullptr;
+  }
+};
+
+} // namespace
+
+void addRunCommand(CLI::App &app, int &status) {
+  CLI::App *command = app.add_subcommand("run", "Run a program or an artifact here, or as one process of a cluster");
+  auto state = std::make_shared<RunCommand>();
+  state->flags.addTo(*command, "A program (.spmd, .mlir) or an artifact (.spmdx)");
+  addRunOptions(*command, state->options);
+  command->callback([state, &status] { status = state->run(); });
+}
+
+} // namespace spmdc
