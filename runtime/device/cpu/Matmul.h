@@ -6,7 +6,7 @@
 //
 // Measured (Zen 4, 2048^3 f32, one core): dnnl_sgemm in one call 109 GFLOP/s, in blocks of 128 rows 97 (it packs the
 // right side again for each); the matmul primitive with the right side packed once 111, in blocks of 128 rows 109.
-// So: the primitive with a packed right side; sgemm for what is small (6 us against 10 us at 64^3).
+// So: the primitive with a packed right side; sgemm for few rows; our own kernels for what is small.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
