@@ -51,6 +51,8 @@ OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
   return foldIdentity(getOperand(), getType(), isWhole);
 }
 
+OpFoldResult ReduceOp::fold(FoldAdaptor) { return foldIdentity(getOperand(), getType(), getDims().empty()); }
+
 OpFoldResult ConvertOp::fold(FoldAdaptor adaptor) {
   if (auto splat = dyn_cast_if_present<SplatElementsAttr>(adaptor.getOperand())) {
     Type from = getOperand().getType().getElementType(), to = getType().getElementType();

@@ -154,6 +154,7 @@ def Array_ReduceOp : Array_Op<"reduce", [DeclareOpInterfaceMethods<EvaluateOpInt
   let builders = [OpBuilder<(ins "::mlir::Value":$operand, "ReductionKind":$kind, "::llvm::ArrayRef<int64_t>":$dims)>];
   let assemblyFormat = "$kind $operand `dims` $dims attr-dict `:` type($operand) `->` type($result)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def Array_ArgReduceOp : Array_Op<"arg_reduce", [DeclareOpInterfaceMethods<EvaluateOpInterface>]> {

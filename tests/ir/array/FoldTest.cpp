@@ -1,0 +1,90 @@
+//===- FoldTest.cpp - folders and canonicalization of array operations ----===//
+
+#include "ir/array/ArrayOps.h"
+#include "tests/ir/support/IrTest.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace spmdc;
+
+namespace {
+
+class FoldTest : public IrTest {
+protected:
+  /// The body of the canonicalized function, without its return.
+  std::string fold(llvm::StringRef statement, llvm::StringRef result) {
+    std::string type = ("!spmd.array" + result).str();
+    auto module = parseValid((R"mlir(
+      func.func @main(%x: !spmd.array<f32[8, 6]>, %e: !spmd.array<f32[8, 0]>, %s: !spmd.array<f32[]>) -> )mlir" +
+                              type + " {\n" + statement + "\n return %r : " + type + " }")
+                                 .str());
+    mlir::PassManager manager(&context);
+    manager.addPass(mlir::createCanonicalizerPass());
+    EXPECT_TRUE(mlir::succeeded(manager.run(*module))) << diagnosticText();
+    std::string text;
+    for (mlir::Operation &op : functionOf(*module).getBody().front())
+      text += print(&op) + "\n";
+    return text;
+  }
+};
+
+TEST_F(FoldTest, OperationsThatChangeNothing) {
+  for (const char *statement :
+       {"%r = array.reshape %x : <f32[8, 6]> -> <f32[8, 6]>", "%r = array.convert %x : <f32[8, 6]> -> <f32[8, 6]>",
+        "%r = array.reduce sum %x dims [] : <f32[8, 6]> -> <f32[8, 6]>",
+        "%r = array.transpose %x perm [0, 1] : <f32[8, 6]> -> <f32[8, 6]>",
+        "%r = array.slice %x [0, 0] to [8, 6] step [1, 1] : <f32[8, 6]> -> <f32[8, 6]>",
+        "%r = array.broadcast_in_dim %x dims [0, 1] : <f32[8, 6]> -> <f32[8, 6]>"})
+    EXPECT_EQ(fold(statement, "<f32[8, 6]>"), "func.return %arg0 : !spmd.array<f32[8, 6]>\n") << statement;
+}
+
+// The same value under another sharding is another type: it stays.
+TEST_F(FoldTest, ChangesOfShardingStay) {
+  EXPECT_NE(fold("%r = array.reshape %x : <f32[8, 6]> -> <f32[8@_, 6]>", "<f32[8@_, 6]>").find("array.reshape"),
+            std::string::npos);
+}
+
+TEST_F(FoldTest, ReshapeOfReshape) {
+  EXPECT_EQ(fold("%0 = array.reshape %x : <f32[8, 6]> -> <f32[48]>\n"
+                 "%r = array.reshape %0 : <f32[48]> -> <f32[6, 8]>",
+                 "<f32[6, 8]>"),
+            "%0 = array.reshape %arg0 : <f32[8, 6]> -> <f32[6, 8]>\nfunc.return %0 : !spmd.array<f32[6, 8]>\n");
+}
+
+TEST_F(FoldTest, Splats) {
+  EXPECT_EQ(fold("%0 = array.constant dense<2.5> : tensor<f32> -> <f32[]>\n"
+                 "%1 = array.broadcast_in_dim %0 dims [] : <f32[]> -> <f32[2, 3]>\n"
+                 "%2 = array.transpose %1 perm [1, 0] : <f32[2, 3]> -> <f32[3, 2]>\n"
+                 "%3 = array.slice %2 [1, 0] to [3, 2] step [1, 1] : <f32[3, 2]> -> <f32[2, 2]>\n"
+                 "%r = array.convert %3 : <f32[2, 2]> -> <i32[2, 2]>",
+                 "<i32[2, 2]>"),
+            "%0 = array.constant dense<2> : tensor<2x2xi32> -> <i32[2, 2]>\nfunc.return %0 : !spmd.array<i32[2, 2]>\n");
+}
+
+TEST_F(FoldTest, EmptyArraysBecomeConstants) {
+  EXPECT_EQ(fold("%r = array.sin %e : <f32[8, 0]>", "<f32[8, 0]>"),
+            "%0 = array.constant dense<0.000000e+00> : tensor<8x0xf32> -> <f32[8, 0]>\n"
+            "func.return %0 : !spmd.array<f32[8, 0]>\n");
+  EXPECT_EQ(
+      fold("%r = array.reduce min %e dims [1] : <f32[8, 0]> -> <f32[8]>", "<f32[8]>"),
+      "%0 = array.constant dense<0x7F800000> : tensor<8xf32> -> <f32[8]>\nfunc.return %0 : !spmd.array<f32[8]>\n");
+  EXPECT_EQ(fold("%r = array.dot_general %e, %e contract [1] x [1] batch [] x [] : <f32[8, 0]>, <f32[8, 0]> -> "
+                 "<f32[8, 8]>",
+                 "<f32[8, 8]>"),
+            "%0 = array.constant dense<0.000000e+00> : tensor<8x8xf32> -> <f32[8, 8]>\n"
+            "func.return %0 : !spmd.array<f32[8, 8]>\n");
+}
+
+TEST_F(FoldTest, EmptyPartsVanish) {
+  EXPECT_EQ(fold("%r = array.concatenate %e, %x dim 1 : !spmd.array<f32[8, 0]>, !spmd.array<f32[8, 6]> -> <f32[8, 6]>",
+                 "<f32[8, 6]>"),
+            "func.return %arg0 : !spmd.array<f32[8, 6]>\n");
+  EXPECT_EQ(fold("%r = array.pad %e with %s low [0, 1] high [0, 2] interior [0, 0] : <f32[8, 0]>, <f32[]> -> "
+                 "<f32[8, 3]>",
+                 "<f32[8, 3]>"),
+            "%0 = array.broadcast_in_dim %arg2 dims [] : <f32[]> -> <f32[8, 3]>\n"
+            "func.return %0 : !spmd.array<f32[8, 3]>\n");
+}
+
+} // namespace

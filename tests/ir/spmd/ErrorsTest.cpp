@@ -1,0 +1,159 @@
+//===- ErrorsTest.cpp - what the verifiers refuse -------------------------===//
+//
+// One wrong text for every check, with the message a person would see.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tests/ir/support/IrTest.h"
+
+using namespace spmdc;
+
+namespace {
+
+struct WrongText {
+  const char *name;
+  const char *statement;
+  const char *message;
+};
+
+void PrintTo(const WrongText &wrong, std::ostream *os) { *os << wrong.name; }
+
+class ErrorsTest : public IrTest, public ::testing::WithParamInterface<WrongText> {};
+
+TEST_P(ErrorsTest, IsRefused) {
+  std::string text = R"mlir(
+    module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
+      func.func @main(%x: !spmd.array<f32[8, 4]>, %i: !spmd.array<i32[8, 4]>, %s: !spmd.array<f32[]>,
+                      %e: !spmd.array<f32[8, 0]>, %p: !spmd.array<bool[8, 4]>, %w: !spmd.array<f32[4, 3]>) {
+        )mlir";
+  text += GetParam().statement;
+  text += "\n return } }";
+  EXPECT_FALSE(parse(text));
+  EXPECT_NE(diagnosticText().find(GetParam().message), std::string::npos) << diagnosticText();
+}
+
+const WrongText kArray[] = {
+    {"SameShape", "%0 = array.add %x, %w : (<f32[8, 4]>, <f32[4, 3]>) -> <f32[8, 4]>",
+     "operand 1 is f32[4, 3], the result f32[8, 4]; shapes must agree"},
+    {"SameElementType", "%0 = array.add %x, %i : (<f32[8, 4]>, <i32[8, 4]>) -> <f32[8, 4]>",
+     "operand 1 is i32[8, 4], the result f32[8, 4]; element types must agree"},
+    {"ConstantType", "%0 = array.constant dense<1.0> : tensor<3xf32> -> <f32[4]>", "result must be f32[3], got f32[4]"},
+    {"IotaOfBool", "%0 = array.iota dim 0 : <bool[3]>", "counts in numbers, not in bool[3]"},
+    {"IotaDim", "%0 = array.iota dim 1 : <f32[3]>", "dimension 1 is outside the rank 1"},
+    {"BroadcastRank", "%0 = array.broadcast_in_dim %x dims [0] : <f32[8, 4]> -> <f32[8, 4]>",
+     "names one result dimension for each operand dimension"},
+    {"BroadcastOrder", "%0 = array.broadcast_in_dim %x dims [1, 0] : <f32[8, 4]> -> <f32[4, 8]>",
+     "dimensions must increase"},
+    {"BroadcastSize", "%0 = array.broadcast_in_dim %x dims [0, 1] : <f32[8, 4]> -> <f32[8, 5]>",
+     "operand dimension 1 of size 4 cannot become 1 of size 5"},
+    {"ReshapeCount", "%0 = array.reshape %x : <f32[8, 4]> -> <f32[31]>", "f32[8, 4] has 32 elements, f32[31] has 31"},
+    {"TransposeTwice", "%0 = array.transpose %x perm [0, 0] : <f32[8, 4]> -> <f32[8, 8]>",
+     "dimension 0 is named twice"},
+    {"TransposeRank", "%0 = array.transpose %x perm [0] : <f32[8, 4]> -> <f32[8]>", "permutes every dimension"},
+    {"SliceLimit", "%0 = array.slice %x [0, 0] to [9, 4] step [1, 1] : <f32[8, 4]> -> <f32[9, 4]>",
+     "cannot take [0:9:1] of dimension 0 of f32[8, 4]"},
+    {"SliceStep", "%0 = array.slice %x [0, 0] to [8, 4] step [1, 0] : <f32[8, 4]> -> <f32[8, 4]>",
+     "cannot take [0:4:0] of dimension 1"},
+    {"SliceRank", "%0 = array.slice %x [0] to [8] step [1] : <f32[8, 4]> -> <f32[8, 4]>",
+     "gives start, limit and step for each dimension"},
+    {"SliceResult", "%0 = array.slice %x [0, 0] to [8, 4] step [3, 1] : <f32[8, 4]> -> <f32[2, 4]>",
+     "result must be f32[3, 4], got f32[2, 4]"},
+    {"PadValue",
+     "%0 = array.pad %x with %x low [0, 0] high [0, 0] interior [0, 0] : <f32[8, 4]>, <f32[8, 4]> -> <f32[8, 4]>",
+     "pads f32[8, 4] with a scalar of its dtype, got f32[8, 4]"},
+    {"PadCutsTooMuch",
+     "%0 = array.pad %x with %s low [-5, 0] high [-4, 0] interior [0, 0] : <f32[8, 4]>, <f32[]> -> <f32[0, 4]>",
+     "cuts more of dimension 0 than its 8 elements"},
+    {"PadInterior",
+     "%0 = array.pad %x with %s low [0, 0] high [0, 0] interior [-1, 0] : <f32[8, 4]>, <f32[]> -> <f32[8, 4]>",
+     "interior padding cannot be negative"},
+    {"ConcatenateSizes",
+     "%0 = array.concatenate %x, %w dim 0 : !spmd.array<f32[8, 4]>, !spmd.array<f32[4, 3]> -> <f32[12, 4]>",
+     "cannot join f32[8, 4] and f32[4, 3] along dimension 0"},
+    {"ReverseDim", "%0 = array.reverse %x dims [2] : <f32[8, 4]> -> <f32[8, 4]>", "dimension 2 is outside the rank 2"},
+    {"DotSizes",
+     "%0 = array.dot_general %x, %w contract [0] x [0] batch [] x [] : <f32[8, 4]>, <f32[4, 3]> -> <f32[4, 3]>",
+     "dimension 0 of f32[8, 4] and dimension 0 of f32[4, 3] differ in size"},
+    {"DotPairs",
+     "%0 = array.dot_general %x, %w contract [1] x [] batch [] x [] : <f32[8, 4]>, <f32[4, 3]> -> <f32[8, 3]>",
+     "pairs dimensions of lhs with dimensions of rhs"},
+    {"DotAccumulation",
+     "%0 = array.dot_general %i, %i contract [1] x [1] batch [] x [] : <i32[8, 4]>, <i32[8, 4]> -> <f32[8, 8]>",
+     "cannot accumulate i32[8, 4] in f32[8, 8]"},
+    {"ReduceResult", "%0 = array.reduce sum %x dims [1] : <f32[8, 4]> -> <f32[4]>",
+     "result must be f32[8], got f32[4]"},
+    {"ArgReduceEmpty", "%0 = array.arg_reduce %e max = true dim 1 : <f32[8, 0]> -> <i32[8]>",
+     "dimension 1 of f32[8, 0] is empty: there is no answer"},
+    {"ArgReduceIsI32", "%0 = array.arg_reduce %x max = true dim 1 : <f32[8, 4]> -> <f32[8]>",
+     "result must be i32[8], got f32[8]"},
+    {"CumulativeDim", "%0 = array.cumulative sum %x dim 2 : <f32[8, 4]> -> <f32[8, 4]>",
+     "dimension 2 is outside the rank 2"},
+};
+
+const WrongText kSpmd[] = {
+    {"AxisTwice", "%0 = spmd.constraint %x : <f32[8, 4]> -> <f32[8@a, 4@a]>", "axis 'a' is used twice"},
+    {"SubAxesOverlap", "%0 = spmd.constraint %x : <f32[8, 4]> -> <f32[8@a, 4@\"a:(1)2\"]>", "axis 'a' is used twice"},
+    {"UnreducedTwice", "%0 = spmd.constraint %x : <f32[8, 4]> -> <f32[8@a, 4] unreduced(a)>", "axis 'a' is used twice"},
+    {"BadText", "%0 = spmd.constraint %x : <f32[8, 4]> -> <f32[8@\"(a\", 4]>",
+     "expected the sharding of a dimension as the language writes it, got '(a'"},
+    {"ConstraintShape", "%0 = spmd.constraint %x : <f32[8, 4]> -> <f32[4, 8]>", "changes only the sharding"},
+    {"ReshardType", "%0 = spmd.reshard %x : <f32[8, 4]> -> <i32[8, 4]>", "changes only the sharding"},
+    {"UnknownAxis", "%0 = spmd.all_reduce sum %x over <c> : <f32[8, 4]> -> <f32[8, 4]>",
+     "names axis 'c', which the mesh does not have"},
+    {"SubAxisDoesNotDivide", "%0 = spmd.all_reduce sum %x over <a:(1)3> : <f32[8, 4]> -> <f32[8, 4]>",
+     "part a:(1)3 does not divide axis 'a' of size 4"},
+    {"AllReduceType", "%0 = spmd.all_reduce sum %x over <a> : <f32[8, 4]> -> <f32[4, 8]>",
+     "result is like the operand"},
+    {"AllGatherPiece", "%0 = spmd.all_gather %x dim 0 over <a> : <f32[8, 4]> -> <f32[40, 4]>",
+     "operand is a piece of the result: expected f32[10, 4], got f32[8, 4]"},
+    {"AllGatherDim", "%0 = spmd.all_gather %x dim 2 over <a> : <f32[8, 4]> -> <f32[32, 4]>", "has no dimension 2"},
+    {"AllSlicePiece", "%0 = spmd.all_slice %x dim 0 over <a> : <f32[8, 4]> -> <f32[4, 4]>",
+     "result is a piece of the operand: expected f32[2, 4], got f32[4, 4]"},
+    {"ReduceScatterPiece", "%0 = spmd.reduce_scatter sum %x dim 1 over <a> : <f32[8, 4]> -> <f32[2, 4]>",
+     "result is a piece of the operand: expected f32[8, 1], got f32[2, 4]"},
+    {"AllToAllOneDim", "%0 = spmd.all_to_all %x split 0 concat 0 over <b> : <f32[8, 4]> -> <f32[8, 4]>",
+     "splits and concatenates the same dimension"},
+    {"AllToAllPiece", "%0 = spmd.all_to_all %x split 1 concat 0 over <b> : <f32[8, 4]> -> <f32[16, 4]>",
+     "result is a piece along the split dimension: expected f32[16, 2], got f32[16, 4]"},
+    {"PermuteTarget", "%0 = spmd.collective_permute %x pairs [0, 1, 1, 1] over <b> : <f32[8, 4]> -> <f32[8, 4]>",
+     "position 1 is twice a target"},
+    {"PermuteOutside", "%0 = spmd.collective_permute %x pairs [0, 2] over <b> : <f32[8, 4]> -> <f32[8, 4]>",
+     "position 2 is outside the group of 2"},
+    {"ExchangeOperand",
+     "%0 = spmd.exchange %x over <a> from !spmd.array<f32[8@a, 4]> to !spmd.array<f32[8, 4@a]> : <f32[8, 4]> -> "
+     "<f32[8, 1]>",
+     "operand is the local piece: expected f32[2, 4], got f32[8, 4]"},
+    {"CoordinateType", "%0 = spmd.shard_start 8 over <a> : <f32[]>", "result is i32[], got f32[]"},
+    {"AxisIndexType", "%0 = spmd.axis_index <a> : <i32[1]>", "result is i32[], got i32[1]"},
+    {"AxisIndexAxis", "%0 = spmd.axis_index <c> : <i32[]>", "names axis 'c', which the mesh does not have"},
+    {"UnknownDtype", "%0 = spmd.constraint %x : <f32[8, 4]> -> <f31[8, 4]>", "unknown dtype 'f31'"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Array, ErrorsTest, ::testing::ValuesIn(kArray),
+                         [](const auto &info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Spmd, ErrorsTest, ::testing::ValuesIn(kSpmd),
+                         [](const auto &info) { return info.param.name; });
+
+class ModuleErrorsTest : public IrTest {};
+
+TEST_F(ModuleErrorsTest, MeshWithOneNameTwice) {
+  EXPECT_FALSE(parse("module attributes {spmd.mesh = #spmd.mesh<m, a=4, a=2>} {}"));
+  EXPECT_NE(diagnosticText().find("the mesh has two axes 'a'"), std::string::npos) << diagnosticText();
+}
+
+TEST_F(ModuleErrorsTest, MeshOnAFunction) {
+  EXPECT_FALSE(parse("func.func private @f() attributes {spmd.mesh = #spmd.mesh<m, a=4>}"));
+  EXPECT_NE(diagnosticText().find("only a module has one"), std::string::npos) << diagnosticText();
+}
+
+TEST_F(ModuleErrorsTest, KernelThatDoesNotReturn) {
+  EXPECT_FALSE(parse("plan.kernel @k(%x: !spmd.array<f32[2]>) { plan.yield }"));
+  EXPECT_NE(diagnosticText().find("ends in plan.return"), std::string::npos) << diagnosticText();
+}
+
+TEST_F(ModuleErrorsTest, TooManyElements) {
+  EXPECT_FALSE(parse("func.func private @f(!spmd.array<f32[4294967296, 4294967296]>)"));
+  EXPECT_NE(diagnosticText().find("cannot have more than 2^63 - 1 elements"), std::string::npos) << diagnosticText();
+}
+
+} // namespace
