@@ -243,10 +243,10 @@ void StateMachine::progressOfRollCall(TimePoint now) {
   if (now < nextProgress)
     return;
   nextProgress = now + progressInterval;
-  broadcast(NoticeMessage{{Notice::Level::Info, "waiting for " + describeProcesses(missing) + count + " to join (" +
-                                                    std::to_string(millisecondsBetween(start, now) / 1000) + " s of " +
-                                                    std::to_string(millisecondsBetween(start, joinDeadline) / 1000) +
-                                                    " s)"}});
+  broadcast(NoticeMessage{
+      {Notice::Level::Info, "waiting for " + describeProcesses(missing) + count + " to join (" +
+                                std::to_string(millisecondsBetween(start, now) / 1000) + " s of " +
+                                std::to_string((millisecondsBetween(start, joinDeadline) + 500) / 1000) + " s)"}});
 }
 
 void StateMachine::beginRunning() {

@@ -89,7 +89,7 @@ TEST(Kill, DuringTheRollCall) {
   }
   port.fd.reset();
   for (Spawned &process : job)
-    ASSERT_TRUE(process.waitForOutput("notice: waiting for process 3 of 4 to join (5 s of 300 s)")) << process.output;
+    ASSERT_TRUE(process.waitForOutput("notice: waiting for process 3 of 4 to join (5 s of ")) << process.output;
   job[2].kill(SIGKILL);
   auto begin = Clock::now();
   for (int32_t process : {0, 1}) {
