@@ -37,9 +37,11 @@ Value emitMatmul(Emitter &e, const Value &x, const Value &y, Range range) {
   int64_t xRank = x.rank(), yRank = y.rank();
   int64_t contracted = yRank == 1 ? 0 : yRank - 2;
   if (x.shape()[xRank - 1] != y.shape()[contracted])
-    e.fail(range, "'@' of " + x.describe() + " and " + y.describe() + ": dimension " + std::to_string(xRank - 1) +
-                      " of the left side is " + std::to_string(x.shape()[xRank - 1]) + ", dimension " +
-                      std::to_string(contracted) + " of the right side is " + std::to_string(y.shape()[contracted]));
+    e.failAbout(range,
+                "'@' of " + x.describe() + " and " + y.describe() + ": dimension " + std::to_string(xRank - 1) +
+                    " of the left side is " + std::to_string(x.shape()[xRank - 1]) + ", dimension " +
+                    std::to_string(contracted) + " of the right side is " + std::to_string(y.shape()[contracted]),
+                {x, y});
   constexpr int row = -1, column = -2, inner = -3; // Batch dimensions are numbered from the end.
   int64_t xBatch = std::max<int64_t>(xRank - 2, 0), yBatch = std::max<int64_t>(yRank - 2, 0);
   Labelled left{operands.arrays[0], {}}, right{operands.arrays[1], {}};
@@ -49,8 +51,10 @@ Value emitMatmul(Emitter &e, const Value &x, const Value &y, Range range) {
     int64_t a = fromEnd <= xBatch ? x.shape()[xBatch - fromEnd] : 1;
     int64_t b = fromEnd <= yBatch ? y.shape()[yBatch - fromEnd] : 1;
     if (a != b && a != 1 && b != 1)
-      e.fail(range, "'@' of " + x.describe() + " and " + y.describe() + ": batch dimensions " + std::to_string(a) +
-                        " and " + std::to_string(b) + " do not broadcast");
+      e.failAbout(range,
+                  "'@' of " + x.describe() + " and " + y.describe() + ": batch dimensions " + std::to_string(a) +
+                      " and " + std::to_string(b) + " do not broadcast",
+                  {x, y});
     // A side that would be repeated leaves the dimension out: the other side has it for itself.
     bool leftHas = fromEnd <= xBatch && (a != 1 || b == 1), rightHas = fromEnd <= yBatch && (b != 1 || a == 1);
     if (leftHas) {

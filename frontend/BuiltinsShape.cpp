@@ -323,6 +323,20 @@ Value shard(Args &args) {
   return moved(args, args.e.constrain(x, sharding));
 }
 
+/// x, sharded as y is: both join a group, which propagation keeps alike.
+Value like(Args &args) {
+  Emitter &e = args.e;
+  if (args.array(0).shape() != args.array(1).shape())
+    e.failAbout(args.range,
+                "'like' takes arrays of one shape: " + shapeStr(args[0].shape()) + " and " + shapeStr(args[1].shape()),
+                {args[0], args[1]});
+  mlir::Value x = e.materialize(args[0]), y = e.materialize(args[1]);
+  uint64_t group = e.nextShardingGroup++;
+  for (mlir::Value member : {x, y})
+    e.builder.create<ShardingGroupOp>(e.loc(), member, group);
+  return moved(args, x);
+}
+
 const Builtin table[] = {
     {"reshape", "x shape", reshape},
     {"transpose", "x perm=None", transpose},
@@ -338,6 +352,7 @@ const Builtin table[] = {
     {"tile", "x counts", tile},
     {"repeat", "x n axis=None", repeat},
     {"shard", "x sharding", shard},
+    {"like", "x y", like},
 };
 
 } // namespace

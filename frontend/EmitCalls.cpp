@@ -10,7 +10,7 @@
 namespace spmdc {
 
 /// Inlining multiplies: this many operations are more than a machine's memory is for.
-static constexpr size_t maxOperations = 2000000;
+static constexpr size_t maxOperations = 200000;
 
 const FnDecl *Emitter::findFunction(const Ast &ast, std::string_view name) const {
   for (const FnDecl &fn : ast.functions)
@@ -32,7 +32,7 @@ std::vector<std::string_view> Emitter::functionNames() const {
 /// A user's function wins over the prelude's and over operations; the prelude sees only its own and operations.
 Value Emitter::call(const CallExpr &e) {
   if (operationCount > maxOperations)
-    fail(e.range, "with all calls inlined the program has more than 2000000 operations");
+    fail(e.range, "with all calls inlined the program has more than 200000 operations");
   const auto *callee = dynAs<NameExpr>(*e.callee);
   if (!callee) {
     if (const auto *outer = dynAs<CallExpr>(*e.callee))
@@ -56,7 +56,11 @@ Value Emitter::call(const CallExpr &e) {
   std::string quoted = "'" + std::string(callee->name) + "'";
   if (lookup(callee->name))
     fail(callee->range, quoted + " is a value, not a function");
-  fail(callee->range, "unknown function " + quoted + didYouMean(callee->name, functionNames()));
+  std::vector<std::string_view> names = functionNames();
+  Diagnostic &error = report(callee->range, "unknown function " + quoted + didYouMean(callee->name, names));
+  if (const FnDecl *meant = findFunction(program, nearestName(callee->name, names)))
+    error.note(meant->name.range, "'" + std::string(meant->name.text) + "' is declared here");
+  throw Poisoned();
 }
 
 namespace {
@@ -214,6 +218,7 @@ Value Emitter::callFunction(const FnDecl &fn, bool isPrelude, const CallExpr &ca
       bound[param.name.text] =
           param.type ? declaredAs(argument, *param.type, "argument '" + std::string(param.name.text) + "' of " + quoted)
                      : argument;
+      bound[param.name.text].origin = param.name.range;
     } catch (const Poisoned &) {
       isBad = true;
     }

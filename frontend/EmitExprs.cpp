@@ -68,7 +68,16 @@ Value Emitter::name(const NameExpr &expr) {
     fail(expr.range, quoted + " is a function; write " + std::string(expr.name) + "(...) to call it");
   if (llvm::any_of(meshAxes, [&](const spmd::MeshAxis &axis) { return axis.name == expr.name; }))
     fail(expr.range, quoted + " is a mesh axis, not a value");
-  fail(expr.range, "unknown name " + quoted + didYouMean(expr.name, visibleNames()));
+  std::vector<std::string_view> names = visibleNames();
+  Diagnostic &error = report(expr.range, "unknown name " + quoted + didYouMean(expr.name, names));
+  if (std::string_view nearest = nearestName(expr.name, names); !nearest.empty()) {
+    const Value *meant = lookup(nearest);
+    auto decl = constDecls.find(nearest);
+    Range declared = meant ? meant->origin : decl != constDecls.end() ? decl->second->name.range : Range();
+    if (declared.source)
+      error.note(declared, "'" + std::string(nearest) + "' is declared here");
+  }
+  throw Poisoned();
 }
 
 //===----------------------------------------------------------------------===//
@@ -143,7 +152,8 @@ void Emitter::bindPattern(const Pattern &pattern, const Value &value) {
     if (value.kind == ValueKind::None)
       fail(value.range, "there is no value to name '" + std::string(pattern.name) + "'");
     nameValue(value, pattern);
-    frame->scopes.back()[pattern.name] = value;
+    Value &bound = frame->scopes.back()[pattern.name] = value;
+    bound.origin = pattern.range;
     return;
   }
   if (!value.isSequence())

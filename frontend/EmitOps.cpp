@@ -26,15 +26,22 @@ mlir::Location Emitter::loc() {
   if (!range.source)
     return mlir::UnknownLoc::get(context);
   mlir::Location result = rangeLoc(context, range);
-  llvm::SmallVector<mlir::Location> calls;
-  for (; at && at->callRange.source; at = at->caller)
-    calls.push_back(rangeLoc(context, at->callRange));
-  if (calls.empty())
-    return result;
-  mlir::Location callers = calls.back();
-  for (mlir::Location call : llvm::reverse(llvm::ArrayRef(calls).drop_back()))
-    callers = mlir::CallSiteLoc::get(call, callers);
-  return mlir::CallSiteLoc::get(result, callers);
+  mlir::LocationAttr callers = callLoc(at);
+  return callers ? mlir::Location(mlir::CallSiteLoc::get(result, mlir::Location(callers))) : result;
+}
+
+/// Kept in the frame: a body of many operations asks for it again and again.
+mlir::LocationAttr Emitter::callLoc(Frame *at) {
+  if (!at || !at->callRange.source)
+    return {};
+  if (!at->callLoc) {
+    mlir::Location here = rangeLoc(builder.getContext(), at->callRange);
+    mlir::LocationAttr callers = callLoc(at->caller);
+    if (callers)
+      here = mlir::CallSiteLoc::get(here, mlir::Location(callers));
+    at->callLoc = here;
+  }
+  return at->callLoc;
 }
 
 mlir::Value Emitter::splat(ArrayType type, Scalar value) {
@@ -200,9 +207,11 @@ llvm::SmallVector<int64_t> Emitter::commonShape(llvm::ArrayRef<Value> values, Ra
       int64_t a = fromEnd <= shape.size() ? shape[shape.size() - fromEnd] : 1;
       int64_t b = fromEnd <= other.size() ? other[other.size() - fromEnd] : 1;
       if (a != b && a != 1 && b != 1)
-        fail(where, "shapes do not broadcast in " + std::string(what) + ": " + shapeStr(shape) + " and " +
-                        shapeStr(other) + " differ in dimension -" + std::to_string(fromEnd) + " (" +
-                        std::to_string(a) + " and " + std::to_string(b) + ")");
+        failAbout(where,
+                  "shapes do not broadcast in " + std::string(what) + ": " + shapeStr(shape) + " and " +
+                      shapeStr(other) + " differ in dimension -" + std::to_string(fromEnd) + " (" + std::to_string(a) +
+                      " and " + std::to_string(b) + ")",
+                  values);
       joined[joined.size() - fromEnd] = a == 1 ? b : a;
     }
     shape = joined;

@@ -42,6 +42,21 @@ void Emitter::fail(Range where, std::string message) {
   throw Poisoned();
 }
 
+void Emitter::failAbout(Range where, std::string message, llvm::ArrayRef<Value> values) {
+  Diagnostic &error = report(where, std::move(message));
+  for (const Value &value : values) {
+    bool isNamed = value.origin.source != nullptr;
+    Range place = isNamed ? value.origin : value.range;
+    bool isNoted = llvm::any_of(error.notes, [&](const DiagnosticNote &note) { return note.where == place; });
+    // What the prelude made has no place in the user's text, and numbers have no shape.
+    if (!value.isArray() || !place.source || place.source == prelude.source || isNoted)
+      continue;
+    std::string who = isNamed ? "'" + std::string(value.origin.text()) + "'" : "this side";
+    error.note(place, who + " is " + value.describe());
+  }
+  throw Poisoned();
+}
+
 void Emitter::failUnsupported(Range where, std::string_view what) {
   if (!ignoreUnsupported)
     report(where, std::string(what) + " is not supported yet");
@@ -221,6 +236,7 @@ void Emitter::bindParameters(const FnDecl &fn, mlir::func::FuncOp func) {
       mlir::BlockArgument argument = func.getBody().front().addArgument(type, loc());
       types.push_back(type);
       value = Value::ofArray(argument, false, param.name.range);
+      value.origin = param.name.range;
     } catch (const Poisoned &) {
     }
     frame->scopes.back()[param.name.text] = value;

@@ -37,7 +37,10 @@ DimShardingAttr Emitter::dimSharding(const DimShardingSyntax &sharding) {
       message += "the mesh has ";
       for (auto [i, a] : llvm::enumerate(meshAxes))
         message += (i ? ", " : "") + a.name;
-      fail(axis.range, message);
+      Diagnostic &error = report(axis.range, message);
+      if (!program.meshes.empty())
+        error.note(program.meshes.front().range, "the mesh is declared here");
+      throw Poisoned();
     }
     axes.push_back(AxisRefAttr::get(builder.getContext(), llvm::StringRef(axis.text)));
   }

@@ -35,6 +35,7 @@ struct Frame {
   Frame *caller = nullptr;
   Range callRange;                                       ///< Invalid for the entry.
   std::vector<std::map<std::string_view, Value>> scopes; ///< Inner ones last.
+  mlir::LocationAttr callLoc;                            ///< The calls that led here, once it was asked for.
 };
 
 class Emitter {
@@ -50,6 +51,8 @@ public:
   /// Records an error, with a note for each call that led here. Inside the prelude the place is the user's call.
   Diagnostic &report(Range where, std::string message);
   [[noreturn]] void fail(Range where, std::string message);
+  /// An error about several values: notes say what each is, and where it was named.
+  [[noreturn]] void failAbout(Range where, std::string message, llvm::ArrayRef<Value> values);
   [[noreturn]] void failUnsupported(Range where, std::string_view what);
 
   //===- Expressions ------------------------------------------------------===//
@@ -71,6 +74,8 @@ public:
   // At the level of IR values: dtypes and shapes already agree. The location is that of the current expression.
 
   mlir::Location loc();
+  /// The calls that led to a function of the user; null for the entry.
+  mlir::LocationAttr callLoc(Frame *frame);
   mlir::Type elementType(spmd::DType dtype) { return getElementType(builder.getContext(), dtype); }
   ArrayType arrayType(llvm::ArrayRef<int64_t> shape, spmd::DType dtype) {
     return ArrayType::get(shape, elementType(dtype));
@@ -136,6 +141,7 @@ public:
   Value coerce(const Value &value, ArrayType type, const std::string &what, Range declared);
 
   mlir::OpBuilder builder;
+  uint64_t nextShardingGroup = 0; ///< Number of the next `like`.
 
 private:
   friend struct FrameScope;

@@ -28,7 +28,7 @@ size_t editDistance(std::string_view a, std::string_view b) {
 
 } // namespace
 
-std::string didYouMean(std::string_view name, const std::vector<std::string_view> &candidates) {
+std::string_view nearestName(std::string_view name, const std::vector<std::string_view> &candidates) {
   size_t limit = std::clamp<size_t>(name.size() / 3, 1, 3);
   std::string_view best;
   for (std::string_view candidate : candidates) {
@@ -40,6 +40,11 @@ std::string didYouMean(std::string_view name, const std::vector<std::string_view
       continue;
     best = candidate;
   }
+  return best;
+}
+
+std::string didYouMean(std::string_view name, const std::vector<std::string_view> &candidates) {
+  std::string_view best = nearestName(name, candidates);
   return best.empty() ? "" : "; did you mean '" + std::string(best) + "'?";
 }
 

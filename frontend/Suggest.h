@@ -7,8 +7,11 @@
 
 namespace spmdc {
 
-/// `; did you mean 'relu'?` for the candidate nearest in edit distance, or nothing where none is near: at most a third
-/// of the name's letters may differ (at least one, at most three). Ties go to the first candidate.
+/// The candidate nearest in edit distance, or nothing where none is near: at most a third of the name's letters may
+/// differ (at least one, at most three). Ties go to the first candidate.
+std::string_view nearestName(std::string_view name, const std::vector<std::string_view> &candidates);
+
+/// `; did you mean 'relu'?` for the nearest name, or nothing where none is near.
 std::string didYouMean(std::string_view name, const std::vector<std::string_view> &candidates);
 
 } // namespace spmdc

@@ -21,7 +21,8 @@ enum class ValueKind { Poison, Array, Constant, String, Tuple, List, Type, Parti
 
 struct Value {
   ValueKind kind = ValueKind::Poison;
-  Range range; ///< The expression.
+  Range range;  ///< The expression.
+  Range origin; ///< Where the name that it was taken from is declared; without a source where it has none.
   mlir::Value array;
   bool isWeak = false; ///< Array: the dtype comes from literals alone.
   Constant constant;
@@ -29,7 +30,6 @@ struct Value {
   std::vector<Value> elements;            ///< Tuple and List.
   ArrayType type;                         ///< Type.
   std::vector<DimShardingAttr> partition; ///< Partition: as many as are written.
-  std::string name;                       ///< In a returned tuple: the plain name that the value was.
 
   bool isPoison() const { return kind == ValueKind::Poison; }
   bool isArray() const { return kind == ValueKind::Array; }

@@ -127,8 +127,7 @@ TEST(Values, jax) {
     bool isFloat = spmd::isFloat(*spmd::parseDType(test.expected.dtype));
     for (size_t i = 0; i < actual.elements.size(); ++i) {
       double value = isFloat ? actual.elements[i].f : static_cast<double>(actual.elements[i].i);
-      std::string wrong =
-          difference(value, test.expected.values[i], isFloat ? toleranceOf(test.expected.dtype) : 0.0);
+      std::string wrong = difference(value, test.expected.values[i], isFloat ? toleranceOf(test.expected.dtype) : 0.0);
       EXPECT_EQ(wrong, "") << "element " << i;
     }
   }
