@@ -2,6 +2,7 @@
 
 #include "runtime/coordinator/Client.h"
 
+#include "runtime/coordinator/Address.h"
 #include "runtime/coordinator/LocalClient.h"
 #include "runtime/coordinator/NetworkClient.h"
 #include "runtime/support/Error.h"
@@ -63,7 +64,9 @@ static void shortenColumns(std::vector<JoinColumn> &columns) {
 
 std::unique_ptr<Client> Client::join(JoinOptions options) {
   checkOptions(options);
-  if (options.address.empty())
+  if (!options.address.empty())
+    parseAddress(options.address, "coordinator_address"); // Wrong is wrong, also where it is not needed.
+  if (options.numProcesses == 1)
     return std::make_unique<LocalClient>(options);
   shortenColumns(options.columns);
   return NetworkClient::join(std::move(options));

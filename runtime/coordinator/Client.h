@@ -35,7 +35,7 @@ struct Notice {
 };
 
 struct JoinOptions {
-  /// `host:port` or `[ipv6]:port` of process 0. May be empty where numProcesses is 1: then nothing is opened.
+  /// `host:port` or `[ipv6]:port` of process 0. Where numProcesses is 1 it may be empty, and nothing is opened.
   std::string address;
   /// Process 0 only: where to listen, with or without a port. Default: the interface of `address`.
   std::string bindAddress;

@@ -137,7 +137,9 @@ TEST(Client, JoinsOverIPv6) {
 }
 
 TEST(Client, OneProcessOpensNothing) {
+  Port port; // Would be found taken.
   JoinOptions options;
+  options.address = port.address;
   options.localDeviceIds = {0, 1, 2};
   auto client = Client::join(options);
   EXPECT_EQ(client->topology().deviceCount(), 3);
