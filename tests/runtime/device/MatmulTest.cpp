@@ -115,6 +115,14 @@ Product multiply(const MatmulShape &shape, std::shared_ptr<const Dnnl> library, 
   std::string what = std::string(dtypeName(shape.operand)) + " " + std::to_string(shape.batch) + "x" +
                      std::to_string(shape.m) + "x" + std::to_string(shape.n) + "x" + std::to_string(shape.k) +
                      (shape.transposeLhs ? " T" : " N") + (shape.transposeRhs ? "T " : "N ") + matmul->getMethod();
+  std::vector<double> left(lhsCount), right(rhsCount);
+  std::vector<uint64_t> leftBits(lhsCount), rightBits(rhsCount);
+  for (int64_t i = 0; i < lhsCount; ++i)
+    isFloat(shape.operand) ? void(left[i] = load(shape.operand, lhs.data(), i))
+                           : void(leftBits[i] = loadInteger(shape.operand, lhs.data(), i));
+  for (int64_t i = 0; i < rhsCount; ++i)
+    isFloat(shape.operand) ? void(right[i] = load(shape.operand, rhs.data(), i))
+                           : void(rightBits[i] = loadInteger(shape.operand, rhs.data(), i));
   for (int64_t b = 0; b < shape.batch; ++b)
     for (int64_t i = 0; i < shape.m; ++i)
       for (int64_t j = 0; j < shape.n; ++j) {
@@ -124,14 +132,13 @@ Product multiply(const MatmulShape &shape, std::shared_ptr<const Dnnl> library, 
           int64_t li = b * shape.m * shape.k + (shape.transposeLhs ? l * shape.m + i : i * shape.k + l);
           int64_t ri = b * shape.k * shape.n + (shape.transposeRhs ? j * shape.k + l : l * shape.n + j);
           if (isFloat(shape.operand)) {
-            double product = load(shape.operand, lhs.data(), li) * load(shape.operand, rhs.data(), ri);
+            double product = left[li] * right[ri];
             sum += product;
             magnitude += std::fabs(product);
           } else if (shape.operand == DType::Bool) {
-            integer |= uint64_t(lhs.data()[li] && rhs.data()[ri]);
+            integer |= leftBits[li] & rightBits[ri];
           } else {
-            integer += uint64_t(loadInteger(shape.operand, lhs.data(), li)) *
-                       uint64_t(loadInteger(shape.operand, rhs.data(), ri));
+            integer += leftBits[li] * rightBits[ri];
           }
         }
         int64_t at = (b * shape.m + i) * shape.n + j;
