@@ -135,7 +135,9 @@ private:
     UniqueFd shared = shareArtifact();
     LaunchOptions launchOptions;
     launchOptions.numProcesses = processes;
-    launchOptions.environment = {{"SPMD_DEVICES_PER_PROCESS", std::to_string(devicesPerProcess(processes))}};
+    int devices = devicesPerProcess(processes);
+    if (!options.job.local_device_ids.get())
+      launchOptions.environment = {{"SPMD_DEVICES_PER_PROCESS", std::to_string(devices)}};
     launchOptions.command =
         request.childCommand(options, "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(shared.get()));
     if (options.verbose)

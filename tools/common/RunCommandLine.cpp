@@ -115,6 +115,12 @@ std::vector<std::string> runArguments(const spmd::RunOptions &options) {
   addTimeout("--initialization-timeout", options.job.initialization_timeout);
   addTimeout("--heartbeat-timeout", options.job.heartbeat_timeout);
   addTimeout("--collective-timeout", options.job.collective_timeout);
+  if (const auto &ids = options.job.local_device_ids.get()) {
+    std::string list;
+    for (int32_t id : *ids)
+      list += (list.empty() ? "" : ",") + std::to_string(id);
+    add("--local-device-ids", list);
+  }
   if (options.job.job_id)
     add("--job-id", *options.job.job_id);
   if (options.job.token_file)

@@ -1,0 +1,63 @@
+#include "runtime/api/include/spmd/spmd.h"
+#include "tests/runtime/api/ApiTestSupport.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+using namespace spmd;
+using namespace spmd::testing_api;
+using testing::Each;
+using testing::HasSubstr;
+
+namespace {
+
+class Jit : public testing::Test {
+protected:
+  LocalJob job{8};
+};
+
+// The tutorial's toy: the sum of the sines of 0 ... 31 over all devices.
+TEST_F(Jit, toy_of_the_tutorial) {
+  Mesh mesh = make_mesh({4, 2}, {"i", "j"});
+  std::vector<float> values = counting(32);
+  Array x = device_put(view(values, {4, 8}), NamedSharding(mesh, P("i", "j")));
+  Function total = jit("mesh m(i=4, j=2)\nfn main(x: f32[4@i, 8@j]) -> f32 { return sum(sin(x)); }");
+  float first = total(x)[0].item<float>();
+  EXPECT_NEAR(first, -0.12398731f, 2e-6);
+  EXPECT_EQ(total(x)[0].item<float>(), first);
+}
+
+// Its matrix product: rows over `a`, one all_reduce over `b`, and the drawing of who holds what.
+TEST_F(Jit, relu_of_a_product) {
+  Mesh mesh = make_mesh({4, 2}, {"a", "b"});
+  std::vector<float> x(64 * 32, 1), y(32 * 64, 1);
+  Function layer = jit("mesh m(a=4, b=2)\n"
+                       "fn main(x: f32[64@a, 32@b], y: f32[32@b, 64]) -> f32[64, 64] { return relu(x @ y); }");
+  Array z = layer(device_put(view(x, {64, 32}), NamedSharding(mesh, P("a", "b"))),
+                  device_put(view(y, {32, 64}), NamedSharding(mesh, P("b", nullptr))))[0];
+  EXPECT_THAT(z.to_host<float>(), Each(32.0f));
+  EXPECT_EQ(z.sharding(), NamedSharding(mesh, P("a", nullptr)));
+  EXPECT_THAT(visualize_array_sharding(z), HasSubstr("│        CPU 0,1        │\n├───────────────────────┤\n"));
+  std::string plan = layer.as_text("plan");
+  size_t first = plan.find("all_reduce sum over (b)");
+  ASSERT_NE(first, std::string::npos);
+  EXPECT_EQ(plan.find("all_reduce", first + 1), std::string::npos);
+}
+
+TEST_F(Jit, mistakes_are_the_compilers_messages) {
+  Function wrong = jit("mesh m(i=8)\nfn main(x: f32[8@i]) -> f32 { return sum(y); }", {.file_name = "wrong.spmd"});
+  EXPECT_THAT(messageOf([&] { wrong.parameters(); }), HasSubstr("wrong.spmd:2:43: error: "));
+}
+
+TEST_F(Jit, constants_mesh_and_function_are_options) {
+  Mesh mesh = make_mesh({2, 4}, {"i", "j"});
+  Function scale = jit("mesh m(i=4, j=2)\nconst N = 3;\nfn twice(x: f32[N@i]) -> f32[N] { return x * 2.0; }",
+                       {.function = "twice", .mesh = mesh, .constants = {{"N", "5"}}});
+  std::vector<float> values = counting(5);
+  Array x = device_put(view(values), NamedSharding(mesh, P("i")));
+  EXPECT_THAT(scale(x)[0].to_host<float>(), testing::ElementsAre(0, 2, 4, 6, 8));
+}
+
+} // namespace
