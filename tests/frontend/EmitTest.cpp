@@ -83,4 +83,157 @@ TEST(Emit, letNamesValues) {
   EXPECT_THAT(compiled.print(), HasSubstr("spmd.name = \"g\""));
 }
 
+/// The type of a result of `main` on a mesh (a=4, b=2, c=2).
+std::string resultType(const std::string &text, const FrontendOptions &options = {}) {
+  Compiled compiled("mesh m(a=4, b=2, c=2)\n" + text, options);
+  return compiled.isGood() ? compiled.resultTypes().at(0) : compiled.errors().at(0);
+}
+
+// Every form of a dimension arrives on the type as it is written; `@?` is the same as nothing.
+TEST(Emit, shardingAnnotations) {
+  EXPECT_EQ(resultType("fn main(x: f32[8, 8@a, 8@(b, c), 8@_]) { return x; }"), "f32[8, 8@a, 8@(b, c), 8@_]");
+  EXPECT_EQ(resultType("fn main(x: f32[8@?, 8@a?, 8@(b, c)?]) { return x; }"), "f32[8, 8@a?, 8@(b, c)?]");
+  EXPECT_EQ(resultType("fn main(x: f32[8@a!1, 8@_!2]) { return x; }"), "f32[8@a!1, 8@_!2]");
+}
+
+// P(...) closes the dimensions that it does not name.
+TEST(Emit, constraints) {
+  EXPECT_EQ(resultType("fn main(x: f32[8, 8, 8]) { return shard(x, P(a)); }"), "f32[8@a, 8@_, 8@_]");
+  EXPECT_EQ(resultType("fn main(x: f32[8, 8]) { return shard(x, P(?, (b, c))); }"), "f32[8, 8@(b, c)]");
+  EXPECT_EQ(resultType("fn main(x: f32[8]) { let y: f32[8@b] = x; return y; }"), "f32[8@b]");
+  EXPECT_EQ(resultType("fn main() { return zeros(f32[8@a]); }"), "f32[8@a]");
+  EXPECT_EQ(resultType("fn main(x: f32[8@a]) -> f32[8@b] { return x; }"), "f32[8@b]");
+  EXPECT_EQ(resultType("fn f(y: f32[8@a]) { return y; } fn main(x: f32[8]) { return f(x); }"), "f32[8@a]");
+  EXPECT_EQ(resultType("fn f(y) -> f32[8@c] { return y * 2; } fn main(x: f32[8]) { return f(x); }"), "f32[8@c]");
+}
+
+// What is computed carries no sharding of its own: that is propagation's to say.
+TEST(Emit, computedValuesAreOpen) {
+  EXPECT_EQ(resultType("fn main(x: f32[8@a]) { return exp(x); }"), "f32[8]");
+  EXPECT_EQ(resultType("fn main(x: f32[8@a, 4]) { return x.T; }"), "f32[4, 8]");
+}
+
+TEST(Emit, shardingGroups) {
+  Compiled compiled("fn main(x: f32[8], y: f32[8]) { return like(x * 2, y); }");
+  EXPECT_THAT(compiled.print(), HasSubstr("spmd.sharding_group %1 group 0"));
+  EXPECT_THAT(compiled.print(), HasSubstr("spmd.sharding_group %arg1 group 0"));
+}
+
+TEST(Emit, constsAndOptions) {
+  const std::string text =
+      "const B = C * 2; const C = 4; const R = 1.5;\nfn main() { return full(f32[B / 2 + 1], R); }\n"
+      "fn other() { return zeros([B]); }";
+  EXPECT_EQ(resultType(text), "f32[5]");
+  FrontendOptions options;
+  options.sets = {{"C", "8"}};
+  EXPECT_EQ(resultType(text, options), "f32[9]");
+  options.function = "other";
+  EXPECT_EQ(resultType(text, options), "f32[16]");
+
+  options = {};
+  options.meshOverride = "a=8,b=1";
+  EXPECT_THAT(Compiled("mesh m(a=4, b=2) fn main(x: f32[8@a]) { return x; }", options).print(),
+              HasSubstr("#spmd.mesh<m, a=8, b=1>"));
+  EXPECT_THAT(Compiled("fn main(x: f32[8@a]) { return x; }", options).print(), HasSubstr("#spmd.mesh<mesh, a=8, b=1>"));
+}
+
+// Sizes are solved from the arguments at each call; arithmetic on them checks.
+TEST(Emit, genericSizes) {
+  const std::string linear = "fn linear<B, I, O>(x: f32[B, I], w: f32[I, O]) -> f32[B, O] { return x @ w; }\n"
+                             "fn halves<N>(x: f32[N]) -> f32[N / 2] { return x[:N / 2]; }\n"
+                             "fn half<N>(x: f32[N]) -> f32[N / 2] { return x[:3]; }\n";
+  EXPECT_EQ(resultType(linear + "fn main(x: f32[2, 3], w: f32[3, 5]) { return linear(w=w, x=x); }"), "f32[2, 5]");
+  EXPECT_EQ(resultType(linear + "fn main(x: f32[6]) { return halves(x); }"), "f32[3]");
+  EXPECT_EQ(resultType(linear + "fn main(x: f32[7]) { return half(x); }"),
+            "4:30: a dimension's size must be an integer; this is 3.5 (a division leaves a remainder)");
+}
+
+TEST(Emit, untypedParametersAndDefaults) {
+  const std::string f = "fn f(x, scale = 2, axis = -1) { return sum(x, axis=axis) * scale; }\n";
+  EXPECT_EQ(resultType(f + "fn main(x: f32[2, 3]) { return f(x); }"), "f32[2]");
+  EXPECT_EQ(resultType(f + "fn main(x: bf16[2, 3]) { return f(x, axis=0); }"), "bf16[3]");
+  EXPECT_EQ(resultType(f + "fn main(x: i32[2, 3]) { return f(x, 0.5); }"), "f32[2]");
+}
+
+// A user's function wins over the prelude's and over operations; the prelude does not see it.
+TEST(Emit, whoWins) {
+  EXPECT_EQ(resultType("fn relu(x) { return x[0]; } fn main(x: f32[4]) { return relu(x); }"), "f32[]");
+  EXPECT_EQ(resultType("fn exp(x) { return x[0]; } fn main(x: f32[4]) { return softmax(x) + exp(x); }"), "f32[4]");
+  EXPECT_EQ(resultType("fn main(x: f32[4, 2]) { let sum = sum(x, axis=0); return sum + sum(x); }"), "f32[2]");
+}
+
+// Plain names where they are unique, positions elsewhere; tuples within tuples are flattened.
+TEST(Emit, resultNames) {
+  Compiled compiled("fn f(x) { return (x, x * 2); }\n"
+                    "fn main(x: f32[2]) -> (f32[2], (f32[2], f32[]), (f32[2], f32[2])) {\n"
+                    "  let y = x + 1;\n  return (y, (y, 3.0), f(x));\n}");
+  ASSERT_TRUE(compiled.isGood()) << compiled.diagnostics.str();
+  std::vector<std::string> names;
+  for (unsigned i = 0; i < compiled.function().getNumResults(); ++i)
+    names.push_back(compiled.function().getResultAttrOfType<mlir::StringAttr>(i, "spmd.name").str());
+  EXPECT_THAT(names, ElementsAre("y", "1", "2", "3", "4"));
+}
+
+// An operation of an inlined function knows its own line first and then the calls.
+TEST(Emit, inlinedPlaces) {
+  Compiled compiled("fn g(x) { return sin(x); }\nfn f(x) {\n  return g(x);\n}\nfn main(x: f32[2]) { return f(x); }");
+  ASSERT_TRUE(compiled.isGood());
+  mlir::Location loc = compiled.function().getBody().front().front().getLoc();
+  EXPECT_EQ(getSourcePosition(loc)->str(), "t.spmd:1:18");
+  auto site = llvm::dyn_cast<mlir::CallSiteLoc>(loc);
+  ASSERT_TRUE(site);
+  EXPECT_EQ(getSourcePosition(site.getCaller())->str(), "t.spmd:3:10");
+}
+
+// The condition of an `if` that is known while compiling chooses the arm; the other one is not checked.
+TEST(Emit, ifOnAConstant) {
+  EXPECT_EQ(resultType("fn main(x: f32[2, 2]) { return if x.ndim == 2 { let y = x[0]; y } else { x[0, 0, 0] }; }"),
+            "f32[2]");
+}
+
+TEST(Emit, shapeIsKnown) {
+  EXPECT_EQ(resultType("fn main(x: f32[2, 3]) { return zeros([x.shape[-1], x.shape[0] * 5]); }"), "f32[3, 10]");
+}
+
+// Chains of operators are as long as you like; each operation has its place.
+TEST(Emit, longChains) {
+  std::string chain = "x";
+  for (int i = 0; i < 5000; ++i)
+    chain += " + x";
+  EXPECT_EQ(resultType("fn main(x: f32[2]) { return " + chain + "; }"), "f32[2]");
+}
+
+// Whatever the text, there is a module or an error, and no crash: programs with random bytes changed, dropped,
+// repeated.
+TEST(Emit, mutatedPrograms) {
+  std::vector<std::string> corpus = {readExample("psum.spmd"), readExample("toy.spmd"),
+                                     readExample("nearest_centroid.spmd")};
+  corpus.push_back("struct P { w: f32[2] } const N = 4; fn f<B>(x: f32[B, N], k = 1e-5) -> (f32[B], i32) {\n"
+                   "let (a, (b, c)) = ((x[0], (x[:, None, ..., ::-2], 3)), if true { 1 } else { 2 });\n"
+                   "return (einsum(\"bn->b\", x) ** -2, argmax(shard(x, P(a, _)))); }\n"
+                   "fn main(x: f32[3, 4]) { let y = for i in 0..3 carry (z = x) { yield z; }; return f(x, k=2); }");
+  uint64_t state = 12345;
+  auto random = [&](uint64_t bound) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (state >> 33) % bound;
+  };
+  const std::string pieces[] = {"(",  ")",    "[", "]", "{",    "}",     ",",           ";",  "@",   "-1",
+                                "..", "...",  ":", "=", "x",    "1e400", "99999999999", "\"", "fn ", "let ",
+                                "P(", "f32[", "?", "!", "\xff", "0",     "None",        "**"};
+  for (int round = 0; round < 400; ++round) {
+    std::string text = corpus[random(corpus.size())];
+    for (uint64_t edits = 1 + random(4); edits > 0; --edits) {
+      size_t at = random(text.size()), length = random(6);
+      if (random(2))
+        text.erase(at, length);
+      else
+        text.insert(at, pieces[random(std::size(pieces))]);
+    }
+    SCOPED_TRACE("round " + std::to_string(round) + "\n" + text);
+    Compiled compiled(text);
+    EXPECT_NE(compiled.isGood(), compiled.diagnostics.hasErrors());
+    EXPECT_EQ(compiled.diagnostics.str().find("internal error"), std::string::npos);
+  }
+}
+
 } // namespace
