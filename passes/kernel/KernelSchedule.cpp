@@ -520,6 +520,8 @@ FailureOr<KernelSchedule> Builder::build(ArrayRef<int64_t> rowShape, ArrayRef<in
   for (auto [number, output] : llvm::enumerate(body.outputs)) {
     if (output.getDefiningOp<CumulativeOp>() && body.contains(output))
       continue;
+    if (productOf(shapeOf(output)) == 0)
+      continue;
     unsigned domain = 0, before = result.divisions;
     std::optional<Index> index = outputIndex(output, domain);
     if (!index)
@@ -659,6 +661,15 @@ bool KernelSchedule::canOverwrite(Value input, unsigned output, Value outputValu
 }
 
 FailureOr<KernelSchedule> KernelSchedule::compute(const KernelBody &body, std::optional<int64_t> rows, bool isTrial) {
+  // Nothing to write: no iteration.
+  auto isEmpty = [](Value output) { return productOf(shapeOf(output)) == 0; };
+  if (!body.outputs.empty() && llvm::all_of(body.outputs, isEmpty)) {
+    KernelSchedule schedule;
+    schedule.indexing = std::make_shared<KernelIndexing>();
+    schedule.rowShape = {0};
+    schedule.rowVars = {schedule.indexing->space.createVariable(0, 1)};
+    return schedule;
+  }
   Builder builder(body);
   if (failed(builder.findRoots()) || failed(builder.chooseShape(rows)))
     return failure();
