@@ -240,6 +240,11 @@ void DeviceProgram::run(uint64_t number, const std::vector<DeviceBufferRef> &arg
   }
   for (auto [index, id] : fixups)
     pointers[index] = buffers[id];
+  // Long loops are left when the job is over; checkVerdict then throws.
+  StopCheck stop;
+  if (context.health)
+    stop = {[](const void *health) { return static_cast<const Health *>(health)->isOver(); }, context.health};
+  device.getParallelFor().setStopCheck(stop);
   if (endpoint)
     endpoint->beginLaunch();
   execute(*program);
@@ -271,6 +276,7 @@ void DeviceProgram::executeOne(Op &op) {
   if (auto *launchOp = std::get_if<LaunchOp>(&op.what)) {
     device.getParallelFor().runKernel(launchOp->kernel, launchOp->extent, launchOp->grain,
                                       pointers.data() + launchOp->firstPointer, coordinates.data());
+    checkVerdict();
   } else if (auto *matmul = std::get_if<MatmulOp>(&op.what)) {
     RowsDone rowsDone;
     void *const *operands = pointers.data() + matmul->firstPointer;
@@ -286,6 +292,7 @@ void DeviceProgram::executeOne(Op &op) {
     } catch (const Error &error) {
       throw error.withContext(op.location->str() + ": " + device.str());
     }
+    checkVerdict();
   } else if (auto *start = std::get_if<StartOp>(&op.what)) {
     start->call->start(buffers[start->operand], buffers[start->result]);
   } else if (auto *done = std::get_if<DoneOp>(&op.what)) {
@@ -297,6 +304,7 @@ void DeviceProgram::executeOne(Op &op) {
       device.getParallelFor().run(copy->bytes, 1 << 18, [&](int64_t begin, int64_t end, int) {
         std::memcpy(target + begin, source + begin, end - begin);
       });
+    checkVerdict();
   } else if (auto *branch = std::get_if<Op::If>(&op.what)) {
     execute(readPredicate(branch->predicate) ? branch->thenOps : branch->elseOps);
   } else if (auto *loop = std::get_if<Op::While>(&op.what)) {
@@ -304,9 +312,7 @@ void DeviceProgram::executeOne(Op &op) {
       execute(loop->condition);
       if (!readPredicate(loop->predicate))
         break;
-      // A loop without collectives ends with the job as well.
-      if (context.health && context.health->isOver())
-        context.health->throwVerdict();
+      checkVerdict(); // A loop without steps that work or wait ends with the job as well.
       execute(loop->body);
     }
   } else if (std::get_if<Op::Print>(&op.what)) {

@@ -61,6 +61,10 @@ private:
   void execute(Ops &ops);
   void executeOne(Op &op);
   void executePrint(Op &op);
+  void checkVerdict() const {
+    if (context.health && context.health->isOver())
+      context.health->throwVerdict();
+  }
   bool readPredicate(BufferId id) const { return *static_cast<const uint8_t *>(buffers[id]) != 0; }
 
   const ProgramContext &context;

@@ -33,12 +33,12 @@ int64_t BlockedMatmul::getScratchBytes() const {
   return (isBatchParallel() ? threads * packed : packed) + threads * blocking.threadScratchBytes + counters;
 }
 
-void BlockedMatmul::runElement(int64_t element, const char *lhs, const char *rhs, char *result, char *packed,
-                               char *threadScratch, int thread, RowsDone rowsDone) {
+void BlockedMatmul::runElement(const ParallelFor &parallelFor, int64_t element, const char *lhs, const char *rhs,
+                               char *result, char *packed, char *threadScratch, int thread, RowsDone rowsDone) {
   if (blocking.packedPanelBytes)
     for (int64_t panel = 0; panel < panels; ++panel)
       packPanel(rhs, panel, packed + panel * blocking.packedPanelBytes, thread);
-  for (int64_t block = 0; block < rowBlocks; ++block) {
+  for (int64_t block = 0; block < rowBlocks && !parallelFor.shouldStop(); ++block) {
     int64_t row = block * blocking.rowBlock, rows = std::min(blocking.rowBlock, shape.m - row);
     for (int64_t panel = 0; panel < panels; ++panel)
       multiplyBlock(lhs, rhs, packed + panel * blocking.packedPanelBytes, result, row, rows, panel, thread,
@@ -68,7 +68,7 @@ void BlockedMatmul::run(ParallelFor &parallelFor, const void *lhs, const void *r
   if (isBatchParallel()) {
     parallelFor.run(shape.batch, 1, [&](int64_t begin, int64_t end, int thread) {
       for (int64_t b = begin; b < end; ++b)
-        runElement(b, lhsBytes + b * lhsStride, rhsBytes + b * rhsStride, resultData + b * resultStride,
+        runElement(parallelFor, b, lhsBytes + b * lhsStride, rhsBytes + b * rhsStride, resultData + b * resultStride,
                    packed + thread * packedBytes, threadScratch + thread * blocking.threadScratchBytes, thread,
                    rowsDone);
     });
@@ -79,7 +79,7 @@ void BlockedMatmul::run(ParallelFor &parallelFor, const void *lhs, const void *r
   for (int64_t b = 0; b < shape.batch; ++b) {
     const char *left = lhsBytes + b * lhsStride, *right = rhsBytes + b * rhsStride;
     if (parallelFor.getThreadCount() == 1) {
-      runElement(b, left, right, resultData + b * resultStride, packed, threadScratch, 0, rowsDone);
+      runElement(parallelFor, b, left, right, resultData + b * resultStride, packed, threadScratch, 0, rowsDone);
       continue;
     }
     if (blocking.packedPanelBytes)
@@ -90,7 +90,7 @@ void BlockedMatmul::run(ParallelFor &parallelFor, const void *lhs, const void *r
     for (int64_t i = 0; i < rowBlocks; ++i)
       new (&finished[i]) std::atomic<uint32_t>(0);
     parallelFor.run(rowBlocks * panels, 1, [&](int64_t begin, int64_t end, int thread) {
-      for (int64_t task = begin; task < end; ++task) {
+      for (int64_t task = begin; task < end && !parallelFor.shouldStop(); ++task) {
         int64_t block = task / panels, panel = task % panels;
         int64_t row = block * blocking.rowBlock, rows = std::min(blocking.rowBlock, shape.m - row);
         multiplyBlock(left, right, packed + panel * blocking.packedPanelBytes, resultData + b * resultStride, row, rows,

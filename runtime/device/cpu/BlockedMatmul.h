@@ -40,8 +40,8 @@ protected:
 
 private:
   bool isBatchParallel() const;
-  void runElement(int64_t element, const char *lhs, const char *rhs, char *result, char *packed, char *threadScratch,
-                  int thread, RowsDone rowsDone);
+  void runElement(const ParallelFor &parallelFor, int64_t element, const char *lhs, const char *rhs, char *result,
+                  char *packed, char *threadScratch, int thread, RowsDone rowsDone);
 };
 
 /// Our own kernels (Gemm.h); null where they do not know these element types.

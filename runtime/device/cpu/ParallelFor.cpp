@@ -2,7 +2,6 @@
 
 #include "runtime/device/cpu/ParallelFor.h"
 
-#include <algorithm>
 #include <csignal>
 #include <pthread.h>
 
@@ -29,7 +28,7 @@ ParallelFor::~ParallelFor() {
 void ParallelFor::takeChunks(int thread) {
   for (;;) {
     int64_t begin = next.fetch_add(chunk, std::memory_order_relaxed);
-    if (begin >= extent)
+    if (begin >= extent || stop())
       return;
     thunk(context, begin, std::min(begin + chunk, extent), thread);
   }

@@ -9,6 +9,7 @@
 
 #include "runtime/device/cpu/Futex.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <thread>
@@ -19,6 +20,13 @@ namespace spmd {
 
 /// The calling convention of generated kernels (Plan.h).
 using KernelFunction = void (*)(int64_t begin, int64_t end, void *const *buffers, const int64_t *coordinates);
+
+/// Asked between pieces of work: is it of no use any more?
+struct StopCheck {
+  bool (*function)(const void *context) = nullptr;
+  const void *context = nullptr;
+  bool operator()() const { return function && function(context); }
+};
 
 class ParallelFor {
 public:
@@ -34,8 +42,14 @@ public:
   /// serves to give each its own scratch. Called by one thread at a time. `body` must not throw.
   template <typename Body> void run(int64_t extent, int64_t grain, const Body &body) {
     if (helpers.empty() || extent <= grain) {
-      if (extent > 0)
-        body(int64_t(0), extent, 0);
+      if (!stop.function) {
+        if (extent > 0)
+          body(int64_t(0), extent, 0);
+        return;
+      }
+      int64_t piece = std::max({(extent + soloPieces - 1) / soloPieces, grain, int64_t(1)});
+      for (int64_t begin = 0; begin < extent && !stop(); begin += piece)
+        body(begin, std::min(begin + piece, extent), 0);
       return;
     }
     runOnAll(
@@ -45,6 +59,11 @@ public:
         },
         &body);
   }
+
+  /// From now on loops are left, their rest undone, as soon as the check holds; who sets it looks at it after each
+  /// loop too.
+  void setStopCheck(StopCheck check) { stop = check; }
+  bool shouldStop() const { return stop(); }
 
   void runKernel(KernelFunction kernel, int64_t extent, int64_t grain, void *const *buffers,
                  const int64_t *coordinates) {
@@ -58,7 +77,11 @@ private:
   void takeChunks(int thread);
   void helperMain(int thread);
 
+  /// Pieces of a loop on one thread, where it can be stopped between them.
+  static constexpr int64_t soloPieces = 64;
+
   const std::chrono::nanoseconds spin;
+  StopCheck stop;
   std::vector<std::thread> helpers;
 
   // The loop under way; written before `generation` goes up.

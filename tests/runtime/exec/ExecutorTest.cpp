@@ -363,6 +363,55 @@ TEST(Executor, RefusesWhatDoesNotFit) {
             std::string::npos);
 }
 
+/// Over after so many questions.
+class CountedHealth final : public Health {
+public:
+  explicit CountedHealth(int limit) : limit(limit) {}
+  void atStep(uint64_t, int32_t, const SourceLocation &) override {}
+  bool isOver() const override { return ++questions > limit; }
+  [[noreturn]] void throwVerdict() override { throw Error("process 7 was killed", Error::Kind::Verdict); }
+  void reportFailure(const std::string &) override { ++reports; }
+
+  const int limit;
+  mutable std::atomic<int> questions{0};
+  std::atomic<int> reports{0};
+};
+
+// The job ends while a device is in the middle of a long step: it does not work on to the step's end.
+TEST(Executor, LeavesLongStepsWhenTheJobIsOver) {
+  for (int threads : {1, 2}) {
+    PlanBuilder builder({{}});
+    BufferId x = builder.parameter(DType::F32, {});
+    builder.add(builder.launch("slow", {x}, 640));
+    Local local(1, threads);
+    CountedHealth health(3);
+    local.executorOptions.health = &health;
+    auto executor = local.load(builder);
+    DeviceBufferRef value = upload(*local.devices[0], std::vector<float>{0});
+    EXPECT_EQ(errorOf([&] { executor->run({{value}}, {{}}); }), "process 7 was killed");
+    EXPECT_EQ(health.reports, 0);
+    // Each piece asks once; of the 64 pieces (8 on two threads) only the first few ran.
+    EXPECT_LE(health.questions, 3 + 4 * threads);
+  }
+  // Between blocks of rows of a product as well: rows whose epilogue did not run are the proof.
+  PlanBuilder builder({{}});
+  BufferId x = builder.parameter(DType::F32, {2048, 16}), w = builder.parameter(DType::F32, {16, 16});
+  BufferId y = builder.result(DType::F32, {2048, 16});
+  builder.add(builder.step(MatmulStep{x, w, y, 1, 2048, 16, 16, false, false, -1, {}}));
+  Local local(1);
+  CountedHealth health(3);
+  local.executorOptions.health = &health;
+  auto executor = local.load(builder);
+  Device &device = *local.devices[0];
+  DeviceBufferRef result = upload(device, std::vector<float>(2048 * 16, -1.0f));
+  auto arguments = std::vector<DeviceBufferRef>{upload(device, std::vector<float>(2048 * 16, 1.0f)),
+                                                upload(device, std::vector<float>(16 * 16, 1.0f))};
+  EXPECT_EQ(errorOf([&] { executor->run({arguments}, {{result}}); }), "process 7 was killed");
+  std::vector<float> values = download<float>(device, result);
+  EXPECT_EQ(values.front(), 16.0f);
+  EXPECT_EQ(values.back(), -1.0f);
+}
+
 // A loop that one device leaves earlier than the other: both see it before the run counts as done, and name both
 // places.
 TEST(Executor, DivergingLoopEndsBothProcesses) {

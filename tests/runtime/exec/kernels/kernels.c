@@ -49,3 +49,12 @@ void less_by_coordinate(int64_t begin, int64_t end, void *const *buffers, const 
   (void)begin, (void)end;
   *(uint8_t *)buffers[2] = *(const int32_t *)buffers[0] < *(const int32_t *)buffers[1] - coordinates[0];
 }
+
+// Works for long: some 1 ms per iteration.
+void slow(int64_t begin, int64_t end, void *const *buffers, const int64_t *coordinates) {
+  volatile float *x = buffers[0];
+  (void)coordinates;
+  for (int64_t i = begin; i < end; ++i)
+    for (int64_t j = 0; j < 500000; ++j)
+      x[0] = x[0] + 1;
+}
