@@ -279,7 +279,7 @@ struct Stmt {
   Range range;
   Pattern pattern;            ///< Let.
   TypeSyntax *type = nullptr; ///< Let, where one is written.
-  Expr *value = nullptr; ///< Null in a `let` whose value was not understood.
+  Expr *value = nullptr;      ///< Null in a `let` whose value was not understood.
 };
 
 //===- Declarations -------------------------------------------------------===//

@@ -414,13 +414,13 @@ std::string printAst(const Ast &ast) {
 
 std::string printExpr(const Expr &expr) {
   Printer printer;
-  printer.expr(expr);
+  runOnBigStack([&] { printer.expr(expr); });
   return std::move(printer.out);
 }
 
 std::string printType(const TypeSyntax &type) {
   Printer printer;
-  printer.type(type);
+  runOnBigStack([&] { printer.type(type); });
   return std::move(printer.out);
 }
 
