@@ -57,6 +57,8 @@ std::string ArrayImpl::describe() const {
 
 void ArrayImpl::copyPart(const LocalPart &part, void *target) const {
   std::vector<int64_t> owned = sizesOf(part.ranges);
+  if (elementCount(owned) == 0)
+    return;
   int64_t bytes = elementCount(localShape) * byteSize(dtype);
   if (owned == localShape) {
     part.device->copyToHost(target, *part.buffer, bytes);
@@ -171,7 +173,8 @@ std::vector<Shard> Array::addressable_shards() const {
       std::vector<char> values(static_cast<size_t>(elementCount(sizes) * byteSize(array.dtype)));
       array.copyPart(*next, values.data());
       part.buffer = next->device->allocate(std::max<int64_t>(1, static_cast<int64_t>(values.size())));
-      next->device->copyFromHost(*part.buffer, values.data(), static_cast<int64_t>(values.size()));
+      if (!values.empty())
+        next->device->copyFromHost(*part.buffer, values.data(), static_cast<int64_t>(values.size()));
     }
     data->parts.push_back(std::move(part));
     shards.push_back({std::move(device), indexOf(ranges), replica, Array(std::move(data))});

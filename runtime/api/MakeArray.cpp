@@ -208,7 +208,7 @@ Array make_array_from_single_device_arrays(std::vector<int64_t> shape, const Nam
                   typeText(dtype, owned) + " belongs, elements [" + indexText(part.ranges) + "] of " +
                   result->describe());
     source.wait();
-    if (owned == result->localShape) {
+    if (owned == result->localShape) { // Nothing is padded: the buffer is shared.
       part.buffer = source.parts[0].buffer;
       continue;
     }

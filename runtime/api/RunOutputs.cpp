@@ -99,6 +99,11 @@ void writeFile(const OutputFile &output, const Plan &plan, const std::vector<Who
     writeSafetensors(output.path, arrays);
 }
 
+void checkWritten(std::ostream &out) {
+  if (!out.flush())
+    throw Error("cannot write to standard output; is the disk full?");
+}
+
 } // namespace
 
 void checkOutputs(const Plan &plan, const std::vector<std::string> &specs) {
@@ -129,7 +134,7 @@ void writeResults(const std::shared_ptr<Job> &job, const Plan &plan, const std::
       out << plan.results[i].name << ": " << typeText(plan.results[i].dtype, plan.results[i].shape) << " @ "
           << plan.results[i].sharding.str() << "\n"
           << numpyText(plan.results[i].dtype, plan.results[i].shape, values[i].bytes.data()) << "\n";
-  out.flush();
+  checkWritten(out);
 }
 
 void printShards(const std::shared_ptr<Job> &job, const std::vector<Array> &results, std::ostream &out) {
@@ -150,7 +155,8 @@ void printShards(const std::shared_ptr<Job> &job, const std::vector<Array> &resu
   }
   if (process > 0)
     job->getClient().wait(key + std::to_string(process - 1), job->getTimeout());
-  out << text << std::flush;
+  out << text;
+  checkWritten(out);
   job->getClient().set(key + std::to_string(process), "");
 }
 

@@ -219,7 +219,8 @@ void writeNpz(const std::string &path, const std::vector<NamedArray> &arrays) {
     for (int64_t extent : array.shape)
       size *= extent;
     std::string &bytes = members.emplace_back(npyHeaderText(array.dtype, array.shape));
-    bytes.append(static_cast<const char *>(array.data), static_cast<size_t>(size));
+    if (size > 0)
+      bytes.append(static_cast<const char *>(array.data), static_cast<size_t>(size));
     zip_source_t *source = library.zip_source_buffer(zip, bytes.data(), bytes.size(), 0);
     zip_int64_t index =
         source ? library.zip_file_add(zip, (array.name + ".npy").c_str(), source, ZIP_FL_ENC_UTF_8) : -1;

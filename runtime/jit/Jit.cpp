@@ -37,11 +37,18 @@ public:
       throw Error("there is no stage '" + stage + "'", Error::Kind::Usage);
     std::optional<std::string> text = compiler.textOf(*known);
     if (!text)
-      throw Error(compiler.errors());
+      fail();
     return *text;
   }
 
 private:
+  /// The compiler's errors, with source lines and carets, without the last line's end.
+  [[noreturn]] void fail() const {
+    std::string text = compiler.errors();
+    text.erase(text.find_last_not_of('\n') + 1);
+    throw Error(text);
+  }
+
   static spmdc::CompileOptions compileOptions(const JitOptions &options) {
     spmdc::CompileOptions result;
     result.frontend.function = options.function;
@@ -55,7 +62,7 @@ private:
     if (!program) {
       std::optional<Artifact> artifact = compiler.compile();
       if (!artifact)
-        throw Error(compiler.errors());
+        fail();
       auto shared = std::make_shared<const Artifact>(std::move(*artifact));
       program = std::make_unique<Program>(job, shared, meshForProgram(shared->plan.mesh, options.mesh, where));
     }

@@ -48,7 +48,7 @@ TEST_F(Jit, relu_of_a_product) {
 
 TEST_F(Jit, mistakes_are_the_compilers_messages) {
   Function wrong = jit("mesh m(i=8)\nfn main(x: f32[8@i]) -> f32 { return sum(y); }", {.file_name = "wrong.spmd"});
-  EXPECT_THAT(messageOf([&] { wrong.parameters(); }), HasSubstr("wrong.spmd:2:43: error: "));
+  EXPECT_THAT(messageOf([&] { wrong.parameters(); }), HasSubstr("wrong.spmd:2:42: error: "));
 }
 
 TEST_F(Jit, constants_mesh_and_function_are_options) {
