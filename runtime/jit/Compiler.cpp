@@ -64,6 +64,13 @@ struct Compiler::State {
     }
     if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
       return success();
+    if (!getSourcePosition(diagnostic.getLocation())) {
+      // About the request, not about a place in the program.
+      general += "error: " + diagnostic.str() + "\n";
+      for (mlir::Diagnostic &note : diagnostic.getNotes())
+        general += "note: " + note.str() + "\n";
+      return success();
+    }
     spmdc::Diagnostic &error = diagnostics.error(placeOf(diagnostic.getLocation()), diagnostic.str());
     for (mlir::Diagnostic &note : diagnostic.getNotes())
       error.note(placeOf(note.getLocation()), note.str());
@@ -79,7 +86,7 @@ struct Compiler::State {
 
   /// The module at the beginning of the way, and its station.
   ModuleOp getStart() {
-    if (start || diagnostics.hasErrors())
+    if (start || hasErrors())
       return *start;
     auto began = std::chrono::steady_clock::now();
     if (llvm::StringRef(fileName).ends_with(".mlir")) {
@@ -102,9 +109,9 @@ struct Compiler::State {
       return {};
     Stage reached = spmdc::getStage(begin);
     if (stage < reached) {
-      diagnostics.error(placeOf(begin.getLoc()), ("the file is past the station '" + stageName(stage) +
-                                                  "': it holds the station '" + stageName(reached) + "'")
-                                                     .str());
+      general += ("error: '" + Twine(fileName) + "' is past the station '" + stageName(stage) + "': it holds '" +
+                  stageName(reached) + "'\n")
+                     .str();
       return {};
     }
     // Continue from the last station that was computed.
@@ -117,8 +124,8 @@ struct Compiler::State {
       }
     OwningOpRef<ModuleOp> module = from.clone();
     if (failed(runPipeline(*module, at, stage, options.pipeline, &times))) {
-      if (!diagnostics.hasErrors())
-        diagnostics.error(placeOf(begin.getLoc()), "the compiler failed without saying why: this is a defect of spmdc");
+      if (!hasErrors())
+        general += "error: the compiler failed without saying why: this is a defect of spmdc\n";
       return {};
     }
     modules[stage] = std::move(module);
@@ -163,21 +170,20 @@ struct Compiler::State {
     times.push_back({"generate code", millisecondsSince(began)});
     if (succeeded(result))
       return std::move(*result);
-    if (!diagnostics.hasErrors())
-      diagnostics.error(placeOf(module.getLoc()),
-                        "code generation failed without saying why: this is a defect of spmdc");
+    if (!hasErrors())
+      general += "error: code generation failed without saying why: this is a defect of spmdc\n";
     return std::nullopt;
   }
 
   FailureOr<std::string> emitFor(ModuleOp module, Stage stage, spmd::Artifact *artifact) {
     std::optional<Target> target = Target::parse(options.target);
     if (!target)
-      return fail(module, "unknown target '" + options.target + "'; there are cpu, cpu:<llvm-cpu>, cuda:sm_90");
+      return fail("unknown target '" + options.target + "'; there are cpu, cpu:<llvm-cpu>, cuda:sm_90");
     if (stage == Stage::Ptx)
-      return fail(module, "a CPU has no PTX; --target=cuda:sm_90 has");
+      return fail("a CPU has no PTX; --target=cuda:sm_90 has");
     CpuTarget cpu = CpuTarget::host();
     if (!target->chip.empty()) {
-      FailureOr<CpuTarget> named = CpuTarget::named(target->chip, module.getLoc());
+      FailureOr<CpuTarget> named = CpuTarget::named(target->chip, UnknownLoc::get(&context));
       if (failed(named))
         return failure();
       cpu = *named;
@@ -190,14 +196,17 @@ struct Compiler::State {
     return stage == Stage::Llvm ? emitLlvmText(module, cpu) : emitAsmText(module, cpu);
   }
 
-  FailureOr<std::string> fail(ModuleOp module, std::string message) {
-    diagnostics.error(placeOf(module.getLoc()), std::move(message));
+  FailureOr<std::string> fail(const std::string &message) {
+    general += "error: " + message + "\n";
     return failure();
   }
+
+  bool hasErrors() const { return diagnostics.hasErrors() || !general.empty(); }
 
   std::string fileName, text;
   CompileOptions options;
   Diagnostics diagnostics;
+  std::string general; ///< Errors that have no place in the program.
   const Source *source = nullptr;
   std::string remarks;
   std::vector<PassTime> times;
@@ -218,7 +227,7 @@ Compiler &Compiler::operator=(Compiler &&) noexcept = default;
 std::optional<std::string> Compiler::textOf(Stage stage) {
   if (stage == Stage::Ast) {
     std::string ast = dumpAst(state->text, state->fileName, state->diagnostics);
-    return state->diagnostics.hasErrors() ? std::nullopt : std::optional(ast);
+    return state->hasErrors() ? std::nullopt : std::optional(ast);
   }
   if (stage == Stage::Plan) {
     spmd::Artifact *artifact = state->getPlan();
@@ -269,7 +278,9 @@ std::optional<int64_t> Compiler::bytesPerDevice() {
   return bytes;
 }
 
-std::string Compiler::errors() const { return state->diagnostics.hasErrors() ? state->diagnostics.str() : ""; }
+std::string Compiler::errors() const {
+  return (state->diagnostics.hasErrors() ? state->diagnostics.str() : "") + state->general;
+}
 
 const std::string &Compiler::remarks() const { return state->remarks; }
 

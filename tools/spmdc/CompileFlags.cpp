@@ -3,6 +3,7 @@
 #include "tools/spmdc/CompileFlags.h"
 
 #include "runtime/artifact/ArtifactFile.h"
+#include "runtime/jit/Target.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -27,7 +28,14 @@ void CompileFlags::addTo(CLI::App &command, const std::string &fileHelp) {
           },
           "NAME=VALUE"));
   command.add_option("--fn", function, "The entry function")->capture_default_str();
-  command.add_option("--target", target, "cpu (this host), cpu:<llvm-cpu>, cuda:sm_90")->capture_default_str();
+  command.add_option("--target", target, "cpu (this host), cpu:<llvm-cpu>, cuda:sm_90")
+      ->capture_default_str()
+      ->check(CLI::Validator(
+          [](std::string &text) {
+            return Target::parse(text) ? std::string()
+                                       : "'" + text + "' is no target; there are cpu, cpu:<llvm-cpu>, cuda:sm_90";
+          },
+          "TARGET"));
   command.add_option("-O", optimizationLevel, "Optimisation level of the kernels")
       ->check(CLI::Range(0, 3))
       ->capture_default_str();

@@ -23,7 +23,10 @@ int main(int argc, char **argv) {
   } catch (const CLI::Success &result) { // --help, --version
     return app.exit(result);
   } catch (const CLI::ParseError &error) {
-    app.exit(error);
+    bool isUnknown = app.get_subcommands().empty() && argc > 1 && argv[1][0] != '-';
+    std::cerr << "spmdc: error: "
+              << (isUnknown ? "unknown command '" + std::string(argv[1]) + "'" : std::string(error.what()))
+              << "\nspmdc --help lists the commands, spmdc COMMAND --help the options of one\n";
     return spmdc::kUsage;
   } catch (const std::exception &error) {
     std::cerr << "spmdc: error: " << error.what() << "\n";
