@@ -153,7 +153,9 @@ void PropagationState::applyConstraintsToOperands(func::FuncOp func) {
 void PropagationState::addOps(func::FuncOp func) {
   func.walk<WalkOrder::PreOrder>([&](ShardingRuleOpInterface op) {
     SmallVector<unsigned, 4> around;
-    for (Value value : llvm::concat<Value>(op->getOperands(), op->getResults())) {
+    SmallVector<Value> values(op->getOperands());
+    llvm::append_range(values, op->getResults());
+    for (Value value : values) {
       auto slot = slotOf.find(value);
       if (slot == slotOf.end())
         return;

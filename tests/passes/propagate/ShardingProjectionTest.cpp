@@ -43,7 +43,9 @@ protected:
     axes.emplace(getMesh(*module));
     module->walk([&](ShardingRuleOpInterface found) {
       rule = found.getShardingRule();
-      for (mlir::Value value : llvm::concat<mlir::Value>(found->getOperands(), found->getResults()))
+      llvm::SmallVector<mlir::Value> values(found->getOperands());
+      llvm::append_range(values, found->getResults());
+      for (mlir::Value value : values)
         shardings.push_back(getTensorSharding(*axes, llvm::cast<ArrayType>(value.getType()).getShardingOrOpen()));
     });
     llvm::SmallVector<const TensorSharding *> pointers;
