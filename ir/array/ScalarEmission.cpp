@@ -80,9 +80,11 @@ Value emitErfInv(OpBuilder &b, Location loc, Value x) {
 }
 
 Value emitLogistic(OpBuilder &b, Location loc, Value x) {
-  Value one = emitFloatConstant(b, loc, x.getType(), 1.0);
-  Value exp = b.create<math::ExpOp>(loc, b.create<arith::NegFOp>(loc, x));
-  return b.create<arith::DivFOp>(loc, one, b.create<arith::AddFOp>(loc, one, exp));
+  // exp(-|x|) cannot overflow: 1 / (1 + e) of positive numbers, e / (1 + e) of negative ones.
+  Value zero = emitFloatConstant(b, loc, x.getType(), 0.0), one = emitFloatConstant(b, loc, x.getType(), 1.0);
+  Value e = b.create<math::ExpOp>(loc, b.create<arith::NegFOp>(loc, b.create<math::AbsFOp>(loc, x)));
+  Value top = select(b, loc, compareFloat(b, loc, arith::CmpFPredicate::OLT, x, zero), e, one);
+  return b.create<arith::DivFOp>(loc, top, b.create<arith::AddFOp>(loc, one, e));
 }
 
 Value emitAbs(OpBuilder &b, Location loc, Type type, Value x) {

@@ -2,6 +2,8 @@
 
 #include "passes/cpu/MathExpansion.h"
 
+#include "passes/cpu/MathFunctions.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -54,6 +56,32 @@ void callLibm(Operation *op, StringRef function, ModuleOp module) {
   op->erase();
 }
 
+/// The operation as arithmetic on f32; null where there is none.
+Value expand(Operation *op, MathFunctions &functions) {
+  auto x = [&] { return op->getOperand(0); };
+  return llvm::TypeSwitch<Operation *, Value>(op)
+      .Case([&](math::ExpOp) { return functions.exp(x()); })
+      .Case([&](math::Exp2Op) { return functions.exp2(x()); })
+      .Case([&](math::ExpM1Op) { return functions.expm1(x()); })
+      .Case([&](math::LogOp) { return functions.log(x()); })
+      .Case([&](math::Log1pOp) { return functions.log1p(x()); })
+      .Case([&](math::Log2Op) { return functions.log2(x()); })
+      .Case([&](math::CbrtOp) { return functions.cbrt(x()); })
+      .Case([&](math::SinOp) { return functions.sin(x()); })
+      .Case([&](math::CosOp) { return functions.cos(x()); })
+      .Case([&](math::TanOp) { return functions.tan(x()); })
+      .Case([&](math::TanhOp) { return functions.tanh(x()); })
+      .Case([&](math::SinhOp) { return functions.sinh(x()); })
+      .Case([&](math::CoshOp) { return functions.cosh(x()); })
+      .Case([&](math::AsinOp) { return functions.asin(x()); })
+      .Case([&](math::AcosOp) { return functions.acos(x()); })
+      .Case([&](math::AtanOp) { return functions.atan(x()); })
+      .Case([&](math::Atan2Op) { return functions.atan2(x(), op->getOperand(1)); })
+      .Case([&](math::ErfOp) { return functions.erf(x()); })
+      .Case([&](math::PowFOp) { return functions.pow(x(), op->getOperand(1)); })
+      .Default([](Operation *) { return Value(); });
+}
+
 } // namespace
 
 void expandMath(ModuleOp module, const MathOptions &options) {
@@ -62,9 +90,19 @@ void expandMath(ModuleOp module, const MathOptions &options) {
     if (isa<math::MathDialect>(op->getDialect()))
       ops.push_back(op);
   });
-  for (Operation *op : ops)
+  for (Operation *op : ops) {
+    if (options.hasFma && op->getNumResults() == 1 && op->getResult(0).getType().isF32()) {
+      OpBuilder b(op);
+      MathFunctions functions(b, op->getLoc());
+      if (Value value = expand(op, functions)) {
+        op->replaceAllUsesWith(ValueRange(value));
+        op->erase();
+        continue;
+      }
+    }
     if (StringRef name = libmName(op); !name.empty())
       callLibm(op, name, module);
+  }
 }
 
 } // namespace spmdc
