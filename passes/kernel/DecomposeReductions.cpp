@@ -92,6 +92,32 @@ void decompose(ArgReduceOp op) {
 }
 
 //===----------------------------------------------------------------------===//
+// Dimensions of size 1
+//===----------------------------------------------------------------------===//
+
+/// A reduced dimension of one element combines nothing: it is dropped, and no loop runs over it.
+void dropUnitDims(ReduceOp op) {
+  auto type = op.getOperand().getType();
+  SmallVector<int64_t> shape, dims;
+  for (int64_t d = 0; d < type.getRank(); ++d) {
+    bool isReduced = llvm::is_contained(op.getDims(), d);
+    if (isReduced && type.getDimSize(d) == 1)
+      continue;
+    if (isReduced)
+      dims.push_back(static_cast<int64_t>(shape.size()));
+    shape.push_back(type.getDimSize(d));
+  }
+  if (static_cast<int64_t>(shape.size()) == type.getRank())
+    return;
+  OpBuilder b(op);
+  Value result = b.create<ReshapeOp>(op.getLoc(), type.withShape(shape), op.getOperand());
+  if (!dims.empty())
+    result = createReduce(b, op.getLoc(), result, op.getKind(), dims);
+  op.replaceAllUsesWith(result);
+  op.erase();
+}
+
+//===----------------------------------------------------------------------===//
 // Large reductions
 //===----------------------------------------------------------------------===//
 
@@ -188,6 +214,9 @@ class DecomposeReductionsPass : public impl::DecomposeReductionsBase<DecomposeRe
     SmallVector<ArgReduceOp> argReduces;
     getOperation().walk([&](ArgReduceOp op) { argReduces.push_back(op); });
     llvm::for_each(argReduces, decompose);
+    SmallVector<ReduceOp> all;
+    getOperation().walk([&](ReduceOp op) { all.push_back(op); });
+    llvm::for_each(all, dropUnitDims);
     // What a cut leaves may be large enough to be cut again.
     for (bool changed = true; changed;) {
       changed = false;

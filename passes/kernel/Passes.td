@@ -10,6 +10,7 @@ def DecomposeReductions : Pass<"spmdc-decompose-reductions", "mlir::func::FuncOp
     Before: a partitioned program (spmdc-verify-partitioned).
 
     - arg_reduce becomes the extreme value, and the smallest index at which it stands: two vectorisable reductions.
+    - Reduced dimensions of size 1 are dropped.
     - A large reduction to few elements is cut into fixed blocks along its longest reduced dimension: partial results
       of the blocks, then of these. The blocks depend on the shape alone, so the bits do not depend on threads.
 

@@ -61,3 +61,17 @@ func.func @argmax(%x: !spmd.array<f32[8, 100]>) -> !spmd.array<i32[8]> {
   %0 = array.arg_reduce %x max = true dim 1 : <f32[8, 100]> -> <i32[8]>
   return %0 : !spmd.array<i32[8]>
 }
+
+// -----
+
+// One element needs no combination.
+// CHECK-LABEL: func.func @dimensions_of_one_element_are_dropped
+// CHECK-NEXT: %[[A:.*]] = array.reshape %arg0 : <f32[5, 1, 4, 1]> -> <f32[5, 1, 4]>
+// CHECK-NEXT: %[[B:.*]] = array.reshape %arg0 : <f32[5, 1, 4, 1]> -> <f32[5, 4, 1]>
+// CHECK-NEXT: %[[C:.*]] = array.reduce sum %[[B]] dims [1] : <f32[5, 4, 1]> -> <f32[5, 1]>
+// CHECK-NEXT: return %[[A]], %[[C]]
+func.func @dimensions_of_one_element_are_dropped(%x: !spmd.array<f32[5, 1, 4, 1]>) -> (!spmd.array<f32[5, 1, 4]>, !spmd.array<f32[5, 1]>) {
+  %0 = array.reduce sum %x dims [3] : <f32[5, 1, 4, 1]> -> <f32[5, 1, 4]>
+  %1 = array.reduce sum %x dims [1, 2] : <f32[5, 1, 4, 1]> -> <f32[5, 1]>
+  return %0, %1 : !spmd.array<f32[5, 1, 4]>, !spmd.array<f32[5, 1]>
+}
