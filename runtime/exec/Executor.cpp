@@ -80,16 +80,20 @@ public:
         futexWait(remaining, left, std::chrono::seconds(1));
       }
     std::lock_guard lock(mutex);
-    if (error)
-      std::rethrow_exception(error);
+    if (hasFailed)
+      throw Error(cause, kind);
   }
   bool isDone() const override { return remaining.load(std::memory_order_acquire) == 0; }
 
-  /// The first error is the cause; later ones mostly follow from it.
-  void fail(std::exception_ptr cause) {
+  /// The first error is the cause; later ones mostly follow from it. Kept as text: each wait throws an error of its
+  /// own, and no exception is shared between threads.
+  void fail(const std::string &message, Error::Kind errorKind) {
     std::lock_guard lock(mutex);
-    if (!error)
-      error = std::move(cause);
+    if (hasFailed)
+      return;
+    hasFailed = true;
+    cause = message;
+    kind = errorKind;
   }
   void finishDevice() {
     if (remaining.fetch_sub(1) == 1)
@@ -102,7 +106,9 @@ public:
 
 private:
   std::atomic<uint32_t> remaining;
-  std::exception_ptr error;
+  bool hasFailed = false;
+  std::string cause;
+  Error::Kind kind = Error::Kind::Failed;
 };
 
 class CpuExecutor final : public Executor {
@@ -193,8 +199,10 @@ void CpuExecutor::onAllDevices(const std::function<void(size_t)> &body) {
     devices[i]->enqueue([state, &body, i] {
       try {
         body(i);
-      } catch (...) {
-        state->fail(std::current_exception());
+      } catch (const Error &error) {
+        state->fail(error.what(), error.getKind());
+      } catch (const std::exception &error) {
+        state->fail(error.what(), Error::Kind::Failed);
       }
       state->finishDevice();
     });
@@ -257,7 +265,7 @@ void CpuExecutor::runDevice(size_t local, uint64_t number, LaunchState &state) {
       state.profile->insert(state.profile->end(), events.begin(), events.end());
     }
   } catch (const Error &error) {
-    state.fail(std::current_exception());
+    state.fail(error.what(), error.getKind());
     // The others wait for this device in vain; tell them, here and on the other processes.
     if (context.health && error.getKind() != Error::Kind::Verdict)
       context.health->reportFailure(error.what());
@@ -265,7 +273,7 @@ void CpuExecutor::runDevice(size_t local, uint64_t number, LaunchState &state) {
       communicator->abort(error.what());
   } catch (const std::exception &error) {
     std::string cause = devices[local]->str() + ": " + error.what();
-    state.fail(std::make_exception_ptr(Error(cause)));
+    state.fail(cause, Error::Kind::Failed);
     if (context.health)
       context.health->reportFailure(cause);
     if (communicator)
