@@ -1,10 +1,13 @@
 //===- AssignBuffers.cpp - gives every value its place in memory ----------===//
 
 #include "ir/plan/PlanOps.h"
+#include "passes/plan/InPlace.h"
 #include "passes/plan/Liveness.h"
 #include "passes/plan/Passes.h"
 
 #include "llvm/Support/MathExtras.h"
+
+#include <set>
 
 using namespace mlir;
 
@@ -44,9 +47,33 @@ private:
     for (auto &[value, range] : liveness.getRanges()) {
       if (auto matmul = value.getDefiningOp<plan::MatmulOp>(); matmul && needsProduct(matmul))
         products[matmul] = addRequest(productBytes(matmul), {range.begin, range.begin});
-      if (!results.contains(value) && !isa<plan::ConstantOp>(value.getDefiningOp()))
+      if (results.contains(value) || isa<plan::ConstantOp>(value.getDefiningOp()))
+        continue;
+      if (std::optional<size_t> shared = findDyingInput(value)) {
+        values[value] = *shared;
+        requests[*shared].range.end = range.end;
+      } else {
         values[value] = addRequest(cast<ArrayType>(value.getType()).getBytes(), range);
+      }
     }
+  }
+
+  /// The memory of an input that is dead after this launch, if its output may take its place.
+  std::optional<size_t> findDyingInput(Value value) {
+    auto launch = value.getDefiningOp<plan::LaunchOp>();
+    if (!launch)
+      return std::nullopt;
+    for (Value input : launch.getInputs()) {
+      auto known = values.find(Liveness::getRoot(input));
+      // Memory that another output of this launch has taken lives on.
+      if (known == values.end() || requests[known->second].range.end != liveness.getStep(launch) ||
+          !taken.insert({launch, known->second}).second)
+        continue;
+      if (mayOverwrite(launch, known->first, cast<OpResult>(value).getResultNumber()))
+        return known->second;
+      taken.erase({launch, known->second});
+    }
+    return std::nullopt;
   }
 
   /// An epilogue works in place where its result has the size of the product; else the product needs memory of its own.
@@ -122,6 +149,8 @@ private:
   std::vector<Request> requests;
   llvm::DenseMap<Value, int64_t> results; ///< Root value to result number.
   llvm::DenseMap<Value, size_t> values;
+  /// Memory of inputs that outputs of the same launch have taken.
+  std::set<std::pair<Operation *, size_t>> taken;
   llvm::DenseMap<Operation *, size_t> products;
   int64_t nextConstant = 0;
 };

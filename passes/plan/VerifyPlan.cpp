@@ -1,6 +1,7 @@
 //===- VerifyPlan.cpp - checks the exit of the plan leg -------------------===//
 
 #include "ir/plan/PlanOps.h"
+#include "passes/plan/InPlace.h"
 #include "passes/plan/Liveness.h"
 #include "passes/plan/Passes.h"
 
@@ -18,6 +19,7 @@ struct Placed {
   LiveRange range;
   plan::BufferAttr buffer;
   int64_t bytes;
+  Value value; ///< Null for scratch.
 };
 
 class VerifyPlanPass : public impl::VerifyPlanBase<VerifyPlanPass> {
@@ -26,6 +28,14 @@ class VerifyPlanPass : public impl::VerifyPlanBase<VerifyPlanPass> {
       if (failed(verifySteps(func)) || failed(verifyMemory(func)))
         return signalPassFailure();
     markAllAnalysesPreserved();
+  }
+
+  /// The later value takes the place of an input that dies with its kernel.
+  static bool isTakenOver(const Placed &later, const Placed &earlier) {
+    auto launch = dyn_cast<plan::LaunchOp>(later.op);
+    return launch && later.value && earlier.value && later.buffer == earlier.buffer &&
+           earlier.range.end == later.range.begin && earlier.range.begin < later.range.begin &&
+           mayOverwrite(launch, earlier.value, cast<OpResult>(later.value).getResultNumber());
   }
 
   static LogicalResult verifySteps(func::FuncOp func) {
@@ -59,14 +69,15 @@ class VerifyPlanPass : public impl::VerifyPlanBase<VerifyPlanPass> {
       if (index >= buffers.size())
         return step->emitOpError("has fewer buffers than results");
       placed.push_back(
-          {step, range, cast<plan::BufferAttr>(buffers[index]), cast<ArrayType>(value.getType()).getBytes()});
+          {step, range, cast<plan::BufferAttr>(buffers[index]), cast<ArrayType>(value.getType()).getBytes(), value});
       auto matmul = dyn_cast<plan::MatmulOp>(step);
       if (matmul && buffers.size() > 1) {
         auto kernel = SymbolTable::lookupNearestSymbolFrom<plan::KernelOp>(step, matmul.getEpilogueAttr());
         placed.push_back({step,
                           {range.begin, range.begin},
                           cast<plan::BufferAttr>(buffers[1]),
-                          cast<ArrayType>(kernel.getBlock().getArgument(0).getType()).getBytes()});
+                          cast<ArrayType>(kernel.getBlock().getArgument(0).getType()).getBytes(),
+                          Value()});
       }
     }
     for (size_t i = 0; i < placed.size(); ++i)
@@ -76,7 +87,8 @@ class VerifyPlanPass : public impl::VerifyPlanBase<VerifyPlanPass> {
         bool isShared = x.buffer.getSpace() == "result" ? x.buffer.getPosition() == y.buffer.getPosition()
                                                         : x.buffer.getPosition() < y.buffer.getPosition() + y.bytes &&
                                                               y.buffer.getPosition() < x.buffer.getPosition() + x.bytes;
-        if (isSameSpace && isShared && x.bytes > 0 && y.bytes > 0 && x.range.overlaps(y.range)) {
+        if (isSameSpace && isShared && x.bytes > 0 && y.bytes > 0 && x.range.overlaps(y.range) && !isTakenOver(x, y) &&
+            !isTakenOver(y, x)) {
           InFlightDiagnostic error = x.op->emitOpError("shares memory with a value that is alive at the same time");
           error.attachNote(y.op->getLoc()) << "the other one is defined here";
           return error;

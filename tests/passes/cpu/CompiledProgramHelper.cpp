@@ -30,7 +30,7 @@ std::unique_ptr<MLIRContext> makeTestContext() {
 
 CompiledProgram::CompiledProgram(ModuleOp module, const CpuTarget &target) {
   OwningOpRef<ModuleOp> planned = module.clone();
-  if (failed(runPipeline(*planned, Stage::Partitioned, Stage::Plan, {}))) {
+  if (failed(runPipeline(*planned, std::max(getStage(*planned), Stage::Partitioned), Stage::Plan, {}))) {
     ADD_FAILURE() << "the pipeline fails";
     return;
   }
