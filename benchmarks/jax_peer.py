@@ -30,7 +30,7 @@ import numpy as np  # noqa: E402
 from jax.sharding import NamedSharding, PartitionSpec as P  # noqa: E402
 
 count = processes * devices
-mesh = jax.make_mesh((count,), ("d",))
+mesh = jax.make_mesh((count,), ("d",), axis_types=(jax.sharding.AxisType.Auto,))
 
 
 def put(shape, *spec):
