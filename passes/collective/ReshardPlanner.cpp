@@ -69,10 +69,14 @@ public:
       visit.isDone = true;
       if (state == goal)
         break;
-      for (Move &move : movesFrom(state, goal, visits.size() < kMaxExplored)) {
+      bool mayExchange = state == start || visit.move.kind == Kind::AllReduce || visit.move.kind == Kind::ReduceScatter;
+      for (Move &move : movesFrom(state, goal, mayExchange, visits.size() < kMaxExplored)) {
         if (!isFaithful(move.after))
           continue;
         CollectiveCost total = cost + move.cost;
+        // No way leads through a state that costs as much as a known way to the goal.
+        if (auto known = visits.find(goal); known != visits.end() && !(total < known->second.cost))
+          continue;
         auto [entry, isNew] = visits.try_emplace(move.after);
         if (!isNew && !(total < entry->second.cost))
           continue;
@@ -250,16 +254,18 @@ private:
     return has(state.unreduced) || std::any_of(state.dims.begin(), state.dims.end(), has);
   }
 
-  std::vector<Move> movesFrom(const State &state, const State &goal, bool isWide) const {
+  /// An exchange is worth its price (it looks at every device) only where the way begins, and behind reductions: what
+  /// it replaces are all other moves.
+  std::vector<Move> movesFrom(const State &state, const State &goal, bool mayExchange, bool isWide) const {
     std::vector<Move> moves;
     addReductions(state, goal, moves);
-    if (state.unreduced == goal.unreduced && state.unreduced.empty()) {
+    if (mayExchange && state.unreduced.empty() && goal.unreduced.empty()) {
       Move exchange{Kind::Exchange, involvedAtoms(state, goal), -1, -1, goal, {}};
       moves.push_back(price(std::move(exchange), state));
     }
     if (isWide) {
       addGathers(state, moves);
-      addSlices(state, moves);
+      addSlices(state, goal, moves);
       addAllToAlls(state, moves);
     }
     return moves;
@@ -293,9 +299,10 @@ private:
       }
   }
 
-  void addSlices(const State &state, std::vector<Move> &moves) const {
+  /// Axes that the goal does not name would have to be gathered again.
+  void addSlices(const State &state, const State &goal, std::vector<Move> &moves) const {
     for (int atom = 0; atom < atoms.count(); ++atom) {
-      if (isUsed(state, atom))
+      if (isUsed(state, atom) || !isUsed(goal, atom))
         continue;
       for (size_t d = 0; d < state.dims.size(); ++d) {
         Move move{Kind::AllSlice, {atom}, static_cast<int64_t>(d), -1, state, {}};

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include <set>
+#include <chrono>
 
 using namespace mlir;
 
@@ -85,6 +85,19 @@ TEST_F(ReshardPlannerTest, SubAxesAreGatheredAlone) {
   EXPECT_EQ(plan.steps[0].kind, Kind::AllGather);
   EXPECT_EQ(plan.steps[0].axes[0].str(), "a:(2)2");
   EXPECT_EQ(plan.cost.wireBytes, 4 * 8);
+}
+
+// Axes that neither side names cost no search: 4,096 devices over twelve axes, of which two are used.
+TEST_F(ReshardPlannerTest, AxesThatNobodyNamesAreNotSearched) {
+  spmd::MeshShape mesh;
+  for (char name = 'a'; name < 'm'; ++name)
+    mesh.axes.push_back({std::string(1, name), 2});
+  ReshardPlanner planner(mesh);
+  auto start = std::chrono::steady_clock::now();
+  const ReshardPlan &plan =
+      planner.plan(type({64, 64, 64}, {{{a}, {b}, {}}, {}}), type({64, 64, 64}, {{{}, {a}, {b}}, {}}));
+  EXPECT_FALSE(plan.steps.empty());
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
 }
 
 /// Every way to put the given axes (each at most once) on the dimensions of an array.
