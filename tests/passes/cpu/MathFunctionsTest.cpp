@@ -32,11 +32,11 @@ double rsqrt(double x) { return 1 / std::sqrt(x); }
 
 // In units of the last place, what docs/kernels.md says.
 const Function kFunctions[] = {
-    {"exp", std::exp, 2},   {"exp2", std::exp2, 2},    {"expm1", std::expm1, 1}, {"log", std::log, 2},
-    {"log2", std::log2, 1}, {"log1p", std::log1p, 1},  {"cbrt", std::cbrt, 1},   {"sin", std::sin, 2},
-    {"cos", std::cos, 2},   {"tan", std::tan, 4},      {"tanh", std::tanh, 4},   {"sinh", std::sinh, 1},
-    {"cosh", std::cosh, 1}, {"asin", std::asin, 3},    {"acos", std::acos, 3},   {"atan", std::atan, 3},
-    {"erf", std::erf, 4},   {"logistic", logistic, 4}, {"rsqrt", rsqrt, 2},
+    {"exp", std::exp, 1},    {"exp2", std::exp2, 1},    {"expm1", std::expm1, 1}, {"log", std::log, 1},
+    {"log2", std::log2, 1},  {"log1p", std::log1p, 1},  {"cbrt", std::cbrt, 1},   {"sin", std::sin, 2},
+    {"cos", std::cos, 2},    {"tan", std::tan, 4},      {"tanh", std::tanh, 4},   {"sinh", std::sinh, 1},
+    {"cosh", std::cosh, 1},  {"asin", std::asin, 4},    {"acos", std::acos, 4},   {"atan", std::atan, 4},
+    {"erf", std::erf, 1.01}, {"logistic", logistic, 2}, {"rsqrt", rsqrt, 2},
 };
 
 std::vector<float> makePoints() {
