@@ -71,7 +71,9 @@ public:
         break;
       bool mayExchange = state == start || visit.move.kind == Kind::AllReduce || visit.move.kind == Kind::ReduceScatter;
       for (Move &move : movesFrom(state, goal, mayExchange, visits.size() < kMaxExplored)) {
-        if (!isFaithful(move.after))
+        // An exchange goes by the shardings themselves, and a reduction leaves the pieces as they are.
+        bool keepsPieces = move.kind == Kind::Exchange || move.after.dims == state.dims;
+        if (!keepsPieces && !(isFaithful(state) && isFaithful(move.after)))
           continue;
         CollectiveCost total = cost + move.cost;
         // No way leads through a state that costs as much as a known way to the goal.
@@ -87,6 +89,9 @@ public:
       }
     }
     ReshardPlan plan;
+    plan.isPossible = visits.contains(goal);
+    if (!plan.isPossible)
+      return plan;
     plan.cost = visits[goal].cost;
     for (State state = goal; state != start; state = visits[state].previous) {
       const Move &move = visits[state].move;

@@ -34,6 +34,7 @@ struct ReshardStep {
 };
 
 struct ReshardPlan {
+  bool isPossible = true; ///< False only where the target has partial sums that the source has not.
   std::vector<ReshardStep> steps;
   CollectiveCost cost;
 };
@@ -43,11 +44,10 @@ class ReshardPlanner {
 public:
   explicit ReshardPlanner(spmd::MeshShape mesh) : mesh(std::move(mesh)) {}
 
-  /// The cheapest plan from the source's sharding to the target's; both have one shape. The target's unreduced axes
-  /// must be among the source's.
+  /// The cheapest plan from the source's sharding to the target's; both have one shape.
   const ReshardPlan &plan(ArrayType source, ArrayType target);
 
-  /// Builds the plan's collectives on the local value; `why` goes on each of them.
+  /// Builds the collectives of a plan that is possible on the local value; `why` goes on each of them.
   mlir::Value build(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value local, ArrayType source, ArrayType target,
                     llvm::StringRef why);
 

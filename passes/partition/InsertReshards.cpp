@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include <algorithm>
+#include <limits>
 
 using namespace mlir;
 
@@ -134,7 +135,10 @@ private:
     for (size_t i = 0; i < candidate.operands.size(); ++i)
       if (!canMakeAnew(op->getOperand(i)))
         cost = cost + planner.plan(operandType(i), candidate.operands[i]).cost;
-    cost = cost + planner.plan(candidate.result, result).cost;
+    const ReshardPlan &toResult = planner.plan(candidate.result, result);
+    if (!toResult.isPossible) // Partition says so, with the place.
+      return std::numeric_limits<double>::max();
+    cost = cost + toResult.cost;
     MeshAttr meshAttr = MeshAttr::fromValue(op->getContext(), "", mesh);
     int64_t devices = mesh.deviceCount();
     if (op.getReductionKind() != ReductionKind::sum && !candidate.reduced.empty()) {

@@ -100,6 +100,19 @@ TEST_F(ReshardPlannerTest, AxesThatNobodyNamesAreNotSearched) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
 }
 
+// 5 elements over a=4 are 2 2 1 0, but 2 1 2 0 over its halves: no gather of the minor half gives what the major one
+// has, in either direction; an exchange does.
+TEST_F(ReshardPlannerTest, PartsOfAnUnevenlyCutAxisAreExchanged) {
+  ReshardPlanner planner(spmd::MeshShape{{{"a", 4}}});
+  spmd::Sharding whole{{{a}}, {}}, half{{{{"a", 1, 2}}}, {}};
+  for (auto [from, to] : {std::pair(whole, half), std::pair(half, whole)}) {
+    const ReshardPlan &plan = planner.plan(type({5}, from), type({5}, to));
+    ASSERT_FALSE(plan.steps.empty());
+    EXPECT_EQ(plan.steps.back().kind, Kind::Exchange);
+    EXPECT_EQ(plan.steps.back().after, to);
+  }
+}
+
 /// Every way to put the given axes (each at most once) on the dimensions of an array.
 void enumerate(size_t rank, const std::vector<spmd::AxisRef> &axes, size_t next, spmd::Sharding current,
                std::vector<spmd::Sharding> &out) {
