@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tests/frontend/FrontendTestHelper.h"
+#include "tests/frontend/JaxData.h"
 
 #include "frontend/Promotion.h"
 #include "ir/evaluate/GlobalEvaluator.h"
@@ -13,7 +14,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <fstream>
 #include <sstream>
 
@@ -22,93 +22,26 @@ using namespace spmdc::testing;
 
 namespace {
 
-/// `f32[3, 4] weak: 1.0 2.0 ...`
-struct Expected {
-  std::string dtype;
-  std::vector<int64_t> shape;
-  bool isWeak = false;
-  std::vector<double> values;
-
-  explicit Expected(const std::string &text) {
-    size_t bracket = text.find('['), close = text.find(']'), colon = text.find(':');
-    dtype = text.substr(0, bracket);
-    std::stringstream sizes(text.substr(bracket + 1, close - bracket - 1));
-    for (std::string size; std::getline(sizes, size, ',');)
-      shape.push_back(std::stoll(size));
-    isWeak = text.substr(close, colon - close).find("weak") != std::string::npos;
-    std::stringstream numbers(text.substr(colon + 1));
-    for (std::string number; numbers >> number;)
-      values.push_back(std::stod(number));
-  }
-
-  std::string type() const {
-    std::string text = dtype + "[";
-    for (size_t i = 0; i < shape.size(); ++i)
-      text += (i ? ", " : "") + std::to_string(shape[i]);
-    return text + "]";
-  }
-
-  Tensor tensor(mlir::MLIRContext &context) const {
-    Tensor result(shape, getElementType(&context, *spmd::parseDType(dtype)));
-    bool isFloat = spmd::isFloat(*spmd::parseDType(dtype));
-    for (auto [element, value] : llvm::zip(result.elements, values))
-      element = isFloat ? Scalar::ofFloat(value) : Scalar::ofInt(static_cast<int64_t>(value));
-    return result;
-  }
-};
-
-struct Case {
-  std::string expression;
-  Expected expected;
-};
-
-struct Data {
-  std::vector<std::pair<std::string, Expected>> inputs;
-  std::vector<Case> cases;
-
-  Data() {
-    std::ifstream file(SPMDC_SOURCE_DIR "/tests/frontend/data/values.txt");
-    std::string expression;
-    for (std::string line; std::getline(file, line);) {
-      if (line.rfind("input ", 0) == 0) {
-        std::string name = line.substr(6, line.find(' ', 6) - 6);
-        inputs.emplace_back(name, Expected(line.substr(7 + name.size())));
-      } else if (line.rfind("= ", 0) == 0) {
-        cases.push_back({expression, Expected(line.substr(2))});
-      } else {
-        expression = line;
-      }
-    }
-  }
-
-  std::string program(const std::string &expression) const {
-    std::string text = "fn main(";
-    for (const auto &[name, type] : inputs)
-      text += (text.back() == '(' ? "" : ", ") + name + ": " + type.type();
-    return text + ") { return " + expression + "; }";
-  }
-};
-
-double toleranceOf(const std::string &dtype) {
-  if (dtype == "bf16")
-    return 1.0 / 64;
-  return dtype == "f16" ? 1.0 / 512 : 2e-5;
+Tensor tensorOf(const Expected &input, mlir::MLIRContext &context) {
+  Tensor result(input.shape, getElementType(&context, *spmd::parseDType(input.dtype)));
+  for (auto [element, value] : llvm::zip(result.elements, input.values))
+    element = isFloatName(input.dtype) ? Scalar::ofFloat(value) : Scalar::ofInt(static_cast<int64_t>(value));
+  return result;
 }
 
-/// How an element differs, or nothing. Infinities must be the same, NaN answers NaN.
-std::string difference(double actual, double expected, double tolerance) {
-  bool same = std::isnan(expected)   ? std::isnan(actual)
-              : std::isinf(expected) ? actual == expected
-                                     : std::abs(actual - expected) <= tolerance * (1 + std::abs(expected));
-  return same ? "" : std::to_string(actual) + " instead of " + std::to_string(expected);
+std::string programOf(const JaxData &data, const std::string &expression) {
+  std::string text = "fn main(";
+  for (const auto &[name, type] : data.inputs)
+    text += (text.back() == '(' ? "" : ", ") + name + ": " + type.type();
+  return text + ") { return " + expression + "; }";
 }
 
 TEST(Values, jax) {
-  Data data;
+  JaxData data;
   ASSERT_GE(data.cases.size(), 280u);
-  for (const Case &test : data.cases) {
+  for (const JaxCase &test : data.cases) {
     SCOPED_TRACE(test.expression);
-    Compiled compiled(data.program(test.expression));
+    Compiled compiled(programOf(data, test.expression));
     if (!compiled.isGood()) {
       ADD_FAILURE() << compiled.diagnostics.str();
       continue;
@@ -116,7 +49,7 @@ TEST(Values, jax) {
     EXPECT_EQ(compiled.resultTypes().at(0), test.expected.type());
     llvm::SmallVector<Tensor> arguments;
     for (const auto &[name, input] : data.inputs)
-      arguments.push_back(input.tensor(compiled.context));
+      arguments.push_back(tensorOf(input, compiled.context));
     auto results = evaluateGlobal(compiled.function(), arguments);
     if (failed(results)) {
       ADD_FAILURE() << compiled.print();
@@ -124,10 +57,10 @@ TEST(Values, jax) {
     }
     const Tensor &actual = results->front();
     ASSERT_EQ(actual.elements.size(), test.expected.values.size());
-    bool isFloat = spmd::isFloat(*spmd::parseDType(test.expected.dtype));
+    bool isFloat = isFloatName(test.expected.dtype);
     for (size_t i = 0; i < actual.elements.size(); ++i) {
       double value = isFloat ? actual.elements[i].f : static_cast<double>(actual.elements[i].i);
-      std::string wrong = difference(value, test.expected.values[i], isFloat ? toleranceOf(test.expected.dtype) : 0.0);
+      std::string wrong = difference(value, test.expected.values[i], toleranceOf(test.expected.dtype));
       EXPECT_EQ(wrong, "") << "element " << i;
     }
   }
@@ -135,13 +68,13 @@ TEST(Values, jax) {
 
 // A value is weak where JAX's is: then bf16 wins over it, else f32 does.
 TEST(Values, weakness) {
-  Data data;
-  for (const Case &test : data.cases) {
-    bool isFloat = spmd::isFloat(*spmd::parseDType(test.expected.dtype));
+  JaxData data;
+  for (const JaxCase &test : data.cases) {
+    bool isFloat = isFloatName(test.expected.dtype);
     if (test.expected.dtype != "f32" && test.expected.dtype != "i32")
       continue;
     std::string other = isFloat ? "cast(1, bf16)" : "cast(1, u8)";
-    Compiled compiled(data.program("(" + test.expression + ") + " + other));
+    Compiled compiled(programOf(data, "(" + test.expression + ") + " + other));
     ASSERT_TRUE(compiled.isGood()) << compiled.diagnostics.str();
     std::string strong = test.expected.dtype, weak = isFloat ? "bf16" : "u8";
     std::string type = compiled.resultTypes().at(0);
