@@ -401,7 +401,10 @@ Value ReshardPlanner::build(OpBuilder &builder, Location loc, Value local, Array
   MLIRContext *context = builder.getContext();
   StringAttr reason = why.empty() ? StringAttr() : builder.getStringAttr(why);
   MeshAttr meshAttr = MeshAttr::fromValue(context, "", mesh);
-  ArrayType before = source;
+  // Partial sums over an axis of one device are whole: no step reduces them, and none may still speak of them.
+  spmd::Sharding start = source.getShardingOrOpen().toValue();
+  std::erase_if(start.unreduced, [&](const spmd::AxisRef &axis) { return axis.sizeIn(mesh) == 1; });
+  ArrayType before = source.withSharding(ShardingAttr::fromValue(context, start));
   for (const ReshardStep &step : plan(source, target).steps) {
     ArrayType after = source.withSharding(ShardingAttr::fromValue(context, step.after));
     ArrayType result = after.getLocal(meshAttr);

@@ -6,6 +6,8 @@
 #include "ir/evaluate/ProcessGridEvaluator.h"
 #include "ir/plan/PlanOps.h"
 #include "passes/pipeline/Pipeline.h"
+#include "runtime/support/Error.h"
+#include "tests/programs/support/CompiledRun.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/Format.h"
@@ -57,6 +59,28 @@ bool isNear(Type type, Scalar expected, Scalar actual, const Accuracy &accuracy)
   if (expected.f == actual.f)
     return true;
   return !accuracy.exact && std::isfinite(expected.f) && std::abs(expected.f - actual.f) <= accuracy.error;
+}
+
+/// Compiled and run twice on one executor, with both kinds of poison: state left behind by a run would show.
+std::string checkCompiled(RandomProgram &program, ArrayRef<Tensor> expected, unsigned optimizationLevel) {
+  std::string error;
+  std::shared_ptr<const spmd::Artifact> artifact = compileModule(*program.module, optimizationLevel, error);
+  if (!artifact)
+    return error;
+  try {
+    CompiledProgram compiled(artifact);
+    for (Poison poison : {Poison::Nan, Poison::Huge}) {
+      FailureOr<SmallVector<Tensor>> actual =
+          compiled.run(*program.module->getContext(), program.arguments, poison, error);
+      if (failed(actual))
+        return error;
+      if (std::string difference = compareResults(expected, *actual, program.results); !difference.empty())
+        return difference;
+    }
+  } catch (const spmd::Error &thrown) {
+    return std::string("cannot be loaded: ") + thrown.what();
+  }
+  return {};
 }
 
 } // namespace
@@ -130,6 +154,9 @@ std::string checkProgram(RandomProgram &program, const DifferentialOptions &opti
         return fail(stageName(stage), difference, *lowered);
     }
   }
+  if (options.compiled)
+    if (std::string failure = checkCompiled(program, *expected, options.optimizationLevel); !failure.empty())
+      return fail("compiled", failure, *lowered);
   return {};
 }
 

@@ -19,6 +19,7 @@ struct DifferentialOptions {
   Stage lastStage = Stage::Plan;
   /// Compile to an artifact and run it on all devices of the mesh, in this process.
   bool compiled = false;
+  unsigned optimizationLevel = 2;
 };
 
 /// Empty where all stations agree; else what differs, with the module of the failing station.

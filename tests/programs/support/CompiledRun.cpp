@@ -1,0 +1,197 @@
+//===- CompiledRun.cpp - a program compiled and executed ------------------===//
+
+#include "tests/programs/support/CompiledRun.h"
+
+#include "runtime/collective/shm/ShmCollectives.h"
+#include "runtime/device/cpu/CpuDevice.h"
+#include "runtime/exec/Executor.h"
+#include "runtime/jit/Compiler.h"
+#include "runtime/support/Error.h"
+#include "runtime/support/Float16.h"
+
+#include <cstring>
+#include <numeric>
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+template <typename T> void store(std::vector<char> &bytes, size_t index, T value) {
+  std::memcpy(bytes.data() + index * sizeof(T), &value, sizeof(T));
+}
+
+template <typename T> T load(const std::vector<char> &bytes, size_t index) {
+  T value;
+  std::memcpy(&value, bytes.data() + index * sizeof(T), sizeof(T));
+  return value;
+}
+
+std::vector<char> toBytes(const Tensor &tensor) {
+  spmd::DType dtype = getDType(tensor.elementType);
+  std::vector<char> bytes(tensor.elements.size() * static_cast<size_t>(spmd::byteSize(dtype)));
+  for (size_t i = 0; i < tensor.elements.size(); ++i) {
+    Scalar element = tensor.elements[i];
+    switch (dtype) {
+    case spmd::DType::F64:
+      store(bytes, i, element.f);
+      break;
+    case spmd::DType::F32:
+      store(bytes, i, static_cast<float>(element.f));
+      break;
+    case spmd::DType::BF16:
+      store(bytes, i, spmd::floatToBf16(static_cast<float>(element.f)));
+      break;
+    case spmd::DType::F16:
+      store(bytes, i, spmd::floatToF16(static_cast<float>(element.f)));
+      break;
+    case spmd::DType::I64:
+      store(bytes, i, element.i);
+      break;
+    case spmd::DType::I32:
+    case spmd::DType::U32:
+      store(bytes, i, static_cast<uint32_t>(element.i));
+      break;
+    default:
+      store(bytes, i, static_cast<uint8_t>(element.i));
+      break;
+    }
+  }
+  return bytes;
+}
+
+Tensor fromBytes(const std::vector<char> &bytes, ArrayRef<int64_t> shape, Type elementType) {
+  Tensor tensor(shape, elementType);
+  spmd::DType dtype = getDType(elementType);
+  for (size_t i = 0; i < tensor.elements.size(); ++i) {
+    Scalar &element = tensor.elements[i];
+    switch (dtype) {
+    case spmd::DType::F64:
+      element = Scalar::ofFloat(load<double>(bytes, i));
+      break;
+    case spmd::DType::F32:
+      element = Scalar::ofFloat(load<float>(bytes, i));
+      break;
+    case spmd::DType::BF16:
+      element = Scalar::ofFloat(spmd::bf16ToFloat(load<uint16_t>(bytes, i)));
+      break;
+    case spmd::DType::F16:
+      element = Scalar::ofFloat(spmd::f16ToFloat(load<uint16_t>(bytes, i)));
+      break;
+    case spmd::DType::I64:
+      element = Scalar::ofInt(load<int64_t>(bytes, i));
+      break;
+    case spmd::DType::I32:
+      element = Scalar::ofInt(load<int32_t>(bytes, i));
+      break;
+    case spmd::DType::U32:
+      element = Scalar::ofInt(load<uint32_t>(bytes, i));
+      break;
+    case spmd::DType::I8:
+      element = Scalar::ofInt(load<int8_t>(bytes, i));
+      break;
+    default: // u8, and bool, whose byte must be 0 or 1
+      element = Scalar::ofInt(load<uint8_t>(bytes, i));
+      break;
+    }
+  }
+  return tensor;
+}
+
+ArrayType typeOf(MLIRContext &context, const spmd::ValueInfo &info) {
+  return ArrayType::get(info.shape, getElementType(&context, info.dtype),
+                        ShardingAttr::fromValue(&context, info.sharding));
+}
+
+} // namespace
+
+std::shared_ptr<const spmd::Artifact> compileModule(ModuleOp module, unsigned optimizationLevel, std::string &error) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  module.print(os);
+  CompileOptions options;
+  options.optimizationLevel = optimizationLevel;
+  Compiler compiler("program.mlir", text, options);
+  std::optional<spmd::Artifact> artifact = compiler.compile();
+  if (!artifact) {
+    error = "does not compile: " + compiler.errors();
+    return nullptr;
+  }
+  return std::make_shared<const spmd::Artifact>(std::move(*artifact));
+}
+
+struct CompiledProgram::State {
+  std::shared_ptr<const spmd::Artifact> artifact;
+  std::vector<spmd::DeviceRef> devices;
+  std::unique_ptr<spmd::CollectiveBackend> collectives;
+  std::unique_ptr<spmd::Executor> executor;
+};
+
+CompiledProgram::CompiledProgram(std::shared_ptr<const spmd::Artifact> artifact) : state(std::make_unique<State>()) {
+  auto count = static_cast<int>(artifact->plan.mesh.deviceCount());
+  std::vector<int64_t> ids(count);
+  std::iota(ids.begin(), ids.end(), 0);
+  state->artifact = artifact;
+  state->devices = spmd::createCpuDevices(ids, {.hostDeviceCount = count, .threadsPerDevice = 1});
+  spmd::ShmOptions shm;
+  shm.places.resize(count);
+  shm.localDevices = state->devices;
+  state->collectives = spmd::createShmCollectives(shm);
+  spmd::ExecutorOptions options;
+  options.devices = ids;
+  options.localDevices = state->devices;
+  options.collectives = state->collectives.get();
+  state->executor = spmd::Executor::create(artifact, options);
+}
+
+CompiledProgram::~CompiledProgram() = default;
+
+FailureOr<SmallVector<Tensor>> CompiledProgram::run(MLIRContext &context, ArrayRef<Tensor> arguments, Poison poison,
+                                                    std::string &error) {
+  const spmd::Plan &plan = state->artifact->plan;
+  size_t count = state->devices.size();
+  std::vector<std::vector<spmd::DeviceBufferRef>> inputs(count), outputs(count);
+  for (size_t i = 0; i < plan.params.size(); ++i) {
+    DeviceTensors shards = cutIntoShards(arguments[i], typeOf(context, plan.params[i]), plan.mesh, poison);
+    for (size_t device = 0; device < count; ++device) {
+      std::vector<char> bytes = toBytes(shards[device]);
+      auto size = static_cast<int64_t>(bytes.size());
+      spmd::DeviceBufferRef buffer = state->devices[device]->allocate(std::max<int64_t>(size, 1));
+      state->devices[device]->copyFromHost(*buffer, bytes.data(), size);
+      inputs[device].push_back(std::move(buffer));
+    }
+  }
+  for (const spmd::ValueInfo &result : plan.results)
+    for (size_t device = 0; device < count; ++device) {
+      spmd::DeviceBufferRef buffer = state->devices[device]->allocate(std::max<int64_t>(result.localBytes(), 1));
+      // What no step writes must not look like an answer.
+      std::memset(buffer->data(), 0xA5, static_cast<size_t>(buffer->bytes()));
+      outputs[device].push_back(std::move(buffer));
+    }
+  try {
+    state->executor->run(inputs, outputs);
+  } catch (const spmd::Error &thrown) {
+    error = std::string("the run fails: ") + thrown.what();
+    return failure();
+  }
+  SmallVector<Tensor> results;
+  for (size_t i = 0; i < plan.results.size(); ++i) {
+    ArrayType type = typeOf(context, plan.results[i]);
+    DeviceTensors shards;
+    for (size_t device = 0; device < count; ++device) {
+      std::vector<char> bytes(static_cast<size_t>(plan.results[i].localBytes()));
+      state->devices[device]->copyToHost(bytes.data(), *outputs[device][i], plan.results[i].localBytes());
+      shards.push_back(fromBytes(bytes, plan.results[i].localShape, type.getElementType()));
+    }
+    std::string why;
+    FailureOr<Tensor> joined = joinShards(shards, type, plan.mesh, why);
+    if (failed(joined)) {
+      error = "result " + std::to_string(i) + ": " + why;
+      return failure();
+    }
+    results.push_back(std::move(*joined));
+  }
+  return results;
+}
+
+} // namespace spmdc

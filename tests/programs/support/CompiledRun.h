@@ -1,0 +1,40 @@
+//===- CompiledRun.h - a program compiled and executed ----------*- C++ -*-===//
+//
+// The last link of the differential tests: the text of a module goes through the compiler to an artifact, and the
+// artifact runs on all devices of its mesh in this process, through the real executor and the real collectives.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "ir/evaluate/Shards.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "runtime/artifact/Plan.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace spmdc {
+
+/// Compiles the module, given at any station. Null where that fails; then `error` says why.
+std::shared_ptr<const spmd::Artifact> compileModule(mlir::ModuleOp module, unsigned optimizationLevel,
+                                                    std::string &error);
+
+/// An artifact loaded on devices of this process.
+class CompiledProgram {
+public:
+  explicit CompiledProgram(std::shared_ptr<const spmd::Artifact> artifact);
+  ~CompiledProgram();
+
+  /// Runs once: arguments are cut by the plan's shardings with poisoned padding, results are joined, and copies must
+  /// agree in every bit. Fails with a text in `error`.
+  mlir::FailureOr<llvm::SmallVector<Tensor>> run(mlir::MLIRContext &context, llvm::ArrayRef<Tensor> arguments,
+                                                 Poison poison, std::string &error);
+
+private:
+  struct State;
+  std::unique_ptr<State> state;
+};
+
+} // namespace spmdc
