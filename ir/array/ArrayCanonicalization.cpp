@@ -1,8 +1,9 @@
-//===- ArrayCanonicalization.cpp - empty arrays -----------------*- C++ -*-===//
+//===- ArrayCanonicalization.cpp - empty arrays, and reductions of nothing -===//
 //
-// Arrays without elements are worth nothing and cost every later station a case of its own: what computes one becomes
-// a constant, and what only reads one becomes what is left without it. After canonicalization the only operations on
-// empty arrays are constants, constraints and collectives.
+// A reduction over dimensions of size 1 only drops them: a reshape. Arrays without elements are worth nothing and cost
+// every later station a case of its own: what computes one becomes a constant, and what only reads one becomes what is
+// left without it. After canonicalization the only operations on empty arrays are constants, constraints and
+// collectives.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,6 +43,21 @@ struct ReduceOfEmpty : OpRewritePattern<ReduceOp> {
       return failure();
     Scalar identity = getReductionIdentity(op.getType().getElementType(), op.getKind());
     rewriter.replaceOpWithNewOp<ConstantOp>(op, op.getType(), identity);
+    return success();
+  }
+};
+
+/// One element is its own reduction.
+struct ReduceOfOne : OpRewritePattern<ReduceOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ReduceOp op, PatternRewriter &rewriter) const override {
+    ArrayType operand = op.getOperand().getType();
+    bool isOne = llvm::all_of(op.getDims(), [&](int64_t dim) { return operand.getDimSize(dim) == 1; });
+    // Between propagation and partitioning a dimension of size 1 may hold partial results: there it stays.
+    if (!isOne || operand.getSharding() || op.getType().getSharding())
+      return failure();
+    rewriter.replaceOpWithNewOp<ReshapeOp>(op, op.getType(), op.getOperand());
     return success();
   }
 };
@@ -92,7 +108,8 @@ struct ConcatenateOfEmpty : OpRewritePattern<ConcatenateOp> {
 } // namespace
 
 void ArrayDialect::getCanonicalizationPatterns(RewritePatternSet &patterns) const {
-  patterns.add<EmptyResult, ReduceOfEmpty, DotOfEmpty, PadOfEmpty, ConcatenateOfEmpty>(patterns.getContext());
+  patterns.add<EmptyResult, ReduceOfEmpty, ReduceOfOne, DotOfEmpty, PadOfEmpty, ConcatenateOfEmpty>(
+      patterns.getContext());
 }
 
 } // namespace spmdc

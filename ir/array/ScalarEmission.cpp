@@ -74,6 +74,16 @@ Value emitErfInv(OpBuilder &b, Location loc, Value x) {
     polynomial = b.create<arith::AddFOp>(loc, coefficient, b.create<arith::MulFOp>(loc, polynomial, w));
   }
   Value result = b.create<arith::MulFOp>(loc, polynomial, x);
+  if (getElementTypeOrSelf(type).isF64()) {
+    // The polynomial has the digits of an f32. Two steps of Newton's method double them twice; the derivative of erf is
+    // 2 / sqrt(pi) * exp(-y^2).
+    for (int step = 0; step < 2; ++step) {
+      Value error = b.create<arith::SubFOp>(loc, b.create<math::ErfOp>(loc, result), x);
+      Value exponent = b.create<arith::NegFOp>(loc, b.create<arith::MulFOp>(loc, result, result));
+      Value slope = b.create<arith::MulFOp>(loc, constant(1.1283791670955126), b.create<math::ExpOp>(loc, exponent));
+      result = b.create<arith::SubFOp>(loc, result, b.create<arith::DivFOp>(loc, error, slope));
+    }
+  }
   Value infinite = b.create<arith::MulFOp>(loc, x, constant(std::numeric_limits<double>::infinity()));
   Value magnitude = b.create<math::AbsFOp>(loc, x);
   return select(b, loc, compareFloat(b, loc, arith::CmpFPredicate::OEQ, magnitude, constant(1.0)), infinite, result);
@@ -259,7 +269,34 @@ Value emitPower(OpBuilder &b, Location loc, Type type, Value x, Value y) {
   return select(b, loc, compareInt(b, loc, arith::CmpIPredicate::slt, y, zero), negative, result);
 }
 
+/// Maximum or minimum of f16, computed on the bits of the f32 that it is widened to. LLVM would narrow
+/// llvm.maximum.f32 of two widened operands back to f16, which x86 without AVX512-FP16 takes apart element by element,
+/// and wrongly for NaN.
+static Value emitHalfExtremum(OpBuilder &b, Location loc, Value x, Value y, bool isMax) {
+  Type floatType = x.getType(), intType = withElementType(floatType, b.getI32Type());
+  Value magnitudeMask = emitIntConstant(b, loc, intType, 0x7fffffff);
+  Value infinity = emitIntConstant(b, loc, intType, 0x7f800000);
+  Value signShift = emitIntConstant(b, loc, intType, 31);
+  // Integers in the order of the floats, -0 before +0; the map is its own inverse.
+  auto order = [&](Value bits) -> Value {
+    Value sign = b.create<arith::ShRSIOp>(loc, bits, signShift);
+    return b.create<arith::XOrIOp>(loc, bits, b.create<arith::AndIOp>(loc, sign, magnitudeMask));
+  };
+  auto isNan = [&](Value bits) {
+    Value magnitude = b.create<arith::AndIOp>(loc, bits, magnitudeMask);
+    return compareInt(b, loc, arith::CmpIPredicate::ugt, magnitude, infinity);
+  };
+  Value xBits = b.create<arith::BitcastOp>(loc, intType, x), yBits = b.create<arith::BitcastOp>(loc, intType, y);
+  Value chosen = isMax ? b.create<arith::MaxSIOp>(loc, order(xBits), order(yBits)).getResult()
+                       : b.create<arith::MinSIOp>(loc, order(xBits), order(yBits)).getResult();
+  Value result = select(b, loc, isNan(yBits), yBits, order(chosen));
+  result = select(b, loc, isNan(xBits), xBits, result);
+  return b.create<arith::BitcastOp>(loc, floatType, result);
+}
+
 Value emitMaximum(OpBuilder &b, Location loc, Type type, Value x, Value y) {
+  if (type.isF16() && getElementTypeOrSelf(x.getType()).isF32())
+    return emitHalfExtremum(b, loc, x, y, /*isMax=*/true);
   if (isFloat(type))
     return b.create<arith::MaximumFOp>(loc, x, y);
   if (isUnsigned(type) || type.isInteger(1))
@@ -268,6 +305,8 @@ Value emitMaximum(OpBuilder &b, Location loc, Type type, Value x, Value y) {
 }
 
 Value emitMinimum(OpBuilder &b, Location loc, Type type, Value x, Value y) {
+  if (type.isF16() && getElementTypeOrSelf(x.getType()).isF32())
+    return emitHalfExtremum(b, loc, x, y, /*isMax=*/false);
   if (isFloat(type))
     return b.create<arith::MinimumFOp>(loc, x, y);
   if (isUnsigned(type) || type.isInteger(1))

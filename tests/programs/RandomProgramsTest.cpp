@@ -14,6 +14,8 @@ using namespace spmdc;
 namespace {
 
 constexpr uint64_t kSeedsPerBlock = 50;
+/// Compiled ones: code generation takes most of the time.
+constexpr uint64_t kCompiledPerBlock = 8;
 
 class RandomPrograms : public ::testing::TestWithParam<int> {
 protected:
@@ -33,6 +35,19 @@ TEST_P(RandomPrograms, Annotated) { check(ShardingMode::Annotations); }
 
 // Every value sharded at random: what the partitioner must be able to take, however odd.
 TEST_P(RandomPrograms, EverythingSharded) { check(ShardingMode::Everything); }
+
+// Through code generation, and run on all devices in this process.
+TEST_P(RandomPrograms, Compiled) {
+  for (uint64_t i = 0; i < kCompiledPerBlock; ++i) {
+    GeneratorOptions generator;
+    generator.seed = 100'000 + static_cast<uint64_t>(GetParam()) * kCompiledPerBlock + i;
+    generator.mode = i % 2 ? ShardingMode::Everything : ShardingMode::Annotations;
+    DifferentialOptions options;
+    options.compiled = true;
+    options.optimizationLevel = static_cast<unsigned>(i % 4);
+    EXPECT_EQ(checkSeed(generator, options), "");
+  }
+}
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomPrograms, ::testing::Range(0, 20));
 

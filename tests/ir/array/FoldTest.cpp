@@ -76,6 +76,17 @@ TEST_F(FoldTest, EmptyArraysBecomeConstants) {
             "func.return %0 : !spmd.array<f32[8, 8]>\n");
 }
 
+TEST_F(FoldTest, ReductionOfOneElementIsAReshape) {
+  EXPECT_EQ(fold("%0 = array.reshape %x : <f32[8, 6]> -> <f32[8, 1, 6]>\n"
+                 "%1 = array.sin %0 : <f32[8, 1, 6]>\n"
+                 "%r = array.reduce prod %1 dims [1] : <f32[8, 1, 6]> -> <f32[8, 6]>",
+                 "<f32[8, 6]>"),
+            "%0 = array.reshape %arg0 : <f32[8, 6]> -> <f32[8, 1, 6]>\n"
+            "%1 = array.sin %0 : <f32[8, 1, 6]>\n"
+            "%2 = array.reshape %1 : <f32[8, 1, 6]> -> <f32[8, 6]>\n"
+            "func.return %2 : !spmd.array<f32[8, 6]>\n");
+}
+
 TEST_F(FoldTest, EmptyPartsVanish) {
   EXPECT_EQ(fold("%r = array.concatenate %e, %x dim 1 : !spmd.array<f32[8, 0]>, !spmd.array<f32[8, 6]> -> <f32[8, 6]>",
                  "<f32[8, 6]>"),
