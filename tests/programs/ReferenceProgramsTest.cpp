@@ -30,10 +30,18 @@ int64_t allowedUlp(const ReferenceCase &reference) {
   return reference.ulp;
 }
 
-TEST(ReferencePrograms, EveryCaseCompiledAndExecuted) {
+/// Parts of the cases, so that they run side by side.
+constexpr int kParts = 16;
+
+class ReferencePrograms : public ::testing::TestWithParam<int> {};
+
+TEST_P(ReferencePrograms, EveryCaseCompiledAndExecuted) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<mlir::func::FuncDialect, ArrayDialect, SpmdDialect, plan::PlanDialect>();
+  int number = 0;
   for (const ReferenceCase &reference : readReferenceCases(context)) {
+    if (number++ % kParts != GetParam())
+      continue;
     auto module = mlir::parseSourceString<mlir::ModuleOp>(reference.ir, &context);
     ASSERT_TRUE(module) << reference.ir;
     std::string error;
@@ -52,5 +60,7 @@ TEST(ReferencePrograms, EveryCaseCompiledAndExecuted) {
     EXPECT_TRUE(difference.empty()) << reference.name << ": " << difference;
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Parts, ReferencePrograms, ::testing::Range(0, kParts));
 
 } // namespace
