@@ -154,7 +154,8 @@ private:
     Value iv, step;
     SmallVector<Value> carried;  ///< As the body sees them.
     LLVM::AccessGroupAttr group; ///< Of parallel loops: no iteration touches what another one writes.
-    bool isRowLoop = false;
+    /// Stays a loop of single iterations.
+    bool isPlain = false;
   };
 
   /// Opens a loop over [low, high); what is emitted next is its body.
@@ -196,9 +197,9 @@ private:
     if (loop.group) {
       latch.setLoopAnnotationAttr(
           LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, loop.group));
-    } else if (loop.isRowLoop) {
-      // Every row is computed by the same instructions, or the order of its additions could depend on where in the
-      // range it stands.
+    } else if (loop.isPlain) {
+      // Rows: all are computed by the same instructions, or the order of additions could depend on where in the range a
+      // row stands. Loops around vector loops: unrolling them takes long and gains nothing.
       BoolAttr yes = b.getBoolAttr(true);
       auto vectorize = LLVM::LoopVectorizeAttr::get(context, yes, {}, {}, {}, {}, {}, {});
       auto unroll = LLVM::LoopUnrollAttr::get(context, yes, {}, {}, {}, {}, {}, {});
@@ -371,7 +372,7 @@ private:
 
   void emitRowsOneByOne() {
     Loop rows = openLoop(begin, end, 1);
-    rows.isRowLoop = true;
+    rows.isPlain = true;
     bindRow(rows.iv, schedule.rowVars, schedule.rowShape);
     for (auto [number, stage] : llvm::enumerate(schedule.stages)) {
       currentStage = number;
@@ -403,6 +404,8 @@ private:
       });
     SmallVector<Value> carried;
     SmallVector<Loop> loops = openDomain(schedule.domains[stage.domain], carried, /*isParallel=*/false);
+    for (Loop &loop : loops)
+      loop.isPlain = true;
     overLanes([&] {
       emitStores(stage);
       auto accumulate = [&](Operation *op, ReductionKind kind, ArrayRef<IndexExpr> index) {
@@ -442,6 +445,7 @@ private:
         return;
       }
       Loop blocks = openLoop(low, high, kRowBlock);
+      blocks.isPlain = true;
       Value rest = b.create<arith::SubIOp>(loc, high, blocks.iv);
       Value count = b.create<arith::MinSIOp>(loc, rest, emitter.emitConstant(kRowBlock));
       for (auto [number, stage] : llvm::enumerate(schedule.stages)) {
@@ -459,6 +463,7 @@ private:
     Value last = b.create<arith::AddIOp>(loc, end, b.create<arith::SubIOp>(loc, lanes, one));
     last = b.create<arith::DivUIOp>(loc, last, lanes);
     Loop outer = openLoop(first, last, 1);
+    outer.isPlain = true;
     bindRow(outer.iv, ArrayRef<IndexExpr>(schedule.rowVars).drop_back(), shape.drop_back());
     Value start = b.create<arith::MulIOp>(loc, outer.iv, lanes);
     Value low = b.create<arith::MaxSIOp>(loc, b.create<arith::SubIOp>(loc, begin, start), zero);
@@ -474,6 +479,7 @@ private:
     int64_t rows = shape[tiled], columns = schedule.rowShape.back();
     shape[tiled] = (rows + kTileRows - 1) / kTileRows;
     Loop strips = openLoop(begin, end, 1);
+    strips.isPlain = true;
     Value strip;
     Value rest = strips.iv;
     for (size_t d = rank - 1; d-- > 0;) {

@@ -24,7 +24,7 @@ constexpr int64_t kMinElements = 1 << 16;
 /// Elements of one block where rows are contiguous.
 constexpr int64_t kBlockElements = 1 << 14;
 /// Rows that suffice where each row is contiguous, and where rows lie side by side.
-constexpr int64_t kEnoughRows = 32, kEnoughLanes = 4096;
+constexpr int64_t kEnoughRows = 32, kEnoughLanes = 1024;
 
 int64_t productOf(ArrayRef<int64_t> shape) {
   int64_t product = 1;
