@@ -25,7 +25,7 @@ CASES = {
     "matmul_contract": [{}],
     "elementwise": [{}],
     "softmax": [{}],
-    "all_reduce": [{"N": n} for n in (1, 1024, 65536, 1048576, 4194304)],
+    "all_reduce": [{"N": n} for n in (1, 1024, 65536, 4194304)],
     "launch": [{}],
     "ten_operations": [{}],
 }
@@ -68,7 +68,8 @@ def run_jax(case, processes, devices, repeat, sizes):
                for i in range(processes)]
     outputs = [process.communicate(timeout=600)[0] for process in running]
     wall = (time.perf_counter() - began) * 1e3
-    return {**json.loads(outputs[0].splitlines()[-1]), "wall_ms": wall}
+    slowest = max((json.loads(output.splitlines()[-1]) for output in outputs), key=lambda row: row["median_us"])
+    return {**slowest, "wall_ms": wall}
 
 
 def numpy_baseline(case):
