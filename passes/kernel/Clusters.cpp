@@ -20,6 +20,8 @@ namespace {
 
 /// Larger kernels gain nothing and take long to compile.
 constexpr size_t kMaxMembers = 96;
+/// Less than this is not worth a kernel of two parts.
+constexpr int64_t kMinSharedBytes = 16384;
 /// A splat that something outside kernels reads lies in the artifact up to this size; a larger one is written by a
 /// kernel.
 constexpr int64_t kMaxStoredSplat = 4096;
@@ -91,6 +93,8 @@ bool ClusterBuilder::complete(Cluster &cluster, ArrayRef<Id> replaced, Operation
     if (isOutput && op != repeated)
       body.outputs.push_back(value);
   }
+  if (hasCycle(cluster, replaced))
+    return false;
   FailureOr<KernelSchedule> schedule = KernelSchedule::compute(body, {}, /*isTrial=*/true);
   if (failed(schedule))
     return false;
@@ -104,7 +108,7 @@ std::optional<Cluster> ClusterBuilder::unite(ArrayRef<Id> ids, Operation *op) co
     merged.members.insert(clusters.at(id).members.begin(), clusters.at(id).members.end());
   if (op)
     merged.members.insert(op);
-  if (!complete(merged, ids, nullptr) || hasCycle(merged, ids))
+  if (!complete(merged, ids, nullptr))
     return std::nullopt;
   return merged;
 }
@@ -194,7 +198,7 @@ void ClusterBuilder::place(Operation *op) {
       Cluster copy;
       copy.members = clusters.at(id).members;
       copy.members.insert(op);
-      if (!complete(copy, {id}, op) || hasCycle(copy, {id}))
+      if (!complete(copy, {id}, op))
         break;
       total += copy.work;
       extended.push_back(std::move(copy));
@@ -213,14 +217,19 @@ void ClusterBuilder::place(Operation *op) {
 bool ClusterBuilder::mergeOnePair() {
   for (auto first = clusters.begin(); first != clusters.end(); ++first)
     for (auto second = std::next(first); second != clusters.end(); ++second) {
+      Id ids[] = {first->first, second->first};
+      if (!tried.insert({ids[0], ids[1]}).second)
+        continue;
+      // What both read must be worth reading once; or both are little more than a launch.
+      bool areSmall = first->second.work + second->second.work < 4 * kLaunchCost;
       bool isRelated = llvm::any_of(first->second.body.ops, [&](Operation *op) {
         return llvm::any_of(op->getOperands(), [&](Value operand) {
-          return !first->second.body.contains(operand) && reads(second->second, operand);
+          return (areSmall || cast<ArrayType>(operand.getType()).getBytes() >= kMinSharedBytes) &&
+                 !first->second.body.contains(operand) && reads(second->second, operand);
         });
       });
       if (!isRelated)
         continue;
-      Id ids[] = {first->first, second->first};
       std::optional<Cluster> merged = unite(ids, nullptr);
       if (!merged || merged->work > first->second.work + second->second.work)
         continue;

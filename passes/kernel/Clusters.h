@@ -6,6 +6,7 @@
 #include "llvm/ADT/SetVector.h"
 
 #include <map>
+#include <set>
 #include <vector>
 
 namespace spmdc {
@@ -42,8 +43,8 @@ private:
   void place(mlir::Operation *op);
   /// `merged` united with `op` (if any), its outputs as its users make them; nothing where that is no kernel.
   std::optional<Cluster> unite(llvm::ArrayRef<Id> ids, mlir::Operation *op) const;
-  /// Fills in body, outputs and cost. Clusters `replaced` are about to go; `repeated` is computed by each of its
-  /// readers.
+  /// Fills in body, outputs and cost; false where that is no kernel, or would wait for itself. Clusters `replaced` are
+  /// about to go; `repeated` is computed by each of its readers.
   bool complete(Cluster &cluster, llvm::ArrayRef<Id> replaced, mlir::Operation *repeated) const;
   /// True if a path leads from the cluster out and back in.
   bool hasCycle(const Cluster &cluster, llvm::ArrayRef<Id> replaced) const;
@@ -56,6 +57,8 @@ private:
 
   mlir::Block &block;
   llvm::DenseSet<mlir::Value> needed;
+  /// Pairs that mergeOnePair has looked at.
+  std::set<std::pair<Id, Id>> tried;
   std::map<Id, Cluster> clusters;
   Id nextId = 0;
 };

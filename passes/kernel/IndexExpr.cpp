@@ -55,15 +55,23 @@ IndexExpr IndexSpace::add(const IndexExpr &x, const IndexExpr &y) {
       ++right;
     }
   }
-  // k*c * (e div c) + k * (e mod c) = k * e
+  // k*c * (e div c) + k * (e mod c) = k * e, also where e is (f div a), and (e div c) has become f div (a*c)
+  auto isQuotient = [&](const Atom &mod, const Atom &div) {
+    if (div.divisor == mod.divisor && div.operand == mod.operand)
+      return true;
+    const IndexExpr &e = mod.operand;
+    if (e.constant != 0 || e.terms.size() != 1 || e.terms[0].second != 1)
+      return false;
+    const Atom &inner = atoms[e.terms[0].first];
+    return inner.kind == Atom::FloorDiv && div.operand == inner.operand && div.divisor == inner.divisor * mod.divisor;
+  };
   for (size_t i = 0; i < result.terms.size(); ++i) {
     auto [number, factor] = result.terms[i];
     if (atoms[number].kind != Atom::Mod)
       continue;
     for (size_t j = 0; j < result.terms.size(); ++j) {
       const Atom &mod = atoms[number], &div = atoms[result.terms[j].first];
-      if (div.kind != Atom::FloorDiv || div.divisor != mod.divisor || !(div.operand == mod.operand) ||
-          result.terms[j].second != factor * mod.divisor)
+      if (div.kind != Atom::FloorDiv || result.terms[j].second != factor * mod.divisor || !isQuotient(mod, div))
         continue;
       IndexExpr whole = scale(mod.operand, factor);
       result.terms.erase(result.terms.begin() + std::max(i, j));
