@@ -313,6 +313,15 @@ private:
   //===--------------------------------------------------------------------===//
 
   void emitStores(const KernelSchedule::Stage &stage) {
+    // Everything is read before anything is written: an output may lie where an input of another one lies.
+    for (const KernelSchedule::Stash &stash : stage.stashes)
+      emitter.emit(stash.value, stash.index);
+    for (const KernelSchedule::Store &store : stage.stores)
+      emitter.emit(body.outputs[store.output], store.index);
+    for (const KernelSchedule::Reduction &reduction : stage.reductions)
+      emitter.emit(ReduceOp(reduction.op).getOperand(), reduction.operandIndex);
+    for (const KernelSchedule::Scan &scan : stage.scans)
+      emitter.emit(CumulativeOp(scan.op).getOperand(), scan.operandIndex);
     for (const StashMemory &stash : stashes) {
       if (stash.stage != currentStage)
         continue;

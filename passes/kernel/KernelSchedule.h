@@ -108,7 +108,8 @@ struct KernelSchedule {
   /// Most values any stash needs for one row.
   int64_t getStashExtent() const;
 
-  /// True if `output` may lie where `input` lies: each element is read only where it is written, and not after.
+  /// True if `output` may lie where `input` lies: each element is read only where it is written, and not after. A
+  /// backend reads everything that an iteration of a stage needs before it writes.
   bool canOverwrite(mlir::Value input, unsigned output, mlir::Value outputValue) const;
 
   /// The loops of these operations; fails where they are not one kernel. With `rows`, the parallel range is exactly

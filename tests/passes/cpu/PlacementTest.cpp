@@ -109,3 +109,38 @@ TEST(Placement, OutputsTakeThePlaceOfDyingInputs) {
     }
   }
 }
+
+// The first output takes the place of the input that the second one still has to read in the same iteration.
+TEST(Placement, EverythingIsReadBeforeAnythingIsWritten) {
+  std::unique_ptr<MLIRContext> context = makeTestContext();
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(R"(
+    func.func @main(%x: !spmd.array<i32[100]>) -> (!spmd.array<i32[100]>, !spmd.array<i32[100]>) {
+      %0 = plan.launch @double(%x) : (!spmd.array<i32[100]>) -> !spmd.array<i32[100]>
+      %1:2 = plan.launch @both(%0) : (!spmd.array<i32[100]>) -> (!spmd.array<i32[100]>, !spmd.array<i32[100]>)
+      %2 = plan.launch @double(%1#0) : (!spmd.array<i32[100]>) -> !spmd.array<i32[100]>
+      return %1#1, %2 : !spmd.array<i32[100]>, !spmd.array<i32[100]>
+    }
+    plan.kernel @double(%x: !spmd.array<i32[100]>) attributes {extent = 100 : i64, grain = 1 : i64} {
+      %0 = array.add %x, %x : <i32[100]>
+      plan.return %0 : !spmd.array<i32[100]>
+    }
+    plan.kernel @both(%x: !spmd.array<i32[100]>) attributes {extent = 100 : i64, grain = 1 : i64} {
+      %0 = array.negate %x : <i32[100]>
+      %1 = array.multiply %x, %x : <i32[100]>
+      plan.return %0, %1 : !spmd.array<i32[100]>, !spmd.array<i32[100]>
+    })",
+                                                             context.get());
+  ASSERT_TRUE(module);
+  (*module)->setAttr("spmd.stage", StringAttr::get(context.get(), "kernels"));
+  CompiledProgram program(*module);
+  ASSERT_TRUE(program.isGood());
+  ASSERT_EQ(program.artifact.plan.arenaBytes, 400);
+  Tensor argument({100}, IntegerType::get(context.get(), 32));
+  for (int64_t i = 0; i < 100; ++i)
+    argument.elements[i] = Scalar::ofInt(i - 50);
+  std::vector<Tensor> results = program.run({argument});
+  for (int64_t i = 0; i < 100; ++i) {
+    EXPECT_EQ(results[0].elements[i].i, 4 * (i - 50) * (i - 50));
+    EXPECT_EQ(results[1].elements[i].i, -4 * (i - 50));
+  }
+}
