@@ -308,10 +308,10 @@ ElementEmitter::Emitted ElementEmitter::emitAt(Value value, Index index) {
     if (auto known = scopes[depth].values.find(key); known != scopes[depth].values.end())
       return {known->second, depth};
   Emitted result;
-  if (!body.contains(value)) {
-    result = emitLoad(value, index);
-  } else if (std::optional<Emitted> stashed = hooks.stashed(value, index)) {
+  if (std::optional<Emitted> stashed = hooks.stashed(value, index)) {
     result = *stashed;
+  } else if (!body.contains(value)) {
+    result = emitLoad(value, index);
   } else {
     result = emitOp(value.getDefiningOp(), index);
   }

@@ -38,7 +38,7 @@ public:
     std::function<mlir::Value(mlir::Value input)> pointerOf;
     /// The value of a reduction in the current row, as it is in registers but not yet rounded.
     std::function<Emitted(ReduceOp)> rowValue;
-    /// The stashed value, if this stage can read it.
+    /// The stashed value, if this stage can read it; also asked for inputs, which may lie nearer than in memory.
     std::function<std::optional<Emitted>(mlir::Value, llvm::ArrayRef<IndexExpr>)> stashed;
     /// The device's coordinate (i64) along a mesh axis; emitted where `builder` stands.
     std::function<mlir::Value(mlir::OpBuilder &builder, unsigned axis)> coordinate;

@@ -61,7 +61,7 @@ public:
     plan.mesh = getMesh(module).toValue();
     for (auto kernel : module.getOps<plan::KernelOp>()) {
       kernels[kernel.getSymName()] = {static_cast<int32_t>(plan.kernels.size()), kernel};
-      plan.kernels.push_back({kernel.getSymName().str(), 0, 0});
+      plan.kernels.push_back({kernel.getSymName().str(), 0, 0, 0});
     }
     for (unsigned i = 0; i < func.getNumArguments(); ++i) {
       plan.params.push_back(toValueInfo(func.getArgAttrDict(i), i, func.getArgument(i).getType()));

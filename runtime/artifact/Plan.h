@@ -10,6 +10,13 @@
 // range, in any order, on any thread, gives the same bits). `buffers` are the step's operands in order, inputs then
 // outputs. `coordinates` are the device's mesh coordinates, one per axis in mesh order.
 //
+// Kernel calling convention (CUDA):
+//     .entry kernel(.u64 buffer0, ..., .u64 bufferN, .u64 coordinates)
+// one pointer per operand in order (inputs then outputs, aligned to 16 bytes or more), then the coordinates (int64_t, in
+// device memory). The grid has KernelInfo::gridBlocks blocks (= LaunchStep::extent) of KernelInfo::blockThreads threads,
+// one-dimensional; the blocks cover the whole kernel, in any order, with the same bits. Epilogues of matrix products are
+// launched whole after the product.
+//
 //===----------------------------------------------------------------------===//
 #pragma once
 
@@ -142,9 +149,10 @@ struct Step {
 /// One generated kernel.
 struct KernelInfo {
   std::string symbol; ///< Name in the shared object or the PTX module.
-  /// CUDA only: blocks are counted by the range, `blockThreads` threads each, with this much dynamic shared memory.
+  /// CUDA only: `gridBlocks` blocks of `blockThreads` threads, with this much dynamic shared memory.
   int32_t blockThreads = 0;
   int32_t sharedBytes = 0;
+  int64_t gridBlocks = 0;
 };
 
 /// Which machine the kernels are for.

@@ -137,6 +137,7 @@ template <typename Archive> void describe(Archive &archive, KernelInfo &value) {
   archive.field("symbol", value.symbol);
   archive.field("block_threads", value.blockThreads);
   archive.field("shared_bytes", value.sharedBytes);
+  archive.field("grid_blocks", value.gridBlocks);
 }
 
 template <typename Archive> void describe(Archive &archive, TargetInfo &value) {

@@ -55,7 +55,8 @@ public:
       const KernelInfo &kernel = plan.kernels[i];
       out << "  " << kernel.symbol;
       if (kernel.blockThreads)
-        out << ", " << kernel.blockThreads << " threads a block, " << kernel.sharedBytes << " shared bytes";
+        out << ", " << kernel.gridBlocks << " blocks of " << kernel.blockThreads << " threads, " << kernel.sharedBytes
+            << " shared bytes";
       out << "\n";
     }
     out << "steps:\n";

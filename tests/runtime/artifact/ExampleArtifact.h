@@ -37,7 +37,7 @@ inline Artifact exampleArtifact() {
       {Space::Result, 1, 0, DType::F32, {1}},       // 8
       {Space::Arena, 0, 1024, DType::F32, {4, 3}},  // 9
   };
-  plan.kernels = {{"fused_relu", 0, 0}, {"fused_bias", 128, 1024}};
+  plan.kernels = {{"fused_relu", 0, 0, 0}, {"fused_bias", 128, 1024, 12}};
 
   auto at = [](auto op, int line) { return Step{std::move(op), {"mlp.spmd", line, 7}}; };
   auto collective = [](CollectiveKind kind, std::vector<AxisRef> axes, std::vector<int64_t> from,

@@ -30,7 +30,7 @@ buffers:
   %9: f32[4, 3] in arena + 1024
 kernels:
   fused_relu
-  fused_bias, 128 threads a block, 1024 shared bytes
+  fused_bias, 12 blocks of 128 threads, 1024 shared bytes
 steps:
   launch fused_relu(%0, %3) range 6 grain 2                         // mlp.spmd:3:7
   matmul %2 = %3 x %6.T [1 x 2, 6, k 3] then fused_bias(%2, %4)     // mlp.spmd:4:7

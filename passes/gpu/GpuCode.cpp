@@ -1,0 +1,204 @@
+//===- GpuCode.cpp - blocks, loops and warps ------------------------------===//
+
+#include "passes/gpu/GpuCode.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+constexpr unsigned kSharedSpace = 3;
+
+int64_t byteSizeOf(Type elementType) {
+  return std::max(8u, ElementEmitter::memoryType(elementType).getIntOrFloatBitWidth()) / 8;
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Control flow
+//===----------------------------------------------------------------------===//
+
+void GpuCode::inScope(llvm::function_ref<void()> emitBody) {
+  Region *region = emitter.getBlock()->getParent();
+  Block *inner = b.createBlock(region, region->end()), *next = b.createBlock(region, region->end());
+  b.setInsertionPointToEnd(emitter.getBlock());
+  b.create<LLVM::BrOp>(loc, ValueRange(), inner);
+  emitter.pushScope(inner);
+  emitBody();
+  b.setInsertionPointToEnd(emitter.getBlock());
+  b.create<LLVM::BrOp>(loc, ValueRange(), next);
+  emitter.popScope(next);
+}
+
+void GpuCode::ifThen(Value condition, llvm::function_ref<void()> emitBody) {
+  Region *region = emitter.getBlock()->getParent();
+  Block *inner = b.createBlock(region, region->end()), *next = b.createBlock(region, region->end());
+  b.setInsertionPointToEnd(emitter.getBlock());
+  b.create<LLVM::CondBrOp>(loc, condition, inner, next);
+  emitter.pushScope(inner);
+  emitBody();
+  b.setInsertionPointToEnd(emitter.getBlock());
+  b.create<LLVM::BrOp>(loc, ValueRange(), next);
+  emitter.popScope(next);
+}
+
+void GpuCode::loop(Value low, Value high, Value step, llvm::function_ref<void(Value)> emitBody) {
+  Region *region = emitter.getBlock()->getParent();
+  Block *header = b.createBlock(region, region->end(), {b.getI64Type()}, {loc});
+  Block *inner = b.createBlock(region, region->end()), *next = b.createBlock(region, region->end());
+  b.setInsertionPointToEnd(emitter.getBlock());
+  b.create<LLVM::BrOp>(loc, ValueRange(low), header);
+  b.setInsertionPointToEnd(header);
+  Value position = header->getArgument(0);
+  b.create<LLVM::CondBrOp>(loc, isLess(position, high), inner, next);
+  emitter.pushScope(inner);
+  emitBody(position);
+  b.setInsertionPointToEnd(emitter.getBlock());
+  b.create<LLVM::BrOp>(loc, ValueRange(add(position, step)), header);
+  emitter.popScope(next);
+}
+
+//===----------------------------------------------------------------------===//
+// Positions
+//===----------------------------------------------------------------------===//
+
+Value GpuCode::add(Value x, Value y) {
+  return b.create<arith::AddIOp>(loc, x, y, arith::IntegerOverflowFlags::nsw | arith::IntegerOverflowFlags::nuw);
+}
+
+Value GpuCode::mul(Value x, int64_t y) {
+  if (y == 1)
+    return x;
+  return b.create<arith::MulIOp>(loc, x, emitter.emitConstant(y),
+                                 arith::IntegerOverflowFlags::nsw | arith::IntegerOverflowFlags::nuw);
+}
+
+Value GpuCode::isLess(Value x, Value y) { return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, x, y); }
+
+std::pair<Value, Value> GpuCode::divRem(Value x, int64_t y, int64_t limit) {
+  if (limit > INT32_MAX) {
+    Value divisor = emitter.emitConstant(y);
+    return {b.create<arith::DivUIOp>(loc, x, divisor), b.create<arith::RemUIOp>(loc, x, divisor)};
+  }
+  Value narrow = b.create<arith::TruncIOp>(loc, b.getI32Type(), x);
+  Value divisor = b.create<arith::ConstantOp>(loc, b.getI32IntegerAttr(static_cast<int32_t>(y)));
+  Value quotient = b.create<arith::DivUIOp>(loc, narrow, divisor);
+  Value rest = b.create<arith::RemUIOp>(loc, narrow, divisor);
+  return {b.create<arith::ExtUIOp>(loc, b.getI64Type(), quotient), b.create<arith::ExtUIOp>(loc, b.getI64Type(), rest)};
+}
+
+Value GpuCode::bindOuter(Value position, ArrayRef<IndexExpr> vars, ArrayRef<int64_t> shape) {
+  int64_t limit = 1;
+  for (int64_t size : shape)
+    limit *= size;
+  Value last;
+  for (size_t d = shape.size(); d-- > 0;) {
+    Value here = position;
+    if (d > 0) {
+      std::tie(position, here) = divRem(position, shape[d], limit);
+      limit /= shape[d];
+    }
+    if (d + 1 == shape.size())
+      last = here;
+    else
+      emitter.bind(vars[d], here);
+  }
+  return last;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+Value GpuCode::allocateLocal(Type elementType, int64_t count) {
+  Value size = b.create<arith::ConstantOp>(loc, b.getI64IntegerAttr(count));
+  return b.create<LLVM::AllocaOp>(loc, LLVM::LLVMPointerType::get(b.getContext()),
+                                  ElementEmitter::memoryType(elementType), size);
+}
+
+Value GpuCode::allocateShared(Type elementType, int64_t count) {
+  OpBuilder outside = OpBuilder::atBlockBegin(module.getBody());
+  auto type = LLVM::LLVMArrayType::get(ElementEmitter::memoryType(elementType), static_cast<unsigned>(count));
+  auto global = outside.create<LLVM::GlobalOp>(loc, type, /*isConstant=*/false, LLVM::Linkage::Internal,
+                                               symbol + "_shared" + std::to_string(sharedCount++), Attribute(),
+                                               /*alignment=*/16, kSharedSpace);
+  sharedBytes += (count * byteSizeOf(elementType) + 15) / 16 * 16;
+  return b.create<LLVM::AddressOfOp>(loc, global);
+}
+
+Value GpuCode::address(Value memory, Type elementType, Value position) {
+  return b.create<LLVM::GEPOp>(loc, memory.getType(), ElementEmitter::memoryType(elementType), memory,
+                               ArrayRef<LLVM::GEPArg>{position}, /*inbounds=*/true);
+}
+
+Value GpuCode::load(Value memory, Type elementType, Value position) {
+  Value value = b.create<LLVM::LoadOp>(loc, ElementEmitter::memoryType(elementType),
+                                       address(memory, elementType, position), byteSizeOf(elementType));
+  return ElementEmitter::fromMemory(b, loc, elementType, value);
+}
+
+void GpuCode::store(Value memory, Type elementType, Value position, Value value) {
+  b.create<LLVM::StoreOp>(loc, ElementEmitter::toMemory(b, loc, elementType, value),
+                          address(memory, elementType, position), byteSizeOf(elementType));
+}
+
+//===----------------------------------------------------------------------===//
+// Threads
+//===----------------------------------------------------------------------===//
+
+Value GpuCode::getThread(int64_t blockThreads) {
+  Value thread = b.create<gpu::ThreadIdOp>(loc, gpu::Dimension::x, b.getIndexAttr(blockThreads));
+  return b.create<arith::IndexCastUIOp>(loc, b.getI64Type(), thread);
+}
+
+Value GpuCode::getBlock(int64_t gridBlocks) {
+  auto upper = gridBlocks <= INT32_MAX ? b.getIndexAttr(gridBlocks) : IntegerAttr();
+  Value block = b.create<gpu::BlockIdOp>(loc, gpu::Dimension::x, upper);
+  return b.create<arith::IndexCastUIOp>(loc, b.getI64Type(), block);
+}
+
+void GpuCode::barrier() { b.create<gpu::BarrierOp>(loc); }
+
+void GpuCode::rowBarrier(int64_t threads) {
+  if (threads > kWarpThreads)
+    return barrier();
+  b.create<NVVM::SyncWarpOp>(loc, b.create<arith::ConstantOp>(loc, b.getI32IntegerAttr(-1)));
+}
+
+Value GpuCode::shuffle(Value value, gpu::ShuffleMode mode, int64_t offset) {
+  Type type = value.getType();
+  unsigned width = type.getIntOrFloatBitWidth();
+  Type i32 = b.getI32Type(), bitsType = b.getIntegerType(width);
+  auto move = [&](Value word) -> Value {
+    return b.create<gpu::ShuffleOp>(loc, word, static_cast<int32_t>(offset), kWarpThreads, mode).getShuffleResult();
+  };
+  Value bits = isa<FloatType>(type) ? b.create<arith::BitcastOp>(loc, bitsType, value).getResult() : value;
+  if (width == 64) {
+    Value half = b.create<arith::ConstantOp>(loc, b.getI64IntegerAttr(32));
+    Value low = move(b.create<arith::TruncIOp>(loc, i32, bits));
+    Value high = move(b.create<arith::TruncIOp>(loc, i32, b.create<arith::ShRUIOp>(loc, bits, half)));
+    high = b.create<arith::ShLIOp>(loc, b.create<arith::ExtUIOp>(loc, b.getI64Type(), high), half);
+    bits = b.create<arith::OrIOp>(loc, high, b.create<arith::ExtUIOp>(loc, b.getI64Type(), low));
+  } else {
+    if (width < 32)
+      bits = b.create<arith::ExtUIOp>(loc, i32, bits);
+    bits = move(bits);
+    if (width < 32)
+      bits = b.create<arith::TruncIOp>(loc, bitsType, bits);
+  }
+  return isa<FloatType>(type) ? b.create<arith::BitcastOp>(loc, type, bits).getResult() : bits;
+}
+
+Value GpuCode::reduceWarp(Type elementType, ReductionKind kind, Value value) {
+  for (int64_t offset = kWarpThreads / 2; offset > 0; offset /= 2)
+    value = ElementEmitter::combine(b, loc, elementType, kind, value, shuffle(value, gpu::ShuffleMode::XOR, offset),
+                                    /*mayReorder=*/false);
+  return value;
+}
+
+} // namespace spmdc

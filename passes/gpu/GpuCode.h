@@ -1,0 +1,77 @@
+//===- GpuCode.h - blocks, loops and warps ----------------------*- C++ -*-===//
+//
+// The small pieces that kernels for GPUs are made of: structured control flow over the emitter's scopes, scratch memory
+// (of a thread and of a block), shuffles, and reductions over the threads that share a row. What a kernel computes is
+// the business of KernelEmitter.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "passes/gpu/GpuMapping.h"
+#include "passes/kernel/ElementEmitter.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+
+namespace spmdc {
+
+class GpuCode {
+public:
+  GpuCode(mlir::OpBuilder &b, mlir::Location loc, ElementEmitter &emitter, mlir::gpu::GPUModuleOp module,
+          std::string symbol)
+      : b(b), loc(loc), emitter(emitter), module(module), symbol(std::move(symbol)) {}
+
+  //===--- Control flow ----------------------------------------------------===//
+
+  /// What `emitBody` emits, in a scope of its own.
+  void inScope(llvm::function_ref<void()> emitBody);
+  void ifThen(mlir::Value condition, llvm::function_ref<void()> emitBody);
+  /// For i = low; i < high; i += step.
+  void loop(mlir::Value low, mlir::Value high, mlir::Value step, llvm::function_ref<void(mlir::Value)> emitBody);
+
+  //===--- Arithmetic of positions (i64) -----------------------------------===//
+
+  mlir::Value add(mlir::Value x, mlir::Value y);
+  mlir::Value mul(mlir::Value x, int64_t y);
+  mlir::Value isLess(mlir::Value x, mlir::Value y);
+  mlir::Value isLess(mlir::Value x, int64_t y) { return isLess(x, emitter.emitConstant(y)); }
+  /// x / y and x % y of a position below `limit`; in 32 bits where that is enough.
+  std::pair<mlir::Value, mlir::Value> divRem(mlir::Value x, int64_t y, int64_t limit);
+  /// Binds all variables but the last for a row-major position; returns the position along the last (null without one).
+  mlir::Value bindOuter(mlir::Value position, llvm::ArrayRef<IndexExpr> vars, llvm::ArrayRef<int64_t> shape);
+
+  //===--- Memory ----------------------------------------------------------===//
+
+  /// Scratch of a thread; to be called at the function's beginning. Becomes registers where positions are constant.
+  mlir::Value allocateLocal(mlir::Type elementType, int64_t count);
+  /// Scratch of a block.
+  mlir::Value allocateShared(mlir::Type elementType, int64_t count);
+  mlir::Value load(mlir::Value memory, mlir::Type elementType, mlir::Value position);
+  void store(mlir::Value memory, mlir::Type elementType, mlir::Value position, mlir::Value value);
+  /// Bytes of all allocateShared so far.
+  int64_t getSharedBytes() const { return sharedBytes; }
+
+  //===--- Threads ---------------------------------------------------------===//
+
+  mlir::Value getThread(int64_t blockThreads);
+  mlir::Value getBlock(int64_t gridBlocks);
+  void barrier();
+  /// Of the threads of one row: a warp, or the block.
+  void rowBarrier(int64_t threads);
+  /// Another lane's value of any register type: lane ^ offset, lane - offset, or lane number `offset`.
+  mlir::Value shuffle(mlir::Value value, mlir::gpu::ShuffleMode mode, int64_t offset);
+  /// Combines the warp's values in a butterfly: the same bits in all lanes.
+  mlir::Value reduceWarp(mlir::Type elementType, ReductionKind kind, mlir::Value value);
+
+private:
+  mlir::Value address(mlir::Value memory, mlir::Type elementType, mlir::Value position);
+
+  mlir::OpBuilder &b;
+  mlir::Location loc;
+  ElementEmitter &emitter;
+  mlir::gpu::GPUModuleOp module;
+  std::string symbol;
+  int64_t sharedBytes = 0;
+  unsigned sharedCount = 0;
+};
+
+} // namespace spmdc

@@ -1,0 +1,49 @@
+//===- GpuMapping.h - a kernel's loops on blocks and threads ----*- C++ -*-===//
+//
+// Which iteration of a scheduled kernel (KernelSchedule.h) runs on which thread of which block. The mapping follows
+// from the schedule alone, so that the launch parameters in the plan and the emitted code agree, and the order of every
+// reduction is fixed.
+//
+//   Flat          element-wise work: a thread computes `vector` neighbours of the last row dimension.
+//   ThreadPerRow  reductions over leading dimensions: neighbouring threads take neighbouring rows.
+//   GroupPerRow   reductions over the last dimension: a warp a row, several rows a block; long rows have a block each.
+//   Tiles         transposes: a block computes a square, what it reads crosswise goes through shared memory.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "passes/kernel/KernelSchedule.h"
+
+namespace spmdc {
+
+inline constexpr int64_t kWarpThreads = 32;
+/// Sides of the squares of transposes; one more column keeps the banks of shared memory apart.
+inline constexpr int64_t kTileSide = 32;
+inline constexpr int64_t kTilePitch = kTileSide + 1;
+/// Threads of a square: kTileSide x kTileThreadRows.
+inline constexpr int64_t kTileThreadRows = 8;
+
+struct GpuMapping {
+  enum class Kind { Flat, ThreadPerRow, GroupPerRow, Tiles };
+  Kind kind = Kind::Flat;
+  int64_t blockThreads = 0;
+  int64_t gridBlocks = 0;
+  /// Flat: neighbours that one thread computes.
+  int64_t vector = 1;
+  /// GroupPerRow: threads that share a row (a multiple of a warp), and rows of one block.
+  int64_t threadsPerRow = 1, rowsPerBlock = 1;
+  /// GroupPerRow: the same as `vector`, and rounds a thread makes, by domain. Few rounds are unrolled.
+  struct DomainMapping {
+    int64_t vector = 1, rounds = 1;
+    bool isUnrolled = false;
+  };
+  std::vector<DomainMapping> domains;
+  /// Tiles: loads that go through shared memory, into KernelSchedule::loads.
+  llvm::SmallVector<unsigned> tiledLoads;
+  /// GroupPerRow: stashes that lie in shared memory; others are local to a thread.
+  bool hasSharedStashes = false;
+
+  static GpuMapping choose(const KernelBody &body, const KernelSchedule &schedule);
+};
+
+} // namespace spmdc
