@@ -128,7 +128,7 @@ private:
     int64_t wanted = extent < kFewRows ? most : ceilDiv(most, 4);
     mapping.threadsPerRow = std::clamp<int64_t>(llvm::PowerOf2Ceil(wanted), kWarpThreads, kMaxGroupThreads);
     mapping.rowsPerBlock =
-        mapping.threadsPerRow == kWarpThreads ? std::min(kShortRowThreads / kWarpThreads, extent) : 1;
+        mapping.threadsPerRow == kWarpThreads ? std::clamp<int64_t>(extent, 1, kShortRowThreads / kWarpThreads) : 1;
     mapping.blockThreads = mapping.threadsPerRow * mapping.rowsPerBlock;
     mapping.gridBlocks = ceilDiv(extent, mapping.rowsPerBlock);
     for (auto [domain, inner] : llvm::zip(schedule.domains, mapping.domains)) {

@@ -5,6 +5,7 @@
 #include "ir/spmd/Location.h"
 #include "ir/spmd/SpmdTypes.h"
 #include "passes/cpu/EmitCpu.h"
+#include "passes/gpu/EmitGpu.h"
 #include "passes/pipeline/Registration.h"
 #include "passes/plan/ExportPlan.h"
 #include "runtime/artifact/PlanPrinter.h"
@@ -142,6 +143,11 @@ struct Compiler::State {
     FailureOr<spmd::Artifact> exported = exportPlan(module);
     if (failed(exported))
       return nullptr;
+    if (std::optional<Target> target = Target::parse(options.target); target && target->isCuda) {
+      FailureOr<GpuTarget> gpu = getGpu(module, *target);
+      if (failed(gpu) || failed(describeGpuLaunches(module, *gpu, exported->plan)))
+        return nullptr;
+    }
     plan = std::move(*exported);
     plan->compilerVersion = SPMDC_VERSION;
     addSourceLines();
@@ -175,10 +181,25 @@ struct Compiler::State {
     return std::nullopt;
   }
 
+  FailureOr<GpuTarget> getGpu(ModuleOp module, const Target &target) {
+    FailureOr<GpuTarget> gpu = GpuTarget::named(target.chip, module.getLoc());
+    if (succeeded(gpu))
+      gpu->toolkit = options.cudaToolkit;
+    return gpu;
+  }
+
   FailureOr<std::string> emitFor(ModuleOp module, Stage stage, spmd::Artifact *artifact) {
     std::optional<Target> target = Target::parse(options.target);
     if (!target)
       return fail("unknown target '" + options.target + "'; there are cpu, cpu:<llvm-cpu>, cuda:sm_90");
+    if (target->isCuda) {
+      FailureOr<GpuTarget> gpu = getGpu(module, *target);
+      if (failed(gpu))
+        return failure();
+      if (stage == Stage::Asm && !artifact)
+        return fail("a GPU's code is printed by --emit=ptx");
+      return stage == Stage::Llvm ? emitGpuLlvmText(module, *gpu) : emitPtx(module, *gpu);
+    }
     if (stage == Stage::Ptx)
       return fail("a CPU has no PTX; --target=cuda:sm_90 has");
     CpuTarget cpu = CpuTarget::host();

@@ -26,6 +26,8 @@ struct CompileOptions {
   std::string target = "cpu";
   /// 0 to 3, LLVM's meaning.
   unsigned optimizationLevel = 3;
+  /// CUDA targets: the folder of the toolkit, searched before the usual places for the functions of libdevice.
+  std::string cudaToolkit;
 };
 
 class Compiler {

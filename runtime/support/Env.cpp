@@ -125,6 +125,9 @@ Environment Environment::parse(const Lookup &lookup) {
     result.cacheDirectory = userFolder(reader, "XDG_CACHE_HOME", ".cache");
   result.configDirectory = userFolder(reader, "XDG_CONFIG_HOME", ".config");
   result.noColor = reader.text("NO_COLOR").has_value();
+  result.cudaToolkit = reader.text("CUDA_HOME");
+  if (!result.cudaToolkit)
+    result.cudaToolkit = reader.text("CUDA_PATH");
   return result;
 }
 

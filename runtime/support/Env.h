@@ -37,6 +37,8 @@ struct Environment {
   /// `spmd` in XDG_CONFIG_HOME or in ~/.config, the home being HOME or else the one of the user database.
   std::optional<std::string> configDirectory;
   bool noColor = false; ///< NO_COLOR
+  /// CUDA_HOME, else CUDA_PATH: the folder of the CUDA toolkit, searched before the usual places.
+  std::optional<std::string> cudaToolkit;
 
   /// The environment of this process. Throws spmd::Error (usage) naming the variable, its value and what it should
   /// be. Does not look at SPMD_* variables that it does not know.

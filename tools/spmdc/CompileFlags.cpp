@@ -4,6 +4,7 @@
 
 #include "runtime/artifact/ArtifactFile.h"
 #include "runtime/jit/Target.h"
+#include "runtime/support/Env.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -55,6 +56,8 @@ CompileOptions CompileFlags::toOptions() const {
   options.pipeline.dumpDirectory = dumpDirectory;
   options.pipeline.remarks = showRemarks;
   options.target = target;
+  if (target.starts_with("cuda"))
+    options.cudaToolkit = spmd::Environment::read().cudaToolkit.value_or("");
   options.optimizationLevel = optimizationLevel;
   return options;
 }

@@ -278,8 +278,8 @@ static std::string prepare(llvm::Module &module, std::vector<std::pair<std::stri
     b.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", run));
     std::vector<llvm::Value *> arguments;
     for (llvm::Argument &argument : kernel->args())
-      arguments.push_back(b.CreateLoad(
-          argument.getType(), b.CreateConstGEP1_64(b.getPtrTy(), run->getArg(0), argument.getArgNo())));
+      arguments.push_back(
+          b.CreateLoad(argument.getType(), b.CreateConstGEP1_64(b.getPtrTy(), run->getArg(0), argument.getArgNo())));
     b.CreateCall(kernel, arguments);
     b.CreateRetVoid();
   }
@@ -325,13 +325,12 @@ GpuEmulator::GpuEmulator(const std::string &llvmText, std::string &error) : stat
   llvm::orc::JITDylib &library = state->jit->getMainJITDylib();
   if (llvm::Error problem = library.define(llvm::orc::absoluteSymbols(std::move(symbols))))
     return fail(std::move(problem));
-  auto process = llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
-      state->jit->getDataLayout().getGlobalPrefix());
+  auto process =
+      llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(state->jit->getDataLayout().getGlobalPrefix());
   if (!process)
     return fail(process.takeError());
   library.addGenerator(std::move(*process));
-  if (llvm::Error problem =
-          state->jit->addIRModule(llvm::orc::ThreadSafeModule(std::move(module), std::move(context))))
+  if (llvm::Error problem = state->jit->addIRModule(llvm::orc::ThreadSafeModule(std::move(module), std::move(context))))
     return fail(std::move(problem));
   for (const auto &[name, bytes] : shared) {
     auto address = state->jit->lookup(name);

@@ -35,14 +35,11 @@ template <typename T, typename Function> T rounded(int mode, Function compute) {
   return result;
 }
 
-
 } // namespace
 
 std::vector<GpuIntrinsic> getArithmeticIntrinsics() {
   std::vector<GpuIntrinsic> all;
-  auto add = [&](const char *name, auto function) {
-    all.push_back({name, reinterpret_cast<void *>(+function)});
-  };
+  auto add = [&](const char *name, auto function) { all.push_back({name, reinterpret_cast<void *>(+function)}); };
   add("fma.rn.f", [](float x, float y, float z) { return std::fma(x, y, z); });
   add("fma.rn.d", [](double x, double y, double z) { return std::fma(x, y, z); });
   add("fma.rn.ftz.f", [](float x, float y, float z) { return flush(std::fma(flush(x), flush(y), flush(z))); });
@@ -62,8 +59,7 @@ std::vector<GpuIntrinsic> getArithmeticIntrinsics() {
   add("sqrt.approx.f", [](float x) { return std::sqrt(x); });
   add("sqrt.approx.ftz.f", [](float x) { return flush(std::sqrt(flush(x))); });
   add("rsqrt.approx.f", [](float x) { return static_cast<float>(1.0 / std::sqrt(static_cast<double>(x))); });
-  add("rsqrt.approx.ftz.f",
-      [](float x) { return static_cast<float>(1.0 / std::sqrt(static_cast<double>(flush(x)))); });
+  add("rsqrt.approx.ftz.f", [](float x) { return static_cast<float>(1.0 / std::sqrt(static_cast<double>(flush(x)))); });
   add("rsqrt.approx.d", [](double x) { return 1.0 / std::sqrt(x); });
   add("sin.approx.f", [](float x) { return std::sin(x); });
   add("cos.approx.f", [](float x) { return std::cos(x); });
@@ -107,18 +103,16 @@ std::vector<GpuIntrinsic> getArithmeticIntrinsics() {
   add("i2f.rn", [](int32_t x) { return static_cast<float>(x); });
   add("d2i.lo", [](double x) { return static_cast<int32_t>(std::bit_cast<int64_t>(x)); });
   add("d2i.hi", [](double x) { return static_cast<int32_t>(std::bit_cast<int64_t>(x) >> 32); });
-  add("lohi.i2d", [](uint32_t low, uint32_t high) {
-    return std::bit_cast<double>(static_cast<uint64_t>(high) << 32 | low);
-  });
+  add("lohi.i2d",
+      [](uint32_t low, uint32_t high) { return std::bit_cast<double>(static_cast<uint64_t>(high) << 32 | low); });
   add("bitcast.f2i", [](float x) { return std::bit_cast<int32_t>(x); });
   add("bitcast.i2f", [](int32_t x) { return std::bit_cast<float>(x); });
   add("bitcast.d2ll", [](double x) { return std::bit_cast<int64_t>(x); });
   add("bitcast.ll2d", [](int64_t x) { return std::bit_cast<double>(x); });
   add("mulhi.i", [](int32_t x, int32_t y) { return static_cast<int32_t>(static_cast<int64_t>(x) * y >> 32); });
   add("mulhi.ui", [](uint32_t x, uint32_t y) { return static_cast<uint32_t>(static_cast<uint64_t>(x) * y >> 32); });
-  add("mulhi.ull", [](uint64_t x, uint64_t y) {
-    return static_cast<uint64_t>(static_cast<unsigned __int128>(x) * y >> 64);
-  });
+  add("mulhi.ull",
+      [](uint64_t x, uint64_t y) { return static_cast<uint64_t>(static_cast<unsigned __int128>(x) * y >> 64); });
   return all;
 }
 

@@ -44,7 +44,9 @@ TEST(Env, ReadsEveryVariable) {
                            {"SPMD_LAUNCHER_FD", "6"},
                            {"SPMD_CACHE_DIR", "/c"},
                            {"XDG_CONFIG_HOME", "/x"},
-                           {"NO_COLOR", "1"}});
+                           {"NO_COLOR", "1"},
+                           {"CUDA_PATH", "/p"},
+                           {"CUDA_HOME", "/cuda"}});
   EXPECT_EQ(env.coordinatorAddress, "[::1]:77");
   EXPECT_EQ(env.coordinatorBindAddress, "0.0.0.0");
   EXPECT_EQ(env.numProcesses, 4);
@@ -62,6 +64,7 @@ TEST(Env, ReadsEveryVariable) {
   EXPECT_EQ(env.cacheDirectory, "/c");
   EXPECT_EQ(env.configDirectory, "/x/spmd");
   EXPECT_TRUE(env.noColor);
+  EXPECT_EQ(env.cudaToolkit, "/cuda");
 }
 
 TEST(Env, EmptyCountsAsUnset) {
