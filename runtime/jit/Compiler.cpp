@@ -182,7 +182,7 @@ struct Compiler::State {
   }
 
   FailureOr<GpuTarget> getGpu(ModuleOp module, const Target &target) {
-    FailureOr<GpuTarget> gpu = GpuTarget::named(target.chip, module.getLoc());
+    FailureOr<GpuTarget> gpu = GpuTarget::named(target.chip, UnknownLoc::get(&context));
     if (succeeded(gpu))
       gpu->toolkit = options.cudaToolkit;
     return gpu;
