@@ -12,6 +12,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/ModuleTranslation.h"
@@ -89,6 +90,7 @@ public:
     kernels->walk([&](Operation *op) { op->setLoc(UnknownLoc::get(mlirContext)); });
     DialectRegistry registry;
     registerBuiltinDialectTranslation(registry);
+    registerGPUDialectTranslation(registry);
     registerLLVMDialectTranslation(registry);
     registerNVVMDialectTranslation(registry);
     mlirContext->appendDialectRegistry(registry);

@@ -6,6 +6,7 @@
 
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IRReader/IRReader.h"
@@ -227,10 +228,58 @@ void defineShuffle(llvm::Function &intrinsic, llvm::Function *replacement, Shuff
 } // namespace
 
 struct GpuEmulator::State {
+  /// Returns what is wrong with the text, or nothing.
+  std::string load(const std::string &llvmText);
+
   std::unique_ptr<llvm::orc::LLJIT> jit;
   std::vector<std::pair<void *, uint64_t>> shared;
   std::map<int32_t, std::unique_ptr<BlockRunner>> runners;
 };
+
+/// libdevice writes some instructions as inline assembly: the same in LLVM IR. False for ones that are not known.
+static bool replaceAssembly(llvm::CallInst &call) {
+  auto *assembly = llvm::dyn_cast<llvm::InlineAsm>(call.getCalledOperand());
+  if (!assembly)
+    return true;
+  llvm::StringRef text = assembly->getAsmString();
+  llvm::IRBuilder<> b(&call);
+  llvm::Value *result = nullptr;
+  auto operand = [&](unsigned number) { return call.getArgOperand(number); };
+  // Two halves of a number twice as wide.
+  auto join = [&](llvm::Value *low, llvm::Value *high) {
+    unsigned width = low->getType()->getIntegerBitWidth();
+    llvm::Type *wide = b.getIntNTy(2 * width);
+    return b.CreateOr(b.CreateShl(b.CreateZExt(high, wide), width), b.CreateZExt(low, wide));
+  };
+  auto split = [&](llvm::Value *wide) {
+    unsigned width = wide->getType()->getIntegerBitWidth() / 2;
+    llvm::Value *low = b.CreateTrunc(wide, b.getIntNTy(width));
+    llvm::Value *high = b.CreateTrunc(b.CreateLShr(wide, width), b.getIntNTy(width));
+    return b.CreateInsertValue(b.CreateInsertValue(llvm::PoisonValue::get(call.getType()), low, 0), high, 1);
+  };
+  if (text.starts_with("rcp.approx.ftz.f")) {
+    result = b.CreateFDiv(llvm::ConstantFP::get(call.getType(), 1.0), operand(0));
+  } else if (text.starts_with("rsqrt.approx.ftz.f64")) {
+    llvm::Value *root = b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, operand(0));
+    result = b.CreateFDiv(llvm::ConstantFP::get(call.getType(), 1.0), root);
+  } else if (text.starts_with("sub.rn.")) {
+    result = b.CreateFSub(operand(0), operand(1));
+  } else if (text.contains("mad.lo.cc.u32   $0, $2, $3, $4")) {
+    llvm::Type *wide = b.getInt64Ty();
+    result = split(b.CreateAdd(b.CreateMul(b.CreateZExt(operand(0), wide), b.CreateZExt(operand(1), wide)),
+                               b.CreateZExt(operand(2), wide)));
+  } else if (text.contains("mul.lo.u32      r0, alo, blo") && call.arg_size() == 2) {
+    llvm::Type *wide = b.getIntNTy(128);
+    result = split(b.CreateMul(b.CreateZExt(operand(0), wide), b.CreateZExt(operand(1), wide)));
+  } else if (text.contains("add.cc.u32      r0, a0, b0") && call.arg_size() == 4) {
+    result = split(b.CreateAdd(join(operand(0), operand(1)), join(operand(2), operand(3))));
+  } else {
+    return false;
+  }
+  call.replaceAllUsesWith(result);
+  call.eraseFromParent();
+  return true;
+}
 
 static std::string prepare(llvm::Module &module, std::vector<std::pair<std::string, uint64_t>> &shared) {
   llvm::LLVMContext &context = module.getContext();
@@ -244,11 +293,18 @@ static std::string prepare(llvm::Module &module, std::vector<std::pair<std::stri
     else if (!function.isDeclaration() && !function.hasLocalLinkage())
       kernels.push_back(&function);
   }
+  std::vector<llvm::CallInst *> calls;
   for (llvm::Function &function : module)
     for (llvm::BasicBlock &block : function)
       for (llvm::Instruction &instruction : block)
         if (auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction))
-          call->setCallingConv(llvm::CallingConv::C);
+          calls.push_back(call);
+  for (llvm::CallInst *call : calls) {
+    call->setCallingConv(llvm::CallingConv::C);
+    if (!replaceAssembly(*call))
+      return "inline assembly that the emulator does not know: " +
+             llvm::cast<llvm::InlineAsm>(call->getCalledOperand())->getAsmString();
+  }
   for (llvm::Function *intrinsic : intrinsics) {
     std::string name = intrinsic->getName().drop_front(strlen(kPrefix)).str();
     auto *replacement = llvm::Function::Create(intrinsic->getFunctionType(), llvm::GlobalValue::ExternalLinkage,
@@ -286,7 +342,7 @@ static std::string prepare(llvm::Module &module, std::vector<std::pair<std::stri
   return "";
 }
 
-GpuEmulator::GpuEmulator(const std::string &llvmText, std::string &error) : state(std::make_unique<State>()) {
+std::string GpuEmulator::State::load(const std::string &llvmText) {
   LLVMInitializeX86TargetInfo();
   LLVMInitializeX86Target();
   LLVMInitializeX86TargetMC();
@@ -295,25 +351,22 @@ GpuEmulator::GpuEmulator(const std::string &llvmText, std::string &error) : stat
   llvm::SMDiagnostic diagnostic;
   std::unique_ptr<llvm::Module> module =
       llvm::parseIR(llvm::MemoryBufferRef(llvmText, "kernels"), diagnostic, *context);
-  auto fail = [&](llvm::Error problem) { error = llvm::toString(std::move(problem)); };
-  if (!module) {
-    error = diagnostic.getMessage().str();
-    return;
-  }
-  auto jit = llvm::orc::LLJITBuilder().create();
-  if (!jit)
-    return fail(jit.takeError());
-  state->jit = std::move(*jit);
-  module->setTargetTriple(state->jit->getTargetTriple().str());
-  module->setDataLayout(state->jit->getDataLayout());
-  std::vector<std::pair<std::string, uint64_t>> shared;
-  error = prepare(*module, shared);
-  if (!error.empty())
-    return;
+  auto fail = [](llvm::Error problem) { return llvm::toString(std::move(problem)); };
+  if (!module)
+    return diagnostic.getMessage().str();
+  auto created = llvm::orc::LLJITBuilder().create();
+  if (!created)
+    return fail(created.takeError());
+  jit = std::move(*created);
+  module->setTargetTriple(jit->getTargetTriple().str());
+  module->setDataLayout(jit->getDataLayout());
+  std::vector<std::pair<std::string, uint64_t>> names;
+  if (std::string problem = prepare(*module, names); !problem.empty())
+    return problem;
   llvm::orc::SymbolMap symbols;
   auto add = [&](const std::string &name, void *function) {
-    symbols[state->jit->mangleAndIntern("emulated." + name)] = {llvm::orc::ExecutorAddr::fromPtr(function),
-                                                                llvm::JITSymbolFlags::Exported};
+    symbols[jit->mangleAndIntern("emulated." + name)] = {llvm::orc::ExecutorAddr::fromPtr(function),
+                                                         llvm::JITSymbolFlags::Exported};
   };
   add("read.ptx.sreg.tid.x", reinterpret_cast<void *>(&readThread));
   add("read.ptx.sreg.ctaid.x", reinterpret_cast<void *>(&readBlock));
@@ -322,22 +375,26 @@ GpuEmulator::GpuEmulator(const std::string &llvmText, std::string &error) : stat
   add("shuffle", reinterpret_cast<void *>(&shuffle));
   for (const GpuIntrinsic &intrinsic : getArithmeticIntrinsics())
     add(intrinsic.name, intrinsic.function);
-  llvm::orc::JITDylib &library = state->jit->getMainJITDylib();
+  llvm::orc::JITDylib &library = jit->getMainJITDylib();
   if (llvm::Error problem = library.define(llvm::orc::absoluteSymbols(std::move(symbols))))
     return fail(std::move(problem));
-  auto process =
-      llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(state->jit->getDataLayout().getGlobalPrefix());
+  auto process = llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(jit->getDataLayout().getGlobalPrefix());
   if (!process)
     return fail(process.takeError());
   library.addGenerator(std::move(*process));
-  if (llvm::Error problem = state->jit->addIRModule(llvm::orc::ThreadSafeModule(std::move(module), std::move(context))))
+  if (llvm::Error problem = jit->addIRModule(llvm::orc::ThreadSafeModule(std::move(module), std::move(context))))
     return fail(std::move(problem));
-  for (const auto &[name, bytes] : shared) {
-    auto address = state->jit->lookup(name);
+  for (const auto &[name, bytes] : names) {
+    auto address = jit->lookup(name);
     if (!address)
       return fail(address.takeError());
-    state->shared.emplace_back(address->toPtr<void *>(), bytes);
+    shared.emplace_back(address->toPtr<void *>(), bytes);
   }
+  return "";
+}
+
+GpuEmulator::GpuEmulator(const std::string &llvmText, std::string &error) : state(std::make_unique<State>()) {
+  error = state->load(llvmText);
 }
 
 GpuEmulator::~GpuEmulator() = default;

@@ -43,6 +43,14 @@ std::vector<GpuIntrinsic> getArithmeticIntrinsics() {
   add("fma.rn.f", [](float x, float y, float z) { return std::fma(x, y, z); });
   add("fma.rn.d", [](double x, double y, double z) { return std::fma(x, y, z); });
   add("fma.rn.ftz.f", [](float x, float y, float z) { return flush(std::fma(flush(x), flush(y), flush(z))); });
+  add("saturate.f", [](float x) { return std::isnan(x) ? 0.0f : std::fmin(std::fmax(x, 0.0f), 1.0f); });
+  add("saturate.ftz.f", [](float x) { return std::isnan(x) ? 0.0f : flush(std::fmin(std::fmax(x, 0.0f), 1.0f)); });
+  add("fma.rm.f", [](float x, float y, float z) {
+    return rounded<float>(FE_DOWNWARD, [&] {
+      volatile float a = x, b = y, c = z;
+      return std::fma(a, b, c);
+    });
+  });
   add("ex2.approx.f", [](float x) { return std::exp2(x); });
   add("ex2.approx.ftz.f", [](float x) { return flush(std::exp2(flush(x))); });
   add("ex2.approx.d", [](double x) { return std::exp2(x); });
