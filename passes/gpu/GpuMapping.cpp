@@ -10,7 +10,7 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-constexpr int64_t kFlatThreads = 256, kRowThreads = 128, kMaxGroupThreads = 512;
+constexpr int64_t kFlatThreads = 256, kRowThreads = 128, kMaxGroupThreads = 256;
 /// A block of one-warp rows.
 constexpr int64_t kShortRowThreads = 256;
 /// Bytes of the widest memory instruction.

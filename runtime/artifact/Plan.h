@@ -12,10 +12,10 @@
 //
 // Kernel calling convention (CUDA):
 //     .entry kernel(.u64 buffer0, ..., .u64 bufferN, .u64 coordinates)
-// one pointer per operand in order (inputs then outputs, aligned to 16 bytes or more), then the coordinates (int64_t, in
-// device memory). The grid has KernelInfo::gridBlocks blocks (= LaunchStep::extent) of KernelInfo::blockThreads threads,
-// one-dimensional; the blocks cover the whole kernel, in any order, with the same bits; a grid of 0 blocks has nothing to
-// do. Epilogues of matrix products are launched whole, after the product.
+// one pointer per operand in order (inputs then outputs, aligned to 16 bytes or more), then the coordinates (int64_t,
+// in device memory). The grid has KernelInfo::gridBlocks blocks (= LaunchStep::extent) of KernelInfo::blockThreads
+// threads, one-dimensional; the blocks cover the whole kernel, in any order, with the same bits; a grid of 0 blocks has
+// nothing to do. Epilogues of matrix products are launched whole, after the product.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

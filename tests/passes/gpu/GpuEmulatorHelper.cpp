@@ -271,6 +271,10 @@ static bool replaceAssembly(llvm::CallInst &call) {
   } else if (text.contains("mul.lo.u32      r0, alo, blo") && call.arg_size() == 2) {
     llvm::Type *wide = b.getIntNTy(128);
     result = split(b.CreateMul(b.CreateZExt(operand(0), wide), b.CreateZExt(operand(1), wide)));
+  } else if (text.contains("mad.lo.cc.u32   r0, alo, blo, clo") && call.arg_size() == 3) {
+    llvm::Type *wide = b.getIntNTy(128);
+    result = split(b.CreateAdd(b.CreateMul(b.CreateZExt(operand(0), wide), b.CreateZExt(operand(1), wide)),
+                               b.CreateZExt(operand(2), wide)));
   } else if (text.contains("add.cc.u32      r0, a0, b0") && call.arg_size() == 4) {
     result = split(b.CreateAdd(join(operand(0), operand(1)), join(operand(2), operand(3))));
   } else {

@@ -64,7 +64,7 @@ TEST(GpuProgram, Elementwise) {
               type + R"(
       %1 = array.tanh %0 : )" +
               type + R"(
-      %2 = array.add %1, %x : )" +
+      %2 = array.multiply %1, %x : )" +
               type + R"(
       return %2 : !spmd.array)" +
               type + "\n}",
@@ -119,8 +119,8 @@ TEST(GpuProgram, SoftmaxOverFirstDimension) {
 TEST(GpuProgram, FullReductionInBlocks) {
   for (std::string size : {"100003", "65536"})
     check("func.func @main(%x: !spmd.array<f64[" + size + "]>) -> (!spmd.array<f64[]>, !spmd.array<f64[]>) {\n" +
-              "%s = array.sin %x : <f64[" + size + "]>\n" + "%0 = array.reduce sum %s dims [0] : <f64[" + size +
-              "]> -> <f64[]>\n" + "%1 = array.reduce max %x dims [0] : <f64[" + size + "]> -> <f64[]>\n" +
+              "%s = array.multiply %x, %x : <f64[" + size + "]>\n" + "%0 = array.reduce sum %s dims [0] : <f64[" +
+              size + "]> -> <f64[]>\n" + "%1 = array.reduce max %x dims [0] : <f64[" + size + "]> -> <f64[]>\n" +
               "return %0, %1 : !spmd.array<f64[]>, !spmd.array<f64[]>\n}",
           1e4);
 }
