@@ -194,8 +194,8 @@ Value GpuCode::shuffle(Value value, gpu::ShuffleMode mode, int64_t offset) {
   return isa<FloatType>(type) ? b.create<arith::BitcastOp>(loc, type, bits).getResult() : bits;
 }
 
-Value GpuCode::reduceWarp(Type elementType, ReductionKind kind, Value value) {
-  for (int64_t offset = kWarpThreads / 2; offset > 0; offset /= 2)
+Value GpuCode::reduceWarp(Type elementType, ReductionKind kind, Value value, int64_t lanes) {
+  for (int64_t offset = lanes / 2; offset > 0; offset /= 2)
     value = ElementEmitter::combine(b, loc, elementType, kind, value, shuffle(value, gpu::ShuffleMode::XOR, offset),
                                     /*mayReorder=*/false);
   return value;

@@ -59,8 +59,8 @@ public:
   void rowBarrier(int64_t threads);
   /// Another lane's value of any register type: lane ^ offset, lane - offset, or lane number `offset`.
   mlir::Value shuffle(mlir::Value value, mlir::gpu::ShuffleMode mode, int64_t offset);
-  /// Combines the warp's values in a butterfly: the same bits in all lanes.
-  mlir::Value reduceWarp(mlir::Type elementType, ReductionKind kind, mlir::Value value);
+  /// Combines the values of every `lanes` neighbours (a power of two) in a butterfly: the same bits in all of them.
+  mlir::Value reduceWarp(mlir::Type elementType, ReductionKind kind, mlir::Value value, int64_t lanes = kWarpThreads);
 
 private:
   mlir::Value address(mlir::Value memory, mlir::Type elementType, mlir::Value position);

@@ -385,7 +385,9 @@ private:
     reduceOverGroup(stage, inner.vector);
   }
 
-  /// The sums of the threads of a row: neighbours, then the warp, then the warps in order.
+  /// The sums of the threads of a row: neighbours, then the warp, then the warps. Each lane takes the sum of one warp,
+  /// again and again where there are fewer, and a butterfly adds them up: one value is alive for each reduction,
+  /// however many warps there are.
   void reduceOverGroup(const KernelSchedule::Stage &stage, int64_t vector) {
     int64_t warps = mapping.threadsPerRow / kWarpThreads;
     SmallVector<Value> values, shared;
@@ -409,13 +411,11 @@ private:
           code.store(memory, accumulatorType(reduction.op), warp, value);
       });
       code.barrier();
+      Value place = code.divRem(warpLane, warps, kWarpThreads).second;
       for (auto [reduction, memory, value] : llvm::zip(stage.reductions, shared, values)) {
         ReduceOp op = reduction.op;
         Type type = op.getType().getElementType();
-        value = code.load(memory, accumulatorType(op), emitter.emitConstant(0));
-        for (int64_t w = 1; w < warps; ++w)
-          value = ElementEmitter::combine(b, loc, type, op.getKind(), value,
-                                          code.load(memory, accumulatorType(op), emitter.emitConstant(w)), false);
+        value = code.reduceWarp(type, op.getKind(), code.load(memory, accumulatorType(op), place), warps);
       }
     }
     for (auto [reduction, value] : llvm::zip(stage.reductions, values))

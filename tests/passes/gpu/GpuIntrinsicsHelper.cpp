@@ -1,11 +1,14 @@
-//===- GpuIntrinsicsHelper.cpp - llvm.nvvm.* on this machine --------------===//
+//===- GpuIntrinsicsHelper.cpp - GPU instructions on this machine ---------===//
 //
-// Approximate instructions are answered exactly: what the code makes of them may only be better on this machine.
+// All arithmetic that libdevice and the NVPTX backend know as llvm.nvvm.*, family by family: rounding modes are this
+// machine's, `ftz` takes subnormal operands and results for zero. Approximate instructions are answered exactly: what
+// the code makes of them may only be better on this machine.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tests/passes/gpu/GpuIntrinsicsHelper.h"
 
+#include <array>
 #include <bit>
 #include <cfenv>
 #include <cmath>
@@ -15,11 +18,137 @@
 namespace spmdc {
 namespace {
 
-float flush(float x) { return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : x; }
+class Table {
+public:
+  template <typename Function> void add(const std::string &name, Function function) {
+    all.push_back({name, reinterpret_cast<void *>(+function)});
+  }
+  std::vector<GpuIntrinsic> all;
+};
 
-template <typename To, typename From> To saturate(From value) {
+//===----------------------------------------------------------------------===//
+// Arithmetic of floats
+//===----------------------------------------------------------------------===//
+
+// On volatile operands: the compiler takes the rounding mode to be the default.
+struct Add {
+  template <typename T> T operator()(const volatile T *x) const { return x[0] + x[1]; }
+};
+struct Sub {
+  template <typename T> T operator()(const volatile T *x) const { return x[0] - x[1]; }
+};
+struct Mul {
+  template <typename T> T operator()(const volatile T *x) const { return x[0] * x[1]; }
+};
+struct Div {
+  template <typename T> T operator()(const volatile T *x) const { return x[0] / x[1]; }
+};
+struct Fma {
+  template <typename T> T operator()(const volatile T *x) const { return std::fma(x[0], x[1], x[2]); }
+};
+struct Sqrt {
+  template <typename T> T operator()(const volatile T *x) const { return std::sqrt(x[0]); }
+};
+struct Reciprocal {
+  template <typename T> T operator()(const volatile T *x) const { return T(1) / x[0]; }
+};
+struct ReciprocalSqrt {
+  template <typename T> T operator()(const volatile T *x) const {
+    return static_cast<T>(1.0 / std::sqrt(static_cast<double>(x[0])));
+  }
+};
+struct Exp2 {
+  template <typename T> T operator()(const volatile T *x) const { return std::exp2(x[0]); }
+};
+struct Log2 {
+  template <typename T> T operator()(const volatile T *x) const { return std::log2(x[0]); }
+};
+struct Sin {
+  template <typename T> T operator()(const volatile T *x) const { return std::sin(x[0]); }
+};
+struct Cos {
+  template <typename T> T operator()(const volatile T *x) const { return std::cos(x[0]); }
+};
+struct Tanh {
+  template <typename T> T operator()(const volatile T *x) const { return std::tanh(x[0]); }
+};
+struct Abs {
+  template <typename T> T operator()(const volatile T *x) const { return std::fabs(x[0]); }
+};
+struct Floor {
+  template <typename T> T operator()(const volatile T *x) const { return std::floor(x[0]); }
+};
+struct Ceil {
+  template <typename T> T operator()(const volatile T *x) const { return std::ceil(x[0]); }
+};
+struct Trunc {
+  template <typename T> T operator()(const volatile T *x) const { return std::trunc(x[0]); }
+};
+/// Ties to even.
+struct Round {
+  template <typename T> T operator()(const volatile T *x) const { return std::nearbyint(x[0]); }
+};
+struct Min {
+  template <typename T> T operator()(const volatile T *x) const { return std::fmin(x[0], x[1]); }
+};
+struct Max {
+  template <typename T> T operator()(const volatile T *x) const { return std::fmax(x[0], x[1]); }
+};
+struct Saturate {
+  template <typename T> T operator()(const volatile T *x) const {
+    T value = x[0];
+    return std::isnan(value) ? T(0) : std::fmin(std::fmax(value, T(0)), T(1));
+  }
+};
+
+template <typename T> T flush(T x) { return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(T(0), x) : x; }
+
+/// What `compute` gives in this rounding mode.
+template <int Mode, typename Function> auto rounded(Function compute) {
+  int before = std::fegetround();
+  std::fesetround(Mode);
+  volatile auto result = compute();
+  std::fesetround(before);
+  return result;
+}
+
+template <typename Op, int Mode, bool IsFlushed, typename T, typename... Ts> T compute(Ts... xs) {
+  volatile T operands[] = {(IsFlushed ? flush(xs) : xs)...};
+  T result = rounded<Mode>([&] { return Op()(static_cast<const volatile T *>(operands)); });
+  return IsFlushed ? flush(result) : result;
+}
+
+/// `name.f`, `name.ftz.f`, `name.d`, of an operation with `Arity` operands.
+template <typename Op, int Mode, int Arity> void addArithmetic(Table &table, const std::string &name) {
+  auto addType = [&]<typename T, bool IsFlushed>(const std::string &suffix) {
+    if constexpr (Arity == 1)
+      table.add(name + suffix, [](T x) { return compute<Op, Mode, IsFlushed, T>(x); });
+    else if constexpr (Arity == 2)
+      table.add(name + suffix, [](T x, T y) { return compute<Op, Mode, IsFlushed, T>(x, y); });
+    else
+      table.add(name + suffix, [](T x, T y, T z) { return compute<Op, Mode, IsFlushed, T>(x, y, z); });
+  };
+  addType.template operator()<float, false>(".f");
+  addType.template operator()<float, true>(".ftz.f");
+  addType.template operator()<double, false>(".d");
+  // Approximate instructions of double flush what f32 would not; answered exactly they need not.
+  addType.template operator()<double, false>(".ftz.d");
+}
+
+//===----------------------------------------------------------------------===//
+// Conversions
+//===----------------------------------------------------------------------===//
+
+/// To an integer: the nearest there is, NaN to 0.
+template <typename To, int Mode, bool IsFlushed, typename From> To toInteger(From value) {
+  if (IsFlushed)
+    value = flush(value);
   if (std::isnan(value))
     return 0;
+  value = rounded<Mode>([&] {
+    volatile From operand = value;
+    return std::nearbyint(operand);
+  });
   if (value <= static_cast<From>(std::numeric_limits<To>::min()))
     return std::numeric_limits<To>::min();
   if (value >= static_cast<From>(std::numeric_limits<To>::max()))
@@ -27,101 +156,116 @@ template <typename To, typename From> To saturate(From value) {
   return static_cast<To>(value);
 }
 
-template <typename T, typename Function> T rounded(int mode, Function compute) {
-  int before = std::fegetround();
-  std::fesetround(mode);
-  volatile T result = compute();
-  std::fesetround(before);
-  return result;
+template <typename To, int Mode, typename From> To toFloat(From value) {
+  return rounded<Mode>([&] {
+    volatile From operand = value;
+    return static_cast<To>(operand);
+  });
+}
+
+template <int Mode> void addConversions(Table &table, const std::string &mode) {
+  auto addIntegers = [&]<typename To>(const std::string &name, const std::string &letter) {
+    table.add("f2" + name + mode, [](float x) { return toInteger<To, Mode, false>(x); });
+    table.add("f2" + name + mode + ".ftz", [](float x) { return toInteger<To, Mode, true>(x); });
+    table.add("d2" + name + mode, [](double x) { return toInteger<To, Mode, false>(x); });
+    table.add(letter + "2f" + mode, [](To x) { return toFloat<float, Mode>(x); });
+    table.add(letter + "2d" + mode, [](To x) { return toFloat<double, Mode>(x); });
+  };
+  addIntegers.template operator()<int32_t>("i", "i");
+  addIntegers.template operator()<uint32_t>("ui", "ui");
+  addIntegers.template operator()<int64_t>("ll", "ll");
+  addIntegers.template operator()<uint64_t>("ull", "ull");
+  table.add("d2f" + mode, [](double x) { return toFloat<float, Mode>(x); });
+  table.add("d2f" + mode + ".ftz", [](double x) { return flush(toFloat<float, Mode>(x)); });
+}
+
+uint16_t toHalf(float x) { return std::bit_cast<uint16_t>(static_cast<_Float16>(x)); }
+
+//===----------------------------------------------------------------------===//
+// Families
+//===----------------------------------------------------------------------===//
+
+template <int Mode> void addRounded(Table &table, const std::string &mode) {
+  addArithmetic<Add, Mode, 2>(table, "add" + mode);
+  addArithmetic<Sub, Mode, 2>(table, "sub" + mode);
+  addArithmetic<Mul, Mode, 2>(table, "mul" + mode);
+  addArithmetic<Div, Mode, 2>(table, "div" + mode);
+  addArithmetic<Fma, Mode, 3>(table, "fma" + mode);
+  addArithmetic<Sqrt, Mode, 1>(table, "sqrt" + mode);
+  addArithmetic<Reciprocal, Mode, 1>(table, "rcp" + mode);
+  addConversions<Mode>(table, mode);
+}
+
+void addFloats(Table &table) {
+  constexpr int kNearest = FE_TONEAREST;
+  addRounded<kNearest>(table, ".rn");
+  addRounded<FE_TOWARDZERO>(table, ".rz");
+  addRounded<FE_DOWNWARD>(table, ".rm");
+  addRounded<FE_UPWARD>(table, ".rp");
+  addArithmetic<Div, kNearest, 2>(table, "div.approx");
+  addArithmetic<Reciprocal, kNearest, 1>(table, "rcp.approx");
+  addArithmetic<Sqrt, kNearest, 1>(table, "sqrt");
+  addArithmetic<Sqrt, kNearest, 1>(table, "sqrt.approx");
+  addArithmetic<ReciprocalSqrt, kNearest, 1>(table, "rsqrt.approx");
+  addArithmetic<Exp2, kNearest, 1>(table, "ex2.approx");
+  addArithmetic<Log2, kNearest, 1>(table, "lg2.approx");
+  addArithmetic<Sin, kNearest, 1>(table, "sin.approx");
+  addArithmetic<Cos, kNearest, 1>(table, "cos.approx");
+  table.add("tanh.approx.f32", [](float x) { return compute<Tanh, kNearest, false, float>(x); });
+  addArithmetic<Abs, kNearest, 1>(table, "fabs");
+  addArithmetic<Floor, kNearest, 1>(table, "floor");
+  addArithmetic<Ceil, kNearest, 1>(table, "ceil");
+  addArithmetic<Trunc, kNearest, 1>(table, "trunc");
+  addArithmetic<Round, kNearest, 1>(table, "round");
+  addArithmetic<Min, kNearest, 2>(table, "fmin");
+  addArithmetic<Max, kNearest, 2>(table, "fmax");
+  addArithmetic<Saturate, kNearest, 1>(table, "saturate");
+  table.add("f2h.rn", [](float x) { return toHalf(x); });
+  table.add("f2h.rn.ftz", [](float x) { return toHalf(flush(x)); });
+}
+
+void addBits(Table &table) {
+  table.add("d2i.lo", [](double x) { return static_cast<int32_t>(std::bit_cast<int64_t>(x)); });
+  table.add("d2i.hi", [](double x) { return static_cast<int32_t>(std::bit_cast<int64_t>(x) >> 32); });
+  table.add("lohi.i2d",
+            [](uint32_t low, uint32_t high) { return std::bit_cast<double>(static_cast<uint64_t>(high) << 32 | low); });
+  table.add("bitcast.f2i", [](float x) { return std::bit_cast<int32_t>(x); });
+  table.add("bitcast.i2f", [](int32_t x) { return std::bit_cast<float>(x); });
+  table.add("bitcast.d2ll", [](double x) { return std::bit_cast<int64_t>(x); });
+  table.add("bitcast.ll2d", [](int64_t x) { return std::bit_cast<double>(x); });
+  table.add("mulhi.i", [](int32_t x, int32_t y) { return static_cast<int32_t>(static_cast<int64_t>(x) * y >> 32); });
+  table.add("mulhi.ui",
+            [](uint32_t x, uint32_t y) { return static_cast<uint32_t>(static_cast<uint64_t>(x) * y >> 32); });
+  table.add("mulhi.ll", [](int64_t x, int64_t y) { return static_cast<int64_t>(static_cast<__int128>(x) * y >> 64); });
+  table.add("mulhi.ull",
+            [](uint64_t x, uint64_t y) { return static_cast<uint64_t>(static_cast<unsigned __int128>(x) * y >> 64); });
+  // |x - y| + z.
+  table.add("sad.i", [](int32_t x, int32_t y, uint32_t z) {
+    return static_cast<uint32_t>(x > y ? static_cast<int64_t>(x) - y : static_cast<int64_t>(y) - x) + z;
+  });
+  table.add("sad.ui", [](uint32_t x, uint32_t y, uint32_t z) { return (x > y ? x - y : y - x) + z; });
+  // Byte i of the result is that of the eight bytes of y:x which nibble i of the selector names, or its sign.
+  table.add("prmt", [](uint32_t x, uint32_t y, uint32_t selector) {
+    uint64_t bytes = static_cast<uint64_t>(y) << 32 | x;
+    uint32_t result = 0;
+    for (unsigned i = 0; i < 4; ++i) {
+      uint32_t nibble = selector >> (4 * i) & 15;
+      uint32_t byte = static_cast<uint32_t>(bytes >> (8 * (nibble & 7))) & 255;
+      if (nibble & 8)
+        byte = byte & 128 ? 255 : 0;
+      result |= byte << (8 * i);
+    }
+    return result;
+  });
 }
 
 } // namespace
 
 std::vector<GpuIntrinsic> getArithmeticIntrinsics() {
-  std::vector<GpuIntrinsic> all;
-  auto add = [&](const char *name, auto function) { all.push_back({name, reinterpret_cast<void *>(+function)}); };
-  add("fma.rn.f", [](float x, float y, float z) { return std::fma(x, y, z); });
-  add("fma.rn.d", [](double x, double y, double z) { return std::fma(x, y, z); });
-  add("fma.rn.ftz.f", [](float x, float y, float z) { return flush(std::fma(flush(x), flush(y), flush(z))); });
-  add("saturate.f", [](float x) { return std::isnan(x) ? 0.0f : std::fmin(std::fmax(x, 0.0f), 1.0f); });
-  add("saturate.ftz.f", [](float x) { return std::isnan(x) ? 0.0f : flush(std::fmin(std::fmax(x, 0.0f), 1.0f)); });
-  add("fma.rm.f", [](float x, float y, float z) {
-    return rounded<float>(FE_DOWNWARD, [&] {
-      volatile float a = x, b = y, c = z;
-      return std::fma(a, b, c);
-    });
-  });
-  add("ex2.approx.f", [](float x) { return std::exp2(x); });
-  add("ex2.approx.ftz.f", [](float x) { return flush(std::exp2(flush(x))); });
-  add("ex2.approx.d", [](double x) { return std::exp2(x); });
-  add("lg2.approx.f", [](float x) { return std::log2(x); });
-  add("lg2.approx.ftz.f", [](float x) { return flush(std::log2(flush(x))); });
-  add("lg2.approx.d", [](double x) { return std::log2(x); });
-  add("rcp.rn.f", [](float x) { return 1.0f / x; });
-  add("rcp.rn.d", [](double x) { return 1.0 / x; });
-  add("rcp.approx.ftz.f", [](float x) { return flush(1.0f / flush(x)); });
-  add("rcp.approx.ftz.d", [](double x) { return 1.0 / x; });
-  add("sqrt.f", [](float x) { return std::sqrt(x); });
-  add("sqrt.rn.f", [](float x) { return std::sqrt(x); });
-  add("sqrt.rn.d", [](double x) { return std::sqrt(x); });
-  add("sqrt.approx.f", [](float x) { return std::sqrt(x); });
-  add("sqrt.approx.ftz.f", [](float x) { return flush(std::sqrt(flush(x))); });
-  add("rsqrt.approx.f", [](float x) { return static_cast<float>(1.0 / std::sqrt(static_cast<double>(x))); });
-  add("rsqrt.approx.ftz.f", [](float x) { return static_cast<float>(1.0 / std::sqrt(static_cast<double>(flush(x)))); });
-  add("rsqrt.approx.d", [](double x) { return 1.0 / std::sqrt(x); });
-  add("sin.approx.f", [](float x) { return std::sin(x); });
-  add("cos.approx.f", [](float x) { return std::cos(x); });
-  add("fabs.f", [](float x) { return std::fabs(x); });
-  add("fabs.ftz.f", [](float x) { return std::fabs(flush(x)); });
-  add("fabs.d", [](double x) { return std::fabs(x); });
-  add("floor.f", [](float x) { return std::floor(x); });
-  add("floor.d", [](double x) { return std::floor(x); });
-  add("ceil.f", [](float x) { return std::ceil(x); });
-  add("ceil.d", [](double x) { return std::ceil(x); });
-  add("trunc.f", [](float x) { return std::trunc(x); });
-  add("trunc.d", [](double x) { return std::trunc(x); });
-  // To the nearest, ties to even.
-  add("round.f", [](float x) { return std::nearbyint(x); });
-  add("round.d", [](double x) { return std::nearbyint(x); });
-  add("fmin.f", [](float x, float y) { return std::fmin(x, y); });
-  add("fmax.f", [](float x, float y) { return std::fmax(x, y); });
-  add("fmin.d", [](double x, double y) { return std::fmin(x, y); });
-  add("fmax.d", [](double x, double y) { return std::fmax(x, y); });
-  add("add.rn.f", [](float x, float y) { return x + y; });
-  add("add.rn.d", [](double x, double y) { return x + y; });
-  add("mul.rn.f", [](float x, float y) { return x * y; });
-  add("mul.rn.d", [](double x, double y) { return x * y; });
-  add("add.rz.f", [](float x, float y) { return rounded<float>(FE_TOWARDZERO, [&] { return x + y; }); });
-  add("div.rn.f", [](float x, float y) { return x / y; });
-  add("div.rn.d", [](double x, double y) { return x / y; });
-  add("div.approx.f", [](float x, float y) { return x / y; });
-  add("f2i.rn", [](float x) { return saturate<int32_t>(std::nearbyint(x)); });
-  add("f2i.rz", [](float x) { return saturate<int32_t>(x); });
-  add("f2i.rn.ftz", [](float x) { return saturate<int32_t>(std::nearbyint(flush(x))); });
-  add("f2i.rz.ftz", [](float x) { return saturate<int32_t>(flush(x)); });
-  add("f2ui.rz", [](float x) { return saturate<uint32_t>(x); });
-  add("d2i.rn", [](double x) { return saturate<int32_t>(std::nearbyint(x)); });
-  add("d2i.rz", [](double x) { return saturate<int32_t>(x); });
-  add("d2ll.rn", [](double x) { return saturate<int64_t>(std::nearbyint(x)); });
-  add("d2ll.rz", [](double x) { return saturate<int64_t>(x); });
-  add("i2d.rn", [](int32_t x) { return static_cast<double>(x); });
-  add("ui2d.rn", [](uint32_t x) { return static_cast<double>(x); });
-  add("ll2d.rn", [](int64_t x) { return static_cast<double>(x); });
-  add("ull2d.rn", [](uint64_t x) { return static_cast<double>(x); });
-  add("i2f.rn", [](int32_t x) { return static_cast<float>(x); });
-  add("d2i.lo", [](double x) { return static_cast<int32_t>(std::bit_cast<int64_t>(x)); });
-  add("d2i.hi", [](double x) { return static_cast<int32_t>(std::bit_cast<int64_t>(x) >> 32); });
-  add("lohi.i2d",
-      [](uint32_t low, uint32_t high) { return std::bit_cast<double>(static_cast<uint64_t>(high) << 32 | low); });
-  add("bitcast.f2i", [](float x) { return std::bit_cast<int32_t>(x); });
-  add("bitcast.i2f", [](int32_t x) { return std::bit_cast<float>(x); });
-  add("bitcast.d2ll", [](double x) { return std::bit_cast<int64_t>(x); });
-  add("bitcast.ll2d", [](int64_t x) { return std::bit_cast<double>(x); });
-  add("mulhi.i", [](int32_t x, int32_t y) { return static_cast<int32_t>(static_cast<int64_t>(x) * y >> 32); });
-  add("mulhi.ui", [](uint32_t x, uint32_t y) { return static_cast<uint32_t>(static_cast<uint64_t>(x) * y >> 32); });
-  add("mulhi.ull",
-      [](uint64_t x, uint64_t y) { return static_cast<uint64_t>(static_cast<unsigned __int128>(x) * y >> 64); });
-  return all;
+  Table table;
+  addFloats(table);
+  addBits(table);
+  return std::move(table.all);
 }
 
 } // namespace spmdc

@@ -1,4 +1,4 @@
-//===- GpuIntrinsicsHelper.h - llvm.nvvm.* on this machine ------*- C++ -*-===//
+//===- GpuIntrinsicsHelper.h - GPU instructions on this machine -*- C++ -*-===//
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 namespace spmdc {
 
 struct GpuIntrinsic {
-  std::string name; ///< Without `llvm.nvvm.`.
+  std::string name; ///< That of the intrinsic, without `llvm.nvvm.`.
   void *function;
 };
 
-/// The intrinsics that compute; what has to do with threads is the emulator's.
+/// The instructions that compute; what has to do with threads is the emulator's.
 std::vector<GpuIntrinsic> getArithmeticIntrinsics();
 
 } // namespace spmdc

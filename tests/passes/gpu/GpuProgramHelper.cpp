@@ -48,8 +48,7 @@ GpuProgram::GpuProgram(ModuleOp module, const std::string &chip) {
   }
 }
 
-std::vector<Tensor> GpuProgram::run(ArrayRef<Tensor> arguments, GpuEmulator::WarpOrder order,
-                                    std::vector<int64_t> coordinates) {
+std::vector<Tensor> GpuProgram::run(ArrayRef<Tensor> arguments, ThreadOrder order, std::vector<int64_t> coordinates) {
   const spmd::Plan &plan = artifact.plan;
   using Memory = std::unique_ptr<char, decltype(&std::free)>;
   // Exactly as large as the plan says: with ASan, an access beyond is found. Filled with what no result should show.

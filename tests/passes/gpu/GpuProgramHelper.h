@@ -17,8 +17,7 @@ public:
   GpuProgram(mlir::ModuleOp module, const std::string &chip = "sm_90");
 
   bool isGood() const { return emulator != nullptr; }
-  std::vector<Tensor> run(llvm::ArrayRef<Tensor> arguments, GpuEmulator::WarpOrder order,
-                          std::vector<int64_t> coordinates = {});
+  std::vector<Tensor> run(llvm::ArrayRef<Tensor> arguments, ThreadOrder order, std::vector<int64_t> coordinates = {});
 
   spmd::Artifact artifact; ///< With PTX as its code.
   std::string llvmText;

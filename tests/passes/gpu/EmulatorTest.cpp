@@ -1,0 +1,192 @@
+//===- EmulatorTest.cpp - what the emulator of a GPU has to see -----------===//
+//
+// The other tests of this folder rest on it, so it is checked on kernels written by hand: each mistake that it claims
+// to find is made once.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tests/passes/gpu/GpuEmulatorHelper.h"
+
+#include "passes/gpu/LibdeviceCalls.h"
+
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IRReader/IRReader.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+using namespace spmdc;
+
+namespace {
+
+/// A kernel on i32 numbers at %p: %t is the thread's number, %mine the address of its own.
+std::string kernel(const std::string &body) {
+  return R"(
+    declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+    declare void @llvm.nvvm.barrier0()
+    declare void @llvm.nvvm.bar.warp.sync(i32)
+    declare i32 @llvm.nvvm.shfl.sync.bfly.i32(i32, i32, i32, i32)
+    @shared = internal addrspace(3) global [256 x i32] poison
+    define void @f(ptr %p) {
+      %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+      %mine = getelementptr i32, ptr %p, i32 %t
+      %first = icmp eq i32 %t, 0
+  )" + body +
+         "\n}\n";
+}
+
+/// What 0, 1, 2 ... become; `problem` is what the emulator finds.
+std::vector<int32_t> run(const std::string &text, int32_t threads, ThreadOrder order, std::string &problem) {
+  GpuEmulator emulator(text, problem);
+  std::vector<int32_t> numbers(threads);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  if (problem.empty())
+    problem = emulator.launch("f", 1, threads, {numbers.data()}, order);
+  return numbers;
+}
+
+std::string problemOf(const std::string &body, int32_t threads) {
+  std::string problem;
+  run(kernel(body), threads, ThreadOrder::forward(), problem);
+  return problem;
+}
+
+/// True where the result is the same in every order that tests run in.
+bool isSameInAllOrders(const std::string &body, int32_t threads) {
+  std::string problem;
+  std::vector<int32_t> expected = run(kernel(body), threads, ThreadOrder::forward(), problem);
+  EXPECT_EQ(problem, "");
+  for (ThreadOrder order : {ThreadOrder::backward(), ThreadOrder::shuffled(1), ThreadOrder::shuffled(2)})
+    if (run(kernel(body), threads, order, problem) != expected)
+      return false;
+  return true;
+}
+
+} // namespace
+
+TEST(GpuEmulator, BarrierThatOneThreadLeavesOut) {
+  EXPECT_EQ(problemOf(R"(
+      br i1 %first, label %out, label %wait
+    wait:
+      call void @llvm.nvvm.barrier0()
+      br label %out
+    out:
+      ret void)",
+                      64),
+            "f: block 0: 63 threads wait at a barrier, 1 of 64 have ended");
+}
+
+TEST(GpuEmulator, ShuffleThatOneLaneLeavesOut) {
+  EXPECT_EQ(problemOf(R"(
+      br i1 %first, label %out, label %exchange
+    exchange:
+      %v = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 -1, i32 %t, i32 1, i32 31)
+      br label %out
+    out:
+      ret void)",
+                      32),
+            "f: block 0: only 31 of the 32 threads from 0 on reach a warp operation");
+}
+
+TEST(GpuEmulator, ShuffleFromALaneThatDoesNotExist) {
+  EXPECT_EQ(problemOf(R"(
+      %v = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 -1, i32 %t, i32 16, i32 31)
+      ret void)",
+                      24),
+            "f: a shuffle from a lane that does not exist");
+}
+
+TEST(GpuEmulator, UnknownInstruction) {
+  EXPECT_EQ(problemOf(R"(
+      %v = call i32 @llvm.nvvm.read.ptx.sreg.laneid()
+      ret void
+    }
+    declare i32 @llvm.nvvm.read.ptx.sreg.laneid()
+    define internal void @g() {
+      ret void)",
+                      32),
+            "instructions that the emulator does not know: read.ptx.sreg.laneid");
+  EXPECT_EQ(problemOf(R"(
+      %v = call i32 asm "vote.ballot.b32 $0, $1;", "=r,r"(i32 %t)
+      ret void)",
+                      32),
+            "inline assembly that the emulator does not know: vote.ballot.b32 $0, $1");
+}
+
+// A thread writes where its neighbour reads: within a warp, and in another warp.
+TEST(GpuEmulator, RaceInPlace) {
+  for (std::string distance : {"1", "32"}) {
+    std::string read = R"(
+      %other = xor i32 %t, )" +
+                       distance + R"(
+      %theirs = getelementptr i32, ptr %p, i32 %other
+      %v = load i32, ptr %theirs
+)",
+                write = R"(
+      store i32 %v, ptr %mine
+      ret void)";
+    EXPECT_FALSE(isSameInAllOrders(read + write, 64)) << distance;
+    EXPECT_TRUE(isSameInAllOrders(read + "call void @llvm.nvvm.barrier0()\n" + write, 64)) << distance;
+    EXPECT_EQ(isSameInAllOrders(read + "call void @llvm.nvvm.bar.warp.sync(i32 -1)\n" + write, 64), distance == "1");
+  }
+}
+
+// Shared memory that is read before the others have written it.
+TEST(GpuEmulator, MissingBarrier) {
+  std::string write = R"(
+      %place = getelementptr i32, ptr addrspace(3) @shared, i32 %t
+      store i32 %t, ptr addrspace(3) %place
+)",
+              read = R"(
+      %other = sub i32 127, %t
+      %theirs = getelementptr i32, ptr addrspace(3) @shared, i32 %other
+      %v = load i32, ptr addrspace(3) %theirs
+      store i32 %v, ptr %mine
+      ret void)";
+  EXPECT_FALSE(isSameInAllOrders(write + read, 128));
+  EXPECT_TRUE(isSameInAllOrders(write + "call void @llvm.nvvm.barrier0()\n" + read, 128));
+}
+
+// Carries of 32-bit words, as libdevice multiplies and adds wide numbers with them: -1 * 5 + 7 in 64 bits, 1 - 2.
+TEST(GpuEmulator, InlineAssembly) {
+  std::string problem;
+  std::vector<int32_t> numbers = run(kernel(R"(
+      %wide = call { i32, i32 } asm "{ mad.lo.cc.u32 $0, $2, $3, $4; madc.hi.u32 $1, $2, $3, 0; }", "=r,=r,r,r,r"(i32 -1, i32 5, i32 7)
+      %low = extractvalue { i32, i32 } %wide, 0
+      %high = extractvalue { i32, i32 } %wide, 1
+      %less = call i64 asm "{ .reg .u32 r0, r1, a0, a1; mov.b64 {a0,a1}, $1; sub.cc.u32 r0, a0, 2; subc.u32 r1, a1, 0; mov.b64 $0, {r0,r1}; }", "=l,l"(i64 1)
+      %lessHigh = lshr i64 %less, 32
+      %lessLow = trunc i64 %less to i32
+      %lessTop = trunc i64 %lessHigh to i32
+      %place1 = getelementptr i32, ptr %p, i32 1
+      %place2 = getelementptr i32, ptr %p, i32 2
+      %place3 = getelementptr i32, ptr %p, i32 3
+      store i32 %low, ptr %p
+      store i32 %high, ptr %place1
+      store i32 %lessLow, ptr %place2
+      store i32 %lessTop, ptr %place3
+      ret void)"),
+                                     4, ThreadOrder::forward(), problem);
+  EXPECT_EQ(problem, "");
+  // (2^32 - 1) * 5 + 7 = 5 * 2^32 + 2
+  EXPECT_EQ(numbers, (std::vector<int32_t>{2, 5, -1, -1}));
+}
+
+// Whatever a kernel may call: no function of libdevice has an instruction that the emulator does not know.
+TEST(GpuEmulator, AllOfLibdevice) {
+  std::optional<std::string> path = findLibdevice("");
+  if (!path)
+    GTEST_SKIP() << "no libdevice: the CUDA toolkit is not installed";
+  llvm::LLVMContext context;
+  llvm::SMDiagnostic diagnostic;
+  std::unique_ptr<llvm::Module> module = llvm::parseIRFile(*path, diagnostic, context);
+  ASSERT_TRUE(module) << diagnostic.getMessage().str();
+  std::string text, problem;
+  llvm::raw_string_ostream(text) << *module;
+  GpuEmulator emulator(text, problem);
+  EXPECT_EQ(problem, "");
+}

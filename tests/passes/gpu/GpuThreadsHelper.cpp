@@ -1,0 +1,182 @@
+//===- GpuThreadsHelper.cpp - the threads of one block --------------------===//
+
+#include "tests/passes/gpu/GpuThreadsHelper.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace spmdc {
+namespace {
+
+constexpr int32_t kWarp = 32;
+constexpr size_t kStackBytes = 128 * 1024;
+
+} // namespace
+
+std::vector<int64_t> ThreadOrder::permute(int64_t count) {
+  std::vector<int64_t> order(count);
+  std::iota(order.begin(), order.end(), 0);
+  if (kind == Kind::Backward)
+    std::reverse(order.begin(), order.end());
+  else if (kind == Kind::Shuffled)
+    // Not std::shuffle, which draws differently from library to library.
+    for (int64_t i = count - 1; i > 0; --i)
+      std::swap(order[i], order[random() % (i + 1)]);
+  return order;
+}
+
+thread_local GpuBlock *GpuBlock::active = nullptr;
+
+GpuBlock::GpuBlock(int32_t threads) : fibers(threads) {
+  for (int32_t t = 0; t < threads; ++t) {
+    fibers[t].thread = t;
+    fibers[t].stack = std::make_unique_for_overwrite<char[]>(kStackBytes);
+  }
+}
+
+void GpuBlock::enter() {
+  active->entry(active->arguments);
+  active->current->wait = Fiber::Finished;
+}
+
+void GpuBlock::wait(Fiber::Wait wait) {
+  current->wait = wait;
+  swapcontext(&current->context, &scheduler);
+}
+
+void GpuBlock::resolveShuffle(int32_t first, int32_t last) {
+  std::vector<uint32_t> values;
+  for (int32_t t = first; t < last; ++t)
+    values.push_back(fibers[t].value);
+  for (int32_t t = first; t < last; ++t) {
+    Fiber &fiber = fibers[t];
+    int32_t lane = t - first, source = lane, offset = static_cast<int32_t>(fiber.offset);
+    int32_t clamp = static_cast<int32_t>(fiber.clamp & 31);
+    if (fiber.clamp >> 8 != 0 && problem.empty())
+      problem = "a shuffle over parts of a warp, which this emulator does not know";
+    switch (fiber.kind) {
+    case ShuffleKind::Butterfly:
+      source = lane ^ offset;
+      break;
+    case ShuffleKind::Index:
+      source = offset;
+      break;
+    case ShuffleKind::Up:
+      source = lane - offset;
+      break;
+    case ShuffleKind::Down:
+      source = lane + offset;
+      break;
+    }
+    bool isInside = fiber.kind == ShuffleKind::Up ? source >= clamp : source <= clamp;
+    if (isInside && (source < 0 || source >= static_cast<int32_t>(values.size())) && problem.empty())
+      problem = "a shuffle from a lane that does not exist";
+    else if (isInside)
+      fiber.value = values[source];
+    fiber.wait = Fiber::Ready;
+  }
+}
+
+bool GpuBlock::stepWarp(int64_t warp, ThreadOrder &order) {
+  int32_t first = static_cast<int32_t>(warp) * kWarp;
+  int32_t last = std::min<int32_t>(first + kWarp, static_cast<int32_t>(fibers.size()));
+  bool hasRun = false;
+  for (int64_t lane : order.permute(last - first)) {
+    Fiber &fiber = fibers[first + lane];
+    if (fiber.wait != Fiber::Ready)
+      continue;
+    current = &fiber;
+    swapcontext(&scheduler, &fiber.context);
+    hasRun = true;
+  }
+  int32_t shuffles = 0, syncs = 0;
+  for (int32_t t = first; t < last; ++t) {
+    shuffles += fibers[t].wait == Fiber::AtShuffle;
+    syncs += fibers[t].wait == Fiber::AtWarpSync;
+  }
+  if (shuffles == last - first)
+    resolveShuffle(first, last);
+  else if (syncs == last - first)
+    for (int32_t t = first; t < last; ++t)
+      fibers[t].wait = Fiber::Ready;
+  else if (shuffles || syncs)
+    problem = "block " + std::to_string(number) + ": only " + std::to_string(std::max(shuffles, syncs)) + " of the " +
+              std::to_string(last - first) + " threads from " + std::to_string(first) + " on reach a warp operation";
+  return hasRun && problem.empty();
+}
+
+std::string GpuBlock::run(void (*kernel)(void **), void **kernelArguments, int64_t block, ThreadOrder &order) {
+  GpuBlock *outer = active;
+  active = this;
+  entry = kernel;
+  arguments = kernelArguments;
+  number = block;
+  problem.clear();
+  for (Fiber &fiber : fibers) {
+    fiber.wait = Fiber::Ready;
+    getcontext(&fiber.context);
+    fiber.context.uc_stack.ss_sp = fiber.stack.get();
+    fiber.context.uc_stack.ss_size = kStackBytes;
+    fiber.context.uc_link = &scheduler;
+    makecontext(&fiber.context, &GpuBlock::enter, 0);
+  }
+  int32_t warps = (static_cast<int32_t>(fibers.size()) + kWarp - 1) / kWarp;
+  while (problem.empty()) {
+    bool hasRun = false;
+    for (int64_t warp : order.permute(warps)) {
+      bool moved = stepWarp(warp, order);
+      hasRun |= moved;
+      while (moved && !order.takesTurns())
+        moved = stepWarp(warp, order);
+    }
+    size_t finished = 0, atBarrier = 0;
+    for (Fiber &fiber : fibers) {
+      finished += fiber.wait == Fiber::Finished;
+      atBarrier += fiber.wait == Fiber::AtBarrier;
+    }
+    if (!problem.empty() || finished == fibers.size())
+      break;
+    if (hasRun && order.takesTurns() && atBarrier != fibers.size())
+      continue;
+    if (atBarrier != fibers.size()) {
+      problem = "block " + std::to_string(block) + ": " + std::to_string(atBarrier) + " threads wait at a barrier, " +
+                std::to_string(finished) + " of " + std::to_string(fibers.size()) + " have ended";
+      break;
+    }
+    for (Fiber &fiber : fibers)
+      fiber.wait = Fiber::Ready;
+  }
+  active = outer;
+  return problem;
+}
+
+//===----------------------------------------------------------------------===//
+// What kernels call
+//===----------------------------------------------------------------------===//
+
+struct GpuThreadIntrinsics {
+  static int32_t readThread() { return GpuBlock::active->current->thread; }
+  static int32_t readBlock() { return static_cast<int32_t>(GpuBlock::active->number); }
+  static void waitAtBarrier() { GpuBlock::active->wait(GpuBlock::Fiber::AtBarrier); }
+  static void waitForWarp(int32_t) { GpuBlock::active->wait(GpuBlock::Fiber::AtWarpSync); }
+  static uint32_t shuffle(int32_t kind, uint32_t value, uint32_t offset, uint32_t clamp) {
+    GpuBlock::Fiber &fiber = *GpuBlock::active->current;
+    fiber.kind = static_cast<GpuBlock::ShuffleKind>(kind);
+    fiber.value = value;
+    fiber.offset = offset;
+    fiber.clamp = clamp;
+    GpuBlock::active->wait(GpuBlock::Fiber::AtShuffle);
+    return fiber.value;
+  }
+};
+
+std::vector<GpuIntrinsic> getThreadIntrinsics() {
+  using All = GpuThreadIntrinsics;
+  return {{"read.ptx.sreg.tid.x", reinterpret_cast<void *>(&All::readThread)},
+          {"read.ptx.sreg.ctaid.x", reinterpret_cast<void *>(&All::readBlock)},
+          {"barrier0", reinterpret_cast<void *>(&All::waitAtBarrier)},
+          {"bar.warp.sync", reinterpret_cast<void *>(&All::waitForWarp)},
+          {"shuffle", reinterpret_cast<void *>(&All::shuffle)}};
+}
+
+} // namespace spmdc
