@@ -48,6 +48,9 @@ private:
   std::atomic<bool> failed{false};
 };
 
+/// Up to so many columns the right side is one panel.
+constexpr int64_t singlePanelColumns = 1536;
+
 /// The matmul primitive over blocks, the right side packed into the layout that the primitive asks for.
 class PrimitiveMatmul final : public BlockedMatmul {
 public:
@@ -191,7 +194,7 @@ bool PrimitiveMatmul::prepare() {
   int64_t rowBlock = std::min<int64_t>(shape.m, 128);
   // Packing a transposed side goes along its columns: the fewer at a time, the better they stay in cache.
   int64_t panelColumns = shape.transposeRhs ? 512 : 1024;
-  if (shape.n <= panelColumns + panelColumns / 2)
+  if (shape.n <= singlePanelColumns)
     panelColumns = shape.n;
   int64_t lastRows = shape.m % rowBlock, lastColumns = shape.n % panelColumns;
   auto weightsFor = [&](int64_t columns) {
@@ -298,6 +301,10 @@ std::unique_ptr<Matmul> createDnnlMatmul(const MatmulShape &shape, std::shared_p
   // against 7).
   if (isF32 && (shape.m < 48 || !library->hasPrimitives()))
     return std::make_unique<SgemmMatmul>(shape, library, threads);
+  // Beyond one panel our own kernels are faster, since they pack no more at a time than the second cache holds
+  // (256 x 2048 x 2048: 99 GFLOP/s against 77 to 89; 512 x 512 x 4096: 105 against 96).
+  if (isF32 && shape.n > singlePanelColumns)
+    return nullptr;
   if (!library->hasPrimitives())
     return nullptr;
   auto matmul = std::make_unique<PrimitiveMatmul>(shape, library, threads);

@@ -3,6 +3,9 @@
 #include "runtime/device/cpu/Gemm.h"
 #include "runtime/device/cpu/CpuIsa.h"
 
+#include <algorithm>
+#include <type_traits>
+
 namespace spmd {
 namespace {
 

@@ -1,8 +1,8 @@
-//===- Gemm.h - our own blocked matrix product ------------------*- C++ -*-===//
+//===- Gemm.h - our own matrix product: packing and tiles -------*- C++ -*-===//
 //
-// For the element types that oneDNN does not multiply (f64, integers, bool), and for f32 where there is no oneDNN.
-// The right side is packed once into panels of a fixed width; then any block of rows can be computed alone. Each
-// element is summed over k in an order that its shape alone decides: no blocking changes its bits.
+// Both sides are copied into tiles that lie in the order in which they are read, so that a product of two blocks runs
+// from the first and second cache, as Goto and van de Geijn ("Anatomy of High-Performance Matrix Multiplication",
+// 2008) and BLIS do. Each element is summed over k one after another: no blocking changes its bits.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -19,18 +19,27 @@ struct MatrixView {
   int64_t rowStride = 0, columnStride = 1;
 };
 
+/// Memory that will be read next: it is asked for while a tile is computed, so that packing does not wait for it.
+struct Prefetch {
+  const char *first = nullptr;
+  int64_t runs = 0, bytes = 0; ///< Pieces of so many bytes,
+  int64_t stride = 0;          ///< so many bytes apart.
+};
+
 /// The functions of one combination of element types.
 struct GemmKernel {
-  /// Columns of a panel; bytes of one element of it.
-  int64_t panelColumns = 0;
-  int64_t packedElementBytes = 0;
-  /// Packs rows [begin, end) of columns [panel * panelColumns, ...) of a matrix of n columns into `packed` (K *
-  /// panelColumns elements in all), short panels filled up with zeros.
-  void (*packPanel)(MatrixView rhs, int64_t begin, int64_t end, int64_t n, int64_t panel, void *packed) = nullptr;
-  /// rows [0, m) x one panel: result(i, j) for the panel's columns. `result` points at the first row's first column
-  /// of the whole matrix of n columns.
-  void (*multiplyPanel)(MatrixView lhs, int64_t m, int64_t k, const void *packed, int64_t panel, int64_t n,
-                        void *result) = nullptr;
+  /// Rows and columns of a tile of the result; bytes of one packed element.
+  int64_t tileRows = 0, tileColumns = 0, packedElementBytes = 0;
+  /// Whether a result can be added to in steps of k: it holds what the sums are made of.
+  bool canAccumulate = false;
+  /// Packs `rows` (at most tileRows) rows x k columns of a left side as [k][tileRows]; missing rows stay undefined.
+  void (*packLhs)(MatrixView lhs, int64_t rows, int64_t k, void *packed) = nullptr;
+  /// Packs k rows x `columns` of a right side as panels [panel][k][tileColumns], the last filled up with zeros.
+  void (*packRhs)(MatrixView rhs, int64_t k, int64_t columns, void *packed) = nullptr;
+  /// One tile: the first `rows` rows and `columns` columns of packed lhs times packed rhs, written to `result`, whose
+  /// rows lie `stride` elements apart, or added to it. `next` is fetched meanwhile.
+  void (*multiplyTile)(const void *lhs, const void *rhs, int64_t rows, int64_t k, int64_t columns, bool accumulate,
+                       void *result, int64_t stride, const Prefetch &next) = nullptr;
   /// For a few rows, where packing would cost more than it saves: all m rows x `columns` columns of a right side that
   /// starts at `rhs` and has one stride of 1. `sums` has room for m * columns packed elements.
   void (*multiplyUnpacked)(MatrixView lhs, int64_t m, int64_t k, MatrixView rhs, int64_t columns, void *sums,

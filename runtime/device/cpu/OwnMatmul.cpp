@@ -4,51 +4,170 @@
 #include "runtime/device/cpu/Gemm.h"
 
 #include <algorithm>
+#include <cstring>
+#include <new>
 
 namespace spmd {
 namespace {
 
-/// Panels of the kernel's width, packed and handed out in groups, so that the rows of the right side are read in pieces
-/// of some length.
-class OwnMatmul final : public BlockedMatmul {
+int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t alignUp(int64_t bytes) { return ceilDiv(bytes, 64) * 64; }
+
+/// A stretch of rows at a time, k in blocks: the left side's block is packed once for all, then each task packs the
+/// right side's block of its columns and multiplies tile by tile. A tile of the left side stays in the first cache,
+/// the task's right side in the second.
+class OwnMatmul final : public Matmul {
 public:
   OwnMatmul(const MatmulShape &shape, int threads, const GemmKernel &kernel)
-      : BlockedMatmul(shape, threads), kernel(kernel),
-        panelBytes(shape.k * kernel.panelColumns * kernel.packedElementBytes) {
-    Blocking sizes;
-    sizes.rowBlock = 120;
-    sizes.panelColumns = groupPanels * kernel.panelColumns;
-    sizes.packedPanelBytes = groupPanels * panelBytes;
-    setBlocking(sizes);
+      : shape(shape), threads(threads), kernel(kernel) {
+    int64_t bytes = kernel.packedElementBytes;
+    kBlock = kernel.canAccumulate ? std::min(shape.k, tileBlockBytes / bytes) : shape.k;
+    stretchTiles = std::min(ceilDiv(shape.m, kernel.tileRows), ceilDiv(stretchRows, kernel.tileRows));
+    groupColumns = std::min(groupPanels, ceilDiv(shape.n, kernel.tileColumns)) * kernel.tileColumns;
+    groups = ceilDiv(shape.n, groupColumns);
+    lhsBytes = alignUp(stretchTiles * kernel.tileRows * kBlock * bytes);
+    rhsBytes = alignUp(groupColumns * kBlock * bytes);
+    // Enough tasks for all threads, by rows where the columns are too few.
+    int64_t cuts = threads == 1 ? 1 : std::min(stretchTiles, ceilDiv(4 * threads, groups));
+    chunkTiles = ceilDiv(stretchTiles, cuts);
   }
   std::string getMethod() const override { return "own"; }
 
-protected:
-  void packPanel(const char *rhs, int64_t group, char *packed, int) override {
-    MatrixView view{rhs, shape.transposeRhs ? 1 : shape.n, shape.transposeRhs ? shape.k : 1};
-    for (int64_t begin = 0; begin < shape.k; begin += packedRows)
-      for (int64_t i = 0; i < panelsIn(group); ++i)
-        kernel.packPanel(view, begin, std::min(begin + packedRows, shape.k), shape.n, group * groupPanels + i,
-                         packed + i * panelBytes);
+  int64_t getScratchBytes() const override {
+    return isBatchParallel() ? threads * (lhsBytes + rhsBytes)
+                             : lhsBytes + threads * rhsBytes + alignUp(stretchTiles * int64_t(sizeof(Counter)));
   }
 
-  void multiplyBlock(const char *lhs, const char *, const char *packed, char *result, int64_t row, int64_t rows,
-                     int64_t group, int, char *) override {
-    MatrixView view{nullptr, shape.transposeLhs ? 1 : shape.k, shape.transposeLhs ? shape.m : 1};
-    view.data = lhs + row * view.rowStride * byteSize(shape.operand);
-    for (int64_t i = 0; i < panelsIn(group); ++i)
-      kernel.multiplyPanel(view, rows, shape.k, packed + i * panelBytes, group * groupPanels + i, shape.n,
-                           result + row * shape.n * byteSize(shape.result));
+  void run(ParallelFor &parallelFor, const void *lhs, const void *rhs, void *result, void *scratchData,
+           RowsDone rowsDone) override {
+    if (shape.batch == 0 || shape.m == 0 || shape.n == 0)
+      return;
+    char *scratch = static_cast<char *>(scratchData);
+    if (shape.k == 0) {
+      std::memset(result, 0, shape.batch * shape.m * shape.n * byteSize(shape.result));
+      rowsDone(0, shape.batch * shape.m);
+    } else if (isBatchParallel()) {
+      parallelFor.run(shape.batch, 1, [&](int64_t begin, int64_t end, int thread) {
+        char *own = scratch + thread * (lhsBytes + rhsBytes);
+        auto serial = [&](int64_t extent, auto body) { body(int64_t(0), extent, 0); };
+        for (int64_t b = begin; b < end && !parallelFor.shouldStop(); ++b)
+          multiply(element(b, lhs, rhs, result), serial, parallelFor, own, own + lhsBytes, nullptr, rowsDone);
+      });
+    } else {
+      auto *counters = reinterpret_cast<Counter *>(scratch + lhsBytes + threads * rhsBytes);
+      auto parallel = [&](int64_t extent, auto body) { parallelFor.run(extent, 1, body); };
+      for (int64_t b = 0; b < shape.batch && !parallelFor.shouldStop(); ++b)
+        multiply(element(b, lhs, rhs, result), parallel, parallelFor, scratch, scratch + lhsBytes, counters, rowsDone);
+    }
   }
 
 private:
-  static constexpr int64_t groupPanels = 8, packedRows = 16;
-  int64_t panelsIn(int64_t group) const {
-    int64_t all = (shape.n + kernel.panelColumns - 1) / kernel.panelColumns;
-    return std::min(groupPanels, all - group * groupPanels);
+  using Counter = std::atomic<int64_t>;
+  /// Bytes of one tile's row or column of a block of k: 12 rows are 24 KiB, the first cache has 32 or more.
+  static constexpr int64_t tileBlockBytes = 2048;
+  /// Rows whose left side is packed at a time, and panels of columns that one task packs (512 KiB for AVX-512).
+  static constexpr int64_t stretchRows = 960, groupPanels = 8;
+
+  struct Element {
+    int64_t index;
+    MatrixView lhs, rhs;
+    char *result;
+  };
+
+  Element element(int64_t b, const void *lhs, const void *rhs, void *result) const {
+    int64_t bytes = byteSize(shape.operand);
+    return {b,
+            {static_cast<const char *>(lhs) + b * shape.m * shape.k * bytes, shape.transposeLhs ? 1 : shape.k,
+             shape.transposeLhs ? shape.m : 1},
+            {static_cast<const char *>(rhs) + b * shape.k * shape.n * bytes, shape.transposeRhs ? 1 : shape.n,
+             shape.transposeRhs ? shape.k : 1},
+            static_cast<char *>(result) + b * shape.m * shape.n * byteSize(shape.result)};
   }
+
+  MatrixView at(MatrixView view, int64_t row, int64_t column) const {
+    view.data = static_cast<const char *>(view.data) +
+                (row * view.rowStride + column * view.columnStride) * byteSize(shape.operand);
+    return view;
+  }
+
+  /// Many small products: one thread does a whole one. Only who computes what depends on it.
+  bool isBatchParallel() const {
+    return shape.batch > 1 && (threads == 1 || shape.batch >= 4 * threads || shape.m * shape.n < 1 << 14);
+  }
+
+  /// One product. `loop(extent, body)` spreads body(begin, end, thread); with `counters` the tasks of a stretch may
+  /// run at once, and the last one at a chunk of rows reports it.
+  template <typename Loop>
+  void multiply(const Element &e, Loop loop, const ParallelFor &parallelFor, char *lhsPacked, char *rhsPacked,
+                Counter *counters, RowsDone rowsDone) const {
+    int64_t rows = kernel.tileRows, tileBytes = rows * kernel.packedElementBytes;
+    for (int64_t first = 0; first < shape.m; first += stretchTiles * rows) {
+      int64_t tiles = std::min(stretchTiles, ceilDiv(shape.m - first, rows)), chunks = ceilDiv(tiles, chunkTiles);
+      for (int64_t i = 0; counters && i < chunks; ++i)
+        new (&counters[i]) Counter(0);
+      for (int64_t kBegin = 0; kBegin < shape.k && !parallelFor.shouldStop(); kBegin += kBlock) {
+        int64_t k = std::min(kBlock, shape.k - kBegin);
+        bool isLast = kBegin + k == shape.k;
+        loop(tiles, [&](int64_t begin, int64_t end, int) {
+          for (int64_t tile = begin; tile < end; ++tile) {
+            int64_t row = first + tile * rows;
+            kernel.packLhs(at(e.lhs, row, kBegin), std::min(rows, shape.m - row), k, lhsPacked + tile * k * tileBytes);
+          }
+        });
+        loop(chunks * groups, [&](int64_t begin, int64_t end, int thread) {
+          char *packed = rhsPacked + thread * rhsBytes;
+          for (int64_t task = begin; task < end && !parallelFor.shouldStop(); ++task) {
+            int64_t chunk = task / groups, column = task % groups * groupColumns;
+            int64_t tileBegin = chunk * chunkTiles, tileEnd = std::min(tileBegin + chunkTiles, tiles);
+            kernel.packRhs(at(e.rhs, kBegin, column), k, std::min(groupColumns, shape.n - column), packed);
+            // What this thread will pack next: the same block of k of the next columns, or the next block of k.
+            Prefetch next;
+            if (task + 1 < end && column + groupColumns < shape.n)
+              next = readAhead(e.rhs, kBegin, column + groupColumns);
+            else if (end == chunks * groups && !isLast)
+              next = readAhead(e.rhs, kBegin + k, 0);
+            int64_t share = ceilDiv(next.runs, (tileEnd - tileBegin) * ceilDiv(groupColumns, kernel.tileColumns));
+            for (int64_t tile = tileBegin; tile < tileEnd; ++tile)
+              multiplyTiles(lhsPacked + tile * k * tileBytes, packed, first + tile * rows, k, column, kBegin > 0,
+                            e.result, next, share);
+            if (!isLast || (counters && counters[chunk].fetch_add(1, std::memory_order_acq_rel) + 1 < groups))
+              continue;
+            if (counters || column + groupColumns >= shape.n)
+              rowsDone(e.index * shape.m + first + tileBegin * rows,
+                       e.index * shape.m + std::min(shape.m, first + tileEnd * rows));
+          }
+        });
+      }
+    }
+  }
+
+  void multiplyTiles(const char *lhsTile, const char *packed, int64_t row, int64_t k, int64_t column, bool accumulate,
+                     char *result, Prefetch &next, int64_t share) const {
+    int64_t width = kernel.tileColumns, end = std::min(column + groupColumns, shape.n);
+    for (int64_t j = column; j < end; j += width) {
+      Prefetch piece = next;
+      piece.runs = std::min(share, next.runs);
+      kernel.multiplyTile(lhsTile, packed + (j - column) * k * kernel.packedElementBytes,
+                          std::min(kernel.tileRows, shape.m - row), k, std::min(width, end - j), accumulate,
+                          result + (row * shape.n + j) * byteSize(shape.result), shape.n, piece);
+      next.first += piece.runs * next.stride;
+      next.runs -= piece.runs;
+    }
+  }
+
+  /// The memory of the block of the right side that begins at this row and column.
+  Prefetch readAhead(MatrixView rhs, int64_t kBegin, int64_t column) const {
+    int64_t bytes = byteSize(shape.operand), k = std::min(kBlock, shape.k - kBegin);
+    int64_t columns = std::min(groupColumns, shape.n - column);
+    auto *first = static_cast<const char *>(at(rhs, kBegin, column).data);
+    return shape.transposeRhs ? Prefetch{first, columns, k * bytes, rhs.columnStride * bytes}
+                              : Prefetch{first, k, columns * bytes, rhs.rowStride * bytes};
+  }
+
+  const MatmulShape shape;
+  const int threads;
   const GemmKernel kernel;
-  const int64_t panelBytes;
+  int64_t kBlock, stretchTiles, chunkTiles, groupColumns, groups, lhsBytes, rhsBytes;
 };
 
 /// A few rows: the right side is read once, where it lies.
@@ -85,7 +204,7 @@ private:
 
 std::unique_ptr<Matmul> createOwnMatmul(const MatmulShape &shape, int threads) {
   GemmKernel kernel = findGemmKernel(shape.operand, shape.result);
-  if (!kernel.multiplyPanel)
+  if (!kernel.multiplyTile)
     return nullptr;
   if (shape.m <= 4)
     return std::make_unique<FewRowsMatmul>(shape, threads, kernel);

@@ -194,6 +194,19 @@ TEST(Matmul, AgreesWithATripleLoopForAllTypes) {
           }
 }
 
+// More than one block of k, more than one stretch of rows, more than one group of columns, and a rest of each.
+TEST(Matmul, AgreesAcrossBlocks) {
+  for (const Sizes &s : {Sizes{1, 25, 300, 1100}, Sizes{1, 990, 40, 530}, Sizes{2, 31, 530, 520}})
+    for (DType dtype : {DType::F64, DType::F32, DType::I32, DType::I8, DType::Bool})
+      for (bool transpose : {false, true})
+        for (int threads : {1, 3}) {
+          multiply({s.batch, s.m, s.n, s.k, transpose, !transpose, dtype, dtype}, nullptr, threads);
+          multiply({s.batch, s.m, s.n, s.k, transpose, transpose, dtype, dtype}, nullptr, threads);
+          if (HasFailure())
+            return;
+        }
+}
+
 // Wider results: halves into f32, bytes into i32.
 TEST(Matmul, WidensWhereAsked) {
   auto library = Dnnl::load();
@@ -211,8 +224,8 @@ TEST(Matmul, WidensWhereAsked) {
 TEST(Matmul, BitsDoNotDependOnThreads) {
   auto library = Dnnl::load();
   for (DType dtype : {DType::F32, DType::BF16, DType::F64})
-    for (const Sizes &s :
-         {Sizes{1, 300, 1700, 96}, Sizes{6, 140, 150, 130}, Sizes{40, 17, 19, 23}, Sizes{1, 7, 4000, 33}})
+    for (const Sizes &s : {Sizes{1, 300, 1700, 96}, Sizes{6, 140, 150, 130}, Sizes{40, 17, 19, 23},
+                           Sizes{1, 7, 4000, 33}, Sizes{1, 1000, 70, 600}})
       for (const auto &lib : {library, std::shared_ptr<const Dnnl>()}) {
         MatmulShape shape{s.batch, s.m, s.n, s.k, false, true, dtype, dtype};
         Product one = multiply(shape, lib, 1);
@@ -230,6 +243,7 @@ TEST(Matmul, UsesTheLibraryWhereThereIsOne) {
   EXPECT_EQ(multiply({1, 20, 400, 400, false, false, DType::F32, DType::F32}, library, 1).method, "onednn-sgemm");
   if (library->hasPrimitives()) {
     EXPECT_EQ(multiply({1, 200, 200, 200, false, false, DType::F32, DType::F32}, library, 1).method, "onednn");
+    EXPECT_EQ(multiply({1, 200, 1600, 100, false, false, DType::F32, DType::F32}, library, 1).method, "own");
   }
 }
 
