@@ -276,17 +276,24 @@ private:
     return moves;
   }
 
-  /// The atoms over which devices must talk: those whose place differs.
+  /// The atoms over which devices must talk. One that cuts the same dimension behind majors of the same sizes selects
+  /// the same elements on both sides: what a device needs, devices of its own coordinate have. Behind other sizes it
+  /// does not, even at the same place: over a=3, b=2, c=2 the pieces of b are others in (a, b) than in (c, b).
   std::vector<int> involvedAtoms(const State &state, const State &goal) const {
     std::vector<int> result;
     for (int atom = 0; atom < atoms.count(); ++atom) {
+      // The dimension, and the sizes of the majors.
       auto placeIn = [&](const State &in) {
+        std::pair<int64_t, std::vector<int64_t>> place(-1, {});
         for (size_t d = 0; d < in.dims.size(); ++d) {
           auto found = std::find(in.dims[d].begin(), in.dims[d].end(), atom);
-          if (found != in.dims[d].end())
-            return std::pair<int64_t, int64_t>(d, found - in.dims[d].begin());
+          if (found == in.dims[d].end())
+            continue;
+          place.first = static_cast<int64_t>(d);
+          for (auto major = in.dims[d].begin(); major != found; ++major)
+            place.second.push_back(atoms.sizeOf(*major));
         }
-        return std::pair<int64_t, int64_t>(-1, -1);
+        return place;
       };
       if (placeIn(state) != placeIn(goal))
         result.push_back(atom);

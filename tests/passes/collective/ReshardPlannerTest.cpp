@@ -176,5 +176,50 @@ TEST_F(ReshardPlannerTest, NoPairSendsMoreThanTheBound) {
   }
 }
 
+/// The first element that a device needs and no device of its group has, or -1; of a one-dimensional array.
+int64_t elementOutOfReach(const spmd::MeshShape &mesh, int64_t size, const std::vector<spmd::AxisRef> &axes,
+                          const spmd::Sharding &from, const spmd::Sharding &to) {
+  for (int64_t device = 0; device < mesh.deviceCount(); ++device) {
+    std::vector<bool> isInReach(static_cast<size_t>(size));
+    for (int64_t peer : spmd::groupOf(mesh, axes, device)) {
+      spmd::ShardRange has = spmd::ownedRanges(mesh, {size}, from, peer)[0];
+      for (int64_t i = has.start; i < has.start + has.size; ++i)
+        isInReach[static_cast<size_t>(i)] = true;
+    }
+    spmd::ShardRange needs = spmd::ownedRanges(mesh, {size}, to, device)[0];
+    for (int64_t i = needs.start; i < needs.start + needs.size; ++i)
+      if (!isInReach[static_cast<size_t>(i)])
+        return i;
+  }
+  return -1;
+}
+
+// An axis at the same place on both sides may cut other pieces there: behind c=2 others than behind a=3, and behind a
+// half of b others than behind all of it. The group of an exchange has all that its devices need.
+TEST_F(ReshardPlannerTest, ExchangesReachWhatTheirDevicesNeed) {
+  int exchanges = 0;
+  auto check = [&](const spmd::MeshShape &mesh, const std::vector<spmd::AxisRef> &axes) {
+    std::vector<spmd::Sharding> all;
+    enumerate(1, axes, 0, {{{}}, {}}, all);
+    ReshardPlanner planner(mesh);
+    for (int64_t size : {5, 8, 12, 30})
+      for (const spmd::Sharding &from : all)
+        for (const spmd::Sharding &to : all) {
+          spmd::Sharding before = from;
+          for (const ReshardStep &step : planner.plan(type({size}, from), type({size}, to)).steps) {
+            if (step.kind == Kind::Exchange) {
+              ++exchanges;
+              EXPECT_EQ(elementOutOfReach(mesh, size, step.axes, before, step.after), -1)
+                  << size << " elements, " << before.str() << " -> " << step.after.str();
+            }
+            before = step.after;
+          }
+        }
+  };
+  check({{{"a", 3}, {"b", 2}, {"c", 2}}}, {a, b, {"c"}});
+  check({{{"a", 2}, {"b", 8}}}, {a, {"b", 1, 2}, {"b", 2, 4}});
+  EXPECT_GT(exchanges, 100);
+}
+
 } // namespace
 } // namespace spmdc
