@@ -1,7 +1,7 @@
-//===- RandomProgramsTest.cpp - two thousand random programs --------------===//
+//===- RandomProgramsTest.cpp - thousands of random programs --------------===//
 //
 // Programs of fixed seeds through every station, evaluated; a failure prints the seed, and `spmd-fuzz --seed N` with
-// it repeats the case. Blocks of seeds are cases of their own, so that they run side by side.
+// it repeats the case and makes it smaller. Blocks of seeds are cases of their own, so that they run side by side.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,40 +13,43 @@ using namespace spmdc;
 
 namespace {
 
-constexpr uint64_t kSeedsPerBlock = 50;
+constexpr uint64_t kSeedsPerBlock = 100;
 /// Compiled ones: code generation takes most of the time.
-constexpr uint64_t kCompiledPerBlock = 8;
+constexpr uint64_t kCompiledPerBlock = 20;
 
 class RandomPrograms : public ::testing::TestWithParam<int> {
 protected:
-  void check(ShardingMode mode) {
-    for (uint64_t i = 0; i < kSeedsPerBlock; ++i) {
+  void check(uint64_t firstSeed, uint64_t count, Mode mode, const CheckOptions &options) {
+    for (uint64_t seed = firstSeed; seed < firstSeed + count; ++seed) {
+      mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+      loadDialects(context);
       GeneratorOptions generator;
-      generator.seed = 1 + static_cast<uint64_t>(GetParam()) * kSeedsPerBlock + i;
-      generator.mode = mode;
-      generator.maxOps = 8;
-      EXPECT_EQ(checkSeed(generator, {}), "");
+      generator.seed = seed;
+      Case test = generateCase(context, generator, mode);
+      std::string failure = checkCase(test, options);
+      EXPECT_EQ(failure, "") << test.program.str() << "\nmade smaller by: spmd-fuzz --count 1 --seed " << seed
+                             << " --mode " << (mode == Mode::Everything ? "everything" : "text")
+                             << (options.compiled ? " --compiled -O" + std::to_string(options.optimizationLevel) : "");
     }
   }
 };
 
 // What a person could have written: some annotations, the rest is propagated.
-TEST_P(RandomPrograms, Annotated) { check(ShardingMode::Annotations); }
+TEST_P(RandomPrograms, Text) { check(1 + GetParam() * kSeedsPerBlock, kSeedsPerBlock, Mode::Text, {}); }
 
 // Every value sharded at random: what the partitioner must be able to take, however odd.
-TEST_P(RandomPrograms, EverythingSharded) { check(ShardingMode::Everything); }
+TEST_P(RandomPrograms, EverythingSharded) {
+  check(1 + GetParam() * kSeedsPerBlock, kSeedsPerBlock, Mode::Everything, {});
+}
 
 // Through code generation, and run on all devices in this process.
 TEST_P(RandomPrograms, Compiled) {
-  for (uint64_t i = 0; i < kCompiledPerBlock; ++i) {
-    GeneratorOptions generator;
-    generator.seed = 100'000 + static_cast<uint64_t>(GetParam()) * kCompiledPerBlock + i;
-    generator.mode = i % 2 ? ShardingMode::Everything : ShardingMode::Annotations;
-    DifferentialOptions options;
-    options.compiled = true;
-    options.optimizationLevel = static_cast<unsigned>(i % 4);
-    EXPECT_EQ(checkSeed(generator, options), "");
-  }
+  CheckOptions options;
+  options.compiled = true;
+  options.optimizationLevel = static_cast<unsigned>(GetParam() % 4);
+  uint64_t first = 100'000 + GetParam() * kCompiledPerBlock;
+  check(first, kCompiledPerBlock * 3 / 4, Mode::Text, options);
+  check(first + kCompiledPerBlock * 3 / 4, kCompiledPerBlock / 4, Mode::Everything, options);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomPrograms, ::testing::Range(0, 20));

@@ -1,102 +1,178 @@
 //===- FuzzMain.cpp - spmd-fuzz: many random programs ---------------------===//
 //
-// spmd-fuzz --seed 1 --count 50000: programs of the seeds 1 to 50000 through every station; each failure is cut to its
-// shortest prefix and printed with its seed. Exit status 1 if there was one.
+// Programs of the seeds N, N+1, ... through every station of the compiler; each failure is made smaller and printed
+// with the commands that repeat it. Exit status 1 if there was one.
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/support/Error.h"
+#include "tests/programs/support/Apart.h"
 #include "tests/programs/support/Differential.h"
+#include "tests/programs/support/Reduce.h"
+#include "tests/programs/support/SaveCase.h"
 
 #include <CLI/CLI.hpp>
 
+#include <chrono>
 #include <cstdio>
-#include <functional>
 #include <string>
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 using namespace spmdc;
 
-/// Runs the check in a process of its own, so that a crash is a failure like any other.
-static std::string runApart(const std::function<std::string()> &check) {
-  int ends[2];
-  if (pipe(ends) != 0)
-    return "cannot make a pipe";
-  std::fflush(stdout);
-  pid_t child = fork();
-  if (child < 0)
-    return "cannot start a process";
-  if (child == 0) {
-    close(ends[0]);
-    std::string failure = check();
-    for (size_t done = 0; done < failure.size();) {
-      ssize_t written = write(ends[1], failure.data() + done, failure.size() - done);
-      if (written <= 0)
-        break;
-      done += static_cast<size_t>(written);
-    }
-    _exit(failure.empty() ? 0 : 1);
-  }
-  close(ends[1]);
-  std::string failure;
-  char buffer[4096];
-  for (ssize_t count; (count = read(ends[0], buffer, sizeof buffer)) > 0;)
-    failure.append(buffer, static_cast<size_t>(count));
-  close(ends[0]);
-  int status = 0;
-  waitpid(child, &status, 0);
-  if (WIFSIGNALED(status))
-    failure += "the compiler was ended by signal " + std::to_string(WTERMSIG(status));
-  return failure;
-}
+namespace {
 
-int main(int argc, char **argv) {
-  CLI::App app("Random programs through every station of the compiler");
+constexpr const char *kDescription =
+    R"(Makes random programs in the language, compiles and runs them, and compares every station of the
+compiler with what the program means (the global evaluator):
+
+  text -> array -> propagated -> partitioned -> kernels -> plan -> machine code -> devices
+
+A seed is one program: its mesh, its text, its data. A failing program is cut down to a small one that
+fails in the same way, and printed with the commands that repeat it.)";
+
+constexpr const char *kExamples = R"(
+Examples:
+  spmd-fuzz --count 2000                  seeds 1 to 2000, evaluated at every station
+  spmd-fuzz --compiled --count 50000      also to machine code, run on threads of this process
+  spmd-fuzz --seed 4711 --count 1 --print what the program of a seed looks like
+  spmd-fuzz --seed 4711 --count 1 --compiled --save bug
+                                          if it fails: program and data as files in bug/seed-4711, for spmdc run)";
+
+struct FuzzOptions {
   uint64_t seed = 1, count = 1000;
-  int maxOps = 10, maxFailures = 5;
-  std::string mode = "both", last = "plan";
-  bool compiled = false, isShortened = true;
-  app.add_option("--seed", seed, "The first seed")->capture_default_str();
-  app.add_option("--count", count, "How many seeds")->capture_default_str();
-  app.add_option("--max-ops", maxOps, "Operations in a program")->capture_default_str();
-  app.add_option("--max-failures", maxFailures, "Stop after so many")->capture_default_str();
-  app.add_option("--mode", mode, "Which values are sharded")
-      ->check(CLI::IsMember({"both", "annotations", "everything"}))
-      ->capture_default_str();
-  app.add_option("--last-stage", last, "The last station to evaluate")
-      ->check(CLI::IsMember({"propagated", "partitioned", "kernels", "plan"}))
-      ->capture_default_str();
-  app.add_flag("--compiled", compiled, "Also compile and execute, on all devices in this process");
-  app.add_flag("!--no-shorten", isShortened, "Print failing programs as they are");
-  CLI11_PARSE(app, argc, argv);
+  int maxOperations = 10, maxFailures = 5;
+  int64_t maxDevices = 16;
+  std::string mode = "both", last = "plan", save;
+  bool compiled = false, isReduced = true, prints = false;
+  int optimization = -1; ///< -1: by seed.
+  int timeoutSeconds = 60;
+};
 
-  DifferentialOptions options;
-  options.lastStage = *parseStage(last);
-  options.compiled = compiled;
-  int failures = 0;
-  for (uint64_t i = 0; i < count && failures < maxFailures; ++i) {
+class Fuzzer {
+public:
+  explicit Fuzzer(const FuzzOptions &options) : options(options) {}
+
+  int run() {
+    auto began = std::chrono::steady_clock::now();
+    uint64_t i = 0;
+    for (; i < options.count && failures < options.maxFailures; ++i) {
+      runSeed(options.seed + i);
+      if (isatty(STDERR_FILENO) && i % 100 == 99)
+        std::fprintf(stderr, "\r%llu of %llu", static_cast<unsigned long long>(i + 1),
+                     static_cast<unsigned long long>(options.count));
+    }
+    if (isatty(STDERR_FILENO))
+      std::fprintf(stderr, "\r\033[K");
+    std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - began;
+    std::printf("%llu programs of the seeds %llu to %llu in %.0f s: %d failures\n", static_cast<unsigned long long>(i),
+                static_cast<unsigned long long>(options.seed), static_cast<unsigned long long>(options.seed + i - 1),
+                elapsed.count(), failures);
+    return failures ? 1 : 0;
+  }
+
+private:
+  Mode modeOf(uint64_t seed) const {
+    bool isEverything = options.mode == "everything" || (options.mode == "both" && seed % 3 == 0);
+    return isEverything ? Mode::Everything : Mode::Text;
+  }
+
+  CheckOptions checkOptions(uint64_t seed) const {
+    CheckOptions check;
+    check.lastStage = *parseStage(options.last);
+    check.compiled = options.compiled;
+    check.optimizationLevel =
+        options.optimization >= 0 ? static_cast<unsigned>(options.optimization) : static_cast<unsigned>(seed % 4);
+    return check;
+  }
+
+  void runSeed(uint64_t seed) {
     GeneratorOptions generator;
-    generator.seed = seed + i;
-    generator.maxOps = maxOps;
-    bool isEverything = mode == "everything" || (mode == "both" && generator.seed % 2 == 0);
-    generator.mode = isEverything ? ShardingMode::Everything : ShardingMode::Annotations;
-    std::string failure = runApart([&] { return checkSeed(generator, options); });
+    generator.seed = seed;
+    generator.maxOperations = options.maxOperations;
+    generator.maxDevices = options.maxDevices;
+    mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+    loadDialects(context);
+    Case test = generateCase(context, generator, modeOf(seed));
+    if (options.prints)
+      std::printf("// seed %llu\n%s\n", static_cast<unsigned long long>(seed), test.program.str().c_str());
+    CaseCheck check = [&](const Case &candidate) {
+      return runApart([&] { return checkCase(candidate, checkOptions(seed)); }, options.timeoutSeconds);
+    };
+    std::string failure = check(test);
     if (failure.empty())
-      continue;
+      return;
     ++failures;
-    int fullLength = generator.maxOps;
-    for (generator.maxOps = 1; isShortened && generator.maxOps < fullLength; ++generator.maxOps)
-      if (std::string shorter = runApart([&] { return checkSeed(generator, options); }); !shorter.empty()) {
-        failure = shorter;
-        break;
+    int tries = 0;
+    if (options.isReduced) {
+      ReducedCase reduced = reduceCase(generator, test, failure, check);
+      test = std::move(reduced.test);
+      failure = std::move(reduced.failure);
+      tries = reduced.tries;
+    }
+    report(seed, test, failure, tries);
+  }
+
+  void report(uint64_t seed, const Case &test, const std::string &failure, int tries) {
+    std::string number = std::to_string(seed);
+    std::printf("FAILED seed %s: %s\n\n// the program%s\n%s\n", number.c_str(), failure.c_str(),
+                tries ? (", made smaller in " + std::to_string(tries) + " tries").c_str() : "",
+                test.program.str().c_str());
+    if (test.mode == Mode::Everything)
+      std::printf("// every value of it is sharded at random: its IR is above, and in the files of --save\n");
+    std::string again = "spmd-fuzz --seed " + number + " --count 1 --mode " +
+                        (modeOf(seed) == Mode::Everything ? "everything" : "text") + " --max-ops " +
+                        std::to_string(options.maxOperations) + " --max-devices " + std::to_string(options.maxDevices) +
+                        (options.compiled ? " --compiled" : "");
+    if (options.optimization >= 0)
+      again += " -O" + std::to_string(options.optimization);
+    if (options.save.empty()) {
+      again += " --save DIR";
+    } else {
+      try {
+        std::string command = saveCase(test, options.save + "/seed-" + number);
+        std::printf("run it:      %s\n", command.c_str());
+      } catch (const spmd::Error &error) {
+        std::printf("not saved: %s\n", error.what());
       }
-    if (failure.rfind("seed ", 0) != 0)
-      failure = "seed " + std::to_string(generator.seed) + ", " + std::to_string(generator.maxOps) +
-                " operations: " + failure + "\n" + describeSeed(generator);
-    std::printf("FAILED %s\n\n", failure.c_str());
+    }
+    std::printf("from anew:   %s\n\n", again.c_str());
     std::fflush(stdout);
   }
-  std::printf("%d failures\n", failures);
-  return failures ? 1 : 0;
+
+  FuzzOptions options;
+  int failures = 0;
+};
+
+} // namespace
+
+int main(int argc, char **argv) {
+  CLI::App app(kDescription, "spmd-fuzz");
+  app.footer(kExamples);
+  FuzzOptions options;
+  app.add_option("--seed", options.seed, "The first seed")->capture_default_str();
+  app.add_option("--count", options.count, "How many seeds")->capture_default_str();
+  app.add_option("--max-ops", options.maxOperations, "Operations in a program")->capture_default_str();
+  app.add_option("--max-devices", options.maxDevices, "Devices in a mesh")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  app.add_option("--max-failures", options.maxFailures, "Stop after so many")->capture_default_str();
+  app.add_option("--mode", options.mode,
+                 "text: as a person writes programs, shardings are propagated; everything: a random sharding on every "
+                 "value; both: every third seed is of the second kind")
+      ->check(CLI::IsMember({"both", "text", "everything"}))
+      ->capture_default_str();
+  app.add_option("--last-stage", options.last, "The last station to evaluate")
+      ->check(CLI::IsMember({"propagated", "partitioned", "kernels", "plan"}))
+      ->capture_default_str();
+  app.add_flag("--compiled", options.compiled, "Also compile, and run on all devices in this process");
+  app.add_option("-O", options.optimization, "Optimization level of compiled programs, 0 to 3 (default: seed mod 4)")
+      ->check(CLI::Range(0, 3));
+  app.add_option("--timeout", options.timeoutSeconds, "Seconds that one program may take")->capture_default_str();
+  app.add_option("--save", options.save, "Folder for the programs and data of failures");
+  app.add_flag("--print", options.prints, "Print each program");
+  app.add_flag("!--no-reduce", options.isReduced, "Print failing programs as they are");
+  CLI11_PARSE(app, argc, argv);
+  return Fuzzer(options).run();
 }

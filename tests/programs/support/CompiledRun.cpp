@@ -7,7 +7,7 @@
 #include "runtime/exec/Executor.h"
 #include "runtime/jit/Compiler.h"
 #include "runtime/support/Error.h"
-#include "runtime/support/Float16.h"
+#include "tests/programs/support/TensorBytes.h"
 
 #include <cstring>
 #include <numeric>
@@ -17,87 +17,6 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-template <typename T> void store(std::vector<char> &bytes, size_t index, T value) {
-  std::memcpy(bytes.data() + index * sizeof(T), &value, sizeof(T));
-}
-
-template <typename T> T load(const std::vector<char> &bytes, size_t index) {
-  T value;
-  std::memcpy(&value, bytes.data() + index * sizeof(T), sizeof(T));
-  return value;
-}
-
-std::vector<char> toBytes(const Tensor &tensor) {
-  spmd::DType dtype = getDType(tensor.elementType);
-  std::vector<char> bytes(tensor.elements.size() * static_cast<size_t>(spmd::byteSize(dtype)));
-  for (size_t i = 0; i < tensor.elements.size(); ++i) {
-    Scalar element = tensor.elements[i];
-    switch (dtype) {
-    case spmd::DType::F64:
-      store(bytes, i, element.f);
-      break;
-    case spmd::DType::F32:
-      store(bytes, i, static_cast<float>(element.f));
-      break;
-    case spmd::DType::BF16:
-      store(bytes, i, spmd::floatToBf16(static_cast<float>(element.f)));
-      break;
-    case spmd::DType::F16:
-      store(bytes, i, spmd::floatToF16(static_cast<float>(element.f)));
-      break;
-    case spmd::DType::I64:
-      store(bytes, i, element.i);
-      break;
-    case spmd::DType::I32:
-    case spmd::DType::U32:
-      store(bytes, i, static_cast<uint32_t>(element.i));
-      break;
-    default:
-      store(bytes, i, static_cast<uint8_t>(element.i));
-      break;
-    }
-  }
-  return bytes;
-}
-
-Tensor fromBytes(const std::vector<char> &bytes, ArrayRef<int64_t> shape, Type elementType) {
-  Tensor tensor(shape, elementType);
-  spmd::DType dtype = getDType(elementType);
-  for (size_t i = 0; i < tensor.elements.size(); ++i) {
-    Scalar &element = tensor.elements[i];
-    switch (dtype) {
-    case spmd::DType::F64:
-      element = Scalar::ofFloat(load<double>(bytes, i));
-      break;
-    case spmd::DType::F32:
-      element = Scalar::ofFloat(load<float>(bytes, i));
-      break;
-    case spmd::DType::BF16:
-      element = Scalar::ofFloat(spmd::bf16ToFloat(load<uint16_t>(bytes, i)));
-      break;
-    case spmd::DType::F16:
-      element = Scalar::ofFloat(spmd::f16ToFloat(load<uint16_t>(bytes, i)));
-      break;
-    case spmd::DType::I64:
-      element = Scalar::ofInt(load<int64_t>(bytes, i));
-      break;
-    case spmd::DType::I32:
-      element = Scalar::ofInt(load<int32_t>(bytes, i));
-      break;
-    case spmd::DType::U32:
-      element = Scalar::ofInt(load<uint32_t>(bytes, i));
-      break;
-    case spmd::DType::I8:
-      element = Scalar::ofInt(load<int8_t>(bytes, i));
-      break;
-    default: // u8, and bool, whose byte must be 0 or 1
-      element = Scalar::ofInt(load<uint8_t>(bytes, i));
-      break;
-    }
-  }
-  return tensor;
-}
-
 ArrayType typeOf(MLIRContext &context, const spmd::ValueInfo &info) {
   return ArrayType::get(info.shape, getElementType(&context, info.dtype),
                         ShardingAttr::fromValue(&context, info.sharding));
@@ -105,19 +24,24 @@ ArrayType typeOf(MLIRContext &context, const spmd::ValueInfo &info) {
 
 } // namespace
 
+std::shared_ptr<const spmd::Artifact> compileText(const std::string &fileName, const std::string &text,
+                                                  unsigned optimizationLevel, std::string &error) {
+  CompileOptions options;
+  options.optimizationLevel = optimizationLevel;
+  Compiler compiler(fileName, text, options);
+  std::optional<spmd::Artifact> artifact = compiler.compile();
+  if (!artifact) {
+    error = compiler.errors();
+    return nullptr;
+  }
+  return std::make_shared<const spmd::Artifact>(std::move(*artifact));
+}
+
 std::shared_ptr<const spmd::Artifact> compileModule(ModuleOp module, unsigned optimizationLevel, std::string &error) {
   std::string text;
   llvm::raw_string_ostream os(text);
   module.print(os);
-  CompileOptions options;
-  options.optimizationLevel = optimizationLevel;
-  Compiler compiler("program.mlir", text, options);
-  std::optional<spmd::Artifact> artifact = compiler.compile();
-  if (!artifact) {
-    error = "does not compile: " + compiler.errors();
-    return nullptr;
-  }
-  return std::make_shared<const spmd::Artifact>(std::move(*artifact));
+  return compileText("program.mlir", text, optimizationLevel, error);
 }
 
 struct CompiledProgram::State {

@@ -17,7 +17,11 @@
 
 namespace spmdc {
 
-/// Compiles the module, given at any station. Null where that fails; then `error` says why.
+/// Compiles a program, or with a name that ends in `.mlir` a module at any station. Null where that fails; then `error`
+/// says why.
+std::shared_ptr<const spmd::Artifact> compileText(const std::string &fileName, const std::string &text,
+                                                  unsigned optimizationLevel, std::string &error);
+/// The same for a module.
 std::shared_ptr<const spmd::Artifact> compileModule(mlir::ModuleOp module, unsigned optimizationLevel,
                                                     std::string &error);
 

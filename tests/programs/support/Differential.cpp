@@ -46,36 +46,34 @@ std::string textOf(ModuleOp module) {
 
 func::FuncOp entryOf(ModuleOp module) { return *module.getOps<func::FuncOp>().begin(); }
 
-void loadDialects(MLIRContext &context) {
-  context.loadDialect<func::FuncDialect, ArrayDialect, SpmdDialect, plan::PlanDialect>();
-}
-
 bool isNear(Type type, Scalar expected, Scalar actual, const Accuracy &accuracy) {
   if (!isa<FloatType>(type))
     return expected.i == actual.i;
   if (std::isnan(expected.f) || std::isnan(actual.f))
     return std::isnan(expected.f) && std::isnan(actual.f);
-  // Equality first: infinities, and zeros of both signs (a sum of negative zeros depends on where it starts).
+  // Equality first: infinities, and, unless it is known, zeros of both signs (a sum of negative zeros depends on where
+  // it starts).
   if (expected.f == actual.f)
-    return true;
+    return !accuracy.bits || std::signbit(expected.f) == std::signbit(actual.f);
   return !accuracy.exact && std::isfinite(expected.f) && std::abs(expected.f - actual.f) <= accuracy.error;
 }
 
 /// Compiled and run twice on one executor, with both kinds of poison: state left behind by a run would show.
-std::string checkCompiled(RandomProgram &program, ArrayRef<Tensor> expected, unsigned optimizationLevel) {
+std::string checkCompiled(const Subject &subject, ArrayRef<Tensor> expected, unsigned optimizationLevel) {
   std::string error;
-  std::shared_ptr<const spmd::Artifact> artifact = compileModule(*program.module, optimizationLevel, error);
+  std::shared_ptr<const spmd::Artifact> artifact =
+      compileText(subject.fileName, subject.text, optimizationLevel, error);
   if (!artifact)
-    return error;
+    return "does not compile:\n" + error;
   try {
     CompiledProgram compiled(artifact);
     for (Poison poison : {Poison::Nan, Poison::Huge}) {
       FailureOr<SmallVector<Tensor>> actual =
-          compiled.run(*program.module->getContext(), program.arguments, poison, error);
+          compiled.run(*subject.module.get().getContext(), subject.arguments, poison, error);
       if (failed(actual))
-        return error;
-      if (std::string difference = compareResults(expected, *actual, program.results); !difference.empty())
-        return difference;
+        return "run fails: " + error;
+      if (std::string difference = compareResults(expected, *actual, subject.results); !difference.empty())
+        return "wrong result: " + difference;
     }
   } catch (const spmd::Error &thrown) {
     return std::string("cannot be loaded: ") + thrown.what();
@@ -116,67 +114,74 @@ std::string compareResults(ArrayRef<Tensor> expected, ArrayRef<Tensor> actual, A
   return text;
 }
 
-std::string checkProgram(RandomProgram &program, const DifferentialOptions &options) {
-  ModuleOp module = *program.module;
+namespace {
+
+/// Through the stations up to the plan, each evaluated.
+std::string checkStations(Subject &subject, const CheckOptions &options, SmallVector<Tensor> &expected,
+                          OwningOpRef<ModuleOp> &lowered) {
+  ModuleOp module = *subject.module;
   DiagnosticText diagnostics(module.getContext());
   auto fail = [&](StringRef station, const std::string &what, ModuleOp culprit) {
-    return ("at " + station + ": " + what + "\n" + diagnostics.str() + textOf(culprit)).str();
+    return (station + ": " + what + "\n" + diagnostics.str() + textOf(culprit)).str();
   };
   if (failed(module.verify()))
-    return fail("array", "the generator made an invalid program", module);
-  FailureOr<SmallVector<Tensor>> expected = evaluateGlobal(entryOf(module), program.arguments);
-  if (failed(expected))
-    return fail("array", "the global view cannot be evaluated", module);
+    return fail("array", "invalid:", module);
+  FailureOr<SmallVector<Tensor>> global = evaluateGlobal(entryOf(module), subject.arguments);
+  if (failed(global))
+    return fail("array", "cannot be evaluated:", module);
+  expected = std::move(*global);
 
-  OwningOpRef<ModuleOp> lowered = module.clone();
+  lowered = module.clone();
   Stage reached = getStage(module);
   for (Stage stage : {Stage::Propagated, Stage::Partitioned, Stage::Kernels, Stage::Plan}) {
     if (stage <= reached || stage > options.lastStage)
       continue;
     OwningOpRef<ModuleOp> before = lowered->clone();
     if (failed(runPipeline(*lowered, reached, stage, {})))
-      return fail(stageName(stage), "the pipeline fails on", *before);
+      return fail(stageName(stage), "pipeline fails:", *before);
     reached = stage;
     if (stage == Stage::Propagated) {
-      FailureOr<SmallVector<Tensor>> actual = evaluateGlobal(entryOf(*lowered), program.arguments);
+      FailureOr<SmallVector<Tensor>> actual = evaluateGlobal(entryOf(*lowered), subject.arguments);
       if (failed(actual))
-        return fail(stageName(stage), "cannot be evaluated", *lowered);
-      if (std::string difference = compareResults(*expected, *actual, program.results); !difference.empty())
-        return fail(stageName(stage), difference, *lowered);
+        return fail(stageName(stage), "cannot be evaluated:", *lowered);
+      if (std::string difference = compareResults(expected, *actual, subject.results); !difference.empty())
+        return fail(stageName(stage), "wrong result: " + difference, *lowered);
       continue;
     }
     for (Poison poison : {Poison::Nan, Poison::Huge}) {
       ProcessGridEvaluator grid(getMesh(*lowered), poison);
-      FailureOr<SmallVector<Tensor>> actual = grid.evaluateGlobalView(entryOf(*lowered), program.arguments);
+      FailureOr<SmallVector<Tensor>> actual = grid.evaluateGlobalView(entryOf(*lowered), subject.arguments);
       if (failed(actual))
-        return fail(stageName(stage), "cannot be evaluated", *lowered);
-      if (std::string difference = compareResults(*expected, *actual, program.results); !difference.empty())
-        return fail(stageName(stage), difference, *lowered);
+        return fail(stageName(stage), "cannot be evaluated:", *lowered);
+      if (std::string difference = compareResults(expected, *actual, subject.results); !difference.empty())
+        return fail(stageName(stage), "wrong result: " + difference, *lowered);
     }
   }
-  if (options.compiled)
-    if (std::string failure = checkCompiled(program, *expected, options.optimizationLevel); !failure.empty())
-      return fail("compiled", failure, *lowered);
   return {};
 }
 
-std::string checkSeed(const GeneratorOptions &generator, const DifferentialOptions &options) {
+} // namespace
+
+std::string checkCase(const Case &test, const CheckOptions &options) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   loadDialects(context);
-  RandomProgram program = generateProgram(context, generator);
-  std::string source = textOf(*program.module);
-  std::string failure = checkProgram(program, options);
-  if (failure.empty())
-    return {};
-  return "seed " + std::to_string(generator.seed) +
-         (generator.mode == ShardingMode::Everything ? ", everything sharded" : ", annotations") + ", " +
-         std::to_string(generator.maxOps) + " operations: " + failure + "\n// the program\n" + source;
+  std::string error;
+  FailureOr<Subject> subject = makeSubject(context, test, error);
+  if (failed(subject))
+    return "frontend: " + error;
+  SmallVector<Tensor> expected;
+  OwningOpRef<ModuleOp> lowered;
+  if (std::string failure = checkStations(*subject, options, expected, lowered); !failure.empty())
+    return failure;
+  if (options.compiled)
+    if (std::string failure = checkCompiled(*subject, expected, options.optimizationLevel); !failure.empty())
+      return "compiled: " + failure + "\n" + textOf(*lowered);
+  return {};
 }
 
-std::string describeSeed(const GeneratorOptions &generator) {
-  MLIRContext context(MLIRContext::Threading::DISABLED);
-  loadDialects(context);
-  return textOf(*generateProgram(context, generator).module);
+std::string kindOfFailure(const std::string &failure) {
+  size_t station = failure.find(':');
+  return failure.substr(0, station == std::string::npos ? station : failure.find_first_of(":\n", station + 1));
 }
 
 } // namespace spmdc

@@ -8,13 +8,13 @@
 #pragma once
 
 #include "passes/pipeline/Stage.h"
-#include "tests/programs/support/ProgramGenerator.h"
+#include "tests/programs/support/Case.h"
 
 #include <string>
 
 namespace spmdc {
 
-struct DifferentialOptions {
+struct CheckOptions {
   /// The last station that is evaluated on the process grid.
   Stage lastStage = Stage::Plan;
   /// Compile to an artifact and run it on all devices of the mesh, in this process.
@@ -22,17 +22,15 @@ struct DifferentialOptions {
   unsigned optimizationLevel = 2;
 };
 
-/// Empty where all stations agree; else what differs, with the module of the failing station.
-std::string checkProgram(RandomProgram &program, const DifferentialOptions &options);
+/// Empty where all stations agree. Else one line `STATION: KIND: what differs`, then diagnostics and the module of the
+/// failing station.
+std::string checkCase(const Case &test, const CheckOptions &options);
+
+/// `STATION: KIND` of a failure: what stays the same while a failing case is made smaller.
+std::string kindOfFailure(const std::string &failure);
 
 /// Where two results differ by more than their accuracy allows; else empty.
 std::string compareResults(llvm::ArrayRef<Tensor> expected, llvm::ArrayRef<Tensor> actual,
                            llvm::ArrayRef<Accuracy> accuracy);
-
-/// Generates and checks the program of a seed; the text of a failure names the seed and the mode.
-std::string checkSeed(const GeneratorOptions &generator, const DifferentialOptions &options);
-
-/// The program of a seed as text.
-std::string describeSeed(const GeneratorOptions &generator);
 
 } // namespace spmdc

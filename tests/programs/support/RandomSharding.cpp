@@ -1,4 +1,4 @@
-//===- RandomSharding.cpp - random meshes and shardings -------------------===//
+//===- RandomSharding.cpp - random shardings of values ------------------===//
 
 #include "tests/programs/support/RandomSharding.h"
 
@@ -6,24 +6,7 @@ using namespace mlir;
 
 namespace spmdc {
 
-MeshAttr randomMesh(Random &random, MLIRContext *context) {
-  static constexpr const char *kNames[] = {"a", "b", "c"};
-  spmd::MeshShape mesh;
-  auto axes = random.pick({1, 1, 2, 2, 2, 3});
-  int64_t devices = 1;
-  for (int i = 0; i < axes; ++i) {
-    int64_t size = random.pick({1, 2, 2, 2, 3, 4, 4, 8});
-    if (devices * size > 8)
-      size = random.pick({1, 2});
-    if (devices * size > 8)
-      size = 1;
-    devices *= size;
-    mesh.axes.push_back({kNames[i], size});
-  }
-  return MeshAttr::fromValue(context, "m", mesh);
-}
-
-ShardingAttr randomSharding(Random &random, MeshAttr mesh, ArrayRef<int64_t> shape, bool mayBeOpen) {
+ShardingAttr randomSharding(Random &random, MeshAttr mesh, ArrayRef<int64_t> shape) {
   spmd::MeshShape value = mesh.toValue();
   std::vector<std::vector<spmd::AxisRef>> dims(shape.size());
   auto place = [&](const spmd::AxisRef &axis) {
@@ -56,7 +39,7 @@ ShardingAttr randomSharding(Random &random, MeshAttr mesh, ArrayRef<int64_t> sha
       }
       refs.push_back(AxisRefAttr::get(context, axis.name, axis.preSize, axis.size));
     }
-    attrs.push_back(DimShardingAttr::get(context, refs, !(mayBeOpen && random.chance(40)), -1));
+    attrs.push_back(DimShardingAttr::get(context, refs, /*isClosed=*/true, -1));
   }
   return ShardingAttr::get(context, attrs, {});
 }

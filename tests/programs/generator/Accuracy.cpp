@@ -1,0 +1,79 @@
+//===- Accuracy.cpp - what is known of a value's error --------------------===//
+
+#include "tests/programs/generator/Accuracy.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace spmdc {
+
+using spmd::DType;
+
+bool isUnsignedInteger(DType dtype) { return dtype == DType::U8 || dtype == DType::U32; }
+
+double roundoff(DType dtype) {
+  switch (dtype) {
+  case DType::F64:
+    return 0x1p-53;
+  case DType::F32:
+    return 0x1p-24;
+  case DType::F16:
+    return 0x1p-11;
+  default:
+    return 0x1p-8;
+  }
+}
+
+double accumulatorRoundoff(DType dtype) { return dtype == DType::F64 ? 0x1p-53 : 0x1p-24; }
+
+double integerBound(DType dtype) {
+  switch (dtype) {
+  case DType::Bool:
+    return 1;
+  case DType::I8:
+    return 0x1p7;
+  case DType::U8:
+    return 0x1p8;
+  case DType::I32:
+    return 0x1p31;
+  case DType::U32:
+    return 0x1p32;
+  default:
+    return 0x1p63;
+  }
+}
+
+bool isInRange(DType dtype, double bound) {
+  return !spmd::isFloat(dtype) || bound < (dtype == DType::F16 ? 30000.0 : 1e30);
+}
+
+Accuracy computed(DType dtype, bool isExact, double bound, int grain, double error, double partials) {
+  if (!spmd::isFloat(dtype))
+    return {.bound = std::min(bound, integerBound(dtype)), .bits = true};
+  if (isExact && std::ldexp(bound, grain) <= 1.0 / roundoff(dtype))
+    return {.bound = bound, .grain = grain};
+  return {.exact = false, .bound = bound, .error = error + 8 * partials * roundoff(dtype) * bound};
+}
+
+Accuracy converted(const Accuracy &accuracy, DType from, DType to) {
+  if (from == to)
+    return accuracy;
+  if (!spmd::isFloat(to)) {
+    // What fits keeps its bound; floats saturate, integers wrap.
+    double bound = accuracy.bound < integerBound(to) && !isUnsignedInteger(to) ? accuracy.bound : integerBound(to);
+    return {.bound = bound, .bits = true};
+  }
+  if (accuracy.exact && std::ldexp(accuracy.bound, accuracy.grain) <= 1.0 / roundoff(to))
+    return {.bound = accuracy.bound, .grain = accuracy.grain};
+  return {.exact = false, .bound = accuracy.bound, .error = accuracy.error + 2 * roundoff(to) * accuracy.bound};
+}
+
+Accuracy eitherOf(const Accuracy &x, const Accuracy &y) {
+  return {.exact = x.exact && y.exact,
+          .bound = std::max(x.bound, y.bound),
+          .error = std::max(x.error, y.error),
+          .grain = std::max(x.grain, y.grain),
+          .bits = x.bits && y.bits};
+}
+
+} // namespace spmdc

@@ -1,0 +1,171 @@
+//===- ContractionOperations.cpp - @, einsum, dot_general -----------------===//
+
+#include "tests/programs/generator/Operations.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+
+namespace spmdc {
+
+using spmd::DType;
+
+namespace {
+
+/// Of sums of `depth` products. Bools are multiplied as integers and turned back.
+Accuracy productOf(DType dtype, const Accuracy &x, const Accuracy &y, int64_t depth) {
+  auto terms = static_cast<double>(std::max<int64_t>(depth, 1));
+  double bound = terms * x.bound * y.bound;
+  double error =
+      terms * (x.bound * y.error + y.bound * x.error + x.error * y.error) + terms * accumulatorRoundoff(dtype) * bound;
+  return computed(dtype, x.exact && y.exact, bound, x.grain + y.grain, error, 4);
+}
+
+/// Vectors, matrices and batches of them, which broadcast.
+bool makeMatmul(ProgramBuilder &b) {
+  std::optional<int> found = b.find([&](int v) { return b.isUsable(v) && b.rankOf(v) > 0 && b.rankOf(v) < 5; });
+  if (!found)
+    return false;
+  int x = b.tame(*found);
+  const Shape left = b.shapeOf(x);
+  int64_t depth = left.back(), columns = b.randomSize();
+  bool isVector = b.random.chance(20);
+  Shape right, shape(left.begin(), left.end() - 1);
+  if (!isVector && left.size() > 2 && b.random.chance(50)) {
+    // Batch dimensions of the right side: the left one's, ones, or some left out.
+    right.append(left.begin() + b.random.integer(0, static_cast<int64_t>(left.size()) - 2), left.end() - 2);
+    for (int64_t &size : right)
+      if (b.random.chance(25))
+        size = 1;
+  }
+  if (!isVector && left.size() == 1 && b.random.chance(30)) {
+    right = {b.randomSize()};
+    shape = right;
+  }
+  right.push_back(depth);
+  if (!isVector) {
+    right.push_back(columns);
+    shape.push_back(columns);
+  }
+  if (!b.fits(right) || !b.fits(shape))
+    return false;
+  int y = b.tame(b.matching(right, b.dtypeOf(x)));
+  DType dtype = b.dtypeOf(x);
+  Accuracy accuracy = productOf(dtype, b.of(x), b.of(y), depth);
+  return b.let(b.random.chance(80) ? "$0 @ $1" : "matmul($0, $1)", {x, y}, dtype, shape, accuracy).has_value();
+}
+
+/// Two operands over labelled dimensions: labels of both, of one, repeated, summed away.
+bool makeEinsum(ProgramBuilder &b) {
+  int x = b.tame(b.any());
+  if (b.rankOf(x) > 4)
+    return false;
+  std::string left, right, output, summed;
+  Shape rightShape, shape, sizes;
+  int64_t depth = 1;
+  auto place = [&](std::string &labels, Shape &into, char label, int64_t size) {
+    auto at = b.random.integer(0, static_cast<int64_t>(labels.size()));
+    labels.insert(labels.begin() + at, label);
+    into.insert(into.begin() + at, size);
+  };
+  char next = 'a';
+  for (int64_t size : b.shapeOf(x)) {
+    // Now and then one label twice: the diagonal.
+    auto same = llvm::find(sizes, size);
+    if (same != sizes.end() && b.random.chance(10)) {
+      left += static_cast<char>('a' + (same - sizes.begin()));
+      continue;
+    }
+    char label = next++;
+    left += label;
+    sizes.push_back(size);
+    bool isRight = b.random.chance(55), isOutput = b.random.chance(55);
+    if (isRight)
+      place(right, rightShape, label, size);
+    if (isOutput)
+      place(output, shape, label, size);
+    else
+      depth *= size;
+  }
+  for (int64_t i = b.random.pick({0, 1, 1, 2}); i > 0 && rightShape.size() < 4; --i) {
+    char label = next++;
+    int64_t size = b.randomSize();
+    place(right, rightShape, label, size);
+    if (b.random.chance(80))
+      place(output, shape, label, size);
+    else
+      depth *= size;
+  }
+  if (!b.fits(rightShape) || !b.fits(shape))
+    return false;
+  int y = b.tame(b.matching(rightShape, b.dtypeOf(x)));
+  DType dtype = b.dtypeOf(x);
+  // Bools become i32 and back: their order of sums does not matter.
+  return b
+      .let("einsum(\"" + left + "," + right + "->" + output + "\", $0, $1)", {x, y}, dtype, shape,
+           productOf(dtype, b.of(x), b.of(y), depth))
+      .has_value();
+}
+
+bool makeDotGeneral(ProgramBuilder &b) {
+  int x = b.tame(b.any());
+  Shape batch[2], contract[2], rightShape, shape, leftFree;
+  struct Dim {
+    char role;
+    int64_t left, size;
+  };
+  std::vector<Dim> rightDims;
+  int64_t depth = 1;
+  auto place = [&](Dim dim) {
+    rightDims.insert(rightDims.begin() + b.random.integer(0, static_cast<int64_t>(rightDims.size())), dim);
+  };
+  for (auto [dim, size] : llvm::enumerate(b.shapeOf(x))) {
+    int64_t role = b.random.integer(0, 9);
+    if (role < 2)
+      place({'b', static_cast<int64_t>(dim), size});
+    else if (role < 6)
+      place({'c', static_cast<int64_t>(dim), size});
+    else
+      leftFree.push_back(size);
+  }
+  for (int64_t i = b.random.pick({0, 1, 1, 2}); i > 0 && rightDims.size() < 4; --i)
+    place({'f', 0, b.randomSize()});
+  Shape rightFree;
+  for (auto [i, dim] : llvm::enumerate(rightDims)) {
+    rightShape.push_back(dim.size);
+    if (dim.role == 'f') {
+      rightFree.push_back(dim.size);
+      continue;
+    }
+    Shape(&lists)[2] = dim.role == 'b' ? batch : contract;
+    lists[0].push_back(dim.left);
+    lists[1].push_back(static_cast<int64_t>(i));
+    if (dim.role == 'b')
+      shape.push_back(dim.size);
+    else
+      depth *= dim.size;
+  }
+  shape.append(leftFree);
+  shape.append(rightFree);
+  if (shape.size() > 6 || !b.fits(rightShape) || !b.fits(shape))
+    return false;
+  int y = b.tame(b.matching(rightShape, b.dtypeOf(x)));
+  auto lists = [](const Shape(&pair)[2]) { return "(" + listText(pair[0]) + ", " + listText(pair[1]) + ")"; };
+  std::string text = "dot_general($0, $1, contract=" + lists(contract);
+  if (!batch[0].empty())
+    text += ", batch=" + lists(batch);
+  DType dtype = b.dtypeOf(x);
+  return b.let(text + ")", {x, y}, dtype, shape, productOf(dtype, b.of(x), b.of(y), depth)).has_value();
+}
+
+} // namespace
+
+std::vector<Operation> contractionOperations() {
+  return {
+      {"@", 14, makeMatmul},
+      {"einsum", 10, makeEinsum},
+      {"dot_general", 8, makeDotGeneral},
+  };
+}
+
+} // namespace spmdc

@@ -1,0 +1,287 @@
+//===- ProgramPrinter.cpp - a random program as text ----------------------===//
+
+#include "tests/programs/generator/Program.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <cctype>
+#include <functional>
+#include <map>
+
+namespace spmdc {
+namespace {
+
+/// What stands behind `@`; empty where nothing has to be said.
+std::string markText(const DimMark &mark) {
+  std::string text;
+  if (mark.axes.empty())
+    text = mark.isOpen ? (mark.priority < 0 ? "" : "?") : "_";
+  else if (mark.axes.size() == 1)
+    text = mark.axes[0];
+  else
+    text = "(" + llvm::join(mark.axes, ", ") + ")";
+  if (!mark.axes.empty() && mark.isOpen)
+    text += "?";
+  return mark.priority < 0 ? text : text + "!" + std::to_string(mark.priority);
+}
+
+using SizeText = std::function<std::string(int64_t)>;
+
+std::string typeTextWith(spmd::DType dtype, llvm::ArrayRef<int64_t> shape, const Marks &marks, const SizeText &size) {
+  std::string text(spmd::dtypeName(dtype));
+  if (shape.empty())
+    return text;
+  for (auto [i, n] : llvm::enumerate(shape)) {
+    text += (i ? ", " : "[") + size(n);
+    if (std::string mark = i < marks.size() ? markText(marks[i]) : ""; !mark.empty())
+      text += "@" + mark;
+  }
+  return text + "]";
+}
+
+class Printer {
+public:
+  explicit Printer(const Program &program) : program(program) {
+    for (auto [i, parameter] : llvm::enumerate(program.parameters))
+      names[parameter.variable] = "x" + std::to_string(i);
+    for (const Result &result : program.results)
+      addUse(result.variable, kNowhere);
+    for (auto [i, statement] : llvm::enumerate(program.statements)) {
+      for (int variable : variablesIn(statement.expression))
+        addUse(variable, helperOf(i));
+      for (int variable : statement.results)
+        definition[variable] = i;
+    }
+  }
+
+  std::string run() {
+    std::string head;
+    if (!program.mesh.axes.empty()) {
+      head = "mesh m(";
+      for (auto [i, axis] : llvm::enumerate(program.mesh.axes))
+        head += (i ? ", " : "") + axis.name + "=" + std::to_string(axis.size);
+      head += ")\n";
+    }
+    for (const auto &[name, value] : program.constants)
+      head += "const " + name + " = " + std::to_string(value) + ";\n";
+    std::string body;
+    for (size_t i = 0; i < program.statements.size(); ++i) {
+      auto number = static_cast<size_t>(helperOf(i));
+      if (helperOf(i) == kNowhere) {
+        body += statementText(i);
+        continue;
+      }
+      body += callText(number);
+      head += functionText(number);
+      i = program.helpers[number].end - 1;
+    }
+    return head + "\n" + signature() + body + "  return " +
+           list(program.results, [&](const Result &result) { return use(result.variable); }) + ";\n}\n";
+  }
+
+private:
+  static constexpr int kNowhere = -1;
+
+  /// The helper that statement i is in, or kNowhere.
+  int helperOf(size_t i) const {
+    for (auto [number, helper] : llvm::enumerate(program.helpers))
+      if (helper.begin <= i && i < helper.end)
+        return static_cast<int>(number);
+    return kNowhere;
+  }
+
+  void addUse(int variable, int helper) { uses[variable].push_back(helper); }
+
+  bool isResult(int variable) const {
+    return llvm::any_of(program.results, [&](const Result &result) { return result.variable == variable; });
+  }
+
+  bool isInlined(size_t i) const {
+    const Statement &statement = program.statements[i];
+    if (!statement.isInlined || statement.isTyped || statement.results.size() != 1 || isResult(statement.results[0]))
+      return false;
+    auto found = uses.find(statement.results[0]);
+    return found != uses.end() && found->second.size() == 1 && found->second[0] == helperOf(i);
+  }
+
+  /// A variable where it is used: its name, or what it was set to.
+  std::string use(int variable) const {
+    if (auto found = definition.find(variable); found != definition.end() && isInlined(found->second))
+      return "(" + fill(program.statements[found->second].expression) + ")";
+    return name(variable);
+  }
+
+  std::string name(int variable) const {
+    auto found = names.find(variable);
+    return found != names.end() ? found->second : "v" + std::to_string(variable);
+  }
+
+  std::string fill(const std::string &expression) const {
+    std::string text;
+    for (size_t i = 0; i < expression.size(); ++i) {
+      if (expression[i] != '$') {
+        text += expression[i];
+        continue;
+      }
+      size_t end = i + 1;
+      while (end < expression.size() && std::isdigit(static_cast<unsigned char>(expression[end])))
+        ++end;
+      text += use(std::stoi(expression.substr(i + 1)));
+      i = end - 1;
+    }
+    return text;
+  }
+
+  /// One alone, several in parentheses.
+  template <typename T>
+  std::string list(const std::vector<T> &items, const std::function<std::string(const T &)> &text) {
+    std::string joined;
+    for (const T &item : items)
+      joined += (joined.empty() ? "" : ", ") + text(item);
+    return items.size() == 1 ? joined : "(" + joined + ")";
+  }
+  template <typename T, typename F> std::string list(const std::vector<T> &items, F text) {
+    return list<T>(items, std::function<std::string(const T &)>(text));
+  }
+
+  std::string statementText(size_t i) {
+    if (isInlined(i))
+      return "";
+    const Statement &statement = program.statements[i];
+    std::string text = "  let " + list(statement.results, [&](int variable) { return name(variable); });
+    if (statement.isTyped) {
+      const Variable &variable = program.variables[statement.results[0]];
+      text += ": " + typeText(variable.dtype, variable.shape, statement.marks);
+    }
+    return text + " = " + fill(statement.expression) + ";\n";
+  }
+
+  //===- Helper functions -------------------------------------------------===//
+
+  bool isDefinedIn(int variable, const Helper &helper) const {
+    auto found = definition.find(variable);
+    return found != definition.end() && helper.begin <= found->second && found->second < helper.end;
+  }
+
+  /// What a helper takes, in the order of first use.
+  std::vector<int> inputsOf(const Helper &helper) const {
+    std::vector<int> inputs;
+    for (size_t i = helper.begin; i < helper.end; ++i)
+      for (int variable : variablesIn(program.statements[i].expression))
+        if (!isDefinedIn(variable, helper) && !llvm::is_contained(inputs, variable))
+          inputs.push_back(variable);
+    return inputs;
+  }
+
+  /// What a helper gives: what others use, or all of it where nobody uses anything.
+  std::vector<int> outputsOf(const Helper &helper) const {
+    std::vector<int> outputs, all;
+    int number = helperOf(helper.begin);
+    for (size_t i = helper.begin; i < helper.end; ++i)
+      for (int variable : program.statements[i].results) {
+        if (!isInlined(i))
+          all.push_back(variable);
+        auto found = uses.find(variable);
+        if (found != uses.end() && llvm::any_of(found->second, [&](int user) { return user != number; }))
+          outputs.push_back(variable);
+      }
+    return outputs.empty() ? all : outputs;
+  }
+
+  std::string callText(size_t number) {
+    const Helper &helper = program.helpers[number];
+    std::string arguments;
+    for (int variable : inputsOf(helper))
+      arguments += (arguments.empty() ? "" : ", ") + use(variable);
+    return "  let " + list(outputsOf(helper), [&](int variable) { return name(variable); }) + " = f" +
+           std::to_string(number) + "(" + arguments + ");\n";
+  }
+
+  std::string functionText(size_t number) {
+    const Helper &helper = program.helpers[number];
+    std::string generics, params, body;
+    char letter = 'A';
+    for (int variable : inputsOf(helper)) {
+      params += (params.empty() ? "" : ", ") + name(variable);
+      const Variable &known = program.variables[variable];
+      if (helper.style == HelperStyle::Typed)
+        params += ": " + typeText(known.dtype, known.shape);
+      // Letters beyond Z: the parameter stays without a type.
+      if (helper.style != HelperStyle::Generic || letter + known.shape.size() > 'Z')
+        continue;
+      params += ": " + typeTextWith(known.dtype, known.shape, {}, [&](int64_t) {
+                  generics += (generics.empty() ? "" : ", ") + std::string(1, letter);
+                  return std::string(1, letter++);
+                });
+    }
+    for (size_t i = helper.begin; i < helper.end; ++i)
+      body += statementText(i);
+    std::vector<int> outputs = outputsOf(helper);
+    std::string result;
+    if (helper.style == HelperStyle::Typed)
+      result = " -> " + list(outputs, [&](int variable) {
+                 return typeText(program.variables[variable].dtype, program.variables[variable].shape);
+               });
+    return "\nfn f" + std::to_string(number) + (generics.empty() ? "" : "<" + generics + ">") + "(" + params + ")" +
+           result + " {\n" + body + "  return " + list(outputs, [&](int variable) { return use(variable); }) + ";\n}\n";
+  }
+
+  //===- main -------------------------------------------------------------===//
+
+  std::string sizeText(int64_t size) const {
+    for (const auto &[name, value] : program.constants)
+      if (size == value)
+        return name;
+    for (const auto &[name, value] : program.constants)
+      if (size == 2 * value && size > 0)
+        return "2 * " + name;
+    return std::to_string(size);
+  }
+
+  std::string signature() {
+    std::string text;
+    for (const Parameter &parameter : program.parameters) {
+      const Variable &variable = program.variables[parameter.variable];
+      text +=
+          (text.empty() ? "" : ", ") + name(parameter.variable) + ": " +
+          typeTextWith(variable.dtype, variable.shape, parameter.marks, [&](int64_t size) { return sizeText(size); });
+    }
+    text = "fn main(" + text + ")";
+    // All results or none are written.
+    if (llvm::any_of(program.results, [](const Result &result) { return result.isTyped; }))
+      text += " -> " + list(program.results, [&](const Result &result) {
+                const Variable &variable = program.variables[result.variable];
+                return typeText(variable.dtype, variable.shape, result.marks);
+              });
+    return text + " {\n";
+  }
+
+  const Program &program;
+  std::map<int, std::string> names;     ///< Of parameters.
+  std::map<int, size_t> definition;     ///< The statement that sets a variable.
+  std::map<int, std::vector<int>> uses; ///< The helper (or none) of each use.
+};
+
+} // namespace
+
+std::string typeText(spmd::DType dtype, llvm::ArrayRef<int64_t> shape, const Marks &marks) {
+  return typeTextWith(dtype, shape, marks, [](int64_t size) { return std::to_string(size); });
+}
+
+std::string partitionText(const Marks &marks) {
+  std::string text;
+  size_t count = marks.size();
+  // Closed dimensions at the end may be left out.
+  while (count > 0 && marks[count - 1].axes.empty() && !marks[count - 1].isOpen && marks[count - 1].priority < 0)
+    --count;
+  for (size_t i = 0; i < count; ++i) {
+    std::string mark = markText(marks[i]);
+    text += (i ? ", " : "") + (mark.empty() ? "?" : mark);
+  }
+  return "P(" + text + ")";
+}
+
+std::string Program::str() const { return Printer(*this).run(); }
+
+} // namespace spmdc

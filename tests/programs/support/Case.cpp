@@ -1,0 +1,123 @@
+//===- Case.cpp - one thing to check --------------------------------------===//
+
+#include "tests/programs/support/Case.h"
+
+#include "frontend/Frontend.h"
+#include "ir/array/ArrayOps.h"
+#include "ir/plan/PlanOps.h"
+#include "ir/spmd/SpmdOps.h"
+#include "tests/programs/support/RandomSharding.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+
+namespace spmdc {
+
+void loadDialects(MLIRContext &context) {
+  context.loadDialect<func::FuncDialect, ArrayDialect, SpmdDialect, plan::PlanDialect>();
+}
+
+Case generateCase(MLIRContext &context, const GeneratorOptions &options, Mode mode, std::set<std::string> *made) {
+  Case test;
+  test.program = generateProgram(context, options, made);
+  test.mode = mode;
+  test.seed = options.seed;
+  return test;
+}
+
+/// A random sharding on every value. Constraints become changes of sharding, groups go.
+static void shardEverything(ModuleOp module, const Case &test) {
+  func::FuncOp function = *module.getOps<func::FuncOp>().begin();
+  MLIRContext *context = module.getContext();
+  MeshAttr mesh = module->getAttrOfType<MeshAttr>(kMeshAttrName);
+  size_t number = 0;
+  auto shard = [&](Value value) {
+    auto type = cast<ArrayType>(value.getType());
+    // Of each value on its own, so that taking one away leaves the others as they are.
+    Random random(test.seed * 0x2545F4914F6CDD1Du + 3000 + number);
+    ShardingAttr sharding = randomSharding(random, mesh, type.getShape());
+    if (test.replicated.count(number++))
+      sharding = ShardingAttr::get(
+          context, SmallVector<DimShardingAttr>(type.getRank(), DimShardingAttr::get(context, {}, true, -1)), {});
+    value.setType(type.withSharding(sharding));
+  };
+  for (Operation &op : llvm::make_early_inc_range(function.getBody().front())) {
+    OpBuilder builder(&op);
+    if (isa<ShardingGroupOp>(op)) {
+      op.erase();
+    } else if (auto constraint = dyn_cast<ConstraintOp>(op)) {
+      auto reshard = builder.create<ReshardOp>(op.getLoc(), op.getResult(0).getType(), constraint.getOperand(),
+                                               /*why=*/nullptr);
+      constraint.replaceAllUsesWith(reshard.getResult());
+      constraint.erase();
+    }
+  }
+  for (BlockArgument argument : function.getArguments())
+    shard(argument);
+  for (Operation &op : function.getBody().front())
+    for (Value result : op.getResults())
+      shard(result);
+  Operation *end = function.getBody().front().getTerminator();
+  function.setFunctionType(FunctionType::get(context, function.getBody().getArgumentTypes(), end->getOperandTypes()));
+  module->setAttr("spmd.stage", StringAttr::get(context, "propagated"));
+}
+
+/// The front end must see the types that the generator has in mind.
+static std::string checkTypes(func::FuncOp function, const Program &program) {
+  auto differs = [&](Type type, int variable) -> std::string {
+    const Variable &expected = program.variables[variable];
+    auto array = cast<ArrayType>(type);
+    if (array.getDType() == expected.dtype && array.getShape().equals(expected.shape))
+      return "";
+    return program.nameOf(variable) + " is " + array.withoutSharding().str() + " instead of " +
+           typeText(expected.dtype, expected.shape);
+  };
+  for (auto [argument, parameter] : llvm::zip_equal(function.getArgumentTypes(), program.parameters))
+    if (std::string text = differs(argument, parameter.variable); !text.empty())
+      return text;
+  for (auto [type, result] : llvm::zip_equal(function.getResultTypes(), program.results))
+    if (std::string text = differs(type, result.variable); !text.empty())
+      return text;
+  return "";
+}
+
+FailureOr<Subject> makeSubject(MLIRContext &context, const Case &test, std::string &error) {
+  Subject subject;
+  subject.fileName = "program.spmd";
+  subject.text = test.program.str();
+  Diagnostics diagnostics;
+  subject.module = compileToArray(subject.text, subject.fileName, {}, context, diagnostics);
+  if (!subject.module) {
+    error = "refused:\n" + diagnostics.str();
+    return failure();
+  }
+  func::FuncOp function = *subject.module->getOps<func::FuncOp>().begin();
+  error = checkTypes(function, test.program);
+  if (!error.empty()) {
+    error = "wrong type: " + error;
+    return failure();
+  }
+  for (const Parameter &parameter : test.program.parameters) {
+    const Variable &variable = test.program.variables[parameter.variable];
+    Tensor tensor(variable.shape, getElementType(&context, variable.dtype));
+    tensor.elements = parameter.elements;
+    subject.arguments.push_back(std::move(tensor));
+  }
+  for (const Result &result : test.program.results)
+    subject.results.push_back(test.program.variables[result.variable].accuracy);
+  if (test.mode == Mode::Text)
+    return subject;
+  if (!(*subject.module)->hasAttr(kMeshAttrName))
+    (*subject.module)->setAttr(kMeshAttrName, MeshAttr::fromValue(&context, "m", {}));
+  if (test.hasIrOperations)
+    addIrOperations(*subject.module, test.seed, subject.results);
+  shardEverything(*subject.module, test);
+  subject.fileName = "program.mlir";
+  subject.text.clear();
+  llvm::raw_string_ostream os(subject.text);
+  subject.module->print(os);
+  return subject;
+}
+
+} // namespace spmdc

@@ -1,0 +1,30 @@
+//===- Reduce.h - the smallest case that still fails ------------*- C++ -*-===//
+//
+// Cuts a failing case piece by piece, as long as the same kind of failure is left: first by generating it anew with
+// fewer operations, smaller sizes and fewer devices, then by taking away results, annotations, functions, statements
+// (whose results become parameters with the values that they had), axes of the mesh and values of the data.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "tests/programs/support/Case.h"
+
+#include <functional>
+#include <string>
+
+namespace spmdc {
+
+/// The failure of a case, empty if it is well. Must not crash (runApart).
+using CaseCheck = std::function<std::string(const Case &)>;
+
+struct ReducedCase {
+  Case test;
+  std::string failure;
+  int tries = 0;
+};
+
+/// `options` and `mode` made `test`, which fails with `failure`. Stops after `maxTries` checks.
+ReducedCase reduceCase(const GeneratorOptions &options, const Case &test, const std::string &failure,
+                       const CaseCheck &check, int maxTries = 600);
+
+} // namespace spmdc
