@@ -176,9 +176,7 @@ void Emitter::nameValue(const Value &value, const Pattern &pattern) {
   LineColumn first = pattern.range.start(), last = pattern.range.source->position(pattern.range.end - 1);
   mlir::Location nameLoc =
       getRangeLoc(context, pattern.range.source->getName(), first.line, first.column, last.line, last.column);
-  // The expression first, as everywhere; then where the name stands.
-  mlir::Location both = mlir::FusedLoc::get(context, {op->getLoc(), nameLoc}, mlir::StringAttr::get(context, "let"));
-  op->setLoc(getNamedLoc(both, llvm::StringRef(pattern.name)));
+  op->setLoc(getNamedLoc(op->getLoc(), llvm::StringRef(pattern.name), nameLoc));
 }
 
 //===----------------------------------------------------------------------===//

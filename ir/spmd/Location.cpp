@@ -7,6 +7,9 @@
 
 namespace spmdc {
 
+/// Marks the pair of an expression and the place of its name.
+static constexpr llvm::StringLiteral kLet = "let";
+
 std::string SourcePosition::str() const { return file + ":" + std::to_string(line) + ":" + std::to_string(column); }
 
 mlir::Location getRangeLoc(mlir::MLIRContext *context, llvm::StringRef file, unsigned line, unsigned column,
@@ -20,6 +23,11 @@ mlir::Location getRangeLoc(mlir::MLIRContext *context, llvm::StringRef file, uns
 
 mlir::Location getNamedLoc(mlir::Location loc, llvm::StringRef name) {
   return mlir::NameLoc::get(mlir::StringAttr::get(loc.getContext(), name), loc);
+}
+
+mlir::Location getNamedLoc(mlir::Location loc, llvm::StringRef name, mlir::Location nameLoc) {
+  return getNamedLoc(
+      mlir::FusedLoc::get(loc.getContext(), {loc, nameLoc}, mlir::StringAttr::get(loc.getContext(), kLet)), name);
 }
 
 std::optional<SourcePosition> getSourcePosition(mlir::Location loc) {
@@ -38,6 +46,14 @@ std::optional<llvm::StringRef> getValueName(mlir::Location loc) {
   if (auto named = llvm::dyn_cast<mlir::NameLoc>(loc))
     return named.getName().getValue();
   return std::nullopt;
+}
+
+std::optional<SourcePosition> getNamePosition(mlir::Location loc) {
+  if (auto named = llvm::dyn_cast<mlir::NameLoc>(loc))
+    if (auto pair = llvm::dyn_cast<mlir::FusedLoc>(named.getChildLoc()))
+      if (auto kind = llvm::dyn_cast_if_present<mlir::StringAttr>(pair.getMetadata()); kind && kind.getValue() == kLet)
+        return getSourcePosition(pair.getLocations().back());
+  return getSourcePosition(loc);
 }
 
 mlir::Location fuseLocs(mlir::MLIRContext *context, llvm::ArrayRef<mlir::Location> locs) {

@@ -29,11 +29,17 @@ mlir::Location getRangeLoc(mlir::MLIRContext *context, llvm::StringRef file, uns
 /// `loc`, with the name that `let` gave to the value.
 mlir::Location getNamedLoc(mlir::Location loc, llvm::StringRef name);
 
+/// The same, and where the name stands: the expression comes first, as everywhere.
+mlir::Location getNamedLoc(mlir::Location loc, llvm::StringRef name, mlir::Location nameLoc);
+
 /// Where the (first) expression of a location begins, if it knows.
 std::optional<SourcePosition> getSourcePosition(mlir::Location loc);
 
 /// The name that `let` gave to the value, if any.
 std::optional<llvm::StringRef> getValueName(mlir::Location loc);
+
+/// Where that name stands; where the expression begins if nothing else is known.
+std::optional<SourcePosition> getNamePosition(mlir::Location loc);
 
 /// The fused location of an operation that does the work of several.
 mlir::Location fuseLocs(mlir::MLIRContext *context, llvm::ArrayRef<mlir::Location> locs);

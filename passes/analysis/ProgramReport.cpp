@@ -14,15 +14,14 @@ namespace {
 
 std::vector<int64_t> toVector(ArrayRef<int64_t> shape) { return {shape.begin(), shape.end()}; }
 
-std::string locationText(Location loc) {
-  std::optional<SourcePosition> position = getSourcePosition(loc);
-  return position ? position->str() : "";
-}
+std::string textOf(const std::optional<SourcePosition> &position) { return position ? position->str() : ""; }
+
+std::string locationText(Location loc) { return textOf(getSourcePosition(loc)); }
 
 ValueReport reportValue(std::string name, Location loc, ArrayType type, MeshAttr mesh) {
   ValueReport report;
   report.name = std::move(name);
-  report.location = locationText(loc);
+  report.location = textOf(getNamePosition(loc));
   report.dtype = type.getDType();
   report.shape = toVector(type.getShape());
   report.localShape = toVector(type.getLocal(mesh).getShape());
