@@ -105,6 +105,17 @@ std::pair<IndexExpr, IndexExpr> IndexSpace::split(const IndexExpr &x, int64_t di
   return {quotient, remainder};
 }
 
+std::pair<IndexExpr, IndexExpr> IndexSpace::splitNonNegative(const IndexExpr &x, int64_t divisor) const {
+  auto [quotient, remainder] = split(x, divisor);
+  // 1 - i is (13 - i) - 6 * 2 for i up to 13.
+  if (int64_t low = rangeOf(remainder).low; low < 0) {
+    int64_t shift = floorDivide(low, divisor);
+    quotient.constant += shift;
+    remainder.constant -= shift * divisor;
+  }
+  return {quotient, remainder};
+}
+
 IndexExpr IndexSpace::getAtomExpr(Atom::Kind kind, const IndexExpr &operand, int64_t divisor) {
   auto [entry, isNew] = interned.try_emplace({kind, operand, divisor}, static_cast<unsigned>(atoms.size()));
   if (isNew) {
@@ -135,7 +146,7 @@ static int64_t commonFactor(const IndexExpr &x, int64_t start) {
 IndexExpr IndexSpace::floorDiv(const IndexExpr &x, int64_t divisor) {
   if (divisor == 1)
     return x;
-  auto [quotient, remainder] = split(x, divisor);
+  auto [quotient, remainder] = splitNonNegative(x, divisor);
   IndexRange range = rangeOf(remainder);
   if (range.low >= 0 && range.high < divisor)
     return quotient;
@@ -156,7 +167,7 @@ IndexExpr IndexSpace::floorDiv(const IndexExpr &x, int64_t divisor) {
 IndexExpr IndexSpace::mod(const IndexExpr &x, int64_t divisor) {
   if (divisor == 1)
     return 0;
-  IndexExpr remainder = split(x, divisor).second;
+  IndexExpr remainder = splitNonNegative(x, divisor).second;
   IndexRange range = rangeOf(remainder);
   if (range.low >= 0 && range.high < divisor)
     return remainder;

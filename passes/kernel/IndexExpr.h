@@ -47,7 +47,7 @@ class IndexSpace {
 public:
   struct Atom {
     enum Kind { Variable, FloorDiv, Mod } kind = Variable;
-    IndexExpr operand;   ///< Of FloorDiv and Mod.
+    IndexExpr operand;   ///< Of FloorDiv and Mod; never negative.
     int64_t divisor = 1; ///< Of FloorDiv and Mod.
     IndexRange range;
   };
@@ -75,6 +75,8 @@ private:
   IndexExpr getAtomExpr(Atom::Kind kind, const IndexExpr &operand, int64_t divisor);
   /// Splits x into divisor * quotient + remainder, term by term.
   std::pair<IndexExpr, IndexExpr> split(const IndexExpr &x, int64_t divisor) const;
+  /// The same with a remainder that is never negative: generated code divides without signs.
+  std::pair<IndexExpr, IndexExpr> splitNonNegative(const IndexExpr &x, int64_t divisor) const;
 
   std::vector<Atom> atoms;
   std::map<std::tuple<int, IndexExpr, int64_t>, unsigned> interned;

@@ -13,7 +13,8 @@ namespace {
 
 int64_t floorDivide(int64_t x, int64_t y) { return x >= 0 ? x / y : -((-x + y - 1) / y); }
 
-/// The value of an expression for these values of its variables, in the order of their creation.
+/// The value of an expression for these values of its variables, in the order of their creation. No division is of a
+/// negative number: code divides without signs.
 int64_t evaluate(const IndexSpace &space, const IndexExpr &expr, const std::vector<int64_t> &variables) {
   int64_t sum = expr.constant;
   for (const auto &[number, coefficient] : expr.terms) {
@@ -23,6 +24,7 @@ int64_t evaluate(const IndexSpace &space, const IndexExpr &expr, const std::vect
       value = variables[number];
     } else {
       int64_t operand = evaluate(space, atom.operand, variables);
+      EXPECT_GE(operand, 0);
       int64_t quotient = floorDivide(operand, atom.divisor);
       value = atom.kind == IndexSpace::Atom::FloorDiv ? quotient : operand - quotient * atom.divisor;
     }
