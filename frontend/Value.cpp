@@ -52,6 +52,8 @@ std::string Value::describe() const {
     return "a tuple";
   case ValueKind::List:
     return "a list";
+  case ValueKind::Struct:
+    return "a " + std::string(structDecl->name.text);
   case ValueKind::Type:
     return "the type " + type.withoutSharding().str();
   case ValueKind::Partition:

@@ -1,6 +1,7 @@
 //===- Value.h - what an expression stands for ------------------*- C++ -*-===//
 //
-// An array (an IR value), or something that exists only while compiling: a number, a string, a tuple, a type, P(...).
+// An array (an IR value), or something that exists only while compiling: a number, a string, a tuple, a struct (a tuple
+// whose parts have names), a type, P(...).
 // A poisoned value is one whose error is already reported; whatever uses it is silent.
 //
 //===----------------------------------------------------------------------===//
@@ -17,7 +18,7 @@
 
 namespace spmdc {
 
-enum class ValueKind { Poison, Array, Constant, String, Tuple, List, Type, Partition, None };
+enum class ValueKind { Poison, Array, Constant, String, Tuple, List, Struct, Type, Partition, None };
 
 struct Value {
   ValueKind kind = ValueKind::Poison;
@@ -27,7 +28,8 @@ struct Value {
   bool isWeak = false; ///< Array: the dtype comes from literals alone.
   Constant constant;
   std::string string;
-  std::vector<Value> elements;            ///< Tuple and List.
+  std::vector<Value> elements;            ///< Tuple, List, and Struct (its fields in the order of the declaration).
+  const StructDecl *structDecl = nullptr; ///< Struct.
   ArrayType type;                         ///< Type.
   std::vector<DimShardingAttr> partition; ///< Partition: as many as are written.
 
@@ -35,6 +37,7 @@ struct Value {
   bool isArray() const { return kind == ValueKind::Array; }
   bool isConstant() const { return kind == ValueKind::Constant; }
   bool isInt() const { return isConstant() && constant.kind == Constant::Kind::Int; }
+  bool isStruct() const { return kind == ValueKind::Struct; }
   /// Something arithmetic can take.
   bool isNumeric() const { return isArray() || isConstant(); }
   bool isSequence() const { return kind == ValueKind::Tuple || kind == ValueKind::List; }
