@@ -175,36 +175,40 @@ void Emitter::solveGenerics(const TypeSyntax &type, const Value &argument, const
 }
 
 Value Emitter::callFunction(const FnDecl &fn, bool isPrelude, const CallExpr &call) {
-  visited.insert(&fn);
-  std::string quoted = "'" + std::string(fn.name.text) + "'";
-  for (Frame *at = frame; at; at = at->caller)
-    if (at->fn == &fn) {
-      report(call.range, "recursion: " + quoted + " calls itself, and calls are inlined")
-          .note(fn.name.range, quoted + " is declared here");
-      throw Poisoned();
-    }
   std::vector<Parameter> parameters;
   for (const ParamDecl &param : fn.params)
     parameters.push_back({param.name.text, param.defaultValue != nullptr, false});
   auto matched = matchArguments(*this, fn.name.text, parameters, call);
 
   // Arguments are evaluated where the call stands.
-  std::vector<Value> arguments;
+  std::vector<std::optional<Value>> arguments;
   bool isPoisoned = false;
   for (const auto &slot : matched) {
-    arguments.push_back(slot.empty() ? Value() : expr(*slot.front()->value));
-    isPoisoned |= !slot.empty() && arguments.back().isPoison();
+    arguments.push_back(slot.empty() ? std::nullopt : std::optional(expr(*slot.front()->value)));
+    isPoisoned |= arguments.back() && arguments.back()->isPoison();
   }
   if (isPoisoned)
     throw Poisoned();
+  return applyFunction(fn, isPrelude, std::move(arguments), call.range);
+}
 
-  FrameScope scope(*this, fn, isPrelude, call.range);
+Value Emitter::applyFunction(const FnDecl &fn, bool isPrelude, std::vector<std::optional<Value>> given, Range range) {
+  visited.insert(&fn);
+  std::string quoted = "'" + std::string(fn.name.text) + "'";
+  for (Frame *at = frame; at; at = at->caller)
+    if (at->fn == &fn) {
+      report(range, "recursion: " + quoted + " calls itself, and calls are inlined")
+          .note(fn.name.range, quoted + " is declared here");
+      throw Poisoned();
+    }
+
+  FrameScope scope(*this, fn, isPrelude, range);
   auto &names = frame->scopes.back();
-  for (auto [i, param] : llvm::enumerate(fn.params)) {
-    if (matched[i].empty())
-      arguments[i] = need(*param.defaultValue);
+  std::vector<Value> arguments;
+  for (auto [param, value] : llvm::zip(fn.params, given)) {
+    arguments.push_back(value ? *value : need(*param.defaultValue));
     if (param.type)
-      solveGenerics(*param.type, arguments[i], fn, names);
+      solveGenerics(*param.type, arguments.back(), fn, names);
   }
   for (const Identifier &generic : fn.generics)
     if (!names.count(generic.text))
@@ -235,7 +239,7 @@ Value Emitter::callFunction(const FnDecl &fn, bool isPrelude, const CallExpr &ca
       fail(fn.name.range, "function " + quoted + " declares a result but returns nothing");
     result = declaredAs(result, *fn.result, "the result of " + quoted);
   }
-  result.range = call.range;
+  result.range = range;
   return result;
 }
 

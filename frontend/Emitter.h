@@ -179,6 +179,8 @@ private:
   Value ifExpr(const IfExpr &expr);
   Value call(const CallExpr &expr);
   Value callFunction(const FnDecl &fn, bool isPrelude, const CallExpr &call);
+  /// Inlines a function on these arguments, one for each parameter; those left out have defaults.
+  Value applyFunction(const FnDecl &fn, bool isPrelude, std::vector<std::optional<Value>> given, Range range);
   Value callBuiltin(const struct Builtin &builtin, const CallExpr &call);
   Value arithmetic(BinaryOp op, const Value &left, const Value &right, Range range);
   Value power(const Value &left, const Value &right, Range range);
