@@ -55,5 +55,7 @@ function(spmdc_gtest name label)
     target_precompile_headers(${name} REUSE_FROM spmdc_pch)
   endif()
   include(GoogleTest)
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS ${label} TIMEOUT 300)
+  math(EXPR timeout "300 * ${SPMDC_TEST_TIME_SCALE}")
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+    PROPERTIES LABELS ${label} TIMEOUT ${timeout})
 endfunction()

@@ -57,13 +57,16 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
 
 LogicalResult runPipeline(ModuleOp module, Stage from, Stage to, const PipelineOptions &options,
                           std::vector<PassTime> *times) {
-  PassManager manager(module.getContext());
-  buildPipeline(manager, from, to, options);
-  // Each pass states what it leaves; the verifier runs behind every one of them.
-  manager.enableVerifier(true);
   DumpInstrumentation::Report report;
-  manager.addInstrumentation(std::make_unique<DumpInstrumentation>(options.dumpDirectory, report));
-  LogicalResult result = manager.run(module);
+  LogicalResult result = failure();
+  {
+    PassManager manager(module.getContext());
+    buildPipeline(manager, from, to, options);
+    // Each pass states what it leaves; the verifier runs behind every one of them.
+    manager.enableVerifier(true);
+    manager.addInstrumentation(std::make_unique<DumpInstrumentation>(options.dumpDirectory, report));
+    result = manager.run(module);
+  } // The instrumentation's end writes the index of the dumped files, which may fail too.
   if (times)
     times->insert(times->end(), report.times.begin(), report.times.end());
   if (!report.error.empty())

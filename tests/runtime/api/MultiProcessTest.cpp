@@ -1,3 +1,5 @@
+#include "tests/support/TimeLimit.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,8 +24,9 @@ struct Outcome {
 
 /// Real processes of api-test-program (ApiProgram.cpp), joined through the coordinator.
 Outcome launch(int processes, int devices, const std::string &scenario) {
-  std::string command = "timeout 60 " SPMDC_BINARY_DIR "/bin/api-test-program launch " + std::to_string(processes) +
-                        " " + std::to_string(devices) + " " + scenario + " 2>&1";
+  std::string command = "timeout " + std::to_string(spmd::test::timeLimit(60)) +
+                        " " SPMDC_BINARY_DIR "/bin/api-test-program launch " + std::to_string(processes) + " " +
+                        std::to_string(devices) + " " + scenario + " 2>&1";
   Outcome outcome;
   FILE *pipe = popen(command.c_str(), "r");
   std::string text;

@@ -2,6 +2,7 @@
 
 #include "JobHelper.h"
 #include "runtime/support/Error.h"
+#include "tests/support/TimeLimit.h"
 
 #include <cstring>
 #include <future>
@@ -172,7 +173,7 @@ std::vector<Outcome> runDevices(const Layout &layout, int process, SharedJob &jo
       std::vector<int64_t> all;
       for (int device = 0; device < layout.processes * layout.devicesPerProcess; ++device)
         all.push_back(device);
-      auto communicator = context.collectives->communicator(all, std::chrono::seconds(20));
+      auto communicator = context.collectives->communicator(all, timeLimit(std::chrono::seconds(20)));
       std::vector<std::promise<void>> done(context.devices.size());
       for (size_t i = 0; i < context.devices.size(); ++i)
         context.devices[i]->enqueue([&, i] {
@@ -212,7 +213,7 @@ std::vector<Outcome> forkJob(const Layout &layout, int outcomesPerProcess,
       abort();
     pid_t pid = fork();
     if (pid == 0) {
-      alarm(120);
+      alarm(timeLimit(120));
       for (int other : pipes)
         close(other);
       close(ends[0]);

@@ -6,6 +6,7 @@
 #include "runtime/coordinator/Protocol.h"
 #include "runtime/support/Error.h"
 #include "tests/runtime/coordinator/TransportHelper.h"
+#include "tests/support/TimeLimit.h"
 
 #include <gmock/gmock.h>
 
@@ -116,7 +117,7 @@ TEST(Client, ManyProcessesJoinQuickly) {
     auto clients = joinAll(port, count);
     sayGoodbye(clients);
   });
-  EXPECT_LT(seconds, 20);
+  EXPECT_LT(seconds, timeLimit(20));
 }
 
 TEST(Client, JoinsOverIPv6) {
@@ -209,10 +210,11 @@ TEST(Client, MissingProcessesAreListedAtTheDeadline) {
   options[0].initializationTimeout = 700ms;
   double seconds = secondsOf([&] {
     std::vector<std::string> errors = joinErrors(options);
-    EXPECT_THAT(errors, Each(HasSubstr("processes 1, 3 and 4 of 6 did not join within 0.7")));
+    EXPECT_THAT(errors, Each(testing::ContainsRegex("processes 1, 3 and 4 of 6 did not join within [0-9.]+ s ")));
     EXPECT_THAT(errors, Each(errors[0]));
   });
-  EXPECT_LT(seconds, 3);
+  EXPECT_GE(seconds, 0.69); // Limits travel as whole milliseconds.
+  EXPECT_LT(seconds, timeLimit(3));
 }
 
 TEST(Client, TheShortestTimeLimitCounts) {
@@ -220,7 +222,7 @@ TEST(Client, TheShortestTimeLimitCounts) {
   std::vector<JoinOptions> options = {optionsFor(port, 0, 3), optionsFor(port, 1, 3)};
   options[1].initializationTimeout = 500ms;
   double seconds = secondsOf([&] { EXPECT_THAT(joinErrors(options), Each(HasSubstr("process 2 of 3 did not join"))); });
-  EXPECT_LT(seconds, 3);
+  EXPECT_LT(seconds, timeLimit(3));
 }
 
 TEST(Client, NobodyServesUntilTheDeadline) {
@@ -245,7 +247,7 @@ TEST(Client, DifferentColumnsNameBothSidesAndTheFirstLine) {
                            HasSubstr("`let x = 2` on process 2 (" + hostName()))));
     EXPECT_THAT(errors, Each(errors[0]));
   });
-  EXPECT_LT(seconds, 1);
+  EXPECT_LT(seconds, timeLimit(1));
 }
 
 TEST(Client, DifferentDigestsBackendsAndMissingColumns) {
@@ -279,7 +281,7 @@ TEST(Client, WrongNumberOfProcessesOnOneIsToldToAll) {
       EXPECT_THAT(errors, Each(AllOf(HasSubstr("num_processes differs"), HasSubstr("`3` on processes 0 and 2"),
                                      HasSubstr("`" + std::to_string(wrong) + "` on process 1"))));
     });
-    EXPECT_LT(seconds, 1);
+    EXPECT_LT(seconds, timeLimit(1));
   }
 }
 
@@ -314,7 +316,7 @@ TEST(Client, AnotherJobOnThePortIsNamed) {
       EXPECT_THAT(errorOf([&] { Client::join(options); }),
                   AllOf(HasSubstr("the job `night run` of process 0"), HasSubstr("belongs to the job `day run`")));
     });
-    EXPECT_LT(seconds, 1);
+    EXPECT_LT(seconds, timeLimit(1));
   }
   sayGoodbye(clients);
 }
@@ -328,7 +330,7 @@ TEST(Client, APortTakenBySomethingElseIsNamed) {
     EXPECT_THAT(errorOf([&] { Client::join(options); }),
                 AllOf(HasSubstr(port.address), HasSubstr("the port is taken by another program")));
   });
-  EXPECT_LT(seconds, 1.5);
+  EXPECT_LT(seconds, timeLimit(1.5));
 }
 
 TEST(Client, AWrongTokenIsRefusedAndTheJobUntouched) {
@@ -394,7 +396,7 @@ TEST(Strangers, SilentOnesAreClosedAfterFiveSeconds) {
     EXPECT_TRUE(waitForClose(fd.get(), 8000));
   double seconds = Seconds(std::chrono::steady_clock::now() - begin).count();
   EXPECT_GT(seconds, 3);
-  EXPECT_LT(seconds, 7);
+  EXPECT_LT(seconds, timeLimit(7));
   sayGoodbye(clients);
 }
 
@@ -413,7 +415,7 @@ TEST(Strangers, AFloodDoesNotKeepProcessesOut) {
     options.processId = 1;
     options.listenFd = std::nullopt;
     double seconds = secondsOf([&] { Client::join(options)->goodbye(); });
-    EXPECT_LT(seconds, 3);
+    EXPECT_LT(seconds, timeLimit(3));
   });
   EXPECT_THAT(errors, Each(""));
 }
@@ -512,7 +514,7 @@ TEST(ClientVerdict, AReportedFailureIsTheRootCauseOnAll) {
       errors[process] = errorOf([&] { clients[process]->throwVerdict(); });
     });
   });
-  EXPECT_LT(seconds, 0.5);
+  EXPECT_LT(seconds, timeLimit(0.5));
   EXPECT_THAT(errors, Each("process 2 (" + hostName() + ", pid " + std::to_string(::getpid()) +
                            ") failed: device out of memory"));
   auto verdict = clients[0]->verdict();
@@ -550,7 +552,7 @@ TEST(ClientVerdict, WakesWhoWaits) {
         });
       });
     });
-    EXPECT_LT(seconds, 1);
+    EXPECT_LT(seconds, timeLimit(1));
     for (int process : {0, 1, 2})
       EXPECT_THAT(errors[process], HasSubstr("failed: it ended without goodbye"));
   }
@@ -587,7 +589,7 @@ TEST(ClientVerdict, TheCoordinatorsOwnFailureReachesAll) {
       clients[process].reset();
     });
   });
-  EXPECT_LT(seconds, 1);
+  EXPECT_LT(seconds, timeLimit(1));
   EXPECT_THAT(errors[1], HasSubstr("process 0 (" + hostName()));
   EXPECT_THAT(errors[1], HasSubstr("failed: no such file: x.npy"));
   EXPECT_EQ(errors[1], errors[2]);
@@ -618,7 +620,7 @@ TEST(ClientVerdict, StandingStillIsWarnedOfThenEnded) {
     });
   });
   EXPECT_GT(seconds, 2.9);
-  EXPECT_LT(seconds, 5);
+  EXPECT_LT(seconds, timeLimit(5));
   EXPECT_THAT(errors, Each(errors[0]));
   EXPECT_THAT(errors[0],
               AllOf(HasSubstr("process 1 ("), HasSubstr("is stuck"), HasSubstr("launch 7, step 2 (mlp.spmd:4:2)"),

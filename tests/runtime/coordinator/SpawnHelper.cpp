@@ -1,6 +1,7 @@
 #include "tests/runtime/coordinator/SpawnHelper.h"
 
 #include "runtime/support/Env.h"
+#include "tests/support/TimeLimit.h"
 
 #include <csignal>
 #include <stdexcept>
@@ -75,7 +76,7 @@ bool Spawned::readSome(std::chrono::milliseconds limit) {
 }
 
 bool Spawned::waitForOutput(const std::string &text, std::chrono::milliseconds limit) {
-  auto deadline = Clock::now() + limit;
+  auto deadline = Clock::now() + timeLimit(limit);
   while (output.find(text) == std::string::npos)
     if (!readSome(std::chrono::milliseconds(left(deadline))))
       return false;
@@ -83,7 +84,7 @@ bool Spawned::waitForOutput(const std::string &text, std::chrono::milliseconds l
 }
 
 int Spawned::waitForEnd(std::chrono::milliseconds limit) {
-  auto deadline = Clock::now() + limit;
+  auto deadline = Clock::now() + timeLimit(limit);
   pollfd wait = {exitFd.get(), POLLIN, 0};
   if (::poll(&wait, 1, left(deadline)) <= 0)
     return -1;
@@ -98,7 +99,7 @@ bool waitUntilGone(pid_t pid, std::chrono::milliseconds limit) {
   // A descriptor tells when it is; without one it already is.
   UniqueFd fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   pollfd wait = {fd.get(), POLLIN, 0};
-  return !fd || ::poll(&wait, 1, static_cast<int>(limit.count())) > 0;
+  return !fd || ::poll(&wait, 1, static_cast<int>(timeLimit(limit).count())) > 0;
 }
 
 } // namespace spmd::test

@@ -1,6 +1,7 @@
 #include "tests/runtime/coordinator/TransportHelper.h"
 
 #include "runtime/support/Error.h"
+#include "tests/support/TimeLimit.h"
 
 #include <chrono>
 #include <cstdlib>
@@ -30,7 +31,7 @@ JoinOptions optionsFor(Port &port, int32_t process, int32_t numProcesses) {
   options.address = port.address;
   options.numProcesses = numProcesses;
   options.processId = process;
-  options.initializationTimeout = std::chrono::seconds(30);
+  options.initializationTimeout = timeLimit(std::chrono::seconds(30));
   options.token = "a token for tests";
   if (process == 0)
     options.listenFd = port.fd.release();
@@ -91,7 +92,7 @@ UniqueFd connectTo(const std::string &address) {
 }
 
 bool waitForClose(int fd, int milliseconds, std::string *received) {
-  auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds);
+  auto deadline = std::chrono::steady_clock::now() + timeLimit(std::chrono::milliseconds(milliseconds));
   for (;;) {
     auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
     pollfd wait = {fd, POLLIN, 0};

@@ -1,10 +1,12 @@
 //===- ExecutorTest.cpp - plans run on devices ----------------------------===//
 
 #include "runtime/exec/Executor.h"
+
 #include "JobHelper.h"
 #include "PlanHelper.h"
 #include "runtime/device/cpu/CpuDevice.h"
 #include "runtime/support/Error.h"
+#include "tests/support/TimeLimit.h"
 
 #include <atomic>
 #include <cmath>
@@ -431,7 +433,7 @@ TEST(Executor, DivergingLoopEndsBothProcesses) {
     EXPECT_NE(outcome.error.find("the processes do not run the same program"), std::string::npos) << outcome.error;
     EXPECT_NE(outcome.error.find("all_reduce sum i32[] over (a) at x.spmd:4:1"), std::string::npos) << outcome.error;
     EXPECT_NE(outcome.error.find("the end of 'main' at x.spmd:5:1"), std::string::npos) << outcome.error;
-    EXPECT_LT(outcome.seconds, 2.0);
+    EXPECT_LT(outcome.seconds, timeLimit(2.0));
   }
 }
 
