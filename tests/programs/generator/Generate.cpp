@@ -85,7 +85,7 @@ Program generateProgram(mlir::MLIRContext &context, const GeneratorOptions &opti
   addHelpers(b);
   addResults(b);
   if (made)
-    *made = b.made;
+    made->insert(b.made.begin(), b.made.end());
   return std::move(b.program);
 }
 

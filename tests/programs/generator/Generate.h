@@ -14,7 +14,7 @@ struct GeneratorOptions {
   SizeLimits limits;
 };
 
-/// The same program for the same options, on every machine.
+/// The same program for the same options, on every machine. `made`, if given, gets the names of its operations.
 Program generateProgram(mlir::MLIRContext &context, const GeneratorOptions &options,
                         std::set<std::string> *made = nullptr);
 

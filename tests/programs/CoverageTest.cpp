@@ -1,0 +1,167 @@
+//===- CoverageTest.cpp - random programs have every operation ------------===//
+//
+// Fails for an operation of the language, of the dialects, or of the generator's own tables that is in none of some
+// hundred random programs: who adds one, adds it to the generator (generator/Operations.h), or here with the reason.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/Builtins.h"
+#include "frontend/Prelude.h"
+#include "passes/pipeline/Pipeline.h"
+#include "tests/programs/generator/Operations.h"
+#include "tests/programs/support/Case.h"
+
+#include "gtest/gtest.h"
+
+#include <cctype>
+#include <map>
+#include <regex>
+#include <set>
+
+using namespace spmdc;
+
+namespace {
+
+constexpr uint64_t kPrograms = 1500;
+
+/// What the random programs of fixed seeds are made of.
+struct Census {
+  std::set<std::string> words;      ///< Names and operators of the texts.
+  std::set<std::string> made;       ///< Entries of the generator's tables.
+  std::set<std::string> operations; ///< Of the dialects, at all stations up to the partitioned program.
+  std::map<std::string, std::set<spmd::DType>> dtypes; ///< Of what each operation takes first.
+
+  void addText(const std::string &text) {
+    for (size_t i = 0; i < text.size(); ++i) {
+      if (std::isspace(static_cast<unsigned char>(text[i])))
+        continue;
+      size_t end = i;
+      auto isWord = [&](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+      auto isOperator = [](char c) { return std::string("=!<>&|^*/%+-@").find(c) != std::string::npos; };
+      if (isWord(text[i]))
+        while (end < text.size() && isWord(text[end]))
+          ++end;
+      else
+        while (end < text.size() && isOperator(text[end]))
+          ++end;
+      words.insert(text.substr(i, std::max(end - i, size_t(1))));
+      i = std::max(end, i + 1) - 1;
+    }
+  }
+
+  void addModule(mlir::ModuleOp module) {
+    module.walk([&](mlir::Operation *op) {
+      std::string name = op->getName().getStringRef().str();
+      operations.insert(name);
+      if (op->getNumOperands() > 0)
+        if (auto type = llvm::dyn_cast<ArrayType>(op->getOperand(0).getType()))
+          dtypes[name].insert(type.getDType());
+    });
+  }
+};
+
+Census takeCensus() {
+  Census census;
+  for (uint64_t seed = 1; seed <= kPrograms; ++seed) {
+    mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+    loadDialects(context);
+    GeneratorOptions options;
+    options.seed = seed;
+    std::string error;
+    Case test = generateCase(context, options, seed % 3 ? Mode::Text : Mode::Everything, &census.made);
+    auto subject = makeSubject(context, test, error);
+    if (mlir::failed(subject)) {
+      ADD_FAILURE() << "seed " << seed << ": " << error;
+      continue;
+    }
+    census.addText(test.program.str());
+    census.addModule(*subject->module);
+    if (mlir::failed(runPipeline(*subject->module, getStage(*subject->module), Stage::Partitioned, {})))
+      ADD_FAILURE() << "seed " << seed << " cannot be partitioned";
+    census.addModule(*subject->module);
+  }
+  return census;
+}
+
+void expectEveryOperationOfTheLanguage(const Census &census) {
+  for (std::string_view name : builtinNames())
+    if (!isUnsupportedOperation(name))
+      EXPECT_TRUE(census.words.count(std::string(name))) << "no random program calls " << name;
+}
+
+void expectEveryFunctionOfThePrelude(const Census &census) {
+  std::string text(preludeText());
+  std::regex function("\\nfn ([a-z0-9_]+)");
+  int count = 0;
+  for (std::sregex_iterator match(text.begin(), text.end(), function), end; match != end; ++match, ++count)
+    EXPECT_TRUE(census.words.count((*match)[1])) << "no random program calls " << (*match)[1];
+  EXPECT_GE(count, 9);
+}
+
+void expectEveryOperator(const Census &census) {
+  for (const char *text : {"+", "-",  "*",  "/",  "%", "@", "**", "==", "!=", "<", "<=",
+                           ">", ">=", "&&", "||", "!", "&", "|",  "^",  "<<", ">>"})
+    EXPECT_TRUE(census.words.count(text)) << "no random program has " << text;
+}
+
+void expectEveryDType(const Census &census) {
+  for (const char *name : {"f64", "f32", "bf16", "f16", "i64", "i32", "i8", "u32", "u8", "bool"})
+    EXPECT_TRUE(census.words.count(name)) << "no random program has " << name;
+}
+
+void expectEveryOperationOfTheGenerator(const Census &census) {
+  for (const Operation &operation : allOperations())
+    EXPECT_TRUE(census.made.count(operation.name)) << operation.name << " of the generator is never made";
+}
+
+void expectEveryOperationOfTheDialects(const Census &census) {
+  // What no program can have before there is a way to write it.
+  static const std::map<std::string, std::string> kElsewhere = {
+      {"spmd.axis_index", "for shard_map; partitioning needs coordinates only through shard_start and shard_size"},
+      {"spmd.collective_permute", "for ppermute; a change of sharding that no other collective makes is an exchange"},
+  };
+  mlir::MLIRContext context;
+  loadDialects(context);
+  for (mlir::RegisteredOperationName name : context.getRegisteredOperations()) {
+    std::string text = name.getStringRef().str();
+    if (name.getDialectNamespace() != "array" && name.getDialectNamespace() != "spmd")
+      continue;
+    EXPECT_NE(census.operations.count(text) > 0, kElsewhere.count(text) > 0)
+        << text << (kElsewhere.count(text) ? " is made now: take it off the list" : " is in no random program");
+  }
+}
+
+// Each function of one float, and each operator, meets every type that it takes.
+void expectEveryTypeOfElementwiseOperations(const Census &census) {
+  using spmd::DType;
+  std::set<DType> floats = {DType::F64, DType::F32, DType::BF16, DType::F16};
+  std::set<DType> integers = {DType::I64, DType::I32, DType::I8, DType::U32, DType::U8};
+  auto expect = [&](const std::string &name, const std::set<DType> &types) {
+    auto found = census.dtypes.find("array." + name);
+    ASSERT_NE(found, census.dtypes.end()) << name;
+    for (DType type : types)
+      EXPECT_TRUE(found->second.count(type)) << "no random program has " << name << " of " << spmd::dtypeName(type);
+  };
+  for (const char *name : {"exp", "log", "sqrt", "sin", "tanh", "erf", "logistic", "atan2", "power", "divide"})
+    expect(name, floats);
+  for (const char *name : {"add", "multiply", "subtract", "maximum", "minimum", "reduce", "dot_general", "compare"}) {
+    expect(name, floats);
+    expect(name, integers);
+  }
+  for (const char *name : {"and", "or", "xor", "shift_left", "shift_right_arithmetic", "power", "remainder"})
+    expect(name, integers);
+}
+
+// In one case, so that the census is taken once.
+TEST(Coverage, RandomProgramsHaveEverything) {
+  Census census = takeCensus();
+  expectEveryOperationOfTheLanguage(census);
+  expectEveryFunctionOfThePrelude(census);
+  expectEveryOperator(census);
+  expectEveryDType(census);
+  expectEveryOperationOfTheGenerator(census);
+  expectEveryOperationOfTheDialects(census);
+  expectEveryTypeOfElementwiseOperations(census);
+}
+
+} // namespace
