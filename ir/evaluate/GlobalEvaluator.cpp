@@ -4,6 +4,7 @@
 
 #include "ir/array/ArrayOps.h"
 #include "ir/evaluate/OpEvaluator.h"
+#include "ir/evaluate/ProcessGridEvaluator.h"
 
 using namespace mlir;
 
@@ -34,6 +35,14 @@ FailureOr<SmallVector<Tensor>> evaluateGlobal(func::FuncOp function, ArrayRef<Te
       continue;
     if (isa<ConstraintOp, ReshardOp>(op)) {
       values[op.getResult(0)] = operands[0];
+      continue;
+    }
+    if (auto manual = dyn_cast<ManualOp>(op)) {
+      FailureOr<SmallVector<Tensor>> results = ProcessGridEvaluator(getMesh(&op)).evaluateManual(manual, operands);
+      if (failed(results))
+        return failure();
+      for (auto [value, result] : llvm::zip(op.getResults(), *results))
+        values[value] = std::move(result);
       continue;
     }
     FailureOr<Tensor> result = evaluateArrayOp(&op, operands);

@@ -67,6 +67,23 @@ FailureOr<SmallVector<Tensor>> ProcessGridEvaluator::evaluateGlobalView(func::Fu
   return results;
 }
 
+FailureOr<SmallVector<Tensor>> ProcessGridEvaluator::evaluateManual(ManualOp op, ArrayRef<Tensor> operands) {
+  Values inputs, outputs;
+  for (auto [input, operand] : llvm::zip(op.getInputs(), operands))
+    inputs.push_back(cutIntoShards(operand, cast<ArrayType>(input.getType()), mesh, poison));
+  if (failed(runBlock(op.getBlock(), inputs, outputs)))
+    return failure();
+  SmallVector<Tensor> results;
+  for (auto [index, value] : llvm::enumerate(op.getOutputs())) {
+    std::string error;
+    FailureOr<Tensor> result = joinShards(outputs[index], cast<ArrayType>(value.getType()), mesh, error);
+    if (failed(result))
+      return op.emitError() << "result " << index << ": " << error;
+    results.push_back(std::move(*result));
+  }
+  return results;
+}
+
 LogicalResult ProcessGridEvaluator::runBlock(Block &block, ArrayRef<DeviceTensors> arguments, Values &yielded) {
   if (arguments.size() != block.getNumArguments())
     return block.getParentOp()->emitError()

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "ir/evaluate/Shards.h"
+#include "ir/spmd/SpmdOps.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
@@ -31,6 +32,10 @@ public:
   /// are joined by theirs, and devices that hold copies must agree in every bit.
   mlir::FailureOr<llvm::SmallVector<Tensor>> evaluateGlobalView(mlir::func::FuncOp function,
                                                                 llvm::ArrayRef<Tensor> arguments);
+
+  /// What a manual region computes from global values: each device runs the body on its pieces. Devices that hold
+  /// copies of a result must agree in every bit.
+  mlir::FailureOr<llvm::SmallVector<Tensor>> evaluateManual(ManualOp op, llvm::ArrayRef<Tensor> operands);
 
 private:
   using Values = llvm::SmallVector<DeviceTensors>;

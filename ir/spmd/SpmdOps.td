@@ -43,6 +43,40 @@ def Spmd_ShardingGroupOp : Spmd_Op<"sharding_group"> {
   let assemblyFormat = "$operand `group` $group attr-dict `:` type($operand)";
 }
 
+//===- Manual regions -----------------------------------------------------===//
+
+def Spmd_ManualOp : Spmd_Op<"manual", [IsolatedFromAbove, SingleBlock, RecursiveMemoryEffects]> {
+  let summary = "A piece of the program that a person wrote for one device (`shard_map`)";
+  let description = [{
+    The body sees each operand's piece on its own device and yields its pieces of the results; in it shapes are per
+    device and collectives are explicit. The shardings of operands and results are those of their types: closed, every
+    axis cutting evenly. A result's sharding leaves out an axis only where the body's value does not vary over it
+    (VaryingAxes.h).
+    ```
+    %r = spmd.manual(%x) {
+    ^bb0(%piece: !spmd.array<f32[2, 4]>):
+      %sum = spmd.all_reduce sum %piece over <a> : <f32[2, 4]> -> <f32[2, 4]>
+      spmd.yield %sum : !spmd.array<f32[2, 4]>
+    } : (!spmd.array<f32[8@a, 4@_]>) -> !spmd.array<f32[2@_, 4@_]>
+    ```
+  }];
+  let arguments = (ins Variadic<Spmd_ArrayType>:$inputs);
+  let results = (outs Variadic<Spmd_ArrayType>:$outputs);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "`(` $inputs `)` $body attr-dict `:` functional-type($inputs, $outputs)";
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::Block &getBlock() { return getBody().front(); }
+  }];
+}
+
+def Spmd_ManualYieldOp : Spmd_Op<"yield", [Pure, Terminator, HasParent<"ManualOp">]> {
+  let summary = "The results of a manual region, one device's pieces";
+  let arguments = (ins Variadic<Spmd_ArrayType>:$values);
+  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+}
+
 //===- Per device ---------------------------------------------------------===//
 
 class Spmd_CollectiveOp<string mnemonic, list<Trait> traits = []> : Spmd_Op<mnemonic, traits # [Pure,

@@ -116,7 +116,7 @@ TEST_F(RoundTripTest, SpmdOperations) {
       "%0 = spmd.shard_size 9 over <a> : <i32[]>",
       "%0 = spmd.axis_index <b> : <i32[]>",
   });
-  expectAllSeen("spmd");
+  expectAllSeen("spmd", {"spmd.manual", "spmd.yield"});
 }
 
 TEST_F(RoundTripTest, PlanOperations) {

@@ -1,0 +1,52 @@
+//===- VaryingAxes.h - over which axes a per-device value differs -*- C++ -*-===//
+//
+// In a manual region every value either is the same on all devices along a mesh axis or varies over it, as in JAX's
+// varying types (shard_map's `vma`). What varies follows from the pieces that the region gets and from its collectives:
+//
+//   an operand's piece      the axes that cut the operand
+//   axis_index              its axes
+//   all_reduce, all_gather  what the operand varies over, without the collective's axes
+//   other collectives       what the operand varies over, and the collective's axes
+//   anything else           what any operand varies over
+//
+// A result may be claimed the same over an axis only if it does not vary over it; and a transposed program sums the
+// cotangent of a value over the axes over which it varies and the value does not.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "ir/spmd/SpmdOps.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+#include <set>
+#include <string>
+
+namespace spmdc {
+
+class VaryingAxes {
+public:
+  using Axes = std::set<std::string>;
+
+  /// Of all values in the block, for arguments that vary over these axes. The block need not be complete.
+  VaryingAxes(mlir::Block &block, llvm::ArrayRef<Axes> arguments);
+  explicit VaryingAxes(ManualOp op);
+
+  /// Empty for values from outside.
+  const Axes &of(mlir::Value value) const;
+
+  /// The axes that cut an array of this type.
+  static Axes getCutting(ArrayType type);
+
+private:
+  void visit(mlir::Block &block);
+  void visit(mlir::Operation *op);
+  void visitRegions(mlir::Operation *op);
+  /// Adds axes to what is known of a value.
+  void join(mlir::Value value, const Axes &axes);
+
+  llvm::DenseMap<mlir::Value, Axes> varying;
+  bool hasChanged = false;
+};
+
+} // namespace spmdc

@@ -1,0 +1,78 @@
+//===- ManualTest.cpp - regions that a person wrote per device ------------===//
+
+#include "ir/evaluate/GlobalEvaluator.h"
+#include "ir/spmd/VaryingAxes.h"
+#include "tests/ir/support/IrTest.h"
+
+using namespace spmdc;
+
+namespace {
+
+class ManualTest : public IrTest {
+protected:
+  /// A program whose body is one manual region over x: f32[4@a, 4@b] on a mesh of 2 x 2.
+  mlir::OwningOpRef<mlir::ModuleOp> parseBody(const std::string &body, const std::string &result) {
+    return parse("module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=2>} {\n"
+                 "func.func @main(%x: !spmd.array<f32[4@a, 4@b]>) -> !spmd.array<" +
+                 result + "> {\n%0 = spmd.manual(%x) {\n^bb0(%p: !spmd.array<f32[2, 2]>):\n" + body +
+                 "\n} : (!spmd.array<f32[4@a, 4@b]>) -> !spmd.array<" + result + ">\nreturn %0 : !spmd.array<" +
+                 result + ">\n}\n}");
+  }
+};
+
+// Each device adds its neighbours' pieces along b: by hand, columns j and j + 2 are added.
+TEST_F(ManualTest, RunsTheBodyOnEveryPiece) {
+  auto module = parseBody("%s = spmd.all_reduce sum %p over <b> : <f32[2, 2]> -> <f32[2, 2]>\n"
+                          "spmd.yield %s : !spmd.array<f32[2, 2]>",
+                          "f32[4@a, 2@_]");
+  ASSERT_TRUE(module) << diagnosticText();
+  auto results = evaluateGlobal(functionOf(*module), {iotaF32({4, 4})});
+  ASSERT_TRUE(mlir::succeeded(results)) << diagnosticText();
+  EXPECT_EQ(floatsOf((*results)[0]), (std::vector<double>{2, 4, 10, 12, 18, 20, 26, 28}));
+  auto again = parseValid(print(*module));
+  EXPECT_EQ(print(*again), print(*module));
+}
+
+// What is claimed to be the same and is not is found, not averaged away.
+TEST_F(ManualTest, CopiesMustAgree) {
+  auto module = parseBody("spmd.yield %p : !spmd.array<f32[2, 2]>", "f32[4@a, 2@_]");
+  ASSERT_TRUE(module) << diagnosticText();
+  EXPECT_TRUE(mlir::failed(evaluateGlobal(functionOf(*module), {iotaF32({4, 4})})));
+  EXPECT_NE(diagnosticText().find("result 0"), std::string::npos) << diagnosticText();
+}
+
+TEST_F(ManualTest, KnowsWhatVaries) {
+  auto module = parseBody("%c = array.constant dense<1.0> : tensor<2x2xf32> -> <f32[2, 2]>\n"
+                          "%r = spmd.all_reduce sum %p over <b> : <f32[2, 2]> -> <f32[2, 2]>\n"
+                          "%g = spmd.all_gather %r dim 0 over <a> : <f32[2, 2]> -> <f32[4, 2]>\n"
+                          "%i = spmd.axis_index <b> : <i32[]>\n"
+                          "%q = spmd.collective_permute %c pairs [0, 1] over <a> : <f32[2, 2]> -> <f32[2, 2]>\n"
+                          "%m = array.add %q, %r : <f32[2, 2]>\n"
+                          "spmd.yield %p : !spmd.array<f32[2, 2]>",
+                          "f32[4@a, 4@b]");
+  ASSERT_TRUE(module) << diagnosticText();
+  ManualOp manual = *functionOf(*module).getOps<ManualOp>().begin();
+  VaryingAxes varying(manual);
+  std::vector<VaryingAxes::Axes> found;
+  for (mlir::Operation &op : manual.getBlock().without_terminator())
+    found.push_back(varying.of(op.getResult(0)));
+  EXPECT_EQ(varying.of(manual.getBlock().getArgument(0)), (VaryingAxes::Axes{"a", "b"}));
+  EXPECT_EQ(found, (std::vector<VaryingAxes::Axes>{{}, {"a"}, {}, {"b"}, {"a"}, {"a"}}));
+}
+
+TEST_F(ManualTest, RefusesWhatIsNoPiece) {
+  auto message = [&](const std::string &body, const std::string &result) {
+    diagnostics.clear();
+    EXPECT_FALSE(parseBody(body, result));
+    return diagnosticText();
+  };
+  std::string yield = "spmd.yield %p : !spmd.array<f32[2, 2]>";
+  EXPECT_NE(message(yield, "f32[4@a, 4]").find("result 0 is f32[4@a, 4]; its sharding must be closed"),
+            std::string::npos);
+  EXPECT_NE(message(yield, "f32[3@a, 4@b]").find("2 devices do not divide dimension 0"), std::string::npos);
+  EXPECT_NE(message(yield, "f32[4@a, 8@b]").find("body yields f32[2, 2] for a piece f32[2, 4]"), std::string::npos);
+  EXPECT_NE(message("spmd.yield", "f32[4@a, 4@b]").find("body yields one value for each of 1 results"),
+            std::string::npos);
+}
+
+} // namespace
