@@ -15,6 +15,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <string>
 
 #include <unistd.h>
@@ -27,7 +28,7 @@ constexpr const char *kDescription =
     R"(Makes random programs in the language, compiles and runs them, and compares every station of the
 compiler with what the program means (the global evaluator):
 
-  text -> array -> propagated -> partitioned -> kernels -> plan -> machine code -> devices
+  text -> array -> propagated -> partitioned -> kernels -> plan -> machine code -> processes
 
 A seed is one program: its mesh, its text, its data. A failing program is cut down to a small one that
 fails in the same way, and printed with the commands that repeat it.)";
@@ -36,6 +37,7 @@ constexpr const char *kExamples = R"(
 Examples:
   spmd-fuzz --count 2000                  seeds 1 to 2000, evaluated at every station
   spmd-fuzz --compiled --count 50000      also to machine code, run on threads of this process
+  spmd-fuzz --processes --count 5000      also in jobs of 1 to 8 real processes: the same bits on each
   spmd-fuzz --seed 4711 --count 1 --print what the program of a seed looks like
   spmd-fuzz --seed 4711 --count 1 --compiled --save bug
                                           if it fails: program and data as files in bug/seed-4711, for spmdc run)";
@@ -45,14 +47,15 @@ struct FuzzOptions {
   int maxOperations = 10, maxFailures = 5;
   int64_t maxDevices = 16;
   std::string mode = "both", last = "plan", save;
-  bool compiled = false, isReduced = true, prints = false;
+  bool compiled = false, processes = false, isReduced = true, prints = false;
   int optimization = -1; ///< -1: by seed.
   int timeoutSeconds = 60;
 };
 
 class Fuzzer {
 public:
-  explicit Fuzzer(const FuzzOptions &options) : options(options) {}
+  explicit Fuzzer(const FuzzOptions &options)
+      : options(options), jobs(std::filesystem::read_symlink("/proc/self/exe").parent_path() / "program-worker") {}
 
   int run() {
     auto began = std::chrono::steady_clock::now();
@@ -78,12 +81,13 @@ private:
     return isEverything ? Mode::Everything : Mode::Text;
   }
 
-  CheckOptions checkOptions(uint64_t seed) const {
+  CheckOptions checkOptions(uint64_t seed) {
     CheckOptions check;
     check.lastStage = *parseStage(options.last);
     check.compiled = options.compiled;
     check.optimizationLevel =
         options.optimization >= 0 ? static_cast<unsigned>(options.optimization) : static_cast<unsigned>(seed % 4);
+    check.processes = options.processes ? &jobs : nullptr;
     return check;
   }
 
@@ -98,7 +102,13 @@ private:
     if (options.prints)
       std::printf("// seed %llu\n%s\n", static_cast<unsigned long long>(seed), test.program.str().c_str());
     CaseCheck check = [&](const Case &candidate) {
-      return runApart([&] { return checkCase(candidate, checkOptions(seed)); }, options.timeoutSeconds);
+      if (options.processes)
+        jobs.prepare(candidate.program.mesh.deviceCount());
+      std::string failure = runApart([&] { return checkCase(candidate, checkOptions(seed)); }, options.timeoutSeconds);
+      // A check that ended before its time may have left its jobs in the middle of a program.
+      if (!failure.empty())
+        jobs.reset();
+      return failure;
     };
     std::string failure = check(test);
     if (failure.empty())
@@ -124,7 +134,9 @@ private:
     std::string again = "spmd-fuzz --seed " + number + " --count 1 --mode " +
                         (modeOf(seed) == Mode::Everything ? "everything" : "text") + " --max-ops " +
                         std::to_string(options.maxOperations) + " --max-devices " + std::to_string(options.maxDevices) +
-                        (options.compiled ? " --compiled" : "");
+                        (options.processes  ? " --processes"
+                         : options.compiled ? " --compiled"
+                                            : "");
     if (options.optimization >= 0)
       again += " -O" + std::to_string(options.optimization);
     if (options.save.empty()) {
@@ -142,6 +154,7 @@ private:
   }
 
   FuzzOptions options;
+  ProcessJobs jobs;
   int failures = 0;
 };
 
@@ -167,6 +180,8 @@ int main(int argc, char **argv) {
       ->check(CLI::IsMember({"propagated", "partitioned", "kernels", "plan"}))
       ->capture_default_str();
   app.add_flag("--compiled", options.compiled, "Also compile, and run on all devices in this process");
+  app.add_flag("--processes", options.processes,
+               "Also run in jobs of several processes (1x8, 2x4, 4x2, 8x1, uneven; up to 16 devices)");
   app.add_option("-O", options.optimization, "Optimization level of compiled programs, 0 to 3 (default: seed mod 4)")
       ->check(CLI::Range(0, 3));
   app.add_option("--timeout", options.timeoutSeconds, "Seconds that one program may take")->capture_default_str();
@@ -174,5 +189,10 @@ int main(int argc, char **argv) {
   app.add_flag("--print", options.prints, "Print each program");
   app.add_flag("!--no-reduce", options.isReduced, "Print failing programs as they are");
   CLI11_PARSE(app, argc, argv);
-  return Fuzzer(options).run();
+  try {
+    return Fuzzer(options).run();
+  } catch (const std::exception &error) {
+    std::fprintf(stderr, "spmd-fuzz: error: %s\n", error.what());
+    return 1;
+  }
 }

@@ -8,6 +8,7 @@
 #include "passes/pipeline/Pipeline.h"
 #include "runtime/support/Error.h"
 #include "tests/programs/support/CompiledRun.h"
+#include "tests/programs/support/TensorBytes.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/Format.h"
@@ -58,26 +59,41 @@ bool isNear(Type type, Scalar expected, Scalar actual, const Accuracy &accuracy)
   return !accuracy.exact && std::isfinite(expected.f) && std::abs(expected.f - actual.f) <= accuracy.error;
 }
 
-/// Compiled and run twice on one executor, with both kinds of poison: state left behind by a run would show.
-std::string checkCompiled(const Subject &subject, ArrayRef<Tensor> expected, unsigned optimizationLevel) {
+/// Compiled and run twice on one executor, with both kinds of poison: state left behind by a run would show. Then in
+/// several processes, where bits must be those of one process.
+std::string checkCompiled(const Subject &subject, uint64_t seed, ArrayRef<Tensor> expected,
+                          const CheckOptions &options) {
   std::string error;
   std::shared_ptr<const spmd::Artifact> artifact =
-      compileText(subject.fileName, subject.text, optimizationLevel, error);
+      compileText(subject.fileName, subject.text, options.optimizationLevel, error);
   if (!artifact)
-    return "does not compile:\n" + error;
+    return "compiled: does not compile:\n" + error;
+  MLIRContext &context = *subject.module.get().getContext();
+  SmallVector<Tensor> alone;
   try {
     CompiledProgram compiled(artifact);
     for (Poison poison : {Poison::Nan, Poison::Huge}) {
-      FailureOr<SmallVector<Tensor>> actual =
-          compiled.run(*subject.module.get().getContext(), subject.arguments, poison, error);
+      FailureOr<SmallVector<Tensor>> actual = compiled.run(context, subject.arguments, poison, error);
       if (failed(actual))
-        return "run fails: " + error;
+        return "compiled: run fails: " + error;
       if (std::string difference = compareResults(expected, *actual, subject.results); !difference.empty())
-        return "wrong result: " + difference;
+        return "compiled: wrong result: " + difference;
+      alone = std::move(*actual);
     }
   } catch (const spmd::Error &thrown) {
-    return std::string("cannot be loaded: ") + thrown.what();
+    return std::string("compiled: cannot be loaded: ") + thrown.what();
   }
+  if (!options.processes)
+    return {};
+  std::vector<std::vector<char>> arguments;
+  for (const Tensor &argument : subject.arguments)
+    arguments.push_back(toBytes(argument));
+  std::vector<ResultBytes> results;
+  if (std::string failure = options.processes->run(*artifact, arguments, seed, results); !failure.empty())
+    return "processes: " + failure;
+  for (auto [i, tensor] : llvm::enumerate(alone))
+    if (toBytes(fromBytes(results[i], tensor.shape, tensor.elementType)) != toBytes(tensor))
+      return "processes: different bits: result " + std::to_string(i) + " in several processes and in one";
   return {};
 }
 
@@ -173,9 +189,9 @@ std::string checkCase(const Case &test, const CheckOptions &options) {
   OwningOpRef<ModuleOp> lowered;
   if (std::string failure = checkStations(*subject, options, expected, lowered); !failure.empty())
     return failure;
-  if (options.compiled)
-    if (std::string failure = checkCompiled(*subject, expected, options.optimizationLevel); !failure.empty())
-      return "compiled: " + failure + "\n" + textOf(*lowered);
+  if (options.compiled || options.processes)
+    if (std::string failure = checkCompiled(*subject, test.seed, expected, options); !failure.empty())
+      return failure + "\n" + textOf(*lowered);
   return {};
 }
 

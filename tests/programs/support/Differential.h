@@ -9,6 +9,7 @@
 
 #include "passes/pipeline/Stage.h"
 #include "tests/programs/support/Case.h"
+#include "tests/programs/support/ProcessJobs.h"
 
 #include <string>
 
@@ -20,6 +21,8 @@ struct CheckOptions {
   /// Compile to an artifact and run it on all devices of the mesh, in this process.
   bool compiled = false;
   unsigned optimizationLevel = 2;
+  /// Run it in these jobs of several processes too, with the same bits on every layout. Implies `compiled`.
+  ProcessJobs *processes = nullptr;
 };
 
 /// Empty where all stations agree. Else one line `STATION: KIND: what differs`, then diagnostics and the module of the
