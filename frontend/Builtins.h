@@ -52,7 +52,8 @@ private:
 
 struct Builtin {
   std::string_view name;
-  /// `x axis=None keepdims=false`: those with `=` may be left out; `*xs` takes all that are left as one list.
+  /// `x axis=None keepdims=false`: those with `=` may be left out; `*xs` takes all that are left as one list, `@a` the
+  /// names of mesh axes.
   std::string_view parameters;
   Value (*emit)(Args &args);
 };
@@ -69,6 +70,7 @@ llvm::ArrayRef<Builtin> reductionBuiltins();
 llvm::ArrayRef<Builtin> shapeBuiltins();
 llvm::ArrayRef<Builtin> creationBuiltins();
 llvm::ArrayRef<Builtin> contractionBuiltins();
+llvm::ArrayRef<Builtin> manualBuiltins();
 
 /// `x @ y`.
 Value emitMatmul(Emitter &e, const Value &x, const Value &y, Range range);

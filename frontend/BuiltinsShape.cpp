@@ -326,6 +326,8 @@ Value shard(Args &args) {
 /// x, sharded as y is: both join a group, which propagation keeps alike.
 Value like(Args &args) {
   Emitter &e = args.e;
+  if (e.isManual)
+    e.fail(args.range, "inside of shard_map arrays are one device's, and no sharding can be given");
   if (args.array(0).shape() != args.array(1).shape())
     e.failAbout(args.range,
                 "'like' takes arrays of one shape: " + shapeStr(args[0].shape()) + " and " + shapeStr(args[1].shape()),

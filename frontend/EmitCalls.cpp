@@ -3,6 +3,7 @@
 #include "frontend/Builtins.h"
 #include "frontend/Emitter.h"
 #include "frontend/FrameScope.h"
+#include "frontend/Parameters.h"
 #include "frontend/Suggest.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -29,12 +30,19 @@ std::vector<std::string_view> Emitter::functionNames() const {
   return names;
 }
 
+static bool isCallOf(const CallExpr &call, std::string_view function) {
+  const auto *name = dynAs<NameExpr>(*call.callee);
+  return name && name->name == function;
+}
+
 /// A user's function wins over the prelude's and over operations; the prelude sees only its own and operations.
 Value Emitter::call(const CallExpr &e) {
   if (operationCount > maxOperations)
     fail(e.range, "with all calls inlined the program has more than 200000 operations");
   const auto *callee = dynAs<NameExpr>(*e.callee);
   if (!callee) {
+    if (const auto *outer = dynAs<CallExpr>(*e.callee); outer && isCallOf(*outer, "shard_map"))
+      return shardMap(*outer, e);
     if (const auto *outer = dynAs<CallExpr>(*e.callee))
       if (const auto *name = dynAs<NameExpr>(*outer->callee); name && isUnsupportedOperation(name->name))
         failUnsupported(name->range, "'" + std::string(name->name) + "'");
@@ -63,68 +71,6 @@ Value Emitter::call(const CallExpr &e) {
   throw Poisoned();
 }
 
-namespace {
-
-struct Parameter {
-  std::string_view name;
-  bool isOptional = false;
-  bool isRest = false; ///< Takes all further positional arguments.
-};
-
-std::vector<Parameter> parseParameters(std::string_view text) {
-  std::vector<Parameter> parameters;
-  while (!text.empty()) {
-    size_t end = std::min(text.find(' '), text.size());
-    std::string_view item = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    size_t equal = item.find('=');
-    bool isRest = item.front() == '*';
-    parameters.push_back(
-        {item.substr(isRest, equal == item.npos ? item.npos : equal - isRest), equal != item.npos, isRest});
-  }
-  return parameters;
-}
-
-/// Which arguments each parameter takes. Reports what does not fit.
-std::vector<std::vector<const Argument *>>
-matchArguments(Emitter &e, std::string_view function, const std::vector<Parameter> &parameters, const CallExpr &call) {
-  std::vector<std::vector<const Argument *>> matched(parameters.size());
-  std::string quoted = "'" + std::string(function) + "'";
-  size_t next = 0;
-  bool sawName = false;
-  for (const Argument &argument : call.arguments) {
-    if (argument.name.text.empty()) {
-      if (sawName)
-        e.fail(argument.value->range, "arguments without a name come before those with one");
-      if (next == parameters.size())
-        e.fail(argument.value->range, quoted + " takes " + std::to_string(parameters.size()) +
-                                          (parameters.size() == 1 ? " argument" : " arguments") + ", this is one more");
-      matched[next].push_back(&argument);
-      next += !parameters[next].isRest;
-      continue;
-    }
-    sawName = true;
-    auto parameter = llvm::find_if(parameters, [&](const Parameter &p) { return p.name == argument.name.text; });
-    if (parameter == parameters.end()) {
-      std::vector<std::string_view> names;
-      for (const Parameter &p : parameters)
-        names.push_back(p.name);
-      e.fail(argument.name.range, quoted + " has no parameter '" + std::string(argument.name.text) + "'" +
-                                      didYouMean(argument.name.text, names));
-    }
-    auto &slot = matched[parameter - parameters.begin()];
-    if (!slot.empty())
-      e.fail(argument.name.range, "'" + std::string(argument.name.text) + "' is given twice");
-    slot.push_back(&argument);
-  }
-  for (auto [parameter, slot] : llvm::zip(parameters, matched))
-    if (slot.empty() && !parameter.isOptional && !parameter.isRest)
-      e.fail(call.range, quoted + " needs an argument for '" + std::string(parameter.name) + "'");
-  return matched;
-}
-
-} // namespace
-
 Value Emitter::callBuiltin(const Builtin &builtin, const CallExpr &call) {
   std::vector<Parameter> parameters = parseParameters(builtin.parameters);
   auto matched = matchArguments(*this, builtin.name, parameters, call);
@@ -136,7 +82,7 @@ Value Emitter::callBuiltin(const Builtin &builtin, const CallExpr &call) {
     std::optional<Value> value;
     std::vector<Value> all;
     for (const Argument *argument : slot) {
-      all.push_back(expr(*argument->value));
+      all.push_back(parameter.isAxes ? axisNames(*argument->value) : expr(*argument->value));
       isPoisoned |= all.back().isPoison();
     }
     if (parameter.isRest) {
@@ -177,7 +123,7 @@ void Emitter::solveGenerics(const TypeSyntax &type, const Value &argument, const
 Value Emitter::callFunction(const FnDecl &fn, bool isPrelude, const CallExpr &call) {
   std::vector<Parameter> parameters;
   for (const ParamDecl &param : fn.params)
-    parameters.push_back({param.name.text, param.defaultValue != nullptr, false});
+    parameters.push_back({param.name.text, param.defaultValue != nullptr});
   auto matched = matchArguments(*this, fn.name.text, parameters, call);
 
   // Arguments are evaluated where the call stands.

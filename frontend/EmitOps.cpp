@@ -150,6 +150,8 @@ mlir::Value Emitter::constrain(mlir::Value x, ShardingAttr sharding) {
   ArrayType type = typeOf(x).withSharding(sharding);
   if (type == x.getType() || type == typeOf(x))
     return x;
+  if (isManual)
+    fail(currentRange, "inside of shard_map arrays are one device's, and no sharding can be given");
   return create<ConstraintOp>(type, x);
 }
 

@@ -140,8 +140,15 @@ public:
   /// `what` begins the error's sentence; `declared` is its second place.
   Value coerce(const Value &value, ArrayType type, const std::string &what, Range declared);
 
+  /// The names of mesh axes, `a` or `(a, b)`, as the sharding of one dimension.
+  Value axisNames(const Expr &expr);
+  MeshAttr mesh() { return getMesh(*module); }
+  /// An error where arrays are not per device.
+  void needManual(Range where, std::string_view operation);
+
   mlir::OpBuilder builder;
   uint64_t nextShardingGroup = 0; ///< Number of the next `like`.
+  bool isManual = false;          ///< Inside of shard_map: arrays are one device's.
 
 private:
   friend struct FrameScope;
@@ -182,6 +189,9 @@ private:
   /// Inlines a function on these arguments, one for each parameter; those left out have defaults.
   Value applyFunction(const FnDecl &fn, bool isPrelude, std::vector<std::optional<Value>> given, Range range);
   Value callBuiltin(const struct Builtin &builtin, const CallExpr &call);
+  Value shardMap(const CallExpr &shardMap, const CallExpr &call);
+  std::vector<Value> manualSpecs(const Value &spec, std::string_view parameter, size_t count, std::string_view what);
+  ShardingAttr manualSharding(const Value &spec, ArrayType type, const std::string &what, Range where);
   Value arithmetic(BinaryOp op, const Value &left, const Value &right, Range range);
   Value power(const Value &left, const Value &right, Range range);
   void solveGenerics(const TypeSyntax &type, const Value &argument, const FnDecl &fn,

@@ -80,7 +80,7 @@ void reportGlobalView(func::FuncOp func, MeshAttr mesh, FunctionReport &report) 
   }
   func.walk([&](Operation *op) {
     std::optional<StringRef> name = getValueName(op->getLoc());
-    if (name && op->getNumResults() == 1)
+    if (name && op->getNumResults() == 1 && !op->getParentOfType<ManualOp>())
       if (auto type = dyn_cast<ArrayType>(op->getResult(0).getType()))
         report.values.push_back(reportValue(name->str(), op->getLoc(), type, mesh));
   });

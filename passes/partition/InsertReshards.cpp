@@ -217,7 +217,7 @@ class InsertReshardsPass : public impl::InsertReshardsBase<InsertReshardsPass> {
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       SmallVector<ShardingRuleOpInterface> ops;
       func.walk([&](ShardingRuleOpInterface op) {
-        if (!isa<ReshardOp, ConstraintOp>(op.getOperation()))
+        if (!isa<ReshardOp, ConstraintOp>(op.getOperation()) && !op->getParentOfType<ManualOp>())
           ops.push_back(op);
       });
       for (ShardingRuleOpInterface op : ops)

@@ -70,11 +70,28 @@ private:
       builder.create<func::ReturnOp>(op->getLoc(), operands);
       return success();
     }
+    if (auto manual = dyn_cast<ManualOp>(op)) {
+      inlineManual(manual);
+      return success();
+    }
     auto rule = dyn_cast<ShardingRuleOpInterface>(op);
     if (!rule || op->getNumResults() != 1)
       return op->emitOpError("cannot be partitioned: it has no sharding rule");
     partitionByRule(rule);
     return success();
+  }
+
+  /// What was written for one device is one device's program already.
+  void inlineManual(ManualOp op) {
+    IRMapping mapping;
+    for (auto [argument, input] : llvm::zip(op.getBlock().getArguments(), op.getInputs()))
+      mapping.map(argument, locals[input]);
+    for (Operation &inner : op.getBlock().without_terminator())
+      builder.clone(inner, mapping);
+    for (auto [output, value] : llvm::zip(op.getOutputs(), op.getBlock().getTerminator()->getOperands())) {
+      locals[output] = mapping.lookup(value);
+      globals[output] = cast<ArrayType>(output.getType());
+    }
   }
 
   void partitionByRule(ShardingRuleOpInterface op) {

@@ -25,10 +25,13 @@ void writeTypes(func::FuncOp func, const PropagationState &state) {
     if (auto type = dyn_cast<ArrayType>(value.getType()))
       value.setType(type.withSharding(state.getFinalSharding(value)));
   };
-  func.walk([&](Operation *op) {
+  func.walk<WalkOrder::PreOrder>([&](Operation *op) {
     llvm::for_each(op->getResults(), write);
+    if (isa<ManualOp>(op))
+      return WalkResult::skip();
     for (Region &region : op->getRegions())
       llvm::for_each(region.getArguments(), write);
+    return WalkResult::advance();
   });
   Operation *terminator = func.getBody().front().getTerminator();
   func.setType(FunctionType::get(func.getContext(), func.getBody().getArgumentTypes(), terminator->getOperandTypes()));

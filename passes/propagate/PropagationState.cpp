@@ -63,6 +63,9 @@ FailureOr<PropagationState> PropagationState::create(func::FuncOp func, const Me
     for (Value result : op->getResults())
       if (failed(state.addValue(result)))
         return WalkResult::interrupt();
+    // What a person wrote for one device has no shardings.
+    if (isa<ManualOp>(op))
+      return WalkResult::skip();
     for (Region &region : op->getRegions())
       for (BlockArgument argument : region.getArguments())
         if (failed(state.addValue(argument)))

@@ -1,0 +1,227 @@
+//===- BuiltinsManual.cpp - collectives between the devices of shard_map --===//
+//
+// Names and semantics are those of jax.lax inside of shard_map. Trees (tuples, structs) go leaf by leaf.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/Builtins.h"
+#include "frontend/Leaves.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace spmdc {
+namespace {
+
+using spmd::DType;
+
+std::string quoted(const Args &args) { return "'" + std::string(args.function) + "'"; }
+
+AxesAttr axesOf(const Args &args, size_t i) {
+  return AxesAttr::get(args.e.builder.getContext(), args[i].partition.front().getAxes());
+}
+
+int64_t groupSize(Args &args, AxesAttr axes) {
+  MeshAttr mesh = args.e.mesh();
+  int64_t size = 1;
+  for (const spmd::AxisRef &axis : axes.toValues())
+    size *= axis.sizeIn(mesh.toValue());
+  return size;
+}
+
+/// The answer to "why is this collective here?".
+mlir::StringAttr why(Args &args) { return args.e.builder.getStringAttr(quoted(args) + " is written here"); }
+
+/// Applies a collective to each array of the first argument.
+Value forEachLeaf(Args &args, llvm::function_ref<mlir::Value(mlir::Value, const Value &)> collective) {
+  Emitter &e = args.e;
+  e.needManual(args.range, args.function);
+  std::vector<Value> leaves;
+  for (const Value &leaf : getLeaves(args[0])) {
+    if (!leaf.isNumeric())
+      e.fail(args[0].range, quoted(args) + " takes arrays, not " + leaf.describe());
+    leaves.push_back(args.result(collective(e.materialize(leaf), leaf)));
+  }
+  return withLeaves(args[0], leaves);
+}
+
+mlir::Value allReduce(Args &args, mlir::Value x, ReductionKind kind) {
+  return args.e.create<AllReduceOp>(Emitter::typeOf(x), x, kind, axesOf(args, 1), why(args));
+}
+
+/// Sums of bools count.
+mlir::Value sumOver(Args &args, mlir::Value x) {
+  if (Emitter::typeOf(x).getDType() == DType::Bool)
+    x = args.e.convert(x, DType::I32);
+  return allReduce(args, x, ReductionKind::sum);
+}
+
+Value psum(Args &args) {
+  return forEachLeaf(args, [&](mlir::Value x, const Value &) { return sumOver(args, x); });
+}
+
+Value pmean(Args &args) {
+  return forEachLeaf(args, [&](mlir::Value x, const Value &) {
+    mlir::Value sum = sumOver(args, x);
+    if (!spmd::isFloat(Emitter::typeOf(sum).getDType()))
+      sum = args.e.convert(sum, DType::F32);
+    auto size = static_cast<double>(groupSize(args, axesOf(args, 1)));
+    return args.e.apply<DivideOp>(sum, args.e.splatLike(sum, size));
+  });
+}
+
+template <ReductionKind kind> Value extremeOver(Args &args) {
+  return forEachLeaf(args, [&](mlir::Value x, const Value &) { return allReduce(args, x, kind); });
+}
+
+llvm::SmallVector<int64_t> withDim(mlir::Value x, int64_t dim, int64_t size) {
+  llvm::SmallVector<int64_t> shape(Emitter::typeOf(x).getShape());
+  shape[dim] = size;
+  return shape;
+}
+
+llvm::SmallVector<int64_t> insertOne(mlir::Value x, int64_t dim) {
+  llvm::SmallVector<int64_t> shape(Emitter::typeOf(x).getShape());
+  shape.insert(shape.begin() + dim, 1);
+  return shape;
+}
+
+llvm::SmallVector<int64_t> dropDim(mlir::Value x, int64_t dim) {
+  llvm::SmallVector<int64_t> shape(Emitter::typeOf(x).getShape());
+  shape.erase(shape.begin() + dim);
+  return shape;
+}
+
+/// As jax.lax.all_gather: a new dimension `axis`, or joined along it where tiled.
+Value allGather(Args &args) {
+  Emitter &e = args.e;
+  return forEachLeaf(args, [&](mlir::Value x, const Value &leaf) {
+    AxesAttr axes = axesOf(args, 1);
+    bool isTiled = args.flag(3, false);
+    int64_t dim = args.axis(2, leaf.rank() + !isTiled, 0);
+    if (!isTiled)
+      x = e.reshape(x, insertOne(x, dim));
+    ArrayType type = Emitter::typeOf(x);
+    return e.create<AllGatherOp>(type.withShape(withDim(x, dim, type.getDimSize(dim) * groupSize(args, axes))), x,
+                                 static_cast<uint64_t>(dim), axes, why(args));
+  });
+}
+
+/// The pieces of `dim` one by one (the group's size must be its size), or evenly where tiled.
+void checkPieces(Args &args, size_t place, int64_t size, int64_t dim, int64_t group, bool isTiled) {
+  const Value &where = args.has(place) ? args[place] : args[0];
+  std::string what = "dimension " + std::to_string(dim) + " has " + std::to_string(size) + " elements, the group " +
+                     std::to_string(group) + " devices";
+  if (isTiled && size % group)
+    args.e.fail(where.range, quoted(args) + ": " + what + ", which do not divide it");
+  if (!isTiled && size != group)
+    args.e.fail(where.range, quoted(args) + ": " + what + "; they must agree, or give tiled=true");
+}
+
+/// As jax.lax.psum_scatter.
+Value psumScatter(Args &args) {
+  Emitter &e = args.e;
+  return forEachLeaf(args, [&](mlir::Value x, const Value &leaf) {
+    AxesAttr axes = axesOf(args, 1);
+    bool isTiled = args.flag(3, false);
+    int64_t dim = args.axis(2, leaf.rank(), 0), group = groupSize(args, axes);
+    if (Emitter::typeOf(x).getDType() == DType::Bool)
+      x = e.convert(x, DType::I32);
+    ArrayType type = Emitter::typeOf(x);
+    checkPieces(args, 2, type.getDimSize(dim), dim, group, isTiled);
+    x = e.create<ReduceScatterOp>(type.withShape(withDim(x, dim, type.getDimSize(dim) / group)), x, ReductionKind::sum,
+                                  static_cast<uint64_t>(dim), axes, why(args));
+    return isTiled ? x : e.reshape(x, dropDim(x, dim));
+  });
+}
+
+/// Cuts along `split` into as many slices as there are devices, one element each, and stacks what comes in as a new
+/// dimension `concat` of the result.
+mlir::Value exchangeSlices(Args &args, mlir::Value x, int64_t split, int64_t concat, AxesAttr axes) {
+  Emitter &e = args.e;
+  // The place of the new dimension while the cut one is still there.
+  int64_t place = concat <= split ? concat : concat + 1;
+  x = e.reshape(x, insertOne(x, place));
+  split += place <= split;
+  ArrayType type = Emitter::typeOf(x);
+  llvm::SmallVector<int64_t> shape = withDim(x, place, type.getDimSize(split));
+  shape[split] = 1;
+  x = e.create<AllToAllOp>(type.withShape(shape), x, static_cast<uint64_t>(split), static_cast<uint64_t>(place), axes,
+                           why(args));
+  return e.reshape(x, dropDim(x, split));
+}
+
+/// As jax.lax.all_to_all.
+Value allToAll(Args &args) {
+  Emitter &e = args.e;
+  return forEachLeaf(args, [&](mlir::Value x, const Value &leaf) {
+    AxesAttr axes = axesOf(args, 1);
+    bool isTiled = args.flag(4, false);
+    int64_t split = args.axis(2, leaf.rank()), concat = args.axis(3, leaf.rank()), group = groupSize(args, axes);
+    ArrayType type = Emitter::typeOf(x);
+    int64_t size = type.getDimSize(split);
+    checkPieces(args, 2, size, split, group, isTiled);
+    if (!isTiled)
+      return exchangeSlices(args, x, split, concat, axes);
+    llvm::SmallVector<int64_t> shape = withDim(x, split, size / group);
+    shape[concat] *= group;
+    if (split != concat)
+      return e.create<AllToAllOp>(type.withShape(shape), x, static_cast<uint64_t>(split), static_cast<uint64_t>(concat),
+                                  axes, why(args));
+    // Blocks of one dimension change places: as slices of a dimension of their own.
+    llvm::SmallVector<int64_t> blocks = withDim(x, split, size / group);
+    blocks.insert(blocks.begin() + split, group);
+    return e.reshape(exchangeSlices(args, e.reshape(x, blocks), split, split, axes), shape);
+  });
+}
+
+/// As jax.lax.ppermute: who is no target gets zeros.
+Value ppermute(Args &args) {
+  Emitter &e = args.e;
+  return forEachLeaf(args, [&](mlir::Value x, const Value &) {
+    AxesAttr axes = axesOf(args, 1);
+    int64_t group = groupSize(args, axes);
+    std::vector<int64_t> pairs;
+    std::set<int64_t> sources, targets;
+    if (!args[2].isSequence())
+      args.fail(2, "a list of pairs (from, to)");
+    for (const Value &pair : args[2].elements) {
+      if (!pair.isSequence() || pair.elements.size() != 2 || !pair.elements[0].isInt() || !pair.elements[1].isInt())
+        e.fail(pair.range, "'perm' of 'ppermute' is a list of pairs (from, to) of integers known while compiling");
+      int64_t from = pair.elements[0].constant.i, to = pair.elements[1].constant.i;
+      for (int64_t position : {from, to})
+        if (position < 0 || position >= group)
+          e.fail(pair.range, "position " + std::to_string(position) + " is outside of the group of " +
+                                 std::to_string(group) + " devices");
+      if (!sources.insert(from).second || !targets.insert(to).second)
+        e.fail(pair.range, "each device sends to one and receives from one: this is a second pair of one of them");
+      pairs.insert(pairs.end(), {from, to});
+    }
+    return e.create<CollectivePermuteOp>(Emitter::typeOf(x), x, pairs, axes, why(args));
+  });
+}
+
+Value axisIndex(Args &args) {
+  args.e.needManual(args.range, args.function);
+  return args.result(args.e.create<AxisIndexOp>(args.e.arrayType({}, DType::I32), axesOf(args, 0)));
+}
+
+Value axisSize(Args &args) { return Value::ofConstant(Constant::ofInt(groupSize(args, axesOf(args, 0))), args.range); }
+
+const Builtin table[] = {
+    {"psum", "x @axis_name", psum},
+    {"pmean", "x @axis_name", pmean},
+    {"pmax", "x @axis_name", extremeOver<ReductionKind::max>},
+    {"pmin", "x @axis_name", extremeOver<ReductionKind::min>},
+    {"all_gather", "x @axis_name axis=0 tiled=false", allGather},
+    {"psum_scatter", "x @axis_name scatter_dimension=0 tiled=false", psumScatter},
+    {"all_to_all", "x @axis_name split_axis concat_axis tiled=false", allToAll},
+    {"ppermute", "x @axis_name perm", ppermute},
+    {"axis_index", "@axis_name", axisIndex},
+    {"axis_size", "@axis_name", axisSize},
+};
+
+} // namespace
+
+llvm::ArrayRef<Builtin> manualBuiltins() { return table; }
+
+} // namespace spmdc

@@ -1,0 +1,216 @@
+//===- EmitManual.cpp - shard_map: functions on one device's pieces -------===//
+//
+// `shard_map(f, in=(P(a, _), P()), out=P(a))(x, y)` runs f on each device's pieces. The arguments are constrained to
+// the shardings of `in`, f is inlined into the body of a manual region, and what it returns are the pieces of results
+// with the shardings of `out`: one P stands for all arrays below it, as in JAX.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/Emitter.h"
+#include "frontend/Leaves.h"
+#include "frontend/Parameters.h"
+#include "frontend/Suggest.h"
+#include "ir/spmd/VaryingAxes.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/SaveAndRestore.h"
+
+namespace spmdc {
+
+static std::string joinAxes(const VaryingAxes::Axes &axes) {
+  std::string text;
+  for (const std::string &axis : axes)
+    text += (text.empty() ? "'" : ", '") + axis + "'";
+  return text;
+}
+
+Value Emitter::axisNames(const Expr &e) {
+  DimShardingSyntax syntax;
+  syntax.range = e.range;
+  syntax.isOpen = false;
+  auto add = [&](const Expr &axis) {
+    const auto *name = dynAs<NameExpr>(axis);
+    if (!name)
+      fail(axis.range, "expected the name of a mesh axis, or several in parentheses");
+    syntax.axes.push_back({name->name, name->range});
+  };
+  try {
+    if (const auto *tuple = dynAs<TupleExpr>(e))
+      for (const Expr *element : tuple->elements)
+        add(*element);
+    else
+      add(e);
+    Value value;
+    value.kind = ValueKind::Partition;
+    value.range = e.range;
+    value.partition = {dimSharding(syntax)};
+    for (auto [i, axis] : llvm::enumerate(syntax.axes))
+      for (const Identifier &other : llvm::ArrayRef(syntax.axes).take_front(i))
+        if (other.text == axis.text)
+          fail(axis.range, "axis '" + std::string(axis.text) + "' is named twice");
+    return value;
+  } catch (const Poisoned &) {
+    return Value();
+  }
+}
+
+void Emitter::needManual(Range where, std::string_view operation) {
+  if (!isManual)
+    fail(where, "'" + std::string(operation) + "' is between devices: it stands in a function that shard_map runs");
+}
+
+/// One P for each of `count` values.
+std::vector<Value> Emitter::manualSpecs(const Value &spec, std::string_view parameter, size_t count,
+                                        std::string_view what) {
+  std::string quoted = "'" + std::string(parameter) + "=' of 'shard_map'";
+  if (spec.kind == ValueKind::Partition)
+    return std::vector<Value>(count, spec);
+  if (spec.kind != ValueKind::Tuple)
+    fail(spec.range,
+         quoted + " is P(...), or a tuple with one for each " + std::string(what) + ", not " + spec.describe());
+  if (spec.elements.size() != count)
+    fail(spec.range, quoted + " has " + std::to_string(spec.elements.size()) + " entries for " + std::to_string(count) +
+                         " " + std::string(what) + (count == 1 ? "" : "s"));
+  for (const Value &element : spec.elements)
+    if (element.kind != ValueKind::Partition)
+      fail(element.range, quoted + " has a P(...) for each " + std::string(what) + ", not " + element.describe());
+  return spec.elements;
+}
+
+/// The sharding of a whole array on the way in (or of a piece on the way out), closed and without priorities.
+ShardingAttr Emitter::manualSharding(const Value &spec, ArrayType type, const std::string &what, Range where) {
+  if (static_cast<int64_t>(spec.partition.size()) > type.getRank()) {
+    report(spec.range, "P(...) speaks of " + std::to_string(spec.partition.size()) + " dimensions, but " + what +
+                           " is " + type.withoutSharding().str())
+        .note(where, what + " is given here");
+    throw Poisoned();
+  }
+  ShardingAttr sharding = shardingFrom(spec, type.getRank());
+  for (DimShardingAttr dim : sharding.getDims())
+    if (!dim.getIsClosed() || dim.getPriority() >= 0)
+      fail(spec.range, "'shard_map' runs f on exactly the pieces that P(...) says: no '?' and no priority");
+  return sharding;
+}
+
+Value Emitter::shardMap(const CallExpr &outer, const CallExpr &call) {
+  const std::vector<Parameter> parameters = {{"f"}, {"in"}, {"out"}};
+  auto matched = matchArguments(*this, "shard_map", parameters, outer);
+  if (isManual)
+    fail(outer.range, "'shard_map' inside of a function that shard_map runs: all axes are manual there already");
+  if (!hasMesh)
+    fail(outer.range, "'shard_map' needs a mesh: declare one with 'mesh m(a=...)' or --mesh");
+
+  const Expr &function = *matched[0].front()->value;
+  const auto *name = dynAs<NameExpr>(function);
+  const FnDecl *fn = name ? findFunction(program, name->name) : nullptr;
+  bool isPrelude = !fn;
+  if (name && !fn)
+    fn = findFunction(prelude, name->name);
+  if (!fn)
+    fail(function.range,
+         name ? "unknown function '" + std::string(name->name) + "'" + didYouMean(name->name, functionNames())
+              : "'shard_map' takes the name of a function");
+  std::string quoted = "'" + std::string(fn->name.text) + "'";
+
+  Value in = need(*matched[1].front()->value), out = need(*matched[2].front()->value);
+  std::vector<Value> arguments;
+  for (const Argument &argument : call.arguments) {
+    if (!argument.name.text.empty())
+      fail(argument.name.range, "what shard_map returns takes its arguments in order, without names");
+    arguments.push_back(need(*argument.value));
+  }
+  if (arguments.size() > fn->params.size())
+    fail(call.range, quoted + " takes " + std::to_string(fn->params.size()) +
+                         (fn->params.size() == 1 ? " argument, not " : " arguments, not ") +
+                         std::to_string(arguments.size()));
+  for (const ParamDecl &param : llvm::ArrayRef(fn->params).drop_front(arguments.size()))
+    if (!param.defaultValue)
+      fail(call.range, quoted + " needs an argument for '" + std::string(param.name.text) + "'");
+  std::vector<Value> inSpecs = manualSpecs(in, "in", arguments.size(), "argument");
+
+  MeshAttr mesh = this->mesh();
+  mlir::Region body;
+  mlir::Block &block = body.emplaceBlock();
+  llvm::SmallVector<mlir::Value> inputs;
+  llvm::SmallVector<VaryingAxes::Axes> cutting;
+  std::vector<std::optional<Value>> given;
+  for (auto [index, argument] : llvm::enumerate(arguments)) {
+    currentRange = argument.range;
+    std::vector<Value> pieces;
+    for (const Value &leaf : getLeaves(argument)) {
+      std::string what = "argument " + std::to_string(index + 1) + " of " + quoted;
+      if (!leaf.isNumeric())
+        fail(argument.range, what + " must be an array, not " + leaf.describe());
+      mlir::Value array = materialize(leaf);
+      ShardingAttr sharding = manualSharding(inSpecs[index], typeOf(array), what, argument.range);
+      ArrayType type = typeOf(array).withSharding(sharding);
+      for (auto [dim, axes] : llvm::enumerate(sharding.toValue().dims)) {
+        int64_t pieceCount = 1;
+        for (const spmd::AxisRef &axis : axes)
+          pieceCount *= axis.sizeIn(mesh.toValue());
+        int64_t size = type.getDimSize(dim);
+        if (size % pieceCount)
+          fail(argument.range, "dimension " + std::to_string(dim) + " of " + what + " has " + std::to_string(size) +
+                                   " elements, which " + std::to_string(pieceCount) +
+                                   " devices do not divide; pad it to " +
+                                   std::to_string((size + pieceCount - 1) / pieceCount * pieceCount));
+      }
+      inputs.push_back(type.getRank() == 0 ? array : constrain(array, sharding));
+      cutting.push_back(VaryingAxes::getCutting(type));
+      mlir::Value piece = block.addArgument(type.getLocal(mesh), loc());
+      pieces.push_back(Value::ofArray(piece, leaf.isArray() ? leaf.isWeak : leaf.dtypeClass().isWeak, leaf.range));
+    }
+    given.push_back(withLeaves(argument, pieces));
+  }
+  given.resize(fn->params.size());
+
+  currentRange = call.range;
+  llvm::SmallVector<mlir::Value> yielded;
+  llvm::SmallVector<mlir::Type> types;
+  Value result;
+  {
+    mlir::OpBuilder::InsertionGuard guard(builder);
+    llvm::SaveAndRestore<bool> manual(isManual, true);
+    builder.setInsertionPointToEnd(&block);
+    result = applyFunction(*fn, isPrelude, given, call.range);
+    if (result.kind == ValueKind::None)
+      fail(call.range, quoted + " returns nothing");
+    VaryingAxes varying(block, cutting);
+    bool isTuple = result.kind == ValueKind::Tuple;
+    std::vector<Value> parts = isTuple ? result.elements : std::vector<Value>{result};
+    std::vector<Value> outSpecs = manualSpecs(out, "out", parts.size(), "result");
+    for (auto [index, part] : llvm::enumerate(parts))
+      for (const Value &leaf : getLeaves(part)) {
+        std::string what = "result " + std::to_string(index) + " of " + quoted;
+        if (!leaf.isNumeric())
+          fail(call.range, what + " must be an array, not " + leaf.describe());
+        mlir::Value array = materialize(leaf);
+        ShardingAttr sharding = manualSharding(outSpecs[index], typeOf(array), what, fn->name.range);
+        llvm::SmallVector<int64_t> shape(typeOf(array).getShape());
+        for (auto [dim, axes] : llvm::enumerate(sharding.toValue().dims))
+          for (const spmd::AxisRef &axis : axes)
+            shape[dim] *= axis.sizeIn(mesh.toValue());
+        ArrayType type = typeOf(array).withShape(shape).withSharding(sharding);
+        VaryingAxes::Axes differing = varying.of(array);
+        for (const std::string &axis : VaryingAxes::getCutting(type))
+          differing.erase(axis);
+        if (!differing.empty())
+          fail(outSpecs[index].range, what + " varies over " + joinAxes(differing) +
+                                          ", which 'out=' does not name: reduce it with psum or pmean, or name the " +
+                                          (differing.size() == 1 ? "axis" : "axes") + " in P(...)");
+        yielded.push_back(array);
+        types.push_back(type);
+      }
+    builder.create<ManualYieldOp>(loc(), yielded);
+  }
+  auto manual = builder.create<ManualOp>(loc(), types, inputs);
+  manual.getBody().takeBody(body);
+  ++operationCount;
+
+  std::vector<Value> leaves;
+  for (auto [leaf, array] : llvm::zip(getLeaves(result), manual.getOutputs()))
+    leaves.push_back(Value::ofArray(array, leaf.isArray() && leaf.isWeak, call.range));
+  return withLeaves(result, leaves);
+}
+
+} // namespace spmdc

@@ -1,0 +1,62 @@
+//===- Parameters.cpp - which argument goes to which parameter ------------===//
+
+#include "frontend/Parameters.h"
+#include "frontend/Suggest.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace spmdc {
+
+std::vector<Parameter> parseParameters(std::string_view text) {
+  std::vector<Parameter> parameters;
+  while (!text.empty()) {
+    size_t end = std::min(text.find(' '), text.size());
+    std::string_view item = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    size_t equal = item.find('=');
+    bool isRest = item.front() == '*', isAxes = item.front() == '@';
+    size_t mark = isRest || isAxes;
+    parameters.push_back(
+        {item.substr(mark, equal == item.npos ? item.npos : equal - mark), equal != item.npos, isRest, isAxes});
+  }
+  return parameters;
+}
+
+std::vector<std::vector<const Argument *>>
+matchArguments(Emitter &e, std::string_view function, const std::vector<Parameter> &parameters, const CallExpr &call) {
+  std::vector<std::vector<const Argument *>> matched(parameters.size());
+  std::string quoted = "'" + std::string(function) + "'";
+  size_t next = 0;
+  bool sawName = false;
+  for (const Argument &argument : call.arguments) {
+    if (argument.name.text.empty()) {
+      if (sawName)
+        e.fail(argument.value->range, "arguments without a name come before those with one");
+      if (next == parameters.size())
+        e.fail(argument.value->range, quoted + " takes " + std::to_string(parameters.size()) +
+                                          (parameters.size() == 1 ? " argument" : " arguments") + ", this is one more");
+      matched[next].push_back(&argument);
+      next += !parameters[next].isRest;
+      continue;
+    }
+    sawName = true;
+    auto parameter = llvm::find_if(parameters, [&](const Parameter &p) { return p.name == argument.name.text; });
+    if (parameter == parameters.end()) {
+      std::vector<std::string_view> names;
+      for (const Parameter &p : parameters)
+        names.push_back(p.name);
+      e.fail(argument.name.range, quoted + " has no parameter '" + std::string(argument.name.text) + "'" +
+                                      didYouMean(argument.name.text, names));
+    }
+    auto &slot = matched[parameter - parameters.begin()];
+    if (!slot.empty())
+      e.fail(argument.name.range, "'" + std::string(argument.name.text) + "' is given twice");
+    slot.push_back(&argument);
+  }
+  for (auto [parameter, slot] : llvm::zip(parameters, matched))
+    if (slot.empty() && !parameter.isOptional && !parameter.isRest)
+      e.fail(call.range, quoted + " needs an argument for '" + std::string(parameter.name) + "'");
+  return matched;
+}
+
+} // namespace spmdc

@@ -1,0 +1,22 @@
+//===- Parameters.h - which argument goes to which parameter ----*- C++ -*-===//
+#pragma once
+
+#include "frontend/Emitter.h"
+
+namespace spmdc {
+
+struct Parameter {
+  std::string_view name;
+  bool isOptional = false;
+  bool isRest = false; ///< Takes all further positional arguments.
+  bool isAxes = false; ///< Takes names of mesh axes: `a` or `(a, b)`.
+};
+
+/// The parameters of an operation as its table entry writes them (Builtin::parameters).
+std::vector<Parameter> parseParameters(std::string_view text);
+
+/// The arguments that each parameter takes, none for one that is left out. Reports what does not fit.
+std::vector<std::vector<const Argument *>>
+matchArguments(Emitter &e, std::string_view function, const std::vector<Parameter> &parameters, const CallExpr &call);
+
+} // namespace spmdc

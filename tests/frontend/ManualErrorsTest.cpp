@@ -1,0 +1,110 @@
+//===- ManualErrorsTest.cpp - what is wrong with a shard_map --------------===//
+
+#include "tests/frontend/FrontendTestHelper.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace spmdc;
+using namespace spmdc::testing;
+using ::testing::ElementsAre;
+
+namespace {
+
+/// `f` is line 2, the call line 4.
+std::vector<std::string> errorsOf(const std::string &function, const std::string &call) {
+  return Compiled("mesh m(a=4, b=2)\n" + function + "\nfn main(x: f32[8, 6], w: f32[6, 4]) {\n  return " + call +
+                  ";\n}\n")
+      .errors();
+}
+
+const std::string identity = "fn f(x) { return x; }";
+
+TEST(ManualErrors, theCall) {
+  EXPECT_THAT(errorsOf(identity, "shard_map(g, in=P(a), out=P(a))(x)"), ElementsAre("4:20: unknown function 'g'"));
+  EXPECT_THAT(errorsOf(identity, "shard_map(x + 1, in=P(a), out=P(a))(x)"),
+              ElementsAre("4:20: 'shard_map' takes the name of a function"));
+  EXPECT_THAT(errorsOf(identity, "shard_map(f, in=P(a))(x)"),
+              ElementsAre("4:10: 'shard_map' needs an argument for 'out'"));
+  EXPECT_THAT(errorsOf(identity, "shard_map(f, in=P(a), out=P(a))(x, w)"),
+              ElementsAre("4:10: 'f' takes 1 argument, not 2"));
+  EXPECT_THAT(errorsOf(identity, "shard_map(f, in=P(a), out=P(a))()"),
+              ElementsAre("4:10: 'f' needs an argument for 'x'"));
+  EXPECT_THAT(errorsOf(identity, "shard_map(f, in=P(a), out=P(a))(y=x)"),
+              ElementsAre("4:42: what shard_map returns takes its arguments in order, without names"));
+  EXPECT_THAT(errorsOf("fn f(x) { return shard_map(g, in=P(), out=P())(x); }\nfn g(x) { return x; }",
+                       "shard_map(f, in=P(a), out=P(a))(x)")
+                  .front(),
+              "2:18: 'shard_map' inside of a function that shard_map runs: all axes are manual there already");
+  EXPECT_THAT(
+      Compiled("fn f(x) { return x; }\nfn main(x: f32[8]) { return shard_map(f, in=P(), out=P())(x); }").errors(),
+      ElementsAre("2:29: 'shard_map' needs a mesh: declare one with 'mesh m(a=...)' or --mesh"));
+}
+
+TEST(ManualErrors, specs) {
+  EXPECT_THAT(errorsOf(identity, "shard_map(f, in=2, out=P(a))(x)"),
+              ElementsAre("4:26: 'in=' of 'shard_map' is P(...), or a tuple with one for each argument, not the "
+                          "integer 2"));
+  EXPECT_THAT(errorsOf(identity, "shard_map(f, in=(P(a), P()), out=P(a))(x)"),
+              ElementsAre("4:26: 'in=' of 'shard_map' has 2 entries for 1 argument"));
+  EXPECT_THAT(errorsOf(identity, "shard_map(f, in=P(a), out=(P(a), P()))(x)"),
+              ElementsAre("4:36: 'out=' of 'shard_map' has 2 entries for 1 result"));
+  EXPECT_THAT(errorsOf(identity, "shard_map(f, in=P(a?), out=P(a))(x)"),
+              ElementsAre("4:26: 'shard_map' runs f on exactly the pieces that P(...) says: no '?' and no priority"));
+  EXPECT_THAT(errorsOf(identity, "shard_map(f, in=P(a, b, _), out=P(a))(x)"),
+              ElementsAre("4:26: P(...) speaks of 3 dimensions, but argument 1 of 'f' is f32[8, 6]",
+                          "  4:48: argument 1 of 'f' is given here"));
+  EXPECT_THAT(errorsOf(identity, "shard_map(f, in=P(c), out=P(a))(x)"),
+              ElementsAre("4:28: unknown axis 'c'; the mesh has a, b", "  1:1: the mesh is declared here"));
+}
+
+TEST(ManualErrors, unevenPieces) {
+  EXPECT_THAT(
+      errorsOf(identity, "shard_map(f, in=P(_, a), out=P(_, a))(x)"),
+      ElementsAre("4:48: dimension 1 of argument 1 of 'f' has 6 elements, which 4 devices do not divide; pad it "
+                  "to 8"));
+}
+
+// An output that is claimed to be the same everywhere, and is not.
+TEST(ManualErrors, varyingResults) {
+  EXPECT_THAT(errorsOf(identity, "shard_map(f, in=P(a, b), out=P())(x)"),
+              ElementsAre("4:39: result 0 of 'f' varies over 'a', 'b', which 'out=' does not name: reduce it with psum "
+                          "or pmean, or name the axes in P(...)"));
+  EXPECT_THAT(errorsOf("fn f(x) { return (psum(x, a), x * cast(axis_index(b), f32)); }",
+                       "shard_map(f, in=P(a), out=(P(), P(a)))(x)"),
+              ElementsAre("4:42: result 1 of 'f' varies over 'b', which 'out=' does not name: reduce it with psum or "
+                          "pmean, or name the axis in P(...)"));
+}
+
+TEST(ManualErrors, collectives) {
+  EXPECT_THAT(errorsOf(identity, "psum(x, a)"),
+              ElementsAre("4:10: 'psum' is between devices: it stands in a function that shard_map runs"));
+  EXPECT_THAT(errorsOf("fn f(x) { return psum(x, c); }", "shard_map(f, in=P(a), out=P())(x)").front(),
+              "2:26: unknown axis 'c'; the mesh has a, b");
+  EXPECT_THAT(errorsOf("fn f(x) { return psum(x, (a, a)); }", "shard_map(f, in=P(a), out=P())(x)").front(),
+              "2:30: axis 'a' is named twice");
+  EXPECT_THAT(errorsOf("fn f(x) { return psum(x, 1); }", "shard_map(f, in=P(a), out=P())(x)").front(),
+              "2:26: expected the name of a mesh axis, or several in parentheses");
+  EXPECT_THAT(
+      errorsOf("fn f(x) { return psum_scatter(x, a, tiled=true); }", "shard_map(f, in=P(b), out=P(a))(w)").front(),
+      "2:31: 'psum_scatter': dimension 0 has 3 elements, the group 4 devices, which do not divide it");
+  EXPECT_THAT(
+      errorsOf("fn f(x) { return all_to_all(x, a, 0, 1); }", "shard_map(f, in=P(b), out=P(a))(w)").front(),
+      "2:35: 'all_to_all': dimension 0 has 3 elements, the group 4 devices; they must agree, or give tiled=true");
+  EXPECT_THAT(errorsOf("fn f(x) { return ppermute(x, a, [(0, 4)]); }", "shard_map(f, in=P(a), out=P(a))(x)").front(),
+              "2:34: position 4 is outside of the group of 4 devices");
+  EXPECT_THAT(
+      errorsOf("fn f(x) { return ppermute(x, a, [(0, 1), (2, 1)]); }", "shard_map(f, in=P(a), out=P(a))(x)").front(),
+      "2:42: each device sends to one and receives from one: this is a second pair of one of them");
+  EXPECT_THAT(errorsOf("fn f(x) { return ppermute(x, a, [0, 1]); }", "shard_map(f, in=P(a), out=P(a))(x)").front(),
+              "2:34: 'perm' of 'ppermute' is a list of pairs (from, to) of integers known while compiling");
+}
+
+TEST(ManualErrors, shardingsInside) {
+  EXPECT_THAT(errorsOf("fn f(x) { return shard(x, P(a)); }", "shard_map(f, in=P(a), out=P(a))(x)").front(),
+              "2:18: inside of shard_map arrays are one device's, and no sharding can be given");
+  EXPECT_THAT(errorsOf("fn f(x) { let y: f32[2@a, 6] = x; return y; }", "shard_map(f, in=P(a), out=P(a))(x)").front(),
+              "2:32: inside of shard_map arrays are one device's, and no sharding can be given");
+}
+
+} // namespace

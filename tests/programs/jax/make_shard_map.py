@@ -1,0 +1,144 @@
+"""Writes shard_map.json: what jax.shard_map makes of the programs below, on eight devices of the CPU.
+
+Run with JAX 0.10 in a virtual environment: python make_shard_map.py
+Each case: a program of the language (its mesh line is put before it), the same in Python, arguments, and meshes.
+"""
+
+import json
+import os
+import pathlib
+
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
+import jax  # noqa: E402
+import jax.numpy as jnp  # noqa: E402
+import numpy as np  # noqa: E402
+from jax import lax  # noqa: E402
+from jax.sharding import PartitionSpec as P  # noqa: E402
+
+rng = np.random.default_rng(11)
+
+
+def normal(*shape):
+    return rng.normal(size=shape).astype(np.float32)
+
+
+def integers(*shape):
+    return rng.integers(-9, 9, size=shape).astype(np.int32)
+
+
+CASES = []
+
+
+def case(name, text, function, specs_in, specs_out, arguments, meshes=((4, 2), (2, 4), (8, 1), (1, 1))):
+    results = None
+    for sizes in meshes:
+        mesh = jax.make_mesh(sizes, ("a", "b"), devices=jax.devices()[:sizes[0] * sizes[1]],
+                             axis_types=(jax.sharding.AxisType.Auto,) * 2)
+        mapped = jax.shard_map(function, mesh=mesh, in_specs=specs_in, out_specs=specs_out, check_vma=False)
+        CASES.append({
+            "name": f"{name}_{sizes[0]}x{sizes[1]}",
+            "program": f"mesh m(a={sizes[0]}, b={sizes[1]})\n{text}",
+            "arguments": [encode(x) for x in arguments],
+            "results": [encode(x) for x in jax.tree.leaves(mapped(*arguments))],
+            "tolerance": 2e-6,
+        })
+
+
+def encode(x):
+    x = np.asarray(x)
+    dtype = {"float32": "f32", "int32": "i32", "bool": "bool"}[x.dtype.name]
+    # The shortest text that means the same f32.
+    values = [float(str(v)) for v in x.ravel()] if dtype == "f32" else x.astype(int).ravel().tolist()
+    return {"dtype": dtype, "shape": list(x.shape), "values": values}
+
+
+case("reductions", """
+fn f(x) { return (psum(x, a), pmean(x, (a, b)), pmax(x, b), pmin(x, a), psum(x > 0.0, (b, a))); }
+fn main(x: f32[8, 8]) {
+  return shard_map(f, in=P(a, b), out=(P(_, b), P(), P(a), P(_, b), P()))(x);
+}
+""", lambda x: (lax.psum(x, "a"), lax.pmean(x, ("a", "b")), lax.pmax(x, "b"), lax.pmin(x, "a"),
+                lax.psum((x > 0).astype(jnp.int32), ("b", "a"))),
+     P("a", "b"), (P(None, "b"), P(), P("a"), P(None, "b"), P()), [normal(8, 8)])
+
+case("integer_mean", """
+fn f(x) { return (pmean(x, a), psum(1, a)); }
+fn main(x: i32[8]) { return shard_map(f, in=(P(a)), out=P())(x); }
+""", lambda x: (lax.pmean(x, "a"), lax.psum(jnp.int32(1), "a")), P("a"), P(), [integers(8)])
+
+case("all_gather", """
+fn f(x) {
+  return (all_gather(x, a), all_gather(x, a, axis=1), all_gather(x, a, axis=-1), all_gather(x, a, tiled=true),
+          all_gather(x, (a, b), axis=1, tiled=true));
+}
+fn main(x: f32[8, 16]) { return shard_map(f, in=P(a, b), out=(P(_, _, b), P(_, _, b), P(_, b), P(_, b), P()))(x); }
+""", lambda x: (lax.all_gather(x, "a"), lax.all_gather(x, "a", axis=1), lax.all_gather(x, "a", axis=-1),
+                lax.all_gather(x, "a", tiled=True), lax.all_gather(x, ("a", "b"), axis=1, tiled=True)),
+     P("a", "b"), (P(None, None, "b"), P(None, None, "b"), P(None, "b"), P(None, "b"), P()), [normal(8, 16)])
+
+case("psum_scatter", """
+fn f(x) {
+  return (psum_scatter(x, b, tiled=true), psum_scatter(x, b, scatter_dimension=1, tiled=true),
+          psum_scatter(reshape(x, [-1, axis_size(b), 2]), b, scatter_dimension=1));
+}
+fn main(x: f32[64, 16]) { return shard_map(f, in=P(a, _), out=(P((a, b)), P(a, b), P(a, b)))(x); }
+""", lambda x: (lax.psum_scatter(x, "b", tiled=True), lax.psum_scatter(x, "b", scatter_dimension=1, tiled=True),
+                lax.psum_scatter(x.reshape(-1, lax.axis_size("b"), 2), "b", scatter_dimension=1)),
+     P("a", None), (P(("a", "b")), P("a", "b"), P("a", "b")), [normal(64, 16)])
+
+case("all_to_all", """
+fn f(x) {
+  return (all_to_all(x, a, split_axis=1, concat_axis=0, tiled=true), all_to_all(x, a, split_axis=0, concat_axis=0, tiled=true),
+          all_to_all(x, a, split_axis=1, concat_axis=1, tiled=true), all_to_all(x, a, 0, 1, tiled=true));
+}
+fn main(x: f32[64, 8]) { return shard_map(f, in=P(a, _), out=(P(_, a), P(a), P(a), P(a)))(x); }
+""", lambda x: (lax.all_to_all(x, "a", 1, 0, tiled=True), lax.all_to_all(x, "a", 0, 0, tiled=True),
+                lax.all_to_all(x, "a", 1, 1, tiled=True), lax.all_to_all(x, "a", 0, 1, tiled=True)),
+     P("a", None), (P(None, "a"), P("a"), P("a"), P("a")), [normal(64, 8)])
+
+case("all_to_all_of_slices", """
+fn f(x) {
+  let y = reshape(x, [axis_size(a), 3, -1]);
+  return (all_to_all(y, a, split_axis=0, concat_axis=0), all_to_all(y, a, split_axis=0, concat_axis=1),
+          all_to_all(y, a, split_axis=0, concat_axis=2), all_to_all(transpose(y, [1, 0, 2]), a, 1, 0),
+          all_to_all(transpose(y, [1, 0, 2]), a, 1, 2));
+}
+fn main(x: f32[192, 2]) { return shard_map(f, in=P(a, _), out=P(a))(x); }
+""", lambda x: (lambda y: (
+    lax.all_to_all(y, "a", 0, 0), lax.all_to_all(y, "a", 0, 1), lax.all_to_all(y, "a", 0, 2),
+    lax.all_to_all(y.transpose(1, 0, 2), "a", 1, 0), lax.all_to_all(y.transpose(1, 0, 2), "a", 1, 2)))(
+        x.reshape(lax.axis_size("a"), 3, -1)),
+     P("a", None), P("a"), [normal(192, 2)])
+
+case("ppermute", """
+fn f(x, i) {
+  return (ppermute(x, a, [(0, 1), (1, 2), (2, 3), (3, 0)]), ppermute((x, i), a, [(0, 3), (2, 1)]));
+}
+fn main(x: f32[8, 3], i: i32[4]) { return shard_map(f, in=(P(a), P(a)), out=P(a))(x, i); }
+""", lambda x, i: (lax.ppermute(x, "a", [(0, 1), (1, 2), (2, 3), (3, 0)]), lax.ppermute((x, i), "a", [(0, 3), (2, 1)])),
+     (P("a"), P("a")), P("a"), [normal(8, 3), integers(4)], meshes=((4, 2), (4, 1)))
+
+case("axis_index", """
+fn f(x) { return (x + cast(axis_index((b, a)), f32), x * axis_size((a, b)) - axis_index(a)); }
+fn main(x: f32[8, 8]) { return shard_map(f, in=P(a, b), out=P(a, b))(x); }
+""", lambda x: (x + lax.axis_index(("b", "a")).astype(jnp.float32),
+                x * lax.axis_size(("a", "b")) - lax.axis_index("a")),
+     P("a", "b"), P("a", "b"), [normal(8, 8)])
+
+# In the middle of a global program: what comes in is resharded, what goes out is used on.
+outer = """
+fn f(x, w) { return psum(x @ w, b); }
+fn main(x: f32[16@a, 8], w: f32[8, 6@b]) {
+  let h = tanh(x) * 2.0;
+  let y = shard_map(f, in=(P(a, b), P(b, _)), out=P(a))(h, w + 1.0);
+  return sum(relu(y), axis=0);
+}
+"""
+x, w = normal(16, 8), normal(8, 6)
+for sizes in ((4, 2), (2, 4), (1, 8)):
+    CASES.append({"name": f"inside_{sizes[0]}x{sizes[1]}", "program": f"mesh m(a={sizes[0]}, b={sizes[1]})\n{outer}",
+                  "arguments": [encode(x), encode(w)],
+                  "results": [encode(jax.nn.relu((jnp.tanh(x) * 2) @ (w + 1)).sum(0))], "tolerance": 4e-6})
+
+pathlib.Path(__file__).with_name("shard_map.json").write_text(
+    "[\n" + ",\n".join(json.dumps(c) for c in CASES) + "\n]\n")
