@@ -3,6 +3,7 @@
 #include "runtime/api/RunProgram.h"
 
 #include "runtime/api/FunctionImpl.h"
+#include "runtime/api/RunCarry.h"
 #include "runtime/api/RunInputs.h"
 #include "runtime/api/RunOutputs.h"
 #include "runtime/api/RunTiming.h"
@@ -68,6 +69,13 @@ private:
                   ", and this spmdc executes programs on CPUs only; compile it with --target=cpu to run it");
     checkInputs(artifact->plan, options.inputs);
     checkOutputs(artifact->plan, options.outputs);
+    carries = findCarries(artifact->plan, options.carries);
+    if (options.steps < 0)
+      throw Error("--steps " + std::to_string(options.steps) + " is negative", Error::Kind::Usage);
+    if (!carries.empty() && options.steps == 0)
+      throw Error("--carry feeds results back from step to step; give --steps K", Error::Kind::Usage);
+    if (options.steps > 0 && options.repeat > 0)
+      throw Error("--steps runs a loop and --repeat times the same call; give one of them", Error::Kind::Usage);
     if (options.repeat < 0)
       throw Error("--repeat " + std::to_string(options.repeat) + " is negative", Error::Kind::Usage);
   }
@@ -167,6 +175,11 @@ private:
     join.columns.push_back({"entry function", artifact->plan.name});
     join.columns.push_back({"target", artifact->plan.target.backend + ":" + artifact->plan.target.cpu});
     join.columns.push_back({"--repeat", std::to_string(options.repeat)});
+    join.columns.push_back({"--steps", std::to_string(options.steps)});
+    std::string carried;
+    for (const std::string &name : options.carries)
+      carried += (carried.empty() ? "" : ",") + name;
+    join.columns.push_back({"--carry", carried});
     std::string results = options.print ? "--print\n" : "";
     results += options.printShards ? "--print-shards\n" : "";
     for (const std::string &output : options.outputs)
@@ -196,6 +209,14 @@ private:
     results = callAndWait();
     double firstResultMs = static_cast<double>(nowNs() - options.startedAtNs) * 1e-6;
     std::vector<double> durations;
+    for (int64_t step = 1; step < options.steps; ++step) {
+      carryOver(carries, results, inputs);
+      results.clear(); // What is not carried leaves its memory to the next step.
+      int64_t began = nowNs();
+      results = callAndWait();
+      durations.push_back(static_cast<double>(nowNs() - began) * 1e-3);
+      showProgress(step + 1);
+    }
     for (int i = 0; i < options.repeat; ++i) {
       results.clear(); // Their memory is taken again.
       int64_t began = nowNs();
@@ -214,6 +235,20 @@ private:
     for (const Array &value : values)
       value.block_until_ready();
     return values;
+  }
+
+  /// At most ten times a second; the last one leaves the line empty.
+  void showProgress(int64_t step) {
+    if (!options.showProgress || process != 0)
+      return;
+    bool isLast = step == options.steps;
+    if (!isLast && nowNs() - lastProgressNs < 100'000'000)
+      return;
+    lastProgressNs = nowNs();
+    request.err << "\r\033[K";
+    if (!isLast)
+      request.err << request.command << ": step " << step << " of " << options.steps;
+    request.err << std::flush;
   }
 
   void reportTimes(double firstResultMs, std::vector<double> durations) {
@@ -267,6 +302,8 @@ private:
   std::shared_ptr<Job> job;
   std::unique_ptr<Program> program;
   std::vector<Array> inputs, results;
+  std::vector<CarriedValue> carries;
+  int64_t lastProgressNs = 0;
   int numProcesses = 1, process = 0;
   std::mutex messages;
 };

@@ -23,8 +23,11 @@ struct RunOptions {
   std::vector<std::string> inputs, outputs; ///< `NAME=...`.
   bool print = false, printShards = false;
   bool verbose = false;
-  int repeat = 0;       ///< Calls to time after the first; 0: run once.
-  std::string timeJson; ///< File, or empty.
+  bool showProgress = false; ///< A person watches: say which step it is, in one line that is written over.
+  int repeat = 0;                   ///< Calls to time after the first; 0: run once.
+  int64_t steps = 0;                ///< Calls in a row, results fed back as parameters; 0: no such loop.
+  std::vector<std::string> carries; ///< The values fed back, by name.
+  std::string timeJson;             ///< File, or empty.
   /// What a command that starts processes tells them: how long compiling took, and when it began (nanoseconds of the
   /// steady clock).
   double compileMs = 0;

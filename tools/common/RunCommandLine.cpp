@@ -7,6 +7,7 @@
 #include <charconv>
 #include <filesystem>
 #include <iostream>
+#include <unistd.h>
 
 namespace spmdc {
 namespace {
@@ -98,8 +99,19 @@ void addRunOptions(CLI::App &app, spmd::RunOptions &options) {
       ->type_name("K")
       ->check(CLI::Range(0, 1 << 30))
       ->group(group);
+  app.add_option("--steps", options.steps, "Call this many times, feeding results back as --carry says")
+      ->type_name("K")
+      ->check(CLI::Range(int64_t(1), int64_t(1) << 40))
+      ->group(group);
+  app.add_option("--carry", options.carries, "Results that are the parameters of the same name at the next step: p,m,v")
+      ->type_name("NAMES")
+      ->delimiter(',')
+      ->expected(1)
+      ->take_all()
+      ->group(group);
   app.add_option("--time-json", options.timeJson, "Write the times to this file")->type_name("FILE")->group(group);
   app.add_flag("--verbose", options.verbose, "Say what is done: pids of the processes")->group(group);
+  options.showProgress = isatty(STDERR_FILENO);
   // For the processes that a command starts; not shown in the help.
   app.add_option("--internal-compile-ms", options.compileMs)->group("");
   app.add_option("--internal-started-at", options.startedAtNs)->group("");
@@ -135,6 +147,10 @@ std::vector<std::string> runArguments(const spmd::RunOptions &options) {
     arguments.push_back("--print-shards");
   if (options.repeat)
     add("--repeat", std::to_string(options.repeat));
+  if (options.steps)
+    add("--steps", std::to_string(options.steps));
+  for (const std::string &name : options.carries)
+    add("--carry", name);
   if (!options.timeJson.empty())
     add("--time-json", options.timeJson);
   add("--internal-compile-ms", std::to_string(options.compileMs));
