@@ -23,7 +23,7 @@ struct RunOptions {
   std::vector<std::string> inputs, outputs; ///< `NAME=...`.
   bool print = false, printShards = false;
   bool verbose = false;
-  bool showProgress = false; ///< A person watches: say which step it is, in one line that is written over.
+  bool showProgress = false;        ///< A person watches: say which step it is, in one line that is written over.
   int repeat = 0;                   ///< Calls to time after the first; 0: run once.
   int64_t steps = 0;                ///< Calls in a row, results fed back as parameters; 0: no such loop.
   std::vector<std::string> carries; ///< The values fed back, by name.
