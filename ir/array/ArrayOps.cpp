@@ -2,6 +2,7 @@
 
 #include "ir/array/ArrayOps.h"
 
+#include "ir/array/Formula.h"
 #include "ir/array/ScalarEmission.h"
 #include "ir/array/ScalarEvaluation.h"
 

@@ -29,10 +29,11 @@ class Array_Op<string mnemonic, list<Trait> traits = []> : Op<Array_Dialect, mne
 }
 
 include "ir/array/ElementwiseOps.td"
+include "ir/array/GradientOps.td"
 
 //===- Creation -----------------------------------------------------------===//
 
-def Array_ConstantOp : Array_Op<"constant", [ConstantLike, DeclareOpInterfaceMethods<EvaluateOpInterface>,
+def Array_ConstantOp : Array_Op<"constant", [ConstantLike, ZeroDerivative, DeclareOpInterfaceMethods<EvaluateOpInterface>,
     DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["createLocal"]>]> {
   let summary = "A constant array";
   let description = "`array.constant dense<1.0> : tensor<4xf32> -> <f32[4]>`";
@@ -45,7 +46,7 @@ def Array_ConstantOp : Array_Op<"constant", [ConstantLike, DeclareOpInterfaceMet
   let hasFolder = 1;
 }
 
-def Array_IotaOp : Array_Op<"iota", [DeclareOpInterfaceMethods<EvaluateOpInterface>,
+def Array_IotaOp : Array_Op<"iota", [ZeroDerivative, DeclareOpInterfaceMethods<EvaluateOpInterface>,
     DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["createLocal"]>]> {
   let summary = "0, 1, 2, ... along one dimension";
   let arguments = (ins I64Attr:$dim);
@@ -55,7 +56,8 @@ def Array_IotaOp : Array_Op<"iota", [DeclareOpInterfaceMethods<EvaluateOpInterfa
 
 //===- Shape --------------------------------------------------------------===//
 
-def Array_BroadcastInDimOp : Array_Op<"broadcast_in_dim", [DeclareOpInterfaceMethods<EvaluateOpInterface>]> {
+def Array_BroadcastInDimOp : Array_Op<"broadcast_in_dim", [DeclareOpInterfaceMethods<DifferentiableOpInterface>,
+    DeclareOpInterfaceMethods<EvaluateOpInterface>]> {
   let summary = "Repeats along new dimensions and dimensions of size 1";
   let description = "Operand dimension i becomes result dimension `dims[i]` (increasing); its size is that or 1.";
   let arguments = (ins Spmd_ArrayType:$operand, DenseI64ArrayAttr:$dims);
@@ -64,7 +66,8 @@ def Array_BroadcastInDimOp : Array_Op<"broadcast_in_dim", [DeclareOpInterfaceMet
   let hasFolder = 1;
 }
 
-def Array_ReshapeOp : Array_Op<"reshape", [DeclareOpInterfaceMethods<EvaluateOpInterface>]> {
+def Array_ReshapeOp : Array_Op<"reshape", [DeclareOpInterfaceMethods<DifferentiableOpInterface>,
+    DeclareOpInterfaceMethods<EvaluateOpInterface>]> {
   let summary = "The same elements in row-major order under another shape";
   let arguments = (ins Spmd_ArrayType:$operand);
   let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
@@ -72,7 +75,8 @@ def Array_ReshapeOp : Array_Op<"reshape", [DeclareOpInterfaceMethods<EvaluateOpI
   let hasFolder = 1;
 }
 
-def Array_TransposeOp : Array_Op<"transpose", [DeclareOpInterfaceMethods<EvaluateOpInterface>]> {
+def Array_TransposeOp : Array_Op<"transpose", [DeclareOpInterfaceMethods<DifferentiableOpInterface>,
+    DeclareOpInterfaceMethods<EvaluateOpInterface>]> {
   let summary = "Permutes dimensions: result dimension i is operand dimension perm[i]";
   let arguments = (ins Spmd_ArrayType:$operand, DenseI64ArrayAttr:$perm);
   let builders = [OpBuilder<(ins "::mlir::Value":$operand, "::llvm::ArrayRef<int64_t>":$perm)>];
@@ -81,7 +85,8 @@ def Array_TransposeOp : Array_Op<"transpose", [DeclareOpInterfaceMethods<Evaluat
   let hasFolder = 1;
 }
 
-def Array_SliceOp : Array_Op<"slice", [DeclareOpInterfaceMethods<EvaluateOpInterface>,
+def Array_SliceOp : Array_Op<"slice", [DeclareOpInterfaceMethods<DifferentiableOpInterface>,
+    DeclareOpInterfaceMethods<EvaluateOpInterface>,
     DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["createLocal"]>]> {
   let summary = "Elements start, start + stride, ... below limit of each dimension";
   let arguments = (ins Spmd_ArrayType:$operand, DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$limits,
@@ -93,7 +98,8 @@ def Array_SliceOp : Array_Op<"slice", [DeclareOpInterfaceMethods<EvaluateOpInter
   let hasFolder = 1;
 }
 
-def Array_PadOp : Array_Op<"pad", [DeclareOpInterfaceMethods<EvaluateOpInterface>]> {
+def Array_PadOp : Array_Op<"pad", [DeclareOpInterfaceMethods<DifferentiableOpInterface>,
+    DeclareOpInterfaceMethods<EvaluateOpInterface>]> {
   let summary = "Adds the scalar `value` before, after and between elements";
   let description = "Negative low and high cut; interior is at least 0.";
   let arguments = (ins Spmd_ArrayType:$operand, Spmd_ArrayType:$value, DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high,
@@ -105,14 +111,15 @@ def Array_PadOp : Array_Op<"pad", [DeclareOpInterfaceMethods<EvaluateOpInterface
   let hasVerifier = 1;
 }
 
-def Array_ConcatenateOp : Array_Op<"concatenate", [DeclareOpInterfaceMethods<EvaluateOpInterface>]> {
+def Array_ConcatenateOp : Array_Op<"concatenate", [DeclareOpInterfaceMethods<DifferentiableOpInterface>,
+    DeclareOpInterfaceMethods<EvaluateOpInterface>]> {
   let summary = "Joins arrays along a dimension";
   let arguments = (ins Variadic<Spmd_ArrayType>:$operands, I64Attr:$dim);
   let assemblyFormat = "$operands `dim` $dim attr-dict `:` type($operands) `->` type($result)";
   let hasVerifier = 1;
 }
 
-def Array_ReverseOp : Array_Op<"reverse", [
+def Array_ReverseOp : Array_Op<"reverse", [DeclareOpInterfaceMethods<DifferentiableOpInterface>,
     DeclareOpInterfaceMethods<EvaluateOpInterface>]> {
   let summary = "Reverses the order of elements along dimensions";
   let arguments = (ins Spmd_ArrayType:$operand, DenseI64ArrayAttr:$dims);
@@ -122,7 +129,8 @@ def Array_ReverseOp : Array_Op<"reverse", [
 
 //===- Contractions and reductions ----------------------------------------===//
 
-def Array_DotGeneralOp : Array_Op<"dot_general", [DeclareOpInterfaceMethods<EvaluateOpInterface>,
+def Array_DotGeneralOp : Array_Op<"dot_general", [DeclareOpInterfaceMethods<DifferentiableOpInterface>,
+    DeclareOpInterfaceMethods<EvaluateOpInterface>,
     DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["getPaddingValue"]>]> {
   let summary = "Contraction with batch dimensions";
   let description = [{
@@ -146,7 +154,8 @@ def Array_DotGeneralOp : Array_Op<"dot_general", [DeclareOpInterfaceMethods<Eval
   let hasVerifier = 1;
 }
 
-def Array_ReduceOp : Array_Op<"reduce", [DeclareOpInterfaceMethods<EvaluateOpInterface>,
+def Array_ReduceOp : Array_Op<"reduce", [DeclareOpInterfaceMethods<DifferentiableOpInterface>,
+    DeclareOpInterfaceMethods<EvaluateOpInterface>,
     DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["getPaddingValue", "getReductionKind"]>]> {
   let summary = "Combines all elements along dimensions, which disappear";
   let description = "bf16 and f16 are accumulated in f32. `array.reduce sum %x dims [1] : <f32[8, 4]> -> <f32[8]>`";
@@ -157,7 +166,8 @@ def Array_ReduceOp : Array_Op<"reduce", [DeclareOpInterfaceMethods<EvaluateOpInt
   let hasFolder = 1;
 }
 
-def Array_ArgReduceOp : Array_Op<"arg_reduce", [DeclareOpInterfaceMethods<EvaluateOpInterface>]> {
+def Array_ArgReduceOp : Array_Op<"arg_reduce", [ZeroDerivative,
+    DeclareOpInterfaceMethods<EvaluateOpInterface>]> {
   let summary = "Index (i32) of the first largest or smallest element along a dimension, which disappears";
   let description = "A NaN counts as largest and smallest at once: the first NaN is the answer, as in JAX.";
   let arguments = (ins Spmd_ArrayType:$operand, BoolAttr:$isMax, I64Attr:$dim);
@@ -165,7 +175,7 @@ def Array_ArgReduceOp : Array_Op<"arg_reduce", [DeclareOpInterfaceMethods<Evalua
   let hasVerifier = 1;
 }
 
-def Array_CumulativeOp : Array_Op<"cumulative", [
+def Array_CumulativeOp : Array_Op<"cumulative", [DeclareOpInterfaceMethods<DifferentiableOpInterface>,
     DeclareOpInterfaceMethods<EvaluateOpInterface>]> {
   let summary = "Running combination along a dimension";
   let arguments = (ins Spmd_ArrayType:$operand, Spmd_ReductionKind:$kind, I64Attr:$dim);

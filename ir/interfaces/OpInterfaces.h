@@ -15,6 +15,10 @@ namespace spmdc {
 mlir::Value cloneWithLocalTypes(mlir::OpBuilder &builder, mlir::Operation *op, mlir::ValueRange operands,
                                 ArrayType localResult);
 
+/// Nothing flows back through the operation.
+template <typename ConcreteType>
+class ZeroDerivative : public mlir::OpTrait::TraitBase<ConcreteType, ZeroDerivative> {};
+
 } // namespace spmdc
 
 #include "ir/interfaces/OpInterfaces.h.inc"

@@ -67,6 +67,27 @@ def EvaluateOpInterface : OpInterface<"EvaluateOpInterface"> {
   ];
 }
 
+def DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
+  let description = [{
+    Reverse-mode derivative of an operation with one result. An operation whose derivative is zero everywhere (or that
+    knows no floats) has the trait ZeroDerivative instead; one with neither stops differentiation with an error.
+  }];
+  let cppNamespace = "::spmdc";
+  let methods = [
+    InterfaceMethod<[{
+        Builds the cotangents of the operands from that of the result: the derivative's transpose, applied. Values of
+        the forward pass are used, not computed again. `isNeeded` tells for each operand whether its cotangent is asked
+        for (never for integers); the answer has one entry for each operand, null for what is not needed or is zero.
+        A cotangent has the type of its value, without a sharding. Built operations are differentiable themselves.
+      }], "::llvm::SmallVector<::mlir::Value>", "buildCotangents",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc, "::mlir::Value":$cotangent,
+           "::llvm::ArrayRef<bool>":$isNeeded)>,
+  ];
+}
+
+/// Nothing flows back through the operation: steps, comparisons, bits, indices, what is made from nothing.
+def ZeroDerivative : NativeOpTrait<"ZeroDerivative"> { let cppNamespace = "::spmdc"; }
+
 def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
   let description = "An operation in which devices of a group take part together.";
   let cppNamespace = "::spmdc";

@@ -71,6 +71,11 @@ LogicalResult ConstraintOp::verify() { return verifySameArray(*this, getOperand(
 
 ShardingRule ConstraintOp::getShardingRule() { return ShardingRule::elementwise(getType().getShape(), 1); }
 
+/// Where a person says how a value lies, its cotangent lies alike.
+SmallVector<Value> ConstraintOp::buildCotangents(OpBuilder &builder, Location loc, Value cotangent, ArrayRef<bool>) {
+  return {builder.create<ConstraintOp>(loc, getType(), cotangent)};
+}
+
 LogicalResult ReshardOp::verify() { return verifySameArray(*this, getOperand().getType(), getType()); }
 
 ShardingRule ReshardOp::getShardingRule() { return ShardingRule::elementwise(getType().getShape(), 1); }

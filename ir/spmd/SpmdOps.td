@@ -11,7 +11,8 @@ class Spmd_Op<string mnemonic, list<Trait> traits = []> : Op<Spmd_Dialect, mnemo
 
 //===- Global view --------------------------------------------------------===//
 
-def Spmd_ConstraintOp : Spmd_Op<"constraint", [Pure, DeclareOpInterfaceMethods<ShardingRuleOpInterface>]> {
+def Spmd_ConstraintOp : Spmd_Op<"constraint", [Pure, DeclareOpInterfaceMethods<ShardingRuleOpInterface>,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "What a person wrote about the sharding of a value";
   let description = [{
     The same value, whose sharding is the result type's. Closed dimensions are obeyed exactly, open ones may be sharded

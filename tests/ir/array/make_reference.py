@@ -234,6 +234,8 @@ for op, function, in_jax in FUNCTIONS:
 for dtype in FLOATS:
     x = float_values(dtype)
     wide = x.astype(np.float64)
+    for name in ("stop_gradient", "optimization_barrier"):
+        case(name, dtype, f"%0 : {text(x)}", [x], x)
     case("abs", dtype, f"%0 : {text(x)}", [x], rounded(np.abs(wide), dtype), jax_result=jnp.abs(x))
     case("negate", dtype, f"%0 : {text(x)}", [x], rounded(-wide, dtype), jax_result=lax.neg(x))
     case("sign", dtype, f"%0 : {text(x)}", [x], rounded(np.where(wide == 0, wide, np.sign(wide)), dtype),

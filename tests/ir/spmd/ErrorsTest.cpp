@@ -32,6 +32,36 @@ TEST_P(ErrorsTest, IsRefused) {
   EXPECT_NE(diagnosticText().find(GetParam().message), std::string::npos) << diagnosticText();
 }
 
+const WrongText kGradient[] = {
+    {"OfInteger",
+     "%0:2 = array.gradient(%i) {\n"
+     "^bb0(%a: !spmd.array<i32[8, 4]>):\n array.yield %s : !spmd.array<f32[]>\n} : (!spmd.array<i32[8, 4]>) -> "
+     "(!spmd.array<f32[]>, !spmd.array<i32[8, 4]>)",
+     "operand 0 is i32[8, 4]; only floats have a gradient"},
+    {"OfVector",
+     "%0:2 = array.gradient(%s) {\n"
+     "^bb0(%a: !spmd.array<f32[]>):\n array.yield %x : !spmd.array<f32[8, 4]>\n} : (!spmd.array<f32[]>) -> "
+     "(!spmd.array<f32[8, 4]>, !spmd.array<f32[]>)",
+     "differentiates a float scalar, not f32[8, 4]"},
+    {"OfNothing", "%0 = array.gradient() {\n array.yield %s : !spmd.array<f32[]>\n} : () -> (!spmd.array<f32[]>)",
+     "differentiates with respect to at least one argument"},
+    {"GradientType",
+     "%0:2 = array.gradient(%x) {\n"
+     "^bb0(%a: !spmd.array<f32[8, 4]>):\n array.yield %s : !spmd.array<f32[]>\n} : (!spmd.array<f32[8, 4]>) -> "
+     "(!spmd.array<f32[]>, !spmd.array<f32[]>)",
+     "operand 0 is f32[8, 4], its argument or gradient f32[]"},
+    {"ArgumentCount",
+     "%0:2 = array.gradient(%s) {\n"
+     "array.yield %s : !spmd.array<f32[]>\n} : (!spmd.array<f32[]>) -> (!spmd.array<f32[]>, !spmd.array<f32[]>)",
+     "has 1 operands: it takes as many arguments"},
+    {"YieldCount", "%0 = array.checkpoint {\n array.yield\n} : !spmd.array<f32[]>", "yields 0 values for 1 results"},
+    {"YieldType", "%0 = array.checkpoint {\n array.yield %x : !spmd.array<f32[8, 4]>\n} : !spmd.array<f32[]>",
+     "result 0 is f32[], but f32[8, 4] is yielded"},
+    {"CheckpointArguments", "array.checkpoint {\n^bb0(%a: !spmd.array<f32[]>):\n array.yield\n}",
+     "body takes no arguments"},
+    {"NoYield", "array.checkpoint {\n %0 = array.sin %s : <f32[]>\n}", "body ends in array.yield"},
+};
+
 const WrongText kArray[] = {
     {"SameShape", "%0 = array.add %x, %w : (<f32[8, 4]>, <f32[4, 3]>) -> <f32[8, 4]>",
      "operand 1 is f32[4, 3], the result f32[8, 4]; shapes must agree"},
@@ -130,6 +160,8 @@ const WrongText kSpmd[] = {
 };
 
 INSTANTIATE_TEST_SUITE_P(Array, ErrorsTest, ::testing::ValuesIn(kArray),
+                         [](const auto &info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Gradient, ErrorsTest, ::testing::ValuesIn(kGradient),
                          [](const auto &info) { return info.param.name; });
 INSTANTIATE_TEST_SUITE_P(Spmd, ErrorsTest, ::testing::ValuesIn(kSpmd),
                          [](const auto &info) { return info.param.name; });

@@ -41,14 +41,56 @@ protected:
   static constexpr const char *kHead = R"mlir(module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
   func.func @main(%arg0: !spmd.array<f32[8, 4]>, %arg1: !spmd.array<f32[8@a, 4]>, %arg2: !spmd.array<i32[8, 4]>, %arg3: !spmd.array<bool[8, 4]>, %arg4: !spmd.array<f32[]>, %arg5: !spmd.array<f32[4, 3]>, %arg6: !spmd.array<bool[]>) {
 )mlir";
+  static constexpr const char *kGradient = R"mlir(module {
+  func.func @main(%arg0: !spmd.array<f32[4@a]>) -> !spmd.array<f32[4]> {
+    %0:2 = array.gradient(%arg0) {
+    ^bb0(%arg1: !spmd.array<f32[4]>):
+      %1 = array.checkpoint {
+        %2 = array.reduce sum %arg1 dims [0] : <f32[4]> -> <f32[]>
+        array.yield %2 : !spmd.array<f32[]>
+      } : !spmd.array<f32[]>
+      array.checkpoint {
+        array.yield
+      }
+      array.yield %1 : !spmd.array<f32[]>
+    } : (!spmd.array<f32[4@a]>) -> (!spmd.array<f32[]>, !spmd.array<f32[4]>)
+    return %0#1 : !spmd.array<f32[4]>
+  }
+}
+)mlir";
   std::set<std::string> seen;
 };
 
 TEST_F(RoundTripTest, ArrayOperations) {
-  for (const char *name : {"exp",  "exp2",   "expm1", "log",     "log1p",    "log2",  "sqrt", "rsqrt",
-                           "cbrt", "sin",    "cos",   "tan",     "tanh",     "sinh",  "cosh", "asin",
-                           "acos", "atan",   "erf",   "erf_inv", "logistic", "floor", "ceil", "round_nearest_even",
-                           "abs",  "negate", "sign"})
+  for (const char *name : {"exp",
+                           "exp2",
+                           "expm1",
+                           "log",
+                           "log1p",
+                           "log2",
+                           "sqrt",
+                           "rsqrt",
+                           "cbrt",
+                           "sin",
+                           "cos",
+                           "tan",
+                           "tanh",
+                           "sinh",
+                           "cosh",
+                           "asin",
+                           "acos",
+                           "atan",
+                           "erf",
+                           "erf_inv",
+                           "logistic",
+                           "floor",
+                           "ceil",
+                           "round_nearest_even",
+                           "abs",
+                           "negate",
+                           "sign",
+                           "stop_gradient",
+                           "optimization_barrier"})
     expectSame({(std::string("%0 = array.") + name + " %arg0 : <f32[8, 4]>").c_str()});
   for (const char *name :
        {"add", "subtract", "multiply", "divide", "remainder", "power", "atan2", "maximum", "minimum"})
@@ -82,6 +124,10 @@ TEST_F(RoundTripTest, ArrayOperations) {
       "%0 = array.add %arg0, %arg1 : (<f32[8, 4]>, <f32[8@a, 4]>) -> <f32[8, 4@b]>",
       "%0 = array.sin %arg1 : (<f32[8@a, 4]>) -> <f32[8, 4]>",
   });
+  auto module = parseValid(kGradient);
+  ASSERT_TRUE(module);
+  EXPECT_EQ(print(*module), kGradient);
+  module->walk([&](mlir::Operation *op) { seen.insert(op->getName().getStringRef().str()); });
   expectAllSeen("array");
 }
 

@@ -1,0 +1,59 @@
+//===- GradientOps.cpp - verifiers of what is said about differentiation --===//
+
+#include "ir/array/ArrayOps.h"
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+/// The body ends in a yield of as many arrays as `types`, which they are but for shardings.
+LogicalResult verifyYield(Operation *op, Block &body, TypeRange types) {
+  auto yield = body.empty() ? YieldOp() : dyn_cast<YieldOp>(body.back());
+  if (!yield)
+    return op->emitOpError("body ends in array.yield");
+  if (yield.getNumOperands() != types.size())
+    return op->emitOpError() << "yields " << yield.getNumOperands() << " values for " << types.size() << " results";
+  for (auto [index, value, type] : llvm::enumerate(yield.getOperands(), types)) {
+    auto actual = cast<ArrayType>(value.getType()).withoutSharding(), expected = cast<ArrayType>(type);
+    if (actual != expected.withoutSharding())
+      return op->emitOpError() << "result " << index << " is " << expected.str() << ", but " << actual.str()
+                               << " is yielded";
+  }
+  return success();
+}
+
+} // namespace
+
+LogicalResult GradientOp::verify() {
+  Block &body = getBody().front();
+  if (getOperands().empty())
+    return emitOpError("differentiates with respect to at least one argument");
+  if (body.getNumArguments() != getOperands().size() || getNumResults() <= getOperands().size())
+    return emitOpError() << "has " << getOperands().size() << " operands: it takes as many arguments, and gives what "
+                         << "it yields and as many gradients";
+  for (auto [index, operand, argument, gradient] :
+       llvm::enumerate(getOperands(), body.getArguments(), getGradients())) {
+    ArrayType type = cast<ArrayType>(operand.getType()).withoutSharding();
+    if (!isa<FloatType>(type.getElementType()))
+      return emitOpError() << "operand " << index << " is " << type.str() << "; only floats have a gradient";
+    for (Value other : {Value(argument), Value(gradient)})
+      if (cast<ArrayType>(other.getType()).withoutSharding() != type)
+        return emitOpError() << "operand " << index << " is " << type.str() << ", its argument or gradient "
+                             << cast<ArrayType>(other.getType()).str();
+  }
+  if (failed(verifyYield(*this, body, TypeRange(getResultTypes()).drop_back(getOperands().size()))))
+    return failure();
+  auto value = cast<ArrayType>(getYielded().front().getType());
+  if (value.getRank() != 0 || !isa<FloatType>(value.getElementType()))
+    return emitOpError() << "differentiates a float scalar, not " << value.str();
+  return success();
+}
+
+LogicalResult CheckpointOp::verify() {
+  if (getBody().getNumArguments() != 0)
+    return emitOpError("body takes no arguments: it uses values from outside");
+  return verifyYield(*this, getBody().front(), getResultTypes());
+}
+
+} // namespace spmdc
