@@ -4,7 +4,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def DecomposeReductions : Pass<"spmdc-decompose-reductions", "mlir::func::FuncOp"> {
+def DecomposeReductions : Pass<"spmdc-decompose-reductions", "mlir::ModuleOp"> {
   let summary = "Brings reductions into forms that run in parallel and in vectors";
   let description = [{
     Before: a partitioned program (spmdc-verify-partitioned).
@@ -28,7 +28,7 @@ def DecomposeReductions : Pass<"spmdc-decompose-reductions", "mlir::func::FuncOp
   let dependentDialects = ["::spmdc::ArrayDialect"];
 }
 
-def NormalizeContractions : Pass<"spmdc-normalize-contractions", "mlir::func::FuncOp"> {
+def NormalizeContractions : Pass<"spmdc-normalize-contractions", "mlir::ModuleOp"> {
   let summary = "Turns dot_general into batched matrix products";
   let description = [{
     Before: a partitioned program.

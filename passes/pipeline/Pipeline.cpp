@@ -41,8 +41,8 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
     arriveAt(Stage::Partitioned);
   }
   if (passesThrough(Stage::Kernels)) {
-    passes.addNestedPass<func::FuncOp>(createDecomposeReductions());
-    passes.addNestedPass<func::FuncOp>(createNormalizeContractions());
+    passes.addPass(createDecomposeReductions());
+    passes.addPass(createNormalizeContractions());
     passes.addPass(createFormKernels());
     passes.addPass(createScheduleKernels());
     arriveAt(Stage::Kernels);
