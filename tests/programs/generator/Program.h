@@ -50,7 +50,7 @@ struct Statement {
   std::vector<int> results; ///< More than one: `let (v7, v8) = ...`.
   std::string expression;
   bool isTyped = false; ///< The type of its result is written, with these marks.
-  Marks marks;
+  Marks marks = {};
   /// Written in parentheses where it is used, if that is in one place of the same function and it has no type.
   bool isInlined = false;
 };
