@@ -1,7 +1,7 @@
 //===- KernelEmitter.cpp - the loops of a kernel for a CPU ----------------===//
 //
 // One function per kernel loads the buffers' addresses and calls an inner one, always inlined, whose parameters say
-// which buffers cannot overlap. A buffer that the plan may reuse for an output (KernelSchedule::canOverwrite) says
+// which buffers cannot overlap. A buffer that the plan may reuse for an output (passes/kernel/Overwrites.h) says
 // nothing; that such loops carry nothing from one iteration to the next is said on the loops (access groups), so that
 // LLVM vectorises without run-time checks, and the bits of a row never depend on where buffers lie.
 //
@@ -13,6 +13,7 @@
 #include "passes/cpu/KernelEmitter.h"
 
 #include "passes/kernel/ElementEmitter.h"
+#include "passes/kernel/Overwrites.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -74,8 +75,8 @@ private:
     unsigned first = 3, outputs = first + block.getNumArguments();
     SmallVector<bool> overlaps(outputs + body.outputs.size());
     for (BlockArgument input : block.getArguments())
-      for (auto [number, output] : llvm::enumerate(body.outputs))
-        if (schedule.canOverwrite(input, number, output))
+      for (size_t number = 0; number < body.outputs.size(); ++number)
+        if (canOverwrite(kernel, input.getArgNumber(), number))
           overlaps[first + input.getArgNumber()] = overlaps[outputs + number] = true;
     UnitAttr unit = b.getUnitAttr();
     auto set = [&](unsigned argument, StringRef name, Attribute value) { inner.setArgAttr(argument, name, value); };
@@ -554,6 +555,9 @@ private:
 } // namespace
 
 LogicalResult emitCpuKernel(plan::KernelOp kernel, ModuleOp target) {
+  if (kernel->hasAttr(kBlockThreadsAttrName))
+    return kernel.emitError() << "kernel '" << kernel.getSymName()
+                              << "' is mapped to a GPU's threads; begin at the station 'partitioned' or before";
   FailureOr<KernelSchedule> schedule = KernelSchedule::compute(kernel);
   if (failed(schedule))
     return kernel.emitError() << "kernel '" << kernel.getSymName() << "' has no common loops";

@@ -3,9 +3,9 @@
 #include "passes/cpu/MathExpansion.h"
 
 #include "passes/cpu/MathFunctions.h"
+#include "passes/kernel/MathCalls.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -13,48 +13,6 @@ using namespace mlir;
 
 namespace spmdc {
 namespace {
-
-/// The libm function (of double) that an operation is; empty for what LLVM has instructions for.
-StringRef libmName(Operation *op) {
-  return llvm::TypeSwitch<Operation *, StringRef>(op)
-      .Case([](math::ExpOp) { return "exp"; })
-      .Case([](math::Exp2Op) { return "exp2"; })
-      .Case([](math::ExpM1Op) { return "expm1"; })
-      .Case([](math::LogOp) { return "log"; })
-      .Case([](math::Log1pOp) { return "log1p"; })
-      .Case([](math::Log2Op) { return "log2"; })
-      .Case([](math::CbrtOp) { return "cbrt"; })
-      .Case([](math::SinOp) { return "sin"; })
-      .Case([](math::CosOp) { return "cos"; })
-      .Case([](math::TanOp) { return "tan"; })
-      .Case([](math::TanhOp) { return "tanh"; })
-      .Case([](math::SinhOp) { return "sinh"; })
-      .Case([](math::CoshOp) { return "cosh"; })
-      .Case([](math::AsinOp) { return "asin"; })
-      .Case([](math::AcosOp) { return "acos"; })
-      .Case([](math::AtanOp) { return "atan"; })
-      .Case([](math::Atan2Op) { return "atan2"; })
-      .Case([](math::ErfOp) { return "erf"; })
-      .Case([](math::PowFOp) { return "pow"; })
-      .Default([](Operation *) { return ""; });
-}
-
-void callLibm(Operation *op, StringRef function, ModuleOp module) {
-  OpBuilder b(op);
-  Type type = op->getResult(0).getType();
-  std::string name = function.str() + (type.isF32() ? "f" : "");
-  auto callee = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
-  if (!callee) {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToEnd(module.getBody());
-    SmallVector<Type> arguments(op->getNumOperands(), type);
-    callee = b.create<LLVM::LLVMFuncOp>(op->getLoc(), name, LLVM::LLVMFunctionType::get(type, arguments));
-    callee.setPassthroughAttr(b.getStrArrayAttr({"nounwind", "willreturn", "memory(none)"}));
-  }
-  auto call = b.create<LLVM::CallOp>(op->getLoc(), callee, op->getOperands());
-  op->replaceAllUsesWith(call.getResults());
-  op->erase();
-}
 
 /// The operation as arithmetic on f32; null where there is none.
 Value expand(Operation *op, MathFunctions &functions) {
@@ -100,8 +58,9 @@ void expandMath(ModuleOp module, const MathOptions &options) {
         continue;
       }
     }
-    if (StringRef name = libmName(op); !name.empty())
-      callLibm(op, name, module);
+    if (StringRef name = mathFunctionName(op); !name.empty())
+      callMathFunction(op, name, module)
+          .setPassthroughAttr(OpBuilder(module).getStrArrayAttr({"nounwind", "willreturn", "memory(none)"}));
   }
 }
 

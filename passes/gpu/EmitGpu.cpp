@@ -2,15 +2,10 @@
 
 #include "passes/gpu/EmitGpu.h"
 
-#include "passes/gpu/ConvertToNvvm.h"
-#include "passes/gpu/KernelEmitter.h"
-#include "passes/gpu/LibdeviceCalls.h"
+#include "passes/gpu/Libdevice.h"
+#include "passes/gpu/Passes.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
@@ -63,29 +58,19 @@ class Code {
 public:
   Code(ModuleOp module, const GpuTarget &target) : module(module), target(target) {}
 
-  LogicalResult emitGpuDialect() {
-    MLIRContext *context = module.getContext();
-    context
-        ->loadDialect<LLVM::LLVMDialect, NVVM::NVVMDialect, gpu::GPUDialect, arith::ArithDialect, math::MathDialect>();
-    owner = ModuleOp::create(UnknownLoc::get(context));
-    OpBuilder b = OpBuilder::atBlockEnd(owner->getBody());
-    kernels = b.create<gpu::GPUModuleOp>(owner->getLoc(), "kernels");
-    for (plan::KernelOp kernel : module.getOps<plan::KernelOp>())
-      if (failed(emitGpuKernel(kernel, kernels)))
-        return failure();
-    return success();
-  }
-
   LogicalResult build() {
     const Chip *chip = findChip(target.chip);
     if (!chip)
       return GpuTarget::named(target.chip, module.getLoc());
-    if (failed(emitGpuDialect()))
-      return failure();
-    callLibdevice(kernels);
-    if (failed(convertToNvvm(kernels)))
-      return failure();
     MLIRContext *mlirContext = module.getContext();
+    owner = module.clone();
+    PassManager passes(mlirContext);
+    passes.addPass(createEmitGpuKernels());
+    passes.addNestedPass<gpu::GPUModuleOp>(createCallLibdevice());
+    passes.addNestedPass<gpu::GPUModuleOp>(createConvertToNvvm());
+    if (failed(passes.run(*owner)))
+      return failure();
+    auto kernels = *owner->getOps<gpu::GPUModuleOp>().begin();
     // Without positions: code does not depend on where its source lies.
     kernels->walk([&](Operation *op) { op->setLoc(UnknownLoc::get(mlirContext)); });
     DialectRegistry registry;
@@ -102,18 +87,10 @@ public:
                                                   llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
     llvmModule->setTargetTriple(kTriple);
     llvmModule->setDataLayout(machine->createDataLayout());
-    if (failed(linkLibdevice(*llvmModule, target.toolkit, module.getLoc())))
+    if (failed(linkLibdevice(*llvmModule, target.toolkit, UnknownLoc::get(module.getContext()))))
       return failure();
     optimize();
     return success();
-  }
-
-  std::string getGpuDialectText() {
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    owner->print(os);
-    os << "\n";
-    return text;
   }
 
   std::string getLlvmText() const {
@@ -151,7 +128,6 @@ private:
   ModuleOp module;
   const GpuTarget &target;
   OwningOpRef<ModuleOp> owner;
-  gpu::GPUModuleOp kernels;
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> llvmModule;
   std::unique_ptr<llvm::TargetMachine> machine;
@@ -189,47 +165,6 @@ FailureOr<std::string> emitGpuLlvmText(ModuleOp module, const GpuTarget &target)
   if (failed(code.build()))
     return failure();
   return code.getLlvmText();
-}
-
-FailureOr<std::string> emitGpuDialectText(ModuleOp module, const GpuTarget &target) {
-  Code code(module, target);
-  if (failed(code.emitGpuDialect()))
-    return failure();
-  return code.getGpuDialectText();
-}
-
-static void setExtents(std::vector<spmd::Step> &steps, ArrayRef<int64_t> blocks) {
-  for (spmd::Step &step : steps) {
-    if (auto *launch = std::get_if<spmd::LaunchStep>(&step.op)) {
-      launch->extent = blocks[launch->kernel];
-      launch->grain = 1;
-    } else if (auto *branch = std::get_if<spmd::IfStep>(&step.op)) {
-      setExtents(branch->thenSteps, blocks);
-      setExtents(branch->elseSteps, blocks);
-    } else if (auto *loop = std::get_if<spmd::WhileStep>(&step.op)) {
-      setExtents(loop->condition, blocks);
-      setExtents(loop->body, blocks);
-    }
-  }
-}
-
-LogicalResult describeGpuLaunches(ModuleOp module, const GpuTarget &target, spmd::Plan &plan) {
-  SmallVector<int64_t> blocks(plan.kernels.size());
-  for (auto [number, info] : llvm::enumerate(plan.kernels)) {
-    auto kernel = module.lookupSymbol<plan::KernelOp>(info.symbol);
-    if (!kernel)
-      return module.emitError() << "the plan's kernel '" << info.symbol << "' is not in the module";
-    FailureOr<GpuMapping> mapping = getGpuMapping(kernel);
-    if (failed(mapping))
-      return failure();
-    info.blockThreads = static_cast<int32_t>(mapping->blockThreads);
-    info.gridBlocks = blocks[number] = mapping->gridBlocks;
-    // What kernels share is declared in the PTX.
-    info.sharedBytes = 0;
-  }
-  setExtents(plan.steps, blocks);
-  plan.target = target.getInfo();
-  return success();
 }
 
 } // namespace spmdc

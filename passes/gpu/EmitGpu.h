@@ -1,7 +1,7 @@
 //===- EmitGpu.h - kernels to PTX -------------------------------*- C++ -*-===//
 //
-// The way from the kernels of a planned module to PTX text: blocks and threads (GpuMapping, KernelEmitter), gpu and
-// nvvm dialects, libdevice, LLVM's NVPTX backend. No GPU and no CUDA is needed, but for libdevice where kernels call
+// The way from the mapped kernels of a planned module to PTX text: code in the gpu dialect, libdevice, nvvm (the passes
+// of passes/gpu), LLVM's NVPTX backend. No GPU and no CUDA is needed, but for libdevice where kernels call
 // mathematical functions. The same module and target give the same text.
 //
 //===----------------------------------------------------------------------===//
@@ -18,7 +18,7 @@ namespace spmdc {
 /// The GPU that code is made for.
 struct GpuTarget {
   std::string chip;    ///< `sm_70` ... `sm_90a`.
-  std::string toolkit; ///< Where the CUDA toolkit lies; empty: looked for in the usual places.
+  std::string toolkit; ///< Where the CUDA toolkit lies; empty: in one of the usual places.
 
   /// Fails for chips that this compiler makes no code for, with a list of those it does.
   static mlir::FailureOr<GpuTarget> named(llvm::StringRef chip, mlir::Location loc);
@@ -29,10 +29,5 @@ struct GpuTarget {
 mlir::FailureOr<std::string> emitPtx(mlir::ModuleOp module, const GpuTarget &target);
 /// For --emit=llvm: optimised, libdevice linked in.
 mlir::FailureOr<std::string> emitGpuLlvmText(mlir::ModuleOp module, const GpuTarget &target);
-/// The kernels in the gpu dialect, as they are before LLVM.
-mlir::FailureOr<std::string> emitGpuDialectText(mlir::ModuleOp module, const GpuTarget &target);
-
-/// Sets what launches need in a plan that was exported from the module: blocks, threads, and the target.
-mlir::LogicalResult describeGpuLaunches(mlir::ModuleOp module, const GpuTarget &target, spmd::Plan &plan);
 
 } // namespace spmdc

@@ -192,8 +192,71 @@ private:
 
 } // namespace
 
+/// True if what the kernel computes at `root` reads `input`.
+static bool reads(const KernelBody &body, Value root, Value input) {
+  llvm::DenseSet<Value> seen;
+  SmallVector<Value> pending{root};
+  while (!pending.empty()) {
+    Value value = pending.pop_back_val();
+    if (value == input)
+      return true;
+    if (body.contains(value) && seen.insert(value).second)
+      llvm::append_range(pending, value.getDefiningOp()->getOperands());
+  }
+  return false;
+}
+
 GpuMapping GpuMapping::choose(const KernelBody &body, const KernelSchedule &schedule) {
   return Chooser(body, schedule).choose();
+}
+
+bool GpuMapping::canOverwrite(const KernelBody &body, const KernelSchedule &schedule, Value input,
+                              unsigned output) const {
+  if (!schedule.canOverwrite(input, output, body.outputs[output]))
+    return false;
+  // Flat, ThreadPerRow: one thread reads and writes all of a row, and at each element reads before it writes; what of
+  // an element's neighbours lies in the same thread has been read as well. Tiles: a square's elements are read by its
+  // own block alone, crosswise before the barrier, otherwise by the thread that writes them.
+  if (kind != Kind::GroupPerRow)
+    return true;
+  // An element of a domain belongs to one thread in all stages. What a whole row shares is written by one thread,
+  // behind a barrier. But a stage makes several passes over its domain: all but scans, then scan after scan. None that
+  // comes after the one that writes may read.
+  for (const KernelSchedule::Stage &stage : schedule.stages) {
+    bool isWritten =
+        llvm::any_of(stage.stores, [&](const KernelSchedule::Store &store) { return store.output == output; });
+    for (const KernelSchedule::Scan &scan : stage.scans) {
+      if (isWritten && reads(body, CumulativeOp(scan.op).getOperand(), input))
+        return false;
+      isWritten |= scan.output == output;
+    }
+  }
+  return true;
+}
+
+std::string GpuMapping::str() const {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  switch (kind) {
+  case Kind::Flat:
+    os << "flat, " << vector << " elements a thread";
+    break;
+  case Kind::ThreadPerRow:
+    os << "a thread a row";
+    break;
+  case Kind::GroupPerRow:
+    os << threadsPerRow << " threads a row, " << rowsPerBlock << " rows a block";
+    for (const DomainMapping &domain : domains)
+      os << "; " << domain.rounds << (domain.isUnrolled ? " unrolled" : "") << " rounds of " << domain.vector;
+    if (hasSharedStashes)
+      os << "; keeps in shared memory";
+    break;
+  case Kind::Tiles:
+    os << "squares, " << tiledLoads.size() << " loads through shared memory";
+    break;
+  }
+  os << "; " << gridBlocks << " blocks of " << blockThreads << " threads";
+  return text;
 }
 
 } // namespace spmdc

@@ -44,6 +44,13 @@ struct GpuMapping {
   bool hasSharedStashes = false;
 
   static GpuMapping choose(const KernelBody &body, const KernelSchedule &schedule);
+
+  /// True if the output may lie where the input lies (passes/kernel/Overwrites.h): whoever writes an element is the
+  /// only one who reads it, or all have read it before a barrier.
+  bool canOverwrite(const KernelBody &body, const KernelSchedule &schedule, mlir::Value input, unsigned output) const;
+
+  /// Readable text, for tests and --emit=kernels.
+  std::string str() const;
 };
 
 } // namespace spmdc

@@ -11,6 +11,8 @@
 #include "passes/gpu/KernelEmitter.h"
 
 #include "passes/gpu/GpuCode.h"
+#include "passes/gpu/Passes.h"
+#include "passes/kernel/Overwrites.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -40,7 +42,7 @@ public:
     Block &block = kernel.getBlock();
     unsigned inputs = block.getNumArguments(), buffers = inputs + body.outputs.size();
     SmallVector<Type> types(buffers + 1, LLVM::LLVMPointerType::get(b.getContext()));
-    b.setInsertionPointToEnd(target.getBody());
+    b.setInsertionPoint(target.getBody()->getTerminator());
     auto function = b.create<gpu::GPUFuncOp>(loc, kernel.getSymName(), b.getFunctionType(types, {}));
     function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
     function.setKnownBlockSize(std::array<int32_t, 3>{static_cast<int32_t>(mapping.blockThreads), 1, 1});
@@ -86,10 +88,10 @@ private:
   /// What the memory of the parameters allows; `canOverwrite` says which buffers the plan may let overlap.
   void describeArguments(gpu::GPUFuncOp function, unsigned inputs, unsigned buffers) {
     SmallVector<bool> isAlone(buffers + 1, true), isReadOnly(buffers + 1, true);
-    for (auto [number, output] : llvm::enumerate(body.outputs)) {
+    for (size_t number = 0; number < body.outputs.size(); ++number) {
       isReadOnly[inputs + number] = false;
       for (BlockArgument input : kernel.getBlock().getArguments())
-        if (schedule.canOverwrite(input, number, output))
+        if (canOverwrite(kernel, input.getArgNumber(), number))
           isAlone[inputs + number] = isAlone[input.getArgNumber()] = isReadOnly[input.getArgNumber()] = false;
     }
     function->setAttr(kNoAliasAttrName, b.getDenseBoolArrayAttr(isAlone));
@@ -184,17 +186,21 @@ private:
       }
   }
 
-  void accumulate(Operation *op, ReductionKind kind, ArrayRef<IndexExpr> index, int64_t number) {
+  Value accumulate(Operation *op, ReductionKind kind, ArrayRef<IndexExpr> index, int64_t number) {
     Value operand = emitter.emit(op->getOperand(0), index);
     Value position = emitter.emitConstant(number);
     Value sum = code.load(accumulators.lookup(op), accumulatorType(op), position);
     sum = ElementEmitter::combine(b, loc, elementTypeOf(op->getResult(0)), kind, sum, operand, /*mayReorder=*/false);
     code.store(accumulators.lookup(op), accumulatorType(op), position, sum);
+    return sum;
   }
 
-  /// A stage at `vector` neighbours: `bind` gives the variables of number v and the position of its stashes.
-  void emitElements(const KernelSchedule::Stage &stage, int64_t vector, llvm::function_ref<Value(int64_t)> bind) {
+  /// A stage at `vector` neighbours: `bind` gives the variables of number v and the position of its stashes. Everything
+  /// is read before anything is written. `scans` go along, where one thread walks their dimension.
+  void emitElements(const KernelSchedule::Stage &stage, int64_t vector, llvm::function_ref<Value(int64_t)> bind,
+                    ArrayRef<KernelSchedule::Scan> scans = {}) {
     std::vector<SmallVector<Value>> stored(vector);
+    SmallVector<Value> scanned;
     auto compute = [&](int64_t v) {
       beginElement(bind(v));
       writeStashes();
@@ -202,10 +208,14 @@ private:
         accumulate(reduction.op, ReduceOp(reduction.op).getKind(), reduction.operandIndex, v);
       for (const KernelSchedule::Store &store : stage.stores)
         stored[v].push_back(emitter.emit(body.outputs[store.output], store.index));
+      for (const KernelSchedule::Scan &scan : scans)
+        scanned.push_back(accumulate(scan.op, CumulativeOp(scan.op).getKind(), scan.operandIndex, 0));
     };
     auto write = [&](int64_t v) {
       for (auto [store, value] : llvm::zip(stage.stores, stored[v]))
         emitter.store(outputs[store.output], cast<ArrayType>(body.outputs[store.output].getType()), store.index, value);
+      for (auto [scan, value] : llvm::zip(scans, scanned))
+        storeScan(scan, value);
     };
     if (vector == 1) {
       code.inScope([&] {
@@ -295,16 +305,10 @@ private:
         const KernelSchedule::Domain &domain = schedule.domains[stage.domain];
         clearAccumulators(stage, 1);
         overDomain(domain, 0, [&, &stage = stage] {
-          emitElements(stage, 1, [&](int64_t) {
+          auto bind = [&](int64_t) {
             return emitter.emitIndex(schedule.indexing->space.linearize(domain.vars, domain.shape));
-          });
-          for (const KernelSchedule::Scan &scan : stage.scans)
-            code.inScope([&] {
-              beginElement({});
-              CumulativeOp op = scan.op;
-              accumulate(op, op.getKind(), scan.operandIndex, 0);
-              storeScan(scan, code.load(accumulators.lookup(op), accumulatorType(op), emitter.emitConstant(0)));
-            });
+          };
+          emitElements(stage, 1, bind, stage.scans);
         });
         for (const KernelSchedule::Reduction &reduction : stage.reductions)
           rowValues[reduction.op] = {
@@ -570,14 +574,10 @@ private:
 
 } // namespace
 
-FailureOr<GpuMapping> getGpuMapping(plan::KernelOp kernel) {
-  FailureOr<KernelSchedule> schedule = KernelSchedule::compute(kernel);
-  if (failed(schedule))
-    return kernel.emitError() << "kernel '" << kernel.getSymName() << "' has no common loops";
-  return GpuMapping::choose(KernelBody::of(kernel), *schedule);
-}
-
 LogicalResult emitGpuKernel(plan::KernelOp kernel, gpu::GPUModuleOp target) {
+  if (!kernel->hasAttr(kBlockThreadsAttrName))
+    return kernel.emitError() << "kernel '" << kernel.getSymName()
+                              << "' is not mapped to a GPU's threads; begin at the station 'partitioned' or before";
   FailureOr<KernelSchedule> schedule = KernelSchedule::compute(kernel);
   if (failed(schedule))
     return kernel.emitError() << "kernel '" << kernel.getSymName() << "' has no common loops";

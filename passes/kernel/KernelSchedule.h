@@ -108,8 +108,9 @@ struct KernelSchedule {
   /// Most values any stash needs for one row.
   int64_t getStashExtent() const;
 
-  /// True if `output` may lie where `input` lies: each element is read only where it is written, and not after. A
-  /// backend reads everything that an iteration of a stage needs before it writes.
+  /// True if `output` may lie where `input` lies: each element is read only where it is written, and not in a later
+  /// stage. Enough for code that runs a row's iterations one by one and reads all that an iteration of a stage needs
+  /// before it writes; a backend whose code does not, asks for more (passes/kernel/Overwrites.h).
   bool canOverwrite(mlir::Value input, unsigned output, mlir::Value outputValue) const;
 
   /// The loops of these operations; fails where they are not one kernel. With `rows`, the parallel range is exactly
@@ -125,6 +126,8 @@ struct KernelSchedule {
 
 /// Attribute of kernels whose parallel range is given: epilogues.
 inline constexpr llvm::StringLiteral kRowsAttrName = "rows";
+/// Attribute of kernels that are mapped to a GPU (spmdc-map-to-gpu): threads of a block; `extent` then counts blocks.
+inline constexpr llvm::StringLiteral kBlockThreadsAttrName = "block_threads";
 
 /// Most elements of a row's stash (64 KiB of f32); a stage recomputes beyond that.
 inline constexpr int64_t kMaxStashExtent = 16384;

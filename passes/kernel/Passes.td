@@ -77,10 +77,14 @@ def ScheduleKernels : Pass<"spmdc-schedule-kernels", "mlir::ModuleOp"> {
   let description = [{
     Before: kernels are outlined (spmdc-form-kernels).
 
-    Computes each kernel's schedule (KernelSchedule.h) and notes on it the extent of the parallel range, the grain, and
-    the schedule as text.
+    Computes each kernel's schedule (KernelSchedule.h) and notes on it the extent of the parallel range, the grain, the
+    schedule as text, and which inputs its outputs may be written over (Overwrites.h).
 
-    After: every plan.kernel has `extent`, `grain` and `schedule`.
+    After: every plan.kernel has `extent`, `grain`, `schedule` and `overwrites`, as a CPU runs them.
+    ```
+    plan.kernel @exp_0(%x: !spmd.array<f32[8, 4]>)
+        attributes {extent = 32 : i64, grain = 2048 : i64, overwrites = [[0]], schedule = "rows [32] ..."}
+    ```
   }];
   let dependentDialects = ["::spmdc::plan::PlanDialect"];
 }

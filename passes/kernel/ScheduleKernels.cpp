@@ -1,6 +1,7 @@
 //===- ScheduleKernels.cpp - chooses the loops of each kernel -------------===//
 
 #include "passes/kernel/KernelSchedule.h"
+#include "passes/kernel/Overwrites.h"
 #include "passes/kernel/Passes.h"
 
 using namespace mlir;
@@ -24,6 +25,10 @@ class ScheduleKernelsPass : public impl::ScheduleKernelsBase<ScheduleKernelsPass
       kernel.setExtentAttr(builder.getI64IntegerAttr(schedule->getExtent()));
       kernel.setGrainAttr(builder.getI64IntegerAttr(schedule->grain));
       kernel->setAttr("schedule", builder.getStringAttr(schedule->str()));
+      KernelBody body = KernelBody::of(kernel);
+      setOverwrites(kernel, [&](Value input, unsigned output) {
+        return schedule->canOverwrite(input, output, body.outputs[output]);
+      });
     }
   }
 };

@@ -2,6 +2,7 @@
 
 #include "passes/pipeline/Pipeline.h"
 
+#include "passes/gpu/Passes.h"
 #include "passes/kernel/Passes.h"
 #include "passes/partition/Passes.h"
 #include "passes/pipeline/DumpInstrumentation.h"
@@ -45,6 +46,8 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
     passes.addPass(createNormalizeContractions());
     passes.addPass(createFormKernels());
     passes.addPass(createScheduleKernels());
+    if (options.backend == Backend::Gpu)
+      passes.addPass(createMapToGpu());
     arriveAt(Stage::Kernels);
   }
   if (passesThrough(Stage::Plan)) {

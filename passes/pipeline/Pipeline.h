@@ -17,7 +17,11 @@ struct PassTime {
   double milliseconds = 0;
 };
 
+/// Which machine's mapping kernels get on their way to Stage::Kernels.
+enum class Backend { Cpu, Gpu };
+
 struct PipelineOptions {
+  Backend backend = Backend::Cpu;
   /// Write the module after every pass into this folder, numbered, with an index.html. Empty: do not.
   std::string dumpDirectory;
   /// Why propagation decided as it did goes out as MLIR remarks.

@@ -5,6 +5,7 @@
 #include "ir/array/ArrayOps.h"
 #include "ir/plan/PlanOps.h"
 #include "ir/spmd/SpmdOps.h"
+#include "passes/gpu/Passes.h"
 #include "passes/kernel/Passes.h"
 #include "passes/partition/Passes.h"
 #include "passes/pipeline/Passes.h"
@@ -23,6 +24,7 @@ void registerPasses() {
   registerPropagatePasses();
   registerPartitionPasses();
   registerKernelPasses();
+  registerGpuPasses();
   registerPlanPasses();
   registerPipelinePasses();
 }

@@ -1,6 +1,7 @@
 //===- AssignBuffers.cpp - gives every value its place in memory ----------===//
 
 #include "ir/plan/PlanOps.h"
+#include "passes/kernel/Overwrites.h"
 #include "passes/plan/InPlace.h"
 #include "passes/plan/Liveness.h"
 #include "passes/plan/Passes.h"
@@ -76,13 +77,15 @@ private:
     return std::nullopt;
   }
 
-  /// An epilogue works in place where its result has the size of the product; else the product needs memory of its own.
+  /// An epilogue works in place where its result may be written over the product; else the product needs memory of its
+  /// own.
   static int64_t productBytes(plan::MatmulOp op) {
     auto kernel = SymbolTable::lookupNearestSymbolFrom<plan::KernelOp>(op, op.getEpilogueAttr());
     return cast<ArrayType>(kernel.getBlock().getArgument(0).getType()).getBytes();
   }
   static bool needsProduct(plan::MatmulOp op) {
-    return op.getEpilogueAttr() && productBytes(op) != op.getResult().getType().getBytes();
+    return op.getEpilogueAttr() &&
+           !canOverwrite(SymbolTable::lookupNearestSymbolFrom<plan::KernelOp>(op, op.getEpilogueAttr()), 0, 0);
   }
 
   size_t addRequest(int64_t bytes, LiveRange range) {

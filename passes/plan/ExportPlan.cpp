@@ -4,6 +4,7 @@
 
 #include "ir/plan/PlanOps.h"
 #include "ir/spmd/Location.h"
+#include "passes/kernel/KernelSchedule.h"
 #include "passes/plan/CollectiveDescs.h"
 #include "passes/plan/Liveness.h"
 
@@ -61,7 +62,13 @@ public:
     plan.mesh = getMesh(module).toValue();
     for (auto kernel : module.getOps<plan::KernelOp>()) {
       kernels[kernel.getSymName()] = {static_cast<int32_t>(plan.kernels.size()), kernel};
-      plan.kernels.push_back({kernel.getSymName().str(), 0, 0, 0});
+      spmd::KernelInfo info;
+      info.symbol = kernel.getSymName().str();
+      if (auto threads = kernel->getAttrOfType<IntegerAttr>(kBlockThreadsAttrName)) {
+        info.blockThreads = static_cast<int32_t>(threads.getInt());
+        info.gridBlocks = static_cast<int64_t>(kernel.getExtent().value_or(0));
+      }
+      plan.kernels.push_back(std::move(info));
     }
     for (unsigned i = 0; i < func.getNumArguments(); ++i) {
       plan.params.push_back(toValueInfo(func.getArgAttrDict(i), i, func.getArgument(i).getType()));

@@ -6,8 +6,8 @@
 namespace spmdc {
 
 /// True if this output of the launch may be written where the input `root` lies (under all names that the kernel reads
-/// it by): sizes agree, and each element is read only where it is written, and not after. That nobody reads the input
-/// later is the caller's to know.
+/// it by), as the backend has noted on the kernel (passes/kernel/Overwrites.h). That nobody reads the input later is
+/// the caller's to know.
 bool mayOverwrite(plan::LaunchOp launch, mlir::Value root, unsigned output);
 
 } // namespace spmdc

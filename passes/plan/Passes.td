@@ -38,8 +38,8 @@ def AssignBuffers : Pass<"spmdc-assign-buffers", "mlir::ModuleOp"> {
 
     A value that is returned lies in its result; constants in the constant space; every other value in the arena, where
     values that are not alive at the same time share bytes (largest first, at the lowest offset that is free, aligned
-    to 64 bytes). An output takes the place of an input that dies with its kernel, where each element is read only where
-    it is written. A reshape names the memory of its operand.
+    to 64 bytes). An output takes the place of an input that dies with its kernel, where the backend allows it
+    (`overwrites` of the kernel). A reshape names the memory of its operand.
 
     After: every step has `buffers`, the place of each of its results.
     ```

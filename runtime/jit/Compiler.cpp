@@ -48,7 +48,32 @@ struct Compiler::State {
   State(std::string fileName, std::string text, CompileOptions options)
       : fileName(std::move(fileName)), text(std::move(text)), options(std::move(options)),
         context(registry(), MLIRContext::Threading::DISABLED),
-        handler(&context, [this](mlir::Diagnostic &diagnostic) { return take(diagnostic); }) {}
+        handler(&context, [this](mlir::Diagnostic &diagnostic) { return take(diagnostic); }) {
+    chooseTarget();
+  }
+
+  /// What all stations need to know: on errors there is none of them.
+  void chooseTarget() {
+    std::optional<Target> target = Target::parse(options.target);
+    if (!target) {
+      general += "error: '" + options.target + "' is no target; " + kTargets + "\n";
+      return;
+    }
+    if (target->isCuda) {
+      FailureOr<GpuTarget> named = GpuTarget::named(target->chip, UnknownLoc::get(&context));
+      if (failed(named))
+        return;
+      gpu = std::move(*named);
+      gpu->toolkit = options.cudaToolkit;
+      options.pipeline.backend = Backend::Gpu;
+      return;
+    }
+    if (target->chip.empty())
+      cpu = CpuTarget::host();
+    else if (FailureOr<CpuTarget> named = CpuTarget::named(target->chip, UnknownLoc::get(&context)); succeeded(named))
+      cpu = std::move(*named);
+    cpu.optimizationLevel = options.optimizationLevel;
+  }
 
   static DialectRegistry registry() {
     DialectRegistry result;
@@ -88,7 +113,7 @@ struct Compiler::State {
   /// The module at the beginning of the way, and its station.
   ModuleOp getStart() {
     if (start || hasErrors())
-      return *start;
+      return start ? *start : ModuleOp();
     auto began = std::chrono::steady_clock::now();
     if (llvm::StringRef(fileName).ends_with(".mlir")) {
       llvm::SourceMgr sources;
@@ -143,11 +168,8 @@ struct Compiler::State {
     FailureOr<spmd::Artifact> exported = exportPlan(module);
     if (failed(exported))
       return nullptr;
-    if (std::optional<Target> target = Target::parse(options.target); target && target->isCuda) {
-      FailureOr<GpuTarget> gpu = getGpu(module, *target);
-      if (failed(gpu) || failed(describeGpuLaunches(module, *gpu, exported->plan)))
-        return nullptr;
-    }
+    if (gpu)
+      exported->plan.target = gpu->getInfo();
     plan = std::move(*exported);
     plan->compilerVersion = SPMDC_VERSION;
     addSourceLines();
@@ -181,35 +203,14 @@ struct Compiler::State {
     return std::nullopt;
   }
 
-  FailureOr<GpuTarget> getGpu(ModuleOp module, const Target &target) {
-    FailureOr<GpuTarget> gpu = GpuTarget::named(target.chip, UnknownLoc::get(&context));
-    if (succeeded(gpu))
-      gpu->toolkit = options.cudaToolkit;
-    return gpu;
-  }
-
   FailureOr<std::string> emitFor(ModuleOp module, Stage stage, spmd::Artifact *artifact) {
-    std::optional<Target> target = Target::parse(options.target);
-    if (!target)
-      return fail("unknown target '" + options.target + "'; there are cpu, cpu:<llvm-cpu>, cuda:sm_90");
-    if (target->isCuda) {
-      FailureOr<GpuTarget> gpu = getGpu(module, *target);
-      if (failed(gpu))
-        return failure();
+    if (gpu) {
       if (stage == Stage::Asm && !artifact)
         return fail("a GPU's code is printed by --emit=ptx");
       return stage == Stage::Llvm ? emitGpuLlvmText(module, *gpu) : emitPtx(module, *gpu);
     }
     if (stage == Stage::Ptx)
       return fail("a CPU has no PTX; --target=cuda:sm_90 has");
-    CpuTarget cpu = CpuTarget::host();
-    if (!target->chip.empty()) {
-      FailureOr<CpuTarget> named = CpuTarget::named(target->chip, UnknownLoc::get(&context));
-      if (failed(named))
-        return failure();
-      cpu = *named;
-    }
-    cpu.optimizationLevel = options.optimizationLevel;
     if (artifact) {
       artifact->plan.target = cpu.getInfo();
       return emitSharedObject(module, cpu);
@@ -236,6 +237,8 @@ struct Compiler::State {
   OwningOpRef<ModuleOp> start;
   std::map<Stage, OwningOpRef<ModuleOp>> modules;
   std::optional<spmd::Artifact> plan;
+  std::optional<GpuTarget> gpu;
+  CpuTarget cpu; ///< Without a GPU.
 };
 
 Compiler::Compiler(std::string fileName, std::string text, CompileOptions options)
@@ -246,6 +249,8 @@ Compiler::Compiler(Compiler &&) noexcept = default;
 Compiler &Compiler::operator=(Compiler &&) noexcept = default;
 
 std::optional<std::string> Compiler::textOf(Stage stage) {
+  if (state->hasErrors())
+    return std::nullopt;
   if (stage == Stage::Ast) {
     std::string ast = dumpAst(state->text, state->fileName, state->diagnostics);
     return state->hasErrors() ? std::nullopt : std::optional(ast);

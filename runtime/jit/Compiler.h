@@ -26,7 +26,7 @@ struct CompileOptions {
   std::string target = "cpu";
   /// 0 to 3, LLVM's meaning.
   unsigned optimizationLevel = 3;
-  /// CUDA targets: the folder of the toolkit, searched before the usual places for the functions of libdevice.
+  /// CUDA targets: the folder of the toolkit, which holds the functions of libdevice; empty: the usual places.
   std::string cudaToolkit;
 };
 

@@ -6,7 +6,11 @@
 
 namespace spmdc {
 
-/// `cpu` (this host), `cpu:<llvm-cpu>`, `cuda:sm_90`.
+/// What messages say of targets.
+inline constexpr const char *kTargets = "there are cpu (this host), cpu:<LLVM's name of a CPU> as cpu:x86-64-v3, and "
+                                        "cuda:<architecture> as cuda:sm_90";
+
+/// `cpu` (this host), `cpu:<llvm-cpu>`, `cuda:sm_90`. Which CPUs and architectures there are is the compiler's to know.
 struct Target {
   bool isCuda = false;
   std::string chip; ///< LLVM's name of the CPU or the GPU architecture; empty: this host's CPU.
@@ -17,7 +21,7 @@ struct Target {
       return Target{};
     if (text.starts_with("cpu:") && text.size() > 4)
       return Target{false, text.substr(4)};
-    if (text.starts_with("cuda:sm_") && text.size() > 8)
+    if (text.starts_with("cuda:") && text.size() > 5)
       return Target{true, text.substr(5)};
     return std::nullopt;
   }

@@ -37,7 +37,7 @@ struct Environment {
   /// `spmd` in XDG_CONFIG_HOME or in ~/.config, the home being HOME or else the one of the user database.
   std::optional<std::string> configDirectory;
   bool noColor = false; ///< NO_COLOR
-  /// CUDA_HOME, else CUDA_PATH: the folder of the CUDA toolkit, searched before the usual places.
+  /// CUDA_HOME, else CUDA_PATH: the folder of the CUDA toolkit; without it the usual places are searched.
   std::optional<std::string> cudaToolkit;
 
   /// The environment of this process. Throws spmd::Error (usage) naming the variable, its value and what it should

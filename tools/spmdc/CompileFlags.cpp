@@ -33,8 +33,7 @@ void CompileFlags::addTo(CLI::App &command, const std::string &fileHelp) {
       ->capture_default_str()
       ->check(CLI::Validator(
           [](std::string &text) {
-            return Target::parse(text) ? std::string()
-                                       : "'" + text + "' is no target; there are cpu, cpu:<llvm-cpu>, cuda:sm_90";
+            return Target::parse(text) ? std::string() : "'" + text + "' is no target; " + kTargets;
           },
           "TARGET"));
   command.add_option("-O", optimizationLevel, "Optimisation level of the kernels")

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tests/passes/cpu/CompiledProgramHelper.h"
+#include "tests/passes/support/Tensors.h"
 
 #include "ir/spmd/SpmdTypes.h"
 

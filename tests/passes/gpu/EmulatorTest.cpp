@@ -5,9 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tests/passes/gpu/GpuEmulatorHelper.h"
-
-#include "passes/gpu/LibdeviceCalls.h"
+#include "tests/passes/gpu/GpuProgramHelper.h"
 
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -178,9 +176,8 @@ TEST(GpuEmulator, InlineAssembly) {
 
 // Whatever a kernel may call: no function of libdevice has an instruction that the emulator does not know.
 TEST(GpuEmulator, AllOfLibdevice) {
+  SKIP_WITHOUT_LIBDEVICE();
   std::optional<std::string> path = findLibdevice("");
-  if (!path)
-    GTEST_SKIP() << "no libdevice: the CUDA toolkit is not installed";
   llvm::LLVMContext context;
   llvm::SMDiagnostic diagnostic;
   std::unique_ptr<llvm::Module> module = llvm::parseIRFile(*path, diagnostic, context);

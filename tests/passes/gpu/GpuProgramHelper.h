@@ -1,36 +1,44 @@
 //===- GpuProgramHelper.h - compiles IR for a GPU, runs it here -*- C++ -*-===//
 #pragma once
 
-#include "ir/interfaces/Tensor.h"
 #include "passes/gpu/EmitGpu.h"
+#include "passes/gpu/Libdevice.h"
 #include "tests/passes/gpu/GpuEmulatorHelper.h"
-
-#include <optional>
+#include "tests/passes/support/PlannedProgram.h"
 
 namespace spmdc {
 
-/// The whole way from array operations to PTX, and a plain interpreter of the plan's steps on one device (no
-/// collectives, no matrix products) whose kernels run in the emulator.
-class GpuProgram {
+/// A program as PTX, whose kernels run in the emulator.
+class GpuProgram : public PlannedProgram {
 public:
+  /// In which order threads run.
+  enum Way : unsigned { Forward, Backward, Shuffled, WayCount };
+
   /// Compiles function @main of the module; fails the running test on errors.
   GpuProgram(mlir::ModuleOp module, const std::string &chip = "sm_90");
 
-  bool isGood() const { return emulator != nullptr; }
-  std::vector<Tensor> run(llvm::ArrayRef<Tensor> arguments, ThreadOrder order, std::vector<int64_t> coordinates = {});
-
-  spmd::Artifact artifact; ///< With PTX as its code.
-  std::string llvmText;
+  bool isGood() const override { return emulator != nullptr; }
+  unsigned getWayCount() const override { return WayCount; }
+  /// What ptxas says against the PTX, a spilled register included; nothing where there is no ptxas.
+  std::string findFault() const override { return findFault(artifact.code); }
+  static std::string findFault(const std::string &ptx);
+  static bool hasPtxas();
 
 private:
+  std::string launch(const spmd::KernelInfo &kernel, int64_t extent, const std::vector<void *> &operands,
+                     const std::vector<int64_t> &coordinates, unsigned way) override;
+
   std::unique_ptr<GpuEmulator> emulator;
 };
 
-/// What ptxas says of PTX, or nothing where it finds no fault and spills no register. Where there is no ptxas,
-/// `isAvailable` is false.
-struct Ptxas {
-  static bool isAvailable();
-  static std::optional<std::string> check(const std::string &ptx, const std::string &chip);
-};
+/// Ends a test that calls mathematical functions where there is no CUDA toolkit.
+#define SKIP_WITHOUT_LIBDEVICE()                                                                                       \
+  if (!findLibdevice(""))                                                                                              \
+  GTEST_SKIP() << "no libdevice: the CUDA toolkit is not installed"
+
+/// For sm_90.
+inline std::unique_ptr<PlannedProgram> compileForGpu(mlir::ModuleOp module) {
+  return std::make_unique<GpuProgram>(module);
+}
 
 } // namespace spmdc

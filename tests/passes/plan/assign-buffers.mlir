@@ -1,4 +1,4 @@
-// RUN: spmd-opt %s --spmdc-assign-buffers --spmdc-verify-plan --split-input-file | FileCheck %s
+// RUN: spmd-opt %s --spmdc-schedule-kernels --spmdc-assign-buffers --spmdc-verify-plan --split-input-file | FileCheck %s
 
 // A chain of element-wise kernels needs one piece of the arena; the last value lies in the result.
 // CHECK-LABEL: func.func @a_chain_reuses_memory

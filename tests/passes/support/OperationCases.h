@@ -6,10 +6,11 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "tests/passes/support/ReferenceCheck.h"
+
+#include <gtest/gtest.h>
+
 #include <algorithm>
-#include <cstdint>
-#include <string>
-#include <vector>
 
 namespace spmdc {
 
@@ -159,6 +160,11 @@ inline std::vector<Result> structural(const std::string &dtype, const std::vecto
   return results;
 }
 
+/// All element types, by the name that programs give them.
+inline auto everyDType() {
+  return testing::Values("f64", "f32", "bf16", "f16", "i64", "i32", "i8", "u32", "u8", "bool");
+}
+
 /// A program of all results. Its parameters: x, y, z of the type, p of bools, s a scalar.
 inline std::string programOf(const Case &test, const std::vector<Result> &results) {
   std::string t = typeText(test.language, test.shape);
@@ -173,6 +179,18 @@ inline std::string programOf(const Case &test, const std::vector<Result> &result
     types += (i ? ", " : "") + ("!spmd.array" + results[i].type);
   }
   return header + types + ") {\n" + body + "  return " + values + " : " + types + "\n}\n";
+}
+
+/// Compiles one program of all results and compares each.
+inline void checkOperations(const Case &test, const std::vector<Result> &results, InputKind inputs,
+                            const MakeProgram &make) {
+  SCOPED_TRACE(test.language + " " + typeText(test.dtype, test.shape));
+  ProgramCheck options{.inputs = inputs, .seed = 5, .tolerances = {}};
+  for (const Result &result : results) {
+    options.tolerances.push_back({.ulps = result.tolerance});
+    options.names.push_back(result.text);
+  }
+  checkProgram(programOf(test, results), options, make);
 }
 
 } // namespace spmdc

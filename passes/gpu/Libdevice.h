@@ -1,4 +1,4 @@
-//===- LibdeviceCalls.h - mathematical functions of CUDA --------*- C++ -*-===//
+//===- Libdevice.h - the library of CUDA's mathematical functions -*- C++ -*-===//
 //
 // Functions that a GPU has no instructions for are NVIDIA's libdevice, a file of LLVM bitcode that comes with every
 // CUDA toolkit. It is linked into the kernels, so that the PTX stands alone; the toolkit is needed only where kernels
@@ -19,14 +19,13 @@ class Module;
 
 namespace spmdc {
 
-/// Replaces operations of the math dialect (and remainders) on f32 and f64 by calls of libdevice; what is left is what
-/// the hardware has.
-void callLibdevice(mlir::Operation *module);
+/// All functions of libdevice begin with it.
+inline constexpr llvm::StringLiteral kLibdevicePrefix = "__nv_";
 
-/// The bitcode file; `toolkit` is searched first where it is not empty, then the usual places.
+/// The bitcode file in this folder of a toolkit, or, where that is empty, in the usual places.
 std::optional<std::string> findLibdevice(llvm::StringRef toolkit);
 
-/// Links what the module calls. An error names the function and what is missing.
+/// Links what the module calls. An error names the functions, where libdevice was looked for, and what helps.
 mlir::LogicalResult linkLibdevice(llvm::Module &module, llvm::StringRef toolkit, mlir::Location loc);
 
 } // namespace spmdc

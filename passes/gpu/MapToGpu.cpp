@@ -1,0 +1,38 @@
+//===- MapToGpu.cpp - gives iterations to blocks and threads --------------===//
+
+#include "passes/gpu/GpuMapping.h"
+#include "passes/gpu/Passes.h"
+#include "passes/kernel/Overwrites.h"
+
+using namespace mlir;
+
+namespace spmdc {
+
+#define GEN_PASS_DEF_MAPTOGPU
+#include "passes/gpu/Passes.h.inc"
+
+namespace {
+
+class MapToGpuPass : public impl::MapToGpuBase<MapToGpuPass> {
+  void runOnOperation() override {
+    Builder builder(&getContext());
+    for (plan::KernelOp kernel : getOperation().getOps<plan::KernelOp>()) {
+      FailureOr<KernelSchedule> schedule = KernelSchedule::compute(kernel);
+      if (failed(schedule)) {
+        kernel.emitError() << "kernel '" << kernel.getSymName() << "' has no common loops";
+        return signalPassFailure();
+      }
+      KernelBody body = KernelBody::of(kernel);
+      GpuMapping mapping = GpuMapping::choose(body, *schedule);
+      kernel.setExtentAttr(builder.getI64IntegerAttr(mapping.gridBlocks));
+      kernel.setGrainAttr(builder.getI64IntegerAttr(1));
+      kernel->setAttr(kBlockThreadsAttrName, builder.getI64IntegerAttr(mapping.blockThreads));
+      kernel->setAttr("mapping", builder.getStringAttr(mapping.str()));
+      setOverwrites(kernel,
+                    [&](Value input, unsigned output) { return mapping.canOverwrite(body, *schedule, input, output); });
+    }
+  }
+};
+
+} // namespace
+} // namespace spmdc

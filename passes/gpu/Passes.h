@@ -1,0 +1,23 @@
+//===- Passes.h - from scheduled kernels to nvvm ----------------*- C++ -*-===//
+#pragma once
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace spmdc {
+
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "passes/gpu/Passes.h.inc"
+
+/// Discardable attributes of gpu.func: for each parameter, whether nothing else reaches its memory, and whether it is
+/// only read. They become attributes of the parameters in the llvm dialect.
+inline constexpr llvm::StringLiteral kNoAliasAttrName = "spmd.noalias";
+inline constexpr llvm::StringLiteral kReadOnlyAttrName = "spmd.readonly";
+
+} // namespace spmdc

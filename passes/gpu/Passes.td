@@ -1,0 +1,86 @@
+//===- Passes.td - from scheduled kernels to nvvm -------------*- tablegen -*-===//
+#ifndef SPMDC_GPU_PASSES
+#define SPMDC_GPU_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def MapToGpu : Pass<"spmdc-map-to-gpu", "mlir::ModuleOp"> {
+  let summary = "Gives the iterations of each kernel to blocks and threads";
+  let description = [{
+    Before: kernels are scheduled (spmdc-schedule-kernels).
+
+    Chooses each kernel's mapping (GpuMapping.h) and notes it as text, with the threads of a block and, as the extent,
+    the blocks of the grid; and which inputs its outputs may be written over, when threads run in any order.
+
+    After: every plan.kernel has `mapping` and `block_threads`; `extent` counts blocks.
+    ```
+    plan.kernel @exp_0(%x: !spmd.array<f32[1024]>) attributes {extent = 1024 : i64, overwrites = [[0]], ...}
+    ```
+    becomes
+    ```
+    plan.kernel @exp_0(%x: !spmd.array<f32[1024]>) attributes {block_threads = 256 : i64, extent = 4 : i64,
+        mapping = "flat, 1 elements a thread; 4 blocks of 256 threads", overwrites = [[0]], ...}
+    ```
+  }];
+  let dependentDialects = ["::spmdc::plan::PlanDialect"];
+}
+
+def EmitGpuKernels : Pass<"spmdc-emit-gpu-kernels", "mlir::ModuleOp"> {
+  let summary = "Emits the code of mapped kernels as a gpu.module";
+  let description = [{
+    Before: kernels are mapped (spmdc-map-to-gpu).
+
+    After: beside what there was, a gpu.module @kernels holds a gpu.func for each plan.kernel, with the calling
+    convention of runtime/artifact/Plan.h: control flow and memory in the llvm dialect, arithmetic in arith and math,
+    threads, barriers and shuffles in gpu.
+    ```
+    plan.kernel @exp_0(%x: !spmd.array<f32[1024]>) attributes {block_threads = 256 : i64, ...} { ... }
+    ```
+    gets
+    ```
+    gpu.module @kernels {
+      gpu.func @exp_0(%x: !llvm.ptr, %y: !llvm.ptr, %coordinates: !llvm.ptr) kernel { ... }
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
+                           "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
+def CallLibdevice : Pass<"spmdc-call-libdevice", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Calls libdevice for the mathematical functions that a GPU has no instructions for";
+  let description = [{
+    Before: functions in arith and math (spmdc-emit-gpu-kernels).
+
+    After: the operations of math that are left (and of arith: remainders of floats are not) are instructions.
+    ```
+    %1 = math.tanh %0 : f32
+    ```
+    becomes
+    ```
+    llvm.func @__nv_tanhf(f32) -> f32
+    %1 = llvm.call @__nv_tanhf(%0) : (f32) -> f32
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+def ConvertToNvvm : Pass<"spmdc-convert-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Takes kernels to the llvm and nvvm dialects";
+  let description = [{
+    Before: gpu.func kernels of spmdc-emit-gpu-kernels, with functions called (spmdc-call-libdevice).
+
+    After: llvm.func with `nvvm.kernel` and `nvvm.maxntid`; the parameters say how they are aligned, which are only read,
+    and which memory nothing else reaches. Nothing of gpu, arith and math is left.
+    ```
+    %0 = gpu.thread_id x
+    ```
+    becomes
+    ```
+    %0 = nvvm.read.ptx.sreg.tid.x : i32
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect"];
+}
+
+#endif

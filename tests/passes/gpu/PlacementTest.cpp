@@ -1,0 +1,63 @@
+//===- PlacementTest.cpp - positions, masks, shared memory on a GPU -------===//
+//
+// Kernels that know where their device stands run for every device of a mesh; and values share memory.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tests/passes/gpu/GpuProgramHelper.h"
+#include "tests/passes/support/ProgramCases.h"
+
+#include "passes/kernel/Overwrites.h"
+
+#include "mlir/Parser/Parser.h"
+
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace spmdc;
+
+TEST(GpuPlacement, EveryDeviceTakesItsPiece) { checkPieces(compileForGpu); }
+
+TEST(GpuPlacement, PaddingIsMasked) { checkMasks(compileForGpu); }
+
+TEST(GpuPlacement, OutputsTakeThePlaceOfDyingInputs) { checkDyingInputs(compileForGpu); }
+
+// Each output over each input that it may be written over, with the threads in all orders.
+TEST(GpuPlacement, EverythingIsReadBeforeItIsWritten) {
+  SKIP_WITHOUT_LIBDEVICE();
+  for (const OverwriteCase &test : getOverwriteCases()) {
+    SCOPED_TRACE(test.name);
+    EXPECT_EQ(checkKernels(test.text, {.tolerances = {{.ulps = 4}}}, compileForGpu), test.inParallel);
+  }
+}
+
+// What the mapping refuses would be wrong: the orders in which tests run threads show it for every pair of input and
+// output, of one size, that is not noted on a kernel.
+TEST(GpuPlacement, WhatIsRefusedWouldChangeTheResult) {
+  for (const OverwriteCase &test : getOverwriteCases()) {
+    if (test.inParallel == test.inSequence && test.inParallel > 0)
+      continue;
+    SCOPED_TRACE(test.name);
+    std::unique_ptr<MLIRContext> context = makeTestContext();
+    OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(test.text, context.get());
+    ASSERT_TRUE(module);
+    GpuProgram program(*module);
+    ASSERT_TRUE(program.isGood());
+    for (plan::KernelOp kernel : program.getModule().getOps<plan::KernelOp>()) {
+      auto type = cast<ArrayType>(kernel.getBlock().getArgument(0).getType());
+      std::vector<Tensor> inputs{makeInput(type.getShape(), type.getElementType(), 3, InputKind::Ordinary)};
+      std::vector<Tensor> expected = program.runKernel(kernel, inputs, 0, {});
+      for (unsigned output = 0; output < expected.size(); ++output) {
+        if (canOverwrite(kernel, 0, output))
+          continue;
+        bool isSame = true;
+        for (unsigned way = 0; way < GpuProgram::WayCount; ++way) {
+          std::vector<Tensor> actual = program.runKernel(kernel, inputs, way, {}, PlannedProgram::Overwrite{0, output});
+          for (size_t i = 0; i < expected.size(); ++i)
+            isSame &= toBytes(actual[i]) == toBytes(expected[i]);
+        }
+        EXPECT_FALSE(isSame) << "output " << output;
+      }
+    }
+  }
+}

@@ -1,0 +1,42 @@
+// RUN: spmd-opt %s --pass-pipeline='builtin.module(gpu.module(spmdc-call-libdevice))' | FileCheck %s
+
+// Each function is declared once; the one of float has an f.
+// CHECK-LABEL: gpu.module @kernels
+// CHECK-DAG: llvm.func @__nv_tanhf(f32) -> f32
+// CHECK-DAG: llvm.func @__nv_tanh(f64) -> f64
+// CHECK-DAG: llvm.func @__nv_powf(f32, f32) -> f32
+// CHECK-DAG: llvm.func @__nv_fmodf(f32, f32) -> f32
+// CHECK-DAG: llvm.func @__nv_rsqrtf(f32) -> f32
+gpu.module @kernels {
+  // CHECK-LABEL: gpu.func @functions
+  gpu.func @functions(%x: f32, %y: f64) {
+    // CHECK: llvm.call @__nv_tanhf(%{{.*}}) : (f32) -> f32
+    %0 = math.tanh %x : f32
+    // CHECK: llvm.call @__nv_tanhf
+    %1 = math.tanh %0 : f32
+    // CHECK: llvm.call @__nv_tanh(%{{.*}}) : (f64) -> f64
+    %2 = math.tanh %y : f64
+    // CHECK: llvm.call @__nv_powf
+    %3 = math.powf %0, %1 : f32
+    // CHECK: llvm.call @__nv_fmodf
+    %4 = arith.remf %3, %x : f32
+    // CHECK: llvm.call @__nv_rsqrtf
+    %5 = math.rsqrt %4 : f32
+    gpu.return
+  }
+
+  // What the hardware has stays.
+  // CHECK-LABEL: gpu.func @instructions
+  gpu.func @instructions(%x: f32) {
+    // CHECK-NEXT: math.sqrt
+    %0 = math.sqrt %x : f32
+    // CHECK-NEXT: math.floor
+    %1 = math.floor %0 : f32
+    // CHECK-NEXT: math.fma
+    %2 = math.fma %0, %1, %x : f32
+    // CHECK-NEXT: arith.divf
+    %3 = arith.divf %2, %x : f32
+    // CHECK-NEXT: gpu.return
+    gpu.return
+  }
+}

@@ -1,0 +1,43 @@
+// RUN: spmd-opt %s --spmdc-schedule-kernels --spmdc-map-to-gpu --spmdc-emit-gpu-kernels | FileCheck %s
+// RUN: not spmd-opt %s --spmdc-schedule-kernels --spmdc-emit-gpu-kernels 2>&1 | FileCheck %s --check-prefix=UNMAPPED
+
+// UNMAPPED: error: kernel 'relu' is not mapped to a GPU's threads; begin at the station 'partitioned' or before
+
+// A pointer for each operand, and one for the mesh coordinates; the output may lie over the input, so neither says that
+// nothing else reaches its memory. A thread behind the last element does nothing.
+// CHECK-LABEL: gpu.func @relu(%{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr) kernel
+// CHECK-SAME: known_block_size = array<i32: 256, 1, 1>
+// CHECK-SAME: spmd.noalias = array<i1: false, false, true>
+// CHECK-SAME: spmd.readonly = array<i1: false, false, true>
+// CHECK: gpu.thread_id x
+// CHECK: gpu.block_id x
+// CHECK: llvm.cond_br
+// CHECK: llvm.load {{.*}} -> f32
+// CHECK: arith.maximumf
+// CHECK: llvm.store {{.*}} : f32
+plan.kernel @relu(%x: !spmd.array<f32[1000]>) {
+  %zero = array.constant dense<0.0> : tensor<1000xf32> -> <f32[1000]>
+  %0 = array.maximum %x, %zero : <f32[1000]>
+  plan.return %0 : !spmd.array<f32[1000]>
+}
+
+// A row of one warp: five shuffles, no shared memory and no barrier of the block.
+// CHECK-LABEL: gpu.func @row_of_a_warp
+// CHECK-NOT: gpu.barrier
+// CHECK-COUNT-5: gpu.shuffle xor
+// CHECK-NOT: gpu.{{shuffle|barrier}}
+plan.kernel @row_of_a_warp(%x: !spmd.array<i32[8, 32]>) {
+  %0 = array.reduce sum %x dims [1] : <i32[8, 32]> -> <i32[8]>
+  plan.return %0 : !spmd.array<i32[8]>
+}
+
+// A row of eight warps: their sums meet in shared memory, and each warp adds them up in three more shuffles.
+// CHECK-LABEL: gpu.func @row_of_a_block
+// CHECK-COUNT-5: gpu.shuffle xor
+// CHECK: gpu.barrier
+// CHECK-COUNT-3: gpu.shuffle xor
+// CHECK-NOT: gpu.shuffle
+plan.kernel @row_of_a_block(%x: !spmd.array<i32[3, 10000]>) {
+  %0 = array.reduce sum %x dims [1] : <i32[3, 10000]> -> <i32[3]>
+  plan.return %0 : !spmd.array<i32[3]>
+}

@@ -1,0 +1,66 @@
+//===- PlannedProgram.h - a program on its way to one backend ---*- C++ -*-===//
+//
+// The whole way from array operations to a plan, and a plain interpreter of the plan's steps on one device (no
+// collectives, no matrix products). What a backend adds is its code, and how a launch runs.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "ir/interfaces/Tensor.h"
+#include "ir/plan/PlanOps.h"
+#include "passes/pipeline/Pipeline.h"
+#include "runtime/artifact/Plan.h"
+
+#include "mlir/IR/OwningOpRef.h"
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+namespace spmdc {
+
+class PlannedProgram {
+public:
+  virtual ~PlannedProgram() = default;
+  PlannedProgram(const PlannedProgram &) = delete;
+  PlannedProgram &operator=(const PlannedProgram &) = delete;
+
+  virtual bool isGood() const = 0;
+  /// What is wrong with the code besides what it computes; empty: nothing.
+  virtual std::string findFault() const { return ""; }
+  /// Ranges are cut, and threads ordered, in so many ways; each must give the same bits.
+  virtual unsigned getWayCount() const = 0;
+
+  /// Runs @main on the device with the given mesh coordinates. Fails the running test on errors.
+  std::vector<Tensor> run(llvm::ArrayRef<Tensor> arguments, unsigned way = 0,
+                          const std::vector<int64_t> &coordinates = {});
+
+  /// An output that lies where an input lies.
+  struct Overwrite {
+    unsigned input, output;
+  };
+  /// Runs one kernel alone.
+  std::vector<Tensor> runKernel(plan::KernelOp kernel, llvm::ArrayRef<Tensor> inputs, unsigned way,
+                                const std::vector<int64_t> &coordinates, std::optional<Overwrite> overwrite = {});
+
+  mlir::ModuleOp getModule() { return *planned; }
+  spmd::Artifact artifact;
+
+protected:
+  /// Takes the module from its station to the plan; fails the running test on errors.
+  PlannedProgram(mlir::ModuleOp module, Backend backend);
+  bool isPlanned() const { return succeeded; }
+
+  /// Runs all of a kernel; `operands` are its inputs and outputs. Returns what went wrong, or nothing.
+  virtual std::string launch(const spmd::KernelInfo &kernel, int64_t extent, const std::vector<void *> &operands,
+                             const std::vector<int64_t> &coordinates, unsigned way) = 0;
+
+private:
+  mlir::OwningOpRef<mlir::ModuleOp> planned;
+  bool succeeded = false;
+};
+
+/// Compiles for the backend that a test is about.
+using MakeProgram = std::function<std::unique_ptr<PlannedProgram>(mlir::ModuleOp)>;
+
+} // namespace spmdc

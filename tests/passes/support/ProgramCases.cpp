@@ -1,0 +1,167 @@
+//===- ProgramCases.cpp - programs that every backend has to run ----------===//
+
+#include "tests/passes/support/ProgramCases.h"
+
+namespace spmdc {
+namespace {
+
+/// The text with `$name` replaced by its value, longer names first.
+std::string fill(std::string text, std::vector<std::pair<std::string, std::string>> values) {
+  for (const auto &[name, value] : values)
+    for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + value.size()))
+      text.replace(at, name.size(), value);
+  return text;
+}
+
+} // namespace
+
+std::string elementwiseProgram(const std::string &shape) {
+  return fill(R"(func.func @main(%x: !spmd.array$t, %y: !spmd.array$t) -> !spmd.array$t {
+    %0 = array.multiply %x, %y : $t
+    %1 = array.tanh %0 : $t
+    %2 = array.add %1, %x : $t
+    return %2 : !spmd.array$t
+  })",
+              {{"$t", "<f32[" + shape + "]>"}});
+}
+
+static std::string softmax(const std::string &rows, const std::string &size, const std::string &reduced,
+                           const std::string &kept, const std::string &row) {
+  return fill(R"(func.func @main(%x: !spmd.array$t) -> !spmd.array$t {
+    %m = array.reduce max %x dims [$reduced] : $t -> $row
+    %mb = array.broadcast_in_dim %m dims [$kept] : $row -> $t
+    %s = array.subtract %x, %mb : $t
+    %e = array.exp %s : $t
+    %z = array.reduce sum %e dims [$reduced] : $t -> $row
+    %zb = array.broadcast_in_dim %z dims [$kept] : $row -> $t
+    %p = array.divide %e, %zb : $t
+    return %p : !spmd.array$t
+  })",
+              {{"$t", "<f32[" + rows + ", " + size + "]>"},
+               {"$row", "<f32[" + row + "]>"},
+               {"$reduced", reduced},
+               {"$kept", kept}});
+}
+
+std::string softmaxProgram(const std::string &rows, const std::string &size) {
+  return softmax(rows, size, "1", "0", rows);
+}
+
+std::string softmaxOverFirstProgram(const std::string &rows, const std::string &size) {
+  return softmax(rows, size, "0", "1", size);
+}
+
+std::string fullReductionProgram(const std::string &size) {
+  return fill(R"(func.func @main(%x: !spmd.array$t) -> (!spmd.array<f64[]>, !spmd.array<f64[]>) {
+    %s = array.sin %x : $t
+    %0 = array.reduce sum %s dims [0] : $t -> <f64[]>
+    %1 = array.reduce max %x dims [0] : $t -> <f64[]>
+    return %0, %1 : !spmd.array<f64[]>, !spmd.array<f64[]>
+  })",
+              {{"$t", "<f64[" + size + "]>"}});
+}
+
+std::string transposeProgram() {
+  return R"(func.func @main(%x: !spmd.array<f32[37, 53]>, %y: !spmd.array<i8[3, 20, 40]>)
+      -> (!spmd.array<f32[53, 37]>, !spmd.array<i8[40, 3, 20]>) {
+    %0 = array.transpose %x perm [1, 0] : <f32[37, 53]> -> <f32[53, 37]>
+    %1 = array.transpose %y perm [2, 0, 1] : <i8[3, 20, 40]> -> <i8[40, 3, 20]>
+    return %0, %1 : !spmd.array<f32[53, 37]>, !spmd.array<i8[40, 3, 20]>
+  })";
+}
+
+std::string scanProgram() {
+  return fill(R"(func.func @main(%x: !spmd.array$x, %y: !spmd.array$y)
+      -> (!spmd.array$x, !spmd.array$x, !spmd.array$y, !spmd.array$y) {
+    %0 = array.cumulative max %x dim 1 : $x -> $x
+    %1 = array.cumulative max %x dim 0 : $x -> $x
+    %2 = array.cumulative sum %y dim 1 : $y -> $y
+    %3 = array.cumulative sum %y dim 0 : $y -> $y
+    return %0, %1, %2, %3 : !spmd.array$x, !spmd.array$x, !spmd.array$y, !spmd.array$y
+  })",
+              {{"$x", "<f32[5, 1300]>"}, {"$y", "<i32[40, 9]>"}});
+}
+
+std::string returnProgram() {
+  return R"(func.func @main(%x: !spmd.array<f32[5]>)
+      -> (!spmd.array<f32[5]>, !spmd.array<f32[5]>, !spmd.array<f32[5]>, !spmd.array<f32[2]>) {
+    %0 = array.negate %x : <f32[5]>
+    %1 = array.constant dense<[1.0, 2.0]> : tensor<2xf32> -> <f32[2]>
+    return %x, %0, %0, %1 : !spmd.array<f32[5]>, !spmd.array<f32[5]>, !spmd.array<f32[5]>, !spmd.array<f32[2]>
+  })";
+}
+
+std::vector<OverwriteCase> getOverwriteCases() {
+  auto twoOutputs = [](const std::string &body, const std::string &shape) {
+    return fill(R"(func.func @main(%x: !spmd.array$t) -> (!spmd.array$t, !spmd.array$t) {)" + body + R"(
+      return %0, %1 : !spmd.array$t, !spmd.array$t
+    })",
+                {{"$t", "<i32[" + shape + "]>"}});
+  };
+  std::vector<OverwriteCase> cases;
+  cases.push_back({"neighbours of one thread",
+                   twoOutputs(R"(
+      %0 = array.negate %x : $t
+      %1 = array.multiply %x, %x : $t)",
+                              "70000"),
+                   2, 2});
+  // A store and a scan read the same elements: where threads share a row, the store's pass comes first.
+  cases.push_back({"store and scan along a row",
+                   twoOutputs(R"(
+      %0 = array.negate %x : $t
+      %1 = array.cumulative sum %x dim 1 : $t -> $t)",
+                              "9, 500"),
+                   2, 1});
+  cases.push_back({"two scans along a row",
+                   twoOutputs(R"(
+      %0 = array.cumulative max %x dim 1 : $t -> $t
+      %1 = array.cumulative sum %x dim 1 : $t -> $t)",
+                              "9, 500"),
+                   2, 1});
+  cases.push_back({"store and scans along a column",
+                   twoOutputs(R"(
+      %0 = array.negate %x : $t
+      %1 = array.cumulative sum %x dim 0 : $t -> $t)",
+                              "9, 500"),
+                   2, 2});
+  cases.push_back({"two scans along a column",
+                   twoOutputs(R"(
+      %0 = array.cumulative max %x dim 0 : $t -> $t
+      %1 = array.cumulative sum %x dim 0 : $t -> $t)",
+                              "9, 500"),
+                   2, 2});
+  cases.push_back({"reversal",
+                   twoOutputs(R"(
+      %0 = array.reverse %x dims [0] : $t -> $t
+      %1 = array.negate %0 : $t)",
+                              "1000"),
+                   0, 0});
+  for (std::string size : {"20", "500", "20000"})
+    // What a row shares: %b is read by all threads of a row, and written by one.
+    cases.push_back({"rows of " + size,
+                     fill(R"(func.func @main(%x: !spmd.array$t, %b: !spmd.array<f32[7]>)
+        -> (!spmd.array$t, !spmd.array<f32[7]>) {
+      %b0 = array.broadcast_in_dim %b dims [0] : <f32[7]> -> $t
+      %s = array.add %x, %b0 : $t
+      %m = array.reduce max %s dims [1] : $t -> <f32[7]>
+      %mb = array.broadcast_in_dim %m dims [0] : <f32[7]> -> $t
+      %d = array.subtract %x, %mb : $t
+      %e = array.exp %d : $t
+      %sum = array.add %m, %b : <f32[7]>
+      return %e, %sum : !spmd.array$t, !spmd.array<f32[7]>
+    })",
+                          {{"$t", "<f32[7, " + size + "]>"}}),
+                     2, 2});
+  // Both orders of one array in one kernel; and one whose own order is across.
+  cases.push_back({"square and its transpose",
+                   R"(func.func @main(%x: !spmd.array<f32[40, 40]>, %y: !spmd.array<f32[40, 40]>)
+        -> !spmd.array<f32[40, 40]> {
+      %t = array.transpose %x perm [1, 0] : <f32[40, 40]> -> <f32[40, 40]>
+      %0 = array.add %t, %y : <f32[40, 40]>
+      return %0 : !spmd.array<f32[40, 40]>
+    })",
+                   1, 1});
+  return cases;
+}
+
+} // namespace spmdc
