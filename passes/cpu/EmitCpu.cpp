@@ -5,6 +5,7 @@
 #include "passes/cpu/KernelEmitter.h"
 #include "passes/cpu/LinkObject.h"
 #include "passes/cpu/MathExpansion.h"
+#include "passes/kernel/LlvmCode.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
@@ -13,18 +14,10 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/ModuleTranslation.h"
 #include "mlir/Transforms/DialectConversion.h"
-#include "llvm/IR/LLVMContext.h"
-#include "llvm/IR/LegacyPassManager.h"
-#include "llvm/IR/Module.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
-#include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
 
 #include <mutex>
@@ -115,20 +108,10 @@ public:
     expandMath(*kernels, math);
     if (failed(convertToLlvmDialect(*kernels)))
       return failure();
-    // Without positions: code does not depend on where its source lies.
-    kernels->walk([&](Operation *op) { op->setLoc(UnknownLoc::get(mlirContext)); });
-    DialectRegistry registry;
-    registerBuiltinDialectTranslation(registry);
-    registerLLVMDialectTranslation(registry);
-    mlirContext->appendDialectRegistry(registry);
-    llvmModule = translateModuleToLLVMIR(*kernels, context, "kernels");
-    if (!llvmModule)
-      return module.emitError("cannot translate the kernels to LLVM IR");
-    machine = createMachine(target);
-    llvmModule->setTargetTriple(kTriple);
-    llvmModule->setDataLayout(machine->createDataLayout());
+    if (failed(code.translate(*kernels, createMachine(target))))
+      return failure();
     bool isWide = subtarget->checkFeatures("+avx512f");
-    for (llvm::Function &function : *llvmModule) {
+    for (llvm::Function &function : code.getModule()) {
       if (function.isDeclaration())
         continue;
       function.addFnAttr("target-cpu", target.cpu);
@@ -137,55 +120,25 @@ public:
       if (isWide)
         function.addFnAttr("prefer-vector-width", "512");
     }
-    optimize();
+    llvm::PipelineTuningOptions tuning;
+    tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving = target.optimizationLevel >= 2;
+    code.optimize(target.optimizationLevel, tuning);
     return success();
   }
 
-  std::string getText() const {
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    llvmModule->print(os, nullptr);
-    return text;
-  }
+  std::string getText() const { return code.getText(); }
 
   FailureOr<std::string> emit(llvm::CodeGenFileType type) {
-    llvm::SmallVector<char, 0> bytes;
-    llvm::raw_svector_ostream os(bytes);
-    llvm::legacy::PassManager passes;
-    if (machine->addPassesToEmitFile(passes, os, nullptr, type))
+    FailureOr<std::string> bytes = code.emit(type);
+    if (failed(bytes))
       return module.emitError("LLVM cannot write code for ") << target.cpu;
-    passes.run(*llvmModule);
-    return std::string(bytes.data(), bytes.size());
+    return bytes;
   }
 
 private:
-  void optimize() {
-    llvm::LoopAnalysisManager loops;
-    llvm::FunctionAnalysisManager functions;
-    llvm::CGSCCAnalysisManager graph;
-    llvm::ModuleAnalysisManager modules;
-    llvm::PipelineTuningOptions tuning;
-    tuning.LoopVectorization = tuning.SLPVectorization = target.optimizationLevel >= 2;
-    tuning.LoopInterleaving = tuning.LoopVectorization;
-    llvm::PassBuilder builder(machine.get(), tuning);
-    builder.registerModuleAnalyses(modules);
-    builder.registerCGSCCAnalyses(graph);
-    builder.registerFunctionAnalyses(functions);
-    builder.registerLoopAnalyses(loops);
-    builder.crossRegisterProxies(loops, functions, graph, modules);
-    const llvm::OptimizationLevel levels[] = {llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1,
-                                              llvm::OptimizationLevel::O2, llvm::OptimizationLevel::O3};
-    llvm::OptimizationLevel level = levels[std::min(target.optimizationLevel, 3u)];
-    llvm::ModulePassManager passes = target.optimizationLevel == 0 ? builder.buildO0DefaultPipeline(level)
-                                                                   : builder.buildPerModuleDefaultPipeline(level);
-    passes.run(*llvmModule, modules);
-  }
-
   ModuleOp module;
   const CpuTarget &target;
-  llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> llvmModule;
-  std::unique_ptr<llvm::TargetMachine> machine;
+  LlvmCode code;
 };
 
 } // namespace

@@ -4,20 +4,11 @@
 
 #include "passes/gpu/Libdevice.h"
 #include "passes/gpu/Passes.h"
+#include "passes/kernel/LlvmCode.h"
 
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/ModuleTranslation.h"
-#include "llvm/IR/LLVMContext.h"
-#include "llvm/IR/LegacyPassManager.h"
-#include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
-#include "llvm/Target/TargetMachine.h"
 
 #include <mutex>
 
@@ -71,66 +62,32 @@ public:
     if (failed(passes.run(*owner)))
       return failure();
     auto kernels = *owner->getOps<gpu::GPUModuleOp>().begin();
-    // Without positions: code does not depend on where its source lies.
-    kernels->walk([&](Operation *op) { op->setLoc(UnknownLoc::get(mlirContext)); });
-    DialectRegistry registry;
-    registerBuiltinDialectTranslation(registry);
-    registerGPUDialectTranslation(registry);
-    registerLLVMDialectTranslation(registry);
-    registerNVVMDialectTranslation(registry);
-    mlirContext->appendDialectRegistry(registry);
-    llvmModule = translateModuleToLLVMIR(kernels, context, "kernels");
-    if (!llvmModule)
-      return module.emitError("cannot translate the kernels to LLVM IR");
     llvm::TargetOptions options;
-    machine.reset(getTarget().createTargetMachine(kTriple, chip->name, ("+" + chip->ptx).str(), options,
-                                                  llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
-    llvmModule->setTargetTriple(kTriple);
-    llvmModule->setDataLayout(machine->createDataLayout());
-    if (failed(linkLibdevice(*llvmModule, target.toolkit, UnknownLoc::get(module.getContext()))))
+    std::unique_ptr<llvm::TargetMachine> machine(
+        getTarget().createTargetMachine(kTriple, chip->name, ("+" + chip->ptx).str(), options, llvm::Reloc::PIC_,
+                                        std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+    if (failed(code.translate(kernels, std::move(machine))))
       return failure();
-    optimize();
+    if (failed(linkLibdevice(code.getModule(), target.toolkit, UnknownLoc::get(module.getContext()))))
+      return failure();
+    code.optimize(/*level=*/3);
     return success();
   }
 
-  std::string getLlvmText() const {
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    llvmModule->print(os, nullptr);
+  std::string getLlvmText() const { return code.getText(); }
+
+  FailureOr<std::string> getPtx() {
+    FailureOr<std::string> text = code.emit(llvm::CodeGenFileType::AssemblyFile);
+    if (failed(text))
+      return module.emitError("LLVM cannot write PTX for ") << target.chip;
     return text;
   }
 
-  FailureOr<std::string> getPtx() {
-    llvm::SmallVector<char, 0> bytes;
-    llvm::raw_svector_ostream os(bytes);
-    llvm::legacy::PassManager passes;
-    if (machine->addPassesToEmitFile(passes, os, nullptr, llvm::CodeGenFileType::AssemblyFile))
-      return module.emitError("LLVM cannot write PTX for ") << target.chip;
-    passes.run(*llvmModule);
-    return std::string(bytes.data(), bytes.size());
-  }
-
 private:
-  void optimize() {
-    llvm::LoopAnalysisManager loops;
-    llvm::FunctionAnalysisManager functions;
-    llvm::CGSCCAnalysisManager graph;
-    llvm::ModuleAnalysisManager modules;
-    llvm::PassBuilder builder(machine.get());
-    builder.registerModuleAnalyses(modules);
-    builder.registerCGSCCAnalyses(graph);
-    builder.registerFunctionAnalyses(functions);
-    builder.registerLoopAnalyses(loops);
-    builder.crossRegisterProxies(loops, functions, graph, modules);
-    builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(*llvmModule, modules);
-  }
-
   ModuleOp module;
   const GpuTarget &target;
   OwningOpRef<ModuleOp> owner;
-  llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> llvmModule;
-  std::unique_ptr<llvm::TargetMachine> machine;
+  LlvmCode code;
 };
 
 } // namespace

@@ -13,10 +13,6 @@ namespace {
 
 constexpr unsigned kSharedSpace = 3;
 
-int64_t byteSizeOf(Type elementType) {
-  return std::max(8u, ElementEmitter::memoryType(elementType).getIntOrFloatBitWidth()) / 8;
-}
-
 } // namespace
 
 //===----------------------------------------------------------------------===//
@@ -115,36 +111,13 @@ Value GpuCode::bindOuter(Value position, ArrayRef<IndexExpr> vars, ArrayRef<int6
 // Memory
 //===----------------------------------------------------------------------===//
 
-Value GpuCode::allocateLocal(Type elementType, int64_t count) {
-  Value size = b.create<arith::ConstantOp>(loc, b.getI64IntegerAttr(count));
-  return b.create<LLVM::AllocaOp>(loc, LLVM::LLVMPointerType::get(b.getContext()),
-                                  ElementEmitter::memoryType(elementType), size);
-}
-
 Value GpuCode::allocateShared(Type elementType, int64_t count) {
   OpBuilder outside = OpBuilder::atBlockBegin(module.getBody());
   auto type = LLVM::LLVMArrayType::get(ElementEmitter::memoryType(elementType), static_cast<unsigned>(count));
   auto global = outside.create<LLVM::GlobalOp>(loc, type, /*isConstant=*/false, LLVM::Linkage::Internal,
                                                symbol + "_shared" + std::to_string(sharedCount++), Attribute(),
                                                /*alignment=*/16, kSharedSpace);
-  sharedBytes += (count * byteSizeOf(elementType) + 15) / 16 * 16;
   return b.create<LLVM::AddressOfOp>(loc, global);
-}
-
-Value GpuCode::address(Value memory, Type elementType, Value position) {
-  return b.create<LLVM::GEPOp>(loc, memory.getType(), ElementEmitter::memoryType(elementType), memory,
-                               ArrayRef<LLVM::GEPArg>{position}, /*inbounds=*/true);
-}
-
-Value GpuCode::load(Value memory, Type elementType, Value position) {
-  Value value = b.create<LLVM::LoadOp>(loc, ElementEmitter::memoryType(elementType),
-                                       address(memory, elementType, position), byteSizeOf(elementType));
-  return ElementEmitter::fromMemory(b, loc, elementType, value);
-}
-
-void GpuCode::store(Value memory, Type elementType, Value position, Value value) {
-  b.create<LLVM::StoreOp>(loc, ElementEmitter::toMemory(b, loc, elementType, value),
-                          address(memory, elementType, position), byteSizeOf(elementType));
 }
 
 //===----------------------------------------------------------------------===//

@@ -9,6 +9,7 @@
 
 #include "passes/gpu/GpuMapping.h"
 #include "passes/kernel/ElementEmitter.h"
+#include "passes/kernel/ScratchEmitter.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
@@ -18,7 +19,7 @@ class GpuCode {
 public:
   GpuCode(mlir::OpBuilder &b, mlir::Location loc, ElementEmitter &emitter, mlir::gpu::GPUModuleOp module,
           std::string symbol)
-      : b(b), loc(loc), emitter(emitter), module(module), symbol(std::move(symbol)) {}
+      : b(b), loc(loc), emitter(emitter), scratch(b, loc), module(module), symbol(std::move(symbol)) {}
 
   //===--- Control flow ----------------------------------------------------===//
 
@@ -42,13 +43,15 @@ public:
   //===--- Memory ----------------------------------------------------------===//
 
   /// Scratch of a thread; to be called at the function's beginning. Becomes registers where positions are constant.
-  mlir::Value allocateLocal(mlir::Type elementType, int64_t count);
+  mlir::Value allocateLocal(mlir::Type elementType, int64_t count) { return scratch.allocate(elementType, count); }
   /// Scratch of a block.
   mlir::Value allocateShared(mlir::Type elementType, int64_t count);
-  mlir::Value load(mlir::Value memory, mlir::Type elementType, mlir::Value position);
-  void store(mlir::Value memory, mlir::Type elementType, mlir::Value position, mlir::Value value);
-  /// Bytes of all allocateShared so far.
-  int64_t getSharedBytes() const { return sharedBytes; }
+  mlir::Value load(mlir::Value memory, mlir::Type elementType, mlir::Value position) {
+    return scratch.load(memory, elementType, position);
+  }
+  void store(mlir::Value memory, mlir::Type elementType, mlir::Value position, mlir::Value value) {
+    scratch.store(memory, elementType, position, value);
+  }
 
   //===--- Threads ---------------------------------------------------------===//
 
@@ -63,14 +66,12 @@ public:
   mlir::Value reduceWarp(mlir::Type elementType, ReductionKind kind, mlir::Value value, int64_t lanes = kWarpThreads);
 
 private:
-  mlir::Value address(mlir::Value memory, mlir::Type elementType, mlir::Value position);
-
   mlir::OpBuilder &b;
   mlir::Location loc;
   ElementEmitter &emitter;
+  ScratchEmitter scratch;
   mlir::gpu::GPUModuleOp module;
   std::string symbol;
-  int64_t sharedBytes = 0;
   unsigned sharedCount = 0;
 };
 

@@ -1,0 +1,181 @@
+//===- RowLoops.cpp - the loops around the elements of a kernel -----------===//
+//
+// Reductions are loop-carried values whose additions may be reordered: the vectoriser makes a fixed tree of them, the
+// same for every row and every split of the range.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/cpu/CpuKernel.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace spmdc {
+
+void CpuKernel::emitStageOfRow(const KernelSchedule::Stage &stage) {
+  SmallVector<Value> carried;
+  for (const KernelSchedule::Reduction &reduction : stage.reductions)
+    carried.push_back(emitIdentity(b, loc, reduction.op));
+  for (const KernelSchedule::Scan &scan : stage.scans)
+    carried.push_back(emitIdentity(b, loc, scan.op));
+  SmallVector<Loop> nest = loops.openDomain(schedule.domains[stage.domain], carried, /*isParallel=*/true);
+  loopDepth = emitter.getDepth();
+  emitStores(stage);
+  size_t next = 0;
+  for (const KernelSchedule::Reduction &reduction : stage.reductions) {
+    carried[next] = step(reduction.op, carried[next], reduction.operandIndex, /*mayReorder=*/true);
+    ++next;
+  }
+  for (const KernelSchedule::Scan &scan : stage.scans) {
+    carried[next] = step(scan.op, carried[next], scan.operandIndex, /*mayReorder=*/false);
+    storeScan(scan, carried[next++]);
+  }
+  loops.closeDomain(nest, carried);
+  for (auto [reduction, value] : llvm::zip(stage.reductions, carried))
+    rowValues[reduction.op] = {value, emitter.getDepth()};
+}
+
+void CpuKernel::emitRowsOneByOne() {
+  Loop rows = loops.open(begin, end, 1);
+  rows.isPlain = true;
+  loops.bindRow(rows.iv, schedule.rowVars, schedule.rowShape);
+  for (auto [number, stage] : llvm::enumerate(schedule.stages)) {
+    currentStage = number;
+    emitStageOfRow(stage);
+  }
+  loops.close(rows);
+}
+
+void CpuKernel::emitStageOfBlock(const KernelSchedule::Stage &stage, const IndexExpr &laneVar, Value base,
+                                 Value count) {
+  auto overLanes = [&](llvm::function_ref<void()> emitBody) {
+    Loop lanes = loops.open(emitter.emitConstant(0), count, 1, {}, /*isParallel=*/true);
+    lane = lanes.iv;
+    loopDepth = emitter.getDepth();
+    emitter.bind(laneVar, b.create<arith::AddIOp>(loc, base, lane, arith::IntegerOverflowFlags::nsw));
+    emitBody();
+    loops.close(lanes);
+    lane = {};
+  };
+  auto start = [&](Operation *op) {
+    scratch.store(accumulators.lookup(op), accumulatorTypeOf(op), lane, emitIdentity(b, loc, op));
+  };
+  if (!stage.reductions.empty() || !stage.scans.empty())
+    overLanes([&] {
+      for (const KernelSchedule::Reduction &reduction : stage.reductions)
+        start(reduction.op);
+      for (const KernelSchedule::Scan &scan : stage.scans)
+        start(scan.op);
+    });
+  SmallVector<Value> carried;
+  SmallVector<Loop> nest = loops.openDomain(schedule.domains[stage.domain], carried, /*isParallel=*/false);
+  for (Loop &loop : nest)
+    loop.isPlain = true;
+  overLanes([&] {
+    emitStores(stage);
+    auto accumulate = [&](Operation *op, ArrayRef<IndexExpr> index) {
+      Value operand = emitter.emit(op->getOperand(0), index);
+      Value sum = scratch.load(accumulators.lookup(op), accumulatorTypeOf(op), lane);
+      sum = ElementEmitter::combine(b, loc, elementTypeOf(op->getResult(0)), reductionKindOf(op), sum, operand,
+                                    /*mayReorder=*/false);
+      scratch.store(accumulators.lookup(op), accumulatorTypeOf(op), lane, sum);
+      return sum;
+    };
+    for (const KernelSchedule::Reduction &reduction : stage.reductions)
+      accumulate(reduction.op, reduction.operandIndex);
+    for (const KernelSchedule::Scan &scan : stage.scans)
+      storeScan(scan, accumulate(scan.op, scan.operandIndex));
+  });
+  loops.closeDomain(nest, carried);
+}
+
+void CpuKernel::emitRowsSideBySide() {
+  // The last row dimension runs over lanes; the others are walked around it.
+  ArrayRef<int64_t> shape = schedule.rowShape;
+  int64_t laneExtent = shape.empty() ? 1 : shape.back(),
+          outerExtent = schedule.getExtent() / std::max<int64_t>(laneExtent, 1);
+  IndexExpr laneVar = shape.empty() ? IndexExpr(0) : schedule.rowVars.back();
+  bool isOneLoop = schedule.stages.size() == 1 && schedule.stages[0].reductions.empty() &&
+                   schedule.stages[0].scans.empty() && schedule.domains[schedule.stages[0].domain].shape.empty();
+  auto segment = [&](Value low, Value high) {
+    if (isOneLoop) {
+      currentStage = 0;
+      Loop lanes = loops.open(low, high, 1, {}, /*isParallel=*/true);
+      loopDepth = emitter.getDepth();
+      emitter.bind(laneVar, lanes.iv);
+      emitStores(schedule.stages[0]);
+      loops.close(lanes);
+      return;
+    }
+    Loop blocks = loops.open(low, high, kRowBlock);
+    blocks.isPlain = true;
+    Value rest = b.create<arith::SubIOp>(loc, high, blocks.iv);
+    Value count = b.create<arith::MinSIOp>(loc, rest, emitter.emitConstant(kRowBlock));
+    for (auto [number, stage] : llvm::enumerate(schedule.stages)) {
+      currentStage = number;
+      emitStageOfBlock(stage, laneVar, blocks.iv, count);
+    }
+    loops.close(blocks);
+  };
+  if (outerExtent <= 1) {
+    segment(begin, end);
+    return;
+  }
+  Value lanes = emitter.emitConstant(laneExtent), zero = emitter.emitConstant(0), one = emitter.emitConstant(1);
+  Value first = b.create<arith::DivUIOp>(loc, begin, lanes);
+  Value last = b.create<arith::AddIOp>(loc, end, b.create<arith::SubIOp>(loc, lanes, one));
+  last = b.create<arith::DivUIOp>(loc, last, lanes);
+  Loop outer = loops.open(first, last, 1);
+  outer.isPlain = true;
+  loops.bindRow(outer.iv, ArrayRef<IndexExpr>(schedule.rowVars).drop_back(), shape.drop_back());
+  Value start = b.create<arith::MulIOp>(loc, outer.iv, lanes);
+  Value low = b.create<arith::MaxSIOp>(loc, b.create<arith::SubIOp>(loc, begin, start), zero);
+  Value high = b.create<arith::MinSIOp>(loc, b.create<arith::SubIOp>(loc, end, start), lanes);
+  segment(low, high);
+  loops.close(outer);
+}
+
+void CpuKernel::emitTiles() {
+  // An iteration is a strip of the tiled row dimension, walked in squares.
+  size_t tiled = schedule.tiledRow, rank = schedule.rowShape.size();
+  SmallVector<int64_t> shape(schedule.rowShape.begin(), schedule.rowShape.end() - 1);
+  int64_t rows = shape[tiled], columns = schedule.rowShape.back();
+  shape[tiled] = (rows + kTileRows - 1) / kTileRows;
+  Loop strips = loops.open(begin, end, 1);
+  strips.isPlain = true;
+  Value strip;
+  Value rest = strips.iv;
+  for (size_t d = rank - 1; d-- > 0;) {
+    Value size = emitter.emitConstant(shape[d]);
+    Value position = d ? b.create<arith::RemUIOp>(loc, rest, size).getResult() : rest;
+    if (d)
+      rest = b.create<arith::DivUIOp>(loc, rest, size);
+    if (d == tiled)
+      strip = position;
+    else
+      emitter.bind(schedule.rowVars[d], position);
+  }
+  Value side = emitter.emitConstant(kTileRows);
+  Value firstRow = b.create<arith::MulIOp>(loc, strip, side);
+  Value lastRow =
+      b.create<arith::MinSIOp>(loc, b.create<arith::AddIOp>(loc, firstRow, side), emitter.emitConstant(rows));
+  Loop squares = loops.open(emitter.emitConstant(0), emitter.emitConstant(columns), kTileRows);
+  Value lastColumn =
+      b.create<arith::MinSIOp>(loc, b.create<arith::AddIOp>(loc, squares.iv, side), emitter.emitConstant(columns));
+  Loop rowLoop = loops.open(firstRow, lastRow, 1);
+  emitter.bind(schedule.rowVars[tiled], rowLoop.iv);
+  Loop columnLoop = loops.open(squares.iv, lastColumn, 1, {}, /*isParallel=*/true);
+  loopDepth = emitter.getDepth();
+  emitter.bind(schedule.rowVars.back(), columnLoop.iv);
+  for (auto [number, stage] : llvm::enumerate(schedule.stages)) {
+    currentStage = number;
+    emitStores(stage);
+  }
+  loops.close(columnLoop);
+  loops.close(rowLoop);
+  loops.close(squares);
+  loops.close(strips);
+}
+
+} // namespace spmdc

@@ -1,0 +1,182 @@
+//===- RowGroups.cpp - rows that several threads share --------------------===//
+//
+// A warp or a block walks a row together; what each thread reduces meets by shuffles and through shared memory.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/gpu/GpuKernel.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace spmdc {
+
+void GpuKernel::emitGroupPerRow(Value blockNumber) {
+  int64_t extent = rowExtent(), rows = mapping.rowsPerBlock;
+  warp = code.divRem(thread, kWarpThreads, mapping.blockThreads).first;
+  warpLane = code.divRem(thread, kWarpThreads, mapping.blockThreads).second;
+  lane = rows == 1 ? thread : warpLane;
+  Value row = rows == 1 ? blockNumber : code.add(code.mul(blockNumber, rows), warp);
+  auto emitRow = [&] {
+    Value last = code.bindOuter(row, schedule.rowVars, schedule.rowShape);
+    if (last)
+      emitter.bind(schedule.rowVars.back(), last);
+    for (auto [number, stage] : llvm::enumerate(schedule.stages)) {
+      currentStage = number;
+      emitStageOfGroup(stage);
+      for (const KernelSchedule::Scan &scan : stage.scans)
+        emitScanOfGroup(scan, schedule.domains[stage.domain]);
+    }
+  };
+  // Rows of one block are whole warps: no barrier and no shuffle stands behind this condition for a part of a warp.
+  if (extent % rows)
+    code.ifThen(code.isLess(row, extent), emitRow);
+  else
+    code.inScope(emitRow);
+}
+
+void GpuKernel::emitStageOfGroup(const KernelSchedule::Stage &stage) {
+  const KernelSchedule::Domain &domain = schedule.domains[stage.domain];
+  const GpuMapping::DomainMapping &inner = mapping.domains[stage.domain];
+  bool hasStashes = llvm::any_of(keptValues, [&](const Kept &kept) { return kept.stage == currentStage; });
+  if (stage.reductions.empty() && stage.stores.empty() && !hasStashes)
+    return;
+  int64_t groups = domain.getExtent() / inner.vector, threads = mapping.threadsPerRow;
+  // What one thread of the row writes may lie where all of them read before.
+  if (domain.getExtent() == 1 && !stage.stores.empty() && currentStage > 0)
+    code.rowBarrier(threads);
+  clearAccumulators(stage, inner.vector);
+  // Group number `group` of the row, in round `round` of this thread.
+  auto emitRound = [&](Value group, Value round) {
+    Value last = code.bindOuter(code.mul(group, inner.vector), domain.vars, domain.shape);
+    emitElements(stage, inner.vector, [&](int64_t v) -> Value {
+      if (last)
+        emitter.bind(domain.vars.back(), v ? code.add(last, emitter.emitConstant(v)) : last);
+      return code.add(code.mul(round, inner.vector), emitter.emitConstant(v));
+    });
+  };
+  if (inner.isUnrolled) {
+    for (int64_t round = 0; round < inner.rounds; ++round) {
+      Value group = code.add(lane, emitter.emitConstant(round * threads));
+      Value number = emitter.emitConstant(round);
+      auto emitHere = [&] { emitRound(group, number); };
+      if ((round + 1) * threads > groups)
+        code.ifThen(code.isLess(group, groups), emitHere);
+      else
+        code.inScope(emitHere);
+    }
+  } else {
+    code.loop(emitter.emitConstant(0), emitter.emitConstant(inner.rounds), emitter.emitConstant(1), [&](Value round) {
+      Value group = code.add(code.mul(round, threads), lane);
+      auto emitHere = [&] { emitRound(group, round); };
+      if (groups % threads)
+        code.ifThen(code.isLess(group, groups), emitHere);
+      else
+        code.inScope(emitHere);
+    });
+  }
+  reduceOverGroup(stage, inner.vector);
+}
+
+/// The sums of the threads of a row: neighbours, then the warp, then the warps. Each lane takes the sum of one warp,
+/// again and again where there are fewer, and a butterfly adds them up: one value is alive for each reduction,
+/// however many warps there are.
+void GpuKernel::reduceOverGroup(const KernelSchedule::Stage &stage, int64_t vector) {
+  int64_t warps = mapping.threadsPerRow / kWarpThreads;
+  SmallVector<Value> values, shared;
+  for (const KernelSchedule::Reduction &reduction : stage.reductions) {
+    ReduceOp op = reduction.op;
+    Type type = op.getType().getElementType();
+    SmallVector<Value> sums;
+    for (int64_t v = 0; v < vector; ++v)
+      sums.push_back(code.load(accumulators.lookup(op), accumulatorTypeOf(op), emitter.emitConstant(v)));
+    for (size_t count = sums.size(); count > 1; count /= 2)
+      for (size_t i = 0; i < count / 2; ++i)
+        sums[i] = ElementEmitter::combine(b, loc, type, op.getKind(), sums[i], sums[i + count / 2], false);
+    values.push_back(code.reduceWarp(type, op.getKind(), sums[0]));
+  }
+  if (warps > 1 && !values.empty()) {
+    for (const KernelSchedule::Reduction &reduction : stage.reductions)
+      shared.push_back(code.allocateShared(accumulatorTypeOf(reduction.op), warps));
+    Value isFirst = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, warpLane, emitter.emitConstant(0));
+    code.ifThen(isFirst, [&] {
+      for (auto [reduction, memory, value] : llvm::zip(stage.reductions, shared, values))
+        code.store(memory, accumulatorTypeOf(reduction.op), warp, value);
+    });
+    code.barrier();
+    Value place = code.divRem(warpLane, warps, kWarpThreads).second;
+    for (auto [reduction, memory, value] : llvm::zip(stage.reductions, shared, values)) {
+      ReduceOp op = reduction.op;
+      Type type = op.getType().getElementType();
+      value = code.reduceWarp(type, op.getKind(), code.load(memory, accumulatorTypeOf(op), place), warps);
+    }
+  }
+  for (auto [reduction, value] : llvm::zip(stage.reductions, values))
+    rowValues[reduction.op] = {value, emitter.getDepth()};
+}
+
+/// A scan in rounds of one element a thread: within warps by shuffles, over warps through shared memory, and what
+/// the rounds before leave is carried along.
+void GpuKernel::emitScanOfGroup(const KernelSchedule::Scan &scan, const KernelSchedule::Domain &domain) {
+  CumulativeOp op = scan.op;
+  Type type = op.getType().getElementType(), wide = accumulatorTypeOf(op);
+  int64_t extent = domain.getExtent(), threads = mapping.threadsPerRow, warps = threads / kWarpThreads;
+  Value carry = accumulators.lookup(op), zero = emitter.emitConstant(0);
+  Value totals = warps > 1 ? code.allocateShared(wide, warps) : Value();
+  auto combine = [&](Value x, Value y) {
+    return ElementEmitter::combine(b, loc, type, op.getKind(), x, y, /*mayReorder=*/false);
+  };
+  auto select = [&](Value condition, Value x, Value y) -> Value {
+    return b.create<arith::SelectOp>(loc, condition, x, y);
+  };
+  clear(op, 1);
+  Value rounds = emitter.emitConstant((extent + threads - 1) / threads);
+  code.loop(zero, rounds, emitter.emitConstant(1), [&](Value round) {
+    Value element = code.add(code.mul(round, threads), lane);
+    auto bindElement = [&] {
+      Value last = code.bindOuter(element, domain.vars, domain.shape);
+      if (last)
+        emitter.bind(domain.vars.back(), last);
+      // Stashes of this domain were written in the same rounds where it is not cut in vectors: it never is.
+      beginElement(round);
+    };
+    Value before = code.load(carry, wide, zero);
+    // The carry's place holds the element meanwhile: a value from behind a condition.
+    clear(op, 1);
+    Value isInside = code.isLess(element, extent);
+    code.ifThen(isInside, [&] {
+      bindElement();
+      Value value = emitter.emit(op.getOperand(), scan.operandIndex);
+      code.store(carry, wide, emitter.emitConstant(0), value);
+    });
+    Value sum = code.load(carry, wide, zero);
+    for (int64_t offset = 1; offset < kWarpThreads; offset *= 2) {
+      Value left = code.shuffle(sum, gpu::ShuffleMode::UP, offset);
+      sum = select(code.isLess(warpLane, offset), sum, combine(left, sum));
+    }
+    Value after = before;
+    if (warps > 1) {
+      Value isLast =
+          b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, warpLane, emitter.emitConstant(kWarpThreads - 1));
+      code.ifThen(isLast, [&] { code.store(totals, wide, warp, sum); });
+      code.barrier();
+      for (int64_t w = 0; w < warps; ++w) {
+        before = select(b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, warp, emitter.emitConstant(w)), after,
+                        before);
+        after = combine(after, code.load(totals, wide, emitter.emitConstant(w)));
+      }
+      code.barrier();
+    } else {
+      after = combine(before, code.shuffle(sum, gpu::ShuffleMode::IDX, kWarpThreads - 1));
+    }
+    Value result = combine(before, sum);
+    code.store(carry, wide, zero, after);
+    code.ifThen(isInside, [&] {
+      bindElement();
+      storeScan(scan, result);
+    });
+  });
+}
+
+} // namespace spmdc

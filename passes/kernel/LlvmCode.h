@@ -1,0 +1,38 @@
+//===- LlvmCode.h - kernels as LLVM IR --------------------------*- C++ -*-===//
+//
+// What the backends do alike from the llvm dialect on: translation without source positions (code does not depend on
+// where its source lies), optimisation by LLVM's standard pipeline, and text or machine code.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "mlir/IR/Operation.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Target/TargetMachine.h"
+
+#include <memory>
+#include <string>
+
+namespace spmdc {
+
+class LlvmCode {
+public:
+  /// `kernels` is a module of the llvm (and nvvm) dialect, whose positions are lost.
+  mlir::LogicalResult translate(mlir::Operation *kernels, std::unique_ptr<llvm::TargetMachine> target);
+  /// 0 to 3, LLVM's meaning.
+  void optimize(unsigned level, const llvm::PipelineTuningOptions &tuning = {});
+
+  llvm::Module &getModule() { return *module; }
+  std::string getText() const;
+  /// Fails where the target cannot.
+  mlir::FailureOr<std::string> emit(llvm::CodeGenFileType type);
+
+private:
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module;
+  std::unique_ptr<llvm::TargetMachine> machine;
+};
+
+} // namespace spmdc

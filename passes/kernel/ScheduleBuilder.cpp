@@ -1,0 +1,265 @@
+//===- ScheduleBuilder.cpp - finds the loops of a kernel ------------------===//
+
+#include "passes/kernel/ScheduleBuilder.h"
+
+#include "passes/kernel/OpCost.h"
+#include "passes/kernel/Shapes.h"
+
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace spmdc {
+
+/// Sides of the squares in which transposes go.
+static constexpr int64_t kMinTile = 8;
+
+LogicalResult ScheduleBuilder::findRoots() {
+  llvm::SetVector<Operation *> order;
+  // Post-order walk: producers first. The stack is explicit, chains may be long.
+  SmallVector<std::pair<Operation *, unsigned>> stack;
+  llvm::DenseSet<Operation *> entered;
+  auto enter = [&](Value value) {
+    if (body.contains(value) && entered.insert(value.getDefiningOp()).second)
+      stack.emplace_back(value.getDefiningOp(), 0);
+  };
+  for (Value output : body.outputs) {
+    enter(output);
+    while (!stack.empty()) {
+      auto &[op, next] = stack.back();
+      if (next < op->getNumOperands()) {
+        enter(op->getOperand(next++));
+        continue;
+      }
+      order.insert(op);
+      stack.pop_back();
+    }
+  }
+  auto elements = [](Operation *op) { return productOf(shapeOf(op->getOperand(0))); };
+  for (Operation *op : order) {
+    if (auto reduce = dyn_cast<ReduceOp>(op))
+      reductions.push_back(reduce);
+    else if (auto scan = dyn_cast<CumulativeOp>(op))
+      scans.push_back(scan);
+    else
+      continue;
+    if (!primary || elements(op) > elements(primary))
+      primary = op;
+  }
+  // A scan is stored as it goes: it must be an output, and nothing in the group may read it.
+  for (CumulativeOp scan : scans) {
+    if (!llvm::is_contained(body.outputs, scan.getResult()))
+      return failure();
+    for (Operation *op : order)
+      if (llvm::is_contained(op->getOperands(), scan.getResult()))
+        return failure();
+  }
+  return success();
+}
+
+LogicalResult ScheduleBuilder::chooseShape(std::optional<int64_t> rows) {
+  if (body.outputs.empty())
+    return failure();
+  if (primary) {
+    ArrayRef<int64_t> operand = shapeOf(primary->getOperand(0));
+    SmallVector<int64_t> dims = reducedDims(primary);
+    shape.rows = select(operand, dims, false);
+    shape.inner = select(operand, dims, true);
+    for (ReduceOp reduce : reductions)
+      if (productOf(shapeOf(reduce)) != productOf(shape.rows))
+        return failure();
+    for (CumulativeOp scan : scans)
+      if (productOf(select(shapeOf(scan), reducedDims(scan), false)) != productOf(shape.rows))
+        return failure();
+    lanes = chooseLanes(rows.has_value());
+    return success(!rows || *rows == productOf(shape.rows));
+  }
+  ArrayRef<int64_t> output = shapeOf(body.outputs[0]);
+  for (Value value : body.outputs)
+    if (productOf(shapeOf(value)) != productOf(output))
+      return failure();
+  size_t leading = output.size();
+  if (rows) {
+    // As many leading dimensions as make up the rows.
+    for (leading = 0; leading < output.size() && productOf(output.take_front(leading)) != *rows;)
+      ++leading;
+    if (productOf(output.take_front(leading)) != *rows)
+      return failure();
+  }
+  shape.rows.assign(output.begin(), output.begin() + leading);
+  shape.inner.assign(output.begin() + leading, output.end());
+  lanes = chooseLanes(rows.has_value());
+  return success();
+}
+
+unsigned ScheduleBuilder::domainOf(ArrayRef<int64_t> sizes, ArrayRef<int64_t> factors) {
+  for (auto [number, known] : llvm::enumerate(domainSizes))
+    if (ArrayRef<int64_t>(known) == sizes)
+      return number;
+  domainSizes.emplace_back(sizes);
+  KernelSchedule::Domain domain;
+  for (int64_t size : withoutOnes(factors)) {
+    domain.shape.push_back(size);
+    domain.vars.push_back(schedule.indexing->space.createVariable(0, size - 1));
+  }
+  schedule.domains.push_back(std::move(domain));
+  return domainSizes.size() - 1;
+}
+
+Index ScheduleBuilder::operandIndexOf(Operation *op, unsigned domain) {
+  IndexSpace &space = schedule.indexing->space;
+  ArrayRef<int64_t> operand = shapeOf(op->getOperand(0));
+  SmallVector<int64_t> dims = reducedDims(op);
+  Index kept = space.delinearize(row, select(operand, dims, false));
+  const KernelSchedule::Domain &loops = schedule.domains[domain];
+  Index inner = space.delinearize(space.linearize(loops.vars, loops.shape), select(operand, dims, true));
+  Index index;
+  size_t nextKept = 0, nextInner = 0;
+  for (size_t d = 0; d < operand.size(); ++d)
+    index.push_back(llvm::is_contained(dims, static_cast<int64_t>(d)) ? inner[nextInner++] : kept[nextKept++]);
+  return index;
+}
+
+KernelSchedule::Stage &ScheduleBuilder::stageOf(int level, unsigned domain) {
+  KernelSchedule::Stage &stage = stages[{level, domain}];
+  stage.domain = domain;
+  return stage;
+}
+
+FailureOr<KernelSchedule> ScheduleBuilder::build(ArrayRef<int64_t> rowShape, ArrayRef<int64_t> inner, Counts &result) {
+  schedule = KernelSchedule();
+  schedule.indexing = std::make_shared<KernelIndexing>();
+  schedule.lanes = lanes;
+  levels.clear();
+  stages.clear();
+  domainSizes.clear();
+  evaluations.clear();
+  evaluationOf.clear();
+  roots.clear();
+  stashedIn.clear();
+  stashesRead.clear();
+  guarded.clear();
+  visitCount = 0;
+  counts = &result;
+  innerFactors.assign(inner.begin(), inner.end());
+  IndexSpace &space = schedule.indexing->space;
+  schedule.rowShape = withoutOnes(rowShape);
+  for (int64_t size : schedule.rowShape)
+    schedule.rowVars.push_back(space.createVariable(0, size - 1));
+  row = schedule.getRow();
+
+  auto addReduction = [&](Operation *op, Walk &walk, unsigned &domain) -> std::optional<Index> {
+    SmallVector<int64_t> sizes = select(shapeOf(op->getOperand(0)), reducedDims(op), true);
+    domain = domainOf(sizes, op == primary ? ArrayRef<int64_t>(innerFactors) : ArrayRef<int64_t>(sizes));
+    Index index = operandIndexOf(op, domain);
+    visit(walk, op->getOperand(0), index);
+    if (walk.failed)
+      return std::nullopt;
+    return index;
+  };
+  for (ReduceOp reduce : reductions) {
+    Walk walk;
+    unsigned domain = 0;
+    std::optional<Index> index = addReduction(reduce, walk, domain);
+    if (!index)
+      return failure();
+    levels[reduce] = walk.level;
+    stageOf(walk.level, domain).reductions.push_back({reduce, *index});
+    addRoot(walk, {reduce.getOperand(), *index}, walk.level, domain);
+  }
+  for (CumulativeOp scan : scans) {
+    Walk walk;
+    unsigned domain = 0;
+    std::optional<Index> index = addReduction(scan, walk, domain);
+    if (!index)
+      return failure();
+    auto output = static_cast<unsigned>(llvm::find(body.outputs, scan.getResult()) - body.outputs.begin());
+    // Walked in sequence: a stage of its own among those of its level.
+    stageOf(walk.level, domain).scans.push_back({scan, *index, output});
+    addRoot(walk, {scan.getOperand(), *index}, walk.level, domain);
+  }
+  for (auto [number, output] : llvm::enumerate(body.outputs)) {
+    if (output.getDefiningOp<CumulativeOp>() && body.contains(output))
+      continue;
+    if (productOf(shapeOf(output)) == 0)
+      continue;
+    unsigned domain = 0, before = result.divisions;
+    std::optional<Index> index = outputIndex(output, domain);
+    if (!index)
+      return failure();
+    result.divisions = before;
+    Walk walk;
+    visit(walk, output, *index);
+    if (walk.failed)
+      return failure();
+    stageOf(walk.level, domain).stores.push_back({static_cast<unsigned>(number), *index});
+    addRoot(walk, {output, *index}, walk.level, domain);
+    result.divisions += space.countDivisions(space.linearize(*index, shapeOf(output)));
+    result.work += static_cast<double>(productOf(shapeOf(output))) * getStoreCost(output);
+  }
+  unsigned divisions = result.divisions;
+  chooseStashes();
+  result.divisions = divisions;
+  for (const Evaluation &evaluation : evaluations)
+    result.work += evaluation.count * getOpCost(evaluation.visit.value, !body.contains(evaluation.visit.value)) *
+                   static_cast<double>(evaluation.stages.size());
+  std::map<std::pair<int, unsigned>, unsigned> numbers;
+  for (auto &[key, stage] : stages) {
+    numbers[key] = schedule.stages.size();
+    schedule.stages.push_back(std::move(stage));
+  }
+  for (const Evaluation &evaluation : evaluations)
+    if (!body.contains(evaluation.visit.value))
+      for (const auto &key : evaluation.stages)
+        schedule.loads.push_back({evaluation.visit.value, evaluation.visit.index, numbers.at(key)});
+  if (lanes == KernelSchedule::Lanes::Rows && isMap()) {
+    schedule.tiledRow = findTiledRow();
+    if (schedule.tiledRow >= 0)
+      schedule.lanes = KernelSchedule::Lanes::Tiles;
+  }
+  schedule.work = result.work;
+  double perIteration = result.work / std::max<double>(1, static_cast<double>(schedule.getExtent()));
+  schedule.grain = std::max<int64_t>(1, static_cast<int64_t>(kGrainWork / std::max(perIteration, 1.0)));
+  return schedule;
+}
+
+KernelSchedule::Lanes ScheduleBuilder::chooseLanes(bool hasFixedRows) const {
+  using Lanes = KernelSchedule::Lanes;
+  if (!primary)
+    return hasFixedRows && productOf(shape.inner) > 1 ? Lanes::Inner : Lanes::Rows;
+  ArrayRef<int64_t> operand = shapeOf(primary->getOperand(0));
+  SmallVector<int64_t> dims = reducedDims(primary);
+  int64_t last = static_cast<int64_t>(operand.size()) - 1;
+  while (last >= 0 && operand[last] == 1)
+    --last;
+  if (hasFixedRows || last < 0)
+    return Lanes::Inner;
+  if (!llvm::is_contained(dims, last))
+    return Lanes::Rows;
+  // Rows of a few elements lie close enough together to be computed side by side.
+  bool isShort = isa<ReduceOp>(primary) && productOf(shape.inner) < kMinLanes;
+  return isShort && productOf(shape.rows) >= 4 * kMinLanes ? Lanes::Rows : Lanes::Inner;
+}
+
+int64_t ScheduleBuilder::findTiledRow() const {
+  const IndexSpace &space = schedule.indexing->space;
+  size_t rank = schedule.rowShape.size();
+  if (rank < 2 || schedule.rowShape.back() < kMinTile || schedule.rowVars.back().isConstant())
+    return -1;
+  unsigned lane = schedule.rowVars.back().terms[0].first;
+  for (const Evaluation &evaluation : evaluations) {
+    if (body.contains(evaluation.visit.value))
+      continue;
+    // Linear in the variables, or there is nothing to gain.
+    IndexExpr position = schedule.indexing->space.linearize(evaluation.visit.index, shapeOf(evaluation.visit.value));
+    if (space.countDivisions(position) || std::abs(position.coefficientOf(lane)) <= 1)
+      continue;
+    for (size_t d = 0; d + 1 < rank; ++d)
+      if (!schedule.rowVars[d].isConstant() && schedule.rowShape[d] >= kMinTile &&
+          std::abs(position.coefficientOf(schedule.rowVars[d].terms[0].first)) == 1)
+        return static_cast<int64_t>(d);
+  }
+  return -1;
+}
+
+} // namespace spmdc

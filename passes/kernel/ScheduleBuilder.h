@@ -1,0 +1,114 @@
+//===- ScheduleBuilder.h - finds the loops of a kernel ----------*- C++ -*-===//
+//
+// Fixes the row space and the domains first (from the reductions, else from the first output), then walks from every
+// reduction and output to the leaves with symbolic indices. The walk is what decides: it fails where a reduction of the
+// group would be read in another row than the current one, and it counts what each stage evaluates. What several stages
+// evaluate and is dear becomes a stash.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "passes/kernel/KernelSchedule.h"
+
+#include <map>
+#include <set>
+
+namespace spmdc {
+
+class ScheduleBuilder {
+public:
+  /// Fewer lanes than this are not worth a vector.
+  static constexpr int64_t kMinLanes = 16;
+
+  explicit ScheduleBuilder(const KernelBody &body) : body(body) {}
+
+  /// What the walks saw.
+  struct Counts {
+    unsigned divisions = 0;
+    double work = 0;
+  };
+
+  mlir::LogicalResult findRoots();
+  /// Chooses rows and domain sizes before any joining.
+  mlir::LogicalResult chooseShape(std::optional<int64_t> rows);
+  /// Makes the stages for these row dimensions, with the primary domain cut as `inner`.
+  mlir::FailureOr<KernelSchedule> build(llvm::ArrayRef<int64_t> rowShape, llvm::ArrayRef<int64_t> inner,
+                                        Counts &counts);
+  KernelSchedule::Lanes chooseLanes(bool hasFixedRows) const;
+
+  /// The loops over an array: rows, and what each row walks.
+  struct Shape {
+    llvm::SmallVector<int64_t> rows, inner;
+  };
+  const Shape &getShape() const { return shape; }
+  /// A map kernel over rows alone: it may go in tiles.
+  bool isMap() const { return !primary && shape.inner.empty(); }
+
+private:
+  struct Visit {
+    mlir::Value value;
+    Index index;
+    bool operator<(const Visit &other) const {
+      return std::make_tuple(value.getAsOpaquePointer(), llvm::ArrayRef<IndexExpr>(index).vec()) <
+             std::make_tuple(other.value.getAsOpaquePointer(), llvm::ArrayRef<IndexExpr>(other.index).vec());
+    }
+  };
+  /// Everything one root (a reduction's operand or an output) computes.
+  struct Walk {
+    int level = 0; ///< One more than that of the reductions that it uses.
+    std::vector<Visit> visits;
+    std::set<Visit> seen;
+    std::optional<std::pair<int, unsigned>> stage; ///< Given once stashes are chosen.
+    bool failed = false;
+  };
+
+  void visit(Walk &walk, mlir::Value value, Index index);
+  /// Counts what a root computes in its stage.
+  void addRoot(const Walk &walk, Visit root, int level, unsigned domain);
+  unsigned domainOf(llvm::ArrayRef<int64_t> sizes, llvm::ArrayRef<int64_t> factors);
+  /// The index of every element of `op`'s operand, kept dimensions from the row, the others from the domain.
+  Index operandIndexOf(mlir::Operation *op, unsigned domain);
+  std::optional<Index> outputIndex(mlir::Value output, unsigned &domain);
+  KernelSchedule::Stage &stageOf(int level, unsigned domain);
+  void addWork(const Walk &walk, int level, unsigned domain);
+  void chooseStashes();
+  /// The row dimension in which a strided input is contiguous, or -1.
+  int64_t findTiledRow() const;
+
+  const KernelBody &body;
+  llvm::SmallVector<ReduceOp> reductions; ///< Producers before users.
+  llvm::SmallVector<CumulativeOp> scans;
+  mlir::Operation *primary = nullptr;
+  Shape shape;
+  KernelSchedule::Lanes lanes = KernelSchedule::Lanes::Rows;
+  llvm::SmallVector<int64_t> innerFactors;
+  unsigned visitCount = 0;
+
+  // Of the schedule under construction.
+  KernelSchedule schedule;
+  IndexExpr row;
+  Counts *counts = nullptr;
+  std::map<mlir::Operation *, int> levels; ///< Looked up only.
+  std::map<std::pair<int, unsigned>, KernelSchedule::Stage> stages;
+  llvm::SmallVector<llvm::SmallVector<int64_t>> domainSizes;
+  using StageKey = std::pair<int, unsigned>; ///< Level and domain.
+  struct Evaluation {
+    Visit visit;
+    std::vector<StageKey> stages;
+    double count = 0;
+  };
+  struct Root {
+    Visit visit;
+    StageKey stage;
+  };
+  std::vector<Root> roots;
+  /// Where stashed values are computed; looked up only.
+  std::map<Visit, StageKey> stashedIn;
+  std::set<Visit> stashesRead;
+  /// Computed only where some condition holds: elsewhere the index may lie outside.
+  std::set<Visit> guarded;
+  std::vector<Evaluation> evaluations;
+  std::map<Visit, size_t> evaluationOf;
+};
+
+} // namespace spmdc

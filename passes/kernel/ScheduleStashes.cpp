@@ -1,0 +1,92 @@
+//===- ScheduleStashes.cpp - what a kernel's stages evaluate and keep -----===//
+
+#include "passes/kernel/OpCost.h"
+#include "passes/kernel/ScheduleBuilder.h"
+
+#include <algorithm>
+
+using namespace mlir;
+
+namespace spmdc {
+
+void ScheduleBuilder::addWork(const Walk &walk, int level, unsigned domain) {
+  const IndexSpace &space = schedule.indexing->space;
+  const KernelSchedule::Domain &loops = schedule.domains[domain];
+  for (const Visit &visit : walk.visits) {
+    // Computed once for the loops that its index names; what hangs on rows alone is hoisted out of the domain.
+    auto depends = [&](const IndexExpr &var) {
+      return !var.isConstant() && llvm::any_of(visit.index, [&](const IndexExpr &expr) {
+        return space.dependsOn(expr, var.terms[0].first);
+      });
+    };
+    double count = 1;
+    bool isInner = false;
+    auto enclose = [&](const IndexExpr &var, int64_t size) {
+      isInner = isInner || depends(var);
+      if (isInner)
+        count *= static_cast<double>(size);
+    };
+    // From the innermost loop outwards.
+    size_t outerRows = schedule.rowShape.size();
+    if (lanes != KernelSchedule::Lanes::Inner && outerRows > 0) {
+      --outerRows;
+      enclose(schedule.rowVars[outerRows], schedule.rowShape[outerRows]);
+    }
+    for (size_t d = loops.shape.size(); d-- > 0;)
+      enclose(loops.vars[d], loops.shape[d]);
+    for (size_t d = outerRows; d-- > 0;)
+      enclose(schedule.rowVars[d], schedule.rowShape[d]);
+    auto [entry, isNew] = evaluationOf.try_emplace(visit, evaluations.size());
+    if (isNew)
+      evaluations.push_back({visit, {}, count});
+    auto &where = evaluations[entry->second].stages;
+    if (!llvm::is_contained(where, std::make_pair(level, domain)))
+      where.emplace_back(level, domain);
+    evaluations[entry->second].count = std::max(evaluations[entry->second].count, count);
+  }
+}
+
+void ScheduleBuilder::addRoot(const Walk &walk, Visit root, int level, unsigned domain) {
+  roots.push_back({std::move(root), {level, domain}});
+  addWork(walk, level, domain);
+}
+
+void ScheduleBuilder::chooseStashes() {
+  const IndexSpace &space = schedule.indexing->space;
+  int64_t lanes = schedule.lanes == KernelSchedule::Lanes::Inner ? 1 : kRowBlock;
+  for (Evaluation &evaluation : evaluations) {
+    Value value = evaluation.visit.value;
+    if (evaluation.stages.size() < 2 || !body.contains(value) || getOpCost(value, false) < kStashCost ||
+        isa<ReduceOp>(value.getDefiningOp()) || guarded.contains(evaluation.visit))
+      continue;
+    StageKey first = *std::min_element(evaluation.stages.begin(), evaluation.stages.end());
+    const KernelSchedule::Domain &loops = schedule.domains[first.second];
+    bool isSameDomain = llvm::all_of(evaluation.stages, [&](StageKey stage) { return stage.second == first.second; });
+    bool isWholeDomain = !loops.vars.empty() && llvm::all_of(loops.vars, [&](const IndexExpr &var) {
+      return var.isConstant() || llvm::any_of(evaluation.visit.index, [&](const IndexExpr &expr) {
+               return space.dependsOn(expr, var.terms[0].first);
+             });
+    });
+    if (isSameDomain && isWholeDomain && loops.getExtent() * lanes <= kMaxStashExtent)
+      stashedIn[evaluation.visit] = first;
+  }
+  if (stashedIn.empty())
+    return;
+  // Count again: what a stash holds is not computed again, nor what only it needs.
+  std::vector<Evaluation> candidates = std::move(evaluations);
+  evaluations.clear();
+  evaluationOf.clear();
+  for (const Root &root : roots) {
+    Walk walk;
+    walk.stage = root.stage;
+    visit(walk, root.visit.value, root.visit.index);
+    addWork(walk, root.stage.first, root.stage.second);
+  }
+  for (const Evaluation &candidate : candidates)
+    if (stashesRead.contains(candidate.visit)) {
+      stages[stashedIn.at(candidate.visit)].stashes.push_back({candidate.visit.value, candidate.visit.index});
+      counts->work += candidate.count * kStashTraffic * static_cast<double>(candidate.stages.size());
+    }
+}
+
+} // namespace spmdc

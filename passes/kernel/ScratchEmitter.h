@@ -1,0 +1,50 @@
+//===- ScratchEmitter.h - accumulators and stashes in memory ----*- C++ -*-===//
+//
+// What the emitters of all backends do alike around elements: memory of the kernel's own for reductions under way and
+// for kept values, and the device's coordinates.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "ir/array/ArrayOps.h"
+
+#include "mlir/IR/Builders.h"
+
+#include <functional>
+
+namespace spmdc {
+
+/// The element type of an array.
+mlir::Type elementTypeOf(mlir::Value array);
+
+/// Of a reduce or a cumulative: its kind, the type of its accumulator (half precision accumulates in f32), and the
+/// value of the accumulator that changes nothing.
+ReductionKind reductionKindOf(mlir::Operation *op);
+mlir::Type accumulatorTypeOf(mlir::Operation *op);
+mlir::Value emitIdentity(mlir::OpBuilder &builder, mlir::Location loc, mlir::Operation *op);
+
+/// The coordinate (i64) along a mesh axis, from the parameter that points at all of them.
+mlir::Value loadCoordinate(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value coordinates, unsigned axis);
+
+/// Arrays of the kernel's own, in the memory types of ElementEmitter.
+class ScratchEmitter {
+public:
+  /// `annotate`, if given, gets every access.
+  ScratchEmitter(mlir::OpBuilder &builder, mlir::Location loc,
+                 std::function<void(mlir::Operation *)> annotate = nullptr)
+      : b(builder), loc(loc), annotate(std::move(annotate)) {}
+
+  /// On the stack, where the builder stands: a function's beginning. 0: the type's own alignment.
+  mlir::Value allocate(mlir::Type elementType, int64_t count, unsigned alignment = 0);
+  mlir::Value load(mlir::Value memory, mlir::Type elementType, mlir::Value position);
+  void store(mlir::Value memory, mlir::Type elementType, mlir::Value position, mlir::Value value);
+
+private:
+  mlir::Value address(mlir::Value memory, mlir::Type elementType, mlir::Value position);
+
+  mlir::OpBuilder &b;
+  mlir::Location loc;
+  std::function<void(mlir::Operation *)> annotate;
+};
+
+} // namespace spmdc

@@ -1,0 +1,41 @@
+//===- Shapes.h - sizes of arrays -------------------------------*- C++ -*-===//
+#pragma once
+
+#include "ir/array/ArrayOps.h"
+
+namespace spmdc {
+
+inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) { return mlir::cast<ArrayType>(value.getType()).getShape(); }
+
+inline int64_t productOf(llvm::ArrayRef<int64_t> shape) {
+  int64_t product = 1;
+  for (int64_t size : shape)
+    product *= size;
+  return product;
+}
+
+/// The sizes of these dimensions, or of all others.
+inline llvm::SmallVector<int64_t> select(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> dims, bool isIn) {
+  llvm::SmallVector<int64_t> result;
+  for (auto [d, size] : llvm::enumerate(shape))
+    if (llvm::is_contained(dims, static_cast<int64_t>(d)) == isIn)
+      result.push_back(size);
+  return result;
+}
+
+inline llvm::SmallVector<int64_t> withoutOnes(llvm::ArrayRef<int64_t> shape) {
+  llvm::SmallVector<int64_t> result;
+  for (int64_t size : shape)
+    if (size != 1)
+      result.push_back(size);
+  return result;
+}
+
+/// The dimensions that a reduce or a cumulative walks.
+inline llvm::SmallVector<int64_t> reducedDims(mlir::Operation *op) {
+  if (auto reduce = mlir::dyn_cast<ReduceOp>(op))
+    return llvm::SmallVector<int64_t>(reduce.getDims());
+  return {static_cast<int64_t>(mlir::cast<CumulativeOp>(op).getDim())};
+}
+
+} // namespace spmdc
