@@ -20,6 +20,11 @@ namespace {
 
 /// Larger kernels gain nothing and take long to compile.
 constexpr size_t kMaxMembers = 96;
+/// A value with more readers than this is written by one of the first of them, or by a kernel of its own.
+constexpr size_t kMaxReadersTried = 16;
+/// Siblings further apart than this many kernels and steps stay apart: what they share would have to be kept until
+/// then.
+constexpr int kSiblingWindow = 64;
 /// Less than this is not worth a kernel of two parts.
 constexpr int64_t kMinSharedBytes = 16384;
 /// A splat that something outside kernels reads lies in the artifact up to this size; a larger one is written by a
@@ -87,13 +92,12 @@ bool ClusterBuilder::complete(Cluster &cluster, ArrayRef<Id> replaced, Operation
   llvm::sort(ordered, [](Operation *x, Operation *y) { return x->isBeforeInBlock(y); });
   for (Operation *op : ordered) {
     Value value = op->getResult(0);
-    bool isOutput = needed.contains(value);
-    for (const auto &[id, other] : clusters)
-      isOutput |= !llvm::is_contained(replaced, id) && reads(other, value);
+    bool isOutput = needed.contains(value) ||
+                    llvm::any_of(readersOf(value), [&](Id id) { return !llvm::is_contained(replaced, id); });
     if (isOutput && op != repeated)
       body.outputs.push_back(value);
   }
-  if (hasCycle(cluster, replaced))
+  if (!findLater(cluster, replaced))
     return false;
   FailureOr<KernelSchedule> schedule = KernelSchedule::compute(body, {}, /*isTrial=*/true);
   if (failed(schedule))
@@ -103,6 +107,11 @@ bool ClusterBuilder::complete(Cluster &cluster, ArrayRef<Id> replaced, Operation
 }
 
 std::optional<Cluster> ClusterBuilder::unite(ArrayRef<Id> ids, Operation *op) const {
+  size_t count = op ? 1 : 0;
+  for (Id id : ids)
+    count += clusters.at(id).members.size();
+  if (count > 2 * kMaxMembers) // Members in common count once.
+    return std::nullopt;
   Cluster merged;
   for (Id id : ids)
     merged.members.insert(clusters.at(id).members.begin(), clusters.at(id).members.end());
@@ -113,52 +122,117 @@ std::optional<Cluster> ClusterBuilder::unite(ArrayRef<Id> ids, Operation *op) co
   return merged;
 }
 
-bool ClusterBuilder::hasCycle(const Cluster &cluster, ArrayRef<Id> replaced) const {
-  // Walks on from what reads the cluster's outputs; other clusters are passed as a whole.
+SmallVector<ClusterBuilder::Id> ClusterBuilder::readersOf(Value value) const {
+  SmallVector<Id> readers;
+  for (Operation *user : value.getUsers())
+    if (auto home = homes.find(user); home != homes.end())
+      for (Id id : home->second)
+        if (!clusters.at(id).body.contains(value))
+          readers.push_back(id);
+  llvm::sort(readers);
+  readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
+  return readers;
+}
+
+bool ClusterBuilder::findLater(Cluster &cluster, ArrayRef<Id> replaced) const {
+  cluster.later.clear();
+  if (replaced.empty())
+    return true;
+  int64_t limit = 0;
+  for (Id id : replaced)
+    limit = std::max(limit, ranks.at(id));
+  // Walks on from what reads the cluster's outputs; other clusters are passed as a whole. What stands behind all of the
+  // replaced clusters cannot lead back to them.
   SmallVector<Value> stack(cluster.body.outputs);
   llvm::DenseSet<Value> seen;
-  std::set<Id> passed;
-  auto enters = [&](Value value) { return reads(cluster, value); };
-  bool isFirst = true;
+  std::set<int64_t> later;
   size_t direct = stack.size();
   for (size_t next = 0; next < stack.size(); ++next) {
     Value value = stack[next];
-    isFirst = next < direct;
     if (!seen.insert(value).second)
       continue;
-    if (!isFirst && enters(value))
-      return true;
-    for (const auto &[id, other] : clusters) {
-      if (llvm::is_contained(replaced, id) || !reads(other, value) || !passed.insert(id).second)
+    if (next >= direct && reads(cluster, value))
+      return false;
+    for (Id id : readersOf(value)) {
+      if (llvm::is_contained(replaced, id) || ranks.at(id) > limit || !later.insert(ranks.at(id)).second)
         continue;
-      llvm::append_range(stack, other.body.outputs);
+      llvm::append_range(stack, clusters.at(id).body.outputs);
     }
     for (Operation *user : value.getUsers()) {
       if (user->getBlock() != &block)
         continue;
       // Through memory: operations that are in no kernel, and reshapes that they see through.
-      if (!isKernelOp(user) || isa<ReshapeOp>(user))
+      if (isa<ReshapeOp>(user)) {
         llvm::append_range(stack, user->getResults());
+      } else if (!isKernelOp(user)) {
+        int64_t rank = ranksOfOps.lookup(user);
+        if (rank <= limit && later.insert(rank).second)
+          llvm::append_range(stack, user->getResults());
+      }
     }
   }
-  return false;
+  cluster.later.assign(later.begin(), later.end());
+  return true;
 }
 
-ClusterBuilder::Id ClusterBuilder::add(Cluster cluster) {
-  clusters.emplace(nextId, std::move(cluster));
-  return nextId++;
+/// The merged cluster takes the last place of those it replaces; what must come later moves behind it.
+int64_t ClusterBuilder::makeRank(const Cluster &cluster, int64_t last) {
+  if (cluster.later.empty())
+    return last;
+  std::vector<Node> early, late;
+  std::vector<int64_t> places;
+  auto begin = order.lower_bound(cluster.later.front()), end = order.upper_bound(last);
+  for (auto at = begin; at != end; ++at) {
+    places.push_back(at->first);
+    (llvm::is_contained(cluster.later, at->first) ? late : early).push_back(at->second);
+  }
+  order.erase(begin, end);
+  places.push_back(last);
+  auto place = places.begin();
+  auto put = [&](const Node &node) {
+    order[*place] = node;
+    (node.op ? ranksOfOps[node.op] : ranks[node.cluster]) = *place++;
+  };
+  llvm::for_each(early, put);
+  int64_t rank = *place++;
+  llvm::for_each(late, put);
+  return rank;
 }
 
-void ClusterBuilder::remove(Id id) { clusters.erase(id); }
+ClusterBuilder::Id ClusterBuilder::add(Cluster cluster, int64_t rank) {
+  Id id = nextId++;
+  ranks[id] = rank;
+  order[rank] = {nullptr, id};
+  for (Operation *op : cluster.body.ops)
+    homes[op].push_back(id);
+  clusters.emplace(id, std::move(cluster));
+  return id;
+}
+
+ClusterBuilder::Id ClusterBuilder::replace(ArrayRef<Id> ids, Cluster cluster) {
+  int64_t last = 0;
+  for (Id id : ids) {
+    last = std::max(last, ranks.at(id));
+    remove(id);
+  }
+  int64_t rank = makeRank(cluster, last);
+  return add(std::move(cluster), rank);
+}
+
+void ClusterBuilder::remove(Id id) {
+  for (Operation *op : clusters.at(id).body.ops)
+    llvm::erase(homes[op], id);
+  order.erase(ranks.at(id));
+  ranks.erase(id);
+  clusters.erase(id);
+}
 
 void ClusterBuilder::place(Operation *op) {
   Value value = op->getResult(0);
   bool isRoot = needed.contains(value);
   SmallVector<Id> users;
   if (!isFreeOp(op)) // what is free is part of its readers already
-    for (const auto &[id, cluster] : clusters)
-      if (reads(cluster, value))
-        users.push_back(id);
+    users = readersOf(value);
   if (users.empty() && !isRoot)
     return;
   Cluster alone;
@@ -173,24 +247,21 @@ void ClusterBuilder::place(Operation *op) {
     apart += clusters.at(id).work;
   if (!users.empty()) {
     if (std::optional<Cluster> merged = unite(users, op); merged && merged->work <= apart) {
-      for (Id id : users)
-        remove(id);
-      add(std::move(*merged));
+      replace(users, std::move(*merged));
       return;
     }
   }
   if (users.size() > 1) {
     // Into one reader, which writes it for the others.
-    for (Id id : users) {
+    for (Id id : ArrayRef(users).take_front(kMaxReadersTried)) {
       std::optional<Cluster> merged = unite({id}, op);
       if (!merged || merged->work > clusters.at(id).work + alone.work)
         continue;
-      remove(id);
-      add(std::move(*merged));
+      replace({id}, std::move(*merged));
       return;
     }
   }
-  if (!isRoot && !users.empty()) {
+  if (!isRoot && !users.empty() && users.size() <= kMaxReadersTried) {
     // Into each reader: cheap work on few inputs.
     double total = 0;
     SmallVector<Cluster> extended;
@@ -204,50 +275,69 @@ void ClusterBuilder::place(Operation *op) {
       extended.push_back(std::move(copy));
     }
     if (extended.size() == users.size() && total <= apart) {
-      for (Id id : users)
-        remove(id);
-      for (Cluster &cluster : extended)
-        add(std::move(cluster));
+      for (auto [id, cluster] : llvm::zip(users, extended))
+        replace({id}, std::move(cluster));
       return;
     }
   }
-  add(std::move(alone));
+  add(std::move(alone), positions.lookup(op));
 }
 
-bool ClusterBuilder::mergeOnePair() {
-  for (auto first = clusters.begin(); first != clusters.end(); ++first)
-    for (auto second = std::next(first); second != clusters.end(); ++second) {
-      Id ids[] = {first->first, second->first};
-      if (!tried.insert({ids[0], ids[1]}).second)
-        continue;
-      // What both read must be worth reading once; or both are little more than a launch.
-      bool areSmall = first->second.work + second->second.work < 4 * kLaunchCost;
-      bool isRelated = llvm::any_of(first->second.body.ops, [&](Operation *op) {
-        return llvm::any_of(op->getOperands(), [&](Value operand) {
-          return (areSmall || cast<ArrayType>(operand.getType()).getBytes() >= kMinSharedBytes) &&
-                 !first->second.body.contains(operand) && reads(second->second, operand);
-        });
-      });
-      if (!isRelated)
-        continue;
-      std::optional<Cluster> merged = unite(ids, nullptr);
-      if (!merged || merged->work > first->second.work + second->second.work)
-        continue;
-      remove(ids[0]);
-      remove(ids[1]);
-      add(std::move(*merged));
-      return true;
-    }
-  return false;
+bool ClusterBuilder::areSiblings(const Cluster &first, const Cluster &second) const {
+  // What both read must be worth reading once; or both are little more than a launch.
+  bool areSmall = first.work + second.work < 4 * kLaunchCost;
+  return llvm::any_of(first.body.ops, [&](Operation *op) {
+    return llvm::any_of(op->getOperands(), [&](Value operand) {
+      return (areSmall || cast<ArrayType>(operand.getType()).getBytes() >= kMinSharedBytes) &&
+             !first.body.contains(operand) && reads(second, operand);
+    });
+  });
 }
 
+/// Each cluster with those that follow it closely; a merged one again, with those before it too.
 void ClusterBuilder::mergeSiblings() {
-  while (mergeOnePair()) {
+  std::set<std::pair<Id, Id>> tried;
+  auto at = order.begin();
+  while (at != order.end()) {
+    if (at->second.op) {
+      ++at;
+      continue;
+    }
+    Id first = at->second.cluster;
+    std::optional<Id> merged;
+    auto other = std::next(at);
+    for (int i = 0; i < kSiblingWindow && other != order.end(); ++i, ++other) {
+      Id second = other->second.cluster;
+      if (other->second.op || !tried.insert({first, second}).second ||
+          !areSiblings(clusters.at(first), clusters.at(second)))
+        continue;
+      Id ids[] = {first, second};
+      std::optional<Cluster> together = unite(ids, nullptr);
+      if (together && together->work <= clusters.at(first).work + clusters.at(second).work) {
+        merged = replace(ids, std::move(*together));
+        break;
+      }
+    }
+    if (!merged) {
+      ++at;
+      continue;
+    }
+    at = order.find(ranks.at(*merged));
+    for (int i = 0; i < kSiblingWindow && at != order.begin(); ++i)
+      --at;
   }
 }
 
 void ClusterBuilder::run() {
   findNeeded();
+  for (Operation &op : block) {
+    int64_t position = static_cast<int64_t>(positions.size());
+    positions[&op] = position;
+    if (isKernelOp(&op))
+      continue;
+    ranksOfOps[&op] = position;
+    order[position] = {&op, 0};
+  }
   for (Operation &op : llvm::reverse(block))
     if (isKernelOp(&op))
       place(&op);

@@ -16,6 +16,7 @@ struct Cluster {
   llvm::SetVector<mlir::Operation *> members; ///< Computed here; no member is free (see isFreeOp) but a root.
   KernelBody body;                            ///< The members and the free operations that they read; the outputs.
   double work = 0;
+  std::vector<int64_t> later; ///< Ranks of what must come after it, where that stands before a part of it now.
 };
 
 /// True for what is cheap enough to be computed wherever it is read: splats, positions, and all that moves data.
@@ -46,20 +47,36 @@ private:
   /// Fills in body, outputs and cost; false where that is no kernel, or would wait for itself. Clusters `replaced` are
   /// about to go; `repeated` is computed by each of its readers.
   bool complete(Cluster &cluster, llvm::ArrayRef<Id> replaced, mlir::Operation *repeated) const;
-  /// True if a path leads from the cluster out and back in.
-  bool hasCycle(const Cluster &cluster, llvm::ArrayRef<Id> replaced) const;
-  Id add(Cluster cluster);
+  /// Fills in what must come after a cluster that replaces these; false if a path leads from it out and back in.
+  bool findLater(Cluster &cluster, llvm::ArrayRef<Id> replaced) const;
+  int64_t makeRank(const Cluster &cluster, int64_t last);
+  Id add(Cluster cluster, int64_t rank);
+  Id replace(llvm::ArrayRef<Id> ids, Cluster cluster);
   void remove(Id id);
   bool reads(const Cluster &cluster, mlir::Value value) const;
-  /// Merges two clusters that read the same memory, if that costs less; false where there are none.
-  bool mergeOnePair();
+  /// The clusters that read the value without computing it, in the order of their numbers.
+  llvm::SmallVector<Id> readersOf(mlir::Value value) const;
+  bool areSiblings(const Cluster &first, const Cluster &second) const;
+  /// Merges clusters that read the same memory, if that costs less.
   void mergeSiblings();
+
+  /// A cluster, or an operation that runs in no kernel.
+  struct Node {
+    mlir::Operation *op = nullptr;
+    Id cluster = 0;
+  };
 
   mlir::Block &block;
   llvm::DenseSet<mlir::Value> needed;
-  /// Pairs that mergeOnePair has looked at.
-  std::set<std::pair<Id, Id>> tried;
   std::map<Id, Cluster> clusters;
+  /// The clusters that contain an operation.
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<Id, 1>> homes;
+  llvm::DenseMap<mlir::Operation *, int64_t> positions;
+  /// An order in which everything comes after what it reads: the search for a path back ends where the order does
+  /// (Pearce and Kelly, "A dynamic topological sort algorithm for directed acyclic graphs", 2006).
+  std::map<int64_t, Node> order;
+  llvm::DenseMap<mlir::Operation *, int64_t> ranksOfOps;
+  std::map<Id, int64_t> ranks;
   Id nextId = 0;
 };
 

@@ -125,53 +125,39 @@ private:
         op.erase();
   }
 
-  /// Launches stand at the end: brings everything into an order in which values come before their uses, otherwise as
-  /// the program has it; operations with effects on other devices keep their order.
-  void sort(Block &block) {
-    std::map<Operation *, int64_t> keys; // looked up only
-    int64_t next = 0;
-    for (Operation &op : block)
-      keys[&op] = next++;
-    // A launch goes where its last input is ready.
-    SmallVector<Operation *> order;
-    llvm::DenseSet<Operation *> done;
-    SmallVector<Operation *> pending;
-    for (Operation &op : block)
-      pending.push_back(&op);
-    auto isReady = [&](Operation *op) {
-      return llvm::all_of(op->getOperands(), [&](Value operand) {
-        Operation *source = operand.getDefiningOp();
-        return !source || source->getBlock() != &block || done.contains(source);
+  /// Launches stand at the end: brings everything into an order in which values come before their uses. A launch goes
+  /// where its last input is ready; what else is ready goes as the program has it.
+  static void sort(Block &block) {
+    llvm::DenseMap<Operation *, unsigned> waiting;
+    llvm::DenseMap<Operation *, SmallVector<Operation *, 2>> readers;
+    std::set<std::pair<std::pair<bool, int64_t>, Operation *>> ready; // ordered by the key, which is unique
+    llvm::DenseMap<Operation *, std::pair<bool, int64_t>> keys;
+    Operation *terminator = block.getTerminator();
+    for (Operation &op : block) {
+      if (&op == terminator)
+        continue;
+      llvm::SmallSetVector<Operation *, 4> sources;
+      op.walk([&](Operation *inner) {
+        for (Value operand : inner->getOperands())
+          if (Operation *source = operand.getDefiningOp(); source && source->getBlock() == &block)
+            sources.insert(source);
       });
-    };
-    auto emitReadyLaunches = [&] {
-      for (bool changed = true; changed;) {
-        changed = false;
-        for (Operation *&op : pending)
-          if (op && isa<plan::LaunchOp>(op) && isReady(op)) {
-            order.push_back(op);
-            done.insert(op);
-            op = nullptr;
-            changed = true;
-          }
-      }
-    };
-    emitReadyLaunches();
-    bool changed = true;
-    while (changed) {
-      changed = false;
-      for (Operation *&op : pending) {
-        if (!op || isa<plan::LaunchOp>(op) || !isReady(op) || op == block.getTerminator())
-          continue;
-        order.push_back(op);
-        done.insert(op);
-        op = nullptr;
-        changed = true;
-        emitReadyLaunches();
-      }
+      sources.remove(&op);
+      keys[&op] = {!isa<plan::LaunchOp>(op), static_cast<int64_t>(keys.size())};
+      waiting[&op] = sources.size();
+      for (Operation *source : sources)
+        readers[source].push_back(&op);
+      if (sources.empty())
+        ready.insert({keys[&op], &op});
     }
-    for (Operation *op : order)
-      op->moveBefore(block.getTerminator());
+    while (!ready.empty()) {
+      Operation *op = ready.begin()->second;
+      ready.erase(ready.begin());
+      op->moveBefore(terminator);
+      for (Operation *reader : readers[op])
+        if (--waiting[reader] == 0)
+          ready.insert({keys[reader], reader});
+    }
   }
 
   func::FuncOp function;
