@@ -19,6 +19,11 @@ const Builtin *findBuiltin(std::string_view name) {
   return nullptr;
 }
 
+bool isElementwise(const Builtin &builtin) {
+  llvm::ArrayRef<Builtin> table = elementwiseBuiltins();
+  return &builtin >= table.begin() && &builtin < table.end();
+}
+
 /// What LANGUAGE.md has beyond this version.
 static constexpr std::string_view unsupportedOperations[] = {"take",          "take_along_axis",
                                                              "update",        "scatter_add",

@@ -60,6 +60,8 @@ struct Builtin {
 
 /// The operation of that name, or null.
 const Builtin *findBuiltin(std::string_view name);
+/// Whether it works on each element alone (and so on structs leaf by leaf).
+bool isElementwise(const Builtin &builtin);
 /// Whether the language has the operation but this version does not.
 bool isUnsupportedOperation(std::string_view name);
 /// All names, for suggestions.

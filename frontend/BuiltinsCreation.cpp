@@ -1,6 +1,7 @@
 //===- BuiltinsCreation.cpp - new arrays ----------------------------------===//
 
 #include "frontend/Builtins.h"
+#include "frontend/Leaves.h"
 
 #include <cmath>
 
@@ -28,16 +29,31 @@ Value created(Args &args, mlir::Value value, ArrayType type) {
   return args.result(args.e.constrain(value, type.getSharding()));
 }
 
+/// Whether the argument is the type of a struct, or another tree of types.
+bool isTypeTree(const Value &value) {
+  return isTree(value) && llvm::all_of(getLeaves(value), [](const Value &v) { return v.kind == ValueKind::Type; }) &&
+         (value.isStruct() || !value.elements.empty());
+}
+
+/// Of a tree of types each leaf by itself.
+Value ofEachType(Args &args, llvm::function_ref<Value(ArrayType)> create) {
+  if (!isTypeTree(args[0]))
+    return create(typeArgument(args, 0, DType::F32));
+  std::vector<Value> leaves = getLeaves(args[0]);
+  for (Value &leaf : leaves)
+    leaf = create(leaf.type);
+  return withLeaves(args[0], leaves);
+}
+
 Value filled(Args &args, double value) {
-  ArrayType type = typeArgument(args, 0, DType::F32);
-  return created(args, args.e.splat(type.withoutSharding(), value), type);
+  return ofEachType(args,
+                    [&](ArrayType type) { return created(args, args.e.splat(type.withoutSharding(), value), type); });
 }
 
 Value zeros(Args &args) { return filled(args, 0); }
 Value ones(Args &args) { return filled(args, 1); }
 
-Value full(Args &args) {
-  ArrayType type = typeArgument(args, 0, DType::F32);
+Value fullOf(Args &args, ArrayType type) {
   const Value &value = args.array(1);
   mlir::Value scalar =
       value.isConstant() ? args.e.materialize(value, type.getDType()) : args.e.convert(value.array, type.getDType());
@@ -49,6 +65,10 @@ Value full(Args &args) {
     constant.erase();
   }
   return created(args, args.e.broadcastTo(scalar, type.getShape()), type);
+}
+
+Value full(Args &args) {
+  return ofEachType(args, [&](ArrayType type) { return fullOf(args, type); });
 }
 
 Value iota(Args &args) {

@@ -48,7 +48,7 @@ Value Emitter::call(const CallExpr &e) {
         failUnsupported(name->range, "'" + std::string(name->name) + "'");
     fail(e.callee->range, "only a function's name can be called");
   }
-  if (!frame)
+  if (!frame || !frame->fn)
     fail(e.range, "a const cannot call a function");
   if (!frame->isPrelude && llvm::is_contained(program.brokenNames, callee->name))
     throw Poisoned();
@@ -97,27 +97,37 @@ Value Emitter::callBuiltin(const Builtin &builtin, const CallExpr &call) {
   }
   if (isPoisoned)
     throw Poisoned();
-  Args args(*this, builtin.name, call.range, std::move(names), std::move(values));
-  Value result = builtin.emit(args);
+  Value result = applyBuiltin(builtin, call.range, names, values);
   result.range = call.range;
   return result;
 }
 
-/// Binds generic sizes that stand alone in a dimension of the parameter's type.
-void Emitter::solveGenerics(const TypeSyntax &type, const Value &argument, const FnDecl &fn,
-                            std::map<std::string_view, Value> &solved) {
-  if (type.kind == TypeKind::Tuple && argument.kind == ValueKind::Tuple)
-    for (auto [element, value] : llvm::zip(type.elements, argument.elements))
-      solveGenerics(*element, value, fn, solved);
-  if (type.kind != TypeKind::Array || !argument.isNumeric() ||
-      argument.rank() != static_cast<int64_t>(type.dims.size()))
-    return; // The check of the argument reports it.
-  for (auto [dim, size] : llvm::zip(type.dims, argument.shape())) {
-    const auto *name = dynAs<NameExpr>(*dim.size);
-    bool isGeneric = name && llvm::any_of(fn.generics, [&](const Identifier &g) { return g.text == name->name; });
-    if (isGeneric && !solved.count(name->name))
-      solved[name->name] = Value::ofConstant(Constant::ofInt(size), name->range);
-  }
+/// Functions of each element take structs leaf by leaf, as operators do.
+Value Emitter::applyBuiltin(const Builtin &builtin, Range range, const std::vector<std::string_view> &names,
+                            const std::vector<std::optional<Value>> &values) {
+  auto emit = [&](const std::vector<std::optional<Value>> &values) {
+    Args args(*this, builtin.name, range, names, values);
+    return builtin.emit(args);
+  };
+  // `max(x, y)` of two values, unlike that of one.
+  bool isExtremeOfTwo = (builtin.name == "max" || builtin.name == "min") && values[1];
+  if (!isElementwise(builtin) && !isExtremeOfTwo)
+    return emit(values);
+  std::vector<Value> given;
+  for (const std::optional<Value> &value : values)
+    if (value)
+      given.push_back(*value);
+  auto ofLeaf = [&](llvm::ArrayRef<Value> leaves) {
+    std::vector<std::optional<Value>> parts = values;
+    for (std::optional<Value> &part : parts)
+      if (part) {
+        part = leaves.front();
+        leaves = leaves.drop_front();
+      }
+    return emit(parts);
+  };
+  std::optional<Value> tree = leafByLeaf(given, range, "'" + std::string(builtin.name) + "'", ofLeaf);
+  return tree ? *tree : emit(values);
 }
 
 Value Emitter::callFunction(const FnDecl &fn, bool isPrelude, const CallExpr &call) {
@@ -154,12 +164,13 @@ Value Emitter::applyFunction(const FnDecl &fn, bool isPrelude, std::vector<std::
   for (auto [param, value] : llvm::zip(fn.params, given)) {
     arguments.push_back(value ? *value : need(*param.defaultValue));
     if (param.type)
-      solveGenerics(*param.type, arguments.back(), fn, names);
+      solveSizes(*param.type, arguments.back(), fn.generics, names);
   }
   for (const Identifier &generic : fn.generics)
     if (!names.count(generic.text))
       fail(generic.range, "the size '" + std::string(generic.text) +
                               "' cannot be told from the arguments: no parameter has it alone as a dimension");
+  SizeMap sizes = names;
   bool isBad = false;
   std::map<std::string_view, Value> bound;
   for (auto [param, argument] : llvm::zip(fn.params, arguments)) {
@@ -171,6 +182,7 @@ Value Emitter::applyFunction(const FnDecl &fn, bool isPrelude, std::vector<std::
       bound[param.name.text].origin = param.name.range;
     } catch (const Poisoned &) {
       isBad = true;
+      noteSizes(*param.type, fn.generics, sizes);
     }
   }
   if (isBad)
@@ -183,7 +195,12 @@ Value Emitter::applyFunction(const FnDecl &fn, bool isPrelude, std::vector<std::
   if (fn.result) {
     if (result.kind == ValueKind::None)
       fail(fn.name.range, "function " + quoted + " declares a result but returns nothing");
-    result = declaredAs(result, *fn.result, "the result of " + quoted);
+    try {
+      result = declaredAs(result, *fn.result, "the result of " + quoted);
+    } catch (const Poisoned &) {
+      noteSizes(*fn.result, fn.generics, sizes);
+      throw;
+    }
   }
   result.range = range;
   return result;

@@ -2,6 +2,7 @@
 
 #include "frontend/Builtins.h"
 #include "frontend/Emitter.h"
+#include "frontend/Leaves.h"
 #include "frontend/Suggest.h"
 
 #include "frontend/syntax/Parser.h"
@@ -60,6 +61,12 @@ Value Emitter::name(const NameExpr &expr) {
     value.kind = ValueKind::None;
     return value;
   }
+  if (const StructDecl *decl = isUserCode ? findStruct(expr.name) : nullptr) {
+    typeParts = 0;
+    value = structType(*decl, {}, expr.range);
+    value.range = expr.range;
+    return value;
+  }
   if (llvm::is_contained(program.brokenNames, expr.name))
     throw Poisoned();
   std::string quoted = "'" + std::string(expr.name) + "'";
@@ -108,24 +115,6 @@ Value Emitter::functionBody(const FnDecl &fn) {
   return result;
 }
 
-/// A value held to a written type, which for a tuple is a tuple of types.
-Value Emitter::declaredAs(const Value &value, const TypeSyntax &type, const std::string &what) {
-  if (type.kind != TypeKind::Tuple)
-    return coerce(value, arrayTypeOf(type), what, type.range);
-  if (value.kind != ValueKind::Tuple || value.elements.size() != type.elements.size()) {
-    report(value.range, what + " is " +
-                            (value.kind == ValueKind::Tuple ? "a tuple of " + std::to_string(value.elements.size())
-                                                            : value.describe()) +
-                            ", but a tuple of " + std::to_string(type.elements.size()) + " is declared")
-        .note(type.range, "declared here");
-    throw Poisoned();
-  }
-  Value result = value;
-  for (auto [element, elementType] : llvm::zip(result.elements, type.elements))
-    element = declaredAs(element, *elementType, what);
-  return result;
-}
-
 void Emitter::letStmt(const Stmt &stmt) {
   try {
     if (!stmt.value)
@@ -165,18 +154,30 @@ void Emitter::bindPattern(const Pattern &pattern, const Value &value) {
     bindPattern(part, element);
 }
 
-/// Puts the name on the location of the operation that makes the value; a value keeps its first name.
+/// Names the arrays that the value is made of: `p`, or the fields `p.w`.
 void Emitter::nameValue(const Value &value, const Pattern &pattern) {
-  if (!value.isArray() || (frame && frame->isPrelude))
+  if (frame && frame->isPrelude)
+    return;
+  if (!isTree(value))
+    return nameLeaf(value, llvm::StringRef(pattern.name), pattern.range);
+  std::vector<Value> leaves = getLeaves(value);
+  std::vector<std::string> names = leafNames(value, llvm::StringRef(pattern.name));
+  for (auto [leaf, name] : llvm::zip(leaves, names))
+    nameLeaf(leaf, name, pattern.range);
+}
+
+/// Puts the name on the location of the operation that makes the value; a value keeps its first name.
+void Emitter::nameLeaf(const Value &value, llvm::StringRef name, Range place) {
+  if (!value.isArray())
     return;
   mlir::Operation *op = value.array.getDefiningOp();
   if (!op || getValueName(op->getLoc()))
     return;
   mlir::MLIRContext *context = builder.getContext();
-  LineColumn first = pattern.range.start(), last = pattern.range.source->position(pattern.range.end - 1);
+  LineColumn first = place.start(), last = place.source->position(place.end - 1);
   mlir::Location nameLoc =
-      getRangeLoc(context, pattern.range.source->getName(), first.line, first.column, last.line, last.column);
-  op->setLoc(getNamedLoc(op->getLoc(), llvm::StringRef(pattern.name), nameLoc));
+      getRangeLoc(context, place.source->getName(), first.line, first.column, last.line, last.column);
+  op->setLoc(getNamedLoc(op->getLoc(), name, nameLoc));
 }
 
 //===----------------------------------------------------------------------===//
@@ -217,7 +218,7 @@ Value Emitter::evaluate(const Expr &e) {
     return values;
   };
   bool isCompileTime = e.kind != ExprKind::Field && e.kind != ExprKind::Index && e.kind != ExprKind::If;
-  if (!frame && !isCompileTime)
+  if ((!frame || !frame->fn) && !isCompileTime)
     fail(e.range, "outside of functions there are only numbers and arithmetic on them");
   switch (e.kind) {
   case ExprKind::Integer:
@@ -251,13 +252,8 @@ Value Emitter::evaluate(const Expr &e) {
     return sequence(ValueKind::Tuple, e.range, all(as<TupleExpr>(e).elements));
   case ExprKind::List:
     return sequence(ValueKind::List, e.range, all(as<ListExpr>(e).elements));
-  case ExprKind::Type: {
-    Value value;
-    value.kind = ValueKind::Type;
-    value.range = e.range;
-    value.type = arrayTypeOf(*as<TypeExpr>(e).type);
-    return value;
-  }
+  case ExprKind::Type:
+    return typeTree(*as<TypeExpr>(e).type);
   case ExprKind::Partition: {
     Value value;
     value.kind = ValueKind::Partition;
@@ -273,7 +269,7 @@ Value Emitter::evaluate(const Expr &e) {
   case ExprKind::While:
     failUnsupported(e.range, "'while'");
   case ExprKind::StructLiteral:
-    failUnsupported(e.range, "a struct");
+    return structLiteral(as<StructExpr>(e));
   case ExprKind::None:
   case ExprKind::Ellipsis:
   case ExprKind::Slice:
@@ -309,6 +305,16 @@ Value Emitter::binaryChain(const Expr &chain) {
 
 Value Emitter::field(const FieldExpr &e) {
   Value base = need(*e.base);
+  if (base.isStruct()) {
+    for (auto [field, value] : llvm::zip(base.structDecl->fields, base.elements))
+      if (field.name.text == e.field.text) {
+        Value result = value;
+        result.range = result.origin = e.range;
+        return result;
+      }
+    reportNoField(*base.structDecl, e.field);
+    throw Poisoned();
+  }
   if (!base.isNumeric())
     fail(e.field.range, base.describe() + " has no field '" + std::string(e.field.text) + "'");
   if (e.field.text == "T") {

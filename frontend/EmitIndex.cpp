@@ -60,18 +60,32 @@ Value Emitter::index(const SubscriptExpr &e) {
   Value base = need(*e.base);
   if (!base.isSequence())
     return indexArray(base, e);
-  // A tuple: one position.
-  if (e.indices.size() != 1 || e.indices[0]->kind == ExprKind::Slice)
-    fail(e.range, "a tuple is indexed with one integer");
-  Value position = need(*e.indices[0]);
+  return indexSequence(base, e);
+}
+
+/// A tuple or a list: one position, or a part of it.
+Value Emitter::indexSequence(const Value &base, const SubscriptExpr &e) {
+  std::string what = base.describe();
+  if (e.indices.size() != 1)
+    fail(e.range, what + " is indexed with one integer or slice");
   int64_t size = base.elements.size();
+  if (const auto *slice = dynAs<SliceExpr>(*e.indices[0])) {
+    DimCut cut = cutOf(*this, *slice, size);
+    Value part = base;
+    part.range = part.origin = e.range;
+    part.elements.clear();
+    for (int64_t i = 0; i < cut.count; ++i)
+      part.elements.push_back(base.elements[cut.start + i * cut.step]);
+    return part;
+  }
+  Value position = need(*e.indices[0]);
   if (!position.isInt())
-    fail(position.range, "a tuple is indexed with an integer known while compiling, not " + position.describe());
+    fail(position.range, what + " is indexed with an integer known while compiling, not " + position.describe());
   int64_t i = position.constant.i;
   if (i < -size || i >= size)
-    fail(position.range, "index " + std::to_string(i) + " is outside of a tuple of " + std::to_string(size));
+    fail(position.range, "index " + std::to_string(i) + " is outside of " + what + " of " + std::to_string(size));
   Value element = base.elements[i < 0 ? i + size : i];
-  element.range = e.range;
+  element.range = element.origin = e.range;
   return element;
 }
 

@@ -39,6 +39,9 @@ Value Emitter::binary(BinaryOp op, const Value &left, const Value &right, Range 
   std::string quoted = "'" + std::string(spelling(op)) + "'";
   if (op == BinaryOp::MatMul)
     return emitMatmul(*this, left, right, range);
+  if (auto tree = leafByLeaf({left, right}, range, quoted,
+                             [&](llvm::ArrayRef<Value> leaves) { return binary(op, leaves[0], leaves[1], range); }))
+    return *tree;
   DTypeClass common = commonClass({left, right}, quoted);
   auto operands = [&](DType dtype) { return unify({left, right}, dtype, range, quoted); };
   if (auto direction = directionOf(op)) {
@@ -126,6 +129,9 @@ Value Emitter::unary(UnaryOp op, const Value &operand, Range range) {
     return Value::ofConstant(*folded, range);
   }
   std::string quoted = "'" + std::string(spelling(op)) + "'";
+  if (auto tree = leafByLeaf({operand}, range, quoted,
+                             [&](llvm::ArrayRef<Value> leaves) { return unary(op, leaves[0], range); }))
+    return *tree;
   DTypeClass own = commonClass({operand}, quoted);
   if (op == UnaryOp::Not) {
     mlir::Value x = operand.array;

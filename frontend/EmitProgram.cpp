@@ -2,6 +2,7 @@
 
 #include "frontend/Emitter.h"
 #include "frontend/FrameScope.h"
+#include "frontend/Leaves.h"
 #include "frontend/Suggest.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -32,8 +33,11 @@ Diagnostic &Emitter::report(Range where, std::string message) {
   if (inPrelude)
     error.note(inPrelude->where, inPrelude->message);
   constexpr int shownCalls = 5;
+  if (!currentLeaf.empty())
+    error.note(currentRange, "in the leaf '" + currentLeaf + "'");
   for (int i = 0; i < shownCalls && at && at->callRange.source; ++i, at = at->caller)
-    error.note(at->callRange, "in the call of '" + std::string(at->fn->name.text) + "' here");
+    error.note(at->callRange, at->fn ? "in the call of '" + std::string(at->fn->name.text) + "' here"
+                                     : "in the type '" + std::string(at->structDecl->name.text) + "' here");
   return error;
 }
 
@@ -83,8 +87,10 @@ void Emitter::declare() {
   checkUnique(program.consts, [](auto &d) -> auto & { return d.name; }, "const", diagnostics);
   checkUnique(program.structs, [](auto &d) -> auto & { return d.name; }, "struct", diagnostics);
   checkUnique(program.functions, [](auto &d) -> auto & { return d.name; }, "function", diagnostics);
-  for (const StructDecl &decl : program.structs)
+  for (const StructDecl &decl : program.structs) {
     checkUnique(decl.fields, [](auto &f) -> auto & { return f.name; }, "field", diagnostics);
+    checkUnique(decl.generics, [](auto &g) -> auto & { return g; }, "generic size", diagnostics);
+  }
   for (const FnDecl &fn : program.functions) {
     checkUnique(fn.params, [](auto &p) -> auto & { return p.name; }, "parameter", diagnostics);
     checkUnique(fn.generics, [](auto &g) -> auto & { return g; }, "generic size", diagnostics);
@@ -95,6 +101,7 @@ void Emitter::declare() {
   for (const ConstDecl &decl : program.consts)
     constant(decl);
   evaluateMesh();
+  checkStructs();
 }
 
 /// `--set NAME=VALUE`. Errors point into a source of that name.
@@ -223,81 +230,78 @@ mlir::func::FuncOp Emitter::createFunction(const FnDecl &fn) {
   return func;
 }
 
+/// One argument for each leaf of a parameter, by the name of the leaf: `x`, `p.w`, `p.layers.0.w`.
 void Emitter::bindParameters(const FnDecl &fn, mlir::func::FuncOp func) {
   llvm::SmallVector<mlir::Type> types;
+  std::vector<std::string> names;
   for (const ParamDecl &param : fn.params) {
     Value value; // Poisoned, where its type is wrong.
     try {
       if (!param.type)
         fail(param.name.range,
              "a parameter of the entry has its type written: '" + std::string(param.name.text) + "' has none");
-      ArrayType type = arrayTypeOf(*param.type);
+      Value tree = typeTree(*param.type);
       currentRange = param.name.range;
-      mlir::BlockArgument argument = func.getBody().front().addArgument(type, loc());
-      types.push_back(type);
-      value = Value::ofArray(argument, false, param.name.range);
-      value.origin = param.name.range;
+      std::vector<Value> leaves = getLeaves(tree);
+      for (Value &leaf : leaves) {
+        types.push_back(leaf.type);
+        mlir::BlockArgument argument = func.getBody().front().addArgument(leaf.type, loc());
+        leaf = Value::ofArray(argument, false, param.name.range);
+        leaf.origin = param.name.range;
+      }
+      llvm::append_range(names, leafNames(tree, llvm::StringRef(param.name.text)));
+      value = withLeaves(tree, leaves);
+      value.range = value.origin = param.name.range;
     } catch (const Poisoned &) {
     }
     frame->scopes.back()[param.name.text] = value;
   }
   func.setFunctionType(builder.getFunctionType(types, {}));
-  if (types.size() == fn.params.size())
-    for (auto [i, param] : llvm::enumerate(fn.params))
-      func.setArgAttr(i, kNameAttrName, builder.getStringAttr(llvm::StringRef(param.name.text)));
+  for (auto [i, name] : llvm::enumerate(names))
+    func.setArgAttr(i, kNameAttrName, builder.getStringAttr(name));
 }
 
-/// The arrays of a result, each with its name: the plain name it was returned as, else empty.
-void Emitter::flattenResult(const Value &value, const Expr *expr, const TypeSyntax *type,
-                            std::vector<std::pair<Value, std::string>> &results) {
-  if (type && type->kind == TypeKind::Tuple) {
-    if (value.kind != ValueKind::Tuple || value.elements.size() != type->elements.size()) {
-      report(value.range, "the result is " +
-                              (value.kind == ValueKind::Tuple ? "a tuple of " + std::to_string(value.elements.size())
-                                                              : value.describe()) +
-                              ", but a tuple of " + std::to_string(type->elements.size()) + " is declared")
-          .note(type->range, "declared here");
-      throw Poisoned();
-    }
-  }
-  if (value.kind == ValueKind::Tuple && (!type || type->kind == TypeKind::Tuple)) {
+/// The parts of a result as the entry returns them, each with its name: the plain name it was returned as, else empty.
+void Emitter::flattenResult(const Value &value, const Expr *expr, std::vector<std::pair<Value, std::string>> &results) {
+  if (value.kind == ValueKind::Tuple) {
     const auto *tuple = expr ? dynAs<TupleExpr>(*expr) : nullptr;
     for (auto [i, element] : llvm::enumerate(value.elements))
-      flattenResult(element, tuple ? tuple->elements[i] : nullptr, type ? type->elements[i] : nullptr, results);
+      flattenResult(element, tuple ? tuple->elements[i] : nullptr, results);
     return;
   }
   const auto *name = expr ? dynAs<NameExpr>(*expr) : nullptr;
-  Value array = type ? coerce(value, arrayTypeOf(*type), "the result", type->range) : value;
-  if (!array.isNumeric())
-    fail(value.range, "a result is an array, not " + value.describe());
-  if (array.isConstant())
-    array = Value::ofArray(materialize(array), false, array.range);
-  results.emplace_back(array, name ? std::string(name->name) : "");
+  results.emplace_back(value, name ? std::string(name->name) : "");
 }
 
 void Emitter::finishFunction(mlir::func::FuncOp func, const FnDecl &fn, const Value &result) {
   const Stmt *last = fn.body.statements.empty() ? nullptr : fn.body.statements.back();
   const Expr *returned = last && last->kind == StmtKind::Return ? last->value : nullptr;
-  std::vector<std::pair<Value, std::string>> results;
+  std::vector<std::pair<Value, std::string>> parts;
   currentRange = returned ? returned->range : fn.name.range;
   if (returned)
-    flattenResult(result, returned, fn.result, results);
+    flattenResult(fn.result ? declaredAs(result, *fn.result, "the result") : result, returned, parts);
   else if (fn.result)
     fail(fn.name.range, "function '" + std::string(fn.name.text) + "' declares a result but returns nothing");
 
   llvm::SmallVector<mlir::Value> values;
   llvm::SmallVector<mlir::Type> types;
-  for (auto &[value, name] : results) {
-    values.push_back(value.array);
-    types.push_back(value.array.getType());
+  std::vector<std::string> names;
+  std::set<std::string> taken;
+  for (auto [i, part] : llvm::enumerate(parts)) {
+    auto &[value, name] = part;
+    bool isFree = !name.empty() && taken.insert(name).second;
+    llvm::append_range(names, leafNames(value, isFree ? name : std::to_string(i)));
+    for (const Value &leaf : getLeaves(value)) {
+      if (!leaf.isNumeric())
+        fail(leaf.range, "a result is an array, not " + leaf.describe());
+      values.push_back(leaf.isConstant() ? materialize(leaf) : leaf.array);
+      types.push_back(values.back().getType());
+    }
   }
   builder.create<mlir::func::ReturnOp>(loc(), values);
   func.setFunctionType(builder.getFunctionType(func.getFunctionType().getInputs(), types));
-  std::set<std::string> taken;
-  for (auto [i, entry] : llvm::enumerate(results)) {
-    bool isFree = !entry.second.empty() && taken.insert(entry.second).second;
-    func.setResultAttr(i, kNameAttrName, builder.getStringAttr(isFree ? entry.second : std::to_string(i)));
-  }
+  for (auto [i, name] : llvm::enumerate(names))
+    func.setResultAttr(i, kNameAttrName, builder.getStringAttr(name));
 }
 
 void Emitter::emitEntry(const FnDecl &fn) {

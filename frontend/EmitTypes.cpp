@@ -1,23 +1,22 @@
 //===- EmitTypes.cpp - types, shardings, and values held to them ----------===//
 
 #include "frontend/Emitter.h"
-#include "frontend/Suggest.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 namespace spmdc {
 
-int64_t Emitter::dimSize(const Expr &size) {
+int64_t Emitter::sizeOf(const Expr &size, const std::string &what) {
   Value value = need(size);
   if (!value.isConstant())
-    fail(size.range, "a dimension's size is a number known while compiling, not " + value.describe());
+    fail(size.range, what + " is a number known while compiling, not " + value.describe());
   if (value.constant.kind == Constant::Kind::Float)
-    fail(size.range, "a dimension's size must be an integer; this is " + value.constant.str() +
+    fail(size.range, what + " must be an integer; this is " + value.constant.str() +
                          (size.kind == ExprKind::Binary ? " (a division leaves a remainder)" : ""));
   if (value.constant.kind == Constant::Kind::Bool)
-    fail(size.range, "a dimension's size is an integer, not a bool");
+    fail(size.range, what + " is an integer, not a bool");
   if (value.constant.i < 0)
-    fail(size.range, "a dimension's size cannot be negative: " + value.constant.str());
+    fail(size.range, what + " cannot be negative: " + value.constant.str());
   return value.constant.i;
 }
 
@@ -58,21 +57,6 @@ static std::optional<std::pair<Identifier, Identifier>> repeatedAxis(llvm::Array
 }
 
 ArrayType Emitter::arrayTypeOf(const TypeSyntax &type) {
-  if (type.kind == TypeKind::Named) {
-    if (llvm::is_contained(program.brokenNames, type.name.text))
-      throw Poisoned();
-    bool isStruct = llvm::any_of(program.structs, [&](const StructDecl &s) { return s.name.text == type.name.text; });
-    if (isStruct)
-      failUnsupported(type.range, "a struct type");
-    std::vector<std::string_view> known{"f64", "f32", "bf16", "f16", "i64", "i32", "i8", "u32", "u8", "bool", "key"};
-    for (const StructDecl &decl : program.structs)
-      known.push_back(decl.name.text);
-    fail(type.range, "unknown type '" + std::string(type.name.text) + "'" + didYouMean(type.name.text, known));
-  }
-  if (type.kind == TypeKind::Fixed)
-    failUnsupported(type.range, "an array of structs");
-  if (type.kind == TypeKind::Tuple)
-    fail(type.range, "expected the type of one array, not a tuple");
   std::optional<spmd::DType> dtype = spmd::parseDType(type.name.text);
   if (dtype == spmd::DType::Key)
     failUnsupported(type.range, "dtype 'key'");

@@ -28,9 +28,13 @@ namespace spmdc {
 /// Leaves the evaluation of an expression, whose error is reported. `Emitter::expr` turns it into a poisoned value.
 struct Poisoned {};
 
-/// One function being inlined: its names and where it was called.
+/// Generic sizes and what they are; the range is that of the argument that says so.
+using SizeMap = std::map<std::string_view, Value>;
+
+/// One function being inlined (or a struct whose fields are being looked at): its names and where it was called.
 struct Frame {
-  const FnDecl *fn = nullptr;
+  const FnDecl *fn = nullptr;             ///< Null inside of a struct.
+  const StructDecl *structDecl = nullptr; ///< Null inside of a function.
   bool isPrelude = false;
   Frame *caller = nullptr;
   Range callRange;                                       ///< Invalid for the entry.
@@ -131,8 +135,13 @@ public:
 
   //===- Types ------------------------------------------------------------===//
 
+  /// A tree of types: tuples, lists and structs whose leaves are array types. Sizes of a generic struct that are not
+  /// written are those of `like`, the value that the type is for.
+  Value typeTree(const TypeSyntax &type, const Value *like = nullptr);
   ArrayType arrayTypeOf(const TypeSyntax &type);
-  int64_t dimSize(const Expr &size);
+  int64_t dimSize(const Expr &size) { return sizeOf(size, "a dimension's size"); }
+  /// A number of elements, known while compiling. `what` begins the error's sentence.
+  int64_t sizeOf(const Expr &size, const std::string &what);
   DimShardingAttr dimSharding(const DimShardingSyntax &sharding);
   /// Checks that no axis is used twice and extends to `rank` with replicated dimensions.
   ShardingAttr shardingFrom(const Value &partition, int64_t rank);
@@ -145,6 +154,16 @@ public:
   MeshAttr mesh() { return getMesh(*module); }
   /// An error where arrays are not per device.
   void needManual(Range where, std::string_view operation);
+
+  /// The value held to a tree of types, leaf by leaf as above.
+  Value heldTo(const Value &value, const Value &type, const std::string &what);
+
+  //===- Structs (EmitStructs.cpp) ----------------------------------------===//
+
+  /// What element-wise operations do with structs and lists: each leaf alone, and a scalar meets every leaf. Nothing
+  /// where no operand has leaves; an error where they differ in structure.
+  std::optional<Value> leafByLeaf(llvm::ArrayRef<Value> operands, Range range, std::string_view what,
+                                  llvm::function_ref<Value(llvm::ArrayRef<Value>)> apply);
 
   mlir::OpBuilder builder;
   uint64_t nextShardingGroup = 0; ///< Number of the next `like`.
@@ -165,8 +184,7 @@ private:
   void bindParameters(const FnDecl &fn, mlir::func::FuncOp func);
   mlir::func::FuncOp createFunction(const FnDecl &fn);
   void finishFunction(mlir::func::FuncOp func, const FnDecl &fn, const Value &result);
-  void flattenResult(const Value &value, const Expr *expr, const TypeSyntax *type,
-                     std::vector<std::pair<Value, std::string>> &results);
+  void flattenResult(const Value &value, const Expr *expr, std::vector<std::pair<Value, std::string>> &results);
 
   // Statements.
   Value functionBody(const FnDecl &fn);
@@ -175,6 +193,7 @@ private:
   void poisonPattern(const Pattern &pattern);
   Value declaredAs(const Value &value, const TypeSyntax &type, const std::string &what);
   void nameValue(const Value &value, const Pattern &pattern);
+  void nameLeaf(const Value &leaf, llvm::StringRef name, Range place);
 
   // Expressions.
   Value evaluate(const Expr &expr);
@@ -182,6 +201,7 @@ private:
   Value binaryChain(const Expr &chain);
   Value field(const FieldExpr &expr);
   Value index(const SubscriptExpr &expr);
+  Value indexSequence(const Value &base, const SubscriptExpr &expr);
   Value indexArray(const Value &base, const SubscriptExpr &expr);
   Value ifExpr(const IfExpr &expr);
   Value call(const CallExpr &expr);
@@ -192,10 +212,24 @@ private:
   Value shardMap(const CallExpr &shardMap, const CallExpr &call);
   std::vector<Value> manualSpecs(const Value &spec, std::string_view parameter, size_t count, std::string_view what);
   ShardingAttr manualSharding(const Value &spec, ArrayType type, const std::string &what, Range where);
+  Value applyBuiltin(const struct Builtin &builtin, Range range, const std::vector<std::string_view> &names,
+                     const std::vector<std::optional<Value>> &values);
   Value arithmetic(BinaryOp op, const Value &left, const Value &right, Range range);
   Value power(const Value &left, const Value &right, Range range);
-  void solveGenerics(const TypeSyntax &type, const Value &argument, const FnDecl &fn,
-                     std::map<std::string_view, Value> &solved);
+
+  // Structs.
+  const StructDecl *findStruct(std::string_view name) const;
+  void checkStructs();
+  Value typePart(const TypeSyntax &type, const Value *like);
+  Value namedType(const TypeSyntax &type, const Value *like);
+  Value structType(const StructDecl &decl, const SizeMap &sizes, Range use);
+  Value structLiteral(const StructExpr &expr);
+  void reportNoField(const StructDecl &decl, const Identifier &name);
+  /// Binds generic sizes that stand alone: as a dimension, as the count of `[T; n]`, as a size of a struct.
+  void solveSizes(const TypeSyntax &type, const Value &value, llvm::ArrayRef<Identifier> generics, SizeMap &solved);
+  /// Notes on the last error: which argument says how large the type's generic sizes are.
+  void noteSizes(const TypeSyntax &type, llvm::ArrayRef<Identifier> generics, const SizeMap &solved);
+  void solveFields(const StructDecl &decl, const Value &value, SizeMap &solved);
 
   const Value *lookup(std::string_view name) const;
   std::vector<std::string_view> visibleNames() const;
@@ -214,6 +248,10 @@ private:
   std::map<std::string_view, const ConstDecl *> constDecls;
   std::set<std::string_view> openConsts; ///< Being evaluated: a second visit is a cycle.
   std::set<const FnDecl *> visited;
+  std::map<const StructDecl *, Value> structTypes; ///< Those without generic sizes.
+  std::vector<const StructDecl *> openStructs;     ///< Being resolved: one inside of itself is an error.
+  size_t typeParts = 0;                            ///< Of the type being resolved.
+  std::string currentLeaf;                         ///< While an operation goes leaf by leaf.
   Frame *frame = nullptr;
   Range currentRange;
   unsigned depth = 0;

@@ -53,7 +53,8 @@ std::string Value::describe() const {
   case ValueKind::List:
     return "a list";
   case ValueKind::Struct:
-    return "a " + std::string(structDecl->name.text);
+    return (std::string_view("AEIOU").find(structDecl->name.text.front()) != std::string_view::npos ? "an " : "a ") +
+           std::string(structDecl->name.text);
   case ValueKind::Type:
     return "the type " + type.withoutSharding().str();
   case ValueKind::Partition:

@@ -44,7 +44,7 @@ struct DimSyntax {
 
 enum class TypeKind : uint8_t {
   Array, ///< `f32[8@a, 4]`; a scalar has no dimensions.
-  Named, ///< A struct.
+  Named, ///< A struct: `Params`, `Linear<D, H>`.
   Fixed, ///< `[Block; 4]`.
   Tuple, ///< `(f32[], f32[8])`.
 };
@@ -56,6 +56,7 @@ struct TypeSyntax {
   std::vector<DimSyntax> dims;        ///< Array.
   bool hasBrackets = false;           ///< Array: `f32[]` rather than `f32`.
   std::vector<TypeSyntax *> elements; ///< Tuple, and one for Fixed.
+  std::vector<Expr *> sizes;          ///< Named: the generic sizes, `Linear<D, H>`; empty where none are written.
   Expr *count = nullptr;              ///< Fixed.
 };
 
@@ -305,6 +306,7 @@ struct FieldDecl {
 struct StructDecl {
   Range range;
   Identifier name;
+  std::vector<Identifier> generics;
   std::vector<FieldDecl> fields;
 };
 struct ParamDecl {

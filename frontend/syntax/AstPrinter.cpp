@@ -58,9 +58,19 @@ private:
     out += ")\n";
   }
 
+  void generics(const std::vector<Identifier> &names) {
+    if (names.empty())
+      return;
+    out += '<';
+    list(names, [&](const Identifier &name) { out += name.text; });
+    out += '>';
+  }
+
   void printStruct(const StructDecl &decl) {
     place(decl.range);
-    out += "struct " + std::string(decl.name.text) + "\n";
+    out += "struct " + std::string(decl.name.text);
+    generics(decl.generics);
+    out += '\n';
     ++indent;
     for (const FieldDecl &field : decl.fields) {
       place(field.name.range);
@@ -74,11 +84,7 @@ private:
   void printFunction(const FnDecl &fn) {
     place(fn.range);
     out += "fn " + std::string(fn.name.text);
-    if (!fn.generics.empty()) {
-      out += '<';
-      list(fn.generics, [&](const Identifier &name) { out += name.text; });
-      out += '>';
-    }
+    generics(fn.generics);
     out += '(';
     list(fn.params, [&](const ParamDecl &param) {
       out += param.name.text;
@@ -258,6 +264,11 @@ void Printer::type(const TypeSyntax &syntax) {
   switch (syntax.kind) {
   case TypeKind::Named:
     out += syntax.name.text;
+    if (!syntax.sizes.empty()) {
+      out += '<';
+      list(syntax.sizes, [&](const Expr *size) { expr(*size); });
+      out += '>';
+    }
     return;
   case TypeKind::Fixed:
     out += '[';

@@ -90,8 +90,9 @@ const Source &Diagnostics::addSource(std::string name, std::string text) {
 Diagnostic &Diagnostics::error(Range where, std::string message) {
   for (const Diagnostic &known : errors)
     if (known.where.source == where.source && known.where.begin == where.begin && known.message == message)
-      return dropped = {};
-  if (errors.size() == maxErrors) {
+      return lastIsDropped = true, dropped = {};
+  lastIsDropped = errors.size() == maxErrors;
+  if (lastIsDropped) {
     ++droppedCount;
     return dropped = {};
   }

@@ -46,6 +46,9 @@ public:
   /// call). The reference is good until the next call.
   Diagnostic &error(Range where, std::string message);
 
+  /// The error recorded last, to note more about it. There is one.
+  Diagnostic &last() { return lastIsDropped ? dropped : errors.back(); }
+
   bool hasErrors() const { return !errors.empty(); }
   /// In the order of their places within a source, sources in the order they were added.
   std::vector<Diagnostic> getErrors() const;
@@ -58,6 +61,7 @@ private:
   std::vector<Diagnostic> errors;
   Diagnostic dropped; ///< Takes what is not kept.
   size_t droppedCount = 0;
+  bool lastIsDropped = false;
 };
 
 } // namespace spmdc

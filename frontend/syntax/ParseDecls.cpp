@@ -52,10 +52,20 @@ void Parser::constDecl() {
   ast->consts.push_back(std::move(constant));
 }
 
+/// `<B, D>` behind the name of a function or a struct, or nothing.
+std::vector<Identifier> Parser::genericSizes() {
+  std::vector<Identifier> generics;
+  if (accept(TokenKind::Less))
+    commaList(TokenKind::Greater, "after the generic sizes",
+              [&] { generics.push_back(expectIdentifier("the name of a generic size")); });
+  return generics;
+}
+
 void Parser::structDecl() {
   StructDecl decl;
   uint32_t begin = take().begin;
   decl.name = expectIdentifier("the struct's name");
+  decl.generics = genericSizes();
   expect(TokenKind::LeftBrace, "after the struct's name");
   commaList(TokenKind::RightBrace, "after the struct's fields", [&] {
     FieldDecl field;
@@ -81,12 +91,10 @@ ParamDecl Parser::param() {
 
 void Parser::fnDecl() {
   FnDecl fn;
-  boundDTypes.clear();
+  boundTypes.clear();
   uint32_t begin = take().begin;
   fn.name = expectIdentifier("the function's name");
-  if (accept(TokenKind::Less))
-    commaList(TokenKind::Greater, "after the generic sizes",
-              [&] { fn.generics.push_back(expectIdentifier("the name of a generic size")); });
+  fn.generics = genericSizes();
   expect(TokenKind::LeftParen, "before the parameters");
   commaList(TokenKind::RightParen, "after the parameters", [&] { fn.params.push_back(param()); });
   if (accept(TokenKind::Arrow))
@@ -98,7 +106,7 @@ void Parser::fnDecl() {
 
 Block Parser::block(BlockKind kind) {
   Nested nested(*this);
-  size_t bound = boundDTypes.size();
+  size_t bound = boundTypes.size();
   Block block;
   uint32_t begin = peek().begin;
   expect(TokenKind::LeftBrace, kind == BlockKind::Function ? "before the function's body" : "before the block");
@@ -115,7 +123,7 @@ Block Parser::block(BlockKind kind) {
   block.range = {&source, begin, peek().end};
   checkBlockEnd(block, kind);
   expect(TokenKind::RightBrace, "at the end of the block");
-  boundDTypes.resize(bound);
+  boundTypes.resize(bound);
   return block;
 }
 

@@ -231,7 +231,17 @@ Expr *Parser::parenthesised() {
 
 Expr *Parser::list() {
   Nested nested(*this);
-  uint32_t begin = take().begin;
+  uint32_t begin = peek().begin;
+  // `[Block; 4]` is a type.
+  bool isFixed = peek(1).kind == TokenKind::Identifier && structNames.count(textOf(peek(1))) &&
+                 !isBound(textOf(peek(1))) && (peek(2).kind == TokenKind::Semicolon || peek(2).kind == TokenKind::Less);
+  if (isFixed) {
+    TypeSyntax *syntax = type();
+    auto *node = ast->make<TypeExpr>(since(begin));
+    node->type = syntax;
+    return node;
+  }
+  take();
   std::vector<Expr *> elements;
   commaList(TokenKind::RightBracket, "to close the list", [&] { elements.push_back(expression()); });
   auto *node = ast->make<ListExpr>(since(begin));
@@ -359,7 +369,7 @@ std::vector<Carry> Parser::carries() {
 
 Expr *Parser::forExpr() {
   Nested nested(*this);
-  size_t bound = boundDTypes.size();
+  size_t bound = boundTypes.size();
   uint32_t begin = take().begin;
   Identifier variable = expectIdentifier("the loop's variable");
   expect(TokenKind::In, "after the loop's variable");
@@ -369,7 +379,7 @@ Expr *Parser::forExpr() {
   bind(variable.text);
   std::vector<Carry> carried = carries();
   Block body = block(BlockKind::Loop);
-  boundDTypes.resize(bound);
+  boundTypes.resize(bound);
   auto *node = ast->make<ForExpr>(since(begin));
   node->variable = variable;
   node->low = low;
@@ -381,12 +391,12 @@ Expr *Parser::forExpr() {
 
 Expr *Parser::whileExpr() {
   Nested nested(*this);
-  size_t bound = boundDTypes.size();
+  size_t bound = boundTypes.size();
   uint32_t begin = take().begin;
   Expr *condition = expression();
   std::vector<Carry> carried = carries();
   Block body = block(BlockKind::Loop);
-  boundDTypes.resize(bound);
+  boundTypes.resize(bound);
   auto *node = ast->make<WhileExpr>(since(begin));
   node->condition = condition;
   node->carries = std::move(carried);

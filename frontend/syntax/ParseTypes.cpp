@@ -4,12 +4,22 @@
 
 namespace spmdc {
 
-/// A dtype's name that no variable hides, before `[`.
+/// The names of structs are known before the first declaration is read, since `Linear<D, H>` reads as a comparison
+/// where `Linear` is a value.
+void Parser::findStructs() {
+  for (size_t i = 0; i + 1 < tokens.size(); ++i)
+    if (tokens[i].kind == TokenKind::Struct && tokens[i + 1].kind == TokenKind::Identifier)
+      structNames.insert(textOf(tokens[i + 1]));
+}
+
+/// The name of a dtype or a struct that no variable hides, before `[` or `<`.
 bool Parser::atType() const {
-  if (!at(TokenKind::Identifier) || peek(1).kind != TokenKind::LeftBracket)
+  if (!at(TokenKind::Identifier))
     return false;
   std::string_view name = textOf(peek());
-  return isDTypeName(name) && !isBound(name);
+  bool isDType = peek(1).kind == TokenKind::LeftBracket && isDTypeName(name);
+  bool isStruct = peek(1).kind == TokenKind::Less && structNames.count(name);
+  return (isDType || isStruct) && !isBound(name);
 }
 
 TypeSyntax *Parser::type() {
@@ -39,6 +49,9 @@ TypeSyntax *Parser::type() {
   result->name = name;
   if (isArray && at(TokenKind::LeftBracket))
     arrayDims(*result);
+  // A size goes up to the closing `>`: comparisons in it need parentheses.
+  if (!isArray && accept(TokenKind::Less))
+    commaList(TokenKind::Greater, "after the sizes", [&] { result->sizes.push_back(binary(sizePrecedence, false)); });
   result->range = since(begin);
   return result;
 }

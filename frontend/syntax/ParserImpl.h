@@ -11,6 +11,7 @@
 #include "frontend/syntax/Parser.h"
 
 #include <algorithm>
+#include <set>
 
 namespace spmdc {
 
@@ -22,6 +23,7 @@ public:
   Parser(const Source &source, Diagnostics &diagnostics)
       : source(source), diagnostics(diagnostics), tokens(lex(source, diagnostics)), ast(std::make_unique<Ast>()) {
     ast->source = &source;
+    findStructs();
   }
 
   std::unique_ptr<Ast> run();
@@ -87,6 +89,7 @@ private:
   void meshDecl();
   void constDecl();
   void structDecl();
+  std::vector<Identifier> genericSizes();
   void fnDecl();
   ParamDecl param();
   void skipToDeclaration();
@@ -102,11 +105,13 @@ private:
 
   // Types.
   TypeSyntax *type();
+  void findStructs();
   void arrayDims(TypeSyntax &type);
   DimShardingSyntax dimSharding();
 
   // Expressions.
   Expr *expression() { return binary(0, false); }
+  static constexpr unsigned sizePrecedence = 8; ///< `+`: what binds tighter than shifts and comparisons.
   Expr *binary(unsigned minPrecedence, bool inDimension);
   Expr *unary();
   Expr *power();
@@ -125,13 +130,13 @@ private:
   Expr *whileExpr();
   std::vector<Carry> carries();
 
-  // A dtype's name may also be bound as a variable, after which `key[0]` indexes.
+  // A dtype's or a struct's name may also be bound as a variable, after which `key[0]` indexes.
   void bind(std::string_view name) {
-    if (isDTypeName(name))
-      boundDTypes.push_back(name);
+    if (isDTypeName(name) || structNames.count(name))
+      boundTypes.push_back(name);
   }
   bool isBound(std::string_view name) const {
-    return std::find(boundDTypes.begin(), boundDTypes.end(), name) != boundDTypes.end();
+    return std::find(boundTypes.begin(), boundTypes.end(), name) != boundTypes.end();
   }
   bool atType() const;
 
@@ -141,7 +146,8 @@ private:
   size_t next = 0;
   unsigned depth = 0;
   std::unique_ptr<Ast> ast;
-  std::vector<std::string_view> boundDTypes;
+  std::vector<std::string_view> boundTypes;
+  std::set<std::string_view> structNames;
 };
 
 } // namespace spmdc
