@@ -72,6 +72,27 @@ def FormKernels : Pass<"spmdc-form-kernels", "mlir::ModuleOp"> {
   let dependentDialects = ["::spmdc::ArrayDialect", "::spmdc::plan::PlanDialect"];
 }
 
+def ShareKernels : Pass<"spmdc-share-kernels", "mlir::ModuleOp"> {
+  let summary = "Keeps one of all kernels that compute the same";
+  let description = [{
+    Before: kernels are outlined (spmdc-form-kernels).
+
+    Kernels whose bodies, types and attributes agree but for names and source places are one: what uses the others uses
+    the first. A network of equal layers is compiled once. The place of a computation is that of its launch.
+
+    After: no two plan.kernel are equal.
+    ```
+    %0 = plan.launch @exp_0(%x) : ...
+    %1 = plan.launch @exp_1(%y) : ...
+    ```
+    becomes
+    ```
+    %0 = plan.launch @exp_0(%x) : ...
+    %1 = plan.launch @exp_0(%y) : ...
+    ```
+  }];
+}
+
 def ScheduleKernels : Pass<"spmdc-schedule-kernels", "mlir::ModuleOp"> {
   let summary = "Chooses the loops of each kernel";
   let description = [{

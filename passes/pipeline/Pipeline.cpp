@@ -45,6 +45,7 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
     passes.addPass(createDecomposeReductions());
     passes.addPass(createNormalizeContractions());
     passes.addPass(createFormKernels());
+    passes.addPass(createShareKernels());
     passes.addPass(createScheduleKernels());
     if (options.backend == Backend::Gpu)
       passes.addPass(createMapToGpu());
