@@ -20,6 +20,9 @@ namespace {
 
 /// What the plan promises of every pointer (runtime/artifact/Plan.h).
 constexpr int64_t kBufferAlignment = 16;
+/// Threads of a kernel that a multiprocessor has room for: enough to hide the latency of memory, and 128 registers for
+/// each. Where that is not said, ptxas spills some bytes for an occupancy of its own choice.
+constexpr int32_t kResidentThreads = 512;
 
 /// What the conversion drops of a kernel.
 struct Kernel {
@@ -78,10 +81,12 @@ class ConvertToNvvmPass : public impl::ConvertToNvvmBase<ConvertToNvvmPass> {
       auto converted = module.lookupSymbol<LLVM::LLVMFuncOp>(kernel.name);
       setArguments(converted, kernel);
       converted->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
+      if (!kernel.blockThreads)
+        continue;
       // The register allocation knows the number of threads.
-      if (kernel.blockThreads)
-        converted->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(),
-                           b.getDenseI32ArrayAttr({kernel.blockThreads, 1, 1}));
+      converted->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(), b.getDenseI32ArrayAttr({kernel.blockThreads, 1, 1}));
+      converted->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                         b.getI32IntegerAttr(std::max(1, kResidentThreads / kernel.blockThreads)));
     }
   }
 };

@@ -7,6 +7,8 @@
 #include "tests/passes/gpu/GpuProgramHelper.h"
 #include "tests/passes/support/OperationCases.h"
 
+#include "mlir/Parser/Parser.h"
+
 using namespace mlir;
 using namespace spmdc;
 
@@ -37,6 +39,24 @@ TEST_P(EveryGpuType, Structural) {
   std::string dtype = GetParam();
   for (std::vector<int64_t> shape : {std::vector<int64_t>{13, 37}, {1, 1}, {70, 3}, {0, 5}})
     checkOperations({dtype, dtype, shape}, structural(dtype, shape), InputKind::Exact, compileForGpu);
+}
+
+// Long and short rows, many and few: other mappings than small shapes get, and more registers. Not run.
+TEST_P(EveryGpuType, NoLargeShapeSpills) {
+  SKIP_WITHOUT_LIBDEVICE();
+  if (!GpuProgram::hasPtxas())
+    GTEST_SKIP() << "no ptxas: the CUDA toolkit is not installed";
+  std::string dtype = GetParam();
+  auto check = [&](const Case &test, const std::vector<Result> &results) {
+    SCOPED_TRACE(test.language + " " + typeText(test.dtype, test.shape));
+    std::unique_ptr<MLIRContext> context = makeTestContext();
+    OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(programOf(test, results), context.get());
+    ASSERT_TRUE(module);
+    EXPECT_EQ(GpuProgram(*module).findFault(), "");
+  };
+  check({dtype, dtype, {1000000}}, elementwise(dtype, {1000000}));
+  for (std::vector<int64_t> shape : {std::vector<int64_t>{64, 4096}, {4096, 64}, {3, 20000}, {300, 1000}})
+    check({dtype, dtype, shape}, structural(dtype, shape));
 }
 
 INSTANTIATE_TEST_SUITE_P(GpuOperation, EveryGpuType, everyDType(), [](const auto &info) { return info.param; });

@@ -7,7 +7,7 @@ gpu.module @kernels {
   // CHECK-SAME: !llvm.ptr {llvm.align = 16 : i64, llvm.noalias, llvm.readonly}
   // CHECK-SAME: !llvm.ptr {llvm.align = 16 : i64}
   // CHECK-SAME: !llvm.ptr {llvm.align = 8 : i64, llvm.noalias, llvm.readonly}
-  // CHECK-SAME: nvvm.kernel, nvvm.maxntid = array<i32: 128, 1, 1>
+  // CHECK-SAME: nvvm.kernel, nvvm.maxntid = array<i32: 128, 1, 1>, nvvm.minctasm = 4 : i32
   gpu.func @kernel(%x: !llvm.ptr, %y: !llvm.ptr, %coordinates: !llvm.ptr) kernel
       attributes {known_block_size = array<i32: 128, 1, 1>, spmd.noalias = array<i1: true, false, true>,
                   spmd.readonly = array<i1: true, false, true>} {

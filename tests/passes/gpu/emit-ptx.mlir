@@ -11,6 +11,7 @@
 // CHECK: .target sm_90
 // CHECK: .entry
 // CHECK: .maxntid 256
+// CHECK-NEXT: .minnctapersm 2
 // CHECK: ld.global{{.*}}.v4.f32
 // CHECK: st.global.v4.f32
 // PTXAS: 0 bytes spill stores, 0 bytes spill loads

@@ -1,0 +1,119 @@
+//===- SimulatorWorld.h - processes, network and clock of a seed -*- C++ -*-===//
+//
+// The state of one schedule of Simulator.h. What happens to processes is in SimulatorFaultsHelper.cpp, how messages
+// travel in SimulatorNetworkHelper.cpp, what must hold and the clock in SimulatorHelper.cpp.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/coordinator/MemberMachine.h"
+#include "runtime/coordinator/StateMachine.h"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <queue>
+#include <random>
+#include <set>
+
+namespace spmd::test::simulation {
+
+using namespace coordinator;
+using MemberStage = MemberMachine::Stage;
+
+inline constexpr Milliseconds heartbeatTimeout{3000}, joinTimeout{8000}, collectiveTimeout{4000};
+inline constexpr int64_t maxDelayMs = 60, maxLatenessMs = 20;
+
+/// One process of the job, with the coordinator if it is the one that serves.
+struct Process {
+  int32_t id = 0;
+  std::unique_ptr<MemberMachine> member;
+  std::unique_ptr<StateMachine> server;
+  bool alive = false;
+  TimePoint started;
+  TimePoint stoppedUntil; ///< SIGSTOP until then.
+  Position position;
+  TimePoint memberDeadline, serverDeadline; ///< As of the last pump.
+  ConnectionId connection = 0;              ///< The one it uses now.
+};
+
+/// A TCP connection: two ordered streams.
+struct Link {
+  size_t process = 0;
+  TimePoint upLast, downLast; ///< When the last message of each direction arrives.
+  bool clientOpen = true, serverOpen = true;
+};
+
+class World {
+public:
+  explicit World(uint64_t seed) : random(seed), now(Clock::time_point() + std::chrono::hours(1)), begin(now) {}
+
+  std::string run();
+
+private:
+  int64_t pick(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(random); }
+  bool chance(int percent) { return pick(1, 100) <= percent; }
+  int64_t delay() { return chance(5) ? pick(0, maxDelayMs) : pick(0, 4); }
+
+  void at(TimePoint when, std::function<void()> what) { events.push({when, ++lastEvent, std::move(what)}); }
+  void in(int64_t milliseconds, std::function<void()> what) { at(now + Milliseconds(milliseconds), std::move(what)); }
+  void violate(const std::string &what) {
+    if (violation.empty())
+      violation = what + " (at " + std::to_string(millisecondsBetween(begin, now)) + " ms)";
+  }
+  void log(const std::string &text) {
+    history += "\n  " + std::to_string(millisecondsBetween(begin, now)) + " ms: " + text;
+  }
+
+  // What happens to processes.
+  void plan();
+  void tryToLeave(size_t process);
+  void start(size_t process);
+  void kill(size_t process);
+  void tell(size_t process, const ChildEndMessage &end);
+  void stop(size_t process, int64_t milliseconds);
+  void cut(size_t process, int64_t milliseconds);
+  void blame(int32_t id) { faulty.emplace(id, now); }
+
+  // The network.
+  void whenRunning(size_t process, std::function<void()> what);
+  void connect(size_t process);
+  void up(ConnectionId connection, std::function<void(StateMachine &)> what);
+  void down(ConnectionId connection, std::function<void(MemberMachine &)> what);
+  TimePoint arrival(TimePoint last, size_t process);
+  void pumpMember(size_t process);
+  void pumpServer();
+
+  void checkVerdict(const Verdict &verdict, size_t process);
+  void checkEnd();
+
+  struct Event {
+    TimePoint when;
+    uint64_t number;
+    std::function<void()> what;
+    bool operator<(const Event &other) const { return std::tie(other.when, other.number) < std::tie(when, number); }
+  };
+
+  std::mt19937_64 random;
+  TimePoint now, begin;
+  std::priority_queue<Event> events;
+  uint64_t lastEvent = 0;
+  int32_t count = 0;
+  bool hasLauncher = false;
+  int32_t mismatched = -1;
+  std::vector<Process> processes;
+  std::map<ConnectionId, Link> links;
+  ConnectionId lastLink = 0;
+  std::map<size_t, TimePoint> cutUntil;
+  /// Who has really done something, and since when.
+  std::map<int32_t, TimePoint> faulty;
+  bool singleFault = true, mustEndBadly = false, splitView = false;
+  TimePoint boundBegin; ///< From here the end must come within `bound`.
+  Milliseconds bound{0};
+  std::map<size_t, TimePoint> endedAt;
+  std::map<size_t, Verdict> verdicts;
+  std::set<size_t> strays;
+  std::string violation, history;
+};
+
+} // namespace spmd::test::simulation
