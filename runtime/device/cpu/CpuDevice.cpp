@@ -89,12 +89,14 @@ DeviceBufferRef CpuDevice::adopt(void *data, int64_t bytes, std::shared_ptr<void
 
 void CpuDevice::copyFromHost(DeviceBuffer &target, const void *source, int64_t bytes, int64_t targetOffset) {
   checkRange(*this, target, targetOffset, bytes);
-  std::memcpy(static_cast<char *>(target.data()) + targetOffset, source, bytes);
+  if (bytes > 0) // An empty array has no address.
+    std::memcpy(static_cast<char *>(target.data()) + targetOffset, source, bytes);
 }
 
 void CpuDevice::copyToHost(void *target, const DeviceBuffer &source, int64_t bytes, int64_t sourceOffset) {
   checkRange(*this, source, sourceOffset, bytes);
-  std::memcpy(target, static_cast<const char *>(source.data()) + sourceOffset, bytes);
+  if (bytes > 0)
+    std::memcpy(target, static_cast<const char *>(source.data()) + sourceOffset, bytes);
 }
 
 void CpuDevice::enqueue(std::function<void()> work) {

@@ -66,6 +66,16 @@ TEST_F(Arrays, uneven_values_survive_every_sharding_and_every_reshard) {
   }
 }
 
+TEST_F(Arrays, arrays_without_elements_go_every_way_too) {
+  std::vector<float> none;
+  for (const P &from : allSpecs()) {
+    Array array = device_put(view(none, {0, 5}), NamedSharding(mesh, from));
+    EXPECT_EQ(array.str(), "[]");
+    for (const P &to : allSpecs())
+      EXPECT_EQ(device_put(array, NamedSharding(mesh, to)).to_host<float>(), none) << from.str() << " to " << to.str();
+  }
+}
+
 TEST_F(Arrays, another_mesh_of_the_same_devices) {
   std::vector<float> values = counting(24);
   Array array = device_put(view(values, {4, 6}), NamedSharding(mesh, P("i", "j")));
