@@ -2,6 +2,7 @@
 
 #include "passes/pipeline/Pipeline.h"
 
+#include "passes/differentiate/Passes.h"
 #include "passes/gpu/Passes.h"
 #include "passes/kernel/Passes.h"
 #include "passes/partition/Passes.h"
@@ -24,6 +25,8 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
     passes.addPass(createMarkStage(mark));
   };
   if (passesThrough(Stage::Propagated)) {
+    passes.addPass(createDifferentiatePass());
+    passes.addPass(createVerifyDifferentiatedPass());
     passes.addPass(createCanonicalizerPass());
     passes.addPass(createCSEPass());
     passes.addPass(createSplitConstantsPass());

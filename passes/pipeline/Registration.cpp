@@ -5,6 +5,7 @@
 #include "ir/array/ArrayOps.h"
 #include "ir/plan/PlanOps.h"
 #include "ir/spmd/SpmdOps.h"
+#include "passes/differentiate/Passes.h"
 #include "passes/gpu/Passes.h"
 #include "passes/kernel/Passes.h"
 #include "passes/partition/Passes.h"
@@ -21,6 +22,7 @@ void registerDialects(mlir::DialectRegistry &registry) {
 }
 
 void registerPasses() {
+  registerDifferentiatePasses();
   registerPropagatePasses();
   registerPartitionPasses();
   registerKernelPasses();

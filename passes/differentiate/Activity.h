@@ -1,0 +1,27 @@
+//===- Activity.h - what depends on the arguments of a derivative -*- C++ -*-===//
+#pragma once
+
+#include "mlir/IR/Block.h"
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace spmdc {
+
+/// The values through which a derivative flows: floats computed from its arguments by operations that have one.
+class Activity {
+public:
+  /// Makes the argument of a derivative active.
+  void addArgument(mlir::Value argument);
+  /// Follows active values forward through a block and the regions in it.
+  void follow(mlir::Block &block);
+
+  bool isActive(mlir::Value value) const { return active.contains(value); }
+
+private:
+  void follow(mlir::Operation *op);
+  void markIf(mlir::Value value, bool isActive);
+
+  llvm::DenseSet<mlir::Value> active;
+};
+
+} // namespace spmdc
