@@ -8,6 +8,7 @@
 #include "runtime/support/Error.h"
 #include "tests/programs/support/Apart.h"
 #include "tests/programs/support/Differential.h"
+#include "tests/programs/support/ExportCase.h"
 #include "tests/programs/support/Reduce.h"
 #include "tests/programs/support/SaveCase.h"
 
@@ -16,6 +17,7 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include <unistd.h>
@@ -46,7 +48,7 @@ struct FuzzOptions {
   uint64_t seed = 1, count = 1000;
   int maxOperations = 10, maxFailures = 5;
   int64_t maxDevices = 16;
-  std::string mode = "both", last = "plan", save;
+  std::string mode = "both", last = "plan", save, exportFile;
   bool compiled = false, processes = false, isReduced = true, prints = false;
   int optimization = -1; ///< -1: by seed.
   int timeoutSeconds = 60;
@@ -55,7 +57,8 @@ struct FuzzOptions {
 class Fuzzer {
 public:
   explicit Fuzzer(const FuzzOptions &options)
-      : options(options), jobs(std::filesystem::read_symlink("/proc/self/exe").parent_path() / "program-worker") {}
+      : options(options), exported(options.exportFile),
+        jobs(std::filesystem::read_symlink("/proc/self/exe").parent_path() / "program-worker") {}
 
   int run() {
     auto began = std::chrono::steady_clock::now();
@@ -101,6 +104,10 @@ private:
     Case test = generateCase(context, generator, modeOf(seed));
     if (options.prints)
       std::printf("// seed %llu\n%s\n", static_cast<unsigned long long>(seed), test.program.str().c_str());
+    if (exported.is_open()) {
+      exported << exportCase(test);
+      return;
+    }
     CaseCheck check = [&](const Case &candidate) {
       if (options.processes)
         jobs.prepare(candidate.program.mesh.deviceCount());
@@ -154,6 +161,7 @@ private:
   }
 
   FuzzOptions options;
+  std::ofstream exported;
   ProcessJobs jobs;
   int failures = 0;
 };
@@ -186,6 +194,8 @@ int main(int argc, char **argv) {
       ->check(CLI::Range(0, 3));
   app.add_option("--timeout", options.timeoutSeconds, "Seconds that one program may take")->capture_default_str();
   app.add_option("--save", options.save, "Folder for the programs and data of failures");
+  app.add_option("--export", options.exportFile,
+                 "Only write programs and what the global evaluator says of them to this file, for check_with_jax.py");
   app.add_flag("--print", options.prints, "Print each program");
   app.add_flag("!--no-reduce", options.isReduced, "Print failing programs as they are");
   CLI11_PARSE(app, argc, argv);
