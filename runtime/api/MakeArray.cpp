@@ -109,15 +109,15 @@ Array fillArray(const std::shared_ptr<Job> &job, DType dtype, std::vector<int64_
   int64_t bytes = elementCount(impl->localShape) * byteSize(dtype);
   for (size_t i = 0; i < impl->parts.size(); ++i) {
     LocalPart &part = impl->parts[i];
-    part.buffer = part.device->allocate(std::max<int64_t>(1, bytes));
     auto *end = impl->parts.data() + i;
     auto *replica = std::find_if(impl->parts.data(), end, [&](const LocalPart &p) { return p.ranges == part.ranges; });
-    // CPU devices' memory is the host's: it is written where it lies.
+    // CPU devices' memory is the host's: it is written where it lies, and devices of a process read one copy.
     bool isHost = part.device->getBackend() == "cpu";
     if (isHost && replica != end) {
-      part.device->copyFromHost(*part.buffer, replica->buffer->data(), bytes);
+      part.buffer = replica->buffer;
       continue;
     }
+    part.buffer = part.device->allocate(std::max<int64_t>(1, bytes));
     std::vector<char> staging(isHost ? 0 : static_cast<size_t>(bytes));
     char *target = isHost ? static_cast<char *>(part.buffer->data()) : staging.data();
     std::vector<int64_t> owned = sizesOf(part.ranges);
