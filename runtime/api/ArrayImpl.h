@@ -38,7 +38,7 @@ private:
 struct LocalPart {
   int64_t position = 0; ///< In the mesh.
   DeviceRef device;
-  DeviceBufferRef buffer; ///< May be that of another part with the same ranges: arrays are never written again.
+  DeviceBufferRef buffer;         ///< May be that of another part with the same ranges: arrays are never written again.
   std::vector<ShardRange> ranges; ///< What of the buffer counts, in the global array.
 };
 
