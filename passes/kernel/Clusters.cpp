@@ -20,6 +20,8 @@ namespace {
 
 /// Larger kernels gain nothing and take long to compile.
 constexpr size_t kMaxMembers = 96;
+/// Each reduction keeps what it has so far in registers, on GPUs for every thread: more than this many spill.
+constexpr int kMaxReductions = 8;
 /// A value with more readers than this is written by one of the first of them, or by a kernel of its own.
 constexpr size_t kMaxReadersTried = 16;
 /// Siblings further apart than this many kernels and steps stay apart: what they share would have to be kept until
@@ -72,7 +74,8 @@ bool ClusterBuilder::reads(const Cluster &cluster, Value value) const {
 }
 
 bool ClusterBuilder::complete(Cluster &cluster, ArrayRef<Id> replaced, Operation *repeated) const {
-  if (cluster.members.size() > kMaxMembers)
+  auto isReduction = [](Operation *op) { return isa<ReduceOp, CumulativeOp>(op); };
+  if (cluster.members.size() > kMaxMembers || llvm::count_if(cluster.members, isReduction) > kMaxReductions)
     return false;
   KernelBody &body = cluster.body;
   body = {};
