@@ -323,7 +323,9 @@ Value shard(Args &args) {
   return moved(args, args.e.constrain(x, sharding));
 }
 
-/// x, sharded as y is: both join a group, which propagation keeps alike.
+/// x, sharded as y is: a value of its own and y join a group, which propagation keeps alike. x itself is no member, so
+/// that what is written about it, or about an equal expression elsewhere, is no contradiction to y; the number keeps
+/// the values of two groups apart where their operands are the same.
 Value like(Args &args) {
   Emitter &e = args.e;
   if (e.isManual)
@@ -334,9 +336,11 @@ Value like(Args &args) {
                 {args[0], args[1]});
   mlir::Value x = e.materialize(args[0]), y = e.materialize(args[1]);
   uint64_t group = e.nextShardingGroup++;
-  for (mlir::Value member : {x, y})
+  auto alike = e.builder.create<ConstraintOp>(e.loc(), Emitter::typeOf(x), x);
+  alike->setAttr("spmd.group", e.builder.getI64IntegerAttr(static_cast<int64_t>(group)));
+  for (mlir::Value member : {mlir::Value(alike.getResult()), y})
     e.builder.create<ShardingGroupOp>(e.loc(), member, group);
-  return moved(args, x);
+  return moved(args, alike.getResult());
 }
 
 const Builtin table[] = {

@@ -113,9 +113,11 @@ TEST(Emit, computedValuesAreOpen) {
   EXPECT_EQ(resultType("fn main(x: f32[8@a, 4]) { return x.T; }"), "f32[4, 8]");
 }
 
+// The result is a value of its own: neither x's annotation nor that of an equal expression contradicts y's.
 TEST(Emit, shardingGroups) {
   Compiled compiled("fn main(x: f32[8], y: f32[8]) { return like(x * 2, y); }");
-  EXPECT_THAT(compiled.print(), HasSubstr("spmd.sharding_group %1 group 0"));
+  EXPECT_THAT(compiled.print(), HasSubstr("%2 = spmd.constraint %1 {spmd.group = 0 : i64} : <f32[8]> -> <f32[8]>"));
+  EXPECT_THAT(compiled.print(), HasSubstr("spmd.sharding_group %2 group 0"));
   EXPECT_THAT(compiled.print(), HasSubstr("spmd.sharding_group %arg1 group 0"));
 }
 

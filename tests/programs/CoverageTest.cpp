@@ -129,6 +129,8 @@ void expectEveryOperationOfTheDialects(const Census &census) {
       {"spmd.manual", "for shard_map"},
       {"spmd.yield", "ends the body of shard_map"},
       {"spmd.axis_index", "for shard_map; partitioning needs coordinates only through shard_start and shard_size"},
+      {"spmd.manual", "for shard_map"},
+      {"spmd.yield", "for shard_map"},
       {"spmd.collective_permute", "for ppermute; a change of sharding that no other collective makes is an exchange"},
   };
   mlir::MLIRContext context;

@@ -33,16 +33,21 @@ compiler with what the program means (the global evaluator):
   text -> array -> propagated -> partitioned -> kernels -> plan -> machine code -> processes
 
 A seed is one program: its mesh, its text, its data. A failing program is cut down to a small one that
-fails in the same way, and printed with the commands that repeat it.)";
+fails in the same way, and printed with the commands that repeat it. Exit status 1 if one failed.
+
+Programs are checked as text (shardings are propagated, as for a person's program), and with everything
+sharded: a random sharding on every value of its IR, and operations that the language has no name for.
+)";
 
 constexpr const char *kExamples = R"(
 Examples:
-  spmd-fuzz --count 2000                  seeds 1 to 2000, evaluated at every station
-  spmd-fuzz --compiled --count 50000      also to machine code, run on threads of this process
-  spmd-fuzz --processes --count 5000      also in jobs of 1 to 8 real processes: the same bits on each
-  spmd-fuzz --seed 4711 --count 1 --print what the program of a seed looks like
+  spmd-fuzz --count 2000                     seeds 1 to 2000, evaluated at every station
+  spmd-fuzz --compiled --count 50000         also to machine code, run on threads of this process
+  spmd-fuzz --processes --count 5000         also in jobs of 1 to 8 processes: the same bits on each
+  spmd-fuzz --seed 4711 --count 1 --print    what the program of a seed looks like
   spmd-fuzz --seed 4711 --count 1 --compiled --save bug
-                                          if it fails: program and data as files in bug/seed-4711, for spmdc run)";
+                                             if it fails: bug/seed-4711 holds program and data for spmdc run
+  spmd-fuzz --mode text --export p.jsonl     for tests/programs/fuzz/check_with_jax.py)";
 
 struct FuzzOptions {
   uint64_t seed = 1, count = 1000;
@@ -172,32 +177,43 @@ int main(int argc, char **argv) {
   CLI::App app(kDescription, "spmd-fuzz");
   app.footer(kExamples);
   FuzzOptions options;
-  app.add_option("--seed", options.seed, "The first seed")->capture_default_str();
-  app.add_option("--count", options.count, "How many seeds")->capture_default_str();
-  app.add_option("--max-ops", options.maxOperations, "Operations in a program")->capture_default_str();
-  app.add_option("--max-devices", options.maxDevices, "Devices in a mesh")
-      ->check(CLI::Range(1, 64))
-      ->capture_default_str();
-  app.add_option("--max-failures", options.maxFailures, "Stop after so many")->capture_default_str();
-  app.add_option("--mode", options.mode,
-                 "text: as a person writes programs, shardings are propagated; everything: a random sharding on every "
-                 "value; both: every third seed is of the second kind")
+  app.get_formatter()->column_width(28);
+  auto number = [](CLI::Option *option, const char *group) {
+    option->type_name("N")->capture_default_str()->group(group);
+  };
+  const char *programs = "Programs", *checks = "Checks", *failures = "Failures";
+  number(app.add_option("--seed", options.seed, "The first seed"), programs);
+  number(app.add_option("--count", options.count, "How many seeds"), programs);
+  number(app.add_option("--max-ops", options.maxOperations, "Operations in a program"), programs);
+  number(app.add_option("--max-devices", options.maxDevices, "Devices in a mesh, 1 to 64")->check(CLI::Range(1, 64)),
+         programs);
+  app.add_option("--mode", options.mode, "text, everything (sharded), or both: every third seed of the second kind")
       ->check(CLI::IsMember({"both", "text", "everything"}))
-      ->capture_default_str();
-  app.add_option("--last-stage", options.last, "The last station to evaluate")
+      ->type_name("MODE")
+      ->capture_default_str()
+      ->group(programs);
+  app.add_flag("--print", options.prints, "Print each program")->group(programs);
+  app.add_option("--export", options.exportFile, "Only write programs and their results to this file")
+      ->type_name("FILE")
+      ->group(programs);
+  app.add_option("--last-stage", options.last, "The last station to evaluate: propagated, partitioned, kernels, plan")
       ->check(CLI::IsMember({"propagated", "partitioned", "kernels", "plan"}))
-      ->capture_default_str();
-  app.add_flag("--compiled", options.compiled, "Also compile, and run on all devices in this process");
-  app.add_flag("--processes", options.processes,
-               "Also run in jobs of several processes (1x8, 2x4, 4x2, 8x1, uneven; up to 16 devices)");
-  app.add_option("-O", options.optimization, "Optimization level of compiled programs, 0 to 3 (default: seed mod 4)")
-      ->check(CLI::Range(0, 3));
-  app.add_option("--timeout", options.timeoutSeconds, "Seconds that one program may take")->capture_default_str();
-  app.add_option("--save", options.save, "Folder for the programs and data of failures");
-  app.add_option("--export", options.exportFile,
-                 "Only write programs and what the global evaluator says of them to this file, for check_with_jax.py");
-  app.add_flag("--print", options.prints, "Print each program");
-  app.add_flag("!--no-reduce", options.isReduced, "Print failing programs as they are");
+      ->type_name("STAGE")
+      ->capture_default_str()
+      ->group(checks);
+  app.add_flag("--compiled", options.compiled, "Also compile, and run on all devices in this process")->group(checks);
+  app.add_flag("--processes", options.processes, "Also compile, and run in jobs of 1x8, 2x4, 4x2, 8x1, ... processes")
+      ->group(checks);
+  app.add_option("-O", options.optimization, "Level of compiled programs, 0 to 3; by default the seed modulo 4")
+      ->check(CLI::Range(0, 3))
+      ->type_name("N")
+      ->group(checks);
+  number(app.add_option("--timeout", options.timeoutSeconds, "Seconds that one program may take"), checks);
+  number(app.add_option("--max-failures", options.maxFailures, "Stop after so many"), failures);
+  app.add_option("--save", options.save, "Write failing programs and their data into this folder")
+      ->type_name("DIR")
+      ->group(failures);
+  app.add_flag("!--no-reduce", options.isReduced, "Print failing programs as they are")->group(failures);
   CLI11_PARSE(app, argc, argv);
   try {
     return Fuzzer(options).run();

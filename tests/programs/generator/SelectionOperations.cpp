@@ -35,13 +35,10 @@ bool makeShard(ProgramBuilder &b) {
   return b.let(text, {x}, b.dtypeOf(x), b.shapeOf(x), b.of(x)).has_value();
 }
 
-/// Something new, sharded as an older value is: two values that are annotated themselves could contradict each other.
 bool makeLike(ProgramBuilder &b) {
   int x = b.any();
-  std::optional<int> y = b.find([&](int v) { return b.shapeOf(v) == b.shapeOf(x); });
-  Accuracy accuracy = b.of(x);
-  accuracy.bits = !spmd::isFloat(b.dtypeOf(x));
-  return y && b.let("like(maximum($0, $0), $1)", {x, *y}, b.dtypeOf(x), b.shapeOf(x), accuracy);
+  std::optional<int> y = b.find([&](int v) { return v != x && b.shapeOf(v) == b.shapeOf(x); });
+  return y && b.let("like($0, $1)", {x, *y}, b.dtypeOf(x), b.shapeOf(x), b.of(x));
 }
 
 } // namespace

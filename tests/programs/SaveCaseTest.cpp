@@ -1,0 +1,42 @@
+//===- SaveCaseTest.cpp - a saved program runs with its command -----------===//
+
+#include "tests/programs/support/SaveCase.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+
+#include <unistd.h>
+
+using namespace spmdc;
+using testing::HasSubstr;
+
+namespace {
+
+// What is printed for a failing case is a command that works: both kinds of programs, values of all types.
+TEST(SaveCase, TheCommandRunsTheProgram) {
+  std::string folder = (std::filesystem::temp_directory_path() / ("saved-" + std::to_string(getpid()))).string();
+  for (uint64_t seed = 300; seed < 308; ++seed) {
+    mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+    loadDialects(context);
+    GeneratorOptions options;
+    options.seed = seed;
+    options.maxDevices = 4;
+    Case test = generateCase(context, options, seed % 2 ? Mode::Text : Mode::Everything);
+    std::string command = "timeout 60 " SPMDC_BINARY_DIR "/bin/" + saveCase(test, folder) + " 2>&1";
+    FILE *pipe = popen(command.c_str(), "r");
+    std::string text;
+    std::array<char, 4096> buffer;
+    for (size_t count; (count = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
+      text.append(buffer.data(), count);
+    EXPECT_EQ(pclose(pipe), 0) << command << "\n" << text << "\n" << test.program.str();
+    for (const Result &result : test.program.results)
+      EXPECT_THAT(text, HasSubstr(test.program.nameOf(result.variable) + ": "));
+    std::filesystem::remove_all(folder);
+  }
+}
+
+} // namespace
