@@ -123,7 +123,6 @@ void expectEveryOperationOfTheDialects(const Census &census) {
   static const std::map<std::string, std::string> kElsewhere = {
       {"array.gradient", "for grad and value_and_grad"},
       {"array.checkpoint", "for checkpoint"},
-      {"array.stop_gradient", "for stop_gradient"},
       {"array.optimization_barrier", "for derivatives of checkpoint"},
       {"array.yield", "ends regions, and no operation with one is in a random program"},
       {"spmd.manual", "for shard_map"},
