@@ -125,12 +125,6 @@ void expectEveryOperationOfTheDialects(const Census &census) {
       {"array.checkpoint", "for checkpoint"},
       {"array.optimization_barrier", "for derivatives of checkpoint"},
       {"array.yield", "ends regions, and no operation with one is in a random program"},
-      {"spmd.manual", "for shard_map"},
-      {"spmd.yield", "ends the body of shard_map"},
-      {"spmd.axis_index", "for shard_map; partitioning needs coordinates only through shard_start and shard_size"},
-      {"spmd.manual", "for shard_map"},
-      {"spmd.yield", "for shard_map"},
-      {"spmd.collective_permute", "for ppermute; a change of sharding that no other collective makes is an exchange"},
   };
   mlir::MLIRContext context;
   loadDialects(context);
