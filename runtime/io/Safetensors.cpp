@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
+#include <tuple>
 
 namespace spmd {
 namespace {
@@ -43,26 +45,42 @@ public:
       throw damaged("its header claims " + std::to_string(length) + " bytes of the file's " +
                     std::to_string(bytes.size()));
     dataBegin = 8 + length;
-    header = Json::parse(bytes.substr(8, length), nullptr, /*allow_exceptions=*/false);
+    Json header = Json::parse(bytes.substr(8, length), nullptr, /*allow_exceptions=*/false);
     if (!header.is_object())
       throw damaged("its header is not a JSON object");
     for (const auto &[name, entry] : header.items())
-      if (name != "__metadata__")
+      if (name != "__metadata__") {
         names.push_back(name);
+        entries.push_back(parseEntry(name, entry));
+      }
+    checkPlaces();
   }
 
   std::vector<std::string> getNames() const override { return names; }
 
   ArraySource open(const std::string &key) override {
-    if (std::find(names.begin(), names.end(), key) == names.end())
+    auto found = std::find(names.begin(), names.end(), key);
+    if (found == names.end())
       throw Error(missingKeyMessage(file->getPath(), key, names));
-    const Json &entry = header[key];
+    const Entry &entry = entries[static_cast<size_t>(found - names.begin())];
+    return ArraySource(file->getPath() + "[" + key + "]", entry.layout,
+                       std::make_unique<MappedSource>(file, dataBegin + entry.begin), entry.end - entry.begin);
+  }
+
+private:
+  struct Entry {
+    ArrayLayout layout;
+    uint64_t begin = 0, end = 0;
+  };
+
+  Entry parseEntry(const std::string &key, const Json &entry) const {
     auto get = [&](const char *field) -> const Json & {
       static const Json null;
       auto it = entry.is_object() ? entry.find(field) : entry.end();
       return entry.is_object() && it != entry.end() ? *it : null;
     };
-    ArrayLayout layout;
+    Entry result;
+    ArrayLayout &layout = result.layout;
     const Json &dtype = get("dtype"), &shape = get("shape"), &offsets = get("data_offsets");
     bool valid = dtype.is_string() && shape.is_array() && offsets.is_array() && offsets.size() == 2 &&
                  offsets[0].is_number_unsigned() && offsets[1].is_number_unsigned();
@@ -78,22 +96,52 @@ public:
     for (const TypeName &known : kTypeNames)
       if (known.name == layout.dtypeText)
         layout.dtype = known.dtype;
-    uint64_t begin = offsets[0].get<uint64_t>(), end = offsets[1].get<uint64_t>();
+    result.begin = offsets[0].get<uint64_t>();
+    result.end = offsets[1].get<uint64_t>();
     uint64_t available = file->bytes().size() - dataBegin;
-    if (begin > end || end > available)
-      throw damaged("array '" + key + "' lies outside of the file");
-    return ArraySource(file->getPath() + "[" + key + "]", std::move(layout),
-                       std::make_unique<MappedSource>(file, dataBegin + begin), end - begin);
+    if (result.begin > result.end || result.end > available)
+      throw damaged("array '" + key + "' lies outside of the file, at bytes " + std::to_string(result.begin) + " to " +
+                    std::to_string(result.end) + " of " + std::to_string(available));
+    // Of a type that the language does not have the size is not known; whoever asks for it is refused anyway.
+    if (layout.dtype) {
+      uint64_t size = static_cast<uint64_t>(byteSize(*layout.dtype));
+      bool overflows = false;
+      for (int64_t extent : layout.shape)
+        overflows |= __builtin_mul_overflow(size, static_cast<uint64_t>(extent), &size);
+      if (overflows || size != result.end - result.begin)
+        throw damaged("array '" + key + "' has " + std::to_string(result.end - result.begin) +
+                      " bytes, which is not what its type and shape need");
+    }
+    return result;
   }
 
-private:
+  /// The arrays lie one behind the other, and nothing lies between or behind them.
+  void checkPlaces() const {
+    std::vector<size_t> order(entries.size());
+    std::iota(order.begin(), order.end(), size_t(0));
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      return std::tuple(entries[a].begin, entries[a].end, a) < std::tuple(entries[b].begin, entries[b].end, b);
+    });
+    uint64_t end = 0;
+    for (size_t i : order) {
+      if (entries[i].begin != end)
+        throw damaged("array '" + names[i] + "' begins at byte " + std::to_string(entries[i].begin) +
+                      (entries[i].begin < end ? ", inside of another" : ", behind a gap"));
+      end = entries[i].end;
+    }
+    uint64_t available = file->bytes().size() - dataBegin;
+    if (end != available)
+      throw damaged("its arrays have " + std::to_string(end) + " bytes together and the file holds " +
+                    std::to_string(available));
+  }
+
   Error damaged(const std::string &problem) const {
     return Error("'" + file->getPath() + "' is not a valid .safetensors file: " + problem + "; save or copy it again");
   }
 
   std::shared_ptr<const MappedFile> file;
-  Json header;
   std::vector<std::string> names;
+  std::vector<Entry> entries; ///< One for each name.
   uint64_t dataBegin = 0;
 };
 
@@ -104,10 +152,18 @@ std::unique_ptr<ArrayArchive> openSafetensors(const std::string &path) {
 }
 
 void writeSafetensors(const std::string &path, const std::vector<NamedArray> &arrays) {
+  auto elementBytes = [&](size_t i) { return arrays[i].dtype == DType::Key ? 4 : byteSize(arrays[i].dtype); };
+  std::vector<size_t> order(arrays.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return std::pair(-elementBytes(a), a) < std::pair(-elementBytes(b), b); });
   Json header = Json::object();
+  for (const NamedArray &array : arrays)
+    header[array.name] = nullptr;
   std::vector<std::string_view> contents;
   uint64_t offset = 0;
-  for (const NamedArray &array : arrays) {
+  for (size_t i : order) {
+    const NamedArray &array = arrays[i];
     DType dtype = array.dtype;
     std::vector<int64_t> shape = array.shape;
     if (dtype == DType::Key) {

@@ -1,7 +1,8 @@
 //===- Safetensors.h - archives in the safetensors format -------*- C++ -*-===//
 //
 // An 8-byte length, a JSON header of that length (name -> dtype, shape, data_offsets), and the bytes. The file is
-// mapped: reading a piece reads only its pages.
+// mapped: reading a piece reads only its pages. The header is checked when the file is opened: every array has the size
+// that its type and shape need, and together they fill the file without overlap, as the format demands.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -16,7 +17,8 @@ inline constexpr uint64_t kMaxSafetensorsHeaderBytes = 100'000'000;
 
 std::unique_ptr<ArrayArchive> openSafetensors(const std::string &path);
 
-/// Writes atomically, arrays in the given order.
+/// Writes atomically. The header lists the arrays in the given order; their bytes lie in the order of decreasing
+/// element size, so that each begins at a multiple of it.
 void writeSafetensors(const std::string &path, const std::vector<NamedArray> &arrays);
 
 } // namespace spmd

@@ -118,16 +118,61 @@ TEST(Safetensors, damaged_headers_are_refused) {
   };
   std::string good = R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"__metadata__":{"a":"b"}})";
   EXPECT_EQ(open(good, "12345678", good.size()), "no error");
-  EXPECT_THAT(open(good, "1234567", good.size()), HasSubstr("array 'w' lies outside of the file"));
+  EXPECT_THAT(open(good, "1234567", good.size()),
+              HasSubstr("array 'w' lies outside of the file, at bytes 0 to 8 of 7; save or copy it again"));
+  EXPECT_THAT(open(good, "123456789", good.size()), HasSubstr("its arrays have 8 bytes together and the file holds 9"));
   EXPECT_THAT(open(good, "12345678", uint64_t(1) << 60), HasSubstr("its header claims"));
   EXPECT_THAT(open(good, "12345678", good.size() - 1), HasSubstr("not a JSON object"));
   std::string wrongShape = R"({"w":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})";
   EXPECT_THAT(open(wrongShape, "12345678", wrongShape.size()),
-              HasSubstr("has 8 bytes of data where its shape needs 12"));
+              HasSubstr("array 'w' has 8 bytes, which is not what its type and shape need"));
+  std::string huge = R"({"w":{"dtype":"F32","shape":[4611686018427387903, 16],"data_offsets":[0,8]}})";
+  EXPECT_THAT(open(huge, "12345678", huge.size()),
+              HasSubstr("array 'w' has 8 bytes, which is not what its type and shape need"));
   std::string malformed = R"({"w":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})";
   EXPECT_THAT(open(malformed, "12345678", malformed.size()), HasSubstr("its entry 'w' is malformed"));
   std::string list = R"({"w":[1]})";
   EXPECT_THAT(open(list, "12345678", list.size()), HasSubstr("its entry 'w' is malformed"));
+  auto two = [&](const std::string &first, const std::string &second) {
+    std::string header = R"({"w":{"dtype":"U8","shape":[4],"data_offsets":)" + first +
+                         R"(},"b":{"dtype":"U8","shape":[4],"data_offsets":)" + second + "}}";
+    return open(header, "12345678", header.size());
+  };
+  EXPECT_EQ(two("[0,4]", "[4,8]"), "no error");
+  EXPECT_EQ(two("[4,8]", "[0,4]"), "no error");
+  EXPECT_THAT(two("[0,4]", "[2,6]"), HasSubstr("array 'b' begins at byte 2, inside of another"));
+  EXPECT_THAT(two("[0,4]", "[0,4]"), HasSubstr("array 'b' begins at byte 0, inside of another"));
+  EXPECT_THAT(two("[5,9]", "[0,4]"), HasSubstr("array 'w' lies outside of the file, at bytes 5 to 9 of 8"));
+  EXPECT_THAT(two("[1,5]", "[5,9]"), HasSubstr("lies outside of the file"));
+  EXPECT_THAT(two("[4,8]", "[4,8]"), HasSubstr("begins at byte 4, behind a gap"));
+}
+
+// Files of the safetensors package: every type the language has, one that it has not, elements that are not aligned.
+TEST(Safetensors, files_of_the_package_are_read) {
+  auto archive = openSafetensors(dataFile("types.safetensors"));
+  for (DType dtype : {DType::F64, DType::F32, DType::BF16, DType::F16, DType::I64, DType::I32, DType::I8, DType::U32,
+                      DType::U8, DType::Bool})
+    expectPiece(archive->open(std::string(dtypeName(dtype))), dtype);
+  EXPECT_THAT(messageOf([&] { archive->open("i16").check(ValueInfo{"x", DType::I32, {3, 5}, {}, {3, 5}}); }),
+              HasSubstr("types.safetensors[i16]' holds elements of type `I16`, which the language does not have"));
+  auto odd = openSafetensors(dataFile("odd.safetensors"));
+  EXPECT_THAT(odd->getNames(), ElementsAre("a.bytes", "b.w"));
+  expectPiece(odd->open("b.w"), DType::F32);
+}
+
+// data/written.safetensors was put together by hand and read with the package (make_data.py).
+TEST(Safetensors, what_is_written_is_what_the_package_reads) {
+  TemporaryFolder folder;
+  std::vector<uint8_t> flags = {1, 0, 1};
+  std::vector<float> w = {1, 2, 3, 4, 5, 6};
+  std::vector<uint16_t> h = {0x3f80, 0xc000};
+  std::vector<int64_t> n = {-7};
+  writeSafetensors(folder / "w.safetensors", {{"flags", DType::Bool, {3}, flags.data()},
+                                              {"p.w", DType::F32, {2, 3}, w.data()},
+                                              {"h", DType::BF16, {2}, h.data()},
+                                              {"n", DType::I64, {}, n.data()}});
+  MappedFile file(folder / "w.safetensors"), checked(dataFile("written.safetensors"));
+  EXPECT_EQ(file.bytes(), checked.bytes());
 }
 
 } // namespace

@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """Writes data/: files made by NumPy and the text that NumPy prints, which the tests compare with.
 
-Run by hand with NumPy 2 and ml_dtypes installed when a case is added; the results are kept in the repository, so the
+Run by hand with NumPy 2, ml_dtypes and safetensors installed when a case is added; the results are kept in the repository, so the
 tests need neither.
 """
 import hashlib
+import json
 import pathlib
 import struct
 
 import ml_dtypes
 import numpy as np
+import safetensors.numpy
 
 DATA = pathlib.Path(__file__).parent / "data"
 
@@ -46,6 +48,32 @@ def npy_files():
     np.save(DATA / "structured.npy", np.zeros(3, [("a", "<f4"), ("b", "<i4", (2,))]))
     np.savez(DATA / "stored.npz", **{"first.w": values("f32"), "first.b": values("bf16"), "fortran": np.asfortranarray(values("i32"))})
     np.savez_compressed(DATA / "packed.npz", w=values("f32"), b=values("i8"))
+
+
+def packed_by_hand(path, names, order):
+    """A .safetensors with its header in one order and its bytes in another; the package must read the same arrays."""
+    header, data = {}, b""
+    for name in order:
+        array = np.asarray(names[name])
+        text = {"f32": "F32", "bf16": "BF16", "i64": "I64", "u8": "U8", "bool": "BOOL"}[
+            next(key for key, dtype in DTYPES.items() if np.dtype(dtype) == array.dtype)]
+        header[name] = {"dtype": text, "shape": list(array.shape), "data_offsets": [len(data), len(data) + array.nbytes]}
+        data += array.tobytes()
+    text = json.dumps({name: header[name] for name in names}, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+    for name, array in safetensors.numpy.load_file(path).items():
+        assert array.dtype == names[name].dtype and np.array_equal(array, names[name]), name
+
+
+def safetensors_files():
+    arrays = {name: values(name) for name in DTYPES}
+    safetensors.numpy.save_file({**arrays, "i16": np.zeros((3, 5), np.int16)}, DATA / "types.safetensors")
+    odd = {"a.bytes": np.arange(3, dtype=np.uint8), "b.w": values("f32")}
+    packed_by_hand(DATA / "odd.safetensors", odd, ["a.bytes", "b.w"])
+    written = {"flags": np.array([True, False, True]), "p.w": np.arange(1, 7, dtype=np.float32).reshape(2, 3),
+               "h": np.array([1, -2], ml_dtypes.bfloat16), "n": np.array(-7, np.int64)}
+    packed_by_hand(DATA / "written.safetensors", written, ["n", "p.w", "h", "flags"])
 
 
 def write_case(file, array):
@@ -101,5 +129,6 @@ def scalar_digests():
 if __name__ == "__main__":
     DATA.mkdir(exist_ok=True)
     npy_files()
+    safetensors_files()
     print_cases()
     scalar_digests()
