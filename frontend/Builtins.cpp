@@ -7,8 +7,8 @@
 namespace spmdc {
 
 static std::array<llvm::ArrayRef<Builtin>, 7> allTables() {
-  return {elementwiseBuiltins(), reductionBuiltins(), shapeBuiltins(),   creationBuiltins(),
-          contractionBuiltins(), manualBuiltins(),    gradientBuiltins()};
+  return {elementwiseBuiltins(), reductionBuiltins(), shapeBuiltins(), creationBuiltins(),
+          contractionBuiltins(), manualBuiltins(),    windowBuiltins()};
 }
 
 const Builtin *findBuiltin(std::string_view name) {
@@ -25,19 +25,11 @@ bool isElementwise(const Builtin &builtin) {
 }
 
 /// What LANGUAGE.md has beyond this version.
-static constexpr std::string_view unsupportedOperations[] = {"take",     "take_along_axis",
-                                                             "update",   "scatter_add",
-                                                             "sort",     "argsort",
-                                                             "top_k",    "key",
-                                                             "fold_in",  "key_data",
-                                                             "bits",     "uniform",
-                                                             "normal",   "bernoulli",
-                                                             "randint",  "categorical",
-                                                             "print",    "dropout",
-                                                             "conv1d",   "conv2d",
-                                                             "max_pool", "avg_pool",
-                                                             "sgd",      "momentum",
-                                                             "adam",     "clip_by_global_norm"};
+static constexpr std::string_view unsupportedOperations[] = {
+    "take",    "take_along_axis", "update",        "scatter_add", "sort",   "argsort",   "top_k",   "key",
+    "fold_in", "key_data",        "bits",          "uniform",     "normal", "bernoulli", "randint", "categorical",
+    "grad",    "value_and_grad",  "stop_gradient", "checkpoint",  "print",  "dropout",
+};
 
 bool isUnsupportedOperation(std::string_view name) { return llvm::is_contained(unsupportedOperations, name); }
 

@@ -64,8 +64,6 @@ const Builtin *findBuiltin(std::string_view name);
 bool isElementwise(const Builtin &builtin);
 /// Whether the language has the operation but this version does not.
 bool isUnsupportedOperation(std::string_view name);
-/// grad, value_and_grad, checkpoint: what makes a function of a function.
-bool isFunctionTransform(std::string_view name);
 /// All names, for suggestions.
 std::vector<std::string_view> builtinNames();
 
@@ -75,7 +73,7 @@ llvm::ArrayRef<Builtin> shapeBuiltins();
 llvm::ArrayRef<Builtin> creationBuiltins();
 llvm::ArrayRef<Builtin> contractionBuiltins();
 llvm::ArrayRef<Builtin> manualBuiltins();
-llvm::ArrayRef<Builtin> gradientBuiltins();
+llvm::ArrayRef<Builtin> windowBuiltins();
 
 /// `x @ y`.
 Value emitMatmul(Emitter &e, const Value &x, const Value &y, Range range);

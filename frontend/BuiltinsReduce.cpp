@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/Builtins.h"
+#include "frontend/Leaves.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -134,7 +135,6 @@ Value logsumexp(Args &args) {
   mlir::Value largest = e.reshape(e.reduce(x, ReductionKind::max, axes), kept);
   mlir::Value isFinite = e.create<IsFiniteOp>(Emitter::typeOf(largest).withElementType(e.builder.getI1Type()), largest);
   largest = e.select(isFinite, largest, e.splatLike(largest, 0));
-  largest = e.apply<StopGradientOp>(largest); // It cancels, whatever it is.
   mlir::Value shifted = e.apply<SubtractOp>(x, e.broadcastTo(largest, args[0].shape()));
   mlir::Value sum = e.reduce(e.apply<ExpOp>(shifted), ReductionKind::sum, axes);
   mlir::Value logSum = e.apply<LogOp>(sum);
@@ -191,6 +191,27 @@ Value cummax(Args &args) {
                      type.isWeak);
 }
 
+/// The length of all leaves together, as one vector.
+Value globalNorm(Args &args) {
+  Emitter &e = args.e;
+  std::optional<Value> total;
+  for (const Value &leaf : getLeaves(args[0])) {
+    if (!leaf.isNumeric())
+      e.fail(args[0].range, quoted(args) + " takes arrays and structs of them, not " + leaf.describe());
+    DTypeClass type = toInexact(leaf.dtypeClass());
+    Value x = Value::ofArray(e.materialize(leaf, type.dtype), type.isWeak, leaf.range);
+    mlir::Value squares = e.apply<MultiplyOp>(x.array, x.array);
+    llvm::SmallVector<int64_t> dims;
+    for (int64_t dim = 0; dim < leaf.rank(); ++dim)
+      dims.push_back(dim);
+    Value sum = Value::ofArray(e.reduce(squares, ReductionKind::sum, dims), type.isWeak, args.range);
+    total = total ? e.binary(BinaryOp::Add, *total, sum, args.range) : sum;
+  }
+  if (!total)
+    args.fail(0, "made of at least one array");
+  return args.result(e.apply<SqrtOp>(total->array), total->isWeak);
+}
+
 const Builtin table[] = {
     {"sum", reductionParameters, sumOrProduct<ReductionKind::sum>},
     {"prod", reductionParameters, sumOrProduct<ReductionKind::prod>},
@@ -206,6 +227,7 @@ const Builtin table[] = {
     {"cumsum", "x axis=None", cumulative<ReductionKind::sum>},
     {"cumprod", "x axis=None", cumulative<ReductionKind::prod>},
     {"cummax", "x axis=0", cummax},
+    {"global_norm", "p", globalNorm},
 };
 
 } // namespace

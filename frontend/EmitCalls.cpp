@@ -35,19 +35,18 @@ static bool isCallOf(const CallExpr &call, std::string_view function) {
   return name && name->name == function;
 }
 
+void Emitter::checkSize(Range where) {
+  if (operationCount > maxOperations)
+    fail(where, "with all calls inlined the program has more than 200000 operations");
+}
+
 /// A user's function wins over the prelude's and over operations; the prelude sees only its own and operations.
 Value Emitter::call(const CallExpr &e) {
-  if (operationCount > maxOperations)
-    fail(e.range, "with all calls inlined the program has more than 200000 operations");
+  checkSize(e.range);
   const auto *callee = dynAs<NameExpr>(*e.callee);
   if (!callee) {
     if (const auto *outer = dynAs<CallExpr>(*e.callee); outer && isCallOf(*outer, "shard_map"))
       return shardMap(*outer, e);
-    if (isTransformCall(*e.callee)) {
-      if (!frame)
-        fail(e.range, "a const cannot call a function");
-      return callTransformed(e);
-    }
     if (const auto *outer = dynAs<CallExpr>(*e.callee))
       if (const auto *name = dynAs<NameExpr>(*outer->callee); name && isUnsupportedOperation(name->name))
         failUnsupported(name->range, "'" + std::string(name->name) + "'");
@@ -62,9 +61,6 @@ Value Emitter::call(const CallExpr &e) {
       return callFunction(*fn, /*isPrelude=*/false, e);
   if (const FnDecl *fn = findFunction(prelude, callee->name))
     return callFunction(*fn, /*isPrelude=*/true, e);
-  if (isTransformCall(e))
-    fail(e.range, "'" + std::string(callee->name) + "(f)' is a function: its arguments follow, as in " +
-                      std::string(callee->name) + "(f)(x)");
   if (const Builtin *builtin = findBuiltin(callee->name))
     return callBuiltin(*builtin, e);
   if (isUnsupportedOperation(callee->name))

@@ -98,9 +98,9 @@ void Emitter::declare() {
   for (const ConstDecl &decl : program.consts)
     constDecls.emplace(decl.name.text, &decl);
   applySets();
+  evaluateMesh(); // First, since types name its axes; it evaluates the consts that it needs.
   for (const ConstDecl &decl : program.consts)
     constant(decl);
-  evaluateMesh();
   checkStructs();
 }
 
@@ -218,8 +218,17 @@ void Emitter::overrideMesh(std::vector<spmd::MeshAxis> &axes) {
 // Functions
 //===----------------------------------------------------------------------===//
 
+/// Whether the type stands for itself: no struct in it takes its sizes from a value.
+bool Emitter::isWhole(const TypeSyntax &type) const {
+  if (type.kind == TypeKind::Named)
+    if (const StructDecl *decl = findStruct(type.name.text))
+      return decl->generics.empty() || !type.sizes.empty();
+  return llvm::all_of(type.elements, [&](const TypeSyntax *element) { return isWhole(*element); });
+}
+
 bool Emitter::hasAllTypes(const FnDecl &fn) const {
-  return fn.generics.empty() && llvm::all_of(fn.params, [](const ParamDecl &param) { return param.type; });
+  return fn.generics.empty() &&
+         llvm::all_of(fn.params, [&](const ParamDecl &param) { return param.type && isWhole(*param.type); });
 }
 
 mlir::func::FuncOp Emitter::createFunction(const FnDecl &fn) {

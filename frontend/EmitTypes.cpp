@@ -104,10 +104,12 @@ Value Emitter::coerce(const Value &value, ArrayType type, const std::string &wha
   };
   if (!value.isNumeric())
     mismatch("");
-  if (value.shape() != type.getShape())
-    mismatch(value.rank() != type.getRank()
-                 ? " (rank " + std::to_string(value.rank()) + " and " + std::to_string(type.getRank()) + ")"
-                 : "");
+  if (value.rank() != type.getRank())
+    mismatch(" (rank " + std::to_string(value.rank()) + " and " + std::to_string(type.getRank()) + ")");
+  for (auto [dim, size] : llvm::enumerate(value.shape()))
+    if (size != type.getDimSize(dim))
+      mismatch(" (dimension " + std::to_string(dim) + " is " + std::to_string(size) + ", not " +
+               std::to_string(type.getDimSize(dim)) + ")");
   // A weak value takes the declared dtype where that can hold its kind; any other must have it.
   DTypeClass own = value.dtypeClass();
   std::optional<DTypeClass> joined = promote(own, {type.getDType(), false});

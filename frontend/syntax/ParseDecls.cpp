@@ -136,7 +136,8 @@ void Parser::checkBlockEnd(const Block &block, BlockKind kind) {
     diagnostics.error(block.value->range, "a loop's next carries are yielded: write 'yield ...;'");
   if (kind == BlockKind::Arm && !block.value && !block.isBroken)
     diagnostics.error(end, "an arm of 'if' ends in a value without ';'");
-  bool yields = !block.statements.empty() && block.statements.back()->kind == StmtKind::Yield;
+  bool yields = std::any_of(block.statements.begin(), block.statements.end(),
+                            [](const Stmt *stmt) { return stmt->kind == StmtKind::Yield; });
   if (kind == BlockKind::Loop && !yields && !block.value && !block.isBroken)
     diagnostics.error(end, "the body of a loop ends in 'yield ...;'");
 

@@ -262,16 +262,25 @@ Expr *Parser::partition() {
 
 Expr *Parser::structLiteral() {
   Nested nested(*this);
-  Identifier name = expectIdentifier("a struct's name");
+  const Token &token = take();
+  Identifier name{textOf(token), rangeOf(token)};
   take();
   std::vector<Argument> fields;
-  commaList(TokenKind::RightBrace, "to close the struct", [&] {
-    Argument field;
-    field.name = expectIdentifier("a field's name");
-    expect(TokenKind::Colon, "after the field's name");
-    field.value = expression();
-    fields.push_back(field);
-  });
+  try {
+    commaList(TokenKind::RightBrace, "to close the struct", [&] {
+      Argument field;
+      field.name = expectIdentifier("a field's name");
+      expect(TokenKind::Colon, "after the field's name");
+      field.value = expression();
+      fields.push_back(field);
+    });
+  } catch (const SyntaxError &) {
+    // Its brace must not be taken for that of the block.
+    while (!at(TokenKind::RightBrace) && !at(TokenKind::Semicolon) && !at(TokenKind::LeftBrace) && !at(TokenKind::End))
+      take();
+    accept(TokenKind::RightBrace);
+    throw;
+  }
   auto *node = ast->make<StructExpr>(since(name.range.begin));
   node->name = name;
   node->fields = std::move(fields);

@@ -57,7 +57,7 @@ TypeSyntax *Parser::type() {
 }
 
 void Parser::arrayDims(TypeSyntax &type) {
-  expect(TokenKind::LeftBracket, "after the dtype");
+  take();
   type.hasBrackets = true;
   commaList(TokenKind::RightBracket, "after the dimensions", [&] {
     DimSyntax dim;

@@ -1,6 +1,6 @@
 //===- JaxData.h - expressions with JAX's answers ---------------*- C++ -*-===//
 //
-// Reads data/values.txt, which data/make_values.py writes.
+// Reads data/values.txt and its like, which data/make_values.py and others write.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -50,15 +50,18 @@ struct JaxCase {
 
 struct JaxData {
   std::vector<std::pair<std::string, Expected>> inputs;
+  std::string declarations; ///< What the expressions use.
   std::vector<JaxCase> cases;
 
-  JaxData() {
-    std::ifstream file(SPMDC_SOURCE_DIR "/tests/frontend/data/values.txt");
+  explicit JaxData(const std::string &name = "values.txt") {
+    std::ifstream file(SPMDC_SOURCE_DIR "/tests/frontend/data/" + name);
     std::string expression;
     for (std::string line; std::getline(file, line);) {
       if (line.rfind("input ", 0) == 0) {
         std::string name = line.substr(6, line.find(' ', 6) - 6);
         inputs.emplace_back(name, Expected(line.substr(7 + name.size())));
+      } else if (line.rfind("decl ", 0) == 0) {
+        declarations += line.substr(5) + "\n";
       } else if (line.rfind("= ", 0) == 0) {
         cases.push_back({expression, Expected(line.substr(2))});
       } else {

@@ -157,16 +157,20 @@ TEST(Structs, genericSizes) {
   // Without its sizes written a parameter takes any.
   EXPECT_THAT(results(linear + "fn f(p: Linear) { return p.b; }\nfn main(p: Linear<3, 5>) { return f(p); }"),
               ElementsAre("0: f32[5]"));
+  // Where nothing calls it, nothing is wrong with it.
+  EXPECT_THAT(errors(linear + "fn f(p: Linear, q: (f32, [Linear; 2])) { return p.b; }\nfn main(x: f32) { return x; }"),
+              IsEmpty());
   EXPECT_THAT(results("struct S { x: f32[2] }\nfn f<N>(p: [S; N]) { return zeros([N]); }\n"
                       "fn main(p: [S; 3]) { return f(p); }"),
               ElementsAre("0: f32[3]"));
-  EXPECT_THAT(errors(apply + "fn main(p: Linear<3, 5>, x: f32[7, 4]) { return apply(p, x); }"),
-              ElementsAre("4:58: argument 'x' of 'apply' is f32[7, 4], but f32[7, 3] is declared",
-                          "  4:49: in the call of 'apply' here", "  3:39: declared here",
-                          "  4:58: 'B' is 7 by this argument", "  4:55: 'I' is 3 by this argument"));
+  EXPECT_THAT(
+      errors(apply + "fn main(p: Linear<3, 5>, x: f32[7, 4]) { return apply(p, x); }"),
+      ElementsAre("4:58: argument 'x' of 'apply' is f32[7, 4], but f32[7, 3] is declared (dimension 1 is 4, not 3)",
+                  "  4:49: in the call of 'apply' here", "  3:39: declared here", "  4:58: 'B' is 7 by this argument",
+                  "  4:55: 'I' is 3 by this argument"));
   EXPECT_THAT(errors(linear + "fn main() { return Linear { w: ones([3, 2]), b: ones([3]) }; }"),
-              ElementsAre("3:49: field 'b' of 'Linear' is f32[3], but f32[2] is declared", "  1:40: declared here",
-                          "  3:32: 'I' is 3 by this value", "  3:32: 'O' is 2 by this value"));
+              ElementsAre("3:49: field 'b' of 'Linear' is f32[3], but f32[2] is declared (dimension 0 is 3, not 2)",
+                          "  1:40: declared here", "  3:32: 'I' is 3 by this value", "  3:32: 'O' is 2 by this value"));
 }
 
 TEST(Structs, mistakesInDeclarations) {
@@ -219,7 +223,8 @@ TEST(Structs, mistakesInLiterals) {
       of("Pair { weight: x, n: 1.5 }"),
       ElementsAre("3:31: field 'n' of 'Pair' is the number 1.5, but i32[] is declared", "  1:34: declared here"));
   EXPECT_THAT(of("Pair { weight: x[:1], n: 1 }"),
-              ElementsAre("3:25: field 'weight' of 'Pair' is f32[1], but f32[2] is declared", "  1:23: declared here"));
+              ElementsAre("3:25: field 'weight' of 'Pair' is f32[1], but f32[2] is declared (dimension 0 is 1, not 2)",
+                          "  1:23: declared here"));
   EXPECT_THAT(of("Paire { weight: x, n: 1 }"), ElementsAre("3:10: unknown struct 'Paire'; did you mean 'Pair'?"));
 }
 

@@ -1,7 +1,8 @@
 //===- ValuesTest.cpp - expressions mean what JAX says they mean ----------===//
 //
-// data/values.txt holds expressions with their types and values from JAX (data/make_values.py). Each is compiled by the
-// front end and evaluated by the reference evaluator: dtype, shape, weakness and every element must agree.
+// data/values.txt and data/prelude.txt hold expressions with their types and values from JAX (data/make_values.py,
+// data/make_prelude.py). Each is compiled by the front end and evaluated by the reference evaluator: dtype, shape,
+// weakness and every element must agree.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,15 +31,18 @@ Tensor tensorOf(const Expected &input, mlir::MLIRContext &context) {
 }
 
 std::string programOf(const JaxData &data, const std::string &expression) {
-  std::string text = "fn main(";
+  std::string text = data.declarations + "fn main(";
   for (const auto &[name, type] : data.inputs)
     text += (text.back() == '(' ? "" : ", ") + name + ": " + type.type();
   return text + ") { return " + expression + "; }";
 }
 
-TEST(Values, jax) {
-  JaxData data;
-  ASSERT_GE(data.cases.size(), 280u);
+class Values : public ::testing::TestWithParam<std::pair<const char *, size_t>> {};
+INSTANTIATE_TEST_SUITE_P(, Values, ::testing::Values(std::pair("values.txt", 280), std::pair("prelude.txt", 40)));
+
+TEST_P(Values, jax) {
+  JaxData data(GetParam().first);
+  ASSERT_GE(data.cases.size(), GetParam().second);
   for (const JaxCase &test : data.cases) {
     SCOPED_TRACE(test.expression);
     Compiled compiled(programOf(data, test.expression));
@@ -67,8 +71,8 @@ TEST(Values, jax) {
 }
 
 // A value is weak where JAX's is: then bf16 wins over it, else f32 does.
-TEST(Values, weakness) {
-  JaxData data;
+TEST_P(Values, weakness) {
+  JaxData data(GetParam().first);
   for (const JaxCase &test : data.cases) {
     bool isFloat = isFloatName(test.expected.dtype);
     if (test.expected.dtype != "f32" && test.expected.dtype != "i32")

@@ -1,7 +1,7 @@
 //===- CompiledValuesTest.cpp - JAX's answers from compiled, sharded programs ===//
 //
-// The expressions of data/values.txt again, now through every station: inputs lie sharded on four devices, most of them
-// unevenly, the program is partitioned, compiled and run, and the results are JAX's.
+// The expressions of data/values.txt and data/prelude.txt again, now through every station: inputs lie sharded on the
+// devices, most of them unevenly, the program is partitioned, compiled and run, and the results are JAX's.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +24,11 @@ std::vector<std::string> axesOf(size_t number, size_t rank) {
   return axes;
 }
 
+/// Sizes of the axes a and b.
+using Mesh = std::pair<int64_t, int64_t>;
+
 /// Inputs and results travel as f32, which holds every value of the data; the program casts.
-std::string programOf(const JaxData &data, size_t begin, size_t end) {
+std::string programOf(const JaxData &data, const Mesh &mesh, size_t begin, size_t end) {
   std::string parameters, body, results;
   for (size_t i = 0; i < data.inputs.size(); ++i) {
     const auto &[name, input] = data.inputs[i];
@@ -42,14 +45,12 @@ std::string programOf(const JaxData &data, size_t begin, size_t end) {
     body += "  let " + name + " = cast(" + data.cases[i].expression + ", f32);\n";
     results += name + ", ";
   }
-  return "mesh m(a=2, b=2)\nfn main(" + parameters + ") {\n" + body + "  return (" + results + ");\n}\n";
+  return "mesh m(a=" + std::to_string(mesh.first) + ", b=" + std::to_string(mesh.second) + ")\n" + data.declarations +
+         "fn main(" + parameters + ") {\n" + body + "  return (" + results + ");\n}\n";
 }
 
-TEST(CompiledValues, jax) {
-  JaxData data;
-  ASSERT_GE(data.cases.size(), 280u);
-  spmd::initialize({.num_processes = 1, .devices_per_process = 4});
-  spmd::Mesh mesh = spmd::make_mesh({2, 2}, {"a", "b"});
+void runAll(const JaxData &data, const Mesh &sizes) {
+  spmd::Mesh mesh = spmd::make_mesh({sizes.first, sizes.second}, {"a", "b"});
   std::vector<spmd::Array> arguments;
   for (size_t i = 0; i < data.inputs.size(); ++i) {
     const Expected &input = data.inputs[i].second;
@@ -63,7 +64,7 @@ TEST(CompiledValues, jax) {
   constexpr size_t casesPerProgram = 40;
   for (size_t begin = 0; begin < data.cases.size(); begin += casesPerProgram) {
     size_t end = std::min(begin + casesPerProgram, data.cases.size());
-    std::vector<spmd::Array> results = spmd::jit(programOf(data, begin, end)).call(arguments);
+    std::vector<spmd::Array> results = spmd::jit(programOf(data, sizes, begin, end)).call(arguments);
     ASSERT_EQ(results.size(), end - begin);
     for (size_t i = begin; i < end; ++i) {
       const JaxCase &test = data.cases[i];
@@ -77,7 +78,29 @@ TEST(CompiledValues, jax) {
             << "element " << k;
     }
   }
-  spmd::shutdown();
+}
+
+/// One process with four devices for all tests.
+class CompiledValues : public ::testing::Test {
+protected:
+  void SetUp() override { spmd::initialize({.num_processes = 1, .devices_per_process = 4}); }
+  void TearDown() override { spmd::shutdown(); }
+};
+
+TEST_F(CompiledValues, jax) {
+  JaxData data;
+  ASSERT_GE(data.cases.size(), 280u);
+  runAll(data, {2, 2});
+}
+
+// Over four devices nothing divides.
+TEST_F(CompiledValues, prelude) {
+  JaxData data("prelude.txt");
+  ASSERT_GE(data.cases.size(), 40u);
+  for (const Mesh &mesh : {Mesh(2, 2), Mesh(4, 1), Mesh(1, 4)}) {
+    SCOPED_TRACE("a=" + std::to_string(mesh.first) + ", b=" + std::to_string(mesh.second));
+    runAll(data, mesh);
+  }
 }
 
 } // namespace

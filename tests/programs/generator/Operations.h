@@ -30,7 +30,6 @@ std::vector<Operation> indexOperations();
 std::vector<Operation> contractionOperations();
 std::vector<Operation> creationOperations();
 std::vector<Operation> preludeOperations();
-std::vector<Operation> manualOperations();
 
 /// All of them.
 const std::vector<Operation> &allOperations();

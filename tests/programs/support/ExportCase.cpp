@@ -92,9 +92,6 @@ std::string exportCase(const Case &test) {
   for (const Variable &variable : program.variables)
     if (variable.dtype == spmd::DType::F64 || variable.dtype == spmd::DType::I64)
       return "";
-  for (const Statement &statement : program.statements)
-    if (!statement.function.empty())
-      return "";
   MLIRContext context(MLIRContext::Threading::DISABLED);
   loadDialects(context);
   std::string error;

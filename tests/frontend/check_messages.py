@@ -1,0 +1,88 @@
+"""Asks that every message of the front end stands in a test.
+
+Takes the string literals in calls that report (`fail(...)`, `report(...)`, `.error(...)`, `.note(...)` ...) in frontend/,
+and looks for each in tests/frontend/ (the sources and data/messages.txt), where messages are compared as whole texts with
+their places. A
+literal of fewer than four letters says too little to be looked for: it is part of a sentence of which the rest is.
+Usage: check_messages.py SOURCE_ROOT
+"""
+
+import pathlib
+import re
+import sys
+
+CALLS = re.compile(r"(?:\b(?:fail|failAbout|failExpected|failUnsupported|report|mismatch|expect|expectIdentifier|"
+                   r"commaList|coerce|declaredAs|heldTo|sizeOf|setError)\b|\.(?:error|note)|->note|\berror = )")
+LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+
+
+# What no text of a test can bring about.
+EXCEPTIONS = {
+    "expected an array or a number, got ": "operations look at their arguments before they take them as arrays",
+    " takes numbers, not random keys": "no array is of dtype key: keys are values of another kind",
+    "internal error: the program became invalid IR": "a mistake of the compiler, not of the program",
+}
+
+
+def arguments(text, begin):
+    """The text of the call whose parenthesis opens at or behind `begin`, or up to the `;` where there is none."""
+    open_at = text.find("(", begin)
+    end_of_statement = text.find(";", begin)
+    if open_at < 0 or open_at > begin + 2:
+        return text[begin:end_of_statement]
+    depth, i, quoted = 0, open_at, False
+    while i < len(text):
+        c = text[i]
+        if quoted:
+            i += c == "\\"
+            quoted = c != '"'
+        elif c == '"':
+            quoted = True
+        elif c in "([{":
+            depth += 1
+        elif c in ")]}":
+            depth -= 1
+            if depth == 0:
+                return text[open_at:i + 1]
+        i += 1
+    return text[open_at:]
+
+
+def joined(text):
+    """Adjacent literals as one, as the compiler sees them; comments without their text."""
+    text = re.sub(r"^\s*//.*$", "", text, flags=re.M)
+    return re.sub(r'"\s*\n\s*"', "", text)
+
+
+def plain(literal):
+    return literal.replace('\\"', '"').replace("\\n", "\n").replace("\\\\", "\\")
+
+
+def messages(path):
+    text = joined(path.read_text())
+    for call in CALLS.finditer(text):
+        if re.search(r"#include[^\n]*$", text[:call.start()].rsplit("\n", 1)[-1]):
+            continue
+        for literal in LITERAL.finditer(arguments(text, call.end())):
+            yield text.count("\n", 0, call.start()) + 1, plain(literal.group(1))
+
+
+def main():
+    root = pathlib.Path(sys.argv[1])
+    tests = root / "tests/frontend"
+    tested = "".join(plain(joined(path.read_text())) for path in sorted(tests.rglob("*.cpp")))
+    tested += (tests / "data/messages.txt").read_text()
+    untested = []
+    for path in sorted((root / "frontend").rglob("*.cpp")) + sorted((root / "frontend").rglob("*.h")):
+        for line, message in messages(path):
+            if len(re.findall("[A-Za-z]", message)) >= 4 and message not in tested + str(EXCEPTIONS):
+                untested.append(f"{path.relative_to(root)}: {message!r}")
+    for message in dict.fromkeys(untested):
+        print(message)
+    if untested:
+        print(f"{len(dict.fromkeys(untested))} messages of the front end are in no test under tests/frontend")
+    return 1 if untested else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
