@@ -28,6 +28,11 @@ if(SPMDC_SANITIZER)
   endif()
 endif()
 
+option(SPMDC_FUZZ "Build libFuzzer's targets, and everything with the coverage that guides them" OFF)
+if(SPMDC_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
 find_package(LLVM 19.1 REQUIRED CONFIG HINTS /usr/lib/llvm-19/lib/cmake/llvm)
 find_package(MLIR REQUIRED CONFIG HINTS /usr/lib/llvm-19/lib/cmake/mlir)
 list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
