@@ -172,7 +172,7 @@ def main():
         if text:
             failures += 1
             print(f"seed {case['seed']}: {text}\n{case['text']}\n{case['python']}", flush=True)
-        if count % 100 == 0:
+        if count % 20 == 0:
             jax.clear_caches()
     print(f"{count} programs compared with JAX {jax.__version__}: {failures} differ")
     return 1 if failures else 0
