@@ -28,6 +28,13 @@ std::vector<std::string_view> printableCharacters(std::string_view text) {
   return characters;
 }
 
+std::string printable(std::string_view text) {
+  std::string result;
+  for (std::string_view character : printableCharacters(text))
+    result += character;
+  return result;
+}
+
 /// The source line and, under it, `^~~~` for what the range covers of that line.
 void appendExcerpt(std::string &out, const Range &where) {
   std::string_view line = where.source->lineAt(where.begin);
@@ -87,7 +94,13 @@ const Source &Diagnostics::addSource(std::string name, std::string text) {
   return *sources.emplace_back(std::make_unique<Source>(std::move(name), std::move(text)));
 }
 
+Diagnostic &Diagnostic::note(Range where, std::string_view message) {
+  notes.push_back({where, printable(message)});
+  return *this;
+}
+
 Diagnostic &Diagnostics::error(Range where, std::string message) {
+  message = printable(message);
   for (const Diagnostic &known : errors)
     if (known.where.source == where.source && known.where.begin == where.begin && known.message == message)
       return lastIsDropped = true, dropped = {};

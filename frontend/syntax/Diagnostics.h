@@ -25,10 +25,7 @@ struct Diagnostic {
   std::string message;
   std::vector<DiagnosticNote> notes;
 
-  Diagnostic &note(Range where, std::string message) {
-    notes.push_back({where, std::move(message)});
-    return *this;
-  }
+  Diagnostic &note(Range where, std::string_view message);
 };
 
 class Diagnostics {
@@ -42,8 +39,9 @@ public:
 
   const Source &addSource(std::string name, std::string text);
 
-  /// Records an error. The same message at the same place is recorded once (a function body is checked anew at each
-  /// call). The reference is good until the next call.
+  /// Records an error. What a terminal must not see (a message may quote the program) is replaced. The same message at
+  /// the same place is recorded once (a function body is checked anew at each call). The reference is good until the
+  /// next call.
   Diagnostic &error(Range where, std::string message);
 
   /// The error recorded last, to note more about it. There is one.

@@ -40,6 +40,16 @@ TEST(Diagnostics, bytesThatAreNoText) {
   EXPECT_EQ(diagnostics.str(), "t.spmd:1:4: error: here\n\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDx\n   ^\n");
 }
 
+// A message may quote the program: the bytes of it that are no text, or that control the terminal, do not come along.
+TEST(Diagnostics, quotedBytesThatAreNoText) {
+  Diagnostics diagnostics;
+  const Source &source = diagnostics.addSource("f", "text");
+  diagnostics.error({&source, 0, 4}, "found '\xCE \x1B[31m \xC3\xA9'").note({&source, 1, 2}, "here \x07");
+  const Diagnostic error = diagnostics.getErrors().at(0);
+  EXPECT_EQ(error.message, "found '\xEF\xBF\xBD \xEF\xBF\xBD[31m \xC3\xA9'");
+  EXPECT_EQ(error.notes.at(0).message, "here \xEF\xBF\xBD");
+}
+
 TEST(Diagnostics, endOfFile) {
   Diagnostics diagnostics;
   const Source &source = diagnostics.addSource("t.spmd", "ab\n");
