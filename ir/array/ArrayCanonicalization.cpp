@@ -24,7 +24,8 @@ struct EmptyResult : RewritePattern {
   explicit EmptyResult(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/2, context) {}
 
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
-    if (!isa_and_present<ArrayDialect>(op->getDialect()) || isa<ConstantOp>(op) || op->getNumResults() != 1)
+    if (!isa_and_present<ArrayDialect>(op->getDialect()) || isa<ConstantOp>(op) || op->getNumResults() != 1 ||
+        op->getNumRegions() != 0)
       return failure();
     auto type = cast<ArrayType>(op->getResult(0).getType());
     if (type.getNumElements() != 0 || isa<KeyType>(type.getElementType()))

@@ -183,4 +183,6 @@ def Array_CumulativeOp : Array_Op<"cumulative", [DeclareOpInterfaceMethods<Diffe
   let hasVerifier = 1;
 }
 
+include "ir/array/ControlOps.td"
+
 #endif

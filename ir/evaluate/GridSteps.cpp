@@ -72,13 +72,6 @@ LogicalResult ProcessGridEvaluator::runMatmul(Operation *op, ArrayRef<DeviceTens
   return runKernel(op, matmul.getEpilogueAttr().getAttr(), inputs, results);
 }
 
-FailureOr<bool> ProcessGridEvaluator::getPredicate(Operation *op, const DeviceTensors &predicate) {
-  for (const Tensor &tensor : predicate)
-    if (tensor.size() != 1 || (tensor.elements[0].i != 0) != (predicate[0].elements[0].i != 0))
-      return op->emitError("has a predicate on which the devices do not agree");
-  return predicate[0].elements[0].i != 0;
-}
-
 LogicalResult ProcessGridEvaluator::runPlanOp(Operation *op, ArrayRef<DeviceTensors> operands, Values &results) {
   if (auto launch = dyn_cast<plan::LaunchOp>(op))
     return runKernel(op, launch.getKernelAttr().getAttr(), operands, results);
@@ -105,31 +98,13 @@ LogicalResult ProcessGridEvaluator::runPlanOp(Operation *op, ArrayRef<DeviceTens
     results.emplace_back(mesh.deviceCount(), value);
     return success();
   }
-  if (auto branch = dyn_cast<plan::IfOp>(op)) {
-    FailureOr<bool> predicate = getPredicate(op, operands[0]);
-    if (failed(predicate))
-      return failure();
-    Region &region = *predicate ? branch.getThenRegion() : branch.getElseRegion();
-    return runBlock(region.front(), {}, results);
-  }
-  if (auto loop = dyn_cast<plan::WhileOp>(op)) {
-    Values carries(operands);
-    while (true) {
-      Values condition, next;
-      if (failed(runBlock(loop.getCondition().front(), carries, condition)))
-        return failure();
-      FailureOr<bool> predicate = getPredicate(op, condition[0]);
-      if (failed(predicate))
-        return failure();
-      if (!*predicate)
-        break;
-      if (failed(runBlock(loop.getBody().front(), carries, next)))
-        return failure();
-      carries = std::move(next);
-    }
-    results = std::move(carries);
-    return success();
-  }
+  if (isa<plan::IfOp>(op))
+    return runIf(op, operands[0], results);
+  if (auto loop = dyn_cast<plan::ForOp>(op))
+    return runFor(op, static_cast<int64_t>(loop.getLower()), static_cast<int64_t>(loop.getUpper()), Values(operands),
+                  results);
+  if (isa<plan::WhileOp>(op))
+    return runWhile(op, Values(operands), results);
   if (isa<plan::PrintOp>(op))
     return success();
   return op->emitError() << "'" << op->getName() << "' has no reference evaluation";

@@ -2,6 +2,7 @@
 
 #include "ir/evaluate/ProcessGridEvaluator.h"
 
+#include "ir/array/ArrayOps.h"
 #include "ir/evaluate/GridCollectives.h"
 #include "ir/evaluate/OpEvaluator.h"
 #include "ir/plan/PlanOps.h"
@@ -116,6 +117,15 @@ LogicalResult ProcessGridEvaluator::runBlock(Block &block, ArrayRef<DeviceTensor
 LogicalResult ProcessGridEvaluator::runOp(Operation *op, ArrayRef<DeviceTensors> operands, Values &results) {
   if (isa<plan::PlanDialect>(op->getDialect()))
     return runPlanOp(op, operands, results);
+  if (auto loop = dyn_cast<ForOp>(op))
+    return runFor(op, static_cast<int64_t>(loop.getLower()), static_cast<int64_t>(loop.getUpper()), Values(operands),
+                  results);
+  if (isa<WhileOp>(op))
+    return runWhile(op, Values(operands), results);
+  if (isa<IfOp>(op))
+    return runIf(op, operands[0], results);
+  if (isa<PrintOp>(op))
+    return success();
   if (isa<CollectiveOpInterface>(op)) {
     FailureOr<DeviceTensors> result = evaluateCollective(op, mesh, operands[0], poison);
     if (failed(result))

@@ -4,7 +4,7 @@
 // so they go in lock step, operation by operation, and a collective sees what all of them hold; no threads are needed.
 // It understands partitioned functions (array operations on local shapes, collectives, coordinates) and the steps of
 // the plan dialect, whose kernels it evaluates in place: partitioning, collective optimisation, fusion and planning
-// are all checked without generating code.
+// are all checked without generating code. Branches and loops follow a predicate on which all devices must agree.
 //
 // It does not know time: a started collective is complete at once, `plan.print` prints nothing.
 //
@@ -47,6 +47,10 @@ private:
   mlir::LogicalResult runMatmul(mlir::Operation *op, llvm::ArrayRef<DeviceTensors> operands, Values &results);
   mlir::LogicalResult runKernel(mlir::Operation *user, mlir::StringAttr name, llvm::ArrayRef<DeviceTensors> inputs,
                                 Values &outputs);
+  /// Loops and branches, of the `array` and the `plan` dialect alike.
+  mlir::LogicalResult runFor(mlir::Operation *op, int64_t lower, int64_t upper, Values carries, Values &results);
+  mlir::LogicalResult runWhile(mlir::Operation *op, Values carries, Values &results);
+  mlir::LogicalResult runIf(mlir::Operation *op, const DeviceTensors &predicate, Values &results);
   /// The value of a bool[] on which all devices must agree.
   mlir::FailureOr<bool> getPredicate(mlir::Operation *op, const DeviceTensors &predicate);
 

@@ -144,6 +144,19 @@ def Plan_IfOp : Plan_Op<"if", [SingleBlock]> {
   }];
 }
 
+def Plan_ForOp : Plan_Op<"for", [SingleBlock]> {
+  let summary = "A loop of a known number of iterations over carried values";
+  let description = [{
+    `body` takes the counter (i32[], from `lower` below `upper`) and the carries, and yields the next carries. `buffers`:
+    the counter's, then the carries'.
+  }];
+  let arguments = (ins I64Attr:$lower, I64Attr:$upper, Variadic<Spmd_ArrayType>:$inits,
+                       OptionalAttr<ArrayAttr>:$buffers);
+  let regions = (region SizedRegion<1>:$body);
+  let results = (outs Variadic<Spmd_ArrayType>:$outputs);
+  let assemblyFormat = "$lower `to` $upper `(` $inits `)` $body attr-dict `:` functional-type($inits, $outputs)";
+}
+
 def Plan_WhileOp : Plan_Op<"while", [SingleBlock]> {
   let summary = "A loop over carried values";
   let description = "`condition` yields bool[], `body` the next carries; both take the carries as block arguments.";

@@ -128,7 +128,7 @@ TEST_F(RoundTripTest, ArrayOperations) {
   ASSERT_TRUE(module);
   EXPECT_EQ(print(*module), kGradient);
   module->walk([&](mlir::Operation *op) { seen.insert(op->getName().getStringRef().str()); });
-  expectAllSeen("array");
+  expectAllSeen("array", {"array.for", "array.while", "array.if", "array.print"});
 }
 
 TEST_F(RoundTripTest, ShardingsAsTheLanguageWritesThem) {
@@ -142,6 +142,37 @@ TEST_F(RoundTripTest, ShardingsAsTheLanguageWritesThem) {
       "%0 = spmd.constraint %arg0 : <f32[8, 4]> -> <f32[8@a, 4] unreduced(b)>",
       "%0 = spmd.constraint %arg4 : <f32[]> -> <f32[] unreduced(a, b)>",
   });
+}
+
+TEST_F(RoundTripTest, ControlFlow) {
+  auto module = parseValid(R"mlir(
+    func.func @main(%x: !spmd.array<f32[2]>, %p: !spmd.array<bool[]>) -> !spmd.array<f32[2@a]> {
+      %0 = array.for -3 to 7 (%x) {
+      ^bb0(%i: !spmd.array<i32[]>, %c: !spmd.array<f32[2@a]>):
+        array.yield %c : !spmd.array<f32[2@a]>
+      } : (!spmd.array<f32[2]>) -> !spmd.array<f32[2@a]>
+      %1 = array.while (%0) {
+      ^bb0(%c: !spmd.array<f32[2@a]>):
+        array.yield %p : !spmd.array<bool[]>
+      } do {
+      ^bb0(%c: !spmd.array<f32[2@a]>):
+        array.print ["x", " and ", ""](%x, %p) : !spmd.array<f32[2]>, !spmd.array<bool[]>
+        array.print ["only text"]() {note = 1 : i64}
+        array.yield %c : !spmd.array<f32[2@a]>
+      } : (!spmd.array<f32[2@a]>) -> !spmd.array<f32[2@a]>
+      array.print ["", ""](%x) global [!spmd.array<f32[2]>] : !spmd.array<f32[2]>
+      %2 = array.if %p {
+        array.yield %1 : !spmd.array<f32[2@a]>
+      } else {
+        array.yield %x : !spmd.array<f32[2]>
+      } : (!spmd.array<bool[]>) -> !spmd.array<f32[2@a]>
+      return %2 : !spmd.array<f32[2@a]>
+    })mlir");
+  ASSERT_TRUE(module);
+  std::string printed = print(*module);
+  auto again = parseValid(printed);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(print(*again), printed);
 }
 
 TEST_F(RoundTripTest, SpmdOperations) {
@@ -204,7 +235,11 @@ TEST_F(RoundTripTest, PlanOperations) {
         ^bb0(%y: !spmd.array<f32[2]>):
           plan.yield %y : !spmd.array<f32[2]>
         } : (!spmd.array<f32[2]>) -> !spmd.array<f32[2]>
-        return %2 : !spmd.array<f32[2]>
+        %3 = plan.for 0 to 7 (%2) {
+        ^bb0(%i: !spmd.array<i32[]>, %y: !spmd.array<f32[2]>):
+          plan.yield %y : !spmd.array<f32[2]>
+        } : (!spmd.array<f32[2]>) -> !spmd.array<f32[2]>
+        return %3 : !spmd.array<f32[2]>
       }
     })mlir");
   ASSERT_TRUE(module);

@@ -1,0 +1,215 @@
+//===- ControlOps.cpp - loops, branches and prints ------------------------===//
+
+#include "ir/array/ArrayOps.h"
+
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+ArrayType arrayTypeOf(Value value) { return cast<ArrayType>(value.getType()); }
+
+bool isScalar(Value value, Type elementType) {
+  return arrayTypeOf(value).getRank() == 0 && arrayTypeOf(value).getElementType() == elementType;
+}
+
+/// The operands of the region's array.yield; a diagnostic where it ends otherwise.
+FailureOr<OperandRange> getYielded(Operation *op, Region &region, StringRef name) {
+  auto yield = dyn_cast_if_present<YieldOp>(region.front().empty() ? nullptr : &region.front().back());
+  if (!yield)
+    return op->emitOpError() << "the " << name << " ends in array.yield";
+  return yield.getOperands();
+}
+
+/// One shape and element type, pair by pair; shardings may differ.
+LogicalResult verifySameValues(Operation *op, StringRef what, ValueRange values, ValueRange results) {
+  if (values.size() != results.size())
+    return op->emitOpError() << what << ": " << values.size() << " values for " << results.size() << " results";
+  for (auto [index, value, result] : llvm::enumerate(values, results)) {
+    ArrayType type = arrayTypeOf(value).withoutSharding(), expected = arrayTypeOf(result).withoutSharding();
+    if (type != expected)
+      return op->emitOpError() << what << ": value " << index << " is " << type.str() << ", the result "
+                               << expected.str();
+  }
+  return success();
+}
+
+LogicalResult verifyCounter(Operation *op, int64_t bound) {
+  if (bound < INT32_MIN || bound > INT32_MAX)
+    return op->emitOpError() << "bound " << bound << " is no i32";
+  return success();
+}
+
+} // namespace
+
+LogicalResult ForOp::verify() {
+  if (failed(verifyCounter(*this, static_cast<int64_t>(getLower()))) ||
+      failed(verifyCounter(*this, static_cast<int64_t>(getUpper()))))
+    return failure();
+  if (getBody().getNumArguments() == 0 || !isScalar(getCounter(), IntegerType::get(getContext(), 32)))
+    return emitOpError("the body takes its counter, an i32[], first");
+  FailureOr<OperandRange> yielded = getYielded(*this, getBody(), "body");
+  if (failed(yielded))
+    return failure();
+  SmallVector<Value> carries(getCarries().begin(), getCarries().end());
+  return failure(failed(verifySameValues(*this, "inits", getInitials(), getOutputs())) ||
+                 failed(verifySameValues(*this, "body arguments", carries, getOutputs())) ||
+                 failed(verifySameValues(*this, "the body's yield", *yielded, getOutputs())));
+}
+
+LogicalResult WhileOp::verify() {
+  FailureOr<OperandRange> condition = getYielded(*this, getCondition(), "condition");
+  FailureOr<OperandRange> yielded = getYielded(*this, getBody(), "body");
+  if (failed(condition) || failed(yielded))
+    return failure();
+  if (condition->size() != 1 || !isScalar((*condition)[0], IntegerType::get(getContext(), 1)))
+    return emitOpError("the condition yields one bool[]");
+  return failure(failed(verifySameValues(*this, "inits", getInitials(), getOutputs())) ||
+                 failed(verifySameValues(*this, "condition arguments", getCondition().getArguments(), getOutputs())) ||
+                 failed(verifySameValues(*this, "body arguments", getBody().getArguments(), getOutputs())) ||
+                 failed(verifySameValues(*this, "the body's yield", *yielded, getOutputs())));
+}
+
+LogicalResult IfOp::verify() {
+  if (!isScalar(getPredicate(), IntegerType::get(getContext(), 1)))
+    return emitOpError() << "the predicate is a bool[], not " << getPredicate().getType().withoutSharding().str();
+  if (getThenRegion().getNumArguments() != 0 || getElseRegion().getNumArguments() != 0)
+    return emitOpError("branches take no arguments");
+  FailureOr<OperandRange> thenValues = getYielded(*this, getThenRegion(), "first branch");
+  FailureOr<OperandRange> elseValues = getYielded(*this, getElseRegion(), "second branch");
+  if (failed(thenValues) || failed(elseValues))
+    return failure();
+  return failure(failed(verifySameValues(*this, "the first branch's yield", *thenValues, getOutputs())) ||
+                 failed(verifySameValues(*this, "the second branch's yield", *elseValues, getOutputs())));
+}
+
+LogicalResult PrintOp::verify() {
+  if (getTexts().size() != getValues().size() + 1)
+    return emitOpError() << "has " << getTexts().size() << " texts around " << getValues().size()
+                         << " values; there is one more text than there are values";
+  if (getGlobals() && getGlobals()->size() != getValues().size())
+    return emitOpError("has one global type for each value, or none");
+  return success();
+}
+
+SmallVector<Region *> ForOp::getLoopRegions() { return {&getBody()}; }
+SmallVector<Region *> WhileOp::getLoopRegions() { return {&getCondition(), &getBody()}; }
+
+//===----------------------------------------------------------------------===//
+// Canonicalization
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Whether these values may take the places of the results: the same types, shardings included.
+bool haveSameTypes(ValueRange values, ValueRange results) { return llvm::equal(values.getTypes(), results.getTypes()); }
+
+/// Moves the body of a region before the operation and puts what it yields in the place of the results.
+void inlineRegion(PatternRewriter &rewriter, Operation *op, Region &region, ValueRange arguments) {
+  Operation *yield = region.front().getTerminator();
+  SmallVector<Value> values(yield->getOperands());
+  for (auto [value, argument] : llvm::zip(region.getArguments(), arguments))
+    for (Value &yielded : values)
+      if (yielded == value)
+        yielded = argument;
+  rewriter.inlineBlockBefore(&region.front(), op, arguments);
+  rewriter.replaceOp(op, values);
+  rewriter.eraseOp(yield);
+}
+
+/// A loop that never runs is worth its inits, one that runs once its body.
+struct ForOfFewTrips : OpRewritePattern<ForOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ForOp op, PatternRewriter &rewriter) const override {
+    if (op.getTripCount() > 1 || !haveSameTypes(op.getInitials(), op.getOutputs()))
+      return failure();
+    if (op.getTripCount() == 0) {
+      rewriter.replaceOp(op, op.getInitials());
+      return success();
+    }
+    ValueRange yielded = op.getBody().front().getTerminator()->getOperands();
+    SmallVector<Value> carries(op.getCarries().begin(), op.getCarries().end());
+    if (!haveSameTypes(op.getInitials(), carries) || !haveSameTypes(yielded, op.getOutputs()))
+      return failure();
+    auto counterType = cast<ArrayType>(op.getCounter().getType());
+    SmallVector<Value> arguments = {
+        rewriter.create<ConstantOp>(op.getLoc(), counterType, Scalar::ofInt(static_cast<int64_t>(op.getLower())))};
+    llvm::append_range(arguments, op.getInitials());
+    inlineRegion(rewriter, op, op.getBody(), arguments);
+    return success();
+  }
+};
+
+/// A carry that the body hands on as it is, is no carry.
+struct ForOfInvariantCarry : OpRewritePattern<ForOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ForOp op, PatternRewriter &rewriter) const override {
+    Operation *yield = op.getBody().front().getTerminator();
+    llvm::BitVector isInvariant(op.getInitials().size());
+    for (auto [index, init] : llvm::enumerate(op.getInitials())) {
+      Value argument = op.getCarries()[index];
+      Value yielded = yield->getOperand(index);
+      if ((yielded == argument || yielded == init) && init.getType() == argument.getType() &&
+          init.getType() == op.getOutputs()[index].getType())
+        isInvariant.set(index);
+    }
+    if (isInvariant.none())
+      return failure();
+    SmallVector<Value> inits, results(op.getOutputs().size());
+    SmallVector<Type> types;
+    for (auto [index, init] : llvm::enumerate(op.getInitials())) {
+      if (isInvariant[index]) {
+        rewriter.replaceAllUsesWith(op.getCarries()[index], init);
+        results[index] = init;
+        continue;
+      }
+      inits.push_back(init);
+      types.push_back(op.getOutputs()[index].getType());
+    }
+    llvm::BitVector arguments(isInvariant.size() + 1);
+    for (unsigned index : isInvariant.set_bits())
+      arguments.set(index + 1);
+    rewriter.modifyOpInPlace(yield, [&] { yield->eraseOperands(isInvariant); });
+    rewriter.modifyOpInPlace(op, [&] { op.getBody().front().eraseArguments(arguments); });
+    auto loop = rewriter.create<ForOp>(op.getLoc(), types, op.getLowerAttr(), op.getUpperAttr(), inits);
+    rewriter.inlineRegionBefore(op.getBody(), loop.getBody(), loop.getBody().end());
+    unsigned next = 0;
+    for (Value &result : results)
+      if (!result)
+        result = loop.getOutputs()[next++];
+    rewriter.replaceOp(op, results);
+    return success();
+  }
+};
+
+/// A branch on a constant is the one or the other.
+struct IfOfConstant : OpRewritePattern<IfOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(IfOp op, PatternRewriter &rewriter) const override {
+    DenseElementsAttr predicate;
+    if (!matchPattern(op.getPredicate(), m_Constant(&predicate)))
+      return failure();
+    Region &taken = predicate.getSplatValue<bool>() ? op.getThenRegion() : op.getElseRegion();
+    if (!haveSameTypes(taken.front().getTerminator()->getOperands(), op.getOutputs()))
+      return failure();
+    inlineRegion(rewriter, op, taken, {});
+    return success();
+  }
+};
+
+} // namespace
+
+void ForOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
+  patterns.add<ForOfFewTrips, ForOfInvariantCarry>(context);
+}
+
+void IfOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
+  patterns.add<IfOfConstant>(context);
+}
+
+} // namespace spmdc
