@@ -133,6 +133,14 @@ struct WhileStep {
   std::vector<Step> condition, body;
 };
 
+/// Runs `body` for each number from `lower` below `upper`, which stands in `counter` (i32[]) meanwhile; -1: no step
+/// reads it.
+struct ForStep {
+  int64_t lower = 0, upper = 0; ///< i32 numbers.
+  BufferId counter = -1;
+  std::vector<Step> body;
+};
+
 /// Prints a value once, by process 0, after what came before.
 struct PrintStep {
   std::vector<std::string> texts; ///< One more than there are values: text, value, text, value, ..., text.
@@ -141,7 +149,8 @@ struct PrintStep {
 };
 
 struct Step {
-  std::variant<LaunchStep, MatmulStep, CollectiveStartStep, CollectiveDoneStep, CopyStep, IfStep, WhileStep, PrintStep>
+  std::variant<LaunchStep, MatmulStep, CollectiveStartStep, CollectiveDoneStep, CopyStep, IfStep, WhileStep, PrintStep,
+               ForStep>
       op;
   SourceLocation location;
 };

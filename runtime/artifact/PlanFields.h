@@ -20,8 +20,8 @@ inline constexpr std::array<std::string_view, 6> collectiveNames = {
     "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "collective_permute", "exchange"};
 inline constexpr std::array<std::string_view, 6> reductionNames = {"sum", "prod", "max", "min", "and", "or"};
 /// In the order of Step::op's alternatives.
-inline constexpr std::array<std::string_view, 8> stepNames = {
-    "launch", "matmul", "collective_start", "collective_done", "copy", "if", "while", "print"};
+inline constexpr std::array<std::string_view, 9> stepNames = {
+    "launch", "matmul", "collective_start", "collective_done", "copy", "if", "while", "print", "for"};
 
 template <typename Archive> void describe(Archive &archive, SourceLocation &value) {
   archive.field("file", value.file);
@@ -131,6 +131,13 @@ template <typename Archive> void describe(Archive &archive, PrintStep &value) {
   archive.field("texts", value.texts);
   archive.field("values", value.values);
   archive.field("infos", value.infos);
+}
+
+template <typename Archive> void describe(Archive &archive, ForStep &value) {
+  archive.field("lower", value.lower);
+  archive.field("upper", value.upper);
+  archive.field("counter", value.counter);
+  archive.field("body", value.body);
 }
 
 template <typename Archive> void describe(Archive &archive, KernelInfo &value) {

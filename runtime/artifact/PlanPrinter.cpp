@@ -149,6 +149,12 @@ private:
     printSteps(op.body, depth + 1);
     plain("}", depth);
   }
+  void print(const ForStep &op, const SourceLocation &location, int depth) {
+    std::string counter = op.counter < 0 ? "" : " " + ref(op.counter) + " =";
+    line("for" + counter + " " + std::to_string(op.lower) + " to " + std::to_string(op.upper) + " {", location, depth);
+    printSteps(op.body, depth + 1);
+    plain("}", depth);
+  }
   void print(const PrintStep &op, const SourceLocation &location, int depth) {
     std::string text = "print";
     for (size_t i = 0; i < op.texts.size(); ++i) {

@@ -6,6 +6,7 @@
 #include "runtime/support/Error.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <set>
 
@@ -266,6 +267,15 @@ private:
   void verify(const WhileStep &op, std::set<int32_t> &, int depth) {
     verifyPredicate(op.predicate);
     verifyBlock(op.condition, depth + 1);
+    verifyBlock(op.body, depth + 1);
+  }
+
+  void verify(const ForStep &op, std::set<int32_t> &, int depth) {
+    if (op.lower < INT32_MIN || op.upper > INT32_MAX)
+      fail("a loop counts from " + std::to_string(op.lower) + " to " + std::to_string(op.upper) +
+           ", which are no i32 numbers");
+    if (op.counter != -1 && (writable(op.counter).dtype != DType::I32 || buffer(op.counter).bytes() != 4))
+      fail("the counter in buffer " + std::to_string(op.counter) + " is not one i32");
     verifyBlock(op.body, depth + 1);
   }
 

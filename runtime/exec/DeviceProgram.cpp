@@ -65,11 +65,16 @@ struct DeviceProgram::Op {
     BufferId predicate;
     Ops condition, body;
   };
+  struct For {
+    int64_t lower, upper;
+    BufferId counter;
+    Ops body;
+  };
   struct Print {
     std::vector<std::string> texts;
     std::vector<PrintValue> values;
   };
-  std::variant<std::monostate, LaunchOp, MatmulOp, StartOp, DoneOp, CopyOp, If, While, Print> what;
+  std::variant<std::monostate, LaunchOp, MatmulOp, StartOp, DoneOp, CopyOp, If, While, For, Print> what;
   int32_t step = 0;
   const SourceLocation *location = nullptr;
 };
@@ -164,6 +169,11 @@ DeviceProgram::Ops DeviceProgram::resolve(const std::vector<Step> &steps) {
       Ops condition = resolve(loop->condition), body = resolve(loop->body);
       --depth;
       op.what = Op::While{loop->predicate, std::move(condition), std::move(body)};
+    } else if (auto *counted = std::get_if<ForStep>(&step.op)) {
+      ++depth;
+      Ops body = resolve(counted->body);
+      --depth;
+      op.what = Op::For{counted->lower, counted->upper, counted->counter, std::move(body)};
     } else if (auto *print = std::get_if<PrintStep>(&step.op)) {
       resolvePrint(*print, op);
     }
@@ -314,6 +324,14 @@ void DeviceProgram::executeOne(Op &op) {
         break;
       checkVerdict(); // A loop without steps that work or wait ends with the job as well.
       execute(loop->body);
+    }
+  } else if (auto *counted = std::get_if<Op::For>(&op.what)) {
+    int32_t *counter = counted->counter < 0 ? nullptr : static_cast<int32_t *>(buffers[counted->counter]);
+    for (int64_t i = counted->lower; i < counted->upper; ++i) {
+      checkVerdict();
+      if (counter)
+        *counter = static_cast<int32_t>(i);
+      execute(counted->body);
     }
   } else if (std::get_if<Op::Print>(&op.what)) {
     executePrint(op);

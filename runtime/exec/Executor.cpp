@@ -56,6 +56,9 @@ void describeSteps(const Plan &plan, const std::vector<Step> &steps, std::vector
       name = "while";
       describeSteps(plan, loop->condition, infos, needs);
       describeSteps(plan, loop->body, infos, needs);
+    } else if (auto *counted = std::get_if<ForStep>(&step.op)) {
+      name = "for";
+      describeSteps(plan, counted->body, infos, needs);
     } else if (auto *print = std::get_if<PrintStep>(&step.op)) {
       name = "print";
       for (const ValueInfo &info : print->infos)
