@@ -52,6 +52,17 @@ CollectiveReport reportCollective(CollectiveOpInterface op, MeshAttr mesh) {
   return report;
 }
 
+/// How often an operation runs: the iterations of the loops around it. Those of a `while` are known to nobody and count
+/// once, as both arms of a branch do.
+int64_t countTrips(Operation *op) {
+  int64_t trips = 1;
+  for (Operation *parent = op->getParentOp(); parent; parent = parent->getParentOp())
+    if (auto loop = dyn_cast<ForOp>(parent))
+      if (llvm::MulOverflow(trips, loop.getTripCount(), trips))
+        return INT64_MAX;
+  return trips;
+}
+
 double countFlops(Operation *op) {
   if (auto dot = dyn_cast<DotGeneralOp>(op)) {
     double contracted = 1;
@@ -92,12 +103,13 @@ void reportDeviceView(func::FuncOp func, MeshAttr mesh, FunctionReport &report) 
   for (Type type : func.getResultTypes())
     report.resultBytesPerDevice += cast<ArrayType>(type).getBytes();
   func.walk([&](Operation *op) {
-    report.flopsPerDevice += countFlops(op);
+    report.flopsPerDevice += countFlops(op) * static_cast<double>(countTrips(op));
     auto collective = dyn_cast<CollectiveOpInterface>(op);
     if (!collective || isa<AllSliceOp>(op))
       return;
     report.collectives.push_back(reportCollective(collective, mesh));
-    const CollectiveReport &last = report.collectives.back();
+    CollectiveReport &last = report.collectives.back();
+    last.tripCount = countTrips(op);
     report.wireBytesPerDevice += last.wireBytesPerDevice * static_cast<double>(last.tripCount);
   });
 }

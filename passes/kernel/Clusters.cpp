@@ -9,6 +9,7 @@
 
 #include "passes/kernel/Clusters.h"
 
+#include "passes/kernel/NestedBlocks.h"
 #include "passes/kernel/OpCost.h"
 
 #include <set>
@@ -54,16 +55,20 @@ bool isKernelOp(Operation *op) {
 }
 
 void ClusterBuilder::findNeeded() {
-  for (Operation &op : block) {
-    if (isKernelOp(&op))
+  for (Operation &outer : block) {
+    if (isKernelOp(&outer))
       continue;
-    for (Value operand : op.getOperands()) {
-      // A reshape only renames memory.
-      while (auto reshape = operand.getDefiningOp<ReshapeOp>())
-        operand = reshape.getOperand();
-      if (Operation *source = operand.getDefiningOp(); source && isKernelOp(source) && !isStoredConstant(source))
-        needed.insert(operand);
-    }
+    // What happens in the regions of a loop or branch happens outside the kernels of this block.
+    outer.walk([&](Operation *op) {
+      for (Value operand : op->getOperands()) {
+        // A reshape only renames memory.
+        while (auto reshape = operand.getDefiningOp<ReshapeOp>())
+          operand = reshape.getOperand();
+        Operation *source = operand.getDefiningOp();
+        if (source && source->getBlock() == &block && isKernelOp(source) && !isStoredConstant(source))
+          needed.insert(operand);
+      }
+    });
   }
 }
 
@@ -149,6 +154,11 @@ bool ClusterBuilder::findLater(Cluster &cluster, ArrayRef<Id> replaced) const {
   SmallVector<Value> stack(cluster.body.outputs);
   llvm::DenseSet<Value> seen;
   std::set<int64_t> later;
+  auto reach = [&](Operation *op) {
+    int64_t rank = ranksOfOps.lookup(op);
+    if (rank <= limit && later.insert(rank).second)
+      llvm::append_range(stack, op->getResults());
+  };
   size_t direct = stack.size();
   for (size_t next = 0; next < stack.size(); ++next) {
     Value value = stack[next];
@@ -161,17 +171,18 @@ bool ClusterBuilder::findLater(Cluster &cluster, ArrayRef<Id> replaced) const {
         continue;
       llvm::append_range(stack, clusters.at(id).body.outputs);
     }
-    for (Operation *user : value.getUsers()) {
-      if (user->getBlock() != &block)
-        continue;
+    for (Operation *nested : value.getUsers()) {
+      Operation *user = block.findAncestorOpInBlock(*nested);
       // Through memory: operations that are in no kernel, and reshapes that they see through.
-      if (isa<ReshapeOp>(user)) {
+      if (!user || (isKernelOp(user) && !isa<ReshapeOp>(user)))
+        continue;
+      if (isa<ReshapeOp>(user))
         llvm::append_range(stack, user->getResults());
-      } else if (!isKernelOp(user)) {
-        int64_t rank = ranksOfOps.lookup(user);
-        if (rank <= limit && later.insert(rank).second)
-          llvm::append_range(stack, user->getResults());
-      }
+      else
+        reach(user);
+      // Prints wait for one another.
+      if (auto at = llvm::find(ordered, user); at != ordered.end())
+        std::for_each(std::next(at), ordered.end(), reach);
     }
   }
   cluster.later.assign(later.begin(), later.end());
@@ -339,6 +350,8 @@ void ClusterBuilder::run() {
     if (isKernelOp(&op))
       continue;
     ranksOfOps[&op] = position;
+    if (hasOrderedEffects(&op))
+      ordered.push_back(&op);
     order[position] = {&op, 0};
   }
   for (Operation &op : llvm::reverse(block))

@@ -76,6 +76,8 @@ private:
   /// (Pearce and Kelly, "A dynamic topological sort algorithm for directed acyclic graphs", 2006).
   std::map<int64_t, Node> order;
   llvm::DenseMap<mlir::Operation *, int64_t> ranksOfOps;
+  /// Operations whose order is part of what the program does, in that order.
+  std::vector<mlir::Operation *> ordered;
   std::map<Id, int64_t> ranks;
   Id nextId = 0;
 };

@@ -1,6 +1,7 @@
 //===- FormKernels.cpp - outlines fused groups into kernels ---------------===//
 
 #include "passes/kernel/Clusters.h"
+#include "passes/kernel/NestedBlocks.h"
 #include "passes/kernel/Passes.h"
 
 #include "ir/spmd/Location.h"
@@ -44,10 +45,10 @@ std::string nameOf(const Cluster &cluster, ArrayRef<Operation *> ops) {
 
 class Outliner {
 public:
-  Outliner(func::FuncOp function, SymbolTable &symbols) : function(function), symbols(symbols) {}
+  Outliner(Block &block, SymbolTable &symbols, unsigned &kernelCount)
+      : block(block), symbols(symbols), kernelCount(kernelCount) {}
 
   void run() {
-    Block &block = function.getBody().front();
     ClusterBuilder builder(block);
     builder.run();
     std::vector<Cluster> clusters = builder.take();
@@ -61,8 +62,8 @@ public:
     for (auto [cluster, launch] : llvm::zip(clusters, launches))
       for (auto [output, result] : llvm::zip(cluster.body.outputs, launch->getResults()))
         output.replaceUsesWithIf(result, [&](OpOperand &use) { return !isDead(use.getOwner()); });
-    eraseDead(block);
-    sort(block);
+    eraseDead();
+    sort();
   }
 
 private:
@@ -79,8 +80,7 @@ private:
   }
 
   Operation *outline(const Cluster &cluster) {
-    Block &block = function.getBody().front();
-    MLIRContext *context = function.getContext();
+    MLIRContext *context = block.getParentOp()->getContext();
     SmallVector<Operation *> ops(cluster.body.ops.begin(), cluster.body.ops.end());
     llvm::sort(ops, [&](Operation *x, Operation *y) { return position.lookup(x) < position.lookup(y); });
     SmallVector<Location> locs;
@@ -119,20 +119,20 @@ private:
                                           ArrayAttr());
   }
 
-  void eraseDead(Block &block) {
+  void eraseDead() {
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
       if (isKernelOp(&op) && op.use_empty())
         op.erase();
   }
 
   /// Launches stand at the end: brings everything into an order in which values come before their uses. A launch goes
-  /// where its last input is ready; what else is ready goes as the program has it.
-  static void sort(Block &block) {
+  /// where its last input is ready; what else is ready goes as the program has it. Prints wait for one another.
+  void sort() {
     llvm::DenseMap<Operation *, unsigned> waiting;
     llvm::DenseMap<Operation *, SmallVector<Operation *, 2>> readers;
     std::set<std::pair<std::pair<bool, int64_t>, Operation *>> ready; // ordered by the key, which is unique
     llvm::DenseMap<Operation *, std::pair<bool, int64_t>> keys;
-    Operation *terminator = block.getTerminator();
+    Operation *terminator = block.getTerminator(), *lastOrdered = nullptr;
     for (Operation &op : block) {
       if (&op == terminator)
         continue;
@@ -143,6 +143,11 @@ private:
             sources.insert(source);
       });
       sources.remove(&op);
+      if (hasOrderedEffects(&op)) {
+        if (lastOrdered)
+          sources.insert(lastOrdered);
+        lastOrdered = &op;
+      }
       keys[&op] = {!isa<plan::LaunchOp>(op), static_cast<int64_t>(keys.size())};
       waiting[&op] = sources.size();
       for (Operation *source : sources)
@@ -160,10 +165,10 @@ private:
     }
   }
 
-  func::FuncOp function;
+  Block &block;
   SymbolTable &symbols;
+  unsigned &kernelCount;
   llvm::DenseMap<Operation *, int64_t> position;
-  unsigned kernelCount = 0;
 };
 
 //===----------------------------------------------------------------------===//
@@ -213,8 +218,12 @@ class FormKernelsPass : public impl::FormKernelsBase<FormKernelsPass> {
     SymbolTable symbols(getOperation());
     SmallVector<func::FuncOp> functions(getOperation().getOps<func::FuncOp>());
     for (func::FuncOp function : functions) {
-      Outliner(function, symbols).run();
-      SmallVector<plan::MatmulOp> products(function.getOps<plan::MatmulOp>());
+      sinkFreeOperations(function);
+      unsigned kernelCount = 0;
+      for (Block *block : getNestedBlocks(function))
+        Outliner(*block, symbols, kernelCount).run();
+      SmallVector<plan::MatmulOp> products;
+      function.walk([&](plan::MatmulOp product) { products.push_back(product); });
       for (plan::MatmulOp product : products)
         tryFuseEpilogue(product, symbols);
     }

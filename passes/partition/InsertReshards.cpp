@@ -9,6 +9,7 @@
 
 #include "ir/array/ArrayOps.h"
 #include "passes/collective/ReshardPlanner.h"
+#include "passes/partition/Conditions.h"
 #include "passes/partition/FactorAxes.h"
 #include "passes/partition/Passes.h"
 
@@ -199,7 +200,7 @@ private:
     } else {
       os << name << " gives " << candidate.result.str() << "; the result is " << result.str();
     }
-    return text;
+    return text + whyForCondition(op->getResult(0));
   }
 
   const spmd::MeshShape &mesh;
@@ -222,7 +223,38 @@ class InsertReshardsPass : public impl::InsertReshardsBase<InsertReshardsPass> {
       });
       for (ShardingRuleOpInterface op : ops)
         OperationReconciler(mesh, planner, op).run();
+      func.walk([&](Operation *op) { reconcileControl(op); });
       reconcileReturn(func);
+    }
+  }
+
+  /// Makes a value lie as its place wants it; `why` ends in what the value is.
+  static void reconcile(OpOperand &use, Type wanted, const Twine &why) {
+    auto from = cast<ArrayType>(use.get().getType()), to = cast<ArrayType>(wanted);
+    if (from.getShardingOrOpen().hasSameAxes(to.getShardingOrOpen()))
+      return;
+    OpBuilder builder(use.getOwner());
+    auto text =
+        builder.getStringAttr(why + " is " + from.str() + ", the " +
+                              (isa<IfOp>(use.getOwner()->getParentOp()) ? "result is " : "carry is ") + to.str());
+    use.set(builder.create<ReshardOp>(use.get().getLoc(), to, use.get(), text));
+  }
+
+  /// What a carry starts from and what the body yields take the carry's sharding, what arms yield the result's.
+  static void reconcileControl(Operation *op) {
+    if (!isa<ForOp, WhileOp, IfOp>(op))
+      return;
+    bool isBranch = isa<IfOp>(op);
+    for (OpResult result : op->getResults()) {
+      unsigned index = result.getResultNumber();
+      if (!isBranch)
+        reconcile(op->getOpOperand(index), result.getType(), "what the loop starts from");
+      for (Region &region : op->getRegions()) {
+        bool isCondition = !isBranch && &region != &op->getRegions().back();
+        if (!isCondition)
+          reconcile(region.front().getTerminator()->getOpOperand(index), result.getType(),
+                    isBranch ? "what an arm of the branch yields" : "what each iteration of the loop yields");
+      }
     }
   }
 

@@ -8,6 +8,7 @@
 
 #include "ir/array/ArrayOps.h"
 #include "passes/collective/ReshardPlanner.h"
+#include "passes/partition/Conditions.h"
 #include "passes/partition/FactorAxes.h"
 #include "passes/partition/Passes.h"
 
@@ -33,15 +34,8 @@ public:
     Block *global = &func.getBody().front();
     auto *local = new Block();
     func.getBody().push_back(local);
-    for (BlockArgument argument : global->getArguments()) {
-      auto type = cast<ArrayType>(argument.getType());
-      globals[argument] = type;
-      locals[argument] = local->addArgument(type.getLocal(meshAttr), argument.getLoc());
-    }
-    builder.setInsertionPointToEnd(local);
-    for (Operation &op : *global)
-      if (failed(partition(&op)))
-        return failure();
+    if (failed(partitionBlock(*global, *local)))
+      return failure();
     SmallVector<ArrayType> arguments;
     for (BlockArgument argument : global->getArguments())
       arguments.push_back(globals[argument]);
@@ -51,7 +45,56 @@ public:
   }
 
 private:
+  LogicalResult partitionBlock(Block &global, Block &local) {
+    OpBuilder::InsertionGuard guard(builder);
+    for (BlockArgument argument : global.getArguments()) {
+      auto type = cast<ArrayType>(argument.getType());
+      globals[argument] = type;
+      locals[argument] = local.addArgument(type.getLocal(meshAttr), argument.getLoc());
+    }
+    builder.setInsertionPointToEnd(&local);
+    for (Operation &op : global)
+      if (failed(partition(&op)))
+        return failure();
+    return success();
+  }
+
+  /// Loops, branches and what they yield: the same on each device, around local blocks.
+  LogicalResult partitionControl(Operation *op) {
+    OperationState state(op->getLoc(), op->getName());
+    state.addAttributes(op->getAttrs());
+    for (Value operand : op->getOperands())
+      state.addOperands(locals[operand]);
+    for (OpResult result : op->getResults()) {
+      globals[result] = cast<ArrayType>(result.getType());
+      state.addTypes(globals[result].getLocal(meshAttr));
+    }
+    for (Region &region : op->getRegions()) {
+      state.addRegion()->emplaceBlock();
+      if (failed(partitionBlock(region.front(), state.regions.back()->front())))
+        return failure();
+    }
+    Operation *local = builder.create(state);
+    for (auto [result, localResult] : llvm::zip(op->getResults(), local->getResults()))
+      locals[result] = localResult;
+    return success();
+  }
+
+  void partitionPrint(PrintOp op) {
+    SmallVector<Value> values;
+    SmallVector<Attribute> types;
+    for (Value value : op.getValues()) {
+      values.push_back(locals[value]);
+      types.push_back(TypeAttr::get(globalOf(value)));
+    }
+    builder.create<PrintOp>(op.getLoc(), op.getTextsAttr(), values, builder.getArrayAttr(types));
+  }
+
   LogicalResult partition(Operation *op) {
+    if (isa<ForOp, WhileOp, IfOp, YieldOp>(op))
+      return partitionControl(op);
+    if (auto print = dyn_cast<PrintOp>(op))
+      return partitionPrint(print), success();
     if (auto reshard = dyn_cast<ReshardOp>(op)) {
       ArrayType from = globalOf(reshard.getOperand());
       if (!planner.plan(from, reshard.getType()).isPossible)
@@ -123,7 +166,7 @@ private:
       why += (attrs.empty() ? "'" : ", '") + axis.str() + "'";
       attrs.push_back(AxisRefAttr::get(func.getContext(), axis.name, axis.preSize, axis.size));
     }
-    why += ": each device has a partial result";
+    why += ": each device has a partial result" + whyForCondition(op->getResult(0));
     return builder.create<AllReduceOp>(op->getLoc(), local.getType(), local, op.getReductionKind(),
                                        AxesAttr::get(func.getContext(), attrs), builder.getStringAttr(why));
   }

@@ -41,6 +41,8 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
     passes.addPass(createPartition());
     passes.addPass(createCanonicalizerPass());
     passes.addPass(createCSEPass());
+    // What a loop moves or computes anew in each iteration without need, collectives above all, happens once before it.
+    passes.addPass(createLoopInvariantCodeMotionPass());
     passes.addPass(createVerifyPartitioned());
     arriveAt(Stage::Partitioned);
   }

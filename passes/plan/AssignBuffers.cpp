@@ -1,14 +1,16 @@
 //===- AssignBuffers.cpp - gives every value its place in memory ----------===//
+//
+// Storages says which values share memory and what has to be copied; here storages get their places, moves become
+// plan.copy steps, and each step its `buffers`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "ir/plan/PlanOps.h"
 #include "passes/kernel/Overwrites.h"
-#include "passes/plan/InPlace.h"
-#include "passes/plan/Liveness.h"
 #include "passes/plan/Passes.h"
+#include "passes/plan/Storages.h"
 
 #include "llvm/Support/MathExtras.h"
-
-#include <set>
 
 using namespace mlir;
 
@@ -22,61 +24,32 @@ namespace {
 /// A cache line, and the widest vector.
 constexpr int64_t kAlignment = 64;
 
-/// A piece of the arena that one value (or the scratch of one step) needs.
-struct Request {
-  int64_t bytes = 0;
-  LiveRange range;
-  int64_t offset = 0;
+/// One copy to make before a step. Its source is the step's operand, or where that is about to be written over, the
+/// copy that was made of it in time.
+struct Copy {
+  Operation *step;
+  unsigned operand;
+  size_t target;
+  std::optional<size_t> savedBy; ///< Another copy, by number.
+  bool isSave = false;           ///< Only keeps the operand for a later copy.
 };
 
 class FunctionAssigner {
 public:
-  explicit FunctionAssigner(func::FuncOp func) : func(func), liveness(func) {}
+  explicit FunctionAssigner(func::FuncOp func) : func(func), liveness(func), storages(func, liveness) {}
 
   void run() {
-    Operation *ret = func.getBody().front().getTerminator();
-    for (OpOperand &operand : ret->getOpOperands())
-      results[Liveness::getRoot(operand.get())] = operand.getOperandNumber();
-    collect();
+    func.walk([&](plan::MatmulOp op) {
+      if (needsProduct(op))
+        products[op] = storages.addScratch(productBytes(op), liveness.getStep(op));
+    });
+    orderMoves();
     allocate();
-    for (Operation &op : func.getBody().front())
-      annotate(&op);
+    func.walk<WalkOrder::PreOrder>([&](Operation *op) { annotate(op); });
+    makeCopies();
   }
 
 private:
-  void collect() {
-    for (auto &[value, range] : liveness.getRanges()) {
-      if (auto matmul = value.getDefiningOp<plan::MatmulOp>(); matmul && needsProduct(matmul))
-        products[matmul] = addRequest(productBytes(matmul), {range.begin, range.begin});
-      if (results.contains(value) || isa<plan::ConstantOp>(value.getDefiningOp()))
-        continue;
-      if (std::optional<size_t> shared = findDyingInput(value)) {
-        values[value] = *shared;
-        requests[*shared].range.end = range.end;
-      } else {
-        values[value] = addRequest(cast<ArrayType>(value.getType()).getBytes(), range);
-      }
-    }
-  }
-
-  /// The memory of an input that is dead after this launch, if its output may take its place.
-  std::optional<size_t> findDyingInput(Value value) {
-    auto launch = value.getDefiningOp<plan::LaunchOp>();
-    if (!launch)
-      return std::nullopt;
-    for (Value input : launch.getInputs()) {
-      auto known = values.find(Liveness::getRoot(input));
-      // Memory that another output of this launch has taken lives on.
-      if (known == values.end() || requests[known->second].range.end != liveness.getStep(launch) ||
-          !taken.insert({launch, known->second}).second)
-        continue;
-      if (mayOverwrite(launch, known->first, cast<OpResult>(value).getResultNumber()))
-        return known->second;
-      taken.erase({launch, known->second});
-    }
-    return std::nullopt;
-  }
-
   /// An epilogue works in place where its result may be written over the product; else the product needs memory of its
   /// own.
   static int64_t productBytes(plan::MatmulOp op) {
@@ -88,45 +61,105 @@ private:
            !canOverwrite(SymbolTable::lookupNearestSymbolFrom<plan::KernelOp>(op, op.getEpilogueAttr()), 0, 0);
   }
 
-  size_t addRequest(int64_t bytes, LiveRange range) {
-    requests.push_back({bytes, range, 0});
-    return requests.size() - 1;
-  }
+  //===--------------------------------------------------------------------===//
+  // Moves
+  //===--------------------------------------------------------------------===//
 
-  /// Largest first, each at the lowest free offset.
-  void allocate() {
-    SmallVector<Request *> order;
-    for (Request &request : requests)
-      order.push_back(&request);
-    // Ties in program order: the requests stand in one vector.
-    llvm::sort(order,
-               [](const Request *x, const Request *y) { return x->bytes != y->bytes ? x->bytes > y->bytes : x < y; });
-    SmallVector<Request *> placed;
-    for (Request *request : order) {
-      SmallVector<Request *> inTheWay;
-      for (Request *other : placed)
-        if (other->bytes > 0 && other->range.overlaps(request->range))
-          inTheWay.push_back(other);
-      llvm::sort(inTheWay, [](const Request *x, const Request *y) {
-        return x->offset != y->offset ? x->offset < y->offset : x < y;
-      });
-      int64_t offset = 0;
-      for (Request *other : inTheWay) {
-        if (offset + request->bytes <= other->offset)
-          break;
-        offset = std::max(offset, static_cast<int64_t>(llvm::alignTo(other->offset + other->bytes, kAlignment)));
+  /// The moves before one step happen as if at once. One goes first whose target no other still reads; where each is
+  /// read by another (two carries that change places), one source is saved in scratch memory.
+  void orderMoves() {
+    ArrayRef<Move> all = storages.getMoves();
+    while (!all.empty()) {
+      Operation *step = all.front().step;
+      ArrayRef<Move> group = all.take_while([&](const Move &move) { return move.step == step; });
+      all = all.drop_front(group.size());
+      std::vector<Move> pending(group.begin(), group.end());
+      DenseMap<unsigned, size_t> saved; // operand to the copy that saves it
+      auto readsFrom = [&](const Move &move, size_t target) {
+        return !saved.contains(move.operand) && storages.find(step->getOperand(move.operand)) == target;
+      };
+      while (!pending.empty()) {
+        auto next = llvm::find_if(pending, [&](const Move &move) {
+          return llvm::none_of(pending, [&](const Move &other) {
+            return other.operand != move.operand && readsFrom(other, move.target);
+          });
+        });
+        if (next == pending.end()) {
+          auto reader = llvm::find_if(pending, [&](const Move &other) {
+            return other.operand != pending.front().operand && readsFrom(other, pending.front().target);
+          });
+          int64_t bytes = cast<ArrayType>(step->getOperand(reader->operand).getType()).getBytes();
+          saved[reader->operand] = copies.size();
+          copies.push_back({step, reader->operand, storages.addScratch(bytes, liveness.getStep(step)), {}, true});
+          continue;
+        }
+        auto save = saved.find(next->operand);
+        copies.push_back({step, next->operand, next->target,
+                          save == saved.end() ? std::nullopt : std::optional<size_t>(save->second), false});
+        pending.erase(next);
       }
-      request->offset = offset;
-      placed.push_back(request);
     }
   }
 
-  plan::BufferAttr place(Value value) {
-    MLIRContext *context = func.getContext();
-    if (auto result = results.find(value); result != results.end())
-      return plan::BufferAttr::get(context, "result", result->second);
-    return plan::BufferAttr::get(context, "arena", requests[values.lookup(value)].offset);
+  void makeCopies() {
+    std::vector<Value> made;
+    for (const Copy &copy : copies) {
+      OpBuilder builder(copy.step);
+      Value source = copy.savedBy ? made[*copy.savedBy] : copy.step->getOperand(copy.operand);
+      auto op = builder.create<plan::CopyOp>(copy.step->getLoc(), source.getType(), source,
+                                             builder.getArrayAttr(placeOf(copy.target)));
+      made.push_back(op.getResult());
+      if (!copy.isSave)
+        pendingOperands.push_back({copy.step, copy.operand, op.getResult()});
+    }
+    // Only now: later copies of a step still read its operands as they were.
+    for (auto &[step, operand, value] : pendingOperands)
+      step->setOperand(operand, value);
   }
+
+  //===--------------------------------------------------------------------===//
+  // Places
+  //===--------------------------------------------------------------------===//
+
+  /// Largest first, each at the lowest free offset.
+  void allocate() {
+    std::vector<size_t> order;
+    for (size_t index : storages.list())
+      if (!storages.get(index).result)
+        order.push_back(index);
+    // Ties in program order.
+    llvm::sort(order, [&](size_t x, size_t y) {
+      int64_t left = storages.get(x).bytes, right = storages.get(y).bytes;
+      return left != right ? left > right : x < y;
+    });
+    std::vector<size_t> placed;
+    for (size_t index : order) {
+      Storage &storage = storages.get(index);
+      SmallVector<const Storage *> inTheWay;
+      for (size_t other : placed)
+        if (storages.get(other).bytes > 0 && storages.overlap(other, index))
+          inTheWay.push_back(&storages.get(other));
+      llvm::sort(inTheWay, [](const Storage *x, const Storage *y) {
+        return x->offset != y->offset ? x->offset < y->offset : x < y;
+      });
+      int64_t offset = 0;
+      for (const Storage *other : inTheWay) {
+        if (offset + storage.bytes <= other->offset)
+          break;
+        offset = std::max(offset, static_cast<int64_t>(llvm::alignTo(other->offset + other->bytes, kAlignment)));
+      }
+      storage.offset = offset;
+      placed.push_back(index);
+    }
+  }
+
+  Attribute placeOf(size_t index) {
+    const Storage &storage = storages.get(index);
+    if (storage.result)
+      return plan::BufferAttr::get(func.getContext(), "result", *storage.result);
+    return plan::BufferAttr::get(func.getContext(), "arena", storage.offset);
+  }
+  Attribute placeOf(Value value) { return placeOf(*storages.find(value)); }
 
   void annotate(Operation *op) {
     SmallVector<Attribute> buffers;
@@ -135,12 +168,16 @@ private:
       nextConstant += static_cast<int64_t>(llvm::alignTo(constant.getResult().getType().getBytes(), kAlignment));
     } else if (auto start = dyn_cast<plan::StartOp>(op)) {
       for (Operation *user : start.getToken().getUsers())
-        buffers.push_back(place(user->getResult(0)));
-    } else if (isa<plan::LaunchOp, plan::MatmulOp, plan::CopyOp>(op)) {
+        buffers.push_back(placeOf(user->getResult(0)));
+    } else if (auto loop = dyn_cast<plan::ForOp>(op)) {
+      buffers.push_back(placeOf(loop.getBody().getArgument(0)));
       for (Value result : op->getResults())
-        buffers.push_back(place(result));
+        buffers.push_back(placeOf(result));
+    } else if (isa<plan::LaunchOp, plan::MatmulOp, plan::CopyOp, plan::WhileOp, plan::IfOp>(op)) {
+      for (Value result : op->getResults())
+        buffers.push_back(placeOf(result));
       if (auto product = products.find(op); product != products.end())
-        buffers.push_back(plan::BufferAttr::get(op->getContext(), "arena", requests[product->second].offset));
+        buffers.push_back(placeOf(product->second));
     } else {
       return;
     }
@@ -149,11 +186,9 @@ private:
 
   func::FuncOp func;
   Liveness liveness;
-  std::vector<Request> requests;
-  llvm::DenseMap<Value, int64_t> results; ///< Root value to result number.
-  llvm::DenseMap<Value, size_t> values;
-  /// Memory of inputs that outputs of the same launch have taken.
-  std::set<std::pair<Operation *, size_t>> taken;
+  Storages storages;
+  std::vector<Copy> copies;
+  std::vector<std::tuple<Operation *, unsigned, Value>> pendingOperands;
   llvm::DenseMap<Operation *, size_t> products;
   int64_t nextConstant = 0;
 };

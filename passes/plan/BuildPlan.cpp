@@ -18,14 +18,24 @@ namespace {
 class BuildPlanPass : public impl::BuildPlanBase<BuildPlanPass> {
   void runOnOperation() override {
     for (auto func : getOperation().getOps<func::FuncOp>()) {
-      int64_t nextId = 0;
-      for (Operation &op : llvm::make_early_inc_range(func.getBody().front())) {
-        if (auto collective = dyn_cast<CollectiveOpInterface>(op))
-          splitCollective(collective, nextId++);
-        else if (auto constant = dyn_cast<ConstantOp>(op))
-          replaceConstant(constant);
-      }
+      nextId = 0;
+      buildSteps(func.getBody().front());
       ownResults(func);
+    }
+  }
+
+  void buildSteps(Block &block) {
+    for (Operation &op : llvm::make_early_inc_range(block)) {
+      if (auto collective = dyn_cast<CollectiveOpInterface>(op))
+        splitCollective(collective, nextId++);
+      else if (auto constant = dyn_cast<ConstantOp>(op))
+        replaceConstant(constant);
+      else if (auto print = dyn_cast<PrintOp>(op))
+        replacePrint(print);
+      else if (isa<ForOp, WhileOp, IfOp>(op))
+        replaceControl(&op);
+      else if (auto yield = dyn_cast<YieldOp>(op))
+        replaceYield(yield);
     }
   }
 
@@ -50,6 +60,38 @@ class BuildPlanPass : public impl::BuildPlanBase<BuildPlanPass> {
     op.erase();
   }
 
+  /// Before partitioning, where a value has no global type, it is its own.
+  static void replacePrint(PrintOp op) {
+    OpBuilder builder(op);
+    ArrayAttr globals = op.getGlobalsAttr();
+    if (!globals)
+      globals = builder.getTypeArrayAttr(llvm::to_vector(op.getValues().getTypes()));
+    builder.create<plan::PrintOp>(op.getLoc(), op.getTextsAttr(), op.getValues(), globals);
+    op.erase();
+  }
+
+  static void replaceYield(YieldOp op) {
+    OpBuilder(op).create<plan::YieldOp>(op.getLoc(), op.getOperands());
+    op.erase();
+  }
+
+  void replaceControl(Operation *op) {
+    StringRef name = isa<ForOp>(op)     ? plan::ForOp::getOperationName()
+                     : isa<WhileOp>(op) ? plan::WhileOp::getOperationName()
+                                        : plan::IfOp::getOperationName();
+    OperationState state(op->getLoc(), name);
+    state.addOperands(op->getOperands());
+    state.addTypes(op->getResultTypes());
+    state.addAttributes(op->getAttrs());
+    for (Region &region : op->getRegions()) {
+      buildSteps(region.front());
+      state.addRegion()->takeBody(region);
+    }
+    Operation *step = OpBuilder(op).create(state);
+    op->replaceAllUsesWith(step->getResults());
+    op->erase();
+  }
+
   /// Each returned value is written by a step of its own, straight into the result.
   static void ownResults(func::FuncOp func) {
     Operation *ret = func.getBody().front().getTerminator();
@@ -65,6 +107,8 @@ class BuildPlanPass : public impl::BuildPlanBase<BuildPlanPass> {
       operand.set(copy.getResult());
     }
   }
+
+  int64_t nextId = 0;
 };
 
 } // namespace

@@ -77,9 +77,9 @@ public:
     }
     for (unsigned i = 0; i < func.getNumResults(); ++i)
       plan.results.push_back(toValueInfo(func.getResultAttrDict(i), i, func.getResultTypes()[i]));
-    for (Operation &op : func.getBody().front())
-      if (failed(exportStep(&op)))
-        return failure();
+    steps = &plan.steps;
+    if (failed(exportBlock(func.getBody().front())))
+      return failure();
     findAliases(func);
     return std::move(artifact);
   }
@@ -130,14 +130,29 @@ private:
   void define(Value value, Attribute buffer) { buffers[value] = addBuffer(buffer, cast<ArrayType>(value.getType())); }
 
   template <typename StepT> void addStep(Operation *op, StepT step) {
-    artifact.plan.steps.push_back({std::move(step), toLocation(op->getLoc())});
+    steps->push_back({std::move(step), toLocation(op->getLoc())});
+  }
+
+  LogicalResult exportBlock(Block &block) {
+    for (Operation &op : block)
+      if (failed(exportStep(&op)))
+        return failure();
+    return success();
+  }
+
+  /// The steps of a loop's or branch's block.
+  LogicalResult exportBlock(Region &region, std::vector<spmd::Step> &into) {
+    std::vector<spmd::Step> *outer = std::exchange(steps, &into);
+    LogicalResult result = exportBlock(region.front());
+    steps = outer;
+    return result;
   }
 
   LogicalResult exportStep(Operation *op) {
     return llvm::TypeSwitch<Operation *, LogicalResult>(op)
         .Case<plan::LaunchOp, plan::MatmulOp, plan::StartOp, plan::DoneOp, plan::CopyOp, plan::ConstantOp,
-              plan::PrintOp>([&](auto step) { return exportOp(step); })
-        .Case<ReshapeOp, func::ReturnOp>([](auto) { return success(); })
+              plan::PrintOp, plan::IfOp, plan::ForOp, plan::WhileOp>([&](auto step) { return exportOp(step); })
+        .Case<ReshapeOp, func::ReturnOp, plan::YieldOp>([](auto) { return success(); })
         .Default([](Operation *other) { return other->emitOpError("is no step of a plan"); });
   }
 
@@ -238,25 +253,74 @@ private:
     return success();
   }
 
-  /// A parameter may be overwritten by the result of the same name and type if nothing reads it once that result is
-  /// being written.
+  LogicalResult exportOp(plan::IfOp op) {
+    spmd::IfStep step;
+    step.predicate = bufferOf(op.getPredicate());
+    if (failed(exportBlock(op.getThenRegion(), step.thenSteps)) ||
+        failed(exportBlock(op.getElseRegion(), step.elseSteps)))
+      return failure();
+    for (auto [result, buffer] : llvm::zip(op.getOutputs(), op.getBuffersAttr()))
+      define(result, buffer);
+    addStep(op, std::move(step));
+    return success();
+  }
+
+  LogicalResult exportOp(plan::ForOp op) {
+    spmd::ForStep step;
+    step.lower = static_cast<int64_t>(op.getLower());
+    step.upper = static_cast<int64_t>(op.getUpper());
+    for (auto [argument, buffer] : llvm::zip(op.getBody().getArguments(), op.getBuffersAttr()))
+      define(argument, buffer);
+    if (!op.getBody().getArgument(0).use_empty())
+      step.counter = bufferOf(op.getBody().getArgument(0));
+    if (failed(exportBlock(op.getBody(), step.body)))
+      return failure();
+    for (auto [result, buffer] : llvm::zip(op.getOutputs(), op.getBuffersAttr().getValue().drop_front()))
+      define(result, buffer);
+    addStep(op, std::move(step));
+    return success();
+  }
+
+  LogicalResult exportOp(plan::WhileOp op) {
+    spmd::WhileStep step;
+    for (Region *region : {&op.getCondition(), &op.getBody()})
+      for (auto [argument, buffer] : llvm::zip(region->getArguments(), op.getBuffersAttr()))
+        define(argument, buffer);
+    if (failed(exportBlock(op.getCondition(), step.condition)) || failed(exportBlock(op.getBody(), step.body)))
+      return failure();
+    step.predicate = bufferOf(op.getCondition().front().getTerminator()->getOperand(0));
+    for (auto [result, buffer] : llvm::zip(op.getOutputs(), op.getBuffersAttr()))
+      define(result, buffer);
+    addStep(op, std::move(step));
+    return success();
+  }
+
+  /// A parameter may be overwritten by the result of the same name and type if nothing reads it once something is
+  /// written to that result. A copy of the one to the other is nothing to do then.
   void findAliases(func::FuncOp func) {
     spmd::Plan &plan = artifact.plan;
     plan.aliases.assign(plan.params.size(), -1);
     Liveness liveness(func);
-    Operation *ret = func.getBody().front().getTerminator();
+    std::vector<Operation *> firstWrite(plan.results.size());
+    func.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      auto places = op->getAttrOfType<ArrayAttr>("buffers");
+      if (!places)
+        return;
+      for (auto place : places.getAsRange<plan::BufferAttr>())
+        if (place.getSpace() == "result" && !firstWrite[static_cast<size_t>(place.getPosition())])
+          firstWrite[static_cast<size_t>(place.getPosition())] = op;
+    });
     for (auto [p, param] : llvm::enumerate(plan.params)) {
-      int64_t lastRead = -1;
-      func.walk([&](Operation *op) {
-        for (Value operand : op->getOperands())
-          if (op->getBlock() == &func.getBody().front() && Liveness::getRoot(operand) == func.getArgument(p))
-            lastRead = std::max(lastRead, liveness.getStep(op) + isa<plan::StartOp>(op));
-      });
+      BlockArgument argument = func.getArgument(static_cast<unsigned>(p));
+      std::optional<LiveRanges> reads = liveness.getArgumentRanges(argument);
       for (auto [r, result] : llvm::enumerate(plan.results)) {
-        if (result.name != param.name || result.dtype != param.dtype || result.localShape != param.localShape)
+        if (result.name != param.name || result.dtype != param.dtype || result.localShape != param.localShape ||
+            !firstWrite[r])
           continue;
-        auto range = liveness.getRanges().find(Liveness::getRoot(ret->getOperand(r)));
-        if (range != liveness.getRanges().end() && lastRead < range->second.begin)
+        int64_t lastRead = reads ? reads->getEnd() : -1, written = liveness.getStep(firstWrite[r]);
+        auto copy = dyn_cast<plan::CopyOp>(firstWrite[r]);
+        bool isCopied = copy && Liveness::getRoot(copy.getOperand()) == argument;
+        if (lastRead < written || (isCopied && lastRead == written))
           plan.aliases[p] = static_cast<int32_t>(r);
       }
     }
@@ -264,6 +328,7 @@ private:
 
   ModuleOp module;
   spmd::Artifact artifact;
+  std::vector<spmd::Step> *steps = nullptr; ///< Of the block that is being exported.
   llvm::DenseMap<Value, spmd::BufferId> buffers;
   std::map<StringRef, std::pair<int32_t, plan::KernelOp>> kernels;
 };

@@ -16,69 +16,109 @@ namespace {
 
 struct Placed {
   Operation *op;
-  LiveRange range;
+  LiveRanges ranges;
   plan::BufferAttr buffer;
   int64_t bytes;
   Value value; ///< Null for scratch.
 };
 
+bool isLoop(Operation *op) { return isa<plan::ForOp, plan::WhileOp>(op); }
+
 class VerifyPlanPass : public impl::VerifyPlanBase<VerifyPlanPass> {
   void runOnOperation() override {
-    for (auto func : getOperation().getOps<func::FuncOp>())
-      if (failed(verifySteps(func)) || failed(verifyMemory(func)))
+    for (auto func : getOperation().getOps<func::FuncOp>()) {
+      int64_t lastId = -1;
+      if (failed(verifySteps(func.getBody().front(), lastId)) || failed(verifyMemory(func)))
         return signalPassFailure();
+    }
     markAllAnalysesPreserved();
   }
 
-  /// The later value takes the place of an input that dies with its kernel.
-  static bool isTakenOver(const Placed &later, const Placed &earlier) {
-    auto launch = dyn_cast<plan::LaunchOp>(later.op);
-    return launch && later.value && earlier.value && later.buffer == earlier.buffer &&
-           earlier.range.end == later.range.begin && earlier.range.begin < later.range.begin &&
-           mayOverwrite(launch, earlier.value, cast<OpResult>(later.value).getResultNumber());
-  }
-
-  static LogicalResult verifySteps(func::FuncOp func) {
-    int64_t lastId = -1;
-    for (Operation &op : func.getBody().front()) {
+  static LogicalResult verifySteps(Block &block, int64_t &lastId) {
+    for (Operation &op : block) {
       if (auto start = dyn_cast<plan::StartOp>(op)) {
         if (static_cast<int64_t>(start.getId()) <= lastId)
           return op.emitOpError() << "has number " << start.getId() << " after number " << lastId;
         lastId = static_cast<int64_t>(start.getId());
       }
-      if (isa<ReshapeOp, func::ReturnOp, plan::DoneOp, plan::PrintOp>(op))
+      if (isa<ReshapeOp, func::ReturnOp, plan::DoneOp, plan::PrintOp, plan::YieldOp>(op))
         continue;
-      if (!isa<plan::LaunchOp, plan::MatmulOp, plan::StartOp, plan::CopyOp, plan::ConstantOp>(op))
+      bool hasBlocks = isa<plan::IfOp, plan::ForOp, plan::WhileOp>(op);
+      if (!hasBlocks && !isa<plan::LaunchOp, plan::MatmulOp, plan::StartOp, plan::CopyOp, plan::ConstantOp>(op))
         return op.emitOpError("is left among the steps of the plan");
-      if (!op.getAttrOfType<ArrayAttr>("buffers"))
+      auto buffers = op.getAttrOfType<ArrayAttr>("buffers");
+      if (!buffers)
         return op.emitOpError("has no buffers");
+      unsigned expected = op.getNumResults() + isa<plan::ForOp>(op);
+      if (buffers.size() < expected)
+        return op.emitOpError() << "has " << buffers.size() << " buffers for " << expected << " values";
+      if (!hasBlocks)
+        continue;
+      for (Region &region : op.getRegions())
+        if (failed(verifySteps(region.front(), lastId)))
+          return failure();
+      if (failed(verifyHomes(&op)))
+        return failure();
     }
     return success();
+  }
+
+  /// What a loop starts from, what its body yields and what arms yield lie where the results lie: they are not moved.
+  static LogicalResult verifyHomes(Operation *op) {
+    for (OpResult result : op->getResults()) {
+      unsigned index = result.getResultNumber();
+      auto verify = [&](Value value) -> LogicalResult {
+        if (findBuffer(value) == findBuffer(result))
+          return success();
+        return op->emitOpError() << "gets value " << index << " from another place than where its result lies";
+      };
+      if (isLoop(op) && failed(verify(op->getOperand(index))))
+        return failure();
+      for (Region &region : op->getRegions()) {
+        bool isCondition = isa<plan::WhileOp>(op) && &region == &op->getRegions().front();
+        if (!isCondition && failed(verify(region.front().getTerminator()->getOperand(index))))
+          return failure();
+      }
+    }
+    return success();
+  }
+
+  /// Where a value lies, as the step that defines it says; null for the function's arguments.
+  static plan::BufferAttr findBuffer(Value value) {
+    value = Liveness::getRoot(value);
+    Operation *step = value.getDefiningOp();
+    unsigned index = 0;
+    if (step) {
+      index = cast<OpResult>(value).getResultNumber() + isa<plan::ForOp>(step);
+    } else {
+      step = value.getParentBlock()->getParentOp();
+      index = cast<BlockArgument>(value).getArgNumber();
+      if (!isLoop(step))
+        return {};
+    }
+    if (auto done = dyn_cast<plan::DoneOp>(step))
+      step = done.getToken().getDefiningOp();
+    auto buffers = step->getAttrOfType<ArrayAttr>("buffers");
+    return index < buffers.size() ? cast<plan::BufferAttr>(buffers[index]) : plan::BufferAttr();
   }
 
   /// Independent of how the buffers were chosen: no two live values share a byte.
   static LogicalResult verifyMemory(func::FuncOp func) {
     Liveness liveness(func);
     SmallVector<Placed> placed;
-    for (auto &[value, range] : liveness.getRanges()) {
-      Operation *step = value.getDefiningOp();
-      unsigned index = cast<OpResult>(value).getResultNumber();
-      if (auto done = dyn_cast<plan::DoneOp>(step))
-        step = done.getToken().getDefiningOp();
-      auto buffers = step->getAttrOfType<ArrayAttr>("buffers");
-      if (index >= buffers.size())
-        return step->emitOpError("has fewer buffers than results");
-      placed.push_back(
-          {step, range, cast<plan::BufferAttr>(buffers[index]), cast<ArrayType>(value.getType()).getBytes(), value});
+    for (const auto &entry : liveness.getRanges()) {
+      Value value = entry.first;
+      const LiveRanges &ranges = entry.second;
+      Operation *step = value.getDefiningOp() ? value.getDefiningOp() : value.getParentBlock()->getParentOp();
+      placed.push_back({step, ranges, findBuffer(value), cast<ArrayType>(value.getType()).getBytes(), value});
       auto matmul = dyn_cast<plan::MatmulOp>(step);
-      if (matmul && buffers.size() > 1) {
-        auto kernel = SymbolTable::lookupNearestSymbolFrom<plan::KernelOp>(step, matmul.getEpilogueAttr());
-        placed.push_back({step,
-                          {range.begin, range.begin},
-                          cast<plan::BufferAttr>(buffers[1]),
-                          cast<ArrayType>(kernel.getBlock().getArgument(0).getType()).getBytes(),
-                          Value()});
-      }
+      if (!matmul || matmul.getBuffersAttr().size() < 2)
+        continue;
+      auto kernel = SymbolTable::lookupNearestSymbolFrom<plan::KernelOp>(step, matmul.getEpilogueAttr());
+      LiveRanges now;
+      now.add({liveness.getStep(matmul), liveness.getStep(matmul)});
+      placed.push_back({step, now, cast<plan::BufferAttr>(matmul.getBuffersAttr()[1]),
+                        cast<ArrayType>(kernel.getBlock().getArgument(0).getType()).getBytes(), Value()});
     }
     for (size_t i = 0; i < placed.size(); ++i)
       for (size_t j = 0; j < i; ++j) {
@@ -87,14 +127,30 @@ class VerifyPlanPass : public impl::VerifyPlanBase<VerifyPlanPass> {
         bool isShared = x.buffer.getSpace() == "result" ? x.buffer.getPosition() == y.buffer.getPosition()
                                                         : x.buffer.getPosition() < y.buffer.getPosition() + y.bytes &&
                                                               y.buffer.getPosition() < x.buffer.getPosition() + x.bytes;
-        if (isSameSpace && isShared && x.bytes > 0 && y.bytes > 0 && x.range.overlaps(y.range) && !isTakenOver(x, y) &&
-            !isTakenOver(y, x)) {
+        if (isSameSpace && isShared && x.bytes > 0 && y.bytes > 0 && x.ranges.overlaps(y.ranges) &&
+            !isTakenOver(x, y, liveness) && !isTakenOver(y, x, liveness)) {
           InFlightDiagnostic error = x.op->emitOpError("shares memory with a value that is alive at the same time");
           error.attachNote(y.op->getLoc()) << "the other one is defined here";
           return error;
         }
       }
     return success();
+  }
+
+  /// The later value takes the place of an input that dies with its kernel, or is the carry that begins as the earlier
+  /// one.
+  static bool isTakenOver(const Placed &later, const Placed &earlier, const Liveness &liveness) {
+    if (!later.value || !earlier.value || later.buffer != earlier.buffer ||
+        earlier.ranges.overlapsBeyond(liveness.getStep(later.op), later.ranges))
+      return false;
+    if (auto launch = dyn_cast<plan::LaunchOp>(later.op))
+      return mayOverwrite(launch, earlier.value, cast<OpResult>(later.value).getResultNumber());
+    auto argument = dyn_cast<BlockArgument>(later.value);
+    if (!argument || !isLoop(later.op))
+      return false;
+    bool isFor = isa<plan::ForOp>(later.op);
+    return (!isFor || argument.getArgNumber() > 0) &&
+           Liveness::getRoot(later.op->getOperand(argument.getArgNumber() - isFor)) == earlier.value;
   }
 };
 

@@ -28,6 +28,9 @@ def PropagatePass : Pass<"spmdc-propagate", "mlir::ModuleOp"> {
     user priority by user priority, pass-through operations before contractions before forward broadcasts (semantics
     are Shardy's; docs/propagation.md walks through an example).
 
+    The arguments and the result of a loop's carry have one sharding; axes also travel to it from what the loop starts
+    with and from what its body yields (and back), and between a branch's results and what its arms yield.
+
     After: every array of rank 1 and more has a closed sharding over known axes without priorities, and function types
     agree; spmd.sharding_group is gone; a spmd.constraint is gone where its operand lies as it says, and a
     spmd.reshard where it does not.

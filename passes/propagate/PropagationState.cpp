@@ -2,6 +2,7 @@
 
 #include "passes/propagate/PropagationState.h"
 
+#include "ir/array/ArrayOps.h"
 #include "ir/spmd/SpmdOps.h"
 
 #include <map>
@@ -11,6 +12,11 @@ using namespace mlir;
 
 namespace spmdc {
 namespace {
+
+/// The carries among a loop's region arguments: all but the counter of a `for`.
+Block::BlockArgListType getCarries(Region &region) {
+  return region.getArguments().drop_front(isa<ForOp>(region.getParentOp()) ? 1 : 0);
+}
 
 int64_t priorityOf(DimShardingAttr dim) { return std::max<int64_t>(0, dim.getPriority()); }
 
@@ -66,9 +72,11 @@ FailureOr<PropagationState> PropagationState::create(func::FuncOp func, const Me
     // What a person wrote for one device has no shardings.
     if (isa<ManualOp>(op))
       return WalkResult::skip();
+    if (isa<ForOp, WhileOp>(op) && failed(state.addCarries(op)))
+      return WalkResult::interrupt();
     for (Region &region : op->getRegions())
       for (BlockArgument argument : region.getArguments())
-        if (failed(state.addValue(argument)))
+        if (!state.slotOf.contains(argument) && failed(state.addValue(argument)))
           return WalkResult::interrupt();
     return WalkResult::advance();
   });
@@ -90,6 +98,31 @@ LogicalResult PropagationState::addValue(Value value) {
   // Where nothing is written, all dimensions are open; annotations become visible through activate().
   slot.current.dims.resize(type.getRank());
   slots.push_back(std::move(slot));
+  return success();
+}
+
+/// A carry is one array at different times: its arguments share the slot of its result.
+LogicalResult PropagationState::addCarries(Operation *loop) {
+  for (Region &region : loop->getRegions())
+    for (auto [argument, result] : llvm::zip(getCarries(region), loop->getResults())) {
+      ArrayType type = cast<ArrayType>(argument.getType());
+      unsigned slotNumber = slotOf.at(result);
+      Slot &slot = slots[slotNumber];
+      slotOf[argument] = slotNumber;
+      if (!type.getSharding() || type.getSharding() == slot.annotation)
+        continue;
+      if (failed(verifyAnnotation(argument.getLoc(), type, mesh)))
+        return failure();
+      if (slot.annotation) {
+        InFlightDiagnostic error = loop->emitError()
+                                   << "a carry is annotated " << type.str() << " and "
+                                   << cast<ArrayType>(result.getType()).withSharding(slot.annotation).str();
+        error.attachNote(argument.getLoc()) << "the first is here";
+        return error;
+      }
+      slot.annotation = type.getSharding();
+      slot.annotationLoc = argument.getLoc();
+    }
   return success();
 }
 
@@ -154,30 +187,54 @@ void PropagationState::applyConstraintsToOperands(func::FuncOp func) {
 }
 
 void PropagationState::addOps(func::FuncOp func) {
-  func.walk<WalkOrder::PreOrder>([&](ShardingRuleOpInterface op) {
-    SmallVector<unsigned, 4> around;
-    SmallVector<Value> values(op->getOperands());
-    llvm::append_range(values, op->getResults());
-    for (Value value : values) {
-      auto slot = slotOf.find(value);
-      if (slot == slotOf.end())
-        return;
-      around.push_back(slot->second);
+  func.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (auto withRule = dyn_cast<ShardingRuleOpInterface>(op)) {
+      SmallVector<Value> values(op->getOperands());
+      llvm::append_range(values, op->getResults());
+      addOp(op, withRule.getShardingRule(), /*isEdge=*/false, values);
     }
-    bool hasSharedOperand = llvm::any_of(op->getOperands(), [](Value operand) {
-      if (cast<ArrayType>(operand.getType()).getRank() == 0)
-        return false;
-      return llvm::count_if(operand.getUses(), [](OpOperand &use) { return !isa<ShardingGroupOp>(use.getOwner()); }) >
-             1;
-    });
-    ShardingRule rule = op.getShardingRule();
-    OpKind kind(rule);
-    unsigned index = ops.size();
-    for (unsigned slot : around)
-      if (slots[slot].opsAround.empty() || slots[slot].opsAround.back() != index)
-        slots[slot].opsAround.push_back(index);
-    ops.push_back({op, std::move(rule), kind, hasSharedOperand, std::move(around)});
+    addEdges(op);
   });
+}
+
+void PropagationState::addOp(Operation *op, ShardingRule rule, bool isEdge, ArrayRef<Value> values) {
+  SmallVector<unsigned, 4> around;
+  for (Value value : values) {
+    auto slot = slotOf.find(value);
+    if (slot == slotOf.end())
+      return;
+    around.push_back(slot->second);
+  }
+  bool hasSharedOperand = !isEdge && llvm::any_of(op->getOperands(), [](Value operand) {
+    if (cast<ArrayType>(operand.getType()).getRank() == 0)
+      return false;
+    return llvm::count_if(operand.getUses(), [](OpOperand &use) { return !isa<ShardingGroupOp>(use.getOwner()); }) > 1;
+  });
+  OpKind kind(rule);
+  unsigned index = ops.size();
+  for (unsigned slot : around)
+    if (slots[slot].opsAround.empty() || slots[slot].opsAround.back() != index)
+      slots[slot].opsAround.push_back(index);
+  ops.push_back({op, std::move(rule), kind, hasSharedOperand, isEdge, llvm::to_vector<4>(values), std::move(around)});
+}
+
+void PropagationState::addEdges(Operation *op) {
+  for (OpResult result : op->getResults()) {
+    unsigned index = result.getResultNumber();
+    SmallVector<Value, 3> sources;
+    if (isa<ForOp, WhileOp>(op))
+      sources = {op->getOperand(index), op->getRegions().back().front().getTerminator()->getOperand(index)};
+    else if (auto branch = dyn_cast<IfOp>(op))
+      sources = {branch.getThenRegion().front().getTerminator()->getOperand(index),
+                 branch.getElseRegion().front().getTerminator()->getOperand(index)};
+    else
+      return;
+    ArrayRef<int64_t> shape = cast<ArrayType>(result.getType()).getShape();
+    ShardingRule rule = ShardingRule::elementwise(shape, sources.size());
+    sources.push_back(result);
+    if (!shape.empty())
+      addOp(op, std::move(rule), /*isEdge=*/true, sources);
+  }
 }
 
 SmallVector<int64_t, 2> PropagationState::getPriorities() const {

@@ -1,8 +1,8 @@
 //===- PropagationState.h - all arrays of a function in flux ----*- C++ -*-===//
 //
-// The graph that propagation works on: a slot per array (values of one sharding group share one), an entry per
-// operation that has a sharding rule, and what people wrote about shardings, which becomes visible user priority by
-// user priority.
+// The graph that propagation works on: a slot per array (values of one sharding group share one, and so do the
+// arguments and the result of a loop's carry), an entry per operation that has a sharding rule and per edge of control
+// flow, and what people wrote about shardings, which becomes visible user priority by user priority.
 //
 // What counts as written: any sharding on the type of an argument or of an operation's result, constraints above all.
 // What a constraint says also holds for its operand where that is the result of an operation about which nothing is
@@ -22,13 +22,16 @@ namespace spmdc {
 
 class PropagationState {
 public:
-  /// An operation with a rule. `slots`: operands, then results.
+  /// An operation with a rule, or an edge of control flow: a carry of a loop follows what it starts from and what the
+  /// body yields, a result of a branch what its arms yield, as the result of an operation that changes nothing would.
   struct OpEntry {
     mlir::Operation *op;
     ShardingRule rule;
     OpKind kind;
     bool hasSharedOperand;
-    llvm::SmallVector<unsigned, 4> slots;
+    bool isEdge;
+    llvm::SmallVector<mlir::Value, 4> values; ///< Operands, then results.
+    llvm::SmallVector<unsigned, 4> slots;     ///< Of the values.
   };
 
   /// Reads a function. Fails, with a diagnostic at its place, on an axis that the mesh does not have and on a sharding
@@ -62,9 +65,12 @@ private:
 
   explicit PropagationState(const MeshAxes &mesh) : mesh(mesh) {}
   mlir::LogicalResult addValue(mlir::Value value);
+  mlir::LogicalResult addCarries(mlir::Operation *loop);
   mlir::LogicalResult addGroups(mlir::func::FuncOp func);
   void applyConstraintsToOperands(mlir::func::FuncOp func);
   void addOps(mlir::func::FuncOp func);
+  void addOp(mlir::Operation *op, ShardingRule rule, bool isEdge, llvm::ArrayRef<mlir::Value> values);
+  void addEdges(mlir::Operation *op);
 
   MeshAxes mesh;
   std::vector<Slot> slots;

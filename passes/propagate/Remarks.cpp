@@ -2,6 +2,7 @@
 
 #include "passes/propagate/Remarks.h"
 
+#include "ir/array/ArrayOps.h"
 #include "ir/spmd/Location.h"
 #include "ir/spmd/SpmdTypes.h"
 
@@ -17,20 +18,19 @@ InFlightDiagnostic emitRemarkAt(const OpEntry &entry) {
   return emitRemark(entry.op->getLoc()) << entry.op->getName().stripDialect() << ": ";
 }
 
-Value getValue(const OpEntry &entry, unsigned tensor) {
-  unsigned numOperands = entry.op->getNumOperands();
-  return tensor < numOperands ? entry.op->getOperand(tensor) : entry.op->getResult(tensor - numOperands);
-}
-
 /// `operand 1 'w'`, `the result 'h'`.
 std::string describe(const OpEntry &entry, unsigned tensor) {
-  unsigned numOperands = entry.op->getNumOperands();
+  unsigned numOperands = entry.rule.operands.size();
   std::string text;
-  if (tensor < numOperands)
+  if (entry.isEdge && tensor < numOperands)
+    text = isa<IfOp>(entry.op) ? (tensor == 0 ? "what the first arm yields" : "what the second arm yields")
+           : tensor == 0       ? "what the carry starts from"
+                               : "what the body yields";
+  else if (tensor < numOperands)
     text = numOperands == 1 ? "the operand" : "operand " + std::to_string(tensor);
   else
     text = entry.op->getNumResults() == 1 ? "the result" : "result " + std::to_string(tensor - numOperands);
-  Value value = getValue(entry, tensor);
+  Value value = entry.values[tensor];
   std::optional<StringRef> name = getValueName(value.getLoc());
   if (auto argument = dyn_cast<BlockArgument>(value))
     if (auto func = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()))

@@ -33,11 +33,14 @@ class SplitConstantsPass : public impl::SplitConstantsPassBase<SplitConstantsPas
   static void split(func::FuncOp func) {
     SmallVector<Operation *> constants;
     llvm::DenseSet<Operation *> areConstant;
-    func.walk([&](Operation *op) {
+    llvm::DenseMap<Operation *, size_t> position; // in program order, regions included
+    func.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      position[op] = position.size();
       auto isConstant = [&](Value operand) {
         return operand.getDefiningOp() && areConstant.contains(operand.getDefiningOp());
       };
-      bool isArrayOp = isa_and_nonnull<ArrayDialect>(op->getDialect()) && op->getNumResults() == 1;
+      bool isArrayOp =
+          isa_and_nonnull<ArrayDialect>(op->getDialect()) && op->getNumResults() == 1 && op->getNumRegions() == 0;
       if (isArrayOp && isPure(op) && llvm::all_of(op->getOperands(), isConstant)) {
         constants.push_back(op);
         areConstant.insert(op);
@@ -54,11 +57,12 @@ class SplitConstantsPass : public impl::SplitConstantsPassBase<SplitConstantsPas
         if (!llvm::is_contained(users, user))
           users.push_back(user);
       // In program order, whatever order the use list has. The first user keeps the original.
-      llvm::sort(users, [](Operation *x, Operation *y) { return x->isBeforeInBlock(y); });
+      llvm::sort(users, [&](Operation *x, Operation *y) { return position.lookup(x) < position.lookup(y); });
       for (Operation *user : llvm::drop_begin(users, users.empty() ? 0 : 1)) {
         if (copies++ >= kMaxCopies)
           return;
         Operation *copy = OpBuilder(user).clone(*op);
+        position[copy] = position.lookup(user);
         user->replaceUsesOfWith(op->getResult(0), copy->getResult(0));
       }
     }

@@ -19,5 +19,6 @@ int main(int argc, char **argv) {
   spmdc::registerPasses();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
+  mlir::registerLoopInvariantCodeMotionPass();
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "spmdc pass driver\n", registry));
 }

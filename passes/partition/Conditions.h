@@ -1,0 +1,14 @@
+//===- Conditions.h - what decides where a program goes ---------*- C++ -*-===//
+#pragma once
+
+#include "mlir/IR/Value.h"
+
+#include <string>
+
+namespace spmdc {
+
+/// For a scalar from which the condition of a loop or branch is computed: the end of a sentence that says so, for the
+/// reasons of collectives. Empty for any other value.
+std::string whyForCondition(mlir::Value value);
+
+} // namespace spmdc

@@ -1,0 +1,115 @@
+// RUN: spmd-opt %s --spmdc-schedule-kernels --spmdc-build-plan --spmdc-assign-buffers --spmdc-verify-plan --split-input-file | FileCheck %s
+
+// An element-wise body works in the carry's memory, which is the result's: the start is written there, each iteration
+// overwrites it, and nothing is copied.
+// CHECK-LABEL: func.func @carries_in_place
+// CHECK: %[[START:.*]] = plan.launch @k(%arg0) {buffers = [#plan.buffer<"result", 0>]}
+// CHECK-NEXT: plan.for 0 to 9(%[[START]])
+// CHECK-NEXT: ^bb0(%{{.*}}: !spmd.array<i32[]>, %[[C:.*]]: !spmd.array<f32[250]>):
+// CHECK-NEXT: %[[N:.*]] = plan.launch @k(%[[C]]) {buffers = [#plan.buffer<"result", 0>]}
+// CHECK-NEXT: plan.yield %[[N]]
+// CHECK-NEXT: } {buffers = [#plan.buffer<"arena", 0>, #plan.buffer<"result", 0>]}
+// CHECK-NOT: plan.copy
+module {
+  func.func @carries_in_place(%x: !spmd.array<f32[250]>) -> !spmd.array<f32[250]> {
+    %0 = plan.launch @k(%x) : (!spmd.array<f32[250]>) -> !spmd.array<f32[250]>
+    %1 = array.for 0 to 9 (%0) {
+    ^bb0(%i: !spmd.array<i32[]>, %c: !spmd.array<f32[250]>):
+      %2 = plan.launch @k(%c) : (!spmd.array<f32[250]>) -> !spmd.array<f32[250]>
+      array.yield %2 : !spmd.array<f32[250]>
+    } : (!spmd.array<f32[250]>) -> !spmd.array<f32[250]>
+    return %1 : !spmd.array<f32[250]>
+  }
+  plan.kernel @k(%x: !spmd.array<f32[250]>) {
+    %0 = array.exp %x : <f32[250]>
+    plan.return %0 : !spmd.array<f32[250]>
+  }
+}
+
+// -----
+
+// A body that reads the carry all over writes beside it, and one copy brings it home. An argument is never overwritten:
+// it is copied before the loop.
+// CHECK-LABEL: func.func @not_in_place
+// CHECK: plan.copy %arg0 {buffers = [#plan.buffer<"result", 0>]}
+// CHECK: plan.for
+// CHECK: %[[N:.*]] = plan.launch @k(%{{.*}}) {buffers = [#plan.buffer<"arena", 0>]}
+// CHECK-NEXT: %[[HOME:.*]] = plan.copy %[[N]] {buffers = [#plan.buffer<"result", 0>]}
+// CHECK-NEXT: plan.yield %[[HOME]]
+module {
+  func.func @not_in_place(%x: !spmd.array<f32[250]>) -> !spmd.array<f32[250]> {
+    %1 = array.for 0 to 9 (%x) {
+    ^bb0(%i: !spmd.array<i32[]>, %c: !spmd.array<f32[250]>):
+      %2 = plan.launch @k(%c) : (!spmd.array<f32[250]>) -> !spmd.array<f32[250]>
+      array.yield %2 : !spmd.array<f32[250]>
+    } : (!spmd.array<f32[250]>) -> !spmd.array<f32[250]>
+    return %1 : !spmd.array<f32[250]>
+  }
+  plan.kernel @k(%x: !spmd.array<f32[250]>) {
+    %0 = array.reverse %x dims [0] : <f32[250]> -> <f32[250]>
+    plan.return %0 : !spmd.array<f32[250]>
+  }
+}
+
+// -----
+
+// Three carries go around: one is saved, the others move up.
+// CHECK-LABEL: func.func @carries_change_places
+// CHECK: ^bb0(%{{.*}}: !spmd.array<i32[]>, %[[X:.*]]: !spmd.array<f32[250]>, %[[Y:.*]]: !spmd.array<f32[250]>, %[[Z:.*]]: !spmd.array<f32[250]>):
+// CHECK-NEXT: %[[SAVED:.*]] = plan.copy %{{.*}} {buffers = [#plan.buffer<"arena", 0>]}
+// CHECK-COUNT-3: plan.copy %{{.*}} {buffers = [#plan.buffer<"result", {{[012]}}>]}
+// CHECK-NEXT: plan.yield
+module {
+  func.func @carries_change_places(%x: !spmd.array<f32[250]>, %y: !spmd.array<f32[250]>, %z: !spmd.array<f32[250]>)
+      -> (!spmd.array<f32[250]>, !spmd.array<f32[250]>, !spmd.array<f32[250]>) {
+    %0:3 = array.for 0 to 9 (%x, %y, %z) {
+    ^bb0(%i: !spmd.array<i32[]>, %a: !spmd.array<f32[250]>, %b: !spmd.array<f32[250]>, %c: !spmd.array<f32[250]>):
+      array.yield %b, %c, %a : !spmd.array<f32[250]>, !spmd.array<f32[250]>, !spmd.array<f32[250]>
+    } : (!spmd.array<f32[250]>, !spmd.array<f32[250]>, !spmd.array<f32[250]>)
+      -> (!spmd.array<f32[250]>, !spmd.array<f32[250]>, !spmd.array<f32[250]>)
+    return %0#0, %0#1, %0#2 : !spmd.array<f32[250]>, !spmd.array<f32[250]>, !spmd.array<f32[250]>
+  }
+}
+
+// -----
+
+// A branch in a loop updates the carry in place in one arm and leaves it alone in the other; an inner loop works on
+// it too. Collectives are numbered where they stand, arms and loops included.
+// CHECK-LABEL: func.func @branches_and_inner_loops_in_place
+// CHECK: plan.copy %arg0 {buffers = [#plan.buffer<"result", 0>]}
+// CHECK-NOT: plan.copy
+// CHECK: plan.start 0
+// CHECK-NOT: plan.copy
+// CHECK: plan.start 1
+// CHECK-NOT: plan.copy
+module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
+  func.func @branches_and_inner_loops_in_place(%x: !spmd.array<f32[250]>, %p: !spmd.array<bool[]>) -> !spmd.array<f32[250]> {
+    %1 = array.for 0 to 9 (%x) {
+    ^bb0(%i: !spmd.array<i32[]>, %c: !spmd.array<f32[250]>):
+      %2 = array.if %p {
+        %3 = plan.launch @k(%c) : (!spmd.array<f32[250]>) -> !spmd.array<f32[250]>
+        array.yield %3 : !spmd.array<f32[250]>
+      } else {
+        array.yield %c : !spmd.array<f32[250]>
+      } : (!spmd.array<bool[]>) -> !spmd.array<f32[250]>
+      %4 = array.for 0 to 5 (%2) {
+      ^bb0(%j: !spmd.array<i32[]>, %d: !spmd.array<f32[250]>):
+        %5 = spmd.all_reduce sum %d over <a> : <f32[250]> -> <f32[250]>
+        %6 = plan.launch @k2(%d, %5) : (!spmd.array<f32[250]>, !spmd.array<f32[250]>) -> !spmd.array<f32[250]>
+        array.yield %6 : !spmd.array<f32[250]>
+      } : (!spmd.array<f32[250]>) -> !spmd.array<f32[250]>
+      %7 = spmd.all_reduce sum %4 over <a> : <f32[250]> -> <f32[250]>
+      %8 = plan.launch @k2(%4, %7) : (!spmd.array<f32[250]>, !spmd.array<f32[250]>) -> !spmd.array<f32[250]>
+      array.yield %8 : !spmd.array<f32[250]>
+    } : (!spmd.array<f32[250]>) -> !spmd.array<f32[250]>
+    return %1 : !spmd.array<f32[250]>
+  }
+  plan.kernel @k(%x: !spmd.array<f32[250]>) {
+    %0 = array.exp %x : <f32[250]>
+    plan.return %0 : !spmd.array<f32[250]>
+  }
+  plan.kernel @k2(%x: !spmd.array<f32[250]>, %y: !spmd.array<f32[250]>) {
+    %0 = array.add %x, %y : <f32[250]>
+    plan.return %0 : !spmd.array<f32[250]>
+  }
+}
