@@ -74,6 +74,7 @@ llvm::ArrayRef<Builtin> creationBuiltins();
 llvm::ArrayRef<Builtin> contractionBuiltins();
 llvm::ArrayRef<Builtin> manualBuiltins();
 llvm::ArrayRef<Builtin> windowBuiltins();
+llvm::ArrayRef<Builtin> debugBuiltins();
 
 /// `x @ y`.
 Value emitMatmul(Emitter &e, const Value &x, const Value &y, Range range);

@@ -171,7 +171,7 @@ void Emitter::nameLeaf(const Value &value, llvm::StringRef name, Range place) {
   if (!value.isArray())
     return;
   mlir::Operation *op = value.array.getDefiningOp();
-  if (!op || getValueName(op->getLoc()))
+  if (!op || op->getNumResults() != 1 || getValueName(op->getLoc()))
     return;
   mlir::MLIRContext *context = builder.getContext();
   LineColumn first = place.start(), last = place.source->position(place.end - 1);
@@ -217,7 +217,8 @@ Value Emitter::evaluate(const Expr &e) {
       values.push_back(expr(*part));
     return values;
   };
-  bool isCompileTime = e.kind != ExprKind::Field && e.kind != ExprKind::Index && e.kind != ExprKind::If;
+  bool isCompileTime = e.kind != ExprKind::Field && e.kind != ExprKind::Index && e.kind != ExprKind::If &&
+                       e.kind != ExprKind::For && e.kind != ExprKind::While;
   if ((!frame || !frame->fn) && !isCompileTime)
     fail(e.range, "outside of functions there are only numbers and arithmetic on them");
   switch (e.kind) {
@@ -265,9 +266,9 @@ Value Emitter::evaluate(const Expr &e) {
   case ExprKind::If:
     return ifExpr(as<IfExpr>(e));
   case ExprKind::For:
-    failUnsupported(e.range, "'for'");
+    return forExpr(as<ForExpr>(e));
   case ExprKind::While:
-    failUnsupported(e.range, "'while'");
+    return whileExpr(as<WhileExpr>(e));
   case ExprKind::StructLiteral:
     return structLiteral(as<StructExpr>(e));
   case ExprKind::None:
@@ -333,25 +334,6 @@ Value Emitter::field(const FieldExpr &e) {
     return sequence(ValueKind::Tuple, e.range, std::move(sizes));
   }
   fail(e.field.range, "an array has no field '" + std::string(e.field.text) + "'; it has T, shape and ndim");
-}
-
-/// A condition known while compiling chooses one arm, and only that one is checked.
-Value Emitter::ifExpr(const IfExpr &e) {
-  Value condition = need(*e.condition);
-  if (!condition.isConstant() || condition.constant.kind != Constant::Kind::Bool)
-    failUnsupported(e.range, "'if' on a value known only at run time");
-  const Block &arm = condition.constant.isTrue() ? e.thenBlock : e.elseBlock;
-  frame->scopes.emplace_back();
-  for (const Stmt *stmt : arm.statements) {
-    if (stmt->kind == StmtKind::Let)
-      letStmt(*stmt);
-    else
-      expr(*stmt->value);
-  }
-  Value value = arm.value ? expr(*arm.value) : Value();
-  frame->scopes.pop_back();
-  value.range = e.range;
-  return value;
 }
 
 } // namespace spmdc

@@ -5,8 +5,9 @@
 // value; the walk goes on with the next operand or statement, so that one run finds all errors.
 //
 // The parts: EmitProgram.cpp (mesh, consts, entry), EmitTypes.cpp (types, shardings, coercion), EmitExprs.cpp
-// (statements, expressions), EmitCalls.cpp (arguments, inlining), EmitOperators.cpp (arithmetic), EmitIndex.cpp,
-// EmitOps.cpp (helpers that build operations), and the table of operations in Builtins*.cpp.
+// (statements, expressions), EmitControl.cpp (loops, branches), EmitCalls.cpp (arguments, inlining), EmitOperators.cpp
+// (arithmetic), EmitIndex.cpp, EmitOps.cpp (helpers that build operations), and the table of operations in
+// Builtins*.cpp.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -24,6 +25,9 @@
 #include <set>
 
 namespace spmdc {
+
+struct LoopCarries;
+struct CarriedLeaf;
 
 /// Leaves the evaluation of an expression, whose error is reported. `Emitter::expr` turns it into a poisoned value.
 struct Poisoned {};
@@ -205,7 +209,30 @@ private:
   Value index(const SubscriptExpr &expr);
   Value indexSequence(const Value &base, const SubscriptExpr &expr);
   Value indexArray(const Value &base, const SubscriptExpr &expr);
+
+  // Loops and branches (EmitControl.cpp).
   Value ifExpr(const IfExpr &expr);
+  Value arm(const Block &block);
+  Value joinArms(const IfExpr &expr, mlir::Value predicate, llvm::MutableArrayRef<mlir::Region> regions,
+                 llvm::ArrayRef<Value> values);
+  Value forExpr(const ForExpr &expr);
+  Value whileExpr(const WhileExpr &expr);
+  int64_t loopBound(const Expr &bound);
+  mlir::Value loopCondition(const Expr &condition, std::string_view keyword);
+  mlir::Value predicate(const Value &value, Range range, std::string_view keyword);
+  LoopCarries evaluateCarries(const std::vector<Carry> &carries);
+  void bindCarries(const std::vector<Carry> &names, const LoopCarries &carries,
+                   llvm::ArrayRef<mlir::BlockArgument> arguments);
+  bool settleCarry(CarriedLeaf &leaf, const Value &yielded, Range where);
+  std::string describeType(const CarriedLeaf &leaf);
+  bool loopBody(const Block &body, const std::vector<Carry> &names, LoopCarries &carries);
+  template <typename Body>
+  auto inLoopBlock(mlir::Region &region, const Identifier *counter, const std::vector<Carry> &names,
+                   const LoopCarries &carries, Body body);
+  void startCarries(const LoopCarries &carries, llvm::SmallVectorImpl<mlir::Value> &inits,
+                    llvm::SmallVectorImpl<mlir::Type> &types);
+  Value loopResult(const LoopCarries &carries, mlir::Operation *loop, Range range);
+
   Value call(const CallExpr &expr);
   Value callFunction(const FnDecl &fn, bool isPrelude, const CallExpr &call);
   /// Inlines a function on these arguments, one for each parameter; those left out have defaults.

@@ -101,11 +101,14 @@ std::string inspectionTable(const Inspection &inspection) {
     text += "\ncollectives: " + std::to_string(function.collectives.size()) + "\n";
     for (const CollectiveReport &collective : function.collectives) {
       std::string reduction = collective.reduction.empty() ? "" : " " + collective.reduction;
-      text += formatTable({{collective.op + reduction + " over " + axesText(collective),
-                            shapeText(collective.dtype, collective.operandShape) + " -> " +
-                                shapeText(collective.dtype, collective.resultShape),
-                            std::to_string(collective.groups) + " groups of " + std::to_string(collective.groupSize),
-                            bytesText(collective.wireBytesPerDevice) + " sent by each device", collective.location}});
+      text +=
+          formatTable({{collective.op + reduction + " over " + axesText(collective),
+                        shapeText(collective.dtype, collective.operandShape) + " -> " +
+                            shapeText(collective.dtype, collective.resultShape),
+                        std::to_string(collective.groups) + " groups of " + std::to_string(collective.groupSize),
+                        bytesText(collective.wireBytesPerDevice) + " sent by each device" +
+                            (collective.tripCount == 1 ? "" : " " + std::to_string(collective.tripCount) + " times"),
+                        collective.location}});
       text += "    " + collective.why + "\n";
     }
     text += "\nper device: " + countText(function.flopsPerDevice) + " operations, " +

@@ -30,6 +30,7 @@ std::vector<Operation> indexOperations();
 std::vector<Operation> contractionOperations();
 std::vector<Operation> creationOperations();
 std::vector<Operation> preludeOperations();
+std::vector<Operation> controlOperations();
 
 /// All of them.
 const std::vector<Operation> &allOperations();

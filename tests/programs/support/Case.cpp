@@ -42,22 +42,29 @@ static void shardEverything(ModuleOp module, const Case &test) {
           context, SmallVector<DimShardingAttr>(type.getRank(), DimShardingAttr::get(context, {}, true, -1)), {});
     value.setType(type.withSharding(sharding));
   };
-  for (Operation &op : llvm::make_early_inc_range(function.getBody().front())) {
-    OpBuilder builder(&op);
+  function.walk([&](Operation *op) {
+    OpBuilder builder(op);
     if (isa<ShardingGroupOp>(op)) {
-      op.erase();
+      op->erase();
     } else if (auto constraint = dyn_cast<ConstraintOp>(op)) {
-      auto reshard = builder.create<ReshardOp>(op.getLoc(), op.getResult(0).getType(), constraint.getOperand(),
+      auto reshard = builder.create<ReshardOp>(op->getLoc(), op->getResult(0).getType(), constraint.getOperand(),
                                                /*why=*/nullptr);
       constraint.replaceAllUsesWith(reshard.getResult());
       constraint.erase();
     }
-  }
+  });
   for (BlockArgument argument : function.getArguments())
     shard(argument);
-  for (Operation &op : function.getBody().front())
-    for (Value result : op.getResults())
+  function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    for (Value result : op->getResults())
       shard(result);
+    // A carry's arguments lie as the loop's result does.
+    for (Region &region : op->getRegions())
+      if (isa<ForOp, WhileOp>(op))
+        for (auto [argument, result] :
+             llvm::zip(region.getArguments().drop_front(isa<ForOp>(op) ? 1 : 0), op->getResults()))
+          argument.setType(result.getType());
+  });
   Operation *end = function.getBody().front().getTerminator();
   function.setFunctionType(FunctionType::get(context, function.getBody().getArgumentTypes(), end->getOperandTypes()));
   module->setAttr("spmd.stage", StringAttr::get(context, "propagated"));
