@@ -58,6 +58,8 @@ def FormKernels : Pass<"spmdc-form-kernels", "mlir::ModuleOp"> {
     outputs where these read the same memory. Element-wise work on the rows of a matrix product becomes its epilogue.
     What costs nothing to compute (splats, iota, positions, broadcasts) is repeated in each kernel that reads it.
 
+    Each block of a loop or branch is treated like the function's. Prints keep their order.
+
     After: @main holds plan.launch, plan.matmul, collectives, constants and reshapes (which only rename memory); all
     computation is in plan.kernel symbols.
     ```

@@ -14,6 +14,9 @@ def InsertReshards : Pass<"spmdc-insert-reshards", "mlir::ModuleOp"> {
     otherwise get a spmd.reshard in front; the result keeps its propagated sharding, through a spmd.reshard behind
     where the operation computes it otherwise. Partial sums show as unreduced axes.
 
+    What a loop's carry starts from and what its body yields take the carry's sharding, what the arms of a branch yield
+    the result's.
+
     After: each operation's operands and result agree with one assignment of axes to factors; all changes of sharding
     are spmd.reshard.
     ```
@@ -35,7 +38,8 @@ def Partition : Pass<"spmdc-partition", "mlir::ModuleOp"> {
 
     Every array becomes its padded local piece; every spmd.reshard the cheapest sequence of collectives and local
     slices; a reduction over an uneven dimension has its operands' padding masked with what does not change the result.
-    Function arguments and results keep their global type in `spmd.global`.
+    Function arguments and results keep their global type in `spmd.global`, printed values in `globals`. Loops and
+    branches stay, around local blocks.
 
     After: no array has a sharding, no spmd.reshard is left; collectives are explicit, named by axes, with the reason
     in `why`.

@@ -12,7 +12,8 @@ def BuildPlan : Pass<"spmdc-build-plan", "mlir::ModuleOp"> {
 
     Collectives become plan.start and plan.done, numbered in program order: one total order, the same on all devices.
     Constants become plan.constant. A result that is an argument, a constant, or another result's value gets a
-    plan.copy, so that each result is written by a step of its own.
+    plan.copy, so that each result is written by a step of its own. Loops, branches and prints become plan.for,
+    plan.while, plan.if and plan.print; collectives in them are numbered where they stand.
 
     After: the function holds steps and reshapes (which only rename memory).
     ```
@@ -41,7 +42,11 @@ def AssignBuffers : Pass<"spmdc-assign-buffers", "mlir::ModuleOp"> {
     to 64 bytes). An output takes the place of an input that dies with its kernel, where the backend allows it
     (`overwrites` of the kernel). A reshape names the memory of its operand.
 
-    After: every step has `buffers`, the place of each of its results.
+    A loop's carry has one place: where it starts, where the body reads it, where the next one is yielded to and where
+    the result lies. What cannot be made there, because the old value is still read, is copied there by a plan.copy
+    before the loop or at the end of the body (Storages.h); the results of a branch likewise.
+
+    After: every step has `buffers`, the place of each of its results; a loop or branch that of its carries or results.
     ```
     %1 = plan.launch @exp_0(%0) {buffers = [#plan.buffer<arena, 4096>]} : ...
     ```
