@@ -6,9 +6,9 @@
 
 namespace spmdc {
 
-static std::array<llvm::ArrayRef<Builtin>, 8> allTables() {
-  return {elementwiseBuiltins(), reductionBuiltins(), shapeBuiltins(),  creationBuiltins(),
-          contractionBuiltins(), manualBuiltins(),    windowBuiltins(), debugBuiltins()};
+static std::array<llvm::ArrayRef<Builtin>, 9> allTables() {
+  return {elementwiseBuiltins(), reductionBuiltins(), shapeBuiltins(), creationBuiltins(), contractionBuiltins(),
+          manualBuiltins(),      windowBuiltins(),    debugBuiltins(), gradientBuiltins()};
 }
 
 const Builtin *findBuiltin(std::string_view name) {
@@ -26,9 +26,9 @@ bool isElementwise(const Builtin &builtin) {
 
 /// What LANGUAGE.md has beyond this version.
 static constexpr std::string_view unsupportedOperations[] = {
-    "take",    "take_along_axis", "update",   "scatter_add",    "sort",          "argsort",    "top_k",
-    "key",     "fold_in",         "key_data", "bits",           "uniform",       "normal",     "bernoulli",
-    "randint", "categorical",     "grad",     "value_and_grad", "stop_gradient", "checkpoint", "dropout",
+    "take",    "take_along_axis", "update",   "scatter_add", "sort",    "argsort", "top_k",
+    "key",     "fold_in",         "key_data", "bits",        "uniform", "normal",  "bernoulli",
+    "randint", "categorical",     "dropout",
 };
 
 bool isUnsupportedOperation(std::string_view name) { return llvm::is_contained(unsupportedOperations, name); }

@@ -64,6 +64,8 @@ const Builtin *findBuiltin(std::string_view name);
 bool isElementwise(const Builtin &builtin);
 /// Whether the language has the operation but this version does not.
 bool isUnsupportedOperation(std::string_view name);
+/// grad, value_and_grad, checkpoint: what makes a function of a function.
+bool isFunctionTransform(std::string_view name);
 /// All names, for suggestions.
 std::vector<std::string_view> builtinNames();
 
@@ -75,6 +77,7 @@ llvm::ArrayRef<Builtin> contractionBuiltins();
 llvm::ArrayRef<Builtin> manualBuiltins();
 llvm::ArrayRef<Builtin> windowBuiltins();
 llvm::ArrayRef<Builtin> debugBuiltins();
+llvm::ArrayRef<Builtin> gradientBuiltins();
 
 /// `x @ y`.
 Value emitMatmul(Emitter &e, const Value &x, const Value &y, Range range);

@@ -135,6 +135,7 @@ Value logsumexp(Args &args) {
   mlir::Value largest = e.reshape(e.reduce(x, ReductionKind::max, axes), kept);
   mlir::Value isFinite = e.create<IsFiniteOp>(Emitter::typeOf(largest).withElementType(e.builder.getI1Type()), largest);
   largest = e.select(isFinite, largest, e.splatLike(largest, 0));
+  largest = e.apply<StopGradientOp>(largest); // It cancels, whatever it is.
   mlir::Value shifted = e.apply<SubtractOp>(x, e.broadcastTo(largest, args[0].shape()));
   mlir::Value sum = e.reduce(e.apply<ExpOp>(shifted), ReductionKind::sum, axes);
   mlir::Value logSum = e.apply<LogOp>(sum);

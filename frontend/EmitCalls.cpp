@@ -47,6 +47,11 @@ Value Emitter::call(const CallExpr &e) {
   if (!callee) {
     if (const auto *outer = dynAs<CallExpr>(*e.callee); outer && isCallOf(*outer, "shard_map"))
       return shardMap(*outer, e);
+    if (isTransformCall(*e.callee)) {
+      if (!frame)
+        fail(e.range, "a const cannot call a function");
+      return callTransformed(e);
+    }
     if (const auto *outer = dynAs<CallExpr>(*e.callee))
       if (const auto *name = dynAs<NameExpr>(*outer->callee); name && isUnsupportedOperation(name->name))
         failUnsupported(name->range, "'" + std::string(name->name) + "'");
@@ -61,6 +66,9 @@ Value Emitter::call(const CallExpr &e) {
       return callFunction(*fn, /*isPrelude=*/false, e);
   if (const FnDecl *fn = findFunction(prelude, callee->name))
     return callFunction(*fn, /*isPrelude=*/true, e);
+  if (isTransformCall(e))
+    fail(e.range, "'" + std::string(callee->name) + "(f)' is a function: its arguments follow, as in " +
+                      std::string(callee->name) + "(f)(x)");
   if (const Builtin *builtin = findBuiltin(callee->name))
     return callBuiltin(*builtin, e);
   if (isUnsupportedOperation(callee->name))

@@ -35,6 +35,8 @@ struct Poisoned {};
 /// Generic sizes and what they are; the range is that of the argument that says so.
 using SizeMap = std::map<std::string_view, Value>;
 
+struct FunctionValue;
+
 /// One function being inlined (or a struct whose fields are being looked at): its names and where it was called.
 struct Frame {
   const FnDecl *fn = nullptr;             ///< Null inside of a struct.
@@ -238,6 +240,18 @@ private:
   /// Inlines a function on these arguments, one for each parameter; those left out have defaults.
   Value applyFunction(const FnDecl &fn, bool isPrelude, std::vector<std::optional<Value>> given, Range range);
   Value callBuiltin(const struct Builtin &builtin, const CallExpr &call);
+  // grad, value_and_grad, checkpoint (EmitGradient.cpp).
+  using GivenArguments = std::vector<std::optional<Value>>; ///< One for each parameter; none: its default.
+  bool isTransformCall(const Expr &expr) const;
+  /// The function that an argument of `user` names.
+  FunctionValue functionValue(const Expr &expr, std::string_view user);
+  FunctionValue transformedFunction(const CallExpr &call);
+  Value callTransformed(const CallExpr &call);
+  Value applyValue(const FunctionValue &f, GivenArguments given, Range range);
+  Value applyGradient(const FunctionValue &f, GivenArguments given, Range range);
+  Value applyCheckpoint(const FunctionValue &f, GivenArguments given, Range range);
+  std::vector<Value> differentiableLeaves(const FunctionValue &f, const Value &argument, int64_t index);
+
   Value shardMap(const CallExpr &shardMap, const CallExpr &call);
   std::vector<Value> manualSpecs(const Value &spec, std::string_view parameter, size_t count, std::string_view what);
   ShardingAttr manualSharding(const Value &spec, ArrayType type, const std::string &what, Range where);

@@ -106,10 +106,36 @@ struct ConcatenateOfEmpty : OpRewritePattern<ConcatenateOp> {
   }
 };
 
+/// x where it is larger, else the maximum: the maximum, in every bit. So is `relu` written, whose derivative at 0 is
+/// not that of a maximum.
+struct SelectOfMaximum : OpRewritePattern<SelectOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  static bool isSame(Value x, Value y) {
+    auto left = x.getDefiningOp<ConstantOp>(), right = y.getDefiningOp<ConstantOp>();
+    return x == y || (left && right && left.getValue() == right.getValue());
+  }
+
+  LogicalResult matchAndRewrite(SelectOp op, PatternRewriter &rewriter) const override {
+    auto isLarger = op.getPredicate().getDefiningOp<CompareOp>();
+    auto maximum = op.getOnFalse().getDefiningOp<MaximumOp>();
+    if (!isLarger || !maximum || isLarger.getDirection() != ComparisonDirection::gt ||
+        maximum.getType() != op.getType() || op.getOnTrue() != isLarger.getLhs())
+      return failure();
+    Value x = isLarger.getLhs(), y = isLarger.getRhs();
+    bool isOfBoth = (isSame(maximum.getLhs(), x) && isSame(maximum.getRhs(), y)) ||
+                    (isSame(maximum.getLhs(), y) && isSame(maximum.getRhs(), x));
+    if (!isOfBoth)
+      return failure();
+    rewriter.replaceOp(op, maximum.getResult());
+    return success();
+  }
+};
+
 } // namespace
 
 void ArrayDialect::getCanonicalizationPatterns(RewritePatternSet &patterns) const {
-  patterns.add<EmptyResult, ReduceOfEmpty, ReduceOfOne, DotOfEmpty, PadOfEmpty, ConcatenateOfEmpty>(
+  patterns.add<EmptyResult, ReduceOfEmpty, ReduceOfOne, DotOfEmpty, PadOfEmpty, ConcatenateOfEmpty, SelectOfMaximum>(
       patterns.getContext());
 }
 

@@ -110,7 +110,7 @@ def Array_LogisticOp : Array_UnaryOp<"logistic", "Scalar::ofFloat(1.0 / (1.0 + s
 
 //===- Any number ---------------------------------------------------------===//
 
-def Array_AbsOp : Array_UnaryOp<"abs", "evaluateAbs(type, x)", "emitAbs(b, loc, type, x)", ["g * sign(x)"]> {
+def Array_AbsOp : Array_UnaryOp<"abs", "evaluateAbs(type, x)", "emitAbs(b, loc, type, x)", ["select(atLeast(x, 0.0), g, -g)"]> {
   let summary = "Absolute value; the lowest integer stays as it is";
 }
 def Array_NegateOp : Array_UnaryOp<"negate", "evaluateNegate(type, x)", "emitNegate(b, loc, type, x)", ["-g"]> {
@@ -166,7 +166,7 @@ def Array_RemainderOp : Array_BinaryOp<"remainder", "evaluateRemainder(type, x, 
   let summary = "Remainder with the sign of x; integer x rem 0 is x";
 }
 def Array_PowerOp : Array_BinaryOp<"power", "evaluatePower(type, x, y)", "emitPower(b, loc, type, x, y)", [], [
-    "g * select(equal(y, 0.0), 0.0, y * power(x, select(equal(y, 0.0), 1.0, y - 1.0)))",
+    "g * (y * power(x, y - 1.0))",
     "g * (log(select(equal(x, 0.0), 1.0, x)) * r)"]> {
   let summary = "x to the power of y; integer powers by squaring, negative exponents of integers give 0 or +-1";
 }

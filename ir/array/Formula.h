@@ -76,6 +76,7 @@ inline Term compare(ComparisonDirection direction, Term x, Term y) {
 inline Term equal(Term x, Term y) { return compare(ComparisonDirection::eq, x, y); }
 inline Term equal(Term x, double y) { return equal(x, x.number(y)); }
 inline Term less(Term x, Term y) { return compare(ComparisonDirection::lt, x, y); }
+inline Term atLeast(Term x, double y) { return compare(ComparisonDirection::ge, x, x.number(y)); }
 inline Term both(Term x, Term y) { return x.apply<AndOp>(mlir::Value(y)); }
 inline Term select(Term condition, Term onTrue, Term onFalse) {
   return onTrue.with<SelectOp>(onTrue.getType(), mlir::Value(condition), mlir::Value(onTrue), mlir::Value(onFalse));

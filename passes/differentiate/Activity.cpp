@@ -35,7 +35,12 @@ void Activity::follow(Operation *op) {
   }
   if (op->hasTrait<ZeroDerivative>())
     return;
-  bool isReached = llvm::any_of(op->getOperands(), [&](Value operand) { return isActive(operand); });
+  // What loops and branches use from outside counts as their operands do.
+  bool isReached = op->walk([&](Operation *inside) {
+                       bool isAny =
+                           llvm::any_of(inside->getOperands(), [&](Value operand) { return isActive(operand); });
+                       return isAny ? WalkResult::interrupt() : WalkResult::advance();
+                     }).wasInterrupted();
   for (Value result : op->getResults())
     markIf(result, isReached);
 }

@@ -37,8 +37,13 @@ TEST(Emit, psum) {
             "    %0 = array.dot_general %arg0, %arg1 contract [1] x [0] batch [] x [] : <f32[4096@a, 2048@b]>, "
             "<f32[2048@b, 4096]> -> <f32[4096, 4096]>\n"
             "    %1 = array.constant dense<0.000000e+00> : tensor<4096x4096xf32> -> <f32[4096, 4096]>\n"
-            "    %2 = array.maximum %0, %1 : <f32[4096, 4096]>\n"
-            "    return %2 : !spmd.array<f32[4096, 4096]>\n"
+            "    %2 = array.compare gt %0, %1 : <f32[4096, 4096]>, <f32[4096, 4096]> -> <bool[4096, 4096]>\n"
+            "    %3 = array.constant dense<0.000000e+00> : tensor<4096x4096xf32> -> <f32[4096, 4096]>\n"
+            "    %4 = array.maximum %0, %3 : <f32[4096, 4096]>\n"
+            "    %5 = array.stop_gradient %4 : <f32[4096, 4096]>\n"
+            "    %6 = array.select %2, %0, %5 : <bool[4096, 4096]>, <f32[4096, 4096]>, <f32[4096, 4096]> -> "
+            "<f32[4096, 4096]>\n"
+            "    return %6 : !spmd.array<f32[4096, 4096]>\n"
             "  }\n"
             "}\n");
   std::vector<std::string> places;
@@ -46,8 +51,10 @@ TEST(Emit, psum) {
     if (auto place = getSourcePosition(op->getLoc()))
       places.push_back(op->getName().getStringRef().str() + " " + place->str());
   });
-  EXPECT_THAT(places, ElementsAre("array.dot_general t.spmd:8:15", "array.constant t.spmd:8:10",
-                                  "array.maximum t.spmd:8:10", "func.return t.spmd:8:10", "func.func t.spmd:7:1"));
+  EXPECT_THAT(places,
+              ElementsAre("array.dot_general t.spmd:8:15", "array.constant t.spmd:8:10", "array.compare t.spmd:8:10",
+                          "array.constant t.spmd:8:10", "array.maximum t.spmd:8:10", "array.stop_gradient t.spmd:8:10",
+                          "array.select t.spmd:8:10", "func.return t.spmd:8:10", "func.func t.spmd:7:1"));
 }
 
 // The seed's toy: integers become f32 under sin; the sum is the seed's.

@@ -130,7 +130,6 @@ void expectEveryOperationOfTheDialects(const Census &census) {
   static const std::map<std::string, std::string> kElsewhere = {
       {"array.gradient", "for grad and value_and_grad"},
       {"array.checkpoint", "for checkpoint"},
-      {"array.stop_gradient", "for stop_gradient"},
       {"array.optimization_barrier", "for derivatives of checkpoint"},
       {"array.print", "has no value to compare; tests/tools/control.test reads what is printed"},
       {"spmd.manual", "for shard_map"},

@@ -121,7 +121,8 @@ def names():
         zeros=lambda t: jnp.zeros(typed(t, np.float32).shape, typed(t, np.float32).dtype),
         ones=lambda t: jnp.ones(typed(t, np.float32).shape, typed(t, np.float32).dtype),
         full=lambda t, v: jnp.full(t.shape, v, t.dtype), iota=iota, dot_general=dot_general, layer_norm=layer_norm,
-        rms_norm=rms_norm, cross_entropy=cross_entropy, attention=attention, like=lambda x, y: x)
+        rms_norm=rms_norm, cross_entropy=cross_entropy, attention=attention, like=lambda x, y: x,
+        stop_gradient=lax.stop_gradient)
     return table
 
 

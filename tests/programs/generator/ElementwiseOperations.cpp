@@ -95,6 +95,12 @@ bool makeAbs(ProgramBuilder &b) {
   return b.let("abs($0)", {x}, b.dtypeOf(x), b.shapeOf(x), b.of(x)).has_value();
 }
 
+/// The same value, without derivatives.
+bool makeStopGradient(ProgramBuilder &b) {
+  int x = b.any();
+  return b.let("stop_gradient($0)", {x}, b.dtypeOf(x), b.shapeOf(x), b.of(x)).has_value();
+}
+
 bool makeSign(ProgramBuilder &b) {
   int x = b.any();
   if (!b.of(x).exact || b.dtypeOf(x) == DType::Bool)
@@ -162,8 +168,10 @@ bool makeBitcast(ProgramBuilder &b) {
 
 std::vector<Operation> elementwiseOperations() {
   std::vector<Operation> operations = {
-      {"negate", 5, makeNegate}, {"abs", 4, makeAbs},    {"sign", 4, makeSign},
-      {"not", 4, makeNot},       {"cast", 12, makeCast}, {"bitcast", 4, makeBitcast},
+      {"negate", 5, makeNegate},   {"abs", 4, makeAbs},
+      {"sign", 4, makeSign},       {"stop_gradient", 2, makeStopGradient},
+      {"not", 4, makeNot},         {"cast", 12, makeCast},
+      {"bitcast", 4, makeBitcast},
   };
   for (const RealFunction &function : realFunctions)
     operations.push_back({function.name, 2, [&function](ProgramBuilder &b) { return makeRealFunction(b, function); }});

@@ -1,0 +1,298 @@
+//===- EmitGradient.cpp - grad, value_and_grad, checkpoint ----------------===//
+//
+// `grad(f, wrt=0)(args)`: what stands before the arguments is a function made of another one, to any depth. The call
+// inlines f into the region of an array.gradient, whose arguments are the arrays in the arguments that `wrt` names;
+// everything else is used from outside, as a constant. The derivative itself is taken by spmdc-differentiate.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/Builtins.h"
+#include "frontend/Emitter.h"
+#include "frontend/Leaves.h"
+#include "frontend/Parameters.h"
+#include "frontend/Suggest.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace spmdc {
+
+/// A function that a call names: one of the program, the prelude or the table of operations, or what grad,
+/// value_and_grad or checkpoint make of one.
+struct FunctionValue {
+  std::string_view name; ///< Of the function, or of what was made of it: `grad`.
+  Range range;
+  const FnDecl *fn = nullptr;
+  bool isPrelude = false;
+  const Builtin *builtin = nullptr;
+  std::shared_ptr<FunctionValue> of; ///< What it is made of.
+  std::vector<int64_t> wrt;          ///< Numbers of parameters.
+  bool isWrtTuple = false;
+  Range wrtRange;
+
+  const FunctionValue &innermost() const { return of ? of->innermost() : *this; }
+  std::vector<Parameter> parameters() const {
+    const FunctionValue &f = innermost();
+    if (f.builtin)
+      return parseParameters(f.builtin->parameters);
+    std::vector<Parameter> result;
+    for (const ParamDecl &param : f.fn->params)
+      result.push_back({param.name.text, param.defaultValue != nullptr});
+    return result;
+  }
+};
+
+static std::string quote(std::string_view text) { return "'" + std::string(text) + "'"; }
+
+bool isFunctionTransform(std::string_view name) {
+  return name == "grad" || name == "value_and_grad" || name == "checkpoint";
+}
+
+bool Emitter::isTransformCall(const Expr &e) const {
+  const auto *outer = dynAs<CallExpr>(e);
+  const auto *name = outer ? dynAs<NameExpr>(*outer->callee) : nullptr;
+  bool isUsersOwn = name && frame && !frame->isPrelude && findFunction(program, name->name);
+  return name && isFunctionTransform(name->name) && !isUsersOwn;
+}
+
+FunctionValue Emitter::functionValue(const Expr &e, std::string_view user) {
+  if (isTransformCall(e))
+    return transformedFunction(as<CallExpr>(e));
+  const auto *name = dynAs<NameExpr>(e);
+  if (!name)
+    fail(e.range, quote(user) + " takes a function's name, or grad(f), value_and_grad(f) or checkpoint(f) of one");
+  if (!frame->isPrelude && llvm::is_contained(program.brokenNames, name->name))
+    throw Poisoned();
+  FunctionValue f;
+  f.name = name->name;
+  f.range = e.range;
+  if (!frame->isPrelude)
+    f.fn = findFunction(program, name->name);
+  if (!f.fn && (f.fn = findFunction(prelude, name->name)))
+    f.isPrelude = true;
+  if (!f.fn)
+    f.builtin = findBuiltin(name->name);
+  if (f.fn || f.builtin)
+    return f;
+  if (isUnsupportedOperation(name->name))
+    failUnsupported(name->range, quote(name->name));
+  if (lookup(name->name))
+    fail(name->range, quote(user) + " takes a function; " + quote(name->name) + " is a value");
+  std::vector<std::string_view> names = functionNames();
+  Diagnostic &error = report(name->range, "unknown function " + quote(name->name) + didYouMean(name->name, names));
+  if (const FnDecl *meant = findFunction(program, nearestName(name->name, names)))
+    error.note(meant->name.range, quote(meant->name.text) + " is declared here");
+  throw Poisoned();
+}
+
+FunctionValue Emitter::transformedFunction(const CallExpr &call) {
+  FunctionValue result;
+  result.name = as<NameExpr>(*call.callee).name;
+  result.range = call.range;
+  std::vector<Parameter> parameters = {{"f"}};
+  if (result.name != "checkpoint")
+    parameters.push_back({"wrt", /*isOptional=*/true});
+  auto matched = matchArguments(*this, result.name, parameters, call);
+  result.of = std::make_shared<FunctionValue>(functionValue(*matched[0].front()->value, result.name));
+  if (result.name == "checkpoint")
+    return result;
+  result.wrt = {0};
+  result.wrtRange = call.range;
+  std::string what = "'wrt=' of " + quote(result.name);
+  if (!matched[1].empty()) {
+    Value wrt = need(*matched[1].front()->value);
+    result.wrtRange = wrt.range;
+    result.isWrtTuple = wrt.isSequence();
+    result.wrt.clear();
+    std::vector<Value> indices = wrt.isSequence() ? wrt.elements : std::vector<Value>{wrt};
+    if (indices.empty())
+      fail(wrt.range, what + " names at least one argument");
+    for (const Value &index : indices) {
+      if (!index.isInt())
+        fail(index.range, what + " is the number of an argument, or a tuple of them, not " + index.describe());
+      result.wrt.push_back(index.constant.i);
+    }
+  }
+  auto count = static_cast<int64_t>(result.parameters().size());
+  for (auto [i, index] : llvm::enumerate(result.wrt)) {
+    if (index < -count || index >= count)
+      fail(result.wrtRange, what + " is " + std::to_string(index) + ", but " + quote(result.innermost().name) +
+                                " takes " + std::to_string(count) + (count == 1 ? " argument" : " arguments") +
+                                ", numbered from 0");
+    index += index < 0 ? count : 0;
+    if (llvm::is_contained(llvm::ArrayRef(result.wrt).take_front(i), index))
+      fail(result.wrtRange, what + " names argument " + std::to_string(index) + " twice");
+  }
+  return result;
+}
+
+Value Emitter::callTransformed(const CallExpr &call) {
+  FunctionValue f = transformedFunction(as<CallExpr>(*call.callee));
+  std::vector<Parameter> parameters = f.parameters();
+  auto matched = matchArguments(*this, f.innermost().name, parameters, call);
+  GivenArguments given;
+  bool isPoisoned = false;
+  for (auto [parameter, slot] : llvm::zip(parameters, matched)) {
+    std::optional<Value> value;
+    std::vector<Value> all;
+    for (const Argument *argument : slot) {
+      all.push_back(parameter.isAxes ? axisNames(*argument->value) : expr(*argument->value));
+      isPoisoned |= all.back().isPoison();
+    }
+    if (parameter.isRest) {
+      value.emplace();
+      value->kind = ValueKind::Tuple;
+      value->range = all.empty() ? call.range : all.front().range;
+      value->elements = std::move(all);
+    } else if (!all.empty()) {
+      value = all.front();
+    }
+    given.push_back(std::move(value));
+  }
+  if (isPoisoned)
+    throw Poisoned();
+  return applyValue(f, std::move(given), call.range);
+}
+
+Value Emitter::applyValue(const FunctionValue &f, GivenArguments given, Range range) {
+  currentRange = range;
+  if (f.of)
+    return f.name == "checkpoint" ? applyCheckpoint(f, std::move(given), range)
+                                  : applyGradient(f, std::move(given), range);
+  if (f.fn)
+    return applyFunction(*f.fn, f.isPrelude, std::move(given), range);
+  std::vector<std::string_view> names;
+  for (const Parameter &parameter : f.parameters())
+    names.push_back(parameter.name);
+  Value result = applyBuiltin(*f.builtin, range, names, given);
+  result.range = range;
+  return result;
+}
+
+/// The arrays of an argument that is differentiated, each a float.
+std::vector<Value> Emitter::differentiableLeaves(const FunctionValue &f, const Value &argument, int64_t index) {
+  std::string name(f.parameters()[index].name);
+  std::vector<Value> leaves = getLeaves(argument);
+  std::vector<std::string> paths = leafNames(argument, name);
+  for (auto [leaf, path] : llvm::zip(leaves, paths)) {
+    bool isFloat = leaf.isNumeric() && spmd::isFloat(leaf.dtype());
+    if (isFloat)
+      continue;
+    Diagnostic &error =
+        report(argument.range, quote(f.name) + " differentiates floats: argument " + quote(path) + " of " +
+                                   quote(f.innermost().name) + " is " + leaf.describe() +
+                                   (leaf.isNumeric() && path == name ? "; cast it, or name others with 'wrt='" : ""));
+    if (f.innermost().fn)
+      error.note(f.innermost().fn->params[index].name.range, quote(name) + " is declared here");
+    throw Poisoned();
+  }
+  return leaves;
+}
+
+Value Emitter::applyGradient(const FunctionValue &f, GivenArguments given, Range range) {
+  std::string quoted = quote(f.innermost().name);
+  mlir::Region body;
+  mlir::Block &block = body.emplaceBlock();
+  llvm::SmallVector<mlir::Value> operands;
+  llvm::SmallVector<mlir::Type> gradientTypes;
+  std::vector<Value> differentiated; // The arguments; their gradients have the same structure.
+  for (int64_t index : f.wrt) {
+    std::optional<Value> &argument = given[index];
+    if (!argument)
+      fail(range, quote(f.name) + " differentiates argument " + quote(f.parameters()[index].name) + " of " + quoted +
+                      ", which is not given");
+    std::vector<Value> inner;
+    for (const Value &leaf : differentiableLeaves(f, *argument, index)) {
+      mlir::Value array = materialize(leaf);
+      operands.push_back(array);
+      gradientTypes.push_back(typeOf(array));
+      inner.push_back(
+          Value::ofArray(block.addArgument(typeOf(array), array.getLoc()), leaf.dtypeClass().isWeak, leaf.range));
+      inner.back().origin = leaf.origin;
+    }
+    differentiated.push_back(*argument);
+    argument = withLeaves(*argument, inner);
+  }
+  if (operands.empty())
+    fail(range, quote(f.name) + " has nothing to differentiate: the arguments hold no arrays");
+
+  Value result;
+  {
+    mlir::OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToEnd(&block);
+    result = applyValue(*f.of, std::move(given), range);
+    currentRange = range;
+    bool isScalar = result.isNumeric() && result.rank() == 0 && spmd::isFloat(result.dtype());
+    if (!isScalar) {
+      Diagnostic &error = report(range, quote(f.name) + " differentiates a scalar of floats, but " + quoted +
+                                            (f.of->of ? " under " + quote(f.of->name) : "") + " returns " +
+                                            (result.kind == ValueKind::None ? "nothing" : result.describe()));
+      if (f.innermost().fn)
+        error.note(f.innermost().fn->name.range, quoted + " is declared here");
+      throw Poisoned();
+    }
+    mlir::Value value = materialize(result);
+    result = Value::ofArray(value, result.dtypeClass().isWeak, range);
+    builder.create<YieldOp>(loc(), value);
+  }
+  llvm::SmallVector<mlir::Type> types = {typeOf(result.array)};
+  llvm::append_range(types, gradientTypes);
+  auto gradient = builder.create<GradientOp>(loc(), types, operands);
+  gradient.getBody().takeBody(body);
+  ++operationCount;
+
+  auto next = gradient.getGradients().begin();
+  std::vector<Value> gradients;
+  for (const Value &argument : differentiated) {
+    std::vector<Value> leaves;
+    for (const Value &leaf : getLeaves(argument))
+      leaves.push_back(Value::ofArray(*next++, leaf.dtypeClass().isWeak, range));
+    gradients.push_back(withLeaves(argument, leaves));
+    gradients.back().range = range;
+    gradients.back().origin = Range();
+  }
+  auto tupleOf = [&](std::vector<Value> elements) {
+    Value tuple;
+    tuple.kind = ValueKind::Tuple;
+    tuple.range = range;
+    tuple.elements = std::move(elements);
+    return tuple;
+  };
+  Value all = f.isWrtTuple ? tupleOf(std::move(gradients)) : gradients.front();
+  if (f.name == "grad")
+    return all;
+  return tupleOf({Value::ofArray(gradient.getResult(0), result.isWeak, range), all});
+}
+
+Value Emitter::applyCheckpoint(const FunctionValue &f, GivenArguments given, Range range) {
+  mlir::Region body;
+  mlir::Block &block = body.emplaceBlock();
+  Value result;
+  std::vector<Value> leaves;
+  llvm::SmallVector<mlir::Value> yielded;
+  llvm::SmallVector<mlir::Type> types;
+  {
+    mlir::OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToEnd(&block);
+    result = applyValue(*f.of, std::move(given), range);
+    currentRange = range;
+    leaves = getLeaves(result);
+    for (const Value &leaf : leaves)
+      if (leaf.isArray()) {
+        yielded.push_back(leaf.array);
+        types.push_back(typeOf(leaf.array));
+      }
+    builder.create<YieldOp>(loc(), yielded);
+  }
+  auto checkpoint = builder.create<CheckpointOp>(loc(), types);
+  checkpoint.getBody().takeBody(body);
+  ++operationCount;
+  auto next = checkpoint.getResults().begin();
+  for (Value &leaf : leaves)
+    if (leaf.isArray())
+      leaf.array = *next++;
+  Value outside = withLeaves(result, leaves);
+  outside.range = range;
+  return outside;
+}
+
+} // namespace spmdc
