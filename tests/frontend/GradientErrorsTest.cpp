@@ -37,6 +37,7 @@ TEST(GradientErrors, wrt) {
   EXPECT_THAT(errorsOf(sumOf, "grad(f, wrt=(0, 0))(x)"), ElementsAre("3:22: 'wrt=' of 'grad' names argument 0 twice"));
   EXPECT_THAT(errorsOf(sumOf, "grad(f, wrt=x)(x)"),
               ElementsAre("3:22: 'wrt=' of 'grad' is the number of an argument, or a tuple of them, not f32[4]"));
+  EXPECT_THAT(errorsOf(sumOf, "grad(f, wrt=[])(x)"), ElementsAre("3:22: 'wrt=' of 'grad' names at least one argument"));
   EXPECT_THAT(errorsOf(sumOf, "grad(f, wrt=1)(x)"),
               ElementsAre("3:10: 'grad' differentiates argument 'y' of 'f', which is not given"));
 }
@@ -50,6 +51,9 @@ TEST(GradientErrors, theArguments) {
       errorsOf("struct P { w: f32[4], step: i32 } fn f(p: P) { return sum(p.w); }", "grad(f)(P { w: x, step: n })"),
       ElementsAre("3:18: 'grad' differentiates floats: argument 'p.step' of 'f' is i32[]",
                   "  1:40: 'p' is declared here"));
+  EXPECT_THAT(errorsOf("fn f(x) { return 1.0; }", "grad(f)([])"),
+              ElementsAre("3:10: 'grad' has nothing to differentiate: the arguments hold no arrays"));
+  EXPECT_THAT(errorsOf(sumOf, "stop_gradient(\"x\")"), ElementsAre("3:24: 'stop_gradient' takes arrays, not a string"));
   EXPECT_THAT(errorsOf(sumOf, "grad(f)(x, x, x)"), ElementsAre("3:24: 'f' takes 2 arguments, this is one more"));
 }
 
