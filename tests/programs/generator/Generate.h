@@ -11,6 +11,7 @@ struct GeneratorOptions {
   /// same program.
   int maxOperations = 10;
   int64_t maxDevices = 16;
+  bool mayBeManual = true; ///< With shard_map.
   SizeLimits limits;
 };
 

@@ -9,7 +9,7 @@ const std::vector<Operation> &allOperations() {
     std::vector<Operation> all;
     for (auto &table : {elementwiseOperations(), arithmeticOperations(), selectionOperations(), reductionOperations(),
                         shapeOperations(), indexOperations(), contractionOperations(), creationOperations(),
-                        preludeOperations(), controlOperations()})
+                        preludeOperations(), controlOperations(), manualOperations(), windowOperations()})
       all.insert(all.end(), table.begin(), table.end());
     return all;
   }();

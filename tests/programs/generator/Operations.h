@@ -31,6 +31,8 @@ std::vector<Operation> contractionOperations();
 std::vector<Operation> creationOperations();
 std::vector<Operation> preludeOperations();
 std::vector<Operation> controlOperations();
+std::vector<Operation> manualOperations();
+std::vector<Operation> windowOperations();
 
 /// All of them.
 const std::vector<Operation> &allOperations();

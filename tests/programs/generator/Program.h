@@ -53,6 +53,8 @@ struct Statement {
   Marks marks = {};
   /// Written in parentheses where it is used, if that is in one place of the same function and it has no type.
   bool isInlined = false;
+  /// A function that the expression names, as text; `%F` is its name in both.
+  std::string function = {};
 };
 
 /// How the parameters of a helper function are written.

@@ -65,6 +65,9 @@ public:
     }
     for (const auto &[name, value] : program.constants)
       head += "const " + name + " = " + std::to_string(value) + ";\n";
+    for (const Statement &statement : program.statements)
+      if (!statement.function.empty())
+        head += "\n" + named(statement.function, statement);
     std::string body;
     for (size_t i = 0; i < program.statements.size(); ++i) {
       auto number = static_cast<size_t>(helperOf(i));
@@ -108,7 +111,7 @@ private:
   /// A variable where it is used: its name, or what it was set to.
   std::string use(int variable) const {
     if (auto found = definition.find(variable); found != definition.end() && isInlined(found->second))
-      return "(" + fill(program.statements[found->second].expression) + ")";
+      return "(" + expressionOf(program.statements[found->second]) + ")";
     return name(variable);
   }
 
@@ -116,6 +119,14 @@ private:
     auto found = names.find(variable);
     return found != names.end() ? found->second : "v" + std::to_string(variable);
   }
+
+  /// With the name of the statement's own function.
+  static std::string named(std::string text, const Statement &statement) {
+    for (size_t at = text.find("%F"); at != std::string::npos; at = text.find("%F"))
+      text.replace(at, 2, "g" + std::to_string(statement.results[0]));
+    return text;
+  }
+  std::string expressionOf(const Statement &statement) const { return named(fill(statement.expression), statement); }
 
   std::string fill(const std::string &expression) const {
     std::string text;
@@ -154,7 +165,7 @@ private:
       const Variable &variable = program.variables[statement.results[0]];
       text += ": " + typeText(variable.dtype, variable.shape, statement.marks);
     }
-    return text + " = " + fill(statement.expression) + ";\n";
+    return text + " = " + expressionOf(statement) + ";\n";
   }
 
   //===- Helper functions -------------------------------------------------===//

@@ -20,7 +20,9 @@ void loadDialects(MLIRContext &context) {
 
 Case generateCase(MLIRContext &context, const GeneratorOptions &options, Mode mode, std::set<std::string> *made) {
   Case test;
-  test.program = generateProgram(context, options, made);
+  GeneratorOptions ofMode = options;
+  ofMode.mayBeManual = mode == Mode::Text;
+  test.program = generateProgram(context, ofMode, made);
   test.mode = mode;
   test.seed = options.seed;
   return test;

@@ -92,6 +92,9 @@ std::string exportCase(const Case &test) {
   for (const Variable &variable : program.variables)
     if (variable.dtype == spmd::DType::F64 || variable.dtype == spmd::DType::I64)
       return "";
+  for (const Statement &statement : program.statements)
+    if (!statement.function.empty() || std::regex_search(statement.expression, std::regex(R"(conv|pool|sgd|momentum)")))
+      return "";
   MLIRContext context(MLIRContext::Threading::DISABLED);
   loadDialects(context);
   std::string error;

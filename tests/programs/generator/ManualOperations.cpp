@@ -1,0 +1,173 @@
+//===- ManualOperations.cpp - shard_map and what is said inside of it -----===//
+//
+// One function on the pieces of one array: its dimensions lie on axes that divide them, one of these axes is talked
+// over, and the result's sharding says what became of it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tests/programs/generator/Operations.h"
+
+namespace spmdc {
+
+using spmd::DType;
+
+namespace {
+
+/// The operand and how it is cut; `axis` cuts dimension `dim`.
+struct Pieces {
+  int x = 0;
+  Marks in;
+  std::string axis;
+  int64_t axisSize = 1, dim = 0;
+  Shape shape, local;
+};
+
+std::optional<Pieces> cut(ProgramBuilder &b) {
+  if (!b.mayBeManual)
+    return std::nullopt;
+  std::optional<int> x = b.find([&](int v) {
+    return b.isUsable(v) && b.rankOf(v) > 0 && b.dtypeOf(v) != DType::Bool && countOf(b.shapeOf(v)) > 0;
+  });
+  if (!x)
+    return std::nullopt;
+  Pieces pieces;
+  pieces.x = b.tame(*x);
+  pieces.shape = pieces.local = b.shapeOf(pieces.x);
+  pieces.in.resize(pieces.shape.size(), DimMark{{}, false, -1});
+  for (const spmd::MeshAxis &axis : b.program.mesh.axes) {
+    auto dim = static_cast<size_t>(b.random.integer(0, b.rankOf(pieces.x) - 1));
+    if (pieces.local[dim] % axis.size != 0 || b.random.chance(20))
+      continue;
+    pieces.local[dim] /= axis.size;
+    pieces.in[dim].axes.push_back(axis.name);
+    // The last one: it is the minor one of its dimension.
+    pieces.axis = axis.name;
+    pieces.axisSize = axis.size;
+    pieces.dim = static_cast<int64_t>(dim);
+  }
+  return pieces.axis.empty() ? std::nullopt : std::optional<Pieces>(pieces);
+}
+
+/// `body` is an expression of the piece `x`.
+bool letManual(ProgramBuilder &b, const Pieces &p, const std::string &body, const Marks &out, const Shape &shape,
+               const Accuracy &accuracy) {
+  if (!b.let("shard_map(%F, in=(" + partitionText(p.in) + ",), out=" + partitionText(out) + ")($0)", {p.x},
+             b.dtypeOf(p.x), shape, accuracy))
+    return false;
+  b.program.statements.back().function = "fn %F(x) {\n  return " + body + ";\n}\n";
+  return true;
+}
+
+/// psum, pmean, pmax, pmin: the pieces become one.
+bool makeCombined(ProgramBuilder &b, const std::string &name) {
+  std::optional<Pieces> p = cut(b);
+  if (!p)
+    return false;
+  DType dtype = b.dtypeOf(p->x);
+  Accuracy accuracy = b.of(p->x);
+  accuracy.bits &= !spmd::isFloat(dtype);
+  auto devices = static_cast<double>(p->axisSize);
+  if (name == "pmean" && !spmd::isFloat(dtype))
+    return false;
+  if (name == "psum" || name == "pmean") {
+    accuracy = computed(dtype, accuracy.exact && name == "psum", devices * accuracy.bound, accuracy.grain,
+                        devices * accuracy.error, 4);
+    if (name == "pmean")
+      accuracy.bound = b.of(p->x).bound;
+  }
+  Marks out = p->in;
+  out[p->dim].axes.pop_back();
+  Shape shape = p->shape;
+  shape[p->dim] /= p->axisSize;
+  return letManual(b, *p, name + "(x, " + p->axis + ")", out, shape, accuracy);
+}
+
+/// Every device has all pieces: the whole is there once for each.
+bool makeGathered(ProgramBuilder &b) {
+  std::optional<Pieces> p = cut(b);
+  if (!p)
+    return false;
+  Shape shape = p->shape;
+  shape[p->dim] *= p->axisSize;
+  return letManual(b, *p, "all_gather(x, " + p->axis + ", axis=" + std::to_string(p->dim) + ", tiled=true)", p->in,
+                   shape, b.of(p->x));
+}
+
+/// Another dimension that the axis can cut instead.
+std::optional<int64_t> otherDim(const Pieces &p) {
+  for (int64_t dim = 0; dim < static_cast<int64_t>(p.shape.size()); ++dim)
+    if (dim != p.dim && p.local[dim] % p.axisSize == 0)
+      return dim;
+  return std::nullopt;
+}
+
+/// all_to_all moves the axis to another dimension, psum_scatter sums on the way.
+bool makeMoved(ProgramBuilder &b, bool isSum) {
+  std::optional<Pieces> p = cut(b);
+  std::optional<int64_t> to = p ? otherDim(*p) : std::nullopt;
+  if (!to)
+    return false;
+  Marks out = p->in;
+  out[p->dim].axes.pop_back();
+  out[*to].axes.push_back(p->axis);
+  std::string place = std::to_string(*to);
+  if (!isSum)
+    return letManual(b, *p,
+                     "all_to_all(x, " + p->axis + ", split_axis=" + place + ", concat_axis=" + std::to_string(p->dim) +
+                         ", tiled=true)",
+                     out, p->shape, b.of(p->x));
+  const Accuracy in = b.of(p->x);
+  auto devices = static_cast<double>(p->axisSize);
+  Shape shape = p->shape;
+  shape[p->dim] /= p->axisSize;
+  return letManual(b, *p, "psum_scatter(x, " + p->axis + ", scatter_dimension=" + place + ", tiled=true)", out, shape,
+                   computed(b.dtypeOf(p->x), in.exact, devices * in.bound, in.grain, devices * in.error, 4));
+}
+
+/// Each piece to the next device; now and then the last one gets lost, and zeros are in its place.
+bool makePermuted(ProgramBuilder &b) {
+  std::optional<Pieces> p = cut(b);
+  if (!p)
+    return false;
+  std::string pairs;
+  for (int64_t from = 0; from < p->axisSize; ++from)
+    if (from == 0 || from + 1 < p->axisSize || b.random.chance(70))
+      pairs += (from ? ", (" : "(") + std::to_string(from) + ", " + std::to_string((from + 1) % p->axisSize) + ")";
+  return letManual(b, *p, "ppermute(x, " + p->axis + ", [" + pairs + "])", p->in, p->shape, b.of(p->x));
+}
+
+/// What a device knows of its place.
+bool makePlace(ProgramBuilder &b, bool isIndex) {
+  std::optional<Pieces> p = cut(b);
+  if (!p)
+    return false;
+  DType dtype = b.dtypeOf(p->x);
+  const Accuracy in = b.of(p->x);
+  auto devices = static_cast<double>(p->axisSize);
+  if (!isIndex)
+    return letManual(b, *p, "x * axis_size(" + p->axis + ")", p->in, p->shape,
+                     computed(dtype, in.exact, devices * in.bound, in.grain, devices * in.error));
+  // Other types would be promoted by the i32.
+  if (dtype != DType::I32 && !spmd::isFloat(dtype))
+    return false;
+  return letManual(b, *p, "x + axis_index(" + p->axis + ")", p->in, p->shape,
+                   computed(dtype, in.exact, in.bound + devices, in.grain, in.error));
+}
+
+} // namespace
+
+std::vector<Operation> manualOperations() {
+  std::vector<Operation> operations = {
+      {"all_gather", 2, makeGathered},
+      {"ppermute", 2, makePermuted},
+      {"all_to_all", 2, [](ProgramBuilder &b) { return makeMoved(b, false); }},
+      {"psum_scatter", 2, [](ProgramBuilder &b) { return makeMoved(b, true); }},
+      {"axis_index", 2, [](ProgramBuilder &b) { return makePlace(b, true); }},
+      {"axis_size", 1, [](ProgramBuilder &b) { return makePlace(b, false); }},
+  };
+  for (const char *name : {"psum", "pmean", "pmax", "pmin"})
+    operations.push_back({name, 2, [name](ProgramBuilder &b) { return makeCombined(b, name); }});
+  return operations;
+}
+
+} // namespace spmdc
