@@ -39,7 +39,13 @@ Value forEachLeaf(Args &args, llvm::function_ref<mlir::Value(mlir::Value, const 
   for (const Value &leaf : getLeaves(args[0])) {
     if (!leaf.isNumeric())
       e.fail(args[0].range, quoted(args) + " takes arrays, not " + leaf.describe());
-    leaves.push_back(args.result(collective(e.materialize(leaf), leaf)));
+    mlir::Value operand = e.materialize(leaf);
+    mlir::Block *block = e.builder.getInsertionBlock();
+    mlir::Operation *last = block->empty() ? nullptr : &block->back();
+    leaves.push_back(args.result(collective(operand, leaf)));
+    for (mlir::Operation *made = &block->back(); made != last; made = made->getPrevNode())
+      if (mlir::isa<CollectiveOpInterface>(made))
+        e.manualRanges[made] = args.range;
   }
   return withLeaves(args[0], leaves);
 }

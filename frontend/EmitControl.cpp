@@ -251,6 +251,8 @@ Value Emitter::whileExpr(const WhileExpr &e) {
   auto loop = builder.create<WhileOp>(loc(), types, inits);
   loop.getCondition().takeBody(condition);
   loop.getBody().takeBody(body);
+  if (isManual)
+    manualRanges[loop] = e.condition->range;
   return loopResult(carries, loop, e.range);
 }
 
@@ -347,6 +349,8 @@ Value Emitter::joinArms(const IfExpr &e, mlir::Value predicate, llvm::MutableArr
   branch.getThenRegion().takeBody(regions[0]);
   branch.getElseRegion().takeBody(regions[1]);
   ++operationCount;
+  if (isManual)
+    manualRanges[branch] = e.condition->range;
   if (isNothing)
     return values[0];
   for (auto [value, result] : llvm::zip(results, branch.getOutputs()))

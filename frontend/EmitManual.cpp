@@ -92,6 +92,22 @@ ShardingAttr Emitter::manualSharding(const Value &spec, ArrayType type, const st
   return sharding;
 }
 
+/// All devices of a group come by its collectives, or none does.
+void Emitter::checkConditions(mlir::Block &block, const VaryingAxes &varying) {
+  std::optional<DividedCollective> divided = findDividedCollective(block, varying);
+  if (!divided)
+    return;
+  std::string kind = mlir::isa<IfOp>(divided->control) ? "'if'" : "'while'", axes = joinAxes(divided->axes);
+  Range where = manualRanges.lookup(divided->collective);
+  std::string_view text = where.text();
+  std::string name = "'" + std::string(text.substr(0, text.find('('))) + "'";
+  report(where, name + " is reached where the condition of " + kind + " says so, which varies over " + axes +
+                    ": devices would wait for others that never come; move " + name + " out of it, or make the " +
+                    "condition the same for all, with pmax or pmin of it as an integer")
+      .note(manualRanges.lookup(divided->control), "the condition of " + kind + " is here");
+  throw Poisoned();
+}
+
 Value Emitter::shardMap(const CallExpr &outer, const CallExpr &call) {
   const std::vector<Parameter> parameters = {{"f"}, {"in"}, {"out"}};
   auto matched = matchArguments(*this, "shard_map", parameters, outer);
@@ -176,6 +192,7 @@ Value Emitter::shardMap(const CallExpr &outer, const CallExpr &call) {
     if (result.kind == ValueKind::None)
       fail(call.range, quoted + " returns nothing");
     VaryingAxes varying(block, cutting);
+    checkConditions(block, varying);
     bool isTuple = result.kind == ValueKind::Tuple;
     std::vector<Value> parts = isTuple ? result.elements : std::vector<Value>{result};
     std::vector<Value> outSpecs = manualSpecs(out, "out", parts.size(), "result");

@@ -19,6 +19,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/DenseMap.h"
 
 #include <map>
 #include <optional>
@@ -26,6 +27,7 @@
 
 namespace spmdc {
 
+class VaryingAxes;
 struct LoopCarries;
 struct CarriedLeaf;
 
@@ -175,6 +177,9 @@ public:
   uint64_t nextShardingGroup = 0; ///< Number of the next `like`.
   bool isManual = false;          ///< Inside of shard_map: arrays are one device's.
 
+  /// Where collectives, and the conditions of branches and loops, of a shard_map's body are written.
+  llvm::DenseMap<mlir::Operation *, Range> manualRanges;
+
 private:
   friend struct FrameScope;
 
@@ -254,6 +259,7 @@ private:
 
   Value shardMap(const CallExpr &shardMap, const CallExpr &call);
   std::vector<Value> manualSpecs(const Value &spec, std::string_view parameter, size_t count, std::string_view what);
+  void checkConditions(mlir::Block &block, const VaryingAxes &varying);
   ShardingAttr manualSharding(const Value &spec, ArrayType type, const std::string &what, Range where);
   Value applyBuiltin(const struct Builtin &builtin, Range range, const std::vector<std::string_view> &names,
                      const std::vector<std::optional<Value>> &values);

@@ -2,6 +2,10 @@
 
 #include "ir/spmd/VaryingAxes.h"
 
+#include "ir/array/ArrayOps.h"
+
+#include "llvm/Support/SaveAndRestore.h"
+
 using namespace mlir;
 
 namespace spmdc {
@@ -47,46 +51,123 @@ void VaryingAxes::visit(Block &block) {
     visit(&op);
 }
 
+static bool unites(Operation *op) { return isa<AllReduceOp, AllGatherOp>(op); }
+
+static ArrayRef<AxisRefAttr> namedAxes(Operation *op) {
+  auto axes = op->getAttrOfType<AxesAttr>("axes");
+  return axes ? axes.getAxes() : ArrayRef<AxisRefAttr>();
+}
+
+VaryingAxes::Axes VaryingAxes::ofOperands(Operation *op) const {
+  Axes axes;
+  for (Value result : op->getResults())
+    axes.insert(of(result).begin(), of(result).end());
+  for (AxisRefAttr axis : namedAxes(op))
+    axes.insert(axis.getName().str());
+  return axes;
+}
+
 void VaryingAxes::visit(Operation *op) {
   if (op->getNumRegions())
     return visitRegions(op);
   Axes axes;
   for (Value operand : op->getOperands())
     axes.insert(of(operand).begin(), of(operand).end());
-  AxesAttr named = op->getAttrOfType<AxesAttr>("axes");
-  for (AxisRefAttr axis : named ? named.getAxes() : ArrayRef<AxisRefAttr>()) {
-    if (isa<AllReduceOp, AllGatherOp>(op))
+  for (AxisRefAttr axis : namedAxes(op)) {
+    if (unites(op))
       axes.erase(axis.getName().str());
     else
       axes.insert(axis.getName().str());
   }
+  axes.insert(context.begin(), context.end());
   for (Value result : op->getResults())
     join(result, axes);
 }
 
-/// A loop carries what its body yields around, and a branch's results vary as its condition does: whatever enters or
-/// leaves a region meets in one set, until nothing changes.
+/// The operands of the terminator, if the block has one already.
+static ValueRange yieldedBy(Block &block) {
+  return !block.empty() && block.back().hasTrait<OpTrait::IsTerminator>() ? ValueRange(block.back().getOperands())
+                                                                          : ValueRange();
+}
+
+/// A loop carries what its body yields around: whatever meets in one carry is joined until nothing changes.
 void VaryingAxes::visitRegions(Operation *op) {
   bool changedOutside = hasChanged;
   do {
     hasChanged = false;
-    Axes axes;
-    auto add = [&](Value value) { axes.insert(of(value).begin(), of(value).end()); };
-    llvm::for_each(op->getOperands(), add);
-    for (Region &region : op->getRegions())
-      for (Block &block : region) {
-        visit(block);
-        if (!block.empty() && block.back().hasTrait<OpTrait::IsTerminator>())
-          llvm::for_each(block.back().getOperands(), add);
+    llvm::SaveAndRestore<Axes> saved(context);
+    if (auto branch = dyn_cast<IfOp>(op))
+      context.insert(of(branch.getPredicate()).begin(), of(branch.getPredicate()).end());
+    if (auto loop = dyn_cast<WhileOp>(op))
+      for (Value condition : yieldedBy(loop.getCondition().front()))
+        context.insert(of(condition).begin(), of(condition).end());
+    for (Region &region : op->getRegions()) {
+      auto arguments = region.getArguments();
+      size_t carried = std::min(arguments.size(), op->getOperands().size());
+      for (auto [argument, operand] : llvm::zip(arguments.take_back(carried), op->getOperands().take_back(carried))) {
+        join(argument, context);
+        join(argument, of(operand));
       }
+      for (Block &block : region)
+        visit(block);
+    }
     for (Value result : op->getResults())
-      join(result, axes);
-    for (Region &region : op->getRegions())
-      for (BlockArgument argument : region.getArguments())
-        join(argument, axes);
+      join(result, context);
+    if (isa<GradientOp>(op)) {
+      Axes all;
+      op->walk([&](Operation *inside) {
+        for (ValueRange values : {ValueRange(inside->getOperands()), ValueRange(inside->getResults())})
+          for (Value value : values)
+            all.insert(of(value).begin(), of(value).end());
+      });
+      for (Value result : op->getResults())
+        join(result, all);
+    } else {
+      bool isLoop = isa<ForOp, WhileOp>(op);
+      for (Region &region : op->getRegions()) {
+        bool isCondition = isa<WhileOp>(op) && &region != &op->getRegions().back();
+        if (isCondition)
+          continue;
+        for (auto [result, yielded] : llvm::zip(op->getResults(), yieldedBy(region.front())))
+          join(result, of(yielded));
+      }
+      // All that a carry may be: the init, and what the body yields.
+      for (Region &region : isLoop ? op->getRegions() : MutableArrayRef<Region>())
+        for (auto [argument, init, result] :
+             llvm::zip(region.getArguments().take_back(op->getNumResults()), op->getOperands(), op->getResults())) {
+          join(result, of(init));
+          join(argument, of(result));
+        }
+    }
     changedOutside |= hasChanged;
   } while (hasChanged);
   hasChanged = changedOutside;
+}
+
+std::optional<DividedCollective> findDividedCollective(Block &block, const VaryingAxes &varying) {
+  std::optional<DividedCollective> found;
+  block.walk<WalkOrder::PreOrder>([&](CollectiveOpInterface collective) {
+    for (Operation *around = collective->getParentOp(); around && around != block.getParentOp();
+         around = around->getParentOp()) {
+      Value condition;
+      if (auto branch = dyn_cast<IfOp>(around))
+        condition = branch.getPredicate();
+      else if (auto loop = dyn_cast<WhileOp>(around))
+        condition = loop.getCondition().front().getTerminator()->getOperand(0);
+      if (!condition)
+        continue;
+      VaryingAxes::Axes axes;
+      for (AxisRefAttr axis : collective.getGroupAxes().getAxes())
+        if (varying.of(condition).count(axis.getName().str()))
+          axes.insert(axis.getName().str());
+      if (!axes.empty()) {
+        found = {collective, around, axes};
+        return WalkResult::interrupt();
+      }
+    }
+    return WalkResult::advance();
+  });
+  return found;
 }
 
 } // namespace spmdc

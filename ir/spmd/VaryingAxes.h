@@ -7,6 +7,10 @@
 //   axis_index              its axes
 //   all_reduce, all_gather  what the operand varies over, without the collective's axes
 //   other collectives       what the operand varies over, and the collective's axes
+//   an arm of a branch,     also what the condition varies over: not every device comes by
+//   the body of a while
+//   the carry of a loop     what its init and the yielded value vary over
+//   gradients               all that anything in the function varies over: they are per device, with no hidden sum
 //   anything else           what any operand varies over
 //
 // A result may be claimed the same over an axis only if it does not vary over it; and a transposed program sums the
@@ -19,6 +23,7 @@
 
 #include "llvm/ADT/DenseMap.h"
 
+#include <optional>
 #include <set>
 #include <string>
 
@@ -35,6 +40,15 @@ public:
   /// Empty for values from outside.
   const Axes &of(mlir::Value value) const;
 
+  /// What a collective takes may vary over its axes, and over what its result varies.
+  Axes ofOperands(mlir::Operation *op) const;
+
+  /// A value that is what another one is, elsewhere.
+  void copy(mlir::Value value, mlir::Value original) { varying[value] = Axes(of(original)); }
+
+  /// A value about which more is known than the block says.
+  void set(mlir::Value value, Axes axes) { varying[value] = std::move(axes); }
+
   /// The axes that cut an array of this type.
   static Axes getCutting(ArrayType type);
 
@@ -46,7 +60,18 @@ private:
   void join(mlir::Value value, const Axes &axes);
 
   llvm::DenseMap<mlir::Value, Axes> varying;
+  Axes context; ///< What the conditions around vary over.
   bool hasChanged = false;
 };
+
+/// A collective that not all devices of a group reach: what decides whether they do varies over `axes` of its own.
+struct DividedCollective {
+  mlir::Operation *collective;
+  mlir::Operation *control; ///< The `if` or `while`.
+  VaryingAxes::Axes axes;
+};
+
+/// The first one in the block.
+std::optional<DividedCollective> findDividedCollective(mlir::Block &block, const VaryingAxes &varying);
 
 } // namespace spmdc

@@ -100,6 +100,30 @@ TEST(ManualErrors, collectives) {
               "2:34: 'perm' of 'ppermute' is a list of pairs (from, to) of integers known while compiling");
 }
 
+// Devices that come by would wait for those that do not.
+TEST(ManualErrors, collectivesThatSomeDevicesDoNotReach) {
+  EXPECT_THAT(errorsOf("fn f(x) { return if x[0, 0] > 0.0 { psum(x, a) } else { x }; }",
+                       "shard_map(f, in=P(a, _), out=P(a))(x)"),
+              ElementsAre("2:37: 'psum' is reached where the condition of 'if' says so, which varies over 'a': devices "
+                          "would wait for others that never come; move 'psum' out of it, or make the condition the "
+                          "same for all, with pmax or pmin of it as an integer",
+                          "  2:21: the condition of 'if' is here"));
+  EXPECT_THAT(errorsOf("fn f(x) { return while sum(x) < 9.0 carry (x = x) { yield pmax(x, (b, a)) + x; }; }",
+                       "shard_map(f, in=P(_, b), out=P(_, b))(x)"),
+              ElementsAre("2:59: 'pmax' is reached where the condition of 'while' says so, which varies over 'b': "
+                          "devices would wait for others that never come; move 'pmax' out of it, or make the condition "
+                          "the same for all, with pmax or pmin of it as an integer",
+                          "  2:24: the condition of 'while' is here"));
+  EXPECT_THAT(
+      errorsOf("fn f(x) { return if pmax(cast(x[0, 0] > 0.0, i32), a) > 0 { psum(x, a) } else { x + psum(x, a) }; }",
+               "shard_map(f, in=P(a, _), out=P(a))(x)"),
+      ElementsAre());
+  // The groups over b agree on what varies over a.
+  EXPECT_THAT(errorsOf("fn f(x) { return if x[0, 0] > 0.0 { psum(x, b) } else { x }; }",
+                       "shard_map(f, in=P(a, _), out=P(a))(x)"),
+              ElementsAre());
+}
+
 TEST(ManualErrors, shardingsInside) {
   EXPECT_THAT(errorsOf("fn f(x) { return shard(x, P(a)); }", "shard_map(f, in=P(a), out=P(a))(x)").front(),
               "2:18: inside of shard_map arrays are one device's, and no sharding can be given");

@@ -1,5 +1,6 @@
 //===- ManualTest.cpp - regions that a person wrote per device ------------===//
 
+#include "ir/array/ArrayOps.h"
 #include "ir/evaluate/GlobalEvaluator.h"
 #include "ir/spmd/VaryingAxes.h"
 #include "tests/ir/support/IrTest.h"
@@ -58,6 +59,67 @@ TEST_F(ManualTest, KnowsWhatVaries) {
     found.push_back(varying.of(op.getResult(0)));
   EXPECT_EQ(varying.of(manual.getBlock().getArgument(0)), (VaryingAxes::Axes{"a", "b"}));
   EXPECT_EQ(found, (std::vector<VaryingAxes::Axes>{{}, {"a"}, {}, {"b"}, {"a"}, {"a"}}));
+}
+
+// Each carry for itself; what runs where a condition varies, varies as it does.
+TEST_F(ManualTest, KnowsWhatVariesInLoopsAndBranches) {
+  auto module = parseBody("%c = array.constant dense<1.0> : tensor<f32> -> <f32[]>\n"
+                          "%z = array.constant dense<0> : tensor<i32> -> <i32[]>\n"
+                          "%i = spmd.axis_index <b> : <i32[]>\n"
+                          "%f = array.convert %i : <i32[]> -> <f32[]>\n"
+                          "%p0 = array.compare gt %i, %z : <i32[]>, <i32[]> -> <bool[]>\n"
+                          "%l:3 = array.for 0 to 3 (%c, %c, %c) {\n"
+                          "^bb0(%k: !spmd.array<i32[]>, %u: !spmd.array<f32[]>, %v: !spmd.array<f32[]>, "
+                          "%w: !spmd.array<f32[]>):\n"
+                          "  array.yield %u, %w, %f : !spmd.array<f32[]>, !spmd.array<f32[]>, !spmd.array<f32[]>\n"
+                          "} : (!spmd.array<f32[]>, !spmd.array<f32[]>, !spmd.array<f32[]>) -> (!spmd.array<f32[]>, "
+                          "!spmd.array<f32[]>, !spmd.array<f32[]>)\n"
+                          "%b = array.if %p0 {\n"
+                          "  %n = array.negate %c : <f32[]>\n"
+                          "  array.yield %n : !spmd.array<f32[]>\n"
+                          "} else {\n"
+                          "  array.yield %c : !spmd.array<f32[]>\n"
+                          "} : (!spmd.array<bool[]>) -> !spmd.array<f32[]>\n"
+                          "spmd.yield %p : !spmd.array<f32[2, 2]>",
+                          "f32[4@a, 4@b]");
+  ASSERT_TRUE(module) << diagnosticText();
+  ManualOp manual = *functionOf(*module).getOps<ManualOp>().begin();
+  VaryingAxes varying(manual);
+  ForOp loop = *manual.getBody().getOps<ForOp>().begin();
+  EXPECT_EQ(varying.of(loop.getResult(0)), VaryingAxes::Axes{});
+  EXPECT_EQ(varying.of(loop.getResult(1)), VaryingAxes::Axes{"b"});
+  EXPECT_EQ(varying.of(loop.getCarries()[1]), VaryingAxes::Axes{"b"});
+  EXPECT_EQ(varying.of(loop.getResult(2)), VaryingAxes::Axes{"b"});
+  IfOp branch = *manual.getBody().getOps<IfOp>().begin();
+  EXPECT_EQ(varying.of(branch.getResult(0)), VaryingAxes::Axes{"b"});
+  EXPECT_EQ(varying.of(branch.getThenRegion().front().front().getResult(0)), VaryingAxes::Axes{"b"});
+  EXPECT_FALSE(findDividedCollective(manual.getBlock(), varying));
+}
+
+TEST_F(ManualTest, FindsCollectivesThatSomeDevicesDoNotReach) {
+  auto divided = [&](const std::string &axes) {
+    auto module = parseBody("%z = array.constant dense<0> : tensor<i32> -> <i32[]>\n"
+                            "%i = spmd.axis_index <b> : <i32[]>\n"
+                            "%c = array.while (%i) {\n"
+                            "^bb0(%k: !spmd.array<i32[]>):\n"
+                            "  %q = array.compare gt %k, %z : <i32[]>, <i32[]> -> <bool[]>\n"
+                            "  array.yield %q : !spmd.array<bool[]>\n"
+                            "} do {\n"
+                            "^bb0(%k: !spmd.array<i32[]>):\n"
+                            "  %s = spmd.all_reduce sum %k over <" +
+                                axes +
+                                "> : <i32[]> -> <i32[]>\n"
+                                "  array.yield %s : !spmd.array<i32[]>\n"
+                                "} : (!spmd.array<i32[]>) -> !spmd.array<i32[]>\n"
+                                "spmd.yield %p : !spmd.array<f32[2, 2]>",
+                            "f32[4@a, 4@b]");
+    ManualOp manual = *functionOf(*module).getOps<ManualOp>().begin();
+    auto found = findDividedCollective(manual.getBlock(), VaryingAxes(manual));
+    return found ? found->axes : VaryingAxes::Axes{"none"};
+  };
+  EXPECT_EQ(divided("a"), VaryingAxes::Axes{"none"}); // All of a group go around equally often.
+  EXPECT_EQ(divided("b"), VaryingAxes::Axes{"b"});
+  EXPECT_EQ(divided("a, b"), VaryingAxes::Axes{"b"});
 }
 
 TEST_F(ManualTest, RefusesWhatIsNoPiece) {
