@@ -5,6 +5,7 @@
 #include "ir/array/Formula.h"
 #include "ir/array/ScalarEmission.h"
 #include "ir/array/ScalarEvaluation.h"
+#include "ir/array/Verification.h"
 
 #include <cmath>
 
@@ -98,15 +99,14 @@ static ParseResult parseSameTypes(OpAsmParser &p, Type &x, Type &y, Type &z, Typ
   return parseSameTypes(p, {&x, &y, &z}, r);
 }
 
-static LogicalResult verifyResult(Operation *op, ArrayRef<int64_t> shape, Type elementType) {
+LogicalResult verifyResult(Operation *op, ArrayRef<int64_t> shape, Type elementType) {
   ArrayType expected = ArrayType::get(shape, elementType), actual = arrayTypeOf(op->getResult(0)).withoutSharding();
   if (expected != actual)
     return op->emitOpError() << "result must be " << expected.str() << ", got " << actual.str();
   return success();
 }
 
-/// `dims` are different dimensions of an array of this rank.
-static LogicalResult verifyDims(Operation *op, ArrayRef<int64_t> dims, int64_t rank, StringRef what) {
+LogicalResult verifyDims(Operation *op, ArrayRef<int64_t> dims, int64_t rank, StringRef what) {
   SmallVector<bool> seen(rank);
   for (int64_t dim : dims) {
     if (dim < 0 || dim >= rank)

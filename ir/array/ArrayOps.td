@@ -30,6 +30,7 @@ class Array_Op<string mnemonic, list<Trait> traits = []> : Op<Array_Dialect, mne
 
 include "ir/array/ElementwiseOps.td"
 include "ir/array/GradientOps.td"
+include "ir/array/IndexOps.td"
 
 //===- Creation -----------------------------------------------------------===//
 

@@ -350,6 +350,30 @@ Value emitCompare(OpBuilder &b, Location loc, Type type, ComparisonDirection dir
   return compareInt(b, loc, unsignedOrder ? kUnsigned[index] : kSigned[index], x, y);
 }
 
+Value emitThreefry(OpBuilder &b, Location loc, ValueRange operands, int64_t word) {
+  // As evaluateThreefry has it. Both words are computed; the one that nothing reads vanishes.
+  static constexpr int kRotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
+  Type type = operands[0].getType();
+  auto constant = [&](int64_t value) { return emitIntConstant(b, loc, type, value); };
+  auto add = [&](Value x, Value y) { return b.create<arith::AddIOp>(loc, x, y).getResult(); };
+  auto exclusiveOr = [&](Value x, Value y) { return b.create<arith::XOrIOp>(loc, x, y).getResult(); };
+  // The parity constant 0x1BD11BDA of the cipher's key schedule.
+  Value parity = exclusiveOr(exclusiveOr(operands[0], operands[1]), constant(0x1BD11BDA));
+  Value key[3] = {operands[0], operands[1], parity};
+  Value x[2] = {add(operands[2], key[0]), add(operands[3], key[1])};
+  for (int round = 0; round < 5; ++round) {
+    for (int rotation : kRotations[round % 2]) {
+      x[0] = add(x[0], x[1]);
+      Value high = b.create<arith::ShLIOp>(loc, x[1], constant(rotation));
+      Value low = b.create<arith::ShRUIOp>(loc, x[1], constant(32 - rotation));
+      x[1] = exclusiveOr(b.create<arith::OrIOp>(loc, high, low), x[0]);
+    }
+    x[0] = add(x[0], key[(round + 1) % 3]);
+    x[1] = add(x[1], add(key[(round + 2) % 3], constant(round + 1)));
+  }
+  return x[word];
+}
+
 Value emitReduction(OpBuilder &b, Location loc, Type type, ReductionKind kind, Value x, Value y) {
   switch (kind) {
   case ReductionKind::sum:

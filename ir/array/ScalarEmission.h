@@ -39,6 +39,9 @@ mlir::Value emitShiftRightLogical(mlir::OpBuilder &b, mlir::Location loc, mlir::
 mlir::Value emitCompare(mlir::OpBuilder &b, mlir::Location loc, mlir::Type type, ComparisonDirection direction,
                         mlir::Value x, mlir::Value y);
 
+/// One word of Threefry-2x32 of (k0, k1, c0, c1), signless 32-bit integers.
+mlir::Value emitThreefry(mlir::OpBuilder &b, mlir::Location loc, mlir::ValueRange operands, int64_t word);
+
 /// One step of a reduction over elements of the array element type `type`.
 mlir::Value emitReduction(mlir::OpBuilder &b, mlir::Location loc, mlir::Type type, ReductionKind kind, mlir::Value x,
                           mlir::Value y);

@@ -30,6 +30,9 @@ Scalar evaluateShiftRightArithmetic(mlir::Type type, Scalar x, Scalar y);
 Scalar evaluateShiftRightLogical(mlir::Type type, Scalar x, Scalar y);
 Scalar evaluateCompare(mlir::Type type, ComparisonDirection direction, Scalar x, Scalar y);
 
+/// One word of Threefry-2x32 of (k0, k1, c0, c1).
+Scalar evaluateThreefry(llvm::ArrayRef<Scalar> operands, int64_t word);
+
 /// One step of a reduction, and the value it begins with.
 Scalar evaluateReduction(mlir::Type type, ReductionKind kind, Scalar x, Scalar y);
 Scalar getReductionIdentity(mlir::Type type, ReductionKind kind);

@@ -94,6 +94,32 @@ def Plan_MatmulOp : Plan_Op<"matmul", [Pure]> {
   }];
 }
 
+def Plan_LibraryOp : Plan_Op<"library", [Pure]> {
+  let summary = "A step that the runtime's own library performs";
+  let description = [{
+    `function` names it, `sizes` are those of its arrays seen as [outer, size along the dimension, inner]:
+
+    | function | inputs | sizes | result |
+    | --- | --- | --- | --- |
+    | `scatter_add` | operand [o, n, i], indices [m], updates [o, m, i] | o, n, m, i | the operand, changed |
+    | `scatter_add_along` | operand [o, n, i], indices and updates [o, m, i] | o, n, m, i | the operand, changed |
+    | `update_slice` | operand [shape], update [window], a start i32[] for each dimension | shape, window | the operand, changed |
+    | `argsort`, `argsort_descending` | operand [o, n, i] | o, n, i | i32[o, n, i] |
+  }];
+  let arguments = (ins StrAttr:$function, Variadic<Spmd_ArrayType>:$inputs, DenseI64ArrayAttr:$sizes,
+                       OptionalAttr<ArrayAttr>:$buffers);
+  let results = (outs Spmd_ArrayType:$result);
+  let assemblyFormat = [{
+    $function `(` $inputs `)` `sizes` $sizes attr-dict `:` functional-type($inputs, $result)
+  }];
+  let extraClassDeclaration = [{
+    /// The input that the result is, changed; in its memory, where nothing else needs that. None for a new array.
+    ::mlir::Value getOverwritten() {
+      return getFunction().starts_with("argsort") ? ::mlir::Value() : getInputs()[0];
+    }
+  }];
+}
+
 def Plan_StartOp : Plan_Op<"start", [SingleBlock]> {
   let summary = "Starts a collective";
   let description = [{

@@ -1,0 +1,102 @@
+//===- IndexDerivatives.cpp - cotangents of run-time indexing -------------===//
+//
+// What reads at an index adds there on the way back, and what adds there reads: each is the other's transpose. Clamping
+// is repeated, what was dropped gets zero.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ir/array/ArrayOps.h"
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+ArrayType plainTypeOf(Value value) { return cast<ArrayType>(value.getType()).withoutSharding(); }
+
+Value createZero(OpBuilder &b, Location loc, Value like) {
+  return b.create<ConstantOp>(loc, plainTypeOf(like), Scalar::ofFloat(0));
+}
+
+Value createIndex(OpBuilder &b, Location loc, Value like, int64_t value) {
+  return b.create<ConstantOp>(loc, plainTypeOf(like), Scalar::ofInt(value));
+}
+
+/// Indices as an operation that reads takes them.
+Value clampIndices(OpBuilder &b, Location loc, Value indices, int64_t size) {
+  return b.create<ClampOp>(loc, plainTypeOf(indices), createIndex(b, loc, indices, 0), indices,
+                           createIndex(b, loc, indices, std::max<int64_t>(size - 1, 0)));
+}
+
+/// `taken` where the index is inside, else 0; the dimensions of the indices are `dims` of what was taken.
+Value zeroOutside(OpBuilder &b, Location loc, Value taken, Value indices, int64_t size, ArrayRef<int64_t> dims) {
+  auto flags = plainTypeOf(indices).withElementType(b.getI1Type());
+  Value fromLow = b.create<CompareOp>(loc, flags, indices, createIndex(b, loc, indices, 0), ComparisonDirection::ge);
+  Value belowHigh =
+      b.create<CompareOp>(loc, flags, indices, createIndex(b, loc, indices, size), ComparisonDirection::lt);
+  Value isInside = b.create<AndOp>(loc, flags, fromLow, belowHigh);
+  ArrayType type = plainTypeOf(taken);
+  Value mask = b.create<BroadcastInDimOp>(loc, type.withElementType(b.getI1Type()), isInside, dims);
+  return b.create<SelectOp>(loc, type, mask, taken, createZero(b, loc, taken));
+}
+
+SmallVector<int64_t> dimsFrom(int64_t first, int64_t count) {
+  return llvm::to_vector(llvm::seq<int64_t>(first, first + count));
+}
+
+} // namespace
+
+SmallVector<Value> DynamicSliceOp::buildCotangents(OpBuilder &b, Location loc, Value cotangent, ArrayRef<bool>) {
+  SmallVector<Value> cotangents(getOperation()->getNumOperands());
+  cotangents[0] = b.create<DynamicUpdateSliceOp>(loc, createZero(b, loc, getOperand()), cotangent, getStarts());
+  return cotangents;
+}
+
+SmallVector<Value> DynamicUpdateSliceOp::buildCotangents(OpBuilder &b, Location loc, Value cotangent,
+                                                         ArrayRef<bool> isNeeded) {
+  SmallVector<Value> cotangents(getOperation()->getNumOperands());
+  if (isNeeded[0])
+    cotangents[0] = b.create<DynamicUpdateSliceOp>(loc, cotangent, createZero(b, loc, getUpdate()), getStarts());
+  if (isNeeded[1])
+    cotangents[1] = b.create<DynamicSliceOp>(loc, cotangent, getStarts(), getUpdate().getType().getShape());
+  return cotangents;
+}
+
+SmallVector<Value> TakeOp::buildCotangents(OpBuilder &b, Location loc, Value cotangent, ArrayRef<bool>) {
+  auto dim = static_cast<int64_t>(getDim());
+  Value indices = clampIndices(b, loc, getIndices(), getOperand().getType().getDimSize(dim));
+  return {b.create<ScatterAddOp>(loc, createZero(b, loc, getOperand()), indices, cotangent, dim), Value()};
+}
+
+SmallVector<Value> TakeAlongOp::buildCotangents(OpBuilder &b, Location loc, Value cotangent, ArrayRef<bool>) {
+  auto dim = static_cast<int64_t>(getDim());
+  Value indices = clampIndices(b, loc, getIndices(), getOperand().getType().getDimSize(dim));
+  return {b.create<ScatterAddAlongOp>(loc, createZero(b, loc, getOperand()), indices, cotangent, dim), Value()};
+}
+
+SmallVector<Value> ScatterAddOp::buildCotangents(OpBuilder &b, Location loc, Value cotangent, ArrayRef<bool> isNeeded) {
+  SmallVector<Value> cotangents{isNeeded[0] ? cotangent : Value(), Value(), Value()};
+  auto dim = static_cast<int64_t>(getDim());
+  int64_t size = getType().getDimSize(dim);
+  if (isNeeded[2] && size == 0)
+    cotangents[2] = createZero(b, loc, getUpdates());
+  else if (isNeeded[2])
+    cotangents[2] = zeroOutside(b, loc, b.create<TakeOp>(loc, cotangent, getIndices(), dim), getIndices(), size,
+                                dimsFrom(dim, getIndices().getType().getRank()));
+  return cotangents;
+}
+
+SmallVector<Value> ScatterAddAlongOp::buildCotangents(OpBuilder &b, Location loc, Value cotangent,
+                                                      ArrayRef<bool> isNeeded) {
+  SmallVector<Value> cotangents{isNeeded[0] ? cotangent : Value(), Value(), Value()};
+  auto dim = static_cast<int64_t>(getDim());
+  int64_t size = getType().getDimSize(dim);
+  if (isNeeded[2] && size == 0)
+    cotangents[2] = createZero(b, loc, getUpdates());
+  else if (isNeeded[2])
+    cotangents[2] = zeroOutside(b, loc, b.create<TakeAlongOp>(loc, cotangent, getIndices(), dim), getIndices(), size,
+                                dimsFrom(0, getType().getRank()));
+  return cotangents;
+}
+
+} // namespace spmdc

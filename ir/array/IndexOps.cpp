@@ -1,0 +1,161 @@
+//===- IndexOps.cpp - builders and verifiers of run-time indexing ---------===//
+
+#include "ir/array/ArrayOps.h"
+#include "ir/array/Verification.h"
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+ArrayType arrayTypeOf(Value value) { return cast<ArrayType>(value.getType()); }
+
+LogicalResult verifyIndices(Operation *op, Value indices) {
+  ArrayType type = arrayTypeOf(indices);
+  if (type.getElementType().isSignlessInteger(32))
+    return success();
+  return op->emitOpError() << "indices are i32, got " << type.withoutSharding().str();
+}
+
+/// One i32[] start for each dimension, and a window that fits.
+LogicalResult verifyWindow(Operation *op, ArrayType operand, ValueRange starts, ArrayRef<int64_t> sizes) {
+  if (static_cast<int64_t>(starts.size()) != operand.getRank() ||
+      static_cast<int64_t>(sizes.size()) != operand.getRank())
+    return op->emitOpError("gives a start and a size for each dimension");
+  for (auto [dim, start, size] : llvm::enumerate(starts, sizes)) {
+    if (arrayTypeOf(start).getRank() != 0)
+      return op->emitOpError() << "start " << dim << " is " << arrayTypeOf(start).withoutSharding().str()
+                               << ", not a scalar";
+    if (failed(verifyIndices(op, start)))
+      return failure();
+    if (size < 0 || size > operand.getDimSize(dim))
+      return op->emitOpError() << "a window of " << size << " elements does not fit into dimension " << dim << " of "
+                               << operand.withoutSharding().str();
+  }
+  return success();
+}
+
+/// Clamping needs something to clamp to.
+LogicalResult verifyNotEmpty(Operation *op, ArrayType operand, int64_t dim) {
+  if (operand.getDimSize(dim) == 0 && arrayTypeOf(op->getResult(0)).getNumElements() != 0)
+    return op->emitOpError() << "dimension " << dim << " of " << operand.withoutSharding().str()
+                             << " is empty: there is nothing to take";
+  return success();
+}
+
+/// The shape of indices or updates that go along a dimension: the operand's but for `dim`.
+LogicalResult verifyAlong(Operation *op, ArrayType operand, ArrayType indices, int64_t dim) {
+  SmallVector<int64_t> expected(operand.getShape());
+  if (indices.getRank() == operand.getRank())
+    expected[dim] = indices.getDimSize(dim);
+  if (indices.getShape() != ArrayRef<int64_t>(expected))
+    return op->emitOpError() << "indices " << indices.withoutSharding().str() << " and operand "
+                             << operand.withoutSharding().str() << " agree in all dimensions but " << dim;
+  return success();
+}
+
+LogicalResult verifyUpdates(Operation *op, ArrayType updates, ArrayRef<int64_t> shape, Type elementType) {
+  ArrayType expected = ArrayType::get(shape, elementType);
+  if (updates.withoutSharding() != expected)
+    return op->emitOpError() << "updates must be " << expected.str() << ", got " << updates.withoutSharding().str();
+  return success();
+}
+
+} // namespace
+
+void DynamicSliceOp::build(OpBuilder &builder, OperationState &state, Value operand, ValueRange starts,
+                           ArrayRef<int64_t> sizes) {
+  build(builder, state, arrayTypeOf(operand).withShape(sizes), operand, starts, sizes);
+}
+
+LogicalResult DynamicSliceOp::verify() {
+  ArrayType operand = getOperand().getType();
+  if (failed(verifyWindow(*this, operand, getStarts(), getSizes())))
+    return failure();
+  return verifyResult(*this, getSizes(), operand.getElementType());
+}
+
+LogicalResult DynamicUpdateSliceOp::verify() {
+  ArrayType operand = getOperand().getType(), update = getUpdate().getType();
+  if (update.getElementType() != operand.getElementType() || update.getRank() != operand.getRank())
+    return emitOpError() << "cannot write " << update.withoutSharding().str() << " into "
+                         << operand.withoutSharding().str();
+  if (failed(verifyWindow(*this, operand, getStarts(), update.getShape())))
+    return failure();
+  return verifyResult(*this, operand.getShape(), operand.getElementType());
+}
+
+SmallVector<int64_t> TakeOp::inferShape(ArrayType operand, ArrayType indices, int64_t dim) {
+  SmallVector<int64_t> shape(operand.getShape().take_front(dim));
+  llvm::append_range(shape, indices.getShape());
+  llvm::append_range(shape, operand.getShape().drop_front(dim + 1));
+  return shape;
+}
+
+void TakeOp::build(OpBuilder &builder, OperationState &state, Value operand, Value indices, int64_t dim) {
+  ArrayType type = arrayTypeOf(operand);
+  build(builder, state, type.withShape(inferShape(type, arrayTypeOf(indices), dim)), operand, indices, dim);
+}
+
+LogicalResult TakeOp::verify() {
+  ArrayType operand = getOperand().getType();
+  auto dim = static_cast<int64_t>(getDim());
+  if (failed(verifyDims(*this, {dim}, operand.getRank(), "dimension")) || failed(verifyIndices(*this, getIndices())) ||
+      failed(verifyNotEmpty(*this, operand, dim)))
+    return failure();
+  return verifyResult(*this, inferShape(operand, getIndices().getType(), dim), operand.getElementType());
+}
+
+void TakeAlongOp::build(OpBuilder &builder, OperationState &state, Value operand, Value indices, int64_t dim) {
+  build(builder, state, arrayTypeOf(operand).withShape(arrayTypeOf(indices).getShape()), operand, indices, dim);
+}
+
+LogicalResult TakeAlongOp::verify() {
+  ArrayType operand = getOperand().getType(), indices = getIndices().getType();
+  auto dim = static_cast<int64_t>(getDim());
+  if (failed(verifyDims(*this, {dim}, operand.getRank(), "dimension")) || failed(verifyIndices(*this, getIndices())) ||
+      failed(verifyAlong(*this, operand, indices, dim)) || failed(verifyNotEmpty(*this, operand, dim)))
+    return failure();
+  return verifyResult(*this, indices.getShape(), operand.getElementType());
+}
+
+LogicalResult ScatterAddOp::verify() {
+  ArrayType operand = getOperand().getType();
+  auto dim = static_cast<int64_t>(getDim());
+  if (failed(verifyDims(*this, {dim}, operand.getRank(), "dimension")) || failed(verifyIndices(*this, getIndices())) ||
+      failed(verifyUpdates(*this, getUpdates().getType(), TakeOp::inferShape(operand, getIndices().getType(), dim),
+                           operand.getElementType())))
+    return failure();
+  return verifyResult(*this, operand.getShape(), operand.getElementType());
+}
+
+LogicalResult ScatterAddAlongOp::verify() {
+  ArrayType operand = getOperand().getType(), indices = getIndices().getType();
+  auto dim = static_cast<int64_t>(getDim());
+  if (failed(verifyDims(*this, {dim}, operand.getRank(), "dimension")) || failed(verifyIndices(*this, getIndices())) ||
+      failed(verifyAlong(*this, operand, indices, dim)) ||
+      failed(verifyUpdates(*this, getUpdates().getType(), indices.getShape(), operand.getElementType())))
+    return failure();
+  return verifyResult(*this, operand.getShape(), operand.getElementType());
+}
+
+void ArgsortOp::build(OpBuilder &builder, OperationState &state, Value operand, int64_t dim, bool descending) {
+  build(builder, state, arrayTypeOf(operand).withElementType(builder.getI32Type()), operand, dim, descending);
+}
+
+LogicalResult ArgsortOp::verify() {
+  ArrayType operand = getOperand().getType();
+  if (failed(verifyDims(*this, {static_cast<int64_t>(getDim())}, operand.getRank(), "dimension")))
+    return failure();
+  return verifyResult(*this, operand.getShape(), IntegerType::get(getContext(), 32));
+}
+
+LogicalResult Threefry2x32Op::verify() {
+  if (!getType().getElementType().isUnsignedInteger(32))
+    return emitOpError() << "works on u32, got " << getType().withoutSharding().str();
+  if (getWord() > 1)
+    return emitOpError() << "has the words 0 and 1, not " << getWord();
+  return success();
+}
+
+} // namespace spmdc

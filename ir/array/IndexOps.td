@@ -1,0 +1,130 @@
+//===- IndexOps.td - positions known at run time, order, random bits -*- tablegen -*-===//
+//
+// Indices are i32. An operation that reads clamps them into the array, one that adds drops those outside: what a
+// program says of other indices (negative ones, a fill value) is composed around them by the front end.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SPMDC_INDEX_OPS
+#define SPMDC_INDEX_OPS
+
+/// Local sizes and positions mean something for the indices.
+defvar localRule = DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["createLocal"]>;
+
+def Array_DynamicSliceOp : Array_Op<"dynamic_slice", [DeclareOpInterfaceMethods<EvaluateOpInterface>,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>, localRule]> {
+  let summary = "A window of static size that begins at run-time positions";
+  let description = [{
+    One start (i32[]) for each dimension, clamped so that the window lies inside.
+    `array.dynamic_slice %x at (%i, %j) sizes [1, 6] : (!spmd.array<f32[8, 6]>, ...) -> !spmd.array<f32[1, 6]>`
+  }];
+  let arguments = (ins Spmd_ArrayType:$operand, Variadic<Spmd_ArrayType>:$starts, DenseI64ArrayAttr:$sizes);
+  let builders = [OpBuilder<(ins "::mlir::Value":$operand, "::mlir::ValueRange":$starts,
+                                 "::llvm::ArrayRef<int64_t>":$sizes)>];
+  let assemblyFormat = [{
+    $operand `at` `(` $starts `)` `sizes` $sizes attr-dict `:` functional-type(operands, $result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Array_DynamicUpdateSliceOp : Array_Op<"dynamic_update_slice", [DeclareOpInterfaceMethods<EvaluateOpInterface>,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>, localRule]> {
+  let summary = "The operand with a window, which begins at run-time positions, replaced";
+  let description = [{
+    One start (i32[]) for each dimension, clamped so that the window lies inside. Done in place where the operand is
+    not read any more.
+  }];
+  let arguments = (ins Spmd_ArrayType:$operand, Spmd_ArrayType:$update, Variadic<Spmd_ArrayType>:$starts);
+  let builders = [OpBuilder<(ins "::mlir::Value":$operand, "::mlir::Value":$update, "::mlir::ValueRange":$starts),
+                            [{ build($_builder, $_state, operand.getType(), operand, update, starts); }]>];
+  let assemblyFormat = [{
+    $operand `,` $update `at` `(` $starts `)` attr-dict `:` functional-type(operands, $result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Array_TakeOp : Array_Op<"take", [DeclareOpInterfaceMethods<EvaluateOpInterface>,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>, localRule]> {
+  let summary = "Slices along a dimension, chosen by an array of indices";
+  let description = [{
+    The dimensions of `indices` (any number, none included) stand where `dim` stood. Indices are clamped.
+    `array.take %x, %i dim 1 : <f32[8, 6]>, <i32[2, 3]> -> <f32[8, 2, 3]>`
+  }];
+  let arguments = (ins Spmd_ArrayType:$operand, Spmd_ArrayType:$indices, I64Attr:$dim);
+  let builders = [OpBuilder<(ins "::mlir::Value":$operand, "::mlir::Value":$indices, "int64_t":$dim)>];
+  let assemblyFormat = "$operand `,` $indices `dim` $dim attr-dict `:` type($operand) `,` type($indices) `->` type($result)";
+  let extraClassDeclaration = [{
+    static ::llvm::SmallVector<int64_t> inferShape(ArrayType operand, ArrayType indices, int64_t dim);
+  }];
+  let hasVerifier = 1;
+}
+
+def Array_TakeAlongOp : Array_Op<"take_along", [DeclareOpInterfaceMethods<EvaluateOpInterface>,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>, localRule]> {
+  let summary = "Elements along a dimension, chosen for each place apart";
+  let description = [{
+    Operand and indices agree in all dimensions but `dim`; the result has the shape of the indices, which are clamped:
+    `result[i, j] = operand[i, indices[i, j]]` for dim 1.
+  }];
+  let arguments = (ins Spmd_ArrayType:$operand, Spmd_ArrayType:$indices, I64Attr:$dim);
+  let builders = [OpBuilder<(ins "::mlir::Value":$operand, "::mlir::Value":$indices, "int64_t":$dim)>];
+  let assemblyFormat = "$operand `,` $indices `dim` $dim attr-dict `:` type($operand) `,` type($indices) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+class Array_ScatterOp<string mnemonic> : Array_Op<mnemonic, [DeclareOpInterfaceMethods<EvaluateOpInterface>,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>,
+    DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["createLocal", "getPaddingValue"]>]> {
+  let arguments = (ins Spmd_ArrayType:$operand, Spmd_ArrayType:$indices, Spmd_ArrayType:$updates, I64Attr:$dim);
+  let builders = [OpBuilder<(ins "::mlir::Value":$operand, "::mlir::Value":$indices, "::mlir::Value":$updates,
+                                 "int64_t":$dim),
+                            [{ build($_builder, $_state, operand.getType(), operand, indices, updates, dim); }]>];
+  let assemblyFormat = [{
+    $operand `,` $indices `,` $updates `dim` $dim attr-dict `:` type($operand) `,` type($indices) `,` type($updates)
+    `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Array_ScatterAddOp : Array_ScatterOp<"scatter_add"> {
+  let summary = "The operand with updates added to the slices that indices name";
+  let description = [{
+    The transpose of `take`: updates have its result's shape. Indices outside are dropped; equal ones add up in
+    row-major order of the indices (bf16 and f16 in f32, rounded once), so that the bits never change. bools are or-ed.
+    Done in place where the operand is not read any more.
+  }];
+}
+
+def Array_ScatterAddAlongOp : Array_ScatterOp<"scatter_add_along"> {
+  let summary = "The operand with updates added along a dimension, at a place for each update";
+  let description = "The transpose of `take_along`: updates have the shape of the indices; otherwise as `scatter_add`.";
+}
+
+def Array_ArgsortOp : Array_Op<"argsort", [ZeroDerivative, DeclareOpInterfaceMethods<EvaluateOpInterface>]> {
+  let summary = "The indices (i32) that bring elements along a dimension into order";
+  let description = [{
+    Stable: equal elements keep their order, also where `descending`. Zeros of both signs are equal; NaN is larger than
+    any number.
+  }];
+  let arguments = (ins Spmd_ArrayType:$operand, I64Attr:$dim, BoolAttr:$descending);
+  let builders = [OpBuilder<(ins "::mlir::Value":$operand, "int64_t":$dim, "bool":$descending)>];
+  let assemblyFormat = "$operand `dim` $dim `descending` `=` $descending attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Array_Threefry2x32Op : Array_ElementwiseOp<"threefry2x32", [SameArray], "",
+    "evaluateThreefry(operands, getWord())", "emitThreefry(b, loc, operands, getWord())"> {
+  let summary = "One word of the Threefry-2x32 block cipher, 20 rounds";
+  let description = "Encrypts the counter (c0, c1) under the key (k0, k1), all u32; `word` is 0 or 1.";
+  let arguments = (ins Spmd_ArrayType:$k0, Spmd_ArrayType:$k1, Spmd_ArrayType:$c0, Spmd_ArrayType:$c1, I64Attr:$word);
+  let builders = [OpBuilder<(ins "::mlir::Value":$k0, "::mlir::Value":$k1, "::mlir::Value":$c0, "::mlir::Value":$c1,
+                                 "int64_t":$word),
+                            [{ build($_builder, $_state, c0.getType(), k0, k1, c0, c1, word); }]>];
+  let assemblyFormat = [{
+    `word` $word $k0 `,` $k1 `,` $c0 `,` $c1 attr-dict `:` type($k0) `,` type($k1) `,` type($c0) `,` type($c1) `->`
+    type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif

@@ -1,0 +1,345 @@
+//===- IndexShardingRules.cpp - run-time indices on arrays that are cut ---===//
+//
+// A dimension that is indexed need not be whole on any device. Who reads from one that is cut: each device answers for
+// the positions that it owns and puts in, elsewhere, what changes no sum, so the answers are partial sums. Who writes:
+// each device writes what falls on its own piece. Updates that are cut are partial sums, too.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ir/array/ArrayOps.h"
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+ArrayType arrayTypeOf(Value value) { return cast<ArrayType>(value.getType()); }
+
+ArrayRef<AxisRefAttr> axesOf(Value global, int64_t dim) {
+  return arrayTypeOf(global).getShardingOrOpen().getDims()[dim].getAxes();
+}
+
+/// What each operation below is made of.
+class LocalBuilder {
+public:
+  LocalBuilder(OpBuilder &b, Location loc) : b(b), loc(loc) {}
+
+  ArrayType indexType(ArrayRef<int64_t> shape = {}) const { return ArrayType::get(shape, b.getI32Type()); }
+
+  Value splat(ArrayRef<int64_t> shape, int64_t value) const {
+    return b.create<ConstantOp>(loc, indexType(shape), Scalar::ofInt(value));
+  }
+
+  /// Where a sum is not touched: -0 + x is x, for -0 too.
+  Value nothing(ArrayType type) const {
+    bool isFloat = isa<FloatType>(type.getElementType());
+    return b.create<ConstantOp>(loc, type, isFloat ? Scalar::ofFloat(-0.0) : Scalar());
+  }
+
+  /// An array whose dimensions become `dims` of one of this shape.
+  Value broadcast(Value value, ArrayRef<int64_t> shape, ArrayRef<int64_t> dims = {}) const {
+    return b.create<BroadcastInDimOp>(loc, arrayTypeOf(value).withShape(shape), value, dims);
+  }
+
+  Value clamp(Value index, int64_t high) const {
+    ArrayRef<int64_t> shape = arrayTypeOf(index).getShape();
+    return b.create<ClampOp>(loc, index.getType(), splat(shape, 0), index, splat(shape, high));
+  }
+
+  Value shardStart(int64_t size, ArrayRef<AxisRefAttr> axes) const {
+    return b.create<ShardStartOp>(loc, indexType(), size, AxesAttr::get(b.getContext(), axes));
+  }
+
+  Value add(Value x, Value y) const { return b.create<AddOp>(loc, x, y); }
+  Value subtract(Value x, Value y) const { return b.create<SubtractOp>(loc, x, y); }
+
+  /// `x + scalar` for every element.
+  Value offset(Value x, Value scalar, bool isSubtracted = false) const {
+    Value everywhere = broadcast(scalar, arrayTypeOf(x).getShape());
+    return isSubtracted ? subtract(x, everywhere) : add(x, everywhere);
+  }
+
+  Value compare(Value x, Value y, ComparisonDirection direction) const {
+    return b.create<CompareOp>(loc, arrayTypeOf(x).withElementType(b.getI1Type()), x, y, direction);
+  }
+
+  /// 0 <= index < bound (a scalar)
+  Value isWithin(Value index, Value bound) const {
+    ArrayRef<int64_t> shape = arrayTypeOf(index).getShape();
+    Value fromLow = compare(index, splat(shape, 0), ComparisonDirection::ge);
+    Value belowHigh = compare(index, broadcast(bound, shape), ComparisonDirection::lt);
+    return b.create<AndOp>(loc, fromLow, belowHigh);
+  }
+
+  Value select(Value predicate, Value onTrue, Value onFalse) const {
+    return b.create<SelectOp>(loc, onTrue.getType(), predicate, onTrue, onFalse);
+  }
+
+  /// Positions of a dimension of `size` elements, in this device's piece of it, and which of them it owns.
+  std::pair<Value, Value> localize(Value positions, int64_t size, ArrayRef<AxisRefAttr> axes) const {
+    Value local = offset(positions, shardStart(size, axes), /*isSubtracted=*/true);
+    Value owned = b.create<ShardSizeOp>(loc, indexType(), size, AxesAttr::get(b.getContext(), axes));
+    return {local, isWithin(local, owned)};
+  }
+
+  /// take at global positions (which are inside) of a dimension that is cut: nothing where another device owns it.
+  Value takeOwned(Value operand, Value positions, int64_t dim, int64_t size, ArrayRef<AxisRefAttr> axes) const {
+    auto [local, isOwned] = localize(positions, size, axes);
+    Value taken = b.create<TakeOp>(loc, operand, local, dim);
+    SmallVector<int64_t> dims;
+    for (int64_t d = 0; d < arrayTypeOf(positions).getRank(); ++d)
+      dims.push_back(dim + d);
+    Value mask = broadcast(isOwned, arrayTypeOf(taken).getShape(), dims);
+    return select(mask, taken, nothing(arrayTypeOf(taken)));
+  }
+
+  /// 0, 1, ... from a scalar on.
+  Value countFrom(Value start, int64_t count) const {
+    return offset(b.create<IotaOp>(loc, indexType({count}), /*dim=*/0), start);
+  }
+
+private:
+  OpBuilder &b;
+  Location loc;
+};
+
+/// The indices as this device's piece of the operand counts them.
+Value shiftIndices(const LocalBuilder &local, Value indices, Value operand, int64_t dim) {
+  ArrayRef<AxisRefAttr> axes = axesOf(operand, dim);
+  if (axes.empty())
+    return indices;
+  return local.offset(indices, local.shardStart(arrayTypeOf(operand).getDimSize(dim), axes), /*isSubtracted=*/true);
+}
+
+/// The operand of a sum that several devices make parts of: the first of them has it, the others nothing.
+Value onFirstDevice(OpBuilder &b, Location loc, Value operand, ArrayRef<AxisRefAttr> axes) {
+  if (axes.empty())
+    return operand;
+  LocalBuilder local(b, loc);
+  Value position = b.create<AxisIndexOp>(loc, local.indexType(), AxesAttr::get(b.getContext(), axes));
+  Value isFirst = local.compare(position, local.splat({}, 0), ComparisonDirection::eq);
+  ArrayType type = arrayTypeOf(operand);
+  return local.select(local.broadcast(isFirst, type.getShape()), operand, local.nothing(type));
+}
+
+TypedAttr indexOutside(MLIRContext *context) { return IntegerAttr::get(IntegerType::get(context, 32), -1); }
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Windows
+//===----------------------------------------------------------------------===//
+
+ShardingRule DynamicSliceOp::getShardingRule() {
+  ShardingRule rule;
+  ValueFactors operand, result;
+  for (auto [size, taken] : llvm::zip(getOperand().getType().getShape(), getSizes())) {
+    bool isWhole = size == taken;
+    operand.push_back({rule.addFactor(size, isWhole ? FactorKind::PassThrough : FactorKind::Reduction)});
+    result.push_back(isWhole ? operand.back() : DimFactors{rule.addFactor(taken, FactorKind::NeedReplication)});
+  }
+  rule.operands.assign(1 + getStarts().size(), ValueFactors());
+  rule.operands[0] = operand;
+  rule.results = {result};
+  return rule;
+}
+
+Value DynamicSliceOp::createLocal(OpBuilder &b, ValueRange operands, ArrayType, ArrayType localResult) {
+  LocalBuilder local(b, getLoc());
+  ArrayType global = getOperand().getType();
+  // Dimensions that are cut stay whole at first.
+  SmallVector<int64_t> sizes(localResult.getShape());
+  SmallVector<int64_t> cut;
+  for (int64_t d = 0; d < global.getRank(); ++d)
+    if (getSizes()[d] != global.getDimSize(d) && !axesOf(getOperand(), d).empty()) {
+      cut.push_back(d);
+      sizes[d] = arrayTypeOf(operands[0]).getDimSize(d);
+    }
+  Value result = b.create<DynamicSliceOp>(getLoc(), operands[0], operands.drop_front(), sizes);
+  for (int64_t d : cut) {
+    int64_t size = global.getDimSize(d);
+    Value start = local.clamp(operands[1 + d], size - getSizes()[d]);
+    result = local.takeOwned(result, local.countFrom(start, getSizes()[d]), d, size, axesOf(getOperand(), d));
+  }
+  return result;
+}
+
+ShardingRule DynamicUpdateSliceOp::getShardingRule() {
+  ShardingRule rule;
+  ValueFactors operand, update;
+  for (auto [size, written] : llvm::zip(getOperand().getType().getShape(), getUpdate().getType().getShape())) {
+    operand.push_back({rule.addFactor(size)});
+    update.push_back(size == written ? operand.back()
+                                     : DimFactors{rule.addFactor(written, FactorKind::NeedReplication)});
+  }
+  rule.operands.assign(2 + getStarts().size(), ValueFactors());
+  rule.operands[0] = operand;
+  rule.operands[1] = update;
+  rule.results = {operand};
+  return rule;
+}
+
+Value DynamicUpdateSliceOp::createLocal(OpBuilder &b, ValueRange operands, ArrayType, ArrayType) {
+  LocalBuilder local(b, getLoc());
+  ArrayType global = getOperand().getType();
+  Value operand = operands[0], update = operands[1];
+  SmallVector<Value> starts(operands.drop_front(2));
+  SmallVector<std::pair<int64_t, Value>> masks;
+  for (int64_t d = 0; d < global.getRank(); ++d) {
+    int64_t size = global.getDimSize(d), written = getUpdate().getType().getDimSize(d);
+    ArrayRef<AxisRefAttr> axes = axesOf(getOperand(), d);
+    if (written == size || axes.empty())
+      continue;
+    // As much of the update as fits into the piece, from where the two meet; what belongs to others is left as it is.
+    int64_t piece = arrayTypeOf(operand).getDimSize(d), window = std::min(piece, written);
+    Value first = local.shardStart(size, axes), start = local.clamp(starts[d], size - written);
+    starts[d] = local.clamp(local.subtract(start, first), piece - window);
+    Value source = local.countFrom(local.subtract(local.add(first, starts[d]), start), window);
+    masks.emplace_back(d, local.isWithin(source, local.splat({}, written)));
+    update = b.create<TakeOp>(getLoc(), update, source, d);
+  }
+  if (!masks.empty()) {
+    ArrayRef<int64_t> window = arrayTypeOf(update).getShape();
+    Value current = b.create<DynamicSliceOp>(getLoc(), operand, starts, window);
+    for (auto &[dim, mask] : masks)
+      update = local.select(local.broadcast(mask, window, {dim}), update, current);
+  }
+  return b.create<DynamicUpdateSliceOp>(getLoc(), operand, update, starts);
+}
+
+//===----------------------------------------------------------------------===//
+// Arrays of indices
+//===----------------------------------------------------------------------===//
+
+ShardingRule TakeOp::getShardingRule() {
+  ShardingRule rule;
+  ValueFactors operand, indices, result;
+  auto dim = static_cast<int64_t>(getDim());
+  for (int64_t d = 0; d < getOperand().getType().getRank(); ++d) {
+    int64_t size = getOperand().getType().getDimSize(d);
+    if (d == dim) {
+      operand.push_back({rule.addFactor(size, FactorKind::Reduction)});
+      for (int64_t count : getIndices().getType().getShape())
+        indices.push_back({rule.addFactor(count)});
+      llvm::append_range(result, indices);
+      continue;
+    }
+    operand.push_back({rule.addFactor(size)});
+    result.push_back(operand.back());
+  }
+  rule.operands = {operand, indices};
+  rule.results = {result};
+  return rule;
+}
+
+Value TakeOp::createLocal(OpBuilder &b, ValueRange operands, ArrayType, ArrayType) {
+  auto dim = static_cast<int64_t>(getDim());
+  ArrayRef<AxisRefAttr> axes = axesOf(getOperand(), dim);
+  if (axes.empty())
+    return b.create<TakeOp>(getLoc(), operands[0], operands[1], dim);
+  LocalBuilder local(b, getLoc());
+  int64_t size = getOperand().getType().getDimSize(dim);
+  return local.takeOwned(operands[0], local.clamp(operands[1], size - 1), dim, size, axes);
+}
+
+ShardingRule TakeAlongOp::getShardingRule() {
+  ShardingRule rule;
+  ValueFactors operand, indices;
+  for (int64_t d = 0; d < getType().getRank(); ++d) {
+    bool isTaken = d == static_cast<int64_t>(getDim());
+    operand.push_back({rule.addFactor(getOperand().getType().getDimSize(d),
+                                      isTaken ? FactorKind::Reduction : FactorKind::PassThrough)});
+    indices.push_back(isTaken ? DimFactors{rule.addFactor(getType().getDimSize(d))} : operand.back());
+  }
+  rule.operands = {operand, indices};
+  rule.results = {indices};
+  return rule;
+}
+
+Value TakeAlongOp::createLocal(OpBuilder &b, ValueRange operands, ArrayType, ArrayType) {
+  auto dim = static_cast<int64_t>(getDim());
+  ArrayRef<AxisRefAttr> axes = axesOf(getOperand(), dim);
+  if (axes.empty())
+    return b.create<TakeAlongOp>(getLoc(), operands[0], operands[1], dim);
+  LocalBuilder local(b, getLoc());
+  int64_t size = getOperand().getType().getDimSize(dim);
+  auto [position, isOwned] = local.localize(local.clamp(operands[1], size - 1), size, axes);
+  Value taken = b.create<TakeAlongOp>(getLoc(), operands[0], position, dim);
+  return local.select(isOwned, taken, local.nothing(arrayTypeOf(taken)));
+}
+
+ShardingRule ScatterAddOp::getShardingRule() {
+  ShardingRule rule;
+  ValueFactors operand, indices, updates;
+  for (int64_t d = 0; d < getType().getRank(); ++d) {
+    operand.push_back({rule.addFactor(getType().getDimSize(d))});
+    if (d != static_cast<int64_t>(getDim())) {
+      updates.push_back(operand.back());
+      continue;
+    }
+    for (int64_t count : getIndices().getType().getShape())
+      indices.push_back({rule.addFactor(count, FactorKind::Reduction)});
+    llvm::append_range(updates, indices);
+  }
+  rule.operands = {operand, indices, updates};
+  rule.results = {operand};
+  return rule;
+}
+
+Value ScatterAddOp::createLocal(OpBuilder &b, ValueRange operands, ArrayType, ArrayType) {
+  auto dim = static_cast<int64_t>(getDim());
+  SmallVector<AxisRefAttr> reduced;
+  for (int64_t d = 0; d < getIndices().getType().getRank(); ++d)
+    llvm::append_range(reduced, axesOf(getIndices(), d));
+  Value indices = shiftIndices(LocalBuilder(b, getLoc()), operands[1], getOperand(), dim);
+  return b.create<ScatterAddOp>(getLoc(), onFirstDevice(b, getLoc(), operands[0], reduced), indices, operands[2], dim);
+}
+
+TypedAttr ScatterAddOp::getPaddingValue(unsigned operand) {
+  return operand == 1 ? indexOutside(getContext()) : TypedAttr();
+}
+
+ShardingRule ScatterAddAlongOp::getShardingRule() {
+  ShardingRule rule;
+  ValueFactors operand, indices;
+  for (int64_t d = 0; d < getType().getRank(); ++d) {
+    operand.push_back({rule.addFactor(getType().getDimSize(d))});
+    bool isTarget = d == static_cast<int64_t>(getDim());
+    indices.push_back(isTarget ? DimFactors{rule.addFactor(getIndices().getType().getDimSize(d), FactorKind::Reduction)}
+                               : operand.back());
+  }
+  rule.operands = {operand, indices, indices};
+  rule.results = {operand};
+  return rule;
+}
+
+Value ScatterAddAlongOp::createLocal(OpBuilder &b, ValueRange operands, ArrayType, ArrayType) {
+  auto dim = static_cast<int64_t>(getDim());
+  Value indices = shiftIndices(LocalBuilder(b, getLoc()), operands[1], getOperand(), dim);
+  Value operand = onFirstDevice(b, getLoc(), operands[0], axesOf(getIndices(), dim));
+  return b.create<ScatterAddAlongOp>(getLoc(), operand, indices, operands[2], dim);
+}
+
+TypedAttr ScatterAddAlongOp::getPaddingValue(unsigned operand) {
+  return operand == 1 ? indexOutside(getContext()) : TypedAttr();
+}
+
+//===----------------------------------------------------------------------===//
+// Order
+//===----------------------------------------------------------------------===//
+
+ShardingRule ArgsortOp::getShardingRule() {
+  ShardingRule rule;
+  ValueFactors operand, result;
+  for (int64_t d = 0; d < getType().getRank(); ++d) {
+    int64_t size = getType().getDimSize(d);
+    bool isSorted = d == static_cast<int64_t>(getDim());
+    operand.push_back({rule.addFactor(size, isSorted ? FactorKind::NeedReplication : FactorKind::PassThrough)});
+    result.push_back(isSorted ? DimFactors{rule.addFactor(size, FactorKind::NeedReplication)} : operand.back());
+  }
+  rule.operands = {operand};
+  rule.results = {result};
+  return rule;
+}
+
+} // namespace spmdc

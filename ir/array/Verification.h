@@ -1,0 +1,14 @@
+//===- Verification.h - what verifiers of array operations share -*- C++ -*-===//
+#pragma once
+
+#include "ir/array/ArrayOps.h"
+
+namespace spmdc {
+
+/// The only result of `op` has this shape and element type.
+mlir::LogicalResult verifyResult(mlir::Operation *op, llvm::ArrayRef<int64_t> shape, mlir::Type elementType);
+
+/// `dims` are different dimensions of an array of this rank; `what` names them in messages.
+mlir::LogicalResult verifyDims(mlir::Operation *op, llvm::ArrayRef<int64_t> dims, int64_t rank, llvm::StringRef what);
+
+} // namespace spmdc
