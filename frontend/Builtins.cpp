@@ -6,9 +6,10 @@
 
 namespace spmdc {
 
-static std::array<llvm::ArrayRef<Builtin>, 9> allTables() {
-  return {elementwiseBuiltins(), reductionBuiltins(), shapeBuiltins(), creationBuiltins(), contractionBuiltins(),
-          manualBuiltins(),      windowBuiltins(),    debugBuiltins(), gradientBuiltins()};
+static std::array<llvm::ArrayRef<Builtin>, 11> allTables() {
+  return {elementwiseBuiltins(), reductionBuiltins(), shapeBuiltins(),  creationBuiltins(),
+          contractionBuiltins(), manualBuiltins(),    windowBuiltins(), debugBuiltins(),
+          gradientBuiltins(),    randomBuiltins(),    indexBuiltins()};
 }
 
 const Builtin *findBuiltin(std::string_view name) {
@@ -26,9 +27,7 @@ bool isElementwise(const Builtin &builtin) {
 
 /// What LANGUAGE.md has beyond this version.
 static constexpr std::string_view unsupportedOperations[] = {
-    "take",    "take_along_axis", "update",   "scatter_add", "sort",    "argsort", "top_k",
-    "key",     "fold_in",         "key_data", "bits",        "uniform", "normal",  "bernoulli",
-    "randint", "categorical",     "dropout",
+    "dropout",
 };
 
 bool isUnsupportedOperation(std::string_view name) { return llvm::is_contained(unsupportedOperations, name); }
@@ -54,6 +53,12 @@ void Args::fail(size_t i, std::string expected) const {
 const Value &Args::array(size_t i) const {
   if (!values[i]->isNumeric())
     fail(i, "an array");
+  return *values[i];
+}
+
+const Value &Args::key(size_t i) const {
+  if (!values[i]->isKey())
+    fail(i, "a random key");
   return *values[i];
 }
 

@@ -28,6 +28,7 @@ public:
 
   /// The argument as what the name says, or an error that names the parameter.
   const Value &array(size_t i) const; ///< An array, or a number (a scalar).
+  const Value &key(size_t i) const;   ///< One random key or several.
   int64_t integer(size_t i) const;    ///< Known while compiling.
   int64_t integer(size_t i, int64_t otherwise) const { return has(i) ? integer(i) : otherwise; }
   double number(size_t i) const; ///< Known while compiling.
@@ -78,6 +79,17 @@ llvm::ArrayRef<Builtin> manualBuiltins();
 llvm::ArrayRef<Builtin> windowBuiltins();
 llvm::ArrayRef<Builtin> debugBuiltins();
 llvm::ArrayRef<Builtin> gradientBuiltins();
+llvm::ArrayRef<Builtin> randomBuiltins();
+llvm::ArrayRef<Builtin> indexBuiltins();
+
+/// A type, or a bare list of sizes of the given dtype.
+ArrayType typeArgument(const Args &args, size_t i, spmd::DType bareDType);
+/// The value under the sharding that the type gives it.
+Value created(const Args &args, mlir::Value value, ArrayType type);
+/// An integer or an array of them as i32 indices of a dimension: negative ones count from its end.
+mlir::Value indicesOf(Emitter &e, const Value &value, int64_t size);
+/// `split` of a random key.
+Value splitKey(Args &args);
 
 /// `x @ y`.
 Value emitMatmul(Emitter &e, const Value &x, const Value &y, Range range);

@@ -9,11 +9,8 @@ namespace spmdc {
 
 using spmd::DType;
 
-namespace {
-
-/// A type, or a bare list of sizes of the given dtype.
 ArrayType typeArgument(const Args &args, size_t i, DType bareDType) {
-  if (args[i].kind == ValueKind::Type)
+  if (args[i].kind == ValueKind::Type && args[i].type.getDType() != DType::Key)
     return args[i].type;
   if (!args[i].isSequence() && !args[i].isInt())
     args.fail(i, "a type such as f32[2, 3], or a list of sizes");
@@ -24,10 +21,11 @@ ArrayType typeArgument(const Args &args, size_t i, DType bareDType) {
   return args.e.arrayType(sizes, bareDType);
 }
 
-/// The value under the sharding that the type gives it.
-Value created(Args &args, mlir::Value value, ArrayType type) {
+Value created(const Args &args, mlir::Value value, ArrayType type) {
   return args.result(args.e.constrain(value, type.getSharding()));
 }
+
+namespace {
 
 /// Whether the argument is the type of a struct, or another tree of types.
 bool isTypeTree(const Value &value) {

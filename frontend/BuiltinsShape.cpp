@@ -162,6 +162,8 @@ Value stack(Args &args) {
 
 /// Into n equal parts, or at the given positions.
 Value split(Args &args) {
+  if (args[0].isKey())
+    return splitKey(args);
   mlir::Value x = args.e.materialize(args.array(0));
   int64_t axis = args.axis(2, args[0].rank(), 0);
   int64_t size = args[0].shape()[axis];

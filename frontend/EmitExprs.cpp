@@ -51,8 +51,6 @@ Value Emitter::name(const NameExpr &expr) {
   value.range = expr.range;
   if (isDTypeName(expr.name)) {
     std::optional<spmd::DType> dtype = spmd::parseDType(expr.name);
-    if (dtype == spmd::DType::Key)
-      failUnsupported(expr.range, "dtype 'key'");
     value.kind = ValueKind::Type;
     value.type = arrayType({}, *dtype);
     return value;
@@ -144,6 +142,14 @@ void Emitter::bindPattern(const Pattern &pattern, const Value &value) {
     Value &bound = frame->scopes.back()[pattern.name] = value;
     bound.origin = pattern.range;
     return;
+  }
+  if (value.isKey() && value.rank() > 0) {
+    Value rows;
+    rows.kind = ValueKind::Tuple;
+    rows.range = value.range;
+    for (int64_t i = 0; i < value.shape()[0]; ++i)
+      rows.elements.push_back(keyRow(value, i));
+    return bindPattern(pattern, rows);
   }
   if (!value.isSequence())
     fail(pattern.range, "a tuple of names takes a tuple, not " + value.describe());

@@ -1,11 +1,12 @@
-//===- EmitIndex.cpp - x[...] with positions known while compiling --------===//
+//===- EmitIndex.cpp - x[...] ---------------------------------------------===//
 //
 // NumPy's basic indexing: integers take one position and drop the dimension, slices cut, `None` adds a dimension of
-// size 1, `...` stands for all dimensions that are not named.
+// size 1, `...` stands for all dimensions that are not named. An integer that is known only at run time counts from the
+// end where it is negative, and is clamped.
 //
 //===----------------------------------------------------------------------===//
 
-#include "frontend/Emitter.h"
+#include "frontend/Builtins.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -89,8 +90,13 @@ Value Emitter::indexSequence(const Value &base, const SubscriptExpr &e) {
   return element;
 }
 
+Value Emitter::keyRow(const Value &keys, int64_t row) {
+  llvm::ArrayRef<int64_t> shape = typeOf(keys.array).getShape();
+  return Value::ofKey(reshape(sliceDim(keys.array, 0, row, row + 1), shape.drop_front()), keys.range);
+}
+
 Value Emitter::indexArray(const Value &base, const SubscriptExpr &e) {
-  if (!base.isNumeric())
+  if (!base.isNumeric() && !base.isKey())
     fail(e.base->range, base.describe() + " cannot be indexed");
   int64_t rank = base.rank();
   int64_t named = 0, ellipses = 0;
@@ -104,8 +110,18 @@ Value Emitter::indexArray(const Value &base, const SubscriptExpr &e) {
     fail(e.range,
          "too many indices: " + std::to_string(named) + " for " + base.describe() + " of rank " + std::to_string(rank));
 
-  llvm::SmallVector<int64_t> starts(rank, 0), limits(base.shape()), strides(rank, 1), reversed;
+  // The words of a key are no dimension that a program knows.
+  mlir::Value array = base.isKey() ? base.array : materialize(base);
+  llvm::ArrayRef<int64_t> whole = typeOf(array).getShape();
+  llvm::SmallVector<int64_t> starts(whole.size(), 0), limits(whole), strides(whole.size(), 1), reversed;
   llvm::SmallVector<int64_t> shape; // With dropped and added dimensions.
+  /// Indices known at run time: the dimension of the result in front of them, its size, and what picks from it.
+  struct Lookup {
+    int64_t dim, size;
+    Value position;
+  };
+  std::vector<Lookup> lookups;
+  bool hasArray = false, hasInteger = false;
   int64_t dim = 0;
   auto keep = [&](int64_t count) {
     for (; count > 0; --count)
@@ -136,8 +152,17 @@ Value Emitter::indexArray(const Value &base, const SubscriptExpr &e) {
       continue;
     }
     Value position = need(*item);
-    if (position.isArray())
-      failUnsupported(position.range, "an index known only at run time");
+    if (position.isArray()) {
+      if (!spmd::isInteger(position.dtype()))
+        fail(position.range, "an index is an integer, a slice, None or '...', not " + position.describe());
+      if (size == 0)
+        fail(position.range, "dimension " + std::to_string(dim) + " of " + base.describe() + " is empty");
+      hasArray |= position.rank() > 0;
+      lookups.push_back({static_cast<int64_t>(shape.size()), size, position});
+      shape.push_back(size);
+      ++dim;
+      continue;
+    }
     if (position.isSequence())
       failUnsupported(position.range, "a list as an index");
     if (!position.isInt())
@@ -146,13 +171,27 @@ Value Emitter::indexArray(const Value &base, const SubscriptExpr &e) {
     if (i < -size || i >= size)
       fail(position.range,
            "index " + std::to_string(i) + " is outside of dimension " + std::to_string(dim) + " of " + base.describe());
+    hasInteger = true;
     starts[dim] = i < 0 ? i + size : i;
     limits[dim] = starts[dim] + 1;
     ++dim;
   }
   keep(rank - dim);
-  mlir::Value result = reverse(slice(materialize(base), starts, limits, strides), reversed);
-  return Value::ofArray(reshape(result, shape), base.dtypeClass().isWeak, e.range);
+  llvm::append_range(shape, whole.drop_front(rank));
+  mlir::Value result = reverse(slice(array, starts, limits, strides), reversed);
+  result = reshape(result, shape);
+  // NumPy pairs several indices of which one is an array, element by element.
+  if (hasArray && (lookups.size() > 1 || hasInteger))
+    failUnsupported(e.range, "an array as an index beside other integers");
+  for (const Lookup &lookup : llvm::reverse(lookups)) {
+    mlir::Value indices = indicesOf(*this, lookup.position, lookup.size);
+    ArrayType type = typeOf(result);
+    result = create<TakeOp>(type.withShape(TakeOp::inferShape(type, typeOf(indices), lookup.dim)), result, indices,
+                            lookup.dim);
+  }
+  if (base.isKey())
+    return Value::ofKey(result, e.range);
+  return Value::ofArray(result, base.dtypeClass().isWeak, e.range);
 }
 
 } // namespace spmdc

@@ -253,9 +253,10 @@ void Emitter::bindParameters(const FnDecl &fn, mlir::func::FuncOp func) {
       currentRange = param.name.range;
       std::vector<Value> leaves = getLeaves(tree);
       for (Value &leaf : leaves) {
-        types.push_back(leaf.type);
-        mlir::BlockArgument argument = func.getBody().front().addArgument(leaf.type, loc());
-        leaf = Value::ofArray(argument, false, param.name.range);
+        bool isKey = leaf.type.getDType() == spmd::DType::Key;
+        types.push_back(isKey ? keyWords(leaf.type) : leaf.type);
+        mlir::BlockArgument argument = func.getBody().front().addArgument(types.back(), loc());
+        leaf = isKey ? Value::ofKey(argument, param.name.range) : Value::ofArray(argument, false, param.name.range);
         leaf.origin = param.name.range;
       }
       llvm::append_range(names, leafNames(tree, llvm::StringRef(param.name.text)));
@@ -301,7 +302,7 @@ void Emitter::finishFunction(mlir::func::FuncOp func, const FnDecl &fn, const Va
     bool isFree = !name.empty() && taken.insert(name).second;
     llvm::append_range(names, leafNames(value, isFree ? name : std::to_string(i)));
     for (const Value &leaf : getLeaves(value)) {
-      if (!leaf.isNumeric())
+      if (!leaf.isNumeric() && !leaf.isKey())
         fail(leaf.range, "a result is an array, not " + leaf.describe());
       values.push_back(leaf.isConstant() ? materialize(leaf) : leaf.array);
       types.push_back(values.back().getType());

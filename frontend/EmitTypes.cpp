@@ -58,8 +58,6 @@ static std::optional<std::pair<Identifier, Identifier>> repeatedAxis(llvm::Array
 
 ArrayType Emitter::arrayTypeOf(const TypeSyntax &type) {
   std::optional<spmd::DType> dtype = spmd::parseDType(type.name.text);
-  if (dtype == spmd::DType::Key)
-    failUnsupported(type.range, "dtype 'key'");
   llvm::SmallVector<int64_t> shape;
   llvm::SmallVector<DimShardingAttr> dims;
   llvm::SmallVector<const DimShardingSyntax *> written;
@@ -95,6 +93,18 @@ ShardingAttr Emitter::shardingFrom(const Value &partition, int64_t rank) {
   return ShardingAttr::get(builder.getContext(), dims, {});
 }
 
+ArrayType Emitter::keyWords(ArrayType type) {
+  llvm::SmallVector<int64_t> shape(type.getShape());
+  shape.push_back(2);
+  ShardingAttr sharding = type.getSharding();
+  if (sharding) {
+    llvm::SmallVector<DimShardingAttr> dims(sharding.getDims());
+    dims.push_back(DimShardingAttr::get(builder.getContext(), {}, /*isClosed=*/true));
+    sharding = ShardingAttr::get(builder.getContext(), dims, {});
+  }
+  return ArrayType::get(shape, elementType(spmd::DType::U32), sharding);
+}
+
 Value Emitter::coerce(const Value &value, ArrayType type, const std::string &what, Range declared) {
   auto mismatch = [&](const std::string &reason) {
     report(value.range,
@@ -102,7 +112,8 @@ Value Emitter::coerce(const Value &value, ArrayType type, const std::string &wha
         .note(declared, "declared here");
     throw Poisoned();
   };
-  if (!value.isNumeric())
+  bool isKey = type.getDType() == spmd::DType::Key;
+  if (isKey ? !value.isKey() : !value.isNumeric())
     mismatch("");
   if (value.rank() != type.getRank())
     mismatch(" (rank " + std::to_string(value.rank()) + " and " + std::to_string(type.getRank()) + ")");
@@ -110,6 +121,8 @@ Value Emitter::coerce(const Value &value, ArrayType type, const std::string &wha
     if (size != type.getDimSize(dim))
       mismatch(" (dimension " + std::to_string(dim) + " is " + std::to_string(size) + ", not " +
                std::to_string(type.getDimSize(dim)) + ")");
+  if (isKey)
+    return Value::ofKey(constrain(value.array, keyWords(type).getSharding()), value.range);
   // A weak value takes the declared dtype where that can hold its kind; any other must have it.
   DTypeClass own = value.dtypeClass();
   std::optional<DTypeClass> joined = promote(own, {type.getDType(), false});

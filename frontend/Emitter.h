@@ -157,6 +157,9 @@ public:
   /// `what` begins the error's sentence; `declared` is its second place.
   Value coerce(const Value &value, ArrayType type, const std::string &what, Range declared);
 
+  /// What a type of random keys is in IR: u32 with one more dimension of 2.
+  ArrayType keyWords(ArrayType type);
+
   /// The names of mesh axes, `a` or `(a, b)`, as the sharding of one dimension.
   Value axisNames(const Expr &expr);
   MeshAttr mesh() { return getMesh(*module); }
@@ -216,6 +219,7 @@ private:
   Value index(const SubscriptExpr &expr);
   Value indexSequence(const Value &base, const SubscriptExpr &expr);
   Value indexArray(const Value &base, const SubscriptExpr &expr);
+  Value keyRow(const Value &keys, int64_t row);
 
   // Loops and branches (EmitControl.cpp).
   Value ifExpr(const IfExpr &expr);

@@ -13,6 +13,12 @@ Value Value::ofArray(mlir::Value array, bool isWeak, Range range) {
   return value;
 }
 
+Value Value::ofKey(mlir::Value words, Range range) {
+  Value value = ofArray(words, false, range);
+  value.kind = ValueKind::Key;
+  return value;
+}
+
 Value Value::ofConstant(Constant constant, Range range) {
   Value value;
   value.kind = ValueKind::Constant;
@@ -41,6 +47,8 @@ std::string Value::describe() const {
     return "an error";
   case ValueKind::Array:
     return arrayType().withoutSharding().str();
+  case ValueKind::Key:
+    return "key" + shapeStr(shape());
   case ValueKind::Constant:
     return (constant.kind == Constant::Kind::Bool  ? "the bool "
             : constant.kind == Constant::Kind::Int ? "the integer "

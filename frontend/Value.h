@@ -18,13 +18,13 @@
 
 namespace spmdc {
 
-enum class ValueKind { Poison, Array, Constant, String, Tuple, List, Struct, Type, Partition, None };
+enum class ValueKind { Poison, Array, Key, Constant, String, Tuple, List, Struct, Type, Partition, None };
 
 struct Value {
   ValueKind kind = ValueKind::Poison;
-  Range range;  ///< The expression.
-  Range origin; ///< Where the name that it was taken from is declared; without a source where it has none.
-  mlir::Value array;
+  Range range;         ///< The expression.
+  Range origin;        ///< Where the name that it was taken from is declared; without a source where it has none.
+  mlir::Value array;   ///< Array; Key: u32 with a last dimension of 2, which the shape leaves out.
   bool isWeak = false; ///< Array: the dtype comes from literals alone.
   Constant constant;
   std::string string;
@@ -35,6 +35,8 @@ struct Value {
 
   bool isPoison() const { return kind == ValueKind::Poison; }
   bool isArray() const { return kind == ValueKind::Array; }
+  /// Random keys: nothing computes with them but what is made for them.
+  bool isKey() const { return kind == ValueKind::Key; }
   bool isConstant() const { return kind == ValueKind::Constant; }
   bool isInt() const { return isConstant() && constant.kind == Constant::Kind::Int; }
   bool isStruct() const { return kind == ValueKind::Struct; }
@@ -43,7 +45,11 @@ struct Value {
   bool isSequence() const { return kind == ValueKind::Tuple || kind == ValueKind::List; }
 
   ArrayType arrayType() const { return llvm::cast<ArrayType>(array.getType()); }
-  llvm::ArrayRef<int64_t> shape() const { return isArray() ? arrayType().getShape() : llvm::ArrayRef<int64_t>(); }
+  llvm::ArrayRef<int64_t> shape() const {
+    if (isKey())
+      return arrayType().getShape().drop_back();
+    return isArray() ? arrayType().getShape() : llvm::ArrayRef<int64_t>();
+  }
   int64_t rank() const { return shape().size(); }
   spmd::DType dtype() const { return dtypeClass().dtype; }
   DTypeClass dtypeClass() const;
@@ -52,6 +58,7 @@ struct Value {
   std::string describe() const;
 
   static Value ofArray(mlir::Value array, bool isWeak, Range range);
+  static Value ofKey(mlir::Value words, Range range);
   static Value ofConstant(Constant constant, Range range);
 };
 

@@ -189,6 +189,8 @@ ElementEmitter::Emitted ElementEmitter::emitIndexAt(const IndexExpr &expr) {
           }
       }
       emitted = known->second;
+    } else if (atom.kind == IndexSpace::Atom::Lookup) {
+      emitted = emitLookup(number);
     } else {
       Emitted operand = emitIndexAt(atom.operand);
       Scope &scope = scopes[operand.depth];
@@ -233,6 +235,21 @@ ElementEmitter::Emitted ElementEmitter::emitIndexAt(const IndexExpr &expr) {
   }
   scopes[depth].indices[expr] = sum;
   return {sum, depth};
+}
+
+ElementEmitter::Emitted ElementEmitter::emitLookup(unsigned atom) {
+  const IndexLookup &lookup = schedule.indexing->getLookup(atom);
+  Emitted index = emitAt(lookup.indices, lookup.place);
+  IndexExpr key;
+  key.terms.emplace_back(atom, 1);
+  Value &position = scopes[index.depth].indices[key];
+  if (!position) {
+    moveTo(index.depth);
+    position = builder.create<arith::ExtSIOp>(loc, builder.getI64Type(), index.value);
+    position = builder.create<arith::MaxSIOp>(loc, position, emitConstant(0));
+    position = builder.create<arith::MinSIOp>(loc, position, emitConstant(lookup.high));
+  }
+  return {position, index.depth};
 }
 
 Value ElementEmitter::emitIndex(const IndexExpr &expr) {
@@ -439,11 +456,14 @@ ElementEmitter::Emitted ElementEmitter::emitOp(Operation *op, const Index &index
   if (isIndexOp(op)) {
     MappedIndex mapped = schedule.indexing->map(op, index);
     if (mapped.guards.empty())
-      return emitAt(op->getOperand(0), std::move(mapped.index));
+      return emitAt(op->getOperand(isa<DynamicUpdateSliceOp>(op) ? 1 : 0), std::move(mapped.index));
     Type type = registerType(elementType);
+    bool isUpdate = isa<DynamicUpdateSliceOp>(op);
     return emitGuarded(
-        type, mapped.guards, [&] { return emit(op->getOperand(0), mapped.index); },
+        type, mapped.guards, [&] { return emit(op->getOperand(isUpdate ? 1 : 0), mapped.index); },
         [&] {
+          if (isUpdate)
+            return emit(op->getOperand(0), index);
           if (isa<PadOp>(op))
             return emit(op->getOperand(1), {});
           // Behind the end of an all_slice lies padding.

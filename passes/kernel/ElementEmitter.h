@@ -103,6 +103,7 @@ private:
   Emitted emitGuarded(mlir::Type type, llvm::ArrayRef<IndexGuard> guards, llvm::function_ref<mlir::Value()> inside,
                       llvm::function_ref<mlir::Value()> outside);
   Emitted emitPosition(mlir::Operation *op);
+  Emitted emitLookup(unsigned atom);
   Emitted emitIndexAt(const IndexExpr &expr);
   /// First element and number of elements of the device's piece (i64), where the builder stands.
   std::pair<mlir::Value, mlir::Value> emitShardStart(int64_t size, AxesAttr axes, MeshAttr mesh);

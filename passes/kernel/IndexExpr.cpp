@@ -30,6 +30,15 @@ IndexExpr IndexSpace::createVariable(int64_t low, int64_t high) {
   return result;
 }
 
+IndexExpr IndexSpace::createLookup(llvm::ArrayRef<IndexExpr> place, int64_t low, int64_t high) {
+  IndexExpr result = createVariable(low, high);
+  if (!result.isConstant()) {
+    atoms.back().kind = Atom::Lookup;
+    atoms.back().place = place.vec();
+  }
+  return result;
+}
+
 IndexRange IndexSpace::rangeOf(const IndexExpr &x) const {
   IndexRange range{x.constant, x.constant};
   for (const auto &[atom, coefficient] : x.terms) {
@@ -221,9 +230,13 @@ unsigned IndexSpace::countDivisions(const IndexExpr &x) const {
 }
 
 bool IndexSpace::dependsOn(const IndexExpr &x, unsigned variable) const {
-  for (const auto &[atom, coefficient] : x.terms)
+  for (const auto &[atom, coefficient] : x.terms) {
     if (atom == variable || (atoms[atom].kind != Atom::Variable && dependsOn(atoms[atom].operand, variable)))
       return true;
+    for (const IndexExpr &place : atoms[atom].place)
+      if (dependsOn(place, variable))
+        return true;
+  }
   return false;
 }
 

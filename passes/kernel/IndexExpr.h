@@ -5,6 +5,9 @@
 // known, so that reshapes, slices and transposes compose to what a person would write: two expressions that the rules
 // can show equal compare equal.
 //
+// Positions that arrays of indices hold are atoms, too (lookups): what they are is not known, but where they are read
+// is, and so on which variables they depend.
+//
 // What it does not do: multiply variables, or divide by them; array operations on static shapes never need it.
 //
 //===----------------------------------------------------------------------===//
@@ -46,14 +49,17 @@ struct IndexRange {
 class IndexSpace {
 public:
   struct Atom {
-    enum Kind { Variable, FloorDiv, Mod } kind = Variable;
-    IndexExpr operand;   ///< Of FloorDiv and Mod; never negative.
-    int64_t divisor = 1; ///< Of FloorDiv and Mod.
+    enum Kind { Variable, FloorDiv, Mod, Lookup } kind = Variable;
+    IndexExpr operand;            ///< Of FloorDiv and Mod; never negative.
+    int64_t divisor = 1;          ///< Of FloorDiv and Mod.
+    std::vector<IndexExpr> place; ///< Of Lookup: the index of the element that holds the position.
     IndexRange range;
   };
 
   /// A new variable between the two bounds.
   IndexExpr createVariable(int64_t low, int64_t high);
+  /// A position between the two bounds that an element of an array holds: a new one for each call.
+  IndexExpr createLookup(llvm::ArrayRef<IndexExpr> place, int64_t low, int64_t high);
   const Atom &getAtom(unsigned atom) const { return atoms[atom]; }
 
   IndexExpr add(const IndexExpr &x, const IndexExpr &y);
@@ -66,7 +72,7 @@ public:
   IndexExpr linearize(llvm::ArrayRef<IndexExpr> index, llvm::ArrayRef<int64_t> shape);
   llvm::SmallVector<IndexExpr> delinearize(const IndexExpr &position, llvm::ArrayRef<int64_t> shape);
 
-  /// Divisions and remainders in an expression, nested ones included: what it costs beyond multiply and add.
+  /// Divisions, remainders and lookups in an expression, nested ones included: what it costs beyond multiply and add.
   unsigned countDivisions(const IndexExpr &x) const;
   /// True if the variable occurs, also below divisions.
   bool dependsOn(const IndexExpr &x, unsigned variable) const;

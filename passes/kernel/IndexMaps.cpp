@@ -19,13 +19,26 @@ static int64_t groupSize(AllSliceOp slice) {
 }
 
 bool isIndexOp(Operation *op) {
-  return isa<BroadcastInDimOp, ReshapeOp, TransposeOp, SliceOp, ReverseOp, PadOp, AllSliceOp>(op);
+  return isa<BroadcastInDimOp, ReshapeOp, TransposeOp, SliceOp, ReverseOp, PadOp, AllSliceOp, DynamicSliceOp,
+             DynamicUpdateSliceOp, TakeOp, TakeAlongOp>(op);
 }
 
 void KernelIndexing::addGuard(MappedIndex &mapped, const IndexExpr &expr, int64_t low, int64_t high) {
   IndexRange range = space.rangeOf(expr);
   if (range.low < low || range.high >= high)
     mapped.guards.push_back({expr, low, high});
+}
+
+IndexExpr KernelIndexing::lookUp(MappedIndex &mapped, Value indices, ArrayRef<IndexExpr> place, int64_t high) {
+  if (high <= 0)
+    return 0;
+  auto [entry, isNew] = known.try_emplace({indices.getAsOpaquePointer(), high, place.vec()});
+  if (isNew) {
+    entry->second = space.createLookup(place, 0, high);
+    lookups[entry->second.terms[0].first] = {indices, Index(place), high};
+  }
+  mapped.lookups.push_back({indices, Index(place), high});
+  return entry->second;
 }
 
 MappedIndex KernelIndexing::map(Operation *op, ArrayRef<IndexExpr> index) {
@@ -73,6 +86,30 @@ MappedIndex KernelIndexing::map(Operation *op, ArrayRef<IndexExpr> index) {
         // Pieces of equal size end where the operand ends: no element lies behind it.
         if (shapeOf(slice)[dim] * groupSize(slice) != source[dim])
           addGuard(mapped, mapped.index[dim], 0, source[dim]);
+      })
+      .Case([&](DynamicSliceOp slice) {
+        for (auto [d, position] : llvm::enumerate(index))
+          mapped.index.push_back(
+              space.add(position, lookUp(mapped, slice.getStarts()[d], {}, source[d] - slice.getSizes()[d])));
+      })
+      .Case([&](DynamicUpdateSliceOp update) {
+        ArrayRef<int64_t> window = shapeOf(update.getUpdate());
+        for (auto [d, position] : llvm::enumerate(index)) {
+          IndexExpr start = lookUp(mapped, update.getStarts()[d], {}, source[d] - window[d]);
+          mapped.index.push_back(space.add(position, space.scale(start, -1)));
+          addGuard(mapped, mapped.index.back(), 0, window[d]);
+        }
+      })
+      .Case([&](TakeOp take) {
+        auto dim = static_cast<int64_t>(take.getDim());
+        int64_t rank = shapeOf(take.getIndices()).size();
+        mapped.index.assign(index.begin(), index.begin() + dim);
+        mapped.index.push_back(lookUp(mapped, take.getIndices(), index.slice(dim, rank), source[dim] - 1));
+        mapped.index.append(index.begin() + dim + rank, index.end());
+      })
+      .Case([&](TakeAlongOp take) {
+        mapped.index.assign(index.begin(), index.end());
+        mapped.index[take.getDim()] = lookUp(mapped, take.getIndices(), index, source[take.getDim()] - 1);
       })
       .Default([](Operation *) { llvm_unreachable("not an operation that moves data"); });
   return mapped;

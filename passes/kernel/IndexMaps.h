@@ -11,6 +11,10 @@
 
 #include "llvm/ADT/MapVector.h"
 
+#include <map>
+#include <tuple>
+#include <vector>
+
 namespace spmdc {
 
 using Index = llvm::SmallVector<IndexExpr>;
@@ -21,10 +25,18 @@ struct IndexGuard {
   int64_t low = 0, high = 0;
 };
 
+/// A position that an element of an array of indices holds, clamped to [0, high].
+struct IndexLookup {
+  mlir::Value indices;
+  Index place;
+  int64_t high = 0;
+};
+
 /// The operand element at `index`, where all guards hold; elsewhere the padding.
 struct MappedIndex {
   Index index;
   llvm::SmallVector<IndexGuard> guards;
+  llvm::SmallVector<IndexLookup> lookups; ///< What must be read to know the index.
 };
 
 /// The expressions of one kernel, and the variables that stand for positions known only on the device.
@@ -33,15 +45,23 @@ public:
   IndexSpace space;
 
   /// The index of the operand's element that result element `index` of a broadcast, reshape, transpose, slice,
-  /// reverse, pad or all_slice is.
+  /// reverse, pad, all_slice, dynamic_slice or take is; for dynamic_update_slice that of the update's element.
   MappedIndex map(mlir::Operation *op, llvm::ArrayRef<IndexExpr> index);
   /// First element of the device's piece, for every all_slice that `map` met.
   const llvm::MapVector<mlir::Operation *, IndexExpr> &getSliceStarts() const { return sliceStarts; }
 
+  /// What a lookup's atom reads.
+  const IndexLookup &getLookup(unsigned atom) const { return lookups.at(atom); }
+
 private:
+  /// The position that an element holds; the same expression for the same element.
+  IndexExpr lookUp(MappedIndex &mapped, mlir::Value indices, llvm::ArrayRef<IndexExpr> place, int64_t high);
   void addGuard(MappedIndex &mapped, const IndexExpr &expr, int64_t low, int64_t high);
 
   llvm::MapVector<mlir::Operation *, IndexExpr> sliceStarts;
+  std::map<unsigned, IndexLookup> lookups;
+  /// Looked up only: array, bound and place to expression.
+  std::map<std::tuple<const void *, int64_t, std::vector<IndexExpr>>, IndexExpr> known;
 };
 
 /// True for the operations that `KernelIndexing::map` knows.

@@ -24,6 +24,8 @@ double getOpCost(Value value, bool isLoad) {
   auto type = cast<ArrayType>(value.getType());
   bool isWide = type.getElementType().isF64() || type.getElementType().isInteger(64);
   double width = isWide ? 2 : 1;
+  if (isa<Threefry2x32Op>(op)) // The rounds; both words together.
+    return 40;
   if (isa<ConstantOp, IotaOp, ShardStartOp, ShardSizeOp, AxisIndexOp>(op) || isIndexOp(op))
     return 0.25;
   if (isa<ConcatenateOp>(op))

@@ -48,6 +48,27 @@ def NormalizeContractions : Pass<"spmdc-normalize-contractions", "mlir::ModuleOp
   let dependentDialects = ["::spmdc::ArrayDialect", "::spmdc::plan::PlanDialect"];
 }
 
+def LowerLibraryCalls : Pass<"spmdc-lower-library-calls", "mlir::func::FuncOp"> {
+  let summary = "Gives sorts, scatters and windows to the runtime's library";
+  let description = [{
+    Before: a partitioned program.
+
+    array.argsort, array.scatter_add, array.scatter_add_along and array.dynamic_update_slice become plan.library calls,
+    which sort lines in parallel, add in a fixed order, and change their first input where it lies if nothing else needs
+    it: a step of a loop that writes one row touches one row.
+
+    After: none of them is left.
+    ```
+    %0 = array.scatter_add %x, %i, %u dim 1 : <f32[8, 6]>, <i32[5]>, <f32[8, 5]> -> <f32[8, 6]>
+    ```
+    becomes
+    ```
+    %0 = plan.library "scatter_add"(%x, %i, %u) sizes [8, 6, 5, 1] : ...
+    ```
+  }];
+  let dependentDialects = ["::spmdc::ArrayDialect", "::spmdc::plan::PlanDialect"];
+}
+
 def FormKernels : Pass<"spmdc-form-kernels", "mlir::ModuleOp"> {
   let summary = "Fuses array operations into kernels and outlines them";
   let description = [{

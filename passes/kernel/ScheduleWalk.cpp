@@ -46,9 +46,15 @@ void ScheduleBuilder::visit(Walk &walk, Value value, Index index) {
       MappedIndex mapped = schedule.indexing->map(op, next.index);
       for (const IndexGuard &guard : mapped.guards)
         counts->divisions += space.countDivisions(guard.expr);
-      pending.push_back({{op->getOperand(0), std::move(mapped.index)}, isGuarded || !mapped.guards.empty()});
+      for (const IndexLookup &lookup : mapped.lookups)
+        pending.push_back({{lookup.indices, lookup.place}, isGuarded});
+      // A window stands in front of what it replaces.
+      Value source = op->getOperand(isa<DynamicUpdateSliceOp>(op) ? 1 : 0);
+      pending.push_back({{source, std::move(mapped.index)}, isGuarded || !mapped.guards.empty()});
       if (isa<PadOp>(op))
         pending.push_back({{op->getOperand(1), {}}, isGuarded});
+      else if (isa<DynamicUpdateSliceOp>(op))
+        pending.push_back({{op->getOperand(0), next.index}, isGuarded || !mapped.guards.empty()});
     } else if (auto concatenate = dyn_cast<ConcatenateOp>(op)) {
       int64_t offset = 0, dim = concatenate.getDim();
       for (Value part : concatenate.getOperands()) {

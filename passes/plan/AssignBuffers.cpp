@@ -173,7 +173,7 @@ private:
       buffers.push_back(placeOf(loop.getBody().getArgument(0)));
       for (Value result : op->getResults())
         buffers.push_back(placeOf(result));
-    } else if (isa<plan::LaunchOp, plan::MatmulOp, plan::CopyOp, plan::WhileOp, plan::IfOp>(op)) {
+    } else if (isa<plan::LaunchOp, plan::MatmulOp, plan::LibraryOp, plan::CopyOp, plan::WhileOp, plan::IfOp>(op)) {
       for (Value result : op->getResults())
         buffers.push_back(placeOf(result));
       if (auto product = products.find(op); product != products.end())

@@ -7,6 +7,7 @@
 #include "passes/kernel/KernelSchedule.h"
 #include "passes/plan/CollectiveDescs.h"
 #include "passes/plan/Liveness.h"
+#include "runtime/artifact/PlanFields.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -150,8 +151,9 @@ private:
 
   LogicalResult exportStep(Operation *op) {
     return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-        .Case<plan::LaunchOp, plan::MatmulOp, plan::StartOp, plan::DoneOp, plan::CopyOp, plan::ConstantOp,
-              plan::PrintOp, plan::IfOp, plan::ForOp, plan::WhileOp>([&](auto step) { return exportOp(step); })
+        .Case<plan::LaunchOp, plan::MatmulOp, plan::StartOp, plan::DoneOp, plan::CopyOp, plan::LibraryOp,
+              plan::ConstantOp, plan::PrintOp, plan::IfOp, plan::ForOp, plan::WhileOp>(
+            [&](auto step) { return exportOp(step); })
         .Case<ReshapeOp, func::ReturnOp, plan::YieldOp>([](auto) { return success(); })
         .Default([](Operation *other) { return other->emitOpError("is no step of a plan"); });
   }
@@ -226,6 +228,21 @@ private:
     spmd::BufferId source = bufferOf(op.getOperand());
     define(op.getResult(), op.getBuffersAttr()[0]);
     addStep(op, spmd::CopyStep{source, bufferOf(op.getResult())});
+    return success();
+  }
+
+  LogicalResult exportOp(plan::LibraryOp op) {
+    spmd::LibraryStep step;
+    const auto *name = llvm::find(spmd::plan_fields::libraryNames, std::string_view(op.getFunction()));
+    if (name == spmd::plan_fields::libraryNames.end())
+      return op.emitOpError() << "names the function '" << op.getFunction() << "', which the library does not have";
+    step.function = static_cast<spmd::LibraryFunction>(name - spmd::plan_fields::libraryNames.begin());
+    for (Value input : op.getInputs())
+      step.inputs.push_back(bufferOf(input));
+    define(op.getResult(), op.getBuffersAttr()[0]);
+    step.result = bufferOf(op.getResult());
+    step.sizes.assign(op.getSizes().begin(), op.getSizes().end());
+    addStep(op, std::move(step));
     return success();
   }
 

@@ -24,4 +24,10 @@ bool mayOverwrite(plan::LaunchOp launch, Value root, unsigned output) {
   return isRead;
 }
 
+bool mayOverwrite(plan::LibraryOp call, Value root) {
+  Value overwritten = call.getOverwritten();
+  return overwritten && Liveness::getRoot(overwritten) == root &&
+         llvm::none_of(call.getInputs().drop_front(), [&](Value input) { return Liveness::getRoot(input) == root; });
+}
+
 } // namespace spmdc

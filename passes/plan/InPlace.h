@@ -10,4 +10,7 @@ namespace spmdc {
 /// the caller's to know.
 bool mayOverwrite(plan::LaunchOp launch, mlir::Value root, unsigned output);
 
+/// True if this call may change the array `root` where it lies: it is its first input, and none of the others.
+bool mayOverwrite(plan::LibraryOp call, mlir::Value root);
+
 } // namespace spmdc

@@ -44,7 +44,8 @@ class VerifyPlanPass : public impl::VerifyPlanBase<VerifyPlanPass> {
       if (isa<ReshapeOp, func::ReturnOp, plan::DoneOp, plan::PrintOp, plan::YieldOp>(op))
         continue;
       bool hasBlocks = isa<plan::IfOp, plan::ForOp, plan::WhileOp>(op);
-      if (!hasBlocks && !isa<plan::LaunchOp, plan::MatmulOp, plan::StartOp, plan::CopyOp, plan::ConstantOp>(op))
+      if (!hasBlocks && !isa<plan::LaunchOp, plan::MatmulOp, plan::StartOp, plan::CopyOp, plan::LibraryOp,
+                             plan::ConstantOp>(op))
         return op.emitOpError("is left among the steps of the plan");
       auto buffers = op.getAttrOfType<ArrayAttr>("buffers");
       if (!buffers)
@@ -145,6 +146,8 @@ class VerifyPlanPass : public impl::VerifyPlanBase<VerifyPlanPass> {
       return false;
     if (auto launch = dyn_cast<plan::LaunchOp>(later.op))
       return mayOverwrite(launch, earlier.value, cast<OpResult>(later.value).getResultNumber());
+    if (auto call = dyn_cast<plan::LibraryOp>(later.op))
+      return mayOverwrite(call, earlier.value);
     auto argument = dyn_cast<BlockArgument>(later.value);
     if (!argument || !isLoop(later.op))
       return false;

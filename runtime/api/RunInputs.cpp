@@ -20,7 +20,7 @@ namespace {
 Error usage(const std::string &message) { return Error(message, Error::Kind::Usage); }
 
 struct Spec {
-  enum class Kind { Zeros, Ones, Iota, Normal, Npy, Npz, Safetensors } kind = Kind::Zeros;
+  enum class Kind { Zeros, Ones, Iota, Normal, Key, Npy, Npz, Safetensors } kind = Kind::Zeros;
   std::string name;  ///< Parameter or struct.
   std::string value; ///< The file.
   uint64_t seed = 0;
@@ -47,6 +47,14 @@ Spec parseSpec(const std::string &text) {
     auto [rest, error] = std::from_chars(begin, end, spec.seed);
     if (error != std::errc() || rest != end)
       throw usage("--input " + text + ": the seed after 'normal:' is not a number");
+  } else if (value.starts_with("key:")) {
+    spec.kind = Spec::Kind::Key;
+    int64_t seed = 0;
+    const char *begin = value.data() + 4, *end = value.data() + value.size();
+    auto [rest, error] = std::from_chars(begin, end, seed);
+    if (error != std::errc() || rest != end)
+      throw usage("--input " + text + ": the seed after 'key:' is not a number");
+    spec.seed = static_cast<uint32_t>(seed);
   } else if (value.ends_with(".npy"))
     spec.kind = Spec::Kind::Npy;
   else if (value.ends_with(".npz"))
@@ -54,8 +62,9 @@ Spec parseSpec(const std::string &text) {
   else if (value.ends_with(".safetensors"))
     spec.kind = Spec::Kind::Safetensors;
   else
-    throw usage("--input " + text + ": '" + value +
-                "' is neither a file (.npy, .npz, .safetensors) nor one of zeros, ones, iota and normal:SEED");
+    throw usage(
+        "--input " + text + ": '" + value +
+        "' is neither a file (.npy, .npz, .safetensors) nor one of zeros, ones, iota, normal:SEED and key:SEED");
   return spec;
 }
 
@@ -111,6 +120,9 @@ void checkKind(const Spec &spec, const ValueInfo &param) {
   if (spec.kind == Spec::Kind::Normal && !isFloat(param.dtype))
     throw usage("--input " + spec.name + "=" + spec.value + ": parameter '" + param.name + "' is " +
                 typeText(param.dtype, param.shape) + " and normal makes floats");
+  if (spec.kind == Spec::Kind::Key && (param.dtype != DType::U32 || param.shape.size() != 1 || param.shape[0] != 2))
+    throw usage("--input " + spec.name + "=" + spec.value + ": parameter '" + param.name + "' is " +
+                typeText(param.dtype, param.shape) + " and not one random key");
   if ((spec.kind == Spec::Kind::Ones || spec.kind == Spec::Kind::Iota) && param.dtype == DType::Key)
     throw usage("--input " + spec.name + "=" + spec.value + ": parameter '" + param.name +
                 "' is a random key; give a .npy of two u32, or zeros");
@@ -122,6 +134,8 @@ void generateRow(const Spec &spec, int64_t first, int64_t count, T *out, Convert
   for (int64_t i = 0; i < count; ++i) {
     if (spec.kind == Spec::Kind::Normal)
       out[i] = convert(normalElement(spec.seed, static_cast<uint64_t>(first + i)));
+    else if (spec.kind == Spec::Kind::Key) // The words of the seed; the high one is 0, as of JAX's 32-bit seeds.
+      out[i] = convert(static_cast<int64_t>(first + i == 1 ? spec.seed : 0));
     else
       out[i] = convert(spec.kind == Spec::Kind::Iota ? first + i : int64_t(spec.kind == Spec::Kind::Ones));
   }

@@ -83,6 +83,20 @@ struct MatmulStep {
   std::vector<BufferId> epilogueOperands;
 };
 
+enum class LibraryFunction : uint8_t { ScatterAdd, ScatterAddAlong, UpdateSlice, Argsort, ArgsortDescending };
+
+/// A step that the runtime's own library performs, on arrays seen as [outer, dimension, inner]. All but the sorts
+/// change their first input: the result is that memory, or gets a copy of it first.
+struct LibraryStep {
+  LibraryFunction function = LibraryFunction::ScatterAdd;
+  /// scatter_add: operand [o, n, i], indices (i32) [m], updates [o, m, i]; along: indices and updates [o, m, i].
+  /// update_slice: operand, update, and a start (i32) for each dimension. argsort: operand [o, n, i].
+  std::vector<BufferId> inputs;
+  BufferId result = 0;
+  /// scatter_add: o, n, m, i. update_slice: the operand's shape, the update's. argsort: o, n, i.
+  std::vector<int64_t> sizes;
+};
+
 enum class CollectiveKind : uint8_t { AllReduce, AllGather, ReduceScatter, AllToAll, CollectivePermute, Exchange };
 enum class ReductionKind : uint8_t { Sum, Prod, Max, Min, And, Or };
 
@@ -150,7 +164,7 @@ struct PrintStep {
 
 struct Step {
   std::variant<LaunchStep, MatmulStep, CollectiveStartStep, CollectiveDoneStep, CopyStep, IfStep, WhileStep, PrintStep,
-               ForStep>
+               ForStep, LibraryStep>
       op;
   SourceLocation location;
 };

@@ -19,9 +19,11 @@ inline constexpr std::array<std::string_view, 4> spaceNames = {"argument", "resu
 inline constexpr std::array<std::string_view, 6> collectiveNames = {
     "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "collective_permute", "exchange"};
 inline constexpr std::array<std::string_view, 6> reductionNames = {"sum", "prod", "max", "min", "and", "or"};
+inline constexpr std::array<std::string_view, 5> libraryNames = {"scatter_add", "scatter_add_along", "update_slice",
+                                                                 "argsort", "argsort_descending"};
 /// In the order of Step::op's alternatives.
-inline constexpr std::array<std::string_view, 9> stepNames = {
-    "launch", "matmul", "collective_start", "collective_done", "copy", "if", "while", "print", "for"};
+inline constexpr std::array<std::string_view, 10> stepNames = {
+    "launch", "matmul", "collective_start", "collective_done", "copy", "if", "while", "print", "for", "library"};
 
 template <typename Archive> void describe(Archive &archive, SourceLocation &value) {
   archive.field("file", value.file);
@@ -138,6 +140,13 @@ template <typename Archive> void describe(Archive &archive, ForStep &value) {
   archive.field("upper", value.upper);
   archive.field("counter", value.counter);
   archive.field("body", value.body);
+}
+
+template <typename Archive> void describe(Archive &archive, LibraryStep &value) {
+  archive.field("function", value.function, libraryNames);
+  archive.field("inputs", value.inputs);
+  archive.field("result", value.result);
+  archive.field("sizes", value.sizes);
 }
 
 template <typename Archive> void describe(Archive &archive, KernelInfo &value) {

@@ -165,6 +165,15 @@ private:
     line(text, location, depth);
   }
 
+  void print(const LibraryStep &op, const SourceLocation &location, int depth) {
+    std::string sizes;
+    for (int64_t size : op.sizes)
+      sizes += (sizes.empty() ? "" : ", ") + std::to_string(size);
+    line(std::string(plan_fields::libraryNames[static_cast<size_t>(op.function)]) + " " + ref(op.result) + " = (" +
+             refs(op.inputs) + ") sizes [" + sizes + "]",
+         location, depth);
+  }
+
   const Plan &plan;
   std::ostringstream out;
 };

@@ -2,6 +2,8 @@
 
 #include "runtime/artifact/PlanVerifier.h"
 
+#include "runtime/artifact/PlanFields.h"
+
 #include "runtime/artifact/PlanJson.h"
 #include "runtime/support/Error.h"
 
@@ -289,6 +291,56 @@ private:
         fail("printed value " + std::to_string(i) + " has " + std::to_string(buffer(op.values[i]).bytes()) +
              " bytes where its shape has " + std::to_string(op.infos[i].localBytes()));
     }
+  }
+
+  void verify(const LibraryStep &op, std::set<int32_t> &, int) {
+    std::string name(plan_fields::libraryNames[static_cast<size_t>(op.function)]);
+    auto need = [&](bool holds, const std::string &what) {
+      if (!holds)
+        fail("a call of " + name + " " + what);
+    };
+    auto count = [&](std::vector<int64_t> sizes) { return countOf(sizes, 8, "a library call"); };
+    auto check = [&](const BufferInfo &info, DType dtype, int64_t elements, const char *which) {
+      need(info.dtype == dtype && info.bytes() == elements * byteSize(dtype),
+           std::string("has other ") + which + " than its sizes say");
+    };
+    bool isSort = op.function == LibraryFunction::Argsort || op.function == LibraryFunction::ArgsortDescending;
+    bool isWindow = op.function == LibraryFunction::UpdateSlice;
+    size_t rank = op.sizes.size() / 2;
+    need(isSort     ? op.sizes.size() == 3
+         : isWindow ? op.sizes.size() % 2 == 0
+                    : op.sizes.size() == 4,
+         "has " + std::to_string(op.sizes.size()) + " sizes");
+    need(op.inputs.size() == (isSort     ? 1
+                              : isWindow ? 2 + rank
+                                         : 3),
+         "has " + std::to_string(op.inputs.size()) + " inputs");
+    for (int64_t size : op.sizes)
+      need(size >= 0, "has a negative size");
+    DType dtype = buffer(op.inputs[0]).dtype;
+    const BufferInfo &result = writable(op.result);
+    if (isSort) {
+      need(op.sizes[1] <= INT32_MAX, "counts further than an i32");
+      check(buffer(op.inputs[0]), dtype, count(op.sizes), "an operand");
+      return check(result, DType::I32, count(op.sizes), "a result");
+    }
+    if (isWindow) {
+      std::vector<int64_t> shape(op.sizes.begin(), op.sizes.begin() + rank),
+          window(op.sizes.begin() + rank, op.sizes.end());
+      for (size_t d = 0; d < rank; ++d) {
+        need(window[d] <= shape[d], "has a window that does not fit");
+        check(buffer(op.inputs[2 + d]), DType::I32, 1, "a start");
+      }
+      check(buffer(op.inputs[0]), dtype, count(shape), "an operand");
+      check(buffer(op.inputs[1]), dtype, count(window), "an update");
+      return check(result, dtype, count(shape), "a result");
+    }
+    int64_t o = op.sizes[0], n = op.sizes[1], m = op.sizes[2], i = op.sizes[3];
+    bool isAlong = op.function == LibraryFunction::ScatterAddAlong;
+    check(buffer(op.inputs[0]), dtype, count({o, n, i}), "an operand");
+    check(buffer(op.inputs[1]), DType::I32, isAlong ? count({o, m, i}) : m, "indices");
+    check(buffer(op.inputs[2]), dtype, count({o, m, i}), "updates");
+    check(result, dtype, count({o, n, i}), "a result");
   }
 
   //===--------------------------------------------------------------------===//

@@ -1,6 +1,8 @@
 //===- DeviceProgram.cpp - a plan resolved for one CPU device -------------===//
 
 #include "runtime/exec/DeviceProgram.h"
+
+#include "runtime/device/cpu/Library.h"
 #include "runtime/support/Error.h"
 
 #include <chrono>
@@ -49,6 +51,12 @@ struct DoneOp {
   CollectiveCall *call;
 };
 
+struct LibraryOp {
+  LibraryCall call;
+  std::vector<BufferId> inputs;
+  BufferId result;
+};
+
 struct CopyOp {
   BufferId source, target;
   int64_t bytes;
@@ -74,7 +82,7 @@ struct DeviceProgram::Op {
     std::vector<std::string> texts;
     std::vector<PrintValue> values;
   };
-  std::variant<std::monostate, LaunchOp, MatmulOp, StartOp, DoneOp, CopyOp, If, While, For, Print> what;
+  std::variant<std::monostate, LaunchOp, MatmulOp, StartOp, DoneOp, CopyOp, LibraryOp, If, While, For, Print> what;
   int32_t step = 0;
   const SourceLocation *location = nullptr;
 };
@@ -159,6 +167,9 @@ DeviceProgram::Ops DeviceProgram::resolve(const std::vector<Step> &steps) {
       op.what = DoneOp{calls[call->second].get()};
     } else if (auto *copy = std::get_if<CopyStep>(&step.op)) {
       op.what = CopyOp{copy->source, copy->target, plan.buffers[copy->source].bytes()};
+    } else if (auto *library = std::get_if<LibraryStep>(&step.op)) {
+      LibraryCall call{library->function, plan.buffers[library->inputs[0]].dtype, library->sizes};
+      op.what = LibraryOp{std::move(call), library->inputs, library->result};
     } else if (auto *branch = std::get_if<IfStep>(&step.op)) {
       ++depth;
       Ops thenOps = resolve(branch->thenSteps), elseOps = resolve(branch->elseSteps);
@@ -314,6 +325,12 @@ void DeviceProgram::executeOne(Op &op) {
       device.getParallelFor().run(copy->bytes, 1 << 18, [&](int64_t begin, int64_t end, int) {
         std::memcpy(target + begin, source + begin, end - begin);
       });
+    checkVerdict();
+  } else if (auto *library = std::get_if<LibraryOp>(&op.what)) {
+    std::vector<const void *> inputs;
+    for (BufferId id : library->inputs)
+      inputs.push_back(buffers[id]);
+    runLibrary(library->call, device.getParallelFor(), inputs.data(), buffers[library->result]);
     checkVerdict();
   } else if (auto *branch = std::get_if<Op::If>(&op.what)) {
     execute(readPredicate(branch->predicate) ? branch->thenOps : branch->elseOps);

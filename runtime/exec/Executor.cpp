@@ -23,6 +23,11 @@ const char *collectiveName(CollectiveKind kind) {
   return names[static_cast<int>(kind)];
 }
 
+const char *libraryName(LibraryFunction function) {
+  constexpr const char *names[] = {"scatter_add", "scatter_add_along", "update_slice", "argsort", "argsort_descending"};
+  return names[static_cast<int>(function)];
+}
+
 uint64_t hashText(const std::string &text) {
   uint64_t hash = 0xcbf29ce484222325u;
   for (unsigned char c : text)
@@ -48,6 +53,8 @@ void describeSteps(const Plan &plan, const std::vector<Step> &steps, std::vector
       name = "collective done";
     } else if (std::get_if<CopyStep>(&step.op)) {
       name = "copy";
+    } else if (auto *library = std::get_if<LibraryStep>(&step.op)) {
+      name = libraryName(library->function);
     } else if (auto *branch = std::get_if<IfStep>(&step.op)) {
       name = "if";
       describeSteps(plan, branch->thenSteps, infos, needs);

@@ -1,0 +1,94 @@
+//===- Argsort.cpp - the order of elements along a dimension --------------===//
+//
+// Every element becomes an unsigned key whose order is the wanted one (zeros of both signs the same, all NaN the same
+// and last, descending by complement), and the key stands beside its position: sorting pairs by both is stable.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/cpu/Library.h"
+#include "runtime/support/Float16.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <type_traits>
+
+namespace spmd {
+namespace {
+
+struct KeyedPosition {
+  uint64_t key;
+  int32_t position;
+  bool operator<(const KeyedPosition &other) const {
+    return key != other.key ? key < other.key : position < other.position;
+  }
+};
+
+/// The order of floats as that of unsigned integers.
+uint64_t keyOf(double value) {
+  if (std::isnan(value))
+    return ~uint64_t(0);
+  auto bits = std::bit_cast<uint64_t>(value == 0 ? 0.0 : value);
+  return bits >> 63 ? ~bits : bits | uint64_t(1) << 63;
+}
+
+template <typename T> uint64_t keyOf(T value) {
+  if constexpr (std::is_signed_v<T>)
+    return static_cast<uint64_t>(static_cast<int64_t>(value)) ^ uint64_t(1) << 63;
+  else
+    return value;
+}
+
+/// `read(i)` is the key of element i of the operand.
+template <typename Read> void sortLines(const LibraryCall &call, ParallelFor &parallelFor, int32_t *result, Read read) {
+  int64_t size = call.sizes[1], inner = call.sizes[2];
+  uint64_t flip = call.function == LibraryFunction::ArgsortDescending ? ~uint64_t(0) : 0;
+  std::vector<std::vector<KeyedPosition>> scratch(parallelFor.getThreadCount(), std::vector<KeyedPosition>(size));
+  int64_t grain = std::max<int64_t>(1, 4096 / std::max<int64_t>(1, size));
+  parallelFor.run(call.sizes[0] * inner, grain, [&](int64_t begin, int64_t end, int thread) {
+    std::vector<KeyedPosition> &line = scratch[thread];
+    for (int64_t number = begin; number < end; ++number) {
+      int64_t first = number / inner * size * inner + number % inner;
+      for (int64_t i = 0; i < size; ++i)
+        line[i] = {read(first + i * inner) ^ flip, static_cast<int32_t>(i)};
+      std::sort(line.begin(), line.end());
+      for (int64_t i = 0; i < size; ++i)
+        result[first + i * inner] = line[i].position;
+    }
+  });
+}
+
+} // namespace
+
+void argsort(const LibraryCall &call, ParallelFor &parallelFor, const void *operand, int32_t *result) {
+  auto sort = [&]<typename T>(T) {
+    sortLines(call, parallelFor, result, [=](int64_t i) { return keyOf(static_cast<const T *>(operand)[i]); });
+  };
+  switch (call.dtype) {
+  case DType::F64:
+    return sort(double());
+  case DType::F32:
+    return sortLines(call, parallelFor, result,
+                     [=](int64_t i) { return keyOf(static_cast<double>(static_cast<const float *>(operand)[i])); });
+  case DType::BF16:
+    return sortLines(call, parallelFor, result, [=](int64_t i) {
+      return keyOf(static_cast<double>(bf16ToFloat(static_cast<const uint16_t *>(operand)[i])));
+    });
+  case DType::F16:
+    return sortLines(call, parallelFor, result, [=](int64_t i) {
+      return keyOf(static_cast<double>(f16ToFloat(static_cast<const uint16_t *>(operand)[i])));
+    });
+  case DType::I64:
+    return sort(int64_t());
+  case DType::I32:
+    return sort(int32_t());
+  case DType::I8:
+    return sort(int8_t());
+  case DType::U32:
+    return sort(uint32_t());
+  default: // u8, bool
+    return sort(uint8_t());
+  }
+}
+
+} // namespace spmd

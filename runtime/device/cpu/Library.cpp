@@ -1,0 +1,75 @@
+//===- Library.cpp - steps that are no kernels ----------------------------===//
+
+#include "runtime/device/cpu/Library.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace spmd {
+namespace {
+
+/// Bytes worth giving to another thread.
+constexpr int64_t kGrainBytes = 1 << 18;
+
+int64_t product(const int64_t *sizes, size_t count) {
+  int64_t result = 1;
+  for (size_t i = 0; i < count; ++i)
+    result *= sizes[i];
+  return result;
+}
+
+/// The first input's bytes, into the result.
+void copyOperand(const LibraryCall &call, ParallelFor &parallelFor, const void *operand, void *result) {
+  int64_t elements = call.function == LibraryFunction::UpdateSlice ? product(call.sizes.data(), call.sizes.size() / 2)
+                                                                   : call.sizes[0] * call.sizes[1] * call.sizes[3];
+  parallelFor.run(elements * byteSize(call.dtype), kGrainBytes, [&](int64_t begin, int64_t end, int) {
+    std::memcpy(static_cast<char *>(result) + begin, static_cast<const char *>(operand) + begin, end - begin);
+  });
+}
+
+} // namespace
+
+void updateSlice(const LibraryCall &call, ParallelFor &parallelFor, const void *const *inputs, void *result) {
+  size_t rank = call.sizes.size() / 2;
+  const int64_t *shape = call.sizes.data(), *window = shape + rank;
+  if (product(window, rank) == 0)
+    return;
+  // Trailing dimensions that are written whole are part of one piece.
+  size_t outer = rank;
+  int64_t piece = byteSize(call.dtype);
+  while (outer > 0 && window[outer - 1] == shape[outer - 1])
+    piece *= shape[--outer];
+  int64_t pitch = piece; // of the dimension that is cut last
+  if (outer > 0)
+    piece *= window[--outer];
+  std::vector<int64_t> starts(rank);
+  for (size_t d = 0; d < rank; ++d)
+    starts[d] = std::clamp<int64_t>(*static_cast<const int32_t *>(inputs[2 + d]), 0, shape[d] - window[d]);
+  const char *update = static_cast<const char *>(inputs[1]);
+  int64_t grain = std::max<int64_t>(1, kGrainBytes / std::max<int64_t>(1, piece));
+  parallelFor.run(product(window, outer), grain, [&](int64_t begin, int64_t end, int) {
+    for (int64_t row = begin; row < end; ++row) {
+      int64_t rest = row, position = 0, stride = rank > 0 ? pitch * shape[outer] : 0;
+      for (size_t d = outer; d-- > 0; stride *= shape[d]) {
+        position += (rest % window[d] + starts[d]) * stride;
+        rest /= window[d];
+      }
+      if (outer < rank)
+        position += starts[outer] * pitch;
+      std::memcpy(static_cast<char *>(result) + position, update + row * piece, piece);
+    }
+  });
+}
+
+void runLibrary(const LibraryCall &call, ParallelFor &parallelFor, const void *const *inputs, void *result) {
+  if (call.function == LibraryFunction::Argsort || call.function == LibraryFunction::ArgsortDescending)
+    return argsort(call, parallelFor, inputs[0], static_cast<int32_t *>(result));
+  if (result != inputs[0])
+    copyOperand(call, parallelFor, inputs[0], result);
+  if (call.function == LibraryFunction::UpdateSlice)
+    updateSlice(call, parallelFor, inputs, result);
+  else
+    scatterAdd(call, parallelFor, static_cast<const int32_t *>(inputs[1]), inputs[2], result);
+}
+
+} // namespace spmd

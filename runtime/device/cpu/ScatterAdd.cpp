@@ -1,0 +1,128 @@
+//===- ScatterAdd.cpp - adds where indices say ----------------------------===//
+//
+// A piece of the result belongs to one thread, which walks all indices and adds those that fall into its piece, in
+// their order: the same bits for any number of threads, and no atomics. Half precision is summed in f32 and rounded
+// once, in a scratch as large as the piece.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/cpu/Library.h"
+#include "runtime/support/Float16.h"
+
+#include <algorithm>
+#include <type_traits>
+
+namespace spmd {
+namespace {
+
+/// Elements of a piece of the result, and additions that are worth giving to another thread.
+constexpr int64_t kPieceElements = 1 << 16, kGrainAdditions = 1 << 14;
+
+struct Sizes {
+  int64_t outer, rows, count, inner;
+};
+
+/// `target[c] += source[c]`
+template <typename T, typename U, typename Widen>
+void addRow(T *target, const U *source, int64_t count, const Widen &widen) {
+  for (int64_t c = 0; c < count; ++c) {
+    if constexpr (std::is_same_v<T, bool>)
+      target[c] = target[c] || source[c];
+    else if constexpr (std::is_integral_v<T>)
+      target[c] = static_cast<T>(static_cast<std::make_unsigned_t<T>>(target[c]) +
+                                 static_cast<std::make_unsigned_t<T>>(source[c]));
+    else
+      target[c] += widen(source[c]);
+  }
+}
+
+/// Everything that falls into rows [first, last) of line `outer`; `target` is row `first`.
+template <typename T, typename U, typename Widen>
+void addPiece(const Sizes &sizes, bool isAlong, int64_t outer, int64_t first, int64_t last, const int32_t *indices,
+              const U *updates, T *target, const Widen &widen) {
+  const U *source = updates + outer * sizes.count * sizes.inner;
+  if (!isAlong) {
+    for (int64_t m = 0; m < sizes.count; ++m)
+      if (indices[m] >= first && indices[m] < last)
+        addRow(target + (indices[m] - first) * sizes.inner, source + m * sizes.inner, sizes.inner, widen);
+    return;
+  }
+  const int32_t *places = indices + outer * sizes.count * sizes.inner;
+  for (int64_t m = 0; m < sizes.count; ++m)
+    for (int64_t c = 0; c < sizes.inner; ++c) {
+      int64_t row = places[m * sizes.inner + c];
+      if (row >= first && row < last)
+        addRow(target + (row - first) * sizes.inner + c, source + m * sizes.inner + c, 1, widen);
+    }
+}
+
+/// Pieces of rows: enough for the threads, no larger than what stays in a cache (and in the scratch).
+template <typename Body>
+void forEachPiece(const Sizes &sizes, ParallelFor &parallelFor, bool isHalf, const Body &body) {
+  int64_t additions = sizes.outer * sizes.count * sizes.inner;
+  int64_t pieces = 1;
+  if (isHalf)
+    pieces = (sizes.rows * sizes.inner + kPieceElements - 1) / kPieceElements;
+  if (sizes.outer < parallelFor.getThreadCount() && additions > kGrainAdditions)
+    pieces = std::max<int64_t>(pieces, parallelFor.getThreadCount());
+  pieces = std::clamp<int64_t>(pieces, 1, std::max<int64_t>(1, sizes.rows));
+  int64_t height = (sizes.rows + pieces - 1) / pieces;
+  int64_t grain = std::max<int64_t>(1, kGrainAdditions * sizes.outer * pieces / std::max<int64_t>(1, additions));
+  parallelFor.run(sizes.outer * pieces, grain, [&](int64_t begin, int64_t end, int) {
+    for (int64_t number = begin; number < end; ++number) {
+      int64_t first = number % pieces * height, last = std::min(first + height, sizes.rows);
+      if (first < last)
+        body(number / pieces, first, last);
+    }
+  });
+}
+
+} // namespace
+
+void scatterAdd(const LibraryCall &call, ParallelFor &parallelFor, const int32_t *indices, const void *updates,
+                void *result) {
+  Sizes sizes{call.sizes[0], call.sizes[1], call.sizes[2], call.sizes[3]};
+  bool isAlong = call.function == LibraryFunction::ScatterAddAlong;
+  if (sizes.outer * sizes.count * sizes.inner == 0)
+    return;
+  auto add = [&]<typename T>(T) {
+    forEachPiece(sizes, parallelFor, false, [&](int64_t outer, int64_t first, int64_t last) {
+      T *target = static_cast<T *>(result) + (outer * sizes.rows + first) * sizes.inner;
+      addPiece(sizes, isAlong, outer, first, last, indices, static_cast<const T *>(updates), target,
+               [](T value) { return value; });
+    });
+  };
+  auto addHalf = [&](auto widen, auto narrow) {
+    forEachPiece(sizes, parallelFor, true, [&](int64_t outer, int64_t first, int64_t last) {
+      uint16_t *target = static_cast<uint16_t *>(result) + (outer * sizes.rows + first) * sizes.inner;
+      std::vector<float> sums((last - first) * sizes.inner);
+      std::transform(target, target + sums.size(), sums.begin(), widen);
+      addPiece(sizes, isAlong, outer, first, last, indices, static_cast<const uint16_t *>(updates), sums.data(), widen);
+      std::transform(sums.begin(), sums.end(), target, narrow);
+    });
+  };
+  switch (call.dtype) {
+  case DType::F64:
+    return add(double());
+  case DType::F32:
+    return add(float());
+  case DType::BF16:
+    return addHalf([](uint16_t bits) { return bf16ToFloat(bits); }, [](float value) { return floatToBf16(value); });
+  case DType::F16:
+    return addHalf([](uint16_t bits) { return f16ToFloat(bits); }, [](float value) { return floatToF16(value); });
+  case DType::I64:
+    return add(int64_t());
+  case DType::I32:
+    return add(int32_t());
+  case DType::I8:
+    return add(int8_t());
+  case DType::U32:
+    return add(uint32_t());
+  case DType::Bool:
+    return add(bool());
+  default:
+    return add(uint8_t());
+  }
+}
+
+} // namespace spmd
