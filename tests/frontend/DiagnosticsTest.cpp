@@ -14,6 +14,7 @@ using namespace spmdc::testing;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 namespace {
 
@@ -191,12 +192,19 @@ TEST(Errors, uncalledFunctions) {
 
 // What the language has and this version has not says so, at its place.
 TEST(Errors, notSupportedYet) {
-  for (const char *call : {"take(x, i)", "sort(x)", "key(42)"}) {
-    std::string name = std::string(call).substr(0, std::string(call).find('('));
-    EXPECT_THAT(errorsOf(call), ElementsAre("2:8: '" + name + "' is not supported yet"));
-  }
-  EXPECT_THAT(errorsOf("x[i[0]]"), ElementsAre("2:10: an index known only at run time is not supported yet"));
-  EXPECT_THAT(errors("fn main(k: key) { return k; }"), ElementsAre("1:12: dtype 'key' is not supported yet"));
+  EXPECT_THAT(errorsOf("dropout(x, y, 0.5)"), ElementsAre("2:8: 'dropout' is not supported yet"));
+}
+
+// Keys are no numbers, indices are integers, and what does not fit says so.
+TEST(Errors, indicesAndKeys) {
+  EXPECT_THAT(errorsOf("key(42) + 1"), SizeIs(1));
+  EXPECT_THAT(errorsOf("uniform(x, f32[3])"), ElementsAre(HasSubstr("'key' of 'uniform' must be a random key")));
+  EXPECT_THAT(errorsOf("uniform(split(key(1), 2), f32[3])"), ElementsAre(HasSubstr("must be one key")));
+  EXPECT_THAT(errorsOf("normal(key(1), i32[3])"), ElementsAre(HasSubstr("must be a type of floats")));
+  EXPECT_THAT(errorsOf("take(x, x)"), ElementsAre(HasSubstr("must be an integer or an array of integers")));
+  EXPECT_THAT(errorsOf("x[x[0, 0]]"), ElementsAre(HasSubstr("an index is an integer")));
+  EXPECT_THAT(errorsOf("top_k(x, 1000)"), ElementsAre(HasSubstr("must be between 0 and")));
+  EXPECT_THAT(errorsOf("update(x, x, start=[0])"), ElementsAre(HasSubstr("must be a list of 2 integers")));
 }
 
 TEST(Errors, options) {

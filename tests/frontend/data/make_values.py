@@ -38,6 +38,14 @@ def extreme(elementwise, reduction):
     return lambda x, y=None, **kw: reduction(x, **kw) if y is None else elementwise(x, y)
 
 
+def scattered(v, index, updates, axis=0):
+    return v.at[(slice(None),) * axis + (index,)].add(updates)
+
+
+def split_any(v, n, axis=0):
+    return jax.random.split(v, n) if jnp.issubdtype(v.dtype, jax.dtypes.prng_key) else jnp.split(v, n, axis)
+
+
 rng = np.random.default_rng(7)
 inputs = {
     "x": rng.normal(size=(3, 4)).astype(np.float32) * 2,
@@ -59,7 +67,7 @@ names = dict(
     {k: DType(k) for k in DTYPES}, **jnp_inputs,
     **{k: getattr(jnp, k) for k in """exp exp2 expm1 log log1p log2 sqrt cbrt sin cos tan tanh sinh cosh abs sign
        floor ceil round maximum minimum where floor_divide sum prod mean var any all argmax argmin cumsum cumprod reshape
-       transpose broadcast_to expand_dims squeeze concatenate stack split flip roll tile repeat eye tril triu einsum
+       transpose broadcast_to expand_dims squeeze concatenate stack flip roll tile repeat eye tril triu einsum
        logical_and logical_or logical_not arange matmul""".split()},
     rsqrt=lambda v: jax.lax.rsqrt(v.astype(jnp.float32) if v.dtype == jnp.int32 else v), asin=jnp.arcsin,
     acos=jnp.arccos, atan=jnp.arctan, atan2=jnp.arctan2, erf=jax.scipy.special.erf, erf_inv=jax.scipy.special.erfinv,
@@ -77,6 +85,15 @@ names = dict(
     cross_entropy=lambda l, y: -(jax.nn.log_softmax(l) * (y if y.ndim == l.ndim else jax.nn.one_hot(y, l.shape[-1]))).sum(-1),
     attention=lambda q, k, v, causal=False: jax.nn.dot_product_attention(
         q[:, :, None], k[:, :, None], v[:, :, None], is_causal=causal)[:, :, 0],
+    take=jnp.take, take_along_axis=jnp.take_along_axis, sort=jnp.sort, argsort=jnp.argsort, split=split_any, top_k=jax.lax.top_k,
+    update=lambda v, u, start: jax.lax.dynamic_update_slice(v, u, start), scatter_add=scattered,
+    key=jax.random.key, fold_in=jax.random.fold_in, key_data=jax.random.key_data,
+    bits=lambda k, t: jax.random.bits(k, t.shape, t.dtype),
+    uniform=lambda k, t, minval=0.0, maxval=1.0: jax.random.uniform(k, t.shape, t.dtype, minval, maxval),
+    normal=lambda k, t: jax.random.normal(k, t.shape, t.dtype),
+    bernoulli=lambda k, p, t=None: jax.random.bernoulli(k, p, t and t.shape),
+    randint=lambda k, t, low, high: jax.random.randint(k, t.shape, low, high, t.dtype),
+    categorical=lambda k, v, axis=-1: jax.random.categorical(k, v, axis),
     true=True, false=False, inf=jnp.inf, nan=jnp.nan)
 
 cases = """
@@ -410,6 +427,86 @@ x.T.T[0]
 (x * 2 + y).T @ x - 1
 sum(x > y)
 mean((x - mean(x, axis=0)) ** 2)
+take(x, j, axis=0)
+take(x, j, axis=1)
+take(x, i, axis=1)
+take(x, i)
+take(t, j[0], axis=1)
+take(u, i)
+take(c, i)
+take(w, i)
+take(i, j, axis=0)
+take(b, j, axis=1)
+take(h, i)
+take(x, u, axis=1)
+take(x, arange(0), axis=1)
+take_along_axis(x, argmax(x, axis=1, keepdims=true), axis=1)
+take_along_axis(x, i[0][:, None] % 9, axis=1)
+take_along_axis(t, iota([2, 1, 4]), axis=1) ||| jnp.take_along_axis(t, jax.lax.broadcasted_iota(jnp.int32, (2, 1, 4), 0), axis=1)
+x[j[0]] ||| x[2]
+x[j[1], 1:] ||| x[1, 1:]
+t[:, j[2], ::-1] ||| t[:, 2, ::-1]
+t[j[0], j[1] + 1] ||| t[1, 2]
+x[:, abs(j) % 4]
+update(x, x[:1, :2] * 2, start=[j[1], 0])
+update(x, x[:2] * 2, start=[j[0], j[2]]) ||| jax.lax.dynamic_update_slice(x, x[:2] * 2, (1, 0))
+update(y, y[:1] + 1, start=[j[0]])
+update(i, i[:, :1], start=[1, 1])
+scatter_add(x, j, t[0], axis=0)
+scatter_add(y, i, 1.0) ||| y.at[i].add(1.0)
+scatter_add(t, j[:2], t[:, :2] * 3, axis=1)
+scatter_add(zeros(i32[10]), i, 1) ||| jnp.zeros(10, jnp.int32).at[i].add(1)
+sort(x)
+sort(x, axis=0)
+sort(t, axis=1)
+sort(n)
+argsort(n)
+argsort(i, axis=0)
+sort(h)
+sort(w)
+sort(c)
+sort(b)
+argsort(b, axis=1)
+top_k(x, 2)[0]
+top_k(x, 2)[1]
+top_k(i, 3)[0]
+top_k(n[:3], 2)[1]
+key_data(key(42))
+key_data(key(-1))
+key_data(key(4000000000)) ||| jax.random.key_data(jax.random.key(np.uint32(4000000000)))
+key_data(fold_in(key(42), 7)) >> 16
+key_data(fold_in(key(42), 7)) & 65535
+key_data(fold_in(key(3), j[0])) & 65535
+key_data(split(key(42), 3)) >> 16
+key_data(split(key(42), 3)) & 65535
+key_data(split(key(42), 3)[1]) & 65535
+bits(key(42), u32[3, 5]) >> 16
+bits(key(42), u32[3, 5]) & 65535
+bits(key(42), u8[7])
+bits(key(42), u32) & 65535
+bitcast(uniform(key(42), f32[3, 5]), u32) >> 16
+bitcast(uniform(key(42), f32[3, 5]), u32) & 65535
+bitcast(uniform(key(1), f32[9], minval=0.1, maxval=0.7), u32) & 65535
+bitcast(uniform(key(1), f32[4], minval=y, maxval=3.0), u32) & 65535
+uniform(key(2), bf16[9])
+uniform(key(2), f16[9])
+uniform(key(2), f16[9], minval=-2.0, maxval=2.0)
+normal(key(42), f32[3, 5])
+normal(key(42), bf16[5])
+normal(key(42), f16[5])
+bernoulli(key(42), 0.3, bool[3, 5])
+bernoulli(key(42), p)
+randint(key(42), i32[3, 5], 0, 10)
+randint(key(42), i32[5], -7, 1000000)
+randint(key(42), i32[5], 5, 5)
+randint(key(42), i32[5], 5, -5)
+randint(key(42), u8[9], 0, 256)
+randint(key(42), i8[9], -128, 128)
+randint(key(42), i8[9], -5, 100)
+randint(key(42), u32[5], 0, 1000000007)
+randint(key(42), i32[3], j - 5, j)
+categorical(key(42), x)
+categorical(key(42), x, axis=0)
 """
 
 
