@@ -328,21 +328,25 @@ Value randint(Args &args) {
   ArrayType type = randomType(
       args, 1, DType::I32, [](DType dtype) { return spmd::isInteger(dtype) && dtype != DType::Bool; },
       "a type of integers");
-  ArrayType plain = type.withoutSharding();
-  DType dtype = type.getDType();
-  DType unsignedType = dtype == DType::I64 ? DType::I64 : spmd::byteSize(dtype) == 1 ? DType::U8 : DType::U32;
-  IntegerRange range = rangeOf(dtype);
+  // Eight bits would be too few: numbers of a small type are made as i32.
+  DType wanted = type.getDType();
+  bool isSmall = spmd::byteSize(wanted) < 4;
+  DType dtype = isSmall ? DType::I32 : wanted;
+  ArrayType plain = type.withoutSharding().withElementType(e.elementType(dtype));
+  DType unsignedType = dtype == DType::I64 ? DType::I64 : DType::U32;
+  IntegerRange range = rangeOf(wanted);
   auto wide = [&](int64_t value) {
     return e.splat(plain.withElementType(e.elementType(DType::I64)), Scalar::ofInt(value));
   };
-  auto clip = [&](mlir::Value x) {
+  auto clip = [&](mlir::Value x, int64_t highest) {
     ArrayType wideType = Emitter::typeOf(x);
-    return e.convert(e.create<ClampOp>(wideType, wide(range.low), x, wide(range.high)), dtype);
+    return e.convert(e.create<ClampOp>(wideType, wide(range.low), x, wide(highest)), dtype);
   };
+  // The bound behind the largest number does not fit into the type.
   mlir::Value high = integerBound(args, 3, plain);
-  mlir::Value isBeyond = e.compare(ComparisonDirection::gt, high, wide(range.high));
-  mlir::Value low = clip(integerBound(args, 2, plain));
-  high = clip(high);
+  mlir::Value isBeyond = e.compare(ComparisonDirection::gt, high, wide(isSmall ? INT32_MAX : range.high));
+  mlir::Value low = clip(integerBound(args, 2, plain), range.high);
+  high = clip(high, isSmall ? range.high + 1 : range.high);
   // Twice as many bits as the type has, so that the remainder has hardly any bias.
   Words key = wordsOf(args, 0);
   auto bitsOf = [&](uint64_t number) {
@@ -364,7 +368,7 @@ Value randint(Args &args) {
   multiplier = unsignedRemainder(e, e.apply<MultiplyOp>(multiplier, multiplier), span);
   mlir::Value offset = e.apply<MultiplyOp>(unsignedRemainder(e, upper, span), multiplier);
   offset = unsignedRemainder(e, e.apply<AddOp>(offset, unsignedRemainder(e, lower, span)), span);
-  return created(args, e.apply<AddOp>(low, e.convert(offset, dtype)), type);
+  return created(args, e.convert(e.apply<AddOp>(low, e.convert(offset, dtype)), wanted), type);
 }
 
 /// The largest of the logits after Gumbel noise.

@@ -16,7 +16,7 @@ def Array_DynamicSliceOp : Array_Op<"dynamic_slice", [DeclareOpInterfaceMethods<
   let summary = "A window of static size that begins at run-time positions";
   let description = [{
     One start (i32[]) for each dimension, clamped so that the window lies inside.
-    `array.dynamic_slice %x at (%i, %j) sizes [1, 6] : (!spmd.array<f32[8, 6]>, ...) -> !spmd.array<f32[1, 6]>`
+    `array.dynamic_slice %x at(%i, %j) sizes [1, 6] : (!spmd.array<f32[8, 6]>, ...) -> !spmd.array<f32[1, 6]>`
   }];
   let arguments = (ins Spmd_ArrayType:$operand, Variadic<Spmd_ArrayType>:$starts, DenseI64ArrayAttr:$sizes);
   let builders = [OpBuilder<(ins "::mlir::Value":$operand, "::mlir::ValueRange":$starts,

@@ -48,7 +48,7 @@ def NormalizeContractions : Pass<"spmdc-normalize-contractions", "mlir::ModuleOp
   let dependentDialects = ["::spmdc::ArrayDialect", "::spmdc::plan::PlanDialect"];
 }
 
-def LowerLibraryCalls : Pass<"spmdc-lower-library-calls", "mlir::func::FuncOp"> {
+def LowerLibraryCalls : Pass<"spmdc-lower-library-calls", "mlir::ModuleOp"> {
   let summary = "Gives sorts, scatters and windows to the runtime's library";
   let description = [{
     Before: a partitioned program.

@@ -49,7 +49,7 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
   if (passesThrough(Stage::Kernels)) {
     passes.addPass(createDecomposeReductions());
     passes.addPass(createNormalizeContractions());
-    passes.addNestedPass<func::FuncOp>(createLowerLibraryCalls());
+    passes.addPass(createLowerLibraryCalls());
     passes.addPass(createFormKernels());
     passes.addPass(createShareKernels());
     passes.addPass(createScheduleKernels());

@@ -44,8 +44,8 @@ class VerifyPlanPass : public impl::VerifyPlanBase<VerifyPlanPass> {
       if (isa<ReshapeOp, func::ReturnOp, plan::DoneOp, plan::PrintOp, plan::YieldOp>(op))
         continue;
       bool hasBlocks = isa<plan::IfOp, plan::ForOp, plan::WhileOp>(op);
-      if (!hasBlocks && !isa<plan::LaunchOp, plan::MatmulOp, plan::StartOp, plan::CopyOp, plan::LibraryOp,
-                             plan::ConstantOp>(op))
+      if (!hasBlocks &&
+          !isa<plan::LaunchOp, plan::MatmulOp, plan::StartOp, plan::CopyOp, plan::LibraryOp, plan::ConstantOp>(op))
         return op.emitOpError("is left among the steps of the plan");
       auto buffers = op.getAttrOfType<ArrayAttr>("buffers");
       if (!buffers)

@@ -195,18 +195,6 @@ TEST(Errors, notSupportedYet) {
   EXPECT_THAT(errorsOf("dropout(x, y, 0.5)"), ElementsAre("2:8: 'dropout' is not supported yet"));
 }
 
-// Keys are no numbers, indices are integers, and what does not fit says so.
-TEST(Errors, indicesAndKeys) {
-  EXPECT_THAT(errorsOf("key(42) + 1"), SizeIs(1));
-  EXPECT_THAT(errorsOf("uniform(x, f32[3])"), ElementsAre(HasSubstr("'key' of 'uniform' must be a random key")));
-  EXPECT_THAT(errorsOf("uniform(split(key(1), 2), f32[3])"), ElementsAre(HasSubstr("must be one key")));
-  EXPECT_THAT(errorsOf("normal(key(1), i32[3])"), ElementsAre(HasSubstr("must be a type of floats")));
-  EXPECT_THAT(errorsOf("take(x, x)"), ElementsAre(HasSubstr("must be an integer or an array of integers")));
-  EXPECT_THAT(errorsOf("x[x[0, 0]]"), ElementsAre(HasSubstr("an index is an integer")));
-  EXPECT_THAT(errorsOf("top_k(x, 1000)"), ElementsAre(HasSubstr("must be between 0 and")));
-  EXPECT_THAT(errorsOf("update(x, x, start=[0])"), ElementsAre(HasSubstr("must be a list of 2 integers")));
-}
-
 TEST(Errors, options) {
   const std::string text = "mesh m(a=4, b=2)\nconst B = 8;\nfn main() { return zeros(f32[B@a]); }";
   FrontendOptions options;

@@ -39,7 +39,7 @@ protected:
   }
 
   static constexpr const char *kHead = R"mlir(module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
-  func.func @main(%arg0: !spmd.array<f32[8, 4]>, %arg1: !spmd.array<f32[8@a, 4]>, %arg2: !spmd.array<i32[8, 4]>, %arg3: !spmd.array<bool[8, 4]>, %arg4: !spmd.array<f32[]>, %arg5: !spmd.array<f32[4, 3]>, %arg6: !spmd.array<bool[]>) {
+  func.func @main(%arg0: !spmd.array<f32[8, 4]>, %arg1: !spmd.array<f32[8@a, 4]>, %arg2: !spmd.array<i32[8, 4]>, %arg3: !spmd.array<bool[8, 4]>, %arg4: !spmd.array<f32[]>, %arg5: !spmd.array<f32[4, 3]>, %arg6: !spmd.array<bool[]>, %arg7: !spmd.array<i32[]>, %arg8: !spmd.array<u32[3]>, %arg9: !spmd.array<f32[8, 8, 4]>) {
 )mlir";
   static constexpr const char *kGradient = R"mlir(module {
   func.func @main(%arg0: !spmd.array<f32[4@a]>) -> !spmd.array<f32[4]> {
@@ -120,6 +120,20 @@ TEST_F(RoundTripTest, ArrayOperations) {
       "%0 = array.reduce and %arg3 dims [1] : <bool[8, 4]> -> <bool[8]>",
       "%0 = array.arg_reduce %arg0 max = true dim 1 : <f32[8, 4]> -> <i32[8]>",
       "%0 = array.cumulative sum %arg0 dim 0 : <f32[8, 4]> -> <f32[8, 4]>",
+      "%0 = array.dynamic_slice %arg0 at(%arg7, %arg7) sizes [1, 4] : (!spmd.array<f32[8, 4]>, !spmd.array<i32[]>, "
+      "!spmd.array<i32[]>) -> !spmd.array<f32[1, 4]>",
+      "%0 = array.dynamic_slice %arg4 at() sizes [] : (!spmd.array<f32[]>) -> !spmd.array<f32[]>",
+      "%0 = array.dynamic_update_slice %arg0, %arg5 at(%arg7, %arg7) : (!spmd.array<f32[8, 4]>, "
+      "!spmd.array<f32[4, 3]>, !spmd.array<i32[]>, !spmd.array<i32[]>) -> !spmd.array<f32[8, 4]>",
+      "%0 = array.dynamic_update_slice %arg4, %arg4 at() : (!spmd.array<f32[]>, !spmd.array<f32[]>) -> "
+      "!spmd.array<f32[]>",
+      "%0 = array.take %arg1, %arg2 dim 1 : <f32[8@a, 4]>, <i32[8, 4]> -> <f32[8@a, 8, 4]>",
+      "%0 = array.take_along %arg0, %arg2 dim 0 : <f32[8, 4]>, <i32[8, 4]> -> <f32[8, 4]>",
+      "%0 = array.scatter_add %arg0, %arg2, %arg9 dim 1 : <f32[8, 4]>, <i32[8, 4]>, <f32[8, 8, 4]> -> <f32[8, 4]>",
+      "%0 = array.scatter_add_along %arg1, %arg2, %arg0 dim 1 : <f32[8@a, 4]>, <i32[8, 4]>, <f32[8, 4]> -> <f32[8@a, "
+      "4]>",
+      "%0 = array.argsort %arg0 dim 1 descending = true : <f32[8, 4]> -> <i32[8, 4]>",
+      "%0 = array.threefry2x32 word 1 %arg8, %arg8, %arg8, %arg8 : <u32[3]>, <u32[3]>, <u32[3]>, <u32[3]> -> <u32[3]>",
       // Shardings that differ between operands and result are written out.
       "%0 = array.add %arg0, %arg1 : (<f32[8, 4]>, <f32[8@a, 4]>) -> <f32[8, 4@b]>",
       "%0 = array.sin %arg1 : (<f32[8@a, 4]>) -> <f32[8, 4]>",
@@ -207,6 +221,7 @@ TEST_F(RoundTripTest, PlanOperations) {
       "i64, n = 3 : i64, transposeLhs = false, transposeRhs = false} : <f32[8, 4]>, <f32[4, 3]> "
       "-> <f32[8, 3]>",
       "%0 = plan.copy %arg0 : <f32[8, 4]> -> <f32[32]>",
+      "%0 = plan.library \"argsort\"(%arg0) sizes [8, 4, 1] : (!spmd.array<f32[8, 4]>) -> !spmd.array<i32[8, 4]>",
       "%0 = plan.constant dense<1> : tensor<2xi32> -> <i32[2]>",
       "plan.print [\"x \", \"\"](%arg0) global [!spmd.array<f32[8, 4]>] : !spmd.array<f32[8, 4]>",
   });

@@ -245,6 +245,63 @@ const DerivativeCase kReduction[] = {
      false},
 };
 
+// Indices inside, outside on either side, and the same one twice.
+const DerivativeCase kIndex[] = {
+    {"dynamic_slice",
+     "%i = array.constant dense<1> : tensor<i32> -> <i32[]>\n"
+     "%j = array.constant dense<9> : tensor<i32> -> <i32[]>\n"
+     "%r = array.dynamic_slice %x at(%i, %j) sizes [2, 3] : (!spmd.array<f64[4, 5]>, "
+     "!spmd.array<i32[]>, !spmd.array<i32[]>) -> !spmd.array<f64[2, 3]>",
+     {"f64[4, 5]"},
+     "f64[2, 3]"},
+    {"dynamic_update_slice",
+     "%i = array.constant dense<-2> : tensor<i32> -> <i32[]>\n"
+     "%j = array.constant dense<2> : tensor<i32> -> <i32[]>\n"
+     "%r = array.dynamic_update_slice %x, %y at(%i, %j) : (!spmd.array<f64[4, 5]>, "
+     "!spmd.array<f64[2, 2]>, !spmd.array<i32[]>, !spmd.array<i32[]>) -> "
+     "!spmd.array<f64[4, 5]>",
+     {"f64[4, 5]", "f64[2, 2]"},
+     "f64[4, 5]"},
+    {"take",
+     "%i = array.constant dense<[[0, 3, -1], [2, 7, 2]]> : tensor<2x3xi32> -> <i32[2, 3]>\n"
+     "%r = array.take %x, %i dim 1 : <f64[2, 4]>, "
+     "<i32[2, 3]> -> <f64[2, 2, 3]>",
+     {"f64[2, 4]"},
+     "f64[2, 2, 3]"},
+    {"take_of_itself",
+     "%i = array.constant dense<[1, 1, 0]> : tensor<3xi32> -> <i32[3]>\n"
+     "%0 = array.take %x, %i dim 0 : <f64[3]>, <i32[3]> -> <f64[3]>\n"
+     "%r = array.multiply %0, %x : <f64[3]>",
+     {"f64[3]"},
+     "f64[3]",
+     0.1,
+     2,
+     true},
+    {"take_along",
+     "%i = array.constant dense<[[0, 2], [1, 1], [5, -3]]> : tensor<3x2xi32> -> <i32[3, 2]>\n"
+     "%r = array.take_along %x, %i dim 1 : <f64[3, 3]>, "
+     "<i32[3, 2]> -> <f64[3, 2]>",
+     {"f64[3, 3]"},
+     "f64[3, 2]"},
+    {"scatter_add",
+     "%i = array.constant dense<[2, -1, 0, 2, 4]> : tensor<5xi32> -> <i32[5]>\n"
+     "%r = array.scatter_add %x, %i, %y dim 1 : <f64[2, 4]>, <i32[5]>, "
+     "<f64[2, 5]> -> <f64[2, 4]>",
+     {"f64[2, 4]", "f64[2, 5]"},
+     "f64[2, 4]"},
+    {"scatter_add_along",
+     "%i = array.constant dense<[[2, 0], [1, -1], [2, 3]]> : tensor<3x2xi32> -> <i32[3, 2]>\n"
+     "%0 = array.multiply %y, %y : <f64[3, 2]>\n"
+     "%r = array.scatter_add_along %x, %i, %0 dim 0 : "
+     "<f64[3, 2]>, <i32[3, 2]>, <f64[3, 2]> -> "
+     "<f64[3, 2]>",
+     {"f64[3, 2]", "f64[3, 2]"},
+     "f64[3, 2]",
+     0.1,
+     2,
+     true},
+};
+
 /// The shape of `f64[2, 3]`.
 std::vector<int64_t> shapeOf(llvm::StringRef type) {
   std::vector<int64_t> shape;
@@ -449,13 +506,15 @@ INSTANTIATE_TEST_SUITE_P(Unary, DerivativesTest, ::testing::ValuesIn(kUnary), na
 INSTANTIATE_TEST_SUITE_P(Binary, DerivativesTest, ::testing::ValuesIn(kBinary), nameOf);
 INSTANTIATE_TEST_SUITE_P(Shape, DerivativesTest, ::testing::ValuesIn(kShape), nameOf);
 INSTANTIATE_TEST_SUITE_P(Reduction, DerivativesTest, ::testing::ValuesIn(kReduction), nameOf);
+INSTANTIATE_TEST_SUITE_P(Index, DerivativesTest, ::testing::ValuesIn(kIndex), nameOf);
 
 // Whoever adds an operation with a derivative adds a case.
 TEST_F(IrTest, EveryDerivativeIsCompared) {
   std::string all;
   for (llvm::ArrayRef<DerivativeCase> cases :
        {llvm::ArrayRef<DerivativeCase>(kUnary), llvm::ArrayRef<DerivativeCase>(kBinary),
-        llvm::ArrayRef<DerivativeCase>(kShape), llvm::ArrayRef<DerivativeCase>(kReduction)})
+        llvm::ArrayRef<DerivativeCase>(kShape), llvm::ArrayRef<DerivativeCase>(kReduction),
+        llvm::ArrayRef<DerivativeCase>(kIndex)})
     for (const DerivativeCase &test : cases)
       all += std::string(test.body) + "\n";
   for (mlir::RegisteredOperationName name : context.getRegisteredOperations())
