@@ -19,11 +19,19 @@ struct MatrixView {
   int64_t rowStride = 0, columnStride = 1;
 };
 
-/// Memory that will be read next: it is asked for while a tile is computed, so that packing does not wait for it.
-struct Prefetch {
-  const char *first = nullptr;
-  int64_t runs = 0, bytes = 0; ///< Pieces of so many bytes,
-  int64_t stride = 0;          ///< so many bytes apart.
+/// Panels of a right side that are packed while tiles are computed from others, one row of one panel at a step: a step
+/// costs no time of its own where a burst of misses would hold up the tile. (Fetching whole blocks into the second
+/// cache for later does not help: rows a power of two apart fall into the same few sets and push each other out.)
+struct PackAhead {
+  MatrixView rhs;     ///< Its rows lie without gaps (columnStride 1).
+  void *packed;       ///< [panel][k][tileColumns].
+  int64_t k = 0;      ///< Rows of the block.
+  int64_t panels = 0; ///< Whole panels; with 0 there is nothing to do.
+  int64_t row = 0;    ///< Next to be copied.
+  int64_t panel = 0;  ///< Next to be copied.
+
+  bool isDone() const { return panels == 0 || row == k; }
+  int64_t getStepCount() const { return k * panels; }
 };
 
 /// The functions of one combination of element types.
@@ -37,9 +45,11 @@ struct GemmKernel {
   /// Packs k rows x `columns` of a right side as panels [panel][k][tileColumns], the last filled up with zeros.
   void (*packRhs)(MatrixView rhs, int64_t k, int64_t columns, void *packed) = nullptr;
   /// One tile: the first `rows` rows and `columns` columns of packed lhs times packed rhs, written to `result`, whose
-  /// rows lie `stride` elements apart, or added to it. `next` is fetched meanwhile.
+  /// rows lie `stride` elements apart, or added to it. Meanwhile up to `steps` steps of `ahead` are done.
   void (*multiplyTile)(const void *lhs, const void *rhs, int64_t rows, int64_t k, int64_t columns, bool accumulate,
-                       void *result, int64_t stride, const Prefetch &next) = nullptr;
+                       void *result, int64_t stride, PackAhead &ahead, int64_t steps) = nullptr;
+  /// All steps of `ahead` that are left.
+  void (*finishPacking)(PackAhead &ahead) = nullptr;
   /// For a few rows, where packing would cost more than it saves: all m rows x `columns` columns of a right side that
   /// starts at `rhs` and has one stride of 1. `sums` has room for m * columns packed elements.
   void (*multiplyUnpacked)(MatrixView lhs, int64_t m, int64_t k, MatrixView rhs, int64_t columns, void *sums,

@@ -22,11 +22,14 @@ public:
       : shape(shape), threads(threads), kernel(kernel) {
     int64_t bytes = kernel.packedElementBytes;
     kBlock = kernel.canAccumulate ? std::min(shape.k, tileBlockBytes / bytes) : shape.k;
-    stretchTiles = std::min(ceilDiv(shape.m, kernel.tileRows), ceilDiv(stretchRows, kernel.tileRows));
+    // Even stretches: each packs the whole right side again.
+    int64_t tiles = ceilDiv(shape.m, kernel.tileRows);
+    stretchTiles = ceilDiv(tiles, std::max<int64_t>(ceilDiv(shape.m, stretchRows), 1));
     groupColumns = std::min(groupPanels, ceilDiv(shape.n, kernel.tileColumns)) * kernel.tileColumns;
     groups = ceilDiv(shape.n, groupColumns);
     lhsBytes = alignUp(stretchTiles * kernel.tileRows * kBlock * bytes);
-    rhsBytes = alignUp(groupColumns * kBlock * bytes);
+    packedBytes = alignUp(groupColumns * kBlock * bytes);
+    rhsBytes = 2 * packedBytes;
     // Enough tasks for all threads, by rows where the columns are too few.
     int64_t cuts = threads == 1 ? 1 : std::min(stretchTiles, ceilDiv(4 * threads, groups));
     chunkTiles = ceilDiv(stretchTiles, cuts);
@@ -55,7 +58,11 @@ public:
       });
     } else {
       auto *counters = reinterpret_cast<Counter *>(scratch + lhsBytes + threads * rhsBytes);
-      auto parallel = [&](int64_t extent, auto body) { parallelFor.run(extent, 1, body); };
+      // A single thread takes a whole loop in one piece, so that it always knows what it packs next; the loops
+      // themselves look whether to stop.
+      auto parallel = [&](int64_t extent, auto body) {
+        threads == 1 ? body(int64_t(0), extent, 0) : parallelFor.run(extent, 1, body);
+      };
       for (int64_t b = 0; b < shape.batch && !parallelFor.shouldStop(); ++b)
         multiply(element(b, lhs, rhs, result), parallel, parallelFor, scratch, scratch + lhsBytes, counters, rowsDone);
     }
@@ -65,8 +72,9 @@ private:
   using Counter = std::atomic<int64_t>;
   /// Bytes of one tile's row or column of a block of k: 12 rows are 24 KiB, the first cache has 32 or more.
   static constexpr int64_t tileBlockBytes = 2048;
-  /// Rows whose left side is packed at a time, and panels of columns that one task packs (512 KiB for AVX-512).
-  static constexpr int64_t stretchRows = 960, groupPanels = 8;
+  /// Rows whose left side is packed at a time, and panels of columns that one task packs (256 KiB for AVX-512;
+  /// while they are multiplied the next ones are packed beside them).
+  static constexpr int64_t stretchRows = 1152, groupPanels = 4;
 
   struct Element {
     int64_t index;
@@ -115,21 +123,25 @@ private:
           }
         });
         loop(chunks * groups, [&](int64_t begin, int64_t end, int thread) {
-          char *packed = rhsPacked + thread * rhsBytes;
+          char *packed = rhsPacked + thread * rhsBytes, *nextPacked = packed + packedBytes;
+          bool isPacked = false;
           for (int64_t task = begin; task < end && !parallelFor.shouldStop(); ++task) {
             int64_t chunk = task / groups, column = task % groups * groupColumns;
             int64_t tileBegin = chunk * chunkTiles, tileEnd = std::min(tileBegin + chunkTiles, tiles);
-            kernel.packRhs(at(e.rhs, kBegin, column), k, std::min(groupColumns, shape.n - column), packed);
-            // What this thread will pack next: the same block of k of the next columns, or the next block of k.
-            Prefetch next;
-            if (task + 1 < end && column + groupColumns < shape.n)
-              next = readAhead(e.rhs, kBegin, column + groupColumns);
-            else if (end == chunks * groups && !isLast)
-              next = readAhead(e.rhs, kBegin + k, 0);
-            int64_t share = ceilDiv(next.runs, (tileEnd - tileBegin) * ceilDiv(groupColumns, kernel.tileColumns));
+            if (!isPacked)
+              kernel.packRhs(at(e.rhs, kBegin, column), k, std::min(groupColumns, shape.n - column), packed);
+            PackAhead ahead;
+            if (task + 1 < end)
+              ahead = packAhead(e.rhs, kBegin, (task + 1) % groups * groupColumns, k, nextPacked);
+            int64_t calls = (tileEnd - tileBegin) * ceilDiv(groupColumns, kernel.tileColumns);
             for (int64_t tile = tileBegin; tile < tileEnd; ++tile)
               multiplyTiles(lhsPacked + tile * k * tileBytes, packed, first + tile * rows, k, column, kBegin > 0,
-                            e.result, next, share);
+                            e.result, ahead, ceilDiv(ahead.getStepCount(), calls));
+            if ((isPacked = ahead.panels > 0)) {
+              kernel.finishPacking(ahead);
+              packRest(e.rhs, kBegin, (task + 1) % groups * groupColumns, k, nextPacked);
+              std::swap(packed, nextPacked);
+            }
             if (!isLast || (counters && counters[chunk].fetch_add(1, std::memory_order_acq_rel) + 1 < groups))
               continue;
             if (counters || column + groupColumns >= shape.n)
@@ -142,32 +154,33 @@ private:
   }
 
   void multiplyTiles(const char *lhsTile, const char *packed, int64_t row, int64_t k, int64_t column, bool accumulate,
-                     char *result, Prefetch &next, int64_t share) const {
+                     char *result, PackAhead &ahead, int64_t steps) const {
     int64_t width = kernel.tileColumns, end = std::min(column + groupColumns, shape.n);
-    for (int64_t j = column; j < end; j += width) {
-      Prefetch piece = next;
-      piece.runs = std::min(share, next.runs);
+    for (int64_t j = column; j < end; j += width)
       kernel.multiplyTile(lhsTile, packed + (j - column) * k * kernel.packedElementBytes,
                           std::min(kernel.tileRows, shape.m - row), k, std::min(width, end - j), accumulate,
-                          result + (row * shape.n + j) * byteSize(shape.result), shape.n, piece);
-      next.first += piece.runs * next.stride;
-      next.runs -= piece.runs;
-    }
+                          result + (row * shape.n + j) * byteSize(shape.result), shape.n, ahead, steps);
   }
 
-  /// The memory of the block of the right side that begins at this row and column.
-  Prefetch readAhead(MatrixView rhs, int64_t kBegin, int64_t column) const {
-    int64_t bytes = byteSize(shape.operand), k = std::min(kBlock, shape.k - kBegin);
-    int64_t columns = std::min(groupColumns, shape.n - column);
-    auto *first = static_cast<const char *>(at(rhs, kBegin, column).data);
-    return shape.transposeRhs ? Prefetch{first, columns, k * bytes, rhs.columnStride * bytes}
-                              : Prefetch{first, k, columns * bytes, rhs.rowStride * bytes};
+  /// The whole panels of the columns of a task, to be packed on the way; none where the right side lies in columns.
+  PackAhead packAhead(MatrixView rhs, int64_t kBegin, int64_t column, int64_t k, void *packed) const {
+    int64_t panels = std::min(groupColumns, shape.n - column) / kernel.tileColumns;
+    return {at(rhs, kBegin, column), packed, k, rhs.columnStride == 1 ? panels : 0};
+  }
+
+  /// The columns of a task beyond its whole panels.
+  void packRest(MatrixView rhs, int64_t kBegin, int64_t column, int64_t k, char *packed) const {
+    int64_t columns = std::min(groupColumns, shape.n - column),
+            whole = columns / kernel.tileColumns * kernel.tileColumns;
+    if (whole < columns)
+      kernel.packRhs(at(rhs, kBegin, column + whole), k, columns - whole,
+                     packed + whole * k * kernel.packedElementBytes);
   }
 
   const MatmulShape shape;
   const int threads;
   const GemmKernel kernel;
-  int64_t kBlock, stretchTiles, chunkTiles, groupColumns, groups, lhsBytes, rhsBytes;
+  int64_t kBlock, stretchTiles, chunkTiles, groupColumns, groups, lhsBytes, packedBytes, rhsBytes;
 };
 
 /// A few rows: the right side is read once, where it lies.
