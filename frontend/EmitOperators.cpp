@@ -159,8 +159,12 @@ static mlir::Value needsCorrection(Emitter &e, mlir::Value remainder, mlir::Valu
 }
 
 mlir::Value emitRemainder(Emitter &e, mlir::Value x, mlir::Value y) {
+  mlir::Type type = Emitter::typeOf(x).getElementType();
+  // As in JAX, an integer leaves no remainder by zero.
+  if (!llvm::isa<mlir::FloatType>(type))
+    y = e.select(e.compare(ComparisonDirection::eq, y, e.splatLike(y, 0)), e.splatLike(y, 1), y);
   mlir::Value remainder = e.apply<RemainderOp>(x, y);
-  if (isUnsigned(Emitter::typeOf(x).getElementType()))
+  if (isUnsigned(type))
     return remainder;
   return e.select(needsCorrection(e, remainder, y), e.apply<AddOp>(remainder, y), remainder);
 }
@@ -179,8 +183,11 @@ mlir::Value emitFloorDivide(Emitter &e, mlir::Value x, mlir::Value y) {
     mlir::Value lower = e.apply<SubtractOp>(quotient, e.splatLike(y, 1));
     return e.select(e.apply<AndOp>(signs, isInexact), lower, quotient);
   }
-  // As in JAX: the quotient without its remainder is exact up to rounding, which `round` removes.
-  mlir::Value quotient = e.apply<DivideOp>(e.apply<SubtractOp>(x, remainder), y);
+  // As in JAX: the quotient without its remainder is exact up to rounding, which `round` removes. By zero there is no
+  // remainder, and the quotient is infinite.
+  mlir::Value isByZero = e.compare(ComparisonDirection::eq, y, e.splatLike(y, 0));
+  mlir::Value multiple = e.select(isByZero, x, e.apply<SubtractOp>(x, remainder));
+  mlir::Value quotient = e.apply<DivideOp>(multiple, y);
   mlir::Value lower = e.apply<SubtractOp>(quotient, e.splatLike(y, 1));
   return e.apply<RoundNearestEvenOp>(e.select(needsCorrection(e, remainder, y), lower, quotient));
 }

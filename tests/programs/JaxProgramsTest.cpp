@@ -7,6 +7,7 @@
 
 #include "tests/programs/support/Case.h"
 #include "tests/programs/support/CompiledRun.h"
+#include "tests/programs/support/JaxValues.h"
 
 #include "gtest/gtest.h"
 
@@ -18,17 +19,6 @@
 using namespace spmdc;
 
 namespace {
-
-Tensor readTensor(const nlohmann::json &json, mlir::MLIRContext &context) {
-  auto dtype = spmd::parseDType(json["dtype"].get<std::string>());
-  Tensor tensor(json["shape"].get<std::vector<int64_t>>(), getElementType(&context, *dtype));
-  for (auto [element, value] : llvm::zip_equal(tensor.elements, json["values"]))
-    // JSON has no NaN and no infinity: they are texts.
-    element = !spmd::isFloat(*dtype)
-                  ? Scalar::ofInt(value.get<int64_t>())
-                  : Scalar::ofFloat(value.is_string() ? std::stod(value.get<std::string>()) : value.get<double>());
-  return tensor;
-}
 
 /// Where two results differ by more than `tolerance` of the expected result's largest element; else empty.
 std::string compare(const Tensor &expected, const Tensor &actual, double tolerance) {

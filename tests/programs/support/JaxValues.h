@@ -1,0 +1,13 @@
+//===- JaxValues.h - arrays in the files that JAX wrote ---------*- C++ -*-===//
+#pragma once
+
+#include "ir/interfaces/Tensor.h"
+
+#include <nlohmann/json.hpp>
+
+namespace spmdc {
+
+/// {"dtype": "f32", "shape": [2], "values": [1.5, "nan"]}: JSON has no NaN, no infinity and no -0.0, so they are texts.
+Tensor readTensor(const nlohmann::json &json, mlir::MLIRContext &context);
+
+} // namespace spmdc
