@@ -14,7 +14,7 @@ namespace {
 Value stopGradient(Args &args) {
   std::vector<Value> leaves = getLeaves(args[0]);
   for (Value &leaf : leaves) {
-    if (!leaf.isNumeric())
+    if (!leaf.isData())
       args.e.fail(args[0].range, "'stop_gradient' takes arrays, not " + leaf.describe());
     if (leaf.isArray())
       leaf = args.result(args.e.create<StopGradientOp>(Emitter::typeOf(leaf.array), leaf.array), leaf.isWeak);

@@ -145,8 +145,8 @@ Value scatterAdd(Args &args) {
   const Value &x = args.array(0), &v = args.array(2);
   mlir::Value array = e.materialize(x);
   ArrayType type = Emitter::typeOf(array);
-  if (x.rank() == 0)
-    args.fail(0, "an array with at least one dimension");
+  if (x.rank() == 0 || x.dtype() == DType::Bool)
+    args.fail(0, "an array of numbers with at least one dimension");
   int64_t axis = args.axis(3, x.rank(), 0);
   mlir::Value indices = indicesOf(e, integers(args, 1), x.shape()[axis]);
   llvm::SmallVector<int64_t> shape = TakeOp::inferShape(type, Emitter::typeOf(indices), axis);

@@ -165,6 +165,8 @@ Value split(Args &args) {
   if (args[0].isKey())
     return splitKey(args);
   mlir::Value x = args.e.materialize(args.array(0));
+  if (!args.has(1))
+    args.e.fail(args.range, "'split' of an array needs an argument for 'n'");
   int64_t axis = args.axis(2, args[0].rank(), 0);
   int64_t size = args[0].shape()[axis];
   std::vector<int64_t> bounds{0};
@@ -353,7 +355,7 @@ const Builtin table[] = {
     {"squeeze", "x axis=None", squeeze},
     {"concatenate", "xs axis=0", concatenate},
     {"stack", "xs axis=0", stack},
-    {"split", "x n axis=0", split},
+    {"split", "x n=None axis=0", split},
     {"pad", "x widths constant_values=0", pad},
     {"flip", "x axis=None", flip},
     {"roll", "x n axis=None", roll},

@@ -34,11 +34,11 @@ LoopCarries Emitter::evaluateCarries(const std::vector<Carry> &carries) {
     Value initial = expr(*carry.initial);
     isPoisoned |= initial.isPoison();
     for (auto [leaf, name] : llvm::zip(getLeaves(initial), leafNames(initial, llvm::StringRef(carry.name.text)))) {
-      if (!leaf.isPoison() && !leaf.isNumeric()) {
+      if (!leaf.isPoison() && !leaf.isData()) {
         report(carry.initial->range, "a carry is an array, or made of arrays; '" + name + "' is " + leaf.describe());
         isPoisoned = true;
       }
-      if (leaf.isNumeric())
+      if (leaf.isData())
         result.leaves.push_back({leaf, name, leaf.dtypeClass()});
     }
     result.initials.push_back(std::move(initial));
@@ -52,7 +52,7 @@ void Emitter::bindCarries(const std::vector<Carry> &names, const LoopCarries &ca
                           llvm::ArrayRef<mlir::BlockArgument> arguments) {
   std::vector<Value> leaves;
   for (auto [leaf, argument] : llvm::zip(carries.leaves, arguments))
-    leaves.push_back(Value::ofArray(argument, leaf.type.isWeak, leaf.initial.range));
+    leaves.push_back(Value::ofSameKind(leaf.initial, argument, leaf.type.isWeak, leaf.initial.range));
   llvm::ArrayRef<Value> left = leaves;
   for (auto [carry, initial] : llvm::zip(names, carries.initials)) {
     size_t count = getLeaves(initial).size();
@@ -72,7 +72,7 @@ bool Emitter::settleCarry(CarriedLeaf &leaf, const Value &yielded, Range where) 
         .note(leaf.initial.range, "'" + leaf.name + "' starts as " + describeType(leaf) + " here");
     throw Poisoned();
   };
-  if (!yielded.isNumeric())
+  if (!yielded.isData() || yielded.isKey() != leaf.initial.isKey())
     mismatch("");
   if (yielded.shape() != leaf.initial.shape())
     mismatch("; each iteration must leave the shape as it is");
@@ -165,7 +165,8 @@ auto Emitter::inLoopBlock(mlir::Region &region, const Identifier *counter, const
   llvm::SmallVector<mlir::BlockArgument> arguments;
   for (const CarriedLeaf &leaf : carries.leaves) {
     currentRange = leaf.initial.range;
-    arguments.push_back(block.addArgument(arrayType(leaf.initial.shape(), leaf.type.dtype), loc()));
+    ArrayType type = arrayType(leaf.initial.shape(), leaf.type.dtype);
+    arguments.push_back(block.addArgument(leaf.initial.isKey() ? keyWords(type) : type, loc()));
   }
   bindCarries(names, carries, arguments);
   return body();
@@ -189,7 +190,7 @@ Value Emitter::loopResult(const LoopCarries &carries, mlir::Operation *loop, Ran
   tuple.elements = carries.initials;
   std::vector<Value> leaves;
   for (auto [leaf, result] : llvm::zip(carries.leaves, loop->getResults()))
-    leaves.push_back(Value::ofArray(result, leaf.type.isWeak, range));
+    leaves.push_back(Value::ofSameKind(leaf.initial, result, leaf.type.isWeak, range));
   tuple = withLeaves(tuple, leaves);
   for (Value &element : tuple.elements) {
     element.range = range;
@@ -326,8 +327,17 @@ Value Emitter::joinArms(const IfExpr &e, mlir::Value predicate, llvm::MutableArr
   if (!isNothing)
     for (auto [first, second] : llvm::zip(getLeaves(values[0]), getLeaves(values[1]))) {
       for (const Value &leaf : {first, second})
-        if (!leaf.isNumeric())
+        if (!leaf.isData())
           mismatch("the arms of 'if' are worth arrays, not " + leaf.describe());
+      if (first.isKey() || second.isKey()) {
+        if (first.isKey() != second.isKey() || first.shape() != second.shape())
+          mismatch("the arms of 'if' differ: " + first.describe() + " against " + second.describe());
+        yielded[0].push_back(first.array);
+        yielded[1].push_back(second.array);
+        types.push_back(typeOf(first.array).withoutSharding());
+        results.push_back(Value::ofKey({}, e.range));
+        continue;
+      }
       DTypeClass type = commonClass({first, second}, "'if'");
       currentRange = e.range;
       llvm::SmallVector<int64_t> shape = commonShape({first, second}, e.range, "the arms of 'if'");

@@ -277,7 +277,7 @@ Value Emitter::applyCheckpoint(const FunctionValue &f, GivenArguments given, Ran
     currentRange = range;
     leaves = getLeaves(result);
     for (const Value &leaf : leaves)
-      if (leaf.isArray()) {
+      if (leaf.array) {
         yielded.push_back(leaf.array);
         types.push_back(typeOf(leaf.array));
       }
@@ -288,7 +288,7 @@ Value Emitter::applyCheckpoint(const FunctionValue &f, GivenArguments given, Ran
   ++operationCount;
   auto next = checkpoint.getResults().begin();
   for (Value &leaf : leaves)
-    if (leaf.isArray())
+    if (leaf.array)
       leaf.array = *next++;
   Value outside = withLeaves(result, leaves);
   outside.range = range;

@@ -2,13 +2,16 @@
 //
 // NumPy's basic indexing: integers take one position and drop the dimension, slices cut, `None` adds a dimension of
 // size 1, `...` stands for all dimensions that are not named. An integer that is known only at run time counts from the
-// end where it is negative, and is clamped.
+// end where it is negative, and is clamped. And its advanced indexing: arrays of integers are taken element by element
+// together, each integer beside them being an array of one; the dimensions of that stand where the indices stood, or in
+// front where something stands between those.
 //
 //===----------------------------------------------------------------------===//
 
 #include "frontend/Builtins.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace spmdc {
 
@@ -28,6 +31,48 @@ int64_t clipBound(int64_t bound, int64_t size, bool isBackwards) {
   return std::clamp<int64_t>(bound, isBackwards ? -1 : 0, isBackwards ? size - 1 : size);
 }
 
+/// An index known at run time: the dimension of the array that it picks from, and the i32 positions in there.
+struct Lookup {
+  int64_t dim = 0, size = 0;
+  mlir::Value positions;
+};
+
+/// Several indices as one: of an array whose indexed dimensions have become one, at the place of the first.
+Lookup mergeLookups(Emitter &e, mlir::Value &array, llvm::ArrayRef<Lookup> lookups, llvm::ArrayRef<int64_t> shape) {
+  llvm::ArrayRef<int64_t> sizes = Emitter::typeOf(array).getShape();
+  int64_t first = lookups.front().dim, rank = static_cast<int64_t>(sizes.size());
+  Lookup merged{first, 1, {}};
+  llvm::SmallVector<int64_t> perm, whole;
+  auto isIndexed = [&](int64_t dim) {
+    return llvm::any_of(lookups, [&](const Lookup &lookup) { return lookup.dim == dim; });
+  };
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    if (dim == first) {
+      for (const Lookup &lookup : lookups) {
+        perm.push_back(lookup.dim);
+        merged.size *= lookup.size;
+      }
+      whole.push_back(merged.size);
+    }
+    if (!isIndexed(dim)) {
+      perm.push_back(dim);
+      whole.push_back(sizes[dim]);
+    }
+  }
+  array = e.reshape(e.transpose(array, perm), whole);
+  for (const Lookup &lookup : lookups) {
+    ArrayType type = Emitter::typeOf(lookup.positions);
+    auto splat = [&](int64_t value) { return e.splat(type, Scalar::ofInt(value)); };
+    mlir::Value inside = e.create<ClampOp>(type, splat(0), lookup.positions, splat(lookup.size - 1));
+    inside = e.broadcastTo(inside, shape);
+    ArrayType wide = Emitter::typeOf(inside);
+    if (merged.positions)
+      inside = e.apply<AddOp>(e.apply<MultiplyOp>(merged.positions, e.splat(wide, Scalar::ofInt(lookup.size))), inside);
+    merged.positions = inside;
+  }
+  return merged;
+}
+
 } // namespace
 
 static DimCut cutOf(Emitter &e, const SliceExpr &slice, int64_t size) {
@@ -38,7 +83,9 @@ static DimCut cutOf(Emitter &e, const SliceExpr &slice, int64_t size) {
     if (value.kind == ValueKind::None)
       return std::nullopt;
     if (value.isArray())
-      e.failUnsupported(expr->range, "a slice with a bound known only at run time");
+      e.fail(expr->range,
+             "a slice's bound is known while compiling; take(x, start + arange(n), axis=) gives n elements "
+             "from a start known only at run time");
     if (!value.isInt())
       e.fail(expr->range, "a slice's bound is an integer, not " + value.describe());
     return value.constant.i;
@@ -95,6 +142,39 @@ Value Emitter::keyRow(const Value &keys, int64_t row) {
   return Value::ofKey(reshape(sliceDim(keys.array, 0, row, row + 1), shape.drop_front()), keys.range);
 }
 
+/// What run-time indices pick. `places` are those of all integers of the index.
+static mlir::Value lookUp(Emitter &e, mlir::Value array, llvm::ArrayRef<Lookup> lookups, llvm::ArrayRef<Value> integers,
+                          llvm::ArrayRef<int64_t> places, Range range) {
+  auto take = [&](const Lookup &lookup) {
+    ArrayType type = Emitter::typeOf(array), indices = Emitter::typeOf(lookup.positions);
+    array = e.create<TakeOp>(type.withShape(TakeOp::inferShape(type, indices, lookup.dim)), array, lookup.positions,
+                             lookup.dim);
+  };
+  llvm::SmallVector<int64_t> shape = e.commonShape(integers, range, "the indices");
+  if (shape.empty()) {
+    for (const Lookup &lookup : llvm::reverse(lookups))
+      take(lookup);
+    return array;
+  }
+  int64_t merged = 1;
+  for (const Lookup &lookup : lookups)
+    if (llvm::MulOverflow(merged, lookup.size, merged) || merged > INT32_MAX)
+      e.fail(range, "dimensions that are indexed together have more than 2147483647 elements together");
+  Lookup all = lookups.size() == 1 ? lookups.front() : mergeLookups(e, array, lookups, shape);
+  take(all);
+  if (places.back() - places.front() + 1 == static_cast<int64_t>(places.size()))
+    return array;
+  // Indices that stand apart have no place of their own.
+  llvm::SmallVector<int64_t> perm;
+  auto count = static_cast<int64_t>(shape.size()), rank = Emitter::typeOf(array).getRank();
+  for (int64_t d = 0; d < count; ++d)
+    perm.push_back(all.dim + d);
+  for (int64_t d = 0; d < rank; ++d)
+    if (d < all.dim || d >= all.dim + count)
+      perm.push_back(d);
+  return e.transpose(array, perm);
+}
+
 Value Emitter::indexArray(const Value &base, const SubscriptExpr &e) {
   if (!base.isNumeric() && !base.isKey())
     fail(e.base->range, base.describe() + " cannot be indexed");
@@ -115,21 +195,18 @@ Value Emitter::indexArray(const Value &base, const SubscriptExpr &e) {
   llvm::ArrayRef<int64_t> whole = typeOf(array).getShape();
   llvm::SmallVector<int64_t> starts(whole.size(), 0), limits(whole), strides(whole.size(), 1), reversed;
   llvm::SmallVector<int64_t> shape; // With dropped and added dimensions.
-  /// Indices known at run time: the dimension of the result in front of them, its size, and what picks from it.
-  struct Lookup {
-    int64_t dim, size;
-    Value position;
-  };
   std::vector<Lookup> lookups;
-  bool hasArray = false, hasInteger = false;
-  int64_t dim = 0;
+  std::vector<Value> positions;      // All integers; those known at run time are the lookups.
+  llvm::SmallVector<int64_t> places; // Where they stand among the dimensions, None counted.
+  int64_t dim = 0, place = 0;
   auto keep = [&](int64_t count) {
-    for (; count > 0; --count)
+    for (; count > 0; --count, ++place)
       shape.push_back(base.shape()[dim++]);
   };
   for (const Expr *item : e.indices) {
     if (item->kind == ExprKind::None) {
       shape.push_back(1);
+      ++place;
       continue;
     }
     if (item->kind == ExprKind::Ellipsis) {
@@ -149,29 +226,30 @@ Value Emitter::indexArray(const Value &base, const SubscriptExpr &e) {
         reversed.push_back(dim);
       shape.push_back(cut.count);
       ++dim;
+      ++place;
       continue;
     }
     Value position = need(*item);
+    positions.push_back(position);
+    places.push_back(place++);
     if (position.isArray()) {
       if (!spmd::isInteger(position.dtype()))
         fail(position.range, "an index is an integer, a slice, None or '...', not " + position.describe());
       if (size == 0)
         fail(position.range, "dimension " + std::to_string(dim) + " of " + base.describe() + " is empty");
-      hasArray |= position.rank() > 0;
-      lookups.push_back({static_cast<int64_t>(shape.size()), size, position});
+      lookups.push_back({static_cast<int64_t>(shape.size()), size, indicesOf(*this, position, size)});
       shape.push_back(size);
       ++dim;
       continue;
     }
     if (position.isSequence())
-      failUnsupported(position.range, "a list as an index");
+      fail(position.range, "a list is no index; stack([..]) makes an array of integers of it");
     if (!position.isInt())
       fail(position.range, "an index is an integer, a slice, None or '...', not " + position.describe());
     int64_t i = position.constant.i;
     if (i < -size || i >= size)
       fail(position.range,
            "index " + std::to_string(i) + " is outside of dimension " + std::to_string(dim) + " of " + base.describe());
-    hasInteger = true;
     starts[dim] = i < 0 ? i + size : i;
     limits[dim] = starts[dim] + 1;
     ++dim;
@@ -180,15 +258,8 @@ Value Emitter::indexArray(const Value &base, const SubscriptExpr &e) {
   llvm::append_range(shape, whole.drop_front(rank));
   mlir::Value result = reverse(slice(array, starts, limits, strides), reversed);
   result = reshape(result, shape);
-  // NumPy pairs several indices of which one is an array, element by element.
-  if (hasArray && (lookups.size() > 1 || hasInteger))
-    failUnsupported(e.range, "an array as an index beside other integers");
-  for (const Lookup &lookup : llvm::reverse(lookups)) {
-    mlir::Value indices = indicesOf(*this, lookup.position, lookup.size);
-    ArrayType type = typeOf(result);
-    result = create<TakeOp>(type.withShape(TakeOp::inferShape(type, typeOf(indices), lookup.dim)), result, indices,
-                            lookup.dim);
-  }
+  if (!lookups.empty())
+    result = lookUp(*this, result, lookups, positions, places, e.range);
   if (base.isKey())
     return Value::ofKey(result, e.range);
   return Value::ofArray(result, base.dtypeClass().isWeak, e.range);

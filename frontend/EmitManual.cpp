@@ -78,18 +78,19 @@ std::vector<Value> Emitter::manualSpecs(const Value &spec, std::string_view para
 }
 
 /// The sharding of a whole array on the way in (or of a piece on the way out), closed and without priorities.
-ShardingAttr Emitter::manualSharding(const Value &spec, ArrayType type, const std::string &what, Range where) {
-  if (static_cast<int64_t>(spec.partition.size()) > type.getRank()) {
+ShardingAttr Emitter::manualSharding(const Value &spec, const Value &leaf, const std::string &what, Range where) {
+  if (static_cast<int64_t>(spec.partition.size()) > leaf.rank()) {
+    bool isConstant = leaf.isConstant();
     report(spec.range, "P(...) speaks of " + std::to_string(spec.partition.size()) + " dimensions, but " + what +
-                           " is " + type.withoutSharding().str())
+                           " is " + (isConstant ? arrayType({}, leaf.dtype()).str() : leaf.describe()))
         .note(where, what + " is given here");
     throw Poisoned();
   }
-  ShardingAttr sharding = shardingFrom(spec, type.getRank());
+  ShardingAttr sharding = shardingFrom(spec, leaf.rank());
   for (DimShardingAttr dim : sharding.getDims())
     if (!dim.getIsClosed() || dim.getPriority() >= 0)
       fail(spec.range, "'shard_map' runs f on exactly the pieces that P(...) says: no '?' and no priority");
-  return sharding;
+  return leaf.isKey() ? keyWords(sharding) : sharding;
 }
 
 /// All devices of a group come by its collectives, or none does.
@@ -155,10 +156,10 @@ Value Emitter::shardMap(const CallExpr &outer, const CallExpr &call) {
     std::vector<Value> pieces;
     for (const Value &leaf : getLeaves(argument)) {
       std::string what = "argument " + std::to_string(index + 1) + " of " + quoted;
-      if (!leaf.isNumeric())
+      if (!leaf.isData())
         fail(argument.range, what + " must be an array, not " + leaf.describe());
       mlir::Value array = materialize(leaf);
-      ShardingAttr sharding = manualSharding(inSpecs[index], typeOf(array), what, argument.range);
+      ShardingAttr sharding = manualSharding(inSpecs[index], leaf, what, argument.range);
       ArrayType type = typeOf(array).withSharding(sharding);
       for (auto [dim, axes] : llvm::enumerate(sharding.toValue().dims)) {
         int64_t pieceCount = 1;
@@ -174,7 +175,7 @@ Value Emitter::shardMap(const CallExpr &outer, const CallExpr &call) {
       inputs.push_back(type.getRank() == 0 ? array : constrain(array, sharding));
       cutting.push_back(VaryingAxes::getCutting(type));
       mlir::Value piece = block.addArgument(type.getLocal(mesh), loc());
-      pieces.push_back(Value::ofArray(piece, leaf.isArray() ? leaf.isWeak : leaf.dtypeClass().isWeak, leaf.range));
+      pieces.push_back(Value::ofSameKind(leaf, piece, leaf.dtypeClass().isWeak, leaf.range));
     }
     given.push_back(withLeaves(argument, pieces));
   }
@@ -199,10 +200,10 @@ Value Emitter::shardMap(const CallExpr &outer, const CallExpr &call) {
     for (auto [index, part] : llvm::enumerate(parts))
       for (const Value &leaf : getLeaves(part)) {
         std::string what = "result " + std::to_string(index) + " of " + quoted;
-        if (!leaf.isNumeric())
+        if (!leaf.isData())
           fail(call.range, what + " must be an array, not " + leaf.describe());
         mlir::Value array = materialize(leaf);
-        ShardingAttr sharding = manualSharding(outSpecs[index], typeOf(array), what, fn->name.range);
+        ShardingAttr sharding = manualSharding(outSpecs[index], leaf, what, fn->name.range);
         llvm::SmallVector<int64_t> shape(typeOf(array).getShape());
         for (auto [dim, axes] : llvm::enumerate(sharding.toValue().dims))
           for (const spmd::AxisRef &axis : axes)
@@ -226,7 +227,7 @@ Value Emitter::shardMap(const CallExpr &outer, const CallExpr &call) {
 
   std::vector<Value> leaves;
   for (auto [leaf, array] : llvm::zip(getLeaves(result), manual.getOutputs()))
-    leaves.push_back(Value::ofArray(array, leaf.isArray() && leaf.isWeak, call.range));
+    leaves.push_back(Value::ofSameKind(leaf, array, leaf.isArray() && leaf.isWeak, call.range));
   return withLeaves(result, leaves);
 }
 

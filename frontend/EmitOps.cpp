@@ -170,6 +170,8 @@ mlir::Value Emitter::isNaN(mlir::Value x) { return compare(ComparisonDirection::
 mlir::Value Emitter::materialize(const Value &value, spmd::DType dtype) {
   if (value.isArray())
     return convert(value.array, dtype);
+  if (value.isKey() && dtype == spmd::DType::Key)
+    return value.array;
   if (!value.isConstant())
     fail(value.range, "expected an array or a number, got " + value.describe());
   ArrayType type = arrayType({}, dtype);

@@ -178,7 +178,7 @@ void Emitter::solveSizes(const TypeSyntax &type, const Value &value, llvm::Array
   };
   switch (type.kind) {
   case TypeKind::Array:
-    if (value.isNumeric() && value.rank() == static_cast<int64_t>(type.dims.size()))
+    if (value.isData() && value.rank() == static_cast<int64_t>(type.dims.size()))
       for (auto [dim, size] : llvm::zip(type.dims, value.shape()))
         solve(*dim.size, size);
     return; // What does not fit, the check of the argument reports.

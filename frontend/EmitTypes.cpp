@@ -93,16 +93,17 @@ ShardingAttr Emitter::shardingFrom(const Value &partition, int64_t rank) {
   return ShardingAttr::get(builder.getContext(), dims, {});
 }
 
+ShardingAttr Emitter::keyWords(ShardingAttr sharding) {
+  llvm::SmallVector<DimShardingAttr> dims(sharding.getDims());
+  dims.push_back(DimShardingAttr::get(builder.getContext(), {}, /*isClosed=*/true));
+  return ShardingAttr::get(builder.getContext(), dims, {});
+}
+
 ArrayType Emitter::keyWords(ArrayType type) {
   llvm::SmallVector<int64_t> shape(type.getShape());
   shape.push_back(2);
   ShardingAttr sharding = type.getSharding();
-  if (sharding) {
-    llvm::SmallVector<DimShardingAttr> dims(sharding.getDims());
-    dims.push_back(DimShardingAttr::get(builder.getContext(), {}, /*isClosed=*/true));
-    sharding = ShardingAttr::get(builder.getContext(), dims, {});
-  }
-  return ArrayType::get(shape, elementType(spmd::DType::U32), sharding);
+  return ArrayType::get(shape, elementType(spmd::DType::U32), sharding ? keyWords(sharding) : sharding);
 }
 
 Value Emitter::coerce(const Value &value, ArrayType type, const std::string &what, Range declared) {

@@ -159,6 +159,7 @@ public:
 
   /// What a type of random keys is in IR: u32 with one more dimension of 2.
   ArrayType keyWords(ArrayType type);
+  ShardingAttr keyWords(ShardingAttr sharding);
 
   /// The names of mesh axes, `a` or `(a, b)`, as the sharding of one dimension.
   Value axisNames(const Expr &expr);
@@ -264,7 +265,7 @@ private:
   Value shardMap(const CallExpr &shardMap, const CallExpr &call);
   std::vector<Value> manualSpecs(const Value &spec, std::string_view parameter, size_t count, std::string_view what);
   void checkConditions(mlir::Block &block, const VaryingAxes &varying);
-  ShardingAttr manualSharding(const Value &spec, ArrayType type, const std::string &what, Range where);
+  ShardingAttr manualSharding(const Value &spec, const Value &leaf, const std::string &what, Range where);
   Value applyBuiltin(const struct Builtin &builtin, Range range, const std::vector<std::string_view> &names,
                      const std::vector<std::optional<Value>> &values);
   Value arithmetic(BinaryOp op, const Value &left, const Value &right, Range range);

@@ -19,6 +19,10 @@ Value Value::ofKey(mlir::Value words, Range range) {
   return value;
 }
 
+Value Value::ofSameKind(const Value &like, mlir::Value array, bool isWeak, Range range) {
+  return like.isKey() ? ofKey(array, range) : ofArray(array, isWeak, range);
+}
+
 Value Value::ofConstant(Constant constant, Range range) {
   Value value;
   value.kind = ValueKind::Constant;
@@ -30,6 +34,8 @@ Value Value::ofConstant(Constant constant, Range range) {
 DTypeClass Value::dtypeClass() const {
   if (isArray())
     return {arrayType().getDType(), isWeak};
+  if (isKey())
+    return {spmd::DType::Key, false};
   switch (constant.kind) {
   case Constant::Kind::Bool:
     return {spmd::DType::Bool, false};

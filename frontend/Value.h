@@ -42,6 +42,8 @@ struct Value {
   bool isStruct() const { return kind == ValueKind::Struct; }
   /// Something arithmetic can take.
   bool isNumeric() const { return isArray() || isConstant(); }
+  /// What carries, arguments and results are made of: arrays, numbers, random keys.
+  bool isData() const { return isNumeric() || isKey(); }
   bool isSequence() const { return kind == ValueKind::Tuple || kind == ValueKind::List; }
 
   ArrayType arrayType() const { return llvm::cast<ArrayType>(array.getType()); }
@@ -59,6 +61,8 @@ struct Value {
 
   static Value ofArray(mlir::Value array, bool isWeak, Range range);
   static Value ofKey(mlir::Value words, Range range);
+  /// An array where `like` is one or a number, keys where it is keys.
+  static Value ofSameKind(const Value &like, mlir::Value array, bool isWeak, Range range);
   static Value ofConstant(Constant constant, Range range);
 };
 

@@ -128,9 +128,15 @@ Tensor ArgsortOp::evaluate(ArrayRef<Tensor> operands) {
   const Tensor &operand = operands[0];
   Tensor result(getType().getShape(), getType().getElementType());
   bool isFloat = isa<FloatType>(operand.elementType);
+  auto rank = [](double x) { return !std::isnan(x) ? 0 : std::signbit(x) ? -1 : 1; };
   auto isLess = [&](Scalar a, Scalar b) {
     if (!isFloat)
       return a.i < b.i;
+    if (getDescending()) {
+      if (rank(a.f) != 0 || rank(b.f) != 0)
+        return rank(a.f) < rank(b.f);
+      return a.f < b.f || (a.f == b.f && std::signbit(a.f) && !std::signbit(b.f));
+    }
     return std::isnan(b.f) ? !std::isnan(a.f) : a.f < b.f;
   };
   SmallVector<int64_t> lines(ArrayRef<int64_t>(operand.shape));

@@ -103,8 +103,9 @@ def Array_ScatterAddAlongOp : Array_ScatterOp<"scatter_add_along"> {
 def Array_ArgsortOp : Array_Op<"argsort", [ZeroDerivative, DeclareOpInterfaceMethods<EvaluateOpInterface>]> {
   let summary = "The indices (i32) that bring elements along a dimension into order";
   let description = [{
-    Stable: equal elements keep their order, also where `descending`. Zeros of both signs are equal; NaN is larger than
-    any number.
+    Stable: equal elements keep their order, also where `descending`. Ascending, zeros of both signs are equal, and NaN
+    is larger than any number (jnp.argsort). Descending, signs count: 0 is larger than -0, and a negative NaN is smaller
+    than any number (lax.top_k).
   }];
   let arguments = (ins Spmd_ArrayType:$operand, I64Attr:$dim, BoolAttr:$descending);
   let builders = [OpBuilder<(ins "::mlir::Value":$operand, "int64_t":$dim, "bool":$descending)>];

@@ -1,7 +1,8 @@
 //===- Argsort.cpp - the order of elements along a dimension --------------===//
 //
-// Every element becomes an unsigned key whose order is the wanted one (zeros of both signs the same, all NaN the same
-// and last, descending by complement), and the key stands beside its position: sorting pairs by both is stable.
+// Every element becomes an unsigned key whose order is the wanted one, and the key stands beside its position: sorting
+// pairs by both is stable. Ascending, zeros of both signs are the same, and all NaN are the same and last; descending
+// is by the complement, and goes by the sign of zeros and of NaN, too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,14 +26,14 @@ struct KeyedPosition {
 };
 
 /// The order of floats as that of unsigned integers.
-uint64_t keyOf(double value) {
+uint64_t keyOf(double value, bool isTotal) {
   if (std::isnan(value))
-    return ~uint64_t(0);
-  auto bits = std::bit_cast<uint64_t>(value == 0 ? 0.0 : value);
+    return isTotal && std::signbit(value) ? 0 : ~uint64_t(0);
+  auto bits = std::bit_cast<uint64_t>(value == 0 && !isTotal ? 0.0 : value);
   return bits >> 63 ? ~bits : bits | uint64_t(1) << 63;
 }
 
-template <typename T> uint64_t keyOf(T value) {
+template <typename T> uint64_t keyOf(T value, bool /*isTotal*/) {
   if constexpr (std::is_signed_v<T>)
     return static_cast<uint64_t>(static_cast<int64_t>(value)) ^ uint64_t(1) << 63;
   else
@@ -61,23 +62,24 @@ template <typename Read> void sortLines(const LibraryCall &call, ParallelFor &pa
 } // namespace
 
 void argsort(const LibraryCall &call, ParallelFor &parallelFor, const void *operand, int32_t *result) {
+  bool isTotal = call.function == LibraryFunction::ArgsortDescending;
   auto sort = [&]<typename T>(T) {
-    sortLines(call, parallelFor, result, [=](int64_t i) { return keyOf(static_cast<const T *>(operand)[i]); });
+    sortLines(call, parallelFor, result, [=](int64_t i) { return keyOf(static_cast<const T *>(operand)[i], isTotal); });
+  };
+  auto sortFloats = [&]<typename T>(T, auto widen) {
+    sortLines(call, parallelFor, result, [=](int64_t i) {
+      return keyOf(static_cast<double>(widen(static_cast<const T *>(operand)[i])), isTotal);
+    });
   };
   switch (call.dtype) {
   case DType::F64:
     return sort(double());
   case DType::F32:
-    return sortLines(call, parallelFor, result,
-                     [=](int64_t i) { return keyOf(static_cast<double>(static_cast<const float *>(operand)[i])); });
+    return sortFloats(float(), [](float x) { return x; });
   case DType::BF16:
-    return sortLines(call, parallelFor, result, [=](int64_t i) {
-      return keyOf(static_cast<double>(bf16ToFloat(static_cast<const uint16_t *>(operand)[i])));
-    });
+    return sortFloats(uint16_t(), bf16ToFloat);
   case DType::F16:
-    return sortLines(call, parallelFor, result, [=](int64_t i) {
-      return keyOf(static_cast<double>(f16ToFloat(static_cast<const uint16_t *>(operand)[i])));
-    });
+    return sortFloats(uint16_t(), f16ToFloat);
   case DType::I64:
     return sort(int64_t());
   case DType::I32:

@@ -748,9 +748,14 @@ def scatter_add(op, name, x, indices, updates, dim, ulp=0, compare=True):
 
 
 def argsort(name, x, dim, descending=False):
+    def key(v):
+        if dtype not in FLOATS:
+            return v
+        sign = math.copysign(1, v) if descending else 1  # lax.top_k goes by the sign of zeros and of NaN.
+        return (sign, 0, 0) if math.isnan(v) else (0, v, sign if v == 0 else 0)
+
     def before(line):
-        keys = [(math.isnan(v), 0 if math.isnan(v) else v) if dtype in FLOATS else v
-                for v in (line.astype(np.float64) if dtype in FLOATS else line).tolist()]
+        keys = [key(v) for v in (line.astype(np.float64) if dtype in FLOATS else line).tolist()]
         return sorted(range(len(keys)), key=keys.__getitem__, reverse=False) if not descending else [
             len(keys) - 1 - i for i in sorted(range(len(keys)), key=keys[::-1].__getitem__)][::-1]
 
@@ -760,7 +765,8 @@ def argsort(name, x, dim, descending=False):
                     np.int32).reshape(moved.shape)
     want = np.ascontiguousarray(np.moveaxis(want, -1, dim))
     case("argsort", name, f"%0 dim {dim} descending = {'true' if descending else 'false'} : {text(x)} -> {text(want)}",
-         [x], want, jax_result=jnp.argsort(x, axis=dim, stable=True, descending=descending).astype(np.int32))
+         [x], want, jax_result=np.moveaxis(lax.top_k(jnp.moveaxis(x, dim, -1), x.shape[dim])[1], -1, dim) if descending
+         else jnp.argsort(x, axis=dim, stable=True).astype(np.int32))
 
 
 for dtype in FLOATS + INTS + ["bool"]:
