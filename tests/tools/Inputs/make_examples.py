@@ -1,0 +1,76 @@
+"""Prints what examples.test expects of the examples, from JAX and scikit-learn.
+
+Run with both in a virtual environment, in the root of the repository: python tests/tools/Inputs/make_examples.py
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.example_libraries import optimizers
+from sklearn.datasets import load_diabetes
+from sklearn.linear_model import LinearRegression
+
+images, labels = (np.load(f"examples/data/digits_{name}.npy") for name in ("images", "labels"))
+x = jnp.asarray(images) / 16
+
+
+def cross_entropy(logits, labels):
+    return -jnp.take_along_axis(jax.nn.log_softmax(logits), labels[..., None], -1)[..., 0]
+
+
+def train_linear():
+    k = jax.random.key(42)
+    start = jax.random.normal(k, (10, 1)), jax.random.normal(k, (1,))
+    x, y = jax.random.normal(k, (32, 10)), jax.random.normal(k, (32, 1))
+    loss = lambda p: jnp.mean((x @ p[0] + p[1] - y) ** 2)
+    init, update, get = optimizers.adam(1e-3)
+    state = init(start)
+    for epoch in range(10):
+        if epoch % 5 == 0:
+            print("train_linear: epoch", epoch, "loss", loss(get(state)))
+        state = update(epoch, jax.grad(loss)(get(state)), state)
+    print("train_linear:", get(state)[0].ravel(), get(state)[1])
+
+
+def data_loader():
+    data = np.asarray(jax.random.normal(jax.random.key(0), (10000, 784))).astype(np.float64)
+    for steps in 1, 312:
+        taken = data.reshape(8, 1250, 784)[:, :steps * 4].reshape(-1, 784)
+        mean = taken.mean(0)
+        print("data_loader:", steps, "steps", mean[:3], mean[-3:], "spread", mean.var())
+
+
+def model_replicas():
+    def loss(w):
+        logits = jnp.einsum("nf,mfc->mnc", x, w)
+        return cross_entropy(logits, jnp.broadcast_to(labels, (2, 1797))).mean(1).sum()
+    w = 0.1 * jax.random.normal(jax.random.key(0), (2, 64, 10))
+    w = jax.lax.fori_loop(0, 100, lambda i, w: w - jax.grad(loss)(w), w)
+    votes = jax.nn.softmax(jnp.einsum("nf,mfc->mnc", x, w)).sum(0)
+    print("model_replicas:", loss(w) / 2, (votes.argmax(1) == labels).mean())
+
+
+def digits_mlp():
+    held_out = np.arange(1797) % 5 == 4
+    logits = lambda p: jnp.tanh(x @ (p[0] * 0.2) + p[1]) @ (p[2] * 0.2) + p[3]
+    loss = lambda p: cross_entropy(logits(p), labels)[~held_out].mean()
+    normal = lambda seed, shape: jax.random.normal(jax.random.key(seed), shape)
+    start = normal(0, (64, 64)), jnp.zeros(64), normal(1, (64, 10)), jnp.zeros(10)
+    step = jax.jit(lambda p: jax.tree.map(lambda p, g: p - 4.0 * g, p, jax.grad(loss)(p)))
+    p = start
+    for i in range(1200):
+        if i in (0, 9, 1199):
+            right = (logits(p).argmax(1) == labels)[held_out]
+            print("digits_mlp: call", i + 1, "error", loss(p), "accuracy", right.mean(), right.sum(), "of", right.size)
+        p = step(p)
+
+
+def least_squares():
+    data = load_diabetes()
+    x, y = data.data.astype(np.float32).astype(np.float64), data.target
+    model = LinearRegression().fit(x, y)
+    print("least_squares:", model.coef_, model.intercept_, model.score(x, y))
+
+
+for part in train_linear, data_loader, model_replicas, digits_mlp, least_squares:
+    part()
