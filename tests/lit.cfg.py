@@ -1,6 +1,7 @@
 # Configuration of lit for the whole tree: .mlir and .spmd files with RUN lines, and .test files that drive the tools.
 
 import os
+import subprocess
 
 import lit.formats
 
@@ -32,3 +33,7 @@ if config.ptxas:
 # Every test of spmd-opt becomes a round-trip test of what it prints.
 if os.environ.get("SPMD_CHECK_ROUNDTRIP") == "1":
     config.substitutions.append((r"\bspmd-opt\b", "spmd-opt --verify-roundtrip"))
+
+# A file system of our own, to be filled.
+if subprocess.run(["unshare", "-rm", "true"], stderr=subprocess.DEVNULL).returncode == 0:
+    config.available_features.add("mount")

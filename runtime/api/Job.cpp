@@ -2,6 +2,7 @@
 
 #include "runtime/api/Job.h"
 
+#include "runtime/api/Checkpoint.h"
 #include "runtime/collective/shm/ShmCollectives.h"
 #include "runtime/device/cpu/CpuDevice.h"
 #include "runtime/support/Token.h"
@@ -129,6 +130,7 @@ std::shared_ptr<Job> Job::join(JoinOptions options) {
 
 Job::~Job() {
   try {
+    finishCheckpoints();
     if (client && !hasLeft && !failed)
       client->goodbye();
   } catch (const Error &) {
@@ -138,7 +140,15 @@ Job::~Job() {
   localDevices.clear();
 }
 
+void Job::finishCheckpoints() {
+  // After an error, what a writer waits for may never come.
+  if (failed && !checkpointWriters.empty())
+    client->reportFailure("the process ends after an error of one of its calls");
+  checkpointWriters.clear();
+}
+
 void Job::leave() {
+  checkpointWriters.clear();
   hasLeft = true;
   client->goodbye();
 }

@@ -24,6 +24,8 @@ namespace spmd {
 /// error that lists everything that is missing. `defaultDevices` is how many devices a process has where nobody says.
 JoinOptions resolveJoinOptions(const InitializeOptions &options, const Environment &environment, int defaultDevices);
 
+class CheckpointWriter;
+
 class Job {
 public:
   /// Joins; throws as Client::join does.
@@ -53,8 +55,14 @@ public:
   std::vector<std::string> exchange(const std::string &name, const std::vector<int32_t> &processes,
                                     const std::string &value);
 
+  /// By folder; see Checkpoint.h.
+  std::map<std::string, std::shared_ptr<CheckpointWriter>> &getCheckpointWriters() { return checkpointWriters; }
+
   /// Remembers that a call failed: then the end of the process is not an ordered one.
   void markFailed() { failed = true; }
+  /// Waits until the checkpoints under way are written. Writers hold arrays, and arrays the job: without this call a
+  /// job might be destroyed on a writer's thread.
+  void finishCheckpoints();
   /// Waits until all processes leave.
   void leave();
 
@@ -69,6 +77,7 @@ private:
   std::map<std::string, uint64_t> sequences;
   std::atomic<bool> failed{false};
   bool hasLeft = false;
+  std::map<std::string, std::shared_ptr<CheckpointWriter>> checkpointWriters;
 };
 
 } // namespace spmd

@@ -111,19 +111,26 @@ void checkOutputs(const Plan &plan, const std::vector<std::string> &specs) {
     parseOutput(plan, spec);
 }
 
+std::vector<size_t> wantedResults(const Plan &plan, const std::vector<std::string> &specs, bool all) {
+  std::vector<bool> isWanted(plan.results.size(), all);
+  for (const std::string &spec : specs)
+    for (const auto &[i, key] : parseOutput(plan, spec).results)
+      isWanted[i] = true;
+  std::vector<size_t> wanted;
+  for (size_t i = 0; i < isWanted.size(); ++i)
+    if (isWanted[i])
+      wanted.push_back(i);
+  return wanted;
+}
+
 void writeResults(const std::shared_ptr<Job> &job, const Plan &plan, const std::vector<Array> &results,
                   const std::vector<std::string> &specs, bool print, std::ostream &out) {
   std::vector<OutputFile> outputs;
-  std::vector<bool> wanted(results.size(), print);
-  for (const std::string &spec : specs) {
+  for (const std::string &spec : specs)
     outputs.push_back(parseOutput(plan, spec));
-    for (const auto &[i, key] : outputs.back().results)
-      wanted[i] = true;
-  }
   std::vector<WholeValue> values(results.size());
-  for (size_t i = 0; i < results.size(); ++i)
-    if (wanted[i])
-      values[i] = gather(results[i]);
+  for (size_t i : wantedResults(plan, specs, print))
+    values[i] = gather(results[i]);
   for (const OutputFile &output : outputs)
     if (values[output.results[0].first].isHere)
       writeFile(output, plan, values);

@@ -17,6 +17,9 @@ namespace spmd {
 /// Checks names and forms; throws usage errors.
 void checkOutputs(const Plan &plan, const std::vector<std::string> &specs);
 
+/// The results that `--output` or (`all`) printing asks for.
+std::vector<size_t> wantedResults(const Plan &plan, const std::vector<std::string> &specs, bool all);
+
 /// Gathers what is asked for and lets process 0 write files and print. Every process calls it.
 void writeResults(const std::shared_ptr<Job> &job, const Plan &plan, const std::vector<Array> &results,
                   const std::vector<std::string> &specs, bool print, std::ostream &out);

@@ -4,6 +4,7 @@
 
 #include "runtime/api/FunctionImpl.h"
 #include "runtime/api/RunCarry.h"
+#include "runtime/api/RunCheckpoints.h"
 #include "runtime/api/RunInputs.h"
 #include "runtime/api/RunOutputs.h"
 #include "runtime/api/RunTiming.h"
@@ -76,6 +77,7 @@ private:
       throw Error("--carry feeds results back from step to step; give --steps K", Error::Kind::Usage);
     if (options.steps > 0 && options.repeat > 0)
       throw Error("--steps runs a loop and --repeat times the same call; give one of them", Error::Kind::Usage);
+    checkCheckpointOptions(options);
     if (options.repeat < 0)
       throw Error("--repeat " + std::to_string(options.repeat) + " is negative", Error::Kind::Usage);
   }
@@ -180,6 +182,9 @@ private:
     for (const std::string &name : options.carries)
       carried += (carried.empty() ? "" : ",") + name;
     join.columns.push_back({"--carry", carried});
+    join.columns.push_back({"--checkpoint-dir", options.checkpointDirectory});
+    join.columns.push_back({"--checkpoint-every", std::to_string(options.checkpointEvery)});
+    join.columns.push_back({"--resume", options.resume ? std::to_string(*options.resume) : "no"});
     std::string results = options.print ? "--print\n" : "";
     results += options.printShards ? "--print-shards\n" : "";
     for (const std::string &output : options.outputs)
@@ -206,17 +211,29 @@ private:
       request.out << line << std::flush;
     };
     program = std::make_unique<Program>(job, artifact, mesh, std::move(programOptions));
-    results = callAndWait();
+    RunCheckpoints checkpoints(options, carries, job, plan, [this](const std::string &line) {
+      if (process == 0)
+        note(line);
+    });
+    int64_t done = checkpoints.resume(inputs, needsResults());
+    if (done == 0 || done < options.steps)
+      results = callAndWait();
+    else
+      takeCarriedResults();
     double firstResultMs = static_cast<double>(nowNs() - options.startedAtNs) * 1e-6;
     std::vector<double> durations;
-    for (int64_t step = 1; step < options.steps; ++step) {
-      carryOver(carries, results, inputs);
-      results.clear(); // What is not carried leaves its memory to the next step.
-      int64_t began = nowNs();
-      results = callAndWait();
-      durations.push_back(static_cast<double>(nowNs() - began) * 1e-3);
-      showProgress(step + 1);
+    for (int64_t step = done + 1; step <= options.steps; ++step) {
+      if (step > done + 1) {
+        carryOver(carries, results, inputs);
+        results.clear(); // What is not carried leaves its memory to the next step.
+        int64_t began = nowNs();
+        results = callAndWait();
+        durations.push_back(static_cast<double>(nowNs() - began) * 1e-3);
+      }
+      checkpoints.afterStep(step, results);
+      showProgress(step);
     }
+    checkpoints.finish();
     for (int i = 0; i < options.repeat; ++i) {
       results.clear(); // Their memory is taken again.
       int64_t began = nowNs();
@@ -228,6 +245,24 @@ private:
     if (options.printShards)
       printShards(job, results, request.out);
     shutdown();
+  }
+
+  /// Whether results are wanted that are not among what is carried.
+  bool needsResults() const {
+    std::vector<bool> isCarried(artifact->plan.results.size());
+    for (const CarriedValue &carry : carries)
+      isCarried[carry.result] = true;
+    for (size_t i : wantedResults(artifact->plan, options.outputs, options.print || options.printShards))
+      if (!isCarried[i])
+        return true;
+    return false;
+  }
+
+  /// Of a loop whose last step was done by an earlier job.
+  void takeCarriedResults() {
+    results.resize(artifact->plan.results.size());
+    for (const CarriedValue &carry : carries)
+      results[carry.result] = inputs[carry.parameter];
   }
 
   std::vector<Array> callAndWait() {

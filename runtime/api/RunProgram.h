@@ -12,6 +12,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -27,6 +28,10 @@ struct RunOptions {
   int repeat = 0;                   ///< Calls to time after the first; 0: run once.
   int64_t steps = 0;                ///< Calls in a row, results fed back as parameters; 0: no such loop.
   std::vector<std::string> carries; ///< The values fed back, by name.
+  std::string checkpointDirectory;  ///< Where what is carried is saved, or empty.
+  int64_t checkpointEvery = 0;      ///< After so many steps, and after the last; 0: after the last only.
+  int64_t checkpointKeep = 0;       ///< Of the newest checkpoints; 0: all.
+  std::optional<int64_t> resume;    ///< The step to go on from; -1: the newest.
   std::string timeJson;             ///< File, or empty.
   /// What a command that starts processes tells them: how long compiling took, and when it began (nanoseconds of the
   /// steady clock).

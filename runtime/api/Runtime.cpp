@@ -13,6 +13,14 @@ struct State {
   /// The cryptographic library cleans up at exit; begun before this object, it ends after it, and the job's connection
   /// may still use it when the process ends without shutdown().
   State() { sha256({}); }
+  ~State() {
+    try {
+      if (job)
+        job->finishCheckpoints();
+    } catch (const Error &) {
+      // The job is over with a verdict, which other processes print.
+    }
+  }
 
   std::mutex mutex;
   std::shared_ptr<Job> job;

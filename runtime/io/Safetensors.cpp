@@ -32,9 +32,9 @@ constexpr std::array<TypeName, 10> kTypeNames = {{{"F64", DType::F64},
                                                   {"U8", DType::U8},
                                                   {"BOOL", DType::Bool}}};
 
-class SafetensorsArchive final : public ArrayArchive {
+class SafetensorsFile final : public SafetensorsArchive {
 public:
-  explicit SafetensorsArchive(const std::string &path) : file(std::make_shared<const MappedFile>(path)) {
+  explicit SafetensorsFile(const std::string &path) : file(std::make_shared<const MappedFile>(path)) {
     std::string_view bytes = file->bytes();
     if (bytes.size() < 8)
       throw damaged("it has " + std::to_string(bytes.size()) + " bytes");
@@ -52,17 +52,26 @@ public:
       if (name != "__metadata__") {
         names.push_back(name);
         entries.push_back(parseEntry(name, entry));
+      } else if (entry.is_object()) {
+        for (const auto &[key, text] : entry.items())
+          if (text.is_string())
+            metadata[key] = text.get<std::string>();
       }
     checkPlaces();
   }
 
   std::vector<std::string> getNames() const override { return names; }
 
+  const std::map<std::string, std::string> &getMetadata() const override { return metadata; }
+  std::string_view getHeader() const override { return file->bytes().substr(0, dataBegin); }
+  const ArrayLayout &getLayout(const std::string &key) const override { return find(key).layout; }
+  std::string_view getBytes(const std::string &key) const override {
+    const Entry &entry = find(key);
+    return file->bytes().substr(dataBegin + entry.begin, entry.end - entry.begin);
+  }
+
   ArraySource open(const std::string &key) override {
-    auto found = std::find(names.begin(), names.end(), key);
-    if (found == names.end())
-      throw Error(missingKeyMessage(file->getPath(), key, names));
-    const Entry &entry = entries[static_cast<size_t>(found - names.begin())];
+    const Entry &entry = find(key);
     return ArraySource(file->getPath() + "[" + key + "]", entry.layout,
                        std::make_unique<MappedSource>(file, dataBegin + entry.begin), entry.end - entry.begin);
   }
@@ -72,6 +81,13 @@ private:
     ArrayLayout layout;
     uint64_t begin = 0, end = 0;
   };
+
+  const Entry &find(const std::string &key) const {
+    auto found = std::find(names.begin(), names.end(), key);
+    if (found == names.end())
+      throw Error(missingKeyMessage(file->getPath(), key, names));
+    return entries[static_cast<size_t>(found - names.begin())];
+  }
 
   Entry parseEntry(const std::string &key, const Json &entry) const {
     auto get = [&](const char *field) -> const Json & {
@@ -142,22 +158,26 @@ private:
   std::shared_ptr<const MappedFile> file;
   std::vector<std::string> names;
   std::vector<Entry> entries; ///< One for each name.
+  std::map<std::string, std::string> metadata;
   uint64_t dataBegin = 0;
 };
 
 } // namespace
 
-std::unique_ptr<ArrayArchive> openSafetensors(const std::string &path) {
-  return std::make_unique<SafetensorsArchive>(path);
+std::unique_ptr<SafetensorsArchive> openSafetensors(const std::string &path) {
+  return std::make_unique<SafetensorsFile>(path);
 }
 
-void writeSafetensors(const std::string &path, const std::vector<NamedArray> &arrays) {
+void writeSafetensors(const std::string &path, const std::vector<NamedArray> &arrays,
+                      const std::map<std::string, std::string> &metadata) {
   auto elementBytes = [&](size_t i) { return arrays[i].dtype == DType::Key ? 4 : byteSize(arrays[i].dtype); };
   std::vector<size_t> order(arrays.size());
   std::iota(order.begin(), order.end(), size_t(0));
   std::sort(order.begin(), order.end(),
             [&](size_t a, size_t b) { return std::pair(-elementBytes(a), a) < std::pair(-elementBytes(b), b); });
   Json header = Json::object();
+  if (!metadata.empty())
+    header["__metadata__"] = metadata;
   for (const NamedArray &array : arrays)
     header[array.name] = nullptr;
   std::vector<std::string_view> contents;

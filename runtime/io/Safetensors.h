@@ -10,15 +10,30 @@
 #include "runtime/io/ArraySource.h"
 #include "runtime/io/Npz.h"
 
+#include <map>
+
 namespace spmd {
 
 /// Longest header that is read; the format's own limit.
 inline constexpr uint64_t kMaxSafetensorsHeaderBytes = 100'000'000;
 
-std::unique_ptr<ArrayArchive> openSafetensors(const std::string &path);
+class SafetensorsArchive : public ArrayArchive {
+public:
+  /// The texts under `__metadata__`.
+  virtual const std::map<std::string, std::string> &getMetadata() const = 0;
+  /// Everything before the arrays: the length and the header.
+  virtual std::string_view getHeader() const = 0;
+  /// The row-major elements of an array. Throws as open does.
+  virtual std::string_view getBytes(const std::string &key) const = 0;
+  virtual const ArrayLayout &getLayout(const std::string &key) const = 0;
+};
+
+std::unique_ptr<SafetensorsArchive> openSafetensors(const std::string &path);
 
 /// Writes atomically. The header lists the arrays in the given order; their bytes lie in the order of decreasing
 /// element size, so that each begins at a multiple of it.
-void writeSafetensors(const std::string &path, const std::vector<NamedArray> &arrays);
+/// With metadata, it stands first in the header.
+void writeSafetensors(const std::string &path, const std::vector<NamedArray> &arrays,
+                      const std::map<std::string, std::string> &metadata = {});
 
 } // namespace spmd

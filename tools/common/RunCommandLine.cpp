@@ -109,6 +109,22 @@ void addRunOptions(CLI::App &app, spmd::RunOptions &options) {
       ->expected(1)
       ->take_all()
       ->group(group);
+  app.add_option("--checkpoint-dir", options.checkpointDirectory,
+                 "Where to save what --carry names, after --checkpoint-every N steps and at the end")
+      ->type_name("DIR")
+      ->group(group);
+  app.add_option("--checkpoint-every", options.checkpointEvery, "Save after every N steps")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t(1), int64_t(1) << 40))
+      ->group(group);
+  app.add_option("--checkpoint-keep", options.checkpointKeep, "Keep the N newest checkpoints (default: all)")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t(1), int64_t(1) << 40))
+      ->group(group);
+  app.add_flag_function(
+         "--resume{-1}", [&options](int64_t step) { options.resume = step; },
+         "Go on from the newest checkpoint that is not damaged, or (--resume=N) from that of step N")
+      ->group(group);
   app.add_option("--time-json", options.timeJson, "Write the times to this file")->type_name("FILE")->group(group);
   app.add_flag("--verbose", options.verbose, "Say what is done: pids of the processes")->group(group);
   options.showProgress = isatty(STDERR_FILENO);
@@ -151,6 +167,14 @@ std::vector<std::string> runArguments(const spmd::RunOptions &options) {
     add("--steps", std::to_string(options.steps));
   for (const std::string &name : options.carries)
     add("--carry", name);
+  if (!options.checkpointDirectory.empty())
+    add("--checkpoint-dir", options.checkpointDirectory);
+  if (options.checkpointEvery)
+    add("--checkpoint-every", std::to_string(options.checkpointEvery));
+  if (options.checkpointKeep)
+    add("--checkpoint-keep", std::to_string(options.checkpointKeep));
+  if (options.resume)
+    add("--resume", std::to_string(*options.resume));
   if (!options.timeJson.empty())
     add("--time-json", options.timeJson);
   add("--internal-compile-ms", std::to_string(options.compileMs));

@@ -1,0 +1,86 @@
+//===- Checkpoint.h - saving and restoring the arrays of a job --*- C++ -*-===//
+#pragma once
+
+#include "runtime/api/ArrayImpl.h"
+#include "runtime/checkpoint/CheckpointDirectory.h"
+
+#include <condition_variable>
+#include <functional>
+#include <future>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace spmd {
+
+/// Writes a job's checkpoints to one folder, one after the other, on a thread of its own. The files of a checkpoint
+/// appear in a folder without a name; process 0, which has the lock, gives it its name when all processes have synced
+/// theirs. The processes talk through the job's store, with keys under `prefix`.
+class CheckpointWriter {
+public:
+  struct Array {
+    std::string name;
+    std::shared_ptr<const ArrayImpl> impl;
+  };
+  struct Request {
+    int64_t step = 0;
+    std::vector<Array> arrays;
+    SaveOptions options;
+    std::promise<void> done;
+  };
+
+  /// Every process makes one at the same time; throws, on all, where the folder cannot be had.
+  CheckpointWriter(Job &job, const std::string &directory);
+  /// Waits for what is under way.
+  ~CheckpointWriter();
+
+  CheckpointSave save(int64_t step, std::vector<Array> arrays, SaveOptions options);
+
+private:
+  void threadMain();
+  void write(Request &request, uint64_t number);
+  CheckpointFile writeOwnFile(const Request &request, const Manifest &manifest, const std::string &folder);
+  void lead(const Request &request, Manifest manifest, const std::string &prefix);
+  void follow(const Request &request, const Manifest &manifest, const std::string &prefix);
+
+  Job &job;
+  std::string directory, prefix;
+  std::optional<CheckpointDirectory> own; ///< On process 0.
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<Request> queue;
+  bool stopping = false;
+  std::thread thread;
+};
+
+/// A checkpoint could not be saved; thrown on all processes.
+class SaveError : public Error {
+public:
+  SaveError(const std::string &message, int32_t culprit) : Error(message), culprit(culprit) {}
+  /// The process that met the cause.
+  int32_t getCulprit() const { return culprit; }
+
+private:
+  int32_t culprit;
+};
+
+/// An array of a checkpoint, where it should go, and what it must be.
+struct WantedArray {
+  std::string name;
+  NamedSharding sharding;
+  std::optional<DType> dtype;
+  std::optional<std::vector<int64_t>> shape;
+};
+
+/// restore_checkpoint; of the steps that `isUsable` accepts. Without any, step -1 and no arrays.
+RestoredCheckpoint restoreCheckpoint(const std::shared_ptr<Job> &job, const std::string &directory,
+                                     const std::vector<WantedArray> &wanted, std::optional<int64_t> step,
+                                     const std::function<bool(int64_t)> &isUsable);
+
+/// The job's writer for a folder; made at the first call, which every process makes.
+CheckpointWriter &checkpointWriter(Job &job, const std::string &directory);
+
+} // namespace spmd

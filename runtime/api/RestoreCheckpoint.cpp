@@ -1,0 +1,207 @@
+//===- RestoreCheckpoint.cpp - reading the arrays of a checkpoint ---------===//
+
+#include "runtime/api/Checkpoint.h"
+#include "runtime/api/Runtime.h"
+#include "runtime/artifact/PlanPrinter.h"
+#include "runtime/checkpoint/PieceFile.h"
+#include "runtime/io/BoxCopy.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace spmd {
+namespace {
+
+std::vector<int32_t> allProcesses(const Job &job) {
+  std::vector<int32_t> processes(static_cast<size_t>(job.getProcessCount()));
+  std::iota(processes.begin(), processes.end(), 0);
+  return processes;
+}
+
+/// A checkpoint that is being read; files are opened when a piece of theirs is wanted.
+class Reader {
+public:
+  Reader(const std::string &directory, int64_t step)
+      : folder(checkpointPath(directory, step)), manifest(readManifest(directory, step)), files(manifest.files.size()) {
+  }
+
+  /// What is wanted and there. An array that is missing, or of another type, is not damage: trying an older
+  /// checkpoint would hide it.
+  const CheckpointArray &find(const WantedArray &wanted) const {
+    std::string known;
+    for (const CheckpointArray &array : manifest.arrays) {
+      if (array.name == wanted.name)
+        return check(array, wanted);
+      known += (known.empty() ? "" : ", ") + array.name;
+    }
+    throw Error("the checkpoint '" + folder + "' has no array '" + wanted.name + "'; it has " +
+                    (known.empty() ? "none" : known),
+                Error::Kind::Usage);
+  }
+
+  /// The elements of `ranges`, at the beginning of a row-major array of shape `padded`.
+  void read(const CheckpointArray &array, const std::vector<ShardRange> &ranges, const std::vector<int64_t> &padded,
+            void *target) {
+    for (const CheckpointPiece &piece : array.pieces) {
+      size_t rank = ranges.size();
+      std::vector<int64_t> inPiece(rank), inTarget(rank), size(rank);
+      bool isEmpty = false;
+      for (size_t d = 0; d < rank; ++d) {
+        int64_t begin = std::max(ranges[d].start, piece.start[d]);
+        int64_t end = std::min(ranges[d].start + ranges[d].size, piece.start[d] + piece.size[d]);
+        isEmpty |= begin >= end;
+        inPiece[d] = begin - piece.start[d];
+        inTarget[d] = begin - ranges[d].start;
+        size[d] = end - begin;
+      }
+      if (isEmpty)
+        continue;
+      std::unique_ptr<PieceFile> &file = files[piece.file];
+      if (!file)
+        file = std::make_unique<PieceFile>(folder, manifest.files[piece.file]);
+      file->read(array, piece, inPiece, size, target, padded, inTarget);
+    }
+  }
+
+private:
+  const CheckpointArray &check(const CheckpointArray &array, const WantedArray &wanted) const {
+    bool isSame =
+        wanted.dtype.value_or(array.dtype) == array.dtype && wanted.shape.value_or(array.shape) == array.shape;
+    if (!isSame)
+      throw Error("the checkpoint '" + folder + "' has '" + array.name + "' as " + typeText(array.dtype, array.shape) +
+                      " where the program has " +
+                      typeText(wanted.dtype.value_or(array.dtype), wanted.shape.value_or(array.shape)) +
+                      "; it was written by another program",
+                  Error::Kind::Usage);
+    return array;
+  }
+
+  std::string folder;
+  Manifest manifest;
+  std::vector<std::unique_ptr<PieceFile>> files;
+};
+
+std::vector<Array> readArrays(const std::shared_ptr<Job> &job, const std::string &directory, int64_t step,
+                              const std::vector<WantedArray> &wanted) {
+  Reader reader(directory, step);
+  std::vector<Array> arrays;
+  for (const WantedArray &one : wanted) {
+    const CheckpointArray &array = reader.find(one);
+    arrays.push_back(fillArray(
+        job, array.dtype, array.shape, one.sharding,
+        [&](const std::vector<ShardRange> &ranges, const std::vector<int64_t> &padded, void *target) {
+          reader.read(array, ranges, padded, target);
+        },
+        one.name));
+  }
+  return arrays;
+}
+
+/// The steps that process 0 sees, newest first.
+std::vector<int64_t> agreeOnSteps(Job &job, const std::string &directory) {
+  std::string list, problem;
+  if (job.getProcess() == 0) {
+    try {
+      for (int64_t step : findCheckpoints(directory))
+        list = std::to_string(step) + " " + list;
+    } catch (const Error &error) {
+      problem = error.what();
+    }
+  }
+  std::string agreed = job.exchange("checkpoint-steps", allProcesses(job), problem.empty() ? list : "!" + problem)[0];
+  if (agreed.starts_with("!"))
+    throw Error(agreed.substr(1));
+  std::vector<int64_t> steps;
+  for (size_t begin = 0; begin < agreed.size();) {
+    size_t end = agreed.find(' ', begin);
+    steps.push_back(std::stoll(agreed.substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  return steps;
+}
+
+/// One try; a message where some process cannot read its part. Other mistakes are thrown, on all processes.
+std::string tryStep(const std::shared_ptr<Job> &job, const std::string &directory, int64_t step,
+                    const std::vector<WantedArray> &wanted, std::vector<Array> &arrays) {
+  std::string own;
+  try {
+    arrays = readArrays(job, directory, step, wanted);
+  } catch (const Error &error) {
+    own = (error.getKind() == Error::Kind::Usage ? "u" : "d") + std::string(error.what());
+  }
+  for (const std::string &answer : job->exchange("checkpoint-restored", allProcesses(*job), own)) {
+    if (answer.empty())
+      continue;
+    if (answer[0] == 'u')
+      throw Error(answer.substr(1));
+    return answer.substr(1);
+  }
+  return "";
+}
+
+} // namespace
+
+RestoredCheckpoint restoreCheckpoint(const std::shared_ptr<Job> &job, const std::string &directory,
+                                     const std::vector<WantedArray> &wanted, std::optional<int64_t> step,
+                                     const std::function<bool(int64_t)> &isUsable) {
+  RestoredCheckpoint result;
+  std::vector<int64_t> steps = agreeOnSteps(*job, directory);
+  if (step) {
+    if (std::find(steps.begin(), steps.end(), *step) == steps.end()) {
+      std::string list;
+      for (auto known = steps.rbegin(); known != steps.rend(); ++known)
+        list += (list.empty() ? "" : ", ") + std::to_string(*known);
+      throw Error("'" + directory + "' has no checkpoint of step " + std::to_string(*step) +
+                  (list.empty() ? "; it has none" : "; it has " + list));
+    }
+    steps = {*step};
+  }
+  for (int64_t candidate : steps) {
+    if (!isUsable(candidate))
+      continue;
+    std::string problem = tryStep(job, directory, candidate, wanted, result.arrays);
+    if (problem.empty()) {
+      result.step = candidate;
+      return result;
+    }
+    if (step)
+      throw Error("the checkpoint of step " + std::to_string(candidate) + " cannot be restored: " + problem);
+    result.warnings.push_back("the checkpoint of step " + std::to_string(candidate) +
+                              " cannot be restored: " + problem);
+  }
+  result.step = -1;
+  result.arrays.clear();
+  return result;
+}
+
+RestoredCheckpoint restore_checkpoint(const std::string &directory,
+                                      const std::vector<std::pair<std::string, NamedSharding>> &wanted,
+                                      std::optional<int64_t> step) {
+  std::shared_ptr<Job> job = currentJob(std::source_location::current());
+  std::vector<WantedArray> list;
+  for (const auto &[name, sharding] : wanted)
+    list.push_back({name, sharding, std::nullopt, std::nullopt});
+  try {
+    RestoredCheckpoint restored = restoreCheckpoint(job, directory, list, step, [](int64_t) { return true; });
+    if (restored.step >= 0)
+      return restored;
+    std::string problems;
+    for (const std::string &warning : restored.warnings)
+      problems += "; " + warning;
+    throw Error("'" + directory + "' has no checkpoint that can be restored" + problems);
+  } catch (...) {
+    job->markFailed();
+    throw;
+  }
+}
+
+std::vector<int64_t> checkpoint_steps(const std::string &directory) { return findCheckpoints(directory); }
+
+std::vector<SavedArray> checkpoint_contents(const std::string &directory, int64_t step) {
+  std::vector<SavedArray> arrays;
+  for (const CheckpointArray &array : readManifest(directory, step).arrays)
+    arrays.push_back({array.name, array.dtype, array.shape});
+  return arrays;
+}
+
+} // namespace spmd

@@ -1,0 +1,99 @@
+//===- RunCheckpoints.cpp - checkpoints of a loop of steps ----------------===//
+
+#include "runtime/api/RunCheckpoints.h"
+
+namespace spmd {
+
+void checkCheckpointOptions(const RunOptions &options) {
+  auto usage = [](const std::string &message) { return Error(message, Error::Kind::Usage); };
+  bool hasDirectory = !options.checkpointDirectory.empty();
+  if (options.checkpointEvery != 0 && !hasDirectory)
+    throw usage("--checkpoint-every needs a place to save to; give --checkpoint-dir DIR");
+  if (options.checkpointKeep != 0 && !hasDirectory)
+    throw usage("--checkpoint-keep needs a place to save to; give --checkpoint-dir DIR");
+  if (options.resume && !hasDirectory)
+    throw usage("--resume needs a place to read from; give --checkpoint-dir DIR");
+  if (hasDirectory && (options.steps == 0 || options.carries.empty()))
+    throw usage("--checkpoint-dir saves what a loop of steps carries; give --steps K and --carry NAMES");
+}
+
+RunCheckpoints::RunCheckpoints(const RunOptions &options, const std::vector<CarriedValue> &carries,
+                               std::shared_ptr<Job> job, const Plan &plan, std::function<void(const std::string &)> say)
+    : options(options), carries(carries), job(std::move(job)), plan(plan), say(std::move(say)) {
+  // The folder is taken before anything is computed: who cannot have it learns it now.
+  if (!options.checkpointDirectory.empty())
+    checkpointWriter(*this->job, options.checkpointDirectory);
+}
+
+int64_t RunCheckpoints::resume(std::vector<Array> &inputs, bool needsResults) {
+  if (!options.resume)
+    return 0;
+  std::vector<WantedArray> wanted;
+  for (const CarriedValue &carry : carries) {
+    const ValueInfo &parameter = plan.params[carry.parameter];
+    wanted.push_back({parameter.name, inputs[carry.parameter].sharding(), parameter.dtype, parameter.shape});
+  }
+  std::optional<int64_t> step;
+  if (*options.resume >= 0)
+    step = *options.resume;
+  // A loop that is done already needs its last step again where its other results are wanted.
+  int64_t limit = options.steps - (needsResults ? 1 : 0);
+  if (step && *step > limit)
+    throw Error("--resume=" + std::to_string(*step) + " leaves nothing of --steps " + std::to_string(options.steps) +
+                    " to run; give more steps",
+                Error::Kind::Usage);
+  RestoredCheckpoint restored = restoreCheckpoint(job, options.checkpointDirectory, wanted, step,
+                                                  [&](int64_t candidate) { return candidate <= limit; });
+  for (const std::string &warning : restored.warnings)
+    say("warning: " + warning);
+  if (restored.step < 0) {
+    say("checkpoint: there is none in '" + options.checkpointDirectory + "'" +
+        (restored.warnings.empty() ? "" : " that can be restored") + "; beginning at step 0");
+    return 0;
+  }
+  for (size_t i = 0; i < carries.size(); ++i)
+    inputs[carries[i].parameter] = restored.arrays[i];
+  say("checkpoint: resumed from step " + std::to_string(restored.step));
+  return restored.step;
+}
+
+void RunCheckpoints::afterStep(int64_t step, const std::vector<Array> &results) {
+  if (options.checkpointDirectory.empty())
+    return;
+  if (last && last->is_done())
+    waitForLast();
+  bool isDue = options.checkpointEvery > 0 && step % options.checkpointEvery == 0;
+  if (!isDue && step != options.steps)
+    return;
+  finish(); // One at a time: what is saved stays in memory.
+  std::vector<CheckpointWriter::Array> arrays;
+  for (const CarriedValue &carry : carries)
+    arrays.push_back({plan.params[carry.parameter].name, results[carry.result].get_impl()});
+  SaveOptions saveOptions;
+  saveOptions.keep = options.checkpointKeep;
+  saveOptions.when_saved = [say = say, step] { say("checkpoint: step " + std::to_string(step) + " saved"); };
+  last = checkpointWriter(*job, options.checkpointDirectory).save(step, std::move(arrays), std::move(saveOptions));
+}
+
+void RunCheckpoints::finish() {
+  if (last)
+    waitForLast();
+}
+
+void RunCheckpoints::waitForLast() {
+  try {
+    last->wait();
+  } catch (const SaveError &error) {
+    // The process whose disk is full should be the one that the job's verdict names.
+    if (error.getCulprit() != job->getProcess())
+      try {
+        job->getClient().wait("run/verdict", std::chrono::seconds(1)); // A key that nobody sets.
+      } catch (const Error &verdict) {
+        if (verdict.getKind() == Error::Kind::Verdict)
+          throw;
+      }
+    throw;
+  }
+}
+
+} // namespace spmd

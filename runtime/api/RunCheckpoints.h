@@ -1,0 +1,49 @@
+//===- RunCheckpoints.h - checkpoints of a loop of steps --------*- C++ -*-===//
+//
+// `--steps K --carry p,m --checkpoint-dir DIR --checkpoint-every N --resume`: what is carried is saved after every N
+// steps and after the last one, under the parameters' names, and read again when a job goes on.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/api/Checkpoint.h"
+#include "runtime/api/RunCarry.h"
+#include "runtime/api/RunProgram.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace spmd {
+
+/// Throws usage errors: options without the ones that they need.
+void checkCheckpointOptions(const RunOptions &options);
+
+class RunCheckpoints {
+public:
+  /// `say` gets one line each for process 0 to print; it may be called from another thread.
+  RunCheckpoints(const RunOptions &options, const std::vector<CarriedValue> &carries, std::shared_ptr<Job> job,
+                 const Plan &plan, std::function<void(const std::string &)> say);
+
+  /// Puts the newest checkpoint's values in the parameters' places, and returns how many steps they stand for; 0 where
+  /// there is none. `needsResults`: whether results are wanted that are not carried, which only a step can make.
+  int64_t resume(std::vector<Array> &inputs, bool needsResults);
+
+  /// Begins to save what is carried if this step's turn has come. Throws the error of an earlier save.
+  void afterStep(int64_t step, const std::vector<Array> &results);
+
+  /// Waits until everything is saved.
+  void finish();
+
+private:
+  void waitForLast();
+
+  const RunOptions &options;
+  const std::vector<CarriedValue> &carries;
+  std::shared_ptr<Job> job;
+  const Plan &plan;
+  std::function<void(const std::string &)> say;
+  std::optional<CheckpointSave> last;
+};
+
+} // namespace spmd
