@@ -10,6 +10,8 @@
 
 #include "passes/kernel/KernelSchedule.h"
 
+#include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -49,8 +51,9 @@ private:
     mlir::Value value;
     Index index;
     bool operator<(const Visit &other) const {
-      return std::make_tuple(value.getAsOpaquePointer(), llvm::ArrayRef<IndexExpr>(index).vec()) <
-             std::make_tuple(other.value.getAsOpaquePointer(), llvm::ArrayRef<IndexExpr>(other.index).vec());
+      if (value != other.value)
+        return std::less<>()(value.getAsOpaquePointer(), other.value.getAsOpaquePointer());
+      return std::lexicographical_compare(index.begin(), index.end(), other.index.begin(), other.index.end());
     }
   };
   /// Everything one root (a reduction's operand or an output) computes.
