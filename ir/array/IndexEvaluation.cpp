@@ -124,40 +124,42 @@ Tensor ScatterAddAlongOp::evaluate(ArrayRef<Tensor> operands) {
   });
 }
 
-Tensor ArgsortOp::evaluate(ArrayRef<Tensor> operands) {
-  const Tensor &operand = operands[0];
-  Tensor result(getType().getShape(), getType().getElementType());
-  bool isFloat = isa<FloatType>(operand.elementType);
+std::vector<int64_t> evaluateOrder(Type elementType, ArrayRef<Scalar> line, bool isDescending) {
+  bool isFloat = isa<FloatType>(elementType);
   auto rank = [](double x) { return !std::isnan(x) ? 0 : std::signbit(x) ? -1 : 1; };
   auto isLess = [&](Scalar a, Scalar b) {
     if (!isFloat)
       return a.i < b.i;
-    if (getDescending()) {
-      if (rank(a.f) != 0 || rank(b.f) != 0)
-        return rank(a.f) < rank(b.f);
-      return a.f < b.f || (a.f == b.f && std::signbit(a.f) && !std::signbit(b.f));
-    }
-    return std::isnan(b.f) ? !std::isnan(a.f) : a.f < b.f;
+    if (!isDescending)
+      return std::isnan(b.f) ? !std::isnan(a.f) : a.f < b.f;
+    if (rank(a.f) != 0 || rank(b.f) != 0)
+      return rank(a.f) < rank(b.f);
+    return a.f < b.f || (a.f == b.f && std::signbit(a.f) && !std::signbit(b.f));
   };
+  std::vector<int64_t> order(line.size());
+  std::iota(order.begin(), order.end(), 0);
+  // By value, then by position: that is what stable means.
+  llvm::sort(order, [&](int64_t a, int64_t b) {
+    Scalar x = isDescending ? line[b] : line[a], y = isDescending ? line[a] : line[b];
+    return isLess(x, y) || (!isLess(y, x) && a < b);
+  });
+  return order;
+}
+
+Tensor ArgsortOp::evaluate(ArrayRef<Tensor> operands) {
+  const Tensor &operand = operands[0];
+  Tensor result(getType().getShape(), getType().getElementType());
   SmallVector<int64_t> lines(ArrayRef<int64_t>(operand.shape));
   auto dim = static_cast<int64_t>(getDim());
   lines[dim] = std::min<int64_t>(1, lines[dim]);
-  std::vector<int64_t> order(operand.shape[dim]);
+  std::vector<Scalar> elements(operand.shape[dim]);
   forEachIndex(lines, [&](ArrayRef<int64_t> line) {
     SmallVector<int64_t> index(line);
-    auto at = [&](int64_t position) {
-      index[dim] = position;
-      return operand.at(index);
-    };
-    std::iota(order.begin(), order.end(), 0);
-    // By value, then by position: that is what stable means.
-    llvm::sort(order, [&](int64_t a, int64_t b) {
-      Scalar x = at(a), y = at(b);
-      bool isBefore = getDescending() ? isLess(y, x) : isLess(x, y);
-      bool isBehind = getDescending() ? isLess(x, y) : isLess(y, x);
-      return isBefore || (!isBehind && a < b);
-    });
-    for (auto [position, source] : llvm::enumerate(order)) {
+    for (auto [position, element] : llvm::enumerate(elements)) {
+      index[dim] = static_cast<int64_t>(position);
+      element = operand.at(index);
+    }
+    for (auto [position, source] : llvm::enumerate(evaluateOrder(operand.elementType, elements, getDescending()))) {
       index[dim] = static_cast<int64_t>(position);
       result.at(index) = Scalar::ofInt(source);
     }

@@ -32,6 +32,8 @@ Scalar evaluateCompare(mlir::Type type, ComparisonDirection direction, Scalar x,
 
 /// One word of Threefry-2x32 of (k0, k1, c0, c1).
 Scalar evaluateThreefry(llvm::ArrayRef<Scalar> operands, int64_t word);
+/// The positions of elements in order, as array.argsort defines it.
+std::vector<int64_t> evaluateOrder(mlir::Type elementType, llvm::ArrayRef<Scalar> line, bool isDescending);
 
 /// One step of a reduction, and the value it begins with.
 Scalar evaluateReduction(mlir::Type type, ReductionKind kind, Scalar x, Scalar y);

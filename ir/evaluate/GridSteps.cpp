@@ -77,6 +77,8 @@ LogicalResult ProcessGridEvaluator::runPlanOp(Operation *op, ArrayRef<DeviceTens
     return runKernel(op, launch.getKernelAttr().getAttr(), operands, results);
   if (isa<plan::MatmulOp>(op))
     return runMatmul(op, operands, results);
+  if (auto call = dyn_cast<plan::LibraryOp>(op))
+    return runLibrary(call, operands, results);
   if (auto start = dyn_cast<plan::StartOp>(op))
     return runBlock(start.getBody().front(), operands, results);
   if (isa<plan::DoneOp>(op)) {

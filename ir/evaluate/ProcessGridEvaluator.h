@@ -44,6 +44,7 @@ private:
   mlir::LogicalResult runBlock(mlir::Block &block, llvm::ArrayRef<DeviceTensors> arguments, Values &yielded);
   mlir::LogicalResult runOp(mlir::Operation *op, llvm::ArrayRef<DeviceTensors> operands, Values &results);
   mlir::LogicalResult runPlanOp(mlir::Operation *op, llvm::ArrayRef<DeviceTensors> operands, Values &results);
+  mlir::LogicalResult runLibrary(mlir::Operation *op, llvm::ArrayRef<DeviceTensors> operands, Values &results);
   mlir::LogicalResult runMatmul(mlir::Operation *op, llvm::ArrayRef<DeviceTensors> operands, Values &results);
   mlir::LogicalResult runKernel(mlir::Operation *user, mlir::StringAttr name, llvm::ArrayRef<DeviceTensors> inputs,
                                 Values &outputs);

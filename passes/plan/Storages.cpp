@@ -140,15 +140,22 @@ void Storages::joinOrMove(Operation *step, unsigned operand, Value result) {
 }
 
 void Storages::joinDyingInputs(func::FuncOp func) {
-  func.walk<WalkOrder::PreOrder>([&](plan::LaunchOp launch) {
-    for (Value output : launch.getResults()) {
+  func.walk<WalkOrder::PreOrder>([&](Operation *step) {
+    if (!isa<plan::LaunchOp, plan::LibraryOp>(step))
+      return;
+    for (Value output : step->getResults()) {
       size_t target = storageOf.at(output);
       // A result's memory is left alone as long as possible: it may be that of an argument.
-      if (storages[target].result || storages[target].ranges.getBegin() != liveness.getStep(launch))
+      if (storages[target].result || storages[target].ranges.getBegin() != liveness.getStep(step))
         continue;
-      for (Value input : launch.getInputs()) {
+      auto isLeftAlone = [&](const Storage &source) {
+        const LiveRanges &inner = storages[target].ranges, &outer = source.ranges;
+        bool isWithin = inner.getBegin() >= outer.getBegin() && inner.getEnd() <= outer.getEnd();
+        return source.result && !isWithin;
+      };
+      for (Value input : step->getOperands()) {
         std::optional<size_t> source = find(input);
-        if (source && *source != target && !storages[*source].result && tryMerge(*source, target))
+        if (source && *source != target && !isLeftAlone(storages[*source]) && tryMerge(*source, target))
           break;
       }
     }
@@ -197,6 +204,11 @@ bool Storages::canTakeOver(int64_t step, const Storage &earlier, const Storage &
   if (isLoop(op))
     return llvm::any_of(llvm::zip(op->getOperands(), op->getResults()),
                         [&](auto pair) { return isIn(std::get<0>(pair), earlier) && isIn(std::get<1>(pair), later); });
+  if (auto call = dyn_cast<plan::LibraryOp>(op)) {
+    bool isOther = llvm::any_of(call.getInputs().drop_front(), [&](Value input) { return isIn(input, earlier); });
+    Value overwritten = call.getOverwritten();
+    return overwritten && !isOther && isIn(overwritten, earlier) && isIn(call.getResult(), later);
+  }
   auto launch = dyn_cast<plan::LaunchOp>(op);
   if (!launch)
     return false;

@@ -7,7 +7,7 @@
 //   made in that storage right away. Where the storage still holds something then (`yield (y, x)`), they cannot be: a
 //   move is left, which copies the value there before the loop begins, or where the body or the arm ends.
 // - An output of a kernel takes the storage of an input that dies with it, where each element is read only where it is
-//   written.
+//   written; so does what the library changes in place.
 //
 // Example: of `for i in 0..n carry (x = f(a), s = 0.0) { let t = g(x); yield (t, s + sum(t)); }` with element-wise g,
 // f(a), x, t and the loop's first result are one storage: the loop updates it in place.

@@ -73,6 +73,44 @@ module {
 
 // -----
 
+// What the library changes in place takes the place of the carry: an iteration touches what it writes.
+// CHECK-LABEL: func.func @library_in_place
+// CHECK: %[[START:.*]] = plan.copy %arg0 {buffers = [#plan.buffer<"result", 0>]}
+// CHECK-NEXT: plan.for 0 to 9(%[[START]])
+// CHECK: plan.library "scatter_add"{{.*}} {buffers = [#plan.buffer<"result", 0>]}
+// CHECK-NEXT: plan.library "update_slice"{{.*}} {buffers = [#plan.buffer<"result", 0>]}
+// CHECK-NOT: plan.copy
+module {
+  func.func @library_in_place(%x: !spmd.array<f32[250]>, %v: !spmd.array<f32[3]>, %n: !spmd.array<i32[3]>) -> !spmd.array<f32[250]> {
+    %0 = array.for 0 to 9 (%x) {
+    ^bb0(%i: !spmd.array<i32[]>, %c: !spmd.array<f32[250]>):
+      %1 = plan.library "scatter_add"(%c, %n, %v) sizes [1, 250, 3, 1] : (!spmd.array<f32[250]>, !spmd.array<i32[3]>, !spmd.array<f32[3]>) -> !spmd.array<f32[250]>
+      %2 = plan.library "update_slice"(%1, %v, %i) sizes [250, 3] : (!spmd.array<f32[250]>, !spmd.array<f32[3]>, !spmd.array<i32[]>) -> !spmd.array<f32[250]>
+      array.yield %2 : !spmd.array<f32[250]>
+    } : (!spmd.array<f32[250]>) -> !spmd.array<f32[250]>
+    return %0 : !spmd.array<f32[250]>
+  }
+}
+
+// -----
+
+// An array that the library changes and reads elsewhere too keeps its place.
+// CHECK-LABEL: func.func @library_reads_what_it_changes
+// CHECK: plan.library "update_slice"{{.*}} {buffers = [#plan.buffer<"arena", {{[0-9]+}}>]}
+// CHECK-NEXT: plan.copy {{.*}} {buffers = [#plan.buffer<"result", 0>]}
+module {
+  func.func @library_reads_what_it_changes(%x: !spmd.array<f32[250]>) -> !spmd.array<f32[250]> {
+    %0 = array.for 0 to 9 (%x) {
+    ^bb0(%i: !spmd.array<i32[]>, %c: !spmd.array<f32[250]>):
+      %1 = plan.library "update_slice"(%c, %c, %i) sizes [250, 250] : (!spmd.array<f32[250]>, !spmd.array<f32[250]>, !spmd.array<i32[]>) -> !spmd.array<f32[250]>
+      array.yield %1 : !spmd.array<f32[250]>
+    } : (!spmd.array<f32[250]>) -> !spmd.array<f32[250]>
+    return %0 : !spmd.array<f32[250]>
+  }
+}
+
+// -----
+
 // A branch in a loop updates the carry in place in one arm and leaves it alone in the other; an inner loop works on
 // it too. Collectives are numbered where they stand, arms and loops included.
 // CHECK-LABEL: func.func @branches_and_inner_loops_in_place

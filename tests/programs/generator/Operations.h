@@ -33,6 +33,8 @@ std::vector<Operation> preludeOperations();
 std::vector<Operation> controlOperations();
 std::vector<Operation> manualOperations();
 std::vector<Operation> windowOperations();
+std::vector<Operation> lookupOperations();
+std::vector<Operation> randomOperations();
 
 /// All of them.
 const std::vector<Operation> &allOperations();

@@ -1,0 +1,216 @@
+//===- LookupOperations.cpp - indices known at run time, and order --------===//
+//
+// Indices are any integers of the program, so that many are outside; half of the time they are brought near the size
+// first.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tests/programs/generator/Operations.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace spmdc {
+
+using spmd::DType;
+
+namespace {
+
+/// An array of integers to index with.
+struct Indices {
+  int variable;
+  std::string text; ///< With `$1`.
+};
+
+std::optional<Indices> anyIndices(ProgramBuilder &b, int64_t size, std::optional<Shape> shape = std::nullopt) {
+  std::optional<int> found;
+  if (shape)
+    found = b.matching(*shape, b.random.chance(70) ? DType::I32 : b.randomInteger());
+  else
+    found = b.find([&](int v) { return spmd::isInteger(b.dtypeOf(v)) && b.rankOf(v) < 4; });
+  if (!found)
+    return std::nullopt;
+  std::string text = "$1";
+  if (size > 0 && b.random.chance(60))
+    text += " % " + std::to_string(size + b.random.integer(0, 1));
+  return Indices{*found, text};
+}
+
+/// What stands where there is no element: NaN, or the end of the range.
+Accuracy filled(DType dtype, Accuracy accuracy) {
+  if (spmd::isFloat(dtype))
+    accuracy.bits = false;
+  else
+    accuracy.bound = integerBound(dtype);
+  return accuracy;
+}
+
+/// The shape with one dimension replaced by several.
+Shape replaceDim(const Shape &shape, int64_t dim, const Shape &by) {
+  Shape result(shape.begin(), shape.begin() + dim);
+  result.append(by.begin(), by.end());
+  result.append(shape.begin() + dim + 1, shape.end());
+  return result;
+}
+
+bool makeTake(ProgramBuilder &b) {
+  int x = b.any();
+  bool isFlat = b.rankOf(x) == 0 || b.random.chance(20);
+  const Shape shape = isFlat ? Shape{countOf(b.shapeOf(x))} : b.shapeOf(x);
+  auto rank = static_cast<int64_t>(shape.size()), dim = b.random.integer(0, rank - 1);
+  std::optional<Indices> indices = anyIndices(b, shape[dim]);
+  if (!indices || (shape[dim] == 0 && countOf(b.shapeOf(indices->variable)) > 0))
+    return false;
+  std::string text = "take($0, " + indices->text + (isFlat ? ")" : ", axis=" + b.dimText(dim, rank) + ")");
+  return b
+      .let(text, {x, indices->variable}, b.dtypeOf(x), replaceDim(shape, dim, b.shapeOf(indices->variable)),
+           filled(b.dtypeOf(x), b.of(x)))
+      .has_value();
+}
+
+/// A value with at least one dimension that is not empty along one of them, and that dimension.
+std::optional<std::pair<int, int64_t>> anyDim(ProgramBuilder &b, llvm::function_ref<bool(int)> test) {
+  std::optional<int> x = b.find([&](int v) { return b.isUsable(v) && b.rankOf(v) > 0 && test(v); });
+  if (!x)
+    return std::nullopt;
+  int64_t dim = b.random.integer(0, b.rankOf(*x) - 1);
+  return b.shapeOf(*x)[dim] > 0 ? std::optional(std::pair(*x, dim)) : std::nullopt;
+}
+
+bool isAnything(int) { return true; }
+
+bool makeTakeAlong(ProgramBuilder &b) {
+  auto found = anyDim(b, isAnything);
+  if (!found)
+    return false;
+  auto [x, dim] = *found;
+  Shape shape = b.shapeOf(x);
+  int64_t size = shape[dim];
+  shape[dim] = b.randomSize();
+  if (!b.fits(shape))
+    return false;
+  Indices indices = *anyIndices(b, size, shape);
+  std::string text = "take_along_axis($0, " + indices.text + ", axis=" + b.dimText(dim, b.rankOf(x)) + ")";
+  return b.let(text, {x, indices.variable}, b.dtypeOf(x), shape, filled(b.dtypeOf(x), b.of(x))).has_value();
+}
+
+/// x[i], x[:, i], and two indices together.
+bool makeLookup(ProgramBuilder &b) {
+  auto found = anyDim(b, isAnything);
+  if (!found)
+    return false;
+  auto [x, dim] = *found;
+  const Shape shape = b.shapeOf(x);
+  std::optional<Indices> indices = anyIndices(b, shape[dim]);
+  if (!indices)
+    return false;
+  std::string text;
+  for (int64_t d = 0; d < dim; ++d)
+    text += ":, ";
+  text += indices->text;
+  const Shape &taken = b.shapeOf(indices->variable);
+  Shape result = replaceDim(shape, dim, taken);
+  // The next dimension by the same indices, from the other end.
+  if (dim + 1 < b.rankOf(x) && shape[dim + 1] > 0 && b.random.chance(40)) {
+    text += ", " + std::string(isUnsignedInteger(b.dtypeOf(indices->variable)) ? "$1" : "-$1");
+    result.erase(result.begin() + dim + static_cast<int64_t>(taken.size()));
+  }
+  return b.let("$0[" + text + "]", {x, indices->variable}, b.dtypeOf(x), result, b.of(x)).has_value();
+}
+
+bool makeUpdate(ProgramBuilder &b) {
+  int x = b.any();
+  Shape window = b.shapeOf(x);
+  std::string starts;
+  int64_t run = b.random.integer(0, std::max<int64_t>(b.rankOf(x) - 1, 0));
+  std::optional<int> start = b.find([&](int v) { return spmd::isInteger(b.dtypeOf(v)) && b.rankOf(v) == 0; });
+  for (auto [dim, size] : llvm::enumerate(window)) {
+    if (size > 0 && b.random.chance(70))
+      size = b.random.integer(1, size);
+    bool isRunTime = start && (static_cast<int64_t>(dim) == run || b.random.chance(30));
+    starts += (dim ? ", " : "") + (isRunTime ? "$2" : std::to_string(b.random.integer(-size, size + 2)));
+  }
+  int v = b.matching(window, b.dtypeOf(x));
+  return b
+      .let("update($0, $1, start=[" + starts + "])", {x, v, start.value_or(0)}, b.dtypeOf(x), b.shapeOf(x),
+           eitherOf(b.of(x), b.of(v)))
+      .has_value();
+}
+
+bool makeScatterAdd(ProgramBuilder &b) {
+  auto found = anyDim(b, [&](int v) { return b.dtypeOf(v) != DType::Bool; });
+  if (!found)
+    return false;
+  int64_t dim = found->second;
+  int x = b.tame(found->first);
+  std::optional<Indices> indices = anyIndices(b, b.shapeOf(x)[dim]);
+  if (!indices)
+    return false;
+  Shape shape = replaceDim(b.shapeOf(x), dim, b.shapeOf(indices->variable));
+  if (!b.fits(shape))
+    return false;
+  DType dtype = b.dtypeOf(x);
+  int v = b.tame(b.matching(shape, dtype));
+  const Accuracy in = b.of(x), added = b.of(v);
+  auto terms = static_cast<double>(countOf(b.shapeOf(indices->variable)));
+  double bound = in.bound + terms * added.bound;
+  double error = in.error + terms * added.error + (terms + 1) * accumulatorRoundoff(dtype) * bound;
+  std::string text = "scatter_add($0, " + indices->text + ", $2, axis=" + b.dimText(dim, b.rankOf(x)) + ")";
+  return b
+      .let(text, {x, indices->variable, v}, dtype, b.shapeOf(x),
+           computed(dtype, in.exact && added.exact, bound, std::max(in.grain, added.grain), error, 4))
+      .has_value();
+}
+
+std::string axisText(ProgramBuilder &b, int x, int64_t dim) {
+  return dim + 1 == b.rankOf(x) && b.random.chance(50) ? ")" : ", axis=" + b.dimText(dim, b.rankOf(x)) + ")";
+}
+
+bool makeSort(ProgramBuilder &b) {
+  auto found = anyDim(b, isAnything);
+  if (!found)
+    return false;
+  auto [x, dim] = *found;
+  return b.let("sort($0" + axisText(b, x, dim), {x}, b.dtypeOf(x), b.shapeOf(x), b.of(x)).has_value();
+}
+
+bool makeArgsort(ProgramBuilder &b) {
+  auto found = anyDim(b, [&](int v) { return b.of(v).exact; });
+  if (!found)
+    return false;
+  auto [x, dim] = *found;
+  return b
+      .let("argsort($0" + axisText(b, x, dim), {x}, DType::I32, b.shapeOf(x),
+           {.bound = static_cast<double>(b.shapeOf(x)[dim]), .bits = true})
+      .has_value();
+}
+
+/// Which of two zeros is the larger one is a matter of bits.
+bool makeTopK(ProgramBuilder &b) {
+  bool isIndices = b.random.chance(50);
+  auto found = anyDim(b, [&](int v) { return !isIndices || b.of(v).bits; });
+  if (!found)
+    return false;
+  int x = found->first;
+  Shape shape = b.shapeOf(x);
+  Accuracy accuracy = b.of(x);
+  if (isIndices)
+    accuracy = {.bound = static_cast<double>(shape.back()), .bits = true};
+  shape.back() = b.random.integer(0, shape.back());
+  return b
+      .let("top_k($0, " + std::to_string(shape.back()) + (isIndices ? ")[1]" : ")[0]"), {x},
+           isIndices ? DType::I32 : b.dtypeOf(x), shape, accuracy)
+      .has_value();
+}
+
+} // namespace
+
+std::vector<Operation> lookupOperations() {
+  return {
+      {"take", 5, makeTake},       {"take_along_axis", 4, makeTakeAlong},
+      {"lookup", 5, makeLookup},   {"update", 5, makeUpdate},
+      {"sort", 3, makeSort},       {"scatter_add", 5, makeScatterAdd},
+      {"argsort", 3, makeArgsort}, {"top_k", 3, makeTopK},
+  };
+}
+
+} // namespace spmdc
