@@ -85,8 +85,7 @@ bool makeCrossEntropy(ProgramBuilder &b) {
   Shape rows = b.shapeOf(*x);
   auto classes = static_cast<double>(rows.pop_back_val());
   int labels = b.matching(rows, DType::I32);
-  // one_hot is f32.
-  DType dtype = promoted(b.dtypeOf(*x), DType::F32);
+  DType dtype = b.dtypeOf(*x);
   const Accuracy in = b.of(*x);
   double bound = 2 * in.bound + std::log(classes);
   return b.let("cross_entropy($0, $1)", {*x, labels}, dtype, rows, smooth(b.dtypeOf(*x), in, bound, 4, 1 + bound, 64))
