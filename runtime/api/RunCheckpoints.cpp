@@ -2,7 +2,16 @@
 
 #include "runtime/api/RunCheckpoints.h"
 
+#include <algorithm>
+#include <numeric>
+
 namespace spmd {
+namespace {
+
+/// Asking takes a tenth of a millisecond, a step at least some microseconds.
+constexpr int64_t kMaxStepsAhead = 10'000;
+
+} // namespace
 
 void checkCheckpointOptions(const RunOptions &options) {
   auto usage = [](const std::string &message) { return Error(message, Error::Kind::Usage); };
@@ -21,8 +30,11 @@ RunCheckpoints::RunCheckpoints(const RunOptions &options, const std::vector<Carr
                                std::shared_ptr<Job> job, const Plan &plan, std::function<void(const std::string &)> say)
     : options(options), carries(carries), job(std::move(job)), plan(plan), say(std::move(say)) {
   // The folder is taken before anything is computed: who cannot have it learns it now.
-  if (!options.checkpointDirectory.empty())
-    checkpointWriter(*this->job, options.checkpointDirectory);
+  if (options.checkpointDirectory.empty())
+    return;
+  checkpointWriter(*this->job, options.checkpointDirectory);
+  termination.emplace({SIGTERM});
+  agreedAt = std::chrono::steady_clock::now();
 }
 
 int64_t RunCheckpoints::resume(std::vector<Array> &inputs, bool needsResults) {
@@ -65,6 +77,10 @@ void RunCheckpoints::afterStep(int64_t step, const std::vector<Array> &results) 
   bool isDue = options.checkpointEvery > 0 && step % options.checkpointEvery == 0;
   if (!isDue && step != options.steps)
     return;
+  save(step, results);
+}
+
+void RunCheckpoints::save(int64_t step, const std::vector<Array> &results) {
   finish(); // One at a time: what is saved stays in memory.
   std::vector<CheckpointWriter::Array> arrays;
   for (const CarriedValue &carry : carries)
@@ -73,6 +89,39 @@ void RunCheckpoints::afterStep(int64_t step, const std::vector<Array> &results) 
   saveOptions.keep = options.checkpointKeep;
   saveOptions.when_saved = [say = say, step] { say("checkpoint: step " + std::to_string(step) + " saved"); };
   last = checkpointWriter(*job, options.checkpointDirectory).save(step, std::move(arrays), std::move(saveOptions));
+  lastStep = step;
+}
+
+bool RunCheckpoints::stopsAfter(int64_t step, const std::vector<Array> &results) {
+  if (!termination || step == options.steps)
+    return false;
+  isTold |= termination->take() == SIGTERM;
+  if (step < agreementStep)
+    return false;
+  // Processes need not be at the same step at the same time: they ask one another at steps on which they agreed the
+  // last time, as far ahead as process 0 comes in a quarter of a second; growing slowly, for steps may become slower.
+  using Seconds = std::chrono::duration<double>;
+  auto now = std::chrono::steady_clock::now();
+  double rate = static_cast<double>(step - agreedAtStep) / std::max(Seconds(now - agreedAt).count(), 1e-6);
+  bool isFirst = agreementStep == 0;
+  stepsAhead =
+      isFirst ? 1 : std::clamp<int64_t>(static_cast<int64_t>(rate / 4), 1, std::min(2 * stepsAhead, kMaxStepsAhead));
+  std::vector<int32_t> processes(static_cast<size_t>(job->getProcessCount()));
+  std::iota(processes.begin(), processes.end(), 0);
+  std::vector<std::string> answers =
+      job->exchange("run-stop", processes, (isTold ? "stop " : "go ") + std::to_string(step + stepsAhead));
+  agreementStep = std::stoll(answers[0].substr(answers[0].find(' ')));
+  agreedAt = now;
+  agreedAtStep = step;
+  auto told = std::find_if(answers.begin(), answers.end(), [](const auto &answer) { return answer.starts_with("s"); });
+  if (told == answers.end())
+    return false;
+  if (lastStep != step)
+    save(step, results);
+  finish();
+  say("process " + std::to_string(told - answers.begin()) + " was asked to end (SIGTERM): step " +
+      std::to_string(step) + " of " + std::to_string(options.steps) + " is saved, and --resume goes on from it");
+  return true;
 }
 
 void RunCheckpoints::finish() {

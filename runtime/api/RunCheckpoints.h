@@ -9,8 +9,11 @@
 #include "runtime/api/Checkpoint.h"
 #include "runtime/api/RunCarry.h"
 #include "runtime/api/RunProgram.h"
+#include "runtime/support/SignalInlet.h"
 
+#include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,11 +35,17 @@ public:
   /// Begins to save what is carried if this step's turn has come. Throws the error of an earlier save.
   void afterStep(int64_t step, const std::vector<Array> &results);
 
+  /// Whether the job is asked to end early (SIGTERM on any process, as schedulers send it before they take a machine
+  /// away): then what is carried is saved, and waited for. The same answer on all processes, which agree on it at most
+  /// four times a second.
+  bool stopsAfter(int64_t step, const std::vector<Array> &results);
+
   /// Waits until everything is saved.
   void finish();
 
 private:
   void waitForLast();
+  void save(int64_t step, const std::vector<Array> &results);
 
   const RunOptions &options;
   const std::vector<CarriedValue> &carries;
@@ -44,6 +53,14 @@ private:
   const Plan &plan;
   std::function<void(const std::string &)> say;
   std::optional<CheckpointSave> last;
+  int64_t lastStep = -1; ///< Of `last`.
+
+  std::optional<SignalInlet> termination;
+  bool isTold = false;
+  int64_t agreementStep = 0; ///< When the processes ask one another next.
+  int64_t agreedAtStep = 0;  ///< When they did last.
+  int64_t stepsAhead = 1;
+  std::chrono::steady_clock::time_point agreedAt;
 };
 
 } // namespace spmd

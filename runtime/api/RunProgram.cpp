@@ -15,6 +15,7 @@
 #include "runtime/support/File.h"
 #include "runtime/support/Process.h"
 
+#include <csignal>
 #include <mutex>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -53,8 +54,7 @@ public:
       checkOptions();
       if (startsProcesses())
         return launch();
-      runHere();
-      return 0;
+      return runHere();
     } catch (const Error &error) {
       return report(error);
     } catch (const std::exception &error) {
@@ -148,6 +148,8 @@ private:
     int devices = devicesPerProcess(processes);
     if (!options.job.local_device_ids.get())
       launchOptions.environment = {{"SPMD_DEVICES_PER_PROCESS", std::to_string(devices)}};
+    if (!options.checkpointDirectory.empty())
+      launchOptions.terminationTime = std::chrono::hours(24); // Who is in a hurry sends it twice.
     launchOptions.command =
         request.childCommand(options, "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(shared.get()));
     if (options.verbose)
@@ -197,7 +199,7 @@ private:
     return join;
   }
 
-  void runHere() {
+  int runHere() {
     initializeRuntime(joinOptions(), std::source_location::current());
     job = currentJob(std::source_location::current());
     const Plan &plan = artifact->plan;
@@ -232,6 +234,10 @@ private:
       }
       checkpoints.afterStep(step, results);
       showProgress(step);
+      if (checkpoints.stopsAfter(step, results)) {
+        shutdown();
+        return 128 + SIGTERM;
+      }
     }
     checkpoints.finish();
     for (int i = 0; i < options.repeat; ++i) {
@@ -245,6 +251,7 @@ private:
     if (options.printShards)
       printShards(job, results, request.out);
     shutdown();
+    return 0;
   }
 
   /// Whether results are wanted that are not among what is carried.

@@ -7,9 +7,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include <csignal>
 #include <filesystem>
 #include <map>
 #include <numeric>
+#include <pthread.h>
 #include <set>
 
 namespace spmd {
@@ -111,7 +113,12 @@ CheckpointWriter::CheckpointWriter(Job &job, const std::string &directory)
   problem = job.exchange("checkpoint-writer", allProcesses(job), problem)[0];
   if (!problem.empty())
     throw Error(problem);
+  // Signals are for the threads of the application.
+  sigset_t all, old;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &old);
   thread = std::thread([this] { threadMain(); });
+  pthread_sigmask(SIG_SETMASK, &old, nullptr);
 }
 
 CheckpointWriter::~CheckpointWriter() {

@@ -7,6 +7,7 @@
 #include "runtime/support/Env.h"
 #include "runtime/support/Error.h"
 #include "runtime/support/Process.h"
+#include "runtime/support/SignalInlet.h"
 #include "runtime/support/Token.h"
 
 #include <algorithm>
@@ -19,7 +20,6 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -48,36 +48,6 @@ int LaunchResult::exitStatus() const {
 namespace {
 
 Error systemError(const std::string &what) { return Error(what + ": " + strerror(errno)); }
-
-/// SIGINT, SIGTERM and SIGHUP as something to poll; those that are ignored (nohup, background jobs) stay so.
-class SignalInlet {
-public:
-  SignalInlet() {
-    sigset_t taken;
-    sigemptyset(&taken);
-    for (int number : {SIGINT, SIGTERM, SIGHUP}) {
-      struct sigaction action = {};
-      if (sigaction(number, nullptr, &action) == 0 && action.sa_handler != SIG_IGN)
-        sigaddset(&taken, number);
-    }
-    fd = UniqueFd(signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK));
-    if (!fd)
-      throw systemError("cannot watch for signals");
-    pthread_sigmask(SIG_BLOCK, &taken, &old);
-  }
-  ~SignalInlet() { pthread_sigmask(SIG_SETMASK, &old, nullptr); }
-
-  int get() const { return fd.get(); }
-  /// The next signal, or 0.
-  int take() {
-    signalfd_siginfo info = {};
-    return ::read(fd.get(), &info, sizeof info) == sizeof info ? static_cast<int>(info.ssi_signo) : 0;
-  }
-
-private:
-  UniqueFd fd;
-  sigset_t old;
-};
 
 /// One stream of one child.
 struct Stream {
@@ -115,7 +85,7 @@ private:
   bool anyRunning() const;
 
   const LaunchOptions &options;
-  SignalInlet signals;
+  SignalInlet signals{SIGINT, SIGTERM, SIGHUP};
   ProcessGroup group;
   std::vector<Child> children;
   std::vector<std::unique_ptr<Stream>> streams;
@@ -277,7 +247,7 @@ void Job::onSignal(int number) {
   takingDown = true;
   group.signal(impatient ? SIGKILL : number);
   nextSignal = SIGKILL;
-  nextSignalAt = Clock::now() + options.graceTime;
+  nextSignalAt = Clock::now() + (number == SIGTERM && !impatient ? options.terminationTime : options.graceTime);
 }
 
 void Job::reap(std::vector<int32_t> ended) {

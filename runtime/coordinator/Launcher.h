@@ -36,6 +36,8 @@ struct LaunchOptions {
   /// left then is killed.
   std::chrono::milliseconds settleTime{1000};
   std::chrono::milliseconds graceTime{1000};
+  /// How long they may take after a first SIGTERM: programs that save their state need more.
+  std::chrono::milliseconds terminationTime{1000};
   /// Called when all children run, with their pids by process id.
   std::function<void(const std::vector<pid_t> &)> started;
 };

@@ -1,4 +1,5 @@
-"""Kills a job that saves checkpoints all the time, at random moments, and lets the next one go on, again and again.
+"""Kills a job that saves checkpoints all the time, or asks it to end, at random moments, and lets the next one go on,
+again and again.
 
     kill_checkpoints.py ARTIFACT FOLDER ROUNDS SEED
 
@@ -55,14 +56,20 @@ for number in range(rounds):
     else:
         sys.exit(f"round {number}: the job ended by itself:\n{text}")
     time.sleep(choose.random() * 0.02)
-    if processes > 1 and choose.random() < 0.7:
-        os.kill(choose.choice(pids[1:]), signal.SIGKILL)
-    else:
+    how = choose.choice(["kill one", "kill all", "end one", "end the job"])
+    if how == "kill all" or (how == "kill one" and processes == 1):
         for pid in pids:
             os.kill(pid, signal.SIGKILL)
-    for match in re.findall(r"checkpoint: step (\d+) saved", job.stderr.read()):
+    else:
+        one = pids[0] if processes == 1 or how == "end the job" else choose.choice(pids[1:])
+        os.kill(one, signal.SIGKILL if how == "kill one" else signal.SIGTERM)
+    rest = job.stderr.read()
+    for match in re.findall(r"checkpoint: step (\d+) saved", rest):
         newest = int(match)
-    job.wait()
+    status = job.wait()
+    if how.startswith("end"):
+        told = re.search(r"was asked to end \(SIGTERM\): step (\d+) of 1000000000 is saved", rest)
+        assert status == 128 + signal.SIGTERM and told and int(told[1]) == newest, (status, newest, rest)
     wait_gone(pids)
     saved = newest
 
@@ -79,4 +86,4 @@ for processes in (4, 1):
 left = sorted(path.name for path in checkpoints.iterdir())
 assert len([name for name in left if name.startswith("step-")]) <= 3, left
 assert not [name for name in left if name.startswith(".step")], left
-print("went through", rounds, "kills; the last step is", last)
+print("went through", rounds, "ends; the last step is", last)

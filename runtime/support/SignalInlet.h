@@ -1,0 +1,30 @@
+//===- SignalInlet.h - signals as something to poll -------------*- C++ -*-===//
+#pragma once
+
+#include "runtime/support/Process.h"
+
+#include <csignal>
+#include <initializer_list>
+
+namespace spmd {
+
+/// While it lives, these signals do not interrupt the calling thread but wait here; those that are ignored (nohup,
+/// background jobs) stay so. All other threads must have them blocked.
+class SignalInlet {
+public:
+  explicit SignalInlet(std::initializer_list<int> numbers);
+  ~SignalInlet();
+  SignalInlet(const SignalInlet &) = delete;
+  SignalInlet &operator=(const SignalInlet &) = delete;
+
+  /// Readable when a signal has come.
+  int get() const { return fd.get(); }
+  /// The next signal, or 0.
+  int take();
+
+private:
+  UniqueFd fd;
+  sigset_t old;
+};
+
+} // namespace spmd
