@@ -24,6 +24,7 @@ for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"):
 config.environment["XDG_CONFIG_HOME"] = os.path.join(config.test_exec_root, "config")
 config.environment["XDG_CACHE_HOME"] = os.path.join(config.test_exec_root, "cache")
 config.substitutions.append(("%source", config.source_dir))
+config.substitutions.append(("%binary", config.binary_dir))
 config.substitutions.append(("%examples", os.path.join(config.source_dir, "examples")))
 
 if config.ptxas:

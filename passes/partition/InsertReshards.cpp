@@ -1,14 +1,15 @@
 //===- InsertReshards.cpp - makes the shardings around each operation agree -===//
 //
-// For each operation, candidates are assignments of axes to its factors, drawn from what the operands and the result
-// have on each factor (or nothing). Each candidate is priced: resharding the operands, repeated computation, and
-// bringing the result (partial sums included) to its propagated sharding. The cheapest wins; ties go to the candidate
-// that was listed first, which is the one closest to the result.
+// For each operation, candidates are assignments of axes to its factors: first those that the operands and the result
+// have on each factor (or nothing), then, if these need communication, every other one (Assignments.h). Each is priced:
+// resharding the operands, repeated computation, and bringing the result (partial sums included) to its propagated
+// sharding. The cheapest wins; ties go to the candidate that was listed first, which is the one closest to the result.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ir/array/ArrayOps.h"
 #include "passes/collective/ReshardPlanner.h"
+#include "passes/partition/Assignments.h"
 #include "passes/partition/Conditions.h"
 #include "passes/partition/FactorAxes.h"
 #include "passes/partition/Passes.h"
@@ -26,10 +27,6 @@ namespace spmdc {
 #include "passes/partition/Passes.h.inc"
 
 namespace {
-
-/// Assignments tried for one operation. Operations have few factors and few different shardings around them; beyond
-/// this the first ones (closest to the result, then to the operands) are compared.
-constexpr size_t kMaxCandidates = 4096;
 
 /// One assignment with the shardings that follow from it.
 struct Candidate {
@@ -54,59 +51,34 @@ public:
         result(cast<ArrayType>(op->getResult(0).getType())) {}
 
   void run() {
-    std::optional<Candidate> best;
-    double bestSeconds = 0;
-    for (const FactorAxes &axes : listAssignments()) {
-      std::optional<Candidate> candidate = tryAssign(axes);
-      if (!candidate)
-        continue;
-      double seconds = price(*candidate);
-      if (!best || seconds < bestSeconds) {
-        bestSeconds = seconds;
-        best = std::move(candidate);
-      }
-    }
+    std::vector<spmd::Sharding> operands;
+    for (size_t i = 0; i < rule.operands.size(); ++i)
+      operands.push_back(operandType(i).getShardingOrOpen().toValue());
+    spmd::Sharding wanted = result.getShardingOrOpen().toValue();
+    compare(listSuggestedAssignments(mesh, rule, operands, wanted));
+    if (bestPrice.wireBytes > 0)
+      compare(listAllAssignments(mesh, rule, operands, wanted));
     apply(*best);
   }
 
 private:
+  struct Price {
+    double seconds = 0, wireBytes = 0;
+  };
+
   ArrayType operandType(size_t index) const { return cast<ArrayType>(op->getOperand(index).getType()); }
 
-  /// What each factor may be cut by: the result's axes first, then each operand's, then nothing.
-  std::vector<std::vector<AxisList>> listOptions() const {
-    std::vector<std::vector<AxisList>> options(rule.factors.size());
-    auto add = [&](const FactorAxes &axes) {
-      for (size_t f = 0; f < options.size(); ++f)
-        if (!axes[f].empty() && std::find(options[f].begin(), options[f].end(), axes[f]) == options[f].end())
-          options[f].push_back(axes[f]);
-    };
-    add(projectToFactors(mesh, rule, rule.results[0], result.getShardingOrOpen().toValue()));
-    for (size_t i = 0; i < rule.operands.size(); ++i)
-      add(projectToFactors(mesh, rule, rule.operands[i], operandType(i).getShardingOrOpen().toValue()));
-    for (size_t f = 0; f < options.size(); ++f)
-      options[f].emplace_back();
-    return options;
-  }
-
-  std::vector<FactorAxes> listAssignments() const {
-    std::vector<FactorAxes> assignments = {FactorAxes(rule.factors.size())};
-    std::vector<std::vector<AxisList>> options = listOptions();
-    for (size_t f = 0; f < options.size(); ++f) {
-      std::vector<FactorAxes> extended;
-      for (const FactorAxes &assignment : assignments)
-        for (const AxisList &axes : options[f]) {
-          bool isFree = std::none_of(assignment.begin(), assignment.end(),
-                                     [&](const AxisList &used) { return overlap(mesh, used, axes); });
-          if (!isFree || extended.size() >= kMaxCandidates)
-            continue;
-          extended.push_back(assignment);
-          extended.back()[f] = axes;
-        }
-      assignments = std::move(extended);
+  void compare(const std::vector<FactorAxes> &assignments) {
+    for (const FactorAxes &axes : assignments) {
+      std::optional<Candidate> candidate = tryAssign(axes);
+      if (!candidate)
+        continue;
+      Price price = getPrice(*candidate);
+      if (best && !(price.seconds < bestPrice.seconds))
+        continue;
+      bestPrice = price;
+      best = std::move(candidate);
     }
-    // Nothing cut at all is always possible, also when the limit was reached before it came up.
-    assignments.emplace_back(rule.factors.size());
-    return assignments;
   }
 
   std::optional<Candidate> tryAssign(const FactorAxes &axes) {
@@ -131,14 +103,14 @@ private:
     return candidate;
   }
 
-  double price(const Candidate &candidate) {
+  Price getPrice(const Candidate &candidate) {
     CollectiveCost cost;
     for (size_t i = 0; i < candidate.operands.size(); ++i)
       if (!canMakeAnew(op->getOperand(i)))
         cost = cost + planner.plan(operandType(i), candidate.operands[i]).cost;
     const ReshardPlan &toResult = planner.plan(candidate.result, result);
     if (!toResult.isPossible) // Partition says so, with the place.
-      return std::numeric_limits<double>::max();
+      return {std::numeric_limits<double>::max(), 0};
     cost = cost + toResult.cost;
     MeshAttr meshAttr = MeshAttr::fromValue(op->getContext(), "", mesh);
     int64_t devices = mesh.deviceCount();
@@ -147,7 +119,7 @@ private:
       auto bytes = static_cast<double>(candidate.result.getLocal(meshAttr).getBytes());
       cost = cost + CollectiveCost{2 * (group - 1) * (static_cast<double>(devices) / group) * bytes, 0, 1, bytes};
     }
-    return model.seconds(cost, devices) + computeSeconds(candidate, meshAttr);
+    return {model.seconds(cost, devices) + computeSeconds(candidate, meshAttr), cost.wireBytes};
   }
 
   /// Time of the local operation: a contraction by its multiplications, anything else by the memory it touches.
@@ -209,6 +181,8 @@ private:
   ShardingRule rule;
   ArrayType result;
   CostModel model;
+  std::optional<Candidate> best;
+  Price bestPrice;
 };
 
 class InsertReshardsPass : public impl::InsertReshardsBase<InsertReshardsPass> {

@@ -10,7 +10,8 @@ def InsertReshards : Pass<"spmdc-insert-reshards", "mlir::ModuleOp"> {
     Before: every array has a closed sharding (spmdc-propagate); an operation's operands and result may disagree.
 
     For each operation the axes of its factors are chosen: the cheapest of what its operands and its result suggest,
-    weighing bytes on the wire against computation that would be repeated on several devices. Operands that lie
+    and, where that needs communication, of all other assignments, weighing bytes on the wire against computation that
+    would be repeated on several devices. Operands that lie
     otherwise get a spmd.reshard in front; the result keeps its propagated sharding, through a spmd.reshard behind
     where the operation computes it otherwise. Partial sums show as unreduced axes.
 

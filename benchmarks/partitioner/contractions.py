@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""How many bytes spmdc's partitioner sends for one contraction, beside the least that any partitioning can send.
+
+    benchmarks/partitioner/contractions.py [--build build/release] [--shape 4096,4096,4096 ...] [--worst 10] [--every 7]
+
+`x: f32[M, K] @ y: f32[K, N]` on mesh (a=2, b=4): every way in which either axis may cut x, y and the result, 729 cases,
+grouped into the kinds that differ. The optimum is found here, by brute force over what a program may do, knowing nothing
+of the compiler:
+
+- the product is computed with each axis on M, K, N or none of them (each device then repeats work), axes of one
+  dimension in either order;
+- moving an array costs what devices must receive that they do not hold: one exchange can do that;
+- partial sums over a group of g devices are reduced, whole (all_reduce, 2 (g-1)/g of their bytes) or into pieces
+  (reduce_scatter, (g-1)/g), one axis after the other or together; what the result does not need is cut off first.
+
+Bytes are those that a device sends, averaged over the devices. A device that repeats the work of others may save bytes;
+spmdc weighs that by its cost model. So there are two optima: over everything, and over what computes no more on a device
+than spmdc's choice does.
+"""
+
+import argparse
+import functools
+import heapq
+import itertools
+import json
+import math
+import pathlib
+import subprocess
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+AXES = {"a": 2, "b": 4}
+DEVICES = list(itertools.product(*(range(size) for size in AXES.values())))
+ELEMENT = 4
+
+
+def group(axes):
+    return math.prod(AXES[axis] for axis in axes)
+
+
+@functools.cache
+def box(shape, layout, device):
+    """What a device holds: one (begin, end) for each dimension. `layout`: a tuple of axes per dimension, major first."""
+    result = []
+    for size, axes in zip(shape, layout):
+        begin, length = 0, size
+        for axis in axes:
+            length //= AXES[axis]
+            begin += length * device[list(AXES).index(axis)]
+        result.append((begin, begin + length))
+    return tuple(result)
+
+
+@functools.cache
+def move(shape, source, target):
+    """Bytes that a device receives, on average."""
+    total = 0
+    for device in DEVICES:
+        have, want = box(shape, source, device), box(shape, target, device)
+        common = math.prod(max(0, min(h[1], w[1]) - max(h[0], w[0])) for h, w in zip(have, want))
+        total += math.prod(w[1] - w[0] for w in want) - common
+    return total * ELEMENT / len(DEVICES)
+
+
+def local_bytes(shape, layout):
+    return math.prod(size // group(axes) for size, axes in zip(shape, layout)) * ELEMENT
+
+
+@functools.cache
+def finish(shape, layout, partial, target):
+    """The cheapest way from a result with partial sums over the axes `partial` to the target."""
+    queue, done = [(0.0, layout, partial)], set()
+    best = math.inf
+    while queue:
+        cost, layout, partial = heapq.heappop(queue)
+        if cost >= best:
+            return best
+        if (layout, partial) in done:
+            continue
+        done.add((layout, partial))
+        if not partial:
+            best = min(best, cost + move(shape, layout, target))
+        used = set(itertools.chain(*layout))
+        for axis in AXES:  # Cutting is free.
+            if axis not in used and axis not in partial:
+                for d in range(len(shape)):
+                    cut = layout[:d] + (layout[d] + (axis,),) + layout[d + 1:]
+                    heapq.heappush(queue, (cost, cut, partial))
+        # Moving before reducing: partial sums are as large as what they sum to.
+        if partial:
+            for axis in used:
+                without = tuple(tuple(x for x in axes if x != axis) for axes in layout)
+                heapq.heappush(queue, (cost + move(shape, layout, without), without, partial))
+        for count in range(1, len(partial) + 1):
+            for axes in itertools.permutations(partial, count):
+                g, bytes_ = group(axes), local_bytes(shape, layout)
+                rest = tuple(x for x in partial if x not in axes)
+                heapq.heappush(queue, (cost + 2 * (g - 1) / g * bytes_, layout, rest))
+                for d in range(len(shape)):
+                    cut = layout[:d] + (layout[d] + axes,) + layout[d + 1:]
+                    heapq.heappush(queue, (cost + (g - 1) / g * bytes_, cut, rest))
+    return best
+
+
+def optimum(m, k, n, x, y, z, most_work):
+    """Over all assignments of axes to the product's dimensions with so many operations per device, or fewer."""
+    best = math.inf
+    for places in itertools.product(("m", "k", "n", ""), repeat=len(AXES)):
+        for order in itertools.permutations(AXES):
+            at = {f: tuple(axis for axis in order if places[list(AXES).index(axis)] == f) for f in "mkn"}
+            if 2 * m * k * n // math.prod(group(axes) for axes in at.values()) > most_work:
+                continue
+            cost = move((m, k), x, (at["m"], at["k"])) + move((k, n), y, (at["k"], at["n"]))
+            if cost < best:
+                best = min(best, cost + finish((m, n), (at["m"], at["n"]), at["k"], z))
+    return best
+
+
+def layouts():
+    """Every way to lay two axes on two dimensions (major first in the mesh's order), or nowhere."""
+    for places in itertools.product((0, 1, None), repeat=len(AXES)):
+        yield tuple(tuple(axis for axis, place in zip(AXES, places) if place == d) for d in range(2))
+
+
+def dim(size, axes):
+    return f"{size}@{'(' + ','.join(axes) + ')' if len(axes) > 1 else axes[0] if axes else '_'}"
+
+
+def measure(build, m, k, n, x, y, z):
+    text = ("mesh devices(" + ", ".join(f"{axis}={size}" for axis, size in AXES.items()) + ")\n"
+            f"fn main(x: f32[{dim(m, x[0])}, {dim(k, x[1])}], y: f32[{dim(k, y[0])}, {dim(n, y[1])}])"
+            f" -> f32[{dim(m, z[0])}, {dim(n, z[1])}] {{ return x @ y; }}\n")
+    with tempfile.NamedTemporaryFile("w", suffix=".spmd") as file:
+        file.write(text)
+        file.flush()
+        out = subprocess.run([str(build / "bin/spmdc"), "inspect", "--json", file.name], check=True, text=True,
+                             capture_output=True).stdout
+    function = json.loads(out)["functions"][0]
+    return function["wire_bytes_per_device"], function["flops_per_device"], [c["op"] for c in function["collectives"]], text
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[2] / "build/release")
+    parser.add_argument("--shape", action="append", help="M,K,N; several may be given")
+    parser.add_argument("--worst", type=int, default=0, help="print so many of the worst cases")
+    parser.add_argument("--every", type=int, default=1, help="only every n-th case")
+    parser.add_argument("--require", action="store_true", help="fail where more is sent than the work needs")
+    options = parser.parse_args()
+    shapes = options.shape or ["4096,4096,4096", "16384,1024,1024", "1024,16384,1024", "1024,1024,16384"]
+    print("| M, K, N | cases | at the least bytes | geometric mean | worst | at the least for this work | geometric mean | worst |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    for shape in shapes:
+        m, k, n = map(int, shape.split(","))
+        cases = list(itertools.product(layouts(), repeat=3))[::options.every]
+        with ThreadPoolExecutor(2) as pool:
+            measured = list(pool.map(lambda case: measure(options.build, m, k, n, *case), cases))
+        rows = []
+        for case, (ours, flops, ops, text) in zip(cases, measured):
+            ratios = []
+            for most_work in (math.inf, flops):
+                least = optimum(m, k, n, *case, most_work)
+                assert ours >= least * (1 - 1e-9), f"{ours} bytes are less than the optimum {least}: {text}"
+                ratios.append(1.0 if ours == least == 0 else ours / least if least else math.inf)
+            rows.append((*reversed(ratios), ours, least, ops, text))
+        cells = [f"{m}, {k}, {n}", str(len(rows))]
+        for column in (1, 0):
+            values = [row[column] for row in rows]
+            mean = math.exp(sum(math.log(value) for value in values if math.isfinite(value)) / len(values))
+            cells += [str(sum(value <= 1.0001 for value in values)), f"{mean:.3f}", f"{max(values):.2f}"]
+        print("| " + " | ".join(cells) + " |", flush=True)
+        for ratio, _, ours, least, ops, text in sorted(rows, key=lambda row: -row[0])[:options.worst]:
+            print(f"  {ratio:.2f}: {ours:.0f} bytes where {least:.0f} are enough, {' '.join(ops)}: {text.splitlines()[1]}")
+        if options.require and max(row[0] for row in rows) > 1.0001:
+            raise SystemExit("more is sent than needed")
+
+
+if __name__ == "__main__":
+    main()
