@@ -33,7 +33,7 @@ TEST(SaveCase, TheCommandRunsTheProgram) {
     for (size_t count; (count = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
       text.append(buffer.data(), count);
     EXPECT_EQ(pclose(pipe), 0) << command << "\n" << text << "\n" << test.program.str();
-    for (const Result &result : test.program.results)
+    for (const ProgramResult &result : test.program.results)
       EXPECT_THAT(text, HasSubstr(test.program.nameOf(result.variable) + ": "));
     std::filesystem::remove_all(folder);
   }

@@ -12,7 +12,7 @@ using namespace mlir;
 
 namespace spmdc {
 
-CompiledProgram::CompiledProgram(ModuleOp module, const CpuTarget &target) : PlannedProgram(module, Backend::Cpu) {
+CompiledKernels::CompiledKernels(ModuleOp module, const CpuTarget &target) : PlannedProgram(module, Backend::Cpu) {
   if (!isPlanned())
     return;
   FailureOr<std::string> code = emitSharedObject(getModule(), target);
@@ -32,12 +32,12 @@ CompiledProgram::CompiledProgram(ModuleOp module, const CpuTarget &target) : Pla
   ::close(fd);
 }
 
-CompiledProgram::~CompiledProgram() {
+CompiledKernels::~CompiledKernels() {
   if (library)
     dlclose(library);
 }
 
-std::string CompiledProgram::launch(const spmd::KernelInfo &info, int64_t extent, const std::vector<void *> &operands,
+std::string CompiledKernels::launch(const spmd::KernelInfo &info, int64_t extent, const std::vector<void *> &operands,
                                     const std::vector<int64_t> &coordinates, unsigned way) {
   using Kernel = void (*)(int64_t, int64_t, void *const *, const int64_t *);
   auto kernel = reinterpret_cast<Kernel>(dlsym(library, info.symbol.c_str()));

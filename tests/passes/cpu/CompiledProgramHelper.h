@@ -7,14 +7,14 @@
 namespace spmdc {
 
 /// A program whose kernels are a shared object of this process.
-class CompiledProgram : public PlannedProgram {
+class CompiledKernels : public PlannedProgram {
 public:
   /// How the ranges of the launches are cut: whole, in iterations, in thirds; the last piece first.
   enum Way : unsigned { Whole, Ones, Thirds, WayCount };
 
   /// Compiles function @main of the module; fails the running test on errors.
-  CompiledProgram(mlir::ModuleOp module, const CpuTarget &target = CpuTarget::host());
-  ~CompiledProgram() override;
+  CompiledKernels(mlir::ModuleOp module, const CpuTarget &target = CpuTarget::host());
+  ~CompiledKernels() override;
 
   bool isGood() const override { return library != nullptr; }
   unsigned getWayCount() const override { return WayCount; }
@@ -27,7 +27,7 @@ private:
 };
 
 inline std::unique_ptr<PlannedProgram> compileForCpu(mlir::ModuleOp module) {
-  return std::make_unique<CompiledProgram>(module);
+  return std::make_unique<CompiledKernels>(module);
 }
 
 } // namespace spmdc

@@ -75,7 +75,7 @@ TEST(MathFunctions, StayWithinTheirBounds) {
   Tensor argument({static_cast<int64_t>(points.size())}, f32);
   for (size_t i = 0; i < points.size(); ++i)
     argument.elements[i] = Scalar::ofFloat(points[i]);
-  CompiledProgram program(*module);
+  CompiledKernels program(*module);
   ASSERT_TRUE(program.isGood());
   std::vector<Tensor> results = program.run({argument});
   ASSERT_EQ(results.size(), std::size(kFunctions));

@@ -47,7 +47,7 @@ TEST_P(EveryGpuType, NoLargeShapeSpills) {
   if (!GpuProgram::hasPtxas())
     GTEST_SKIP() << "no ptxas: the CUDA toolkit is not installed";
   std::string dtype = GetParam();
-  auto check = [&](const Case &test, const std::vector<Result> &results) {
+  auto check = [&](const OperationCase &test, const std::vector<OperationResult> &results) {
     SCOPED_TRACE(test.language + " " + typeText(test.dtype, test.shape));
     std::unique_ptr<MLIRContext> context = makeTestContext();
     OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(programOf(test, results), context.get());

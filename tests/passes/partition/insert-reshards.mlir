@@ -52,14 +52,15 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
 
 // -----
 
-// An axis that no side has on that dimension: cutting y's columns over `b` costs nothing, and only the product travels.
+// An axis that no side has on that dimension: cutting x's rows over `b` too costs nothing, and the product moves in
+// pieces of an eighth.
 // CHECK-LABEL: func.func @axis_on_a_dimension_where_nobody_has_it
 module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=4>} {
   func.func @axis_on_a_dimension_where_nobody_has_it(
       %x: !spmd.array<f32[4096@a, 4096@_]>, %y: !spmd.array<f32[4096@_, 4096@_]>)
       -> !spmd.array<f32[4096@_, 4096@"(a, b)"]> {
-    // CHECK: spmd.reshard %{{.*}}: <f32[4096@_, 4096@_]> -> <f32[4096@_, 4096@b]>
-    // CHECK: spmd.reshard %{{.*}}: <f32[4096@a, 4096@b]> -> <f32[4096@_, 4096@"(a, b)"]>
+    // CHECK: spmd.reshard {{.*}} : <f32[4096@a, 4096@_]> -> <f32[4096@"(a, b)", 4096@_]>
+    // CHECK: spmd.reshard {{.*}} : <f32[4096@"(a, b)", 4096@_]> -> <f32[4096@_, 4096@"(a, b)"]>
     %0 = array.dot_general %x, %y contract [1] x [0] batch [] x [] : <f32[4096@a, 4096@_]>, <f32[4096@_, 4096@_]> -> <f32[4096@_, 4096@"(a, b)"]>
     return %0 : !spmd.array<f32[4096@_, 4096@"(a, b)"]>
   }

@@ -14,13 +14,13 @@
 
 namespace spmdc {
 
-struct Result {
+struct OperationResult {
   std::string text; ///< The operation, with %x, %y, %z of the element type.
   std::string type; ///< Of the result.
   double tolerance = 0;
 };
 
-struct Case {
+struct OperationCase {
   std::string dtype; ///< MLIR's name.
   std::string language;
   std::vector<int64_t> shape;
@@ -37,9 +37,9 @@ inline bool isFloatName(const std::string &dtype) {
   return dtype == "f64" || dtype == "f32" || dtype == "bf16" || dtype == "f16";
 }
 
-inline std::vector<Result> elementwise(const std::string &dtype, const std::vector<int64_t> &shape) {
+inline std::vector<OperationResult> elementwise(const std::string &dtype, const std::vector<int64_t> &shape) {
   std::string t = typeText(dtype, shape), flag = typeText("bool", shape);
-  std::vector<Result> results;
+  std::vector<OperationResult> results;
   auto unary = [&](const std::string &name, double tolerance = 0) {
     results.push_back({"array." + name + " %x : " + t, t, tolerance});
   };
@@ -94,12 +94,12 @@ inline std::vector<Result> elementwise(const std::string &dtype, const std::vect
   return results;
 }
 
-inline std::vector<Result> structural(const std::string &dtype, const std::vector<int64_t> &shape) {
+inline std::vector<OperationResult> structural(const std::string &dtype, const std::vector<int64_t> &shape) {
   // On [a, b]: everything that moves data, and reductions.
   std::string t = typeText(dtype, shape);
   int64_t a = shape[0], b = shape[1];
   auto n = [](int64_t value) { return std::to_string(value); };
-  std::vector<Result> results;
+  std::vector<OperationResult> results;
   auto add = [&](const std::string &text, const std::vector<int64_t> &resultShape, double tolerance = 0,
                  const std::string &resultType = "") {
     std::string type = typeText(resultType.empty() ? dtype : resultType, resultShape);
@@ -166,7 +166,7 @@ inline auto everyDType() {
 }
 
 /// A program of all results. Its parameters: x, y, z of the type, p of bools, s a scalar.
-inline std::string programOf(const Case &test, const std::vector<Result> &results) {
+inline std::string programOf(const OperationCase &test, const std::vector<OperationResult> &results) {
   std::string t = typeText(test.language, test.shape);
   std::string header = "func.func @main(%x: !spmd.array" + t + ", %y: !spmd.array" + t + ", %z: !spmd.array" + t +
                        ", %p: !spmd.array" + typeText("bool", test.shape) + ", %s: !spmd.array" +
@@ -182,11 +182,11 @@ inline std::string programOf(const Case &test, const std::vector<Result> &result
 }
 
 /// Compiles one program of all results and compares each.
-inline void checkOperations(const Case &test, const std::vector<Result> &results, InputKind inputs,
+inline void checkOperations(const OperationCase &test, const std::vector<OperationResult> &results, InputKind inputs,
                             const MakeProgram &make) {
   SCOPED_TRACE(test.language + " " + typeText(test.dtype, test.shape));
   ProgramCheck options{.inputs = inputs, .seed = 5, .tolerances = {}};
-  for (const Result &result : results) {
+  for (const OperationResult &result : results) {
     options.tolerances.push_back({.ulps = result.tolerance});
     options.names.push_back(result.text);
   }

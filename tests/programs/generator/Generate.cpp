@@ -53,7 +53,7 @@ void addResults(ProgramBuilder &b) {
       chosen.push_back(variable);
   bool isTyped = b.random.chance(60);
   for (int variable : chosen) {
-    Result result{variable, isTyped, {}};
+    ProgramResult result{variable, isTyped, {}};
     if (isTyped && b.random.chance(70))
       result.marks = b.randomMarks(b.shapeOf(variable).size());
     program.results.push_back(std::move(result));

@@ -34,7 +34,7 @@ void Program::removeStatement(size_t index) {
 
 void Program::removeUnused() {
   std::set<int> needed;
-  for (const Result &result : results)
+  for (const ProgramResult &result : results)
     needed.insert(result.variable);
   for (size_t i = statements.size(); i-- > 0;) {
     if (llvm::none_of(statements[i].results, [&](int variable) { return needed.count(variable); })) {
@@ -44,7 +44,7 @@ void Program::removeUnused() {
     for (int variable : variablesIn(statements[i].expression))
       needed.insert(variable);
   }
-  llvm::erase_if(parameters, [&](const Parameter &parameter) { return !needed.count(parameter.variable); });
+  llvm::erase_if(parameters, [&](const ProgramParameter &parameter) { return !needed.count(parameter.variable); });
 }
 
 } // namespace spmdc

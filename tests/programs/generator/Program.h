@@ -39,7 +39,7 @@ struct Variable {
   Accuracy accuracy;
 };
 
-struct Parameter {
+struct ProgramParameter {
   int variable = 0;
   Marks marks;
   std::vector<Scalar> elements; ///< Row-major.
@@ -66,7 +66,7 @@ struct Helper {
   HelperStyle style = HelperStyle::Untyped;
 };
 
-struct Result {
+struct ProgramResult {
   int variable = 0;
   bool isTyped = false;
   Marks marks;
@@ -77,10 +77,10 @@ struct Program {
   /// `const N = 5;`: sizes of parameters that are one of these, or twice one, are written by its name.
   std::vector<std::pair<std::string, int64_t>> constants;
   std::vector<Variable> variables;
-  std::vector<Parameter> parameters;
+  std::vector<ProgramParameter> parameters;
   std::vector<Statement> statements;
   std::vector<Helper> helpers; ///< In order; they do not overlap.
-  std::vector<Result> results;
+  std::vector<ProgramResult> results;
 
   /// `x0`, `x1`, ... for parameters, `v7` for others.
   std::string nameOf(int variable) const;

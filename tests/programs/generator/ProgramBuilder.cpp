@@ -253,7 +253,7 @@ bool ProgramBuilder::letAll(const std::string &expression, const std::vector<int
 }
 
 int ProgramBuilder::addParameter(llvm::ArrayRef<int64_t> shape, DType dtype) {
-  Parameter parameter;
+  ProgramParameter parameter;
   Accuracy accuracy;
   parameter.elements = randomElements(shape, dtype, accuracy);
   parameter.variable = addVariable(dtype, shape, accuracy);

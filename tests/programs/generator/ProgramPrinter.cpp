@@ -45,7 +45,7 @@ public:
   explicit Printer(const Program &program) : program(program) {
     for (auto [i, parameter] : llvm::enumerate(program.parameters))
       names[parameter.variable] = "x" + std::to_string(i);
-    for (const Result &result : program.results)
+    for (const ProgramResult &result : program.results)
       addUse(result.variable, kNowhere);
     for (auto [i, statement] : llvm::enumerate(program.statements)) {
       for (int variable : variablesIn(statement.expression))
@@ -80,7 +80,7 @@ public:
       i = program.helpers[number].end - 1;
     }
     return head + "\n" + signature() + body + "  return " +
-           list(program.results, [&](const Result &result) { return use(result.variable); }) + ";\n}\n";
+           list(program.results, [&](const ProgramResult &result) { return use(result.variable); }) + ";\n}\n";
   }
 
 private:
@@ -97,7 +97,7 @@ private:
   void addUse(int variable, int helper) { uses[variable].push_back(helper); }
 
   bool isResult(int variable) const {
-    return llvm::any_of(program.results, [&](const Result &result) { return result.variable == variable; });
+    return llvm::any_of(program.results, [&](const ProgramResult &result) { return result.variable == variable; });
   }
 
   bool isInlined(size_t i) const {
@@ -252,7 +252,7 @@ private:
 
   std::string signature() {
     std::string text;
-    for (const Parameter &parameter : program.parameters) {
+    for (const ProgramParameter &parameter : program.parameters) {
       const Variable &variable = program.variables[parameter.variable];
       text +=
           (text.empty() ? "" : ", ") + name(parameter.variable) + ": " +
@@ -260,8 +260,8 @@ private:
     }
     text = "fn main(" + text + ")";
     // All results or none are written.
-    if (llvm::any_of(program.results, [](const Result &result) { return result.isTyped; }))
-      text += " -> " + list(program.results, [&](const Result &result) {
+    if (llvm::any_of(program.results, [](const ProgramResult &result) { return result.isTyped; }))
+      text += " -> " + list(program.results, [&](const ProgramResult &result) {
                 const Variable &variable = program.variables[result.variable];
                 return typeText(variable.dtype, variable.shape, result.marks);
               });

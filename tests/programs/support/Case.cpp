@@ -107,13 +107,13 @@ FailureOr<Subject> makeSubject(MLIRContext &context, const Case &test, std::stri
     error = "wrong type: " + error;
     return failure();
   }
-  for (const Parameter &parameter : test.program.parameters) {
+  for (const ProgramParameter &parameter : test.program.parameters) {
     const Variable &variable = test.program.variables[parameter.variable];
     Tensor tensor(variable.shape, getElementType(&context, variable.dtype));
     tensor.elements = parameter.elements;
     subject.arguments.push_back(std::move(tensor));
   }
-  for (const Result &result : test.program.results)
+  for (const ProgramResult &result : test.program.results)
     subject.results.push_back(test.program.variables[result.variable].accuracy);
   if (test.mode == Mode::Text)
     return subject;

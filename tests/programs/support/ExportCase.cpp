@@ -44,9 +44,9 @@ std::string pythonOf(const Program &program) {
     return text;
   };
   std::vector<int> parameters, results;
-  for (const Parameter &parameter : program.parameters)
+  for (const ProgramParameter &parameter : program.parameters)
     parameters.push_back(parameter.variable);
-  for (const Result &result : program.results)
+  for (const ProgramResult &result : program.results)
     results.push_back(result.variable);
   std::string text = "def program(" + names(parameters) + "):\n";
   for (const Statement &statement : program.statements)

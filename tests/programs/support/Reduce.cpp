@@ -212,7 +212,7 @@ private:
       });
     hasChanged |= tryProgram([](Program &program) {
       bool hasTypes = program.results[0].isTyped;
-      for (Result &result : program.results)
+      for (ProgramResult &result : program.results)
         result.isTyped = false;
       return hasTypes;
     });
@@ -249,7 +249,7 @@ private:
     bool hasChanged = false;
     for (size_t i = 0; i < best.test.program.parameters.size(); ++i)
       hasChanged |= tryProgram([i](Program &program) {
-        Parameter &parameter = program.parameters[i];
+        ProgramParameter &parameter = program.parameters[i];
         bool isFloat = spmd::isFloat(program.variables[parameter.variable].dtype), isDifferent = false;
         for (Scalar &element : parameter.elements) {
           isDifferent |= isFloat ? element.f != 1 : element.i != 1;

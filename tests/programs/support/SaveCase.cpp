@@ -23,7 +23,7 @@ std::string saveCase(const Case &test, const std::string &folder) {
   spmd::writeFileAtomically(folder + "/" + fileName, mlir::failed(subject) ? test.program.str() : subject->text);
   std::string command = "spmdc run " + folder + "/" + fileName;
   for (size_t i = 0; i < test.program.parameters.size(); ++i) {
-    const Parameter &parameter = test.program.parameters[i];
+    const ProgramParameter &parameter = test.program.parameters[i];
     const Variable &variable = test.program.variables[parameter.variable];
     Tensor tensor(variable.shape, getElementType(&context, variable.dtype));
     tensor.elements = parameter.elements;
