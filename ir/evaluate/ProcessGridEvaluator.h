@@ -4,7 +4,7 @@
 // so they go in lock step, operation by operation, and a collective sees what all of them hold; no threads are needed.
 // It understands partitioned functions (array operations on local shapes, collectives, coordinates) and the steps of
 // the plan dialect, whose kernels it evaluates in place: partitioning, collective optimisation, fusion and planning
-// are all checked without generating code. Branches and loops follow a predicate on which all devices must agree.
+// are all checked without generating code. Collectives stand where all devices come by.
 //
 // It does not know time: a started collective is complete at once, `plan.print` prints nothing.
 //
@@ -52,8 +52,8 @@ private:
   mlir::LogicalResult runFor(mlir::Operation *op, int64_t lower, int64_t upper, Values carries, Values &results);
   mlir::LogicalResult runWhile(mlir::Operation *op, Values carries, Values &results);
   mlir::LogicalResult runIf(mlir::Operation *op, const DeviceTensors &predicate, Values &results);
-  /// The value of a bool[] on which all devices must agree.
-  mlir::FailureOr<bool> getPredicate(mlir::Operation *op, const DeviceTensors &predicate);
+  /// The value of a bool[]; none where devices have different ones, which is an error around a collective.
+  mlir::FailureOr<std::optional<bool>> getPredicate(mlir::Operation *op, const DeviceTensors &predicate);
 
   spmd::MeshShape mesh;
   Poison poison;

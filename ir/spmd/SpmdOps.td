@@ -86,7 +86,7 @@ class Spmd_CollectiveOp<string mnemonic, list<Trait> traits = []> : Spmd_Op<mnem
   let hasVerifier = 1;
 }
 
-def Spmd_AllReduceOp : Spmd_CollectiveOp<"all_reduce"> {
+def Spmd_AllReduceOp : Spmd_CollectiveOp<"all_reduce", [DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "Combines the operands of a group; everyone gets the result";
   let description = [{
     `spmd.all_reduce sum %x over <b> : <f32[1024, 4096]>`. The tree of additions is balanced over group positions.
@@ -95,7 +95,7 @@ def Spmd_AllReduceOp : Spmd_CollectiveOp<"all_reduce"> {
   let assemblyFormat = "$kind $operand `over` $axes attr-dict `:` type($operand) `->` type($result)";
 }
 
-def Spmd_AllGatherOp : Spmd_CollectiveOp<"all_gather"> {
+def Spmd_AllGatherOp : Spmd_CollectiveOp<"all_gather", [DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "Joins the pieces of a group along a dimension";
   let description = [{
     Pieces are joined by nested ceilings over the axes, major to minor, and what lies past the result's size is
@@ -105,7 +105,7 @@ def Spmd_AllGatherOp : Spmd_CollectiveOp<"all_gather"> {
   let assemblyFormat = "$operand `dim` $dim `over` $axes attr-dict `:` type($operand) `->` type($result)";
 }
 
-def Spmd_AllSliceOp : Spmd_CollectiveOp<"all_slice"> {
+def Spmd_AllSliceOp : Spmd_CollectiveOp<"all_slice", [DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "Each device keeps its own piece: no traffic";
   let description = [{
     The piece at the device's coordinates over the axes, by nested ceilings; past the end of the operand it is padding.
@@ -115,14 +115,14 @@ def Spmd_AllSliceOp : Spmd_CollectiveOp<"all_slice"> {
   let assemblyFormat = "$operand `dim` $dim `over` $axes attr-dict `:` type($operand) `->` type($result)";
 }
 
-def Spmd_ReduceScatterOp : Spmd_CollectiveOp<"reduce_scatter"> {
+def Spmd_ReduceScatterOp : Spmd_CollectiveOp<"reduce_scatter", [DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "Combines the operands of a group; each keeps its own piece";
   let arguments = (ins Spmd_ArrayType:$operand, Spmd_ReductionKind:$kind, I64Attr:$dim, Spmd_AxesAttr:$axes,
                        OptionalAttr<StrAttr>:$why);
   let assemblyFormat = "$kind $operand `dim` $dim `over` $axes attr-dict `:` type($operand) `->` type($result)";
 }
 
-def Spmd_AllToAllOp : Spmd_CollectiveOp<"all_to_all"> {
+def Spmd_AllToAllOp : Spmd_CollectiveOp<"all_to_all", [DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "Cuts along one dimension, joins along another";
   let description = [{
     Device i of the group sends its j-th piece along `split` to device j, which joins what it receives along `concat`.
@@ -134,7 +134,7 @@ def Spmd_AllToAllOp : Spmd_CollectiveOp<"all_to_all"> {
   }];
 }
 
-def Spmd_CollectivePermuteOp : Spmd_CollectiveOp<"collective_permute"> {
+def Spmd_CollectivePermuteOp : Spmd_CollectiveOp<"collective_permute", [DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "Sends each operand to one other device of the group";
   let description = "`pairs` is [source, target, source, target, ...]; who is no target receives zeros.";
   let arguments = (ins Spmd_ArrayType:$operand, DenseI64ArrayAttr:$pairs, Spmd_AxesAttr:$axes,

@@ -46,6 +46,34 @@ void VaryingAxes::join(Value value, const Axes &axes) {
   hasChanged |= known.size() != before;
 }
 
+VaryingAxes::Axes VaryingAxes::ofAll(Operation *op) const {
+  Axes all;
+  op->walk([&](Operation *inside) {
+    for (ValueRange values : {ValueRange(inside->getOperands()), ValueRange(inside->getResults())})
+      for (Value value : values)
+        all.insert(of(value).begin(), of(value).end());
+  });
+  return all;
+}
+
+void VaryingAxes::setInside(Operation *op, const Axes &axes) {
+  op->walk([&](Operation *inside) {
+    if (inside == op)
+      return;
+    for (Value result : inside->getResults())
+      varying[result] = axes;
+    for (Region &region : inside->getRegions())
+      for (Value argument : region.getArguments())
+        varying[argument] = axes;
+  });
+}
+
+void VaryingAxes::widen(Block &block, const Axes &axes) {
+  for (Value argument : block.getArguments())
+    join(argument, axes);
+  visit(block);
+}
+
 void VaryingAxes::visit(Block &block) {
   for (Operation &op : block)
     visit(&op);
@@ -114,12 +142,7 @@ void VaryingAxes::visitRegions(Operation *op) {
     for (Value result : op->getResults())
       join(result, context);
     if (isa<GradientOp>(op)) {
-      Axes all;
-      op->walk([&](Operation *inside) {
-        for (ValueRange values : {ValueRange(inside->getOperands()), ValueRange(inside->getResults())})
-          for (Value value : values)
-            all.insert(of(value).begin(), of(value).end());
-      });
+      Axes all = ofAll(op);
       for (Value result : op->getResults())
         join(result, all);
     } else {
@@ -156,12 +179,8 @@ std::optional<DividedCollective> findDividedCollective(Block &block, const Varyi
         condition = loop.getCondition().front().getTerminator()->getOperand(0);
       if (!condition)
         continue;
-      VaryingAxes::Axes axes;
-      for (AxisRefAttr axis : collective.getGroupAxes().getAxes())
-        if (varying.of(condition).count(axis.getName().str()))
-          axes.insert(axis.getName().str());
-      if (!axes.empty()) {
-        found = {collective, around, axes};
+      if (!varying.of(condition).empty()) {
+        found = {collective, around, varying.of(condition)};
         return WalkResult::interrupt();
       }
     }

@@ -46,8 +46,13 @@ public:
   /// A value that is what another one is, elsewhere.
   void copy(mlir::Value value, mlir::Value original) { varying[value] = Axes(of(original)); }
 
-  /// A value about which more is known than the block says.
-  void set(mlir::Value value, Axes axes) { varying[value] = std::move(axes); }
+  /// All axes over which any value varies that the operation uses, computes or, in its regions, comes by.
+  Axes ofAll(mlir::Operation *op) const;
+  /// Takes all values in the regions of an operation to vary over these axes.
+  void setInside(mlir::Operation *op, const Axes &axes);
+
+  /// Lets the arguments of a block within vary over these axes, and what follows from them.
+  void widen(mlir::Block &block, const Axes &axes);
 
   /// The axes that cut an array of this type.
   static Axes getCutting(ArrayType type);
@@ -64,7 +69,8 @@ private:
   bool hasChanged = false;
 };
 
-/// A collective that not all devices of a group reach: what decides whether they do varies over `axes` of its own.
+/// A collective that not all devices reach: what decides whether they do varies over `axes`. All devices make the same
+/// calls in the same order, also of groups that agree among themselves.
 struct DividedCollective {
   mlir::Operation *collective;
   mlir::Operation *control; ///< The `if` or `while`.

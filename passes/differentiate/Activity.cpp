@@ -26,23 +26,39 @@ void Activity::follow(Block &block) {
 }
 
 void Activity::follow(Operation *op) {
-  if (isa<CheckpointOp>(op)) {
-    Block &body = op->getRegion(0).front();
-    follow(body);
-    for (auto [result, yielded] : llvm::zip(op->getResults(), body.getTerminator()->getOperands()))
-      markIf(result, isActive(yielded));
+  if (isa<CheckpointOp, IfOp, ForOp, WhileOp, ManualOp>(op))
+    return followRegions(op);
+  if (op->hasTrait<ZeroDerivative>() ||
+      llvm::none_of(op->getOperands(), [&](Value operand) { return isActive(operand); }))
     return;
-  }
-  if (op->hasTrait<ZeroDerivative>())
-    return;
-  // What loops and branches use from outside counts as their operands do.
-  bool isReached = op->walk([&](Operation *inside) {
-                       bool isAny =
-                           llvm::any_of(inside->getOperands(), [&](Value operand) { return isActive(operand); });
-                       return isAny ? WalkResult::interrupt() : WalkResult::advance();
-                     }).wasInterrupted();
   for (Value result : op->getResults())
-    markIf(result, isReached);
+    markIf(result, true);
+}
+
+/// What arms and bodies yield are the results; a loop's carries go around until nothing more becomes active.
+void Activity::followRegions(Operation *op) {
+  bool isLoop = isa<ForOp, WhileOp>(op);
+  size_t before;
+  do {
+    before = active.size();
+    for (Region &region : op->getRegions()) {
+      size_t carried = std::min<size_t>(region.getNumArguments(), op->getNumOperands());
+      for (auto [argument, operand] : llvm::zip(region.getArguments().take_back(carried), op->getOperands()))
+        markIf(argument, isActive(operand));
+      follow(region.front());
+      bool isCondition = isa<WhileOp>(op) && &region != &op->getRegions().back();
+      if (!isCondition)
+        for (auto [result, yielded] : llvm::zip(op->getResults(), region.front().getTerminator()->getOperands()))
+          markIf(result, isActive(yielded));
+    }
+    if (isLoop)
+      for (Region &region : op->getRegions())
+        for (auto [argument, init, result] :
+             llvm::zip(region.getArguments().take_back(op->getNumResults()), op->getOperands(), op->getResults())) {
+          markIf(result, isActive(init));
+          markIf(argument, isActive(result));
+        }
+  } while (isLoop && active.size() != before);
 }
 
 } // namespace spmdc

@@ -7,7 +7,8 @@
 
 namespace spmdc {
 
-/// The values through which a derivative flows: floats computed from its arguments by operations that have one.
+/// The values through which a derivative flows: floats computed from its arguments by operations that have one (or that
+/// should).
 class Activity {
 public:
   /// Makes the argument of a derivative active.
@@ -19,6 +20,7 @@ public:
 
 private:
   void follow(mlir::Operation *op);
+  void followRegions(mlir::Operation *op);
   void markIf(mlir::Value value, bool isActive);
 
   llvm::DenseSet<mlir::Value> active;

@@ -10,6 +10,8 @@
 #include "passes/differentiate/ReverseSweep.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+#include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
 
 using namespace mlir;
 
@@ -47,45 +49,46 @@ void replaceOp(Operation *op, ValueRange values) {
   op->erase();
 }
 
+/// Within a manual region the arguments are each device's own: a gradient is per device, without a hidden sum.
+void followVarying(Derivative &derivative, GradientOp gradient) {
+  auto manual = gradient->getParentOfType<ManualOp>();
+  if (!manual)
+    return;
+  VaryingAxes::Axes all;
+  for (AxisRefAttr axis : derivative.mesh.getAxes())
+    all.insert(axis.getName().str());
+  derivative.varying.emplace(manual);
+  derivative.varying->widen(gradient.getBody().front(), all);
+}
+
 LogicalResult differentiate(GradientOp gradient) {
   Block &body = gradient.getBody().front();
+  // What every iteration computes alike is no part of the loop, so that it is neither kept nor repeated.
+  gradient.getBody().walk([](LoopLikeOpInterface loop) { moveLoopInvariantCode(loop); });
   OpBuilder builder(body.getTerminator());
-  Activity activity;
+  Derivative derivative(getMesh(gradient));
   for (Value argument : body.getArguments())
-    activity.addArgument(argument);
-  activity.follow(body);
-  ReverseSweep sweep(activity);
+    derivative.activity.addArgument(argument);
+  derivative.activity.follow(body);
+  followVarying(derivative, gradient);
+  ReverseSweep sweep(derivative);
   auto number = [&](Value value, double number) -> Value {
     ArrayType type = cast<ArrayType>(value.getType()).withoutSharding();
     return builder.create<ConstantOp>(gradient.getLoc(), type, Scalar::ofFloat(number));
   };
   Value differentiated = gradient.getYielded().front();
-  if (activity.isActive(differentiated))
+  if (derivative.activity.isActive(differentiated))
     sweep.add(builder, differentiated, number(differentiated, 1));
-  if (failed(sweep.run(body, builder))) {
+  if (failed(sweep.run(body, builder)))
     return failure();
-  }
   SmallVector<Value> results(gradient.getYielded());
   for (Value argument : body.getArguments()) {
-    Value cotangent = sweep.getCotangent(argument);
+    Value cotangent = sweep.getCotangent(builder, argument);
     results.push_back(cotangent ? cotangent : number(argument, 0));
   }
   body.getTerminator()->setOperands(results);
   replaceOp(gradient, inlineBody(gradient, gradient.getOperands()));
   return success();
-}
-
-/// Erases what has no user and no effect, users before what they use.
-void eraseDead(Block &block) {
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
-    if (isOpTriviallyDead(&op)) {
-      op.erase();
-      continue;
-    }
-    for (Region &region : op.getRegions())
-      for (Block &inner : region)
-        eraseDead(inner);
-  }
 }
 
 class DifferentiatePass : public impl::DifferentiatePassBase<DifferentiatePass> {

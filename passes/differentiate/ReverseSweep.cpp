@@ -2,11 +2,6 @@
 
 #include "passes/differentiate/ReverseSweep.h"
 
-#include "ir/array/ArrayOps.h"
-
-#include "mlir/IR/IRMapping.h"
-#include "llvm/ADT/SetVector.h"
-
 using namespace mlir;
 
 namespace spmdc {
@@ -22,21 +17,50 @@ Location getDerivativeLoc(Operation *op) {
   return loc;
 }
 
-SmallVector<Value> getCaptured(Region &region) {
-  llvm::SmallSetVector<Value, 8> captured;
-  region.walk([&](Operation *op) {
-    for (Value operand : op->getOperands())
-      if (!region.isAncestor(operand.getParentRegion()))
-        captured.insert(operand);
-  });
-  return captured.takeVector();
+void eraseDead(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
+    if (isOpTriviallyDead(&op)) {
+      op.erase();
+      continue;
+    }
+    for (Region &region : op.getRegions())
+      for (Block &inner : region)
+        eraseDead(inner);
+  }
 }
 
-/// x + y. Where both are constrained alike, the sum is, once: reducing two partial sums takes twice the traffic of
-/// reducing their sum.
-static Value createSum(OpBuilder &builder, Value x, Value y) {
+VaryingAxes::Axes Derivative::missing(const VaryingAxes::Axes &axes, Value value) const {
+  VaryingAxes::Axes result = axes;
+  if (varying)
+    for (const std::string &axis : varying->of(value))
+      result.erase(axis);
+  return result;
+}
+
+VaryingAxes::Axes Derivative::missing(Value varied, Value value) const {
+  return varying ? missing(varying->of(varied), value) : VaryingAxes::Axes();
+}
+
+static bool isZero(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  return constant && constant.getValue().isSplat() && constant.getValue().getSplatValue<APFloat>().isZero();
+}
+
+/// Where both are constrained alike, the sum is, once: reducing two partial sums takes twice the traffic of reducing
+/// their sum. What lies in a window of zeros is added to that window, in place.
+Value createSum(OpBuilder &builder, Value x, Value y) {
   Location loc = y.getLoc();
   ArrayType type = cast<ArrayType>(x.getType()).withoutSharding();
+  if (auto update = y.getDefiningOp<DynamicUpdateSliceOp>(); update && isZero(update.getOperand())) {
+    Value window = update.getUpdate();
+    auto windowType = cast<ArrayType>(window.getType()).withoutSharding();
+    Value old = builder.create<DynamicSliceOp>(loc, windowType, x, update.getStarts(),
+                                               SmallVector<int64_t>(windowType.getShape()));
+    Value sum = builder.create<AddOp>(loc, windowType, old, window);
+    return builder.create<DynamicUpdateSliceOp>(loc, type, x, sum, update.getStarts());
+  }
+  if (auto scatter = y.getDefiningOp<ScatterAddOp>(); scatter && isZero(scatter.getOperand()))
+    return builder.create<ScatterAddOp>(loc, type, x, scatter.getIndices(), scatter.getUpdates(), scatter.getDim());
   auto left = x.getDefiningOp<ConstraintOp>(), right = y.getDefiningOp<ConstraintOp>();
   if (left && right && left.getType() == right.getType())
     return builder.create<ConstraintOp>(
@@ -44,11 +68,35 @@ static Value createSum(OpBuilder &builder, Value x, Value y) {
   return builder.create<AddOp>(loc, type, x, y);
 }
 
-void ReverseSweep::add(OpBuilder &builder, Value value, Value cotangent) {
-  if (!activity.isActive(value))
+void ReverseSweep::add(OpBuilder &builder, Value value, Value cotangent, const Axes &axes) {
+  if (!derivative.activity.isActive(value))
     return;
-  Value &sum = cotangents[value];
+  Value &sum = cotangents[value][axes];
   sum = sum ? createSum(builder, sum, cotangent) : cotangent;
+}
+
+Value ReverseSweep::getCotangent(OpBuilder &builder, Value value) {
+  auto found = cotangents.find(value);
+  if (found == cotangents.end())
+    return {};
+  Value sum;
+  for (auto &[axes, part] : found->second) {
+    Value reduced = axes.empty() ? part : reduceOver(builder, part, axes);
+    sum = sum ? createSum(builder, sum, reduced) : reduced;
+  }
+  found->second = Parts{{Axes(), sum}};
+  return sum;
+}
+
+SmallVector<ReverseSweep::Contribution> ReverseSweep::listOutside(Region &region) const {
+  SmallVector<Contribution> result;
+  for (const auto &[value, parts] : cotangents) {
+    Region *home = Value(value).getParentRegion(); // None: of an operation in the region, which was replaced.
+    if (home && !region.isAncestor(home))
+      for (const auto &[axes, part] : parts)
+        result.push_back({value, axes, part});
+  }
+  return result;
 }
 
 LogicalResult ReverseSweep::run(Block &block, OpBuilder &builder) {
@@ -56,79 +104,45 @@ LogicalResult ReverseSweep::run(Block &block, OpBuilder &builder) {
   for (Operation &op : block)
     ops.push_back(&op);
   for (Operation *op : llvm::reverse(ops)) {
-    bool isReached = llvm::any_of(op->getResults(), [&](Value result) { return getCotangent(result) != nullptr; });
-    if (isReached && failed(differentiate(op, builder)))
+    bool isAny = llvm::any_of(op->getResults(), [&](Value result) { return isReached(result); });
+    if (isAny && failed(differentiate(op, builder)))
       return failure();
   }
   return success();
 }
 
 LogicalResult ReverseSweep::differentiate(Operation *op, OpBuilder &builder) {
-  if (isa<CheckpointOp>(op))
-    return differentiateCheckpoint(op, builder);
+  if (auto checkpoint = dyn_cast<CheckpointOp>(op))
+    return differentiateCheckpoint(checkpoint, builder);
+  if (auto branch = dyn_cast<IfOp>(op))
+    return differentiateIf(branch, builder);
+  if (auto loop = dyn_cast<ForOp>(op))
+    return differentiateFor(loop, builder);
+  if (auto manual = dyn_cast<ManualOp>(op))
+    return differentiateManual(manual, builder);
+  if (auto gather = dyn_cast<AllGatherOp>(op))
+    return differentiateGather(gather, builder), success();
+  if (auto slice = dyn_cast<AllSliceOp>(op); slice && differentiateSlice(slice, builder))
+    return success();
+  if (isa<WhileOp>(op))
+    return op->emitError()
+           << "'while' has no derivative: how often it runs is not known before it runs, so there is no "
+              "room for the values that the backward pass needs; use 'for' with constant bounds, and "
+              "keep the carries with where once it is done";
   auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
   if (!differentiable)
     return op->emitError() << "'" << op->getName().stripDialect() << "' has no derivative";
   SmallVector<bool> isNeeded;
   for (Value operand : op->getOperands())
-    isNeeded.push_back(activity.isActive(operand));
+    isNeeded.push_back(derivative.activity.isActive(operand));
+  Axes axes = derivative.varying ? derivative.varying->ofOperands(op) : Axes();
   SmallVector<Value> built =
-      differentiable.buildCotangents(builder, getDerivativeLoc(op), getCotangent(op->getResult(0)), isNeeded);
+      differentiable.buildCotangents(builder, getDerivativeLoc(op), getCotangent(builder, op->getResult(0)), isNeeded);
+  if (built.empty())
+    return op->emitError() << "'" << op->getName().stripDialect() << "' of this kind has no derivative";
   for (auto [operand, cotangent] : llvm::zip(op->getOperands(), built))
     if (cotangent)
-      add(builder, operand, cotangent);
-  return success();
-}
-
-/// Computes the body again, from barriers around what it uses, and differentiates that. Both are one checkpoint, so
-/// that a derivative of this derivative keeps nothing of it either.
-LogicalResult ReverseSweep::differentiateCheckpoint(Operation *op, OpBuilder &builder) {
-  auto body = std::make_unique<Region>();
-  Block &block = body->emplaceBlock();
-  OpBuilder inner(builder.getContext());
-  inner.setInsertionPointToEnd(&block);
-  Location loc = getDerivativeLoc(op);
-
-  IRMapping mapping;
-  Activity innerActivity;
-  SmallVector<std::pair<Value, Value>> copies; // Active captured values, and what stands for them in the body.
-  for (Value value : getCaptured(op->getRegion(0))) {
-    if (value.getDefiningOp<ConstantOp>())
-      continue;
-    auto type = cast<ArrayType>(value.getType()).withoutSharding();
-    Value barrier = inner.create<OptimizationBarrierOp>(loc, type, value);
-    mapping.map(value, barrier);
-    if (activity.isActive(value)) {
-      innerActivity.addArgument(barrier);
-      copies.emplace_back(value, barrier);
-    }
-  }
-  Block &forward = op->getRegion(0).front();
-  for (Operation &inside : forward.without_terminator())
-    inner.clone(inside, mapping);
-  innerActivity.follow(block);
-  ReverseSweep sweep(innerActivity);
-  for (auto [result, yielded] : llvm::zip(op->getResults(), forward.getTerminator()->getOperands()))
-    if (Value cotangent = getCotangent(result))
-      sweep.add(inner, mapping.lookupOrDefault(yielded), cotangent);
-  if (failed(sweep.run(block, inner)))
-    return failure();
-
-  SmallVector<Value> targets, yielded;
-  SmallVector<Type> types;
-  for (auto [value, copy] : copies)
-    if (Value cotangent = sweep.getCotangent(copy)) {
-      targets.push_back(value);
-      yielded.push_back(cotangent);
-      types.push_back(cast<ArrayType>(cotangent.getType()).withoutSharding());
-    }
-  inner.create<YieldOp>(loc, yielded);
-  OperationState state(loc, CheckpointOp::getOperationName());
-  state.addTypes(types);
-  state.addRegion(std::move(body));
-  Operation *backward = builder.create(state);
-  for (auto [value, result] : llvm::zip(targets, backward->getResults()))
-    add(builder, value, result);
+      add(builder, operand, cotangent, derivative.missing(axes, operand));
   return success();
 }
 

@@ -107,25 +107,51 @@ TEST_F(ControlTest, IfTakesOneBranch) {
   EXPECT_EQ(evaluate(text, {isFalse, f32({2}, {1, 2})}), (std::vector<double>{1, 2}));
 }
 
-// A predicate that is not the same everywhere is a mistake of the compiler, not a choice of each device.
-TEST_F(ControlTest, DevicesMustAgree) {
-  auto module = parseValid(R"mlir(
-    module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
-    func.func @main(%x: !spmd.array<i32[]>) -> !spmd.array<i32[]> {
-      %zero = array.constant dense<0> : tensor<i32> -> <i32[]>
-      %i = spmd.axis_index <a> : <i32[]>
-      %p = array.compare eq %i, %zero : <i32[]>, <i32[]> -> <bool[]>
-      %0 = array.if %p {
-        array.yield %x : !spmd.array<i32[]>
-      } else {
-        array.yield %i : !spmd.array<i32[]>
-      } : (!spmd.array<bool[]>) -> !spmd.array<i32[]>
-      return %0 : !spmd.array<i32[]>
-    }
-    })mlir");
-  ProcessGridEvaluator grid(MeshAttr::fromValue(&context, "m", spmd::MeshShape{{{"a", 2}}}));
-  EXPECT_TRUE(failed(grid.evaluateGlobalView(functionOf(*module), {i32({}, {4})})));
-  EXPECT_NE(diagnosticText().find("predicate on which the devices do not agree"), std::string::npos);
+// Each device takes its own arm and goes around as often as it wants, but for what they do together.
+TEST_F(ControlTest, DevicesGoTheirOwnWays) {
+  auto run = [&](const std::string &inArm) {
+    auto module = parseValid(R"mlir(
+      module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
+      func.func @main(%x: !spmd.array<i32[4@a]>) -> !spmd.array<i32[4@a]> {
+        %0 = spmd.manual(%x) {
+        ^bb0(%p: !spmd.array<i32[1]>):
+          %i = spmd.axis_index <a> : <i32[]>
+          %two = array.constant dense<2> : tensor<i32> -> <i32[]>
+          %q = array.compare lt %i, %two : <i32[]>, <i32[]> -> <bool[]>
+          %1 = array.if %q {
+            %n = array.negate %p : <i32[1]>
+            )mlir" + inArm + R"mlir(
+            array.yield %n : !spmd.array<i32[1]>
+          } else {
+            array.yield %p : !spmd.array<i32[1]>
+          } : (!spmd.array<bool[]>) -> !spmd.array<i32[1]>
+          %2, %j = array.while (%1, %i) {
+          ^bb0(%c: !spmd.array<i32[1]>, %k: !spmd.array<i32[]>):
+            %r = array.compare lt %k, %two : <i32[]>, <i32[]> -> <bool[]>
+            array.yield %r : !spmd.array<bool[]>
+          } do {
+          ^bb0(%c: !spmd.array<i32[1]>, %k: !spmd.array<i32[]>):
+            %d = array.add %c, %c : <i32[1]>
+            %one = array.constant dense<1> : tensor<i32> -> <i32[]>
+            %l = array.add %k, %one : <i32[]>
+            array.yield %d, %l : !spmd.array<i32[1]>, !spmd.array<i32[]>
+          } : (!spmd.array<i32[1]>, !spmd.array<i32[]>) -> (!spmd.array<i32[1]>, !spmd.array<i32[]>)
+          spmd.yield %2 : !spmd.array<i32[1]>
+        } : (!spmd.array<i32[4@a]>) -> !spmd.array<i32[4@a]>
+        return %0 : !spmd.array<i32[4@a]>
+      }
+      })mlir");
+    return evaluateGlobal(functionOf(*module), {i32({4}, {1, 2, 3, 4})});
+  };
+  auto results = run("");
+  ASSERT_TRUE(succeeded(results)) << diagnosticText();
+  EXPECT_EQ((*results)[0].elements[0].i, -4);
+  EXPECT_EQ((*results)[0].elements[1].i, -4);
+  EXPECT_EQ((*results)[0].elements[2].i, 3);
+  EXPECT_EQ((*results)[0].elements[3].i, 4);
+  EXPECT_TRUE(failed(run("%s = spmd.all_reduce sum %p over <a> : <i32[1]> -> <i32[1]>")));
+  EXPECT_NE(diagnosticText().find("has a predicate on which the devices do not agree, and a collective in it"),
+            std::string::npos);
 }
 
 TEST_F(ControlTest, LoopsOfFewTripsVanish) {

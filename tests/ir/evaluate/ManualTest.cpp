@@ -97,16 +97,18 @@ TEST_F(ManualTest, KnowsWhatVariesInLoopsAndBranches) {
 }
 
 TEST_F(ManualTest, FindsCollectivesThatSomeDevicesDoNotReach) {
-  auto divided = [&](const std::string &axes) {
+  auto divided = [&](const std::string &init, const std::string &axes) {
     auto module = parseBody("%z = array.constant dense<0> : tensor<i32> -> <i32[]>\n"
                             "%i = spmd.axis_index <b> : <i32[]>\n"
-                            "%c = array.while (%i) {\n"
-                            "^bb0(%k: !spmd.array<i32[]>):\n"
-                            "  %q = array.compare gt %k, %z : <i32[]>, <i32[]> -> <bool[]>\n"
-                            "  array.yield %q : !spmd.array<bool[]>\n"
-                            "} do {\n"
-                            "^bb0(%k: !spmd.array<i32[]>):\n"
-                            "  %s = spmd.all_reduce sum %k over <" +
+                            "%c = array.while (" +
+                                init +
+                                ") {\n"
+                                "^bb0(%k: !spmd.array<i32[]>):\n"
+                                "  %q = array.compare gt %k, %z : <i32[]>, <i32[]> -> <bool[]>\n"
+                                "  array.yield %q : !spmd.array<bool[]>\n"
+                                "} do {\n"
+                                "^bb0(%k: !spmd.array<i32[]>):\n"
+                                "  %s = spmd.all_reduce sum %k over <" +
                                 axes +
                                 "> : <i32[]> -> <i32[]>\n"
                                 "  array.yield %s : !spmd.array<i32[]>\n"
@@ -117,9 +119,10 @@ TEST_F(ManualTest, FindsCollectivesThatSomeDevicesDoNotReach) {
     auto found = findDividedCollective(manual.getBlock(), VaryingAxes(manual));
     return found ? found->axes : VaryingAxes::Axes{"none"};
   };
-  EXPECT_EQ(divided("a"), VaryingAxes::Axes{"none"}); // All of a group go around equally often.
-  EXPECT_EQ(divided("b"), VaryingAxes::Axes{"b"});
-  EXPECT_EQ(divided("a, b"), VaryingAxes::Axes{"b"});
+  EXPECT_EQ(divided("%z", "a"), VaryingAxes::Axes{"none"});
+  EXPECT_EQ(divided("%i", "b"), VaryingAxes::Axes{"b"});
+  EXPECT_EQ(divided("%i", "a, b"), VaryingAxes::Axes{"b"});
+  EXPECT_EQ(divided("%i", "a"), VaryingAxes::Axes{"b"}); // A group would agree; all devices call in one order.
 }
 
 TEST_F(ManualTest, RefusesWhatIsNoPiece) {

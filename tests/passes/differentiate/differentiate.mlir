@@ -135,6 +135,183 @@ func.func @cotangents_are_summed_before_they_are_constrained(%x: !spmd.array<f32
   return %g#1 : !spmd.array<f32[4]>
 }
 
+// The loop stacks what the backward one reads: row i is written in iteration i, and read in the last but i. What every
+// iteration computes alike (the sine of y), and what costs nothing (the counter's float), is no row of anything.
+// CHECK-LABEL: func.func @loop
+func.func @loop(%x: !spmd.array<f32[4]>, %y: !spmd.array<f32[4]>) -> !spmd.array<f32[4]> {
+  // CHECK: array.sin %arg1
+  // CHECK: %[[F:.*]]:2 = array.for 2 to 7(%arg0, %{{.*}}) {
+  // CHECK: ^bb0(%[[I:.*]]: !spmd.array<i32[]>, %[[C:.*]]: !spmd.array<f32[4]>, %[[STACK:.*]]: !spmd.array<f32[5, 4]>):
+  // CHECK: %[[ROW:.*]] = array.subtract %[[I]]
+  // CHECK: %[[NEW:.*]] = array.reshape %[[C]] : <f32[4]> -> <f32[1, 4]>
+  // CHECK: array.dynamic_update_slice %[[STACK]], %[[NEW]] at(%[[ROW]]
+  // CHECK: array.for 0 to 5(
+  // CHECK: %[[DOWN:.*]] = array.subtract
+  // CHECK: %[[LEFT:.*]] = array.subtract
+  // CHECK: array.convert %[[DOWN]]
+  // CHECK: array.dynamic_slice %[[F]]#1 at(%[[LEFT]]
+  // CHECK-NOT: array.dynamic_slice
+  // CHECK: return
+  %g:2 = array.gradient(%x) {
+  ^bb0(%a: !spmd.array<f32[4]>):
+    %r = array.for 2 to 7 (%a) {
+    ^bb0(%i: !spmd.array<i32[]>, %c: !spmd.array<f32[4]>):
+      %s = array.sin %y : <f32[4]>
+      %f = array.convert %i : <i32[]> -> <f32[]>
+      %b = array.broadcast_in_dim %f dims [] : <f32[]> -> <f32[4]>
+      %0 = array.multiply %c, %c : <f32[4]>
+      %1 = array.multiply %0, %s : <f32[4]>
+      %2 = array.multiply %1, %b : <f32[4]>
+      array.yield %2 : !spmd.array<f32[4]>
+    } : (!spmd.array<f32[4]>) -> !spmd.array<f32[4]>
+    %3 = array.reduce sum %r dims [0] : <f32[4]> -> <f32[]>
+    array.yield %3 : !spmd.array<f32[]>
+  } : (!spmd.array<f32[4]>) -> (!spmd.array<f32[]>, !spmd.array<f32[4]>)
+  return %g#1 : !spmd.array<f32[4]>
+}
+
+// A body that is linear needs nothing of the forward pass, which goes.
+// CHECK-LABEL: func.func @linear_loop
+func.func @linear_loop(%x: !spmd.array<f32[4]>, %y: !spmd.array<f32[4]>) -> !spmd.array<f32[4]> {
+  // CHECK-COUNT-1: array.for
+  // CHECK-NOT: array.for
+  // CHECK: return
+  %g:2 = array.gradient(%x) {
+  ^bb0(%a: !spmd.array<f32[4]>):
+    %r = array.for 0 to 7 (%a) {
+    ^bb0(%i: !spmd.array<i32[]>, %c: !spmd.array<f32[4]>):
+      %0 = array.multiply %c, %y : <f32[4]>
+      array.yield %0 : !spmd.array<f32[4]>
+    } : (!spmd.array<f32[4]>) -> !spmd.array<f32[4]>
+    %3 = array.reduce sum %r dims [0] : <f32[4]> -> <f32[]>
+    array.yield %3 : !spmd.array<f32[]>
+  } : (!spmd.array<f32[4]>) -> (!spmd.array<f32[]>, !spmd.array<f32[4]>)
+  return %g#1 : !spmd.array<f32[4]>
+}
+
+// What an iteration adds to a row of the stacked parameters' cotangent is added in place.
+// CHECK-LABEL: func.func @rows_of_parameters
+func.func @rows_of_parameters(%w: !spmd.array<f32[5, 4]>, %x: !spmd.array<f32[4]>) -> !spmd.array<f32[5, 4]> {
+  // CHECK: array.for 0 to 5(
+  // CHECK: array.for 0 to 5(
+  // CHECK: ^bb0(%{{.*}}, %{{.*}}, %[[SUM:.*]]: !spmd.array<f32[5, 4]>):
+  // CHECK: %[[OLD:.*]] = array.dynamic_slice %[[SUM]] at(%[[I:.*]], %{{.*}}) sizes [1, 4]
+  // CHECK: %[[NEW:.*]] = array.add %[[OLD]]
+  // CHECK: array.dynamic_update_slice %[[SUM]], %[[NEW]] at(%[[I]]
+  %zero = array.constant dense<0> : tensor<i32> -> <i32[]>
+  %g:2 = array.gradient(%w) {
+  ^bb0(%a: !spmd.array<f32[5, 4]>):
+    %r = array.for 0 to 5 (%x) {
+    ^bb0(%i: !spmd.array<i32[]>, %c: !spmd.array<f32[4]>):
+      %row = array.dynamic_slice %a at(%i, %zero) sizes [1, 4] : (!spmd.array<f32[5, 4]>, !spmd.array<i32[]>, !spmd.array<i32[]>) -> !spmd.array<f32[1, 4]>
+      %v = array.reshape %row : <f32[1, 4]> -> <f32[4]>
+      %0 = array.multiply %c, %v : <f32[4]>
+      array.yield %0 : !spmd.array<f32[4]>
+    } : (!spmd.array<f32[4]>) -> !spmd.array<f32[4]>
+    %3 = array.reduce sum %r dims [0] : <f32[4]> -> <f32[]>
+    array.yield %3 : !spmd.array<f32[]>
+  } : (!spmd.array<f32[5, 4]>) -> (!spmd.array<f32[]>, !spmd.array<f32[5, 4]>)
+  return %g#1 : !spmd.array<f32[5, 4]>
+}
+
+// The branch hands out what the taken arm computed: one slot for the one arm's sine and the other's square.
+// CHECK-LABEL: func.func @branch
+func.func @branch(%x: !spmd.array<f32[4]>, %p: !spmd.array<bool[]>) -> !spmd.array<f32[4]> {
+  // CHECK: %[[F:.*]]:2 = array.if %arg1 {
+  // CHECK: %[[SIN:.*]] = array.sin
+  // CHECK: array.yield %{{.*}}, %[[SIN]]
+  // CHECK: %[[EXP:.*]] = array.exp
+  // CHECK: array.yield %{{.*}}, %[[EXP]]
+  // CHECK: array.if %arg1 {
+  // CHECK: array.multiply %{{.*}}, %[[F]]#1
+  // CHECK: } else {
+  // CHECK: array.multiply %{{.*}}, %[[F]]#1
+  %g:2 = array.gradient(%x) {
+  ^bb0(%a: !spmd.array<f32[4]>):
+    %r = array.if %p {
+      %0 = array.sin %a : <f32[4]>
+      %1 = array.multiply %0, %0 : <f32[4]>
+      array.yield %1 : !spmd.array<f32[4]>
+    } else {
+      %0 = array.exp %a : <f32[4]>
+      array.yield %0 : !spmd.array<f32[4]>
+    } : (!spmd.array<bool[]>) -> !spmd.array<f32[4]>
+    %3 = array.reduce sum %r dims [0] : <f32[4]> -> <f32[]>
+    array.yield %3 : !spmd.array<f32[]>
+  } : (!spmd.array<f32[4]>) -> (!spmd.array<f32[]>, !spmd.array<f32[4]>)
+  return %g#1 : !spmd.array<f32[4]>
+}
+
+// -----
+
+// The sum over devices of w's cotangent, which all have; none of x's, of which each has its piece. What the backward
+// region needs is handed to it as it was cut.
+module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
+  // CHECK-LABEL: func.func @manual
+  func.func @manual(%x: !spmd.array<f32[4@a]>, %w: !spmd.array<f32[2@_]>) -> (!spmd.array<f32[4]>, !spmd.array<f32[2]>) {
+    // CHECK: %[[F:.*]]:2 = spmd.manual(%arg0, %arg1)
+    // CHECK: %[[SIN:.*]] = array.sin
+    // CHECK: spmd.yield %{{.*}}, %[[SIN]]
+    // CHECK: (!spmd.array<f32[4@a]>, !spmd.array<f32[2@_]>) -> (!spmd.array<f32[4@a]>, !spmd.array<f32[4@a]>)
+    // CHECK: spmd.manual(%{{.*}}, %arg1, %[[F]]#1, %arg0)
+    // CHECK-COUNT-1: spmd.all_reduce sum
+    // CHECK-NOT: spmd.all_reduce
+    // CHECK: return
+    %g:3 = array.gradient(%x, %w) {
+    ^bb0(%a: !spmd.array<f32[4@a]>, %b: !spmd.array<f32[2@_]>):
+      %r = spmd.manual(%a, %b) {
+      ^bb0(%p: !spmd.array<f32[2]>, %q: !spmd.array<f32[2]>):
+        %0 = array.sin %p : <f32[2]>
+        %1 = array.multiply %0, %q : <f32[2]>
+        %2 = array.add %1, %q : <f32[2]>
+        spmd.yield %2 : !spmd.array<f32[2]>
+      } : (!spmd.array<f32[4@a]>, !spmd.array<f32[2@_]>) -> !spmd.array<f32[4@a]>
+      %3 = array.reduce sum %r dims [0] : <f32[4@a]> -> <f32[]>
+      array.yield %3 : !spmd.array<f32[]>
+    } : (!spmd.array<f32[4@a]>, !spmd.array<f32[2@_]>) -> (!spmd.array<f32[]>, !spmd.array<f32[4]>, !spmd.array<f32[2]>)
+    return %g#1, %g#2 : !spmd.array<f32[4]>, !spmd.array<f32[2]>
+  }
+}
+
+// -----
+
+func.func @unbounded(%x: !spmd.array<f32[]>) -> !spmd.array<f32[]> {
+  %g:2 = array.gradient(%x) {
+  ^bb0(%a: !spmd.array<f32[]>):
+    // expected-error @+1 {{'while' has no derivative: how often it runs is not known before it runs, so there is no room for the values that the backward pass needs; use 'for' with constant bounds, and keep the carries with where once it is done}}
+    %0 = array.while (%a) {
+    ^bb0(%c: !spmd.array<f32[]>):
+      %p = array.compare lt %c, %x : <f32[]>, <f32[]> -> <bool[]>
+      array.yield %p : !spmd.array<bool[]>
+    } do {
+    ^bb0(%c: !spmd.array<f32[]>):
+      %1 = array.multiply %c, %c : <f32[]>
+      array.yield %1 : !spmd.array<f32[]>
+    } : (!spmd.array<f32[]>) -> !spmd.array<f32[]>
+    array.yield %0 : !spmd.array<f32[]>
+  } : (!spmd.array<f32[]>) -> (!spmd.array<f32[]>, !spmd.array<f32[]>)
+  return %g#1 : !spmd.array<f32[]>
+}
+
+// -----
+
+module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
+  func.func @products_of_devices(%x: !spmd.array<f32[4@a]>) -> !spmd.array<f32[4]> {
+    %g:2 = array.gradient(%x) {
+    ^bb0(%a: !spmd.array<f32[4@a]>):
+      %r = spmd.manual(%a) {
+      ^bb0(%p: !spmd.array<f32[2]>):
+        // expected-error @+1 {{'all_reduce' of this kind has no derivative}}
+        %0 = spmd.all_reduce prod %p over <a> : <f32[2]> -> <f32[2]>
+        spmd.yield %0 : !spmd.array<f32[2]>
+      } : (!spmd.array<f32[4@a]>) -> !spmd.array<f32[2@_]>
+      %3 = array.reduce sum %r dims [0] : <f32[2@_]> -> <f32[]>
+      array.yield %3 : !spmd.array<f32[]>
+    } : (!spmd.array<f32[4@a]>) -> (!spmd.array<f32[]>, !spmd.array<f32[4]>)
+    return %g#1 : !spmd.array<f32[4]>
+  }
+}
+
 // -----
 
 func.func @no_derivative(%x: !spmd.array<f32[]>) -> !spmd.array<f32[]> {

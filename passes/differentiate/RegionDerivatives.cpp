@@ -1,0 +1,233 @@
+//===- RegionDerivatives.cpp - cotangents through branches and checkpoints -===//
+//
+// A region is swept into a region of the same kind behind it, whose results are the cotangents of what the forward one
+// uses from outside. What it needs of the forward pass is computed again (checkpoint) or handed out (branches).
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/differentiate/RegionDerivatives.h"
+#include "passes/differentiate/Residuals.h"
+#include "passes/differentiate/ReverseSweep.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace spmdc {
+
+ArrayType plainTypeOf(Value value) { return cast<ArrayType>(value.getType()).withoutSharding(); }
+
+Value createZero(OpBuilder &builder, Location loc, ArrayType type) {
+  return builder.create<ConstantOp>(loc, type.withoutSharding(), Scalar());
+}
+
+void replaceForward(Derivative &derivative, Operation *op, Operation *extended) {
+  for (auto [result, replacement] : llvm::zip(op->getResults(), extended->getResults()))
+    result.replaceAllUsesWith(replacement);
+  op->remove();
+  op->setOperands({});
+  derivative.replaced.push_back(op);
+}
+
+/// The values that a region uses and that are defined outside of it, in order of their first use.
+static SmallVector<Value> getCaptured(Region &region) {
+  llvm::SmallSetVector<Value, 8> captured;
+  region.walk([&](Operation *op) {
+    for (Value operand : op->getOperands())
+      if (!region.isAncestor(operand.getParentRegion()))
+        captured.insert(operand);
+  });
+  return captured.takeVector();
+}
+
+//===----------------------------------------------------------------------===//
+// Checkpoints
+//===----------------------------------------------------------------------===//
+
+/// Computes the body again, from barriers around what it uses, and differentiates that. Both are one checkpoint, so
+/// that a derivative of this derivative keeps nothing of it either.
+LogicalResult ReverseSweep::differentiateCheckpoint(CheckpointOp op, OpBuilder &builder) {
+  Location loc = getDerivativeLoc(op);
+  Workspace workspace(builder, loc);
+  Block &block = workspace.getBlock();
+  OpBuilder inner = OpBuilder::atBlockEnd(&block);
+
+  IRMapping mapping;
+  SmallVector<std::pair<Value, Value>> copies; // Active captured values, and what stands for them in the body.
+  for (Value value : getCaptured(op.getBody())) {
+    if (value.getDefiningOp<ConstantOp>())
+      continue;
+    Value barrier = inner.create<OptimizationBarrierOp>(loc, plainTypeOf(value), value);
+    mapping.map(value, barrier);
+    if (derivative.activity.isActive(value)) {
+      derivative.activity.addArgument(barrier);
+      copies.emplace_back(value, barrier);
+    }
+  }
+  Block &forward = op.getBody().front();
+  for (Operation &inside : forward.without_terminator())
+    inner.clone(inside, mapping);
+  if (derivative.varying)
+    for (auto [value, copy] : mapping.getValueMap())
+      derivative.varying->copy(copy, value);
+  derivative.activity.follow(block);
+  ReverseSweep sweep(derivative);
+  for (auto [result, yielded] : llvm::zip(op->getResults(), forward.getTerminator()->getOperands()))
+    if (Value cotangent = getCotangent(builder, result))
+      sweep.add(inner, mapping.lookupOrDefault(yielded), cotangent, derivative.missing(result, yielded));
+  if (failed(sweep.run(block, inner)))
+    return failure();
+
+  SmallVector<Contribution> found;
+  SmallVector<Value> yielded;
+  SmallVector<Type> types;
+  for (auto [value, copy] : copies)
+    for (const auto &[axes, cotangent] : sweep.cotangents.lookup(copy)) {
+      found.push_back({value, axes, {}});
+      yielded.push_back(cotangent);
+      types.push_back(plainTypeOf(cotangent));
+    }
+  inner.create<YieldOp>(loc, yielded);
+  auto backward = builder.create<CheckpointOp>(loc, types);
+  backward.getBody().takeBody(workspace.getRegion());
+  for (auto [contribution, result] : llvm::zip(found, backward->getResults()))
+    add(builder, contribution.value, result, contribution.axes);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Branches
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Extends a branch by results for what either arm's backward pass needs: the k-th of a type is the k-th that the one
+/// arm keeps, or that the other does.
+class KeptByArms {
+public:
+  explicit KeptByArms(IfOp op) : op(op) {}
+
+  /// The numbers of the slots for values that this arm keeps.
+  SmallVector<unsigned> assign(unsigned arm, ArrayRef<Value> values) {
+    SmallVector<unsigned> numbers;
+    for (Value value : values) {
+      ArrayType type = plainTypeOf(value);
+      Slot *slot = llvm::find_if(slots, [&](const Slot &s) { return s.type == type && !s.values[arm]; });
+      if (slot == slots.end()) {
+        slots.push_back({type, {}});
+        slot = &slots.back();
+      }
+      slot->values[arm] = value;
+      numbers.push_back(slot - slots.begin());
+    }
+    return numbers;
+  }
+
+  bool empty() const { return slots.empty(); }
+
+  /// The new branch; its results for the slots come last.
+  IfOp extend() {
+    SmallVector<Type> types(op.getResultTypes());
+    for (const Slot &slot : slots)
+      types.push_back(slot.type);
+    OpBuilder builder(op);
+    auto extended = builder.create<IfOp>(op.getLoc(), types, op.getPredicate());
+    for (auto [arm, region] : llvm::enumerate(op->getRegions())) {
+      Operation *yield = region.front().getTerminator();
+      OpBuilder inner(yield);
+      for (const Slot &slot : slots)
+        yield->insertOperands(yield->getNumOperands(),
+                              slot.values[arm] ? slot.values[arm] : createZero(inner, op.getLoc(), slot.type));
+      extended->getRegion(arm).takeBody(region);
+    }
+    return extended;
+  }
+
+private:
+  struct Slot {
+    ArrayType type;
+    std::array<Value, 2> values;
+  };
+  IfOp op;
+  SmallVector<Slot> slots;
+};
+
+/// Lets the branch hand out what the backward one needs.
+void keepForArms(Derivative &derivative, IfOp op, IfOp backward) {
+  for (Region *region : {&backward.getThenRegion(), &backward.getElseRegion()})
+    eraseDead(region->front());
+  Residuals ofThen(op.getThenRegion().front(), backward.getThenRegion().front());
+  Residuals ofElse(op.getElseRegion().front(), backward.getElseRegion().front());
+  KeptByArms kept(op);
+  SmallVector<unsigned> thenSlots = kept.assign(0, ofThen.getKept()), elseSlots = kept.assign(1, ofElse.getKept());
+  SmallVector<Value> results;
+  if (!kept.empty()) {
+    IfOp extended = kept.extend();
+    llvm::append_range(results, extended.getOutputs().drop_front(op.getOutputs().size()));
+    replaceForward(derivative, op, extended);
+  }
+  ofThen.substitute([&](OpBuilder &, unsigned index) { return results[thenSlots[index]]; });
+  ofElse.substitute([&](OpBuilder &, unsigned index) { return results[elseSlots[index]]; });
+}
+
+} // namespace
+
+LogicalResult ReverseSweep::sweepArm(IfOp op, Region &arm, ArrayRef<Value> seeds, Block &backward,
+                                     SmallVector<Contribution> &found) {
+  OpBuilder inner = OpBuilder::atBlockEnd(&backward);
+  ReverseSweep sweep(derivative);
+  Block &forward = arm.front();
+  for (auto [seed, result, yielded] : llvm::zip(seeds, op.getOutputs(), forward.getTerminator()->getOperands()))
+    if (seed)
+      sweep.add(inner, yielded, seed, derivative.missing(result, yielded));
+  if (failed(sweep.run(forward, inner)))
+    return failure();
+  found = sweep.listOutside(arm);
+  return success();
+}
+
+LogicalResult ReverseSweep::differentiateIf(IfOp op, OpBuilder &builder) {
+  Location loc = getDerivativeLoc(op);
+  SmallVector<Value> seeds;
+  for (Value result : op.getOutputs())
+    seeds.push_back(getCotangent(builder, result));
+  if (derivative.varying && !derivative.varying->of(op.getPredicate()).empty())
+    keepCollectivesOut(op, builder, seeds);
+  Workspace workspaces[2] = {{builder, loc}, {builder, loc}};
+  SmallVector<Contribution> found[2];
+  for (unsigned arm : {0, 1})
+    if (failed(sweepArm(op, op->getRegion(arm), seeds, workspaces[arm].getBlock(), found[arm])))
+      return failure();
+
+  // One result for each value from outside that either arm reaches; zero where the other does not.
+  llvm::MapVector<Value, std::map<Axes, std::array<Value, 2>>> joined;
+  for (unsigned arm : {0, 1})
+    for (const Contribution &contribution : found[arm])
+      joined[contribution.value][contribution.axes][arm] = contribution.cotangent;
+  SmallVector<Type> types;
+  SmallVector<Value> yielded[2];
+  for (const auto &[value, parts] : joined)
+    for (const auto &[axes, cotangents] : parts) {
+      types.push_back(plainTypeOf(value));
+      for (unsigned arm : {0, 1}) {
+        OpBuilder inner = OpBuilder::atBlockEnd(&workspaces[arm].getBlock());
+        yielded[arm].push_back(cotangents[arm] ? cotangents[arm] : createZero(inner, loc, plainTypeOf(value)));
+      }
+    }
+  if (types.empty())
+    return success();
+  auto backward = builder.create<IfOp>(loc, types, op.getPredicate());
+  for (unsigned arm : {0, 1}) {
+    OpBuilder::atBlockEnd(&workspaces[arm].getBlock()).create<YieldOp>(loc, yielded[arm]);
+    backward->getRegion(arm).takeBody(workspaces[arm].getRegion());
+  }
+  keepForArms(derivative, op, backward);
+  auto result = backward.getOutputs().begin();
+  for (const auto &[value, parts] : joined)
+    for (const auto &[axes, cotangents] : parts)
+      add(builder, value, *result++, axes);
+  return success();
+}
+
+} // namespace spmdc
