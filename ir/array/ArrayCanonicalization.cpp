@@ -9,6 +9,7 @@
 
 #include "ir/array/ArrayOps.h"
 #include "ir/array/ScalarEvaluation.h"
+#include "ir/array/SplatPatterns.h"
 
 #include "mlir/IR/PatternMatch.h"
 
@@ -137,6 +138,7 @@ struct SelectOfMaximum : OpRewritePattern<SelectOp> {
 void ArrayDialect::getCanonicalizationPatterns(RewritePatternSet &patterns) const {
   patterns.add<EmptyResult, ReduceOfEmpty, ReduceOfOne, DotOfEmpty, PadOfEmpty, ConcatenateOfEmpty, SelectOfMaximum>(
       patterns.getContext());
+  addSplatPatterns(patterns);
 }
 
 } // namespace spmdc

@@ -38,11 +38,13 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
   }
   if (passesThrough(Stage::Partitioned)) {
     passes.addPass(createInsertReshards());
+    passes.addPass(createDeferReductions());
     passes.addPass(createPartition());
     passes.addPass(createCanonicalizerPass());
     passes.addPass(createCSEPass());
     // What a loop moves or computes anew in each iteration without need, collectives above all, happens once before it.
     passes.addPass(createLoopInvariantCodeMotionPass());
+    passes.addPass(createDropBarriers());
     passes.addPass(createVerifyPartitioned());
     arriveAt(Stage::Partitioned);
   }

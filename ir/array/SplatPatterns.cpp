@@ -1,0 +1,82 @@
+//===- SplatPatterns.cpp - operations on one number everywhere ------------===//
+//
+// Cotangents begin as ones and zeros and are broadcast, scaled and added: what that comes to is known here. Only what
+// is exact in every bit is done: arithmetic that IEEE rounds correctly, and x * 1, x / 1, x - 0 (not x + 0, which
+// turns -0 into 0, nor x * 0, which is NaN for some x).
+//
+//===----------------------------------------------------------------------===//
+
+#include "ir/array/SplatPatterns.h"
+
+#include "ir/array/ArrayOps.h"
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+/// The number that a constant has in all elements.
+std::optional<Scalar> getSplat(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  if (!constant || !constant.getValue().isSplat() || constant.getValue().getNumElements() == 0)
+    return std::nullopt;
+  auto splat = cast<SplatElementsAttr>(constant.getValue());
+  return Tensor::fromAttr(splat.resizeSplat(RankedTensorType::get({}, splat.getElementType()))).elements[0];
+}
+
+/// The same operation on numbers.
+struct OperationOnSplats : RewritePattern {
+  explicit OperationOnSplats(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/2, context) {}
+
+  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
+    if (!isa<AddOp, SubtractOp, MultiplyOp, DivideOp, NegateOp, AbsOp, CompareOp, AndOp, OrOp, SelectOp>(op))
+      return failure();
+    auto type = cast<ArrayType>(op->getResult(0).getType());
+    auto element = cast<ArrayType>(op->getOperand(op->getNumOperands() - 1).getType()).getElementType();
+    // Integers divided by zero are what the machine's code says; sums of f16 and bf16 are fused in f32.
+    bool isExact = element.isF32() || element.isF64() || (isa<IntegerType>(element) && !isa<DivideOp>(op));
+    if (!isExact || type.getSharding() || type.getNumElements() == 0)
+      return failure();
+    SmallVector<Scalar> operands;
+    for (Value operand : op->getOperands()) {
+      std::optional<Scalar> number = getSplat(operand);
+      if (!number)
+        return failure();
+      operands.push_back(*number);
+    }
+    Scalar result = roundTo(cast<ElementwiseOpInterface>(op).evaluateScalar(operands), type.getElementType());
+    rewriter.replaceOpWithNewOp<ConstantOp>(op, type, result);
+    return success();
+  }
+};
+
+/// x * 1, 1 * x, x / 1 and x - 0 are x.
+struct NeutralSplat : RewritePattern {
+  explicit NeutralSplat(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context) {}
+
+  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
+    if (!isa<MultiplyOp, DivideOp, SubtractOp>(op))
+      return failure();
+    auto isNumber = [&](unsigned operand, double number) {
+      std::optional<Scalar> splat = getSplat(op->getOperand(operand));
+      return splat && splat->f + static_cast<double>(splat->i) == number && !std::signbit(splat->f);
+    };
+    std::optional<unsigned> kept;
+    if (isNumber(1, isa<SubtractOp>(op) ? 0 : 1))
+      kept = 0;
+    else if (isa<MultiplyOp>(op) && isNumber(0, 1))
+      kept = 1;
+    if (!kept || op->getOperand(*kept).getType() != op->getResult(0).getType())
+      return failure();
+    rewriter.replaceOp(op, op->getOperand(*kept));
+    return success();
+  }
+};
+
+} // namespace
+
+void addSplatPatterns(RewritePatternSet &patterns) {
+  patterns.add<OperationOnSplats, NeutralSplat>(patterns.getContext());
+}
+
+} // namespace spmdc

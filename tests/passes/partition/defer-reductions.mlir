@@ -1,0 +1,128 @@
+// RUN: spmd-opt %s --spmdc-defer-reductions | FileCheck %s
+
+module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
+  // Two uses of one parameter: one reduction.
+  // CHECK-LABEL: func.func @sum
+  func.func @sum(%x: !spmd.array<f32[8@_, 4@a]>) -> !spmd.array<f32[8@_]> {
+    // CHECK: %[[P:.*]] = array.reduce
+    // CHECK: %[[Q:.*]] = array.reduce
+    // CHECK: %[[S:.*]] = array.add %[[P]], %[[Q]] : <f32[8@_] unreduced(a)>
+    // CHECK: %[[R:.*]] = spmd.reshard %[[S]] {why = "reduce sums; partial sums are added before they are reduced"} : <f32[8@_] unreduced(a)> -> <f32[8@_]>
+    // CHECK: return %[[R]]
+    %p = array.reduce sum %x dims [1] : <f32[8@_, 4@a]> -> <f32[8@_] unreduced(a)>
+    %pr = spmd.reshard %p {why = "reduce sums; the result is f32[8@_]"} : <f32[8@_] unreduced(a)> -> <f32[8@_]>
+    %q = array.reduce sum %x dims [1] : <f32[8@_, 4@a]> -> <f32[8@_] unreduced(a)>
+    %qr = spmd.reshard %q : <f32[8@_] unreduced(a)> -> <f32[8@_]>
+    %s = array.add %pr, %qr : <f32[8@_]>
+    return %s : !spmd.array<f32[8@_]>
+  }
+
+  // Tied weights: one of the two comes transposed, scaled and negated; a third is added to both.
+  // CHECK-LABEL: func.func @through_linear_operations
+  func.func @through_linear_operations(%p: !spmd.array<f32[8@_, 4@_] unreduced(a)>, %q: !spmd.array<f32[4@_, 8@_] unreduced(a)>, %f: !spmd.array<f32[8@_, 4@_]>) -> !spmd.array<f32[8@_, 4@_]> {
+    // CHECK: array.transpose %arg1 {{.*}} unreduced(a)
+    // CHECK: array.multiply %{{.*}}, %arg2 {{.*}} unreduced(a)
+    // CHECK: array.negate {{.*}} unreduced(a)
+    // CHECK: array.add {{.*}} unreduced(a)
+    // CHECK: array.subtract {{.*}} unreduced(a)
+    // CHECK-COUNT-1: spmd.reshard
+    // CHECK-NOT: spmd.reshard
+    // CHECK: return
+    %pr = spmd.reshard %p : <f32[8@_, 4@_] unreduced(a)> -> <f32[8@_, 4@_]>
+    %qr = spmd.reshard %q : <f32[4@_, 8@_] unreduced(a)> -> <f32[4@_, 8@_]>
+    %t = array.transpose %qr perm [1, 0] : <f32[4@_, 8@_]> -> <f32[8@_, 4@_]>
+    %m = array.multiply %t, %f : <f32[8@_, 4@_]>
+    %n = array.negate %m : <f32[8@_, 4@_]>
+    %s = array.add %pr, %n : <f32[8@_, 4@_]>
+    %r = spmd.reshard %p : <f32[8@_, 4@_] unreduced(a)> -> <f32[8@_, 4@_]>
+    %d = array.subtract %s, %r : <f32[8@_, 4@_]>
+    return %d : !spmd.array<f32[8@_, 4@_]>
+  }
+
+  // Both scattered alike: the sum is.
+  // CHECK-LABEL: func.func @scattered
+  func.func @scattered(%p: !spmd.array<f32[8@_] unreduced(a)>, %q: !spmd.array<f32[8@_] unreduced(a)>) -> !spmd.array<f32[8@a]> {
+    // CHECK: %[[S:.*]] = array.add %arg0, %arg1 : <f32[8@_] unreduced(a)>
+    // CHECK: spmd.reshard %[[S]] {{.*}}<f32[8@_] unreduced(a)> -> <f32[8@a]>
+    %pr = spmd.reshard %p : <f32[8@_] unreduced(a)> -> <f32[8@a]>
+    %qr = spmd.reshard %q : <f32[8@_] unreduced(a)> -> <f32[8@a]>
+    %s = array.add %pr, %qr : <f32[8@a]>
+    return %s : !spmd.array<f32[8@a]>
+  }
+
+  // What is used reduced, is reduced: nothing is gained. Products of sums are no sums of products. What is repeated is cheaper
+  // to reduce before.
+  // CHECK-LABEL: func.func @left_alone
+  func.func @left_alone(%p: !spmd.array<f32[8@_] unreduced(a)>, %q: !spmd.array<f32[8@_] unreduced(a)>, %l: !spmd.array<f32[2@_] unreduced(a)>) -> (!spmd.array<f32[8@_]>, !spmd.array<f32[8@_]>, !spmd.array<f32[8@_]>, !spmd.array<f32[8@_]>) {
+    // CHECK-COUNT-4: spmd.reshard
+    // CHECK: array.add %{{.*}} : <f32[8@_]>{{$}}
+    // CHECK: array.multiply
+    // CHECK: array.add
+    // CHECK: return
+    %pr = spmd.reshard %p : <f32[8@_] unreduced(a)> -> <f32[8@_]>
+    %qr = spmd.reshard %q : <f32[8@_] unreduced(a)> -> <f32[8@_]>
+    %lr = spmd.reshard %l : <f32[2@_] unreduced(a)> -> <f32[2@_]>
+    %mr = spmd.reshard %l : <f32[2@_] unreduced(a)> -> <f32[2@_]>
+    %s = array.add %pr, %qr : <f32[8@_]>
+    %m = array.multiply %pr, %qr : <f32[8@_]>
+    %lb = array.broadcast_in_dim %lr dims [1] : <f32[2@_]> -> <f32[100000@_, 2@_]>
+    %mb = array.broadcast_in_dim %mr dims [1] : <f32[2@_]> -> <f32[100000@_, 2@_]>
+    %w = array.add %lb, %mb : <f32[100000@_, 2@_]>
+    %v = array.slice %w [7, 0] to [11, 2] step [1, 1] : <f32[100000@_, 2@_]> -> <f32[4@_, 2@_]>
+    %u = array.reshape %v : <f32[4@_, 2@_]> -> <f32[8@_]>
+    return %pr, %s, %m, %u : !spmd.array<f32[8@_]>, !spmd.array<f32[8@_]>, !spmd.array<f32[8@_]>, !spmd.array<f32[8@_]>
+  }
+
+  // Iterations add partial sums, in rows as well; one reduction of each carry behind the outer loop.
+  // CHECK-LABEL: func.func @loops
+  func.func @loops(%p: !spmd.array<f32[8@_] unreduced(a)>, %q: !spmd.array<f32[1@_, 8@_] unreduced(a)>) -> (!spmd.array<f32[8@_]>, !spmd.array<f32[5@_, 8@_]>) {
+    // CHECK-NOT: spmd.reshard
+    // CHECK: array.for 0 to 5
+    // CHECK: array.for 0 to 3
+    // CHECK: array.add {{.*}} unreduced(a)
+    // CHECK: array.add {{.*}} unreduced(a)
+    // CHECK: array.dynamic_update_slice {{.*}} unreduced(a)
+    // CHECK: array.yield
+    // CHECK-COUNT-2: spmd.reshard {{.*}}those of all iterations are added before they are reduced
+    // CHECK-NOT: spmd.reshard
+    // CHECK: return
+    %zero = array.constant dense<0.0> : tensor<8xf32> -> <f32[8@_]>
+    %rows = array.constant dense<0.0> : tensor<5x8xf32> -> <f32[5@_, 8@_]>
+    %i0 = array.constant dense<0> : tensor<i32> -> <i32[]>
+    %r:2 = array.for 0 to 5 (%zero, %rows) {
+    ^bb0(%i: !spmd.array<i32[]>, %c: !spmd.array<f32[8@_]>, %d: !spmd.array<f32[5@_, 8@_]>):
+      %inner = array.for 0 to 3 (%zero) {
+      ^bb0(%j: !spmd.array<i32[]>, %e: !spmd.array<f32[8@_]>):
+        %pr = spmd.reshard %p {why = "x sums"} : <f32[8@_] unreduced(a)> -> <f32[8@_]>
+        %s = array.add %e, %pr : <f32[8@_]>
+        array.yield %s : !spmd.array<f32[8@_]>
+      } : (!spmd.array<f32[8@_]>) -> !spmd.array<f32[8@_]>
+      %t = array.add %c, %inner : <f32[8@_]>
+      %old = array.dynamic_slice %d at(%i, %i0) sizes [1, 8] : (!spmd.array<f32[5@_, 8@_]>, !spmd.array<i32[]>, !spmd.array<i32[]>) -> !spmd.array<f32[1@_, 8@_]>
+      %qr = spmd.reshard %q {why = "y sums"} : <f32[1@_, 8@_] unreduced(a)> -> <f32[1@_, 8@_]>
+      %new = array.add %old, %qr : <f32[1@_, 8@_]>
+      %u = array.dynamic_update_slice %d, %new at(%i, %i0) : (!spmd.array<f32[5@_, 8@_]>, !spmd.array<f32[1@_, 8@_]>, !spmd.array<i32[]>, !spmd.array<i32[]>) -> !spmd.array<f32[5@_, 8@_]>
+      array.yield %t, %u : !spmd.array<f32[8@_]>, !spmd.array<f32[5@_, 8@_]>
+    } : (!spmd.array<f32[8@_]>, !spmd.array<f32[5@_, 8@_]>) -> (!spmd.array<f32[8@_]>, !spmd.array<f32[5@_, 8@_]>)
+    return %r#0, %r#1 : !spmd.array<f32[8@_]>, !spmd.array<f32[5@_, 8@_]>
+  }
+
+  // A carry that each iteration reads as it is, is reduced in each.
+  // CHECK-LABEL: func.func @carry_that_is_read
+  func.func @carry_that_is_read(%p: !spmd.array<f32[8@_] unreduced(a)>) -> !spmd.array<f32[8@_]> {
+    // CHECK: array.for
+    // CHECK: spmd.reshard
+    // CHECK: array.yield
+    // CHECK-NOT: spmd.reshard
+    // CHECK: return
+    %zero = array.constant dense<0.0> : tensor<8xf32> -> <f32[8@_]>
+    %r = array.for 0 to 5 (%zero) {
+    ^bb0(%i: !spmd.array<i32[]>, %c: !spmd.array<f32[8@_]>):
+      %pr = spmd.reshard %p : <f32[8@_] unreduced(a)> -> <f32[8@_]>
+      %s = array.sin %c : (<f32[8@_]>) -> <f32[8@_]>
+      %t = array.add %s, %pr : <f32[8@_]>
+      array.yield %t : !spmd.array<f32[8@_]>
+    } : (!spmd.array<f32[8@_]>) -> !spmd.array<f32[8@_]>
+    return %r : !spmd.array<f32[8@_]>
+  }
+}
