@@ -6,7 +6,6 @@
 
 #include <condition_variable>
 #include <functional>
-#include <future>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -15,6 +14,35 @@
 #include <vector>
 
 namespace spmd {
+
+/// A checkpoint could not be saved; thrown on all processes.
+class SaveError : public Error {
+public:
+  SaveError(const std::string &message, int32_t culprit) : Error(message), culprit(culprit) {}
+  /// The process that met the cause.
+  int32_t getCulprit() const { return culprit; }
+
+private:
+  int32_t culprit;
+};
+
+/// How a save ends. An error is kept as what it says, and thrown anew to each who waits.
+class SaveState {
+public:
+  void succeed();
+  void fail(const Error &error, int32_t culprit);
+  bool isDone() const;
+  /// Waits; throws the error, as SaveError unless it is a verdict.
+  void wait() const;
+
+private:
+  mutable std::mutex mutex;
+  mutable std::condition_variable changed;
+  bool done = false, failed = false;
+  std::string message;
+  Error::Kind kind = Error::Kind::Failed;
+  int32_t culprit = 0;
+};
 
 /// Writes a job's checkpoints to one folder, one after the other, on a thread of its own. The files of a checkpoint
 /// appear in a folder without a name; process 0, which has the lock, gives it its name when all processes have synced
@@ -29,7 +57,7 @@ public:
     int64_t step = 0;
     std::vector<Array> arrays;
     SaveOptions options;
-    std::promise<void> done;
+    std::shared_ptr<SaveState> state;
   };
 
   /// Every process makes one at the same time; throws, on all, where the folder cannot be had.
@@ -54,17 +82,6 @@ private:
   std::vector<Request> queue;
   bool stopping = false;
   std::thread thread;
-};
-
-/// A checkpoint could not be saved; thrown on all processes.
-class SaveError : public Error {
-public:
-  SaveError(const std::string &message, int32_t culprit) : Error(message), culprit(culprit) {}
-  /// The process that met the cause.
-  int32_t getCulprit() const { return culprit; }
-
-private:
-  int32_t culprit;
 };
 
 /// An array of a checkpoint, where it should go, and what it must be.

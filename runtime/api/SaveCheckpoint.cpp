@@ -1,298 +1,50 @@
-//===- SaveCheckpoint.cpp - writing the arrays of a job -------------------===//
+//===- SaveCheckpoint.cpp - save_checkpoint, and how it ends --------------===//
 
 #include "runtime/api/Checkpoint.h"
 #include "runtime/api/Runtime.h"
-#include "runtime/checkpoint/PieceFile.h"
-#include "runtime/io/BoxCopy.h"
 
-#include <nlohmann/json.hpp>
-
-#include <csignal>
-#include <filesystem>
-#include <map>
-#include <numeric>
-#include <pthread.h>
 #include <set>
 
 namespace spmd {
-namespace {
 
-using Json = nlohmann::json;
-
-/// Disks may be slow; a process that is gone ends the wait by the job's verdict.
-constexpr std::chrono::hours kNoLimit{24 * 365};
-
-std::vector<int32_t> allProcesses(const Job &job) {
-  std::vector<int32_t> processes(static_cast<size_t>(job.getProcessCount()));
-  std::iota(processes.begin(), processes.end(), 0);
-  return processes;
-}
-
-std::string fileName(int32_t process) {
-  std::string number = std::to_string(process);
-  return "process-" + std::string(number.size() < 5 ? 5 - number.size() : 0, '0') + number + ".safetensors";
-}
-
-/// Who writes what: the same on all processes. Of the devices that hold a piece, the pieces' writers go round, so that
-/// replicated arrays do not all fall to process 0. `files` of the result are all processes' files, in order; those of
-/// processes that write nothing are taken out by the leader.
-Manifest planCheckpoint(const Job &job, int64_t step, const std::vector<CheckpointWriter::Array> &arrays) {
-  Manifest manifest;
-  manifest.step = step;
-  for (int32_t process = 0; process < job.getProcessCount(); ++process)
-    manifest.files.push_back({fileName(process), 0, 0});
-  size_t turn = 0;
-  for (const CheckpointWriter::Array &array : arrays) {
-    const ArrayImpl &impl = *array.impl;
-    CheckpointArray entry{array.name, impl.dtype, impl.shape, {}};
-    MeshShape mesh = meshShapeOf(impl.sharding.mesh());
-    Sharding sharding = shardingOf(impl.sharding.spec(), impl.shape.size());
-    std::map<std::vector<int64_t>, std::vector<size_t>> holders; // Processes, by the piece's start.
-    std::vector<CheckpointPiece> pieces;
-    for (int64_t position = 0; position < impl.sharding.mesh().size(); ++position) {
-      std::vector<ShardRange> ranges = ownedRanges(mesh, impl.shape, sharding, position);
-      if (elementCount(sizesOf(ranges)) == 0)
-        continue;
-      int64_t device = impl.sharding.mesh().device_ids()[static_cast<size_t>(position)];
-      auto &list = holders[startsOf(ranges)];
-      if (list.empty())
-        pieces.push_back({0, startsOf(ranges), sizesOf(ranges)});
-      list.push_back(static_cast<size_t>(job.getDevice(device).process_index));
-    }
-    for (CheckpointPiece &piece : pieces) {
-      const std::vector<size_t> &list = holders[piece.start];
-      piece.file = list[turn++ % list.size()];
-      entry.pieces.push_back(std::move(piece));
-    }
-    manifest.arrays.push_back(std::move(entry));
-  }
-  return manifest;
-}
-
-/// Takes the files out that nobody writes to.
-void dropUnusedFiles(Manifest &manifest) {
-  std::vector<bool> isUsed(manifest.files.size());
-  for (const CheckpointArray &array : manifest.arrays)
-    for (const CheckpointPiece &piece : array.pieces)
-      isUsed[piece.file] = true;
-  std::vector<size_t> place(manifest.files.size());
-  std::vector<CheckpointFile> files;
-  for (size_t i = 0; i < isUsed.size(); ++i)
-    if (isUsed[i]) {
-      place[i] = files.size();
-      files.push_back(manifest.files[i]);
-    }
-  manifest.files = std::move(files);
-  for (CheckpointArray &array : manifest.arrays)
-    for (CheckpointPiece &piece : array.pieces)
-      piece.file = place[piece.file];
-}
-
-/// What must be the same on all processes.
-std::string describe(const Manifest &manifest, const std::string &directory) {
-  std::string text = "step " + std::to_string(manifest.step) + " in '" + directory + "' with";
-  for (const CheckpointArray &array : manifest.arrays)
-    text += " " + array.name;
-  return text;
-}
-
-} // namespace
-
-CheckpointWriter::CheckpointWriter(Job &job, const std::string &directory)
-    : job(job), directory(directory),
-      prefix("api/checkpoint-writer/" + std::to_string(job.nextSequence("checkpoint-writer")) + "/") {
-  std::string problem;
-  if (job.getProcess() == 0) {
-    const ProcessInfo &self = job.getClient().topology().processes[0];
-    try {
-      own.emplace(directory, "its process 0 has pid " + std::to_string(self.pid) + " on " + self.host);
-    } catch (const Error &error) {
-      problem = error.what();
-    }
-  }
-  problem = job.exchange("checkpoint-writer", allProcesses(job), problem)[0];
-  if (!problem.empty())
-    throw Error(problem);
-  // Signals are for the threads of the application.
-  sigset_t all, old;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &old);
-  thread = std::thread([this] { threadMain(); });
-  pthread_sigmask(SIG_SETMASK, &old, nullptr);
-}
-
-CheckpointWriter::~CheckpointWriter() {
-  if (!thread.joinable())
-    return;
-  {
-    std::lock_guard lock(mutex);
-    stopping = true;
-  }
-  changed.notify_all();
-  thread.join();
-}
-
-CheckpointSave CheckpointWriter::save(int64_t step, std::vector<Array> arrays, SaveOptions options) {
-  Request request{step, std::move(arrays), std::move(options), {}};
-  CheckpointSave handle(request.done.get_future().share());
+void SaveState::succeed() {
   std::lock_guard lock(mutex);
-  queue.push_back(std::move(request));
+  done = true;
   changed.notify_all();
-  return handle;
 }
 
-void CheckpointWriter::threadMain() {
-  for (uint64_t number = 0;; ++number) {
-    std::unique_lock lock(mutex);
-    changed.wait(lock, [&] { return stopping || !queue.empty(); });
-    if (queue.empty())
-      return;
-    Request request = std::move(queue.front());
-    queue.erase(queue.begin());
-    lock.unlock();
-    try {
-      write(request, number);
-      request.arrays.clear(); // Who waits may count on their memory.
-      request.done.set_value();
-    } catch (...) {
-      job.markFailed();
-      request.arrays.clear();
-      request.done.set_exception(std::current_exception());
-    }
-  }
+void SaveState::fail(const Error &error, int32_t process) {
+  std::lock_guard lock(mutex);
+  done = failed = true;
+  message = error.what();
+  kind = error.getKind();
+  culprit = process;
+  changed.notify_all();
 }
 
-void CheckpointWriter::write(Request &request, uint64_t number) {
-  for (const Array &array : request.arrays)
-    array.impl->wait();
-  Manifest manifest = planCheckpoint(job, request.step, request.arrays);
-  std::string keys = prefix + std::to_string(number) + "/";
-  if (job.getProcess() == 0) {
-    lead(request, std::move(manifest), keys);
-    // Everybody has answered this time, so everybody has read the last time's end.
-    if (number > 0)
-      job.getClient().removePrefix(prefix + std::to_string(number - 1) + "/");
-  } else {
-    follow(request, manifest, keys);
-  }
-  if (request.options.when_saved)
-    request.options.when_saved();
+bool SaveState::isDone() const {
+  std::lock_guard lock(mutex);
+  return done;
 }
 
-CheckpointFile CheckpointWriter::writeOwnFile(const Request &request, const Manifest &manifest,
-                                              const std::string &folder) {
-  auto process = static_cast<size_t>(job.getProcess());
-  std::vector<NamedArray> pieces;
-  std::vector<std::vector<char>> copies;
-  for (size_t i = 0; i < manifest.arrays.size(); ++i)
-    for (const CheckpointPiece &piece : manifest.arrays[i].pieces) {
-      if (piece.file != process)
-        continue;
-      const ArrayImpl &impl = *request.arrays[i].impl;
-      auto part = std::find_if(impl.parts.begin(), impl.parts.end(), [&](const LocalPart &candidate) {
-        return startsOf(candidate.ranges) == piece.start && sizesOf(candidate.ranges) == piece.size;
-      });
-      const void *data = nullptr;
-      if (part->device->getBackend() == "cpu" && piece.size == impl.localShape) {
-        data = part->buffer->data();
-      } else {
-        copies.emplace_back(static_cast<size_t>(elementCount(piece.size) * byteSize(impl.dtype)));
-        impl.copyPart(*part, copies.back().data());
-        data = copies.back().data();
-      }
-      pieces.push_back({pieceKey(manifest.arrays[i], piece), impl.dtype, piece.size, data});
-    }
-  if (pieces.empty())
-    return {};
-  return writePieceFile(folder, manifest.files[process].name, request.step, pieces);
-}
-
-void CheckpointWriter::follow(const Request &request, const Manifest &manifest, const std::string &keys) {
-  Client &client = job.getClient();
-  Json begin = Json::parse(client.wait(keys + "begin", kNoLimit)), answer = Json::object();
-  try {
-    if (begin["what"] != describe(manifest, directory))
-      throw Error("it saves " + describe(manifest, directory) + " where process 0 saves " +
-                  begin["what"].get<std::string>());
-    if (begin.contains("folder")) {
-      CheckpointFile file = writeOwnFile(request, manifest, begin["folder"]);
-      answer = {{"bytes", file.bytes}, {"header_checksum", file.headerChecksum}};
-    }
-  } catch (const Error &error) {
-    answer = {{"error", error.what()}};
-  }
-  client.set(keys + std::to_string(job.getProcess()), answer.dump(-1, ' ', false, Json::error_handler_t::replace));
-  Json end = Json::parse(client.wait(keys + "end", kNoLimit));
-  if (end.contains("problem"))
-    throw SaveError(end["problem"], end["culprit"]);
-}
-
-void CheckpointWriter::lead(const Request &request, Manifest manifest, const std::string &keys) {
-  Client &client = job.getClient();
-  std::string problem;
-  int32_t culprit = 0;
-  Json begin = {{"what", describe(manifest, directory)}};
-  auto attempt = [&](int32_t process, auto action) {
-    try {
-      action();
-    } catch (const Error &error) {
-      if (error.getKind() == Error::Kind::Verdict)
-        throw;
-      if (!problem.empty())
-        return;
-      culprit = process;
-      problem = "the checkpoint of step " + std::to_string(request.step) + " cannot be saved: process " +
-                std::to_string(process) + ": " + error.what();
-    }
-  };
-  attempt(0, [&] { begin["folder"] = own->begin(request.step); });
-  client.set(keys + "begin", begin.dump(-1, ' ', false, Json::error_handler_t::replace));
-  if (problem.empty())
-    attempt(0, [&] { manifest.files[0] = writeOwnFile(request, manifest, begin["folder"]); });
-  for (int32_t process = 1; process < job.getProcessCount(); ++process) {
-    Json answer = Json::parse(client.wait(keys + std::to_string(process), kNoLimit));
-    attempt(process, [&] {
-      if (answer.contains("error"))
-        throw Error(answer["error"].get<std::string>());
-    });
-    CheckpointFile &file = manifest.files[static_cast<size_t>(process)];
-    file.bytes = answer.value("bytes", uint64_t(0));
-    file.headerChecksum = answer.value("header_checksum", uint32_t(0));
-  }
-  dropUnusedFiles(manifest);
-  if (problem.empty())
-    attempt(0, [&] {
-      own->commit(manifest);
-      own->keepNewest(request.options.keep);
-    });
-  if (!problem.empty())
-    own->abandon(request.step);
-  Json end = Json::object();
-  if (!problem.empty())
-    end = {{"problem", problem}, {"culprit", culprit}};
-  client.set(keys + "end", end.dump(-1, ' ', false, Json::error_handler_t::replace));
-  if (!problem.empty())
-    throw SaveError(problem, culprit);
-}
-
-CheckpointWriter &checkpointWriter(Job &job, const std::string &directory) {
-  std::string path = std::filesystem::absolute(directory).lexically_normal();
-  std::shared_ptr<CheckpointWriter> &writer = job.getCheckpointWriters()[path];
-  if (!writer)
-    writer = std::make_shared<CheckpointWriter>(job, path);
-  return *writer;
+void SaveState::wait() const {
+  std::unique_lock lock(mutex);
+  changed.wait(lock, [&] { return done; });
+  if (!failed)
+    return;
+  if (kind == Error::Kind::Verdict)
+    throw Error(message, kind);
+  throw SaveError(message, culprit);
 }
 
 void CheckpointSave::wait() const {
-  if (!done.valid())
+  if (!state)
     throw Error("a CheckpointSave that is of no checkpoint is waited for; use what save_checkpoint returns",
                 Error::Kind::Usage);
-  done.get();
+  state->wait();
 }
 
-bool CheckpointSave::is_done() const {
-  return done.valid() && done.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
-}
+bool CheckpointSave::is_done() const { return state && state->isDone(); }
 
 CheckpointSave save_checkpoint(const std::string &directory, int64_t step,
                                const std::vector<std::pair<std::string, Array>> &arrays, SaveOptions options) {

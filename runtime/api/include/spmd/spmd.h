@@ -24,7 +24,6 @@
 #include <concepts>
 #include <cstdint>
 #include <functional>
-#include <future>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -412,11 +411,13 @@ Function jit(std::string source, JitOptions options = {}, std::source_location w
 // Checkpoints
 //===----------------------------------------------------------------------===//
 
-/// A checkpoint that is being written. Copies are of the same one.
+class SaveState;
+
+/// A checkpoint that is being written. Copies are of the same one. Thread-safe.
 class CheckpointSave {
 public:
   CheckpointSave() = default;
-  explicit CheckpointSave(std::shared_future<void> done) : done(std::move(done)) {}
+  explicit CheckpointSave(std::shared_ptr<SaveState> state) : state(std::move(state)) {}
 
   /// Waits until it survives a power cut. Throws what went wrong, on all processes alike; an earlier checkpoint is
   /// untouched then.
@@ -425,7 +426,7 @@ public:
   bool is_done() const;
 
 private:
-  std::shared_future<void> done;
+  std::shared_ptr<SaveState> state;
 };
 
 struct SaveOptions {
