@@ -25,19 +25,11 @@ bool isElementwise(const Builtin &builtin) {
   return &builtin >= table.begin() && &builtin < table.end();
 }
 
-/// What LANGUAGE.md has beyond this version.
-static constexpr std::string_view unsupportedOperations[] = {
-    "dropout",
-};
-
-bool isUnsupportedOperation(std::string_view name) { return llvm::is_contained(unsupportedOperations, name); }
-
 std::vector<std::string_view> builtinNames() {
   std::vector<std::string_view> names;
   for (llvm::ArrayRef<Builtin> table : allTables())
     for (const Builtin &builtin : table)
       names.push_back(builtin.name);
-  llvm::append_range(names, unsupportedOperations);
   return names;
 }
 

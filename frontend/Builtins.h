@@ -63,8 +63,6 @@ struct Builtin {
 const Builtin *findBuiltin(std::string_view name);
 /// Whether it works on each element alone (and so on structs leaf by leaf).
 bool isElementwise(const Builtin &builtin);
-/// Whether the language has the operation but this version does not.
-bool isUnsupportedOperation(std::string_view name);
 /// grad, value_and_grad, checkpoint: what makes a function of a function.
 bool isFunctionTransform(std::string_view name);
 /// All names, for suggestions.

@@ -52,9 +52,6 @@ Value Emitter::call(const CallExpr &e) {
         fail(e.range, "a const cannot call a function");
       return callTransformed(e);
     }
-    if (const auto *outer = dynAs<CallExpr>(*e.callee))
-      if (const auto *name = dynAs<NameExpr>(*outer->callee); name && isUnsupportedOperation(name->name))
-        failUnsupported(name->range, "'" + std::string(name->name) + "'");
     fail(e.callee->range, "only a function's name can be called");
   }
   if (!frame || !frame->fn)
@@ -71,8 +68,6 @@ Value Emitter::call(const CallExpr &e) {
                       std::string(callee->name) + "(f)(x)");
   if (const Builtin *builtin = findBuiltin(callee->name))
     return callBuiltin(*builtin, e);
-  if (isUnsupportedOperation(callee->name))
-    failUnsupported(callee->range, "'" + std::string(callee->name) + "'");
   std::string quoted = "'" + std::string(callee->name) + "'";
   if (lookup(callee->name))
     fail(callee->range, quoted + " is a value, not a function");

@@ -11,6 +11,7 @@
 #include "frontend/Emitter.h"
 #include "frontend/Leaves.h"
 #include "frontend/LoopCarries.h"
+#include "frontend/RegionScope.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -150,9 +151,8 @@ bool Emitter::loopBody(const Block &body, const std::vector<Carry> &names, LoopC
 template <typename Body>
 auto Emitter::inLoopBlock(mlir::Region &region, const Identifier *counter, const std::vector<Carry> &names,
                           const LoopCarries &carries, Body body) {
-  mlir::OpBuilder::InsertionGuard guard(builder);
   mlir::Block &block = region.emplaceBlock();
-  builder.setInsertionPointToEnd(&block);
+  RegionScope inside(*this, block);
   frame->scopes.emplace_back();
   auto leave = llvm::make_scope_exit([&] { frame->scopes.pop_back(); });
   if (counter) {
@@ -301,8 +301,7 @@ Value Emitter::ifExpr(const IfExpr &e) {
   mlir::Region regions[2];
   Value values[2];
   for (auto [region, value, block] : llvm::zip(regions, values, std::array{&e.thenBlock, &e.elseBlock})) {
-    mlir::OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToEnd(&region.emplaceBlock());
+    RegionScope inside(*this, region.emplaceBlock());
     value = arm(*block);
   }
   if (values[0].isPoison() || values[1].isPoison())

@@ -69,7 +69,7 @@ Value Emitter::name(const NameExpr &expr) {
     throw Poisoned();
   std::string quoted = "'" + std::string(expr.name) + "'";
   if (findFunction(program, expr.name) || findFunction(prelude, expr.name) || findBuiltin(expr.name) ||
-      isUnsupportedOperation(expr.name) || isFunctionTransform(expr.name))
+      isFunctionTransform(expr.name))
     fail(expr.range, quoted + " is a function; write " + std::string(expr.name) + "(...) to call it");
   if (llvm::any_of(meshAxes, [&](const spmd::MeshAxis &axis) { return axis.name == expr.name; }))
     fail(expr.range, quoted + " is a mesh axis, not a value");

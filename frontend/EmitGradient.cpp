@@ -10,6 +10,7 @@
 #include "frontend/Emitter.h"
 #include "frontend/Leaves.h"
 #include "frontend/Parameters.h"
+#include "frontend/RegionScope.h"
 #include "frontend/Suggest.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -73,8 +74,6 @@ FunctionValue Emitter::functionValue(const Expr &e, std::string_view user) {
     f.builtin = findBuiltin(name->name);
   if (f.fn || f.builtin)
     return f;
-  if (isUnsupportedOperation(name->name))
-    failUnsupported(name->range, quote(name->name));
   if (lookup(name->name))
     fail(name->range, quote(user) + " takes a function; " + quote(name->name) + " is a value");
   std::vector<std::string_view> names = functionNames();
@@ -217,8 +216,7 @@ Value Emitter::applyGradient(const FunctionValue &f, GivenArguments given, Range
 
   Value result;
   {
-    mlir::OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToEnd(&block);
+    RegionScope inside(*this, block);
     result = applyValue(*f.of, std::move(given), range);
     currentRange = range;
     bool isScalar = result.isNumeric() && result.rank() == 0 && spmd::isFloat(result.dtype());
@@ -271,8 +269,7 @@ Value Emitter::applyCheckpoint(const FunctionValue &f, GivenArguments given, Ran
   llvm::SmallVector<mlir::Value> yielded;
   llvm::SmallVector<mlir::Type> types;
   {
-    mlir::OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToEnd(&block);
+    RegionScope inside(*this, block);
     result = applyValue(*f.of, std::move(given), range);
     currentRange = range;
     leaves = getLeaves(result);

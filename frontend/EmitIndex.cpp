@@ -127,8 +127,12 @@ Value Emitter::indexSequence(const Value &base, const SubscriptExpr &e) {
     return part;
   }
   Value position = need(*e.indices[0]);
+  if (base.kind == ValueKind::List && position.isArray() && position.rank() == 0 && spmd::isInteger(position.dtype()))
+    return stackedElement(base, position, e.range);
   if (!position.isInt())
-    fail(position.range, what + " is indexed with an integer known while compiling, not " + position.describe());
+    fail(position.range, what + " is indexed with " +
+                             (base.kind == ValueKind::List ? "one integer" : "an integer known while compiling") +
+                             ", not " + position.describe());
   int64_t i = position.constant.i;
   if (i < -size || i >= size)
     fail(position.range, "index " + std::to_string(i) + " is outside of " + what + " of " + std::to_string(size));

@@ -9,6 +9,7 @@
 #include "frontend/Emitter.h"
 #include "frontend/Leaves.h"
 #include "frontend/Parameters.h"
+#include "frontend/RegionScope.h"
 #include "frontend/Suggest.h"
 #include "ir/spmd/VaryingAxes.h"
 
@@ -186,9 +187,8 @@ Value Emitter::shardMap(const CallExpr &outer, const CallExpr &call) {
   llvm::SmallVector<mlir::Type> types;
   Value result;
   {
-    mlir::OpBuilder::InsertionGuard guard(builder);
+    RegionScope inside(*this, block);
     llvm::SaveAndRestore<bool> manual(isManual, true);
-    builder.setInsertionPointToEnd(&block);
     result = applyFunction(*fn, isPrelude, given, call.range);
     if (result.kind == ValueKind::None)
       fail(call.range, quoted + " returns nothing");

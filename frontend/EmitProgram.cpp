@@ -61,12 +61,6 @@ void Emitter::failAbout(Range where, std::string message, llvm::ArrayRef<Value> 
   throw Poisoned();
 }
 
-void Emitter::failUnsupported(Range where, std::string_view what) {
-  if (!ignoreUnsupported)
-    report(where, std::string(what) + " is not supported yet");
-  throw Poisoned();
-}
-
 //===----------------------------------------------------------------------===//
 // Declarations
 //===----------------------------------------------------------------------===//
@@ -328,10 +322,8 @@ void Emitter::emitEntry(const FnDecl &fn) {
   }
 }
 
-/// Functions that the entry does not call are checked as far as their types are written. What is not supported yet is
-/// no error there.
+/// Functions that the entry does not call are checked as far as their types are written.
 void Emitter::checkUncalled() {
-  ignoreUnsupported = true;
   for (const FnDecl &fn : program.functions) {
     if (visited.count(&fn) || !hasAllTypes(fn))
       continue;

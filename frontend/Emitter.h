@@ -39,6 +39,12 @@ using SizeMap = std::map<std::string_view, Value>;
 
 struct FunctionValue;
 
+/// A region that is being emitted, and where its operation will stand.
+struct OpenRegion {
+  mlir::Region *region;
+  mlir::OpBuilder::InsertPoint outside;
+};
+
 /// One function being inlined (or a struct whose fields are being looked at): its names and where it was called.
 struct Frame {
   const FnDecl *fn = nullptr;             ///< Null inside of a struct.
@@ -65,7 +71,6 @@ public:
   [[noreturn]] void fail(Range where, std::string message);
   /// An error about several values: notes say what each is, and where it was named.
   [[noreturn]] void failAbout(Range where, std::string message, llvm::ArrayRef<Value> values);
-  [[noreturn]] void failUnsupported(Range where, std::string_view what);
 
   //===- Expressions ------------------------------------------------------===//
 
@@ -178,8 +183,9 @@ public:
                                   llvm::function_ref<Value(llvm::ArrayRef<Value>)> apply);
 
   mlir::OpBuilder builder;
-  uint64_t nextShardingGroup = 0; ///< Number of the next `like`.
-  bool isManual = false;          ///< Inside of shard_map: arrays are one device's.
+  uint64_t nextShardingGroup = 0;  ///< Number of the next `like`.
+  std::vector<OpenRegion> regions; ///< Inner ones last.
+  bool isManual = false;           ///< Inside of shard_map: arrays are one device's.
 
   /// Where collectives, and the conditions of branches and loops, of a shard_map's body are written.
   llvm::DenseMap<mlir::Operation *, Range> manualRanges;
@@ -219,6 +225,8 @@ private:
   Value field(const FieldExpr &expr);
   Value index(const SubscriptExpr &expr);
   Value indexSequence(const Value &base, const SubscriptExpr &expr);
+  Value stackAndTake(llvm::ArrayRef<Value> parts, mlir::Value index, Range range);
+  Value stackedElement(const Value &list, const Value &position, Range range);
   Value indexArray(const Value &base, const SubscriptExpr &expr);
   Value keyRow(const Value &keys, int64_t row);
 
@@ -310,7 +318,6 @@ private:
   Range currentRange;
   unsigned depth = 0;
   size_t operationCount = 0;
-  bool ignoreUnsupported = false; ///< While functions are checked that the entry does not call.
 };
 
 } // namespace spmdc

@@ -190,11 +190,6 @@ TEST(Errors, uncalledFunctions) {
   EXPECT_THAT(errors("fn other(x: f32[4]) { return sort(x); }\nfn main() { return 1.0; }"), IsEmpty());
 }
 
-// What the language has and this version has not says so, at its place.
-TEST(Errors, notSupportedYet) {
-  EXPECT_THAT(errorsOf("dropout(x, y, 0.5)"), ElementsAre("2:8: 'dropout' is not supported yet"));
-}
-
 TEST(Errors, options) {
   const std::string text = "mesh m(a=4, b=2)\nconst B = 8;\nfn main() { return zeros(f32[B@a]); }";
   FrontendOptions options;

@@ -63,7 +63,9 @@ bool makeDivide(ProgramBuilder &b) {
   DType dtype = spmd::isFloat(b.dtypeOf(x)) ? b.dtypeOf(x) : DType::F32;
   Accuracy in = converted(b.of(x), b.dtypeOf(x), dtype);
   if (b.random.chance(40)) {
-    const char *text = b.random.pick({"$0 / 3", "$0 / -5.5", "$0 / 2"});
+    // A float for which a literal alone stands is weak: it would take the type of what it meets.
+    const char *quotient = spmd::isFloat(b.dtypeOf(x)) ? "$0 / -5.5" : "cast($0 / -5.5, f32)";
+    const char *text = b.random.pick({"$0 / 3", quotient, "$0 / 2"});
     return b.let(text, {x}, dtype, b.shapeOf(x), computed(dtype, false, in.bound, 0, in.error)).has_value();
   }
   Pair p = join(b, x, b.tame(b.broadcastable(x, true)));
@@ -199,9 +201,9 @@ std::vector<Operation> arithmeticOperations() {
   for (const char *text : {"maximum($0, $1)", "minimum($0, $1)", "max($0, $1)", "min($0, $1)"})
     operations.push_back({text, 2, [text](ProgramBuilder &b) { return makeExtreme(b, text); }});
   for (const char *text : {"$0 & $1", "$0 | $1", "$0 ^ $1"})
-    operations.push_back({text, 2, [text](ProgramBuilder &b) { return makeBitwise(b, text, true); }});
+    operations.push_back({text, 3, [text](ProgramBuilder &b) { return makeBitwise(b, text, true); }});
   for (const char *text : {"$0 << $1", "$0 >> $1"})
-    operations.push_back({text, 2, [text](ProgramBuilder &b) { return makeBitwise(b, text, false); }});
+    operations.push_back({text, 3, [text](ProgramBuilder &b) { return makeBitwise(b, text, false); }});
   for (const char *text : {"$0 && $1", "$0 || $1"})
     operations.push_back({text, 2, [text](ProgramBuilder &b) { return makeLogical(b, text); }});
   return operations;

@@ -92,6 +92,20 @@ bool makeCrossEntropy(ProgramBuilder &b) {
       .has_value();
 }
 
+/// Which elements go is known to the bit.
+bool makeDropout(ProgramBuilder &b) {
+  std::optional<int> x = b.anyFloat();
+  if (!x)
+    return false;
+  DType dtype = b.dtypeOf(*x);
+  const Accuracy in = b.of(*x);
+  std::string rate = b.random.pick({"0.25", "0.5", "0.0", "1.0"});
+  return b
+      .let("dropout(key(" + std::to_string(b.random.integer(0, 9)) + "), $0, " + rate + ")", {*x}, dtype, b.shapeOf(*x),
+           computed(dtype, false, 2 * in.bound, 0, 2 * in.error, 2))
+      .has_value();
+}
+
 bool makeAttention(ProgramBuilder &b) {
   std::optional<int> found = b.find(
       [&](int v) { return b.isUsable(v) && spmd::isFloat(b.dtypeOf(v)) && b.rankOf(v) >= 2 && b.rankOf(v) < 5; });
@@ -133,6 +147,7 @@ std::vector<Operation> preludeOperations() {
       {"rms_norm", 3, [](ProgramBuilder &b) { return makeNorm(b, false); }},
       {"cross_entropy", 3, makeCrossEntropy},
       {"attention", 4, makeAttention},
+      {"dropout", 2, makeDropout},
   };
   for (const char *text : {"silu($0)", "gelu($0)", "gelu($0, approximate=false)"})
     operations.push_back({text, 1, [text](ProgramBuilder &b) { return makeActivation(b, text); }});

@@ -309,5 +309,48 @@ fn main(table: f32[11@a, 6], tokens: i32[5@b, 7], targets: i32[5@b, 7], w: f32[6
     -jnp.take_along_axis(jax.nn.log_softmax(jnp.tanh(table[tokens]) @ w), targets[..., None], axis=-1)), (0, 1))(table, w),
      [normal(11, 6), integers(0, 11, 5, 7), integers(0, 11, 5, 7), normal(6, 11)], tolerance=8e-6)
 
+case("dropout", """
+fn loss(x, k) { return sum(dropout(k, x, 0.3) ** 2); }
+fn main(x: f32[7@a, 5@b], h: f32[6@a]) {
+  return (dropout(key(4), x, 0.25), grad(loss)(x, key(5)), dropout(key(4), h, 0.0), dropout(key(4), h, 1.0));
+}
+""", lambda x, h: (lambda dropout: (
+    dropout(jax.random.key(4), x, 0.25), jax.grad(lambda x: jnp.sum(dropout(jax.random.key(5), x, 0.3) ** 2))(x),
+    h, jnp.zeros(6)))(lambda k, x, rate: jnp.where(jax.random.bernoulli(k, 1 - rate, x.shape), x / (1 - rate), 0)),
+     [normal(7, 5), normal(6)])
+
+# Layers as a list, and a loop whose body they share.
+case("layers", """
+struct Block { w: f32[6, 6@b], b: f32[6@b] }
+struct Net { first: f32[5, 6], layers: [Block; 4] }
+fn block(p, x) { return x + tanh(x @ p.w + p.b); }
+fn forward(p, x) {
+  let x = x @ p.first;
+  return for i in 0..4 carry (x = x) { yield block(p.layers[i], x); };
+}
+fn main(first: f32[5, 6], w: f32[4, 6, 6@b], b: f32[4, 6@b], x: f32[7@a, 5], i: i32) {
+  let layers = [Block { w: w[0], b: b[0] }, Block { w: w[1], b: b[1] }, Block { w: w[2], b: b[2] },
+                Block { w: w[3], b: b[3] }];
+  let p = Net { first: first, layers: layers };
+  return (forward(p, x), p.layers[i].b, p.layers[i - 1].w, p.layers[i + 100].b, if i > 1 { p.layers[i] } else { p.layers[0] });
+}
+""", lambda first, w, b, x, i: (
+    lax.fori_loop(0, 4, lambda i, x: x + jnp.tanh(x @ w[i] + b[i]), x @ first), b[i], w[i - 1], b[3], w[i], b[i]),
+     [normal(5, 6), normal(4, 6, 6), normal(4, 6), normal(7, 5), np.array(2, np.int32)])
+
+case("lists_at_run_time", """
+fn main(x: f32[5@a], y: f32[5], n: i32) {
+  let arrays = [x, y, x + y];
+  let keys = [key(1), key(2)];
+  return for i in 0..3 carry (s = x, k = 0.0) {
+    let rows = [s, x];
+    yield (arrays[i] * rows[n] + [0.5, 1.5, 2.5][i], k + uniform(keys[i % 2], f32) + arrays[-1][n]);
+  };
+}
+""", lambda x, y, n: lax.fori_loop(0, 3, lambda i, c: (
+    jnp.stack([x, y, x + y])[i] * jnp.stack([c[0], x])[n] + jnp.array([0.5, 1.5, 2.5])[i],
+    c[1] + jax.random.uniform(jax.random.key(i % 2 + 1)) + (x + y)[n]), (x, jnp.float32(0))),
+     [normal(5), normal(5), np.array(1, np.int32)])
+
 pathlib.Path(__file__).with_name("indexing.json").write_text(
     "[\n" + ",\n".join(json.dumps(c) for c in CASES) + "\n]\n")

@@ -40,6 +40,26 @@ def data_loader():
         print("data_loader:", steps, "steps", mean[:3], mean[-3:], "spread", mean.var())
 
 
+def monte_carlo_pi():
+    n, count = 1000003, 0
+    for i in range(20):
+        kx, ky = jax.random.split(jax.random.fold_in(jax.random.key(2026), i))
+        x, y = jax.random.uniform(kx, (n,)), jax.random.uniform(ky, (n,))
+        count += int((x * x + y * y < 1).sum())
+    print("monte_carlo_pi:", count, 4 * count / (20 * n))
+
+
+def pagerank():
+    pages, links, damping = 1000, 10, 0.85
+    start = jnp.arange(pages * links) // links
+    to = (pages * jax.random.uniform(jax.random.key(7), (pages * links,)) ** 2).astype(jnp.int32)
+    rank, moved, steps = jnp.ones(pages) / pages, 1.0, 0
+    while moved > 1e-6:
+        following = damping * jnp.zeros(pages).at[to].add(rank[start] / links) + (1 - damping) / pages
+        rank, moved, steps = following, jnp.abs(following - rank).sum(), steps + 1
+    print("pagerank:", *jax.lax.top_k(rank, 5), steps)
+
+
 def model_replicas():
     def loss(w):
         logits = jnp.einsum("nf,mfc->mnc", x, w)
@@ -72,5 +92,5 @@ def least_squares():
     print("least_squares:", model.coef_, model.intercept_, model.score(x, y))
 
 
-for part in train_linear, data_loader, model_replicas, digits_mlp, least_squares:
+for part in (train_linear, data_loader, model_replicas, digits_mlp, least_squares, monte_carlo_pi, pagerank):
     part()
