@@ -92,5 +92,39 @@ def least_squares():
     print("least_squares:", model.coef_, model.intercept_, model.score(x, y))
 
 
+def char_transformer(layers):
+    characters, batch, context, width, heads = 76, 16, 64, 64, 4
+    text = jnp.asarray(np.load("examples/data/gpl3.npy"))
+    block = {"norm1": (width,), "qkv": (3, width, heads, width // heads), "out": (heads, width // heads, width),
+             "norm2": (width,), "up": (width, 4 * width), "down": (4 * width, width)}
+    shapes = {"embedding": (characters, width), "position": (context, width), "norm": (width,), "layers": [block] * layers}
+    p = jax.tree.map(lambda s: jax.random.normal(jax.random.key(0), s), shapes, is_leaf=lambda s: isinstance(s, tuple))
+    rms_norm = lambda x, scale: x * jax.lax.rsqrt((x * x).mean(-1, keepdims=True) + 1e-6) * scale
+
+    def loss(p, tokens, following):
+        p = jax.tree.map(lambda a: 0.1 * a, p)
+        x = p["embedding"][tokens] + p["position"]
+        for layer in p["layers"]:
+            q, k, v = jnp.einsum("btd,cdhk->cbhtk", rms_norm(x, 1 + layer["norm1"]), layer["qkv"])
+            scores = q @ k.mT / (width // heads) ** 0.5
+            seen = jax.nn.softmax(jnp.where(jnp.tril(jnp.ones((context, context))) > 0, scores, -jnp.inf)) @ v
+            x = x + jnp.einsum("bhtk,hkd->btd", seen, layer["out"])
+            x = x + jax.nn.gelu(rms_norm(x, 1 + layer["norm2"]) @ layer["up"]) @ layer["down"]
+        return cross_entropy(rms_norm(x, 1 + p["norm"]) @ p["embedding"].T, following).mean()
+
+    init, update, get = optimizers.adam(0.01)
+    state, losses = init(p), []
+    gradient = jax.jit(jax.value_and_grad(loss))
+    for step in range(20):
+        start = jax.random.randint(jax.random.fold_in(jax.random.key(0), step), (batch,), 0, text.size - context)
+        window = text[start[:, None] + jnp.arange(context + 1)]
+        error, g = gradient(get(state), window[:, :-1], window[:, 1:])
+        losses.append(float(error))
+        state = update(step, g, state)
+    print(f"layers_{layers}:", *(f"{error:.6f}" for error in losses))
+
+
 for part in (train_linear, data_loader, model_replicas, digits_mlp, least_squares, monte_carlo_pi, pagerank):
     part()
+for layers in 1, 2, 12:
+    char_transformer(layers)
