@@ -20,7 +20,9 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/TargetParser/Host.h"
 
+#include <atomic>
 #include <mutex>
+#include <thread>
 
 using namespace mlir;
 
@@ -90,16 +92,16 @@ LogicalResult convertToLlvmDialect(ModuleOp module) {
   return applyPartialConversion(module, target, std::move(patterns));
 }
 
-/// One LLVM module with all kernels, optimised for the target.
+/// One LLVM module with some kernels, for the target.
 class Code {
 public:
   Code(ModuleOp module, const CpuTarget &target) : module(module), target(target) {}
 
-  LogicalResult build() {
+  LogicalResult translate(ArrayRef<plan::KernelOp> chosen) {
     MLIRContext *mlirContext = module.getContext();
     mlirContext->loadDialect<LLVM::LLVMDialect, arith::ArithDialect, math::MathDialect>();
     OwningOpRef<ModuleOp> kernels = ModuleOp::create(UnknownLoc::get(mlirContext), "kernels");
-    for (plan::KernelOp kernel : module.getOps<plan::KernelOp>())
+    for (plan::KernelOp kernel : chosen)
       if (failed(emitCpuKernel(kernel, *kernels)))
         return failure();
     std::unique_ptr<llvm::MCSubtargetInfo> subtarget = getSubtarget(target);
@@ -120,26 +122,54 @@ public:
       if (isWide)
         function.addFnAttr("prefer-vector-width", "512");
     }
+    return success();
+  }
+
+  // What follows uses nothing that other modules share: it may run beside them.
+
+  void optimize() {
     llvm::PipelineTuningOptions tuning;
     tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving = target.optimizationLevel >= 2;
     code.optimize(target.optimizationLevel, tuning);
-    return success();
   }
 
   std::string getText() const { return code.getText(); }
 
-  FailureOr<std::string> emit(llvm::CodeGenFileType type) {
-    FailureOr<std::string> bytes = code.emit(type);
-    if (failed(bytes))
-      return module.emitError("LLVM cannot write code for ") << target.cpu;
-    return bytes;
-  }
+  FailureOr<std::string> emit(llvm::CodeGenFileType type) { return code.emit(type); }
 
 private:
   ModuleOp module;
   const CpuTarget &target;
   LlvmCode code;
 };
+
+/// Kernels of one object file. It does not depend on the machine, so that every machine gets the same bytes.
+constexpr size_t kKernelsPerObject = 6;
+
+/// Calls `work` with 0 to count - 1, on as many threads as the machine has cores.
+void forEachInParallel(size_t count, llvm::function_ref<void(size_t)> work) {
+  std::atomic<size_t> next = 0;
+  auto run = [&] {
+    for (size_t i = next++; i < count; i = next++)
+      work(i);
+  };
+  std::vector<std::thread> others;
+  size_t threads = std::min<size_t>(count, std::max(1u, std::thread::hardware_concurrency()));
+  for (size_t i = 1; i < threads; ++i)
+    others.emplace_back(run);
+  run();
+  for (std::thread &thread : others)
+    thread.join();
+}
+
+SmallVector<plan::KernelOp> kernelsOf(ModuleOp module) {
+  auto kernels = module.getOps<plan::KernelOp>();
+  return SmallVector<plan::KernelOp>(kernels.begin(), kernels.end());
+}
+
+LogicalResult reportNoCode(ModuleOp module, const CpuTarget &target) {
+  return module.emitError("LLVM cannot write code for ") << target.cpu;
+}
 
 } // namespace
 
@@ -179,27 +209,46 @@ spmd::TargetInfo CpuTarget::getInfo() const {
 }
 
 FailureOr<std::string> emitSharedObject(ModuleOp module, const CpuTarget &target) {
-  Code code(module, target);
-  if (failed(code.build()))
-    return failure();
-  FailureOr<std::string> object = code.emit(llvm::CodeGenFileType::ObjectFile);
-  if (failed(object))
-    return failure();
-  return linkSharedObject(*object, module.getLoc());
+  SmallVector<plan::KernelOp> kernels = kernelsOf(module);
+  std::vector<std::unique_ptr<Code>> parts;
+  ArrayRef<plan::KernelOp> rest = kernels;
+  do {
+    parts.push_back(std::make_unique<Code>(module, target));
+    if (failed(parts.back()->translate(rest.take_front(kKernelsPerObject))))
+      return failure();
+    rest = rest.drop_front(std::min(rest.size(), kKernelsPerObject));
+  } while (!rest.empty());
+  std::vector<FailureOr<std::string>> written(parts.size(), failure());
+  forEachInParallel(parts.size(), [&](size_t i) {
+    parts[i]->optimize();
+    written[i] = parts[i]->emit(llvm::CodeGenFileType::ObjectFile);
+  });
+  std::vector<std::string> objects;
+  for (FailureOr<std::string> &object : written) {
+    if (failed(object))
+      return reportNoCode(module, target);
+    objects.push_back(std::move(*object));
+  }
+  return linkSharedObject(objects, module.getLoc());
 }
 
 FailureOr<std::string> emitLlvmText(ModuleOp module, const CpuTarget &target) {
   Code code(module, target);
-  if (failed(code.build()))
+  if (failed(code.translate(kernelsOf(module))))
     return failure();
+  code.optimize();
   return code.getText();
 }
 
 FailureOr<std::string> emitAsmText(ModuleOp module, const CpuTarget &target) {
   Code code(module, target);
-  if (failed(code.build()))
+  if (failed(code.translate(kernelsOf(module))))
     return failure();
-  return code.emit(llvm::CodeGenFileType::AssemblyFile);
+  code.optimize();
+  FailureOr<std::string> text = code.emit(llvm::CodeGenFileType::AssemblyFile);
+  if (failed(text))
+    return reportNoCode(module, target);
+  return text;
 }
 
 } // namespace spmdc

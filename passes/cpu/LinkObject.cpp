@@ -16,9 +16,11 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <deque>
 #include <fcntl.h>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <sys/mman.h>
 #include <thread>
 #include <unistd.h>
@@ -126,12 +128,11 @@ std::string link(std::vector<std::string> inputs, std::vector<std::string> optio
   return result.retCode == 0 ? output.finish() : std::string();
 }
 
-/// The names that the object uses and does not define.
-llvm::Expected<std::vector<std::string>> undefinedSymbols(llvm::StringRef object) {
+/// Adds the names that the object uses and does not define.
+llvm::Error addUndefinedSymbols(llvm::StringRef object, std::set<std::string> &names) {
   auto file = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(object, "kernels"));
   if (!file)
     return file.takeError();
-  std::vector<std::string> names;
   for (const llvm::object::SymbolRef &symbol : (*file)->symbols()) {
     llvm::Expected<uint32_t> flags = symbol.getFlags();
     llvm::Expected<llvm::StringRef> name = symbol.getName();
@@ -140,32 +141,35 @@ llvm::Expected<std::vector<std::string>> undefinedSymbols(llvm::StringRef object
     if (!name)
       return name.takeError();
     if ((*flags & llvm::object::SymbolRef::SF_Undefined) && !name->empty())
-      names.push_back(name->str());
+      names.insert(name->str());
   }
-  return names;
+  return llvm::Error::success();
 }
 
 } // namespace
 
-mlir::FailureOr<std::string> linkSharedObject(llvm::StringRef object, mlir::Location loc) {
+mlir::FailureOr<std::string> linkSharedObject(llvm::ArrayRef<std::string> objects, mlir::Location loc) {
   auto fail = [&](const llvm::Twine &message) -> mlir::FailureOr<std::string> {
     mlir::emitError(loc) << "cannot link the kernels: " << message;
     return mlir::failure();
   };
-  llvm::Expected<std::vector<std::string>> missing = undefinedSymbols(object);
-  if (!missing)
-    return fail(llvm::toString(missing.takeError()));
-  MemoryFile input(object);
-  if (!input)
-    return fail("no memory for the object file");
-  std::vector<std::string> inputs = {input.getPath()};
+  std::set<std::string> missing;
+  std::deque<MemoryFile> files;
+  std::vector<std::string> inputs;
+  for (const std::string &object : objects) {
+    if (llvm::Error error = addUndefinedSymbols(object, missing))
+      return fail(llvm::toString(std::move(error)));
+    if (!files.emplace_back(object))
+      return fail("no memory for the object file");
+    inputs.push_back(files.back().getPath());
+  }
   std::string errors;
   std::optional<MemoryFile> library;
-  if (!missing->empty()) {
+  if (!missing.empty()) {
     // A byte of data, since the linker wants some input.
     MemoryFile nothing("0");
     std::vector<std::string> options = {"-soname=libm.so.6", "-m", "elf_x86_64", "--format=binary"};
-    for (const std::string &name : *missing)
+    for (const std::string &name : missing)
       options.push_back("--defsym=" + name + "=0");
     std::string stub = link({nothing.getPath()}, options, errors);
     if (stub.empty())
