@@ -117,6 +117,16 @@ bool makeLookup(ProgramBuilder &b) {
   return b.let("$0[" + text + "]", {x, indices->variable}, b.dtypeOf(x), result, b.of(x)).has_value();
 }
 
+/// An element of a list, also of one that a loop carries or that stands around a loop.
+bool makeListElement(ProgramBuilder &b) {
+  int x = b.any(), y = b.matching(b.shapeOf(x), b.dtypeOf(x));
+  std::optional<int> index = b.find([&](int v) { return spmd::isInteger(b.dtypeOf(v)) && b.rankOf(v) == 0; });
+  std::string text = "[$0, $1, $0][" + std::string(index ? "$2" : "cast(true, i32)") + "]";
+  if (b.random.chance(50))
+    text = "for k in -1..2 carry (p = $0) { let pair = [p, $1]; yield if k > 0 { [$1, $0, $1][k] } else { pair[k] }; }";
+  return b.let(text, {x, y, index.value_or(0)}, b.dtypeOf(x), b.shapeOf(x), eitherOf(b.of(x), b.of(y))).has_value();
+}
+
 bool makeUpdate(ProgramBuilder &b) {
   int x = b.any();
   Shape window = b.shapeOf(x);
@@ -209,7 +219,8 @@ std::vector<Operation> lookupOperations() {
       {"take", 5, makeTake},       {"take_along_axis", 4, makeTakeAlong},
       {"lookup", 5, makeLookup},   {"update", 5, makeUpdate},
       {"sort", 3, makeSort},       {"scatter_add", 5, makeScatterAdd},
-      {"argsort", 3, makeArgsort}, {"top_k", 3, makeTopK},
+      {"argsort", 3, makeArgsort}, {"list element", 3, makeListElement},
+      {"top_k", 3, makeTopK},
   };
 }
 
