@@ -3,6 +3,7 @@
 #include "passes/cpu/EmitCpu.h"
 
 #include "passes/cpu/KernelEmitter.h"
+#include "passes/cpu/LightKernels.h"
 #include "passes/cpu/LinkObject.h"
 #include "passes/cpu/MathExpansion.h"
 #include "passes/kernel/LlvmCode.h"
@@ -68,10 +69,10 @@ std::unique_ptr<llvm::MCSubtargetInfo> getSubtarget(const CpuTarget &target) {
       getTarget().createMCSubtargetInfo(kTriple, target.cpu, joinFeatures(target)));
 }
 
-std::unique_ptr<llvm::TargetMachine> createMachine(const CpuTarget &target) {
+std::unique_ptr<llvm::TargetMachine> createMachine(const CpuTarget &target, unsigned optimizationLevel) {
   llvm::TargetOptions options;
   options.FunctionSections = true;
-  auto level = static_cast<llvm::CodeGenOptLevel>(std::min(target.optimizationLevel, 3u));
+  auto level = static_cast<llvm::CodeGenOptLevel>(std::min(optimizationLevel, 3u));
   return std::unique_ptr<llvm::TargetMachine>(getTarget().createTargetMachine(
       kTriple, target.cpu, joinFeatures(target), options, llvm::Reloc::PIC_, llvm::CodeModel::Small, level));
 }
@@ -95,7 +96,7 @@ LogicalResult convertToLlvmDialect(ModuleOp module) {
 /// One LLVM module with some kernels, for the target.
 class Code {
 public:
-  Code(ModuleOp module, const CpuTarget &target) : module(module), target(target) {}
+  Code(ModuleOp module, const CpuTarget &target, bool isLight) : module(module), target(target), isLight(isLight) {}
 
   LogicalResult translate(ArrayRef<plan::KernelOp> chosen) {
     MLIRContext *mlirContext = module.getContext();
@@ -110,7 +111,7 @@ public:
     expandMath(*kernels, math);
     if (failed(convertToLlvmDialect(*kernels)))
       return failure();
-    if (failed(code.translate(*kernels, createMachine(target))))
+    if (failed(code.translate(*kernels, createMachine(target, isLight ? 0 : target.optimizationLevel))))
       return failure();
     bool isWide = subtarget->checkFeatures("+avx512f");
     for (llvm::Function &function : code.getModule()) {
@@ -130,7 +131,10 @@ public:
   void optimize() {
     llvm::PipelineTuningOptions tuning;
     tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving = target.optimizationLevel >= 2;
-    code.optimize(target.optimizationLevel, tuning);
+    if (isLight && target.optimizationLevel > 0)
+      code.optimizeLightly(tuning);
+    else
+      code.optimize(target.optimizationLevel, tuning);
   }
 
   std::string getText() const { return code.getText(); }
@@ -140,6 +144,7 @@ public:
 private:
   ModuleOp module;
   const CpuTarget &target;
+  bool isLight;
   LlvmCode code;
 };
 
@@ -162,9 +167,25 @@ void forEachInParallel(size_t count, llvm::function_ref<void(size_t)> work) {
     thread.join();
 }
 
-SmallVector<plan::KernelOp> kernelsOf(ModuleOp module) {
-  auto kernels = module.getOps<plan::KernelOp>();
-  return SmallVector<plan::KernelOp>(kernels.begin(), kernels.end());
+/// What `write` makes of all kernels: those that are optimised in full first.
+FailureOr<std::string> emitText(ModuleOp module, const CpuTarget &target,
+                                llvm::function_ref<FailureOr<std::string>(Code &)> write) {
+  KernelGroups groups = groupKernels(module);
+  std::string all;
+  for (bool isLight : {false, true}) {
+    ArrayRef<plan::KernelOp> kernels = isLight ? groups.light : groups.full;
+    if (isLight && kernels.empty())
+      continue;
+    Code code(module, target, isLight);
+    if (failed(code.translate(kernels)))
+      return failure();
+    code.optimize();
+    FailureOr<std::string> text = write(code);
+    if (failed(text))
+      return failure();
+    all += *text;
+  }
+  return all;
 }
 
 LogicalResult reportNoCode(ModuleOp module, const CpuTarget &target) {
@@ -209,15 +230,15 @@ spmd::TargetInfo CpuTarget::getInfo() const {
 }
 
 FailureOr<std::string> emitSharedObject(ModuleOp module, const CpuTarget &target) {
-  SmallVector<plan::KernelOp> kernels = kernelsOf(module);
+  KernelGroups groups = groupKernels(module);
   std::vector<std::unique_ptr<Code>> parts;
-  ArrayRef<plan::KernelOp> rest = kernels;
-  do {
-    parts.push_back(std::make_unique<Code>(module, target));
-    if (failed(parts.back()->translate(rest.take_front(kKernelsPerObject))))
-      return failure();
-    rest = rest.drop_front(std::min(rest.size(), kKernelsPerObject));
-  } while (!rest.empty());
+  for (bool isLight : {false, true})
+    for (ArrayRef<plan::KernelOp> rest = isLight ? groups.light : groups.full; !rest.empty() || parts.empty();) {
+      parts.push_back(std::make_unique<Code>(module, target, isLight));
+      if (failed(parts.back()->translate(rest.take_front(kKernelsPerObject))))
+        return failure();
+      rest = rest.drop_front(std::min(rest.size(), kKernelsPerObject));
+    }
   std::vector<FailureOr<std::string>> written(parts.size(), failure());
   forEachInParallel(parts.size(), [&](size_t i) {
     parts[i]->optimize();
@@ -233,22 +254,16 @@ FailureOr<std::string> emitSharedObject(ModuleOp module, const CpuTarget &target
 }
 
 FailureOr<std::string> emitLlvmText(ModuleOp module, const CpuTarget &target) {
-  Code code(module, target);
-  if (failed(code.translate(kernelsOf(module))))
-    return failure();
-  code.optimize();
-  return code.getText();
+  return emitText(module, target, [](Code &code) -> FailureOr<std::string> { return code.getText(); });
 }
 
 FailureOr<std::string> emitAsmText(ModuleOp module, const CpuTarget &target) {
-  Code code(module, target);
-  if (failed(code.translate(kernelsOf(module))))
-    return failure();
-  code.optimize();
-  FailureOr<std::string> text = code.emit(llvm::CodeGenFileType::AssemblyFile);
-  if (failed(text))
-    return reportNoCode(module, target);
-  return text;
+  return emitText(module, target, [&](Code &code) -> FailureOr<std::string> {
+    FailureOr<std::string> text = code.emit(llvm::CodeGenFileType::AssemblyFile);
+    if (failed(text))
+      return reportNoCode(module, target);
+    return text;
+  });
 }
 
 } // namespace spmdc

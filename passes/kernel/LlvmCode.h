@@ -24,12 +24,18 @@ public:
   /// 0 to 3, LLVM's meaning.
   void optimize(unsigned level, const llvm::PipelineTuningOptions &tuning = {});
 
+  /// Little more than vectors where loops allow them: for code that is not worth more of LLVM's time.
+  void optimizeLightly(const llvm::PipelineTuningOptions &tuning);
+
   llvm::Module &getModule() { return *module; }
   std::string getText() const;
   /// Fails where the target cannot.
   mlir::FailureOr<std::string> emit(llvm::CodeGenFileType type);
 
 private:
+  void run(const llvm::PipelineTuningOptions &tuning,
+           llvm::function_ref<llvm::ModulePassManager(llvm::PassBuilder &)> build);
+
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module;
   std::unique_ptr<llvm::TargetMachine> machine;

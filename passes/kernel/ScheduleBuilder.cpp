@@ -139,6 +139,7 @@ FailureOr<KernelSchedule> ScheduleBuilder::build(ArrayRef<int64_t> rowShape, Arr
   stashedIn.clear();
   stashesRead.clear();
   guarded.clear();
+  indices.clear();
   visitCount = 0;
   counts = &result;
   innerFactors.assign(inner.begin(), inner.end());
@@ -152,7 +153,7 @@ FailureOr<KernelSchedule> ScheduleBuilder::build(ArrayRef<int64_t> rowShape, Arr
     SmallVector<int64_t> sizes = select(shapeOf(op->getOperand(0)), reducedDims(op), true);
     domain = domainOf(sizes, op == primary ? ArrayRef<int64_t>(innerFactors) : ArrayRef<int64_t>(sizes));
     Index index = operandIndexOf(op, domain);
-    visit(walk, op->getOperand(0), index);
+    visit(walk, op->getOperand(0), intern(index));
     if (walk.failed)
       return std::nullopt;
     return index;
@@ -165,7 +166,7 @@ FailureOr<KernelSchedule> ScheduleBuilder::build(ArrayRef<int64_t> rowShape, Arr
       return failure();
     levels[reduce] = walk.level;
     stageOf(walk.level, domain).reductions.push_back({reduce, *index});
-    addRoot(walk, {reduce.getOperand(), *index}, walk.level, domain);
+    addRoot(walk, {reduce.getOperand(), intern(*index)}, walk.level, domain);
   }
   for (CumulativeOp scan : scans) {
     Walk walk;
@@ -176,24 +177,20 @@ FailureOr<KernelSchedule> ScheduleBuilder::build(ArrayRef<int64_t> rowShape, Arr
     auto output = static_cast<unsigned>(llvm::find(body.outputs, scan.getResult()) - body.outputs.begin());
     // Walked in sequence: a stage of its own among those of its level.
     stageOf(walk.level, domain).scans.push_back({scan, *index, output});
-    addRoot(walk, {scan.getOperand(), *index}, walk.level, domain);
+    addRoot(walk, {scan.getOperand(), intern(*index)}, walk.level, domain);
   }
   for (auto [number, output] : llvm::enumerate(body.outputs)) {
     if (output.getDefiningOp<CumulativeOp>() && body.contains(output))
       continue;
     if (productOf(shapeOf(output)) == 0)
       continue;
-    unsigned domain = 0, before = result.divisions;
-    std::optional<Index> index = outputIndex(output, domain);
+    unsigned domain = 0;
+    Walk walk;
+    std::optional<Index> index = outputIndex(output, domain, walk);
     if (!index)
       return failure();
-    result.divisions = before;
-    Walk walk;
-    visit(walk, output, *index);
-    if (walk.failed)
-      return failure();
     stageOf(walk.level, domain).stores.push_back({static_cast<unsigned>(number), *index});
-    addRoot(walk, {output, *index}, walk.level, domain);
+    addRoot(walk, {output, intern(*index)}, walk.level, domain);
     result.divisions += space.countDivisions(space.linearize(*index, shapeOf(output)));
     result.work += static_cast<double>(productOf(shapeOf(output))) * getStoreCost(output);
   }
@@ -211,7 +208,7 @@ FailureOr<KernelSchedule> ScheduleBuilder::build(ArrayRef<int64_t> rowShape, Arr
   for (const Evaluation &evaluation : evaluations)
     if (!body.contains(evaluation.visit.value))
       for (const auto &key : evaluation.stages)
-        schedule.loads.push_back({evaluation.visit.value, evaluation.visit.index, numbers.at(key)});
+        schedule.loads.push_back({evaluation.visit.value, *evaluation.visit.index, numbers.at(key)});
   if (lanes == KernelSchedule::Lanes::Rows && isMap()) {
     schedule.tiledRow = findTiledRow();
     if (schedule.tiledRow >= 0)
@@ -251,7 +248,7 @@ int64_t ScheduleBuilder::findTiledRow() const {
     if (body.contains(evaluation.visit.value))
       continue;
     // Linear in the variables, or there is nothing to gain.
-    IndexExpr position = schedule.indexing->space.linearize(evaluation.visit.index, shapeOf(evaluation.visit.value));
+    IndexExpr position = schedule.indexing->space.linearize(*evaluation.visit.index, shapeOf(evaluation.visit.value));
     if (space.countDivisions(position) || std::abs(position.coefficientOf(lane)) <= 1)
       continue;
     for (size_t d = 0; d + 1 < rank; ++d)

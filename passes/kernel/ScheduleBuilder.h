@@ -10,8 +10,9 @@
 
 #include "passes/kernel/KernelSchedule.h"
 
-#include <algorithm>
-#include <functional>
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+
 #include <map>
 #include <set>
 
@@ -47,31 +48,32 @@ public:
   bool isMap() const { return !primary && shape.inner.empty(); }
 
 private:
+  /// An element of a value. Equal indices are one object, so that whole chains of element-wise operations share it.
   struct Visit {
     mlir::Value value;
-    Index index;
-    bool operator<(const Visit &other) const {
-      if (value != other.value)
-        return std::less<>()(value.getAsOpaquePointer(), other.value.getAsOpaquePointer());
-      return std::lexicographical_compare(index.begin(), index.end(), other.index.begin(), other.index.end());
-    }
+    const Index *index;
+
+    using Key = std::pair<const void *, const void *>;
+    Key key() const { return {value.getAsOpaquePointer(), index}; }
   };
   /// Everything one root (a reduction's operand or an output) computes.
   struct Walk {
     int level = 0; ///< One more than that of the reductions that it uses.
     std::vector<Visit> visits;
-    std::set<Visit> seen;
+    llvm::DenseSet<Visit::Key> seen;
     std::optional<std::pair<int, unsigned>> stage; ///< Given once stashes are chosen.
     bool failed = false;
   };
 
-  void visit(Walk &walk, mlir::Value value, Index index);
+  const Index *intern(Index index) { return &*indices.insert(std::move(index)).first; }
+  void visit(Walk &walk, mlir::Value value, const Index *index);
   /// Counts what a root computes in its stage.
   void addRoot(const Walk &walk, Visit root, int level, unsigned domain);
   unsigned domainOf(llvm::ArrayRef<int64_t> sizes, llvm::ArrayRef<int64_t> factors);
   /// The index of every element of `op`'s operand, kept dimensions from the row, the others from the domain.
   Index operandIndexOf(mlir::Operation *op, unsigned domain);
-  std::optional<Index> outputIndex(mlir::Value output, unsigned &domain);
+  /// Where an output is stored, and what it takes to compute it there.
+  std::optional<Index> outputIndex(mlir::Value output, unsigned &domain, Walk &walk);
   KernelSchedule::Stage &stageOf(int level, unsigned domain);
   void addWork(const Walk &walk, int level, unsigned domain);
   void chooseStashes();
@@ -105,13 +107,14 @@ private:
     StageKey stage;
   };
   std::vector<Root> roots;
-  /// Where stashed values are computed; looked up only.
-  std::map<Visit, StageKey> stashedIn;
-  std::set<Visit> stashesRead;
+  // Looked up only, since their order is that of addresses.
+  llvm::DenseMap<Visit::Key, StageKey> stashedIn; ///< Where stashed values are computed.
+  llvm::DenseSet<Visit::Key> stashesRead;
   /// Computed only where some condition holds: elsewhere the index may lie outside.
-  std::set<Visit> guarded;
+  llvm::DenseSet<Visit::Key> guarded;
   std::vector<Evaluation> evaluations;
-  std::map<Visit, size_t> evaluationOf;
+  llvm::DenseMap<Visit::Key, size_t> evaluationOf;
+  std::set<Index> indices;
 };
 
 } // namespace spmdc

@@ -12,12 +12,12 @@ namespace spmdc {
 void ScheduleBuilder::addWork(const Walk &walk, int level, unsigned domain) {
   const IndexSpace &space = schedule.indexing->space;
   const KernelSchedule::Domain &loops = schedule.domains[domain];
-  for (const Visit &visit : walk.visits) {
+  llvm::DenseMap<const Index *, double> counts;
+  auto countOf = [&](const Index &index) {
     // Computed once for the loops that its index names; what hangs on rows alone is hoisted out of the domain.
     auto depends = [&](const IndexExpr &var) {
-      return !var.isConstant() && llvm::any_of(visit.index, [&](const IndexExpr &expr) {
-        return space.dependsOn(expr, var.terms[0].first);
-      });
+      return !var.isConstant() &&
+             llvm::any_of(index, [&](const IndexExpr &expr) { return space.dependsOn(expr, var.terms[0].first); });
     };
     double count = 1;
     bool isInner = false;
@@ -36,7 +36,14 @@ void ScheduleBuilder::addWork(const Walk &walk, int level, unsigned domain) {
       enclose(loops.vars[d], loops.shape[d]);
     for (size_t d = outerRows; d-- > 0;)
       enclose(schedule.rowVars[d], schedule.rowShape[d]);
-    auto [entry, isNew] = evaluationOf.try_emplace(visit, evaluations.size());
+    return count;
+  };
+  for (const Visit &visit : walk.visits) {
+    auto [known, isFirst] = counts.try_emplace(visit.index, 0);
+    if (isFirst)
+      known->second = countOf(*visit.index);
+    double count = known->second;
+    auto [entry, isNew] = evaluationOf.try_emplace(visit.key(), evaluations.size());
     if (isNew)
       evaluations.push_back({visit, {}, count});
     auto &where = evaluations[entry->second].stages;
@@ -57,18 +64,18 @@ void ScheduleBuilder::chooseStashes() {
   for (Evaluation &evaluation : evaluations) {
     Value value = evaluation.visit.value;
     if (evaluation.stages.size() < 2 || !body.contains(value) || getOpCost(value, false) < kStashCost ||
-        isa<ReduceOp>(value.getDefiningOp()) || guarded.contains(evaluation.visit))
+        isa<ReduceOp>(value.getDefiningOp()) || guarded.contains(evaluation.visit.key()))
       continue;
     StageKey first = *std::min_element(evaluation.stages.begin(), evaluation.stages.end());
     const KernelSchedule::Domain &loops = schedule.domains[first.second];
     bool isSameDomain = llvm::all_of(evaluation.stages, [&](StageKey stage) { return stage.second == first.second; });
     bool isWholeDomain = !loops.vars.empty() && llvm::all_of(loops.vars, [&](const IndexExpr &var) {
-      return var.isConstant() || llvm::any_of(evaluation.visit.index, [&](const IndexExpr &expr) {
+      return var.isConstant() || llvm::any_of(*evaluation.visit.index, [&](const IndexExpr &expr) {
                return space.dependsOn(expr, var.terms[0].first);
              });
     });
     if (isSameDomain && isWholeDomain && loops.getExtent() * lanes <= kMaxStashExtent)
-      stashedIn[evaluation.visit] = first;
+      stashedIn[evaluation.visit.key()] = first;
   }
   if (stashedIn.empty())
     return;
@@ -83,8 +90,8 @@ void ScheduleBuilder::chooseStashes() {
     addWork(walk, root.stage.first, root.stage.second);
   }
   for (const Evaluation &candidate : candidates)
-    if (stashesRead.contains(candidate.visit)) {
-      stages[stashedIn.at(candidate.visit)].stashes.push_back({candidate.visit.value, candidate.visit.index});
+    if (stashesRead.contains(candidate.visit.key())) {
+      stages[stashedIn.at(candidate.visit.key())].stashes.push_back({candidate.visit.value, *candidate.visit.index});
       counts->work += candidate.count * kStashTraffic * static_cast<double>(candidate.stages.size());
     }
 }

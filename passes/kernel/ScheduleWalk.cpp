@@ -10,61 +10,62 @@ namespace spmdc {
 /// More visits than this mean that something is read at very many different places: no kernel for it.
 static constexpr size_t kMaxVisits = 4096;
 
-void ScheduleBuilder::visit(Walk &walk, Value value, Index index) {
+void ScheduleBuilder::visit(Walk &walk, Value value, const Index *index) {
   IndexSpace &space = schedule.indexing->space;
-  std::vector<std::pair<Visit, bool>> pending{{{value, std::move(index)}, false}};
+  std::vector<std::pair<Visit, bool>> pending{{{value, index}, false}};
   while (!pending.empty() && !walk.failed) {
-    auto [next, isGuarded] = std::move(pending.back());
+    auto [next, isGuarded] = pending.back();
     pending.pop_back();
-    if (!walk.seen.insert(next).second)
+    if (!walk.seen.insert(next.key()).second)
       continue;
     if (isGuarded)
-      guarded.insert(next);
+      guarded.insert(next.key());
     if (++visitCount > kMaxVisits) {
       walk.failed = true;
       return;
     }
-    if (auto stash = stashedIn.find(next); stash != stashedIn.end() && walk.stage && stash->second < *walk.stage) {
-      stashesRead.insert(next);
+    if (auto stash = stashedIn.find(next.key());
+        stash != stashedIn.end() && walk.stage && stash->second < *walk.stage) {
+      stashesRead.insert(next.key());
       continue;
     }
     walk.visits.push_back(next);
     if (!body.contains(next.value)) {
-      counts->divisions += space.countDivisions(space.linearize(next.index, shapeOf(next.value)));
+      counts->divisions += space.countDivisions(space.linearize(*next.index, shapeOf(next.value)));
       continue;
     }
     Operation *op = next.value.getDefiningOp();
     if (isa<CumulativeOp>(op)) {
       walk.failed = true;
     } else if (isa<ReduceOp>(op)) {
-      if (!(space.linearize(next.index, shapeOf(next.value)) == row)) {
+      if (!(space.linearize(*next.index, shapeOf(next.value)) == row)) {
         walk.failed = true;
         return;
       }
       walk.level = std::max(walk.level, levels.at(op) + 1);
     } else if (isIndexOp(op)) {
-      MappedIndex mapped = schedule.indexing->map(op, next.index);
+      MappedIndex mapped = schedule.indexing->map(op, *next.index);
       for (const IndexGuard &guard : mapped.guards)
         counts->divisions += space.countDivisions(guard.expr);
       for (const IndexLookup &lookup : mapped.lookups)
-        pending.push_back({{lookup.indices, lookup.place}, isGuarded});
+        pending.push_back({{lookup.indices, intern(Index(lookup.place))}, isGuarded});
       // A window stands in front of what it replaces.
       Value source = op->getOperand(isa<DynamicUpdateSliceOp>(op) ? 1 : 0);
-      pending.push_back({{source, std::move(mapped.index)}, isGuarded || !mapped.guards.empty()});
+      pending.push_back({{source, intern(std::move(mapped.index))}, isGuarded || !mapped.guards.empty()});
       if (isa<PadOp>(op))
-        pending.push_back({{op->getOperand(1), {}}, isGuarded});
+        pending.push_back({{op->getOperand(1), intern({})}, isGuarded});
       else if (isa<DynamicUpdateSliceOp>(op))
         pending.push_back({{op->getOperand(0), next.index}, isGuarded || !mapped.guards.empty()});
     } else if (auto concatenate = dyn_cast<ConcatenateOp>(op)) {
       int64_t offset = 0, dim = concatenate.getDim();
       for (Value part : concatenate.getOperands()) {
-        Index partIndex = next.index;
+        Index partIndex = *next.index;
         partIndex[dim] = space.add(partIndex[dim], -offset);
         offset += shapeOf(part)[dim];
-        pending.push_back({{part, std::move(partIndex)}, true});
+        pending.push_back({{part, intern(std::move(partIndex))}, true});
       }
     } else if (auto iota = dyn_cast<IotaOp>(op)) {
-      counts->divisions += space.countDivisions(next.index[iota.getDim()]);
+      counts->divisions += space.countDivisions((*next.index)[iota.getDim()]);
     } else {
       for (Value operand : op->getOperands())
         pending.push_back({{operand, next.index}, isGuarded});
@@ -72,14 +73,17 @@ void ScheduleBuilder::visit(Walk &walk, Value value, Index index) {
   }
 }
 
-std::optional<Index> ScheduleBuilder::outputIndex(Value output, unsigned &domain) {
+std::optional<Index> ScheduleBuilder::outputIndex(Value output, unsigned &domain, Walk &walk) {
   IndexSpace &space = schedule.indexing->space;
   ArrayRef<int64_t> sizes = shapeOf(output);
   int64_t count = productOf(sizes), rows = productOf(shape.rows);
   auto tryIndex = [&](unsigned candidate, const Index &index) -> bool {
-    Walk walk;
-    visit(walk, output, index);
+    unsigned before = counts->divisions;
+    walk = {};
+    visit(walk, output, intern(index));
     domain = candidate;
+    if (walk.failed)
+      counts->divisions = before;
     return !walk.failed;
   };
   auto overDomain = [&](ArrayRef<int64_t> operandShape, Operation *op, unsigned candidate) {

@@ -88,7 +88,7 @@ bool makeCrossEntropy(ProgramBuilder &b) {
   DType dtype = b.dtypeOf(*x);
   const Accuracy in = b.of(*x);
   double bound = 2 * in.bound + std::log(classes);
-  return b.let("cross_entropy($0, $1)", {*x, labels}, dtype, rows, smooth(b.dtypeOf(*x), in, bound, 4, 1 + bound, 64))
+  return b.let("cross_entropy($0, $1)", {*x, labels}, dtype, rows, smooth(dtype, in, bound, 4, 1 + bound, 64))
       .has_value();
 }
 
