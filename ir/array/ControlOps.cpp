@@ -186,6 +186,99 @@ struct ForOfInvariantCarry : OpRewritePattern<ForOp> {
   }
 };
 
+/// A carry that neither a result in use nor an effect of the body depends on.
+struct ForOfDeadCarry : OpRewritePattern<ForOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ForOp op, PatternRewriter &rewriter) const override {
+    Block &body = op.getBody().front();
+    Operation *yield = body.getTerminator();
+    llvm::BitVector isDead(op.getOutputs().size(), true);
+    llvm::DenseSet<Operation *> live = {yield};
+    SmallVector<Value> values;
+    auto keep = [&](Operation *inside) {
+      if (live.insert(inside).second)
+        inside->walk([&](Operation *nested) { llvm::append_range(values, nested->getOperands()); });
+    };
+    auto keepCarry = [&](unsigned index) {
+      if (isDead[index])
+        values.push_back(yield->getOperand(index));
+      isDead.reset(index);
+    };
+    for (OpResult result : op.getOutputs())
+      if (!result.use_empty())
+        keepCarry(result.getResultNumber());
+    for (Operation &inside : body.without_terminator())
+      if (!isMemoryEffectFree(&inside))
+        keep(&inside);
+    while (!values.empty()) {
+      Value value = values.pop_back_val();
+      if (auto argument = dyn_cast<BlockArgument>(value)) {
+        if (argument.getOwner() == &body && argument.getArgNumber() > 0)
+          keepCarry(argument.getArgNumber() - 1);
+      } else if (Operation *inside = body.findAncestorOpInBlock(*value.getDefiningOp())) {
+        keep(inside);
+      }
+    }
+    if (isDead.none())
+      return failure();
+    SmallVector<Value> inits;
+    SmallVector<Type> types;
+    llvm::BitVector arguments(isDead.size() + 1);
+    for (auto [index, init] : llvm::enumerate(op.getInitials())) {
+      if (isDead[index]) {
+        arguments.set(index + 1);
+        continue;
+      }
+      inits.push_back(init);
+      types.push_back(op.getOutputs()[index].getType());
+    }
+    rewriter.modifyOpInPlace(yield, [&] { yield->eraseOperands(isDead); });
+    for (Operation &inside : llvm::make_early_inc_range(llvm::reverse(body)))
+      if (!live.contains(&inside))
+        rewriter.eraseOp(&inside);
+    rewriter.modifyOpInPlace(op, [&] { body.eraseArguments(arguments); });
+    auto loop = rewriter.create<ForOp>(op.getLoc(), types, op.getLowerAttr(), op.getUpperAttr(), inits);
+    rewriter.inlineRegionBefore(op.getBody(), loop.getBody(), loop.getBody().end());
+    auto next = loop.getOutputs().begin();
+    for (OpResult result : op.getOutputs())
+      if (!isDead[result.getResultNumber()])
+        rewriter.replaceAllUsesWith(result, *next++);
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+/// A result that nobody uses need not be yielded.
+struct IfOfUnusedResults : OpRewritePattern<IfOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(IfOp op, PatternRewriter &rewriter) const override {
+    llvm::BitVector isUnused(op.getOutputs().size());
+    SmallVector<Type> types;
+    for (OpResult result : op.getOutputs()) {
+      if (result.use_empty())
+        isUnused.set(result.getResultNumber());
+      else
+        types.push_back(result.getType());
+    }
+    if (isUnused.none())
+      return failure();
+    auto branch = rewriter.create<IfOp>(op.getLoc(), types, op.getPredicate());
+    for (auto [from, to] : llvm::zip(op->getRegions(), branch->getRegions())) {
+      Operation *yield = from.front().getTerminator();
+      rewriter.modifyOpInPlace(yield, [&] { yield->eraseOperands(isUnused); });
+      rewriter.inlineRegionBefore(from, to, to.end());
+    }
+    auto next = branch.getOutputs().begin();
+    for (OpResult result : op.getOutputs())
+      if (!isUnused[result.getResultNumber()])
+        rewriter.replaceAllUsesWith(result, *next++);
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
 /// A branch on a constant is the one or the other.
 struct IfOfConstant : OpRewritePattern<IfOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -205,11 +298,11 @@ struct IfOfConstant : OpRewritePattern<IfOp> {
 } // namespace
 
 void ForOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
-  patterns.add<ForOfFewTrips, ForOfInvariantCarry>(context);
+  patterns.add<ForOfFewTrips, ForOfInvariantCarry, ForOfDeadCarry>(context);
 }
 
 void IfOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
-  patterns.add<IfOfConstant>(context);
+  patterns.add<IfOfConstant, IfOfUnusedResults>(context);
 }
 
 } // namespace spmdc

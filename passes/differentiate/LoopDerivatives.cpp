@@ -96,7 +96,7 @@ SmallVector<Value> startsOf(OpBuilder &builder, Location loc, Value index, Array
 /// Lets the loop stack values of its body; the stacks are its last results.
 ForOp stackValues(ForOp op, ArrayRef<Value> values) {
   OpBuilder builder(op);
-  Location loc = op.getLoc();
+  Location loc = getDerivativeLoc(op);
   Block &body = op.getBody().front();
   Operation *yield = body.getTerminator();
   OpBuilder inner(yield);
@@ -114,7 +114,7 @@ ForOp stackValues(ForOp op, ArrayRef<Value> values) {
     rows = inner.create<DynamicUpdateSliceOp>(loc, stack, rows, update, startsOf(inner, loc, row, type));
     yield->insertOperands(yield->getNumOperands(), rows);
   }
-  auto extended = builder.create<ForOp>(loc, types, op.getLowerAttr(), op.getUpperAttr(), inits);
+  auto extended = builder.create<ForOp>(op.getLoc(), types, op.getLowerAttr(), op.getUpperAttr(), inits);
   extended.getBody().takeBody(op.getBody());
   return extended;
 }

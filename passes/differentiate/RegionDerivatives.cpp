@@ -59,7 +59,13 @@ LogicalResult ReverseSweep::differentiateCheckpoint(CheckpointOp op, OpBuilder &
     if (value.getDefiningOp<ConstantOp>())
       continue;
     Value barrier = inner.create<OptimizationBarrierOp>(loc, plainTypeOf(value), value);
-    mapping.map(value, barrier);
+    if (derivative.varying)
+      derivative.varying->copy(barrier, value);
+    // Where a sharding is said of the value, it is said of the copy.
+    Value copy = barrier;
+    if (value.getType() != copy.getType())
+      copy = inner.create<ConstraintOp>(loc, cast<ArrayType>(value.getType()), barrier);
+    mapping.map(value, copy);
     if (derivative.activity.isActive(value)) {
       derivative.activity.addArgument(barrier);
       copies.emplace_back(value, barrier);

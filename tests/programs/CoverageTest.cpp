@@ -123,9 +123,7 @@ void expectEveryOperationOfTheGenerator(const Census &census) {
 void expectEveryOperationOfTheDialects(const Census &census) {
   // What no program can have before there is a way to write it.
   static const std::map<std::string, std::string> kElsewhere = {
-      {"array.gradient", "for grad and value_and_grad"},
-      {"array.checkpoint", "for checkpoint"},
-      {"array.optimization_barrier", "for derivatives of checkpoint"},
+      {"array.optimization_barrier", "stands between differentiation and partitioning, for derivatives of checkpoint"},
       {"array.print", "has no value to compare; tests/tools/control.test reads what is printed"},
       {"array.scatter_add_along",
        "for derivatives of take_along_axis; the cases of tests/ir/array/reference.json have it"},

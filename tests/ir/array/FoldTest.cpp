@@ -98,4 +98,50 @@ TEST_F(FoldTest, EmptyPartsVanish) {
             "func.return %0 : !spmd.array<f32[8, 3]>\n");
 }
 
+// What a cotangent begins as vanishes; what is not exact in every bit stays.
+TEST_F(FoldTest, NeutralNumbers) {
+  std::string one = "%c = array.constant dense<1.0> : tensor<8x6xf32> -> <f32[8, 6]>\n";
+  std::string zero = "%c = array.constant dense<0.0> : tensor<8x6xf32> -> <f32[8, 6]>\n";
+  for (const std::string &text :
+       {one + "%r = array.multiply %x, %c : <f32[8, 6]>", one + "%r = array.multiply %c, %x : <f32[8, 6]>",
+        one + "%r = array.divide %x, %c : <f32[8, 6]>", zero + "%r = array.subtract %x, %c : <f32[8, 6]>"})
+    EXPECT_EQ(fold(text, "<f32[8, 6]>"), "func.return %arg0 : !spmd.array<f32[8, 6]>\n") << text;
+  for (const std::string &text :
+       {zero + "%r = array.add %x, %c : <f32[8, 6]>", zero + "%r = array.multiply %x, %c : <f32[8, 6]>",
+        zero + "%r = array.subtract %c, %x : <f32[8, 6]>", one + "%r = array.divide %c, %x : <f32[8, 6]>"})
+    EXPECT_NE(fold(text, "<f32[8, 6]>").find("array.constant"), std::string::npos) << text;
+}
+
+TEST_F(FoldTest, OperationsOnNumbers) {
+  std::string c = "%c = array.constant dense<0.1> : tensor<8x6xf32> -> <f32[8, 6]>\n"
+                  "%d = array.constant dense<7.0> : tensor<8x6xf32> -> <f32[8, 6]>\n";
+  // 0.1 * 7 is 0.7 in f32, and not in f64.
+  EXPECT_EQ(fold(c + "%r = array.multiply %c, %d : <f32[8, 6]>", "<f32[8, 6]>"),
+            "%0 = array.constant dense<0.699999988> : tensor<8x6xf32> -> <f32[8, 6]>\n"
+            "func.return %0 : !spmd.array<f32[8, 6]>\n");
+  EXPECT_EQ(fold(c + "%r = array.compare lt %c, %d : <f32[8, 6]>, <f32[8, 6]> -> <bool[8, 6]>", "<bool[8, 6]>"),
+            "%0 = array.constant dense<true> : tensor<8x6xi1> -> <bool[8, 6]>\n"
+            "func.return %0 : !spmd.array<bool[8, 6]>\n");
+  EXPECT_NE(fold(c + "%r = array.sin %c : <f32[8, 6]>", "<f32[8, 6]>").find("array.sin"), std::string::npos);
+}
+
+TEST_F(FoldTest, CarriesThatNobodyNeeds) {
+  // The second carry is read by the third alone, and that by nobody; the first is a result.
+  EXPECT_EQ(fold("%r, %u, %v = array.for 0 to 4 (%x, %x, %x) {\n"
+                 "^bb0(%i: !spmd.array<i32[]>, %c: !spmd.array<f32[8, 6]>, %d: !spmd.array<f32[8, 6]>, %f: "
+                 "!spmd.array<f32[8, 6]>):\n"
+                 "%1 = array.sin %c : <f32[8, 6]>\n%2 = array.cos %d : <f32[8, 6]>\n"
+                 "%3 = array.multiply %2, %f : <f32[8, 6]>\n"
+                 "array.yield %1, %2, %3 : !spmd.array<f32[8, 6]>, !spmd.array<f32[8, 6]>, !spmd.array<f32[8, 6]>\n"
+                 "} : (!spmd.array<f32[8, 6]>, !spmd.array<f32[8, 6]>, !spmd.array<f32[8, 6]>) -> "
+                 "(!spmd.array<f32[8, 6]>, !spmd.array<f32[8, 6]>, !spmd.array<f32[8, 6]>)",
+                 "<f32[8, 6]>"),
+            "%0 = array.for 0 to 4(%arg0) {\n"
+            "^bb0(%arg3: !spmd.array<i32[]>, %arg4: !spmd.array<f32[8, 6]>):\n"
+            "  %1 = array.sin %arg4 : <f32[8, 6]>\n"
+            "  array.yield %1 : !spmd.array<f32[8, 6]>\n"
+            "} : (!spmd.array<f32[8, 6]>) -> !spmd.array<f32[8, 6]>\n"
+            "func.return %0 : !spmd.array<f32[8, 6]>\n");
+}
+
 } // namespace

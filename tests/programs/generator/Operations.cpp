@@ -7,10 +7,10 @@ namespace spmdc {
 const std::vector<Operation> &allOperations() {
   static const std::vector<Operation> operations = [] {
     std::vector<Operation> all;
-    for (auto &table :
-         {elementwiseOperations(), arithmeticOperations(), selectionOperations(), reductionOperations(),
-          shapeOperations(), indexOperations(), contractionOperations(), creationOperations(), preludeOperations(),
-          controlOperations(), manualOperations(), windowOperations(), lookupOperations(), randomOperations()})
+    for (auto &table : {elementwiseOperations(), arithmeticOperations(), selectionOperations(), reductionOperations(),
+                        shapeOperations(), indexOperations(), contractionOperations(), creationOperations(),
+                        preludeOperations(), controlOperations(), manualOperations(), windowOperations(),
+                        gradientOperations(), lookupOperations(), randomOperations()})
       all.insert(all.end(), table.begin(), table.end());
     return all;
   }();

@@ -202,9 +202,9 @@ fn main(table: f32[7@a, 5@b], first: i32[6]) { return grad(f)(table, first); }
 
 case("many_trips", """
 // Memory grows with the trips, the program does not.
-fn f(x) { return for i in 0..10000 carry (h = x) { yield h + (sin(h) - h) * 1e-4; }; }
+fn f(x) { return for i in 0..1000000 carry (h = x) { yield h + (sin(h) - h) * 1e-6; }; }
 fn main(x: f32) { return grad(f)(x); }
-""", jax.grad(lambda x: loop(0, 10000, lambda i, h: h + (jnp.sin(h) - h) * 1e-4, x)), [np.float32(0.7)],
+""", jax.grad(lambda x: loop(0, 1000000, lambda i, h: h + (jnp.sin(h) - h) * 1e-6, x)), [np.float32(0.7)],
      meshes=((1, 1), (4, 2)))
 
 # ---- Branches ----------------------------------------------------------------------------------------------------

@@ -6,9 +6,11 @@
 #include "ir/array/ArrayOps.h"
 #include "ir/plan/PlanOps.h"
 #include "ir/spmd/SpmdOps.h"
+#include "passes/differentiate/Passes.h"
 #include "tests/programs/support/RandomSharding.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassManager.h"
 
 using namespace mlir;
 
@@ -91,6 +93,14 @@ static std::string checkTypes(func::FuncOp function, const Program &program) {
   return "";
 }
 
+OwningOpRef<ModuleOp> differentiated(ModuleOp module) {
+  OwningOpRef<ModuleOp> clone = module.clone();
+  PassManager passes(module.getContext());
+  passes.addPass(createDifferentiatePass());
+  passes.addPass(createVerifyDifferentiatedPass());
+  return succeeded(passes.run(*clone)) ? std::move(clone) : OwningOpRef<ModuleOp>();
+}
+
 FailureOr<Subject> makeSubject(MLIRContext &context, const Case &test, std::string &error) {
   Subject subject;
   subject.fileName = "program.spmd";
@@ -119,6 +129,11 @@ FailureOr<Subject> makeSubject(MLIRContext &context, const Case &test, std::stri
     return subject;
   if (!(*subject.module)->hasAttr(kMeshAttrName))
     (*subject.module)->setAttr(kMeshAttrName, MeshAttr::fromValue(&context, "m", {}));
+  subject.module = differentiated(*subject.module);
+  if (!subject.module) {
+    error = "cannot be differentiated";
+    return failure();
+  }
   if (test.hasIrOperations)
     addIrOperations(*subject.module, test.seed, subject.results);
   shardEverything(*subject.module, test);

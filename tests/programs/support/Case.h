@@ -46,6 +46,9 @@ void loadDialects(mlir::MLIRContext &context);
 /// Fails with what the front end says, or where a type is another than the generator expects; then `error` tells.
 mlir::FailureOr<Subject> makeSubject(mlir::MLIRContext &context, const Case &test, std::string &error);
 
+/// The program with its derivatives taken, where it has any: what can be evaluated.
+mlir::OwningOpRef<mlir::ModuleOp> differentiated(mlir::ModuleOp module);
+
 /// Appends operations on results, and them to the results: what the language cannot say.
 void addIrOperations(mlir::ModuleOp module, uint64_t seed, std::vector<Accuracy> &results);
 

@@ -142,7 +142,10 @@ std::string checkStations(Subject &subject, const CheckOptions &options, SmallVe
   };
   if (failed(module.verify()))
     return fail("array", "invalid:", module);
-  FailureOr<SmallVector<Tensor>> global = evaluateGlobal(entryOf(module), subject.arguments);
+  OwningOpRef<ModuleOp> plain = differentiated(module);
+  if (!plain)
+    return fail("array", "cannot be differentiated:", module);
+  FailureOr<SmallVector<Tensor>> global = evaluateGlobal(entryOf(*plain), subject.arguments);
   if (failed(global))
     return fail("array", "cannot be evaluated:", module);
   expected = std::move(*global);

@@ -1,0 +1,214 @@
+//===- DifferentiableFunction.cpp - random functions with a gradient ------===//
+//
+// Each step takes v to something of the same shape. What is known of it: how large it is, and by how much derivatives
+// grow through it, first and second. Elements stay at most about 4.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tests/programs/generator/DifferentiableFunction.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace spmdc {
+
+namespace {
+
+class FunctionMaker {
+public:
+  FunctionMaker(Random &random, const std::vector<int64_t> &shape, const spmd::MeshShape &mesh)
+      : random(random), shape(shape), rank(static_cast<int64_t>(shape.size())), mesh(mesh) {}
+
+  DifferentiableFunction make() {
+    std::string body = "  let v = p;\n";
+    for (int64_t left = random.integer(1, 5); left > 0; --left)
+      body += "  let v = " + step(2) + ";\n";
+    int64_t count = 1;
+    for (int64_t size : shape)
+      count *= size;
+    std::string weight = random.chance(50) ? "v" : "v * sin(v)";
+    grow(weight == "v" ? 1 : 5, 8);
+    DifferentiableFunction result;
+    result.text = helpers + "fn %F(p) {\n" + body + "  return sum(" + weight + ");\n}\n";
+    result.slope = slope;
+    result.curvature = curvature;
+    result.value = 4 * static_cast<double>(count);
+    result.steps = steps;
+    return result;
+  }
+
+private:
+  /// Through something whose first and second derivatives are at most this.
+  void grow(double first, double second) {
+    ++steps;
+    curvature = first * curvature + second * slope * slope;
+    slope *= first;
+  }
+
+  std::string axis() { return "axis=" + std::to_string(random.integer(0, rank - 1)); }
+
+  /// An expression of `v`; `depth` of regions in it.
+  std::string step(int depth) {
+    if (depth > 0 && random.chance(40))
+      return region(depth);
+    if (rank > 0 && random.chance(50))
+      return arrayStep();
+    switch (random.integer(0, 7)) {
+    case 0:
+      return grow(1, 1), "sin(v)";
+    case 1:
+      return grow(1, 1), "tanh(v * 0.5) * 2.0";
+    case 2:
+      return grow(1, 1), "0.5 * v + 0.25 * atan(v)";
+    case 3:
+      return grow(2, 3), "sigmoid(v) * v";
+    case 4:
+      return grow(3, 4), "0.25 * v * v";
+    case 5:
+      return grow(2, 3), "sin(v) * cos(p)";
+    case 6:
+      return grow(2, 4), "2.0 * v / (1.0 + v * v)";
+    default:
+      return grow(2, 2), "where(p > 0.0, tanh(v), 0.5 * sin(2.0 * v))";
+    }
+  }
+
+  std::string arrayStep() {
+    std::string a = axis();
+    switch (random.integer(0, 7)) {
+    case 0:
+      return grow(1, 0), "flip(v, " + a + ")";
+    case 1:
+      return grow(1, 0), "roll(v, " + std::to_string(random.integer(-2, 2)) + ", " + a + ")";
+    case 2:
+      return grow(2, 0), "0.5 * v - 0.5 * mean(v, " + a + ", keepdims=true)";
+    case 3:
+      return grow(2, 4), "softmax(v, " + a + ") * 2.0";
+    case 4:
+      return grow(2, 4), "tanh(cumsum(v, " + a + ") * " + number(1.0 / static_cast<double>(size(a))) + ")";
+    case 5: // Windows of what wraps around.
+      return grow(2, 0), "0.5 * v + 0.5 * concatenate([" + rest(a) + "], " + a + ")";
+    case 6:
+      return grow(2, 4), "sin(v) * logsumexp(v * 0.25, " + a + ", keepdims=true) * " +
+                             number(1 / (1 + std::log(static_cast<double>(size(a)))));
+    default:
+      if (rank == 2) {
+        std::string scale = number(0.25 / static_cast<double>(shape[0] + shape[1]));
+        return grow(4, 8), "(v @ v.T) @ p * " + scale;
+      }
+      return grow(1, 0), "expand_dims(v, 0)[0]";
+    }
+  }
+
+  /// Loops, branches, checkpoint and shard_map around a step.
+  std::string region(int depth) {
+    switch (random.integer(0, 3)) {
+    case 0: {
+      int64_t trips = random.integer(0, 3);
+      double before = slope, bend = curvature;
+      std::string body = step(depth - 1);
+      double first = slope / before, second = std::max(curvature - first * bend, 0.0) / (before * before);
+      slope = before;
+      curvature = bend;
+      for (int64_t i = 0; i < trips; ++i)
+        grow(std::max(first, 1.0), second);
+      return "for i in 0.." + std::to_string(trips) + " carry (v = v) { yield " + body + "; }";
+    }
+    case 1: {
+      double before = slope, bend = curvature;
+      std::string first = step(depth - 1);
+      double one = slope, two = curvature;
+      slope = before;
+      curvature = bend;
+      std::string second = step(depth - 1);
+      slope = std::max(slope, one);
+      curvature = std::max(curvature, two);
+      // The same on every device and at every station: numbers that are exact.
+      return "if sum(cast(p == p, i32)) % 2 == " + std::to_string(random.integer(0, 1)) + " { " + first + " } else { " +
+             second + " }";
+    }
+    case 2: {
+      std::string name = "%F_" + std::to_string(helperCount++), body = step(depth - 1);
+      helpers += "fn " + name + "(v, p) { return " + body + "; }\n";
+      return "checkpoint(" + name + ")(v, p)";
+    }
+    default:
+      return onPieces();
+    }
+  }
+
+  std::string onPieces() {
+    for (const spmd::MeshAxis &axis : mesh.axes)
+      for (int64_t dim = 0; dim < rank; ++dim) {
+        if (shape[dim] % axis.size != 0 || shape[dim] == 0 || random.chance(50))
+          continue;
+        std::string name = "%F_" + std::to_string(helperCount++), cut;
+        for (int64_t i = 0; i < rank; ++i)
+          cut += (i ? ", " : "") + (i == dim ? axis.name : std::string("_"));
+        auto devices = static_cast<double>(axis.size);
+        std::string body;
+        switch (random.integer(0, 3)) {
+        case 0:
+          body = "sin(v) * pmean(cos(v), " + axis.name + ")";
+          grow(2 + devices, 8);
+          break;
+        case 1:
+          body = "0.5 * v + 0.5 * ppermute(v, " + axis.name + ", [" + ring(axis.size) + "])";
+          grow(1, 0);
+          break;
+        case 2:
+          body = "tanh(v) * (0.5 + 0.25 * sin(mean(all_gather(v, " + axis.name + ", axis=" + std::to_string(dim) +
+                 ", tiled=true))))";
+          grow(2 + devices, 8);
+          break;
+        default:
+          body = "for i in 0..2 carry (v = v) { yield if axis_index(" + axis.name +
+                 ") == 0 { sin(v) } else { 0.5 * v * p }; }";
+          grow(5, 8);
+          grow(5, 8);
+        }
+        // Scalars of other devices' pieces too.
+        helpers += "fn " + name + "(v, p) { return " + body + "; }\n";
+        return "shard_map(" + name + ", in=(P(" + cut + "), P(" + cut + ")), out=P(" + cut + "))(v, p)";
+      }
+    return grow(1, 1), "cos(v)";
+  }
+
+  static std::string ring(int64_t size) {
+    std::string pairs;
+    for (int64_t i = 0; i < size; ++i)
+      pairs += (i ? ", (" : "(") + std::to_string(i) + ", " + std::to_string((i + 1) % size) + ")";
+    return pairs;
+  }
+
+  int64_t size(const std::string &axisText) const {
+    return std::max<int64_t>(shape[static_cast<size_t>(axisText.back() - '0')], 1);
+  }
+
+  /// All but the first row, and the first again.
+  std::string rest(const std::string &axisText) const {
+    std::string before;
+    for (int64_t i = 0; i < axisText.back() - '0'; ++i)
+      before += ":, ";
+    return "v[" + before + "1:], v[" + before + ":1]";
+  }
+
+  static std::string number(double value) { return std::to_string(value); }
+
+  Random &random;
+  const std::vector<int64_t> &shape;
+  int64_t rank;
+  const spmd::MeshShape &mesh;
+  std::string helpers;
+  int helperCount = 0, steps = 0;
+  double slope = 1, curvature = 0;
+};
+
+} // namespace
+
+DifferentiableFunction makeDifferentiable(Random &random, const std::vector<int64_t> &shape,
+                                          const spmd::MeshShape &mesh) {
+  return FunctionMaker(random, shape, mesh).make();
+}
+
+} // namespace spmdc
