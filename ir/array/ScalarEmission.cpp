@@ -71,7 +71,8 @@ Value emitErfInv(OpBuilder &b, Location loc, Value x) {
   Value polynomial = select(b, loc, isMiddle, constant(kMiddle[0]), constant(kTails[0]));
   for (size_t i = 1; i < std::size(kMiddle); ++i) {
     Value coefficient = select(b, loc, isMiddle, constant(kMiddle[i]), constant(kTails[i]));
-    polynomial = b.create<arith::AddFOp>(loc, coefficient, b.create<arith::MulFOp>(loc, polynomial, w));
+    // Rounded once, as XLA does: random normal numbers are to be the same.
+    polynomial = b.create<math::FmaOp>(loc, polynomial, w, coefficient);
   }
   Value result = b.create<arith::MulFOp>(loc, polynomial, x);
   if (getElementTypeOrSelf(type).isF64()) {
