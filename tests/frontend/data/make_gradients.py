@@ -33,6 +33,38 @@ names = dict(
     softmax=jax.nn.softmax, log_softmax=jax.nn.log_softmax, stop_gradient=jax.lax.stop_gradient,
     clamp=jax.lax.clamp, checkpoint=jax.checkpoint, jax=jax, jnp=jnp)
 
+
+
+def conv(x, kernel, strides, padding, numbers):
+    return jax.lax.conv_general_dilated(x, kernel, (strides,) * (x.ndim - 2), padding, dimension_numbers=numbers)
+
+
+def pool(x, window, init, function, strides):
+    return jax.lax.reduce_window(x, init, function, (1, *window, 1), (1, strides, strides, 1), "VALID")
+
+
+def norm(x, eps):
+    return x / jnp.sqrt(jnp.mean(x * x, axis=-1, keepdims=True) + eps)
+
+
+names.update(
+    arange=jnp.arange, sort=jnp.sort, argsort=lambda v, axis: jnp.argsort(v, axis=axis, stable=True), top_k=jax.lax.top_k,
+    take=lambda v, i, axis: jnp.take(v, jnp.array(i), axis=axis), take_along_axis=jnp.take_along_axis,
+    scatter_add=lambda v, i, u: v.at[jnp.array(i)].add(u),
+    update=lambda v, u, start: jax.lax.dynamic_update_slice(v, u, start),
+    conv1d=lambda v, k, strides=1, padding="SAME": conv(v, k, strides, padding, ("NWC", "WIO", "NWC")),
+    conv2d=lambda v, k, strides=1, padding="SAME": conv(v, k, strides, padding, ("NHWC", "HWIO", "NHWC")),
+    max_pool=lambda v, window, strides=1: pool(v, window, -jnp.inf, jax.lax.max, strides),
+    avg_pool=lambda v, window, strides=1: pool(v, window, 0.0, jax.lax.add, strides) / (window[0] * window[1]),
+    layer_norm=lambda v, scale, bias: norm_of(v) * scale + bias, rms_norm=lambda v, scale: norm(v, 1e-6) * scale,
+    cross_entropy=lambda logits, labels: -jnp.sum(labels * jax.nn.log_softmax(logits), axis=-1),
+    attention=lambda q, k, v: jax.nn.softmax(q @ k.T / np.sqrt(q.shape[-1])) @ v)
+
+
+def norm_of(v):
+    return (v - jnp.mean(v, axis=-1, keepdims=True)) / jnp.sqrt(jnp.var(v, axis=-1, keepdims=True) + 1e-5)
+
+
 # Twice differentiable: both orders are compared.
 SMOOTH = [
     "exp(x)", "exp2(x)", "expm1(x)", "log(p)", "log1p(p)", "log2(p)", "sqrt(p)", "rsqrt(p)", "cbrt(p)", "sin(x)",
@@ -48,6 +80,14 @@ SMOOTH = [
     "repeat(x, 2, axis=1) ** 2", "tril(x) * y", "triu(x, k=1) * y", "x[1:, ::2] * y[:2, 1::2]", "x[0] * s", "x[-1, 2] * s",
     "pad(x, ((1, 0), (0, 2))) ** 2", "softmax(x)", "softmax(x, axis=0)", "log_softmax(x * s)", "silu(x)", "gelu(x)",
     "x * stop_gradient(y)", "stop_gradient(x) * x", "exp(sin(x * y) / (1.0 + x ** 2))", "x - mean(x, axis=1, keepdims=True)",
+    "sort(p, axis=1) * s", "sort(p, axis=0) * x", "top_k(p, 2)[0] * s[:2]", "take(x, arange(3) % 2 * 2, axis=0) * p",
+    "take_along_axis(x, argsort(p, axis=1), axis=1) * y", "scatter_add(x, (arange(3) + 1) % 2, y) ** 2",
+    "update(x, y[:2, :2], start=[1, 1]) * p", "conv1d(reshape(x, [1, 4, 3]), reshape(p, [2, 3, 2])) ** 2",
+    "conv1d(reshape(x, [2, 3, 2]), reshape(p, [3, 2, 2]), strides=2, padding='VALID') ** 2",
+    "conv2d(reshape(x, [1, 3, 4, 1]), reshape(p, [2, 3, 1, 2])) ** 2",
+    "conv2d(reshape(x, [1, 3, 4, 1]), reshape(p[:2, :2], [2, 2, 1, 1]), strides=2) ** 2",
+    "avg_pool(reshape(x * y, [1, 3, 4, 1]), [2, 2])", "avg_pool(reshape(x * y, [1, 3, 4, 1]), [2, 2], strides=2)",
+    "layer_norm(p, s, s * s)", "rms_norm(p, s)", "cross_entropy(x, p)", "attention(x, p, y)",
 ]
 # Kinks, steps and ties: the first order is compared.
 KINKED = [
@@ -55,6 +95,8 @@ KINKED = [
     "maximum(x, 0.0)", "relu(x)", "max(x, axis=0)", "max(x, axis=1, keepdims=True)", "max(x)", "min(x, axis=1)", "min(y)",
     "cummax(x, axis=1)", "cummax(x, axis=0)", "where(x > y, x, y * s)", "where(x > 0.5, x ** 2, 0.0)",
     "clamp(-1.0, x, 1.0)", "clamp(-p, x, p)", "y % p", "floor_divide(y, p) * y", "relu(x @ y.T) @ x",
+    "sort(x, axis=1) * s", "max_pool(reshape(p, [1, 3, 4, 1]), [2, 2]) ** 2",
+    "max_pool(reshape(p * s, [1, 3, 4, 1]), [2, 3], strides=2)",
 ]
 
 
