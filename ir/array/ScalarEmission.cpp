@@ -52,44 +52,6 @@ Value emitIntConstant(OpBuilder &b, Location loc, Type like, int64_t value) {
   return b.create<arith::ConstantOp>(loc, attr);
 }
 
-Value emitErfInv(OpBuilder &b, Location loc, Value x) {
-  // Giles, "Approximating the erfinv function" (2012), single precision: a polynomial in w = -log(1 - x^2), one for
-  // the middle and one for the tails.
-  static constexpr double kMiddle[] = {2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087,
-                                       -0.00125372503, -0.00417768164, 0.246640727,    1.50140941};
-  static constexpr double kTails[] = {-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773,
-                                      -0.0076224613,   0.00943887047,  1.00167406,    2.83297682};
-  Type type = x.getType();
-  auto constant = [&](double value) { return emitFloatConstant(b, loc, type, value); };
-  Value square = b.create<arith::MulFOp>(loc, x, x);
-  Value minusSquare = b.create<arith::NegFOp>(loc, square);
-  Value w = b.create<arith::NegFOp>(loc, b.create<math::Log1pOp>(loc, minusSquare));
-  Value isMiddle = compareFloat(b, loc, arith::CmpFPredicate::OLT, w, constant(5.0));
-  Value inMiddle = b.create<arith::SubFOp>(loc, w, constant(2.5));
-  Value inTails = b.create<arith::SubFOp>(loc, b.create<math::SqrtOp>(loc, w), constant(3.0));
-  w = select(b, loc, isMiddle, inMiddle, inTails);
-  Value polynomial = select(b, loc, isMiddle, constant(kMiddle[0]), constant(kTails[0]));
-  for (size_t i = 1; i < std::size(kMiddle); ++i) {
-    Value coefficient = select(b, loc, isMiddle, constant(kMiddle[i]), constant(kTails[i]));
-    // Rounded once, as XLA does: random normal numbers are to be the same.
-    polynomial = b.create<math::FmaOp>(loc, polynomial, w, coefficient);
-  }
-  Value result = b.create<arith::MulFOp>(loc, polynomial, x);
-  if (getElementTypeOrSelf(type).isF64()) {
-    // The polynomial has the digits of an f32. Two steps of Newton's method double them twice; the derivative of erf is
-    // 2 / sqrt(pi) * exp(-y^2).
-    for (int step = 0; step < 2; ++step) {
-      Value error = b.create<arith::SubFOp>(loc, b.create<math::ErfOp>(loc, result), x);
-      Value exponent = b.create<arith::NegFOp>(loc, b.create<arith::MulFOp>(loc, result, result));
-      Value slope = b.create<arith::MulFOp>(loc, constant(1.1283791670955126), b.create<math::ExpOp>(loc, exponent));
-      result = b.create<arith::SubFOp>(loc, result, b.create<arith::DivFOp>(loc, error, slope));
-    }
-  }
-  Value infinite = b.create<arith::MulFOp>(loc, x, constant(std::numeric_limits<double>::infinity()));
-  Value magnitude = b.create<math::AbsFOp>(loc, x);
-  return select(b, loc, compareFloat(b, loc, arith::CmpFPredicate::OEQ, magnitude, constant(1.0)), infinite, result);
-}
-
 Value emitLogistic(OpBuilder &b, Location loc, Value x) {
   // exp(-|x|) cannot overflow: 1 / (1 + e) of positive numbers, e / (1 + e) of negative ones.
   Value zero = emitFloatConstant(b, loc, x.getType(), 0.0), one = emitFloatConstant(b, loc, x.getType(), 1.0);
