@@ -88,7 +88,7 @@ def Array_TransposeOp : Array_Op<"transpose", [DeclareOpInterfaceMethods<Differe
 
 def Array_SliceOp : Array_Op<"slice", [DeclareOpInterfaceMethods<DifferentiableOpInterface>,
     DeclareOpInterfaceMethods<EvaluateOpInterface>,
-    DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["createLocal"]>]> {
+    DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["createLocal", "getShift"]>]> {
   let summary = "Elements start, start + stride, ... below limit of each dimension";
   let arguments = (ins Spmd_ArrayType:$operand, DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$limits,
                        DenseI64ArrayAttr:$strides);
@@ -100,7 +100,8 @@ def Array_SliceOp : Array_Op<"slice", [DeclareOpInterfaceMethods<DifferentiableO
 }
 
 def Array_PadOp : Array_Op<"pad", [DeclareOpInterfaceMethods<DifferentiableOpInterface>,
-    DeclareOpInterfaceMethods<EvaluateOpInterface>]> {
+    DeclareOpInterfaceMethods<EvaluateOpInterface>,
+    DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["getShift"]>]> {
   let summary = "Adds the scalar `value` before, after and between elements";
   let description = "Negative low and high cut; interior is at least 0.";
   let arguments = (ins Spmd_ArrayType:$operand, Spmd_ArrayType:$value, DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high,

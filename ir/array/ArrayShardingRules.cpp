@@ -24,11 +24,20 @@ ValueFactors addFactors(ShardingRule &rule, ArrayRef<int64_t> shape, FactorKind 
 }
 
 /// Rule of an operation whose operand and result agree in all dimensions but some, which must be whole on every
-/// device: `isWhole(d)`.
-ShardingRule wholeDimsRule(ArrayType operand, ArrayType result, function_ref<bool(int64_t)> isWhole) {
+/// device: `isWhole(d)`. Where it only shifts elements, dimensions that keep about their size are cut alike all the
+/// same, so that neighbours stay neighbours; a short piece of a long dimension, which may lie on one device, is not
+/// tied to it.
+ShardingRule wholeDimsRule(ArrayType operand, ArrayType result, function_ref<bool(int64_t)> isWhole,
+                           bool onlyShifts = false) {
   ShardingRule rule;
   ValueFactors from, to;
   for (int64_t d = 0; d < operand.getRank(); ++d) {
+    int64_t shorter = std::min(operand.getDimSize(d), result.getDimSize(d));
+    if (onlyShifts && isWhole(d) && 2 * shorter >= std::max(operand.getDimSize(d), result.getDimSize(d))) {
+      from.push_back({rule.addFactor(result.getDimSize(d), FactorKind::Shifted)});
+      to.push_back(from.back());
+      continue;
+    }
     if (isWhole(d)) {
       from.push_back({rule.addFactor(operand.getDimSize(d), FactorKind::NeedReplication)});
       to.push_back({rule.addFactor(result.getDimSize(d), FactorKind::NeedReplication)});
@@ -169,9 +178,16 @@ ShardingRule TransposeOp::getShardingRule() {
 
 ShardingRule SliceOp::getShardingRule() {
   ArrayType operand = getOperand().getType();
-  return wholeDimsRule(operand, getType(), [&](int64_t d) {
-    return getStarts()[d] != 0 || getLimits()[d] != operand.getDimSize(d) || getStrides()[d] != 1;
-  });
+  return wholeDimsRule(
+      operand, getType(),
+      [&](int64_t d) { return getStarts()[d] != 0 || getLimits()[d] != operand.getDimSize(d) || getStrides()[d] != 1; },
+      getShift().has_value());
+}
+
+std::optional<SmallVector<int64_t>> SliceOp::getShift() {
+  if (llvm::any_of(getStrides(), [](int64_t stride) { return stride != 1; }))
+    return std::nullopt;
+  return SmallVector<int64_t>(getStarts());
 }
 
 Value SliceOp::createLocal(OpBuilder &builder, ValueRange operands, ArrayType, ArrayType localResult) {
@@ -184,11 +200,18 @@ Value SliceOp::createLocal(OpBuilder &builder, ValueRange operands, ArrayType, A
 }
 
 ShardingRule PadOp::getShardingRule() {
-  ShardingRule rule = wholeDimsRule(getOperand().getType(), getType(), [&](int64_t d) {
-    return getLow()[d] != 0 || getHigh()[d] != 0 || getInterior()[d] != 0;
-  });
+  ShardingRule rule = wholeDimsRule(
+      getOperand().getType(), getType(),
+      [&](int64_t d) { return getLow()[d] != 0 || getHigh()[d] != 0 || getInterior()[d] != 0; },
+      getShift().has_value());
   rule.operands.emplace_back();
   return rule;
+}
+
+std::optional<SmallVector<int64_t>> PadOp::getShift() {
+  if (llvm::any_of(getInterior(), [](int64_t interior) { return interior != 0; }))
+    return std::nullopt;
+  return llvm::map_to_vector(getLow(), [](int64_t low) { return -low; });
 }
 
 ShardingRule ConcatenateOp::getShardingRule() {

@@ -144,6 +144,8 @@ private:
   FailureOr<Tensor> evaluateOn(ExchangeOp op, const DeviceTensors &operands, int64_t device) const {
     auto source = cast<ArrayType>(op.getGlobal()), target = cast<ArrayType>(op.getTarget());
     std::vector<int64_t> shape(source.getShape().begin(), source.getShape().end());
+    std::vector<int64_t> targetShape(target.getShape().begin(), target.getShape().end());
+    SmallVector<int64_t> shifts(op.getShifts().value_or(SmallVector<int64_t>(shape.size())));
     spmd::Sharding from = source.getShardingOrOpen().toValue(), to = target.getShardingOrOpen().toValue();
     std::vector<int64_t> group = spmd::groupOf(mesh, op.getAxes().toValues(), device);
     // The unreduced axes that the target does not keep are summed: one partial result per position over them.
@@ -153,7 +155,7 @@ private:
         reduced.push_back(axis);
 
     Tensor result = poisoned(op.getType());
-    std::vector<spmd::ShardRange> wanted = spmd::ownedRanges(mesh, shape, to, device);
+    std::vector<spmd::ShardRange> wanted = spmd::ownedRanges(mesh, targetShape, to, device);
     SmallVector<int64_t> sizes, offset(shape.size());
     for (const spmd::ShardRange &range : wanted)
       sizes.push_back(range.size);
@@ -162,12 +164,21 @@ private:
     do {
       const Tensor *holder = nullptr;
       SmallVector<int64_t> position(shape.size());
-      Tensor partial;
+      SmallVector<int64_t> index(shape.size());
+      bool isInside = true;
+      for (size_t d = 0; d < shape.size(); ++d) {
+        index[d] = wanted[d].start + offset[d] + shifts[d];
+        isInside &= index[d] >= 0 && index[d] < shape[d];
+      }
+      if (!isInside) {
+        result.at(offset) = Scalar();
+        continue;
+      }
       for (int64_t member : group) {
         std::vector<spmd::ShardRange> has = spmd::ownedRanges(mesh, shape, from, member);
         bool holds = true;
         for (size_t d = 0; d < shape.size(); ++d) {
-          position[d] = wanted[d].start + offset[d] - has[d].start;
+          position[d] = index[d] - has[d].start;
           holds &= position[d] >= 0 && position[d] < has[d].size;
         }
         if (!holds)

@@ -59,6 +59,7 @@ std::string ShardingRule::str() const {
       os << "}";
   };
   printKind(FactorKind::Reduction, "reduction");
+  printKind(FactorKind::Shifted, "shifted");
   printKind(FactorKind::NeedReplication, "need_replication");
   return text;
 }

@@ -193,8 +193,12 @@ double CollectivePermuteOp::getWireBytes(MeshAttr mesh) {
 LogicalResult ExchangeOp::verify() {
   MeshAttr mesh = getMesh(*this);
   auto source = llvm::cast<ArrayType>(getGlobal()), target = llvm::cast<ArrayType>(getTarget());
-  if (source.withoutSharding() != target.withoutSharding())
+  if (!getShifts() && source.withoutSharding() != target.withoutSharding())
     return emitTypeMismatch(*this, "changes only the sharding", source.withoutSharding(), target.withoutSharding());
+  if (getShifts() && (source.getElementType() != target.getElementType() || source.getRank() != target.getRank() ||
+                      getShifts()->size() != static_cast<size_t>(source.getRank())))
+    return emitOpError() << "has one shift for each dimension and keeps the element type; it takes " << source.str()
+                         << " to " << target.str() << " with " << getShifts()->size() << " shifts";
   if (source.getLocal(mesh) != getOperand().getType())
     return emitTypeMismatch(*this, "operand is the local piece", source.getLocal(mesh), getOperand().getType());
   if (target.getLocal(mesh) != getType())
@@ -202,25 +206,32 @@ LogicalResult ExchangeOp::verify() {
   return verifyAxes(*this, getAxes());
 }
 
-double ExchangeOp::getWireBytes(MeshAttr meshAttr) {
-  // What a device needs and does not already hold, averaged: each such element is sent once.
-  spmd::MeshShape mesh = meshAttr.toValue();
-  auto source = llvm::cast<ArrayType>(getGlobal()), target = llvm::cast<ArrayType>(getTarget());
-  std::vector<int64_t> shape(source.getShape().begin(), source.getShape().end());
+double getExchangeBytes(const spmd::MeshShape &mesh, ArrayType source, ArrayType target, ArrayRef<int64_t> shifts) {
+  auto sizesOf = [](ArrayType type) { return std::vector<int64_t>(type.getShape().begin(), type.getShape().end()); };
+  std::vector<int64_t> fromShape = sizesOf(source), toShape = sizesOf(target);
   spmd::Sharding from = source.getShardingOrOpen().toValue(), to = target.getShardingOrOpen().toValue();
   double elements = 0;
   for (int64_t device = 0; device < mesh.deviceCount(); ++device) {
-    auto has = spmd::ownedRanges(mesh, shape, from, device), needs = spmd::ownedRanges(mesh, shape, to, device);
+    auto has = spmd::ownedRanges(mesh, fromShape, from, device), needs = spmd::ownedRanges(mesh, toShape, to, device);
     double need = 1, common = 1;
-    for (size_t d = 0; d < shape.size(); ++d) {
-      int64_t begin = std::max(has[d].start, needs[d].start);
-      int64_t end = std::min(has[d].start + has[d].size, needs[d].start + needs[d].size);
-      need *= static_cast<double>(needs[d].size);
-      common *= static_cast<double>(std::max<int64_t>(0, end - begin));
+    for (size_t d = 0; d < fromShape.size(); ++d) {
+      int64_t shift = shifts.empty() ? 0 : shifts[d];
+      int64_t begin = std::max<int64_t>(needs[d].start + shift, 0);
+      int64_t end = std::min(needs[d].start + needs[d].size + shift, fromShape[d]);
+      need *= static_cast<double>(std::max<int64_t>(0, end - begin));
+      common *= static_cast<double>(
+          std::max<int64_t>(0, std::min(end, has[d].start + has[d].size) - std::max(begin, has[d].start)));
     }
     elements += need - common;
   }
-  return elements / mesh.deviceCount() * spmd::byteSize(source.getDType());
+  return elements * static_cast<double>(spmd::byteSize(source.getDType()));
+}
+
+double ExchangeOp::getWireBytes(MeshAttr meshAttr) {
+  spmd::MeshShape mesh = meshAttr.toValue();
+  return getExchangeBytes(mesh, llvm::cast<ArrayType>(getGlobal()), llvm::cast<ArrayType>(getTarget()),
+                          getShifts().value_or(ArrayRef<int64_t>())) /
+         static_cast<double>(mesh.deviceCount());
 }
 
 //===----------------------------------------------------------------------===//

@@ -8,5 +8,14 @@
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+namespace spmdc {
+
+/// What all devices together receive in an exchange because they do not hold it, in bytes; with shifts, element i of
+/// the target is element i + shift of the source. No way of bringing one to the other sends less.
+double getExchangeBytes(const spmd::MeshShape &mesh, ArrayType source, ArrayType target,
+                        llvm::ArrayRef<int64_t> shifts = {});
+
+} // namespace spmdc
+
 #define GET_OP_CLASSES
 #include "ir/spmd/SpmdOps.h.inc"

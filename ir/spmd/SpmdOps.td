@@ -143,15 +143,19 @@ def Spmd_CollectivePermuteOp : Spmd_CollectiveOp<"collective_permute", [DeclareO
 }
 
 def Spmd_ExchangeOp : Spmd_CollectiveOp<"exchange"> {
-  let summary = "A general change of sharding in one shot";
+  let summary = "A general change of sharding in one shot, shifted perhaps";
   let description = [{
     Each device sends each byte at most once, straight to where it is needed. `global` is the source's type with its
     sharding, `target` the same array under the new one; operand and result are their local pieces.
+
+    With `shifts` the target is another array, of any sizes: its element i is the source's element i + shift, and zero
+    where the source has none. Slices and pads of cut dimensions, with what only neighbours send one another.
   }];
   let arguments = (ins Spmd_ArrayType:$operand, Spmd_AxesAttr:$axes, TypeAttrOf<Spmd_ArrayType>:$global,
-                       TypeAttrOf<Spmd_ArrayType>:$target, OptionalAttr<StrAttr>:$why);
+                       TypeAttrOf<Spmd_ArrayType>:$target, OptionalAttr<DenseI64ArrayAttr>:$shifts,
+                       OptionalAttr<StrAttr>:$why);
   let assemblyFormat = [{
-    $operand `over` $axes `from` $global `to` $target attr-dict `:` type($operand) `->` type($result)
+    $operand `over` $axes `from` $global `to` $target (`shifted` $shifts^)? attr-dict `:` type($operand) `->` type($result)
   }];
 }
 

@@ -49,7 +49,7 @@ class Placement {
 public:
   Placement(const ShardingRule &rule, const Atoms &atoms) : atoms(atoms), placed(rule.factors.size()) {
     for (size_t f = 0; f < rule.factors.size(); ++f)
-      if (rule.factors[f].kind != FactorKind::NeedReplication && rule.factors[f].size > 1)
+      if (canCut(rule.factors[f]) && rule.factors[f].size > 1)
         factors.push_back(f);
   }
 

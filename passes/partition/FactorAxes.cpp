@@ -43,7 +43,7 @@ FactorAxes projectToFactors(const spmd::MeshShape &mesh, const ShardingRule &rul
     if (factors.empty())
       continue;
     if (factors.size() == 1) {
-      if (rule.factors[factors[0]].kind != FactorKind::NeedReplication)
+      if (canCut(rule.factors[factors[0]]))
         result[factors[0]] = sharding.dims[d];
       continue;
     }
@@ -57,8 +57,7 @@ FactorAxes projectToFactors(const spmd::MeshShape &mesh, const ShardingRule &rul
           left = rule.factors[factors[++next]].size;
         int64_t size = axis.sizeIn(mesh), taken = std::gcd(left, size);
         // A part may be taken only if the axis continues in the next factor, which needs this one to be full.
-        isPlaced = rule.factors[factors[next]].kind != FactorKind::NeedReplication &&
-                   (taken == size || (taken == left && taken > 1));
+        isPlaced = canCut(rule.factors[factors[next]]) && (taken == size || (taken == left && taken > 1));
         if (!isPlaced)
           break;
         left /= taken;

@@ -22,6 +22,11 @@ using AxisList = std::vector<spmd::AxisRef>;
 /// Axes of each factor of a rule.
 using FactorAxes = std::vector<AxisList>;
 
+/// Whether the local operation can run on a part of the factor.
+inline bool canCut(const Factor &factor) {
+  return factor.kind == FactorKind::PassThrough || factor.kind == FactorKind::Reduction;
+}
+
 /// The axes that a sharding puts on each factor; axes that no factor can take (they do not divide it, or the factor
 /// needs replication) are left out.
 FactorAxes projectToFactors(const spmd::MeshShape &mesh, const ShardingRule &rule, const ValueFactors &value,

@@ -58,7 +58,8 @@ public:
     compare(listSuggestedAssignments(mesh, rule, operands, wanted));
     if (bestPrice.wireBytes > 0)
       compare(listAllAssignments(mesh, rule, operands, wanted));
-    apply(*best);
+    if (!movesDirectly())
+      apply(*best);
   }
 
 private:
@@ -79,6 +80,24 @@ private:
       bestPrice = price;
       best = std::move(candidate);
     }
+  }
+
+  /// Whether one exchange from the operand as it lies to the result as it is wanted is cheaper: then all stays as it
+  /// is, and the partitioner builds that exchange.
+  bool movesDirectly() {
+    std::optional<SmallVector<int64_t>> shift = op.getShift();
+    if (!shift)
+      return false;
+    ArrayType from = operandType(0);
+    if (!from.getShardingOrOpen().getUnreduced().empty() || !result.getShardingOrOpen().getUnreduced().empty())
+      return false;
+    MeshAttr meshAttr = MeshAttr::fromValue(op->getContext(), "", mesh);
+    double bytes = getExchangeBytes(mesh, from, result, *shift);
+    auto touched = static_cast<double>(result.getLocal(meshAttr).getBytes());
+    int64_t steps = bytes > 0 ? 1 : 0;
+    double seconds =
+        model.seconds({bytes, steps, steps, touched}, mesh.deviceCount()) + 2 * touched / model.memoryPerSecond;
+    return seconds < bestPrice.seconds;
   }
 
   std::optional<Candidate> tryAssign(const FactorAxes &axes) {

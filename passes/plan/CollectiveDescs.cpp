@@ -61,6 +61,10 @@ FailureOr<spmd::CollectiveDesc> describeCollective(CollectiveOpInterface op) {
                            desc.globalShape = toVector(source.getShape());
                            desc.source = source.getShardingOrOpen().toValue();
                            desc.target = target.getShardingOrOpen().toValue();
+                           if (exchange.getShifts()) {
+                             desc.targetShape = toVector(target.getShape());
+                             desc.shifts = toVector(*exchange.getShifts());
+                           }
                            return true;
                          })
                          .Default([](Operation *) { return false; });

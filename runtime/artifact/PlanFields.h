@@ -99,6 +99,8 @@ template <typename Archive> void describe(Archive &archive, CollectiveDesc &valu
   archive.field("global_shape", value.globalShape);
   archive.field("source", value.source);
   archive.field("target", value.target);
+  archive.field("target_shape", value.targetShape);
+  archive.field("shifts", value.shifts);
 }
 
 template <typename Archive> void describe(Archive &archive, CollectiveStartStep &value) {

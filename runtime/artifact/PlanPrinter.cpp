@@ -184,13 +184,24 @@ std::string typeText(DType dtype, const std::vector<int64_t> &shape) {
   return std::string(dtypeName(dtype)) + "[" + joined(shape, [](int64_t size) { return std::to_string(size); }) + "]";
 }
 
+namespace {
+
+std::string shiftText(const CollectiveDesc &desc) {
+  if (desc.shifts.empty())
+    return "";
+  return " shifted by [" + joined(desc.shifts, [](int64_t shift) { return std::to_string(shift); }) + "] to " +
+         typeText(desc.dtype, desc.targetShape);
+}
+
+} // namespace
+
 std::string collectiveText(const CollectiveDesc &desc) {
   std::string text(plan_fields::collectiveNames[static_cast<size_t>(desc.kind)]);
   if (desc.kind == CollectiveKind::AllReduce || desc.kind == CollectiveKind::ReduceScatter)
     text += " " + std::string(plan_fields::reductionNames[static_cast<size_t>(desc.reduction)]);
   if (desc.kind == CollectiveKind::Exchange)
     return text + " from " + desc.source.str() + " to " + desc.target.str() + " of " +
-           typeText(desc.dtype, desc.globalShape);
+           typeText(desc.dtype, desc.globalShape) + shiftText(desc);
   text += " over (" + joined(desc.axes, [](const AxisRef &axis) { return axis.str(); }) + ")";
   if (desc.splitDim >= 0)
     text += " split " + std::to_string(desc.splitDim);

@@ -382,13 +382,26 @@ private:
       countOf(desc.globalShape, byteSize(desc.dtype), "an exchange");
       verifySharding(desc.source, desc.globalShape.size(), "an exchange's source");
       verifySharding(desc.target, desc.globalShape.size(), "an exchange's target");
+      verifyShifts(desc);
       expectedOperand = localShape(plan.mesh, desc.globalShape, desc.source);
-      expectedResult = localShape(plan.mesh, desc.globalShape, desc.target);
+      expectedResult = localShape(plan.mesh, desc.getTargetShape(), desc.target);
       break;
     }
     if (desc.operandShape != expectedOperand || desc.resultShape != expectedResult)
       fail("a collective takes " + shapeText(desc.operandShape) + " to " + shapeText(desc.resultShape) + " where " +
            shapeText(expectedOperand) + " to " + shapeText(expectedResult) + " follows from its axes");
+  }
+
+  void verifyShifts(const CollectiveDesc &desc) const {
+    if (desc.shifts.empty())
+      return;
+    countOf(desc.targetShape, byteSize(desc.dtype), "an exchange's target");
+    bool isValid = desc.shifts.size() == desc.globalShape.size() && desc.targetShape.size() == desc.globalShape.size();
+    constexpr int64_t limit = int64_t(1) << 61;
+    for (int64_t shift : desc.shifts)
+      isValid = isValid && shift > -limit && shift < limit;
+    if (!isValid)
+      fail("an exchange's shifts do not fit its array of " + std::to_string(desc.globalShape.size()) + " dimensions");
   }
 
   void checkShape(const std::vector<int64_t> &shape, DType dtype, const BufferInfo &buffer, const char *name) const {

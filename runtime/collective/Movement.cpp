@@ -76,17 +76,26 @@ Box makeBox(int64_t peer, int64_t elementBytes, const Shape &sourceShape, const 
   return box;
 }
 
-/// Everything of `shape` outside the box [0, valid).
-void addComplement(Movement &movement, int64_t elementBytes, const Shape &shape, const Shape &valid) {
+/// Everything of `shape` outside the box [begin, end).
+void addComplement(Movement &movement, int64_t elementBytes, const Shape &shape, const Shape &begin, const Shape &end) {
   for (size_t d = 0; d < shape.size(); ++d) {
     Shape start(shape.size(), 0), extent(shape);
-    for (size_t i = 0; i < d; ++i)
-      extent[i] = valid[i];
-    start[d] = valid[d];
-    extent[d] = shape[d] - valid[d];
-    if (product(extent) > 0)
-      movement.zeros.push_back(makeBox(0, elementBytes, shape, start, shape, start, extent));
+    for (size_t i = 0; i < d; ++i) {
+      start[i] = begin[i];
+      extent[i] = end[i] - begin[i];
+    }
+    for (auto [from, to] : {std::pair<int64_t, int64_t>(0, begin[d]), {end[d], shape[d]}}) {
+      start[d] = from;
+      extent[d] = to - from;
+      if (product(extent) > 0)
+        movement.zeros.push_back(makeBox(0, elementBytes, shape, start, shape, start, extent));
+    }
   }
+}
+
+/// Everything of `shape` outside the box [0, valid).
+void addComplement(Movement &movement, int64_t elementBytes, const Shape &shape, const Shape &valid) {
+  addComplement(movement, elementBytes, shape, Shape(shape.size(), 0), valid);
 }
 
 class Builder {
@@ -263,11 +272,18 @@ private:
 
   void buildExchange() {
     expectShape(desc.operandShape, localShape(mesh, desc.globalShape, desc.source), "operand");
-    expectShape(desc.resultShape, localShape(mesh, desc.globalShape, desc.target), "result");
+    expectShape(desc.resultShape, localShape(mesh, desc.getTargetShape(), desc.target), "result");
     if (!(desc.source.unreduced == desc.target.unreduced))
       fail("an exchange does not sum; reduce the partial sums first");
     size_t rank = desc.globalShape.size();
-    std::vector<ShardRange> wanted = ownedRanges(mesh, desc.globalShape, desc.target, position);
+    // In elements of the source; what lies outside of it is zero.
+    std::vector<ShardRange> wanted = ownedRanges(mesh, desc.getTargetShape(), desc.target, position);
+    Shape begins(rank), ends(rank);
+    for (size_t d = 0; d < rank; ++d) {
+      wanted[d].start += desc.shifts.empty() ? 0 : desc.shifts[d];
+      begins[d] = std::clamp<int64_t>(-wanted[d].start, 0, wanted[d].size);
+      ends[d] = std::clamp<int64_t>(desc.globalShape[d] - wanted[d].start, begins[d], wanted[d].size);
+    }
     // Partial sums are no replicas of one another: only holders of the same part count.
     auto partOf = [&](int64_t device) {
       Shape part, coordinates = mesh.coordinates(device);
@@ -285,12 +301,8 @@ private:
       holders[key].push_back(peer);
     }
     int64_t covered = 0, needed = 1;
-    Shape valid, base;
-    for (ShardRange range : wanted) {
-      needed *= range.size;
-      valid.push_back(range.size);
-      base.push_back(range.start);
-    }
+    for (size_t d = 0; d < rank; ++d)
+      needed *= ends[d] - begins[d];
     for (auto &[ranges, peers] : holders) {
       Shape sourceStart(rank), targetStart(rank), extent(rank);
       bool isEmpty = false;
@@ -311,7 +323,7 @@ private:
     }
     if (covered != needed)
       fail("some elements of " + desc.target.str() + " have no owner in the group");
-    addComplement(movement, elementBytes, desc.resultShape, valid);
+    addComplement(movement, elementBytes, desc.resultShape, begins, ends);
   }
 
   const MeshShape &mesh;
@@ -403,7 +415,8 @@ std::string describeCollective(const CollectiveDesc &desc) {
     text += std::string(" ") + reductionName(desc.reduction);
   text += " " + std::string(dtypeName(desc.dtype)) + shapeText(desc.operandShape);
   if (desc.kind == CollectiveKind::Exchange)
-    return text + " from " + desc.source.str() + " to " + desc.target.str();
+    return text + " from " + desc.source.str() + " to " + desc.target.str() +
+           (desc.shifts.empty() ? "" : " shifted by " + shapeText(desc.shifts));
   text += " over (";
   for (size_t i = 0; i < desc.axes.size(); ++i)
     text += (i ? ", " : "") + desc.axes[i].str();
@@ -431,6 +444,8 @@ uint64_t fingerprintCollective(const MeshShape &mesh, const CollectiveDesc &desc
   hash.add(desc.globalShape);
   hash.add(desc.source);
   hash.add(desc.target);
+  hash.add(desc.targetShape);
+  hash.add(desc.shifts);
   return hash.state;
 }
 

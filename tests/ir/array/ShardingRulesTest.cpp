@@ -72,11 +72,15 @@ TEST_F(ShardingRulesTest, TransposePermutes) {
 // What moves elements along a dimension needs it whole.
 TEST_F(ShardingRulesTest, MovingNeedsReplication) {
   expectRule("array.slice %x [0, 1] to [8, 5] step [1, 1] : <f32[8, 6]> -> <f32[8, 4]>",
-             "([i, j]) -> ([i, k]) {i=8, j=6, k=4} need_replication={j, k}");
+             "([i, j]) -> ([i, j]) {i=8, j=4} shifted={j}");
+  expectRule("array.slice %x [0, 1] to [8, 3] step [1, 1] : <f32[8, 6]> -> <f32[8, 2]>",
+             "([i, j]) -> ([i, k]) {i=8, j=6, k=2} need_replication={j, k}");
   expectRule("array.slice %x [0, 0] to [8, 6] step [2, 1] : <f32[8, 6]> -> <f32[4, 6]>",
              "([i, k]) -> ([j, k]) {i=8, j=4, k=6} need_replication={i, j}");
   expectRule("array.pad %x with %s low [0, 1] high [0, 0] interior [0, 0] : <f32[8, 6]>, <f32[]> -> <f32[8, 7]>",
-             "([i, j], []) -> ([i, k]) {i=8, j=6, k=7} need_replication={j, k}");
+             "([i, j], []) -> ([i, j]) {i=8, j=7} shifted={j}");
+  expectRule("array.pad %x with %s low [0, 1] high [0, 0] interior [0, 1] : <f32[8, 6]>, <f32[]> -> <f32[8, 12]>",
+             "([i, j], []) -> ([i, k]) {i=8, j=6, k=12} need_replication={j, k}");
   expectRule("array.concatenate %x, %one dim 1 : !spmd.array<f32[8, 6]>, !spmd.array<f32[8, 1]> -> <f32[8, 7]>",
              "([i, k], [i, l]) -> ([i, j]) {i=8, j=7, k=6, l=1} need_replication={j, k, l}");
   expectRule("array.reverse %x dims [1] : <f32[8, 6]> -> <f32[8, 6]>",

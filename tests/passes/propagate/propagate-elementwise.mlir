@@ -132,11 +132,18 @@ func.func @concatenate_stops_the_joined_dimension(%x: !spmd.array<f32[8@a, 4@b]>
   return %0 : !spmd.array<f32[8, 10]>
 }
 
-// CHECK-LABEL: func.func @a_slice_stops_the_cut_dimension
-// CHECK-SAME: -> !spmd.array<f32[8@a, 2@_]>
-func.func @a_slice_stops_the_cut_dimension(%x: !spmd.array<f32[8@a, 4@b]>) -> !spmd.array<f32[8, 2]> {
-  %0 = array.slice %x [0, 0] to [8, 2] step [1, 1] : <f32[8@a, 4@b]> -> <f32[8, 2]>
-  return %0 : !spmd.array<f32[8, 2]>
+// CHECK-LABEL: func.func @a_short_slice_stops_the_cut_dimension
+// CHECK-SAME: -> !spmd.array<f32[8@a, 1@_]>
+func.func @a_short_slice_stops_the_cut_dimension(%x: !spmd.array<f32[8@a, 4@b]>) -> !spmd.array<f32[8, 1]> {
+  %0 = array.slice %x [0, 0] to [8, 1] step [1, 1] : <f32[8@a, 4@b]> -> <f32[8, 1]>
+  return %0 : !spmd.array<f32[8, 1]>
+}
+
+// CHECK-LABEL: func.func @a_slice_of_most_of_a_dimension_is_cut_like_it
+// CHECK-SAME: -> !spmd.array<f32[8@a, 3@b]>
+func.func @a_slice_of_most_of_a_dimension_is_cut_like_it(%x: !spmd.array<f32[8@a, 4@b]>) -> !spmd.array<f32[8, 3]> {
+  %0 = array.slice %x [0, 1] to [8, 4] step [1, 1] : <f32[8@a, 4@b]> -> <f32[8, 3]>
+  return %0 : !spmd.array<f32[8, 3]>
 }
 
 // CHECK-LABEL: func.func @arguments_that_are_used_nowhere_are_replicated

@@ -256,6 +256,64 @@ TEST(Collectives, ExchangeBetweenAnyShardings) {
   }
 }
 
+// The same of arrays that are slices and pads of one another: element i of the target is the source's i + shift, or
+// zero.
+TEST(Collectives, ShiftedExchangeBetweenAnyShardings) {
+  MeshShape mesh{{{"a", 4}, {"b", 2}}};
+  std::vector<Sharding> shardings{{{{}, {}}, {}},
+                                  {{{{"a"}}, {}}, {}},
+                                  {{{{"b"}}, {{"a"}}}, {}},
+                                  {{{{"a"}, {"b"}}, {}}, {}},
+                                  {{{}, {{"a", 2, 2}, {"b"}}}, {}}};
+  std::mt19937_64 random(11);
+  std::vector<CollectiveDesc> cases;
+  for (const Sharding &source : shardings)
+    for (const Sharding &target : shardings)
+      for (int i = 0; i < 4; ++i) {
+        CollectiveDesc desc;
+        desc.kind = CollectiveKind::Exchange;
+        desc.dtype = DType::U32;
+        desc.source = source;
+        desc.target = target;
+        for (int d = 0; d < 2; ++d) {
+          desc.globalShape.push_back(1 + static_cast<int64_t>(random() % 20));
+          desc.targetShape.push_back(1 + static_cast<int64_t>(random() % 20));
+          desc.shifts.push_back(static_cast<int64_t>(random() % 25) - 12);
+        }
+        desc.operandShape = localShape(mesh, desc.globalShape, source);
+        desc.resultShape = localShape(mesh, desc.targetShape, target);
+        cases.push_back(desc);
+      }
+  auto outcomes = runJob({4, 2}, [&](DeviceContext &context) {
+    std::vector<char> all;
+    for (const CollectiveDesc &desc : cases) {
+      Value operand = ownedPart(mesh, desc.globalShape, desc.source, context.position, 0xabababab);
+      auto bytes = context.call(mesh, desc, operand.bytes);
+      all.insert(all.end(), bytes.begin(), bytes.end());
+    }
+    return all;
+  });
+  for (int64_t position = 0; position < 8; ++position) {
+    ASSERT_EQ(outcomes[position].error, "");
+    const char *actual = outcomes[position].bytes.data();
+    for (const CollectiveDesc &desc : cases) {
+      std::vector<ShardRange> ranges = ownedRanges(mesh, desc.targetShape, desc.target, position);
+      Value whole = ownedPart(mesh, desc.globalShape, shardings[0], 0, 0); // All of the source.
+      for (int64_t i = 0; i < desc.resultShape[0]; ++i)
+        for (int64_t j = 0; j < desc.resultShape[1]; ++j, actual += 4) {
+          int64_t row = i + ranges[0].start + desc.shifts[0], column = j + ranges[1].start + desc.shifts[1];
+          bool isInside = i < ranges[0].size && j < ranges[1].size && row >= 0 && row < desc.globalShape[0] &&
+                          column >= 0 && column < desc.globalShape[1];
+          uint32_t element = 0, expected = 0;
+          std::memcpy(&element, actual, 4);
+          if (isInside)
+            std::memcpy(&expected, whole.bytes.data() + 4 * (row * desc.globalShape[1] + column), 4);
+          ASSERT_EQ(element, expected) << describeCollective(desc) << " at " << position << ": " << i << ", " << j;
+        }
+    }
+  }
+}
+
 // The bits of all reductions are the same on all layouts of processes.
 TEST(Collectives, SameBitsOnAllLayouts) {
   MeshShape mesh{{{"i", 4}, {"j", 2}}};
