@@ -50,7 +50,7 @@ ReshardOp getReduction(Value value) {
 /// ... and leaves the dimensions as they are.
 bool movesNothing(ReshardOp reduction) {
   ArrayType source = typeOf(reduction.getOperand());
-  return withUnreduced(reduction.getType(), unreducedOf(source)).getSharding().hasSameAxes(source.getSharding());
+  return withUnreduced(source, {}).getShardingOrOpen().hasSameAxes(reduction.getType().getShardingOrOpen());
 }
 
 bool isZero(Value value) {
