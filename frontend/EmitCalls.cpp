@@ -78,14 +78,11 @@ Value Emitter::call(const CallExpr &e) {
   throw Poisoned();
 }
 
-Value Emitter::callBuiltin(const Builtin &builtin, const CallExpr &call) {
-  std::vector<Parameter> parameters = parseParameters(builtin.parameters);
-  auto matched = matchArguments(*this, builtin.name, parameters, call);
-  std::vector<std::optional<Value>> values;
-  std::vector<std::string_view> names;
+Emitter::GivenArguments Emitter::givenArguments(std::string_view function, const std::vector<Parameter> &parameters,
+                                                const CallExpr &call) {
+  GivenArguments given;
   bool isPoisoned = false;
-  for (auto [parameter, slot] : llvm::zip(parameters, matched)) {
-    names.push_back(parameter.name);
+  for (auto [parameter, slot] : llvm::zip(parameters, matchArguments(*this, function, parameters, call))) {
     std::optional<Value> value;
     std::vector<Value> all;
     for (const Argument *argument : slot) {
@@ -100,10 +97,19 @@ Value Emitter::callBuiltin(const Builtin &builtin, const CallExpr &call) {
     } else if (!all.empty()) {
       value = all.front();
     }
-    values.push_back(std::move(value));
+    given.push_back(std::move(value));
   }
   if (isPoisoned)
     throw Poisoned();
+  return given;
+}
+
+Value Emitter::callBuiltin(const Builtin &builtin, const CallExpr &call) {
+  std::vector<Parameter> parameters = parseParameters(builtin.parameters);
+  std::vector<std::string_view> names;
+  for (const Parameter &parameter : parameters)
+    names.push_back(parameter.name);
+  GivenArguments values = givenArguments(builtin.name, parameters, call);
   Value result = applyBuiltin(builtin, call.range, names, values);
   result.range = call.range;
   return result;

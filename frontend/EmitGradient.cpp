@@ -127,28 +127,7 @@ FunctionValue Emitter::transformedFunction(const CallExpr &call) {
 Value Emitter::callTransformed(const CallExpr &call) {
   FunctionValue f = transformedFunction(as<CallExpr>(*call.callee));
   std::vector<Parameter> parameters = f.parameters();
-  auto matched = matchArguments(*this, f.innermost().name, parameters, call);
-  GivenArguments given;
-  bool isPoisoned = false;
-  for (auto [parameter, slot] : llvm::zip(parameters, matched)) {
-    std::optional<Value> value;
-    std::vector<Value> all;
-    for (const Argument *argument : slot) {
-      all.push_back(parameter.isAxes ? axisNames(*argument->value) : expr(*argument->value));
-      isPoisoned |= all.back().isPoison();
-    }
-    if (parameter.isRest) {
-      value.emplace();
-      value->kind = ValueKind::Tuple;
-      value->range = all.empty() ? call.range : all.front().range;
-      value->elements = std::move(all);
-    } else if (!all.empty()) {
-      value = all.front();
-    }
-    given.push_back(std::move(value));
-  }
-  if (isPoisoned)
-    throw Poisoned();
+  GivenArguments given = givenArguments(f.innermost().name, parameters, call);
   return applyValue(f, std::move(given), call.range);
 }
 

@@ -29,6 +29,7 @@ namespace spmdc {
 
 class VaryingAxes;
 struct LoopCarries;
+struct Parameter;
 struct CarriedLeaf;
 
 /// Leaves the evaluation of an expression, whose error is reported. `Emitter::expr` turns it into a poisoned value.
@@ -265,6 +266,9 @@ private:
   FunctionValue functionValue(const Expr &expr, std::string_view user);
   FunctionValue transformedFunction(const CallExpr &call);
   Value callTransformed(const CallExpr &call);
+  /// The values of a call's arguments, in the order of the parameters; throws Poisoned where one had an error.
+  GivenArguments givenArguments(std::string_view function, const std::vector<Parameter> &parameters,
+                                const CallExpr &call);
   Value applyValue(const FunctionValue &f, GivenArguments given, Range range);
   Value applyGradient(const FunctionValue &f, GivenArguments given, Range range);
   Value applyCheckpoint(const FunctionValue &f, GivenArguments given, Range range);

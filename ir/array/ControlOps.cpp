@@ -186,6 +186,15 @@ struct ForOfInvariantCarry : OpRewritePattern<ForOp> {
   }
 };
 
+/// Puts an operation in the place of one that has some results more; nobody uses those.
+void replaceKept(PatternRewriter &rewriter, Operation *old, Operation *kept, const llvm::BitVector &isDropped) {
+  auto next = kept->result_begin();
+  for (OpResult result : old->getResults())
+    if (!isDropped[result.getResultNumber()])
+      rewriter.replaceAllUsesWith(result, *next++);
+  rewriter.eraseOp(old);
+}
+
 /// A carry that neither a result in use nor an effect of the body depends on.
 struct ForOfDeadCarry : OpRewritePattern<ForOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -240,11 +249,7 @@ struct ForOfDeadCarry : OpRewritePattern<ForOp> {
     rewriter.modifyOpInPlace(op, [&] { body.eraseArguments(arguments); });
     auto loop = rewriter.create<ForOp>(op.getLoc(), types, op.getLowerAttr(), op.getUpperAttr(), inits);
     rewriter.inlineRegionBefore(op.getBody(), loop.getBody(), loop.getBody().end());
-    auto next = loop.getOutputs().begin();
-    for (OpResult result : op.getOutputs())
-      if (!isDead[result.getResultNumber()])
-        rewriter.replaceAllUsesWith(result, *next++);
-    rewriter.eraseOp(op);
+    replaceKept(rewriter, op, loop, isDead);
     return success();
   }
 };
@@ -270,11 +275,7 @@ struct IfOfUnusedResults : OpRewritePattern<IfOp> {
       rewriter.modifyOpInPlace(yield, [&] { yield->eraseOperands(isUnused); });
       rewriter.inlineRegionBefore(from, to, to.end());
     }
-    auto next = branch.getOutputs().begin();
-    for (OpResult result : op.getOutputs())
-      if (!isUnused[result.getResultNumber()])
-        rewriter.replaceAllUsesWith(result, *next++);
-    rewriter.eraseOp(op);
+    replaceKept(rewriter, op, branch, isUnused);
     return success();
   }
 };

@@ -44,6 +44,29 @@ SmallVector<int64_t> dimsFrom(int64_t first, int64_t count) {
   return llvm::to_vector(llvm::seq<int64_t>(first, first + count));
 }
 
+/// What was taken is added back to where it came from.
+template <typename Add, typename Take>
+SmallVector<Value> addBack(Take op, OpBuilder &b, Location loc, Value cotangent) {
+  auto dim = static_cast<int64_t>(op.getDim());
+  Value indices = clampIndices(b, loc, op.getIndices(), op.getOperand().getType().getDimSize(dim));
+  return {b.create<Add>(loc, createZero(b, loc, op.getOperand()), indices, cotangent, dim), Value()};
+}
+
+/// What was added is taken back from where it went; `dims` are those of the indices in the updates.
+template <typename Take, typename Add>
+SmallVector<Value> takeBack(Add op, OpBuilder &b, Location loc, Value cotangent, ArrayRef<bool> isNeeded,
+                            ArrayRef<int64_t> dims) {
+  SmallVector<Value> cotangents{isNeeded[0] ? cotangent : Value(), Value(), Value()};
+  auto dim = static_cast<int64_t>(op.getDim());
+  int64_t size = op.getType().getDimSize(dim);
+  if (isNeeded[2] && size == 0)
+    cotangents[2] = createZero(b, loc, op.getUpdates());
+  else if (isNeeded[2])
+    cotangents[2] =
+        zeroOutside(b, loc, b.create<Take>(loc, cotangent, op.getIndices(), dim), op.getIndices(), size, dims);
+  return cotangents;
+}
+
 } // namespace
 
 SmallVector<Value> DynamicSliceOp::buildCotangents(OpBuilder &b, Location loc, Value cotangent, ArrayRef<bool>) {
@@ -63,40 +86,21 @@ SmallVector<Value> DynamicUpdateSliceOp::buildCotangents(OpBuilder &b, Location 
 }
 
 SmallVector<Value> TakeOp::buildCotangents(OpBuilder &b, Location loc, Value cotangent, ArrayRef<bool>) {
-  auto dim = static_cast<int64_t>(getDim());
-  Value indices = clampIndices(b, loc, getIndices(), getOperand().getType().getDimSize(dim));
-  return {b.create<ScatterAddOp>(loc, createZero(b, loc, getOperand()), indices, cotangent, dim), Value()};
+  return addBack<ScatterAddOp>(*this, b, loc, cotangent);
 }
 
 SmallVector<Value> TakeAlongOp::buildCotangents(OpBuilder &b, Location loc, Value cotangent, ArrayRef<bool>) {
-  auto dim = static_cast<int64_t>(getDim());
-  Value indices = clampIndices(b, loc, getIndices(), getOperand().getType().getDimSize(dim));
-  return {b.create<ScatterAddAlongOp>(loc, createZero(b, loc, getOperand()), indices, cotangent, dim), Value()};
+  return addBack<ScatterAddAlongOp>(*this, b, loc, cotangent);
 }
 
 SmallVector<Value> ScatterAddOp::buildCotangents(OpBuilder &b, Location loc, Value cotangent, ArrayRef<bool> isNeeded) {
-  SmallVector<Value> cotangents{isNeeded[0] ? cotangent : Value(), Value(), Value()};
-  auto dim = static_cast<int64_t>(getDim());
-  int64_t size = getType().getDimSize(dim);
-  if (isNeeded[2] && size == 0)
-    cotangents[2] = createZero(b, loc, getUpdates());
-  else if (isNeeded[2])
-    cotangents[2] = zeroOutside(b, loc, b.create<TakeOp>(loc, cotangent, getIndices(), dim), getIndices(), size,
-                                dimsFrom(dim, getIndices().getType().getRank()));
-  return cotangents;
+  auto first = static_cast<int64_t>(getDim());
+  return takeBack<TakeOp>(*this, b, loc, cotangent, isNeeded, dimsFrom(first, getIndices().getType().getRank()));
 }
 
 SmallVector<Value> ScatterAddAlongOp::buildCotangents(OpBuilder &b, Location loc, Value cotangent,
                                                       ArrayRef<bool> isNeeded) {
-  SmallVector<Value> cotangents{isNeeded[0] ? cotangent : Value(), Value(), Value()};
-  auto dim = static_cast<int64_t>(getDim());
-  int64_t size = getType().getDimSize(dim);
-  if (isNeeded[2] && size == 0)
-    cotangents[2] = createZero(b, loc, getUpdates());
-  else if (isNeeded[2])
-    cotangents[2] = zeroOutside(b, loc, b.create<TakeAlongOp>(loc, cotangent, getIndices(), dim), getIndices(), size,
-                                dimsFrom(0, getType().getRank()));
-  return cotangents;
+  return takeBack<TakeAlongOp>(*this, b, loc, cotangent, isNeeded, dimsFrom(0, getType().getRank()));
 }
 
 } // namespace spmdc

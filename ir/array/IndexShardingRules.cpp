@@ -6,102 +6,16 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ir/array/ArrayOps.h"
+#include "ir/array/LocalBuilder.h"
 
 using namespace mlir;
 
 namespace spmdc {
 namespace {
 
-ArrayType arrayTypeOf(Value value) { return cast<ArrayType>(value.getType()); }
-
 ArrayRef<AxisRefAttr> axesOf(Value global, int64_t dim) {
   return arrayTypeOf(global).getShardingOrOpen().getDims()[dim].getAxes();
 }
-
-/// What each operation below is made of.
-class LocalBuilder {
-public:
-  LocalBuilder(OpBuilder &b, Location loc) : b(b), loc(loc) {}
-
-  ArrayType indexType(ArrayRef<int64_t> shape = {}) const { return ArrayType::get(shape, b.getI32Type()); }
-
-  Value splat(ArrayRef<int64_t> shape, int64_t value) const {
-    return b.create<ConstantOp>(loc, indexType(shape), Scalar::ofInt(value));
-  }
-
-  /// Where a sum is not touched: -0 + x is x, for -0 too.
-  Value nothing(ArrayType type) const {
-    bool isFloat = isa<FloatType>(type.getElementType());
-    return b.create<ConstantOp>(loc, type, isFloat ? Scalar::ofFloat(-0.0) : Scalar());
-  }
-
-  /// An array whose dimensions become `dims` of one of this shape.
-  Value broadcast(Value value, ArrayRef<int64_t> shape, ArrayRef<int64_t> dims = {}) const {
-    return b.create<BroadcastInDimOp>(loc, arrayTypeOf(value).withShape(shape), value, dims);
-  }
-
-  Value clamp(Value index, int64_t high) const {
-    ArrayRef<int64_t> shape = arrayTypeOf(index).getShape();
-    return b.create<ClampOp>(loc, index.getType(), splat(shape, 0), index, splat(shape, high));
-  }
-
-  Value shardStart(int64_t size, ArrayRef<AxisRefAttr> axes) const {
-    return b.create<ShardStartOp>(loc, indexType(), size, AxesAttr::get(b.getContext(), axes));
-  }
-
-  Value add(Value x, Value y) const { return b.create<AddOp>(loc, x, y); }
-  Value subtract(Value x, Value y) const { return b.create<SubtractOp>(loc, x, y); }
-
-  /// `x + scalar` for every element.
-  Value offset(Value x, Value scalar, bool isSubtracted = false) const {
-    Value everywhere = broadcast(scalar, arrayTypeOf(x).getShape());
-    return isSubtracted ? subtract(x, everywhere) : add(x, everywhere);
-  }
-
-  Value compare(Value x, Value y, ComparisonDirection direction) const {
-    return b.create<CompareOp>(loc, arrayTypeOf(x).withElementType(b.getI1Type()), x, y, direction);
-  }
-
-  /// 0 <= index < bound (a scalar)
-  Value isWithin(Value index, Value bound) const {
-    ArrayRef<int64_t> shape = arrayTypeOf(index).getShape();
-    Value fromLow = compare(index, splat(shape, 0), ComparisonDirection::ge);
-    Value belowHigh = compare(index, broadcast(bound, shape), ComparisonDirection::lt);
-    return b.create<AndOp>(loc, fromLow, belowHigh);
-  }
-
-  Value select(Value predicate, Value onTrue, Value onFalse) const {
-    return b.create<SelectOp>(loc, onTrue.getType(), predicate, onTrue, onFalse);
-  }
-
-  /// Positions of a dimension of `size` elements, in this device's piece of it, and which of them it owns.
-  std::pair<Value, Value> localize(Value positions, int64_t size, ArrayRef<AxisRefAttr> axes) const {
-    Value local = offset(positions, shardStart(size, axes), /*isSubtracted=*/true);
-    Value owned = b.create<ShardSizeOp>(loc, indexType(), size, AxesAttr::get(b.getContext(), axes));
-    return {local, isWithin(local, owned)};
-  }
-
-  /// take at global positions (which are inside) of a dimension that is cut: nothing where another device owns it.
-  Value takeOwned(Value operand, Value positions, int64_t dim, int64_t size, ArrayRef<AxisRefAttr> axes) const {
-    auto [local, isOwned] = localize(positions, size, axes);
-    Value taken = b.create<TakeOp>(loc, operand, local, dim);
-    SmallVector<int64_t> dims;
-    for (int64_t d = 0; d < arrayTypeOf(positions).getRank(); ++d)
-      dims.push_back(dim + d);
-    Value mask = broadcast(isOwned, arrayTypeOf(taken).getShape(), dims);
-    return select(mask, taken, nothing(arrayTypeOf(taken)));
-  }
-
-  /// 0, 1, ... from a scalar on.
-  Value countFrom(Value start, int64_t count) const {
-    return offset(b.create<IotaOp>(loc, indexType({count}), /*dim=*/0), start);
-  }
-
-private:
-  OpBuilder &b;
-  Location loc;
-};
 
 /// The indices as this device's piece of the operand counts them.
 Value shiftIndices(const LocalBuilder &local, Value indices, Value operand, int64_t dim) {

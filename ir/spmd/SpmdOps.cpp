@@ -207,23 +207,10 @@ LogicalResult ExchangeOp::verify() {
 }
 
 double getExchangeBytes(const spmd::MeshShape &mesh, ArrayType source, ArrayType target, ArrayRef<int64_t> shifts) {
-  auto sizesOf = [](ArrayType type) { return std::vector<int64_t>(type.getShape().begin(), type.getShape().end()); };
-  std::vector<int64_t> fromShape = sizesOf(source), toShape = sizesOf(target);
-  spmd::Sharding from = source.getShardingOrOpen().toValue(), to = target.getShardingOrOpen().toValue();
-  double elements = 0;
-  for (int64_t device = 0; device < mesh.deviceCount(); ++device) {
-    auto has = spmd::ownedRanges(mesh, fromShape, from, device), needs = spmd::ownedRanges(mesh, toShape, to, device);
-    double need = 1, common = 1;
-    for (size_t d = 0; d < fromShape.size(); ++d) {
-      int64_t shift = shifts.empty() ? 0 : shifts[d];
-      int64_t begin = std::max<int64_t>(needs[d].start + shift, 0);
-      int64_t end = std::min(needs[d].start + needs[d].size + shift, fromShape[d]);
-      need *= static_cast<double>(std::max<int64_t>(0, end - begin));
-      common *= static_cast<double>(
-          std::max<int64_t>(0, std::min(end, has[d].start + has[d].size) - std::max(begin, has[d].start)));
-    }
-    elements += need - common;
-  }
+  auto sizesOf = [](ArrayRef<int64_t> sizes) { return std::vector<int64_t>(sizes.begin(), sizes.end()); };
+  double elements =
+      spmd::missingElements(mesh, sizesOf(source.getShape()), source.getShardingOrOpen().toValue(),
+                            sizesOf(target.getShape()), target.getShardingOrOpen().toValue(), sizesOf(shifts));
   return elements * static_cast<double>(spmd::byteSize(source.getDType()));
 }
 

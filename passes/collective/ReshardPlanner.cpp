@@ -239,19 +239,7 @@ private:
 
   /// What the devices need and do not hold.
   double exchangeBytes(const spmd::Sharding &source, const spmd::Sharding &target) const {
-    double elements = 0;
-    for (int64_t device = 0; device < mesh.deviceCount(); ++device) {
-      auto has = spmd::ownedRanges(mesh, shape, source, device), needs = spmd::ownedRanges(mesh, shape, target, device);
-      double need = 1, common = 1;
-      for (size_t d = 0; d < shape.size(); ++d) {
-        int64_t begin = std::max(has[d].start, needs[d].start);
-        int64_t end = std::min(has[d].start + has[d].size, needs[d].start + needs[d].size);
-        need *= static_cast<double>(needs[d].size);
-        common *= static_cast<double>(std::max<int64_t>(0, end - begin));
-      }
-      elements += need - common;
-    }
-    return elements * elementBytes;
+    return spmd::missingElements(mesh, shape, source, shape, target) * elementBytes;
   }
 
   bool isUsed(const State &state, int atom) const {

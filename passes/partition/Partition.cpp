@@ -11,6 +11,7 @@
 #include "passes/partition/Conditions.h"
 #include "passes/partition/FactorAxes.h"
 #include "passes/partition/Passes.h"
+#include "passes/partition/ShiftedExchange.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -137,122 +138,18 @@ private:
     }
   }
 
-  /// Slices and pads whose shifted dimensions are cut, or that change the sharding: one exchange.
-  bool needsExchange(ShardingRuleOpInterface op, const ShardingRule &rule) {
-    if (!op.getShift())
-      return false;
-    spmd::Sharding from = globalOf(op->getOperand(0)).getShardingOrOpen().toValue();
-    spmd::Sharding to = cast<ArrayType>(op->getResult(0).getType()).getShardingOrOpen().toValue();
-    for (size_t d = 0; d < from.dims.size(); ++d)
-      if (from.dims[d] != to.dims[d] || (!from.dims[d].empty() && !canCut(rule.factors[rule.operands[0][d][0]])))
-        return true;
-    return false;
-  }
-
-  /// Where each device finds its whole piece of the result in its own piece of the operand: where it begins there, if
-  /// that is the same on all.
-  std::optional<SmallVector<int64_t>> getLocalStart(ArrayType from, ArrayType to, ArrayRef<int64_t> shift) {
-    auto sizesOf = [](ArrayType type) { return std::vector<int64_t>(type.getShape().begin(), type.getShape().end()); };
-    std::vector<int64_t> fromShape = sizesOf(from), toShape = sizesOf(to);
-    spmd::Sharding source = from.getShardingOrOpen().toValue(), target = to.getShardingOrOpen().toValue();
-    ArrayType localFrom = from.getLocal(meshAttr), localTo = to.getLocal(meshAttr);
-    std::optional<SmallVector<int64_t>> start;
-    for (int64_t device = 0; device < mesh.deviceCount(); ++device) {
-      auto has = spmd::ownedRanges(mesh, fromShape, source, device);
-      auto needs = spmd::ownedRanges(mesh, toShape, target, device);
-      if (llvm::any_of(needs, [](const spmd::ShardRange &range) { return range.size == 0; }))
-        continue;
-      SmallVector<int64_t> own;
-      for (size_t d = 0; d < has.size(); ++d) {
-        own.push_back(needs[d].start + shift[d] - has[d].start);
-        if (own[d] < 0 || own[d] + needs[d].size > has[d].size ||
-            own[d] + localTo.getDimSize(d) > localFrom.getDimSize(d))
-          return std::nullopt;
-      }
-      if (start && *start != own)
-        return std::nullopt;
-      start = std::move(own);
-    }
-    return start;
-  }
-
-  void exchangeShifted(ShardingRuleOpInterface op) {
-    ArrayType from = globalOf(op->getOperand(0)), to = cast<ArrayType>(op->getResult(0).getType());
-    SmallVector<int64_t> shift = *op.getShift();
-    globals[op->getResult(0)] = to;
-    if (std::optional<SmallVector<int64_t>> start = getLocalStart(from, to, shift)) {
-      ArrayType local = to.getLocal(meshAttr);
-      SmallVector<int64_t> limits, strides(local.getRank(), 1);
-      for (auto [begin, size] : llvm::zip(*start, local.getShape()))
-        limits.push_back(begin + size);
-      locals[op->getResult(0)] =
-          builder.create<SliceOp>(op->getLoc(), local, locals[op->getOperand(0)], *start, limits, strides);
-      return;
-    }
-    SmallVector<AxisRefAttr> axes;
-    auto isNamed = [](ArrayType type, StringRef name) {
-      spmd::Sharding sharding = type.getShardingOrOpen().toValue();
-      return llvm::any_of(sharding.dims, [&](const AxisList &dim) {
-        return llvm::any_of(dim, [&](const spmd::AxisRef &axis) { return axis.name == name; });
-      });
-    };
-    for (const spmd::MeshAxis &axis : mesh.axes)
-      if (isNamed(from, axis.name) || isNamed(to, axis.name))
-        axes.push_back(AxisRefAttr::get(func.getContext(), axis.name, 1, 0));
-    std::string why =
-        (op->getName().stripDialect() + " takes " + from.str() + " to " + to.str() +
-         ": devices send one another the elements that their pieces do not share" + whyForCondition(op->getResult(0)))
-            .str();
-    Value local = builder.create<ExchangeOp>(
-        op->getLoc(), to.getLocal(meshAttr), locals[op->getOperand(0)], AxesAttr::get(func.getContext(), axes),
-        TypeAttr::get(from), TypeAttr::get(to), builder.getDenseI64ArrayAttr(shift), builder.getStringAttr(why));
-    locals[op->getResult(0)] = fillOutside(op, local, from, to, shift);
-  }
-
-  /// What lies outside of the operand is zero after an exchange; here it becomes the scalar that it should be.
-  Value fillOutside(ShardingRuleOpInterface op, Value local, ArrayType from, ArrayType to, ArrayRef<int64_t> shift) {
-    if (op->getNumOperands() < 2 || matchPattern(op->getOperand(1), m_AnyZeroFloat()) ||
-        matchPattern(op->getOperand(1), m_Zero()))
-      return local;
-    auto type = cast<ArrayType>(local.getType());
-    Location loc = op->getLoc();
-    auto scalarType = ArrayType::get({}, builder.getI32Type());
-    auto indexType = ArrayType::get(type.getShape(), builder.getI32Type());
-    auto maskType = ArrayType::get(type.getShape(), builder.getI1Type());
-    auto scalar = [&](int64_t value) -> Value {
-      auto number = builder.getI32IntegerAttr(static_cast<int32_t>(value));
-      return builder.create<ConstantOp>(loc, DenseElementsAttr::get(scalarType.getTensorType(), Attribute(number)));
-    };
-    Value isInside;
-    for (int64_t d = 0; d < type.getRank(); ++d) {
-      if (shift[d] >= 0 && to.getDimSize(d) + shift[d] <= from.getDimSize(d))
-        continue;
-      Value start =
-          builder.create<ShardStartOp>(loc, scalarType, to.getDimSize(d),
-                                       AxesAttr::get(func.getContext(), to.getShardingOrOpen().getDims()[d].getAxes()));
-      Value position =
-          builder.create<AddOp>(loc, builder.create<IotaOp>(loc, indexType, d),
-                                builder.create<BroadcastInDimOp>(loc, indexType, start, ArrayRef<int64_t>{}));
-      auto compare = [&](int64_t bound, ComparisonDirection direction) {
-        Value limit = builder.create<BroadcastInDimOp>(loc, indexType, scalar(bound), ArrayRef<int64_t>{});
-        Value holds = builder.create<CompareOp>(loc, maskType, position, limit, direction);
-        isInside = isInside ? builder.create<AndOp>(loc, isInside, holds).getResult() : holds;
-      };
-      compare(-shift[d], ComparisonDirection::ge);
-      compare(from.getDimSize(d) - shift[d], ComparisonDirection::lt);
-    }
-    if (!isInside)
-      return local;
-    Value fill = builder.create<BroadcastInDimOp>(loc, type, locals[op->getOperand(1)], ArrayRef<int64_t>{});
-    return builder.create<SelectOp>(loc, type, isInside, local, fill);
-  }
-
   void partitionByRule(ShardingRuleOpInterface op) {
     ShardingRule rule = op.getShardingRule();
-    if (needsExchange(op, rule))
-      return exchangeShifted(op);
     Value result = op->getResult(0);
     auto global = cast<ArrayType>(result.getType());
+    if (op.getShift() && needsExchange(rule, globalOf(op->getOperand(0)), global)) {
+      SmallVector<Value> operands;
+      for (Value operand : op->getOperands())
+        operands.push_back(locals[operand]);
+      locals[result] = buildShiftedExchange(builder, op, operands, globalOf(op->getOperand(0)), meshAttr);
+      globals[result] = global;
+      return;
+    }
     AxisList reduced;
     SmallVector<Value> operands;
     for (auto [index, operand] : llvm::enumerate(op->getOperands())) {

@@ -9,7 +9,6 @@
 #include <csignal>
 #include <filesystem>
 #include <map>
-#include <numeric>
 #include <pthread.h>
 
 namespace spmd {
@@ -19,12 +18,6 @@ using Json = nlohmann::json;
 
 /// Disks may be slow; a process that is gone ends the wait by the job's verdict.
 constexpr std::chrono::hours kNoLimit{24 * 365};
-
-std::vector<int32_t> allProcesses(const Job &job) {
-  std::vector<int32_t> processes(static_cast<size_t>(job.getProcessCount()));
-  std::iota(processes.begin(), processes.end(), 0);
-  return processes;
-}
 
 std::string fileName(int32_t process) {
   std::string number = std::to_string(process);
@@ -108,7 +101,7 @@ CheckpointWriter::CheckpointWriter(Job &job, const std::string &directory)
       problem = error.what();
     }
   }
-  problem = job.exchange("checkpoint-writer", allProcesses(job), problem)[0];
+  problem = job.exchangeAll("checkpoint-writer", problem)[0];
   if (!problem.empty())
     throw Error(problem);
   // Signals are for the threads of the application.

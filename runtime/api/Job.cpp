@@ -184,4 +184,10 @@ std::vector<std::string> Job::exchange(const std::string &name, const std::vecto
   return values;
 }
 
+std::vector<std::string> Job::exchangeAll(const std::string &name, const std::string &value) {
+  std::vector<int32_t> processes(static_cast<size_t>(getProcessCount()));
+  std::iota(processes.begin(), processes.end(), 0);
+  return exchange(name, processes, value);
+}
+
 } // namespace spmd

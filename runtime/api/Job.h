@@ -55,6 +55,9 @@ public:
   std::vector<std::string> exchange(const std::string &name, const std::vector<int32_t> &processes,
                                     const std::string &value);
 
+  /// Among all processes.
+  std::vector<std::string> exchangeAll(const std::string &name, const std::string &value);
+
   /// By folder; see Checkpoint.h.
   std::map<std::string, std::shared_ptr<CheckpointWriter>> &getCheckpointWriters() { return checkpointWriters; }
 

@@ -7,16 +7,9 @@
 #include "runtime/io/BoxCopy.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace spmd {
 namespace {
-
-std::vector<int32_t> allProcesses(const Job &job) {
-  std::vector<int32_t> processes(static_cast<size_t>(job.getProcessCount()));
-  std::iota(processes.begin(), processes.end(), 0);
-  return processes;
-}
 
 /// A checkpoint that is being read; files are opened when a piece of theirs is wanted.
 class Reader {
@@ -108,7 +101,7 @@ std::vector<int64_t> agreeOnSteps(Job &job, const std::string &directory) {
       problem = error.what();
     }
   }
-  std::string agreed = job.exchange("checkpoint-steps", allProcesses(job), problem.empty() ? list : "!" + problem)[0];
+  std::string agreed = job.exchangeAll("checkpoint-steps", problem.empty() ? list : "!" + problem)[0];
   if (agreed.starts_with("!"))
     throw Error(agreed.substr(1));
   std::vector<int64_t> steps;
@@ -129,7 +122,7 @@ std::string tryStep(const std::shared_ptr<Job> &job, const std::string &director
   } catch (const Error &error) {
     own = (error.getKind() == Error::Kind::Usage ? "u" : "d") + std::string(error.what());
   }
-  for (const std::string &answer : job->exchange("checkpoint-restored", allProcesses(*job), own)) {
+  for (const std::string &answer : job->exchangeAll("checkpoint-restored", own)) {
     if (answer.empty())
       continue;
     if (answer[0] == 'u')

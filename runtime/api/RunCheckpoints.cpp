@@ -3,7 +3,6 @@
 #include "runtime/api/RunCheckpoints.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace spmd {
 namespace {
@@ -106,10 +105,8 @@ bool RunCheckpoints::stopsAfter(int64_t step, const std::vector<Array> &results)
   bool isFirst = agreementStep == 0;
   stepsAhead =
       isFirst ? 1 : std::clamp<int64_t>(static_cast<int64_t>(rate / 4), 1, std::min(2 * stepsAhead, kMaxStepsAhead));
-  std::vector<int32_t> processes(static_cast<size_t>(job->getProcessCount()));
-  std::iota(processes.begin(), processes.end(), 0);
   std::vector<std::string> answers =
-      job->exchange("run-stop", processes, (isTold ? "stop " : "go ") + std::to_string(step + stepsAhead));
+      job->exchangeAll("run-stop", (isTold ? "stop " : "go ") + std::to_string(step + stepsAhead));
   agreementStep = std::stoll(answers[0].substr(answers[0].find(' ')));
   agreedAt = now;
   agreedAtStep = step;

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 
 namespace spmd {
 namespace {
@@ -31,10 +30,8 @@ std::string RunTimes::json() const {
 
 RunTimes slowestTimes(Job &job, double firstResultMs, std::vector<double> durationsUs) {
   durationsUs.push_back(firstResultMs);
-  std::vector<int32_t> processes(static_cast<size_t>(job.getProcessCount()));
-  std::iota(processes.begin(), processes.end(), 0);
   std::string own(reinterpret_cast<const char *>(durationsUs.data()), durationsUs.size() * sizeof(double));
-  for (const std::string &other : job.exchange("times", processes, own))
+  for (const std::string &other : job.exchangeAll("times", own))
     for (size_t i = 0; i < durationsUs.size() && (i + 1) * sizeof(double) <= other.size(); ++i) {
       double value;
       std::memcpy(&value, other.data() + i * sizeof(double), sizeof value);

@@ -154,6 +154,27 @@ std::vector<ShardRange> ownedRanges(const MeshShape &mesh, const std::vector<int
   return result;
 }
 
+double missingElements(const MeshShape &mesh, const std::vector<int64_t> &sourceShape, const Sharding &source,
+                       const std::vector<int64_t> &targetShape, const Sharding &target,
+                       const std::vector<int64_t> &shifts) {
+  double elements = 0;
+  for (int64_t device = 0; device < mesh.deviceCount(); ++device) {
+    std::vector<ShardRange> has = ownedRanges(mesh, sourceShape, source, device);
+    std::vector<ShardRange> needs = ownedRanges(mesh, targetShape, target, device);
+    double need = 1, common = 1;
+    for (size_t d = 0; d < sourceShape.size(); ++d) {
+      int64_t shift = shifts.empty() ? 0 : shifts[d];
+      int64_t begin = std::max<int64_t>(needs[d].start + shift, 0);
+      int64_t end = std::min(needs[d].start + needs[d].size + shift, sourceShape[d]);
+      int64_t ownBegin = std::max(begin, has[d].start), ownEnd = std::min(end, has[d].start + has[d].size);
+      need *= static_cast<double>(std::max<int64_t>(0, end - begin));
+      common *= static_cast<double>(std::max<int64_t>(0, ownEnd - ownBegin));
+    }
+    elements += need - common;
+  }
+  return elements;
+}
+
 std::vector<int64_t> groupOf(const MeshShape &mesh, const std::vector<AxisRef> &axes, int64_t device) {
   std::vector<int64_t> sizes = sizesOf(mesh, axes);
   std::vector<int64_t> base = mesh.coordinates(device);

@@ -85,6 +85,12 @@ std::vector<int64_t> localShape(const MeshShape &mesh, const std::vector<int64_t
 std::vector<ShardRange> ownedRanges(const MeshShape &mesh, const std::vector<int64_t> &globalShape,
                                     const Sharding &sharding, int64_t device);
 
+/// How many elements the devices together do not hold that they would hold under another sharding. With shifts (one per
+/// dimension) the target is an array of its own shape, whose element i is the source's element i + shift if it has one.
+double missingElements(const MeshShape &mesh, const std::vector<int64_t> &sourceShape, const Sharding &source,
+                       const std::vector<int64_t> &targetShape, const Sharding &target,
+                       const std::vector<int64_t> &shifts = {});
+
 /// The devices that take part with `device` in a collective over `axes`, ordered by their coordinates over these axes
 /// (the first axis major): a StableHLO process group.
 std::vector<int64_t> groupOf(const MeshShape &mesh, const std::vector<AxisRef> &axes, int64_t device);

@@ -30,6 +30,35 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
 
 // -----
 
+// -0 is a number that is not the zero which an exchange leaves outside.
+// CHECK-LABEL: func.func @pad_with_minus_zero
+// CHECK: %[[MOVED:.*]] = spmd.exchange %{{.*}} shifted [-1]
+// CHECK: array.select %{{.*}}, %[[MOVED]]
+module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
+  func.func @pad_with_minus_zero(%x: !spmd.array<f32[10@a]>) -> !spmd.array<f32[12@a]> {
+    %zero = array.constant dense<-0.0> : tensor<f32> -> <f32[]>
+    %0 = array.pad %x with %zero low [1] high [1] interior [0] : <f32[10@a]>, <f32[]> -> <f32[12@a]>
+    return %0 : !spmd.array<f32[12@a]>
+  }
+}
+
+// -----
+
+// +0 needs no mask.
+// CHECK-LABEL: func.func @pad_with_zero
+// CHECK: spmd.exchange %{{.*}} shifted [-1]
+// CHECK-NOT: array.select
+// CHECK: return
+module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
+  func.func @pad_with_zero(%x: !spmd.array<f32[10@a]>) -> !spmd.array<f32[12@a]> {
+    %zero = array.constant dense<0.0> : tensor<f32> -> <f32[]>
+    %0 = array.pad %x with %zero low [1] high [1] interior [0] : <f32[10@a]>, <f32[]> -> <f32[12@a]>
+    return %0 : !spmd.array<f32[12@a]>
+  }
+}
+
+// -----
+
 // What each device has already is a local slice.
 // CHECK-LABEL: func.func @every_device_has_it
 // CHECK-NOT: spmd.exchange

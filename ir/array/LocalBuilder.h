@@ -1,0 +1,96 @@
+//===- LocalBuilder.h - index arithmetic of one device ----------*- C++ -*-===//
+#pragma once
+
+#include "ir/array/ArrayOps.h"
+
+namespace spmdc {
+
+inline ArrayType arrayTypeOf(mlir::Value value) { return llvm::cast<ArrayType>(value.getType()); }
+
+/// Builds what operations on cut dimensions are made of: positions (i32), which of them a device owns, masks.
+class LocalBuilder {
+public:
+  LocalBuilder(mlir::OpBuilder &b, mlir::Location loc) : b(b), loc(loc) {}
+
+  ArrayType indexType(llvm::ArrayRef<int64_t> shape = {}) const { return ArrayType::get(shape, b.getI32Type()); }
+
+  mlir::Value splat(llvm::ArrayRef<int64_t> shape, int64_t value) const {
+    return b.create<ConstantOp>(loc, indexType(shape), Scalar::ofInt(value));
+  }
+
+  /// Where a sum is not touched: -0 + x is x, for -0 too.
+  mlir::Value nothing(ArrayType type) const {
+    bool isFloat = llvm::isa<mlir::FloatType>(type.getElementType());
+    return b.create<ConstantOp>(loc, type, isFloat ? Scalar::ofFloat(-0.0) : Scalar());
+  }
+
+  /// An array whose dimensions become `dims` of one of this shape.
+  mlir::Value broadcast(mlir::Value value, llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> dims = {}) const {
+    return b.create<BroadcastInDimOp>(loc, arrayTypeOf(value).withShape(shape), value, dims);
+  }
+
+  mlir::Value clamp(mlir::Value index, int64_t high) const {
+    llvm::ArrayRef<int64_t> shape = arrayTypeOf(index).getShape();
+    return b.create<ClampOp>(loc, index.getType(), splat(shape, 0), index, splat(shape, high));
+  }
+
+  mlir::Value shardStart(int64_t size, llvm::ArrayRef<AxisRefAttr> axes) const {
+    return b.create<ShardStartOp>(loc, indexType(), size, AxesAttr::get(b.getContext(), axes));
+  }
+
+  mlir::Value add(mlir::Value x, mlir::Value y) const { return b.create<AddOp>(loc, x, y); }
+  mlir::Value subtract(mlir::Value x, mlir::Value y) const { return b.create<SubtractOp>(loc, x, y); }
+
+  /// `x + scalar` for every element.
+  mlir::Value offset(mlir::Value x, mlir::Value scalar, bool isSubtracted = false) const {
+    mlir::Value everywhere = broadcast(scalar, arrayTypeOf(x).getShape());
+    return isSubtracted ? subtract(x, everywhere) : add(x, everywhere);
+  }
+
+  mlir::Value compare(mlir::Value x, mlir::Value y, ComparisonDirection direction) const {
+    return b.create<CompareOp>(loc, arrayTypeOf(x).withElementType(b.getI1Type()), x, y, direction);
+  }
+
+  /// 0 <= index < bound (a scalar)
+  mlir::Value isWithin(mlir::Value index, mlir::Value bound) const {
+    llvm::ArrayRef<int64_t> shape = arrayTypeOf(index).getShape();
+    mlir::Value fromLow = compare(index, splat(shape, 0), ComparisonDirection::ge);
+    mlir::Value belowHigh = compare(index, broadcast(bound, shape), ComparisonDirection::lt);
+    return b.create<AndOp>(loc, fromLow, belowHigh);
+  }
+
+  mlir::Value select(mlir::Value predicate, mlir::Value onTrue, mlir::Value onFalse) const {
+    return b.create<SelectOp>(loc, onTrue.getType(), predicate, onTrue, onFalse);
+  }
+
+  /// Positions of a dimension of `size` elements, in this device's piece of it, and which of them it owns.
+  std::pair<mlir::Value, mlir::Value> localize(mlir::Value positions, int64_t size,
+                                               llvm::ArrayRef<AxisRefAttr> axes) const {
+    mlir::Value local = offset(positions, shardStart(size, axes), /*isSubtracted=*/true);
+    mlir::Value owned = b.create<ShardSizeOp>(loc, indexType(), size, AxesAttr::get(b.getContext(), axes));
+    return {local, isWithin(local, owned)};
+  }
+
+  /// take at global positions (which are inside) of a dimension that is cut: nothing where another device owns it.
+  mlir::Value takeOwned(mlir::Value operand, mlir::Value positions, int64_t dim, int64_t size,
+                        llvm::ArrayRef<AxisRefAttr> axes) const {
+    auto [local, isOwned] = localize(positions, size, axes);
+    mlir::Value taken = b.create<TakeOp>(loc, operand, local, dim);
+    llvm::SmallVector<int64_t> dims;
+    for (int64_t d = 0; d < arrayTypeOf(positions).getRank(); ++d)
+      dims.push_back(dim + d);
+    mlir::Value mask = broadcast(isOwned, arrayTypeOf(taken).getShape(), dims);
+    return select(mask, taken, nothing(arrayTypeOf(taken)));
+  }
+
+  /// 0, 1, ... from a scalar on.
+  mlir::Value countFrom(mlir::Value start, int64_t count) const {
+    return offset(b.create<IotaOp>(loc, indexType({count}), /*dim=*/0), start);
+  }
+
+private:
+  mlir::OpBuilder &b;
+  mlir::Location loc;
+};
+
+} // namespace spmdc
