@@ -1,8 +1,26 @@
 //===- CostModel.h - what a choice costs ------------------------*- C++ -*-===//
+//
+// The one place that turns bytes, steps and operations into seconds: the partitioner weighs its choices with it, and
+// `inspect` and `explain` print its predictions. A model is data (docs/explain.md): the rates of the links along each
+// mesh axis, and of one device's arithmetic and memory. It is read from a file (`--cost-model`), measured
+// (`spmdc devices --measure`), or the default: a core of a server CPU whose peers are on the same host.
+//
+//===----------------------------------------------------------------------===//
 #pragma once
 
+#include "runtime/support/Sharding.h"
+
 #include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <tuple>
+#include <vector>
+
+namespace mlir {
+class ModuleOp;
+}
 
 namespace spmdc {
 
@@ -24,18 +42,59 @@ struct CollectiveCost {
   }
 };
 
-/// Rates that weigh communication against computation. The defaults are a core of a server CPU whose peers are on the
-/// same host.
-struct CostModel {
-  double bytesPerSecond = 5e9;   ///< Of one device on the wire.
-  double secondsPerStep = 1e-5;  ///< Latency of one collective.
-  double flopsPerSecond = 1e11;  ///< Of one device in a contraction.
-  double memoryPerSecond = 1e10; ///< Bytes one device reads and writes in element-wise work.
+/// Of the links along one mesh axis.
+struct LinkRates {
+  double latencyMicroseconds = 10; ///< Of one step of a collective, however little it sends.
+  double bytesPerSecond = 5e9;     ///< That one device sends.
+  bool operator==(const LinkRates &) const = default;
+};
 
+struct CostModel {
+  LinkRates link;                        ///< Along axes that have no rates of their own.
+  std::map<std::string, LinkRates> axes; ///< By name of the axis.
+  double flopsPerSecond = 1e11;          ///< Of one device in a contraction.
+  double memoryPerSecond = 1e10;         ///< Bytes that one device reads and writes.
+  bool operator==(const CostModel &) const = default;
+
+  /// Of a collective over these axes (parts of axes count as the axis): as slow as the slowest of them.
+  LinkRates ratesOf(const std::vector<std::string> &axisNames) const;
+
+  /// How often the devices of a group wait for one another: twice in an all_reduce (to reduce, and to gather what was
+  /// reduced), once in every other collective.
+  static int64_t stepsOf(std::string_view collective);
+
+  /// One collective: steps times latency, and the bytes that one device sends at the bandwidth.
+  double collectiveSeconds(std::string_view collective, const std::vector<std::string> &axisNames,
+                           double wireBytesPerDevice) const;
+
+  /// Local work: as long as its arithmetic or its memory traffic takes, whichever is longer.
+  double computeSeconds(double contractionFlops, double memoryBytes) const;
+
+  /// A sequence of collectives of which only the sum is known, over axes without rates of their own.
   double seconds(const CollectiveCost &cost, int64_t deviceCount) const {
-    return cost.wireBytes / static_cast<double>(deviceCount) / bytesPerSecond +
-           static_cast<double>(cost.steps) * secondsPerStep;
+    return cost.wireBytes / static_cast<double>(deviceCount) / link.bytesPerSecond +
+           static_cast<double>(cost.steps) * link.latencyMicroseconds / 1e6;
   }
+
+  /// The rates that explain measured collectives best: least squares of the relative errors. Latency and bandwidth need
+  /// samples of different sizes.
+  struct Sample {
+    int64_t steps = 1;
+    double wireBytesPerDevice = 0, seconds = 0;
+  };
+  static LinkRates fit(const std::vector<Sample> &samples);
+
+  /// Reads the JSON form. On a mistake nothing, and `error` says which at its place (`costs.json:3: error: ...`).
+  static std::optional<CostModel> parse(std::string_view text, const std::string &fileName, std::string &error);
+
+  /// The JSON form, keys in a fixed order.
+  std::string str() const;
+
+  /// The model that a module's partitioning is to be weighed with (its attribute `spmd.cost_model`, the JSON form), or
+  /// the default.
+  static CostModel of(mlir::ModuleOp module);
+  /// Notes the model on a module; the default leaves no trace.
+  void attachTo(mlir::ModuleOp module) const;
 };
 
 } // namespace spmdc

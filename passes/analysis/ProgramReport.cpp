@@ -30,7 +30,7 @@ ValueReport reportValue(std::string name, Location loc, ArrayType type, MeshAttr
 }
 
 /// The axes lists of dumps and messages agree with those of the report: a whole axis is its name.
-CollectiveReport reportCollective(CollectiveOpInterface op, MeshAttr mesh) {
+CollectiveReport reportCollective(CollectiveOpInterface op, MeshAttr mesh, const CostModel &model) {
   CollectiveReport report;
   report.op = op->getName().stripDialect().str();
   spmd::MeshShape shape = mesh.toValue();
@@ -46,6 +46,8 @@ CollectiveReport reportCollective(CollectiveOpInterface op, MeshAttr mesh) {
   report.operandShape = toVector(operand.getShape());
   report.resultShape = toVector(result.getShape());
   report.wireBytesPerDevice = op.getWireBytes(mesh);
+  report.steps = CostModel::stepsOf(report.op);
+  report.predictedSeconds = model.collectiveSeconds(report.op, report.axes, report.wireBytesPerDevice);
   report.location = locationText(op->getLoc());
   if (auto why = op->getAttrOfType<StringAttr>("why"))
     report.why = why.str();
@@ -97,7 +99,7 @@ void reportGlobalView(func::FuncOp func, MeshAttr mesh, FunctionReport &report) 
   });
 }
 
-void reportDeviceView(func::FuncOp func, MeshAttr mesh, FunctionReport &report) {
+void reportDeviceView(func::FuncOp func, MeshAttr mesh, const CostModel &model, FunctionReport &report) {
   for (Type type : func.getArgumentTypes())
     report.argumentBytesPerDevice += cast<ArrayType>(type).getBytes();
   for (Type type : func.getResultTypes())
@@ -107,16 +109,17 @@ void reportDeviceView(func::FuncOp func, MeshAttr mesh, FunctionReport &report) 
     auto collective = dyn_cast<CollectiveOpInterface>(op);
     if (!collective || isa<AllSliceOp>(op))
       return;
-    report.collectives.push_back(reportCollective(collective, mesh));
+    report.collectives.push_back(reportCollective(collective, mesh, model));
     CollectiveReport &last = report.collectives.back();
     last.tripCount = countTrips(op);
-    report.wireBytesPerDevice += last.wireBytesPerDevice * static_cast<double>(last.tripCount);
+    report.wireBytesPerDevice += last.totalWireBytes();
+    report.communicationSeconds += last.totalSeconds();
   });
 }
 
 } // namespace
 
-ProgramReport reportProgram(ModuleOp propagated, ModuleOp partitioned) {
+ProgramReport reportProgram(ModuleOp propagated, ModuleOp partitioned, const CostModel &model) {
   ProgramReport report;
   MeshAttr mesh = getMesh(propagated);
   report.mesh = mesh.toValue();
@@ -125,7 +128,7 @@ ProgramReport reportProgram(ModuleOp propagated, ModuleOp partitioned) {
     function.name = func.getName().str();
     reportGlobalView(func, mesh, function);
     if (auto local = partitioned.lookupSymbol<func::FuncOp>(func.getName()))
-      reportDeviceView(local, mesh, function);
+      reportDeviceView(local, mesh, model, function);
   }
   return report;
 }

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "passes/analysis/CostModel.h"
 #include "runtime/support/DType.h"
 #include "runtime/support/Sharding.h"
 
@@ -34,7 +35,12 @@ struct CollectiveReport {
   int64_t groupSize = 1, groups = 1;
   double wireBytesPerDevice = 0; ///< For a bandwidth-optimal algorithm, averaged over the devices; of one trip.
   int64_t tripCount = 1;
+  int64_t steps = 1;           ///< How often the devices of a group wait for one another.
+  double predictedSeconds = 0; ///< Of one trip.
   std::string location, why;
+
+  double totalWireBytes() const { return wireBytesPerDevice * static_cast<double>(tripCount); }
+  double totalSeconds() const { return predictedSeconds * static_cast<double>(tripCount); }
 };
 
 struct FunctionReport {
@@ -43,7 +49,8 @@ struct FunctionReport {
   std::vector<CollectiveReport> collectives;
   double flopsPerDevice = 0;
   int64_t argumentBytesPerDevice = 0, resultBytesPerDevice = 0;
-  double wireBytesPerDevice = 0; ///< Of all collectives, trips included.
+  double wireBytesPerDevice = 0;   ///< Of all collectives, trips included.
+  double communicationSeconds = 0; ///< Predicted, of all collectives, trips included.
 };
 
 struct ProgramReport {
@@ -51,6 +58,6 @@ struct ProgramReport {
   std::vector<FunctionReport> functions;
 };
 
-ProgramReport reportProgram(mlir::ModuleOp propagated, mlir::ModuleOp partitioned);
+ProgramReport reportProgram(mlir::ModuleOp propagated, mlir::ModuleOp partitioned, const CostModel &model);
 
 } // namespace spmdc

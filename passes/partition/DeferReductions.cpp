@@ -196,7 +196,7 @@ private:
 
 class Deferrer {
 public:
-  explicit Deferrer(const spmd::MeshShape &mesh) : mesh(mesh), planner(mesh) {}
+  Deferrer(const spmd::MeshShape &mesh, const CostModel &model) : mesh(mesh), planner(mesh), model(model) {}
 
   void visit(Block &block) {
     for (Operation &op : llvm::make_early_inc_range(block)) {
@@ -301,13 +301,14 @@ private:
 
   const spmd::MeshShape &mesh;
   ReshardPlanner planner;
-  CostModel model;
+  const CostModel &model;
 };
 
 class DeferReductionsPass : public impl::DeferReductionsBase<DeferReductionsPass> {
   void runOnOperation() override {
     spmd::MeshShape mesh = getMesh(getOperation()).toValue();
-    Deferrer deferrer(mesh);
+    CostModel model = CostModel::of(getOperation());
+    Deferrer deferrer(mesh, model);
     for (auto func : getOperation().getOps<func::FuncOp>())
       for (Block &block : func.getBody())
         deferrer.visit(block);

@@ -46,8 +46,9 @@ bool canMakeAnew(Value value) {
 
 class OperationReconciler {
 public:
-  OperationReconciler(const spmd::MeshShape &mesh, ReshardPlanner &planner, ShardingRuleOpInterface op)
-      : mesh(mesh), planner(planner), op(op), rule(op.getShardingRule()),
+  OperationReconciler(const spmd::MeshShape &mesh, const CostModel &model, ReshardPlanner &planner,
+                      ShardingRuleOpInterface op)
+      : mesh(mesh), model(model), planner(planner), op(op), rule(op.getShardingRule()),
         result(cast<ArrayType>(op->getResult(0).getType())) {}
 
   void run() {
@@ -195,11 +196,11 @@ private:
   }
 
   const spmd::MeshShape &mesh;
+  const CostModel &model;
   ReshardPlanner &planner;
   ShardingRuleOpInterface op;
   ShardingRule rule;
   ArrayType result;
-  CostModel model;
   std::optional<Candidate> best;
   Price bestPrice;
 };
@@ -207,6 +208,7 @@ private:
 class InsertReshardsPass : public impl::InsertReshardsBase<InsertReshardsPass> {
   void runOnOperation() override {
     spmd::MeshShape mesh = getMesh(getOperation()).toValue();
+    CostModel model = CostModel::of(getOperation());
     ReshardPlanner planner(mesh);
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       SmallVector<ShardingRuleOpInterface> ops;
@@ -215,7 +217,7 @@ class InsertReshardsPass : public impl::InsertReshardsBase<InsertReshardsPass> {
           ops.push_back(op);
       });
       for (ShardingRuleOpInterface op : ops)
-        OperationReconciler(mesh, planner, op).run();
+        OperationReconciler(mesh, model, planner, op).run();
       func.walk([&](Operation *op) { reconcileControl(op); });
       reconcileReturn(func);
     }

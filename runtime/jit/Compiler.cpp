@@ -123,6 +123,8 @@ struct Compiler::State {
       start = compileToArray(text, fileName, options.frontend, context, diagnostics);
     }
     times.push_back({"frontend", millisecondsSince(began)});
+    if (start)
+      options.costModel.attachTo(*start);
     return *start;
   }
 
@@ -278,7 +280,12 @@ std::optional<ProgramReport> Compiler::report() {
   ModuleOp partitioned = state->getModule(Stage::Partitioned);
   if (!partitioned)
     return std::nullopt;
-  return reportProgram(propagated, partitioned);
+  return reportProgram(propagated, partitioned, state->options.costModel);
+}
+
+std::optional<std::vector<WorkReport>> Compiler::work() {
+  spmd::Artifact *artifact = state->getPlan();
+  return artifact ? std::optional(reportWork(artifact->plan, state->options.costModel)) : std::nullopt;
 }
 
 std::optional<spmd::Artifact> Compiler::compile() {

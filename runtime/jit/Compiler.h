@@ -8,7 +8,9 @@
 #pragma once
 
 #include "frontend/Frontend.h"
+#include "passes/analysis/CostModel.h"
 #include "passes/analysis/ProgramReport.h"
+#include "passes/analysis/WorkReport.h"
 #include "passes/pipeline/Pipeline.h"
 #include "runtime/artifact/Plan.h"
 
@@ -22,6 +24,8 @@ namespace spmdc {
 struct CompileOptions {
   FrontendOptions frontend;
   PipelineOptions pipeline;
+  /// What the partitioner weighs its choices with, and reports predict times with.
+  CostModel costModel;
   /// `cpu` (this host), `cpu:<llvm-cpu>`, `cuda:sm_90`.
   std::string target = "cpu";
   /// 0 to 3, LLVM's meaning.
@@ -49,6 +53,9 @@ public:
 
   /// What the partitioner did. Nothing where there are errors.
   std::optional<ProgramReport> report();
+
+  /// What one device computes. Nothing where there are errors.
+  std::optional<std::vector<WorkReport>> work();
 
   /// All errors so far, as `file:line:col: error: ...` with source line, caret and notes. Empty: none.
   std::string errors() const;

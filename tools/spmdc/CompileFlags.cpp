@@ -40,6 +40,8 @@ void CompileFlags::addTo(CLI::App &command, const std::string &fileHelp) {
       ->check(CLI::Range(0, 3))
       ->capture_default_str();
   command.add_option("--dump-ir", dumpDirectory, "Write the module after every pass into this folder");
+  command.add_option("--cost-model", costModelFile,
+                     "Rates of links and devices (JSON; `spmdc devices --measure` makes one) to choose and predict by");
   command.add_flag("--time", showTimes, "Time per pass, on stderr");
   command.add_flag("--remarks", showRemarks, "Why propagation decided as it did, on stderr");
 }
@@ -94,10 +96,29 @@ bool isArtifactFile(const std::string &path) {
 }
 
 std::optional<Compiler> CompileFlags::makeCompiler() const {
-  std::optional<std::string> text = readFile(file, Source::maxBytes);
+  CompileOptions options = toOptions();
+  std::optional<CostModel> model = readCostModel();
+  std::optional<std::string> text = model ? readFile(file, Source::maxBytes) : std::nullopt;
   if (!text)
     return std::nullopt;
-  return Compiler(file, std::move(*text), toOptions());
+  options.costModel = std::move(*model);
+  return Compiler(file, std::move(*text), std::move(options));
+}
+
+std::optional<CostModel> CompileFlags::readCostModel() const {
+  if (costModelFile.empty())
+    return CostModel();
+  std::ifstream in(costModelFile, std::ios::binary);
+  std::ostringstream text;
+  if (!in || !(text << in.rdbuf())) {
+    std::cerr << "spmdc: error: cannot read the cost model '" << costModelFile << "': " << std::strerror(errno) << "\n";
+    return std::nullopt;
+  }
+  std::string error;
+  std::optional<CostModel> model = CostModel::parse(text.view(), costModelFile, error);
+  if (!model)
+    std::cerr << error << "\n";
+  return model;
 }
 
 void CompileFlags::printExtras(const Compiler &compiler) const {

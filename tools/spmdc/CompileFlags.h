@@ -11,19 +11,22 @@
 
 namespace spmdc {
 
-/// `--mesh --set --fn --target -O --dump-ir --time --remarks`, filled by the command line.
+/// `--mesh --set --fn --target -O --dump-ir --time --cost-model --remarks`, filled by the command line.
 struct CompileFlags {
   std::string file;
   std::vector<std::string> sets;
-  std::string mesh, function = "main", target = "cpu", dumpDirectory;
+  std::string mesh, function = "main", target = "cpu", dumpDirectory, costModelFile;
   unsigned optimizationLevel = 3;
   bool showTimes = false, showRemarks = false;
 
   /// Adds the options; `fileHelp` describes the positional FILE.
   void addTo(CLI::App &command, const std::string &fileHelp);
-  /// Opens FILE and makes its compiler; prints why not and returns nothing when it cannot be read.
+  /// Opens FILE and makes its compiler; prints why not and returns nothing when it, or the cost model, cannot be read.
   std::optional<Compiler> makeCompiler() const;
+  /// All but the cost model.
   CompileOptions toOptions() const;
+  /// The model of `--cost-model`, or the default. Prints what is wrong with the file and returns nothing on a mistake.
+  std::optional<CostModel> readCostModel() const;
   /// What a person asked to see beside the result: remarks and times, on stderr.
   void printExtras(const Compiler &compiler) const;
 };

@@ -5,10 +5,16 @@
 #include "runtime/support/Error.h"
 #include "tools/common/RunCommandLine.h"
 #include "tools/spmdc/Command.h"
+#include "tools/spmdc/MeasureCostModel.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fstream>
 #include <iostream>
 #include <memory>
+#include <sstream>
 
 namespace spmdc {
 namespace {
@@ -16,12 +22,19 @@ namespace {
 struct DevicesCommand {
   spmd::InitializeOptions job;
   bool explain = false;
+  std::string measureFile, measureMesh;
 
   int run() {
     try {
       if (explain)
         return printEnvironment();
+      spmd::MeshShape mesh = parseMesh();
       spmd::initialize(job);
+      if (!measureFile.empty()) {
+        measure(mesh);
+        spmd::shutdown();
+        return kOk;
+      }
       std::vector<spmd::DeviceInfo> local = spmd::local_devices();
       std::cout << "process " << spmd::process_index() << " of " << spmd::process_count() << "\n";
       for (const spmd::DeviceInfo &device : spmd::devices()) {
@@ -34,6 +47,47 @@ struct DevicesCommand {
       return error.getKind() == spmd::Error::Kind::Usage ? kUsage : kFailed;
     }
     return kOk;
+  }
+
+  /// `a=4,b=2`; no axes where none is given.
+  spmd::MeshShape parseMesh() const {
+    spmd::MeshShape mesh;
+    std::stringstream parts(measureMesh);
+    for (std::string part; std::getline(parts, part, ',');) {
+      size_t equals = part.find('=');
+      spmd::MeshAxis axis{part.substr(0, equals), 0};
+      bool isName =
+          !axis.name.empty() && !std::isdigit(static_cast<unsigned char>(axis.name[0])) &&
+          std::all_of(axis.name.begin(), axis.name.end(), [](unsigned char c) { return std::isalnum(c) || c == '_'; });
+      const char *end = part.data() + part.size();
+      auto [rest, error] = equals == std::string::npos ? std::from_chars_result{end, std::errc::invalid_argument}
+                                                       : std::from_chars(part.data() + equals + 1, end, axis.size);
+      if (!isName || error != std::errc() || rest != end || axis.size < 1 || axis.size > (1 << 20) ||
+          mesh.indexOf(axis.name) >= 0)
+        throw spmd::Error("--mesh: '" + part + "' is no axis of a mesh such as a=4,b=2", spmd::Error::Kind::Usage);
+      mesh.axes.push_back(axis);
+    }
+    return mesh;
+  }
+
+  /// The file is opened first: to learn afterwards that it cannot be written would be late.
+  void measure(const spmd::MeshShape &mesh) const {
+    if (!mesh.axes.empty() && mesh.deviceCount() != spmd::device_count())
+      throw spmd::Error("--mesh " + measureMesh + " has " + std::to_string(mesh.deviceCount()) +
+                            " devices and the job has " + std::to_string(spmd::device_count()),
+                        spmd::Error::Kind::Usage);
+    std::ofstream out;
+    if (spmd::process_index() == 0) {
+      out.open(measureFile);
+      if (!out)
+        throw spmd::Error("cannot write '" + measureFile + "': " + std::strerror(errno));
+    }
+    CostModel model = measureCostModel(mesh);
+    if (spmd::process_index() != 0)
+      return;
+    if (!(out << model.str() << std::flush))
+      throw spmd::Error("cannot write '" + measureFile + "': " + std::strerror(errno));
+    std::cout << model.str();
   }
 
   /// What was found in the environment; joins nothing.
@@ -59,6 +113,10 @@ void addDevicesCommand(CLI::App &app, int &status) {
   auto state = std::make_shared<DevicesCommand>();
   addJobOptions(*command, state->job);
   command->add_flag("--explain", state->explain, "Only report what was found in the environment");
+  CLI::Option *measure = command->add_option("--measure", state->measureFile,
+                                             "Measure links and devices, and write a cost model for --cost-model");
+  command->add_option("--mesh", state->measureMesh, "With --measure: measure each axis of this mesh by itself: a=4,b=2")
+      ->needs(measure);
   command->callback([state, &status] { status = state->run(); });
 }
 

@@ -18,6 +18,9 @@ Json number(double value) {
   return value;
 }
 
+/// Predictions, to the nanosecond: more digits would say more than a model knows.
+Json microseconds(double seconds) { return number(std::round(seconds * 1e9) / 1e3); }
+
 Json axesJson(const std::vector<spmd::AxisRef> &axes) {
   Json list = Json::array();
   for (const spmd::AxisRef &axis : axes)
@@ -61,12 +64,34 @@ Json collectiveJson(const CollectiveReport &collective) {
   json["groups"] = collective.groups;
   json["wire_bytes_per_device"] = number(collective.wireBytesPerDevice);
   json["trip_count"] = collective.tripCount;
+  json["steps"] = collective.steps;
+  json["predicted_us"] = microseconds(collective.predictedSeconds);
   json["loc"] = collective.location;
   json["why"] = collective.why;
   return json;
 }
 
+Json workJson(const WorkReport &work) {
+  Json json;
+  json["kind"] = work.kind;
+  if (!work.name.empty())
+    json["name"] = work.name;
+  json["flops"] = number(work.contractionFlops);
+  json["bytes"] = number(work.memoryBytes);
+  json["trip_count"] = work.tripCount;
+  json["predicted_us"] = microseconds(work.predictedSeconds);
+  json["loc"] = work.location;
+  return json;
+}
+
 } // namespace
+
+double Inspection::computeSeconds() const {
+  double seconds = 0;
+  for (const WorkReport &item : work)
+    seconds += item.totalSeconds();
+  return seconds;
+}
 
 std::optional<Inspection> inspectProgram(Compiler &compiler) {
   std::optional<ProgramReport> report = compiler.report();
@@ -75,7 +100,7 @@ std::optional<Inspection> inspectProgram(Compiler &compiler) {
   std::optional<int64_t> bytes = compiler.bytesPerDevice();
   if (!bytes)
     return std::nullopt;
-  return Inspection{std::move(*report), *bytes};
+  return Inspection{std::move(*report), *bytes, *compiler.work()};
 }
 
 std::string inspectionJson(const Inspection &inspection) {
@@ -98,6 +123,11 @@ std::string inspectionJson(const Inspection &inspection) {
     entry["peak_bytes_per_device"] = inspection.peakBytesPerDevice;
     entry["argument_bytes_per_device"] = function.argumentBytesPerDevice;
     entry["wire_bytes_per_device"] = number(function.wireBytesPerDevice);
+    entry["work"] = Json::array();
+    for (const WorkReport &work : inspection.work)
+      entry["work"].push_back(workJson(work));
+    entry["predicted_communication_us"] = microseconds(function.communicationSeconds);
+    entry["predicted_compute_us"] = microseconds(inspection.computeSeconds());
     json["functions"].push_back(std::move(entry));
   }
   return json.dump(1) + "\n";

@@ -13,6 +13,9 @@ struct Inspection {
   ProgramReport report;
   /// Arguments, results, arena and constants together.
   int64_t peakBytesPerDevice = 0;
+  std::vector<WorkReport> work;
+
+  double computeSeconds() const;
 };
 
 /// Compiles as far as the plan. Nothing where the program has errors.
@@ -26,5 +29,8 @@ std::string inspectionTable(const Inspection &inspection);
 
 /// `16.0 MiB`, `4 B`.
 std::string bytesText(double bytes);
+
+/// `3.37 ms`, `12.0 us`.
+std::string timeText(double seconds);
 
 } // namespace spmdc

@@ -82,6 +82,23 @@ std::string bytesText(double bytes) {
   return buffer;
 }
 
+std::string timeText(double seconds) {
+  static constexpr std::array<const char *, 4> kUnits = {"ns", "us", "ms", "s"};
+  double value = seconds * 1e9;
+  size_t unit = 0;
+  while (value >= 999.5 && unit + 1 < kUnits.size()) {
+    value /= 1000;
+    ++unit;
+  }
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer,
+                value < 9.995   ? "%.2f %s"
+                : value < 99.95 ? "%.1f %s"
+                                : "%.0f %s",
+                value, kUnits[unit]);
+  return buffer;
+}
+
 std::string inspectionTable(const Inspection &inspection) {
   const ProgramReport &report = inspection.report;
   std::string text = "mesh";
@@ -108,13 +125,15 @@ std::string inspectionTable(const Inspection &inspection) {
                         std::to_string(collective.groups) + " groups of " + std::to_string(collective.groupSize),
                         bytesText(collective.wireBytesPerDevice) + " sent by each device" +
                             (collective.tripCount == 1 ? "" : " " + std::to_string(collective.tripCount) + " times"),
-                        collective.location}});
+                        timeText(collective.totalSeconds()), collective.location}});
       text += "    " + collective.why + "\n";
     }
     text += "\nper device: " + countText(function.flopsPerDevice) + " operations, " +
             bytesText(function.wireBytesPerDevice) + " sent, " +
             bytesText(static_cast<double>(function.argumentBytesPerDevice)) + " of arguments, " +
-            bytesText(static_cast<double>(inspection.peakBytesPerDevice)) + " of memory in all\n";
+            bytesText(static_cast<double>(inspection.peakBytesPerDevice)) + " of memory in all\n" +
+            "predicted: " + timeText(function.communicationSeconds) + " of communication, " +
+            timeText(inspection.computeSeconds()) + " of computation\n";
   }
   return text;
 }

@@ -7,7 +7,9 @@
 #include "tools/spmdc/Command.h"
 #include "tools/spmdc/CompileFlags.h"
 
+#include <fstream>
 #include <iostream>
+#include <iterator>
 #include <memory>
 
 namespace spmdc {
@@ -47,7 +49,14 @@ struct RunCommand {
     for (const std::string &text : flags.sets)
       sets += (sets.empty() ? "" : " ") + text;
     result.push_back({"--set", sets});
+    result.push_back({"--cost-model", flags.costModelFile.empty() ? "" : costModelText()});
     return result;
+  }
+
+  /// The model itself: the file may be another on each machine. A broken one is told when it is loaded.
+  std::string costModelText() const {
+    std::ifstream in(flags.costModelFile, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
   }
 
   std::shared_ptr<const spmd::Artifact> load() const {

@@ -1,0 +1,83 @@
+//===- CostModel.cpp - what a choice costs --------------------------------===//
+
+#include "passes/analysis/CostModel.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinOps.h"
+
+#include <algorithm>
+
+namespace spmdc {
+
+static constexpr llvm::StringLiteral kAttrName = "spmd.cost_model";
+
+LinkRates CostModel::ratesOf(const std::vector<std::string> &axisNames) const {
+  std::optional<LinkRates> slowest;
+  for (const std::string &name : axisNames) {
+    auto own = axes.find(name.substr(0, name.find(':')));
+    const LinkRates &rates = own == axes.end() ? link : own->second;
+    if (!slowest) {
+      slowest = rates;
+      continue;
+    }
+    slowest->latencyMicroseconds = std::max(slowest->latencyMicroseconds, rates.latencyMicroseconds);
+    slowest->bytesPerSecond = std::min(slowest->bytesPerSecond, rates.bytesPerSecond);
+  }
+  return slowest.value_or(link);
+}
+
+int64_t CostModel::stepsOf(std::string_view collective) { return collective == "all_reduce" ? 2 : 1; }
+
+double CostModel::collectiveSeconds(std::string_view collective, const std::vector<std::string> &axisNames,
+                                    double wireBytesPerDevice) const {
+  LinkRates rates = ratesOf(axisNames);
+  return static_cast<double>(stepsOf(collective)) * rates.latencyMicroseconds / 1e6 +
+         wireBytesPerDevice / rates.bytesPerSecond;
+}
+
+double CostModel::computeSeconds(double contractionFlops, double memoryBytes) const {
+  return std::max(contractionFlops / flopsPerSecond, memoryBytes / memoryPerSecond);
+}
+
+LinkRates CostModel::fit(const std::vector<Sample> &samples) {
+  // Each sample is one equation, steps * latency + bytes * secondsPerByte = seconds, divided by its right side so that
+  // short collectives count as much as long ones; below are the normal equations.
+  double ss = 0, sb = 0, bb = 0, s1 = 0, b1 = 0;
+  for (const Sample &sample : samples) {
+    double s = static_cast<double>(sample.steps) / sample.seconds, b = sample.wireBytesPerDevice / sample.seconds;
+    ss += s * s;
+    sb += s * b;
+    bb += b * b;
+    s1 += s;
+    b1 += b;
+  }
+  double determinant = ss * bb - sb * sb;
+  double latency = determinant > 0 ? (s1 * bb - b1 * sb) / determinant : 0;
+  double secondsPerByte = determinant > 0 ? (b1 * ss - s1 * sb) / determinant : 0;
+  // Where noise would make one of them negative it is zero, and the other explains all.
+  if (latency <= 0 || secondsPerByte <= 0) {
+    bool isAllLatency = secondsPerByte <= 0 && ss > 0;
+    latency = isAllLatency ? s1 / ss : 0;
+    secondsPerByte = !isAllLatency && bb > 0 ? b1 / bb : 0;
+  }
+  LinkRates rates;
+  rates.latencyMicroseconds = latency * 1e6;
+  rates.bytesPerSecond = secondsPerByte > 0 ? 1 / secondsPerByte : 1e15;
+  return rates;
+}
+
+CostModel CostModel::of(mlir::ModuleOp module) {
+  auto text = module->getAttrOfType<mlir::StringAttr>(kAttrName);
+  std::string error;
+  std::optional<CostModel> model;
+  if (text)
+    model = parse(text.getValue(), kAttrName.str(), error);
+  return model.value_or(CostModel());
+}
+
+void CostModel::attachTo(mlir::ModuleOp module) const {
+  if (*this != CostModel())
+    module->setAttr(kAttrName, mlir::StringAttr::get(module.getContext(), str()));
+}
+
+} // namespace spmdc

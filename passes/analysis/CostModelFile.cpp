@@ -1,0 +1,202 @@
+//===- CostModelFile.cpp - a cost model as JSON ---------------------------===//
+//
+// Read event by event, so that every mistake has its line and no input, however deep or long, does harm.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/analysis/CostModel.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <iterator>
+#include <set>
+
+namespace spmdc {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr size_t kMaxBytes = size_t(1) << 20;
+constexpr std::string_view kLinkKeys = "latency_us, bytes_per_second";
+constexpr std::string_view kTopKeys = "latency_us, bytes_per_second, flops_per_second, memory_bytes_per_second, axes";
+
+/// Walks over the text and keeps the line it has reached, for whoever shares `line`.
+class LineCounter {
+public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char *;
+  using reference = const char &;
+
+  LineCounter(const char *at, int &line) : at(at), line(&line) {}
+  reference operator*() const { return *at; }
+  LineCounter &operator++() {
+    // A newline counts once what follows it is read: a token that ends before it is still on its line.
+    *line += pendingNewline;
+    pendingNewline = *at == '\n';
+    ++at;
+    return *this;
+  }
+  LineCounter operator++(int) {
+    LineCounter before = *this;
+    ++*this;
+    return before;
+  }
+  bool operator==(const LineCounter &other) const { return at == other.at; }
+  bool operator!=(const LineCounter &other) const { return at != other.at; }
+
+private:
+  const char *at;
+  int *line;
+  bool pendingNewline = false;
+};
+
+class Reader : public nlohmann::json_sax<nlohmann::json> {
+public:
+  Reader(CostModel &model, const int &line) : model(model), line(line) {}
+
+  std::string error;
+  int errorLine = 0;
+
+  bool null() override { return expectNumber(); }
+  bool boolean(bool) override { return expectNumber(); }
+  bool string(string_t &) override { return expectNumber(); }
+  bool binary(binary_t &) override { return expectNumber(); }
+  bool number_integer(number_integer_t value) override { return number(static_cast<double>(value)); }
+  bool number_unsigned(number_unsigned_t value) override { return number(static_cast<double>(value)); }
+  bool number_float(number_float_t value, const string_t &) override { return number(value); }
+  bool start_array(size_t) override { return expectNumber(); }
+  bool end_array() override { return true; }
+
+  bool key(string_t &name) override {
+    path.back() = name;
+    if (!seen.insert(pathText()).second)
+      return fail("'" + pathText() + "' is given twice");
+    bool isTopKey = name == "flops_per_second" || name == "memory_bytes_per_second" || name == "axes";
+    bool isKnown = path.size() == 2 || isRate(name) || (path.size() == 1 && isTopKey);
+    if (!isKnown)
+      return fail("unknown key '" + pathText() + "'; there are " +
+                  std::string(path.size() == 1 ? kTopKeys : kLinkKeys));
+    return true;
+  }
+
+  bool start_object(size_t) override {
+    bool isPlace = path.empty() || (path.size() == 1 && path[0] == "axes") || path.size() == 2;
+    if (!isPlace)
+      return expectNumber();
+    if (path.size() == 2)
+      model.axes[path[1]] = {};
+    path.emplace_back();
+    return true;
+  }
+
+  bool end_object() override {
+    path.pop_back();
+    return true;
+  }
+
+  bool parse_error(size_t, const std::string &, const nlohmann::detail::exception &exception) override {
+    // Without the library's own prefix: `[json.exception.parse_error.101] parse error at line 1, column 2: ...`.
+    std::string text = exception.what();
+    size_t colon = text.find(": ");
+    return fail("this is no JSON: " + (colon == std::string::npos ? text : text.substr(colon + 2)));
+  }
+
+  /// What an axis does not say is as elsewhere.
+  void finish() {
+    for (auto &[name, rates] : model.axes) {
+      if (!seen.count("axes." + name + ".latency_us"))
+        rates.latencyMicroseconds = model.link.latencyMicroseconds;
+      if (!seen.count("axes." + name + ".bytes_per_second"))
+        rates.bytesPerSecond = model.link.bytesPerSecond;
+    }
+  }
+
+private:
+  static bool isRate(std::string_view name) { return name == "latency_us" || name == "bytes_per_second"; }
+
+  std::string pathText() const {
+    std::string text;
+    for (const std::string &part : path)
+      text += (text.empty() ? "" : ".") + part;
+    return text;
+  }
+
+  bool fail(std::string message) {
+    error = std::move(message);
+    errorLine = line;
+    return false;
+  }
+
+  bool expectNumber() {
+    if (path.empty())
+      return fail("a cost model is an object: {\"latency_us\": 10, \"bytes_per_second\": 5e9}");
+    if (path.size() == 1 && path[0] == "axes")
+      return fail("'axes' is an object with the mesh's axes as keys");
+    if (path.size() == 2)
+      return fail("'" + pathText() + "' is an object with the keys " + std::string(kLinkKeys));
+    return fail("'" + pathText() + "' is a number");
+  }
+
+  bool number(double value) {
+    bool isNumber = path.size() == 3 || (path.size() == 1 && path[0] != "axes");
+    if (!isNumber)
+      return expectNumber();
+    const std::string &name = path.back();
+    bool mayBeZero = name == "latency_us";
+    if (!std::isfinite(value) || value < 0 || (value == 0 && !mayBeZero))
+      return fail("'" + pathText() + "' must be " + (mayBeZero ? "at least 0" : "above 0"));
+    LinkRates &link = path.size() == 3 ? model.axes[path[1]] : model.link;
+    if (name == "latency_us")
+      link.latencyMicroseconds = value;
+    else if (name == "bytes_per_second")
+      link.bytesPerSecond = value;
+    else if (name == "flops_per_second")
+      model.flopsPerSecond = value;
+    else
+      model.memoryPerSecond = value;
+    return true;
+  }
+
+  CostModel &model;
+  const int &line;
+  std::vector<std::string> path; ///< The keys down to here; empty outside of the object.
+  std::set<std::string> seen;
+};
+
+Json linkJson(const LinkRates &link) {
+  return {{"latency_us", link.latencyMicroseconds}, {"bytes_per_second", link.bytesPerSecond}};
+}
+
+} // namespace
+
+std::optional<CostModel> CostModel::parse(std::string_view text, const std::string &fileName, std::string &error) {
+  if (text.size() > kMaxBytes) {
+    error = fileName + ": error: a cost model has at most 1 MiB";
+    return std::nullopt;
+  }
+  CostModel model;
+  int line = 1;
+  Reader reader(model, line);
+  LineCounter begin(text.data(), line), end(text.data() + text.size(), line);
+  if (nlohmann::json::sax_parse(begin, end, &reader)) {
+    reader.finish();
+    return model;
+  }
+  error = fileName + ":" + std::to_string(reader.errorLine) + ": error: " + reader.error;
+  return std::nullopt;
+}
+
+std::string CostModel::str() const {
+  Json json = linkJson(link);
+  json["flops_per_second"] = flopsPerSecond;
+  json["memory_bytes_per_second"] = memoryPerSecond;
+  if (!axes.empty())
+    for (const auto &[name, rates] : axes)
+      json["axes"][name] = linkJson(rates);
+  return json.dump(1) + "\n";
+}
+
+} // namespace spmdc

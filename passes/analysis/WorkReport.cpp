@@ -1,0 +1,90 @@
+//===- WorkReport.cpp - what one device computes --------------------------===//
+
+#include "passes/analysis/WorkReport.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <array>
+
+namespace spmdc {
+namespace {
+
+constexpr std::array<const char *, 5> kLibraryFunctions = {"scatter_add", "scatter_add_along", "update_slice",
+                                                           "argsort", "argsort_descending"};
+
+class Walker {
+public:
+  Walker(const spmd::Plan &plan, const CostModel &model) : plan(plan), model(model) {}
+
+  void walk(const std::vector<spmd::Step> &steps, int64_t trips) {
+    for (const spmd::Step &step : steps)
+      std::visit([&](const auto &op) { visit(op, step, trips); }, step.op);
+  }
+
+  std::vector<WorkReport> reports;
+
+private:
+  double bytesOf(llvm::ArrayRef<spmd::BufferId> buffers) const {
+    double bytes = 0;
+    for (spmd::BufferId buffer : buffers)
+      bytes += static_cast<double>(plan.buffers[buffer].bytes());
+    return bytes;
+  }
+
+  void add(const char *kind, std::string name, const spmd::Step &step, double flops, double bytes, int64_t trips) {
+    std::string location = step.location.line ? step.location.str() : "";
+    reports.push_back(
+        {kind, std::move(name), std::move(location), flops, bytes, trips, model.computeSeconds(flops, bytes)});
+  }
+
+  void visit(const spmd::LaunchStep &op, const spmd::Step &step, int64_t trips) {
+    add("kernel", plan.kernels[op.kernel].symbol, step, 0, bytesOf(op.operands), trips);
+  }
+  void visit(const spmd::MatmulStep &op, const spmd::Step &step, int64_t trips) {
+    double flops = 2;
+    for (int64_t size : {op.batch, op.m, op.n, op.k})
+      flops *= static_cast<double>(size);
+    double bytes = bytesOf({op.lhs, op.rhs, op.result});
+    for (spmd::BufferId extra : op.epilogueOperands)
+      if (extra != op.result)
+        bytes += static_cast<double>(plan.buffers[extra].bytes());
+    add("matmul", op.epilogueKernel < 0 ? "" : plan.kernels[op.epilogueKernel].symbol, step, flops, bytes, trips);
+  }
+  void visit(const spmd::LibraryStep &op, const spmd::Step &step, int64_t trips) {
+    add("library", kLibraryFunctions[static_cast<size_t>(op.function)], step, 0,
+        bytesOf(op.inputs) + bytesOf(op.result), trips);
+  }
+  void visit(const spmd::CopyStep &op, const spmd::Step &step, int64_t trips) {
+    add("copy", "", step, 0, bytesOf({op.source, op.target}), trips);
+  }
+  void visit(const spmd::IfStep &op, const spmd::Step &, int64_t trips) {
+    walk(op.thenSteps, trips);
+    walk(op.elseSteps, trips);
+  }
+  void visit(const spmd::WhileStep &op, const spmd::Step &, int64_t trips) {
+    walk(op.condition, trips);
+    walk(op.body, trips);
+  }
+  void visit(const spmd::ForStep &op, const spmd::Step &, int64_t trips) {
+    int64_t inner = 0;
+    walk(op.body, llvm::MulOverflow(trips, op.upper - op.lower, inner) ? INT64_MAX : inner);
+  }
+  // Collectives are in the report of the partitioner; prints are free.
+  void visit(const spmd::CollectiveStartStep &, const spmd::Step &, int64_t) {}
+  void visit(const spmd::CollectiveDoneStep &, const spmd::Step &, int64_t) {}
+  void visit(const spmd::PrintStep &, const spmd::Step &, int64_t) {}
+
+  const spmd::Plan &plan;
+  const CostModel &model;
+};
+
+} // namespace
+
+std::vector<WorkReport> reportWork(const spmd::Plan &plan, const CostModel &model) {
+  Walker walker(plan, model);
+  walker.walk(plan.steps, 1);
+  return std::move(walker.reports);
+}
+
+} // namespace spmdc

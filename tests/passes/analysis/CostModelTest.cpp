@@ -1,0 +1,152 @@
+//===- CostModelTest.cpp - predictions against numbers worked out by hand -===//
+
+#include "passes/analysis/CostModel.h"
+#include "passes/analysis/WorkReport.h"
+
+#include <gtest/gtest.h>
+
+namespace spmdc {
+namespace {
+
+CostModel parsed(std::string_view text) {
+  std::string error;
+  std::optional<CostModel> model = CostModel::parse(text, "costs.json", error);
+  EXPECT_TRUE(model) << error;
+  return model.value_or(CostModel());
+}
+
+std::string errorOf(std::string_view text) {
+  std::string error;
+  EXPECT_FALSE(CostModel::parse(text, "costs.json", error)) << text;
+  return error;
+}
+
+constexpr std::string_view kTwoLinks = R"({
+ "latency_us": 20, "bytes_per_second": 1e9, "flops_per_second": 2e12, "memory_bytes_per_second": 4e11,
+ "axes": {"in_host": {"latency_us": 2, "bytes_per_second": 3e11}, "half": {"latency_us": 7}}
+})";
+
+TEST(CostModel, CollectivesByHand) {
+  CostModel model = parsed(kTwoLinks);
+  // 20 us for each of the two steps, 5 ms for 5 MB.
+  EXPECT_DOUBLE_EQ(model.collectiveSeconds("all_reduce", {"hosts"}, 5e6), 2 * 20e-6 + 5e-3);
+  EXPECT_DOUBLE_EQ(model.collectiveSeconds("all_gather", {"hosts"}, 5e6), 20e-6 + 5e-3);
+  EXPECT_DOUBLE_EQ(model.collectiveSeconds("all_gather", {"in_host"}, 3e6), 2e-6 + 1e-5);
+  // What an axis does not say is as elsewhere, also where it is said later in the file.
+  EXPECT_DOUBLE_EQ(model.collectiveSeconds("reduce_scatter", {"half"}, 1e6), 7e-6 + 1e-3);
+  // A part of an axis is the axis; several are as slow as the slowest in each respect.
+  EXPECT_DOUBLE_EQ(model.collectiveSeconds("all_to_all", {"in_host:(2)4"}, 3e6), 2e-6 + 1e-5);
+  EXPECT_DOUBLE_EQ(model.collectiveSeconds("exchange", {"in_host", "half"}, 1e6), 7e-6 + 1e-3);
+  EXPECT_EQ(parsed(R"({"axes": {"a": {"latency_us": 1}}, "bytes_per_second": 8e9})").axes["a"], (LinkRates{1, 8e9}));
+}
+
+TEST(CostModel, ComputationIsAsLongAsItsLongerHalf) {
+  CostModel model = parsed(kTwoLinks);
+  EXPECT_DOUBLE_EQ(model.computeSeconds(4e12, 4e9), 2);
+  EXPECT_DOUBLE_EQ(model.computeSeconds(4e9, 8e11), 2);
+}
+
+TEST(CostModel, ReadsWhatItWrites) {
+  EXPECT_EQ(parsed("{}"), CostModel());
+  CostModel model = parsed(kTwoLinks);
+  EXPECT_EQ(parsed(model.str()), model);
+  EXPECT_EQ(parsed(CostModel().str()), CostModel());
+}
+
+TEST(CostModel, MistakesHaveTheirPlace) {
+  EXPECT_EQ(errorOf("{\n \"latency_us\": -1\n}"), "costs.json:2: error: 'latency_us' must be at least 0");
+  EXPECT_EQ(errorOf("{\n\n \"bytes_per_second\": 0}"), "costs.json:3: error: 'bytes_per_second' must be above 0");
+  EXPECT_EQ(errorOf("{\"flops_per_second\": \"fast\"}"), "costs.json:1: error: 'flops_per_second' is a number");
+  EXPECT_EQ(errorOf("{\"axes\": {\"a\": {\"latency_us\": [1]}}}"),
+            "costs.json:1: error: 'axes.a.latency_us' is a number");
+  EXPECT_EQ(errorOf("{\"axes\": 3}"), "costs.json:1: error: 'axes' is an object with the mesh's axes as keys");
+  EXPECT_EQ(errorOf("{\"axes\": {\"a\": 3}}"),
+            "costs.json:1: error: 'axes.a' is an object with the keys latency_us, bytes_per_second");
+  EXPECT_EQ(errorOf("{\"axes\": {\"a\": {\"latency\": 3}}}"),
+            "costs.json:1: error: unknown key 'axes.a.latency'; there are latency_us, bytes_per_second");
+  EXPECT_EQ(errorOf("{\"bandwidth\": 1}"),
+            "costs.json:1: error: unknown key 'bandwidth'; there are latency_us, bytes_per_second, flops_per_second, "
+            "memory_bytes_per_second, axes");
+  EXPECT_EQ(errorOf("{\"latency_us\": 1,\n\"latency_us\": 2}"), "costs.json:2: error: 'latency_us' is given twice");
+  EXPECT_EQ(errorOf("[1]"), "costs.json:1: error: a cost model is an object: {\"latency_us\": 10, "
+                            "\"bytes_per_second\": 5e9}");
+  EXPECT_NE(errorOf("{\n\"latency_us\": 1,,}").find("costs.json:2: error: this is no JSON: "), std::string::npos);
+  EXPECT_NE(errorOf("").find("costs.json:1: error: this is no JSON: "), std::string::npos);
+  EXPECT_NE(errorOf("{\"latency_us\": 1e999}").find("costs.json:1: error: this is no JSON: "), std::string::npos);
+}
+
+TEST(CostModel, HarmfulFilesAreRefused) {
+  errorOf(std::string(500000, '['));
+  std::string deep;
+  for (int i = 0; i < 50000; ++i)
+    deep += "{\"axes\":";
+  errorOf(deep);
+  EXPECT_EQ(errorOf(std::string(2 << 20, ' ')), "costs.json: error: a cost model has at most 1 MiB");
+}
+
+TEST(CostModel, FitFindsTheRatesThatMadeTheSamples) {
+  std::vector<CostModel::Sample> exact, noisy;
+  for (double bytes : {4e3, 64e3, 1e6, 16e6})
+    for (int64_t steps : {1, 2}) {
+      double seconds = static_cast<double>(steps) * 25e-6 + bytes / 4e9;
+      exact.push_back({steps, bytes, seconds});
+      noisy.push_back({steps, bytes, seconds * (steps == 1 ? 1.1 : 0.9)});
+    }
+  EXPECT_NEAR(CostModel::fit(exact).latencyMicroseconds, 25, 1e-6);
+  EXPECT_NEAR(CostModel::fit(exact).bytesPerSecond, 4e9, 1);
+  EXPECT_NEAR(CostModel::fit(noisy).latencyMicroseconds, 25, 4);
+  EXPECT_NEAR(CostModel::fit(noisy).bytesPerSecond, 4e9, 4e8);
+  // Rates are never negative: larger messages that took less time say nothing about the bandwidth.
+  LinkRates latencyOnly = CostModel::fit({{1, 1e3, 30e-6}, {1, 1e6, 20e-6}});
+  EXPECT_GT(latencyOnly.latencyMicroseconds, 19);
+  EXPECT_LT(latencyOnly.latencyMicroseconds, 31);
+  EXPECT_GE(latencyOnly.bytesPerSecond, 1e12);
+  LinkRates bandwidthOnly = CostModel::fit({{1, 1e6, 1e-3}, {2, 1e6, 1e-3}, {1, 2e6, 2.1e-3}});
+  EXPECT_GE(bandwidthOnly.latencyMicroseconds, 0);
+  EXPECT_NEAR(bandwidthOnly.bytesPerSecond, 1e9, 5e7);
+}
+
+TEST(WorkReport, CountsTripsAndBytes) {
+  spmd::Plan plan;
+  plan.buffers.resize(3);
+  plan.buffers[0].shape = {8, 16};
+  plan.buffers[1].shape = {16, 4};
+  plan.buffers[2].shape = {8, 4};
+  plan.kernels.resize(1);
+  plan.kernels[0].symbol = "relu";
+  spmd::MatmulStep product;
+  product.rhs = 1;
+  product.result = 2;
+  product.m = 8;
+  product.n = 4;
+  product.k = 16;
+  spmd::LaunchStep launch;
+  launch.operands = {2, 2};
+  spmd::ForStep inner, outer;
+  inner.lower = 1;
+  inner.upper = 4;
+  inner.body = {{launch, {}}};
+  outer.upper = 5;
+  outer.body = {{inner, {}}};
+  plan.steps = {{product, {"x.spmd", 3, 7}}, {outer, {}}};
+  CostModel model;
+  model.flopsPerSecond = 1e3;
+  model.memoryPerSecond = 1e6;
+
+  std::vector<WorkReport> work = reportWork(plan, model);
+  ASSERT_EQ(work.size(), 2u);
+  EXPECT_EQ(work[0].kind, "matmul");
+  EXPECT_EQ(work[0].location, "x.spmd:3:7");
+  EXPECT_EQ(work[0].contractionFlops, 2 * 8 * 4 * 16);
+  EXPECT_EQ(work[0].memoryBytes, 4 * (8 * 16 + 16 * 4 + 8 * 4));
+  EXPECT_DOUBLE_EQ(work[0].predictedSeconds, 1.024);
+  EXPECT_EQ(work[1].kind, "kernel");
+  EXPECT_EQ(work[1].name, "relu");
+  EXPECT_EQ(work[1].location, "");
+  EXPECT_EQ(work[1].tripCount, 15);
+  EXPECT_EQ(work[1].memoryBytes, 256);
+  EXPECT_DOUBLE_EQ(work[1].totalSeconds(), 15 * 256e-6);
+}
+
+} // namespace
+} // namespace spmdc

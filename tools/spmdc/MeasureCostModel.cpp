@@ -1,0 +1,137 @@
+//===- MeasureCostModel.cpp - a cost model of the running devices ---------===//
+//
+// What is measured are programs as anybody would write them: a loop of one collective each, whose time per iteration
+// is that of the collective with all that the runtime does around it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/spmdc/MeasureCostModel.h"
+
+#include "runtime/api/include/spmd/spmd.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+
+namespace spmdc {
+namespace {
+
+/// Bytes on each device.
+constexpr std::array<int64_t, 4> kSizes = {4 << 10, 64 << 10, 1 << 20, 8 << 20};
+constexpr int kRuns = 5;
+
+std::string meshText(const spmd::MeshShape &mesh) {
+  std::string text = "mesh m(";
+  for (const spmd::MeshAxis &axis : mesh.axes)
+    text += (text.back() == '(' ? "" : ", ") + axis.name + "=" + std::to_string(axis.size);
+  return text + ")\n";
+}
+
+/// `P((a, b))`.
+std::string wholeMesh(const spmd::MeshShape &mesh) {
+  std::string text = "P((";
+  for (const spmd::MeshAxis &axis : mesh.axes)
+    text += (text.back() == '(' ? "" : ", ") + axis.name;
+  return text + "))";
+}
+
+/// Seconds of one iteration: the median of some runs after a first one, which compiles.
+double timeLoop(const std::string &source, int64_t iterations) {
+  spmd::Function function = spmd::jit(source, {.file_name = "<measure>"});
+  std::vector<double> seconds;
+  for (int run = 0; run <= kRuns; ++run) {
+    auto start = std::chrono::steady_clock::now();
+    for (const spmd::Array &result : function())
+      result.block_until_ready();
+    std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+    if (run > 0)
+      seconds.push_back(elapsed.count() / static_cast<double>(iterations));
+  }
+  std::nth_element(seconds.begin(), seconds.begin() + kRuns / 2, seconds.end());
+  return seconds[kRuns / 2];
+}
+
+/// A loop whose body is `body`, a function of one device's array `x` of `count` elements that gives such an array. The
+/// result is one number, so that the call itself costs nothing to speak of.
+std::string loopOf(const spmd::MeshShape &mesh, const std::string &body, int64_t count, int64_t iterations) {
+  std::string p = wholeMesh(mesh);
+  return meshText(mesh) + "fn body(x) { return " + body + "; }\n" + "fn main() {\n  let start = shard(zeros([" +
+         std::to_string(count * mesh.deviceCount()) + "]), " + p + ");\n  let end = for i in 0.." +
+         std::to_string(iterations) + " carry (x = start) { yield shard_map(body, in=" + p + ", out=" + p +
+         ")(x); };\n  return end[0];\n}\n";
+}
+
+LinkRates measureAxis(const spmd::MeshShape &mesh, const spmd::MeshAxis &axis) {
+  std::vector<CostModel::Sample> samples;
+  auto group = static_cast<double>(axis.size);
+  for (int64_t bytes : kSizes) {
+    int64_t iterations = std::clamp<int64_t>((8 << 20) / bytes, 4, 200);
+    // A multiple of the group, so that all_to_all cuts it evenly.
+    int64_t count = bytes / 4 / axis.size * axis.size;
+    auto sent = static_cast<double>(count * 4);
+    auto add = [&](const char *collective, const std::string &body, double wireBytes) {
+      double seconds = timeLoop(loopOf(mesh, body, count, iterations), iterations);
+      samples.push_back({CostModel::stepsOf(collective), wireBytes, seconds});
+    };
+    add("all_reduce", "pmax(x, " + axis.name + ")", 2 * (group - 1) / group * sent);
+    add("all_to_all", "all_to_all(x, " + axis.name + ", split_axis=0, concat_axis=0, tiled=true)",
+        (group - 1) / group * sent);
+    std::string pairs;
+    for (int64_t i = 0; i < axis.size; ++i)
+      pairs += (i ? ", (" : "(") + std::to_string(i) + ", " + std::to_string((i + 1) % axis.size) + ")";
+    add("collective_permute", "ppermute(x, " + axis.name + ", [" + pairs + "])", sent);
+  }
+  return CostModel::fit(samples);
+}
+
+double measureFlops(const spmd::MeshShape &mesh) {
+  constexpr int64_t size = 512, iterations = 20;
+  std::string body = "reshape(reshape(x, [512, 512]) @ full(f32[512, 512], 0.001), [512 * 512])";
+  return 2.0 * size * size * size / timeLoop(loopOf(mesh, body, size * size, iterations), iterations);
+}
+
+double measureMemory(const spmd::MeshShape &mesh) {
+  constexpr int64_t count = 2 << 20, iterations = 10;
+  // Read once and written once.
+  return 2.0 * 4 * count / timeLoop(loopOf(mesh, "x * 0.5 + 1.0", count, iterations), iterations);
+}
+
+/// Three digits: more would say more than was measured.
+double rounded(double value) {
+  double unit = std::pow(10.0, std::floor(std::log10(std::max(value, 1e-3))) - 2);
+  return std::round(value / unit) * unit;
+}
+
+LinkRates rounded(LinkRates rates) {
+  rates.latencyMicroseconds = std::round(rates.latencyMicroseconds * 1e3) / 1e3;
+  rates.bytesPerSecond = rounded(rates.bytesPerSecond);
+  return rates;
+}
+
+} // namespace
+
+CostModel measureCostModel(const spmd::MeshShape &mesh) {
+  CostModel model;
+  spmd::MeshShape whole = mesh;
+  bool isNamed = !mesh.axes.empty();
+  if (!isNamed)
+    whole.axes = {{"devices", spmd::device_count()}};
+  std::optional<LinkRates> slowest;
+  for (const spmd::MeshAxis &axis : whole.axes) {
+    if (axis.size == 1)
+      continue;
+    LinkRates rates = rounded(measureAxis(whole, axis));
+    if (isNamed)
+      model.axes[axis.name] = rates;
+    slowest = slowest ? LinkRates{std::max(slowest->latencyMicroseconds, rates.latencyMicroseconds),
+                                  std::min(slowest->bytesPerSecond, rates.bytesPerSecond)}
+                      : rates;
+  }
+  model.link = slowest.value_or(model.link);
+  model.flopsPerSecond = rounded(measureFlops(whole));
+  model.memoryPerSecond = rounded(measureMemory(whole));
+  return model;
+}
+
+} // namespace spmdc
