@@ -210,7 +210,7 @@ CheckpointFile CheckpointWriter::writeOwnFile(const Request &request, const Mani
 
 void CheckpointWriter::follow(const Request &request, const Manifest &manifest, const std::string &keys) {
   Client &client = job.getClient();
-  Json begin = Json::parse(client.wait(keys + "begin", kNoLimit)), answer = Json::object();
+  Json begin = Json::parse(client.waitInBackground(keys + "begin", kNoLimit)), answer = Json::object();
   try {
     if (begin["what"] != describe(manifest, directory))
       throw Error("it saves " + describe(manifest, directory) + " where process 0 saves " +
@@ -223,7 +223,7 @@ void CheckpointWriter::follow(const Request &request, const Manifest &manifest, 
     answer = {{"error", error.what()}};
   }
   client.set(keys + std::to_string(job.getProcess()), answer.dump(-1, ' ', false, Json::error_handler_t::replace));
-  Json end = Json::parse(client.wait(keys + "end", kNoLimit));
+  Json end = Json::parse(client.waitInBackground(keys + "end", kNoLimit));
   if (end.contains("problem"))
     throw SaveError(end["problem"], end["culprit"]);
 }
@@ -251,7 +251,7 @@ void CheckpointWriter::lead(const Request &request, Manifest manifest, const std
   if (problem.empty())
     attempt(0, [&] { manifest.files[0] = writeOwnFile(request, manifest, begin["folder"]); });
   for (int32_t process = 1; process < job.getProcessCount(); ++process) {
-    Json answer = Json::parse(client.wait(keys + std::to_string(process), kNoLimit));
+    Json answer = Json::parse(client.waitInBackground(keys + std::to_string(process), kNoLimit));
     attempt(process, [&] {
       if (answer.contains("error"))
         throw Error(answer["error"].get<std::string>());

@@ -26,7 +26,7 @@ void checkCheckpointOptions(const RunOptions &options) {
 }
 
 RunCheckpoints::RunCheckpoints(const RunOptions &options, const std::vector<CarriedValue> &carries,
-                               std::shared_ptr<Job> job, const Plan &plan, std::function<void(const std::string &)> say)
+                               std::shared_ptr<Job> job, const Plan &plan, Say say)
     : options(options), carries(carries), job(std::move(job)), plan(plan), say(std::move(say)) {
   // The folder is taken before anything is computed: who cannot have it learns it now.
   if (options.checkpointDirectory.empty())
@@ -56,15 +56,15 @@ int64_t RunCheckpoints::resume(std::vector<Array> &inputs, bool needsResults) {
   RestoredCheckpoint restored = restoreCheckpoint(job, options.checkpointDirectory, wanted, step,
                                                   [&](int64_t candidate) { return candidate <= limit; });
   for (const std::string &warning : restored.warnings)
-    say("warning: " + warning);
+    tell(Notice::Level::Warning, warning);
   if (restored.step < 0) {
-    say("checkpoint: there is none in '" + options.checkpointDirectory + "'" +
-        (restored.warnings.empty() ? "" : " that can be restored") + "; beginning at step 0");
+    tell(Notice::Level::Info, "checkpoint: there is none in '" + options.checkpointDirectory + "'" +
+                                  (restored.warnings.empty() ? "" : " that can be restored") + "; beginning at step 0");
     return 0;
   }
   for (size_t i = 0; i < carries.size(); ++i)
     inputs[carries[i].parameter] = restored.arrays[i];
-  say("checkpoint: resumed from step " + std::to_string(restored.step));
+  tell(Notice::Level::Info, "checkpoint: resumed from step " + std::to_string(restored.step));
   return restored.step;
 }
 
@@ -86,7 +86,9 @@ void RunCheckpoints::save(int64_t step, const std::vector<Array> &results) {
     arrays.push_back({plan.params[carry.parameter].name, results[carry.result].get_impl()});
   SaveOptions saveOptions;
   saveOptions.keep = options.checkpointKeep;
-  saveOptions.when_saved = [say = say, step] { say("checkpoint: step " + std::to_string(step) + " saved"); };
+  saveOptions.when_saved = [say = say, step] {
+    say({Notice::Level::Info, "checkpoint: step " + std::to_string(step) + " saved"}, step);
+  };
   last = checkpointWriter(*job, options.checkpointDirectory).save(step, std::move(arrays), std::move(saveOptions));
   lastStep = step;
 }
@@ -116,8 +118,9 @@ bool RunCheckpoints::stopsAfter(int64_t step, const std::vector<Array> &results)
   if (lastStep != step)
     save(step, results);
   finish();
-  say("process " + std::to_string(told - answers.begin()) + " was asked to end (SIGTERM): step " +
-      std::to_string(step) + " of " + std::to_string(options.steps) + " is saved, and --resume goes on from it");
+  tell(Notice::Level::Info, "process " + std::to_string(told - answers.begin()) + " was asked to end (SIGTERM): step " +
+                                std::to_string(step) + " of " + std::to_string(options.steps) +
+                                " is saved, and --resume goes on from it");
   return true;
 }
 

@@ -24,9 +24,13 @@ void checkCheckpointOptions(const RunOptions &options);
 
 class RunCheckpoints {
 public:
-  /// `say` gets one line each for process 0 to print; it may be called from another thread.
+  /// What there is to tell, once for the job, by process 0. `savedStep`: the step whose checkpoint is durable now, or
+  /// -1.
+  using Say = std::function<void(const Notice &notice, int64_t savedStep)>;
+
+  /// `say` may be called from another thread.
   RunCheckpoints(const RunOptions &options, const std::vector<CarriedValue> &carries, std::shared_ptr<Job> job,
-                 const Plan &plan, std::function<void(const std::string &)> say);
+                 const Plan &plan, Say say);
 
   /// Puts the newest checkpoint's values in the parameters' places, and returns how many steps they stand for; 0 where
   /// there is none. `needsResults`: whether results are wanted that are not carried, which only a step can make.
@@ -44,6 +48,7 @@ public:
   void finish();
 
 private:
+  void tell(Notice::Level level, std::string text) const { say({level, std::move(text)}, -1); }
   void waitForLast();
   void save(int64_t step, const std::vector<Array> &results);
 
@@ -51,7 +56,7 @@ private:
   const std::vector<CarriedValue> &carries;
   std::shared_ptr<Job> job;
   const Plan &plan;
-  std::function<void(const std::string &)> say;
+  Say say;
   std::optional<CheckpointSave> last;
   int64_t lastStep = -1; ///< Of `last`.
 

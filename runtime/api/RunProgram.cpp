@@ -7,16 +7,18 @@
 #include "runtime/api/RunCheckpoints.h"
 #include "runtime/api/RunInputs.h"
 #include "runtime/api/RunOutputs.h"
+#include "runtime/api/RunReport.h"
 #include "runtime/api/RunTiming.h"
 #include "runtime/api/Runtime.h"
 #include "runtime/artifact/ArtifactFile.h"
+#include "runtime/checkpoint/CheckpointDirectory.h"
 #include "runtime/coordinator/Launcher.h"
 #include "runtime/io/NumpyPrinter.h"
 #include "runtime/support/File.h"
 #include "runtime/support/Process.h"
 
 #include <csignal>
-#include <mutex>
+#include <sstream>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -37,24 +39,55 @@ std::string meshText(const MeshShape &mesh) {
 
 class Runner {
 public:
-  Runner(RunOptions ownOptions, const RunRequest &request) : options(std::move(ownOptions)), request(request) {
+  Runner(RunOptions ownOptions, const RunRequest &request)
+      : options(std::move(ownOptions)), request(request), log(request.err, request.command, options.logFormat),
+        runReport(request.command) {
     if (options.startedAtNs == 0)
       options.startedAtNs = nowNs();
   }
 
   int run() {
+    int status = runAndReport();
+    if (options.reportFile.empty())
+      return status;
+    try {
+      writeFileAtomically(reportPath(), runReport.json(status));
+    } catch (const Error &error) {
+      log.write(RunLog::Level::Error, std::string("--report: ") + error.what());
+      return status == 0 ? 1 : status;
+    }
+    return status;
+  }
+
+private:
+  int runAndReport() {
     try {
       environment = Environment::read();
+      checkReportFile(reportPath());
+    } catch (const Error &error) {
+      options.reportFile.clear();
+      return report(error);
+    }
+    try {
       auto began = nowNs();
-      artifact = request.load();
-      if (!artifact)
+      std::ostringstream messages;
+      artifact = request.load(messages);
+      log.writeRaw(artifact ? RunLog::Level::Warning : RunLog::Level::Error, messages.str());
+      if (!artifact) {
+        runReport.setError(messages.str());
         return 1;
+      }
       if (options.compileMs == 0)
         options.compileMs = static_cast<double>(nowNs() - began) * 1e-6;
       checkOptions();
+      runReport.steps = options.steps;
       if (startsProcesses())
         return launch();
-      return runHere();
+      int status = runHere();
+      describeEnd(/*failed=*/false, std::nullopt, nullptr);
+      return status;
+    } catch (const VerdictError &error) { // The job ended while it was being joined.
+      return report(error, &error.getVerdict());
     } catch (const Error &error) {
       return report(error);
     } catch (const std::exception &error) {
@@ -62,7 +95,16 @@ public:
     }
   }
 
-private:
+  /// `{process}` stands for the number of the process: for clusters, whose processes are given the same options.
+  std::string reportPath() const {
+    std::string path = options.reportFile;
+    int number = options.job.process_id.value_or(environment.processId.value_or(0));
+    constexpr std::string_view placeholder = "{process}";
+    for (size_t at; (at = path.find(placeholder)) != std::string::npos;)
+      path.replace(at, placeholder.size(), std::to_string(number));
+    return path;
+  }
+
   /// What is wrong with the command line is said before anything is started, by one process.
   void checkOptions() {
     if (artifact->plan.target.backend != "cpu")
@@ -78,15 +120,45 @@ private:
     if (options.steps > 0 && options.repeat > 0)
       throw Error("--steps runs a loop and --repeat times the same call; give one of them", Error::Kind::Usage);
     checkCheckpointOptions(options);
+    checkRestartOptions();
     if (options.repeat < 0)
       throw Error("--repeat " + std::to_string(options.repeat) + " is negative", Error::Kind::Usage);
   }
 
+  void checkRestartOptions() const {
+    const RestartOptions &restart = options.restart;
+    if (restart.count > 0 && isMember())
+      throw Error(
+          "--restarts is for processes that are started here; in a cluster, let what starts the processes start "
+          "them again, with --resume",
+          Error::Kind::Usage);
+    if (!restart.minProcesses)
+      return;
+    if (restart.count == 0)
+      throw Error("--min-processes says with how few processes a job may be restarted; give --restarts N",
+                  Error::Kind::Usage);
+    int processes = options.job.num_processes.value_or(1);
+    if (*restart.minProcesses > processes)
+      throw Error("--min-processes " + std::to_string(*restart.minProcesses) + " is more than --num-processes " +
+                      std::to_string(processes),
+                  Error::Kind::Usage);
+    if (options.job.local_device_ids.get())
+      throw Error(
+          "--min-processes changes how many devices a process has, and --local-device-ids fixes that; give one of "
+          "them",
+          Error::Kind::Usage);
+  }
+
+  /// One process of a job that others belong to.
+  bool isMember() const {
+    return options.job.coordinator_address || environment.coordinatorAddress || options.job.process_id ||
+           environment.processId;
+  }
+
+  /// One process alone is started, too, where somebody must be there after its end.
   bool startsProcesses() const {
-    std::optional<int> count = options.job.num_processes;
-    bool isMember = options.job.coordinator_address || environment.coordinatorAddress || options.job.process_id ||
-                    environment.processId;
-    return count && *count > 1 && !isMember;
+    int count = options.job.num_processes.value_or(1);
+    return !isMember() && (count > 1 || options.restart.count > 0 || !options.reportFile.empty());
   }
 
   /// How many devices a process has: as told, or its share of the mesh.
@@ -141,26 +213,52 @@ private:
   }
 
   int launch() {
-    int processes = *options.job.num_processes;
     UniqueFd shared = shareArtifact();
+    RunOptions current = options;
     LaunchOptions launchOptions;
-    launchOptions.numProcesses = processes;
-    int devices = devicesPerProcess(processes);
-    if (!options.job.local_device_ids.get())
-      launchOptions.environment = {{"SPMD_DEVICES_PER_PROCESS", std::to_string(devices)}};
+    launchOptions.numProcesses = options.job.num_processes.value_or(1);
+    auto fill = [&](LaunchOptions &launch) {
+      launch.environment.clear();
+      current.job.num_processes = launch.numProcesses;
+      int devices = static_cast<int>(artifact->plan.mesh.deviceCount() / launch.numProcesses);
+      if (launch.numProcesses == options.job.num_processes.value_or(1))
+        devices = devicesPerProcess(launch.numProcesses);
+      if (!options.job.local_device_ids.get())
+        launch.environment = {{"SPMD_DEVICES_PER_PROCESS", std::to_string(devices)}};
+      launch.command =
+          request.childCommand(current, "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(shared.get()));
+    };
+    fill(launchOptions);
     if (!options.checkpointDirectory.empty())
       launchOptions.terminationTime = std::chrono::hours(24); // Who is in a hurry sends it twice.
-    launchOptions.command =
-        request.childCommand(options, "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(shared.get()));
     if (options.verbose)
       launchOptions.started = [&](const std::vector<pid_t> &pids) {
         for (size_t i = 0; i < pids.size(); ++i)
-          request.err << request.command << ": process " << i << " has pid " << pids[i] << "\n";
-        request.err.flush();
+          log.write(RunLog::Level::Info, "process " + std::to_string(i) + " has pid " + std::to_string(pids[i]));
       };
-    LaunchResult result = launchLocal(launchOptions);
+    RestartOptions restart = options.restart;
+    restart.fit = [&](int32_t most) {
+      while (most > 0 && artifact->plan.mesh.deviceCount() % most != 0)
+        --most;
+      return most;
+    };
+    // Who asked for the newest checkpoint gets the newest again. Otherwise the folder may hold another run's: what this
+    // one has saved counts.
+    LaunchResult result = launchWithRestarts(
+        launchOptions, restart, log, runReport, [&](LaunchOptions &launch, const LaunchResult &ended) {
+          std::optional<int64_t> saved;
+          for (const ChildReport &told : ended.reports)
+            saved = std::max(saved, told.savedStep);
+          if (saved && options.resume != -1)
+            current.resume = saved;
+          fill(launch);
+          if (options.resume == -1 && !saved)
+            if (std::vector<int64_t> steps = findCheckpoints(options.checkpointDirectory); !steps.empty())
+              return std::optional(steps.back());
+          return options.resume == -1 ? saved : current.resume;
+        });
     if (result.culprit && result.culprit->signal != 0 && result.interruptedBy == 0)
-      request.err << request.command << ": error: " << result.culprit->str() << std::endl;
+      log.write(RunLog::Level::Error, result.culprit->str(), result.verdict());
     return result.exitStatus();
   }
 
@@ -174,6 +272,8 @@ private:
     JoinOptions join = resolveJoinOptions(options.job, environment, devices);
     numProcesses = join.numProcesses;
     process = join.processId;
+    if (numProcesses > 1)
+      log.setProcess(process);
     join.columns = request.columns;
     join.columns.push_back({"mesh", meshText(artifact->plan.mesh)});
     join.columns.push_back({"entry function", artifact->plan.name});
@@ -193,9 +293,7 @@ private:
       results += "--output " + output.substr(0, output.find('=')) + "\n";
     join.columns.push_back({"results asked for", results});
     join.programDigest = fingerprint(*artifact);
-    join.notice = [this](const Notice &notice) {
-      note((notice.level == Notice::Level::Warning ? "warning: " : "") + notice.text);
-    };
+    join.notice = [this](const Notice &notice) { log.write(notice); };
     return join;
   }
 
@@ -213,11 +311,14 @@ private:
       request.out << line << std::flush;
     };
     program = std::make_unique<Program>(job, artifact, mesh, std::move(programOptions));
-    RunCheckpoints checkpoints(options, carries, job, plan, [this](const std::string &line) {
+    RunCheckpoints checkpoints(options, carries, job, plan, [this](const Notice &notice, int64_t savedStep) {
       if (process == 0)
-        note(line);
+        log.write(notice);
+      if (savedStep >= 0)
+        tellLauncher(environment.launcherFd, {.savedStep = savedStep});
     });
     int64_t done = checkpoints.resume(inputs, needsResults());
+    stepsDone = done;
     if (done == 0 || done < options.steps)
       results = callAndWait();
     else
@@ -232,7 +333,9 @@ private:
         results = callAndWait();
         durations.push_back(static_cast<double>(nowNs() - began) * 1e-3);
       }
+      stepsDone = step;
       checkpoints.afterStep(step, results);
+      tellProgress();
       showProgress(step);
       if (checkpoints.stopsAfter(step, results)) {
         shutdown();
@@ -279,9 +382,17 @@ private:
     return values;
   }
 
+  /// A few times a second, so that the launcher knows how far a process had come that was killed.
+  void tellProgress() {
+    if (!environment.launcherFd || nowNs() - lastToldNs < 200'000'000)
+      return;
+    lastToldNs = nowNs();
+    tellLauncher(environment.launcherFd, {.stepsDone = stepsDone});
+  }
+
   /// At most ten times a second; the last one leaves the line empty.
   void showProgress(int64_t step) {
-    if (!options.showProgress || process != 0)
+    if (!options.showProgress || process != 0 || options.logFormat == LogFormat::Json)
       return;
     bool isLast = step == options.steps;
     if (!isLast && nowNs() - lastProgressNs < 100'000'000)
@@ -303,41 +414,59 @@ private:
     if (!options.timeJson.empty())
       writeFileAtomically(options.timeJson, times.json());
     if (options.repeat > 0 && options.timeJson.empty())
-      note("time: " + times.text());
+      log.write(RunLog::Level::Info, "time: " + times.text());
   }
 
   //===--------------------------------------------------------------------===//
   // Messages
   //===--------------------------------------------------------------------===//
 
-  void note(const std::string &text) {
-    std::lock_guard lock(messages);
-    std::string who = numProcesses > 1 ? request.command + ": process " + std::to_string(process) : request.command;
-    request.err << who + ": " + text + "\n" << std::flush;
-  }
-
   /// Prints the root cause, which is the same on all processes.
-  int report(const Error &error) {
+  int report(const Error &error, const Verdict *told = nullptr) {
     std::string message = error.what();
-    if (job)
+    std::optional<Verdict> verdict;
+    if (told)
+      verdict = *told;
+    if (job) {
       job->markFailed();
-    bool isMember = job && numProcesses > 1;
-    if (isMember && error.getKind() != Error::Kind::Verdict) {
       Client &client = job->getClient();
       try {
-        client.reportFailure(message);
-        client.throwVerdict();
-      } catch (const Error &verdict) {
-        message = verdict.what();
+        if (error.getKind() != Error::Kind::Verdict) {
+          client.reportFailure(message);
+          if (numProcesses > 1)
+            client.throwVerdict();
+        }
+      } catch (const Error &decided) {
+        message = decided.what();
       }
+      verdict = client.verdict();
     }
-    note("error: " + message);
+    log.write(RunLog::Level::Error, message, verdict ? &*verdict : nullptr);
+    describeEnd(/*failed=*/true, message, verdict ? &*verdict : nullptr);
     // Before a job is joined, what the caller gave is to blame.
     return error.getKind() == Error::Kind::Usage && !job ? 2 : 1;
   }
 
+  /// For this process's own report, and for the launcher's.
+  void describeEnd(bool failed, std::optional<std::string> message, const Verdict *verdict) {
+    std::optional<int64_t> done;
+    if (options.steps > 0 && stepsDone >= 0)
+      done = stepsDone;
+    if (message)
+      runReport.setError(*message);
+    runReport.describe(job ? job->getClient().topology() : Topology(), process, verdict, failed, done);
+    ChildReport last;
+    if (verdict)
+      last.verdict = *verdict;
+    last.error = std::move(message);
+    last.stepsDone = done;
+    tellLauncher(environment.launcherFd, last);
+  }
+
   RunOptions options;
   const RunRequest &request;
+  RunLog log;
+  RunReport runReport;
   Environment environment;
   std::shared_ptr<const Artifact> artifact;
   // Members, so that an error is reported to the job before anything is taken apart.
@@ -345,9 +474,9 @@ private:
   std::unique_ptr<Program> program;
   std::vector<Array> inputs, results;
   std::vector<CarriedValue> carries;
-  int64_t lastProgressNs = 0;
+  int64_t lastProgressNs = 0, lastToldNs = 0;
+  int64_t stepsDone = -1; ///< Of the loop of steps; -1: it has not begun.
   int numProcesses = 1, process = 0;
-  std::mutex messages;
 };
 
 } // namespace

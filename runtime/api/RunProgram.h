@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "runtime/api/Restarts.h"
+#include "runtime/api/RunLog.h"
 #include "runtime/api/include/spmd/spmd.h"
 #include "runtime/artifact/Plan.h"
 #include "runtime/coordinator/Client.h"
@@ -33,6 +35,9 @@ struct RunOptions {
   int64_t checkpointKeep = 0;       ///< Of the newest checkpoints; 0: all.
   std::optional<int64_t> resume;    ///< The step to go on from; -1: the newest.
   std::string timeJson;             ///< File, or empty.
+  std::string reportFile;           ///< Where the end of the run is written, or empty.
+  LogFormat logFormat = LogFormat::Text;
+  RestartOptions restart;
   /// What a command that starts processes tells them: how long compiling took, and when it began (nanoseconds of the
   /// steady clock).
   double compileMs = 0;
@@ -41,8 +46,8 @@ struct RunOptions {
 
 struct RunRequest {
   std::string command = "spmdc"; ///< What messages begin with.
-  /// Compiles or loads. Null: the errors have been printed, the status is 1.
-  std::function<std::shared_ptr<const Artifact>()> load;
+  /// Compiles or loads. Null: it failed, and what was written to `messages` says why; the status is 1.
+  std::function<std::shared_ptr<const Artifact>(std::ostream &messages)> load;
   /// What else must be the same on all processes: source text, --set, ...
   std::vector<JoinColumn> columns;
   /// The command that runs the artifact in that file with these options in a process of its own.

@@ -98,6 +98,11 @@ public:
   virtual int32_t getProcessId() const = 0;
   virtual const Topology &topology() const = 0;
 
+  /// As wait, for a thread that works beside the program: where the process is stays what the program does.
+  virtual std::string waitInBackground(const std::string &key, std::chrono::milliseconds timeout) {
+    return wait(key, timeout);
+  }
+
   /// Waits until all processes have called it with this name. A name may be used again afterwards. At the time limit
   /// all waiting processes get an error that lists exactly those absent.
   virtual void barrier(const std::string &name, std::chrono::milliseconds timeout) = 0;

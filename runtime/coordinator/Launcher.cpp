@@ -37,6 +37,21 @@ std::string ChildEnd::str() const {
   return who + " exited with status " + std::to_string(status);
 }
 
+const Verdict *LaunchResult::verdict() const {
+  // The word of who is not to blame counts first: a stopped process may have woken up to one of its own.
+  const ChildReport *best = nullptr;
+  for (size_t i = 0; i != reports.size(); ++i) {
+    if (!reports[i].verdict)
+      continue;
+    bool isCulprit = reports[i].verdict->culprit == static_cast<int32_t>(i);
+    if (!best || !isCulprit)
+      best = &reports[i];
+    if (!isCulprit)
+      break;
+  }
+  return best ? &*best->verdict : nullptr;
+}
+
 int LaunchResult::exitStatus() const {
   if (interruptedBy != 0)
     return 128 + interruptedBy;
@@ -79,6 +94,7 @@ private:
   void onSignal(int number);
   void reap(std::vector<int32_t> ended);
   void tell(const ChildEnd &end);
+  void hear(int32_t process);
   bool readStream(Stream &stream);
   void drainStreams();
   void advanceTakeDown();
@@ -203,6 +219,7 @@ void Job::startChild(int32_t process, const std::string &token) {
 
 LaunchResult Job::watch() {
   result.children.resize(children.size());
+  result.reports.resize(children.size());
   while (anyRunning()) {
     std::vector<pollfd> polled = {{signals.get(), POLLIN, 0}};
     std::vector<int32_t> processes;
@@ -210,6 +227,7 @@ LaunchResult Job::watch() {
       if (!children[i].running)
         continue;
       polled.push_back({children[i].exitFd.get(), POLLIN, 0});
+      polled.push_back({children[i].word.get(), POLLIN, 0});
       processes.push_back(static_cast<int32_t>(i));
     }
     for (const auto &stream : streams)
@@ -225,11 +243,14 @@ LaunchResult Job::watch() {
       while (int number = signals.take())
         onSignal(number);
     std::vector<int32_t> ended;
-    for (size_t i = 0; i != processes.size(); ++i)
-      if (polled[1 + i].revents != 0)
+    for (size_t i = 0; i != processes.size(); ++i) {
+      if (polled[1 + 2 * i].revents != 0)
         ended.push_back(processes[i]);
+      if (polled[2 + 2 * i].revents != 0)
+        hear(processes[i]);
+    }
     for (size_t i = 0; i != streams.size(); ++i)
-      if (polled[1 + processes.size() + i].revents != 0)
+      if (polled[1 + 2 * processes.size() + i].revents != 0)
         readStream(*streams[i]);
     reap(std::move(ended));
     advanceTakeDown();
@@ -257,8 +278,10 @@ void Job::reap(std::vector<int32_t> ended) {
     int status = 0;
     if (waitpid(child.pid, &status, WNOHANG) != child.pid)
       continue;
+    hear(process); // Its last words.
     child.running = false;
     child.exitFd.reset();
+    child.word.reset();
     ChildEnd end;
     end.process = process;
     end.pid = child.pid;
@@ -291,8 +314,27 @@ void Job::tell(const ChildEnd &end) {
   message.status = end.status;
   std::string record = message.encode();
   for (const Child &child : children)
-    if (child.running)
+    if (child.running && child.word)
       (void)!::send(child.word.get(), record.data(), record.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+/// All that a child has said since the last time.
+void Job::hear(int32_t process) {
+  std::string buffer(maxChildReportBytes, '\0');
+  UniqueFd &word = children[process].word;
+  while (word) {
+    ssize_t size = ::recv(word.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+    if (size < 0 && errno == EINTR)
+      continue;
+    if (size < 0)
+      return;
+    if (size == 0) { // It has closed its end; what it is told would not arrive either.
+      word.reset();
+      return;
+    }
+    if (auto report = decodeChildReport(std::string_view(buffer.data(), static_cast<size_t>(size))))
+      result.reports[process].update(std::move(*report));
+  }
 }
 
 void Job::advanceTakeDown() {

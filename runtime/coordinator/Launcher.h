@@ -11,6 +11,8 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "runtime/coordinator/ChildReport.h"
+
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -55,11 +57,14 @@ struct ChildEnd {
 };
 
 struct LaunchResult {
-  std::vector<ChildEnd> children; ///< By process id.
+  std::vector<ChildEnd> children;   ///< By process id.
+  std::vector<ChildReport> reports; ///< What they told about themselves, by process id.
   /// Who failed first, if anybody did.
   std::optional<ChildEnd> culprit;
   /// The signal (SIGINT, SIGTERM, SIGHUP) that ended the job, sent to the launcher; 0: none.
   int interruptedBy = 0;
+  /// The job's verdict, where the children had one: all have the same.
+  const Verdict *verdict() const;
   /// For the launcher's own exit: 0, the culprit's exit status, 1 if it was killed, or 128 + the signal.
   int exitStatus() const;
 };

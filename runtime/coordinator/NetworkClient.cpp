@@ -207,7 +207,7 @@ void NetworkClient::throwVerdict() {
 
 void NetworkClient::throwVerdictLocked(std::unique_lock<std::mutex> &) {
   if (decided)
-    throw Error(decided->str(), Error::Kind::Verdict);
+    throw VerdictError(*decided);
   if (stage == Stage::Refused)
     throw Error(refusal);
   throw Error("the job cannot go on, but the coordinator has not said why within " +
@@ -272,6 +272,12 @@ std::string NetworkClient::wait(const std::string &key, Milliseconds timeout) {
   checkKey(key, "a key of the job's store");
   uint64_t id = newRequest();
   return request(WaitRequest{id, key, timeout.count()}, id, "for key `" + key + "` of the store");
+}
+
+std::string NetworkClient::waitInBackground(const std::string &key, Milliseconds timeout) {
+  checkKey(key, "a key of the job's store");
+  uint64_t id = newRequest();
+  return request(WaitRequest{id, key, timeout.count()}, id, "");
 }
 
 void NetworkClient::removePrefix(const std::string &prefix) {

@@ -1,5 +1,6 @@
 // What the client does on the background thread.
 
+#include "runtime/coordinator/ChildReport.h"
 #include "runtime/coordinator/NetworkClient.h"
 
 #include "runtime/support/Error.h"
@@ -187,6 +188,8 @@ void NetworkClient::publish() {
     unanswered = machine->isUnanswered();
     if (stage == Stage::Running)
       places = machine->getTopology();
+    if (decided && hasLauncher)
+      tellLauncher(options.launcherFd, {.verdict = decided});
     if (stage == Stage::Over || stage == Stage::Refused)
       over.store(true, std::memory_order_release);
   }

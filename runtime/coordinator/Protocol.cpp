@@ -4,12 +4,46 @@
 
 namespace spmd::coordinator {
 
-namespace {
-
 constexpr size_t maxNameBytes = 1024;     // Hosts, boot ids, job ids, builds, digests.
 constexpr size_t maxLocationBytes = 1024; // A path and two numbers.
 constexpr size_t maxLocalDevices = 4096;
 constexpr size_t maxColumns = 4096;
+
+void put(Writer &out, const Position &position) {
+  out.integer(position.launch);
+  out.integer(position.step);
+  out.integer(static_cast<uint8_t>(position.state));
+  out.text(cutText(position.location, maxLocationBytes), maxLocationBytes);
+}
+
+void get(Reader &in, Position &position) {
+  position.launch = in.integer<uint64_t>();
+  position.step = in.integer<int32_t>();
+  position.state = in.enumerator(Position::State::Leaving);
+  position.location = in.text(maxLocationBytes);
+}
+
+void put(Writer &out, const Verdict &verdict) {
+  out.integer(verdict.culprit);
+  out.text(verdict.host, maxNameBytes);
+  out.integer(verdict.pid);
+  out.integer(static_cast<uint8_t>(verdict.cause));
+  out.integer(verdict.detail);
+  out.text(cutText(verdict.text), maxTextBytes);
+  put(out, verdict.position);
+}
+
+void get(Reader &in, Verdict &verdict) {
+  verdict.culprit = in.integer<int32_t>();
+  verdict.host = in.text(maxNameBytes);
+  verdict.pid = in.integer<int64_t>();
+  verdict.cause = in.enumerator(Verdict::Cause::Missing);
+  verdict.detail = in.integer<int64_t>();
+  verdict.text = in.text(maxTextBytes);
+  get(in, verdict.position);
+}
+
+namespace {
 
 //===----------------------------------------------------------------------===//
 // One pair of functions per message; the order of fields is the format.
@@ -25,20 +59,6 @@ void get(Reader &in, std::vector<int32_t> &values) {
   values.resize(in.count(4, maxLocalDevices));
   for (int32_t &value : values)
     value = in.integer<int32_t>();
-}
-
-void put(Writer &out, const Position &position) {
-  out.integer(position.launch);
-  out.integer(position.step);
-  out.integer(static_cast<uint8_t>(position.state));
-  out.text(cutText(position.location, maxLocationBytes), maxLocationBytes);
-}
-
-void get(Reader &in, Position &position) {
-  position.launch = in.integer<uint64_t>();
-  position.step = in.integer<int32_t>();
-  position.state = in.enumerator(Position::State::Leaving);
-  position.location = in.text(maxLocationBytes);
 }
 
 void put(Writer &out, const Hello &hello) {
@@ -121,27 +141,8 @@ void get(Reader &in, TopologyMessage &message) {
 void put(Writer &out, const Heartbeat &heartbeat) { put(out, heartbeat.position); }
 void get(Reader &in, Heartbeat &heartbeat) { get(in, heartbeat.position); }
 
-void put(Writer &out, const VerdictMessage &message) {
-  const Verdict &verdict = message.verdict;
-  out.integer(verdict.culprit);
-  out.text(verdict.host, maxNameBytes);
-  out.integer(verdict.pid);
-  out.integer(static_cast<uint8_t>(verdict.cause));
-  out.integer(verdict.detail);
-  out.text(cutText(verdict.text), maxTextBytes);
-  put(out, verdict.position);
-}
-
-void get(Reader &in, VerdictMessage &message) {
-  Verdict &verdict = message.verdict;
-  verdict.culprit = in.integer<int32_t>();
-  verdict.host = in.text(maxNameBytes);
-  verdict.pid = in.integer<int64_t>();
-  verdict.cause = in.enumerator(Verdict::Cause::Missing);
-  verdict.detail = in.integer<int64_t>();
-  verdict.text = in.text(maxTextBytes);
-  get(in, verdict.position);
-}
+void put(Writer &out, const VerdictMessage &message) { put(out, message.verdict); }
+void get(Reader &in, VerdictMessage &message) { get(in, message.verdict); }
 
 void put(Writer &out, const Fail &fail) {
   out.text(cutText(fail.text), maxTextBytes);

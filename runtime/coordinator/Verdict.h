@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "runtime/support/Error.h"
+
 #include <cstdint>
 #include <string>
 
@@ -52,6 +54,16 @@ struct Verdict {
   bool operator==(const Verdict &) const = default;
   /// The one sentence that every process prints.
   std::string str() const;
+};
+
+/// The job is over, as an exception; it carries what the sentence was made of.
+class VerdictError : public Error {
+public:
+  explicit VerdictError(Verdict verdict) : Error(verdict.str(), Kind::Verdict), verdict(std::move(verdict)) {}
+  const Verdict &getVerdict() const { return verdict; }
+
+private:
+  Verdict verdict;
 };
 
 /// `process 2 (node1, pid 4711)`; without host and pid where they are not known.

@@ -87,4 +87,10 @@ private:
   std::string_view rest;
 };
 
+// Parts of several messages.
+void put(Writer &out, const Position &position);
+void get(Reader &in, Position &position);
+void put(Writer &out, const Verdict &verdict);
+void get(Reader &in, Verdict &verdict);
+
 } // namespace spmd::coordinator

@@ -120,6 +120,7 @@ Environment Environment::parse(const Lookup &lookup) {
   result.tokenFile = reader.text("SPMD_TOKEN_FILE");
   result.coordinatorFd = reader.integer("SPMD_COORDINATOR_FD", 0, "a file descriptor");
   result.launcherFd = reader.integer("SPMD_LAUNCHER_FD", 0, "a file descriptor");
+  result.restartCount = reader.integer("SPMD_RESTART_COUNT", 0, "a number of restarts");
   result.cacheDirectory = reader.text("SPMD_CACHE_DIR");
   if (!result.cacheDirectory)
     result.cacheDirectory = userFolder(reader, "XDG_CACHE_HOME", ".cache");

@@ -33,6 +33,8 @@ struct Environment {
   std::optional<int> coordinatorFd;
   /// SPMD_LAUNCHER_FD: set by our launcher: a socket on which it tells how other processes ended.
   std::optional<int> launcherFd;
+  /// SPMD_RESTART_COUNT: set by our launcher: how often the job has been restarted after a fault.
+  std::optional<int32_t> restartCount;
   std::optional<std::string> cacheDirectory; ///< SPMD_CACHE_DIR, else `spmd` in XDG_CACHE_HOME or in ~/.cache.
   /// `spmd` in XDG_CONFIG_HOME or in ~/.config, the home being HOME or else the one of the user database.
   std::optional<std::string> configDirectory;

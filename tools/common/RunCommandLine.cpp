@@ -79,6 +79,37 @@ void addJobOptions(CLI::App &app, spmd::InitializeOptions &job) {
       ->group(group);
 }
 
+void addReportOption(CLI::App &app, std::string &file) {
+  app.add_option("--report", file,
+                 "Write how it ended as JSON: root cause, processes, steps ({process}: the process's number)")
+      ->type_name("FILE")
+      ->group("Running");
+}
+
+void addRestartOptions(CLI::App &app, spmd::RestartOptions &options) {
+  const char *group = "Running";
+  app.add_option("--restarts", options.count,
+                 "After a fault (a process was killed, is lost, hangs), start again so many times; from the newest "
+                 "checkpoint where there are any")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1'000'000))
+      ->group(group);
+  app.add_option_function<double>(
+         "--restart-delay",
+         [&options](const double &seconds) {
+           options.delay = Milliseconds(static_cast<int64_t>(seconds * 1000 + 0.5));
+         },
+         "Before the first restart; doubled each time, at most a minute (default 1)")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.0, 60.0))
+      ->group(group);
+  app.add_option("--min-processes", options.minProcesses,
+                 "Restart without the processes that died, on so many at least (default: as many as before)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1 << 20))
+      ->group(group);
+}
+
 void addRunOptions(CLI::App &app, spmd::RunOptions &options) {
   const char *group = "Running";
   addJobOptions(app, options.job);
@@ -126,6 +157,17 @@ void addRunOptions(CLI::App &app, spmd::RunOptions &options) {
          "Go on from the newest checkpoint that is not damaged, or (--resume=N) from that of step N")
       ->group(group);
   app.add_option("--time-json", options.timeJson, "Write the times to this file")->type_name("FILE")->group(group);
+  addReportOption(app, options.reportFile);
+  app.add_option_function<std::string>(
+         "--log-format",
+         [&options](const std::string &format) {
+           options.logFormat = format == "json" ? spmd::LogFormat::Json : spmd::LogFormat::Text;
+         },
+         "Lines for people, or one JSON object a line (default text)")
+      ->type_name("text|json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->group(group);
+  addRestartOptions(app, options.restart);
   app.add_flag("--verbose", options.verbose, "Say what is done: pids of the processes")->group(group);
   options.showProgress = isatty(STDERR_FILENO);
   // For the processes that a command starts; not shown in the help.
@@ -177,6 +219,8 @@ std::vector<std::string> runArguments(const spmd::RunOptions &options) {
     add("--resume", std::to_string(*options.resume));
   if (!options.timeJson.empty())
     add("--time-json", options.timeJson);
+  if (options.logFormat == spmd::LogFormat::Json)
+    add("--log-format", "json");
   add("--internal-compile-ms", std::to_string(options.compileMs));
   add("--internal-started-at", std::to_string(options.startedAtNs));
   return arguments;

@@ -19,6 +19,12 @@ namespace spmdc {
 /// Adds those that say which process of which job this is; parsing fills `job`, which must outlive it.
 void addJobOptions(CLI::App &app, spmd::InitializeOptions &job);
 
+/// `--report`.
+void addReportOption(CLI::App &app, std::string &file);
+
+/// `--restarts` and what belongs to it.
+void addRestartOptions(CLI::App &app, spmd::RestartOptions &options);
+
 /// Adds the options to a command; parsing fills `options`, which must outlive it.
 void addRunOptions(CLI::App &app, spmd::RunOptions &options);
 

@@ -25,17 +25,18 @@ int main(int argc, char **argv) {
     return spmdc::usageStatus(app, error);
   }
 
-  spmd::RunRequest request{.command = "spmd-run",
-                           .load = [&] { return std::make_shared<const spmd::Artifact>(spmd::readArtifact(path)); },
-                           .columns = {},
-                           .childCommand =
-                               [](const spmd::RunOptions &run, const std::string &artifact) {
-                                 std::vector<std::string> command = {spmdc::ownExecutable(), artifact};
-                                 for (std::string &argument : spmdc::runArguments(run))
-                                   command.push_back(std::move(argument));
-                                 return command;
-                               },
-                           .out = std::cout,
-                           .err = std::cerr};
+  spmd::RunRequest request{
+      .command = "spmd-run",
+      .load = [&](std::ostream &) { return std::make_shared<const spmd::Artifact>(spmd::readArtifact(path)); },
+      .columns = {},
+      .childCommand =
+          [](const spmd::RunOptions &run, const std::string &artifact) {
+            std::vector<std::string> command = {spmdc::ownExecutable(), artifact};
+            for (std::string &argument : spmdc::runArguments(run))
+              command.push_back(std::move(argument));
+            return command;
+          },
+      .out = std::cout,
+      .err = std::cerr};
   return spmd::runProgram(std::move(options), request);
 }

@@ -63,24 +63,24 @@ CompileOptions CompileFlags::toOptions() const {
   return options;
 }
 
-std::optional<std::string> readFile(const std::string &path, size_t maxBytes) {
+std::optional<std::string> readFile(const std::string &path, size_t maxBytes, std::ostream &messages) {
   std::ostringstream text;
   if (path == "-") {
     text << std::cin.rdbuf();
   } else {
     struct stat info;
     if (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) {
-      std::cerr << "spmdc: error: '" << path << "' is a folder, not a program\n";
+      messages << "spmdc: error: '" << path << "' is a folder, not a program\n";
       return std::nullopt;
     }
     std::ifstream in(path, std::ios::binary);
     if (!in) {
-      std::cerr << "spmdc: error: cannot read '" << path << "': " << std::strerror(errno) << "\n";
+      messages << "spmdc: error: cannot read '" << path << "': " << std::strerror(errno) << "\n";
       return std::nullopt;
     }
     if (info.st_size > static_cast<off_t>(maxBytes)) {
-      std::cerr << "spmdc: error: '" << path << "' has " << info.st_size << " bytes; a program has at most " << maxBytes
-                << "\n";
+      messages << "spmdc: error: '" << path << "' has " << info.st_size << " bytes; a program has at most " << maxBytes
+               << "\n";
       return std::nullopt;
     }
     text << in.rdbuf();
@@ -95,43 +95,48 @@ bool isArtifactFile(const std::string &path) {
   return spmd::looksLikeArtifact({bytes, static_cast<size_t>(in.gcount())});
 }
 
-std::optional<Compiler> CompileFlags::makeCompiler() const {
+std::optional<Compiler> CompileFlags::makeCompiler(std::ostream &messages) const {
   CompileOptions options = toOptions();
-  std::optional<CostModel> model = readCostModel();
-  std::optional<std::string> text = model ? readFile(file, Source::maxBytes) : std::nullopt;
+  std::optional<CostModel> model = readCostModel(messages);
+  std::optional<std::string> text = model ? readFile(file, Source::maxBytes, messages) : std::nullopt;
   if (!text)
     return std::nullopt;
   options.costModel = std::move(*model);
   return Compiler(file, std::move(*text), std::move(options));
 }
 
-std::optional<CostModel> CompileFlags::readCostModel() const {
+std::optional<CostModel> CompileFlags::readCostModel(std::ostream &messages) const {
   if (costModelFile.empty())
     return CostModel();
   std::ifstream in(costModelFile, std::ios::binary);
   std::ostringstream text;
   if (!in || !(text << in.rdbuf())) {
-    std::cerr << "spmdc: error: cannot read the cost model '" << costModelFile << "': " << std::strerror(errno) << "\n";
+    messages << "spmdc: error: cannot read the cost model '" << costModelFile << "': " << std::strerror(errno) << "\n";
     return std::nullopt;
   }
   std::string error;
   std::optional<CostModel> model = CostModel::parse(text.view(), costModelFile, error);
   if (!model)
-    std::cerr << error << "\n";
+    messages << error << "\n";
   return model;
 }
 
-void CompileFlags::printExtras(const Compiler &compiler) const {
+void CompileFlags::printExtras(const Compiler &compiler, std::ostream &messages) const {
   if (showRemarks)
-    std::cerr << compiler.remarks();
+    messages << compiler.remarks();
   if (!showTimes)
     return;
+  auto printTime = [&](double milliseconds, const std::string &what) {
+    char number[32];
+    std::snprintf(number, sizeof number, "%10.3f", milliseconds);
+    messages << number << " ms  " << what << "\n";
+  };
   double total = 0;
   for (const PassTime &time : compiler.times()) {
-    std::fprintf(stderr, "%10.3f ms  %s\n", time.milliseconds, time.pass.c_str());
+    printTime(time.milliseconds, time.pass);
     total += time.milliseconds;
   }
-  std::fprintf(stderr, "%10.3f ms  total\n", total);
+  printTime(total, "total");
 }
 
 } // namespace spmdc

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <iostream>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,17 +23,17 @@ struct CompileFlags {
   /// Adds the options; `fileHelp` describes the positional FILE.
   void addTo(CLI::App &command, const std::string &fileHelp);
   /// Opens FILE and makes its compiler; prints why not and returns nothing when it, or the cost model, cannot be read.
-  std::optional<Compiler> makeCompiler() const;
+  std::optional<Compiler> makeCompiler(std::ostream &messages = std::cerr) const;
   /// All but the cost model.
   CompileOptions toOptions() const;
   /// The model of `--cost-model`, or the default. Prints what is wrong with the file and returns nothing on a mistake.
-  std::optional<CostModel> readCostModel() const;
+  std::optional<CostModel> readCostModel(std::ostream &messages = std::cerr) const;
   /// What a person asked to see beside the result: remarks and times, on stderr.
-  void printExtras(const Compiler &compiler) const;
+  void printExtras(const Compiler &compiler, std::ostream &messages = std::cerr) const;
 };
 
 /// The bytes of a file, `-` being standard input. Prints why not and returns nothing on failure.
-std::optional<std::string> readFile(const std::string &path, size_t maxBytes);
+std::optional<std::string> readFile(const std::string &path, size_t maxBytes, std::ostream &messages = std::cerr);
 
 /// Whether a file begins like an artifact.
 bool isArtifactFile(const std::string &path);

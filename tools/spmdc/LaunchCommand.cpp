@@ -1,32 +1,78 @@
 //===- LaunchCommand.cpp - spmdc launch -----------------------------------===//
 
-#include "runtime/coordinator/Launcher.h"
+#include "runtime/api/Restarts.h"
 #include "runtime/support/Error.h"
+#include "runtime/support/File.h"
+#include "tools/common/RunCommandLine.h"
 #include "tools/spmdc/Command.h"
 
 #include <iostream>
 #include <memory>
 
 namespace spmdc {
+namespace {
+
+struct LaunchCommand {
+  spmd::LaunchOptions launch;
+  spmd::RestartOptions restart;
+  std::string reportFile;
+
+  int run() {
+    spmd::RunLog log(std::cerr, "spmdc", spmd::LogFormat::Text);
+    spmd::RunReport report("spmdc launch");
+    int status = kOk;
+    try {
+      spmd::checkReportFile(reportFile);
+      checkRestartOptions();
+      spmd::LaunchResult result =
+          spmd::launchWithRestarts(launch, restart, log, report, [](spmd::LaunchOptions &, const spmd::LaunchResult &) {
+            return std::optional<int64_t>();
+          });
+      status = result.exitStatus();
+      if (result.culprit)
+        log.write(spmd::RunLog::Level::Error, result.culprit->str());
+    } catch (const spmd::Error &error) {
+      log.write(spmd::RunLog::Level::Error, error.what());
+      if (error.getKind() == spmd::Error::Kind::Usage)
+        return kUsage;
+      report.setError(error.what());
+      status = kFailed;
+    }
+    if (!reportFile.empty())
+      try {
+        spmd::writeFileAtomically(reportFile, report.json(status));
+      } catch (const spmd::Error &error) {
+        log.write(spmd::RunLog::Level::Error, std::string("--report: ") + error.what());
+        return status == kOk ? kFailed : status;
+      }
+    return status;
+  }
+
+  void checkRestartOptions() const {
+    if (!restart.minProcesses)
+      return;
+    if (restart.count == 0)
+      throw spmd::Error("--min-processes says with how few processes a job may be restarted; give --restarts N",
+                        spmd::Error::Kind::Usage);
+    if (*restart.minProcesses > launch.numProcesses)
+      throw spmd::Error("--min-processes " + std::to_string(*restart.minProcesses) + " is more than -n " +
+                            std::to_string(launch.numProcesses),
+                        spmd::Error::Kind::Usage);
+  }
+};
+
+} // namespace
 
 void addLaunchCommand(CLI::App &app, int &status) {
   CLI::App *command = app.add_subcommand(
       "launch", "Start local processes of any program that uses the C++ API; all are taken down if one fails");
-  auto options = std::make_shared<spmd::LaunchOptions>();
-  options->prefixOutput = true;
-  command->add_option("-n", options->numProcesses, "How many processes")->required()->check(CLI::Range(1, 100000));
-  command->add_option("COMMAND", options->command, "The program and its arguments, behind --")->required();
-  command->callback([options, &status] {
-    try {
-      spmd::LaunchResult result = spmd::launchLocal(*options);
-      status = result.exitStatus();
-      if (result.culprit)
-        std::cerr << "spmdc: error: " << result.culprit->str() << "\n";
-    } catch (const spmd::Error &error) {
-      std::cerr << "spmdc: error: " << error.what() << "\n";
-      status = kFailed;
-    }
-  });
+  auto state = std::make_shared<LaunchCommand>();
+  state->launch.prefixOutput = true;
+  command->add_option("-n", state->launch.numProcesses, "How many processes")->required()->check(CLI::Range(1, 100000));
+  addRestartOptions(*command, state->restart);
+  addReportOption(*command, state->reportFile);
+  command->add_option("COMMAND", state->launch.command, "The program and its arguments, behind --")->required();
+  command->callback([state, &status] { status = state->run(); });
 }
 
 } // namespace spmdc

@@ -26,7 +26,7 @@ struct RunCommand {
       return kFailed;
     }
     spmd::RunRequest request{.command = "spmdc",
-                             .load = [this] { return load(); },
+                             .load = [this](std::ostream &messages) { return load(messages); },
                              .columns = columns(),
                              .childCommand =
                                  [](const spmd::RunOptions &options, const std::string &artifact) {
@@ -59,21 +59,15 @@ struct RunCommand {
     return {std::istreambuf_iterator<char>(in), {}};
   }
 
-  std::shared_ptr<const spmd::Artifact> load() const {
-    if (isArtifactFile(flags.file)) {
-      try {
-        return std::make_shared<const spmd::Artifact>(spmd::readArtifact(flags.file));
-      } catch (const spmd::Error &error) {
-        std::cerr << "spmdc: error: " << error.what() << "\n";
-        return nullptr;
-      }
-    }
-    std::optional<Compiler> compiler = flags.makeCompiler();
+  std::shared_ptr<const spmd::Artifact> load(std::ostream &messages) const {
+    if (isArtifactFile(flags.file))
+      return std::make_shared<const spmd::Artifact>(spmd::readArtifact(flags.file));
+    std::optional<Compiler> compiler = flags.makeCompiler(messages);
     if (!compiler)
       return nullptr;
     std::optional<spmd::Artifact> artifact = compiler->compile();
-    flags.printExtras(*compiler);
-    std::cerr << compiler->errors();
+    flags.printExtras(*compiler, messages);
+    messages << compiler->errors();
     return artifact ? std::make_shared<const spmd::Artifact>(std::move(*artifact)) : nullptr;
   }
 };

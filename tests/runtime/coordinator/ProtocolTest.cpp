@@ -2,6 +2,7 @@
 
 #include "runtime/coordinator/Address.h"
 #include "runtime/coordinator/ChildEndMessage.h"
+#include "runtime/coordinator/ChildReport.h"
 #include "runtime/coordinator/Describe.h"
 #include "runtime/coordinator/Handshake.h"
 #include "runtime/coordinator/PositionCell.h"
@@ -220,6 +221,50 @@ TEST(ChildEndMessage, SurvivesTheWire) {
   EXPECT_FALSE(ChildEndMessage::decode("short"));
   EXPECT_FALSE(isLauncherSocket(0));
   EXPECT_FALSE(isLauncherSocket(12345));
+}
+
+TEST(ChildReport, SurvivesTheWire) {
+  ChildReport report;
+  report.verdict =
+      Verdict{2, "h", 12, Verdict::Cause::Killed, 9, "text", {7, 3, Position::State::Running, "m.spmd:5:7"}};
+  report.error = "broken";
+  report.stepsDone = 41;
+  report.savedStep = 40;
+  for (int parts = 0; parts != 16; ++parts) {
+    ChildReport some;
+    if (parts & 1)
+      some.verdict = report.verdict;
+    if (parts & 2)
+      some.error = report.error;
+    if (parts & 4)
+      some.stepsDone = report.stepsDone;
+    if (parts & 8)
+      some.savedStep = report.savedStep;
+    std::string record = encodeChildReport(some);
+    EXPECT_LE(record.size(), maxChildReportBytes);
+    EXPECT_EQ(decodeChildReport(record), some);
+    for (size_t size = 0; size != record.size(); ++size)
+      EXPECT_EQ(decodeChildReport(std::string_view(record).substr(0, size)), std::nullopt);
+    EXPECT_EQ(decodeChildReport(record + "x"), std::nullopt);
+  }
+  ChildReport huge;
+  huge.error = std::string(2 * maxTextBytes, 'x');
+  huge.verdict = report.verdict;
+  huge.verdict->text = *huge.error;
+  EXPECT_LE(encodeChildReport(huge).size(), maxChildReportBytes);
+  EXPECT_EQ(decodeChildReport(encodeChildReport(huge))->error->size(), maxTextBytes);
+}
+
+TEST(ChildReport, WhatIsNotMentionedStays) {
+  ChildReport report;
+  ChildReport first, second;
+  first.stepsDone = 1;
+  first.savedStep = 1;
+  second.stepsDone = 2;
+  report.update(first);
+  report.update(second);
+  EXPECT_EQ(report.stepsDone, 2);
+  EXPECT_EQ(report.savedStep, 1);
 }
 
 TEST(PositionCell, IsNeverTorn) {

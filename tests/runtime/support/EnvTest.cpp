@@ -42,6 +42,7 @@ TEST(Env, ReadsEveryVariable) {
                            {"SPMD_TOKEN_FILE", "/t"},
                            {"SPMD_COORDINATOR_FD", "5"},
                            {"SPMD_LAUNCHER_FD", "6"},
+                           {"SPMD_RESTART_COUNT", "2"},
                            {"SPMD_CACHE_DIR", "/c"},
                            {"XDG_CONFIG_HOME", "/x"},
                            {"NO_COLOR", "1"},
@@ -61,6 +62,7 @@ TEST(Env, ReadsEveryVariable) {
   EXPECT_EQ(env.tokenFile, "/t");
   EXPECT_EQ(env.coordinatorFd, 5);
   EXPECT_EQ(env.launcherFd, 6);
+  EXPECT_EQ(env.restartCount, 2);
   EXPECT_EQ(env.cacheDirectory, "/c");
   EXPECT_EQ(env.configDirectory, "/x/spmd");
   EXPECT_TRUE(env.noColor);
