@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ir/array/ArrayOps.h"
+#include "ir/array/MovementPatterns.h"
 #include "ir/array/ScalarEvaluation.h"
 #include "ir/array/SplatPatterns.h"
 
@@ -139,6 +140,7 @@ void ArrayDialect::getCanonicalizationPatterns(RewritePatternSet &patterns) cons
   patterns.add<EmptyResult, ReduceOfEmpty, ReduceOfOne, DotOfEmpty, PadOfEmpty, ConcatenateOfEmpty, SelectOfMaximum>(
       patterns.getContext());
   addSplatPatterns(patterns);
+  addMovementPatterns(patterns);
 }
 
 } // namespace spmdc

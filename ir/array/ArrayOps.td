@@ -88,7 +88,7 @@ def Array_TransposeOp : Array_Op<"transpose", [DeclareOpInterfaceMethods<Differe
 
 def Array_SliceOp : Array_Op<"slice", [DeclareOpInterfaceMethods<DifferentiableOpInterface>,
     DeclareOpInterfaceMethods<EvaluateOpInterface>,
-    DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["createLocal", "getShift"]>]> {
+    DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["createLocal", "getMoves"]>]> {
   let summary = "Elements start, start + stride, ... below limit of each dimension";
   let arguments = (ins Spmd_ArrayType:$operand, DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$limits,
                        DenseI64ArrayAttr:$strides);
@@ -101,7 +101,7 @@ def Array_SliceOp : Array_Op<"slice", [DeclareOpInterfaceMethods<DifferentiableO
 
 def Array_PadOp : Array_Op<"pad", [DeclareOpInterfaceMethods<DifferentiableOpInterface>,
     DeclareOpInterfaceMethods<EvaluateOpInterface>,
-    DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["getShift"]>]> {
+    DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["getMoves"]>]> {
   let summary = "Adds the scalar `value` before, after and between elements";
   let description = "Negative low and high cut; interior is at least 0.";
   let arguments = (ins Spmd_ArrayType:$operand, Spmd_ArrayType:$value, DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high,
@@ -114,7 +114,8 @@ def Array_PadOp : Array_Op<"pad", [DeclareOpInterfaceMethods<DifferentiableOpInt
 }
 
 def Array_ConcatenateOp : Array_Op<"concatenate", [DeclareOpInterfaceMethods<DifferentiableOpInterface>,
-    DeclareOpInterfaceMethods<EvaluateOpInterface>]> {
+    DeclareOpInterfaceMethods<EvaluateOpInterface>,
+    DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["getMoves"]>]> {
   let summary = "Joins arrays along a dimension";
   let arguments = (ins Variadic<Spmd_ArrayType>:$operands, I64Attr:$dim);
   let assemblyFormat = "$operands `dim` $dim attr-dict `:` type($operands) `->` type($result)";
@@ -122,7 +123,8 @@ def Array_ConcatenateOp : Array_Op<"concatenate", [DeclareOpInterfaceMethods<Dif
 }
 
 def Array_ReverseOp : Array_Op<"reverse", [DeclareOpInterfaceMethods<DifferentiableOpInterface>,
-    DeclareOpInterfaceMethods<EvaluateOpInterface>]> {
+    DeclareOpInterfaceMethods<EvaluateOpInterface>,
+    DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["getMoves"]>]> {
   let summary = "Reverses the order of elements along dimensions";
   let arguments = (ins Spmd_ArrayType:$operand, DenseI64ArrayAttr:$dims);
   let assemblyFormat = "$operand `dims` $dims attr-dict `:` type($operand) `->` type($result)";
@@ -169,7 +171,8 @@ def Array_ReduceOp : Array_Op<"reduce", [DeclareOpInterfaceMethods<Differentiabl
 }
 
 def Array_ArgReduceOp : Array_Op<"arg_reduce", [ZeroDerivative,
-    DeclareOpInterfaceMethods<EvaluateOpInterface>]> {
+    DeclareOpInterfaceMethods<EvaluateOpInterface>,
+    DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["createLocal", "getPaddingValue", "getCombiningBytes"]>]> {
   let summary = "Index (i32) of the first largest or smallest element along a dimension, which disappears";
   let description = "A NaN counts as largest and smallest at once: the first NaN is the answer, as in JAX.";
   let arguments = (ins Spmd_ArrayType:$operand, BoolAttr:$isMax, I64Attr:$dim);
@@ -178,7 +181,8 @@ def Array_ArgReduceOp : Array_Op<"arg_reduce", [ZeroDerivative,
 }
 
 def Array_CumulativeOp : Array_Op<"cumulative", [DeclareOpInterfaceMethods<DifferentiableOpInterface>,
-    DeclareOpInterfaceMethods<EvaluateOpInterface>]> {
+    DeclareOpInterfaceMethods<EvaluateOpInterface>,
+    DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["createLocal", "getPaddingValue", "getCombiningBytes"]>]> {
   let summary = "Running combination along a dimension";
   let arguments = (ins Spmd_ArrayType:$operand, Spmd_ReductionKind:$kind, I64Attr:$dim);
   let assemblyFormat = "$kind $operand `dim` $dim attr-dict `:` type($operand) `->` type($result)";

@@ -23,27 +23,31 @@ ValueFactors addFactors(ShardingRule &rule, ArrayRef<int64_t> shape, FactorKind 
   return value;
 }
 
-/// Rule of an operation whose operand and result agree in all dimensions but some, which must be whole on every
-/// device: `isWhole(d)`. Where it only shifts elements, dimensions that keep about their size are cut alike all the
-/// same, so that neighbours stay neighbours; a short piece of a long dimension, which may lie on one device, is not
-/// tied to it.
-ShardingRule wholeDimsRule(ArrayType operand, ArrayType result, function_ref<bool(int64_t)> isWhole,
-                           bool onlyShifts = false) {
+/// Whether the sizes of two dimensions are so near that elements which move between them mostly stay where they are.
+bool isComparable(int64_t x, int64_t y) { return std::min(x, y) > 1 && 8 * std::min(x, y) >= std::max(x, y); }
+
+/// How an operation treats a dimension.
+enum class DimRole { PassesThrough, IsWhole, Moves };
+
+/// Rule of an operation whose operand and result agree in all dimensions that pass through. Dimensions that move
+/// elements are cut alike all the same, so that neighbours stay neighbours, unless one is a small part of the other,
+/// which may lie on one device: `scale` elements of the operand for each of the result.
+ShardingRule movementRule(ArrayType operand, ArrayType result, function_ref<DimRole(int64_t)> roleOf,
+                          ArrayRef<int64_t> scales = {}) {
   ShardingRule rule;
   ValueFactors from, to;
   for (int64_t d = 0; d < operand.getRank(); ++d) {
-    int64_t shorter = std::min(operand.getDimSize(d), result.getDimSize(d));
-    if (onlyShifts && isWhole(d) && 2 * shorter >= std::max(operand.getDimSize(d), result.getDimSize(d))) {
-      from.push_back({rule.addFactor(result.getDimSize(d), FactorKind::Shifted)});
-      to.push_back(from.back());
+    int64_t before = operand.getDimSize(d), after = result.getDimSize(d);
+    DimRole role = roleOf(d);
+    if (role == DimRole::Moves && !isComparable(scales.empty() ? before : before / scales[d], after))
+      role = DimRole::IsWhole;
+    if (role == DimRole::IsWhole) {
+      from.push_back({rule.addFactor(before, FactorKind::NeedReplication)});
+      to.push_back({rule.addFactor(after, FactorKind::NeedReplication)});
       continue;
     }
-    if (isWhole(d)) {
-      from.push_back({rule.addFactor(operand.getDimSize(d), FactorKind::NeedReplication)});
-      to.push_back({rule.addFactor(result.getDimSize(d), FactorKind::NeedReplication)});
-      continue;
-    }
-    from.push_back({rule.addFactor(operand.getDimSize(d))});
+    bool moves = role == DimRole::Moves;
+    from.push_back({rule.addFactor(after, moves ? FactorKind::Permutation : FactorKind::PassThrough)});
     to.push_back(from.back());
   }
   rule.operands.push_back(from);
@@ -51,10 +55,12 @@ ShardingRule wholeDimsRule(ArrayType operand, ArrayType result, function_ref<boo
   return rule;
 }
 
-TypedAttr scalarAttr(Type elementType, Scalar value) {
-  if (auto floatType = dyn_cast<FloatType>(elementType))
-    return FloatAttr::get(floatType, roundTo(value, elementType).f);
-  return IntegerAttr::get(elementType, APInt(elementType.getIntOrFloatBitWidth(), static_cast<uint64_t>(value.i)));
+/// Every element is that of the operand at the same place.
+std::vector<spmd::DimMove> stayingMoves(ArrayType type) {
+  std::vector<spmd::DimMove> dims;
+  for (int64_t size : type.getShape())
+    dims.push_back({0, 1, 0, size});
+  return dims;
 }
 
 } // namespace
@@ -178,16 +184,20 @@ ShardingRule TransposeOp::getShardingRule() {
 
 ShardingRule SliceOp::getShardingRule() {
   ArrayType operand = getOperand().getType();
-  return wholeDimsRule(
-      operand, getType(),
-      [&](int64_t d) { return getStarts()[d] != 0 || getLimits()[d] != operand.getDimSize(d) || getStrides()[d] != 1; },
-      getShift().has_value());
+  auto roleOf = [&](int64_t d) {
+    bool isWhole = getStarts()[d] == 0 && getLimits()[d] == operand.getDimSize(d) && getStrides()[d] == 1;
+    return isWhole ? DimRole::PassesThrough : DimRole::Moves;
+  };
+  return movementRule(operand, getType(), roleOf, getStrides());
 }
 
-std::optional<SmallVector<int64_t>> SliceOp::getShift() {
-  if (llvm::any_of(getStrides(), [](int64_t stride) { return stride != 1; }))
-    return std::nullopt;
-  return SmallVector<int64_t>(getStarts());
+ArrayMoves SliceOp::getMoves() {
+  std::vector<spmd::DimMove> dims = stayingMoves(getType());
+  for (size_t d = 0; d < dims.size(); ++d) {
+    dims[d].shift = getStarts()[d];
+    dims[d].stride = getStrides()[d];
+  }
+  return {{{getOperand(), dims}}, Value()};
 }
 
 Value SliceOp::createLocal(OpBuilder &builder, ValueRange operands, ArrayType, ArrayType localResult) {
@@ -200,18 +210,23 @@ Value SliceOp::createLocal(OpBuilder &builder, ValueRange operands, ArrayType, A
 }
 
 ShardingRule PadOp::getShardingRule() {
-  ShardingRule rule = wholeDimsRule(
-      getOperand().getType(), getType(),
-      [&](int64_t d) { return getLow()[d] != 0 || getHigh()[d] != 0 || getInterior()[d] != 0; },
-      getShift().has_value());
+  auto roleOf = [&](int64_t d) {
+    if (getInterior()[d] != 0)
+      return DimRole::IsWhole;
+    return getLow()[d] == 0 && getHigh()[d] == 0 ? DimRole::PassesThrough : DimRole::Moves;
+  };
+  ShardingRule rule = movementRule(getOperand().getType(), getType(), roleOf);
   rule.operands.emplace_back();
   return rule;
 }
 
-std::optional<SmallVector<int64_t>> PadOp::getShift() {
+ArrayMoves PadOp::getMoves() {
   if (llvm::any_of(getInterior(), [](int64_t interior) { return interior != 0; }))
-    return std::nullopt;
-  return llvm::map_to_vector(getLow(), [](int64_t low) { return -low; });
+    return {};
+  std::vector<spmd::DimMove> dims = stayingMoves(getType());
+  for (size_t d = 0; d < dims.size(); ++d)
+    dims[d].shift = -getLow()[d];
+  return {{{getOperand(), dims}}, getValue()};
 }
 
 ShardingRule ConcatenateOp::getShardingRule() {
@@ -220,19 +235,42 @@ ShardingRule ConcatenateOp::getShardingRule() {
   ValueFactors result;
   for (int64_t d = 0; d < getType().getRank(); ++d)
     result.push_back(
-        {rule.addFactor(getType().getDimSize(d), d == joined ? FactorKind::NeedReplication : FactorKind::PassThrough)});
+        {rule.addFactor(getType().getDimSize(d), d == joined ? FactorKind::Permutation : FactorKind::PassThrough)});
   for (Value operand : getOperands()) {
-    ValueFactors factors = result;
-    factors[joined] = {
-        rule.addFactor(cast<ArrayType>(operand.getType()).getDimSize(joined), FactorKind::NeedReplication)};
-    rule.operands.push_back(factors);
+    int64_t size = cast<ArrayType>(operand.getType()).getDimSize(joined);
+    ValueFactors &factors = rule.operands.emplace_back(result);
+    // Single elements and other small parts may lie on one device, or on all.
+    if (!isComparable(size * static_cast<int64_t>(getOperands().size()), getType().getDimSize(joined)) || size <= 1)
+      factors[joined] = {rule.addFactor(size, FactorKind::NeedReplication)};
   }
   rule.results.push_back(result);
   return rule;
 }
 
+ArrayMoves ConcatenateOp::getMoves() {
+  ArrayMoves moves;
+  int64_t offset = 0;
+  for (Value operand : getOperands()) {
+    std::vector<spmd::DimMove> dims = stayingMoves(getType());
+    int64_t size = cast<ArrayType>(operand.getType()).getDimSize(getDim());
+    dims[getDim()] = {-offset, 1, offset, offset + size};
+    moves.parts.push_back({operand, dims});
+    offset += size;
+  }
+  return moves;
+}
+
 ShardingRule ReverseOp::getShardingRule() {
-  return wholeDimsRule(getOperand().getType(), getType(), [&](int64_t d) { return llvm::is_contained(getDims(), d); });
+  return movementRule(getOperand().getType(), getType(), [&](int64_t d) {
+    return llvm::is_contained(getDims(), d) ? DimRole::Moves : DimRole::PassesThrough;
+  });
+}
+
+ArrayMoves ReverseOp::getMoves() {
+  std::vector<spmd::DimMove> dims = stayingMoves(getType());
+  for (int64_t d : getDims())
+    dims[d] = {getType().getDimSize(d) - 1, -1, 0, getType().getDimSize(d)};
+  return {{{getOperand(), dims}}, Value()};
 }
 
 ShardingRule DotGeneralOp::getShardingRule() {
@@ -283,26 +321,6 @@ ReductionKind ReduceOp::getReductionKind() { return getKind(); }
 TypedAttr ReduceOp::getPaddingValue(unsigned) {
   Type elementType = getType().getElementType();
   return scalarAttr(elementType, getReductionIdentity(elementType, getKind()));
-}
-
-ShardingRule ArgReduceOp::getShardingRule() {
-  ShardingRule rule;
-  ValueFactors operand, result;
-  for (int64_t d = 0; d < getOperand().getType().getRank(); ++d) {
-    bool isReduced = d == static_cast<int64_t>(getDim());
-    operand.push_back({rule.addFactor(getOperand().getType().getDimSize(d),
-                                      isReduced ? FactorKind::NeedReplication : FactorKind::PassThrough)});
-    if (!isReduced)
-      result.push_back(operand.back());
-  }
-  rule.operands.push_back(operand);
-  rule.results.push_back(result);
-  return rule;
-}
-
-ShardingRule CumulativeOp::getShardingRule() {
-  return wholeDimsRule(getOperand().getType(), getType(),
-                       [&](int64_t d) { return d == static_cast<int64_t>(getDim()); });
 }
 
 } // namespace spmdc

@@ -93,10 +93,14 @@ def Array_CoshOp : Array_FloatOp<"cosh", "std::cosh", "::mlir::math::CoshOp", ["
 def Array_AsinOp : Array_FloatOp<"asin", "std::asin", "::mlir::math::AsinOp", ["g * rsqrt(1.0 - x * x)"]>;
 def Array_AcosOp : Array_FloatOp<"acos", "std::acos", "::mlir::math::AcosOp", ["-(g * rsqrt(1.0 - x * x))"]>;
 def Array_AtanOp : Array_FloatOp<"atan", "std::atan", "::mlir::math::AtanOp", ["g / (x * x + 1.0)"]>;
-def Array_ErfOp : Array_FloatOp<"erf", "std::erf", "::mlir::math::ErfOp", ["M_2_SQRTPI * (g * exp(-(x * x)))"]>;
 def Array_FloorOp : Array_FloatOp<"floor", "std::floor", "::mlir::math::FloorOp">;
 def Array_CeilOp : Array_FloatOp<"ceil", "std::ceil", "::mlir::math::CeilOp">;
 def Array_RoundNearestEvenOp : Array_FloatOp<"round_nearest_even", "std::nearbyint", "::mlir::math::RoundEvenOp">;
+
+def Array_ErfOp : Array_UnaryOp<"erf", "Scalar::ofFloat(std::erf(x.f))", "emitErf(b, loc, x)",
+                                ["M_2_SQRTPI * (g * exp(-(x * x)))"]> {
+  let summary = "2 / sqrt(pi) times the integral of exp(-t * t) for t from 0 to x";
+}
 
 def Array_ErfInvOp : Array_UnaryOp<"erf_inv", "Scalar::ofFloat(evaluateErfInv(x.f))", "emitErfInv(b, loc, x)",
                                    ["g * ((1.0 / M_2_SQRTPI) * exp(r * r))"]> {

@@ -7,6 +7,13 @@ namespace spmdc {
 
 inline ArrayType arrayTypeOf(mlir::Value value) { return llvm::cast<ArrayType>(value.getType()); }
 
+/// The element-wise operation that combines two of a reduction.
+mlir::Value createCombination(mlir::OpBuilder &b, mlir::Location loc, ReductionKind kind, mlir::Value x, mlir::Value y);
+
+/// The reduction of some dimensions, which disappear.
+mlir::Value createReduce(mlir::OpBuilder &b, mlir::Location loc, mlir::Value operand, ReductionKind kind,
+                         llvm::ArrayRef<int64_t> dims);
+
 /// Builds what operations on cut dimensions are made of: positions (i32), which of them a device owns, masks.
 class LocalBuilder {
 public:

@@ -60,6 +60,15 @@ Value emitLogistic(OpBuilder &b, Location loc, Value x) {
   return b.create<arith::DivFOp>(loc, top, b.create<arith::AddFOp>(loc, one, e));
 }
 
+Value emitErf(OpBuilder &b, Location loc, Value x) {
+  // Vector libraries end a unit below 1, and 1 + erf(-inf) would not be 0.
+  Value size = b.create<math::AbsFOp>(loc, x);
+  double end = getElementTypeOrSelf(x.getType()).isF64() ? 6.0 : 4.0;
+  Value isFar = compareFloat(b, loc, arith::CmpFPredicate::OGT, size, emitFloatConstant(b, loc, x.getType(), end));
+  Value limit = b.create<math::CopySignOp>(loc, emitFloatConstant(b, loc, x.getType(), 1.0), x);
+  return select(b, loc, isFar, limit, b.create<math::ErfOp>(loc, x));
+}
+
 Value emitAbs(OpBuilder &b, Location loc, Type type, Value x) {
   if (isFloat(type))
     return b.create<math::AbsFOp>(loc, x);

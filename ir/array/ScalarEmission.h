@@ -14,6 +14,7 @@
 
 namespace spmdc {
 
+mlir::Value emitErf(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
 mlir::Value emitErfInv(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
 mlir::Value emitLogistic(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
 mlir::Value emitAbs(mlir::OpBuilder &b, mlir::Location loc, mlir::Type type, mlir::Value x);

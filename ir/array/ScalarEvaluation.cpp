@@ -241,4 +241,10 @@ Scalar getReductionIdentity(Type type, ReductionKind kind) {
   llvm_unreachable("unknown reduction");
 }
 
+mlir::TypedAttr scalarAttr(Type elementType, Scalar value) {
+  if (auto floatType = dyn_cast<FloatType>(elementType))
+    return FloatAttr::get(floatType, roundTo(value, elementType).f);
+  return IntegerAttr::get(elementType, APInt(elementType.getIntOrFloatBitWidth(), static_cast<uint64_t>(value.i)));
+}
+
 } // namespace spmdc

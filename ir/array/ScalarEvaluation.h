@@ -39,4 +39,7 @@ std::vector<int64_t> evaluateOrder(mlir::Type elementType, llvm::ArrayRef<Scalar
 Scalar evaluateReduction(mlir::Type type, ReductionKind kind, Scalar x, Scalar y);
 Scalar getReductionIdentity(mlir::Type type, ReductionKind kind);
 
+/// The number as an attribute of that type, to which it is rounded.
+mlir::TypedAttr scalarAttr(mlir::Type elementType, Scalar value);
+
 } // namespace spmdc

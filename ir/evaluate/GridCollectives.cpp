@@ -145,7 +145,7 @@ private:
     auto source = cast<ArrayType>(op.getGlobal()), target = cast<ArrayType>(op.getTarget());
     std::vector<int64_t> shape(source.getShape().begin(), source.getShape().end());
     std::vector<int64_t> targetShape(target.getShape().begin(), target.getShape().end());
-    SmallVector<int64_t> shifts(op.getShifts().value_or(SmallVector<int64_t>(shape.size())));
+    std::vector<spmd::DimMove> moves = op.getMoves();
     spmd::Sharding from = source.getShardingOrOpen().toValue(), to = target.getShardingOrOpen().toValue();
     std::vector<int64_t> group = spmd::groupOf(mesh, op.getAxes().toValues(), device);
     // The unreduced axes that the target does not keep are summed: one partial result per position over them.
@@ -167,7 +167,11 @@ private:
       SmallVector<int64_t> index(shape.size());
       bool isInside = true;
       for (size_t d = 0; d < shape.size(); ++d) {
-        index[d] = wanted[d].start + offset[d] + shifts[d];
+        index[d] = wanted[d].start + offset[d];
+        if (!moves.empty()) {
+          isInside &= index[d] >= moves[d].begin && index[d] < moves[d].end;
+          index[d] = moves[d].shift + index[d] * moves[d].stride;
+        }
         isInside &= index[d] >= 0 && index[d] < shape[d];
       }
       if (!isInside) {

@@ -15,6 +15,19 @@ namespace spmdc {
 mlir::Value cloneWithLocalTypes(mlir::OpBuilder &builder, mlir::Operation *op, mlir::ValueRange operands,
                                 ArrayType localResult);
 
+/// An array that a result is made of, and how along each dimension.
+struct ArrayMove {
+  mlir::Value source;
+  std::vector<spmd::DimMove> dims;
+};
+
+/// What an operation does that only moves elements: its result is made of parts, which do not overlap, and of a scalar
+/// (null: there is no such place) where no part is.
+struct ArrayMoves {
+  llvm::SmallVector<ArrayMove> parts; ///< Empty: the operation is none of that kind.
+  mlir::Value outside;
+};
+
 /// Nothing flows back through the operation.
 template <typename ConcreteType>
 class ZeroDerivative : public mlir::OpTrait::TraitBase<ConcreteType, ZeroDerivative> {};

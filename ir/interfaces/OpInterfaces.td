@@ -28,10 +28,13 @@ def ShardingRuleOpInterface : OpInterface<"ShardingRuleOpInterface"> {
         does not change the result. Null: padding there needs no value.
       }], "::mlir::TypedAttr", "getPaddingValue", (ins "unsigned":$operand), "", [{ return {}; }]>,
     InterfaceMethod<[{
-        For an operation that only moves elements: its result's element i is element i + shift of the first operand,
-        and, outside of that, the scalar that is the second operand (without one there is no outside). Such an operation
-        runs under any shardings of operand and result, by one exchange.
-      }], "std::optional<::llvm::SmallVector<int64_t>>", "getShift", (ins), "", [{ return std::nullopt; }]>,
+        For an operation that only moves elements: what its result is made of. Such an operation runs under any
+        shardings of operands and result, by one exchange for each part.
+      }], "::spmdc::ArrayMoves", "getMoves", (ins), "", [{ return {}; }]>,
+    InterfaceMethod<[{
+        Bytes that each device sends to combine parts, where Combined factors are cut over groups of `group` devices.
+      }], "double", "getCombiningBytes", (ins "int64_t":$group, "::spmdc::ArrayType":$localResult), "",
+      [{ return 0; }]>,
     InterfaceMethod<[{
         Builds the operation on one device's parts. `operands` are local; `globalResult` is the type of the result
         with the sharding that the parts have, `localResult` its per-device type. The default is a copy of the

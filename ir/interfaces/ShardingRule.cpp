@@ -59,7 +59,8 @@ std::string ShardingRule::str() const {
       os << "}";
   };
   printKind(FactorKind::Reduction, "reduction");
-  printKind(FactorKind::Shifted, "shifted");
+  printKind(FactorKind::Combined, "combined");
+  printKind(FactorKind::Permutation, "permutation");
   printKind(FactorKind::NeedReplication, "need_replication");
   return text;
 }

@@ -24,7 +24,8 @@ namespace spmdc {
 enum class FactorKind {
   PassThrough,     ///< Each device computes its part; nothing to combine.
   Reduction,       ///< Each device has a partial result; they are combined by the operation's reduction.
-  Shifted,         ///< The result's element i is the operand's i + n: cut alike, pieces must be exchanged (getShift).
+  Combined,        ///< Each device computes its part; createLocal combines them with collectives of its own.
+  Permutation,     ///< Elements move along it (getMoves): cut alike all the same, and pieces are exchanged.
   NeedReplication, ///< The operation cannot run on a part of this factor; it must be whole on every device.
 };
 

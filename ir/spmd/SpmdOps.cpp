@@ -195,10 +195,16 @@ LogicalResult ExchangeOp::verify() {
   auto source = llvm::cast<ArrayType>(getGlobal()), target = llvm::cast<ArrayType>(getTarget());
   if (!getShifts() && source.withoutSharding() != target.withoutSharding())
     return emitTypeMismatch(*this, "changes only the sharding", source.withoutSharding(), target.withoutSharding());
-  if (getShifts() && (source.getElementType() != target.getElementType() || source.getRank() != target.getRank() ||
-                      getShifts()->size() != static_cast<size_t>(source.getRank())))
-    return emitOpError() << "has one shift for each dimension and keeps the element type; it takes " << source.str()
-                         << " to " << target.str() << " with " << getShifts()->size() << " shifts";
+  auto rank = static_cast<size_t>(source.getRank());
+  for (const std::optional<ArrayRef<int64_t>> &list : {getShifts(), getStrides(), getBegins(), getEnds()})
+    if (list && (!getShifts() || source.getElementType() != target.getElementType() ||
+                 target.getRank() != source.getRank() || list->size() != rank))
+      return emitOpError() << "moves each dimension and keeps the element type; it takes " << source.str() << " to "
+                           << target.str() << " with " << list->size() << " numbers in a list";
+  for (auto [move, size] : llvm::zip(getMoves(), target.getShape()))
+    if (move.stride == 0 || move.begin < 0 || move.begin > move.end || move.end > size)
+      return emitOpError() << "moves elements " << move.begin << " to " << move.end << " of " << size << " in steps of "
+                           << move.stride;
   if (source.getLocal(mesh) != getOperand().getType())
     return emitTypeMismatch(*this, "operand is the local piece", source.getLocal(mesh), getOperand().getType());
   if (target.getLocal(mesh) != getType())
@@ -206,18 +212,26 @@ LogicalResult ExchangeOp::verify() {
   return verifyAxes(*this, getAxes());
 }
 
-double getExchangeBytes(const spmd::MeshShape &mesh, ArrayType source, ArrayType target, ArrayRef<int64_t> shifts) {
+std::vector<spmd::DimMove> ExchangeOp::getMoves() {
+  std::vector<spmd::DimMove> moves;
+  ArrayRef<int64_t> sizes = llvm::cast<ArrayType>(getTarget()).getShape();
+  for (size_t d = 0; getShifts() && d < getShifts()->size(); ++d)
+    moves.push_back({(*getShifts())[d], getStrides() ? (*getStrides())[d] : 1, getBegins() ? (*getBegins())[d] : 0,
+                     getEnds() ? (*getEnds())[d] : sizes[d]});
+  return moves;
+}
+
+double getExchangeBytes(const spmd::MeshShape &mesh, ArrayType source, ArrayType target,
+                        const std::vector<spmd::DimMove> &moves) {
   auto sizesOf = [](ArrayRef<int64_t> sizes) { return std::vector<int64_t>(sizes.begin(), sizes.end()); };
-  double elements =
-      spmd::missingElements(mesh, sizesOf(source.getShape()), source.getShardingOrOpen().toValue(),
-                            sizesOf(target.getShape()), target.getShardingOrOpen().toValue(), sizesOf(shifts));
+  double elements = spmd::missingElements(mesh, sizesOf(source.getShape()), source.getShardingOrOpen().toValue(),
+                                          sizesOf(target.getShape()), target.getShardingOrOpen().toValue(), moves);
   return elements * static_cast<double>(spmd::byteSize(source.getDType()));
 }
 
 double ExchangeOp::getWireBytes(MeshAttr meshAttr) {
   spmd::MeshShape mesh = meshAttr.toValue();
-  return getExchangeBytes(mesh, llvm::cast<ArrayType>(getGlobal()), llvm::cast<ArrayType>(getTarget()),
-                          getShifts().value_or(ArrayRef<int64_t>())) /
+  return getExchangeBytes(mesh, llvm::cast<ArrayType>(getGlobal()), llvm::cast<ArrayType>(getTarget()), getMoves()) /
          static_cast<double>(mesh.deviceCount());
 }
 

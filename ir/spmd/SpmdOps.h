@@ -10,10 +10,10 @@
 
 namespace spmdc {
 
-/// What all devices together receive in an exchange because they do not hold it, in bytes; with shifts, element i of
-/// the target is element i + shift of the source. No way of bringing one to the other sends less.
+/// What all devices together receive in an exchange because they do not hold it, in bytes; with moves the target is
+/// made of the source's elements. No way of bringing one to the other sends less.
 double getExchangeBytes(const spmd::MeshShape &mesh, ArrayType source, ArrayType target,
-                        llvm::ArrayRef<int64_t> shifts = {});
+                        const std::vector<spmd::DimMove> &moves = {});
 
 } // namespace spmdc
 

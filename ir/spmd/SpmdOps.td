@@ -148,14 +148,22 @@ def Spmd_ExchangeOp : Spmd_CollectiveOp<"exchange"> {
     Each device sends each byte at most once, straight to where it is needed. `global` is the source's type with its
     sharding, `target` the same array under the new one; operand and result are their local pieces.
 
-    With `shifts` the target is another array, of any sizes: its element i is the source's element i + shift, and zero
-    where the source has none. Slices and pads of cut dimensions, with what only neighbours send one another.
+    With `shifts` the target is another array, of any sizes: its element i is the source's element shift + i * stride
+    (strides are 1 if they are not given, and go backwards if they are negative), and zero where the source has none, or
+    outside of `begins` up to `ends`. Slices, pads and the parts of concatenations of cut dimensions, with what only
+    neighbours send one another.
   }];
   let arguments = (ins Spmd_ArrayType:$operand, Spmd_AxesAttr:$axes, TypeAttrOf<Spmd_ArrayType>:$global,
                        TypeAttrOf<Spmd_ArrayType>:$target, OptionalAttr<DenseI64ArrayAttr>:$shifts,
-                       OptionalAttr<StrAttr>:$why);
+                       OptionalAttr<DenseI64ArrayAttr>:$strides, OptionalAttr<DenseI64ArrayAttr>:$begins,
+                       OptionalAttr<DenseI64ArrayAttr>:$ends, OptionalAttr<StrAttr>:$why);
   let assemblyFormat = [{
-    $operand `over` $axes `from` $global `to` $target (`shifted` $shifts^)? attr-dict `:` type($operand) `->` type($result)
+    $operand `over` $axes `from` $global `to` $target (`shifted` $shifts^)? (`strided` $strides^)?
+    (`within` $begins^ `to` $ends)? attr-dict `:` type($operand) `->` type($result)
+  }];
+  let extraClassDeclaration = [{
+    /// One per dimension; empty for a change of sharding alone.
+    std::vector<::spmd::DimMove> getMoves();
   }];
 }
 

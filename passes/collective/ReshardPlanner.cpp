@@ -421,7 +421,8 @@ Value ReshardPlanner::build(OpBuilder &builder, Location loc, Value local, Array
       local = builder.create<ReduceScatterOp>(loc, result, local, ReductionKind::sum, step.dim, axes, reason);
       break;
     case Kind::Exchange:
-      local = builder.create<ExchangeOp>(loc, result, local, axes, before, after, /*shifts=*/nullptr, reason);
+      local = builder.create<ExchangeOp>(loc, result, local, axes, before, after, /*shifts=*/nullptr,
+                                         /*strides=*/nullptr, /*begins=*/nullptr, /*ends=*/nullptr, reason);
       break;
     }
     before = after;

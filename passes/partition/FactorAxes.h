@@ -24,7 +24,7 @@ using FactorAxes = std::vector<AxisList>;
 
 /// Whether the local operation can run on a part of the factor.
 inline bool canCut(const Factor &factor) {
-  return factor.kind == FactorKind::PassThrough || factor.kind == FactorKind::Reduction;
+  return factor.kind != FactorKind::NeedReplication && factor.kind != FactorKind::Permutation;
 }
 
 /// The axes that a sharding puts on each factor; axes that no factor can take (they do not divide it, or the factor

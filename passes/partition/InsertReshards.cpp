@@ -12,6 +12,7 @@
 #include "passes/partition/Assignments.h"
 #include "passes/partition/Conditions.h"
 #include "passes/partition/FactorAxes.h"
+#include "passes/partition/Moves.h"
 #include "passes/partition/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -83,21 +84,27 @@ private:
     }
   }
 
-  /// Whether one exchange from the operand as it lies to the result as it is wanted is cheaper: then all stays as it
-  /// is, and the partitioner builds that exchange.
+  /// Whether exchanges from the operands as they lie to the result as it is wanted are cheaper: then all stays as it
+  /// is, and the partitioner builds them.
   bool movesDirectly() {
-    std::optional<SmallVector<int64_t>> shift = op.getShift();
-    if (!shift)
-      return false;
-    ArrayType from = operandType(0);
-    if (!from.getShardingOrOpen().getUnreduced().empty() || !result.getShardingOrOpen().getUnreduced().empty())
+    ArrayMoves moves = getNearestMoves(op);
+    if (moves.parts.empty() || !result.getShardingOrOpen().getUnreduced().empty())
       return false;
     MeshAttr meshAttr = MeshAttr::fromValue(op->getContext(), "", mesh);
-    double bytes = getExchangeBytes(mesh, from, result, *shift);
-    auto touched = static_cast<double>(result.getLocal(meshAttr).getBytes());
-    int64_t steps = bytes > 0 ? 1 : 0;
-    double seconds =
-        model.seconds({bytes, steps, steps, touched}, mesh.deviceCount()) + 2 * touched / model.memoryPerSecond;
+    auto local = static_cast<double>(result.getLocal(meshAttr).getBytes());
+    CollectiveCost cost;
+    for (const ArrayMove &part : moves.parts) {
+      auto from = cast<ArrayType>(part.source.getType());
+      if (!from.getShardingOrOpen().getUnreduced().empty())
+        return false;
+      double bytes = getExchangeBytes(mesh, from, result, part.dims);
+      int64_t steps = bytes > 0 ? 1 : 0;
+      cost = cost + CollectiveCost{bytes, steps, steps, local};
+    }
+    // Each part is written, and, where there are several, the result is chosen from them.
+    bool isChosen = moves.parts.size() > 1 || moves.outside;
+    double touched = local * static_cast<double>(moves.parts.size() + isChosen);
+    double seconds = model.seconds(cost, mesh.deviceCount()) + touched / model.memoryPerSecond;
     return seconds < bestPrice.seconds;
   }
 
@@ -139,6 +146,12 @@ private:
       auto bytes = static_cast<double>(candidate.result.getLocal(meshAttr).getBytes());
       cost = cost + CollectiveCost{2 * (group - 1) * (static_cast<double>(devices) / group) * bytes, 0, 1, bytes};
     }
+    double combined = 0;
+    for (size_t f = 0; f < rule.factors.size(); ++f)
+      if (rule.factors[f].kind == FactorKind::Combined && !candidate.axes[f].empty())
+        combined += op.getCombiningBytes(sizeOf(mesh, candidate.axes[f]), candidate.result.getLocal(meshAttr));
+    if (combined > 0)
+      cost = cost + CollectiveCost{combined * static_cast<double>(devices), 1, 1, combined};
     return {model.seconds(cost, devices) + computeSeconds(candidate, meshAttr), cost.wireBytes};
   }
 

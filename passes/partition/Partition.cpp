@@ -10,8 +10,8 @@
 #include "passes/collective/ReshardPlanner.h"
 #include "passes/partition/Conditions.h"
 #include "passes/partition/FactorAxes.h"
+#include "passes/partition/Moves.h"
 #include "passes/partition/Passes.h"
-#include "passes/partition/ShiftedExchange.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -142,11 +142,13 @@ private:
     ShardingRule rule = op.getShardingRule();
     Value result = op->getResult(0);
     auto global = cast<ArrayType>(result.getType());
-    if (op.getShift() && needsExchange(rule, globalOf(op->getOperand(0)), global)) {
-      SmallVector<Value> operands;
-      for (Value operand : op->getOperands())
-        operands.push_back(locals[operand]);
-      locals[result] = buildShiftedExchange(builder, op, operands, globalOf(op->getOperand(0)), meshAttr);
+    SmallVector<ArrayType> types;
+    for (Value operand : op->getOperands())
+      types.push_back(globalOf(operand));
+    if (needsExchange(op, rule, types, global)) {
+      locals[result] = buildMoves(
+          builder, op, global, meshAttr, [&](Value value) { return locals[value]; },
+          [&](Value value) { return globalOf(value); });
       globals[result] = global;
       return;
     }
@@ -193,7 +195,9 @@ private:
     auto indexType = ArrayType::get(type.getShape(), builder.getI32Type());
     auto maskType = ArrayType::get(type.getShape(), builder.getI1Type());
     for (auto [dim, factors] : llvm::enumerate(rule.operands[index])) {
-      bool isReduced = llvm::any_of(factors, [&](int64_t f) { return rule.factors[f].kind == FactorKind::Reduction; });
+      bool isReduced = llvm::any_of(factors, [&](int64_t f) {
+        return rule.factors[f].kind == FactorKind::Reduction || rule.factors[f].kind == FactorKind::Combined;
+      });
       ArrayRef<AxisRefAttr> axes = sharding.getDims()[dim].getAxes();
       int64_t size = global.getDimSize(dim);
       AxesAttr axesAttr = AxesAttr::get(func.getContext(), axes);

@@ -61,10 +61,9 @@ FailureOr<spmd::CollectiveDesc> describeCollective(CollectiveOpInterface op) {
                            desc.globalShape = toVector(source.getShape());
                            desc.source = source.getShardingOrOpen().toValue();
                            desc.target = target.getShardingOrOpen().toValue();
-                           if (exchange.getShifts()) {
+                           desc.moves = exchange.getMoves();
+                           if (!desc.moves.empty())
                              desc.targetShape = toVector(target.getShape());
-                             desc.shifts = toVector(*exchange.getShifts());
-                           }
                            return true;
                          })
                          .Default([](Operation *) { return false; });

@@ -115,11 +115,11 @@ struct CollectiveDesc {
   /// exchange: the global shape and the two shardings; every byte goes at most once, straight to where it is needed.
   std::vector<int64_t> globalShape;
   Sharding source, target;
-  /// With shifts (one per dimension) the target is an array of `targetShape` whose element i is the source's element
-  /// i + shift, and zero where the source has none.
-  std::vector<int64_t> targetShape, shifts;
+  /// With moves (one per dimension) the target is an array of `targetShape` that is made of the source's elements.
+  std::vector<int64_t> targetShape;
+  std::vector<DimMove> moves;
 
-  const std::vector<int64_t> &getTargetShape() const { return shifts.empty() ? globalShape : targetShape; }
+  const std::vector<int64_t> &getTargetShape() const { return moves.empty() ? globalShape : targetShape; }
 };
 
 /// Starts a collective; its result may be read only after the CollectiveDoneStep of the same id.

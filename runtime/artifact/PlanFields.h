@@ -86,6 +86,13 @@ template <typename Archive> void describe(Archive &archive, MatmulStep &value) {
   archive.field("epilogue_operands", value.epilogueOperands);
 }
 
+template <typename Archive> void describe(Archive &archive, DimMove &value) {
+  archive.field("shift", value.shift);
+  archive.field("stride", value.stride);
+  archive.field("begin", value.begin);
+  archive.field("end", value.end);
+}
+
 template <typename Archive> void describe(Archive &archive, CollectiveDesc &value) {
   archive.field("kind", value.kind, collectiveNames);
   archive.field("reduction", value.reduction, reductionNames);
@@ -100,7 +107,7 @@ template <typename Archive> void describe(Archive &archive, CollectiveDesc &valu
   archive.field("source", value.source);
   archive.field("target", value.target);
   archive.field("target_shape", value.targetShape);
-  archive.field("shifts", value.shifts);
+  archive.field("moves", value.moves);
 }
 
 template <typename Archive> void describe(Archive &archive, CollectiveStartStep &value) {

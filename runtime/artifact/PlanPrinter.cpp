@@ -186,10 +186,19 @@ std::string typeText(DType dtype, const std::vector<int64_t> &shape) {
 
 namespace {
 
-std::string shiftText(const CollectiveDesc &desc) {
-  if (desc.shifts.empty())
+std::string moveText(const CollectiveDesc &desc) {
+  if (desc.moves.empty())
     return "";
-  return " shifted by [" + joined(desc.shifts, [](int64_t shift) { return std::to_string(shift); }) + "] to " +
+  std::vector<std::string> texts;
+  for (size_t d = 0; d < desc.moves.size(); ++d) {
+    const DimMove &move = desc.moves[d];
+    std::string &text = texts.emplace_back(std::to_string(move.shift));
+    if (move.stride != 1)
+      text += " step " + std::to_string(move.stride);
+    if (move.begin != 0 || move.end != desc.targetShape[d])
+      text += " in " + std::to_string(move.begin) + ":" + std::to_string(move.end);
+  }
+  return " shifted by [" + joined(texts, [](const std::string &text) { return text; }) + "] to " +
          typeText(desc.dtype, desc.targetShape);
 }
 
@@ -201,7 +210,7 @@ std::string collectiveText(const CollectiveDesc &desc) {
     text += " " + std::string(plan_fields::reductionNames[static_cast<size_t>(desc.reduction)]);
   if (desc.kind == CollectiveKind::Exchange)
     return text + " from " + desc.source.str() + " to " + desc.target.str() + " of " +
-           typeText(desc.dtype, desc.globalShape) + shiftText(desc);
+           typeText(desc.dtype, desc.globalShape) + moveText(desc);
   text += " over (" + joined(desc.axes, [](const AxisRef &axis) { return axis.str(); }) + ")";
   if (desc.splitDim >= 0)
     text += " split " + std::to_string(desc.splitDim);

@@ -382,7 +382,7 @@ private:
       countOf(desc.globalShape, byteSize(desc.dtype), "an exchange");
       verifySharding(desc.source, desc.globalShape.size(), "an exchange's source");
       verifySharding(desc.target, desc.globalShape.size(), "an exchange's target");
-      verifyShifts(desc);
+      verifyMoves(desc);
       expectedOperand = localShape(plan.mesh, desc.globalShape, desc.source);
       expectedResult = localShape(plan.mesh, desc.getTargetShape(), desc.target);
       break;
@@ -392,16 +392,20 @@ private:
            shapeText(expectedOperand) + " to " + shapeText(expectedResult) + " follows from its axes");
   }
 
-  void verifyShifts(const CollectiveDesc &desc) const {
-    if (desc.shifts.empty())
+  void verifyMoves(const CollectiveDesc &desc) const {
+    if (desc.moves.empty())
       return;
     countOf(desc.targetShape, byteSize(desc.dtype), "an exchange's target");
-    bool isValid = desc.shifts.size() == desc.globalShape.size() && desc.targetShape.size() == desc.globalShape.size();
-    constexpr int64_t limit = int64_t(1) << 61;
-    for (int64_t shift : desc.shifts)
-      isValid = isValid && shift > -limit && shift < limit;
+    bool isValid = desc.moves.size() == desc.globalShape.size() && desc.targetShape.size() == desc.globalShape.size();
+    // Far from where sums and products of these overflow.
+    auto isSmall = [](int64_t number, int64_t limit) { return number > -limit && number < limit; };
+    for (size_t d = 0; isValid && d < desc.moves.size(); ++d) {
+      const DimMove &move = desc.moves[d];
+      isValid = isSmall(move.shift, int64_t(1) << 61) && isSmall(move.stride, int64_t(1) << 61) && move.stride != 0 &&
+                move.begin >= 0 && move.begin <= move.end && move.end <= desc.targetShape[d];
+    }
     if (!isValid)
-      fail("an exchange's shifts do not fit its array of " + std::to_string(desc.globalShape.size()) + " dimensions");
+      fail("an exchange's moves do not fit its array of " + std::to_string(desc.globalShape.size()) + " dimensions");
   }
 
   void checkShape(const std::vector<int64_t> &shape, DType dtype, const BufferInfo &buffer, const char *name) const {

@@ -41,8 +41,9 @@ Shape stridesOf(const Shape &shape, int64_t elementBytes) {
 }
 
 /// The box of `extent` elements from `sourceStart` to `targetStart`, with as long runs and as few loops as possible.
+/// In the source they lie `steps` apart, or next to one another.
 Box makeBox(int64_t peer, int64_t elementBytes, const Shape &sourceShape, const Shape &sourceStart,
-            const Shape &targetShape, const Shape &targetStart, const Shape &extent) {
+            const Shape &targetShape, const Shape &targetStart, const Shape &extent, const Shape &steps = {}) {
   Shape sourceStrides = stridesOf(sourceShape, elementBytes), targetStrides = stridesOf(targetShape, elementBytes);
   Box box;
   box.source = peer;
@@ -50,6 +51,7 @@ Box makeBox(int64_t peer, int64_t elementBytes, const Shape &sourceShape, const 
   for (size_t d = 0; d < extent.size(); ++d) {
     box.sourceOffset += sourceStart[d] * sourceStrides[d];
     box.targetOffset += targetStart[d] * targetStrides[d];
+    sourceStrides[d] *= steps.empty() ? 1 : steps[d];
   }
   size_t inner = extent.size();
   // Dimensions whose elements follow one another without a gap on both sides become part of the run.
@@ -172,10 +174,11 @@ private:
   }
   Shape unit(int64_t d, int64_t start) const { return with(Shape(desc.resultShape.size(), 0), d, start); }
 
-  void add(int64_t peer, const Shape &sourceStart, const Shape &targetStart, const Shape &extent) {
+  void add(int64_t peer, const Shape &sourceStart, const Shape &targetStart, const Shape &extent,
+           const Shape &steps = {}) {
     if (product(extent) > 0)
       movement.boxes.push_back(
-          makeBox(peer, elementBytes, desc.operandShape, sourceStart, desc.resultShape, targetStart, extent));
+          makeBox(peer, elementBytes, desc.operandShape, sourceStart, desc.resultShape, targetStart, extent, steps));
   }
 
   void buildAllReduce() {
@@ -276,13 +279,17 @@ private:
     if (!(desc.source.unreduced == desc.target.unreduced))
       fail("an exchange does not sum; reduce the partial sums first");
     size_t rank = desc.globalShape.size();
-    // In elements of the source; what lies outside of it is zero.
     std::vector<ShardRange> wanted = ownedRanges(mesh, desc.getTargetShape(), desc.target, position);
-    Shape begins(rank), ends(rank);
+    std::vector<DimMove> moves = desc.moves;
+    for (size_t d = moves.size(); d < rank; ++d)
+      moves.push_back({0, 1, 0, desc.globalShape[d]});
+    // What the source has, counted in this device's piece; outside of it is zero.
+    Shape begins(rank), ends(rank), steps(rank);
     for (size_t d = 0; d < rank; ++d) {
-      wanted[d].start += desc.shifts.empty() ? 0 : desc.shifts[d];
-      begins[d] = std::clamp<int64_t>(-wanted[d].start, 0, wanted[d].size);
-      ends[d] = std::clamp<int64_t>(desc.globalShape[d] - wanted[d].start, begins[d], wanted[d].size);
+      ShardRange moved = movedRange(moves[d], {0, desc.globalShape[d]}, wanted[d]);
+      begins[d] = moved.size > 0 ? moved.start - wanted[d].start : 0;
+      ends[d] = begins[d] + moved.size;
+      steps[d] = moves[d].stride;
     }
     // Partial sums are no replicas of one another: only holders of the same part count.
     auto partOf = [&](int64_t device) {
@@ -307,19 +314,18 @@ private:
       Shape sourceStart(rank), targetStart(rank), extent(rank);
       bool isEmpty = false;
       for (size_t d = 0; d < rank; ++d) {
-        int64_t begin = std::max(ranges[d].first, wanted[d].start);
-        int64_t end = std::min(ranges[d].first + ranges[d].second, wanted[d].start + wanted[d].size);
-        isEmpty |= end <= begin;
-        sourceStart[d] = begin - ranges[d].first;
-        targetStart[d] = begin - wanted[d].start;
-        extent[d] = end - begin;
+        ShardRange moved = movedRange(moves[d], {ranges[d].first, ranges[d].second}, wanted[d]);
+        isEmpty |= moved.size == 0;
+        sourceStart[d] = moves[d].shift + moved.start * moves[d].stride - ranges[d].first;
+        targetStart[d] = moved.start - wanted[d].start;
+        extent[d] = moved.size;
       }
       if (isEmpty)
         continue;
       covered += product(extent);
       bool isMine = std::find(peers.begin(), peers.end(), movement.self) != peers.end();
       // Among replicas: ourselves, else spread the readers over them.
-      add(isMine ? movement.self : peers[movement.self % peers.size()], sourceStart, targetStart, extent);
+      add(isMine ? movement.self : peers[movement.self % peers.size()], sourceStart, targetStart, extent, steps);
     }
     if (covered != needed)
       fail("some elements of " + desc.target.str() + " have no owner in the group");
@@ -416,7 +422,7 @@ std::string describeCollective(const CollectiveDesc &desc) {
   text += " " + std::string(dtypeName(desc.dtype)) + shapeText(desc.operandShape);
   if (desc.kind == CollectiveKind::Exchange)
     return text + " from " + desc.source.str() + " to " + desc.target.str() +
-           (desc.shifts.empty() ? "" : " shifted by " + shapeText(desc.shifts));
+           (desc.moves.empty() ? "" : " as " + shapeText(desc.targetShape));
   text += " over (";
   for (size_t i = 0; i < desc.axes.size(); ++i)
     text += (i ? ", " : "") + desc.axes[i].str();
@@ -445,7 +451,8 @@ uint64_t fingerprintCollective(const MeshShape &mesh, const CollectiveDesc &desc
   hash.add(desc.source);
   hash.add(desc.target);
   hash.add(desc.targetShape);
-  hash.add(desc.shifts);
+  for (const DimMove &move : desc.moves)
+    hash.add(std::vector<int64_t>{move.shift, move.stride, move.begin, move.end});
   return hash.state;
 }
 

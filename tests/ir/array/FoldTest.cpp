@@ -45,6 +45,25 @@ TEST_F(FoldTest, ChangesOfShardingStay) {
             std::string::npos);
 }
 
+// The window shows one element of padding on the right, and lacks one of the array on the left.
+TEST_F(FoldTest, SliceOfPad) {
+  const char *pad =
+      "%0 = array.pad %x with %s low [1, 0] high [1, 0] interior [0, 0] : <f32[8, 6]>, <f32[]> -> <f32[10, 6]>\n";
+  EXPECT_EQ(
+      fold(pad + std::string("%r = array.slice %0 [2, 0] to [10, 6] step [1, 1] : <f32[10, 6]> -> <f32[8, 6]>"),
+           "<f32[8, 6]>"),
+      "%0 = array.pad %arg0 with %arg2 low [-1, 0] high [1, 0] interior [0, 0] : <f32[8, 6]>, <f32[]> -> <f32[8, 6]>\n"
+      "func.return %0 : !spmd.array<f32[8, 6]>\n");
+  EXPECT_EQ(fold(pad + std::string("%r = array.slice %0 [2, 1] to [9, 6] step [1, 1] : <f32[10, 6]> -> <f32[7, 5]>"),
+                 "<f32[7, 5]>"),
+            "%0 = array.slice %arg0 [1, 1] to [8, 6] step [1, 1] : <f32[8, 6]> -> <f32[7, 5]>\n"
+            "func.return %0 : !spmd.array<f32[7, 5]>\n");
+  for (const char *slice : {"array.slice %0 [0, 0] to [1, 6] step [1, 1] : <f32[10, 6]> -> <f32[1, 6]>",
+                            "array.slice %0 [9, 0] to [10, 6] step [1, 1] : <f32[10, 6]> -> <f32[1, 6]>"})
+    EXPECT_NE(fold(pad + ("%r = " + std::string(slice)), "<f32[1, 6]>").find("array.slice"), std::string::npos)
+        << slice;
+}
+
 TEST_F(FoldTest, ReshapeOfReshape) {
   EXPECT_EQ(fold("%0 = array.reshape %x : <f32[8, 6]> -> <f32[48]>\n"
                  "%r = array.reshape %0 : <f32[48]> -> <f32[6, 8]>",

@@ -69,26 +69,26 @@ TEST_F(ShardingRulesTest, TransposePermutes) {
              "([i, j, k]) -> ([j, k, i]) {i=3, j=8, k=6}");
 }
 
-// What moves elements along a dimension needs it whole.
-TEST_F(ShardingRulesTest, MovingNeedsReplication) {
+// What moves elements along a dimension ties what it is made of to it, unless that is a small part.
+TEST_F(ShardingRulesTest, Moving) {
   expectRule("array.slice %x [0, 1] to [8, 5] step [1, 1] : <f32[8, 6]> -> <f32[8, 4]>",
-             "([i, j]) -> ([i, j]) {i=8, j=4} shifted={j}");
-  expectRule("array.slice %x [0, 1] to [8, 3] step [1, 1] : <f32[8, 6]> -> <f32[8, 2]>",
-             "([i, j]) -> ([i, k]) {i=8, j=6, k=2} need_replication={j, k}");
+             "([i, j]) -> ([i, j]) {i=8, j=4} permutation={j}");
+  expectRule("array.slice %x [0, 1] to [8, 2] step [1, 1] : <f32[8, 6]> -> <f32[8, 1]>",
+             "([i, j]) -> ([i, k]) {i=8, j=6, k=1} need_replication={j, k}");
   expectRule("array.slice %x [0, 0] to [8, 6] step [2, 1] : <f32[8, 6]> -> <f32[4, 6]>",
-             "([i, k]) -> ([j, k]) {i=8, j=4, k=6} need_replication={i, j}");
+             "([i, j]) -> ([i, j]) {i=4, j=6} permutation={i}");
   expectRule("array.pad %x with %s low [0, 1] high [0, 0] interior [0, 0] : <f32[8, 6]>, <f32[]> -> <f32[8, 7]>",
-             "([i, j], []) -> ([i, j]) {i=8, j=7} shifted={j}");
+             "([i, j], []) -> ([i, j]) {i=8, j=7} permutation={j}");
   expectRule("array.pad %x with %s low [0, 1] high [0, 0] interior [0, 1] : <f32[8, 6]>, <f32[]> -> <f32[8, 12]>",
              "([i, j], []) -> ([i, k]) {i=8, j=6, k=12} need_replication={j, k}");
   expectRule("array.concatenate %x, %one dim 1 : !spmd.array<f32[8, 6]>, !spmd.array<f32[8, 1]> -> <f32[8, 7]>",
-             "([i, k], [i, l]) -> ([i, j]) {i=8, j=7, k=6, l=1} need_replication={j, k, l}");
+             "([i, j], [i, k]) -> ([i, j]) {i=8, j=7, k=1} permutation={j} need_replication={k}");
   expectRule("array.reverse %x dims [1] : <f32[8, 6]> -> <f32[8, 6]>",
-             "([i, j]) -> ([i, k]) {i=8, j=6, k=6} need_replication={j, k}");
+             "([i, j]) -> ([i, j]) {i=8, j=6} permutation={j}");
   expectRule("array.cumulative sum %x dim 0 : <f32[8, 6]> -> <f32[8, 6]>",
-             "([i, k]) -> ([j, k]) {i=8, j=8, k=6} need_replication={i, j}");
+             "([i, j]) -> ([i, j]) {i=8, j=6} combined={i}");
   expectRule("array.arg_reduce %x max = true dim 1 : <f32[8, 6]> -> <i32[8]>",
-             "([i, j]) -> ([i]) {i=8, j=6} need_replication={j}");
+             "([i, j]) -> ([i]) {i=8, j=6} combined={j}");
 }
 
 TEST_F(ShardingRulesTest, ContractionsAndReductions) {

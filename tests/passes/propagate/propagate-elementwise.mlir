@@ -117,16 +117,25 @@ func.func @select_takes_the_sharding_of_its_branches(%p: !spmd.array<bool[8]>, %
 }
 
 // A dimension along which an operation needs all elements stops its axis, and only that one.
-// CHECK-LABEL: func.func @cumulative_sum_needs_its_dimension_whole
-// CHECK-SAME: -> !spmd.array<f32[8@a, 4@_]>
-func.func @cumulative_sum_needs_its_dimension_whole(%x: !spmd.array<f32[8@a, 4@b]>) -> !spmd.array<f32[8, 4]> {
+// CHECK-LABEL: func.func @a_sort_needs_its_dimension_whole
+// CHECK-SAME: -> !spmd.array<i32[8@a, 4@_]>
+func.func @a_sort_needs_its_dimension_whole(%x: !spmd.array<f32[8@a, 4@b]>) -> !spmd.array<i32[8, 4]> {
+  %0 = array.argsort %x dim 1 descending = false : <f32[8@a, 4@b]> -> <i32[8, 4]>
+  return %0 : !spmd.array<i32[8, 4]>
+}
+
+// A running sum goes on where the device before has stopped.
+// CHECK-LABEL: func.func @a_cumulative_sum_is_cut_along_its_dimension
+// CHECK-SAME: -> !spmd.array<f32[8@a, 4@b]>
+func.func @a_cumulative_sum_is_cut_along_its_dimension(%x: !spmd.array<f32[8@a, 4@b]>) -> !spmd.array<f32[8, 4]> {
   %0 = array.cumulative sum %x dim 1 : <f32[8@a, 4@b]> -> <f32[8, 4]>
   return %0 : !spmd.array<f32[8, 4]>
 }
 
-// CHECK-LABEL: func.func @concatenate_stops_the_joined_dimension
-// CHECK-SAME: (%{{.*}}: !spmd.array<f32[8@a, 4@b]>, %{{.*}}: !spmd.array<f32[8@a, 6@_]>) -> !spmd.array<f32[8@a, 10@_]>
-func.func @concatenate_stops_the_joined_dimension(%x: !spmd.array<f32[8@a, 4@b]>, %y: !spmd.array<f32[8, 6]>)
+// Parts of about the result's size are cut as it is; exchanges bring what they do not share.
+// CHECK-LABEL: func.func @concatenate_is_cut_along_the_joined_dimension
+// CHECK-SAME: (%{{.*}}: !spmd.array<f32[8@a, 4@b]>, %{{.*}}: !spmd.array<f32[8@a, 6@b]>) -> !spmd.array<f32[8@a, 10@b]>
+func.func @concatenate_is_cut_along_the_joined_dimension(%x: !spmd.array<f32[8@a, 4@b]>, %y: !spmd.array<f32[8, 6]>)
     -> !spmd.array<f32[8, 10]> {
   %0 = array.concatenate %x, %y dim 1 : !spmd.array<f32[8@a, 4@b]>, !spmd.array<f32[8, 6]> -> <f32[8, 10]>
   return %0 : !spmd.array<f32[8, 10]>

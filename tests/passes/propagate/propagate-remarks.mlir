@@ -50,10 +50,10 @@ func.func @one_dimension_over_two_axes(%x: !spmd.array<f32[8@a]>, %y: !spmd.arra
 // -----
 
 module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
-func.func @the_operation_needs_it_whole(%x: !spmd.array<f32[8@a]>) -> !spmd.array<f32[8]> {
-  // expected-remark @+1 {{cumulative: dimension 0 of the operand is sharded over a, but the operation needs it whole}}
-  %0 = array.cumulative sum %x dim 0 : <f32[8@a]> -> <f32[8]>
-  return %0 : !spmd.array<f32[8]>
+func.func @the_operation_needs_it_whole(%x: !spmd.array<f32[8@a]>) -> !spmd.array<i32[8]> {
+  // expected-remark @+1 {{argsort: dimension 0 of the operand is sharded over a, but the operation needs it whole}}
+  %0 = array.argsort %x dim 0 descending = false : <f32[8@a]> -> <i32[8]>
+  return %0 : !spmd.array<i32[8]>
 }
 }
 

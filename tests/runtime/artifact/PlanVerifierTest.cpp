@@ -84,19 +84,23 @@ TEST(PlanVerifier, collectives) {
   expectRefused([](Plan &plan) { descOf(plan, 3).axes = {{"a"}}; }, "takes [2, 3] to [2, 6] where [2, 2] to [2, 6]");
   expectRefused([](Plan &plan) { descOf(plan, 6).axes = {{"a"}, {"b"}}, descOf(plan, 6).resultShape = {3, 1}; },
                 "takes [2, 3] to [3, 1] where [2, 3] to [1, 3]");
-  auto shift = [](Plan &plan, std::vector<int64_t> targetShape, std::vector<int64_t> shifts) {
+  auto move = [](Plan &plan, std::vector<int64_t> targetShape, std::vector<DimMove> moves) {
     for (Step &step : plan.steps)
       if (auto *start = std::get_if<CollectiveStartStep>(&step.op))
         if (start->desc.kind == CollectiveKind::Exchange) {
           start->desc.targetShape = std::move(targetShape);
-          start->desc.shifts = std::move(shifts);
+          start->desc.moves = std::move(moves);
           return;
         }
   };
-  expectRefused([&](Plan &plan) { shift(plan, {7, 6}, {1}); }, "an exchange's shifts do not fit its array of 2");
-  expectRefused([&](Plan &plan) { shift(plan, {7}, {1, 1}); }, "an exchange's shifts do not fit its array of 2");
-  expectRefused([&](Plan &plan) { shift(plan, {7, 6}, {0, INT64_MIN}); }, "an exchange's shifts do not fit");
-  expectRefused([&](Plan &plan) { shift(plan, {9, 6}, {0, 0}); }, "follows from its axes");
+  const char *unfit = "an exchange's moves do not fit its array of 2";
+  DimMove whole{0, 1, 0, 6};
+  expectRefused([&](Plan &plan) { move(plan, {7, 6}, {whole}); }, unfit);
+  expectRefused([&](Plan &plan) { move(plan, {7}, {whole, whole}); }, unfit);
+  for (DimMove bad : {DimMove{INT64_MIN, 1, 0, 6}, DimMove{0, 0, 0, 6}, DimMove{0, INT64_MIN, 0, 6},
+                      DimMove{0, 1, 0, 7}, DimMove{0, 1, -1, 6}, DimMove{0, 1, 4, 3}})
+    expectRefused([&](Plan &plan) { move(plan, {7, 6}, {whole, bad}); }, unfit);
+  expectRefused([&](Plan &plan) { move(plan, {9, 6}, {whole, whole}); }, "follows from its axes");
   expectRefused([](Plan &plan) { stepOf<CollectiveStartStep>(plan, 3).id = 0; },
                 "collective 0 comes after collective 0");
   expectRefused([](Plan &plan) { stepOf<CollectiveDoneStep>(plan, 4).id = 3; }, "was not started in this block");

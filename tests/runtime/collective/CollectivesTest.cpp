@@ -5,6 +5,7 @@
 #include "runtime/collective/Movement.h"
 #include "runtime/support/Error.h"
 
+#include <array>
 #include <cstring>
 #include <gtest/gtest.h>
 
@@ -256,9 +257,9 @@ TEST(Collectives, ExchangeBetweenAnyShardings) {
   }
 }
 
-// The same of arrays that are slices and pads of one another: element i of the target is the source's i + shift, or
-// zero.
-TEST(Collectives, ShiftedExchangeBetweenAnyShardings) {
+// The same of arrays that are made of one another's elements: element i of the target is the source's shift + i *
+// stride, or zero.
+TEST(Collectives, MovingExchangeBetweenAnyShardings) {
   MeshShape mesh{{{"a", 4}, {"b", 2}}};
   std::vector<Sharding> shardings{{{{}, {}}, {}},
                                   {{{{"a"}}, {}}, {}},
@@ -269,7 +270,7 @@ TEST(Collectives, ShiftedExchangeBetweenAnyShardings) {
   std::vector<CollectiveDesc> cases;
   for (const Sharding &source : shardings)
     for (const Sharding &target : shardings)
-      for (int i = 0; i < 4; ++i) {
+      for (int i = 0; i < 12; ++i) {
         CollectiveDesc desc;
         desc.kind = CollectiveKind::Exchange;
         desc.dtype = DType::U32;
@@ -278,7 +279,13 @@ TEST(Collectives, ShiftedExchangeBetweenAnyShardings) {
         for (int d = 0; d < 2; ++d) {
           desc.globalShape.push_back(1 + static_cast<int64_t>(random() % 20));
           desc.targetShape.push_back(1 + static_cast<int64_t>(random() % 20));
-          desc.shifts.push_back(static_cast<int64_t>(random() % 25) - 12);
+          DimMove &move = desc.moves.emplace_back();
+          move.shift = static_cast<int64_t>(random() % 25) - 12;
+          move.stride = std::array{1, 1, 2, 3, -1, -2}[random() % 6];
+          if (move.stride < 0)
+            move.shift += 15;
+          move.end = random() % 3 ? desc.targetShape.back() : static_cast<int64_t>(random() % desc.targetShape.back());
+          move.begin = random() % 3 ? 0 : static_cast<int64_t>(random() % (move.end + 1));
         }
         desc.operandShape = localShape(mesh, desc.globalShape, source);
         desc.resultShape = localShape(mesh, desc.targetShape, target);
@@ -301,13 +308,17 @@ TEST(Collectives, ShiftedExchangeBetweenAnyShardings) {
       Value whole = ownedPart(mesh, desc.globalShape, shardings[0], 0, 0); // All of the source.
       for (int64_t i = 0; i < desc.resultShape[0]; ++i)
         for (int64_t j = 0; j < desc.resultShape[1]; ++j, actual += 4) {
-          int64_t row = i + ranges[0].start + desc.shifts[0], column = j + ranges[1].start + desc.shifts[1];
-          bool isInside = i < ranges[0].size && j < ranges[1].size && row >= 0 && row < desc.globalShape[0] &&
-                          column >= 0 && column < desc.globalShape[1];
+          int64_t place[2] = {i + ranges[0].start, j + ranges[1].start};
+          bool isInside = i < ranges[0].size && j < ranges[1].size;
+          for (int d = 0; d < 2; ++d) {
+            isInside = isInside && place[d] >= desc.moves[d].begin && place[d] < desc.moves[d].end;
+            place[d] = desc.moves[d].shift + place[d] * desc.moves[d].stride;
+            isInside = isInside && place[d] >= 0 && place[d] < desc.globalShape[d];
+          }
           uint32_t element = 0, expected = 0;
           std::memcpy(&element, actual, 4);
           if (isInside)
-            std::memcpy(&expected, whole.bytes.data() + 4 * (row * desc.globalShape[1] + column), 4);
+            std::memcpy(&expected, whole.bytes.data() + 4 * (place[0] * desc.globalShape[1] + place[1]), 4);
           ASSERT_EQ(element, expected) << describeCollective(desc) << " at " << position << ": " << i << ", " << j;
         }
     }

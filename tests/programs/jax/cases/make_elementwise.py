@@ -64,6 +64,15 @@ for dtype in FLOATS:
     g("!(n > m)", "logical_not(n > m)")
     GROUPS.append(g)
 
+    # Where functions end: exactly there, or differences from the end are not zero.
+    g = Group(f"limits_{dtype}", wide=wide, e=np.array([np.inf, -np.inf, 9.5, -9.5], DTYPES[dtype]),
+              i=np.array([np.inf, -np.inf], DTYPES[dtype]))
+    g("1 + erf(e)")
+    g("gelu(i, approximate=false)", "gelu(i, approximate=False)")
+    for f in "tanh sigmoid exp expm1".split():
+        g(f"{f}(i)")
+    GROUPS.append(g)
+
 for dtype in INTEGERS:
     info = np.iinfo(DTYPES[dtype])
     values = [0, 1, 2, 3, 7, 100, info.max, info.max - 1, info.min] + ([-1, -2, -7, info.min + 1] if info.min else [4, 50])

@@ -1,0 +1,162 @@
+//===- CombinedShardingRules.cpp - runs and positions along cut dimensions -===//
+//
+// cumulative and arg_reduce along a dimension that is cut: each device does its piece, and what the devices tell one
+// another is as large as one element of that dimension, not as the array.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ir/array/LocalBuilder.h"
+#include "ir/array/ScalarEvaluation.h"
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+/// `NAME runs over a dimension that is cut over 'a': WHAT`.
+StringAttr reason(OpBuilder &b, StringRef name, AxesAttr axes, StringRef what) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << name << " runs over a dimension that is cut over ";
+  llvm::interleaveComma(axes.toValues(), os, [&](const spmd::AxisRef &axis) { os << "'" << axis.str() << "'"; });
+  os << ": " << what;
+  return b.getStringAttr(text);
+}
+
+AxesAttr axesOf(Value global, int64_t dim) {
+  ArrayType type = arrayTypeOf(global);
+  return AxesAttr::get(type.getContext(), type.getShardingOrOpen().getDims()[dim].getAxes());
+}
+
+int64_t groupSizeOf(Operation *op, AxesAttr axes) {
+  spmd::MeshShape mesh = getMesh(op).toValue();
+  int64_t size = 1;
+  for (const spmd::AxisRef &axis : axes.toValues())
+    size *= axis.sizeIn(mesh);
+  return size;
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// arg_reduce
+//===----------------------------------------------------------------------===//
+
+ShardingRule ArgReduceOp::getShardingRule() {
+  ShardingRule rule;
+  ValueFactors operand, result;
+  for (int64_t d = 0; d < getOperand().getType().getRank(); ++d) {
+    bool isReduced = d == static_cast<int64_t>(getDim());
+    operand.push_back({rule.addFactor(getOperand().getType().getDimSize(d),
+                                      isReduced ? FactorKind::Combined : FactorKind::PassThrough)});
+    if (!isReduced)
+      result.push_back(operand.back());
+  }
+  rule.operands.push_back(operand);
+  rule.results.push_back(result);
+  return rule;
+}
+
+TypedAttr ArgReduceOp::getPaddingValue(unsigned) {
+  Type elementType = getOperand().getType().getElementType();
+  return scalarAttr(elementType,
+                    getReductionIdentity(elementType, getIsMax() ? ReductionKind::max : ReductionKind::min));
+}
+
+double ArgReduceOp::getCombiningBytes(int64_t group, ArrayType localResult) {
+  // Two all_reduces: of the extreme element, and of its index.
+  auto elements = static_cast<double>(localResult.getNumElements());
+  auto bytes = static_cast<double>(spmd::byteSize(getOperand().getType().getDType()) + 4);
+  return 2 * static_cast<double>(group - 1) / static_cast<double>(group) * elements * bytes;
+}
+
+Value ArgReduceOp::createLocal(OpBuilder &b, ValueRange operands, ArrayType, ArrayType localResult) {
+  auto dim = static_cast<int64_t>(getDim());
+  Value x = operands[0];
+  Value index = b.create<ArgReduceOp>(getLoc(), localResult, x, getIsMax(), getDim());
+  AxesAttr axes = axesOf(getOperand(), dim);
+  if (axes.getAxes().empty())
+    return index;
+  // The first of the devices whose extreme is that of all answers; the others' index is too large.
+  LocalBuilder local(b, getLoc());
+  ReductionKind kind = getIsMax() ? ReductionKind::max : ReductionKind::min;
+  Value own = createReduce(b, getLoc(), x, kind, {dim});
+  Value all = b.create<AllReduceOp>(getLoc(), own.getType(), own, kind, axes,
+                                    reason(b, "arg_reduce", axes, "which device has the extreme element"));
+  Value isHere = local.compare(own, all, ComparisonDirection::eq);
+  if (isa<FloatType>(getOperand().getType().getElementType())) {
+    Value isNan = b.create<AndOp>(getLoc(), local.compare(own, own, ComparisonDirection::ne),
+                                  local.compare(all, all, ComparisonDirection::ne));
+    isHere = b.create<OrOp>(getLoc(), isHere, isNan);
+  }
+  index = local.offset(index, local.shardStart(getOperand().getType().getDimSize(dim), axes.getAxes()));
+  Value answer = local.select(isHere, index, local.splat(localResult.getShape(), std::numeric_limits<int32_t>::max()));
+  return b.create<AllReduceOp>(getLoc(), localResult, answer, ReductionKind::min, axes,
+                               reason(b, "arg_reduce", axes, "where the extreme element is first"));
+}
+
+//===----------------------------------------------------------------------===//
+// cumulative
+//===----------------------------------------------------------------------===//
+
+ShardingRule CumulativeOp::getShardingRule() {
+  ShardingRule rule;
+  ValueFactors value;
+  for (int64_t d = 0; d < getType().getRank(); ++d)
+    value.push_back(
+        {rule.addFactor(getType().getDimSize(d),
+                        d == static_cast<int64_t>(getDim()) ? FactorKind::Combined : FactorKind::PassThrough)});
+  rule.operands.push_back(value);
+  rule.results.push_back(value);
+  return rule;
+}
+
+TypedAttr CumulativeOp::getPaddingValue(unsigned) {
+  Type elementType = getType().getElementType();
+  // -0 + x is x, for -0 too.
+  bool isFloatSum = getKind() == ReductionKind::sum && isa<FloatType>(elementType);
+  return scalarAttr(elementType, isFloatSum ? Scalar::ofFloat(-0.0) : getReductionIdentity(elementType, getKind()));
+}
+
+double CumulativeOp::getCombiningBytes(int64_t group, ArrayType localResult) {
+  int64_t size = std::max<int64_t>(1, localResult.getDimSize(getDim()));
+  return static_cast<double>(group - 1) * static_cast<double>(localResult.getBytes() / size);
+}
+
+Value CumulativeOp::createLocal(OpBuilder &b, ValueRange operands, ArrayType, ArrayType localResult) {
+  auto dim = static_cast<int64_t>(getDim());
+  AxesAttr axes = axesOf(getOperand(), dim);
+  int64_t size = localResult.getDimSize(dim);
+  if (axes.getAxes().empty() || size == 0)
+    return b.create<CumulativeOp>(getLoc(), localResult, operands[0], getKind(), getDim());
+  LocalBuilder local(b, getLoc());
+  // Narrow floats are rounded once, at the end.
+  bool isNarrow =
+      isa<FloatType>(localResult.getElementType()) && localResult.getElementType().getIntOrFloatBitWidth() < 32;
+  ArrayType type = isNarrow ? localResult.withElementType(b.getF32Type()) : localResult;
+  Value x = isNarrow ? b.create<ConvertOp>(getLoc(), type, operands[0]).getResult() : operands[0];
+  Value own = b.create<CumulativeOp>(getLoc(), type, x, getKind(), getDim());
+
+  // The last element is the total of the piece, since padding changes nothing.
+  SmallVector<int64_t> starts(type.getRank(), 0), limits(type.getShape()), strides(type.getRank(), 1);
+  starts[dim] = size - 1;
+  SmallVector<int64_t> totalShape(type.getShape()), totalsShape(type.getShape());
+  totalShape[dim] = 1;
+  totalsShape[dim] = groupSizeOf(getOperation(), axes);
+  Value total = b.create<SliceOp>(getLoc(), type.withShape(totalShape), own, starts, limits, strides);
+  Value totals = b.create<AllGatherOp>(getLoc(), type.withShape(totalsShape), total, dim, axes,
+                                       reason(b, "cumulative", axes, "what the pieces before this one come to"));
+  Value sums = b.create<CumulativeOp>(getLoc(), totals.getType(), totals, getKind(), getDim());
+
+  Value index = b.create<AxisIndexOp>(getLoc(), local.indexType(), axes);
+  SmallVector<Value> first(type.getRank(), local.splat({}, 0));
+  first[dim] = local.clamp(local.subtract(index, local.splat({}, 1)), totalsShape[dim] - 1);
+  Value before = b.create<DynamicSliceOp>(getLoc(), sums, first, totalShape);
+  auto dims = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
+  Value result = createCombination(b, getLoc(), getKind(), local.broadcast(before, type.getShape(), dims), own);
+  Value isFirst = local.compare(index, local.splat({}, 0), ComparisonDirection::eq);
+  result = local.select(local.broadcast(isFirst, type.getShape()), own, result);
+  return isNarrow ? b.create<ConvertOp>(getLoc(), localResult, result).getResult() : result;
+}
+
+} // namespace spmdc

@@ -1,0 +1,10 @@
+//===- MovementPatterns.h - moves of moved elements -------------*- C++ -*-===//
+#pragma once
+
+#include "mlir/IR/PatternMatch.h"
+
+namespace spmdc {
+
+void addMovementPatterns(mlir::RewritePatternSet &patterns);
+
+} // namespace spmdc

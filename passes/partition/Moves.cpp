@@ -1,0 +1,215 @@
+//===- Moves.cpp - operations that only move elements ---------------------===//
+
+#include "passes/partition/Moves.h"
+
+#include "ir/array/LocalBuilder.h"
+#include "passes/partition/Conditions.h"
+#include "passes/partition/FactorAxes.h"
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+std::vector<int64_t> shapeOf(ArrayType type) { return {type.getShape().begin(), type.getShape().end()}; }
+
+bool isUnreduced(Value value) { return !cast<ArrayType>(value.getType()).getShardingOrOpen().getUnreduced().empty(); }
+
+/// The one array that a value is made of, if its operation does nothing but that.
+std::optional<ArrayMove> getOnlyMove(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || !value.hasOneUse() || isUnreduced(value))
+    return std::nullopt;
+  if (auto reshard = dyn_cast<ReshardOp>(op)) {
+    ArrayMove move{reshard.getOperand(), {}};
+    for (int64_t size : reshard.getType().getShape())
+      move.dims.push_back({0, 1, 0, size});
+    return isUnreduced(reshard.getOperand()) ? std::nullopt : std::make_optional(move);
+  }
+  auto rule = dyn_cast<ShardingRuleOpInterface>(op);
+  ArrayMoves moves = rule ? rule.getMoves() : ArrayMoves();
+  if (moves.parts.size() != 1 || moves.outside || isUnreduced(moves.parts[0].source))
+    return std::nullopt;
+  return moves.parts[0];
+}
+
+/// What `outer` is made of, if its source is made of `inner`'s.
+ArrayMove compose(const ArrayMove &outer, const ArrayMove &inner) {
+  ArrayMove move{inner.source, outer.dims};
+  for (auto [dim, step] : llvm::zip(move.dims, inner.dims)) {
+    spmd::ShardRange part =
+        spmd::movedRange(dim, {step.begin, step.end - step.begin}, {dim.begin, dim.end - dim.begin});
+    dim = {step.shift + step.stride * dim.shift, step.stride * dim.stride, part.start, part.start + part.size};
+  }
+  return move;
+}
+
+/// Which elements of each dimension of the result a part gives.
+SmallVector<spmd::ShardRange> getExtent(const ArrayMove &part, ArrayType from, ArrayType to) {
+  SmallVector<spmd::ShardRange> extent;
+  for (auto [dim, before, after] : llvm::zip(part.dims, from.getShape(), to.getShape()))
+    extent.push_back(spmd::movedRange(dim, {0, before}, {0, after}));
+  return extent;
+}
+
+bool isWhole(ArrayRef<spmd::ShardRange> extent, ArrayType to) {
+  return llvm::all_of(llvm::zip(extent, to.getShape()),
+                      [](auto pair) { return std::get<0>(pair).size == std::get<1>(pair); });
+}
+
+/// Where each device finds its whole piece of the result in its own piece of the operand, if that is the same on all.
+std::optional<SmallVector<int64_t>> getLocalStart(const ArrayMove &part, ArrayType from, ArrayType to,
+                                                  MeshAttr meshAttr) {
+  spmd::MeshShape mesh = meshAttr.toValue();
+  spmd::Sharding source = from.getShardingOrOpen().toValue(), target = to.getShardingOrOpen().toValue();
+  ArrayType localFrom = from.getLocal(meshAttr), localTo = to.getLocal(meshAttr);
+  if (llvm::any_of(part.dims, [](const spmd::DimMove &dim) { return dim.stride < 1; }))
+    return std::nullopt;
+  std::optional<SmallVector<int64_t>> start;
+  for (int64_t device = 0; device < mesh.deviceCount(); ++device) {
+    std::vector<spmd::ShardRange> has = spmd::ownedRanges(mesh, shapeOf(from), source, device);
+    std::vector<spmd::ShardRange> needs = spmd::ownedRanges(mesh, shapeOf(to), target, device);
+    if (llvm::any_of(needs, [](const spmd::ShardRange &range) { return range.size == 0; }))
+      continue;
+    SmallVector<int64_t> own;
+    for (size_t d = 0; d < has.size(); ++d) {
+      int64_t stride = part.dims[d].stride;
+      own.push_back(part.dims[d].shift + needs[d].start * stride - has[d].start);
+      bool isHere = own[d] >= 0 && own[d] + (needs[d].size - 1) * stride < has[d].size &&
+                    own[d] + (localTo.getDimSize(d) - 1) * stride < localFrom.getDimSize(d);
+      if (!isHere)
+        return std::nullopt;
+    }
+    if (start && *start != own)
+      return std::nullopt;
+    start = std::move(own);
+  }
+  return start;
+}
+
+Value buildLocalSlice(OpBuilder &builder, Location loc, Value operand, const ArrayMove &part, ArrayRef<int64_t> start,
+                      ArrayType local) {
+  SmallVector<int64_t> limits, strides;
+  for (auto [begin, size, dim] : llvm::zip(start, local.getShape(), part.dims)) {
+    limits.push_back(size == 0 ? begin : begin + (size - 1) * dim.stride + 1);
+    strides.push_back(dim.stride);
+  }
+  return builder.create<SliceOp>(loc, local, operand, start, limits, strides);
+}
+
+/// The whole axes of which either sharding names a part.
+AxesAttr getNamedAxes(ArrayType from, ArrayType to, MeshAttr meshAttr) {
+  MLIRContext *context = from.getContext();
+  SmallVector<AxisRefAttr> axes;
+  for (const spmd::MeshAxis &axis : meshAttr.toValue().axes) {
+    auto isNamed = [&](ArrayType type) {
+      return llvm::any_of(type.getShardingOrOpen().getDims(), [&](DimShardingAttr dim) {
+        return llvm::any_of(dim.getAxes(), [&](AxisRefAttr ref) { return ref.getName() == axis.name; });
+      });
+    };
+    if (isNamed(from) || isNamed(to))
+      axes.push_back(AxisRefAttr::get(context, axis.name, 1, 0));
+  }
+  return AxesAttr::get(context, axes);
+}
+
+Value buildExchange(OpBuilder &builder, ShardingRuleOpInterface op, Value local, const ArrayMove &part, ArrayType from,
+                    ArrayType to, MeshAttr mesh) {
+  SmallVector<int64_t> shifts, strides, begins, ends;
+  bool isStrided = false, isWindow = false;
+  for (auto [dim, size] : llvm::zip(part.dims, to.getShape())) {
+    shifts.push_back(dim.shift);
+    strides.push_back(dim.stride);
+    begins.push_back(dim.begin);
+    ends.push_back(dim.end);
+    isStrided |= dim.stride != 1;
+    isWindow |= dim.begin != 0 || dim.end != size;
+  }
+  auto attr = [&](bool isNeeded, ArrayRef<int64_t> list) {
+    return isNeeded ? builder.getDenseI64ArrayAttr(list) : DenseI64ArrayAttr();
+  };
+  std::string why =
+      (op->getName().stripDialect() + " takes " + from.str() + " to " + to.str() +
+       ": devices send one another the elements that their pieces do not share" + whyForCondition(op->getResult(0)))
+          .str();
+  return builder.create<ExchangeOp>(op->getLoc(), to.getLocal(mesh), local, getNamedAxes(from, to, mesh),
+                                    TypeAttr::get(from), TypeAttr::get(to), attr(true, shifts),
+                                    attr(isStrided, strides), attr(isWindow, begins), attr(isWindow, ends),
+                                    builder.getStringAttr(why));
+}
+
+/// `inside` where the result's elements are in the extent, `outside` elsewhere.
+Value choose(OpBuilder &builder, Location loc, ArrayRef<spmd::ShardRange> extent, ArrayType to, Value inside,
+             Value outside) {
+  LocalBuilder local(builder, loc);
+  ArrayRef<int64_t> shape = arrayTypeOf(inside).getShape();
+  Value isInside;
+  for (int64_t d = 0; d < to.getRank(); ++d) {
+    if (extent[d].size == to.getDimSize(d))
+      continue;
+    Value first = local.shardStart(to.getDimSize(d), to.getShardingOrOpen().getDims()[d].getAxes());
+    first = local.subtract(first, local.splat({}, extent[d].start));
+    Value mask = local.isWithin(local.countFrom(first, shape[d]), local.splat({}, extent[d].size));
+    mask = local.broadcast(mask, shape, {d});
+    isInside = isInside ? builder.create<AndOp>(loc, isInside, mask).getResult() : mask;
+  }
+  return isInside ? local.select(isInside, inside, outside) : inside;
+}
+
+/// Zero as an exchange makes it: +0.
+bool isPlainZero(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  if (!constant || constant.getValue().getNumElements() != 1)
+    return false;
+  if (isa<FloatType>(constant.getValue().getElementType()))
+    return constant.getValue().getSplatValue<APFloat>().isPosZero();
+  return constant.getValue().getSplatValue<APInt>().isZero();
+}
+
+} // namespace
+
+ArrayMoves getNearestMoves(ShardingRuleOpInterface op) {
+  ArrayMoves moves = op.getMoves();
+  for (ArrayMove &part : moves.parts)
+    while (std::optional<ArrayMove> inner = getOnlyMove(part.source))
+      part = compose(part, *inner);
+  return moves;
+}
+
+bool needsExchange(ShardingRuleOpInterface op, const ShardingRule &rule, ArrayRef<ArrayType> operands,
+                   ArrayType result) {
+  if (op.getMoves().parts.empty())
+    return false;
+  spmd::Sharding target = result.getShardingOrOpen().toValue();
+  for (auto [index, operand] : llvm::enumerate(operands)) {
+    spmd::Sharding source = operand.getShardingOrOpen().toValue();
+    for (int64_t d = 0; d < operand.getRank(); ++d) {
+      bool isCut = !source.dims[d].empty();
+      if (source.dims[d] != target.dims[d] || (isCut && !canCut(rule.factors[rule.operands[index][d][0]])))
+        return true;
+    }
+  }
+  return false;
+}
+
+Value buildMoves(OpBuilder &builder, ShardingRuleOpInterface op, ArrayType to, MeshAttr mesh,
+                 function_ref<Value(Value)> localOf, function_ref<ArrayType(Value)> globalOf) {
+  Location loc = op->getLoc();
+  ArrayMoves moves = getNearestMoves(op);
+  Value result;
+  if (moves.outside && !isPlainZero(moves.outside))
+    result = LocalBuilder(builder, loc).broadcast(localOf(moves.outside), to.getLocal(mesh).getShape());
+  for (const ArrayMove &part : moves.parts) {
+    ArrayType from = globalOf(part.source);
+    SmallVector<spmd::ShardRange> extent = getExtent(part, from, to);
+    Value local = localOf(part.source);
+    if (isWhole(extent, to))
+      if (std::optional<SmallVector<int64_t>> start = getLocalStart(part, from, to, mesh))
+        return buildLocalSlice(builder, loc, local, part, *start, to.getLocal(mesh));
+    Value moved = buildExchange(builder, op, local, part, from, to, mesh);
+    result = result ? choose(builder, loc, extent, to, moved, result) : moved;
+  }
+  return result;
+}
+
+} // namespace spmdc

@@ -1,0 +1,29 @@
+//===- Moves.h - operations that only move elements -------------*- C++ -*-===//
+//
+// Slices, pads, concatenations and reversals (ShardingRuleOpInterface::getMoves) run under any shardings of their
+// operands and result: each device receives the elements of its piece of the result that its pieces of the operands do
+// not have. Of a stencil that is the edges.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "ir/array/ArrayOps.h"
+
+namespace spmdc {
+
+/// What the operation's result is made of, seen through slices and reversals that nothing else uses: two slices that
+/// are joined again in another order are moved once.
+ArrayMoves getNearestMoves(ShardingRuleOpInterface op);
+
+/// Whether the operation moves elements, and cannot do so on the pieces alone: a dimension along which they move is
+/// cut, or the sharding changes.
+bool needsExchange(ShardingRuleOpInterface op, const ShardingRule &rule, llvm::ArrayRef<ArrayType> operands,
+                   ArrayType result);
+
+/// The local result, by one exchange for each part; where every device has its whole piece, at the same place, by a
+/// slice. `localOf` and `globalOf` give what a value of the global program has become, and its type.
+mlir::Value buildMoves(mlir::OpBuilder &builder, ShardingRuleOpInterface op, ArrayType result, MeshAttr mesh,
+                       llvm::function_ref<mlir::Value(mlir::Value)> localOf,
+                       llvm::function_ref<ArrayType(mlir::Value)> globalOf);
+
+} // namespace spmdc

@@ -1,0 +1,135 @@
+// RUN: spmd-opt %s --split-input-file --spmdc-insert-reshards --spmdc-partition --spmdc-verify-partitioned | FileCheck %s
+
+// Operations that move elements along cut dimensions: neighbours send one another what their pieces do not share, nobody the whole.
+
+// CHECK-LABEL: func.func @slice
+// CHECK: spmd.exchange %{{.*}} over <a> from !spmd.array<f32[10@a]> to !spmd.array<f32[9@a]> shifted [1] {
+// CHECK-SAME: why = "slice takes f32[10@a] to f32[9@a]: devices send one another the elements that their pieces do not share"
+// CHECK-SAME: <f32[5]> -> <f32[5]>
+module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
+  func.func @slice(%x: !spmd.array<f32[10@a]>) -> !spmd.array<f32[9@a]> {
+    %0 = array.slice %x [1] to [10] step [1] : <f32[10@a]> -> <f32[9@a]>
+    return %0 : !spmd.array<f32[9@a]>
+  }
+}
+
+// -----
+
+// Zeros need no mask; another number does.
+// CHECK-LABEL: func.func @pad
+// CHECK: %[[MOVED:.*]] = spmd.exchange %{{.*}} shifted [-1]
+// CHECK: spmd.shard_start 12 over <a>
+// CHECK: array.select %{{.*}}, %[[MOVED]]
+module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
+  func.func @pad(%x: !spmd.array<f32[10@a]>) -> !spmd.array<f32[12@a]> {
+    %one = array.constant dense<1.0> : tensor<f32> -> <f32[]>
+    %0 = array.pad %x with %one low [1] high [1] interior [0] : <f32[10@a]>, <f32[]> -> <f32[12@a]>
+    return %0 : !spmd.array<f32[12@a]>
+  }
+}
+
+// -----
+
+// -0 is a number that is not the zero which an exchange leaves outside.
+// CHECK-LABEL: func.func @pad_with_minus_zero
+// CHECK: %[[MOVED:.*]] = spmd.exchange %{{.*}} shifted [-1]
+// CHECK: array.select %{{.*}}, %[[MOVED]]
+module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
+  func.func @pad_with_minus_zero(%x: !spmd.array<f32[10@a]>) -> !spmd.array<f32[12@a]> {
+    %zero = array.constant dense<-0.0> : tensor<f32> -> <f32[]>
+    %0 = array.pad %x with %zero low [1] high [1] interior [0] : <f32[10@a]>, <f32[]> -> <f32[12@a]>
+    return %0 : !spmd.array<f32[12@a]>
+  }
+}
+
+// -----
+
+// +0 needs no mask.
+// CHECK-LABEL: func.func @pad_with_zero
+// CHECK: spmd.exchange %{{.*}} shifted [-1]
+// CHECK-NOT: array.select
+// CHECK: return
+module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
+  func.func @pad_with_zero(%x: !spmd.array<f32[10@a]>) -> !spmd.array<f32[12@a]> {
+    %zero = array.constant dense<0.0> : tensor<f32> -> <f32[]>
+    %0 = array.pad %x with %zero low [1] high [1] interior [0] : <f32[10@a]>, <f32[]> -> <f32[12@a]>
+    return %0 : !spmd.array<f32[12@a]>
+  }
+}
+
+// -----
+
+// What each device has already is a local slice.
+// CHECK-LABEL: func.func @every_device_has_it
+// CHECK-NOT: spmd.exchange
+// CHECK: array.slice %{{.*}} [0] to [5] step [1] : <f32[5]> -> <f32[5]>
+module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
+  func.func @every_device_has_it(%x: !spmd.array<f32[10@a]>) -> !spmd.array<f32[9@a]> {
+    %0 = array.slice %x [0] to [9] step [1] : <f32[10@a]> -> <f32[9@a]>
+    return %0 : !spmd.array<f32[9@a]>
+  }
+}
+
+// -----
+
+// Each part goes straight to where it lies in the result; the mask says where one ends.
+// CHECK-LABEL: func.func @concatenate
+// CHECK: %[[X:.*]] = spmd.exchange %arg0 over <a> from !spmd.array<f32[10@a]> to !spmd.array<f32[16@a]> shifted [0] within [0] to [10]
+// CHECK: %[[Y:.*]] = spmd.exchange %arg1 over <a> from !spmd.array<f32[6@a]> to !spmd.array<f32[16@a]> shifted [-10] within [10] to [16]
+// CHECK: array.select %{{.*}}, %[[Y]], %[[X]]
+module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
+  func.func @concatenate(%x: !spmd.array<f32[10@a]>, %y: !spmd.array<f32[6@a]>) -> !spmd.array<f32[16@a]> {
+    %0 = array.concatenate %x, %y dim 0 : !spmd.array<f32[10@a]>, !spmd.array<f32[6@a]> -> <f32[16@a]>
+    return %0 : !spmd.array<f32[16@a]>
+  }
+}
+
+// -----
+
+// Two slices joined in another order are a rotation: both parts come from the array itself.
+// CHECK-LABEL: func.func @roll
+// CHECK-DAG: spmd.exchange %arg0 {{.*}} shifted [799999] within [0] to [1]
+// CHECK-DAG: spmd.exchange %arg0 {{.*}} shifted [-1] within [1] to [800000]
+module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
+  func.func @roll(%x: !spmd.array<f32[800000@a]>) -> !spmd.array<f32[800000@a]> {
+    %last = array.slice %x [799999] to [800000] step [1] : <f32[800000@a]> -> <f32[1@_]>
+    %rest = array.slice %x [0] to [799999] step [1] : <f32[800000@a]> -> <f32[799999@a]>
+    %0 = array.concatenate %last, %rest dim 0 : !spmd.array<f32[1@_]>, !spmd.array<f32[799999@a]> -> <f32[800000@a]>
+    return %0 : !spmd.array<f32[800000@a]>
+  }
+}
+
+// -----
+
+// Every second element lies where it is needed already.
+// CHECK-LABEL: func.func @strided_at_home
+// CHECK-NOT: spmd.exchange
+// CHECK: array.slice %arg0 [1] to [4] step [2] : <f32[4]> -> <f32[2]>
+module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
+  func.func @strided_at_home(%x: !spmd.array<f32[8@a]>) -> !spmd.array<f32[4@a]> {
+    %0 = array.slice %x [1] to [8] step [2] : <f32[8@a]> -> <f32[4@a]>
+    return %0 : !spmd.array<f32[4@a]>
+  }
+}
+
+// -----
+
+// CHECK-LABEL: func.func @strided
+// CHECK: spmd.exchange %arg0 {{.*}} shifted [1] strided [3]
+module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
+  func.func @strided(%x: !spmd.array<f32[10@a]>) -> !spmd.array<f32[3@a]> {
+    %0 = array.slice %x [1] to [10] step [3] : <f32[10@a]> -> <f32[3@a]>
+    return %0 : !spmd.array<f32[3@a]>
+  }
+}
+
+// -----
+
+// CHECK-LABEL: func.func @reverse
+// CHECK: spmd.exchange %arg0 {{.*}} shifted [9] strided [-1]
+module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
+  func.func @reverse(%x: !spmd.array<f32[10@a]>) -> !spmd.array<f32[10@a]> {
+    %0 = array.reverse %x dims [0] : <f32[10@a]> -> <f32[10@a]>
+    return %0 : !spmd.array<f32[10@a]>
+  }
+}
