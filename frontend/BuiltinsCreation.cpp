@@ -22,7 +22,11 @@ ArrayType typeArgument(const Args &args, size_t i, DType bareDType) {
 }
 
 Value created(const Args &args, mlir::Value value, ArrayType type) {
-  return args.result(args.e.constrain(value, type.getSharding()));
+  Range written = args.range;
+  for (size_t i = 0; args.has(i); ++i)
+    if (args[i].kind == ValueKind::Type)
+      written = args[i].range;
+  return args.result(args.e.constrain(value, type.getSharding(), written));
 }
 
 namespace {

@@ -324,7 +324,7 @@ Value shard(Args &args) {
     args.fail(1, "a sharding P(...)");
   mlir::Value x = args.e.materialize(args.array(0));
   ShardingAttr sharding = args.e.shardingFrom(args[1], args[0].rank());
-  return moved(args, args.e.constrain(x, sharding));
+  return moved(args, args.e.constrain(x, sharding, args[1].range));
 }
 
 /// x, sharded as y is: a value of its own and y join a group, which propagation keeps alike. x itself is no member, so

@@ -173,7 +173,7 @@ Value Emitter::shardMap(const CallExpr &outer, const CallExpr &call) {
                                    " devices do not divide; pad it to " +
                                    std::to_string((size + pieceCount - 1) / pieceCount * pieceCount));
       }
-      inputs.push_back(type.getRank() == 0 ? array : constrain(array, sharding));
+      inputs.push_back(type.getRank() == 0 ? array : constrain(array, sharding, inSpecs[index].range));
       cutting.push_back(VaryingAxes::getCutting(type));
       mlir::Value piece = block.addArgument(type.getLocal(mesh), loc());
       pieces.push_back(Value::ofSameKind(leaf, piece, leaf.dtypeClass().isWeak, leaf.range));

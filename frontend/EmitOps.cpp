@@ -13,6 +13,8 @@ static mlir::Location rangeLoc(mlir::MLIRContext *context, const Range &range) {
   return getRangeLoc(context, range.source->getName(), first.line, first.column, last.line, last.column);
 }
 
+mlir::Location Emitter::locAt(Range range) { return rangeLoc(builder.getContext(), range); }
+
 /// The range of the current expression. Inside the prelude that is the user's call; inside an inlined function the
 /// location also holds the calls that led there.
 mlir::Location Emitter::loc() {
@@ -146,13 +148,14 @@ mlir::Value Emitter::iota(ArrayType type, int64_t dim) {
   return create<IotaOp>(type.withoutSharding(), static_cast<uint64_t>(dim));
 }
 
-mlir::Value Emitter::constrain(mlir::Value x, ShardingAttr sharding) {
+mlir::Value Emitter::constrain(mlir::Value x, ShardingAttr sharding, Range written) {
   ArrayType type = typeOf(x).withSharding(sharding);
   if (type == x.getType() || type == typeOf(x))
     return x;
   if (isManual)
     fail(currentRange, "inside of shard_map arrays are one device's, and no sharding can be given");
-  return create<ConstraintOp>(type, x);
+  ++operationCount;
+  return builder.create<ConstraintOp>(getMarkedLoc(loc(), locAt(written)), type, x);
 }
 
 mlir::Value Emitter::isNonZero(mlir::Value x) {

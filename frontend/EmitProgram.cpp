@@ -4,6 +4,7 @@
 #include "frontend/FrameScope.h"
 #include "frontend/Leaves.h"
 #include "frontend/Suggest.h"
+#include "ir/spmd/Location.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -249,7 +250,8 @@ void Emitter::bindParameters(const FnDecl &fn, mlir::func::FuncOp func) {
       for (Value &leaf : leaves) {
         bool isKey = leaf.type.getDType() == spmd::DType::Key;
         types.push_back(isKey ? keyWords(leaf.type) : leaf.type);
-        mlir::BlockArgument argument = func.getBody().front().addArgument(types.back(), loc());
+        mlir::Location marked = getMarkedLoc(loc(), locAt(leaf.range));
+        mlir::BlockArgument argument = func.getBody().front().addArgument(types.back(), marked);
         leaf = isKey ? Value::ofKey(argument, param.name.range) : Value::ofArray(argument, false, param.name.range);
         leaf.origin = param.name.range;
       }

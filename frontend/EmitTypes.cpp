@@ -123,7 +123,7 @@ Value Emitter::coerce(const Value &value, ArrayType type, const std::string &wha
       mismatch(" (dimension " + std::to_string(dim) + " is " + std::to_string(size) + ", not " +
                std::to_string(type.getDimSize(dim)) + ")");
   if (isKey)
-    return Value::ofKey(constrain(value.array, keyWords(type).getSharding()), value.range);
+    return Value::ofKey(constrain(value.array, keyWords(type).getSharding(), declared), value.range);
   // A weak value takes the declared dtype where that can hold its kind; any other must have it.
   DTypeClass own = value.dtypeClass();
   std::optional<DTypeClass> joined = promote(own, {type.getDType(), false});
@@ -133,7 +133,7 @@ Value Emitter::coerce(const Value &value, ArrayType type, const std::string &wha
                  ? "; convert it with cast(..., " + std::string(spmd::dtypeName(type.getDType())) + ")"
                  : "");
   mlir::Value array = materialize(value, type.getDType());
-  return Value::ofArray(constrain(array, type.getSharding()), false, value.range);
+  return Value::ofArray(constrain(array, type.getSharding(), declared), false, value.range);
 }
 
 } // namespace spmdc

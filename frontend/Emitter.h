@@ -92,6 +92,7 @@ public:
   // At the level of IR values: dtypes and shapes already agree. The location is that of the current expression.
 
   mlir::Location loc();
+  mlir::Location locAt(Range range);
   /// The calls that led to a function of the user; null for the entry.
   mlir::LocationAttr callLoc(Frame *frame);
   mlir::Type elementType(spmd::DType dtype) { return getElementType(builder.getContext(), dtype); }
@@ -128,7 +129,8 @@ public:
   mlir::Value reduce(mlir::Value x, ReductionKind kind, llvm::ArrayRef<int64_t> dims);
   mlir::Value iota(ArrayType type, int64_t dim);
   /// Constrains the sharding; the value itself where the type says nothing.
-  mlir::Value constrain(mlir::Value x, ShardingAttr sharding);
+  /// `written` is the type or the P(...) that says so.
+  mlir::Value constrain(mlir::Value x, ShardingAttr sharding, Range written);
   /// x != 0, of any dtype.
   mlir::Value isNonZero(mlir::Value x);
   mlir::Value isNaN(mlir::Value x);

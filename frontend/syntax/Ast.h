@@ -334,6 +334,10 @@ struct Ast {
   std::vector<StructDecl> structs;
   std::vector<FnDecl> functions;
 
+  /// All nodes, in the order in which they were made.
+  const std::vector<std::unique_ptr<Expr>> &getExpressions() const { return expressions; }
+  const std::vector<std::unique_ptr<TypeSyntax>> &getTypes() const { return types; }
+
   template <typename T> T *make(Range range) {
     auto node = std::make_unique<T>(range);
     T *result = node.get();

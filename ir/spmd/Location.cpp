@@ -10,6 +10,14 @@ namespace spmdc {
 /// Marks the pair of an expression and the place of its name.
 static constexpr llvm::StringLiteral kLet = "let";
 
+/// Marks the pair of an expression and the place where its sharding is written.
+static constexpr llvm::StringLiteral kMark = "mark";
+
+static bool isFused(mlir::FusedLoc loc, llvm::StringRef kind) {
+  auto metadata = llvm::dyn_cast_if_present<mlir::StringAttr>(loc.getMetadata());
+  return metadata && metadata.getValue() == kind;
+}
+
 std::string SourcePosition::str() const { return file + ":" + std::to_string(line) + ":" + std::to_string(column); }
 
 mlir::Location getRangeLoc(mlir::MLIRContext *context, llvm::StringRef file, unsigned line, unsigned column,
@@ -28,6 +36,31 @@ mlir::Location getNamedLoc(mlir::Location loc, llvm::StringRef name) {
 mlir::Location getNamedLoc(mlir::Location loc, llvm::StringRef name, mlir::Location nameLoc) {
   return getNamedLoc(
       mlir::FusedLoc::get(loc.getContext(), {loc, nameLoc}, mlir::StringAttr::get(loc.getContext(), kLet)), name);
+}
+
+mlir::Location getMarkedLoc(mlir::Location loc, mlir::Location mark) {
+  if (getMark(loc))
+    return loc;
+  // The name stays outermost.
+  if (auto named = llvm::dyn_cast<mlir::NameLoc>(loc))
+    return getNamedLoc(getMarkedLoc(named.getChildLoc(), mark), named.getName().getValue());
+  mlir::MLIRContext *context = loc.getContext();
+  if (auto pair = llvm::dyn_cast<mlir::FusedLoc>(loc); pair && isFused(pair, kLet)) {
+    llvm::ArrayRef<mlir::Location> parts = pair.getLocations();
+    return mlir::FusedLoc::get(context, {getMarkedLoc(parts.front(), mark), parts.back()}, pair.getMetadata());
+  }
+  return mlir::FusedLoc::get(context, {loc, mark}, mlir::StringAttr::get(context, kMark));
+}
+
+std::optional<mlir::Location> getMark(mlir::Location loc) {
+  if (auto named = llvm::dyn_cast<mlir::NameLoc>(loc))
+    return getMark(named.getChildLoc());
+  auto pair = llvm::dyn_cast<mlir::FusedLoc>(loc);
+  if (pair && isFused(pair, kLet))
+    return getMark(pair.getLocations().front());
+  if (pair && isFused(pair, kMark))
+    return pair.getLocations().back();
+  return std::nullopt;
 }
 
 std::optional<SourcePosition> getSourcePosition(mlir::Location loc) {
@@ -51,7 +84,7 @@ std::optional<llvm::StringRef> getValueName(mlir::Location loc) {
 std::optional<SourcePosition> getNamePosition(mlir::Location loc) {
   if (auto named = llvm::dyn_cast<mlir::NameLoc>(loc))
     if (auto pair = llvm::dyn_cast<mlir::FusedLoc>(named.getChildLoc()))
-      if (auto kind = llvm::dyn_cast_if_present<mlir::StringAttr>(pair.getMetadata()); kind && kind.getValue() == kLet)
+      if (isFused(pair, kLet))
         return getSourcePosition(pair.getLocations().back());
   return getSourcePosition(loc);
 }

@@ -32,6 +32,13 @@ mlir::Location getNamedLoc(mlir::Location loc, llvm::StringRef name);
 /// The same, and where the name stands: the expression comes first, as everywhere.
 mlir::Location getNamedLoc(mlir::Location loc, llvm::StringRef name, mlir::Location nameLoc);
 
+/// `loc`, of a value whose sharding is written at `mark` (the range of a type or of a P(...)). A location that has a
+/// mark keeps it.
+mlir::Location getMarkedLoc(mlir::Location loc, mlir::Location mark);
+
+/// Where the value's sharding is written, if that is known.
+std::optional<mlir::Location> getMark(mlir::Location loc);
+
 /// Where the (first) expression of a location begins, if it knows.
 std::optional<SourcePosition> getSourcePosition(mlir::Location loc);
 

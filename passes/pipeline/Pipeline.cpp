@@ -32,7 +32,7 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
     passes.addPass(createSplitConstantsPass());
     PropagatePassOptions propagate;
     propagate.remarks = options.remarks;
-    passes.addPass(createPropagatePass(propagate));
+    passes.addPass(createPropagatePass(propagate, options.propagationLog));
     passes.addPass(createVerifyPropagatedPass());
     arriveAt(Stage::Propagated);
   }

@@ -12,6 +12,8 @@
 
 namespace spmdc {
 
+struct PropagationLog;
+
 struct PassTime {
   std::string pass;
   double milliseconds = 0;
@@ -26,6 +28,8 @@ struct PipelineOptions {
   std::string dumpDirectory;
   /// Why propagation decided as it did goes out as MLIR remarks.
   bool remarks = false;
+  /// Where propagation writes down what it does (passes/propagate/Origins.h); null: nowhere.
+  PropagationLog *propagationLog = nullptr;
 };
 
 /// Appends the passes that lead from one station to a later one, up to Stage::Plan.

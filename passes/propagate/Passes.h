@@ -8,8 +8,13 @@
 
 namespace spmdc {
 
+struct PropagationLog;
+
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "passes/propagate/Passes.h.inc"
+
+/// The pass, which also writes down what it does (Origins.h). The log outlives the pass.
+std::unique_ptr<mlir::Pass> createPropagatePass(const PropagatePassOptions &options, PropagationLog *log);
 
 } // namespace spmdc

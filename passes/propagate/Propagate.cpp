@@ -6,6 +6,7 @@
 
 #include "ir/spmd/Location.h"
 #include "ir/spmd/SpmdOps.h"
+#include "passes/propagate/Origins.h"
 #include "passes/propagate/Passes.h"
 #include "passes/propagate/Propagator.h"
 #include "passes/propagate/Remarks.h"
@@ -46,6 +47,8 @@ void replaceConstraints(func::FuncOp func) {
     if (operand.getType() == constraint.getType()) {
       Operation *producer = operand.getDefiningOp();
       std::optional<StringRef> name = getValueName(constraint.getLoc());
+      if (std::optional<Location> mark = getMark(constraint.getLoc()); producer && mark)
+        producer->setLoc(getMarkedLoc(producer->getLoc(), *mark));
       if (producer && name && !getValueName(producer->getLoc()))
         producer->setLoc(getNamedLoc(producer->getLoc(), *name));
       constraint.replaceAllUsesWith(operand);
@@ -61,6 +64,7 @@ void replaceConstraints(func::FuncOp func) {
 class PropagatePass : public impl::PropagatePassBase<PropagatePass> {
 public:
   using PropagatePassBase::PropagatePassBase;
+  PropagatePass(const PropagatePassOptions &options, PropagationLog *log) : PropagatePassBase(options), log(log) {}
 
   void runOnOperation() override {
     MeshAxes mesh(getMesh(getOperation()));
@@ -75,15 +79,29 @@ private:
     if (failed(state))
       return failure();
     RemarkEmitter remarkEmitter(*state);
-    Propagator(*state, strategy, remarks ? &remarkEmitter : nullptr).run();
+    OriginRecorder recorder(*state, log, remarks ? &remarkEmitter : nullptr);
+    Propagator(*state, strategy,
+               log       ? static_cast<PropagationObserver *>(&recorder)
+               : remarks ? &remarkEmitter
+                         : nullptr)
+        .run();
     if (remarks)
       remarkEmitter.reportDisagreements();
+    if (log)
+      recorder.finish();
     writeTypes(func, *state);
     replaceConstraints(func);
     func.walk([](ShardingGroupOp group) { group.erase(); });
     return success();
   }
+
+  PropagationLog *log = nullptr;
 };
 
 } // namespace
+
+std::unique_ptr<Pass> createPropagatePass(const PropagatePassOptions &options, PropagationLog *log) {
+  return std::make_unique<PropagatePass>(options, log);
+}
+
 } // namespace spmdc

@@ -43,6 +43,10 @@ public:
   llvm::ArrayRef<OpEntry> getOps() const { return ops; }
   TensorSharding &getSharding(unsigned slot) { return slots[slot].current; }
   const TensorSharding &getSharding(unsigned slot) const { return slots[slot].current; }
+  /// What is written about the arrays of the slot, null where nothing is, and where it stands.
+  ShardingAttr getAnnotation(unsigned slot) const { return slots[slot].annotation; }
+  mlir::Location getAnnotationLoc(unsigned slot) const { return slots[slot].annotationLoc; }
+  unsigned getNumSlots() const { return slots.size(); }
   /// The operations that use or define an array of the slot, by number.
   llvm::ArrayRef<unsigned> getOpsAround(unsigned slot) const { return slots[slot].opsAround; }
 

@@ -11,6 +11,7 @@ enum ExitStatus { kOk = 0, kFailed = 1, kUsage = 2 };
 /// Each adds its subcommand; when the command line names it, the callback runs it and sets `status`.
 void addCompileCommand(CLI::App &app, int &status);
 void addInspectCommand(CLI::App &app, int &status);
+void addExplainCommand(CLI::App &app, int &status);
 void addRunCommand(CLI::App &app, int &status);
 void addDevicesCommand(CLI::App &app, int &status);
 void addLaunchCommand(CLI::App &app, int &status);

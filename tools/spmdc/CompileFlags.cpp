@@ -16,8 +16,8 @@
 
 namespace spmdc {
 
-void CompileFlags::addTo(CLI::App &command, const std::string &fileHelp) {
-  command.add_option("FILE", file, fileHelp)->required();
+CLI::Option *CompileFlags::addTo(CLI::App &command, const std::string &fileHelp) {
+  CLI::Option *fileOption = command.add_option("FILE", file, fileHelp)->required();
   command.add_option("--mesh", mesh, "Axis sizes in place of the program's, or a mesh where it has none: a=4,b=2");
   command.add_option("--set", sets, "Replace a const: NAME=VALUE")
       ->expected(1)
@@ -44,10 +44,15 @@ void CompileFlags::addTo(CLI::App &command, const std::string &fileHelp) {
                      "Rates of links and devices (JSON; `spmdc devices --measure` makes one) to choose and predict by");
   command.add_flag("--time", showTimes, "Time per pass, on stderr");
   command.add_flag("--remarks", showRemarks, "Why propagation decided as it did, on stderr");
+  return fileOption;
 }
 
-CompileOptions CompileFlags::toOptions() const {
+std::optional<CompileOptions> CompileFlags::toOptions(std::ostream &messages) const {
   CompileOptions options;
+  std::optional<CostModel> model = readCostModel(messages);
+  if (!model)
+    return std::nullopt;
+  options.costModel = std::move(*model);
   for (const std::string &text : sets) {
     size_t equals = text.find('=');
     options.frontend.sets.emplace_back(text.substr(0, equals), text.substr(equals + 1));
@@ -96,13 +101,15 @@ bool isArtifactFile(const std::string &path) {
 }
 
 std::optional<Compiler> CompileFlags::makeCompiler(std::ostream &messages) const {
-  CompileOptions options = toOptions();
-  std::optional<CostModel> model = readCostModel(messages);
-  std::optional<std::string> text = model ? readFile(file, Source::maxBytes, messages) : std::nullopt;
+  std::optional<CompileOptions> options = toOptions(messages);
+  std::optional<std::string> text = options ? readProgram(messages) : std::nullopt;
   if (!text)
     return std::nullopt;
-  options.costModel = std::move(*model);
-  return Compiler(file, std::move(*text), std::move(options));
+  return Compiler(file, std::move(*text), std::move(*options));
+}
+
+std::optional<std::string> CompileFlags::readProgram(std::ostream &messages) const {
+  return readFile(file, Source::maxBytes, messages);
 }
 
 std::optional<CostModel> CompileFlags::readCostModel(std::ostream &messages) const {

@@ -20,16 +20,19 @@ struct CompileFlags {
   unsigned optimizationLevel = 3;
   bool showTimes = false, showRemarks = false;
 
-  /// Adds the options; `fileHelp` describes the positional FILE.
-  void addTo(CLI::App &command, const std::string &fileHelp);
+  /// Adds the options; `fileHelp` describes the positional FILE, whose option is returned.
+  CLI::Option *addTo(CLI::App &command, const std::string &fileHelp);
   /// Opens FILE and makes its compiler; prints why not and returns nothing when it, or the cost model, cannot be read.
   std::optional<Compiler> makeCompiler(std::ostream &messages = std::cerr) const;
-  /// All but the cost model.
-  CompileOptions toOptions() const;
-  /// The model of `--cost-model`, or the default. Prints what is wrong with the file and returns nothing on a mistake.
-  std::optional<CostModel> readCostModel(std::ostream &messages = std::cerr) const;
+  /// The text of FILE. Prints why not and returns nothing when it cannot be read.
+  std::optional<std::string> readProgram(std::ostream &messages = std::cerr) const;
+  /// With the model of `--cost-model`. Prints what is wrong with that file and returns nothing on a mistake.
+  std::optional<CompileOptions> toOptions(std::ostream &messages = std::cerr) const;
   /// What a person asked to see beside the result: remarks and times, on stderr.
   void printExtras(const Compiler &compiler, std::ostream &messages = std::cerr) const;
+
+private:
+  std::optional<CostModel> readCostModel(std::ostream &messages) const;
 };
 
 /// The bytes of a file, `-` being standard input. Prints why not and returns nothing on failure.

@@ -1,25 +1,27 @@
 //===- Inspection.cpp - the report of a program as JSON -------------------===//
 
-#include "tools/spmdc/Inspection.h"
-
-#include <nlohmann/json.hpp>
+#include "tools/spmdc/InspectionJson.h"
 
 #include <cmath>
 
 namespace spmdc {
-namespace {
 
-using Json = nlohmann::ordered_json;
-
-/// Bytes and operations are whole where they are: scripts compare them with ==.
 Json number(double value) {
   if (value == std::floor(value) && std::abs(value) < 9e15)
     return static_cast<int64_t>(value);
   return value;
 }
 
-/// Predictions, to the nanosecond: more digits would say more than a model knows.
 Json microseconds(double seconds) { return number(std::round(seconds * 1e9) / 1e3); }
+
+Json meshJson(const spmd::MeshShape &mesh) {
+  Json list = Json::array();
+  for (const spmd::MeshAxis &axis : mesh.axes)
+    list.push_back({{"axis", axis.name}, {"size", axis.size}});
+  return list;
+}
+
+namespace {
 
 Json axesJson(const std::vector<spmd::AxisRef> &axes) {
   Json list = Json::array();
@@ -51,6 +53,8 @@ Json valuesJson(const std::vector<ValueReport> &values, bool withLocation) {
   return list;
 }
 
+} // namespace
+
 Json collectiveJson(const CollectiveReport &collective) {
   Json json;
   json["op"] = collective.op;
@@ -70,6 +74,8 @@ Json collectiveJson(const CollectiveReport &collective) {
   json["why"] = collective.why;
   return json;
 }
+
+namespace {
 
 Json workJson(const WorkReport &work) {
   Json json;
@@ -106,9 +112,7 @@ std::optional<Inspection> inspectProgram(Compiler &compiler) {
 std::string inspectionJson(const Inspection &inspection) {
   Json json;
   json["spmdc"] = SPMDC_VERSION;
-  json["mesh"] = Json::array();
-  for (const spmd::MeshAxis &axis : inspection.report.mesh.axes)
-    json["mesh"].push_back({{"axis", axis.name}, {"size", axis.size}});
+  json["mesh"] = meshJson(inspection.report.mesh);
   json["functions"] = Json::array();
   for (const FunctionReport &function : inspection.report.functions) {
     Json entry;

@@ -27,6 +27,15 @@ std::string inspectionJson(const Inspection &inspection);
 /// The table that `inspect` prints.
 std::string inspectionTable(const Inspection &inspection);
 
+/// `all_reduce sum over b`.
+std::string collectiveTitle(const CollectiveReport &collective);
+
+/// `mesh a=4 b=2 (8 devices)`.
+std::string meshTitle(const spmd::MeshShape &mesh);
+
+/// `8.59 G`.
+std::string countText(double count);
+
 /// `16.0 MiB`, `4 B`.
 std::string bytesText(double bytes);
 

@@ -56,6 +56,8 @@ std::string axesText(const CollectiveReport &collective) {
   return text;
 }
 
+} // namespace
+
 std::string countText(double count) {
   static constexpr std::array<const char *, 6> kUnits = {"", " K", " M", " G", " T", " P"};
   size_t unit = 0;
@@ -67,8 +69,6 @@ std::string countText(double count) {
   std::snprintf(buffer, sizeof buffer, unit ? "%.2f%s" : "%.0f%s", count, kUnits[unit]);
   return buffer;
 }
-
-} // namespace
 
 std::string bytesText(double bytes) {
   static constexpr std::array<const char *, 6> kUnits = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
@@ -84,6 +84,8 @@ std::string bytesText(double bytes) {
 
 std::string timeText(double seconds) {
   static constexpr std::array<const char *, 4> kUnits = {"ns", "us", "ms", "s"};
+  if (seconds <= 0)
+    return "0 s";
   double value = seconds * 1e9;
   size_t unit = 0;
   while (value >= 999.5 && unit + 1 < kUnits.size()) {
@@ -99,12 +101,21 @@ std::string timeText(double seconds) {
   return buffer;
 }
 
+std::string collectiveTitle(const CollectiveReport &collective) {
+  return collective.op + (collective.reduction.empty() ? "" : " " + collective.reduction) + " over " +
+         axesText(collective);
+}
+
+std::string meshTitle(const spmd::MeshShape &mesh) {
+  std::string text = "mesh";
+  for (const spmd::MeshAxis &axis : mesh.axes)
+    text += " " + axis.name + "=" + std::to_string(axis.size);
+  return text + " (" + std::to_string(mesh.deviceCount()) + " devices)";
+}
+
 std::string inspectionTable(const Inspection &inspection) {
   const ProgramReport &report = inspection.report;
-  std::string text = "mesh";
-  for (const spmd::MeshAxis &axis : report.mesh.axes)
-    text += " " + axis.name + "=" + std::to_string(axis.size);
-  text += " (" + std::to_string(report.mesh.deviceCount()) + " devices)\n";
+  std::string text = meshTitle(report.mesh) + "\n";
   for (const FunctionReport &function : report.functions) {
     text += "\nfn " + function.name + "\n";
     std::vector<Row> rows = {{"", "name", "global", "sharding", "on each device", "at"}};
@@ -117,9 +128,8 @@ std::string inspectionTable(const Inspection &inspection) {
     text += formatTable(rows);
     text += "\ncollectives: " + std::to_string(function.collectives.size()) + "\n";
     for (const CollectiveReport &collective : function.collectives) {
-      std::string reduction = collective.reduction.empty() ? "" : " " + collective.reduction;
       text +=
-          formatTable({{collective.op + reduction + " over " + axesText(collective),
+          formatTable({{collectiveTitle(collective),
                         shapeText(collective.dtype, collective.operandShape) + " -> " +
                             shapeText(collective.dtype, collective.resultShape),
                         std::to_string(collective.groups) + " groups of " + std::to_string(collective.groupSize),

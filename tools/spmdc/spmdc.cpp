@@ -15,6 +15,7 @@ int main(int argc, char **argv) {
   spmdc::addCompileCommand(app, status);
   spmdc::addRunCommand(app, status);
   spmdc::addInspectCommand(app, status);
+  spmdc::addExplainCommand(app, status);
   spmdc::addDevicesCommand(app, status);
   spmdc::addLaunchCommand(app, status);
   spmdc::addTokenCommand(app, status);

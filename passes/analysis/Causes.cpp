@@ -1,0 +1,127 @@
+//===- Causes.cpp - what a person wrote that forces a collective ----------===//
+
+#include "passes/analysis/Causes.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace spmdc {
+namespace {
+
+/// `name` as a word of its own.
+bool mentions(const std::string &text, const std::string &name) {
+  auto isLetter = [&](size_t at) {
+    return at < text.size() && (std::isalnum((unsigned char)text[at]) || text[at] == '_');
+  };
+  for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1))
+    if ((at == 0 || !isLetter(at - 1)) && !isLetter(at + name.size()))
+      return true;
+  return false;
+}
+
+/// Keeps those for which `holds`, or all where it holds for none.
+template <typename Predicate> void narrow(std::vector<const PropagationLog::Op *> &ops, Predicate holds) {
+  if (std::any_of(ops.begin(), ops.end(), holds))
+    std::erase_if(ops, [&](const PropagationLog::Op *op) { return !holds(op); });
+}
+
+/// The operations that need the collective: those of its expression, and among them those that its reason speaks of.
+std::vector<const PropagationLog::Op *> findSites(const PropagationLog &log, const CollectiveReport &collective) {
+  std::vector<const PropagationLog::Op *> sites;
+  for (const PropagationLog::Op &op : log.ops)
+    if (!op.place.empty() && op.place == collective.location)
+      sites.push_back(&op);
+  narrow(sites, [&](const PropagationLog::Op *op) { return mentions(collective.why, op->name); });
+  narrow(sites, [&](const PropagationLog::Op *op) {
+    return std::any_of(op->arrays.begin(), op->arrays.end(), [&](const PropagationLog::Operand &operand) {
+      return collective.why.find(operand.type) != std::string::npos;
+    });
+  });
+  return sites;
+}
+
+class CauseFinder {
+public:
+  CauseFinder(const PropagationLog &log, std::set<std::string> axes) : log(log), axes(std::move(axes)) {}
+
+  void visit(const PropagationLog::Op &op) {
+    std::set<int64_t> cutFactors;
+    for (size_t tensor = 0; tensor < op.arrays.size(); ++tensor)
+      for (size_t dim = 0; dim < op.factors[tensor].size(); ++dim)
+        for (const std::string &axis : axes)
+          if (std::optional<PropagationLog::Origin> origin = log.trace(op.arrays[tensor].array, dim, axis)) {
+            cutFactors.insert(op.factors[tensor][dim].begin(), op.factors[tensor][dim].end());
+            add(op, axis, *origin);
+          }
+    // What a person keeps whole although it meets something that is cut.
+    for (size_t tensor = 0; tensor < op.arrays.size(); ++tensor) {
+      const PropagationLog::Array &array = log.arrays[op.arrays[tensor].array];
+      for (size_t dim = 0; dim < std::min(array.written.size(), op.factors[tensor].size()); ++dim) {
+        const PropagationLog::WrittenDim &written = array.written[dim];
+        bool meetsCut = std::any_of(op.factors[tensor][dim].begin(), op.factors[tensor][dim].end(),
+                                    [&](int64_t factor) { return cutFactors.count(factor) > 0; });
+        if (!written.isClosed || !meetsCut)
+          continue;
+        for (const std::string &axis : axes)
+          if (std::find(written.axes.begin(), written.axes.end(), axis) == written.axes.end())
+            keep({array.mark, static_cast<unsigned>(dim), axis, /*isWhole=*/true, array.name, {{op.place, op.name}}});
+      }
+    }
+  }
+
+  std::vector<Cause> takeCauses() {
+    std::multimap<size_t, Cause> byDistance;
+    for (Cause &cause : causes)
+      byDistance.emplace(cause.path.size(), std::move(cause));
+    causes.clear();
+    for (auto &[distance, cause] : byDistance)
+      causes.push_back(std::move(cause));
+    return std::move(causes);
+  }
+
+private:
+  void add(const PropagationLog::Op &op, const std::string &axis, const PropagationLog::Origin &origin) {
+    const PropagationLog::Array &array = log.arrays[origin.array];
+    Cause cause{array.mark, origin.dim, axis, /*isWhole=*/false, array.name, {}};
+    for (unsigned step : origin.steps) {
+      const PropagationLog::Op &through = log.ops[log.extensions[step].op];
+      CausePoint point{through.place, through.name};
+      if (cause.path.empty() || cause.path.back() != point)
+        cause.path.push_back(std::move(point));
+    }
+    if (CausePoint here{op.place, op.name}; cause.path.empty() || cause.path.back() != here)
+      cause.path.push_back(std::move(here));
+    keep(std::move(cause));
+  }
+
+  /// A mark counts once, by its shortest way.
+  void keep(Cause cause) {
+    for (Cause &known : causes)
+      if (known.mark == cause.mark && known.dim == cause.dim && known.axis == cause.axis &&
+          known.isWhole == cause.isWhole) {
+        if (cause.path.size() < known.path.size())
+          known = std::move(cause);
+        return;
+      }
+    causes.push_back(std::move(cause));
+  }
+
+  const PropagationLog &log;
+  std::set<std::string> axes;
+  std::vector<Cause> causes;
+};
+
+} // namespace
+
+std::vector<Cause> findCauses(const PropagationLog &log, const CollectiveReport &collective) {
+  std::set<std::string> axes;
+  for (const std::string &axis : collective.axes)
+    axes.insert(axis.substr(0, axis.find(':')));
+  CauseFinder finder(log, std::move(axes));
+  for (const PropagationLog::Op *op : findSites(log, collective))
+    finder.visit(*op);
+  return finder.takeCauses();
+}
+
+} // namespace spmdc

@@ -1,0 +1,79 @@
+"""Holds `explain --json` of a program to `inspect --json`: the same collectives in the same order, marks that stand where it
+says, and removals that remove: each is made in the source and inspected again.
+
+    check_explain.py PROGRAM.spmd SCRATCH.spmd
+"""
+
+import json
+import subprocess
+import sys
+
+program, scratch = sys.argv[1:]
+
+
+def run(*command):
+    result = subprocess.run(["spmdc", *command], capture_output=True, text=True)
+    assert result.returncode == 0, (command, result.stderr)
+    return result.stdout
+
+
+def place(loc):
+    file, line, column = loc.rsplit(":", 2)
+    return file, int(line), int(column)
+
+
+def inspected(file):
+    functions = json.loads(run("inspect", file, "--json"))["functions"]
+    collectives = [c for f in functions for c in f["collectives"]]
+    totals = {"collectives": len(collectives)}
+    for key in ("wire_bytes_per_device", "predicted_communication_us", "flops_per_device"):
+        totals[key] = sum(f[key] for f in functions)
+    return collectives, totals
+
+
+def is_like(a, b):
+    """Of one kind, on one line, over a common axis."""
+    names = [{axis.split(":")[0] for axis in c["axes"]} for c in (a, b)]
+    return a["op"] == b["op"] and place(a["loc"])[1] == place(b["loc"])[1] and names[0] & names[1]
+
+
+lines = open(program).read().split("\n")
+text = run("explain", program, "--json")
+assert text == run("explain", program, "--json"), "two runs differ"
+report = json.loads(text)
+assert report["all_tried"] and report["tried"] < 257
+collectives, totals = inspected(program)
+explained = [c for f in report["functions"] for c in f["collectives"]]
+assert report["totals"] == totals, (report["totals"], totals)
+assert len(explained) == len(collectives)
+removals = {}
+for entry, collective in zip(explained, collectives):
+    assert {key: entry[key] for key in collective} == collective
+    assert entry["source"] == lines[place(entry["loc"])[1] - 1].strip()
+    share = collective["predicted_us"] * collective["trip_count"] / totals["predicted_communication_us"]
+    assert abs(entry["share"] - share) < 1e-3, (entry["share"], share)
+    for cause in entry["causes"]:
+        file, line, column = place(cause["loc"])
+        assert file == program and lines[line - 1][column - 1:].startswith(cause["written"]), cause
+        assert (cause["axis"] in cause["written"]) == (cause["kind"] == "cut"), cause
+        assert cause["through"][-1]["loc"] == entry["loc"], cause
+    if entry["removal"]:
+        removals.setdefault(json.dumps(entry["removal"]["edits"]), []).append(entry)
+    else:
+        assert "--allow-none" in sys.argv or not entry["causes"], entry
+
+for edits, entries in removals.items():
+    changed = list(lines)
+    for edit in sorted(json.loads(edits), key=lambda e: place(e["loc"]), reverse=True):
+        _, line, column = place(edit["loc"])
+        old = changed[line - 1]
+        assert old[column - 1:].startswith(edit["from"]), (old, edit)
+        changed[line - 1] = old[:column - 1] + edit["to"] + old[column - 1 + len(edit["from"]):]
+    with open(scratch, "w") as out:
+        out.write("\n".join(changed))
+    left, totals_then = inspected(scratch)
+    for entry in entries:
+        assert not any(is_like(entry, c) for c in left), (edits, entry)
+        claimed = {key: entry["removal"][key] for key in totals_then}
+        assert claimed == totals_then, (claimed, totals_then)
+print(f"{len(explained)} explained, {len(removals)} changes tried")

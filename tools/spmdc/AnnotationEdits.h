@@ -1,0 +1,41 @@
+//===- AnnotationEdits.h - small changes of annotations ---------*- C++ -*-===//
+#pragma once
+
+#include "frontend/syntax/Annotations.h"
+#include "passes/analysis/Causes.h"
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace spmdc {
+
+/// One dimension's sharding written anew.
+struct DimEdit {
+  Range suffix;      ///< What is replaced.
+  std::string place; ///< `mlp.spmd:3:12`, where the dimension begins.
+  std::string from;  ///< `2048@b`.
+  std::string to;    ///< `2048@_`.
+  std::string text;  ///< In place of the suffix.
+};
+
+/// What belongs together: one dimension, an axis that moves from one to another, or an axis that is taken from all
+/// dimensions that bring it.
+using AnnotationEdit = std::vector<DimEdit>;
+
+/// What may remove a collective over these axes: on the marks that force it an axis dropped, kept out, moved or
+/// replaced; on all others, and on what the entry takes and gives, an axis added. The likeliest first; each is one that
+/// the language allows by itself.
+std::vector<AnnotationEdit> listEdits(const std::vector<Annotation> &annotations, const spmd::MeshShape &mesh,
+                                      const std::vector<std::string> &axes, const std::vector<Cause> &causes);
+
+/// Axes taken from dimensions, each given by the numbers of its annotation and of the dimension, which stay open.
+using TakenAxes = std::map<std::pair<size_t, size_t>, std::set<std::string>>;
+AnnotationEdit editWithout(const std::vector<Annotation> &annotations, const TakenAxes &taken);
+
+/// The program after an edit.
+std::string applyEdit(std::string_view text, const AnnotationEdit &edit);
+
+} // namespace spmdc

@@ -1,0 +1,89 @@
+//===- ExplainCommand.cpp - spmdc explain ---------------------------------===//
+
+#include "tools/spmdc/Command.h"
+#include "tools/spmdc/Comparison.h"
+#include "tools/spmdc/CompileFlags.h"
+#include "tools/spmdc/Explanation.h"
+
+#include <iostream>
+#include <memory>
+
+namespace spmdc {
+namespace {
+
+struct ExplainCommand {
+  CompileFlags flags;
+  bool json = false;
+  std::vector<std::string> compared;
+  std::string otherMesh;
+  size_t maxTries = 256;
+
+  int run() { return compared.empty() ? explain() : compare(); }
+
+  int explain() {
+    std::optional<CompileOptions> options = flags.toOptions();
+    std::optional<std::string> text = options ? flags.readProgram() : std::nullopt;
+    if (!text)
+      return kFailed;
+    PropagationLog log;
+    options->pipeline.propagationLog = &log;
+    Compiler compiler(flags.file, *text, *options);
+    std::optional<Explanation> explanation = explainProgram(compiler, flags.file, *text, *options, log, maxTries);
+    flags.printExtras(compiler);
+    std::cerr << compiler.errors();
+    if (!explanation)
+      return kFailed;
+    std::cout << (json ? explanationJson(*explanation) : explanationText(*explanation)) << std::flush;
+    return std::cout ? kOk : kFailed;
+  }
+
+  int compare() {
+    std::vector<ComparedProgram> programs;
+    for (const std::string &file : compared) {
+      CompileFlags own = flags;
+      own.file = file;
+      if (!programs.empty() && !otherMesh.empty())
+        own.mesh = otherMesh;
+      std::optional<CompileOptions> options = own.toOptions();
+      std::optional<std::string> text = options ? own.readProgram() : std::nullopt;
+      if (!text)
+        return kFailed;
+      Compiler compiler(file, *text, *options);
+      std::optional<Inspection> inspection = inspectProgram(compiler);
+      own.printExtras(compiler);
+      std::cerr << compiler.errors();
+      if (!inspection)
+        return kFailed;
+      programs.push_back({file, std::move(*text), std::move(*inspection)});
+    }
+    std::cout << (json ? comparisonJson(programs[0], programs[1]) : comparisonText(programs[0], programs[1]))
+              << std::flush;
+    return std::cout ? kOk : kFailed;
+  }
+};
+
+} // namespace
+
+void addExplainCommand(CLI::App &app, int &status) {
+  CLI::App *command = app.add_subcommand(
+      "explain", "Why there is each collective: the annotations that force it, its cost, and what would remove it");
+  auto state = std::make_shared<ExplainCommand>();
+  CLI::Option *file = state->flags.addTo(*command, "A program (.spmd), or IR of a station up to propagated (.mlir)");
+  command->add_flag("--json", state->json, "As JSON");
+  command->add_option("--tries", state->maxTries, "How many changes of annotations to compile at most")
+      ->capture_default_str();
+  CLI::Option *diff = command->add_option("--diff", state->compared, "Compare two programs instead")
+                          ->type_name("A B")
+                          ->expected(2)
+                          ->excludes(file);
+  command->add_option("--mesh-b", state->otherMesh, "With --diff: the mesh of B, as --mesh is that of A")->needs(diff);
+  // Either FILE or --diff; FILE comes first in the usage line.
+  file->required(false);
+  command->callback([state, &status] {
+    if (state->compared.empty() && state->flags.file.empty())
+      throw CLI::RequiredError("FILE");
+    status = state->run();
+  });
+}
+
+} // namespace spmdc

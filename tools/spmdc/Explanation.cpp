@@ -1,0 +1,250 @@
+//===- Explanation.cpp - why there is each collective ---------------------===//
+
+#include "tools/spmdc/Explanation.h"
+
+#include "frontend/syntax/Parser.h"
+
+#include <algorithm>
+#include <map>
+
+namespace spmdc {
+namespace {
+
+/// `mlp.spmd:5`.
+std::string lineOf(const std::string &location) { return location.substr(0, location.rfind(':')); }
+
+std::string axisOf(const std::string &axis) { return axis.substr(0, axis.find(':')); }
+
+bool shareAxis(const CollectiveReport &a, const CollectiveReport &b) {
+  return std::any_of(a.axes.begin(), a.axes.end(), [&](const std::string &axis) {
+    return std::any_of(b.axes.begin(), b.axes.end(),
+                       [&](const std::string &other) { return axisOf(axis) == axisOf(other); });
+  });
+}
+
+/// A collective of that kind on that line, over any of the axes; null where there is none.
+const CollectiveReport *findLike(const CollectiveReport &collective, const ProgramReport &report) {
+  for (const FunctionReport &function : report.functions)
+    for (const CollectiveReport &other : function.collectives)
+      if (other.op == collective.op && lineOf(other.location) == lineOf(collective.location) &&
+          shareAxis(other, collective))
+        return &other;
+  return nullptr;
+}
+
+bool isStillThere(const CollectiveReport &collective, const ProgramReport &report) {
+  return findLike(collective, report) != nullptr;
+}
+
+/// The program as the parser sees it; of IR there is no source.
+class ProgramSource {
+public:
+  ProgramSource(const std::string &fileName, const std::string &text, const std::string &entry)
+      : isProgram(!fileName.ends_with(".mlir")), source(diagnostics.addSource(fileName, isProgram ? text : "")) {
+    ast = parse(source, diagnostics);
+    annotations = listAnnotations(*ast, entry);
+  }
+
+  std::string lineAt(const std::string &location) const {
+    if (!isProgram || !location.starts_with(source.getName() + ":"))
+      return "";
+    size_t line = std::strtoul(location.c_str() + source.getName().size() + 1, nullptr, 10);
+    std::string_view text = source.getText();
+    for (size_t i = 1; i < line && !text.empty(); ++i) {
+      size_t end = text.find('\n');
+      text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+    }
+    text = text.substr(0, text.find('\n'));
+    size_t begin = text.find_first_not_of(" \t");
+    return begin == std::string_view::npos ? "" : std::string(text.substr(begin));
+  }
+
+  CauseText describe(const Cause &cause) const {
+    for (const Annotation &annotation : annotations)
+      if (annotation.range.str() == cause.mark && cause.dim < annotation.dims.size()) {
+        const AnnotatedDim &dim = annotation.dims[cause.dim];
+        return {cause, std::string(dim.whole.text()), dim.whole.str()};
+      }
+    return {cause, "", cause.mark};
+  }
+
+  bool isProgram;
+  Diagnostics diagnostics;
+  const Source &source;
+  std::unique_ptr<Ast> ast;
+  std::vector<Annotation> annotations;
+};
+
+/// Looks for the change of annotations that removes a collective, by compiling what the changes give, each once.
+class RemovalSearch {
+public:
+  RemovalSearch(const ProgramSource &program, const std::string &fileName, CompileOptions options,
+                const ProgramReport &report, size_t maxTries)
+      : program(program), fileName(fileName), options(std::move(options)), mesh(report.mesh), now(totalsOf(report)),
+        maxTries(maxTries) {
+    this->options.pipeline.dumpDirectory.clear();
+    this->options.pipeline.remarks = false;
+  }
+
+  /// The smallest change that makes the program faster, else the smallest at all: one of a single annotation, or the
+  /// collective's axes taken from everything that brings them.
+  std::optional<Removal> find(const CollectiveReport &collective, const std::vector<Cause> &causes) {
+    std::optional<Removal> best;
+    if (causes.empty())
+      return best;
+    for (const AnnotationEdit &edit : listEdits(program.annotations, mesh, axesOf(collective), causes)) {
+      const Outcome *outcome = test(edit);
+      if (!outcome || !outcome->report || isStillThere(collective, *outcome->report))
+        continue;
+      Removal removal = toRemoval(edit, *outcome->report);
+      if (!best || keyOf(removal) < keyOf(*best))
+        best = std::move(removal);
+    }
+    return best ? best : takeAxes(collective, causes);
+  }
+
+  size_t tries = 0;
+  bool isCutShort = false;
+
+private:
+  /// What the partitioner makes of a changed program, where that has no errors.
+  struct Outcome {
+    std::optional<ProgramReport> report;
+    PropagationLog log;
+  };
+
+  static std::vector<std::string> axesOf(const CollectiveReport &collective) {
+    std::vector<std::string> axes;
+    for (const std::string &axis : collective.axes)
+      if (std::find(axes.begin(), axes.end(), axisOf(axis)) == axes.end())
+        axes.push_back(axisOf(axis));
+    return axes;
+  }
+
+  double secondsOf(const ProgramTotals &totals) const {
+    return totals.communicationSeconds + options.costModel.computeSeconds(totals.flops, 0);
+  }
+
+  Removal toRemoval(const AnnotationEdit &edit, const ProgramReport &report) const {
+    ProgramTotals totals = totalsOf(report);
+    return {edit, totals, secondsOf(totals) < secondsOf(now)};
+  }
+
+  std::tuple<bool, size_t, double, double, size_t> keyOf(const Removal &removal) const {
+    return {!removal.isFaster, removal.edit.size(), secondsOf(removal.totals), removal.totals.wireBytes,
+            removal.totals.collectives};
+  }
+
+  /// Null where it would be one try too many.
+  const Outcome *test(const AnnotationEdit &edit) {
+    std::string edited = applyEdit(program.source.getText(), edit);
+    if (auto known = outcomes.find(edited); known != outcomes.end())
+      return &known->second;
+    if (tries == maxTries) {
+      isCutShort = true;
+      return nullptr;
+    }
+    ++tries;
+    Outcome &outcome = outcomes[edited];
+    options.pipeline.propagationLog = &outcome.log;
+    outcome.report = Compiler(fileName, edited, options).report();
+    return &outcome;
+  }
+
+  /// Takes the axes from the marks that bring them, and from those that then bring them, until the collective is gone.
+  std::optional<Removal> takeAxes(const CollectiveReport &collective, std::vector<Cause> causes) {
+    constexpr size_t maxDims = 8;
+    TakenAxes taken;
+    std::unique_ptr<ProgramSource> changed;
+    while (true) {
+      const std::vector<Annotation> &annotations = (changed ? *changed : program).annotations;
+      size_t before = countTaken(taken);
+      for (const Cause &cause : causes)
+        for (size_t i = 0; i < annotations.size() && !cause.isWhole; ++i)
+          if (annotations[i].range.str() == cause.mark && cause.dim < annotations[i].dims.size())
+            taken[{i, cause.dim}].insert(cause.axis);
+      if (countTaken(taken) == before || taken.size() > maxDims)
+        return std::nullopt;
+      AnnotationEdit edit = editWithout(program.annotations, taken);
+      const Outcome *outcome = test(edit);
+      if (!outcome || !outcome->report)
+        return std::nullopt;
+      const CollectiveReport *left = findLike(collective, *outcome->report);
+      if (!left)
+        return toRemoval(edit, *outcome->report);
+      // The annotations of the changed program are the same ones, at other places.
+      changed = std::make_unique<ProgramSource>(fileName, applyEdit(program.source.getText(), edit),
+                                                options.frontend.function);
+      causes = findCauses(outcome->log, *left);
+    }
+  }
+
+  static size_t countTaken(const TakenAxes &taken) {
+    size_t count = 0;
+    for (const auto &[where, axes] : taken)
+      count += axes.size();
+    return count;
+  }
+
+  const ProgramSource &program;
+  const std::string &fileName;
+  CompileOptions options;
+  spmd::MeshShape mesh;
+  ProgramTotals now;
+  size_t maxTries;
+  std::map<std::string, Outcome> outcomes;
+};
+
+} // namespace
+
+ProgramTotals totalsOf(const ProgramReport &report) {
+  ProgramTotals totals;
+  for (const FunctionReport &function : report.functions) {
+    totals.collectives += function.collectives.size();
+    totals.wireBytes += function.wireBytesPerDevice;
+    totals.communicationSeconds += function.communicationSeconds;
+    totals.flops += function.flopsPerDevice;
+  }
+  return totals;
+}
+
+std::optional<Explanation> explainProgram(Compiler &compiler, const std::string &fileName, const std::string &text,
+                                          const CompileOptions &options, const PropagationLog &log, size_t maxTries) {
+  std::optional<Inspection> inspection = inspectProgram(compiler);
+  if (!inspection)
+    return std::nullopt;
+  std::optional<Explanation> explanation(std::in_place);
+  explanation->inspection = std::move(*inspection);
+  const ProgramReport &report = explanation->inspection.report;
+  explanation->totals = totalsOf(report);
+  ProgramSource program(fileName, text, options.frontend.function);
+  RemovalSearch search(program, fileName, options, report, maxTries);
+
+  // The most expensive ones have the first choice of what is tried.
+  std::vector<size_t> byCost;
+  std::vector<std::vector<Cause>> causes;
+  for (const FunctionReport &function : report.functions)
+    for (const CollectiveReport &collective : function.collectives) {
+      CollectiveExplanation &entry = explanation->collectives.emplace_back();
+      entry.collective = &collective;
+      entry.sourceLine = program.lineAt(collective.location);
+      causes.push_back(findCauses(log, collective));
+      for (const Cause &cause : causes.back())
+        entry.causes.push_back(program.describe(cause));
+      byCost.push_back(byCost.size());
+    }
+  std::sort(byCost.begin(), byCost.end(), [&](size_t a, size_t b) {
+    double left = explanation->collectives[a].collective->totalSeconds();
+    double right = explanation->collectives[b].collective->totalSeconds();
+    return left != right ? left > right : a < b;
+  });
+  for (size_t index : byCost) {
+    CollectiveExplanation &entry = explanation->collectives[index];
+    entry.removal = search.find(*entry.collective, causes[index]);
+  }
+  explanation->triedEdits = search.tries;
+  explanation->isCutShort = search.isCutShort;
+  return explanation;
+}
+
+} // namespace spmdc
