@@ -4,6 +4,7 @@
 #include "frontend/FrameScope.h"
 #include "frontend/Leaves.h"
 #include "frontend/Suggest.h"
+#include "ir/spmd/Budget.h"
 #include "ir/spmd/Location.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -143,6 +144,27 @@ Value Emitter::constant(const ConstDecl &decl) {
   }
   openConsts.erase(decl.name.text);
   return consts[decl.name.text] = value;
+}
+
+/// The limits that the program sets, for whoever knows what it costs.
+void Emitter::noteBudget() {
+  checkUnique(program.budget, [](auto &d) -> auto & { return d.name; }, "budget", diagnostics);
+  llvm::SmallVector<mlir::Attribute> limits;
+  for (const BudgetItem &item : program.budget) {
+    int64_t limit = 0;
+    std::string mistake = parseBudgetLimit(item.name.text, item.value.text(), limit);
+    if (!mistake.empty()) {
+      bool isName = mistake.starts_with("unknown");
+      diagnostics.error(isName ? item.name.range : item.value, mistake);
+      continue;
+    }
+    limits.push_back(
+        builder.getDictionaryAttr({builder.getNamedAttr("what", builder.getStringAttr(llvm::StringRef(item.name.text))),
+                                   builder.getNamedAttr("limit", builder.getI64IntegerAttr(limit)),
+                                   builder.getNamedAttr("place", builder.getStringAttr(item.name.range.str()))}));
+  }
+  if (!limits.empty())
+    (*module)->setAttr(kBudgetAttrName, builder.getArrayAttr(limits));
 }
 
 void Emitter::evaluateMesh() {
@@ -338,6 +360,7 @@ void Emitter::checkUncalled() {
 mlir::OwningOpRef<mlir::ModuleOp> Emitter::run() {
   module = mlir::ModuleOp::create(mlir::FileLineColLoc::get(builder.getContext(), program.source->getName(), 1, 1));
   declare();
+  noteBudget();
   if (hasMesh) {
     spmd::MeshShape shape{meshAxes};
     llvm::StringRef name = program.meshes.empty() ? "mesh" : llvm::StringRef(program.meshes.front().name.text);

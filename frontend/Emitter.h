@@ -198,6 +198,7 @@ private:
 
   // Program.
   void declare();
+  void noteBudget();
   void evaluateMesh();
   void overrideMesh(std::vector<spmd::MeshAxis> &axes);
   void applySets();

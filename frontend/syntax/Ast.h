@@ -299,6 +299,11 @@ struct ConstDecl {
   Identifier name;
   Expr *value = nullptr;
 };
+/// `wire = 64MiB`.
+struct BudgetItem {
+  Identifier name;
+  Range value; ///< An integer or a number of bytes.
+};
 struct FieldDecl {
   Identifier name;
   TypeSyntax *type = nullptr;
@@ -331,6 +336,7 @@ struct Ast {
   bool hasBrokenMesh = false;
   std::vector<MeshDecl> meshes; ///< More than one is an error, reported by the parser.
   std::vector<ConstDecl> consts;
+  std::vector<BudgetItem> budget; ///< Of all `budget` lines.
   std::vector<StructDecl> structs;
   std::vector<FnDecl> functions;
 

@@ -31,6 +31,10 @@ public:
       expr(*constant.value);
       out += '\n';
     }
+    for (const BudgetItem &item : ast.budget) {
+      place(item.name.range);
+      out += "budget " + std::string(item.name.text) + " = " + std::string(item.value.text()) + "\n";
+    }
     for (const StructDecl &decl : ast.structs)
       printStruct(decl);
     for (const FnDecl &fn : ast.functions)

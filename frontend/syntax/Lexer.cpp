@@ -2,6 +2,7 @@
 
 #include "frontend/syntax/Lexer.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -12,6 +13,11 @@ namespace {
 bool isDigit(char c) { return c >= '0' && c <= '9'; }
 bool isNameStart(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool isNamePart(char c) { return isNameStart(c) || isDigit(c); }
+
+bool isByteUnit(std::string_view name) {
+  static constexpr std::string_view units[] = {"B", "KiB", "MiB", "GiB", "TiB", "KB", "MB", "GB", "TB"};
+  return std::find(std::begin(units), std::end(units), name) != std::end(units);
+}
 
 constexpr std::pair<std::string_view, TokenKind> keywords[] = {
     {"mesh", TokenKind::Mesh},   {"const", TokenKind::Const}, {"struct", TokenKind::Struct},
@@ -127,9 +133,13 @@ private:
       }
     }
     if (isNameStart(peek())) {
+      uint32_t suffix = position;
       while (isNamePart(peek()))
         ++position;
-      error(begin, "malformed number '" + shortened(begin) + "'");
+      if (isByteUnit(text.substr(suffix, position - suffix)))
+        kind = TokenKind::Bytes;
+      else
+        error(begin, "malformed number '" + shortened(begin) + "'");
     } else if (kind == TokenKind::Integer && peek() == '.' && peek(1) != '.' && !isNameStart(peek(1))) {
       ++position;
       error(begin, "a digit is missing after the point: write '" + shortened(begin) + "0'");
@@ -211,6 +221,8 @@ std::string_view describe(TokenKind kind) {
     return "number";
   case TokenKind::String:
     return "string";
+  case TokenKind::Bytes:
+    return "number of bytes";
   default:
     break;
   }

@@ -16,6 +16,7 @@ enum class TokenKind : uint8_t {
   Integer,
   Float,
   String,
+  Bytes, ///< `64MiB`.
   // Keywords.
   Mesh,
   Const,

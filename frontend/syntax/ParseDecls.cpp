@@ -17,7 +17,9 @@ void Parser::declaration() {
   case TokenKind::Fn:
     return fnDecl();
   default:
-    failExpected("a declaration ('mesh', 'const', 'struct' or 'fn')");
+    if (atBudget())
+      return budgetDecl();
+    failExpected("a declaration ('mesh', 'const', 'struct', 'fn' or 'budget')");
   }
 }
 
@@ -50,6 +52,21 @@ void Parser::constDecl() {
   constant.range = since(begin);
   endStatement();
   ast->consts.push_back(std::move(constant));
+}
+
+/// `budget wire = 64MiB, collectives = 3;`
+void Parser::budgetDecl() {
+  take();
+  do {
+    BudgetItem item;
+    item.name = expectIdentifier("what the budget is of: 'wire', 'collectives' or 'memory'");
+    expect(TokenKind::Assign, "after what the budget is of");
+    if (!at(TokenKind::Integer) && !at(TokenKind::Float) && !at(TokenKind::Bytes))
+      failExpected("a number, or bytes such as 64MiB");
+    item.value = rangeOf(take());
+    ast->budget.push_back(item);
+  } while (accept(TokenKind::Comma));
+  endStatement();
 }
 
 /// `<B, D>` behind the name of a function or a struct, or nothing.

@@ -88,6 +88,9 @@ private:
   void declaration();
   void meshDecl();
   void constDecl();
+  /// No keyword: `budget` is a name everywhere but where a declaration begins.
+  bool atBudget() const { return at(TokenKind::Identifier) && textOf(peek()) == "budget"; }
+  void budgetDecl();
   void structDecl();
   std::vector<Identifier> genericSizes();
   void fnDecl();

@@ -103,6 +103,16 @@ struct Compiler::State {
     return success();
   }
 
+  /// `mlp.spmd:5:7`.
+  Range placeOf(llvm::StringRef place) {
+    auto [rest, column] = place.rsplit(':');
+    auto [file, line] = rest.rsplit(':');
+    unsigned lineNumber = 0, columnNumber = 0;
+    line.getAsInteger(10, lineNumber);
+    column.getAsInteger(10, columnNumber);
+    return placeOf(FileLineColLoc::get(&context, file, lineNumber, columnNumber));
+  }
+
   Range placeOf(Location loc) {
     std::optional<SourcePosition> place = getSourcePosition(loc);
     if (!source)
@@ -288,9 +298,28 @@ std::optional<std::vector<WorkReport>> Compiler::work() {
   return artifact ? std::optional(reportWork(artifact->plan, state->options.costModel)) : std::nullopt;
 }
 
+bool Compiler::checkBudget() {
+  ModuleOp start = state->getStart();
+  std::vector<BudgetLimit> limits = start ? getBudget(start, state->options.budget) : std::vector<BudgetLimit>();
+  // Without one nothing is computed that was not asked for.
+  if (!start || limits.empty())
+    return !state->hasErrors();
+  std::optional<ProgramReport> program = report();
+  std::optional<int64_t> bytes = program ? bytesPerDevice() : std::nullopt;
+  if (!bytes)
+    return false;
+  for (const BudgetExcess &excess : spmdc::checkBudget(limits, *program, state->plan->plan, *bytes)) {
+    spmdc::Diagnostic &error =
+        state->diagnostics.error(state->placeOf(excess.lines.front().place), excess.lines.front().message);
+    for (const BudgetExcess::Line &line : llvm::drop_begin(excess.lines))
+      error.note(state->placeOf(line.place), line.message);
+  }
+  return !state->hasErrors();
+}
+
 std::optional<spmd::Artifact> Compiler::compile() {
   spmd::Artifact *planned = state->getPlan();
-  if (!planned)
+  if (!planned || !checkBudget())
     return std::nullopt;
   spmd::Artifact artifact = *planned;
   std::optional<std::string> code = state->emit(Stage::Asm, &artifact);

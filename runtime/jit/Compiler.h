@@ -8,6 +8,7 @@
 #pragma once
 
 #include "frontend/Frontend.h"
+#include "passes/analysis/Budget.h"
 #include "passes/analysis/CostModel.h"
 #include "passes/analysis/ProgramReport.h"
 #include "passes/analysis/WorkReport.h"
@@ -26,6 +27,8 @@ struct CompileOptions {
   PipelineOptions pipeline;
   /// What the partitioner weighs its choices with, and reports predict times with.
   CostModel costModel;
+  /// What the program may cost, in place of what it says itself. `compile` fails where it costs more.
+  std::vector<BudgetLimit> budget;
   /// `cpu` (this host), `cpu:<llvm-cpu>`, `cuda:sm_90`.
   std::string target = "cpu";
   /// 0 to 3, LLVM's meaning.
@@ -56,6 +59,9 @@ public:
 
   /// What one device computes. Nothing where there are errors.
   std::optional<std::vector<WorkReport>> work();
+
+  /// Whether the program keeps to the budget; where it does not, `errors` says what exceeds it. False on other errors.
+  bool checkBudget();
 
   /// All errors so far, as `file:line:col: error: ...` with source line, caret and notes. Empty: none.
   std::string errors() const;

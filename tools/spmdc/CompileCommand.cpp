@@ -34,7 +34,8 @@ struct CompileCommand {
       std::cerr << "spmdc: error: cannot write to standard output\n";
       return false;
     }
-    return text.has_value();
+    // What was asked for is there to be looked at; the tree of the program costs nothing.
+    return text && (emit == "ast" || compiler.checkBudget());
   }
 
   bool writeArtifact(Compiler &compiler) {

@@ -42,6 +42,18 @@ CLI::Option *CompileFlags::addTo(CLI::App &command, const std::string &fileHelp)
   command.add_option("--dump-ir", dumpDirectory, "Write the module after every pass into this folder");
   command.add_option("--cost-model", costModelFile,
                      "Rates of links and devices (JSON; `spmdc devices --measure` makes one) to choose and predict by");
+  command
+      .add_option_function<std::string>(
+          "--budget",
+          [this](const std::string &text) {
+            std::string error;
+            std::optional<std::vector<BudgetLimit>> limits = parseBudget(text, error);
+            if (!limits)
+              throw CLI::ValidationError("--budget", error);
+            budget = std::move(*limits);
+          },
+          "Fail where the program costs more: wire=64MiB,collectives=3,memory=2GiB (wire and memory of each device)")
+      ->type_name("LIMITS");
   command.add_flag("--time", showTimes, "Time per pass, on stderr");
   command.add_flag("--remarks", showRemarks, "Why propagation decided as it did, on stderr");
   return fileOption;
@@ -57,6 +69,7 @@ std::optional<CompileOptions> CompileFlags::toOptions(std::ostream &messages) co
     size_t equals = text.find('=');
     options.frontend.sets.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   }
+  options.budget = budget;
   options.frontend.meshOverride = mesh;
   options.frontend.function = function;
   options.pipeline.dumpDirectory = dumpDirectory;

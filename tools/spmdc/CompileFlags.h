@@ -12,10 +12,11 @@
 
 namespace spmdc {
 
-/// `--mesh --set --fn --target -O --dump-ir --time --cost-model --remarks`, filled by the command line.
+/// `--mesh --set --fn --target -O --dump-ir --time --cost-model --budget --remarks`, filled by the command line.
 struct CompileFlags {
   std::string file;
   std::vector<std::string> sets;
+  std::vector<BudgetLimit> budget;
   std::string mesh, function = "main", target = "cpu", dumpDirectory, costModelFile;
   unsigned optimizationLevel = 3;
   bool showTimes = false, showRemarks = false;

@@ -30,15 +30,16 @@ struct ExplainCommand {
     Compiler compiler(flags.file, *text, *options);
     std::optional<Explanation> explanation = explainProgram(compiler, flags.file, *text, *options, log, maxTries);
     flags.printExtras(compiler);
+    if (explanation)
+      std::cout << (json ? explanationJson(*explanation) : explanationText(*explanation)) << std::flush;
+    bool isWithinBudget = compiler.checkBudget();
     std::cerr << compiler.errors();
-    if (!explanation)
-      return kFailed;
-    std::cout << (json ? explanationJson(*explanation) : explanationText(*explanation)) << std::flush;
-    return std::cout ? kOk : kFailed;
+    return explanation && isWithinBudget && std::cout ? kOk : kFailed;
   }
 
   int compare() {
     std::vector<ComparedProgram> programs;
+    bool isWithinBudget = true;
     for (const std::string &file : compared) {
       CompileFlags own = flags;
       own.file = file;
@@ -51,6 +52,7 @@ struct ExplainCommand {
       Compiler compiler(file, *text, *options);
       std::optional<Inspection> inspection = inspectProgram(compiler);
       own.printExtras(compiler);
+      isWithinBudget &= compiler.checkBudget();
       std::cerr << compiler.errors();
       if (!inspection)
         return kFailed;
@@ -58,7 +60,7 @@ struct ExplainCommand {
     }
     std::cout << (json ? comparisonJson(programs[0], programs[1]) : comparisonText(programs[0], programs[1]))
               << std::flush;
-    return std::cout ? kOk : kFailed;
+    return std::cout && isWithinBudget ? kOk : kFailed;
   }
 };
 

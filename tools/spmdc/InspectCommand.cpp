@@ -23,12 +23,16 @@ struct InspectCommand {
       return kFailed;
     std::optional<Inspection> inspection = inspectProgram(*compiler);
     flags.printExtras(*compiler);
+    int status = inspection ? show(*inspection) : kFailed;
+    bool isWithinBudget = compiler->checkBudget();
     std::cerr << compiler->errors();
-    if (!inspection)
-      return kFailed;
+    return isWithinBudget ? status : kFailed;
+  }
+
+  int show(const Inspection &inspection) {
     if (!visualize.empty())
-      return draw(*inspection);
-    std::cout << (json ? inspectionJson(*inspection) : inspectionTable(*inspection)) << std::flush;
+      return draw(inspection);
+    std::cout << (json ? inspectionJson(inspection) : inspectionTable(inspection)) << std::flush;
     return std::cout ? kOk : kFailed;
   }
 

@@ -3,6 +3,7 @@
 
 #include "passes/analysis/ProgramReport.h"
 #include "runtime/jit/Compiler.h"
+#include "runtime/support/ByteText.h"
 
 #include <optional>
 #include <string>
@@ -36,8 +37,7 @@ std::string meshTitle(const spmd::MeshShape &mesh);
 /// `8.59 G`.
 std::string countText(double count);
 
-/// `16.0 MiB`, `4 B`.
-std::string bytesText(double bytes);
+using spmd::bytesText;
 
 /// `3.37 ms`, `12.0 us`.
 std::string timeText(double seconds);

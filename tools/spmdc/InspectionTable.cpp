@@ -70,18 +70,6 @@ std::string countText(double count) {
   return buffer;
 }
 
-std::string bytesText(double bytes) {
-  static constexpr std::array<const char *, 6> kUnits = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-  size_t unit = 0;
-  while (bytes >= 1024 && unit + 1 < kUnits.size()) {
-    bytes /= 1024;
-    ++unit;
-  }
-  char buffer[32];
-  std::snprintf(buffer, sizeof buffer, unit ? "%.1f %s" : "%.0f %s", bytes, kUnits[unit]);
-  return buffer;
-}
-
 std::string timeText(double seconds) {
   static constexpr std::array<const char *, 4> kUnits = {"ns", "us", "ms", "s"};
   if (seconds <= 0)

@@ -36,6 +36,8 @@ TEST(Lexer, operators) {
 TEST(Lexer, numbers) {
   EXPECT_THAT(Lexed("0..8 1.5 1e-5 2.5E+3 7 x.0").tokens,
               ElementsAre("0", "..", "8", "1.5", "1e-5", "2.5E+3", "7", "x", ".", "0"));
+  EXPECT_THAT(Lexed("64MiB 1.5GB,2B").tokens, ElementsAre("64MiB", "1.5GB", ",", "2B"));
+  EXPECT_THAT(Lexed("64MiBs").errors(), ElementsAre("1:1: malformed number '64MiBs'"));
   EXPECT_THAT(Lexed("1.").errors(), ElementsAre("1:1: a digit is missing after the point: write '1.0'"));
   EXPECT_THAT(Lexed("12ab + 1").errors(), ElementsAre("1:1: malformed number '12ab'"));
 }

@@ -65,6 +65,30 @@ TEST(Parser, dtypesMayBeShadowed) {
                             "  2:11 return key[4]\n");
 }
 
+// `budget` is no keyword: it begins a declaration only where one is expected.
+TEST(Parser, budgets) {
+  Parsed parsed("budget wire = 64MiB, collectives = 3;\n"
+                "budget memory = 1.5GB;\n"
+                "fn f(budget) { let budget = budget + 1; return budget; }\n");
+  EXPECT_THAT(parsed.errors(), IsEmpty());
+  EXPECT_EQ(parsed.print(), "1:8 budget wire = 64MiB\n"
+                            "1:22 budget collectives = 3\n"
+                            "2:8 budget memory = 1.5GB\n"
+                            "3:1 fn f(budget)\n"
+                            "  3:16 let budget = (+ budget 1)\n"
+                            "  3:41 return budget\n");
+  EXPECT_THAT(Parsed("budget = 3;\nfn f(x) { return x; }").errors(),
+              ElementsAre("1:8: expected what the budget is of: 'wire', 'collectives' or 'memory', found '='"));
+  EXPECT_THAT(Parsed("budget wire 3;\nfn f(x) { return x; }").errors(),
+              ElementsAre("1:13: expected '=' after what the budget is of, found '3'"));
+  EXPECT_THAT(Parsed("budget wire = much;\nfn f(x) { return x; }").errors(),
+              ElementsAre("1:15: expected a number, or bytes such as 64MiB, found 'much'"));
+  EXPECT_THAT(Parsed("budget wire = 3\nfn f(x) { return x; }").errors(),
+              ElementsAre("1:16: expected ';' at the end of the statement, found 'fn'"));
+  EXPECT_THAT(Parsed("fn f(x) { return x + 3MiB; }").errors(),
+              ElementsAre("1:22: expected an expression, found '3MiB'"));
+}
+
 TEST(Parser, declarations) {
   Parsed parsed("mesh m(a=4, b=2)\n"
                 "const B = 2 * 64;\n"
@@ -136,7 +160,7 @@ TEST(Parser, recovery) {
                           "5:13: expected ')' to close the parenthesis, found ';'",
                           "6:23: expected 'else' after the first arm: an 'if' is an expression and has two, found ';'",
                           "7:12: expected ';' at the end of the statement, found 'b'",
-                          "9:1: expected a declaration ('mesh', 'const', 'struct' or 'fn'), found 'stray'",
+                          "9:1: expected a declaration ('mesh', 'const', 'struct', 'fn' or 'budget'), found 'stray'",
                           "10:22: expected ']' to close the index, found '2'",
                           "11:8: expected ')' after the parameters, found '{'"));
   EXPECT_EQ(parsed.ast->functions.back().name.text, "k");

@@ -1,0 +1,38 @@
+//===- Budget.h - limits that a program sets itself -------------*- C++ -*-===//
+//
+// The attribute of a module that carries them: `spmd.budget = [{what = "wire", limit = 67108864 : i64,
+// place = "mlp.spmd:2:8"}]`, and how a limit is written.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/support/ByteText.h"
+
+#include "llvm/ADT/StringRef.h"
+
+#include <charconv>
+#include <string>
+#include <string_view>
+
+namespace spmdc {
+
+inline constexpr llvm::StringLiteral kBudgetAttrName = "spmd.budget";
+
+/// Reads the value of a limit. Returns what is wrong, or nothing.
+inline std::string parseBudgetLimit(std::string_view what, std::string_view text, int64_t &limit) {
+  if (what != "wire" && what != "collectives" && what != "memory")
+    return "unknown budget '" + std::string(what) + "'; there are wire, collectives, memory";
+  bool isCount = what == "collectives";
+  if (isCount) {
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), limit);
+    if (error == std::errc() && end == text.data() + text.size() && limit >= 0)
+      return "";
+  } else if (std::optional<int64_t> bytes = spmd::parseBytes(text)) {
+    limit = *bytes;
+    return "";
+  }
+  return "'" + std::string(text) + "' is no number of " +
+         (isCount ? "collectives" : "bytes such as 64MiB (B, KiB, MiB, GiB, TiB, KB, MB, GB, TB)");
+}
+
+} // namespace spmdc

@@ -1,0 +1,17 @@
+//===- ByteText.h - numbers of bytes as people write them -------*- C++ -*-===//
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace spmd {
+
+/// `16.0 MiB`, `4 B`.
+std::string bytesText(double bytes);
+
+/// `64MiB`, `1.5GiB`, `2GB`, `100`: a whole number of bytes below 2^63, or nothing.
+std::optional<int64_t> parseBytes(std::string_view text);
+
+} // namespace spmd

@@ -1,0 +1,32 @@
+//===- ByteTextTest.cpp - numbers of bytes as people write them -----------===//
+
+#include "runtime/support/ByteText.h"
+
+#include <gtest/gtest.h>
+
+using spmd::bytesText;
+using spmd::parseBytes;
+
+namespace {
+
+TEST(ByteText, Written) {
+  EXPECT_EQ(bytesText(0), "0 B");
+  EXPECT_EQ(bytesText(1023), "1023 B");
+  EXPECT_EQ(bytesText(1024), "1.0 KiB");
+  EXPECT_EQ(bytesText(1.5 * 1024 * 1024 * 1024), "1.5 GiB");
+  EXPECT_EQ(bytesText(4e18), "3552.7 PiB");
+}
+
+TEST(ByteText, Read) {
+  EXPECT_EQ(parseBytes("100"), 100);
+  EXPECT_EQ(parseBytes("100B"), 100);
+  EXPECT_EQ(parseBytes("64MiB"), 67108864);
+  EXPECT_EQ(parseBytes("1.5GiB"), 1610612736);
+  EXPECT_EQ(parseBytes("2GB"), 2000000000);
+  EXPECT_EQ(parseBytes("0"), 0);
+  for (const char *wrong :
+       {"", "MiB", "-1", "1.5", "0.3B", "64mib", "64 MiB", "1e3", "9e18B", "99999999TiB", "nan", "inf", "1MiBx"})
+    EXPECT_EQ(parseBytes(wrong), std::nullopt) << wrong;
+}
+
+} // namespace
