@@ -61,6 +61,7 @@ Program::Program(std::shared_ptr<Job> ownJob, std::shared_ptr<const Artifact> ow
   executorOptions.localDevices = job->getLocalDevices();
   executorOptions.collectives = &job->getCollectives();
   executorOptions.health = &job->getClient();
+  executorOptions.counters = &job->getCounters();
   executorOptions.print = std::move(options.print);
   executorOptions.prepareTimeout = job->getTimeout();
   try {

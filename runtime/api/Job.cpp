@@ -90,6 +90,7 @@ JoinOptions resolveJoinOptions(const InitializeOptions &options, const Environme
   join.jobId = pick(options.job_id, environment.jobId).value_or("");
   if (join.numProcesses > 1)
     join.token = findToken(environment, options.token_file.value_or(""));
+  join.statusToken = environment.statusToken.value_or("");
   join.listenFd = environment.coordinatorFd;
   join.launcherFd = environment.launcherFd;
   return join;
@@ -99,6 +100,7 @@ std::shared_ptr<Job> Job::join(JoinOptions options) {
   std::shared_ptr<Job> job(new Job());
   job->timeout = options.initializationTimeout;
   std::chrono::milliseconds collectiveTimeout = options.collectiveTimeout;
+  options.vitals = [self = job.get()] { return self->vitals(); };
   job->client = Client::join(std::move(options));
 
   const Topology &topology = job->client->topology();
@@ -126,6 +128,17 @@ std::shared_ptr<Job> Job::join(JoinOptions options) {
   shm.timeouts.collective = collectiveTimeout;
   job->collectives = createShmCollectives(std::move(shm));
   return job;
+}
+
+Vitals Job::vitals() const {
+  Vitals result;
+  result.launches = counters.launches.load(std::memory_order_relaxed);
+  result.launchNanoseconds = counters.launchNanoseconds.load(std::memory_order_relaxed);
+  result.wireBytes = counters.wireBytes.load(std::memory_order_relaxed);
+  result.stepsDone = stepsDone.load(std::memory_order_relaxed);
+  result.stepsWanted = stepsWanted.load(std::memory_order_relaxed);
+  result.residentBytes = residentBytes();
+  return result;
 }
 
 Job::~Job() {

@@ -10,6 +10,7 @@
 #include "runtime/collective/Collective.h"
 #include "runtime/coordinator/Client.h"
 #include "runtime/device/Device.h"
+#include "runtime/exec/ExecutionCounters.h"
 #include "runtime/support/Env.h"
 
 #include <atomic>
@@ -45,6 +46,14 @@ public:
   /// How long to wait for other processes outside of collectives.
   std::chrono::milliseconds getTimeout() const { return timeout; }
 
+  /// What executors add to.
+  ExecutionCounters &getCounters() { return counters; }
+  /// Of a loop of steps: for those who ask how the job is.
+  void countStep(int64_t done, int64_t wanted) {
+    stepsWanted.store(wanted, std::memory_order_relaxed);
+    stepsDone.store(done, std::memory_order_relaxed);
+  }
+
   /// Host of a process: equal for processes of one machine.
   std::string hostOf(int32_t process) const;
 
@@ -72,7 +81,12 @@ public:
 private:
   Job() = default;
 
+  Vitals vitals() const;
+
   std::chrono::milliseconds timeout{300'000};
+  // Read by the client's thread: they outlive it.
+  ExecutionCounters counters;
+  std::atomic<int64_t> stepsDone{-1}, stepsWanted{0};
   std::unique_ptr<Client> client;
   std::vector<DeviceInfo> devices;
   std::vector<DeviceRef> localDevices;

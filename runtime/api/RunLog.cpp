@@ -31,6 +31,12 @@ void RunLog::write(Level level, const std::string &text, const Verdict *verdict)
   stream << line << std::flush;
 }
 
+void RunLog::writeStarted(const std::vector<pid_t> &pids, const std::string &address) {
+  write(Level::Info, "the coordinator is at " + address);
+  for (size_t i = 0; i < pids.size(); ++i)
+    write(Level::Info, "process " + std::to_string(i) + " has pid " + std::to_string(pids[i]));
+}
+
 void RunLog::writeRaw(Level level, std::string text) {
   if (text.empty())
     return;

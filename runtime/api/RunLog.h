@@ -14,6 +14,9 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <vector>
+
+#include <sys/types.h>
 
 namespace spmd {
 
@@ -34,6 +37,8 @@ public:
   void write(const Notice &notice) {
     write(notice.level == Notice::Level::Warning ? Level::Warning : Level::Info, notice.text);
   }
+  /// The processes of a job that was started here.
+  void writeStarted(const std::vector<pid_t> &pids, const std::string &address);
   /// What is ready for people already: as it is, or as the text of one line of JSON.
   void writeRaw(Level level, std::string text);
 

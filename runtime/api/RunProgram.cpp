@@ -3,6 +3,7 @@
 #include "runtime/api/RunProgram.h"
 
 #include "runtime/api/FunctionImpl.h"
+#include "runtime/api/Metrics.h"
 #include "runtime/api/RunCarry.h"
 #include "runtime/api/RunCheckpoints.h"
 #include "runtime/api/RunInputs.h"
@@ -16,6 +17,7 @@
 #include "runtime/io/NumpyPrinter.h"
 #include "runtime/support/File.h"
 #include "runtime/support/Process.h"
+#include "runtime/support/Token.h"
 
 #include <csignal>
 #include <sstream>
@@ -232,10 +234,10 @@ private:
     if (!options.checkpointDirectory.empty())
       launchOptions.terminationTime = std::chrono::hours(24); // Who is in a hurry sends it twice.
     if (options.verbose)
-      launchOptions.started = [&](const std::vector<pid_t> &pids) {
-        for (size_t i = 0; i < pids.size(); ++i)
-          log.write(RunLog::Level::Info, "process " + std::to_string(i) + " has pid " + std::to_string(pids[i]));
+      launchOptions.started = [&](const std::vector<pid_t> &pids, const std::string &address) {
+        log.writeStarted(pids, address);
       };
+    launchOptions.statusToken = findStatusToken(environment, options.job.token_file.value_or(""));
     RestartOptions restart = options.restart;
     restart.fit = [&](int32_t most) {
       while (most > 0 && artifact->plan.mesh.deviceCount() % most != 0)
@@ -300,6 +302,7 @@ private:
   int runHere() {
     initializeRuntime(joinOptions(), std::source_location::current());
     job = currentJob(std::source_location::current());
+    serveMetrics();
     const Plan &plan = artifact->plan;
     Mesh mesh = meshForProgram(plan.mesh, std::nullopt, std::source_location::current());
     inputs = makeInputs(job, plan, mesh, options.inputs);
@@ -318,7 +321,7 @@ private:
         tellLauncher(environment.launcherFd, {.savedStep = savedStep});
     });
     int64_t done = checkpoints.resume(inputs, needsResults());
-    stepsDone = done;
+    countStep(done);
     if (done == 0 || done < options.steps)
       results = callAndWait();
     else
@@ -333,7 +336,7 @@ private:
         results = callAndWait();
         durations.push_back(static_cast<double>(nowNs() - began) * 1e-3);
       }
-      stepsDone = step;
+      countStep(step);
       checkpoints.afterStep(step, results);
       tellProgress();
       showProgress(step);
@@ -355,6 +358,15 @@ private:
       printShards(job, results, request.out);
     shutdown();
     return 0;
+  }
+
+  /// Process 0 has the figures of all.
+  void serveMetrics() {
+    if (!options.metricsPort || process != 0)
+      return;
+    metrics =
+        std::make_unique<MetricsServer>(*options.metricsPort, [job = job.get()] { return job->getClient().status(); });
+    log.write(RunLog::Level::Info, "metrics at http://127.0.0.1:" + std::to_string(metrics->getPort()) + "/metrics");
   }
 
   /// Whether results are wanted that are not among what is carried.
@@ -380,6 +392,12 @@ private:
     for (const Array &value : values)
       value.block_until_ready();
     return values;
+  }
+
+  void countStep(int64_t step) {
+    stepsDone = step;
+    if (options.steps > 0)
+      job->countStep(step, options.steps);
   }
 
   /// A few times a second, so that the launcher knows how far a process had come that was killed.
@@ -471,6 +489,7 @@ private:
   std::shared_ptr<const Artifact> artifact;
   // Members, so that an error is reported to the job before anything is taken apart.
   std::shared_ptr<Job> job;
+  std::unique_ptr<MetricsServer> metrics;
   std::unique_ptr<Program> program;
   std::vector<Array> inputs, results;
   std::vector<CarriedValue> carries;

@@ -26,16 +26,17 @@ struct RunOptions {
   std::vector<std::string> inputs, outputs; ///< `NAME=...`.
   bool print = false, printShards = false;
   bool verbose = false;
-  bool showProgress = false;        ///< A person watches: say which step it is, in one line that is written over.
-  int repeat = 0;                   ///< Calls to time after the first; 0: run once.
-  int64_t steps = 0;                ///< Calls in a row, results fed back as parameters; 0: no such loop.
-  std::vector<std::string> carries; ///< The values fed back, by name.
-  std::string checkpointDirectory;  ///< Where what is carried is saved, or empty.
-  int64_t checkpointEvery = 0;      ///< After so many steps, and after the last; 0: after the last only.
-  int64_t checkpointKeep = 0;       ///< Of the newest checkpoints; 0: all.
-  std::optional<int64_t> resume;    ///< The step to go on from; -1: the newest.
-  std::string timeJson;             ///< File, or empty.
-  std::string reportFile;           ///< Where the end of the run is written, or empty.
+  bool showProgress = false;           ///< A person watches: say which step it is, in one line that is written over.
+  int repeat = 0;                      ///< Calls to time after the first; 0: run once.
+  int64_t steps = 0;                   ///< Calls in a row, results fed back as parameters; 0: no such loop.
+  std::vector<std::string> carries;    ///< The values fed back, by name.
+  std::string checkpointDirectory;     ///< Where what is carried is saved, or empty.
+  int64_t checkpointEvery = 0;         ///< After so many steps, and after the last; 0: after the last only.
+  int64_t checkpointKeep = 0;          ///< Of the newest checkpoints; 0: all.
+  std::optional<int64_t> resume;       ///< The step to go on from; -1: the newest.
+  std::string timeJson;                ///< File, or empty.
+  std::string reportFile;              ///< Where the end of the run is written, or empty.
+  std::optional<uint16_t> metricsPort; ///< Where process 0 serves metrics; 0: any.
   LogFormat logFormat = LogFormat::Text;
   RestartOptions restart;
   /// What a command that starts processes tells them: how long compiling took, and when it began (nanoseconds of the

@@ -8,6 +8,7 @@
 
 #include "runtime/artifact/Health.h"
 #include "runtime/coordinator/Verdict.h"
+#include "runtime/coordinator/Vitals.h"
 #include "runtime/support/Store.h"
 
 #include <chrono>
@@ -48,6 +49,8 @@ struct JoinOptions {
   std::string jobId;
   /// From findToken. Empty: loopback only.
   std::string token;
+  /// What observers of the job prove to know; empty: `token`.
+  std::string statusToken;
   /// `cpu` or `cuda`; the same on all processes.
   std::string backend = "cpu";
   /// One entry per local device: its number on this machine.
@@ -61,6 +64,8 @@ struct JoinOptions {
   std::optional<int> listenFd;
   /// From Environment::launcherFd. Ignored when it is not what our launcher makes.
   std::optional<int> launcherFd;
+  /// What this process has counted, asked for at each heartbeat on the background thread. May be empty.
+  std::function<Vitals()> vitals;
   /// Called on the background thread, without locks held: progress of the roll call every 5 s, strays refused, stuck
   /// processes. Must not call the client.
   std::function<void(const Notice &)> notice;
@@ -110,6 +115,9 @@ public:
   /// The ordered end: waits until every process has said goodbye, so that nobody's data or coordinator goes away under
   /// another. Throws the verdict if one does not get there. May be called again.
   virtual void goodbye() = 0;
+
+  /// On process 0: of all processes, as their heartbeats have told. Elsewhere: of this process alone.
+  virtual JobStatus status() = 0;
 
   /// The verdict, once there is one; for reports.
   virtual std::optional<Verdict> verdict() const = 0;

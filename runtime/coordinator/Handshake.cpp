@@ -19,7 +19,7 @@ std::string Opening::encode() const {
   Writer out;
   out.bytes = magic;
   out.integer(version);
-  out.integer(uint16_t(0)); // Reserved.
+  out.integer(static_cast<uint16_t>(role));
   out.bytes.append(jobTag.data(), jobTag.size());
   out.bytes.append(nonce.data(), nonce.size());
   return std::move(out.bytes);
@@ -30,7 +30,12 @@ bool Opening::decode(std::string_view bytes, Opening &result) {
     return false;
   bytes.remove_prefix(magic.size());
   result.version = Reader(bytes).integer<uint16_t>();
-  bytes.remove_prefix(4);
+  bytes.remove_prefix(2);
+  auto role = Reader(bytes).integer<uint16_t>();
+  if (role > static_cast<uint16_t>(Role::Observer))
+    return false;
+  result.role = static_cast<Role>(role);
+  bytes.remove_prefix(2);
   std::copy_n(bytes.data(), result.jobTag.size(), result.jobTag.data());
   std::copy_n(bytes.data() + result.jobTag.size(), result.nonce.size(), result.nonce.data());
   return true;
@@ -67,6 +72,21 @@ Proof prove(Side side, const std::string &token, const Opening &process, const O
 
 bool checkProof(const Proof &expected, std::string_view given) {
   return given.size() == expected.size() && CRYPTO_memcmp(expected.data(), given.data(), expected.size()) == 0;
+}
+
+std::optional<std::string> answerChallenge(std::string_view record, const std::string &token, const Opening &ours,
+                                           const std::string &address, const std::string &remedy, Proof &proof) {
+  Opening theirs;
+  if (!Opening::decode(record.substr(0, openingBytes), theirs))
+    return "what answers at " + address + " is not a coordinator: another program has that port";
+  if (theirs.version != protocolVersion)
+    return "the coordinator at " + address + " speaks version " + std::to_string(theirs.version) +
+           " of the protocol, this process version " + std::to_string(protocolVersion) +
+           ": use one build for all processes";
+  if (!checkProof(prove(Side::Coordinator, token, ours, theirs), record.substr(openingBytes)))
+    return "the coordinator at " + address + " has another token than this process: " + remedy;
+  proof = prove(Side::Process, token, ours, theirs);
+  return std::nullopt;
 }
 
 } // namespace spmd::coordinator

@@ -12,6 +12,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,12 +23,19 @@ constexpr size_t openingBytes = 32;
 constexpr size_t challengeBytes = 64;
 constexpr size_t proofBytes = 32;
 
+/// What the side that opens the connection wants to be.
+enum class Role : uint16_t {
+  Process,  ///< One of the job.
+  Observer, ///< Asks how the job is, and nothing else.
+};
+
 using Nonce = std::array<char, 16>;
 using Proof = std::array<char, proofBytes>;
 
 /// What is common to Opening and Challenge.
 struct Opening {
   uint16_t version = protocolVersion;
+  Role role = Role::Process;
   std::array<char, 8> jobTag = {};
   Nonce nonce = {};
 
@@ -48,5 +56,10 @@ Proof prove(Side side, const std::string &token, const Opening &process, const O
 
 /// In constant time.
 bool checkProof(const Proof &expected, std::string_view given);
+
+/// The answer of the side that opened the connection to a challenge (challengeBytes): its proof, or in words why it
+/// gives none. `address` and `remedy`: of the other side, and what to do where it has another token, for messages.
+std::optional<std::string> answerChallenge(std::string_view record, const std::string &token, const Opening &ours,
+                                           const std::string &address, const std::string &remedy, Proof &proof);
 
 } // namespace spmd::coordinator

@@ -157,7 +157,7 @@ void Job::start() {
   std::vector<pid_t> pids;
   for (const Child &child : children)
     pids.push_back(child.pid);
-  options.started(pids);
+  options.started(pids, address);
 }
 
 /// A pipe from a child to one of our own outputs; returns the child's end.
@@ -184,6 +184,7 @@ void Job::startChild(int32_t process, const std::string &token) {
       {"SPMD_PROCESS_ID", std::to_string(process)},
       {"SPMD_TOKEN", token},
       {"SPMD_TOKEN_FILE", std::nullopt},
+      {"SPMD_STATUS_TOKEN", options.statusToken.empty() ? std::nullopt : std::optional(options.statusToken)},
       {"SPMD_LAUNCHER_FD", std::to_string(theirs.get())},
       {"SPMD_COORDINATOR_FD", process == 0 ? std::optional(std::to_string(listener.get())) : std::nullopt},
   };

@@ -40,8 +40,10 @@ struct LaunchOptions {
   std::chrono::milliseconds graceTime{1000};
   /// How long they may take after a first SIGTERM: programs that save their state need more.
   std::chrono::milliseconds terminationTime{1000};
-  /// Called when all children run, with their pids by process id.
-  std::function<void(const std::vector<pid_t> &)> started;
+  /// What observers of the job (`spmdc status`) prove to know; empty: they cannot.
+  std::string statusToken;
+  /// Called when all children run, with their pids by process id and the coordinator's address.
+  std::function<void(const std::vector<pid_t> &pids, const std::string &address)> started;
 };
 
 /// How a child ended.

@@ -7,7 +7,7 @@
 
 namespace spmd::coordinator {
 
-LocalClient::LocalClient(const JoinOptions &options) {
+LocalClient::LocalClient(const JoinOptions &options) : vitals(options.vitals), start(Clock::now()) {
   ProcessInfo info;
   info.host = hostName();
   info.bootId = bootId();
@@ -24,6 +24,31 @@ void LocalClient::checkOver() {
 void LocalClient::barrier(const std::string &, std::chrono::milliseconds) { checkOver(); }
 
 void LocalClient::goodbye() { checkOver(); }
+
+/// Without heartbeats, the rate is that between two calls.
+JobStatus LocalClient::status() {
+  TimePoint now = Clock::now();
+  JobStatus status;
+  status.stage = isOver() ? JobStatus::Stage::Over : JobStatus::Stage::Running;
+  status.numProcesses = 1;
+  status.uptimeMs = millisecondsBetween(start, now);
+  ProcessStatus self;
+  self.host = places.processes[0].host;
+  self.pid = places.processes[0].pid;
+  self.devices = static_cast<int32_t>(places.processes[0].localDeviceIds.size());
+  self.position = position.read();
+  if (vitals)
+    self.vitals = vitals();
+  std::lock_guard lock(mutex);
+  if (failure)
+    status.verdict = failure->str();
+  rate.add(static_cast<double>(self.vitals.stepsDone >= 0 ? static_cast<uint64_t>(self.vitals.stepsDone)
+                                                          : self.vitals.launches),
+           now);
+  self.rate = rate.rate(now);
+  status.processes.push_back(std::move(self));
+  return status;
+}
 
 std::optional<Verdict> LocalClient::verdict() const {
   std::lock_guard lock(mutex);

@@ -7,6 +7,7 @@
 
 #include "runtime/coordinator/Client.h"
 #include "runtime/coordinator/PositionCell.h"
+#include "runtime/coordinator/RateMeter.h"
 
 #include <atomic>
 #include <condition_variable>
@@ -23,6 +24,7 @@ public:
   const Topology &topology() const override { return places; }
   void barrier(const std::string &name, std::chrono::milliseconds timeout) override;
   void goodbye() override;
+  JobStatus status() override;
   std::optional<Verdict> verdict() const override;
 
   void set(const std::string &key, const std::string &value) override;
@@ -38,6 +40,9 @@ private:
   void checkOver();
 
   Topology places;
+  std::function<Vitals()> vitals;
+  coordinator::TimePoint start;
+  RateMeter rate; ///< Guarded by `mutex`.
   PositionCell position;
   mutable std::mutex mutex;
   std::condition_variable changed;

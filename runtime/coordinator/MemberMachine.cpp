@@ -78,18 +78,11 @@ void MemberMachine::onMalformed(const std::string &why, TimePoint now) {
 }
 
 void MemberMachine::onChallenge(std::string_view record, TimePoint now) {
-  Opening theirs;
-  if (!Opening::decode(record.substr(0, openingBytes), theirs))
-    return refuse("what answers at " + options.address + " is not a coordinator: another program has that port");
-  if (theirs.version != protocolVersion)
-    return refuse("the coordinator at " + options.address + " speaks version " + std::to_string(theirs.version) +
-                  " of the protocol, this process version " + std::to_string(protocolVersion) +
-                  ": use one build for all processes");
-  if (!checkProof(prove(Side::Coordinator, options.token, ours, theirs), record.substr(openingBytes)))
-    return refuse("the coordinator at " + options.address +
-                  " has another token than this process: give all processes of a job the same one (--token-file, "
-                  "SPMD_TOKEN_FILE or SPMD_TOKEN), or choose another port if that is somebody else's job");
-  Proof proof = prove(Side::Process, options.token, ours, theirs);
+  Proof proof;
+  std::string remedy = "give all processes of a job the same one (--token-file, SPMD_TOKEN_FILE or SPMD_TOKEN), or "
+                       "choose another port if that is somebody else's job";
+  if (auto refused = answerChallenge(record, options.token, ours, options.address, remedy, proof))
+    return refuse(*refused);
   actions.push_back({MemberAction::Kind::Send, std::string(proof.data(), proof.size())});
   options.hello.remainingMs = std::max<int64_t>(millisecondsBetween(now, joinDeadline), 0);
   send(options.hello);
@@ -245,6 +238,7 @@ void MemberMachine::tick(const Position &position, TimePoint now) {
     if (now >= nextHeartbeat && !disconnected) {
       nextHeartbeat = now + heartbeatInterval;
       send(Heartbeat{position});
+      send(VitalsMessage{vitals});
     }
     return;
   }

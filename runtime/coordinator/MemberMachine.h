@@ -54,6 +54,8 @@ public:
   void onMalformed(const std::string &why, TimePoint now);
   void onClosed(const std::string &why, TimePoint now);
   void onChildEnded(const ChildEndMessage &end, TimePoint now);
+  /// What the next heartbeat tells beside the position.
+  void setVitals(const Vitals &counted) { vitals = counted; }
   /// `position`: where this process is now.
   void tick(const Position &position, TimePoint now);
 
@@ -96,6 +98,7 @@ private:
   Milliseconds backoff{10};
   std::string obstacle; ///< Why the last try failed.
   Opening ours;
+  Vitals vitals;
   std::string hostName; ///< Process 0's, from Welcome.
   int64_t hostPid = 0;
   Position hostPosition;

@@ -10,6 +10,7 @@
 
 #include <csignal>
 #include <cstring>
+#include <future>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -90,6 +91,7 @@ void NetworkClient::openServer() {
   serverOptions.numProcesses = options.numProcesses;
   serverOptions.jobId = options.jobId;
   serverOptions.token = options.token;
+  serverOptions.statusToken = options.statusToken.empty() ? options.token : options.statusToken;
   serverOptions.host = hello.host;
   serverOptions.pid = hello.pid;
   serverOptions.incarnation = hello.incarnation;
@@ -197,6 +199,36 @@ void NetworkClient::atStep(uint64_t launch, int32_t step, const SourceLocation &
 std::optional<Verdict> NetworkClient::verdict() const {
   std::lock_guard lock(mutex);
   return decided;
+}
+
+ProcessStatus NetworkClient::ownStatus() const {
+  ProcessStatus self;
+  self.process = options.processId;
+  self.host = hello.host;
+  self.pid = hello.pid;
+  self.devices = static_cast<int32_t>(hello.localDeviceIds.size());
+  self.position = currentPosition();
+  if (options.vitals)
+    self.vitals = options.vitals();
+  return self;
+}
+
+JobStatus NetworkClient::status() {
+  if (server) {
+    // Asked on the thread that serves; which may be at its end.
+    auto promise = std::make_shared<std::promise<JobStatus>>();
+    std::future<JobStatus> answer = promise->get_future();
+    asio::post(io, [this, promise] { promise->set_value(server->status()); });
+    if (answer.wait_for(verdictWait) == std::future_status::ready)
+      return answer.get();
+  }
+  JobStatus status;
+  status.numProcesses = options.numProcesses;
+  status.stage = isOver() ? JobStatus::Stage::Over : JobStatus::Stage::Running;
+  if (std::optional<Verdict> known = verdict())
+    status.verdict = known->str();
+  status.processes.push_back(ownStatus());
+  return status;
 }
 
 void NetworkClient::throwVerdict() {

@@ -31,6 +31,7 @@ public:
   const Topology &topology() const override { return places; }
   void barrier(const std::string &name, std::chrono::milliseconds timeout) override;
   void goodbye() override;
+  JobStatus status() override;
   std::optional<Verdict> verdict() const override;
 
   void set(const std::string &key, const std::string &value) override;
@@ -65,6 +66,7 @@ private:
   void publish();
   void armTimer();
   Position currentPosition() const;
+  ProcessStatus ownStatus() const;
 
   JoinOptions options;
   Address address; ///< Of the coordinator.

@@ -207,6 +207,8 @@ void NetworkClient::armTimer() {
   timer.async_wait([this](const asio::error_code &error) {
     if (error)
       return;
+    if (options.vitals)
+      machine->setVitals(options.vitals());
     machine->tick(currentPosition(), Clock::now());
     pump();
   });

@@ -8,6 +8,9 @@ constexpr size_t maxNameBytes = 1024;     // Hosts, boot ids, job ids, builds, d
 constexpr size_t maxLocationBytes = 1024; // A path and two numbers.
 constexpr size_t maxLocalDevices = 4096;
 constexpr size_t maxColumns = 4096;
+// Of a status, so that one of the largest job fits into a frame.
+constexpr size_t maxStatusHostBytes = 64;
+constexpr size_t maxStatusLocationBytes = 200;
 
 void put(Writer &out, const Position &position) {
   out.integer(position.launch);
@@ -226,6 +229,77 @@ void put(Writer &, const Goodbye &) {}
 void get(Reader &, Goodbye &) {}
 void put(Writer &, const Farewell &) {}
 void get(Reader &, Farewell &) {}
+
+void put(Writer &out, const Vitals &vitals) {
+  out.integer(vitals.launches);
+  out.integer(vitals.launchNanoseconds);
+  out.integer(vitals.wireBytes);
+  out.integer(vitals.stepsDone);
+  out.integer(vitals.stepsWanted);
+  out.integer(vitals.residentBytes);
+}
+
+void get(Reader &in, Vitals &vitals) {
+  vitals.launches = in.integer<uint64_t>();
+  vitals.launchNanoseconds = in.integer<uint64_t>();
+  vitals.wireBytes = in.integer<uint64_t>();
+  vitals.stepsDone = in.integer<int64_t>();
+  vitals.stepsWanted = in.integer<int64_t>();
+  vitals.residentBytes = in.integer<int64_t>();
+}
+
+void put(Writer &out, const VitalsMessage &message) { put(out, message.vitals); }
+void get(Reader &in, VitalsMessage &message) { get(in, message.vitals); }
+
+void put(Writer &out, const StatusRequest &message) {
+  out.integer(static_cast<uint8_t>(message.ofOneJob));
+  out.text(message.jobId, maxNameBytes);
+}
+
+void get(Reader &in, StatusRequest &message) {
+  message.ofOneJob = in.flag();
+  message.jobId = in.text(maxNameBytes);
+}
+
+void put(Writer &out, const StatusReply &message) {
+  const JobStatus &status = message.status;
+  out.integer(static_cast<uint8_t>(status.stage));
+  out.integer(status.numProcesses);
+  out.integer(status.uptimeMs);
+  out.text(cutText(status.verdict), maxTextBytes);
+  out.count(status.processes.size(), maxProcesses);
+  for (const ProcessStatus &process : status.processes) {
+    out.integer(process.process);
+    out.text(cutText(process.host, maxStatusHostBytes), maxStatusHostBytes);
+    out.integer(process.pid);
+    out.integer(process.devices);
+    Position position = process.position;
+    position.location = cutText(std::move(position.location), maxStatusLocationBytes);
+    put(out, position);
+    put(out, process.vitals);
+    out.integer(static_cast<int64_t>(process.rate * 1000 + 0.5));
+    out.integer(process.heartbeatAgeMs);
+  }
+}
+
+void get(Reader &in, StatusReply &message) {
+  JobStatus &status = message.status;
+  status.stage = in.enumerator(JobStatus::Stage::Over);
+  status.numProcesses = in.integer<int32_t>();
+  status.uptimeMs = in.integer<int64_t>();
+  status.verdict = in.text(maxTextBytes);
+  status.processes.resize(in.count(60, maxProcesses));
+  for (ProcessStatus &process : status.processes) {
+    process.process = in.integer<int32_t>();
+    process.host = in.text(maxStatusHostBytes);
+    process.pid = in.integer<int64_t>();
+    process.devices = in.integer<int32_t>();
+    get(in, process.position);
+    get(in, process.vitals);
+    process.rate = static_cast<double>(in.integer<int64_t>()) / 1000;
+    process.heartbeatAgeMs = in.integer<int64_t>();
+  }
+}
 
 /// Reads the alternative whose index is `kind`.
 template <size_t index = 0> Message getAlternative(Reader &in, size_t kind) {

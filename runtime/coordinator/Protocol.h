@@ -9,6 +9,7 @@
 
 #include "runtime/coordinator/Client.h"
 #include "runtime/coordinator/Verdict.h"
+#include "runtime/coordinator/Vitals.h"
 
 #include <cstdint>
 #include <stdexcept>
@@ -117,9 +118,26 @@ struct Goodbye {};
 /// Everybody has said goodbye.
 struct Farewell {};
 
+/// What the sender has counted; beside its heartbeats.
+struct VitalsMessage {
+  Vitals vitals;
+};
+
+/// Of an observer, in place of a hello.
+struct StatusRequest {
+  bool ofOneJob = false;
+  std::string jobId; ///< If so.
+};
+
+/// The answer to an observer.
+struct StatusReply {
+  JobStatus status;
+};
+
 /// The index of an alternative is its kind on the wire.
 using Message = std::variant<Hello, Welcome, Reject, TopologyMessage, Heartbeat, VerdictMessage, Fail, NoticeMessage,
-                             SetRequest, WaitRequest, RemoveRequest, BarrierRequest, Reply, Goodbye, Farewell>;
+                             SetRequest, WaitRequest, RemoveRequest, BarrierRequest, Reply, Goodbye, Farewell,
+                             VitalsMessage, StatusRequest, StatusReply>;
 
 /// A whole frame, header included. Throws ProtocolError where a limit would be exceeded.
 std::string encode(const Message &message);

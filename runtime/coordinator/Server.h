@@ -47,6 +47,7 @@ public:
   bool isQuiet() const {
     return machine.getStage() >= StateMachine::Stage::Done && machine.countConnectedMembers() == 0;
   }
+  JobStatus status() const { return machine.status(Clock::now()); }
   /// Where this process, which is process 0, is.
   std::function<Position()> position;
   /// Called whenever isQuiet() may have become true.

@@ -83,7 +83,10 @@ void StateMachine::onRecord(ConnectionId id, std::string_view record, TimePoint 
     Message message = decode(record);
     if (connection.phase == Phase::Member)
       return onMemberMessage(connection.process, std::move(message), now);
-    if (Hello *hello = std::get_if<Hello>(&message))
+    bool isObserver = connection.theirs.role == Role::Observer;
+    if (auto *request = std::get_if<StatusRequest>(&message); request && isObserver)
+      return onStatusRequest(id, *request, now);
+    if (Hello *hello = std::get_if<Hello>(&message); hello && !isObserver)
       return onHello(id, connection, std::move(*hello), now);
     onMalformed(id, "a frame other than a hello", now);
   } catch (const ProtocolError &error) {
@@ -108,7 +111,7 @@ void StateMachine::onOpeningRecord(ConnectionId id, Connection &connection, std:
     return close(id);
   connection.ours.jobTag = makeJobTag(options.jobId);
   connection.ours.nonce = makeNonce();
-  Proof proof = prove(Side::Coordinator, options.token, connection.theirs, connection.ours);
+  Proof proof = prove(Side::Coordinator, tokenFor(connection), connection.theirs, connection.ours);
   actions.push_back({ServerAction::Kind::Send, id, connection.ours.encode() + std::string(proof.data(), proof.size())});
   // The other side sees the version and says what is wrong.
   if (connection.theirs.version != protocolVersion)
@@ -116,10 +119,44 @@ void StateMachine::onOpeningRecord(ConnectionId id, Connection &connection, std:
   connection.phase = Phase::Proof;
 }
 
+const std::string &StateMachine::tokenFor(const Connection &connection) const {
+  return connection.theirs.role == Role::Observer ? options.statusToken : options.token;
+}
+
 void StateMachine::onProofRecord(ConnectionId id, Connection &connection, std::string_view record) {
-  if (!checkProof(prove(Side::Process, options.token, connection.theirs, connection.ours), record))
+  if (!checkProof(prove(Side::Process, tokenFor(connection), connection.theirs, connection.ours), record))
     return reject(id, "wrong token");
   connection.phase = Phase::Hello;
+}
+
+void StateMachine::onStatusRequest(ConnectionId id, const StatusRequest &request, TimePoint now) {
+  if (request.ofOneJob && request.jobId != options.jobId)
+    return reject(id, "another job is served there: " +
+                          (options.jobId.empty() ? "one without an id" : "`" + options.jobId + "`"));
+  send(id, StatusReply{status(now)});
+  close(id);
+}
+
+JobStatus StateMachine::status(TimePoint now) const {
+  JobStatus result;
+  result.stage = static_cast<JobStatus::Stage>(stage);
+  result.numProcesses = options.numProcesses;
+  result.uptimeMs = millisecondsBetween(start, now);
+  if (verdict)
+    result.verdict = verdict->str();
+  for (const auto &[process, member] : members) {
+    ProcessStatus one;
+    one.process = process;
+    one.host = member.hello.host;
+    one.pid = member.hello.pid;
+    one.devices = static_cast<int32_t>(member.hello.localDeviceIds.size());
+    one.position = member.position;
+    one.vitals = member.vitals;
+    one.rate = member.rate.rate(now);
+    one.heartbeatAgeMs = millisecondsBetween(member.lastHeard, std::max(now, member.lastHeard));
+    result.processes.push_back(std::move(one));
+  }
+  return result;
 }
 
 void StateMachine::onClosed(ConnectionId id, TimePoint now) {

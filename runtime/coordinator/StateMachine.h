@@ -20,6 +20,7 @@
 #include "runtime/coordinator/Handshake.h"
 #include "runtime/coordinator/KeyValueStore.h"
 #include "runtime/coordinator/Protocol.h"
+#include "runtime/coordinator/RateMeter.h"
 
 #include <map>
 #include <optional>
@@ -41,6 +42,7 @@ constexpr Milliseconds stuckRepeat{30'000};
 struct ServerOptions {
   int32_t numProcesses = 1;
   std::string jobId, token;
+  std::string statusToken;  ///< What observers prove to know.
   std::string host;         ///< Process 0's,
   int64_t pid = 0;          ///< as is its pid
   uint64_t incarnation = 0; ///< and its incarnation: nobody else becomes process 0.
@@ -81,6 +83,7 @@ public:
   TimePoint nextDeadline() const;
   Stage getStage() const { return stage; }
   const std::optional<Verdict> &getVerdict() const { return verdict; }
+  JobStatus status(TimePoint now) const;
   /// Members that have not hung up yet.
   size_t countConnectedMembers() const;
 
@@ -104,6 +107,8 @@ private:
     TimePoint lastHeard;
     Position position;
     TimePoint positionSince;
+    Vitals vitals;
+    RateMeter rate;
   };
 
   /// Somebody who may be to blame.
@@ -119,6 +124,8 @@ private:
   void reject(ConnectionId connection, const std::string &text);
   void limitStrangers();
   void onOpeningRecord(ConnectionId id, Connection &connection, std::string_view record);
+  const std::string &tokenFor(const Connection &connection) const;
+  void onStatusRequest(ConnectionId id, const StatusRequest &request, TimePoint now);
   void onProofRecord(ConnectionId id, Connection &connection, std::string_view record);
 
   // Roll call.

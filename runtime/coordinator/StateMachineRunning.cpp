@@ -45,6 +45,13 @@ void StateMachine::onMemberMessage(int32_t process, Message message, TimePoint n
     return;
   if (auto *heartbeat = std::get_if<Heartbeat>(&message))
     return move(member, heartbeat->position, now);
+  if (auto *counted = std::get_if<VitalsMessage>(&message)) {
+    member.vitals = counted->vitals;
+    member.rate.add(static_cast<double>(member.vitals.stepsDone >= 0 ? static_cast<uint64_t>(member.vitals.stepsDone)
+                                                                     : member.vitals.launches),
+                    now);
+    return;
+  }
   if (auto *fail = std::get_if<Fail>(&message)) {
     move(member, fail->position, now);
     suspect(process, false, fail->text, now);

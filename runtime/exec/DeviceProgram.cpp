@@ -2,6 +2,7 @@
 
 #include "runtime/exec/DeviceProgram.h"
 
+#include "runtime/artifact/WireBytes.h"
 #include "runtime/device/cpu/Library.h"
 #include "runtime/support/Error.h"
 
@@ -44,6 +45,7 @@ struct MatmulOp {
 
 struct StartOp {
   CollectiveCall *call;
+  uint64_t wireBytes;
   BufferId operand, result;
 };
 
@@ -159,7 +161,8 @@ DeviceProgram::Ops DeviceProgram::resolve(const std::vector<Step> &steps) {
       hasNestedCollectives |= depth > 0;
       calls.push_back(endpoint->prepare(plan.mesh, start->desc, site));
       callOfId[start->id] = calls.size() - 1;
-      op.what = StartOp{calls.back().get(), start->operand, start->result};
+      op.what = StartOp{calls.back().get(), static_cast<uint64_t>(wireBytesPerDevice(start->desc, plan.mesh) + 0.5),
+                        start->operand, start->result};
     } else if (auto *done = std::get_if<CollectiveDoneStep>(&step.op)) {
       auto call = callOfId.find(done->id);
       if (call == callOfId.end())
@@ -315,6 +318,8 @@ void DeviceProgram::executeOne(Op &op) {
     }
     checkVerdict();
   } else if (auto *start = std::get_if<StartOp>(&op.what)) {
+    if (context.counters)
+      context.counters->wireBytes.fetch_add(start->wireBytes, std::memory_order_relaxed);
     start->call->start(buffers[start->operand], buffers[start->result]);
   } else if (auto *done = std::get_if<DoneOp>(&op.what)) {
     done->call->done();

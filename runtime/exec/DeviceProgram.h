@@ -26,6 +26,7 @@ struct ProgramContext {
   const char *constants = nullptr;
   Communicator *communicator = nullptr;
   Health *health = nullptr;
+  ExecutionCounters *counters = nullptr;
   PrintFunction print;
   int64_t printPosition = 0; ///< The mesh position that prints.
   uint64_t fingerprint = 0;

@@ -185,6 +185,7 @@ CpuExecutor::CpuExecutor(std::shared_ptr<const Artifact> artifact, ExecutorOptio
     context.communicator = communicator.get();
   }
   context.health = options.health;
+  context.counters = options.counters;
   context.print = std::move(options.print);
   context.printPosition = std::min_element(options.devices.begin(), options.devices.end()) - options.devices.begin();
   context.fingerprint = options.fingerprint;
@@ -269,7 +270,13 @@ std::shared_ptr<Launch> CpuExecutor::launch(std::vector<std::vector<DeviceBuffer
 void CpuExecutor::runDevice(size_t local, uint64_t number, LaunchState &state) {
   try {
     std::vector<ProfileEvent> events;
+    auto began = std::chrono::steady_clock::now();
     programs[local]->run(number, state.arguments[local], state.results[local], state.profile ? &events : nullptr);
+    if (context.counters && local == 0) {
+      auto time = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - began);
+      context.counters->launches.fetch_add(1, std::memory_order_relaxed);
+      context.counters->launchNanoseconds.fetch_add(static_cast<uint64_t>(time.count()), std::memory_order_relaxed);
+    }
     if (state.profile) {
       std::lock_guard lock(state.mutex);
       state.profile->insert(state.profile->end(), events.begin(), events.end());

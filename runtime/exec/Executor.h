@@ -11,6 +11,7 @@
 #include "runtime/artifact/Plan.h"
 #include "runtime/collective/Collective.h"
 #include "runtime/device/Device.h"
+#include "runtime/exec/ExecutionCounters.h"
 
 #include <functional>
 #include <memory>
@@ -38,6 +39,8 @@ struct ExecutorOptions {
   CollectiveBackend *collectives = nullptr;
   /// May be null. Must outlive the executor.
   Health *health = nullptr;
+  /// May be null. Must outlive the executor.
+  ExecutionCounters *counters = nullptr;
   /// Called on the process that holds the mesh device with the smallest id; without it, prints do nothing there.
   PrintFunction print;
   /// How long preparation waits for other processes.

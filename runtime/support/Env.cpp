@@ -118,6 +118,7 @@ Environment Environment::parse(const Lookup &lookup) {
   result.jobId = reader.text("SPMD_JOB_ID");
   result.token = reader.text("SPMD_TOKEN");
   result.tokenFile = reader.text("SPMD_TOKEN_FILE");
+  result.statusToken = reader.text("SPMD_STATUS_TOKEN");
   result.coordinatorFd = reader.integer("SPMD_COORDINATOR_FD", 0, "a file descriptor");
   result.launcherFd = reader.integer("SPMD_LAUNCHER_FD", 0, "a file descriptor");
   result.restartCount = reader.integer("SPMD_RESTART_COUNT", 0, "a number of restarts");

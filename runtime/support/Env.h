@@ -29,6 +29,8 @@ struct Environment {
   std::optional<std::string> jobId;                               ///< SPMD_JOB_ID
   std::optional<std::string> token;                               ///< SPMD_TOKEN
   std::optional<std::string> tokenFile;                           ///< SPMD_TOKEN_FILE
+  /// SPMD_STATUS_TOKEN: set by our launcher: what observers of the job prove to know.
+  std::optional<std::string> statusToken;
   /// SPMD_COORDINATOR_FD: set by our launcher for process 0: the coordinator's listening socket, already bound.
   std::optional<int> coordinatorFd;
   /// SPMD_LAUNCHER_FD: set by our launcher: a socket on which it tells how other processes ended.

@@ -142,4 +142,15 @@ std::string findToken(const Environment &environment, const std::string &tokenFi
   throw Error("token file " + path + " vanishes whenever it is made: is something cleaning that folder?");
 }
 
+std::string findStatusToken(const Environment &environment, const std::string &tokenFile) {
+  bool isNamed = !tokenFile.empty() || environment.tokenFile;
+  try {
+    return findToken(environment, tokenFile);
+  } catch (const Error &) {
+    if (isNamed)
+      throw;
+    return "";
+  }
+}
+
 } // namespace spmd

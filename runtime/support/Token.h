@@ -22,4 +22,8 @@ std::string makeToken();
 /// cannot be read, is empty, belongs to somebody else, or is readable by others.
 std::string findToken(const Environment &environment, const std::string &tokenFile = "");
 
+/// What may ask how the processes are that this one starts: the same token, if the user has one; a folder that cannot
+/// be used is no reason not to start them.
+std::string findStatusToken(const Environment &environment, const std::string &tokenFile);
+
 } // namespace spmd

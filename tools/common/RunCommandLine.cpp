@@ -167,8 +167,14 @@ void addRunOptions(CLI::App &app, spmd::RunOptions &options) {
       ->type_name("text|json")
       ->check(CLI::IsMember({"text", "json"}))
       ->group(group);
+  app.add_option("--metrics-port", options.metricsPort,
+                 "Process 0 serves the figures of all processes as Prometheus text on loopback; 0: on any port")
+      ->type_name("PORT")
+      ->check(CLI::Range(0, 65535))
+      ->group(group);
   addRestartOptions(app, options.restart);
-  app.add_flag("--verbose", options.verbose, "Say what is done: pids of the processes")->group(group);
+  app.add_flag("--verbose", options.verbose, "Say what is done: the coordinator's address, pids of the processes")
+      ->group(group);
   options.showProgress = isatty(STDERR_FILENO);
   // For the processes that a command starts; not shown in the help.
   app.add_option("--internal-compile-ms", options.compileMs)->group("");
@@ -219,6 +225,8 @@ std::vector<std::string> runArguments(const spmd::RunOptions &options) {
     add("--resume", std::to_string(*options.resume));
   if (!options.timeJson.empty())
     add("--time-json", options.timeJson);
+  if (options.metricsPort)
+    add("--metrics-port", std::to_string(*options.metricsPort));
   if (options.logFormat == spmd::LogFormat::Json)
     add("--log-format", "json");
   add("--internal-compile-ms", std::to_string(options.compileMs));

@@ -15,6 +15,7 @@ void addExplainCommand(CLI::App &app, int &status);
 void addRunCommand(CLI::App &app, int &status);
 void addDevicesCommand(CLI::App &app, int &status);
 void addLaunchCommand(CLI::App &app, int &status);
+void addStatusCommand(CLI::App &app, int &status);
 void addTokenCommand(CLI::App &app, int &status);
 
 } // namespace spmdc

@@ -1,8 +1,10 @@
 //===- LaunchCommand.cpp - spmdc launch -----------------------------------===//
 
 #include "runtime/api/Restarts.h"
+#include "runtime/support/Env.h"
 #include "runtime/support/Error.h"
 #include "runtime/support/File.h"
+#include "runtime/support/Token.h"
 #include "tools/common/RunCommandLine.h"
 #include "tools/spmdc/Command.h"
 
@@ -16,6 +18,7 @@ struct LaunchCommand {
   spmd::LaunchOptions launch;
   spmd::RestartOptions restart;
   std::string reportFile;
+  bool verbose = false;
 
   int run() {
     spmd::RunLog log(std::cerr, "spmdc", spmd::LogFormat::Text);
@@ -24,6 +27,11 @@ struct LaunchCommand {
     try {
       spmd::checkReportFile(reportFile);
       checkRestartOptions();
+      launch.statusToken = spmd::findStatusToken(spmd::Environment::read(), "");
+      if (verbose)
+        launch.started = [&](const std::vector<pid_t> &pids, const std::string &address) {
+          log.writeStarted(pids, address);
+        };
       spmd::LaunchResult result =
           spmd::launchWithRestarts(launch, restart, log, report, [](spmd::LaunchOptions &, const spmd::LaunchResult &) {
             return std::optional<int64_t>();
@@ -71,6 +79,7 @@ void addLaunchCommand(CLI::App &app, int &status) {
   command->add_option("-n", state->launch.numProcesses, "How many processes")->required()->check(CLI::Range(1, 100000));
   addRestartOptions(*command, state->restart);
   addReportOption(*command, state->reportFile);
+  command->add_flag("--verbose", state->verbose, "Say the coordinator's address and the pids of the processes");
   command->add_option("COMMAND", state->launch.command, "The program and its arguments, behind --")->required();
   command->callback([state, &status] { status = state->run(); });
 }

@@ -18,6 +18,7 @@ int main(int argc, char **argv) {
   spmdc::addExplainCommand(app, status);
   spmdc::addDevicesCommand(app, status);
   spmdc::addLaunchCommand(app, status);
+  spmdc::addStatusCommand(app, status);
   spmdc::addTokenCommand(app, status);
   try {
     app.parse(argc, argv);

@@ -216,7 +216,7 @@ TEST(Launcher, GivesTheEnvironmentAndFindsProgramsInPath) {
   options.numProcesses = 2;
   options.environment = {{"SPMD_TEST_VALUE", "a b"}};
   std::vector<pid_t> pids;
-  options.started = [&](const std::vector<pid_t> &started) { pids = started; };
+  options.started = [&](const std::vector<pid_t> &started, const std::string &) { pids = started; };
   LaunchResult result = launchLocal(options);
   EXPECT_EQ(result.exitStatus(), 0);
   EXPECT_EQ(pids.size(), 2u);

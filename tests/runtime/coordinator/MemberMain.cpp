@@ -81,7 +81,7 @@ static int launch(int argc, char **argv) {
   options.numProcesses = atoi(argv[2]);
   options.command.assign(argv + 3, argv + argc);
   options.prefixOutput = true;
-  options.started = [](const std::vector<pid_t> &pids) {
+  options.started = [](const std::vector<pid_t> &pids, const std::string &) {
     std::string text = "started";
     for (pid_t pid : pids)
       text += " " + std::to_string(pid);

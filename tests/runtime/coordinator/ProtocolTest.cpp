@@ -38,6 +38,8 @@ std::vector<Message> examples() {
   TopologyMessage topology;
   topology.topology.processes = {{0, "h", "b", "10.0.0.1", 11, {0, 1}, 0}, {1, "g", "c", "10.0.0.2", 12, {0}, 2}};
   Verdict verdict{2, "h", 12, Verdict::Cause::Killed, 9, "text", position};
+  Vitals vitals{1, 2, 3, 4, 5, 6};
+  JobStatus status{JobStatus::Stage::Over, 3, 1234, "why", {{1, "h", 12, 2, position, vitals, 2.5, 77}}};
   return {hello,
           Welcome{"h", 11},
           Reject{"no"},
@@ -52,7 +54,10 @@ std::vector<Message> examples() {
           BarrierRequest{4, "b", 400},
           Reply{5, false, "why"},
           Goodbye{},
-          Farewell{}};
+          Farewell{},
+          VitalsMessage{vitals},
+          StatusRequest{true, "job"},
+          StatusReply{status}};
 }
 
 std::string payload(const Message &message) { return encode(message).substr(frameHeaderBytes); }
@@ -96,7 +101,7 @@ TEST(Protocol, CutOrLengthenedFramesAreRefused) {
       EXPECT_THROW(decode(std::string_view(whole).substr(0, size)), ProtocolError);
     EXPECT_THROW(decode(whole + "x"), ProtocolError);
   }
-  EXPECT_THROW(decode(std::string(1, '\x0f')), ProtocolError);
+  EXPECT_THROW(decode(std::string(1, '\x12')), ProtocolError);
   EXPECT_THROW(decode(""), ProtocolError);
 }
 
@@ -142,6 +147,24 @@ TEST(Protocol, LimitsHoldBeforeAnythingIsAllocated) {
   EXPECT_THROW(encode(hello), ProtocolError);
 }
 
+TEST(Protocol, TheStatusOfTheLargestJobFitsIntoAFrame) {
+  StatusReply reply;
+  Position position{uint64_t(1) << 60, 1 << 30, Position::State::Running, std::string(2000, 'l')};
+  Vitals vitals{1, 2, 3, 4, 5, 6};
+  for (int32_t process = 0; process != maxProcesses; ++process)
+    reply.status.processes.push_back({process, std::string(500, 'h'), 1, 1, position, vitals, 1e9, 1});
+  std::string frame = encode(reply);
+  EXPECT_LE(frame.size(), maxFrameBytes);
+  Message back = decode(std::string_view(frame).substr(frameHeaderBytes));
+  const auto &processes = std::get<StatusReply>(back).status.processes;
+  ASSERT_EQ(processes.size(), static_cast<size_t>(maxProcesses));
+  EXPECT_EQ(processes.back().process, maxProcesses - 1);
+  EXPECT_EQ(processes.back().vitals, vitals);
+  EXPECT_DOUBLE_EQ(processes.back().rate, 1e9);
+  reply.status.processes.emplace_back();
+  EXPECT_THROW(encode(reply), ProtocolError);
+}
+
 TEST(Protocol, LongTextsAreCutBetweenCharacters) {
   EXPECT_EQ(cutText("abcdef", 6), "abcdef");
   EXPECT_EQ(cutText("abcdefg", 6), "abc...");
@@ -169,6 +192,9 @@ TEST(Handshake, ProofsDependOnEverything) {
   other = coordinator;
   other.version = 2;
   EXPECT_NE(prove(Side::Process, "token", process, other), proof);
+  other = process;
+  other.role = Role::Observer; // What an observer has proven makes no process.
+  EXPECT_NE(prove(Side::Process, "token", other, coordinator), proof);
   other = coordinator;
   other.jobTag = makeJobTag("another");
   EXPECT_NE(prove(Side::Process, "token", process, other), proof);
@@ -187,6 +213,13 @@ TEST(Handshake, AStrangerCanSendSixtyFourBytes) {
   EXPECT_EQ(back.nonce, opening.nonce);
   EXPECT_EQ(back.jobTag, opening.jobTag);
   EXPECT_EQ(back.version, protocolVersion);
+  EXPECT_EQ(back.role, Role::Process);
+  opening.role = Role::Observer;
+  ASSERT_TRUE(Opening::decode(opening.encode(), back));
+  EXPECT_EQ(back.role, Role::Observer);
+  std::string unknown = opening.encode();
+  unknown[6] = 2;
+  EXPECT_FALSE(Opening::decode(unknown, back));
   EXPECT_FALSE(Opening::decode("GET / HTTP/1.1\r\nHost: example.com", back));
   EXPECT_FALSE(Opening::decode(bytes.substr(1), back));
   EXPECT_NE(makeNonce(), makeNonce());

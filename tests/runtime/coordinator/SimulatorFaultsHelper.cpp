@@ -23,6 +23,9 @@ void World::plan() {
     if (kind != Missing || id != victim)
       in(chance(10) ? pick(0, 1500) : pick(0, 50), [this, id] { start(id); });
 
+  for (int64_t observers = pick(0, 3); observers > 0; --observers)
+    in(pick(0, 6000), [this] { observe(); });
+
   auto expectBadEnd = [&](Milliseconds limit) {
     bound = limit;
     mustEndBadly = true;

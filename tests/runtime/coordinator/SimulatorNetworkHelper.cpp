@@ -76,6 +76,59 @@ static std::string recordOf(const std::string &bytes) {
   return handshake && !isFrame ? bytes : bytes.substr(frameHeaderBytes);
 }
 
+/// An observer on process 0's machine. What it does may be nonsense.
+void World::observe() {
+  whenRunning(0, [this] {
+    if (!processes[0].server)
+      return;
+    ConnectionId id = ++lastLink;
+    links[id].upLast = links[id].downLast = now;
+    Opening opening;
+    opening.role = Role::Observer;
+    opening.nonce = Nonce{static_cast<char>(pick(0, 127))};
+    observers[id] = opening;
+    up(id, [this, id, opening](StateMachine &server) {
+      server.onOpened(id, "observer", now);
+      server.onRecord(id, opening.encode(), now);
+    });
+  });
+}
+
+void World::hearObserver(ConnectionId id, const std::string &bytes) {
+  if (observed.count(id)) {
+    Message message = decode(std::string_view(bytes).substr(frameHeaderBytes));
+    auto *reply = std::get_if<StatusReply>(&message);
+    if (!reply)
+      return violate("an observer is told something else than the status");
+    std::set<int32_t> ids;
+    for (const ProcessStatus &process : reply->status.processes)
+      if (!ids.insert(process.process).second || process.process < 0 || process.process >= count)
+        violate("a status of process " + std::to_string(process.process));
+    if (reply->status.stage == JobStatus::Stage::Running && static_cast<int32_t>(ids.size()) != count)
+      violate("a status of a running job without all its processes");
+    if ((reply->status.stage == JobStatus::Stage::Over) == reply->status.verdict.empty())
+      violate("a status with a verdict of a job that is not over, or without one of a job that is");
+    return;
+  }
+  Opening ours = observers.at(id), theirs;
+  observers.erase(id);
+  observed.insert(id);
+  if (!Opening::decode(std::string_view(bytes).substr(0, openingBytes), theirs))
+    return violate("an observer is not challenged");
+  Proof proof = prove(Side::Process, "", ours, theirs);
+  bool isSilent = chance(10), isWrong = chance(20);
+  Message question = StatusRequest{};
+  if (isWrong)
+    question = chance(50) ? Message(Fail{"broken", {}}) : Message(Goodbye{});
+  up(id, [this, id, proof, isSilent, question](StateMachine &server) {
+    server.onRecord(id, std::string_view(proof.data(), proof.size()), now);
+    if (!isSilent)
+      server.onRecord(id, std::string_view(encode(question)).substr(frameHeaderBytes), now);
+    if (chance(50))
+      server.onClosed(id, now);
+  });
+}
+
 void World::pumpMember(size_t index) {
   Process &process = processes[index];
   for (MemberAction &action : process.member->takeActions()) {
@@ -110,6 +163,13 @@ void World::pumpServer() {
     Link &link = links.at(action.connection);
     if (!link.serverOpen)
       continue;
+    if (observers.count(action.connection) || observed.count(action.connection)) {
+      if (action.kind == ServerAction::Kind::Send)
+        hearObserver(action.connection, action.bytes);
+      else
+        link.serverOpen = false;
+      continue;
+    }
     if (action.kind == ServerAction::Kind::Send) {
       down(action.connection,
            [this, record = recordOf(action.bytes)](MemberMachine &member) { member.onRecord(record, now); });

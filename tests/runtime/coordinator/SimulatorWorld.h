@@ -75,6 +75,10 @@ private:
   void cut(size_t process, int64_t milliseconds);
   void blame(int32_t id) { faulty.emplace(id, now); }
 
+  // Somebody asks how the job is.
+  void observe();
+  void hearObserver(ConnectionId connection, const std::string &bytes);
+
   // The network.
   void whenRunning(size_t process, std::function<void()> what);
   void connect(size_t process);
@@ -105,6 +109,8 @@ private:
   std::map<ConnectionId, Link> links;
   ConnectionId lastLink = 0;
   std::map<size_t, TimePoint> cutUntil;
+  std::map<ConnectionId, Opening> observers; ///< What they opened with, until they have proven the token.
+  std::set<ConnectionId> observed;           ///< Those that wait for their answer.
   /// Who has really done something, and since when.
   std::map<int32_t, TimePoint> faulty;
   bool singleFault = true, mustEndBadly = false, splitView = false;

@@ -1,0 +1,38 @@
+//===- WireBytes.cpp - what a collective sends ----------------------------===//
+
+#include "runtime/artifact/WireBytes.h"
+
+namespace spmd {
+
+double wireBytesPerDevice(const CollectiveDesc &desc, const MeshShape &mesh) {
+  auto bytesOf = [&](const std::vector<int64_t> &shape) {
+    double bytes = static_cast<double>(byteSize(desc.dtype));
+    for (int64_t size : shape)
+      bytes *= static_cast<double>(size);
+    return bytes;
+  };
+  double group = 1;
+  for (const AxisRef &axis : desc.axes)
+    group *= static_cast<double>(axis.sizeIn(mesh));
+  switch (desc.kind) {
+  case CollectiveKind::AllReduce:
+    return 2 * (group - 1) / group * bytesOf(desc.operandShape);
+  case CollectiveKind::AllGather:
+    return (group - 1) / group * bytesOf(desc.resultShape);
+  case CollectiveKind::ReduceScatter:
+  case CollectiveKind::AllToAll:
+    return (group - 1) / group * bytesOf(desc.operandShape);
+  case CollectiveKind::CollectivePermute: {
+    double senders = 0;
+    for (auto [source, target] : desc.pairs)
+      senders += source != target;
+    return senders / group * bytesOf(desc.operandShape);
+  }
+  case CollectiveKind::Exchange:
+    return missingElements(mesh, desc.globalShape, desc.source, desc.getTargetShape(), desc.target, desc.moves) *
+           static_cast<double>(byteSize(desc.dtype)) / static_cast<double>(mesh.deviceCount());
+  }
+  return 0;
+}
+
+} // namespace spmd
