@@ -87,7 +87,8 @@ private:
   /// Whether exchanges from the operands as they lie to the result as it is wanted are cheaper: then all stays as it
   /// is, and the partitioner builds them.
   bool movesDirectly() {
-    ArrayMoves moves = getNearestMoves(op);
+    SmallVector<Operation *> skipped;
+    ArrayMoves moves = getNearestMoves(op, &skipped);
     if (moves.parts.empty() || !result.getShardingOrOpen().getUnreduced().empty())
       return false;
     MeshAttr meshAttr = MeshAttr::fromValue(op->getContext(), "", mesh);
@@ -97,15 +98,35 @@ private:
       auto from = cast<ArrayType>(part.source.getType());
       if (!from.getShardingOrOpen().getUnreduced().empty())
         return false;
-      double bytes = getExchangeBytes(mesh, from, result, part.dims);
-      int64_t steps = bytes > 0 ? 1 : 0;
-      cost = cost + CollectiveCost{bytes, steps, steps, local};
+      cost = cost + getExchangeCost(from, result, part.dims);
     }
     // Each part is written, and, where there are several, the result is chosen from them.
     bool isChosen = moves.parts.size() > 1 || moves.outside;
     double touched = local * static_cast<double>(moves.parts.size() + isChosen);
     double seconds = model.seconds(cost, mesh.deviceCount()) + touched / model.memoryPerSecond;
-    return seconds < bestPrice.seconds;
+    CollectiveCost saved;
+    for (Operation *other : skipped)
+      saved = saved + getMoveCost(other);
+    return seconds < bestPrice.seconds + model.seconds(saved, mesh.deviceCount());
+  }
+
+  CollectiveCost getExchangeCost(ArrayType from, ArrayType to, const std::vector<spmd::DimMove> &dims) {
+    double bytes = getExchangeBytes(mesh, from, to, dims);
+    int64_t steps = bytes > 0 ? 1 : 0;
+    MeshAttr meshAttr = MeshAttr::fromValue(op->getContext(), "", mesh);
+    return {bytes, steps, steps, static_cast<double>(to.getLocal(meshAttr).getBytes())};
+  }
+
+  /// What an operation before this one sends, which moves its operand or changes its sharding.
+  CollectiveCost getMoveCost(Operation *other) {
+    auto to = cast<ArrayType>(other->getResult(0).getType());
+    if (auto reshard = dyn_cast<ReshardOp>(other))
+      return planner.plan(reshard.getOperand().getType(), to).cost;
+    auto from = cast<ArrayType>(other->getOperand(0).getType());
+    auto moving = cast<ShardingRuleOpInterface>(other);
+    if (!needsExchange(moving, moving.getShardingRule(), {from}, to))
+      return {};
+    return getExchangeCost(from, to, moving.getMoves().parts[0].dims);
   }
 
   std::optional<Candidate> tryAssign(const FactorAxes &axes) {

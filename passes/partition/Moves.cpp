@@ -168,11 +168,14 @@ bool isPlainZero(Value value) {
 
 } // namespace
 
-ArrayMoves getNearestMoves(ShardingRuleOpInterface op) {
+ArrayMoves getNearestMoves(ShardingRuleOpInterface op, SmallVectorImpl<Operation *> *skipped) {
   ArrayMoves moves = op.getMoves();
   for (ArrayMove &part : moves.parts)
-    while (std::optional<ArrayMove> inner = getOnlyMove(part.source))
+    while (std::optional<ArrayMove> inner = getOnlyMove(part.source)) {
+      if (skipped)
+        skipped->push_back(part.source.getDefiningOp());
       part = compose(part, *inner);
+    }
   return moves;
 }
 

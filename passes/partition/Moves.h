@@ -12,8 +12,8 @@
 namespace spmdc {
 
 /// What the operation's result is made of, seen through slices and reversals that nothing else uses: two slices that
-/// are joined again in another order are moved once.
-ArrayMoves getNearestMoves(ShardingRuleOpInterface op);
+/// are joined again in another order are moved once. `skipped` takes the operations that are not needed then.
+ArrayMoves getNearestMoves(ShardingRuleOpInterface op, llvm::SmallVectorImpl<mlir::Operation *> *skipped = nullptr);
 
 /// Whether the operation moves elements, and cannot do so on the pieces alone: a dimension along which they move is
 /// cut, or the sharding changes.

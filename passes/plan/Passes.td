@@ -32,10 +32,31 @@ def BuildPlan : Pass<"spmdc-build-plan", "mlir::ModuleOp"> {
   let dependentDialects = ["::spmdc::plan::PlanDialect"];
 }
 
+def ScheduleCollectives : Pass<"spmdc-schedule-collectives", "mlir::ModuleOp"> {
+  let summary = "Starts collectives early and waits for them late";
+  let description = [{
+    Before: the function holds steps (spmdc-build-plan).
+
+    Each plan.start goes behind what computes its operand. Steps that depend on what is under way are put off while
+    there are others, which run meanwhile; collectives that do not depend on one another are under way together, and
+    numbered in their new order. None crosses a loop, a branch or a print, and what is under way at once is bounded by twice the
+    largest collective, so that memory is (a gathered layer of parameters and the next).
+
+    After: the same steps in another order.
+    ```
+    plan.start 0, plan.done 0, plan.launch @f, plan.start 1, plan.done 1, plan.launch @both
+    ```
+    becomes
+    ```
+    plan.start 0, plan.launch @f, plan.start 1, plan.done 0, plan.done 1, plan.launch @both
+    ```
+  }];
+}
+
 def AssignBuffers : Pass<"spmdc-assign-buffers", "mlir::ModuleOp"> {
   let summary = "Gives every value its place in memory";
   let description = [{
-    Before: the function holds steps (spmdc-build-plan).
+    Before: the function holds steps (spmdc-build-plan), in the order in which they will run.
 
     A value that is returned lies in its result; constants in the constant space; every other value in the arena, where
     values that are not alive at the same time share bytes (largest first, at the lowest offset that is free, aligned

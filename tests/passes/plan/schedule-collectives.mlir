@@ -1,0 +1,127 @@
+// RUN: spmd-opt %s --spmdc-schedule-collectives --split-input-file | FileCheck %s
+
+// Two sums that do not depend on one another are under way together, and so is what computes the second operand.
+// CHECK-LABEL: func.func @independent
+// CHECK: plan.start 0(%arg0
+// CHECK: plan.launch @exp
+// CHECK: plan.start 1(
+// CHECK: plan.done
+// CHECK-NEXT: plan.done
+// CHECK-NEXT: plan.launch @add
+module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
+  func.func @independent(%x: !spmd.array<f32[4]>) -> !spmd.array<f32[4]> {
+    %t0 = plan.start 0(%x : <f32[4]>) {
+    ^bb0(%y: !spmd.array<f32[4]>):
+      %1 = spmd.all_reduce sum %y over <a> : <f32[4]> -> <f32[4]>
+      plan.yield %1 : !spmd.array<f32[4]>
+    }
+    %0 = plan.done %t0 : <f32[4]>
+    %e = plan.launch @exp(%x) : (!spmd.array<f32[4]>) -> !spmd.array<f32[4]>
+    %t1 = plan.start 1(%e : <f32[4]>) {
+    ^bb0(%y: !spmd.array<f32[4]>):
+      %1 = spmd.all_reduce sum %y over <a> : <f32[4]> -> <f32[4]>
+      plan.yield %1 : !spmd.array<f32[4]>
+    }
+    %2 = plan.done %t1 : <f32[4]>
+    %3 = plan.launch @add(%0, %2) : (!spmd.array<f32[4]>, !spmd.array<f32[4]>) -> !spmd.array<f32[4]>
+    return %3 : !spmd.array<f32[4]>
+  }
+}
+
+// -----
+
+// What reads a result is put off while something else can run. The collective whose operand is there goes first, and
+// numbers follow.
+// CHECK-LABEL: func.func @put_off
+// CHECK: %[[FIRST:.*]] = plan.start 0(%arg0
+// CHECK: %[[SECOND:.*]] = plan.start 1(%arg1
+// CHECK: plan.launch @exp(%arg1)
+// CHECK: plan.done %[[FIRST]]
+// CHECK-NEXT: plan.launch @exp
+// CHECK-NEXT: plan.start 2(
+module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
+  func.func @put_off(%x: !spmd.array<f32[4]>, %z: !spmd.array<f32[4]>) -> (!spmd.array<f32[4]>, !spmd.array<f32[4]>, !spmd.array<f32[4]>) {
+    %t0 = plan.start 0(%x : <f32[4]>) {
+    ^bb0(%y: !spmd.array<f32[4]>):
+      %1 = spmd.all_reduce sum %y over <a> : <f32[4]> -> <f32[4]>
+      plan.yield %1 : !spmd.array<f32[4]>
+    }
+    %0 = plan.done %t0 : <f32[4]>
+    %e = plan.launch @exp(%0) : (!spmd.array<f32[4]>) -> !spmd.array<f32[4]>
+    %t1 = plan.start 1(%e : <f32[4]>) {
+    ^bb0(%y: !spmd.array<f32[4]>):
+      %1 = spmd.all_reduce sum %y over <a> : <f32[4]> -> <f32[4]>
+      plan.yield %1 : !spmd.array<f32[4]>
+    }
+    %2 = plan.done %t1 : <f32[4]>
+    %t2 = plan.start 2(%z : <f32[4]>) {
+    ^bb0(%y: !spmd.array<f32[4]>):
+      %1 = spmd.all_reduce sum %y over <a> : <f32[4]> -> <f32[4]>
+      plan.yield %1 : !spmd.array<f32[4]>
+    }
+    %3 = plan.done %t2 : <f32[4]>
+    %f = plan.launch @exp(%z) : (!spmd.array<f32[4]>) -> !spmd.array<f32[4]>
+    return %2, %3, %f : !spmd.array<f32[4]>, !spmd.array<f32[4]>, !spmd.array<f32[4]>
+  }
+}
+
+// -----
+
+// Only two of these fit under way: a gathered layer is used before the third is gathered.
+// CHECK-LABEL: func.func @memory_is_bounded
+// CHECK: %[[FIRST:.*]] = plan.start 0(
+// CHECK: %[[SECOND:.*]] = plan.start 1(
+// CHECK-NOT: plan.start
+// CHECK: plan.done %[[FIRST]]
+// CHECK-NEXT: plan.launch @half
+// CHECK-NEXT: plan.start 2(
+module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
+  func.func @memory_is_bounded(%x: !spmd.array<f32[400000]>, %y: !spmd.array<f32[400000]>, %z: !spmd.array<f32[400000]>)
+      -> (!spmd.array<f32[4]>, !spmd.array<f32[4]>, !spmd.array<f32[4]>) {
+    %t0 = plan.start 0(%x : <f32[400000]>) {
+    ^bb0(%p: !spmd.array<f32[400000]>):
+      %1 = spmd.all_gather %p dim 0 over <a> : <f32[400000]> -> <f32[800000]>
+      plan.yield %1 : !spmd.array<f32[800000]>
+    }
+    %0 = plan.done %t0 : <f32[800000]>
+    %h0 = plan.launch @half(%0) : (!spmd.array<f32[800000]>) -> !spmd.array<f32[4]>
+    %t1 = plan.start 1(%y : <f32[400000]>) {
+    ^bb0(%p: !spmd.array<f32[400000]>):
+      %1 = spmd.all_gather %p dim 0 over <a> : <f32[400000]> -> <f32[800000]>
+      plan.yield %1 : !spmd.array<f32[800000]>
+    }
+    %2 = plan.done %t1 : <f32[800000]>
+    %h1 = plan.launch @half(%2) : (!spmd.array<f32[800000]>) -> !spmd.array<f32[4]>
+    %t2 = plan.start 2(%z : <f32[400000]>) {
+    ^bb0(%p: !spmd.array<f32[400000]>):
+      %1 = spmd.all_gather %p dim 0 over <a> : <f32[400000]> -> <f32[800000]>
+      plan.yield %1 : !spmd.array<f32[800000]>
+    }
+    %3 = plan.done %t2 : <f32[800000]>
+    %h2 = plan.launch @half(%3) : (!spmd.array<f32[800000]>) -> !spmd.array<f32[4]>
+    return %h0, %h1, %h2 : !spmd.array<f32[4]>, !spmd.array<f32[4]>, !spmd.array<f32[4]>
+  }
+}
+
+// -----
+
+// What was printed first is printed first.
+// CHECK-LABEL: func.func @prints_stay
+// CHECK: plan.start 0
+// CHECK-NEXT: ^bb0
+// CHECK: plan.done
+// CHECK-NEXT: plan.print ["sum ", ""]
+// CHECK-NEXT: plan.print ["x ", ""]
+module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
+  func.func @prints_stay(%x: !spmd.array<f32[]>) {
+    %t0 = plan.start 0(%x : <f32[]>) {
+    ^bb0(%y: !spmd.array<f32[]>):
+      %1 = spmd.all_reduce sum %y over <a> : <f32[]> -> <f32[]>
+      plan.yield %1 : !spmd.array<f32[]>
+    }
+    %0 = plan.done %t0 : <f32[]>
+    plan.print ["sum ", ""](%0) global [!spmd.array<f32[]>] : !spmd.array<f32[]>
+    plan.print ["x ", ""](%x) global [!spmd.array<f32[]>] : !spmd.array<f32[]>
+    return
+  }
+}
