@@ -132,12 +132,12 @@ std::vector<Diagnostic> Diagnostics::getErrors() const {
 std::string Diagnostics::str() const {
   std::string out;
   for (const Diagnostic &error : getErrors()) {
-    appendMessage(out, error.where, "error", error.message);
+    appendMessage(out, error.where, severity, error.message);
     for (const DiagnosticNote &note : error.notes)
       appendMessage(out, note.where, "note", note.message);
   }
   if (droppedCount > 0)
-    out += std::to_string(droppedCount) + " more errors are not shown\n";
+    out += std::to_string(droppedCount) + " more " + severity + "s are not shown\n";
   return out;
 }
 

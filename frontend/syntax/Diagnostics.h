@@ -1,7 +1,7 @@
 //===- Diagnostics.h - what is wrong with a program -------------*- C++ -*-===//
 //
-// Collects the errors of one compilation, and owns the sources that they point into. It neither prints nor decides how
-// the process ends: a tool asks for the text and chooses.
+// Collects the errors (or the warnings) of one compilation, and owns the sources that they point into. It neither
+// prints nor decides how the process ends: a tool asks for the text and chooses.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -34,6 +34,8 @@ public:
   static constexpr size_t maxErrors = 200;
 
   Diagnostics() = default;
+  /// Collects something else: `warning`.
+  explicit Diagnostics(std::string severity) : severity(std::move(severity)) {}
   Diagnostics(const Diagnostics &) = delete;
   Diagnostics &operator=(const Diagnostics &) = delete;
 
@@ -55,6 +57,7 @@ public:
   std::string str() const;
 
 private:
+  std::string severity = "error";
   std::vector<std::unique_ptr<Source>> sources;
   std::vector<Diagnostic> errors;
   Diagnostic dropped; ///< Takes what is not kept.

@@ -56,6 +56,20 @@ def DeferReductions : Pass<"spmdc-defer-reductions", "mlir::ModuleOp"> {
   let dependentDialects = ["::spmdc::SpmdDialect", "::spmdc::ArrayDialect"];
 }
 
+def WarnReplication : Pass<"spmdc-warn-replication", "mlir::ModuleOp"> {
+  let summary = "Warns of arrays that are cut and are gathered whole";
+  let description = [{
+    Before: all changes of sharding are spmd.reshard.
+
+    A warning at the place of each spmd.reshard from an array that is cut to one that lies whole on every device, with
+    the bytes and the reason, unless a person asked for it (what is gathered, or what is computed of it, is annotated to
+    lie whole) or it is small. What a shard_map gathers a person wrote. Changes nothing.
+  }];
+  let options = [
+    Option<"minBytes", "min-bytes", "int64_t", "1 << 20", "Arrays of fewer bytes are gathered silently">,
+  ];
+}
+
 def Partition : Pass<"spmdc-partition", "mlir::ModuleOp"> {
   let summary = "Turns the global program into one device's program";
   let description = [{

@@ -39,6 +39,7 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
   if (passesThrough(Stage::Partitioned)) {
     passes.addPass(createInsertReshards());
     passes.addPass(createDeferReductions());
+    passes.addPass(createWarnReplication());
     passes.addPass(createPartition());
     passes.addPass(createCanonicalizerPass());
     passes.addPass(createCSEPass());

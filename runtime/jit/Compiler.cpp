@@ -88,6 +88,8 @@ struct Compiler::State {
       remarks += (place ? place->str() + ": " : "") + "remark: " + diagnostic.str() + "\n";
       return success();
     }
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Warning)
+      warnings.error(placeOf(diagnostic.getLocation()), diagnostic.str());
     if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
       return success();
     if (!getSourcePosition(diagnostic.getLocation())) {
@@ -240,6 +242,7 @@ struct Compiler::State {
   std::string fileName, text;
   CompileOptions options;
   Diagnostics diagnostics;
+  Diagnostics warnings{"warning"};
   std::string general; ///< Errors that have no place in the program.
   const Source *source = nullptr;
   std::string remarks;
@@ -343,6 +346,8 @@ std::optional<int64_t> Compiler::bytesPerDevice() {
 std::string Compiler::errors() const {
   return (state->diagnostics.hasErrors() ? state->diagnostics.str() : "") + state->general;
 }
+
+std::string Compiler::warnings() const { return state->warnings.getErrors().empty() ? "" : state->warnings.str(); }
 
 const std::string &Compiler::remarks() const { return state->remarks; }
 

@@ -65,6 +65,8 @@ public:
 
   /// All errors so far, as `file:line:col: error: ...` with source line, caret and notes. Empty: none.
   std::string errors() const;
+  /// All warnings so far, in the same form.
+  std::string warnings() const;
   /// Remarks (why propagation decided as it did), one a line; only with PipelineOptions::remarks.
   const std::string &remarks() const;
   /// Time of each part of the way so far, in order.

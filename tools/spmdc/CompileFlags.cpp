@@ -142,6 +142,7 @@ std::optional<CostModel> CompileFlags::readCostModel(std::ostream &messages) con
 }
 
 void CompileFlags::printExtras(const Compiler &compiler, std::ostream &messages) const {
+  messages << compiler.warnings();
   if (showRemarks)
     messages << compiler.remarks();
   if (!showTimes)

@@ -29,7 +29,7 @@ struct CompileFlags {
   std::optional<std::string> readProgram(std::ostream &messages = std::cerr) const;
   /// With the model of `--cost-model`. Prints what is wrong with that file and returns nothing on a mistake.
   std::optional<CompileOptions> toOptions(std::ostream &messages = std::cerr) const;
-  /// What a person asked to see beside the result: remarks and times, on stderr.
+  /// Warnings, and what a person asked to see beside the result: remarks and times, on stderr.
   void printExtras(const Compiler &compiler, std::ostream &messages = std::cerr) const;
 
 private:

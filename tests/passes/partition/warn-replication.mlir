@@ -1,0 +1,32 @@
+// RUN: spmd-opt %s --spmdc-warn-replication -verify-diagnostics -o /dev/null
+// RUN: spmd-opt %s --spmdc-warn-replication=min-bytes=1048577 2>&1 | FileCheck %s --check-prefix=LARGER --implicit-check-not=warning
+// LARGER: module
+
+module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
+// 1 MiB: gathered over one axis, over two, and with partial sums added on the way.
+func.func @warned(%x: !spmd.array<f32[512@a, 512@_]>, %y: !spmd.array<f32[512@a, 512@b]>,
+                  %z: !spmd.array<f32[512@a, 512@_] unreduced(b)>) {
+  // expected-warning @+1 {{f32[512@a, 512@_] is gathered whole onto every device, 1.0 MiB each: sort needs it}}
+  %0 = spmd.reshard %x {why = "sort needs it"} : <f32[512@a, 512@_]> -> <f32[512@_, 512@_]>
+  // expected-warning @+1 {{f32[512@a, 512@b] is gathered whole onto every device, 1.0 MiB each}}
+  %1 = spmd.reshard %y : <f32[512@a, 512@b]> -> <f32[512@_, 512@_]>
+  // expected-warning @+1 {{is gathered whole onto every device, 1.0 MiB each}}
+  %2 = spmd.reshard %z : <f32[512@a, 512@_] unreduced(b)> -> <f32[512@_, 512@_]>
+  return
+}
+
+// What stays cut, what was whole before, what is small, and what a person asked for.
+func.func @silent(%x: !spmd.array<f32[512@a, 512@_]>, %y: !spmd.array<f32[512@a, 512@b]>,
+                  %z: !spmd.array<f32[512@_, 512@_] unreduced(b)>, %small: !spmd.array<f32[512@a, 511@_]>) {
+  %0 = spmd.reshard %y : <f32[512@a, 512@b]> -> <f32[512@a, 512@_]>
+  %1 = spmd.reshard %z : <f32[512@_, 512@_] unreduced(b)> -> <f32[512@_, 512@_]>
+  %2 = spmd.reshard %small : <f32[512@a, 511@_]> -> <f32[512@_, 511@_]>
+  %3 = spmd.reshard %x : <f32[512@a, 512@_]> -> <f32[512@_, 512@_]> loc(#written)
+  %4 = spmd.reshard %x : <f32[512@a, 512@_]> -> <f32[512@_, 512@_]>
+  %5 = array.sin %4 : <f32[512@_, 512@_]> loc(#written)
+  return
+}
+}
+#expr = loc("x.spmd":3:11)
+#type = loc("x.spmd":3:7)
+#written = loc(fused<"mark">[#expr, #type])
