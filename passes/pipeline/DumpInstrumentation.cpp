@@ -2,6 +2,7 @@
 
 #include "passes/pipeline/DumpInstrumentation.h"
 
+#include "mlir/IR/AsmState.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/Path.h"
@@ -10,8 +11,8 @@ using namespace mlir;
 
 namespace spmdc {
 
-DumpInstrumentation::DumpInstrumentation(std::string directory, Report &report)
-    : directory(std::move(directory)), report(report) {
+DumpInstrumentation::DumpInstrumentation(std::string directory, std::vector<PassDump> *dumps, Report &report)
+    : directory(std::move(directory)), dumps(dumps), report(report) {
   if (this->directory.empty())
     return;
   if (std::error_code error = llvm::sys::fs::create_directories(this->directory))
@@ -35,6 +36,8 @@ void DumpInstrumentation::runAfterPass(Pass *pass, Operation *op) {
   if (name.empty()) // adaptors that hand functions to nested passes
     return;
   report.times.push_back({name, elapsed.count()});
+  if (dumps)
+    dumps->push_back(dump(name, op));
   if (directory.empty())
     return;
   std::string text, file;
@@ -44,6 +47,24 @@ void DumpInstrumentation::runAfterPass(Pass *pass, Operation *op) {
   fileOs << llvm::format("%02zu-", files.size()) << name << ".mlir";
   files.push_back(file);
   write(file, text);
+}
+
+PassDump DumpInstrumentation::dump(StringRef pass, Operation *op) {
+  constexpr int64_t shownElements = 16;
+  PassDump result{pass.str(), "", {}};
+  llvm::raw_string_ostream os(result.text);
+  AsmState::LocationMap lines;
+  AsmState state(op, OpPrintingFlags().elideLargeElementsAttrs(shownElements), &lines);
+  op->print(os, state);
+  os << "\n";
+  // By place, not by pointer: the same on every run. The first operation on a line stands for it.
+  std::map<std::pair<unsigned, unsigned>, Location> ordered;
+  for (auto &[printed, place] : lines)
+    ordered.emplace(place, printed->getLoc());
+  for (auto &[place, loc] : ordered)
+    if (std::optional<SourcePosition> position = getSourcePosition(loc))
+      result.places.emplace(place.first - 1, *position);
+  return result;
 }
 
 void DumpInstrumentation::write(StringRef name, StringRef text) {

@@ -20,8 +20,8 @@ public:
     std::string error; ///< The first file that could not be written, and why.
   };
 
-  /// `report` outlives the instrumentation. An empty directory only times.
-  DumpInstrumentation(std::string directory, Report &report);
+  /// `report`, and `dumps` if given, outlive the instrumentation. An empty directory and no dumps only time.
+  DumpInstrumentation(std::string directory, std::vector<PassDump> *dumps, Report &report);
   ~DumpInstrumentation() override;
 
   void runBeforePass(mlir::Pass *pass, mlir::Operation *op) override;
@@ -30,7 +30,10 @@ public:
 private:
   void write(llvm::StringRef name, llvm::StringRef text);
 
+  static PassDump dump(llvm::StringRef pass, mlir::Operation *op);
+
   std::string directory;
+  std::vector<PassDump> *dumps;
   Report &report;
   std::chrono::steady_clock::time_point start;
   std::vector<std::string> files;

@@ -78,7 +78,7 @@ LogicalResult runPipeline(ModuleOp module, Stage from, Stage to, const PipelineO
     buildPipeline(manager, from, to, options);
     // Each pass states what it leaves; the verifier runs behind every one of them.
     manager.enableVerifier(true);
-    manager.addInstrumentation(std::make_unique<DumpInstrumentation>(options.dumpDirectory, report));
+    manager.addInstrumentation(std::make_unique<DumpInstrumentation>(options.dumpDirectory, options.dumps, report));
     result = manager.run(module);
   } // The instrumentation's end writes the index of the dumped files, which may fail too.
   if (times)

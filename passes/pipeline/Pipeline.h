@@ -1,12 +1,14 @@
 //===- Pipeline.h - the stations and the way between them -------*- C++ -*-===//
 #pragma once
 
+#include "ir/spmd/Location.h"
 #include "passes/pipeline/Stage.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,13 @@ struct PassTime {
   double milliseconds = 0;
 };
 
+/// The module after a pass, to be looked at.
+struct PassDump {
+  std::string pass, text;
+  /// Which expression the operation on each line of the text came from; lines from 0.
+  std::map<unsigned, SourcePosition> places;
+};
+
 /// Which machine's mapping kernels get on their way to Stage::Kernels.
 enum class Backend { Cpu, Gpu };
 
@@ -26,6 +35,8 @@ struct PipelineOptions {
   Backend backend = Backend::Cpu;
   /// Write the module after every pass into this folder, numbered, with an index.html. Empty: do not.
   std::string dumpDirectory;
+  /// Where the module after every pass goes; null: nowhere.
+  std::vector<PassDump> *dumps = nullptr;
   /// Why propagation decided as it did goes out as MLIR remarks.
   bool remarks = false;
   /// Where propagation writes down what it does (passes/propagate/Origins.h); null: nowhere.

@@ -4,7 +4,11 @@
 #include "tools/spmdc/Command.h"
 #include "tools/spmdc/CompileFlags.h"
 #include "tools/spmdc/Inspection.h"
+#include "tools/spmdc/InspectionHtml.h"
 
+#include <cerrno>
+#include <cstring>
+#include <fstream>
 #include <iostream>
 #include <memory>
 #include <numeric>
@@ -15,21 +19,37 @@ namespace {
 struct InspectCommand {
   CompileFlags flags;
   bool json = false;
-  std::string visualize;
+  std::string visualize, html, text;
+  std::vector<PassDump> dumps;
 
   int run() {
-    std::optional<Compiler> compiler = flags.makeCompiler();
-    if (!compiler)
+    std::optional<CompileOptions> options = flags.toOptions();
+    std::optional<std::string> program = options ? flags.readProgram() : std::nullopt;
+    if (!program)
       return kFailed;
-    std::optional<Inspection> inspection = inspectProgram(*compiler);
-    flags.printExtras(*compiler);
+    text = std::move(*program);
+    if (!html.empty())
+      options->pipeline.dumps = &dumps;
+    Compiler compiler(flags.file, text, *options);
+    std::optional<Inspection> inspection = inspectProgram(compiler);
+    flags.printExtras(compiler);
     int status = inspection ? show(*inspection) : kFailed;
-    bool isWithinBudget = compiler->checkBudget();
-    std::cerr << compiler->errors();
+    bool isWithinBudget = compiler.checkBudget();
+    std::cerr << compiler.errors();
     return isWithinBudget ? status : kFailed;
   }
 
+  int writeHtml(const Inspection &inspection) {
+    std::ofstream out(html, std::ios::binary);
+    if (out << inspectionHtml(inspection, flags.file, text, dumps) << std::flush)
+      return kOk;
+    std::cerr << "spmdc: error: cannot write '" << html << "': " << std::strerror(errno) << "\n";
+    return kFailed;
+  }
+
   int show(const Inspection &inspection) {
+    if (!html.empty())
+      return writeHtml(inspection);
     if (!visualize.empty())
       return draw(inspection);
     std::cout << (json ? inspectionJson(inspection) : inspectionTable(inspection)) << std::flush;
@@ -68,6 +88,10 @@ void addInspectCommand(CLI::App &app, int &status) {
   auto state = std::make_shared<InspectCommand>();
   state->flags.addTo(*command, "A program (.spmd), or IR of a station up to propagated (.mlir)");
   command->add_flag("--json", state->json, "As JSON");
+  command
+      ->add_option("--html", state->html,
+                   "Write one page: source beside the IR after each pass, collectives, shardings drawn")
+      ->type_name("OUT.html");
   command->add_option("--visualize", state->visualize, "Draw which device holds which block of this value");
   command->callback([state, &status] { status = state->run(); });
 }

@@ -31,6 +31,9 @@ std::string inspectionTable(const Inspection &inspection);
 /// `all_reduce sum over b`.
 std::string collectiveTitle(const CollectiveReport &collective);
 
+/// `f32[8, 4]`.
+std::string shapeText(spmd::DType dtype, const std::vector<int64_t> &shape);
+
 /// `mesh a=4 b=2 (8 devices)`.
 std::string meshTitle(const spmd::MeshShape &mesh);
 

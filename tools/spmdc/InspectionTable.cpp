@@ -32,14 +32,6 @@ std::string formatTable(const std::vector<Row> &rows) {
   return text;
 }
 
-std::string shapeText(spmd::DType dtype, const std::vector<int64_t> &shape) {
-  std::string text(spmd::dtypeName(dtype));
-  text += "[";
-  for (size_t i = 0; i < shape.size(); ++i)
-    text += (i ? ", " : "") + std::to_string(shape[i]);
-  return text + "]";
-}
-
 Row valueRow(const std::string &kind, const ValueReport &value) {
   return {kind,
           value.name,
@@ -57,6 +49,14 @@ std::string axesText(const CollectiveReport &collective) {
 }
 
 } // namespace
+
+std::string shapeText(spmd::DType dtype, const std::vector<int64_t> &shape) {
+  std::string text(spmd::dtypeName(dtype));
+  text += "[";
+  for (size_t i = 0; i < shape.size(); ++i)
+    text += (i ? ", " : "") + std::to_string(shape[i]);
+  return text + "]";
+}
 
 std::string countText(double count) {
   static constexpr std::array<const char *, 6> kUnits = {"", " K", " M", " G", " T", " P"};
