@@ -102,8 +102,9 @@ void addComplement(Movement &movement, int64_t elementBytes, const Shape &shape,
 
 class Builder {
 public:
-  Builder(const MeshShape &mesh, const CollectiveDesc &desc, int64_t position)
-      : mesh(mesh), desc(desc), position(position), elementBytes(byteSize(desc.dtype)) {}
+  Builder(const MeshShape &mesh, const CollectiveDesc &desc, int64_t position,
+          const std::function<bool(int64_t)> &wanted)
+      : mesh(mesh), desc(desc), position(position), wanted(wanted), elementBytes(byteSize(desc.dtype)) {}
 
   Movement build() {
     if (desc.operandShape.size() > maxRank || desc.resultShape.size() > maxRank)
@@ -176,7 +177,7 @@ private:
 
   void add(int64_t peer, const Shape &sourceStart, const Shape &targetStart, const Shape &extent,
            const Shape &steps = {}) {
-    if (product(extent) > 0)
+    if (product(extent) > 0 && (!wanted || peer < 0 || wanted(peer)))
       movement.boxes.push_back(
           makeBox(peer, elementBytes, desc.operandShape, sourceStart, desc.resultShape, targetStart, extent, steps));
   }
@@ -334,7 +335,9 @@ private:
 
   const MeshShape &mesh;
   const CollectiveDesc &desc;
-  const int64_t position, elementBytes;
+  const int64_t position;
+  const std::function<bool(int64_t)> &wanted;
+  const int64_t elementBytes;
   Shape sizes;
   Movement movement;
 };
@@ -391,8 +394,9 @@ const char *kindName(CollectiveKind kind) {
 
 int64_t Box::runCount() const { return product(counts); }
 
-Movement computeMovement(const MeshShape &mesh, const CollectiveDesc &desc, int64_t position) {
-  return Builder(mesh, desc, position).build();
+Movement computeMovement(const MeshShape &mesh, const CollectiveDesc &desc, int64_t position,
+                         const std::function<bool(int64_t member)> &wanted) {
+  return Builder(mesh, desc, position, wanted).build();
 }
 
 void copyBox(const Box &box, const char *source, char *target, int64_t begin, int64_t end) {

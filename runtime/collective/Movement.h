@@ -31,8 +31,10 @@ struct Movement {
   int64_t operandBytes = 0, resultBytes = 0;
 };
 
-/// What the device at this mesh position receives. Throws spmd::Error where the description contradicts itself.
-Movement computeMovement(const MeshShape &mesh, const CollectiveDesc &desc, int64_t position);
+/// What the device at this mesh position receives. Throws spmd::Error where the description contradicts itself. With
+/// `wanted`, only boxes from members of the group for which it is true.
+Movement computeMovement(const MeshShape &mesh, const CollectiveDesc &desc, int64_t position,
+                         const std::function<bool(int64_t member)> &wanted = {});
 
 /// Copies runs [begin, end) of a box.
 void copyBox(const Box &box, const char *source, char *target, int64_t begin, int64_t end);

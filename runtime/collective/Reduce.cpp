@@ -68,43 +68,65 @@ TreeReducer::TreeReducer(DType dtype, ReductionKind kind, int64_t groupSize)
 
 void TreeReducer::setThreads(int threads) { scratch.resize(threads * scratchPerThread + 64); }
 
-const void *TreeReducer::evaluate(const void *const *sources, int64_t offset, int64_t first, int64_t size, int level,
+const void *TreeReducer::evaluate(const Inputs &inputs, int64_t offset, int64_t first, int64_t size, int level,
                                   int64_t count, void *target, char *local) const {
   if (size == 1) {
-    const void *leaf = static_cast<const char *>(sources[first]) + offset;
+    const void *leaf = static_cast<const char *>(inputs.sources[first]) + offset * byteSize(dtype);
     if (!isHalf)
       return leaf;
     widenToF32(dtype, leaf, static_cast<float *>(target), count);
     return target;
   }
+  if (inputs.subtrees && inputs.subtrees[first].data && inputs.subtrees[first].size == size)
+    return static_cast<const char *>(inputs.subtrees[first].data) + offset * accumulatedBytes();
   auto half = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(size - 1)));
   char *left = local + 2 * level * blockBytes, *right = left + blockBytes;
-  const void *a = evaluate(sources, offset, first, half, level + 1, count, left, local);
-  const void *b = evaluate(sources, offset, first + half, size - half, level + 1, count, right, local);
+  const void *a = evaluate(inputs, offset, first, half, level + 1, count, left, local);
+  const void *b = evaluate(inputs, offset, first + half, size - half, level + 1, count, right, local);
   combine(a, b, target, count);
   return target;
 }
 
+char *TreeReducer::scratchOf(int thread) {
+  return scratch.data() + (64 - reinterpret_cast<uintptr_t>(scratch.data()) % 64) % 64 + thread * scratchPerThread;
+}
+
+int64_t TreeReducer::accumulatedBytes() const { return isHalf ? 4 : byteSize(dtype); }
+
 void TreeReducer::reduce(const void *const *sources, void *target, int64_t count, int thread) {
-  auto *aligned = scratch.data() + (64 - reinterpret_cast<uintptr_t>(scratch.data()) % 64) % 64;
-  char *local = aligned + thread * scratchPerThread;
+  reduceWith(sources, nullptr, target, count, thread);
+}
+
+void TreeReducer::reduceWith(const void *const *sources, const Subtree *subtrees, void *target, int64_t count,
+                             int thread) {
   int64_t elementBytes = byteSize(dtype);
   if (groupSize == 1) {
     if (target != sources[0])
       std::memcpy(target, sources[0], count * elementBytes);
     return;
   }
+  char *local = scratchOf(thread);
+  Inputs inputs{sources, subtrees};
   for (int64_t begin = 0; begin < count; begin += blockElements) {
-    int64_t length = std::min(blockElements, count - begin), offset = begin * elementBytes;
-    char *out = static_cast<char *>(target) + offset;
+    int64_t length = std::min(blockElements, count - begin);
+    char *out = static_cast<char *>(target) + begin * elementBytes;
     if (isHalf) {
       char *wide = local + 2 * levels * blockBytes;
-      evaluate(sources, offset, 0, groupSize, 0, length, wide, local);
+      evaluate(inputs, begin, 0, groupSize, 0, length, wide, local);
       narrowFromF32(dtype, reinterpret_cast<float *>(wide), out, length);
     } else {
-      evaluate(sources, offset, 0, groupSize, 0, length, out, local);
+      evaluate(inputs, begin, 0, groupSize, 0, length, out, local);
     }
   }
+}
+
+void TreeReducer::reduceSubtree(const void *const *sources, int64_t first, int64_t size, void *target, int64_t count,
+                                int thread) {
+  char *local = scratchOf(thread);
+  Inputs inputs{sources, nullptr};
+  for (int64_t begin = 0; begin < count; begin += blockElements)
+    evaluate(inputs, begin, first, size, 0, std::min(blockElements, count - begin),
+             static_cast<char *>(target) + begin * accumulatedBytes(), local);
 }
 
 } // namespace spmd

@@ -15,6 +15,12 @@
 
 namespace spmd {
 
+/// A subtree that was reduced elsewhere: elements of accumulatedBytes each. Null: it is not known.
+struct Subtree {
+  const void *data = nullptr;
+  int64_t size = 0; ///< Leaves.
+};
+
 class TreeReducer {
 public:
   /// Throws spmd::Error for reductions that have no meaning for the type (`and` of floats, keys).
@@ -25,10 +31,25 @@ public:
   void reduce(const void *const *sources, void *target, int64_t count, int thread = 0);
   void setThreads(int threads);
 
+  /// The same, where `subtrees[p]`, if it is known, stands for the leaves [p, p + size), which must be a subtree; their
+  /// sources are not looked at.
+  void reduceWith(const void *const *sources, const Subtree *subtrees, void *target, int64_t count, int thread = 0);
+  /// Only the subtree of the leaves [first, first + size), size > 1, unrounded: elements of accumulatedBytes.
+  void reduceSubtree(const void *const *sources, int64_t first, int64_t size, void *target, int64_t count,
+                     int thread = 0);
+  /// Bytes of an element of an inner node: 4 for bf16 and f16, which are rounded once at the end.
+  int64_t accumulatedBytes() const;
+
 private:
   using Combine = void (*)(const void *a, const void *b, void *result, int64_t count);
-  const void *evaluate(const void *const *sources, int64_t byteOffset, int64_t first, int64_t size, int level,
-                       int64_t count, void *target, char *scratch) const;
+  /// What a reduction works on; offsets into it are in elements.
+  struct Inputs {
+    const void *const *sources = nullptr;
+    const Subtree *subtrees = nullptr;
+  };
+  const void *evaluate(const Inputs &inputs, int64_t offset, int64_t first, int64_t size, int level, int64_t count,
+                       void *target, char *scratch) const;
+  char *scratchOf(int thread);
 
   DType dtype;
   bool isHalf;

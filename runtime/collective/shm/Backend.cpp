@@ -8,7 +8,6 @@
 
 namespace spmd {
 namespace shm {
-namespace {
 
 uint64_t hashDevices(const std::vector<int64_t> &devices) {
   uint64_t hash = 0xcbf29ce484222325u;
@@ -18,9 +17,9 @@ uint64_t hashDevices(const std::vector<int64_t> &devices) {
   return hash;
 }
 
-std::string controlKey(uint64_t key) { return "collective/shm/control/" + std::to_string(key); }
-
-} // namespace
+static std::string controlKey(uint64_t key, int32_t leader) {
+  return "collective/shm/control/" + std::to_string(key) + "/" + std::to_string(leader);
+}
 
 Backend::Backend(ShmOptions given) : options(std::move(given)) {
   for (const DeviceRef &device : options.localDevices) {
@@ -36,7 +35,6 @@ Backend::Backend(ShmOptions given) : options(std::move(given)) {
                   std::to_string(options.process) + " itself");
   // Peers are served as soon as there are any on this host.
   bool hasPeers = false;
-  std::string host;
   for (const DevicePlace &place : options.places)
     if (place.process == options.process)
       host = place.host;
@@ -93,16 +91,20 @@ void Backend::checkPlaces(const std::vector<int64_t> &devices) const {
     if (i > 0 && sorted[i] == sorted[i - 1])
       throw Error("device " + std::to_string(sorted[i]) + " stands twice in a mesh");
   }
-  const DevicePlace &first = options.places[devices[0]];
-  for (int64_t device : devices)
-    if (options.places[device].host != first.host)
-      throw Error("device " + std::to_string(devices[0]) + " is on host " + first.host + " and device " +
-                  std::to_string(device) + " on host " + options.places[device].host +
-                  ": collectives between hosts are not supported yet; use a mesh of one host's devices");
 }
 
 std::shared_ptr<Communicator> Backend::communicator(const std::vector<int64_t> &devices,
                                                     std::chrono::milliseconds timeout) {
+  checkPlaces(devices);
+  for (int64_t device : devices)
+    if (hostOf(device) != hostOf(devices[0]))
+      throw Error("device " + std::to_string(devices[0]) + " is on host " + hostOf(devices[0]) + " and device " +
+                  std::to_string(device) + " on host " + hostOf(device) + ", which share no memory");
+  return onThisHost(devices, timeout);
+}
+
+std::shared_ptr<ShmCommunicator> Backend::onThisHost(const std::vector<int64_t> &devices,
+                                                     std::chrono::milliseconds timeout) {
   checkPlaces(devices);
   {
     std::lock_guard lock(mutex);
@@ -110,7 +112,8 @@ std::shared_ptr<Communicator> Backend::communicator(const std::vector<int64_t> &
     if (known != communicators.end())
       return known->second;
   }
-  bool hasPeers = std::any_of(devices.begin(), devices.end(), [&](int64_t device) { return !isLocal(device); });
+  auto hasPeer = [&](int64_t device) { return isOnThisHost(device) && !isLocal(device); };
+  bool hasPeers = std::any_of(devices.begin(), devices.end(), hasPeer);
   bool hasLocal = std::any_of(devices.begin(), devices.end(), [&](int64_t device) { return isLocal(device); });
   if (!hasLocal)
     throw Error("process " + std::to_string(options.process) + " has none of the devices of this communicator");
@@ -119,8 +122,9 @@ std::shared_ptr<Communicator> Backend::communicator(const std::vector<int64_t> &
   uint64_t key = hashDevices(devices);
   auto count = static_cast<int64_t>(devices.size());
   std::shared_ptr<Segment> control;
-  // The process of the first device makes the control page, and says so through the store.
-  int32_t leader = processOf(devices[0]);
+  // The process of the first device on this host makes the control page, and says so through the store.
+  int32_t leader =
+      processOf(*std::find_if(devices.begin(), devices.end(), [&](int64_t device) { return isOnThisHost(device); }));
   if (leader == options.process) {
     control = Segment::create("spmd-control", ControlPage::bytesFor(count));
     ControlPage::initialize(*control, count);
@@ -129,9 +133,9 @@ std::shared_ptr<Communicator> Backend::communicator(const std::vector<int64_t> &
       control = controls.try_emplace(key, control).first->second;
     }
     if (hasPeers)
-      options.store->set(controlKey(key), "ready");
+      options.store->set(controlKey(key, leader), "ready");
   } else {
-    options.store->wait(controlKey(key), timeout);
+    options.store->wait(controlKey(key, leader), timeout);
     control = client->fetch(leader, {SegmentKind::Control, key, 0}, true, timeout);
   }
   ControlPage page(control);

@@ -12,6 +12,11 @@
 
 namespace spmd::shm {
 
+class ShmCommunicator;
+
+/// A number for a list of devices, the same on all processes.
+uint64_t hashDevices(const std::vector<int64_t> &devices);
+
 class Backend final : public CollectiveBackend {
 public:
   explicit Backend(ShmOptions options);
@@ -20,7 +25,13 @@ public:
   std::shared_ptr<Communicator> communicator(const std::vector<int64_t> &devices,
                                              std::chrono::milliseconds timeout) override;
 
+  /// The part of a communicator that is on this host: it has all devices, but only those of this host can work through
+  /// it. Collective among the processes of this host that have one of them.
+  std::shared_ptr<ShmCommunicator> onThisHost(const std::vector<int64_t> &devices, std::chrono::milliseconds timeout);
+
   const ShmOptions &getOptions() const { return options; }
+  const std::string &hostOf(int64_t device) const { return options.places[device].host; }
+  bool isOnThisHost(int64_t device) const { return hostOf(device) == host; }
   int32_t processOf(int64_t device) const { return options.places[device].process; }
   bool isLocal(int64_t device) const { return localDevices.count(device) != 0; }
   CpuDevice &getLocalDevice(int64_t device) const { return *localDevices.at(device); }
@@ -33,11 +44,12 @@ private:
   void checkPlaces(const std::vector<int64_t> &devices) const;
 
   ShmOptions options;
+  std::string host;
   std::map<int64_t, CpuDevice *> localDevices;
   std::mutex mutex;
   std::map<std::pair<int64_t, int32_t>, std::shared_ptr<Segment>> mapped;
   std::map<uint64_t, std::shared_ptr<Segment>> controls; ///< Those that this process made.
-  std::map<std::vector<int64_t>, std::shared_ptr<Communicator>> communicators;
+  std::map<std::vector<int64_t>, std::shared_ptr<ShmCommunicator>> communicators;
   std::unique_ptr<SegmentClient> client;
   std::unique_ptr<SegmentServer> server;
 };

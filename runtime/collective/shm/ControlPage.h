@@ -17,6 +17,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstring>
+#include <string>
 
 namespace spmd::shm {
 
@@ -35,7 +37,9 @@ struct Record {
   std::atomic<uint64_t> sequence{0}; ///< Number of the call plus one; 0: never used.
   std::atomic<uint64_t> fingerprint{0}, launch{0};
   MemoryLocation operand; ///< Not used when staged.
-  MemoryLocation slice;   ///< all_reduce: where this device's reduced slice lies.
+  /// all_reduce: where this device's reduced slice lies. Between hosts: its result, as far as it came from others.
+  MemoryLocation slice;
+  MemoryLocation received; ///< Between hosts: what this device received for others of its host.
   char text[textBytes] = {};
   /// Number plus one of the last call in this entry that this device has read all operands of.
   alignas(64) std::atomic<uint64_t> consumed{0};
@@ -68,6 +72,15 @@ struct Header {
   char cause[2048] = {};
 };
 
+/// What one device has told the others about one of its calls, as far as it has come.
+struct PeerState {
+  uint64_t announced = 0, launchesEnded = 0;
+  /// The call of the asked number is still in the ring; what follows is about it.
+  bool isKnown = false;
+  uint64_t fingerprint = 0, launch = 0;
+  std::string text;
+};
+
 /// A view of the mapped segment.
 class ControlPage {
 public:
@@ -90,6 +103,22 @@ public:
   Header &header() const { return *reinterpret_cast<Header *>(segment->data()); }
   Group &group(int64_t index) const { return reinterpret_cast<Group *>(segment->data() + groupsOffset())[index]; }
   Slot &slot(int64_t position) const { return reinterpret_cast<Slot *>(segment->data() + slotsOffset())[position]; }
+  PeerState stateOf(int64_t position, uint64_t sequence) const {
+    Slot &slot = this->slot(position);
+    PeerState state;
+    state.launchesEnded = slot.launchesEnded.load(std::memory_order_acquire);
+    state.announced = slot.announced.load(std::memory_order_acquire);
+    if (state.announced <= sequence)
+      return state;
+    Record &record = slot.ring[sequence % ringSize];
+    char text[textBytes + 1] = {};
+    std::memcpy(text, record.text, textBytes);
+    state.text = text;
+    state.fingerprint = record.fingerprint.load(std::memory_order_relaxed);
+    state.launch = record.launch.load(std::memory_order_relaxed);
+    state.isKnown = record.sequence.load(std::memory_order_acquire) == sequence + 1;
+    return state;
+  }
 
 private:
   static constexpr int64_t groupsOffset() { return 4096; }

@@ -41,10 +41,8 @@ ShmCall::ShmCall(ShmEndpoint &endpoint, GroupState &group, const MeshShape &mesh
     movement.boxes.clear();
     movement.zeros.clear();
   }
-  text = (site.name.empty() ? describeCollective(desc) : site.name) + " at " + site.location.str() + " (step " +
-         std::to_string(site.step) + ")";
-  fingerprint = fingerprintCollective(mesh, desc) ^ (site.program * 0x9e3779b97f4a7c15u) ^
-                (static_cast<uint64_t>(site.step) * 0xd6e8feb86659fd93u);
+  text = describeCall(desc, site);
+  fingerprint = fingerprintCall(mesh, desc, site);
 }
 
 ShmCall::~ShmCall() { endpoint.forget(*this); }
@@ -75,10 +73,7 @@ void ShmCall::start(const void *operandData, void *resultData) {
     return;
   Record &record = endpoint.nextRecord(*this, sequence);
   record.fingerprint.store(fingerprint, std::memory_order_relaxed);
-  size_t length = std::min(text.size(), static_cast<size_t>(textBytes - 1));
-  // What does not fit is cut at the front of the text: the place in the source stands at its end.
-  std::memcpy(record.text, text.data() + (text.size() - length), length);
-  record.text[length] = 0;
+  setText(record, text);
   if (isStaged) {
     if (movement.operandBytes > 0)
       std::memcpy(record.staged, operand, movement.operandBytes);

@@ -17,7 +17,7 @@
 
 namespace spmd::shm {
 
-class ShmCall final : public CollectiveCall {
+class ShmCall final : public AnnouncedCall {
 public:
   ShmCall(ShmEndpoint &endpoint, GroupState &group, const MeshShape &mesh, const CollectiveDesc &desc,
           Movement movement, const CallSite &site);
@@ -26,10 +26,9 @@ public:
   void start(const void *operand, void *result) override;
   void done() override;
 
-  /// done, unless that has happened already.
-  void finish();
-  uint64_t getFingerprint() const { return fingerprint; }
-  std::string describe() const { return text; }
+  void finish() override;
+  uint64_t getFingerprint() const override { return fingerprint; }
+  std::string describe() const override { return text; }
 
 private:
   bool isAlone() const { return group.members.size() == 1; }

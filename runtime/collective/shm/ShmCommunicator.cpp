@@ -32,6 +32,23 @@ bool isComplete(const GroupState &group, uint32_t barrier) {
 
 } // namespace
 
+std::string describeCall(const CollectiveDesc &desc, const CallSite &site) {
+  return (site.name.empty() ? describeCollective(desc) : site.name) + " at " + site.location.str() + " (step " +
+         std::to_string(site.step) + ")";
+}
+
+uint64_t fingerprintCall(const MeshShape &mesh, const CollectiveDesc &desc, const CallSite &site) {
+  return fingerprintCollective(mesh, desc) ^ (site.program * 0x9e3779b97f4a7c15u) ^
+         (static_cast<uint64_t>(site.step) * 0xd6e8feb86659fd93u);
+}
+
+void setText(Record &record, const std::string &text) {
+  size_t length = std::min(text.size(), static_cast<size_t>(textBytes - 1));
+  // What does not fit is cut at the front of the text: the place in the source stands at its end.
+  std::memcpy(record.text, text.data() + (text.size() - length), length);
+  record.text[length] = 0;
+}
+
 //===----------------------------------------------------------------------===//
 // Communicator
 //===----------------------------------------------------------------------===//
@@ -107,7 +124,7 @@ Record &ShmEndpoint::recordOf(int64_t member, uint64_t number) {
   return communicator.getPage().slot(member).ring[number % ringSize];
 }
 
-Record &ShmEndpoint::nextRecord(const ShmCall &call, uint64_t &number) {
+Record &ShmEndpoint::nextRecord(const AnnouncedCall &call, uint64_t &number) {
   number = sequence++;
   InFlight &old = inFlight[number % ringSize];
   if (old.call)
@@ -125,7 +142,7 @@ Record &ShmEndpoint::nextRecord(const ShmCall &call, uint64_t &number) {
   return slot.ring[number % ringSize];
 }
 
-void ShmEndpoint::announce(ShmCall &call, GroupState &group, uint64_t number) {
+void ShmEndpoint::announce(AnnouncedCall &call, GroupState &group, uint64_t number) {
   inFlight[number % ringSize] = {&call, &group, number};
   Record &record = recordOf(position, number);
   record.launch.store(launches, std::memory_order_relaxed);
@@ -141,7 +158,7 @@ void ShmEndpoint::markConsumed(uint64_t number) {
     futexWakeAll(slot.progress);
 }
 
-void ShmEndpoint::forget(const ShmCall &call) {
+void ShmEndpoint::forget(const AnnouncedCall &call) {
   for (InFlight &entry : inFlight)
     if (entry.call == &call)
       entry.call = nullptr;
@@ -167,7 +184,7 @@ const char *ShmEndpoint::addressOf(int64_t member, const MemoryLocation &locatio
 
 template <typename IsReady>
 void ShmEndpoint::waitOn(std::atomic<uint32_t> &word, std::atomic<uint32_t> &sleepers, const GroupState *group,
-                         const ShmCall &call, uint64_t number, IsReady &&isReady) {
+                         const AnnouncedCall &call, uint64_t number, IsReady &&isReady) {
   if (spinUntil(isReady, device.getSpin()))
     return;
   auto limit = communicator.getBackend().getOptions().timeouts.collective;
@@ -194,62 +211,68 @@ void ShmEndpoint::arrive(GroupState &group, uint32_t barrier) {
     futexWakeAll(group.shared->wake);
 }
 
-void ShmEndpoint::wait(GroupState &group, uint32_t barrier, const ShmCall &call, uint64_t number) {
+void ShmEndpoint::wait(GroupState &group, uint32_t barrier, const AnnouncedCall &call, uint64_t number) {
   waitOn(group.shared->wake, group.shared->sleepers, &group, call, number, [&] { return isComplete(group, barrier); });
 }
 
-void ShmEndpoint::checkWait(const GroupState *group, const ShmCall &call, uint64_t number,
+void ShmEndpoint::checkWait(const GroupState *group, const AnnouncedCall &call, uint64_t number,
                             std::chrono::steady_clock::time_point deadline) {
+  checkJob();
+  if (group)
+    checkMembers(*group, call, number);
+  if (std::chrono::steady_clock::now() < deadline)
+    return;
+  std::vector<int64_t> missing;
+  if (group)
+    for (int64_t member : group->members)
+      if (member != position && communicator.getPage().slot(member).announced.load() <= number)
+        missing.push_back(member);
+  throwTimeout(call, missing);
+}
+
+void ShmEndpoint::checkJob() {
   Health *health = communicator.getBackend().getOptions().health;
   if (health && health->isOver())
     health->throwVerdict();
   if (communicator.getPage().header().aborted.load(std::memory_order_acquire) == 2)
     throwAborted();
-  if (group)
-    checkMembers(*group, call, number);
-  if (std::chrono::steady_clock::now() < deadline)
-    return;
-  std::string missing;
-  if (group)
-    for (int64_t member : group->members)
-      if (member != position && communicator.getPage().slot(member).announced.load() <= number)
-        missing += (missing.empty() ? "" : ", ") + nameOf(member);
+}
+
+void ShmEndpoint::throwTimeout(const AnnouncedCall &call, const std::vector<int64_t> &missing) {
+  std::string names;
+  for (int64_t member : missing)
+    names += (names.empty() ? "" : ", ") + nameOf(member);
   std::string cause =
       call.describe() + " on " + nameOf(position) + " waited for " +
       std::to_string(communicator.getBackend().getOptions().timeouts.collective.count() / 1000.0).substr(0, 6) + " s" +
-      (missing.empty() ? "" : " for " + missing) +
-      "; a process hangs, or the limit (--collective-timeout) is too short";
+      (names.empty() ? "" : " for " + names) + "; a process hangs, or the limit (--collective-timeout) is too short";
   communicator.abort(cause);
   throw Error(cause);
 }
 
-void ShmEndpoint::checkMembers(const GroupState &group, const ShmCall &call, uint64_t number) {
+void ShmEndpoint::checkMembers(const GroupState &group, const AnnouncedCall &call, uint64_t number) {
   for (int64_t member : group.members) {
     if (member == position)
       continue;
-    Slot &theirs = communicator.getPage().slot(member);
-    uint64_t ended = theirs.launchesEnded.load(std::memory_order_acquire);
-    uint64_t announced = theirs.announced.load(std::memory_order_acquire);
-    if (announced <= number) {
-      // Not there yet; if its run is over, it never comes.
-      if (ended >= launches && launches > 0)
-        throwDivergence(member, "has finished its run of the program without it", call.describe());
-      continue;
-    }
-    Record &record = recordOf(member, number);
-    uint64_t theirLaunch = record.launch.load(std::memory_order_relaxed);
-    if (record.sequence.load(std::memory_order_acquire) == number + 1 &&
-        record.fingerprint.load(std::memory_order_relaxed) == call.getFingerprint() && theirLaunch == launches)
-      continue;
-    char text[textBytes + 1] = {};
-    std::memcpy(text, record.text, textBytes);
-    std::string itsCall = std::string("calls ") + text, ourCall = call.describe();
-    if (theirLaunch != launches) {
-      itsCall += " in its run " + std::to_string(theirLaunch);
-      ourCall += " in its run " + std::to_string(launches);
-    }
-    throwDivergence(member, itsCall, ourCall);
+    checkPeer(member, communicator.getPage().stateOf(member, number), call, number);
   }
+}
+
+void ShmEndpoint::checkPeer(int64_t member, const PeerState &state, const AnnouncedCall &call, uint64_t number) {
+  if (state.announced <= number) {
+    // Not there yet; if its run is over, it never comes.
+    if (state.launchesEnded >= launches && launches > 0)
+      throwDivergence(member, "has finished its run of the program without it", call.describe());
+    return;
+  }
+  if (state.isKnown && state.fingerprint == call.getFingerprint() && state.launch == launches)
+    return;
+  std::string itsCall = "calls " + state.text, ourCall = call.describe();
+  if (state.launch != launches) {
+    itsCall += " in its run " + std::to_string(state.launch);
+    ourCall += " in its run " + std::to_string(launches);
+  }
+  throwDivergence(member, itsCall, ourCall);
 }
 
 std::string ShmEndpoint::nameOf(int64_t member) const {

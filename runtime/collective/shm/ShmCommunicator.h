@@ -13,7 +13,21 @@
 namespace spmd::shm {
 
 class ShmCommunicator;
-class ShmCall;
+
+/// A call as its endpoint sees it.
+class AnnouncedCall : public CollectiveCall {
+public:
+  /// done, unless that has happened already.
+  virtual void finish() = 0;
+  virtual uint64_t getFingerprint() const = 0;
+  /// What it is, and where in the source.
+  virtual std::string describe() const = 0;
+};
+
+/// For AnnouncedCall, the same for all backends.
+std::string describeCall(const CollectiveDesc &desc, const CallSite &site);
+uint64_t fingerprintCall(const MeshShape &mesh, const CollectiveDesc &desc, const CallSite &site);
+void setText(Record &record, const std::string &text);
 
 /// The devices that take part in one call, as this endpoint sees them.
 struct GroupState {
@@ -37,34 +51,42 @@ public:
   int64_t getPosition() const { return position; }
   /// Takes the number of this device's next call; its record is free to be written. Finishes the call that many before
   /// it, if it is still under way.
-  Record &nextRecord(const ShmCall &call, uint64_t &sequence);
-  void announce(ShmCall &call, GroupState &group, uint64_t sequence);
+  Record &nextRecord(const AnnouncedCall &call, uint64_t &sequence);
+  void announce(AnnouncedCall &call, GroupState &group, uint64_t sequence);
   /// This device has read all that it needs of the call.
   void markConsumed(uint64_t sequence);
-  void forget(const ShmCall &call);
+  void forget(const AnnouncedCall &call);
 
   void arrive(GroupState &group, uint32_t barrier);
-  void wait(GroupState &group, uint32_t barrier, const ShmCall &call, uint64_t sequence);
+  void wait(GroupState &group, uint32_t barrier, const AnnouncedCall &call, uint64_t sequence);
   /// Throws where a member announces something else under this number, or never will.
-  void checkMembers(const GroupState &group, const ShmCall &call, uint64_t sequence);
+  void checkMembers(const GroupState &group, const AnnouncedCall &call, uint64_t sequence);
 
+  /// Throws if a member, here or on another host, that is in this state will not make this call.
+  void checkPeer(int64_t member, const PeerState &state, const AnnouncedCall &call, uint64_t sequence);
+  /// Throws if the job is over or the communicator was aborted.
+  void checkJob();
+  /// Ends the wait for these members.
+  [[noreturn]] void throwTimeout(const AnnouncedCall &call, const std::vector<int64_t> &missing);
+
+  GroupState &groupFor(const std::vector<int64_t> &members);
+  uint64_t getLaunch() const { return launches; }
+  std::string nameOf(int64_t member) const;
   Record &recordOf(int64_t member, uint64_t sequence);
   const char *addressOf(int64_t member, const MemoryLocation &location);
 
 private:
   struct InFlight {
-    ShmCall *call = nullptr; ///< Null once it is done.
+    AnnouncedCall *call = nullptr; ///< Null once it is done.
     GroupState *group = nullptr;
     uint64_t sequence = 0;
   };
-  GroupState &groupFor(const std::vector<int64_t> &members);
   template <typename IsReady>
   void waitOn(std::atomic<uint32_t> &word, std::atomic<uint32_t> &sleepers, const GroupState *group,
-              const ShmCall &call, uint64_t sequence, IsReady &&isReady);
+              const AnnouncedCall &call, uint64_t sequence, IsReady &&isReady);
   /// Once per slice of a long wait: throws if there is a reason to stop waiting.
-  void checkWait(const GroupState *group, const ShmCall &call, uint64_t sequence,
+  void checkWait(const GroupState *group, const AnnouncedCall &call, uint64_t sequence,
                  std::chrono::steady_clock::time_point deadline);
-  std::string nameOf(int64_t member) const;
   [[noreturn]] void throwAborted();
   /// `theirs` says what the member does, `ours` what this device calls.
   [[noreturn]] void throwDivergence(int64_t member, const std::string &theirs, const std::string &ours);

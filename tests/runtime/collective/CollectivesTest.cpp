@@ -78,9 +78,11 @@ Case makeCase(const MeshShape &mesh, CollectiveKind kind, DType dtype, Reduction
 }
 
 /// Runs all cases in one job and compares each device's results.
-void check(const std::vector<Case> &cases, int processes, int64_t devices, int threads = 1) {
+void check(const std::vector<Case> &cases, int processes, int64_t devices, int threads = 1,
+           std::vector<int> hosts = {}) {
   Layout layout{processes, static_cast<int>(devices / processes)};
   layout.threadsPerDevice = threads;
+  layout.hosts = std::move(hosts);
   auto outcomes = runJob(layout, [&](DeviceContext &context) {
     std::vector<char> all;
     for (const Case &c : cases) {
@@ -100,7 +102,7 @@ void check(const std::vector<Case> &cases, int processes, int64_t devices, int t
       Value expected = expectedResult(c.mesh, c.desc, c.operands, position);
       ASSERT_EQ(compareBytes(c.desc.dtype, actual, expected.bytes), "")
           << describeCollective(c.desc) << " into " << ::testing::PrintToString(c.desc.resultShape) << " at position "
-          << position << " of " << devices;
+          << position << " of " << devices << " on hosts " << ::testing::PrintToString(layout.hosts);
     }
     EXPECT_EQ(offset, outcome.bytes.size());
   }
@@ -144,6 +146,13 @@ TEST_P(GroupSize, AllCollectivesTypesAndReductions) {
           cases.push_back(makeCase(mesh, kind, dtype, ReductionKind::Sum, {{"a"}}, shape, dim, random));
   }
   check(cases, 1, n);
+  if (n == 1)
+    return;
+  // On hosts of one device, of two, of which one has one, and on two whose members take turns.
+  std::vector<int> hosts;
+  for (int i = 0; i < n; ++i)
+    hosts.push_back(n == 2 ? i : n == 6 ? i % 2 : i / 2);
+  check(cases, static_cast<int>(n), n, 1, hosts);
 }
 INSTANTIATE_TEST_SUITE_P(Collectives, GroupSize, ::testing::Values(1, 2, 3, 4, 6, 8));
 
@@ -169,6 +178,41 @@ TEST(Collectives, GroupsOfAMesh) {
             cases.push_back(makeCase(mesh, kind, dtype, ReductionKind::Sum, axes, shape, dim, random));
   check(cases, 1, 8);
   check(cases, 4, 8);
+  for (const std::vector<int> &hosts : {std::vector<int>{0, 0, 1, 1}, {0, 1, 1, 2}, {0, 1, 0, 1}, {0, 1, 2, 3}})
+    check(cases, 4, 8, 1, hosts);
+}
+
+// Any mesh, any axes in any order, any hosts: what a user may write.
+TEST(Collectives, RandomMeshesOverHosts) {
+  const int64_t shapes[][3] = {{2, 2, 2}, {3, 2, 1}, {2, 3, 2}, {4, 1, 2}, {5, 1, 1}, {7, 1, 1}, {2, 1, 3}, {3, 3, 1}};
+  for (uint64_t seed = 0; seed < 12; ++seed) {
+    std::mt19937_64 random(seed);
+    const auto &sizes = shapes[random() % std::size(shapes)];
+    MeshShape mesh{{{"a", sizes[0]}, {"b", sizes[1]}, {"c", sizes[2]}}};
+    auto devices = static_cast<int>(mesh.deviceCount());
+    std::vector<int> hosts;
+    int hostCount = 2 + static_cast<int>(random() % 3);
+    for (int i = 0; i < devices; ++i)
+      hosts.push_back(static_cast<int>(random() % hostCount));
+    std::vector<Case> cases;
+    for (int i = 0; i < 60; ++i) {
+      std::vector<AxisRef> axes{{"a"}, {"b"}, {"c"}};
+      std::shuffle(axes.begin(), axes.end(), random);
+      axes.resize(1 + random() % 3);
+      auto kind = static_cast<CollectiveKind>(random() % 5);
+      DType dtype = allTypes[random() % 10];
+      std::vector<int64_t> shape;
+      for (size_t d = 0; d < 1 + random() % 3; ++d)
+        shape.push_back(1 + static_cast<int64_t>(random() % (random() % 4 == 0 ? 30 : 9)));
+      if (random() % 4 == 0)
+        shape = {20'000 + static_cast<int64_t>(random() % 9999), 1 + static_cast<int64_t>(random() % 3)};
+      auto reductions = reductionsOf(dtype);
+      cases.push_back(makeCase(mesh, kind, dtype, reductions[random() % reductions.size()], axes, shape,
+                               static_cast<int32_t>(random() % shape.size()), random));
+    }
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    check(cases, devices, devices, 1, hosts);
+  }
 }
 
 // The devices' own threads share the work of large operands.
@@ -183,6 +227,7 @@ TEST(Collectives, SeveralThreadsPerDevice) {
         for (int32_t dim = 0; dim < static_cast<int32_t>(shape.size()); ++dim)
           cases.push_back(makeCase(mesh, kind, dtype, ReductionKind::Sum, {{"a"}}, shape, dim, random));
   check(cases, 1, 3, 3);
+  check(cases, 3, 3, 3, {0, 1, 1});
 }
 
 /// What a device owns of the array whose element at index (i, j, ...) is a hash of it; `padding` fills the rest.
@@ -234,25 +279,30 @@ TEST(Collectives, ExchangeBetweenAnyShardings) {
         desc.resultShape = localShape(mesh, global, target);
         cases.push_back({desc, global});
       }
-  auto outcomes = runJob({2, 4}, [&](DeviceContext &context) {
-    std::vector<char> all;
-    for (auto &[desc, global] : cases) {
-      Value operand = ownedPart(mesh, global, desc.source, context.position, 0xabababab);
-      auto bytes = context.call(mesh, desc, operand.bytes);
-      all.insert(all.end(), bytes.begin(), bytes.end());
-    }
-    return all;
-  });
-  for (int64_t position = 0; position < 8; ++position) {
-    ASSERT_EQ(outcomes[position].error, "");
-    size_t offset = 0;
-    for (auto &[desc, global] : cases) {
-      Value expected = ownedPart(mesh, global, desc.target, position, 0);
-      std::vector<char> actual(outcomes[position].bytes.begin() + offset,
-                               outcomes[position].bytes.begin() + offset + expected.bytes.size());
-      offset += expected.bytes.size();
-      ASSERT_EQ(compareBytes(DType::U32, actual, expected.bytes), "")
-          << describeCollective(desc) << " of " << ::testing::PrintToString(global) << " at " << position;
+  for (const std::vector<int> &hosts : {std::vector<int>{}, {0, 0, 1, 1}, {0, 1, 0, 1}, {0, 1, 2, 2}}) {
+    Layout layout{4, 2};
+    layout.hosts = hosts;
+    auto outcomes = runJob(layout, [&](DeviceContext &context) {
+      std::vector<char> all;
+      for (auto &[desc, global] : cases) {
+        Value operand = ownedPart(mesh, global, desc.source, context.position, 0xabababab);
+        auto bytes = context.call(mesh, desc, operand.bytes);
+        all.insert(all.end(), bytes.begin(), bytes.end());
+      }
+      return all;
+    });
+    for (int64_t position = 0; position < 8; ++position) {
+      ASSERT_EQ(outcomes[position].error, "");
+      size_t offset = 0;
+      for (auto &[desc, global] : cases) {
+        Value expected = ownedPart(mesh, global, desc.target, position, 0);
+        std::vector<char> actual(outcomes[position].bytes.begin() + offset,
+                                 outcomes[position].bytes.begin() + offset + expected.bytes.size());
+        offset += expected.bytes.size();
+        ASSERT_EQ(compareBytes(DType::U32, actual, expected.bytes), "")
+            << describeCollective(desc) << " of " << ::testing::PrintToString(global) << " at " << position
+            << " on hosts " << ::testing::PrintToString(hosts);
+      }
     }
   }
 }
@@ -291,36 +341,40 @@ TEST(Collectives, MovingExchangeBetweenAnyShardings) {
         desc.resultShape = localShape(mesh, desc.targetShape, target);
         cases.push_back(desc);
       }
-  auto outcomes = runJob({4, 2}, [&](DeviceContext &context) {
-    std::vector<char> all;
-    for (const CollectiveDesc &desc : cases) {
-      Value operand = ownedPart(mesh, desc.globalShape, desc.source, context.position, 0xabababab);
-      auto bytes = context.call(mesh, desc, operand.bytes);
-      all.insert(all.end(), bytes.begin(), bytes.end());
-    }
-    return all;
-  });
-  for (int64_t position = 0; position < 8; ++position) {
-    ASSERT_EQ(outcomes[position].error, "");
-    const char *actual = outcomes[position].bytes.data();
-    for (const CollectiveDesc &desc : cases) {
-      std::vector<ShardRange> ranges = ownedRanges(mesh, desc.targetShape, desc.target, position);
-      Value whole = ownedPart(mesh, desc.globalShape, shardings[0], 0, 0); // All of the source.
-      for (int64_t i = 0; i < desc.resultShape[0]; ++i)
-        for (int64_t j = 0; j < desc.resultShape[1]; ++j, actual += 4) {
-          int64_t place[2] = {i + ranges[0].start, j + ranges[1].start};
-          bool isInside = i < ranges[0].size && j < ranges[1].size;
-          for (int d = 0; d < 2; ++d) {
-            isInside = isInside && place[d] >= desc.moves[d].begin && place[d] < desc.moves[d].end;
-            place[d] = desc.moves[d].shift + place[d] * desc.moves[d].stride;
-            isInside = isInside && place[d] >= 0 && place[d] < desc.globalShape[d];
+  for (const std::vector<int> &hosts : {std::vector<int>{}, {0, 0, 1, 1}, {0, 1, 1, 0}}) {
+    Layout layout{4, 2};
+    layout.hosts = hosts;
+    auto outcomes = runJob(layout, [&](DeviceContext &context) {
+      std::vector<char> all;
+      for (const CollectiveDesc &desc : cases) {
+        Value operand = ownedPart(mesh, desc.globalShape, desc.source, context.position, 0xabababab);
+        auto bytes = context.call(mesh, desc, operand.bytes);
+        all.insert(all.end(), bytes.begin(), bytes.end());
+      }
+      return all;
+    });
+    for (int64_t position = 0; position < 8; ++position) {
+      ASSERT_EQ(outcomes[position].error, "");
+      const char *actual = outcomes[position].bytes.data();
+      for (const CollectiveDesc &desc : cases) {
+        std::vector<ShardRange> ranges = ownedRanges(mesh, desc.targetShape, desc.target, position);
+        Value whole = ownedPart(mesh, desc.globalShape, shardings[0], 0, 0); // All of the source.
+        for (int64_t i = 0; i < desc.resultShape[0]; ++i)
+          for (int64_t j = 0; j < desc.resultShape[1]; ++j, actual += 4) {
+            int64_t place[2] = {i + ranges[0].start, j + ranges[1].start};
+            bool isInside = i < ranges[0].size && j < ranges[1].size;
+            for (int d = 0; d < 2; ++d) {
+              isInside = isInside && place[d] >= desc.moves[d].begin && place[d] < desc.moves[d].end;
+              place[d] = desc.moves[d].shift + place[d] * desc.moves[d].stride;
+              isInside = isInside && place[d] >= 0 && place[d] < desc.globalShape[d];
+            }
+            uint32_t element = 0, expected = 0;
+            std::memcpy(&element, actual, 4);
+            if (isInside)
+              std::memcpy(&expected, whole.bytes.data() + 4 * (place[0] * desc.globalShape[1] + place[1]), 4);
+            ASSERT_EQ(element, expected) << describeCollective(desc) << " at " << position << ": " << i << ", " << j;
           }
-          uint32_t element = 0, expected = 0;
-          std::memcpy(&element, actual, 4);
-          if (isInside)
-            std::memcpy(&expected, whole.bytes.data() + 4 * (place[0] * desc.globalShape[1] + place[1]), 4);
-          ASSERT_EQ(element, expected) << describeCollective(desc) << " at " << position << ": " << i << ", " << j;
-        }
+      }
     }
   }
 }
@@ -338,8 +392,19 @@ TEST(Collectives, SameBitsOnAllLayouts) {
             makeCase(mesh, CollectiveKind::ReduceScatter, dtype, ReductionKind::Sum, axes, {size}, 0, random));
       }
   std::vector<Outcome> first;
-  for (int processes : {1, 2, 4, 8}) {
-    auto outcomes = runJob({processes, 8 / processes}, [&](DeviceContext &context) {
+  // Also on hosts: one process each, several, as many as it happens, and in turns.
+  std::vector<Layout> layouts{{1, 8}, {2, 4}, {4, 2}, {8, 1}};
+  for (const std::vector<int> &hosts : {std::vector<int>{0, 1},
+                                        {0, 0, 1, 1},
+                                        {0, 1, 1, 2},
+                                        {0, 1, 0, 1},
+                                        {0, 0, 0, 1, 1, 2, 2, 2},
+                                        {0, 1, 2, 3, 4, 5, 6, 7}}) {
+    layouts.push_back({static_cast<int>(hosts.size()), static_cast<int>(8 / hosts.size())});
+    layouts.back().hosts = hosts;
+  }
+  for (const Layout &layout : layouts) {
+    auto outcomes = runJob(layout, [&](DeviceContext &context) {
       std::vector<char> all;
       for (const Case &c : cases) {
         auto bytes = context.call(c.mesh, c.desc, c.operands[context.position].bytes);
@@ -350,7 +415,8 @@ TEST(Collectives, SameBitsOnAllLayouts) {
     for (int64_t position = 0; position < 8; ++position) {
       ASSERT_EQ(outcomes[position].error, "");
       if (!first.empty()) {
-        EXPECT_TRUE(outcomes[position].bytes == first[position].bytes) << processes << " processes";
+        EXPECT_TRUE(outcomes[position].bytes == first[position].bytes)
+            << layout.processes << " processes, hosts " << ::testing::PrintToString(layout.hosts);
       }
     }
     if (first.empty())
@@ -363,8 +429,11 @@ TEST(Collectives, SameBitsOnAllLayouts) {
 TEST(Collectives, ManyUnderWayAtOnce) {
   MeshShape mesh{{{"a", 2}, {"b", 2}}};
   constexpr int count = 30;
-  for (int64_t size : {5, 20'000}) {
-    auto outcomes = runJob({2, 2}, [&](DeviceContext &context) {
+  for (auto [size, hosts] :
+       {std::pair<int64_t, std::vector<int>>{5, {}}, {20'000, {}}, {5, {0, 1}}, {20'000, {0, 1}}}) {
+    Layout layout{2, 2};
+    layout.hosts = hosts;
+    auto outcomes = runJob(layout, [&, size = size](DeviceContext &context) {
       std::vector<std::unique_ptr<CollectiveCall>> calls;
       std::vector<DeviceBufferRef> operands, results;
       for (int i = 0; i < count; ++i) {
@@ -401,8 +470,14 @@ TEST(Collectives, ManyUnderWayAtOnce) {
 // all_reduce into its own operand, and from and into memory that is no device's.
 TEST(Collectives, InPlaceAndOutsideMemory) {
   MeshShape mesh{{{"a", 3}}};
-  for (int64_t size : {10, 30'000}) {
-    auto outcomes = runJob({3, 1}, [&](DeviceContext &context) {
+  for (auto [size, hosts] : {std::pair<int64_t, std::vector<int>>{10, {}},
+                             {30'000, {}},
+                             {10, {0, 1, 1}},
+                             {30'000, {0, 1, 1}},
+                             {30'000, {0, 1, 2}}}) {
+    Layout layout{3, 1};
+    layout.hosts = hosts;
+    auto outcomes = runJob(layout, [&, size = size](DeviceContext &context) {
       CollectiveDesc desc;
       desc.axes = {{"a"}};
       desc.operandShape = desc.resultShape = {size};
@@ -439,11 +514,17 @@ TEST(Collectives, OneReceiver) {
   desc.target = {{{}}, {}};
   desc.operandShape = {3};
   desc.resultShape = {10};
-  auto outcomes = runJob({2, 2}, [&](DeviceContext &context) {
-    return context.call(mesh, desc, ownedPart(mesh, {10}, desc.source, context.position, 0).bytes, {.onlyReceiver = 1});
-  });
-  EXPECT_EQ(compareBytes(DType::U32, outcomes[1].bytes, ownedPart(mesh, {10}, desc.target, 1, 0).bytes), "");
-  EXPECT_EQ(outcomes[2].bytes, std::vector<char>(40, '\xcd'));
+  for (const std::vector<int> &hosts : {std::vector<int>{}, {0, 1}}) {
+    Layout layout{2, 2};
+    layout.hosts = hosts;
+    auto outcomes = runJob(layout, [&](DeviceContext &context) {
+      return context.call(mesh, desc, ownedPart(mesh, {10}, desc.source, context.position, 0).bytes,
+                          {.onlyReceiver = 1});
+    });
+    EXPECT_EQ(compareBytes(DType::U32, outcomes[1].bytes, ownedPart(mesh, {10}, desc.target, 1, 0).bytes), "");
+    for (int other : {0, 2, 3})
+      EXPECT_EQ(outcomes[other].bytes, std::vector<char>(40, '\xcd'));
+  }
 }
 
 // Descriptions that contradict themselves are refused when they are prepared.

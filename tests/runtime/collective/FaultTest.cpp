@@ -22,15 +22,25 @@ CollectiveDesc sumOf(std::vector<int64_t> shape, std::vector<AxisRef> axes) {
 
 CallSite at(int line, int step = 0) { return {.program = 1, .step = step, .location = {"x.spmd", line, 5}}; }
 
+Layout onHosts(std::vector<int> hosts) {
+  Layout layout{static_cast<int>(hosts.size()), 1};
+  layout.hosts = std::move(hosts);
+  return layout;
+}
+
 std::vector<char> zeros(int64_t bytes) { return std::vector<char>(bytes); }
 
 // A process is killed while the others wait for it: they end within a second with the verdict.
 TEST(Faults, KilledPeerEndsTheWait) {
   MeshShape mesh{{{"a", 4}}};
-  for (int64_t size : {1, 100'000}) {
+  for (auto [size, layout] : {std::pair<int64_t, Layout>{1, {4, 1}},
+                              {100'000, {4, 1}},
+                              {1, onHosts({0, 0, 1, 1})},
+                              {100'000, onHosts({0, 0, 1, 1})},
+                              {100'000, onHosts({0, 1, 2, 3})}}) {
     auto outcomes = runJob(
-        {4, 1},
-        [&](DeviceContext &context) {
+        layout,
+        [&, size = size](DeviceContext &context) {
           context.call(mesh, sumOf({size}, {{"a"}}), zeros(4 * size), at(3));
           if (context.process == 2) {
             signalPoint(currentJob(), 0);
@@ -164,14 +174,6 @@ TEST(Faults, LimitNamesWhoIsMissing) {
       });
   EXPECT_NE(outcomes[0].error.find("waited for 0.2"), std::string::npos) << outcomes[0].error;
   EXPECT_NE(outcomes[0].error.find("for process 1 device 1"), std::string::npos) << outcomes[0].error;
-}
-
-TEST(Faults, SeveralHostsAreRefusedClearly) {
-  Layout layout{2, 1};
-  layout.onDifferentHosts = true;
-  auto outcomes = runJob(layout, [&](DeviceContext &) { return std::vector<char>(); });
-  EXPECT_EQ(outcomes[1].error, "device 0 is on host host0 and device 1 on host host1: collectives between hosts are "
-                               "not supported yet; use a mesh of one host's devices");
 }
 
 // Reductions without meaning are refused when they are prepared.

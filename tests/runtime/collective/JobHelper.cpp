@@ -22,7 +22,7 @@ struct SharedJob {
   std::atomic<uint32_t> points[16] = {};
   char verdict[1024] = {};
   int count = 0;
-  Entry entries[1024] = {};
+  Entry entries[4096] = {};
 
   template <typename Body> auto locked(Body &&body) {
     while (lock.exchange(1, std::memory_order_acquire))
@@ -154,14 +154,16 @@ void withProcess(const Layout &layout, int process, SharedJob &job, const std::f
   std::vector<DevicePlace> places;
   for (int device = 0; device < total; ++device) {
     int owner = device / devices;
-    places.push_back({owner, layout.onDifferentHosts ? "host" + std::to_string(owner) : "host"});
+    places.push_back({owner, layout.hosts.empty() ? "host" : "host" + std::to_string(layout.hosts[owner])});
     if (owner == process)
       local.push_back(device);
   }
   SharedStore store(job);
   SharedHealth health(job);
   auto deviceRefs = createCpuDevices(local, {.hostDeviceCount = total, .threadsPerDevice = layout.threadsPerDevice});
-  auto backend = createShmCollectives({process, places, deviceRefs, &store, &health, layout.timeouts});
+  auto backend = createCollectives(
+      {process, places, deviceRefs, &store, &health, layout.timeouts},
+      {std::vector<std::string>(layout.processes, "127.0.0.1"), "127.0.0.1", "127.0.0.1", "the token of the test"});
   ProcessContext context{process, deviceRefs, backend.get(), &health};
   body(context);
 }

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "runtime/collective/shm/ShmCollectives.h"
+#include "runtime/collective/net/NetCollectives.h"
 #include "runtime/device/cpu/CpuDevice.h"
 
 #include <functional>
@@ -42,9 +42,9 @@ private:
 
 struct Layout {
   int processes = 1, devicesPerProcess = 1;
-  /// A different host for each process, to see it refused.
-  bool onDifferentHosts = false;
   int threadsPerDevice = 1;
+  /// The host of each process; empty: one for all. Those of different hosts share no memory and use the network.
+  std::vector<int> hosts = {};
   CollectiveTimeouts timeouts = {};
 };
 

@@ -1,0 +1,240 @@
+//===- Door.cpp - where processes of other hosts come in ------------------===//
+
+#include "runtime/collective/net/Door.h"
+#include "runtime/support/Error.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <vector>
+
+namespace spmd::net {
+
+using coordinator::challengeBytes;
+using coordinator::checkProof;
+using coordinator::Opening;
+using coordinator::openingBytes;
+using coordinator::Proof;
+using coordinator::proofBytes;
+using coordinator::Side;
+
+namespace {
+
+constexpr std::chrono::seconds strangersTime(5);
+constexpr size_t strangersPlaces = 256;
+
+} // namespace
+
+Door::Door(const std::string &address, Secret given, Wrap wrap, Reply reply)
+    : secret(std::move(given)), wrap(std::move(wrap)), reply(std::move(reply)) {
+  SocketAddress where = SocketAddress::make(address, 0);
+  listener = UniqueFd(::socket(where.family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
+  stopEvent = UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  int no = 0;
+  if (where.family == AF_INET6 && listener)
+    ::setsockopt(listener.get(), IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
+  socklen_t length = sizeof where.storage;
+  if (!listener || !stopEvent ||
+      ::bind(listener.get(), reinterpret_cast<const sockaddr *>(where.storage), where.length) != 0 ||
+      ::listen(listener.get(), SOMAXCONN) != 0 ||
+      ::getsockname(listener.get(), reinterpret_cast<sockaddr *>(where.storage), &length) != 0)
+    throw Error("cannot listen at " + address + " for processes of other hosts: " + std::strerror(errno));
+  port = ntohs(where.family == AF_INET ? reinterpret_cast<sockaddr_in *>(where.storage)->sin_port
+                                       : reinterpret_cast<sockaddr_in6 *>(where.storage)->sin6_port);
+  sigset_t all, old;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &old);
+  thread = std::thread([this] { serve(); });
+  pthread_sigmask(SIG_SETMASK, &old, nullptr);
+}
+
+Door::~Door() {
+  uint64_t one = 1;
+  if (::write(stopEvent.get(), &one, sizeof one) == sizeof one)
+    thread.join();
+}
+
+std::unique_ptr<Stream> Door::take(uint64_t communicator, int64_t from, int64_t to, std::chrono::milliseconds limit) {
+  std::unique_lock lock(mutex);
+  auto name = std::tuple(communicator, from, to);
+  arrived.wait_for(lock, limit, [&] { return channels.count(name) != 0; });
+  auto found = channels.find(name);
+  if (found == channels.end())
+    return nullptr;
+  std::unique_ptr<Stream> stream = std::move(found->second);
+  channels.erase(found);
+  return stream;
+}
+
+void Door::serve() {
+  pthread_setname_np(pthread_self(), "spmd-door");
+  std::vector<pollfd> fds;
+  for (;;) {
+    fds = {{stopEvent.get(), POLLIN, 0}, {listener.get(), POLLIN, 0}};
+    auto next = Clock::time_point::max();
+    for (Guest &guest : guests) {
+      fds.push_back({guest.stream->getFd(), static_cast<short>(POLLIN | (guest.output.empty() ? 0 : POLLOUT)), 0});
+      next = std::min(next, guest.deadline);
+    }
+    int limit = -1;
+    if (next != Clock::time_point::max())
+      limit = static_cast<int>(std::clamp<int64_t>(
+          std::chrono::duration_cast<std::chrono::milliseconds>(next - Clock::now()).count() + 1, 0, 5000));
+    if (::poll(fds.data(), fds.size(), limit) < 0 && errno != EINTR)
+      return;
+    if (fds[0].revents)
+      return;
+    size_t i = 2;
+    for (auto guest = guests.begin(); guest != guests.end(); ++i) {
+      bool stays = Clock::now() < guest->deadline;
+      if (stays && fds[i].revents)
+        stays = attend(*guest);
+      guest = stays ? std::next(guest) : guests.erase(guest);
+    }
+    if (fds[1].revents)
+      accept();
+  }
+}
+
+void Door::accept() {
+  // Some at a time, so that a flood does not starve who is inside.
+  for (int i = 0; i < 16; ++i) {
+    UniqueFd fd(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!fd) {
+      if (errno != EMFILE && errno != ENFILE)
+        return;
+      // No descriptor is free: who has waited longest gives his.
+      auto stranger = std::find_if(guests.begin(), guests.end(),
+                                   [](const Guest &guest) { return guest.stage != Guest::Stage::Question; });
+      if (stranger == guests.end())
+        return;
+      guests.erase(stranger);
+      continue;
+    }
+    size_t strangers = 0;
+    for (Guest &guest : guests)
+      strangers += guest.stage != Guest::Stage::Question;
+    if (strangers >= strangersPlaces)
+      guests.erase(std::find_if(guests.begin(), guests.end(),
+                                [](const Guest &guest) { return guest.stage != Guest::Stage::Question; }));
+    Guest &guest = guests.emplace_back();
+    guest.stream = wrap(std::move(fd));
+    guest.deadline = Clock::now() + strangersTime;
+  }
+}
+
+void Door::expect(Guest &guest, Guest::Stage stage, size_t bytes) {
+  guest.stage = stage;
+  guest.wanted = bytes;
+  guest.input.clear();
+}
+
+bool Door::attend(Guest &guest) {
+  try {
+    if (guest.stage == Guest::Stage::Opening) {
+      if (!guest.stream->open())
+        return true;
+      expect(guest, Guest::Stage::Hello, openingBytes);
+    }
+    for (;;) {
+      while (!guest.output.empty()) {
+        iovec piece{guest.output.data(), guest.output.size()};
+        size_t n = guest.stream->write(&piece, 1);
+        if (n == 0)
+          break;
+        guest.output.erase(0, n);
+      }
+      char buffer[64];
+      size_t n = guest.stream->read(buffer, std::min(sizeof buffer, guest.wanted - guest.input.size()));
+      if (n == 0)
+        return true;
+      guest.input.append(buffer, n);
+      if (guest.input.size() == guest.wanted && !onInput(guest))
+        return false;
+    }
+  } catch (const StreamEnded &) {
+    return false;
+  }
+}
+
+bool Door::onInput(Guest &guest) {
+  switch (guest.stage) {
+  case Guest::Stage::Opening:
+    return false;
+  case Guest::Stage::Hello: {
+    guest.ours.jobTag = coordinator::makeJobTag(secret.nonce);
+    guest.ours.nonce = coordinator::makeNonce();
+    if (!Opening::decode(guest.input, guest.theirs) || guest.theirs.version != guest.ours.version ||
+        guest.theirs.jobTag != guest.ours.jobTag)
+      return false;
+    Proof proof = prove(Side::Coordinator, secret.key(), guest.theirs, guest.ours);
+    guest.output = guest.ours.encode() + std::string(proof.data(), proof.size());
+    expect(guest, Guest::Stage::Proof, proofBytes);
+    return true;
+  }
+  case Guest::Stage::Proof:
+    if (!checkProof(prove(Side::Process, secret.key(), guest.theirs, guest.ours), guest.input))
+      return false;
+    expect(guest, Guest::Stage::Greeting, sizeof(Greeting));
+    return true;
+  case Guest::Stage::Greeting: {
+    Greeting greeting;
+    if (!decodeRecord(guest.input.data(), greeting))
+      return false;
+    if (greeting.kind == Greeting::Questions) {
+      guest.deadline = Clock::time_point::max();
+      expect(guest, Guest::Stage::Question, sizeof(Question));
+      return true;
+    }
+    if (greeting.kind != Greeting::Channel)
+      return false;
+    std::lock_guard lock(mutex);
+    channels[{greeting.communicator, greeting.from, greeting.to}] = std::move(guest.stream);
+    arrived.notify_all();
+    return false;
+  }
+  case Guest::Stage::Question: {
+    Question question;
+    // Who asks without taking the answers has to wait.
+    if (!decodeRecord(guest.input.data(), question) || guest.output.size() > 4 * sizeof(Answer))
+      return false;
+    guest.output += bytesOf(reply(question));
+    expect(guest, Guest::Stage::Question, sizeof(Question));
+    return true;
+  }
+  }
+  return false;
+}
+
+std::unique_ptr<Stream> enter(const SocketAddress &address, const Secret &secret, const Door::Wrap &wrap,
+                              const Greeting &greeting, Clock::time_point deadline, const StopWaiting &check) {
+  std::unique_ptr<Stream> stream = wrap(connectSocket(address, deadline, check));
+  while (!stream->open()) {
+    if (check)
+      check();
+    if (Clock::now() >= deadline)
+      throw StreamEnded{"no answer"};
+    stream->wait(true, false, std::chrono::milliseconds(20));
+  }
+  Opening ours, theirs;
+  ours.jobTag = coordinator::makeJobTag(secret.nonce);
+  ours.nonce = coordinator::makeNonce();
+  writeAll(*stream, ours.encode(), deadline, check);
+  std::string challenge(challengeBytes, 0);
+  readAll(*stream, challenge.data(), challenge.size(), deadline, check);
+  std::string_view proof(challenge);
+  proof.remove_prefix(openingBytes);
+  if (!Opening::decode(std::string_view(challenge).substr(0, openingBytes), theirs) ||
+      !checkProof(prove(Side::Coordinator, secret.key(), ours, theirs), proof))
+    throw StreamEnded{"who answers there does not know the job's token"};
+  Proof mine = prove(Side::Process, secret.key(), ours, theirs);
+  writeAll(*stream, std::string(mine.data(), mine.size()) + bytesOf(greeting), deadline, check);
+  return stream;
+}
+
+} // namespace spmd::net

@@ -1,0 +1,247 @@
+//===- NetCommunicator.cpp - devices of several hosts that work together --===//
+
+#include "runtime/collective/net/NetCommunicator.h"
+#include "runtime/collective/net/NetCall.h"
+#include "runtime/support/Error.h"
+
+#include <algorithm>
+#include <poll.h>
+
+namespace spmd::net {
+namespace {
+
+constexpr std::chrono::milliseconds pollInterval(20);
+/// So long nobody asks; a collective of healthy devices rarely takes it.
+constexpr std::chrono::milliseconds patience(50);
+constexpr std::chrono::milliseconds askInterval(100);
+constexpr std::chrono::milliseconds answerLimit(1000);
+/// Of one attempt to connect, and of all.
+constexpr std::chrono::seconds attemptLimit(3), connectLimit(30);
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Communicator
+//===----------------------------------------------------------------------===//
+
+NetCommunicator::NetCommunicator(shm::Backend &backend, Network &network, std::shared_ptr<shm::ShmCommunicator> part)
+    : backend(backend), network(network), local(std::move(part)), key(shm::hashDevices(local->getDevices())) {
+  for (int64_t position = 0; position < static_cast<int64_t>(getDevices().size()); ++position)
+    if (backend.isLocal(getDevices()[position]))
+      endpoints[position] = std::make_unique<NetEndpoint>(*this, position);
+}
+
+CommunicatorEndpoint &NetCommunicator::getEndpoint(int64_t position) {
+  auto endpoint = endpoints.find(position);
+  if (endpoint == endpoints.end())
+    throw Error("mesh position " + std::to_string(position) + " is not on this process");
+  return *endpoint->second;
+}
+
+Answer NetCommunicator::answer(const Question &question) const {
+  Answer answer;
+  if (question.position < 0 || question.position >= static_cast<int64_t>(getDevices().size()) ||
+      !isOnThisHost(question.position))
+    return answer;
+  answer.isThere = 1;
+  shm::Header &header = local->getPage().header();
+  if (header.aborted.load(std::memory_order_acquire) == 2) {
+    answer.isAborted = 1;
+    putText(answer.cause, textOf(header.cause));
+  }
+  shm::PeerState state = local->getPage().stateOf(question.position, question.sequence);
+  answer.isKnown = state.isKnown;
+  answer.announced = state.announced;
+  answer.launchesEnded = state.launchesEnded;
+  answer.fingerprint = state.fingerprint;
+  answer.launch = state.launch;
+  putText(answer.text, state.text);
+  return answer;
+}
+
+//===----------------------------------------------------------------------===//
+// Endpoint
+//===----------------------------------------------------------------------===//
+
+NetEndpoint::NetEndpoint(NetCommunicator &communicator, int64_t position)
+    : communicator(communicator), local(static_cast<shm::ShmEndpoint &>(communicator.getLocal().getEndpoint(position))),
+      position(position) {}
+
+std::unique_ptr<CollectiveCall> NetEndpoint::prepare(const MeshShape &mesh, const CollectiveDesc &desc,
+                                                     const CallSite &site) {
+  if (mesh.deviceCount() != static_cast<int64_t>(communicator.getDevices().size()))
+    return local.prepare(mesh, desc, site); // It says what is wrong.
+  Movement movement = computeMovement(mesh, desc, position);
+  bool isWithinHost = std::all_of(movement.group.begin(), movement.group.end(),
+                                  [&](int64_t member) { return communicator.isOnThisHost(member); });
+  return isWithinHost ? local.prepare(mesh, desc, site) : prepareNetCall(*this, mesh, desc, std::move(movement), site);
+}
+
+Channel &NetEndpoint::channelTo(const NetCall &call, int64_t peer) {
+  auto known = channels.find(peer);
+  if (known != channels.end())
+    return *known->second;
+  auto since = Clock::now();
+  auto check = [&] { local.checkJob(); };
+  // The lower position connects; the other side's door takes it in whatever the device there is doing.
+  const Greeting greeting{.communicator = communicator.getKey(), .from = position, .to = peer};
+  Network &network = communicator.getNetwork();
+  std::unique_ptr<Stream> stream;
+  while (!stream) {
+    if (position < peer) {
+      try {
+        stream = network.connect(communicator.processOf(peer), greeting, Clock::now() + attemptLimit, check);
+      } catch (const StreamEnded &ended) {
+        if (Clock::now() - since > connectLimit)
+          throw network.unreachable(communicator.processOf(peer), ended.why);
+        std::this_thread::sleep_for(pollInterval);
+      }
+    } else {
+      stream = network.getDoor().take(communicator.getKey(), peer, position, pollInterval);
+    }
+    if (!stream)
+      checkWait(call, since, {peer});
+  }
+  return *channels.emplace(peer, std::make_unique<Channel>(peer, std::move(stream))).first->second;
+}
+
+void NetEndpoint::reserve(int64_t receivedBytes, int64_t sentBytes) {
+  if (receivedBytes > 0 && (!received || received->bytes() < receivedBytes)) {
+    received.reset();
+    received = local.getDevice().allocate(receivedBytes);
+  }
+  if (static_cast<int64_t>(sent.size()) < sentBytes)
+    sent = std::vector<char>(static_cast<size_t>(sentBytes));
+}
+
+void NetEndpoint::pump(const NetCall &call, bool mayWait) {
+  if (isFailed)
+    throw Error("the communicator is of no use any more after an error");
+  Clock::time_point since{};
+  auto check = [&](Channel &channel, Incoming &message) { checkHeader(call, channel, message); };
+  try {
+    for (;;) {
+      bool moved = false, isPending = false;
+      for (Channel *channel : call.getChannels()) {
+        try {
+          moved |= channel->progress(check);
+        } catch (const StreamEnded &ended) {
+          throwLost(channel->getPosition(), ended.why);
+        }
+        isPending |= channel->wantsToReceive() || channel->wantsToSend();
+      }
+      if (moved || !mayWait || !isPending)
+        return;
+      if (since == Clock::time_point{})
+        since = Clock::now();
+      waitForAny(call, since);
+    }
+  } catch (...) {
+    // Messages may have been cut in the middle.
+    isFailed = true;
+    for (auto &[peer, channel] : channels)
+      channel->forget();
+    throw;
+  }
+}
+
+void NetEndpoint::waitForAny(const NetCall &call, Clock::time_point since) {
+  // Spinning saves a wake-up where devices have cores of their own.
+  bool mayYetSpin = Clock::now() - since < local.getDevice().getSpin();
+  std::vector<pollfd> fds;
+  std::vector<int64_t> pending;
+  for (Channel *channel : call.getChannels()) {
+    short events =
+        static_cast<short>((channel->wantsToReceive() ? POLLIN : 0) | (channel->wantsToSend() ? POLLOUT : 0));
+    if (events)
+      fds.push_back({channel->getStream().getFd(), events, 0});
+    if (channel->wantsToReceive())
+      pending.push_back(channel->getPosition());
+  }
+  int limit = mayYetSpin ? 0 : static_cast<int>(pollInterval.count());
+  if (::poll(fds.data(), fds.size(), limit) != 0 || mayYetSpin)
+    return;
+  checkWait(call, since, pending);
+}
+
+void NetEndpoint::checkWait(const NetCall &call, Clock::time_point since, const std::vector<int64_t> &pending) {
+  local.checkJob();
+  auto now = Clock::now();
+  auto bound = communicator.getBackend().getOptions().timeouts.collective;
+  if (bound.count() > 0 && now - call.getBegin() >= bound)
+    local.throwTimeout(call, pending);
+  if (now - since < patience || now < nextQuestion || pending.empty())
+    return;
+  askPeer(call, pending[turn++ % pending.size()]);
+  nextQuestion = Clock::now() + askInterval;
+}
+
+void NetEndpoint::askPeer(const NetCall &call, int64_t peer) {
+  int32_t process = communicator.processOf(peer);
+  auto deadline = Clock::now() + answerLimit;
+  auto check = [&] { local.checkJob(); };
+  Answer answer;
+  try {
+    std::unique_ptr<Stream> &stream = questions[process];
+    if (!stream)
+      stream = communicator.getNetwork().connect(process, {.kind = Greeting::Questions}, deadline, check);
+    Question question;
+    question.communicator = communicator.getKey();
+    question.position = peer;
+    question.sequence = call.getSequence();
+    writeAll(*stream, bytesOf(question), deadline, check);
+    std::string bytes(sizeof answer, 0);
+    readAll(*stream, bytes.data(), bytes.size(), deadline, check);
+    if (!decodeRecord(bytes.data(), answer))
+      throw StreamEnded{"it answers something else"};
+  } catch (const StreamEnded &) {
+    // It is gone or out of reach: the coordinator finds out, or the data comes after all.
+    questions.erase(process);
+    return;
+  }
+  if (!answer.isThere)
+    return;
+  if (answer.isAborted) {
+    communicator.abort(textOf(answer.cause));
+    local.checkJob();
+  }
+  shm::PeerState state{answer.announced,   answer.launchesEnded, answer.isKnown != 0,
+                       answer.fingerprint, answer.launch,        textOf(answer.text)};
+  // One that is further, by more than the ring remembers, has made this call.
+  if (state.announced <= call.getSequence() || state.isKnown)
+    local.checkPeer(peer, state, call, call.getSequence());
+}
+
+void NetEndpoint::checkHeader(const NetCall &call, Channel &channel, Incoming &message) {
+  const MessageHeader &header = message.header;
+  shm::PeerState state;
+  state.announced = call.getSequence() + 1;
+  state.fingerprint = header.fingerprint;
+  state.launch = header.launch;
+  state.text = textOf(header.text);
+  state.isKnown = header.magic == wireMagic && header.sequence == call.getSequence();
+  local.checkPeer(channel.getPosition(), state, call, call.getSequence());
+  if (header.phase != message.phase || header.bytes != message.bytes) {
+    std::string cause = local.nameOf(channel.getPosition()) + " sends " + std::to_string(header.bytes) +
+                        " bytes in part " + std::to_string(header.phase) + " of " + call.describe() + ", but " +
+                        local.nameOf(position) + " expects " + std::to_string(message.bytes) + " in part " +
+                        std::to_string(message.phase) + ": do both hosts run the same build?";
+    communicator.abort(cause);
+    throw Error(cause);
+  }
+}
+
+void NetEndpoint::throwLost(int64_t peer, const std::string &why) {
+  // A closed connection is only a hint: the cause is the coordinator's to tell, or that process's.
+  auto end = Clock::now() + std::chrono::seconds(1);
+  while (Clock::now() < end) {
+    local.checkJob();
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  std::string cause = "the connection from " + local.nameOf(position) + " to " + local.nameOf(peer) + " on host " +
+                      communicator.hostOf(peer) + " is lost: " + why;
+  communicator.abort(cause);
+  throw Error(cause);
+}
+
+} // namespace spmd::net

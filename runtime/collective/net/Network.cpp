@@ -1,0 +1,89 @@
+//===- Network.cpp - one process's connections to other hosts -------------===//
+
+#include "runtime/collective/net/Network.h"
+#include "runtime/support/Error.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace spmd::net {
+namespace {
+
+std::string keyOf(int32_t process) { return "collective/net/" + std::to_string(process); }
+
+std::string hex(const coordinator::Nonce &nonce) {
+  std::string text;
+  for (char c : nonce) {
+    constexpr char digits[] = "0123456789abcdef";
+    text += digits[static_cast<unsigned char>(c) >> 4];
+    text += digits[static_cast<unsigned char>(c) & 15];
+  }
+  return text;
+}
+
+Door::Wrap plainStream() {
+  return [](UniqueFd fd) { return std::make_unique<Stream>(std::move(fd)); };
+}
+
+} // namespace
+
+std::string doorAddress(const NetworkPlace &place) {
+  if (!isLoopback(place.own))
+    return place.own;
+  // This process is on the coordinator's host, and may be called from others by any address of it.
+  bool isAlone = std::all_of(place.addresses.begin(), place.addresses.end(), isLoopback);
+  if (isAlone)
+    return place.own;
+  bool hasV6 = std::any_of(place.addresses.begin(), place.addresses.end(),
+                           [](const std::string &address) { return address.find(':') != std::string::npos; });
+  return hasV6 ? "::" : "0.0.0.0";
+}
+
+Network::Network(int32_t process, Store &store, NetworkPlace given, Door::Reply reply)
+    : place(std::move(given)), store(store) {
+  Secret secret{place.token, hex(coordinator::makeNonce())};
+  door = std::make_unique<Door>(doorAddress(place), secret, plainStream(), std::move(reply));
+  store.set(keyOf(process), std::to_string(door->getPort()) + " " + secret.nonce);
+}
+
+/// Who reached the coordinator over loopback is on its host, so at the address at which this process found it.
+std::string Network::addressOf(int32_t peer) const {
+  const std::string &seen = place.addresses.at(static_cast<size_t>(peer));
+  return isLoopback(seen) ? place.coordinator : seen;
+}
+
+const Network::Peer &Network::find(int32_t process, Clock::time_point deadline) {
+  {
+    std::lock_guard lock(mutex);
+    auto known = peers.find(process);
+    if (known != peers.end())
+      return known->second;
+  }
+  auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
+  std::string text = store.wait(keyOf(process), std::max(left, std::chrono::milliseconds(1)));
+  uint16_t port = 0;
+  auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), port);
+  if (code != std::errc() || end == text.data() + text.size() || *end != ' ' || port == 0)
+    throw Error("process " + std::to_string(process) + " gives no address for its data: do both run the same build?");
+  std::string address = addressOf(process);
+  Peer peer;
+  peer.address = SocketAddress::make(address, port);
+  peer.secret = {place.token, text.substr(static_cast<size_t>(end + 1 - text.data()))};
+  peer.name = "process " + std::to_string(process) + " at " +
+              (address.find(':') == std::string::npos ? address : "[" + address + "]") + ":" + std::to_string(port);
+  std::lock_guard lock(mutex);
+  return peers.try_emplace(process, peer).first->second;
+}
+
+std::unique_ptr<Stream> Network::connect(int32_t process, const Greeting &greeting, Clock::time_point deadline,
+                                         const StopWaiting &check) {
+  const Peer &peer = find(process, deadline);
+  return enter(peer.address, peer.secret, plainStream(), greeting, deadline, check);
+}
+
+Error Network::unreachable(int32_t process, const std::string &why) {
+  return Error("cannot connect to " + find(process, Clock::now()).name + " (" + why +
+               "): data between hosts needs connections to any port among them; does a firewall stop it?");
+}
+
+} // namespace spmd::net
