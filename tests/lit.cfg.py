@@ -35,6 +35,12 @@ if config.ptxas:
 if os.environ.get("SPMD_CHECK_ROUNDTRIP") == "1":
     config.substitutions.append((r"\bspmd-opt\b", "spmd-opt --verify-roundtrip"))
 
+# Network namespaces of our own, to be hosts.
+if subprocess.run(["unshare", "-rn", "sh", "-c",
+                   "ip link add end0 type veth peer name end1 && ip link add bridge0 type bridge"],
+                  stderr=subprocess.DEVNULL).returncode == 0:
+    config.available_features.add("hosts")
+
 # A file system of our own, to be filled.
 if subprocess.run(["unshare", "-rm", "true"], stderr=subprocess.DEVNULL).returncode == 0:
     config.available_features.add("mount")

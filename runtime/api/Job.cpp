@@ -3,7 +3,7 @@
 #include "runtime/api/Job.h"
 
 #include "runtime/api/Checkpoint.h"
-#include "runtime/collective/shm/ShmCollectives.h"
+#include "runtime/collective/net/NetCollectives.h"
 #include "runtime/device/cpu/CpuDevice.h"
 #include "runtime/support/Token.h"
 
@@ -87,6 +87,7 @@ JoinOptions resolveJoinOptions(const InitializeOptions &options, const Environme
   setTimeout(join.initializationTimeout, options.initialization_timeout, environment.initializationTimeout);
   setTimeout(join.heartbeatTimeout, options.heartbeat_timeout, environment.heartbeatTimeout);
   setTimeout(join.collectiveTimeout, options.collective_timeout, environment.collectiveTimeout);
+  join.hostId = environment.hostId.value_or("");
   join.jobId = pick(options.job_id, environment.jobId).value_or("");
   if (join.numProcesses > 1)
     join.token = findToken(environment, options.token_file.value_or(""));
@@ -101,6 +102,8 @@ std::shared_ptr<Job> Job::join(JoinOptions options) {
   job->timeout = options.initializationTimeout;
   std::chrono::milliseconds collectiveTimeout = options.collectiveTimeout;
   options.vitals = [self = job.get()] { return self->vitals(); };
+  NetworkPlace network;
+  network.token = options.token;
   job->client = Client::join(std::move(options));
 
   const Topology &topology = job->client->topology();
@@ -108,6 +111,7 @@ std::shared_ptr<Job> Job::join(JoinOptions options) {
   ShmOptions shm;
   int hostDevices = 0;
   for (const ProcessInfo &process : topology.processes) {
+    network.addresses.push_back(process.address);
     for (size_t i = 0; i < process.localDeviceIds.size(); ++i) {
       DeviceInfo info{process.firstDevice + static_cast<int64_t>(i), process.index, "cpu", process.localDeviceIds[i]};
       job->devices.push_back(std::move(info));
@@ -126,7 +130,10 @@ std::shared_ptr<Job> Job::join(JoinOptions options) {
   shm.store = job->client.get();
   shm.health = job->client.get();
   shm.timeouts.collective = collectiveTimeout;
-  job->collectives = createShmCollectives(std::move(shm));
+  ConnectionEnds ends = job->client->coordinatorConnection();
+  network.own = ends.own;
+  network.coordinator = ends.coordinator;
+  job->collectives = createCollectives(std::move(shm), std::move(network));
   return job;
 }
 

@@ -1,7 +1,7 @@
 //===- Collective.h - how devices exchange data ------------------*- C++ -*-===//
 //
-// The interface between the executor and what moves bytes between devices: shared memory on one host now; Gloo across
-// hosts and NCCL between GPUs take the same place. Three levels:
+// The interface between the executor and what moves bytes between devices: shared memory on one host (shm/), the
+// network between hosts (net/); NCCL between GPUs takes the same place. Three levels:
 //
 //   CollectiveBackend   one per process and job: knows where each device of the job is
 //   Communicator        an ordered list of global devices, position p of the mesh being devices[p]
@@ -16,8 +16,7 @@
 // largest power of two below the size, so the bits depend on neither processes nor hosts. bf16 and f16 are summed in
 // f32 and rounded once. Maximum and minimum propagate NaN. What a result holds beyond its data is zero.
 //
-// Several hosts: groups will be reduced hierarchically (whole subtrees within each host, then between hosts); until a
-// backend for that is there, a communicator with devices of more than one host is refused when it is made.
+// Several hosts: whole subtrees are reduced within each host, then between hosts (docs/hosts.md).
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -103,8 +103,8 @@ void addComplement(Movement &movement, int64_t elementBytes, const Shape &shape,
 class Builder {
 public:
   Builder(const MeshShape &mesh, const CollectiveDesc &desc, int64_t position,
-          const std::function<bool(int64_t)> &wanted)
-      : mesh(mesh), desc(desc), position(position), wanted(wanted), elementBytes(byteSize(desc.dtype)) {}
+          const std::function<bool(int64_t)> &isWanted)
+      : mesh(mesh), desc(desc), position(position), isWanted(isWanted), elementBytes(byteSize(desc.dtype)) {}
 
   Movement build() {
     if (desc.operandShape.size() > maxRank || desc.resultShape.size() > maxRank)
@@ -177,7 +177,7 @@ private:
 
   void add(int64_t peer, const Shape &sourceStart, const Shape &targetStart, const Shape &extent,
            const Shape &steps = {}) {
-    if (product(extent) > 0 && (!wanted || peer < 0 || wanted(peer)))
+    if (product(extent) > 0 && (!isWanted || peer < 0 || isWanted(peer)))
       movement.boxes.push_back(
           makeBox(peer, elementBytes, desc.operandShape, sourceStart, desc.resultShape, targetStart, extent, steps));
   }
@@ -336,7 +336,7 @@ private:
   const MeshShape &mesh;
   const CollectiveDesc &desc;
   const int64_t position;
-  const std::function<bool(int64_t)> &wanted;
+  const std::function<bool(int64_t)> &isWanted;
   const int64_t elementBytes;
   Shape sizes;
   Movement movement;

@@ -47,6 +47,8 @@ struct JoinOptions {
   std::chrono::milliseconds collectiveTimeout{300'000}; ///< 0: never.
   /// Keeps jobs on one address apart.
   std::string jobId;
+  /// What stands for this machine, from Environment::hostId: processes of different ones share no memory. Empty: found.
+  std::string hostId;
   /// From findToken. Empty: loopback only.
   std::string token;
   /// What observers of the job prove to know; empty: `token`.
@@ -75,7 +77,7 @@ struct JoinOptions {
 struct ProcessInfo {
   int32_t index = 0;
   std::string host;    ///< For messages.
-  std::string bootId;  ///< Equal on processes of one machine.
+  std::string bootId;  ///< machineId(), or what was given in its place.
   std::string address; ///< As seen on its connection to the coordinator: `10.0.0.7`.
   int64_t pid = 0;
   std::vector<int32_t> localDeviceIds;
@@ -91,6 +93,11 @@ struct Topology {
   }
 };
 
+/// The two ends of this process's connection to the coordinator, as numeric addresses: how others reach it.
+struct ConnectionEnds {
+  std::string own, coordinator;
+};
+
 /// A process's membership in a job. Thread-safe. Destroying a client without goodbye() while the job runs is an
 /// abnormal end of this process: all others get a verdict.
 class Client : public Store, public Health {
@@ -102,6 +109,9 @@ public:
 
   virtual int32_t getProcessId() const = 0;
   virtual const Topology &topology() const = 0;
+
+  /// Empty where no connection was needed.
+  virtual ConnectionEnds coordinatorConnection() const { return {}; }
 
   /// As wait, for a thread that works beside the program: where the process is stays what the program does.
   virtual std::string waitInBackground(const std::string &key, std::chrono::milliseconds timeout) {

@@ -10,7 +10,7 @@ namespace spmd::coordinator {
 LocalClient::LocalClient(const JoinOptions &options) : vitals(options.vitals), start(Clock::now()) {
   ProcessInfo info;
   info.host = hostName();
-  info.bootId = bootId();
+  info.bootId = options.hostId.empty() ? machineId() : options.hostId;
   info.pid = ::getpid();
   info.localDeviceIds = options.localDeviceIds;
   places.processes.push_back(std::move(info));

@@ -35,7 +35,7 @@ NetworkClient::NetworkClient(JoinOptions given)
   hello.numProcesses = options.numProcesses;
   hello.pid = ::getpid();
   hello.host = hostName();
-  hello.bootId = bootId();
+  hello.bootId = options.hostId.empty() ? machineId() : options.hostId;
   hello.jobId = options.jobId;
   hello.build = "spmdc " SPMDC_VERSION;
   hello.backend = options.backend;
@@ -175,6 +175,11 @@ NetworkClient::~NetworkClient() {
   // The launcher's descriptor belongs to the process: another client may come after this one.
   if (launcher.is_open())
     launcher.release();
+}
+
+ConnectionEnds NetworkClient::coordinatorConnection() const {
+  std::lock_guard lock(mutex);
+  return ends;
 }
 
 void NetworkClient::goodbye() {

@@ -29,6 +29,7 @@ public:
 
   int32_t getProcessId() const override { return options.processId; }
   const Topology &topology() const override { return places; }
+  ConnectionEnds coordinatorConnection() const override;
   void barrier(const std::string &name, std::chrono::milliseconds timeout) override;
   void goodbye() override;
   JobStatus status() override;
@@ -92,6 +93,7 @@ private:
   // Guarded by `mutex`.
   MemberMachine::Stage stage = MemberMachine::Stage::Connecting;
   std::optional<Verdict> decided;
+  ConnectionEnds ends;
   std::string refusal;
   bool unanswered = false;                           ///< Refused because nobody has answered.
   std::map<uint64_t, std::optional<Reply>> requests; ///< Without a value: not answered yet.

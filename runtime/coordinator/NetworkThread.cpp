@@ -89,6 +89,12 @@ void NetworkClient::connectNext(tcp::resolver::results_type endpoints, tcp::reso
 void NetworkClient::onConnected(tcp::socket socket) {
   if (machine->isEnded())
     return; // Too late: the socket closes.
+  asio::error_code ignored;
+  {
+    std::lock_guard lock(mutex);
+    ends.own = socket.local_endpoint(ignored).address().to_string();
+    ends.coordinator = socket.remote_endpoint(ignored).address().to_string();
+  }
   FramedConnection::Handlers handlers;
   handlers.record = [this](std::string_view record) {
     machine->onRecord(record, Clock::now());

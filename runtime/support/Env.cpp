@@ -116,6 +116,7 @@ Environment Environment::parse(const Lookup &lookup) {
   result.heartbeatTimeout = reader.seconds("SPMD_HEARTBEAT_TIMEOUT", false);
   result.collectiveTimeout = reader.seconds("SPMD_COLLECTIVE_TIMEOUT", true);
   result.jobId = reader.text("SPMD_JOB_ID");
+  result.hostId = reader.text("SPMD_HOST_ID");
   result.token = reader.text("SPMD_TOKEN");
   result.tokenFile = reader.text("SPMD_TOKEN_FILE");
   result.statusToken = reader.text("SPMD_STATUS_TOKEN");

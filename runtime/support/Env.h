@@ -27,8 +27,10 @@ struct Environment {
   std::optional<std::chrono::milliseconds> heartbeatTimeout;      ///< SPMD_HEARTBEAT_TIMEOUT, seconds
   std::optional<std::chrono::milliseconds> collectiveTimeout;     ///< SPMD_COLLECTIVE_TIMEOUT, seconds; 0 = never
   std::optional<std::string> jobId;                               ///< SPMD_JOB_ID
-  std::optional<std::string> token;                               ///< SPMD_TOKEN
-  std::optional<std::string> tokenFile;                           ///< SPMD_TOKEN_FILE
+  /// SPMD_HOST_ID: stands for this machine: processes with different ones share no memory and use the network.
+  std::optional<std::string> hostId;
+  std::optional<std::string> token;     ///< SPMD_TOKEN
+  std::optional<std::string> tokenFile; ///< SPMD_TOKEN_FILE
   /// SPMD_STATUS_TOKEN: set by our launcher: what observers of the job prove to know.
   std::optional<std::string> statusToken;
   /// SPMD_COORDINATOR_FD: set by our launcher for process 0: the coordinator's listening socket, already bound.

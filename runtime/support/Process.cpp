@@ -3,6 +3,7 @@
 #include <cstring>
 #include <fstream>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace spmd {
@@ -19,6 +20,13 @@ std::string bootId() {
   std::string id;
   file >> id;
   return id;
+}
+
+std::string machineId() {
+  struct stat space = {};
+  if (::stat("/proc/self/ns/net", &space) != 0)
+    return bootId();
+  return bootId() + "." + std::to_string(space.st_ino);
 }
 
 std::string signalName(int signal) {

@@ -11,6 +11,9 @@ std::string hostName();
 /// Identifies one boot of one machine (and changes with the next boot); "" where the system does not tell.
 std::string bootId();
 
+/// Equal on processes that can reach one another within the machine: its boot and its network namespace.
+std::string machineId();
+
 /// `SIGKILL` for 9; `signal 99` for one without a name.
 std::string signalName(int signal);
 

@@ -220,6 +220,8 @@ void NetEndpoint::checkHeader(const NetCall &call, Channel &channel, Incoming &m
   state.launch = header.launch;
   state.text = textOf(header.text);
   state.isKnown = header.magic == wireMagic && header.sequence == call.getSequence();
+  if (!state.isKnown && state.fingerprint == call.getFingerprint() && state.launch == local.getLaunch())
+    throwOutOfStep(call, channel.getPosition(), header);
   local.checkPeer(channel.getPosition(), state, call, call.getSequence());
   if (header.phase != message.phase || header.bytes != message.bytes) {
     std::string cause = local.nameOf(channel.getPosition()) + " sends " + std::to_string(header.bytes) +
@@ -229,6 +231,19 @@ void NetEndpoint::checkHeader(const NetCall &call, Channel &channel, Incoming &m
     communicator.abort(cause);
     throw Error(cause);
   }
+}
+
+/// The same call, but one has made more calls before it than the other: the first that differs is looked for.
+void NetEndpoint::throwOutOfStep(const NetCall &call, int64_t peer, const MessageHeader &header) {
+  if (header.sequence > call.getSequence()) {
+    askPeer(call, peer);
+  } else {
+    shm::PeerState own = communicator.getLocal().getPage().stateOf(position, header.sequence);
+    if (own.isKnown && own.fingerprint != header.fingerprint)
+      local.throwDivergence(peer, "calls " + textOf(header.text), own.text);
+  }
+  local.throwDivergence(peer, "calls " + textOf(header.text) + " as its collective " + std::to_string(header.sequence),
+                        call.describe() + " as its collective " + std::to_string(call.getSequence()));
 }
 
 void NetEndpoint::throwLost(int64_t peer, const std::string &why) {

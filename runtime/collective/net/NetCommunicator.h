@@ -51,6 +51,7 @@ private:
   void checkWait(const NetCall &call, Clock::time_point since, const std::vector<int64_t> &pending);
   void askPeer(const NetCall &call, int64_t peer);
   void checkHeader(const NetCall &call, Channel &channel, Incoming &message);
+  [[noreturn]] void throwOutOfStep(const NetCall &call, int64_t peer, const MessageHeader &header);
   [[noreturn]] void throwLost(int64_t peer, const std::string &why);
 
   NetCommunicator &communicator;

@@ -64,6 +64,8 @@ public:
 
   /// Throws if a member, here or on another host, that is in this state will not make this call.
   void checkPeer(int64_t member, const PeerState &state, const AnnouncedCall &call, uint64_t sequence);
+  /// `theirs` says what the member does, `ours` what this device calls.
+  [[noreturn]] void throwDivergence(int64_t member, const std::string &theirs, const std::string &ours);
   /// Throws if the job is over or the communicator was aborted.
   void checkJob();
   /// Ends the wait for these members.
@@ -88,8 +90,6 @@ private:
   void checkWait(const GroupState *group, const AnnouncedCall &call, uint64_t sequence,
                  std::chrono::steady_clock::time_point deadline);
   [[noreturn]] void throwAborted();
-  /// `theirs` says what the member does, `ours` what this device calls.
-  [[noreturn]] void throwDivergence(int64_t member, const std::string &theirs, const std::string &ours);
 
   ShmCommunicator &communicator;
   const int64_t position;

@@ -80,7 +80,7 @@ TEST(Client, JoinsAndKnowsTheTopology) {
       EXPECT_EQ(info.deviceCount(), other + 1);
       EXPECT_EQ(info.pid, ::getpid());
       EXPECT_EQ(info.host, hostName());
-      EXPECT_EQ(info.bootId, bootId());
+      EXPECT_EQ(info.bootId, machineId());
       EXPECT_EQ(info.address, "127.0.0.1");
       first += info.deviceCount();
     }

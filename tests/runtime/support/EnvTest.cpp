@@ -38,6 +38,7 @@ TEST(Env, ReadsEveryVariable) {
                            {"SPMD_HEARTBEAT_TIMEOUT", "20"},
                            {"SPMD_COLLECTIVE_TIMEOUT", "0"},
                            {"SPMD_JOB_ID", "17"},
+                           {"SPMD_HOST_ID", "rack1"},
                            {"SPMD_TOKEN", "secret"},
                            {"SPMD_TOKEN_FILE", "/t"},
                            {"SPMD_COORDINATOR_FD", "5"},
@@ -59,6 +60,7 @@ TEST(Env, ReadsEveryVariable) {
   EXPECT_EQ(env.heartbeatTimeout, std::chrono::milliseconds(20000));
   EXPECT_EQ(env.collectiveTimeout, std::chrono::milliseconds(0));
   EXPECT_EQ(env.jobId, "17");
+  EXPECT_EQ(env.hostId, "rack1");
   EXPECT_EQ(env.token, "secret");
   EXPECT_EQ(env.tokenFile, "/t");
   EXPECT_EQ(env.coordinatorFd, 5);

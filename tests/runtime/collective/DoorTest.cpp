@@ -1,0 +1,177 @@
+//===- DoorTest.cpp - who comes in from other hosts, and who does not -----===//
+
+#include "runtime/collective/net/Network.h"
+#include "runtime/support/Error.h"
+#include "tests/support/TimeLimit.h"
+
+#include <gtest/gtest.h>
+#include <random>
+#include <sys/socket.h>
+#include <thread>
+
+using namespace spmd;
+using namespace spmd::net;
+using spmd::test::timeLimit;
+using namespace std::chrono_literals;
+
+namespace {
+
+class DoorTest : public ::testing::Test {
+protected:
+  static Door::Wrap wrap() {
+    return [](UniqueFd fd) { return std::make_unique<Stream>(std::move(fd)); };
+  }
+  static Clock::time_point soon() { return Clock::now() + timeLimit(5s); }
+
+  UniqueFd dial() { return connectSocket(SocketAddress::make("127.0.0.1", door.getPort()), soon(), {}); }
+  std::unique_ptr<Stream> come(const Secret &with, const Greeting &greeting) {
+    return enter(SocketAddress::make("127.0.0.1", door.getPort()), with, wrap(), greeting, soon(), {});
+  }
+  /// True if the other side closes within the limit.
+  static bool isClosed(Stream &stream, std::chrono::milliseconds limit) {
+    char byte = 0;
+    try {
+      readAll(stream, &byte, 1, Clock::now() + limit, {});
+    } catch (const StreamEnded &ended) {
+      return ended.why != "no answer";
+    }
+    return false;
+  }
+
+  Secret secret{"token", "nonce"};
+  Door door{"127.0.0.1", secret, wrap(), [](const Question &question) {
+              Answer answer;
+              answer.isThere = 1;
+              answer.announced = question.sequence + 1;
+              return answer;
+            }};
+};
+
+TEST_F(DoorTest, LetsInWhoKnowsTheToken) {
+  auto mine = come(secret, {.communicator = 7, .from = 1, .to = 2});
+  EXPECT_EQ(door.take(7, 2, 1, 20ms), nullptr);
+  auto theirs = door.take(7, 1, 2, timeLimit(5000ms));
+  ASSERT_NE(theirs, nullptr);
+  writeAll(*mine, "hello", soon(), {});
+  std::string text(5, 0);
+  readAll(*theirs, text.data(), 5, soon(), {});
+  EXPECT_EQ(text, "hello");
+}
+
+TEST_F(DoorTest, AnswersQuestions) {
+  auto mine = come(secret, {.kind = Greeting::Questions});
+  for (uint64_t i = 0; i < 1000; ++i) {
+    Question question;
+    question.sequence = i;
+    writeAll(*mine, bytesOf(question), soon(), {});
+    std::string bytes(sizeof(Answer), 0);
+    readAll(*mine, bytes.data(), bytes.size(), soon(), {});
+    Answer answer;
+    ASSERT_TRUE(decodeRecord(bytes.data(), answer));
+    ASSERT_EQ(answer.announced, i + 1);
+  }
+}
+
+TEST_F(DoorTest, RefusesAnotherTokenAndAnotherJob) {
+  for (const Secret &wrong : {Secret{"tokem", "nonce"}, Secret{"token", "nonse"}, Secret{"", ""}}) {
+    try {
+      come(wrong, {.communicator = 7, .from = 1, .to = 2});
+      ADD_FAILURE();
+    } catch (const StreamEnded &) {
+    }
+  }
+  EXPECT_EQ(door.take(7, 1, 2, 50ms), nullptr);
+}
+
+// What a stranger has seen of another's handshake is of no use to it.
+TEST_F(DoorTest, RefusesAReplay) {
+  coordinator::Opening ours, theirs;
+  ours.jobTag = coordinator::makeJobTag(secret.nonce);
+  ours.nonce = coordinator::makeNonce();
+  std::string proof;
+  for (bool isReplay : {false, true}) {
+    Stream stream(dial());
+    writeAll(stream, ours.encode(), soon(), {});
+    std::string challenge(coordinator::challengeBytes, 0);
+    readAll(stream, challenge.data(), challenge.size(), soon(), {});
+    ASSERT_TRUE(coordinator::Opening::decode(challenge.substr(0, coordinator::openingBytes), theirs));
+    if (!isReplay) {
+      auto mine = prove(coordinator::Side::Process, secret.key(), ours, theirs);
+      proof.assign(mine.data(), mine.size());
+    }
+    writeAll(stream, proof + bytesOf(Greeting{.communicator = 8, .from = isReplay, .to = 5}), soon(), {});
+    if (isReplay) {
+      EXPECT_TRUE(isClosed(stream, timeLimit(2000ms)));
+      EXPECT_EQ(door.take(8, 1, 5, 20ms), nullptr);
+    } else {
+      EXPECT_NE(door.take(8, 0, 5, timeLimit(2000ms)), nullptr);
+    }
+  }
+}
+
+TEST_F(DoorTest, ClosesOnGarbageAndSilence) {
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 300; ++i) {
+    Stream stream(dial());
+    std::string bytes(1 + random() % 200, 0);
+    for (char &byte : bytes)
+      byte = static_cast<char>(random());
+    if (i % 3 == 0)
+      bytes.replace(0, 4, "SPMD");
+    try {
+      writeAll(stream, bytes, soon(), {});
+    } catch (const StreamEnded &) {
+    }
+    if (bytes.size() >= coordinator::openingBytes) {
+      EXPECT_TRUE(isClosed(stream, timeLimit(2000ms)));
+    }
+  }
+  Stream silent(dial());
+  auto begin = Clock::now();
+  EXPECT_TRUE(isClosed(silent, timeLimit(7000ms)));
+  EXPECT_GT(Clock::now() - begin, 4500ms);
+  EXPECT_NE(come(secret, {.kind = Greeting::Questions}), nullptr);
+}
+
+// Thousands who say nothing keep nobody out: who has waited longest has to go.
+TEST_F(DoorTest, FloodOfSilentConnections) {
+  std::vector<UniqueFd> flood;
+  for (int i = 0; i < 3000; ++i) {
+    flood.push_back(dial());
+    if (flood.size() > 600)
+      flood.erase(flood.begin()); // This test has but so many descriptors.
+  }
+  auto begin = Clock::now();
+  auto mine = come(secret, {.communicator = 7, .from = 1, .to = 2});
+  EXPECT_NE(door.take(7, 1, 2, timeLimit(5000ms)), nullptr);
+  EXPECT_LT(Clock::now() - begin, timeLimit(1000ms));
+}
+
+// Authenticated, but not what we speak.
+TEST_F(DoorTest, ClosesOnWrongGreetingsAndQuestions) {
+  auto stream = come(secret, {.magic = 1});
+  EXPECT_TRUE(isClosed(*stream, timeLimit(2000ms)));
+  stream = come(secret, {.kind = 99});
+  EXPECT_TRUE(isClosed(*stream, timeLimit(2000ms)));
+  stream = come(secret, {.kind = Greeting::Questions});
+  writeAll(*stream, std::string(sizeof(Question), 'x'), soon(), {});
+  EXPECT_TRUE(isClosed(*stream, timeLimit(2000ms)));
+}
+
+TEST(Network, DoorIsNoWiderThanNeeded) {
+  EXPECT_EQ(doorAddress({{"127.0.0.1", "127.0.0.1"}, "127.0.0.1", "127.0.0.1", ""}), "127.0.0.1");
+  EXPECT_EQ(doorAddress({{"10.0.0.1", "10.0.0.2"}, "10.0.0.2", "10.0.0.1", ""}), "10.0.0.2");
+  EXPECT_EQ(doorAddress({{"127.0.0.1", "10.0.0.2"}, "127.0.0.1", "127.0.0.1", ""}), "0.0.0.0");
+  EXPECT_EQ(doorAddress({{"::1", "fd00::2"}, "::1", "::1", ""}), "::");
+}
+
+TEST(Network, AddressesAreNumeric) {
+  EXPECT_EQ(SocketAddress::make("10.0.0.1", 80).family, AF_INET);
+  EXPECT_EQ(SocketAddress::make("fd00::1", 80).family, AF_INET6);
+  EXPECT_THROW(SocketAddress::make("host.example", 80), Error);
+  EXPECT_TRUE(isLoopback("127.3.2.1"));
+  EXPECT_TRUE(isLoopback("::1"));
+  EXPECT_FALSE(isLoopback("10.0.0.1"));
+}
+
+} // namespace
