@@ -164,6 +164,7 @@ private:
     step.kernel = index;
     step.extent = static_cast<int64_t>(kernel.getExtent().value_or(1));
     step.grain = static_cast<int64_t>(kernel.getGrain().value_or(1));
+    step.outputs = static_cast<int32_t>(op.getOutputs().size());
     for (Value input : op.getInputs())
       step.operands.push_back(bufferOf(input));
     for (auto [output, buffer] : llvm::zip(op.getOutputs(), op.getBuffersAttr())) {

@@ -61,6 +61,8 @@ Program::Program(std::shared_ptr<Job> ownJob, std::shared_ptr<const Artifact> ow
   executorOptions.localDevices = job->getLocalDevices();
   executorOptions.collectives = &job->getCollectives();
   executorOptions.health = &job->getClient();
+  executorOptions.checkNans = options.checkNans;
+  executorOptions.profileLog = options.profileLog;
   executorOptions.counters = &job->getCounters();
   executorOptions.print = std::move(options.print);
   executorOptions.prepareTimeout = job->getTimeout();

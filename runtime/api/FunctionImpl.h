@@ -20,6 +20,9 @@ public:
 struct ProgramOptions {
   /// Where `print` of the program goes; by default nowhere.
   PrintFunction print;
+  /// See ExecutorOptions.
+  bool checkNans = false;
+  ProfileLog *profileLog = nullptr;
 };
 
 /// A compiled program on the devices of a mesh.

@@ -8,6 +8,7 @@
 #include "runtime/api/RunCheckpoints.h"
 #include "runtime/api/RunInputs.h"
 #include "runtime/api/RunOutputs.h"
+#include "runtime/api/RunProfile.h"
 #include "runtime/api/RunReport.h"
 #include "runtime/api/RunTiming.h"
 #include "runtime/api/Runtime.h"
@@ -20,6 +21,7 @@
 #include "runtime/support/Token.h"
 
 #include <csignal>
+#include <cstring>
 #include <sstream>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -53,7 +55,7 @@ public:
     if (options.reportFile.empty())
       return status;
     try {
-      writeFileAtomically(reportPath(), runReport.json(status));
+      writeFileAtomically(pathOf(options.reportFile), runReport.json(status));
     } catch (const Error &error) {
       log.write(RunLog::Level::Error, std::string("--report: ") + error.what());
       return status == 0 ? 1 : status;
@@ -65,7 +67,8 @@ private:
   int runAndReport() {
     try {
       environment = Environment::read();
-      checkReportFile(reportPath());
+      checkWritable("--report", pathOf(options.reportFile));
+      checkWritable("--profile", pathOf(options.profileFile));
     } catch (const Error &error) {
       options.reportFile.clear();
       return report(error);
@@ -97,9 +100,9 @@ private:
     }
   }
 
-  /// `{process}` stands for the number of the process: for clusters, whose processes are given the same options.
-  std::string reportPath() const {
-    std::string path = options.reportFile;
+  /// `{process}` in a name stands for the number of the process: for clusters, whose processes are given the same
+  /// options.
+  std::string pathOf(std::string path) const {
     int number = options.job.process_id.value_or(environment.processId.value_or(0));
     constexpr std::string_view placeholder = "{process}";
     for (size_t at; (at = path.find(placeholder)) != std::string::npos;)
@@ -160,7 +163,8 @@ private:
   /// One process alone is started, too, where somebody must be there after its end.
   bool startsProcesses() const {
     int count = options.job.num_processes.value_or(1);
-    return !isMember() && (count > 1 || options.restart.count > 0 || !options.reportFile.empty());
+    return !isMember() &&
+           (count > 1 || options.restart.count > 0 || !options.reportFile.empty() || !options.profileFile.empty());
   }
 
   /// How many devices a process has: as told, or its share of the mesh.
@@ -215,8 +219,14 @@ private:
   }
 
   int launch() {
-    UniqueFd shared = shareArtifact();
+    UniqueFd shared = shareArtifact(), profile;
     RunOptions current = options;
+    if (!options.profileFile.empty()) {
+      profile = UniqueFd(memfd_create("spmd-profile", MFD_CLOEXEC));
+      if (!profile)
+        throw Error(std::string("there is no memory for the profile: ") + std::strerror(errno));
+      current.profilePart = "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(profile.get());
+    }
     LaunchOptions launchOptions;
     launchOptions.numProcesses = options.job.num_processes.value_or(1);
     auto fill = [&](LaunchOptions &launch) {
@@ -259,6 +269,8 @@ private:
               return std::optional(steps.back());
           return options.resume == -1 ? saved : current.resume;
         });
+    if (profile)
+      writeProfile(MappedFile(current.profilePart).bytes());
     if (result.culprit && result.culprit->signal != 0 && result.interruptedBy == 0)
       log.write(RunLog::Level::Error, result.culprit->str(), result.verdict());
     return result.exitStatus();
@@ -294,15 +306,20 @@ private:
     for (const std::string &output : options.outputs)
       results += "--output " + output.substr(0, output.find('=')) + "\n";
     join.columns.push_back({"results asked for", results});
+    join.columns.push_back({"--check-nans", options.checkNans ? "yes" : "no"});
+    join.columns.push_back({"--profile", profileLog ? "yes" : "no"});
     join.programDigest = fingerprint(*artifact);
     join.notice = [this](const Notice &notice) { log.write(notice); };
     return join;
   }
 
   int runHere() {
+    if (!options.profileFile.empty() || !options.profilePart.empty())
+      profileLog = std::make_unique<ProfileLog>();
     initializeRuntime(joinOptions(), std::source_location::current());
     job = currentJob(std::source_location::current());
     serveMetrics();
+    describeScene();
     const Plan &plan = artifact->plan;
     Mesh mesh = meshForProgram(plan.mesh, std::nullopt, std::source_location::current());
     inputs = makeInputs(job, plan, mesh, options.inputs);
@@ -313,7 +330,15 @@ private:
         line += numpyText(values[i].dtype, values[i].shape, values[i].data) + texts[i + 1];
       request.out << line << std::flush;
     };
+    programOptions.checkNans = options.checkNans;
+    programOptions.profileLog = profileLog.get();
     program = std::make_unique<Program>(job, artifact, mesh, std::move(programOptions));
+    if (profileLog && program->getExecutor()) {
+      scene.devices = mesh.device_ids();
+      for (const DeviceRef &device : program->getExecutor()->getLocalDevices())
+        scene.localDevices.push_back(device->getId());
+      scene.steps = program->getExecutor()->getStepInfo();
+    }
     RunCheckpoints checkpoints(options, carries, job, plan, [this](const Notice &notice, int64_t savedStep) {
       if (process == 0)
         log.write(notice);
@@ -358,6 +383,48 @@ private:
       printShards(job, results, request.out);
     shutdown();
     return 0;
+  }
+
+  /// What the trace needs beside its events. Only hosts have clocks of their own.
+  void describeScene() {
+    if (!profileLog)
+      return;
+    const Topology &topology = job->getClient().topology();
+    scene.process = process;
+    scene.host = topology.processes[static_cast<size_t>(process)].host;
+    scene.pid = getpid();
+    scene.mesh = artifact->plan.mesh;
+    std::vector<int32_t> others;
+    for (const ProcessInfo &info : topology.processes)
+      if (job->hostOf(info.index) != job->hostOf(0))
+        others.push_back(info.index);
+    scene.clock = measureClockOffset(job->getClient(), process, others, nowNs, job->getTimeout());
+  }
+
+  /// This process's part; to the launcher, or to a file of its own.
+  void finishProfile() {
+    if (!profileLog || scene.devices.empty())
+      return;
+    auto [runs, dropped] = profileLog->take();
+    if (dropped > 0)
+      log.write(RunLog::Level::Warning, "--profile: the trace holds the first events only, and " +
+                                            std::to_string(dropped) + " more were dropped; give fewer steps");
+    std::string lines = profileLines(scene, runs, dropped);
+    if (options.profilePart.empty())
+      return writeProfile(lines);
+    try {
+      appendProfile(options.profilePart, lines);
+    } catch (const Error &error) {
+      log.write(RunLog::Level::Warning, std::string("--profile: ") + error.what());
+    }
+  }
+
+  void writeProfile(std::string_view lines) {
+    try {
+      writeFileAtomically(pathOf(options.profileFile), profileDocument(lines));
+    } catch (const Error &error) {
+      log.write(RunLog::Level::Error, std::string("--profile: ") + error.what());
+    }
   }
 
   /// Process 0 has the figures of all.
@@ -479,6 +546,7 @@ private:
     last.error = std::move(message);
     last.stepsDone = done;
     tellLauncher(environment.launcherFd, last);
+    finishProfile();
   }
 
   RunOptions options;
@@ -490,6 +558,8 @@ private:
   // Members, so that an error is reported to the job before anything is taken apart.
   std::shared_ptr<Job> job;
   std::unique_ptr<MetricsServer> metrics;
+  std::unique_ptr<ProfileLog> profileLog; ///< Null: no trace is asked for.
+  ProfileScene scene;
   std::unique_ptr<Program> program;
   std::vector<Array> inputs, results;
   std::vector<CarriedValue> carries;

@@ -36,6 +36,9 @@ struct RunOptions {
   std::optional<int64_t> resume;       ///< The step to go on from; -1: the newest.
   std::string timeJson;                ///< File, or empty.
   std::string reportFile;              ///< Where the end of the run is written, or empty.
+  bool checkNans = false;              ///< A NaN in a result is an error.
+  std::string profileFile;             ///< Where the trace of all steps is written, or empty.
+  std::string profilePart;             ///< What a command that starts processes gives them: where theirs is appended.
   std::optional<uint16_t> metricsPort; ///< Where process 0 serves metrics; 0: any.
   LogFormat logFormat = LogFormat::Text;
   RestartOptions restart;

@@ -147,7 +147,7 @@ std::string RunReport::json(int exitStatus) const {
   return jsonText(report, 2) + "\n";
 }
 
-void checkReportFile(const std::string &path) {
+void checkWritable(const std::string &option, const std::string &path) {
   if (path.empty())
     return;
   std::filesystem::path folder = std::filesystem::path(path).parent_path();
@@ -158,7 +158,7 @@ void checkReportFile(const std::string &path) {
   else if (::access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) != 0)
     reason = errno;
   if (reason != 0)
-    throw Error("--report " + path + " cannot be written: " + std::strerror(reason), Error::Kind::Usage);
+    throw Error(option + " " + path + " cannot be written: " + std::strerror(reason), Error::Kind::Usage);
 }
 
 } // namespace spmd

@@ -63,7 +63,7 @@ private:
   std::vector<Restart> restarts;
 };
 
-/// Throws a usage error if a report could not be written there: a run of a week should not end with that.
-void checkReportFile(const std::string &path);
+/// Throws a usage error if a file could not be written there when the run ends: one of a week should not end with that.
+void checkWritable(const std::string &option, const std::string &path);
 
 } // namespace spmd

@@ -67,8 +67,9 @@ using BufferId = int32_t;
 struct LaunchStep {
   int32_t kernel = 0; ///< Index into Plan::kernels.
   std::vector<BufferId> operands;
-  int64_t extent = 1; ///< Iterations of the parallel range.
-  int64_t grain = 1;  ///< Fewest iterations worth giving to another thread.
+  int64_t extent = 1;  ///< Iterations of the parallel range.
+  int64_t grain = 1;   ///< Fewest iterations worth giving to another thread.
+  int32_t outputs = 1; ///< How many of the operands, the last ones, are outputs.
 };
 
 /// A (batched) matrix product by the field's library: result[b] = op(lhs[b]) op(rhs[b]), row-major, [M,K] x [K,N].

@@ -70,6 +70,7 @@ template <typename Archive> void describe(Archive &archive, LaunchStep &value) {
   archive.field("operands", value.operands);
   archive.field("extent", value.extent);
   archive.field("grain", value.grain);
+  archive.field("outputs", value.outputs);
 }
 
 template <typename Archive> void describe(Archive &archive, MatmulStep &value) {

@@ -224,6 +224,9 @@ private:
     verifyKernel(op.kernel, op.operands);
     if (op.extent < 0 || op.grain < 1)
       fail("a launch has extent " + std::to_string(op.extent) + " and grain " + std::to_string(op.grain));
+    if (op.outputs < 0 || static_cast<size_t>(op.outputs) > op.operands.size())
+      fail("a launch has " + std::to_string(op.outputs) + " outputs among its " + std::to_string(op.operands.size()) +
+           " operands");
   }
 
   void verify(const MatmulStep &op, std::set<int32_t> &, int) {

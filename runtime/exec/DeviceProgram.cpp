@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstring>
 #include <sys/mman.h>
+#include <thread>
 
 namespace spmd {
 namespace {
@@ -87,6 +88,7 @@ struct DeviceProgram::Op {
   std::variant<std::monostate, LaunchOp, MatmulOp, StartOp, DoneOp, CopyOp, LibraryOp, If, While, For, Print> what;
   int32_t step = 0;
   const SourceLocation *location = nullptr;
+  const Step *source = nullptr;
 };
 
 DeviceProgram::DeviceProgram(const ProgramContext &context, CpuDevice &device, int64_t position)
@@ -121,6 +123,8 @@ DeviceProgram::DeviceProgram(const ProgramContext &context, CpuDevice &device, i
       site.location = plan.steps.back().location;
     endOfRun = endpoint->prepare(plan.mesh, desc, site);
   }
+  if (context.checkNans)
+    nanCheck = std::make_unique<NanCheck>(plan, position);
   if (scratchBytes > 0) {
     scratch = device.allocate(scratchBytes);
     touch(scratch);
@@ -148,6 +152,7 @@ DeviceProgram::Ops DeviceProgram::resolve(const std::vector<Step> &steps) {
     Op op;
     op.step = nextStep++;
     op.location = &step.location;
+    op.source = &step;
     if (auto *launchStep = std::get_if<LaunchStep>(&step.op)) {
       op.what = LaunchOp{context.module->getKernel(launchStep->kernel), addPointers(launchStep->operands),
                          launchStep->extent, launchStep->grain};
@@ -271,7 +276,11 @@ void DeviceProgram::run(uint64_t number, const std::vector<DeviceBufferRef> &arg
   device.getParallelFor().setStopCheck(stop);
   if (endpoint)
     endpoint->beginLaunch();
+  if (nanCheck)
+    nanCheck->begin(launch, buffers);
   execute(*program);
+  if (nanCheck)
+    checkResults();
   if (endOfRun) {
     endOfRun->start(nullptr, nullptr);
     endOfRun->done();
@@ -284,6 +293,8 @@ void DeviceProgram::execute(Ops &ops) {
   for (Op &op : ops) {
     if (!profile) {
       executeOne(op);
+      if (nanCheck)
+        nanCheck->afterStep(op.step, *op.source, (*context.stepInfo)[static_cast<size_t>(op.step)].name, buffers);
       continue;
     }
     // Parents come before their children.
@@ -291,6 +302,8 @@ void DeviceProgram::execute(Ops &ops) {
     profile->push_back({op.step, device.getId(), nowNs(), 0});
     executeOne(op);
     (*profile)[index].endNs = nowNs();
+    if (nanCheck)
+      nanCheck->afterStep(op.step, *op.source, (*context.stepInfo)[static_cast<size_t>(op.step)].name, buffers);
   }
 }
 
@@ -358,6 +371,22 @@ void DeviceProgram::executeOne(Op &op) {
   } else if (std::get_if<Op::Print>(&op.what)) {
     executePrint(op);
   }
+}
+
+void DeviceProgram::checkResults() {
+  std::optional<NanCheck::Finding> found = nanCheck->findInResults(buffers);
+  if (!found)
+    return;
+  if (found->isForeign && context.health) {
+    // Who made it is about to say so, with a better place.
+    auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+    while (!context.health->isOver() && std::chrono::steady_clock::now() < deadline)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    checkVerdict();
+  }
+  if (context.health && found->location)
+    context.health->atStep(launch, found->step, *found->location);
+  throw Error(device.str() + ": " + found->text);
 }
 
 void DeviceProgram::executePrint(Op &op) {

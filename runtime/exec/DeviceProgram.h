@@ -11,6 +11,7 @@
 #include "runtime/device/cpu/Matmul.h"
 #include "runtime/exec/Executor.h"
 #include "runtime/exec/KernelModule.h"
+#include "runtime/exec/NanCheck.h"
 
 #include <map>
 #include <memory>
@@ -27,6 +28,9 @@ struct ProgramContext {
   Communicator *communicator = nullptr;
   Health *health = nullptr;
   ExecutionCounters *counters = nullptr;
+  ProfileLog *profileLog = nullptr;
+  bool checkNans = false;
+  const std::vector<StepInfo> *stepInfo = nullptr;
   PrintFunction print;
   int64_t printPosition = 0; ///< The mesh position that prints.
   uint64_t fingerprint = 0;
@@ -62,6 +66,7 @@ private:
   void execute(Ops &ops);
   void executeOne(Op &op);
   void executePrint(Op &op);
+  void checkResults();
   void checkVerdict() const {
     if (context.health && context.health->isOver())
       context.health->throwVerdict();
@@ -90,6 +95,8 @@ private:
   std::map<MatmulShape, std::shared_ptr<Matmul>> matmuls;
   int32_t nextStep = 0;
   std::unique_ptr<Ops> program;
+
+  std::unique_ptr<NanCheck> nanCheck; ///< Null: NaNs are nobody's business.
 
   // The run under way.
   uint64_t launch = 0;

@@ -3,10 +3,12 @@
 #include "runtime/exec/Executor.h"
 #include "runtime/artifact/ArtifactFile.h"
 #include "runtime/exec/DeviceProgram.h"
+#include "runtime/exec/ProfileLog.h"
 #include "runtime/support/Error.h"
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <mutex>
 
 namespace spmd {
@@ -36,10 +38,12 @@ uint64_t hashText(const std::string &text) {
 }
 
 /// The order in which DeviceProgram numbers the steps.
-void describeSteps(const Plan &plan, const std::vector<Step> &steps, std::vector<StepInfo> &infos, Needs &needs) {
+void describeSteps(const Plan &plan, const std::vector<Step> &steps, std::vector<StepInfo> &infos, Needs &needs,
+                   std::map<int32_t, int32_t> &starts) {
   for (const Step &step : steps) {
     size_t index = infos.size();
-    infos.push_back({"", step.location});
+    infos.emplace_back();
+    infos.back().location = step.location;
     std::string name;
     if (auto *launch = std::get_if<LaunchStep>(&step.op)) {
       name = plan.kernels[launch->kernel].symbol;
@@ -49,23 +53,33 @@ void describeSteps(const Plan &plan, const std::vector<Step> &steps, std::vector
     } else if (auto *start = std::get_if<CollectiveStartStep>(&step.op)) {
       name = std::string(collectiveName(start->desc.kind)) + " start";
       needs.collectives = true;
-    } else if (std::get_if<CollectiveDoneStep>(&step.op)) {
+      infos[index].collective = StepInfo::Collective::Start;
+      infos[index].pairedStep = starts[start->id] = static_cast<int32_t>(index);
+      infos[index].axes = start->desc.axes;
+    } else if (auto *done = std::get_if<CollectiveDoneStep>(&step.op)) {
       name = "collective done";
+      if (auto begun = starts.find(done->id); begun != starts.end()) {
+        const StepInfo &start = infos[static_cast<size_t>(begun->second)];
+        infos[index].axes = start.axes;
+        infos[index].pairedStep = begun->second;
+        infos[index].collective = StepInfo::Collective::Done;
+        name = start.name.substr(0, start.name.rfind(' ')) + " done";
+      }
     } else if (std::get_if<CopyStep>(&step.op)) {
       name = "copy";
     } else if (auto *library = std::get_if<LibraryStep>(&step.op)) {
       name = libraryName(library->function);
     } else if (auto *branch = std::get_if<IfStep>(&step.op)) {
       name = "if";
-      describeSteps(plan, branch->thenSteps, infos, needs);
-      describeSteps(plan, branch->elseSteps, infos, needs);
+      describeSteps(plan, branch->thenSteps, infos, needs, starts);
+      describeSteps(plan, branch->elseSteps, infos, needs, starts);
     } else if (auto *loop = std::get_if<WhileStep>(&step.op)) {
       name = "while";
-      describeSteps(plan, loop->condition, infos, needs);
-      describeSteps(plan, loop->body, infos, needs);
+      describeSteps(plan, loop->condition, infos, needs, starts);
+      describeSteps(plan, loop->body, infos, needs, starts);
     } else if (auto *counted = std::get_if<ForStep>(&step.op)) {
       name = "for";
-      describeSteps(plan, counted->body, infos, needs);
+      describeSteps(plan, counted->body, infos, needs, starts);
     } else if (auto *print = std::get_if<PrintStep>(&step.op)) {
       name = "print";
       for (const ValueInfo &info : print->infos)
@@ -175,7 +189,8 @@ CpuExecutor::CpuExecutor(std::shared_ptr<const Artifact> artifact, ExecutorOptio
     throw Error("no device of this process is in the mesh of '" + plan.name + "'", Error::Kind::Usage);
   context.module = std::make_shared<KernelModule>(*artifact);
   Needs needs;
-  describeSteps(plan, plan.steps, stepInfo, needs);
+  std::map<int32_t, int32_t> starts;
+  describeSteps(plan, plan.steps, stepInfo, needs, starts);
   if (needs.matmuls)
     context.dnnl = Dnnl::load();
   if (needs.collectives) {
@@ -186,6 +201,9 @@ CpuExecutor::CpuExecutor(std::shared_ptr<const Artifact> artifact, ExecutorOptio
   }
   context.health = options.health;
   context.counters = options.counters;
+  context.profileLog = options.profileLog;
+  context.checkNans = options.checkNans;
+  context.stepInfo = &stepInfo;
   context.print = std::move(options.print);
   context.printPosition = std::min_element(options.devices.begin(), options.devices.end()) - options.devices.begin();
   context.fingerprint = options.fingerprint;
@@ -268,10 +286,11 @@ std::shared_ptr<Launch> CpuExecutor::launch(std::vector<std::vector<DeviceBuffer
 }
 
 void CpuExecutor::runDevice(size_t local, uint64_t number, LaunchState &state) {
+  std::vector<ProfileEvent> events;
   try {
-    std::vector<ProfileEvent> events;
     auto began = std::chrono::steady_clock::now();
-    programs[local]->run(number, state.arguments[local], state.results[local], state.profile ? &events : nullptr);
+    programs[local]->run(number, state.arguments[local], state.results[local],
+                         state.profile || context.profileLog ? &events : nullptr);
     if (context.counters && local == 0) {
       auto time = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - began);
       context.counters->launches.fetch_add(1, std::memory_order_relaxed);
@@ -295,6 +314,15 @@ void CpuExecutor::runDevice(size_t local, uint64_t number, LaunchState &state) {
       context.health->reportFailure(cause);
     if (communicator)
       communicator->abort(cause);
+  }
+  // Of a run that failed, too: what was under way ends here.
+  if (context.profileLog) {
+    for (ProfileEvent &event : events)
+      if (event.endNs == 0)
+        event.endNs =
+            std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+                .count();
+    context.profileLog->add(number, std::move(events));
   }
   // The buffers go before the run counts as done, so that their memory can be had again at once.
   state.arguments[local].clear();

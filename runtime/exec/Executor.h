@@ -30,6 +30,8 @@ struct HostView {
 /// What `print` in a program calls: texts has one more entry than values (text, value, text, ..., text).
 using PrintFunction = std::function<void(const std::vector<std::string> &texts, const std::vector<HostView> &values)>;
 
+class ProfileLog;
+
 struct ExecutorOptions {
   /// The global device at each mesh position; as many as the plan's mesh has.
   std::vector<int64_t> devices;
@@ -41,6 +43,10 @@ struct ExecutorOptions {
   Health *health = nullptr;
   /// May be null. Must outlive the executor.
   ExecutionCounters *counters = nullptr;
+  /// Where the events of all runs go; may be null. Must outlive the executor.
+  ProfileLog *profileLog = nullptr;
+  /// A run whose results hold a NaN fails, naming the step that made it (NanCheck.h).
+  bool checkNans = false;
   /// Called on the process that holds the mesh device with the smallest id; without it, prints do nothing there.
   PrintFunction print;
   /// How long preparation waits for other processes.
@@ -60,6 +66,10 @@ struct ProfileEvent {
 struct StepInfo {
   std::string name; ///< `fused_add`, `matmul`, `all_reduce`, ...
   SourceLocation location;
+  enum class Collective : uint8_t { None, Start, Done };
+  Collective collective = Collective::None;
+  int32_t pairedStep = -1;   ///< Of a collective: the number of its start.
+  std::vector<AxisRef> axes; ///< That its groups are over.
 };
 
 /// A run under way.

@@ -64,7 +64,10 @@ private:
       if (!artifact)
         fail();
       auto shared = std::make_shared<const Artifact>(std::move(*artifact));
-      program = std::make_unique<Program>(job, shared, meshForProgram(shared->plan.mesh, options.mesh, where));
+      ProgramOptions programOptions;
+      programOptions.checkNans = options.check_nans;
+      program = std::make_unique<Program>(job, shared, meshForProgram(shared->plan.mesh, options.mesh, where),
+                                          std::move(programOptions));
     }
     return *program;
   }

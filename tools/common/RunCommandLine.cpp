@@ -167,6 +167,13 @@ void addRunOptions(CLI::App &app, spmd::RunOptions &options) {
       ->type_name("text|json")
       ->check(CLI::IsMember({"text", "json"}))
       ->group(group);
+  app.add_flag("--check-nans", options.checkNans, "A result with a NaN is an error that names the step that made it")
+      ->group(group);
+  app.add_option(
+         "--profile", options.profileFile,
+         "Write a trace of every step on every device, for Perfetto or chrome://tracing ({process}: the number)")
+      ->type_name("FILE")
+      ->group(group);
   app.add_option("--metrics-port", options.metricsPort,
                  "Process 0 serves the figures of all processes as Prometheus text on loopback; 0: on any port")
       ->type_name("PORT")
@@ -178,6 +185,7 @@ void addRunOptions(CLI::App &app, spmd::RunOptions &options) {
   options.showProgress = isatty(STDERR_FILENO);
   // For the processes that a command starts; not shown in the help.
   app.add_option("--internal-compile-ms", options.compileMs)->group("");
+  app.add_option("--internal-profile-part", options.profilePart)->group("");
   app.add_option("--internal-started-at", options.startedAtNs)->group("");
 }
 
@@ -225,6 +233,10 @@ std::vector<std::string> runArguments(const spmd::RunOptions &options) {
     add("--resume", std::to_string(*options.resume));
   if (!options.timeJson.empty())
     add("--time-json", options.timeJson);
+  if (options.checkNans)
+    arguments.push_back("--check-nans");
+  if (!options.profilePart.empty())
+    add("--internal-profile-part", options.profilePart);
   if (options.metricsPort)
     add("--metrics-port", std::to_string(*options.metricsPort));
   if (options.logFormat == spmd::LogFormat::Json)

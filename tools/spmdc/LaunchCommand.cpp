@@ -25,7 +25,7 @@ struct LaunchCommand {
     spmd::RunReport report("spmdc launch");
     int status = kOk;
     try {
-      spmd::checkReportFile(reportFile);
+      spmd::checkWritable("--report", reportFile);
       checkRestartOptions();
       launch.statusToken = spmd::findStatusToken(spmd::Environment::read(), "");
       if (verbose)

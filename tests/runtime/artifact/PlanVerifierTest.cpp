@@ -68,6 +68,10 @@ TEST(PlanVerifier, steps) {
   expectRefused([](Plan &plan) { stepOf<LaunchStep>(plan, 0).kernel = 2; }, "names kernel 2 of 2");
   expectRefused([](Plan &plan) { stepOf<LaunchStep>(plan, 0).operands = {10}; },
                 "at mlp.spmd:3:7: a step names buffer 10 of 10");
+  expectRefused([](Plan &plan) { stepOf<LaunchStep>(plan, 0).outputs = 3; },
+                "a launch has 3 outputs among its 2 operands");
+  expectRefused([](Plan &plan) { stepOf<LaunchStep>(plan, 0).outputs = -1; },
+                "a launch has -1 outputs among its 2 operands");
   expectRefused([](Plan &plan) { stepOf<LaunchStep>(plan, 0).grain = 0; }, "extent 6 and grain 0");
   expectRefused([](Plan &plan) { stepOf<MatmulStep>(plan, 1).k = 4; }, "the left operand of a matrix product has 24");
   expectRefused([](Plan &plan) { stepOf<MatmulStep>(plan, 1).m = int64_t(1) << 60; }, "the left operand");

@@ -325,8 +325,8 @@ TEST(Executor, ProfilesEveryStep) {
       names.push_back(executor->getStepInfo()[event.step].name);
   }
   EXPECT_EQ(names, (std::vector<std::string>{"clear_i32", "while", "less_i32", "increment_i32", "all_reduce start",
-                                             "collective done", "less_i32", "increment_i32", "all_reduce start",
-                                             "collective done", "less_i32"}));
+                                             "all_reduce done", "less_i32", "increment_i32", "all_reduce start",
+                                             "all_reduce done", "less_i32"}));
   EXPECT_EQ(executor->getStepInfo()[4].location.str(), "x.spmd:4:1");
 }
 

@@ -402,6 +402,7 @@ struct JitOptions {
   std::optional<Mesh> mesh = {};                                   ///< Default: the source's, over all devices.
   std::vector<std::pair<std::string, std::string>> constants = {}; ///< Values of the source's consts.
   std::string file_name = "<jit>";                                 ///< In messages.
+  bool check_nans = false; ///< A call whose results hold a NaN fails, naming the step that made it.
 };
 
 /// A program in the language of LANGUAGE.md; compiled at the first call and kept. Needs the library with the compiler.

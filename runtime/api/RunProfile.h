@@ -1,0 +1,43 @@
+//===- RunProfile.h - a trace of every step (--profile) ---------*- C++ -*-===//
+//
+// Chrome's trace format, as Perfetto and chrome://tracing show it: a process for each process, a lane for each device,
+// a slice for each launch and each of its steps with its source line, and arrows from the first device of a
+// collective to the others. Times are those of process 0's clock.
+//
+// Every process writes lines, one event each. Processes that were started here append them to one piece of memory of
+// the launcher, which makes the document, whatever has become of them.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/api/ClockOffset.h"
+#include "runtime/exec/ProfileLog.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace spmd {
+
+/// What the events of a process need to be read.
+struct ProfileScene {
+  int32_t process = 0;
+  std::string host;
+  int64_t pid = 0;
+  ClockOffset clock;
+  MeshShape mesh;
+  std::vector<int64_t> devices;      ///< The global device at each position of the mesh.
+  std::vector<int64_t> localDevices; ///< This process's.
+  std::vector<StepInfo> steps;
+};
+
+/// One event a line.
+std::string profileLines(const ProfileScene &scene, const std::vector<ProfileLog::Run> &runs, size_t dropped);
+
+/// Appends to a file that others append to as well.
+void appendProfile(const std::string &path, const std::string &lines);
+
+/// The document. Lines that are not whole, of a process that was killed while it wrote, are left out.
+std::string profileDocument(std::string_view lines);
+
+} // namespace spmd

@@ -1,0 +1,62 @@
+"""Checks a trace: its lanes, its slices, its arrows, its times.
+
+    check_profile.py TRACE FILE.spmd DEVICES PROCESSES [LAUNCHES]
+
+Without LAUNCHES the run was broken off: what is there must still fit together, but arrows may lack an end.
+"""
+
+import collections
+import json
+import re
+import sys
+
+trace = json.load(open(sys.argv[1]))
+source, devices, processes = sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+launches = int(sys.argv[5]) if len(sys.argv) > 5 else None
+events = trace["traceEvents"]
+by = collections.defaultdict(list)
+for event in events:
+    by[event["ph"]].append(event)
+lanes = {(e["pid"], e["tid"]): e["args"]["name"] for e in by["M"] if e["name"] == "thread_name"}
+names = [e["args"]["name"] for e in by["M"] if e["name"] == "process_name"]
+assert len(lanes) == devices and sorted(lanes.values()) == sorted(f"cpu:{d}" for d in range(devices)), lanes
+assert len(names) == processes
+assert all(re.fullmatch(r"process \d+ \(.+, pid \d+\)", name) for name in names), names
+
+slices = collections.defaultdict(list)
+for event in by["X"]:
+    assert (event["pid"], event["tid"]) in lanes
+    assert event["dur"] >= 0
+    slices[event["pid"], event["tid"]].append(event)
+assert set(slices) == set(lanes)
+counts = []
+for lane, own in slices.items():
+    whole = {e["args"]["launch"]: e for e in own if e["cat"] == "launch"}
+    counts.append(len(whole))
+    if launches:
+        assert sorted(whole) == list(range(1, launches + 1)), lane
+    for event in own:
+        outer = whole[event["args"]["launch"]]
+        assert outer["ts"] <= event["ts"] + 0.002
+        assert event["ts"] + event["dur"] <= outer["ts"] + outer["dur"] + 0.002, (event, outer)
+        if event["cat"] != "launch":
+            assert re.fullmatch(re.escape(source) + r":\d+:\d+", event["args"]["source"]), event
+            assert event["args"]["step"] >= 0
+
+starts = {e["id"]: e for e in by["s"]}
+ends = {e["id"]: e for e in by["f"]}
+assert len(starts) == len(by["s"]) and len(ends) == len(by["f"])
+crossing = 0
+for key in set(starts) & set(ends):
+    begin, end = starts[key], ends[key]
+    assert (begin["pid"], begin["tid"]) != (end["pid"], end["tid"])
+    # One clock: nobody is done before the first has started.
+    assert begin["ts"] <= end["ts"], key
+    crossing += begin["pid"] != end["pid"]
+    for arrow in (begin, end):  # Each end lies in a slice of its own lane.
+        assert any(e["cat"] == "collective" and e["ts"] - 0.002 <= arrow["ts"] <= e["ts"] + e["dur"] + 0.002
+                   for e in slices[arrow["pid"], arrow["tid"]]), arrow
+if launches:
+    assert set(starts) == set(ends)
+print("lanes", len(lanes), "processes", len(names), "arrows", "some" if starts else "none",
+      "crossing" if crossing else "inside", "launches", launches or ("some" if max(counts) > 10 else counts))
