@@ -20,7 +20,7 @@ namespace {
 Error usage(const std::string &message) { return Error(message, Error::Kind::Usage); }
 
 struct Spec {
-  enum class Kind { Zeros, Ones, Iota, Normal, Key, Npy, Npz, Safetensors } kind = Kind::Zeros;
+  enum class Kind { Zeros, Ones, Iota, Normal, Key, Npy, Npz, Safetensors, Batches } kind = Kind::Zeros;
   std::string name;  ///< Parameter or struct.
   std::string value; ///< The file.
   uint64_t seed = 0;
@@ -55,6 +55,11 @@ Spec parseSpec(const std::string &text) {
     if (error != std::errc() || rest != end)
       throw usage("--input " + text + ": the seed after 'key:' is not a number");
     spec.seed = static_cast<uint32_t>(seed);
+  } else if (value.starts_with("batches:")) {
+    spec.kind = Spec::Kind::Batches;
+    spec.value = value.substr(8);
+    if (!spec.value.ends_with(".npy"))
+      throw usage("--input " + text + ": batches are read from a .npy file, and '" + spec.value + "' is none");
   } else if (value.ends_with(".npy"))
     spec.kind = Spec::Kind::Npy;
   else if (value.ends_with(".npz"))
@@ -89,7 +94,7 @@ std::vector<Assignment> assign(const Plan &plan, const std::vector<Spec> &specs)
       if (result[i].spec)
         throw usage("parameter '" + name + "' is given twice, by --input " + result[i].spec->name + " and --input " +
                     spec.name);
-      if (isLeaf && spec.kind == Spec::Kind::Npy)
+      if (isLeaf && (spec.kind == Spec::Kind::Npy || spec.kind == Spec::Kind::Batches))
         throw usage("--input " + spec.name + "=" + spec.value + ": '" + spec.name +
                     "' is a struct; give a .npz or .safetensors file whose keys are its fields");
       result[i] = {&spec, isExact ? name : name.substr(spec.name.size() + 1)};
@@ -206,6 +211,16 @@ void checkInputs(const Plan &plan, const std::vector<std::string> &texts) {
     checkKind(*assignments[i].spec, plan.params[i]);
 }
 
+std::vector<std::pair<size_t, std::string>> findBatchInputs(const Plan &plan, const std::vector<std::string> &texts) {
+  std::vector<Spec> specs = parseSpecs(texts);
+  std::vector<Assignment> assignments = assign(plan, specs);
+  std::vector<std::pair<size_t, std::string>> found;
+  for (size_t i = 0; i < assignments.size(); ++i)
+    if (assignments[i].spec->kind == Spec::Kind::Batches)
+      found.emplace_back(i, assignments[i].spec->value);
+  return found;
+}
+
 std::vector<Array> makeInputs(const std::shared_ptr<Job> &job, const Plan &plan, const Mesh &mesh,
                               const std::vector<std::string> &texts) {
   std::vector<Spec> specs = parseSpecs(texts);
@@ -217,6 +232,10 @@ std::vector<Array> makeInputs(const std::shared_ptr<Job> &job, const Plan &plan,
     const auto &[spec, key] = assignments[i];
     checkKind(*spec, param);
     NamedSharding sharding(mesh, specOf(param.sharding));
+    if (spec->kind == Spec::Kind::Batches) {
+      arrays.emplace_back();
+      continue;
+    }
     FillFunction fill;
     std::optional<ArraySource> source;
     if (spec->kind == Spec::Kind::Npy) {

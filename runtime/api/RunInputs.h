@@ -1,8 +1,8 @@
 //===- RunInputs.h - the arguments of `run` ---------------------*- C++ -*-===//
 //
 // `--input NAME=SPEC`: a file (.npy, .npz, .safetensors) of which each process reads the bytes that its devices hold,
-// or one of `zeros`, `ones`, `iota` and `normal:SEED`. A name may be a parameter's or a struct's: then the rest of the
-// parameter's name is the key in the archive.
+// or one of `zeros`, `ones`, `iota` and `normal:SEED`, or `batches:FILE.npy`: at each step other rows of the file. A
+// name may be a parameter's or a struct's: then the rest of the parameter's name is the key in the archive.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -17,7 +17,11 @@ namespace spmd {
 /// Checks names and forms without reading anything; throws usage errors that list all parameters without an input.
 void checkInputs(const Plan &plan, const std::vector<std::string> &specs);
 
-/// One array per parameter. Throws with the parameter and the file in the message.
+/// The parameters that are fed in batches (`batches:FILE`), and their files.
+std::vector<std::pair<size_t, std::string>> findBatchInputs(const Plan &plan, const std::vector<std::string> &specs);
+
+/// One array per parameter; none for those that are fed in batches. Throws with the parameter and the file in the
+/// message.
 std::vector<Array> makeInputs(const std::shared_ptr<Job> &job, const Plan &plan, const Mesh &mesh,
                               const std::vector<std::string> &specs);
 

@@ -2,6 +2,7 @@
 
 #include "runtime/api/RunProgram.h"
 
+#include "runtime/api/BatchReader.h"
 #include "runtime/api/FunctionImpl.h"
 #include "runtime/api/Metrics.h"
 #include "runtime/api/RunCarry.h"
@@ -118,6 +119,7 @@ private:
     checkInputs(artifact->plan, options.inputs);
     checkOutputs(artifact->plan, options.outputs);
     carries = findCarries(artifact->plan, options.carries);
+    checkBatches();
     if (options.steps < 0)
       throw Error("--steps " + std::to_string(options.steps) + " is negative", Error::Kind::Usage);
     if (!carries.empty() && options.steps == 0)
@@ -128,6 +130,59 @@ private:
     checkRestartOptions();
     if (options.repeat < 0)
       throw Error("--repeat " + std::to_string(options.repeat) + " is negative", Error::Kind::Usage);
+  }
+
+  void checkBatches() {
+    batchInputs = findBatchInputs(artifact->plan, options.inputs);
+    if (batchInputs.empty()) {
+      if (options.shuffle)
+        throw Error("--shuffle orders the rows of inputs that are fed in batches; give --input NAME=batches:FILE.npy",
+                    Error::Kind::Usage);
+      if (options.lastBatch != LastBatch::drop)
+        throw Error("--last-batch is about inputs that are fed in batches; give --input NAME=batches:FILE.npy",
+                    Error::Kind::Usage);
+      return;
+    }
+    const ValueInfo &first = artifact->plan.params[batchInputs[0].first];
+    for (const auto &[i, file] : batchInputs) {
+      const ValueInfo &param = artifact->plan.params[i];
+      if (param.shape.empty())
+        throw Error("--input " + param.name + "=batches:" + file + ": parameter '" + param.name +
+                        "' is a scalar, which has no rows",
+                    Error::Kind::Usage);
+      if (param.shape[0] != first.shape[0])
+        throw Error("parameters '" + first.name + "' and '" + param.name + "' are fed in batches of " +
+                        std::to_string(first.shape[0]) + " and " + std::to_string(param.shape[0]) +
+                        " rows; the rows of a batch belong together",
+                    Error::Kind::Usage);
+      for (const CarriedValue &carry : carries)
+        if (carry.parameter == i)
+          throw Error("parameter '" + param.name +
+                          "' is carried from step to step and fed in batches; give one of them",
+                      Error::Kind::Usage);
+    }
+  }
+
+  /// Opened when the job is joined: what is wrong with a file is told to all.
+  void openBatches(const Mesh &mesh) {
+    if (batchInputs.empty())
+      return;
+    std::vector<BatchReader::File> files;
+    for (const auto &[i, file] : batchInputs) {
+      const ValueInfo &param = artifact->plan.params[i];
+      files.push_back({file, NamedSharding(mesh, specOf(param.sharding)), param});
+    }
+    batches = std::make_unique<BatchReader>(job, std::move(files), artifact->plan.params[batchInputs[0].first].shape[0],
+                                            options.shuffle, options.lastBatch);
+  }
+
+  /// Puts the batch of a step (from 1) in the parameters' places.
+  void feedBatch(int64_t step) {
+    if (!batches)
+      return;
+    std::vector<Array> batch = batches->take(step - 1);
+    for (size_t i = 0; i < batch.size(); ++i)
+      inputs[batchInputs[i].first] = std::move(batch[i]);
   }
 
   void checkRestartOptions() const {
@@ -306,6 +361,12 @@ private:
     for (const std::string &output : options.outputs)
       results += "--output " + output.substr(0, output.find('=')) + "\n";
     join.columns.push_back({"results asked for", results});
+    std::string files;
+    for (const auto &[i, file] : batchInputs)
+      files += artifact->plan.params[i].name + " ";
+    join.columns.push_back({"inputs in batches", files});
+    join.columns.push_back({"--shuffle", options.shuffle ? std::to_string(*options.shuffle) : "no"});
+    join.columns.push_back({"--last-batch", options.lastBatch == LastBatch::wrap ? "wrap" : "drop"});
     join.columns.push_back({"--check-nans", options.checkNans ? "yes" : "no"});
     join.columns.push_back({"--profile", profileLog ? "yes" : "no"});
     join.programDigest = fingerprint(*artifact);
@@ -323,6 +384,7 @@ private:
     const Plan &plan = artifact->plan;
     Mesh mesh = meshForProgram(plan.mesh, std::nullopt, std::source_location::current());
     inputs = makeInputs(job, plan, mesh, options.inputs);
+    openBatches(mesh);
     ProgramOptions programOptions;
     programOptions.print = [this](const std::vector<std::string> &texts, const std::vector<HostView> &values) {
       std::string line = texts.empty() ? "" : texts[0];
@@ -348,6 +410,8 @@ private:
     int64_t done = checkpoints.resume(inputs, needsResults());
     countStep(done);
     if (done == 0 || done < options.steps)
+      feedBatch(done + 1);
+    if (done == 0 || done < options.steps)
       results = callAndWait();
     else
       takeCarriedResults();
@@ -357,6 +421,7 @@ private:
       if (step > done + 1) {
         carryOver(carries, results, inputs);
         results.clear(); // What is not carried leaves its memory to the next step.
+        feedBatch(step);
         int64_t began = nowNs();
         results = callAndWait();
         durations.push_back(static_cast<double>(nowNs() - began) * 1e-3);
@@ -561,6 +626,8 @@ private:
   std::unique_ptr<ProfileLog> profileLog; ///< Null: no trace is asked for.
   ProfileScene scene;
   std::unique_ptr<Program> program;
+  std::vector<std::pair<size_t, std::string>> batchInputs; ///< Parameters and their files.
+  std::unique_ptr<BatchReader> batches;
   std::vector<Array> inputs, results;
   std::vector<CarriedValue> carries;
   int64_t lastProgressNs = 0, lastToldNs = 0;

@@ -24,6 +24,8 @@ namespace spmd {
 struct RunOptions {
   InitializeOptions job;
   std::vector<std::string> inputs, outputs; ///< `NAME=...`.
+  std::optional<uint64_t> shuffle;          ///< The seed of the order of rows that are fed in batches.
+  LastBatch lastBatch = LastBatch::drop;    ///< Drop or wrap: a program's batches have one size.
   bool print = false, printShards = false;
   bool verbose = false;
   bool showProgress = false;           ///< A person watches: say which step it is, in one line that is written over.

@@ -113,11 +113,25 @@ void addRestartOptions(CLI::App &app, spmd::RestartOptions &options) {
 void addRunOptions(CLI::App &app, spmd::RunOptions &options) {
   const char *group = "Running";
   addJobOptions(app, options.job);
-  app.add_option("--input", options.inputs,
-                 "An argument: NAME=FILE (.npy; a struct: .npz, .safetensors), or NAME=zeros, ones, iota, normal:SEED")
+  app.add_option(
+         "--input", options.inputs,
+         "An argument: NAME=FILE (.npy; a struct: .npz, .safetensors), or NAME=zeros, ones, iota, normal:SEED, or "
+         "NAME=batches:FILE.npy: at each step the next rows")
       ->type_name("NAME=SPEC")
       ->expected(1)
       ->take_all()
+      ->group(group);
+  app.add_option("--shuffle", options.shuffle, "The rows of batches in another order in each epoch, by this seed")
+      ->type_name("SEED")
+      ->group(group);
+  app.add_option_function<std::string>(
+         "--last-batch",
+         [&options](const std::string &last) {
+           options.lastBatch = last == "wrap" ? spmd::LastBatch::wrap : spmd::LastBatch::drop;
+         },
+         "Rows left at the end of an epoch: drop them, or fill their batch from the next epoch (default drop)")
+      ->type_name("drop|wrap")
+      ->check(CLI::IsMember({"drop", "wrap"}))
       ->group(group);
   app.add_option("--output", options.outputs, "Write a result: NAME=FILE (.npy, .npz, .safetensors)")
       ->type_name("NAME=FILE")
@@ -211,6 +225,10 @@ std::vector<std::string> runArguments(const spmd::RunOptions &options) {
     add("--token-file", *options.job.token_file);
   for (const std::string &input : options.inputs)
     add("--input", input);
+  if (options.shuffle)
+    add("--shuffle", std::to_string(*options.shuffle));
+  if (options.lastBatch == spmd::LastBatch::wrap)
+    add("--last-batch", "wrap");
   for (const std::string &output : options.outputs)
     add("--output", output);
   if (options.print)

@@ -75,7 +75,7 @@ ProfileScene scene() {
   result.mesh.axes = {{"a", 2}};
   result.devices = {4, 5};
   result.localDevices = {5};
-  StepInfo kernel{"k", {"m.spmd", 3, 4}};
+  StepInfo kernel{"k", {"m.spmd", 3, 4}, StepInfo::Collective::None, -1, {}};
   StepInfo start{"all_reduce start", {"m.spmd", 5, 6}, StepInfo::Collective::Start, 1, {{"a"}}};
   StepInfo done{"all_reduce done", {"m.spmd", 5, 6}, StepInfo::Collective::Done, 1, {{"a"}}};
   result.steps = {kernel, start, done};
