@@ -26,6 +26,12 @@ public:
 
   /// Tells the coordinator that this process has failed; its message becomes the root cause on all processes.
   virtual void reportFailure(const std::string &message) = 0;
+  /// The same, of a step that need not be the one that the process has come to.
+  virtual void reportFailureAt(const std::string &message, uint64_t launch, int32_t step,
+                               const SourceLocation &location) {
+    atStep(launch, step, location);
+    reportFailure(message);
+  }
 };
 
 } // namespace spmd

@@ -252,9 +252,16 @@ void NetworkClient::throwVerdictLocked(std::unique_lock<std::mutex> &) {
               Error::Kind::Verdict);
 }
 
-void NetworkClient::reportFailure(const std::string &message) {
-  asio::post(io, [this, message] {
-    machine->fail(message, currentPosition());
+void NetworkClient::reportFailure(const std::string &message) { fail(message, std::nullopt); }
+
+void NetworkClient::reportFailureAt(const std::string &message, uint64_t launch, int32_t step,
+                                    const SourceLocation &location) {
+  fail(message, Position{launch, step, Position::State::Running, location.line > 0 ? location.str() : ""});
+}
+
+void NetworkClient::fail(const std::string &message, const std::optional<Position> &where) {
+  asio::post(io, [this, message, where] {
+    machine->fail(message, where ? *where : currentPosition());
     pump();
   });
   std::unique_lock lock(mutex);

@@ -44,6 +44,8 @@ public:
   bool isOver() const override { return over.load(std::memory_order_acquire); }
   [[noreturn]] void throwVerdict() override;
   void reportFailure(const std::string &message) override;
+  void reportFailureAt(const std::string &message, uint64_t launch, int32_t step,
+                       const SourceLocation &location) override;
 
 private:
   explicit NetworkClient(JoinOptions options);
@@ -54,6 +56,7 @@ private:
   void startThread();
   void waitUntilJoined();
   uint64_t newRequest();
+  void fail(const std::string &message, const std::optional<Position> &where);
   std::string request(Message message, uint64_t id, const std::string &text);
   [[noreturn]] void throwVerdictLocked(std::unique_lock<std::mutex> &lock);
 

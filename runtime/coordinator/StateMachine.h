@@ -114,8 +114,9 @@ private:
   /// Somebody who may be to blame.
   struct Candidate {
     TimePoint at;
-    bool died = true; ///< Otherwise it reported `text`.
+    bool died = true; ///< Otherwise it reported `text`, of this place.
     std::string text;
+    std::optional<Position> where = {};
   };
 
   // Connections and the handshake.
@@ -147,7 +148,8 @@ private:
   std::string describe(int32_t process) const;
 
   // Verdicts.
-  void suspect(int32_t process, bool died, const std::string &text, TimePoint now);
+  void suspect(int32_t process, bool died, const std::string &text, TimePoint now,
+               const std::optional<Position> &where = std::nullopt);
   const std::pair<const int32_t, Candidate> *primeSuspect() const;
   TimePoint decisionTime() const;
   void decide(TimePoint now);

@@ -54,7 +54,7 @@ void StateMachine::onMemberMessage(int32_t process, Message message, TimePoint n
   }
   if (auto *fail = std::get_if<Fail>(&message)) {
     move(member, fail->position, now);
-    suspect(process, false, fail->text, now);
+    suspect(process, false, fail->text, now, fail->position);
     return;
   }
   if (auto *over = std::get_if<VerdictMessage>(&message)) {
@@ -172,12 +172,14 @@ void StateMachine::onChildEnded(const ChildEndMessage &end, TimePoint now) {
   suspect(end.process, true, "", now);
 }
 
-void StateMachine::suspect(int32_t process, bool died, const std::string &text, TimePoint now) {
-  auto [found, isNew] = candidates.emplace(process, Candidate{now, died, text});
+void StateMachine::suspect(int32_t process, bool died, const std::string &text, TimePoint now,
+                           const std::optional<Position> &where) {
+  auto [found, isNew] = candidates.emplace(process, Candidate{now, died, text, where});
   // The first word about a process counts, but for its own last one, which may come in after that of its launcher.
   if (!isNew && found->second.died && !died) {
     found->second.died = false;
     found->second.text = text;
+    found->second.where = where;
   }
   decide(now);
 }
@@ -237,6 +239,8 @@ void StateMachine::decide(TimePoint now) {
   if (!candidate.died) {
     Verdict failed = blame(process, Verdict::Cause::Failed);
     failed.text = candidate.text;
+    if (candidate.where) // Its other devices may have moved on since.
+      failed.position = *candidate.where;
     return conclude(std::move(failed));
   }
   auto end = ends.find(process);

@@ -384,9 +384,10 @@ void DeviceProgram::checkResults() {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     checkVerdict();
   }
+  std::string message = device.str() + ": " + found->text;
   if (context.health && found->location)
-    context.health->atStep(launch, found->step, *found->location);
-  throw Error(device.str() + ": " + found->text);
+    context.health->reportFailureAt(message, launch, found->step, *found->location);
+  throw Error(message);
 }
 
 void DeviceProgram::executePrint(Op &op) {

@@ -57,7 +57,7 @@ TEST(ArtifactFile, json_has_fixed_order_and_names) {
       text,
       HasSubstr(R"({"compiler":"0.1.0-test","plan":{"name":"main","target":{"backend":"cpu","cpu":"x86-64-v4",)"
                 R"("features":["avx512f","amx-bf16"]},"mesh":{"axes":[{"name":"a","size":4},{"name":"b","size":2}]})"));
-  EXPECT_THAT(text, HasSubstr(R"({"op":"launch","kernel":0,"operands":[0,3],"extent":6,"grain":2,)"
+  EXPECT_THAT(text, HasSubstr(R"({"op":"launch","kernel":0,"operands":[0,3],"extent":6,"grain":2,"outputs":1,)"
                               R"("loc":{"file":"mlp.spmd","line":3,"column":7}})"));
   EXPECT_THAT(text, HasSubstr(R"("kind":"all_reduce","reduction":"max","dtype":"f32")"));
 }

@@ -523,6 +523,20 @@ TEST(StateMachine, AMemberThatSendsNonsenseIsToBlame) {
   EXPECT_EQ(bench.all<VerdictMessage>(bench.memberConnections[1]).size(), 1u);
 }
 
+// What a process says of its failure counts, not where its other devices have come meanwhile.
+TEST(StateMachine, AFailureKeepsItsPlace) {
+  Bench bench(2);
+  bench.joinAll();
+  Position where{7, 3, Position::State::Running, "mlp.spmd:5:7"};
+  bench.receiveFrom(1, Fail{"broken", where});
+  bench.positions[1] = {7, 9, Position::State::Running, "mlp.spmd:8:1"};
+  bench.receiveFrom(1, Fail{"broken again", bench.positions[1]});
+  bench.pass(1s);
+  ASSERT_TRUE(bench.machine->getVerdict());
+  EXPECT_EQ(bench.machine->getVerdict()->text, "broken");
+  EXPECT_EQ(bench.machine->getVerdict()->position, where);
+}
+
 //===----------------------------------------------------------------------===//
 // Observers
 //===----------------------------------------------------------------------===//

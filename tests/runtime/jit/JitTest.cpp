@@ -51,7 +51,17 @@ TEST_F(Jit, mistakes_are_the_compilers_messages) {
   EXPECT_THAT(messageOf([&] { wrong.parameters(); }), HasSubstr("wrong.spmd:2:42: error: "));
 }
 
-TEST_F(Jit, a_nan_is_an_error_where_that_is_asked_for) {
+TEST_F(Jit, constants_mesh_and_function_are_options) {
+  Mesh mesh = make_mesh({2, 4}, {"i", "j"});
+  Function scale = jit("mesh m(i=4, j=2)\nconst N = 3;\nfn twice(x: f32[N@i]) -> f32[N] { return x * 2.0; }",
+                       {.function = "twice", .mesh = mesh, .constants = {{"N", "5"}}});
+  std::vector<float> values = counting(5);
+  Array x = device_put(view(values), NamedSharding(mesh, P("i")));
+  EXPECT_THAT(scale(x)[0].to_host<float>(), testing::ElementsAre(0, 2, 4, 6, 8));
+}
+
+TEST(JitChecks, a_nan_is_an_error_where_that_is_asked_for) {
+  initialize({.num_processes = 1, .devices_per_process = 8});
   const char *source = "mesh m(i=8)\nfn main(x: f32[8@i]) -> f32[8@i] {\n  return sqrt(x);\n}";
   Mesh mesh = make_mesh({8}, {"i"});
   std::vector<float> values = {0, 1, 4, 9, 16, -1, 36, 49};
@@ -61,15 +71,8 @@ TEST_F(Jit, a_nan_is_an_error_where_that_is_asked_for) {
   EXPECT_THAT(messageOf([&] { checked(x)[0].to_host<float>(); }),
               testing::AllOf(HasSubstr("cpu:5: step 0 ("), HasSubstr("root.spmd:3:"),
                              HasSubstr(") made a NaN in launch 1; result '0' has it at [5]")));
-}
-
-TEST_F(Jit, constants_mesh_and_function_are_options) {
-  Mesh mesh = make_mesh({2, 4}, {"i", "j"});
-  Function scale = jit("mesh m(i=4, j=2)\nconst N = 3;\nfn twice(x: f32[N@i]) -> f32[N] { return x * 2.0; }",
-                       {.function = "twice", .mesh = mesh, .constants = {{"N", "5"}}});
-  std::vector<float> values = counting(5);
-  Array x = device_put(view(values), NamedSharding(mesh, P("i")));
-  EXPECT_THAT(scale(x)[0].to_host<float>(), testing::ElementsAre(0, 2, 4, 6, 8));
+  // The job is over with that.
+  EXPECT_THAT(messageOf([] { shutdown(); }), HasSubstr("made a NaN in launch 1"));
 }
 
 } // namespace
