@@ -162,6 +162,9 @@ def Spmd_ArrayType : TypeDef<Spmd_Dialect, "Array"> {
     ShardingAttr getShardingOrOpen() const;
     /// The padded per-device type under this type's sharding.
     ArrayType getLocal(MeshAttr mesh) const;
+
+    /// What arithmetic on pieces takes.
+    ::spmd::ShardedShape toShardedShape() const;
     ::spmd::DType getDType() const;
     /// The builtin tensor type of the same shape and element type, for constants.
     ::mlir::RankedTensorType getTensorType() const;

@@ -223,9 +223,7 @@ std::vector<spmd::DimMove> ExchangeOp::getMoves() {
 
 double getExchangeBytes(const spmd::MeshShape &mesh, ArrayType source, ArrayType target,
                         const std::vector<spmd::DimMove> &moves) {
-  auto sizesOf = [](ArrayRef<int64_t> sizes) { return std::vector<int64_t>(sizes.begin(), sizes.end()); };
-  double elements = spmd::missingElements(mesh, sizesOf(source.getShape()), source.getShardingOrOpen().toValue(),
-                                          sizesOf(target.getShape()), target.getShardingOrOpen().toValue(), moves);
+  double elements = spmd::missingElements(mesh, source.toShardedShape(), target.toShardedShape(), moves);
   return elements * static_cast<double>(spmd::byteSize(source.getDType()));
 }
 

@@ -544,6 +544,10 @@ ShardingAttr ArrayType::getShardingOrOpen() const {
   return getSharding() ? getSharding() : ShardingAttr::getReplicated(getContext(), getRank(), /*isClosed=*/false);
 }
 
+spmd::ShardedShape ArrayType::toShardedShape() const {
+  return {std::vector<int64_t>(getShape().begin(), getShape().end()), getShardingOrOpen().toValue()};
+}
+
 ArrayType ArrayType::getLocal(MeshAttr mesh) const {
   if (!getSharding())
     return *this;

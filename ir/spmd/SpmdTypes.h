@@ -6,7 +6,7 @@
 #pragma once
 
 #include "runtime/support/DType.h"
-#include "runtime/support/Sharding.h"
+#include "runtime/support/DimMoves.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinOps.h"

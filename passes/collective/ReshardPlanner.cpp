@@ -239,7 +239,7 @@ private:
 
   /// What the devices need and do not hold.
   double exchangeBytes(const spmd::Sharding &source, const spmd::Sharding &target) const {
-    return spmd::missingElements(mesh, shape, source, shape, target) * elementBytes;
+    return spmd::missingElements(mesh, {shape, source}, {shape, target}) * elementBytes;
   }
 
   bool isUsed(const State &state, int atom) const {

@@ -11,8 +11,6 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-std::vector<int64_t> shapeOf(ArrayType type) { return {type.getShape().begin(), type.getShape().end()}; }
-
 bool isUnreduced(Value value) { return !cast<ArrayType>(value.getType()).getShardingOrOpen().getUnreduced().empty(); }
 
 /// The one array that a value is made of, if its operation does nothing but that.
@@ -55,36 +53,6 @@ SmallVector<spmd::ShardRange> getExtent(const ArrayMove &part, ArrayType from, A
 bool isWhole(ArrayRef<spmd::ShardRange> extent, ArrayType to) {
   return llvm::all_of(llvm::zip(extent, to.getShape()),
                       [](auto pair) { return std::get<0>(pair).size == std::get<1>(pair); });
-}
-
-/// Where each device finds its whole piece of the result in its own piece of the operand, if that is the same on all.
-std::optional<SmallVector<int64_t>> getLocalStart(const ArrayMove &part, ArrayType from, ArrayType to,
-                                                  MeshAttr meshAttr) {
-  spmd::MeshShape mesh = meshAttr.toValue();
-  spmd::Sharding source = from.getShardingOrOpen().toValue(), target = to.getShardingOrOpen().toValue();
-  ArrayType localFrom = from.getLocal(meshAttr), localTo = to.getLocal(meshAttr);
-  if (llvm::any_of(part.dims, [](const spmd::DimMove &dim) { return dim.stride < 1; }))
-    return std::nullopt;
-  std::optional<SmallVector<int64_t>> start;
-  for (int64_t device = 0; device < mesh.deviceCount(); ++device) {
-    std::vector<spmd::ShardRange> has = spmd::ownedRanges(mesh, shapeOf(from), source, device);
-    std::vector<spmd::ShardRange> needs = spmd::ownedRanges(mesh, shapeOf(to), target, device);
-    if (llvm::any_of(needs, [](const spmd::ShardRange &range) { return range.size == 0; }))
-      continue;
-    SmallVector<int64_t> own;
-    for (size_t d = 0; d < has.size(); ++d) {
-      int64_t stride = part.dims[d].stride;
-      own.push_back(part.dims[d].shift + needs[d].start * stride - has[d].start);
-      bool isHere = own[d] >= 0 && own[d] + (needs[d].size - 1) * stride < has[d].size &&
-                    own[d] + (localTo.getDimSize(d) - 1) * stride < localFrom.getDimSize(d);
-      if (!isHere)
-        return std::nullopt;
-    }
-    if (start && *start != own)
-      return std::nullopt;
-    start = std::move(own);
-  }
-  return start;
 }
 
 Value buildLocalSlice(OpBuilder &builder, Location loc, Value operand, const ArrayMove &part, ArrayRef<int64_t> start,
@@ -207,8 +175,9 @@ Value buildMoves(OpBuilder &builder, ShardingRuleOpInterface op, ArrayType to, M
     SmallVector<spmd::ShardRange> extent = getExtent(part, from, to);
     Value local = localOf(part.source);
     if (isWhole(extent, to))
-      if (std::optional<SmallVector<int64_t>> start = getLocalStart(part, from, to, mesh))
-        return buildLocalSlice(builder, loc, local, part, *start, to.getLocal(mesh));
+      if (std::optional<std::vector<int64_t>> starts =
+              spmd::getLocalStarts(mesh.toValue(), from.toShardedShape(), to.toShardedShape(), part.dims))
+        return buildLocalSlice(builder, loc, local, part, *starts, to.getLocal(mesh));
     Value moved = buildExchange(builder, op, local, part, from, to, mesh);
     result = result ? choose(builder, loc, extent, to, moved, result) : moved;
   }

@@ -21,7 +21,7 @@
 #pragma once
 
 #include "runtime/support/DType.h"
-#include "runtime/support/Sharding.h"
+#include "runtime/support/DimMoves.h"
 
 #include <cstdint>
 #include <string>

@@ -29,7 +29,7 @@ double wireBytesPerDevice(const CollectiveDesc &desc, const MeshShape &mesh) {
     return senders / group * bytesOf(desc.operandShape);
   }
   case CollectiveKind::Exchange:
-    return missingElements(mesh, desc.globalShape, desc.source, desc.getTargetShape(), desc.target, desc.moves) *
+    return missingElements(mesh, {desc.globalShape, desc.source}, {desc.getTargetShape(), desc.target}, desc.moves) *
            static_cast<double>(byteSize(desc.dtype)) / static_cast<double>(mesh.deviceCount());
   }
   return 0;

@@ -138,55 +138,22 @@ std::vector<int64_t> localShape(const MeshShape &mesh, const std::vector<int64_t
   return result;
 }
 
+ShardRange ownedRange(const MeshShape &mesh, int64_t n, const std::vector<AxisRef> &axes,
+                      const std::vector<int64_t> &coordinates) {
+  std::vector<int64_t> positions;
+  for (const AxisRef &axis : axes)
+    positions.push_back(axis.coordinateIn(mesh, coordinates));
+  return shardRange(n, sizesOf(mesh, axes), positions);
+}
+
 std::vector<ShardRange> ownedRanges(const MeshShape &mesh, const std::vector<int64_t> &globalShape,
                                     const Sharding &sharding, int64_t device) {
   std::vector<int64_t> coordinates = mesh.coordinates(device);
   std::vector<ShardRange> result;
-  for (size_t d = 0; d < globalShape.size(); ++d) {
-    std::vector<int64_t> sizes, positions;
-    if (d < sharding.dims.size()) {
-      sizes = sizesOf(mesh, sharding.dims[d]);
-      for (const AxisRef &axis : sharding.dims[d])
-        positions.push_back(axis.coordinateIn(mesh, coordinates));
-    }
-    result.push_back(shardRange(globalShape[d], sizes, positions));
-  }
+  for (size_t d = 0; d < globalShape.size(); ++d)
+    result.push_back(ownedRange(mesh, globalShape[d],
+                                d < sharding.dims.size() ? sharding.dims[d] : std::vector<AxisRef>(), coordinates));
   return result;
-}
-
-namespace {
-
-int64_t floorDivide(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
-int64_t ceilDivide(int64_t a, int64_t b) { return -floorDivide(-a, b); }
-
-} // namespace
-
-ShardRange movedRange(const DimMove &move, const ShardRange &source, const ShardRange &target) {
-  // shift + i * stride between the first and the last element of the source.
-  int64_t near = source.start - move.shift, far = source.start + source.size - 1 - move.shift;
-  if (move.stride < 0)
-    std::swap(near, far);
-  int64_t begin = std::max({ceilDivide(near, move.stride), move.begin, target.start});
-  int64_t end = std::min({floorDivide(far, move.stride) + 1, move.end, target.start + target.size});
-  return {begin, source.size > 0 ? std::max<int64_t>(0, end - begin) : 0};
-}
-
-double missingElements(const MeshShape &mesh, const std::vector<int64_t> &sourceShape, const Sharding &source,
-                       const std::vector<int64_t> &targetShape, const Sharding &target,
-                       const std::vector<DimMove> &moves) {
-  double elements = 0;
-  for (int64_t device = 0; device < mesh.deviceCount(); ++device) {
-    std::vector<ShardRange> has = ownedRanges(mesh, sourceShape, source, device);
-    std::vector<ShardRange> needs = ownedRanges(mesh, targetShape, target, device);
-    double need = 1, common = 1;
-    for (size_t d = 0; d < sourceShape.size(); ++d) {
-      DimMove move = moves.empty() ? DimMove{0, 1, 0, sourceShape[d]} : moves[d];
-      need *= static_cast<double>(movedRange(move, {0, sourceShape[d]}, needs[d]).size);
-      common *= static_cast<double>(movedRange(move, has[d], needs[d]).size);
-    }
-    elements += need - common;
-  }
-  return elements;
 }
 
 std::vector<int64_t> groupOf(const MeshShape &mesh, const std::vector<AxisRef> &axes, int64_t device) {

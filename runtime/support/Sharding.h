@@ -85,22 +85,9 @@ std::vector<int64_t> localShape(const MeshShape &mesh, const std::vector<int64_t
 std::vector<ShardRange> ownedRanges(const MeshShape &mesh, const std::vector<int64_t> &globalShape,
                                     const Sharding &sharding, int64_t device);
 
-/// How a dimension of one array is made of a dimension of another: its element i is the other's element
-/// shift + i * stride, where begin <= i < end and there is one; zero elsewhere. A negative stride goes backwards.
-struct DimMove {
-  int64_t shift = 0, stride = 1;
-  int64_t begin = 0, end = 0;
-  bool operator==(const DimMove &) const = default;
-};
-
-/// Which elements of the target, of those it owns, come from a range of the source.
-ShardRange movedRange(const DimMove &move, const ShardRange &source, const ShardRange &target);
-
-/// How many elements the devices together do not hold that they would hold under another sharding. With moves (one per
-/// dimension) the target is an array of its own shape that is made of the source's elements.
-double missingElements(const MeshShape &mesh, const std::vector<int64_t> &sourceShape, const Sharding &source,
-                       const std::vector<int64_t> &targetShape, const Sharding &target,
-                       const std::vector<DimMove> &moves = {});
+/// The piece of a dimension of n elements that a place in the mesh (a coordinate for each axis) owns.
+ShardRange ownedRange(const MeshShape &mesh, int64_t n, const std::vector<AxisRef> &axes,
+                      const std::vector<int64_t> &coordinates);
 
 /// The devices that take part with `device` in a collective over `axes`, ordered by their coordinates over these axes
 /// (the first axis major): a StableHLO process group.

@@ -1,0 +1,147 @@
+//===- DimMoves.cpp - arrays that are made of the elements of others ------===//
+
+#include "runtime/support/DimMoves.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace spmd {
+namespace {
+
+int64_t floorDivide(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
+int64_t ceilDivide(int64_t a, int64_t b) { return -floorDivide(-a, b); }
+
+const std::vector<AxisRef> &axesOf(const ShardedShape &array, size_t dim) {
+  static const std::vector<AxisRef> none;
+  return dim < array.sharding.dims.size() ? array.sharding.dims[dim] : none;
+}
+
+/// The numbers of the mesh's axes that cut a dimension of either array.
+std::vector<size_t> axesOfDim(const MeshShape &mesh, const ShardedShape &source, const ShardedShape &target,
+                              size_t dim) {
+  std::vector<size_t> numbers;
+  for (size_t i = 0; i < mesh.axes.size(); ++i) {
+    auto isIt = [&](const AxisRef &axis) { return axis.name == mesh.axes[i].name; };
+    const std::vector<AxisRef> &from = axesOf(source, dim), &to = axesOf(target, dim);
+    if (std::any_of(from.begin(), from.end(), isIt) || std::any_of(to.begin(), to.end(), isIt))
+      numbers.push_back(i);
+  }
+  return numbers;
+}
+
+/// Calls visit for each place along these axes, with 0 as the coordinate of the others.
+template <typename Visit> void forEachPlace(const MeshShape &mesh, const std::vector<size_t> &axes, Visit &&visit) {
+  std::vector<int64_t> coordinates(mesh.axes.size());
+  while (true) {
+    visit(coordinates);
+    size_t next = axes.size();
+    while (next > 0 && ++coordinates[axes[next - 1]] == mesh.axes[axes[next - 1]].size)
+      coordinates[axes[--next]] = 0;
+    if (next == 0)
+      return;
+  }
+}
+
+DimMove moveOf(const std::vector<DimMove> &moves, const ShardedShape &source, size_t dim) {
+  return moves.empty() ? DimMove{0, 1, 0, source.shape[dim]} : moves[dim];
+}
+
+} // namespace
+
+ShardRange movedRange(const DimMove &move, const ShardRange &source, const ShardRange &target) {
+  // shift + i * stride between the first and the last element of the source.
+  int64_t near = source.start - move.shift, far = source.start + source.size - 1 - move.shift;
+  if (move.stride < 0)
+    std::swap(near, far);
+  int64_t begin = std::max({ceilDivide(near, move.stride), move.begin, target.start});
+  int64_t end = std::min({floorDivide(far, move.stride) + 1, move.end, target.start + target.size});
+  return {begin, source.size > 0 ? std::max<int64_t>(0, end - begin) : 0};
+}
+
+double missingElements(const MeshShape &mesh, const ShardedShape &source, const ShardedShape &target,
+                       const std::vector<DimMove> &moves) {
+  // Dimensions that share no axis are independent: sums over devices of products are products of sums. Each group of
+  // dimensions that do share axes is counted over the places along these.
+  size_t rank = source.shape.size();
+  std::vector<std::vector<size_t>> axes(rank);
+  for (size_t d = 0; d < rank; ++d)
+    axes[d] = axesOfDim(mesh, source, target, d);
+  std::vector<size_t> groupOfDim(rank);
+  std::iota(groupOfDim.begin(), groupOfDim.end(), 0);
+  for (size_t d = 0; d < rank; ++d)
+    for (size_t e = 0; e < d; ++e) {
+      bool share = std::any_of(axes[d].begin(), axes[d].end(), [&](size_t axis) {
+        return std::find(axes[e].begin(), axes[e].end(), axis) != axes[e].end();
+      });
+      if (share)
+        for (size_t f = 0, old = groupOfDim[e]; f <= d; ++f)
+          if (groupOfDim[f] == old)
+            groupOfDim[f] = groupOfDim[d];
+    }
+  double needed = 1, held = 1;
+  std::vector<bool> isCounted(mesh.axes.size());
+  for (size_t group = 0; group < rank; ++group) {
+    std::vector<size_t> dims, places;
+    for (size_t d = 0; d < rank; ++d)
+      if (groupOfDim[d] == group) {
+        dims.push_back(d);
+        for (size_t axis : axes[d])
+          if (!isCounted[axis]) {
+            isCounted[axis] = true;
+            places.push_back(axis);
+          }
+      }
+    if (dims.empty())
+      continue;
+    double neededHere = 0, heldHere = 0;
+    forEachPlace(mesh, places, [&](const std::vector<int64_t> &coordinates) {
+      double need = 1, common = 1;
+      for (size_t d : dims) {
+        DimMove move = moveOf(moves, source, d);
+        ShardRange has = ownedRange(mesh, source.shape[d], axesOf(source, d), coordinates);
+        ShardRange needs = ownedRange(mesh, target.shape[d], axesOf(target, d), coordinates);
+        need *= static_cast<double>(movedRange(move, {0, source.shape[d]}, needs).size);
+        common *= static_cast<double>(movedRange(move, has, needs).size);
+      }
+      neededHere += need;
+      heldHere += common;
+    });
+    needed *= neededHere;
+    held *= heldHere;
+  }
+  double replicas = 1;
+  for (size_t i = 0; i < mesh.axes.size(); ++i)
+    if (!isCounted[i])
+      replicas *= static_cast<double>(mesh.axes[i].size);
+  return replicas * (needed - held);
+}
+
+std::optional<std::vector<int64_t>> getLocalStarts(const MeshShape &mesh, const ShardedShape &source,
+                                                   const ShardedShape &target, const std::vector<DimMove> &moves) {
+  std::vector<int64_t> sourcePiece = localShape(mesh, source.shape, source.sharding);
+  std::vector<int64_t> targetPiece = localShape(mesh, target.shape, target.sharding);
+  std::vector<int64_t> starts;
+  for (size_t d = 0; d < source.shape.size(); ++d) {
+    DimMove move = moveOf(moves, source, d);
+    if (move.stride < 1)
+      return std::nullopt;
+    std::optional<int64_t> start;
+    bool isSame = true;
+    forEachPlace(mesh, axesOfDim(mesh, source, target, d), [&](const std::vector<int64_t> &coordinates) {
+      ShardRange has = ownedRange(mesh, source.shape[d], axesOf(source, d), coordinates);
+      ShardRange needs = ownedRange(mesh, target.shape[d], axesOf(target, d), coordinates);
+      if (needs.size == 0)
+        return;
+      int64_t own = move.shift + needs.start * move.stride - has.start;
+      isSame = isSame && own >= 0 && own + (needs.size - 1) * move.stride < has.size &&
+               own + (targetPiece[d] - 1) * move.stride < sourcePiece[d] && (!start || *start == own);
+      start = own;
+    });
+    if (!isSame)
+      return std::nullopt;
+    starts.push_back(start.value_or(0));
+  }
+  return starts;
+}
+
+} // namespace spmd

@@ -1,0 +1,42 @@
+//===- DimMoves.h - arrays that are made of the elements of others -*- C++ -*-===//
+//
+// What an exchange does along each dimension, and what follows from that for the devices of a mesh. Devices are counted
+// by the axes that matter to a dimension, never one by one: a mesh may have very many.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/support/Sharding.h"
+
+#include <optional>
+
+namespace spmd {
+
+/// How a dimension of one array is made of a dimension of another: its element i is the other's element
+/// shift + i * stride, where begin <= i < end and there is one; zero elsewhere. A negative stride goes backwards.
+struct DimMove {
+  int64_t shift = 0, stride = 1;
+  int64_t begin = 0, end = 0;
+  bool operator==(const DimMove &) const = default;
+};
+
+/// Which elements of the target, of those it owns, come from a range of the source.
+ShardRange movedRange(const DimMove &move, const ShardRange &source, const ShardRange &target);
+
+/// A sharded array.
+struct ShardedShape {
+  std::vector<int64_t> shape;
+  Sharding sharding;
+};
+
+/// How many elements of the target the devices together do not hold as elements of the source. Without moves the target
+/// is the source under another sharding.
+double missingElements(const MeshShape &mesh, const ShardedShape &source, const ShardedShape &target,
+                       const std::vector<DimMove> &moves = {});
+
+/// Where in its own piece of the source each device finds its whole piece of the target, padding included, if that is
+/// the same for all devices: the first element, for each dimension.
+std::optional<std::vector<int64_t>> getLocalStarts(const MeshShape &mesh, const ShardedShape &source,
+                                                   const ShardedShape &target, const std::vector<DimMove> &moves);
+
+} // namespace spmd

@@ -1,0 +1,122 @@
+//===- DimMovesTest.cpp - what devices have of what they need -------------===//
+//
+// Against one device after the other and one element after the other.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/support/DimMoves.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <random>
+
+using namespace spmd;
+
+namespace {
+
+/// Axes dealt out to dimensions, some as parts.
+Sharding randomSharding(std::mt19937_64 &random, size_t rank) {
+  Sharding sharding;
+  sharding.dims.resize(rank);
+  std::vector<std::vector<AxisRef>> axes{{{"a", 1, 2}, {"a", 2, 2}}, {{"b"}}, {{"c"}}};
+  if (random() % 2)
+    axes[0] = {{"a"}};
+  for (const std::vector<AxisRef> &parts : axes)
+    for (const AxisRef &axis : parts)
+      if (size_t dim = random() % (rank + 1); dim < rank)
+        sharding.dims[dim].push_back(axis);
+  return sharding;
+}
+
+struct RandomMove {
+  ShardedShape source, target;
+  std::vector<DimMove> moves;
+
+  explicit RandomMove(std::mt19937_64 &random, bool isNear) {
+    size_t rank = 1 + random() % 3;
+    source.sharding = randomSharding(random, rank);
+    target.sharding = isNear && random() % 2 ? source.sharding : randomSharding(random, rank);
+    for (size_t d = 0; d < rank; ++d) {
+      source.shape.push_back(1 + static_cast<int64_t>(random() % 14));
+      target.shape.push_back(isNear ? source.shape.back() : 1 + static_cast<int64_t>(random() % 14));
+      DimMove &move = moves.emplace_back();
+      move.shift = isNear ? 0 : static_cast<int64_t>(random() % 20) - 8;
+      move.stride = isNear ? 1 : std::array{1, 1, 2, 3, -1, -2}[random() % 6];
+      move.end = target.shape.back() - (isNear ? 0 : static_cast<int64_t>(random() % 2));
+      move.begin = isNear ? 0 : static_cast<int64_t>(random() % static_cast<uint64_t>(move.end + 1));
+    }
+  }
+
+  /// The element of the source at a place of the target; -1: none.
+  int64_t sourceOf(size_t d, int64_t i) const {
+    int64_t element = moves[d].shift + i * moves[d].stride;
+    bool isThere = i >= moves[d].begin && i < moves[d].end && element >= 0 && element < source.shape[d];
+    return isThere ? element : -1;
+  }
+};
+
+const MeshShape mesh{{{"a", 4}, {"b", 3}, {"c", 2}}};
+
+TEST(DimMoves, MissingElementsAreThoseThatADeviceNeedsAndHasNot) {
+  std::mt19937_64 random(5);
+  for (int i = 0; i < 1500; ++i) {
+    RandomMove move(random, i % 3 == 0);
+    int64_t missing = 0;
+    for (int64_t device = 0; device < mesh.deviceCount(); ++device) {
+      std::vector<ShardRange> has = ownedRanges(mesh, move.source.shape, move.source.sharding, device);
+      std::vector<ShardRange> needs = ownedRanges(mesh, move.target.shape, move.target.sharding, device);
+      int64_t needed = 1, held = 1;
+      for (size_t d = 0; d < needs.size(); ++d) {
+        int64_t neededHere = 0, heldHere = 0;
+        for (int64_t k = needs[d].start; k < needs[d].start + needs[d].size; ++k) {
+          int64_t element = move.sourceOf(d, k);
+          neededHere += element >= 0;
+          heldHere += element >= has[d].start && element < has[d].start + has[d].size;
+        }
+        needed *= neededHere;
+        held *= heldHere;
+      }
+      missing += needed - held;
+    }
+    ASSERT_EQ(missingElements(mesh, move.source, move.target, move.moves), static_cast<double>(missing))
+        << "case " << i << ": " << move.source.sharding.str() << " to " << move.target.sharding.str();
+  }
+}
+
+// Where there is an answer every device finds there what it needs; where moves are small there often is one.
+TEST(DimMoves, LocalStartsHoldForEveryDevice) {
+  std::mt19937_64 random(6);
+  int found = 0;
+  for (int i = 0; i < 3000; ++i) {
+    RandomMove move(random, i % 2 == 0);
+    std::optional<std::vector<int64_t>> starts = getLocalStarts(mesh, move.source, move.target, move.moves);
+    if (!starts)
+      continue;
+    ++found;
+    std::vector<int64_t> sourcePiece = localShape(mesh, move.source.shape, move.source.sharding);
+    std::vector<int64_t> targetPiece = localShape(mesh, move.target.shape, move.target.sharding);
+    for (int64_t device = 0; device < mesh.deviceCount(); ++device) {
+      std::vector<ShardRange> has = ownedRanges(mesh, move.source.shape, move.source.sharding, device);
+      std::vector<ShardRange> needs = ownedRanges(mesh, move.target.shape, move.target.sharding, device);
+      for (size_t d = 0; d < needs.size(); ++d) {
+        ASSERT_LT((*starts)[d] + (targetPiece[d] - 1) * move.moves[d].stride, sourcePiece[d]) << "case " << i;
+        for (int64_t k = 0; k < needs[d].size; ++k)
+          ASSERT_EQ(has[d].start + (*starts)[d] + k * move.moves[d].stride,
+                    move.moves[d].shift + (needs[d].start + k) * move.moves[d].stride)
+              << "case " << i << " device " << device;
+      }
+    }
+  }
+  EXPECT_GT(found, 500);
+}
+
+// Axes of a thousand places each: what is counted does not depend on how many devices there are.
+TEST(DimMoves, ManyDevices) {
+  MeshShape large{{{"x", 1 << 20}, {"y", 1 << 20}, {"z", 4}}};
+  ShardedShape source{{64, 32}, {{{{"z"}}, {}}, {}}}, target{{64, 32}, {{{}, {{"z"}}}, {}}};
+  EXPECT_EQ(missingElements(large, source, target), std::ldexp(4.0 * (64 * 8 - 16 * 8), 40));
+}
+
+} // namespace
