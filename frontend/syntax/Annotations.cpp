@@ -19,19 +19,11 @@ AnnotatedDim dimOf(const DimShardingSyntax &sharding) {
   return dim;
 }
 
-/// The types that make up the entry's parameters and result, fields of structs included.
-std::set<const TypeSyntax *> signatureOf(const Ast &ast, std::string_view entry) {
+/// The types that make up these, fields of structs included.
+std::set<const TypeSyntax *> partsOf(const Ast &ast, std::vector<const TypeSyntax *> pending) {
   std::map<std::string_view, const StructDecl *> structs;
   for (const StructDecl &decl : ast.structs)
     structs.emplace(decl.name.text, &decl);
-  std::vector<const TypeSyntax *> pending;
-  for (const FnDecl &fn : ast.functions) {
-    if (fn.name.text != entry)
-      continue;
-    for (const ParamDecl &param : fn.params)
-      pending.push_back(param.type);
-    pending.push_back(fn.result);
-  }
   std::set<const TypeSyntax *> found;
   while (!pending.empty()) {
     const TypeSyntax *type = pending.back();
@@ -49,12 +41,22 @@ std::set<const TypeSyntax *> signatureOf(const Ast &ast, std::string_view entry)
 } // namespace
 
 std::vector<Annotation> listAnnotations(const Ast &ast, std::string_view entry) {
-  std::set<const TypeSyntax *> signature = signatureOf(ast, entry);
+  std::vector<const TypeSyntax *> params, result;
+  for (const FnDecl &fn : ast.functions) {
+    if (fn.name.text != entry)
+      continue;
+    for (const ParamDecl &param : fn.params)
+      params.push_back(param.type);
+    result.push_back(fn.result);
+  }
+  std::set<const TypeSyntax *> parameterParts = partsOf(ast, params), resultParts = partsOf(ast, result);
   std::vector<Annotation> annotations;
   for (const auto &type : ast.getTypes()) {
     if (type->kind != TypeKind::Array || type->dims.empty())
       continue;
-    Annotation annotation{type->range, /*isPartition=*/false, signature.count(type.get()) > 0, {}};
+    bool isParameter = parameterParts.count(type.get()) > 0;
+    bool isSignature = isParameter || resultParts.count(type.get()) > 0;
+    Annotation annotation{type->range, /*isPartition=*/false, isSignature, isParameter, {}};
     for (const DimSyntax &syntax : type->dims) {
       AnnotatedDim dim = dimOf(syntax.sharding);
       Range size = syntax.size->range;
@@ -73,7 +75,7 @@ std::vector<Annotation> listAnnotations(const Ast &ast, std::string_view entry) 
       const auto *partition = argument.value ? dynAs<PartitionExpr>(*argument.value) : nullptr;
       if (!partition)
         continue;
-      Annotation annotation{partition->range, /*isPartition=*/true, /*isSignature=*/false, {}};
+      Annotation annotation{partition->range, /*isPartition=*/true, /*isSignature=*/false, /*isParameter=*/false, {}};
       for (const DimShardingSyntax &dim : partition->dims)
         annotation.dims.push_back(dimOf(dim));
       annotations.push_back(std::move(annotation));

@@ -25,6 +25,7 @@ struct Annotation {
   Range range; ///< The type or the P(...).
   bool isPartition = false;
   bool isSignature = false; ///< Part of a parameter or a result of the entry.
+  bool isParameter = false; ///< Part of a parameter of the entry.
   std::vector<AnnotatedDim> dims;
 };
 

@@ -6,6 +6,14 @@
 #include <set>
 
 namespace spmdc {
+
+DimEdit rewriteDim(const Annotation &annotation, size_t dim, const std::vector<std::string> &axes, bool isOpen) {
+  const AnnotatedDim &old = annotation.dims[dim];
+  std::string text = writeDim(axes, isOpen, old.priority, annotation.isPartition);
+  std::string size(old.whole.text().substr(0, old.suffix.begin - old.whole.begin));
+  return {old.suffix, old.whole.str(), std::string(old.whole.text()), size + text, text};
+}
+
 namespace {
 
 bool contains(const std::vector<std::string> &axes, const std::string &axis) {
@@ -22,13 +30,6 @@ std::vector<std::string> with(std::vector<std::string> axes, const std::string &
   return axes;
 }
 
-static DimEdit rewrite(const Annotation &annotation, size_t dim, const std::vector<std::string> &axes, bool isOpen) {
-  const AnnotatedDim &old = annotation.dims[dim];
-  std::string text = writeDim(axes, isOpen, old.priority, annotation.isPartition);
-  std::string size(old.whole.text().substr(0, old.suffix.begin - old.whole.begin));
-  return {old.suffix, old.whole.str(), std::string(old.whole.text()), size + text, text};
-}
-
 class EditLister {
 public:
   EditLister(const spmd::MeshShape &mesh, std::vector<std::string> axes) : mesh(mesh), axes(std::move(axes)) {}
@@ -41,7 +42,7 @@ public:
           changeDim(annotation, dim, axis);
     for (size_t dim = 0; dim < annotation.dims.size(); ++dim)
       if (annotation.dims[dim].axes.empty() && !annotation.dims[dim].isOpen)
-        keep({rewrite(annotation, dim, {}, /*isOpen=*/true)});
+        keep({rewriteDim(annotation, dim, {}, /*isOpen=*/true)});
     add(annotation);
   }
 
@@ -50,7 +51,7 @@ public:
     for (const std::string &axis : axes)
       if (!uses(annotation, axis))
         for (size_t dim = 0; dim < annotation.dims.size(); ++dim)
-          keep({rewrite(annotation, dim, with(annotation.dims[dim].axes, axis), /*isOpen=*/false)});
+          keep({rewriteDim(annotation, dim, with(annotation.dims[dim].axes, axis), /*isOpen=*/false)});
   }
 
   std::vector<AnnotationEdit> edits;
@@ -63,18 +64,18 @@ private:
 
   void changeDim(const Annotation &annotation, size_t dim, const std::string &axis) {
     std::vector<std::string> rest = without(annotation.dims[dim].axes, axis);
-    keep({rewrite(annotation, dim, rest, /*isOpen=*/false)});
-    keep({rewrite(annotation, dim, rest, /*isOpen=*/true)});
+    keep({rewriteDim(annotation, dim, rest, /*isOpen=*/false)});
+    keep({rewriteDim(annotation, dim, rest, /*isOpen=*/true)});
     for (size_t other = 0; other < annotation.dims.size(); ++other)
       if (other != dim)
-        keep({rewrite(annotation, dim, rest, /*isOpen=*/false),
-              rewrite(annotation, other, with(annotation.dims[other].axes, axis), /*isOpen=*/false)});
+        keep({rewriteDim(annotation, dim, rest, /*isOpen=*/false),
+              rewriteDim(annotation, other, with(annotation.dims[other].axes, axis), /*isOpen=*/false)});
     for (const spmd::MeshAxis &free : mesh.axes) {
       if (uses(annotation, free.name))
         continue;
       std::vector<std::string> replaced = annotation.dims[dim].axes;
       std::replace(replaced.begin(), replaced.end(), axis, free.name);
-      keep({rewrite(annotation, dim, replaced, annotation.dims[dim].isOpen)});
+      keep({rewriteDim(annotation, dim, replaced, annotation.dims[dim].isOpen)});
     }
   }
 
@@ -116,7 +117,7 @@ AnnotationEdit editWithout(const std::vector<Annotation> &annotations, const Tak
     const Annotation &annotation = annotations[where.first];
     std::vector<std::string> rest = annotation.dims[where.second].axes;
     std::erase_if(rest, [&](const std::string &axis) { return axes.count(axis) > 0; });
-    edit.push_back(rewrite(annotation, where.second, rest, /*isOpen=*/true));
+    edit.push_back(rewriteDim(annotation, where.second, rest, /*isOpen=*/true));
   }
   return edit;
 }

@@ -35,6 +35,9 @@ std::vector<AnnotationEdit> listEdits(const std::vector<Annotation> &annotations
 using TakenAxes = std::map<std::pair<size_t, size_t>, std::set<std::string>>;
 AnnotationEdit editWithout(const std::vector<Annotation> &annotations, const TakenAxes &taken);
 
+/// One dimension's sharding written anew: these axes, closed or open.
+DimEdit rewriteDim(const Annotation &annotation, size_t dim, const std::vector<std::string> &axes, bool isOpen);
+
 /// The program after an edit.
 std::string applyEdit(std::string_view text, const AnnotationEdit &edit);
 

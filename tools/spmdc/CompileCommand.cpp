@@ -1,7 +1,9 @@
 //===- CompileCommand.cpp - spmdc compile ---------------------------------===//
 
 #include "runtime/artifact/ArtifactFile.h"
+#include "runtime/support/ByteText.h"
 #include "runtime/support/Error.h"
+#include "tools/spmdc/AutoSharding.h"
 #include "tools/spmdc/Command.h"
 #include "tools/spmdc/CompileFlags.h"
 
@@ -15,15 +17,41 @@ namespace {
 struct CompileCommand {
   CompileFlags flags;
   std::string output, emit;
+  bool isAuto = false;
+  std::optional<int64_t> memoryLimit;
+  size_t maxTries = 512;
 
   int run() {
-    std::optional<Compiler> compiler = flags.makeCompiler();
+    std::optional<Compiler> compiler = isAuto ? annotated() : flags.makeCompiler();
     if (!compiler)
       return kFailed;
     bool done = emit.empty() ? writeArtifact(*compiler) : printStage(*compiler);
     flags.printExtras(*compiler);
     std::cerr << compiler->errors();
     return done && compiler->errors().empty() ? kOk : kFailed;
+  }
+
+  /// The program with the annotations that are cheapest, which are printed. The program as it is where it has errors.
+  std::optional<Compiler> annotated() {
+    std::optional<CompileOptions> options = flags.toOptions();
+    std::optional<std::string> text = options ? flags.readProgram() : std::nullopt;
+    if (!text)
+      return std::nullopt;
+    if (flags.file.ends_with(".mlir")) {
+      std::cerr << "spmdc: error: --auto annotates the source of a program (.spmd); '" << flags.file << "' is IR\n";
+      return std::nullopt;
+    }
+    std::optional<AutoSharding> found = searchShardings(flags.file, *text, *options, memoryLimit, maxTries);
+    if (!found)
+      return Compiler(flags.file, std::move(*text), std::move(*options));
+    std::cout << autoShardingText(*found) << std::flush;
+    if (memoryLimit && found->after.memoryBytes > *memoryLimit) {
+      std::cerr << "spmdc: error: no sharding was found that needs at most "
+                << spmd::bytesText(static_cast<double>(*memoryLimit)) << " of memory on each device; the best needs "
+                << spmd::bytesText(static_cast<double>(found->after.memoryBytes)) << "\n";
+      return std::nullopt;
+    }
+    return Compiler(flags.file, std::move(found->text), std::move(*options));
   }
 
   bool printStage(Compiler &compiler) {
@@ -62,9 +90,27 @@ void addCompileCommand(CLI::App &app, int &status) {
   auto state = std::make_shared<CompileCommand>();
   state->flags.addTo(*command, "A program (.spmd), or IR of any station (.mlir)");
   command->add_option("-o", state->output, "The artifact to write (default: FILE's name with .spmdx)");
+  CLI::Option *automatic =
+      command->add_flag("--auto", state->isAuto,
+                        "Search shardings of unannotated parameters, print them, and compile the program with them");
+  command
+      ->add_option_function<std::string>(
+          "--memory-limit",
+          [state](const std::string &text) {
+            state->memoryLimit = spmd::parseBytes(text);
+            if (!state->memoryLimit)
+              throw CLI::ValidationError("--memory-limit", "'" + text + "' is no number of bytes such as 8GiB");
+          },
+          "With --auto: what each device may need at most: 8GiB")
+      ->type_name("BYTES")
+      ->needs(automatic);
+  command->add_option("--tries", state->maxTries, "With --auto: how many programs to compile at most")
+      ->capture_default_str()
+      ->needs(automatic);
   std::vector<std::string> names(kStageNames.begin(), kStageNames.end());
   command->add_option("--emit", state->emit, "Print one stage as text instead: " + CLI::detail::join(names, ", "))
-      ->check(CLI::IsMember(names));
+      ->check(CLI::IsMember(names))
+      ->excludes(automatic);
   command->callback([state, &status] { status = state->run(); });
 }
 

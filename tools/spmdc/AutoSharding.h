@@ -1,0 +1,35 @@
+//===- AutoSharding.h - shardings for unannotated parameters ----*- C++ -*-===//
+#pragma once
+
+#include "runtime/jit/Compiler.h"
+#include "tools/spmdc/AnnotationEdits.h"
+
+#include <optional>
+#include <string>
+
+namespace spmdc {
+
+/// What a program costs each device, by the cost model.
+struct ProgramCost {
+  double seconds = 0, wireBytes = 0;
+  int64_t memoryBytes = 0;
+};
+
+struct AutoSharding {
+  ProgramCost before, after;
+  AnnotationEdit edit; ///< Empty where nothing is better than what is written.
+  std::string text;    ///< The program with it.
+  size_t tried = 0;
+};
+
+/// Looks for annotations of the entry's parameters about which nothing is written (fields of structs are taken one by
+/// one) that make the program cheapest: what fits into the memory first, then what is fastest. A beam search over
+/// marks, each state compiled to its plan. Nothing where the program itself has errors.
+std::optional<AutoSharding> searchShardings(const std::string &fileName, const std::string &text,
+                                            const CompileOptions &options, std::optional<int64_t> memoryLimit,
+                                            size_t maxTries);
+
+/// The annotations to paste, and what they change.
+std::string autoShardingText(const AutoSharding &sharding);
+
+} // namespace spmdc
