@@ -103,6 +103,16 @@ public:
   Header &header() const { return *reinterpret_cast<Header *>(segment->data()); }
   Group &group(int64_t index) const { return reinterpret_cast<Group *>(segment->data() + groupsOffset())[index]; }
   Slot &slot(int64_t position) const { return reinterpret_cast<Slot *>(segment->data() + slotsOffset())[position]; }
+  /// Whether a device makes this very call: the usual answer, for which nothing is copied or allocated.
+  bool makesCall(int64_t position, uint64_t sequence, uint64_t fingerprint, uint64_t launch) const {
+    Slot &slot = this->slot(position);
+    if (slot.announced.load(std::memory_order_acquire) <= sequence)
+      return false;
+    Record &record = slot.ring[sequence % ringSize];
+    return record.fingerprint.load(std::memory_order_relaxed) == fingerprint &&
+           record.launch.load(std::memory_order_relaxed) == launch &&
+           record.sequence.load(std::memory_order_acquire) == sequence + 1;
+  }
   PeerState stateOf(int64_t position, uint64_t sequence) const {
     Slot &slot = this->slot(position);
     PeerState state;

@@ -254,7 +254,8 @@ void ShmEndpoint::checkMembers(const GroupState &group, const AnnouncedCall &cal
   for (int64_t member : group.members) {
     if (member == position)
       continue;
-    checkPeer(member, communicator.getPage().stateOf(member, number), call, number);
+    if (!communicator.getPage().makesCall(member, number, call.getFingerprint(), launches))
+      checkPeer(member, communicator.getPage().stateOf(member, number), call, number);
   }
 }
 
