@@ -19,4 +19,6 @@ EXPORTED const char *__asan_default_options() {
 EXPORTED const char *__ubsan_default_options() { return COMMON_OPTIONS ":print_stacktrace=1"; }
 
 // halt_on_error: processes that leave by _exit, or are killed, would take their reports with them.
-EXPORTED const char *__tsan_default_options() { return COMMON_OPTIONS ":halt_on_error=1:second_deadlock_stack=1"; }
+EXPORTED const char *__tsan_default_options() {
+  return COMMON_OPTIONS ":halt_on_error=1:second_deadlock_stack=1:ignore_noninstrumented_modules=1";
+}
