@@ -2,6 +2,7 @@
 
 #include "runtime/support/Error.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -116,6 +117,18 @@ Environment Environment::parse(const Lookup &lookup) {
   result.heartbeatTimeout = reader.seconds("SPMD_HEARTBEAT_TIMEOUT", false);
   result.collectiveTimeout = reader.seconds("SPMD_COLLECTIVE_TIMEOUT", true);
   result.jobId = reader.text("SPMD_JOB_ID");
+  result.clusters = findClusters(lookup);
+  auto cluster =
+      std::find_if(result.clusters.begin(), result.clusters.end(), [](const Cluster &each) { return each.isFound(); });
+  // Who does not know how many there are is one of several only where that is given: pods of an indexed job may as well
+  // work each for itself.
+  if (cluster != result.clusters.end() && (cluster->numProcesses || result.numProcesses)) {
+    auto fill = [](auto &item, const auto &found) { item = item ? item : found; };
+    fill(result.coordinatorAddress, cluster->coordinatorAddress);
+    fill(result.numProcesses, cluster->numProcesses);
+    fill(result.processId, cluster->processId);
+    fill(result.jobId, cluster->jobId);
+  }
   result.hostId = reader.text("SPMD_HOST_ID");
   result.token = reader.text("SPMD_TOKEN");
   result.tokenFile = reader.text("SPMD_TOKEN_FILE");

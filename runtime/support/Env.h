@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "runtime/support/Cluster.h"
+
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -27,6 +29,8 @@ struct Environment {
   std::optional<std::chrono::milliseconds> heartbeatTimeout;      ///< SPMD_HEARTBEAT_TIMEOUT, seconds
   std::optional<std::chrono::milliseconds> collectiveTimeout;     ///< SPMD_COLLECTIVE_TIMEOUT, seconds; 0 = never
   std::optional<std::string> jobId;                               ///< SPMD_JOB_ID
+  /// What the clusters' own variables say; the first that is found has filled in what SPMD_* left open above.
+  std::vector<Cluster> clusters;
   /// SPMD_HOST_ID: stands for this machine: processes with different ones share no memory and use the network.
   std::optional<std::string> hostId;
   std::optional<std::string> token;     ///< SPMD_TOKEN

@@ -99,6 +99,8 @@ struct DevicesCommand {
     show("SPMD_PROCESS_ID", found.processId ? std::to_string(*found.processId) : "not set");
     show("SPMD_DEVICES_PER_PROCESS", found.devicesPerProcess ? std::to_string(*found.devicesPerProcess) : "not set");
     show("SPMD_JOB_ID", found.jobId.value_or("not set"));
+    for (const spmd::Cluster &cluster : found.clusters)
+      std::cout << cluster.name << ": " << (cluster.isFound() ? "found" : "no: " + cluster.whyNot) << "\n";
     bool isComplete = found.coordinatorAddress && found.numProcesses && found.processId;
     std::cout << (isComplete ? "a process of a cluster\n" : "one process on this machine\n");
     return kOk;
@@ -112,7 +114,8 @@ void addDevicesCommand(CLI::App &app, int &status) {
       app.add_subcommand("devices", "The global and local devices, after joining the job if one is named");
   auto state = std::make_shared<DevicesCommand>();
   addJobOptions(*command, state->job);
-  command->add_flag("--explain", state->explain, "Only report what was found in the environment");
+  command->add_flag("--explain", state->explain,
+                    "Only report what was found in the environment, and which cluster that is");
   CLI::Option *measure = command->add_option("--measure", state->measureFile,
                                              "Measure links and devices, and write a cost model for --cost-model");
   command->add_option("--mesh", state->measureMesh, "With --measure: measure each axis of this mesh by itself: a=4,b=2")
