@@ -113,12 +113,13 @@ Artifact decodeArtifact(std::string_view bytes, const std::string &name) {
     throw Error("'" + name + "' is truncated: it has " + std::to_string(bytes.size()) +
                 " bytes and the header alone has " + std::to_string(kHeaderBytes) + "; compile or copy it again");
   uint32_t version = load<uint32_t>(bytes, 8);
-  if (version > kArtifactFormatVersion)
-    throw Error("'" + name + "' has artifact format " + std::to_string(version) +
-                " and this spmdc " SPMDC_VERSION " reads formats up to " + std::to_string(kArtifactFormatVersion) +
-                "; use a newer spmdc or compile the program with this one");
   if (version == 0)
     throw Error("'" + name + "' has artifact format 0, which does not exist; compile or copy it again");
+  if (version != kArtifactFormatVersion)
+    throw Error("'" + name + "' has artifact format " + std::to_string(version) +
+                " and this spmdc " SPMDC_VERSION " reads format " + std::to_string(kArtifactFormatVersion) + "; " +
+                (version > kArtifactFormatVersion ? "use a newer spmdc or compile the program with this one"
+                                                  : "compile the program again"));
   uint64_t size = load<uint64_t>(bytes, 16);
   if (size != bytes.size())
     throw Error("'" + name + "' is " + (bytes.size() < size ? "truncated" : "damaged") + ": it has " +

@@ -17,7 +17,8 @@
 
 namespace spmd {
 
-inline constexpr uint32_t kArtifactFormatVersion = 1;
+/// Raised whenever a plan says something in another way; one version is read.
+inline constexpr uint32_t kArtifactFormatVersion = 2;
 
 /// The bytes of the file.
 std::string encodeArtifact(const Artifact &artifact);

@@ -82,11 +82,14 @@ TEST(ArtifactFile, every_truncation_is_refused) {
   EXPECT_THAT(decodeMessage(bytes + '\0'), HasSubstr("damaged: it has"));
 }
 
-TEST(ArtifactFile, newer_format_names_both_versions) {
+TEST(ArtifactFile, other_formats_name_both_versions) {
   std::string bytes = encodeArtifact(exampleArtifact());
+  std::string own = " and this spmdc " SPMDC_VERSION " reads format " + std::to_string(kArtifactFormatVersion);
   bytes[8] = 9;
-  EXPECT_EQ(decodeMessage(bytes), "'a.spmdx' has artifact format 9 and this spmdc " SPMDC_VERSION
-                                  " reads formats up to 1; use a newer spmdc or compile the program with this one");
+  EXPECT_EQ(decodeMessage(bytes),
+            "'a.spmdx' has artifact format 9" + own + "; use a newer spmdc or compile the program with this one");
+  bytes[8] = 1;
+  EXPECT_EQ(decodeMessage(bytes), "'a.spmdx' has artifact format 1" + own + "; compile the program again");
 }
 
 TEST(ArtifactFile, other_files_are_no_artifacts) {
