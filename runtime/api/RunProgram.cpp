@@ -5,9 +5,10 @@
 #include "runtime/api/BatchReader.h"
 #include "runtime/api/FunctionImpl.h"
 #include "runtime/api/Metrics.h"
-#include "runtime/api/RunCarry.h"
 #include "runtime/api/RunCheckpoints.h"
+#include "runtime/api/RunChecks.h"
 #include "runtime/api/RunInputs.h"
+#include "runtime/api/RunLaunch.h"
 #include "runtime/api/RunOutputs.h"
 #include "runtime/api/RunProfile.h"
 #include "runtime/api/RunReport.h"
@@ -33,13 +34,6 @@ namespace {
 int64_t nowNs() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
       .count();
-}
-
-std::string meshText(const MeshShape &mesh) {
-  std::string text;
-  for (const MeshAxis &axis : mesh.axes)
-    text += (text.empty() ? "" : ", ") + axis.name + "=" + std::to_string(axis.size);
-  return "mesh (" + text + ")";
 }
 
 class Runner {
@@ -85,10 +79,11 @@ private:
       }
       if (options.compileMs == 0)
         options.compileMs = static_cast<double>(nowNs() - began) * 1e-6;
-      checkOptions();
+      checked = checkRunOptions(options, artifact->plan, isMember());
       runReport.steps = options.steps;
       if (startsProcesses())
-        return launch();
+        return launchProcesses({options, request, *artifact, environment, log, runReport,
+                                [this](std::string_view lines) { writeProfile(lines); }});
       int status = runHere();
       describeEnd(/*failed=*/false, std::nullopt, nullptr);
       return status;
@@ -111,68 +106,17 @@ private:
     return path;
   }
 
-  /// What is wrong with the command line is said before anything is started, by one process.
-  void checkOptions() {
-    if (artifact->plan.target.backend != "cpu")
-      throw Error("the program is compiled for " + artifact->plan.target.backend + ":" + artifact->plan.target.cpu +
-                  ", and this spmdc executes programs on CPUs only; compile it with --target=cpu to run it");
-    checkInputs(artifact->plan, options.inputs);
-    checkOutputs(artifact->plan, options.outputs);
-    carries = findCarries(artifact->plan, options.carries);
-    checkBatches();
-    if (options.steps < 0)
-      throw Error("--steps " + std::to_string(options.steps) + " is negative", Error::Kind::Usage);
-    if (!carries.empty() && options.steps == 0)
-      throw Error("--carry feeds results back from step to step; give --steps K", Error::Kind::Usage);
-    if (options.steps > 0 && options.repeat > 0)
-      throw Error("--steps runs a loop and --repeat times the same call; give one of them", Error::Kind::Usage);
-    checkCheckpointOptions(options);
-    checkRestartOptions();
-    if (options.repeat < 0)
-      throw Error("--repeat " + std::to_string(options.repeat) + " is negative", Error::Kind::Usage);
-  }
-
-  void checkBatches() {
-    batchInputs = findBatchInputs(artifact->plan, options.inputs);
-    if (batchInputs.empty()) {
-      if (options.shuffle)
-        throw Error("--shuffle orders the rows of inputs that are fed in batches; give --input NAME=batches:FILE.npy",
-                    Error::Kind::Usage);
-      if (options.lastBatch != LastBatch::drop)
-        throw Error("--last-batch is about inputs that are fed in batches; give --input NAME=batches:FILE.npy",
-                    Error::Kind::Usage);
-      return;
-    }
-    const ValueInfo &first = artifact->plan.params[batchInputs[0].first];
-    for (const auto &[i, file] : batchInputs) {
-      const ValueInfo &param = artifact->plan.params[i];
-      if (param.shape.empty())
-        throw Error("--input " + param.name + "=batches:" + file + ": parameter '" + param.name +
-                        "' is a scalar, which has no rows",
-                    Error::Kind::Usage);
-      if (param.shape[0] != first.shape[0])
-        throw Error("parameters '" + first.name + "' and '" + param.name + "' are fed in batches of " +
-                        std::to_string(first.shape[0]) + " and " + std::to_string(param.shape[0]) +
-                        " rows; the rows of a batch belong together",
-                    Error::Kind::Usage);
-      for (const CarriedValue &carry : carries)
-        if (carry.parameter == i)
-          throw Error("parameter '" + param.name +
-                          "' is carried from step to step and fed in batches; give one of them",
-                      Error::Kind::Usage);
-    }
-  }
-
   /// Opened when the job is joined: what is wrong with a file is told to all.
   void openBatches(const Mesh &mesh) {
-    if (batchInputs.empty())
+    if (checked.batchInputs.empty())
       return;
     std::vector<BatchReader::File> files;
-    for (const auto &[i, file] : batchInputs) {
+    for (const auto &[i, file] : checked.batchInputs) {
       const ValueInfo &param = artifact->plan.params[i];
       files.push_back({file, NamedSharding(mesh, specOf(param.sharding)), param});
     }
-    batches = std::make_unique<BatchReader>(job, std::move(files), artifact->plan.params[batchInputs[0].first].shape[0],
+    batches = std::make_unique<BatchReader>(job, std::move(files),
+                                            artifact->plan.params[checked.batchInputs[0].first].shape[0],
                                             options.shuffle, options.lastBatch);
   }
 
@@ -182,31 +126,7 @@ private:
       return;
     std::vector<Array> batch = batches->take(step - 1);
     for (size_t i = 0; i < batch.size(); ++i)
-      inputs[batchInputs[i].first] = std::move(batch[i]);
-  }
-
-  void checkRestartOptions() const {
-    const RestartOptions &restart = options.restart;
-    if (restart.count > 0 && isMember())
-      throw Error(
-          "--restarts is for processes that are started here; in a cluster, let what starts the processes start "
-          "them again, with --resume",
-          Error::Kind::Usage);
-    if (!restart.minProcesses)
-      return;
-    if (restart.count == 0)
-      throw Error("--min-processes says with how few processes a job may be restarted; give --restarts N",
-                  Error::Kind::Usage);
-    int processes = options.job.num_processes.value_or(1);
-    if (*restart.minProcesses > processes)
-      throw Error("--min-processes " + std::to_string(*restart.minProcesses) + " is more than --num-processes " +
-                      std::to_string(processes),
-                  Error::Kind::Usage);
-    if (options.job.local_device_ids.get())
-      throw Error(
-          "--min-processes changes how many devices a process has, and --local-device-ids fixes that; give one of "
-          "them",
-          Error::Kind::Usage);
+      inputs[checked.batchInputs[i].first] = std::move(batch[i]);
   }
 
   /// One process of a job that others belong to.
@@ -222,122 +142,14 @@ private:
            (count > 1 || options.restart.count > 0 || !options.reportFile.empty() || !options.profileFile.empty());
   }
 
-  /// How many devices a process has: as told, or its share of the mesh.
-  int devicesPerProcess(int processes) const {
-    const MeshShape &mesh = artifact->plan.mesh;
-    int64_t count = mesh.deviceCount();
-    const auto &ids =
-        options.job.local_device_ids.get() ? options.job.local_device_ids.get() : environment.localDeviceIds;
-    std::optional<int> told = options.job.devices_per_process;
-    if (!told && environment.devicesPerProcess)
-      told = *environment.devicesPerProcess;
-    if (ids)
-      told = static_cast<int>(ids->size());
-    std::string has = "the " + meshText(mesh) + " has " + std::to_string(count) + (count == 1 ? " device" : " devices");
-    if (!told) {
-      if (count % processes != 0)
-        throw Error(has + " and " + std::to_string(processes) +
-                        " processes cannot share them equally; give --devices-per-process or another number",
-                    Error::Kind::Usage);
-      return static_cast<int>(count / processes);
-    }
-    if (startsProcesses() || processes == 1)
-      if (static_cast<int64_t>(*told) * processes != count)
-        throw Error(has + " and " + std::to_string(processes) + (processes == 1 ? " process" : " processes") +
-                        " with " + std::to_string(*told) + (*told == 1 ? " device" : " devices") +
-                        (processes == 1 ? "" : " each") + " make " +
-                        std::to_string(static_cast<int64_t>(*told) * processes) +
-                        "; give --num-processes and --devices-per-process whose product is " + std::to_string(count),
-                    Error::Kind::Usage);
-    return *told;
-  }
-
-  //===--------------------------------------------------------------------===//
-  // Starting processes
-  //===--------------------------------------------------------------------===//
-
-  /// The artifact in memory that children read through /proc: the program is compiled once, and no file is left
-  /// behind.
-  UniqueFd shareArtifact() const {
-    std::string bytes = encodeArtifact(*artifact);
-    UniqueFd fd(memfd_create("spmd-artifact", MFD_CLOEXEC));
-    size_t written = 0;
-    while (fd && written < bytes.size()) {
-      ssize_t count = write(fd.get(), bytes.data() + written, bytes.size() - written);
-      if (count <= 0)
-        break;
-      written += static_cast<size_t>(count);
-    }
-    if (written < bytes.size())
-      throw Error("there is not enough memory to hand the program to its processes");
-    return fd;
-  }
-
-  int launch() {
-    UniqueFd shared = shareArtifact(), profile;
-    RunOptions current = options;
-    if (!options.profileFile.empty()) {
-      profile = UniqueFd(memfd_create("spmd-profile", MFD_CLOEXEC));
-      if (!profile)
-        throw Error(std::string("there is no memory for the profile: ") + std::strerror(errno));
-      current.profilePart = "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(profile.get());
-    }
-    LaunchOptions launchOptions;
-    launchOptions.numProcesses = options.job.num_processes.value_or(1);
-    auto fill = [&](LaunchOptions &launch) {
-      launch.environment.clear();
-      current.job.num_processes = launch.numProcesses;
-      int devices = static_cast<int>(artifact->plan.mesh.deviceCount() / launch.numProcesses);
-      if (launch.numProcesses == options.job.num_processes.value_or(1))
-        devices = devicesPerProcess(launch.numProcesses);
-      if (!options.job.local_device_ids.get())
-        launch.environment = {{"SPMD_DEVICES_PER_PROCESS", std::to_string(devices)}};
-      launch.command =
-          request.childCommand(current, "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(shared.get()));
-    };
-    fill(launchOptions);
-    if (!options.checkpointDirectory.empty())
-      launchOptions.terminationTime = std::chrono::hours(24); // Who is in a hurry sends it twice.
-    if (options.verbose)
-      launchOptions.started = [&](const std::vector<pid_t> &pids, const std::string &address) {
-        log.writeStarted(pids, address);
-      };
-    launchOptions.statusToken = findStatusToken(environment, options.job.token_file.value_or(""));
-    RestartOptions restart = options.restart;
-    restart.fit = [&](int32_t most) {
-      while (most > 0 && artifact->plan.mesh.deviceCount() % most != 0)
-        --most;
-      return most;
-    };
-    // Who asked for the newest checkpoint gets the newest again. Otherwise the folder may hold another run's: what this
-    // one has saved counts.
-    LaunchResult result = launchWithRestarts(
-        launchOptions, restart, log, runReport, [&](LaunchOptions &launch, const LaunchResult &ended) {
-          std::optional<int64_t> saved;
-          for (const ChildReport &told : ended.reports)
-            saved = std::max(saved, told.savedStep);
-          if (saved && options.resume != -1)
-            current.resume = saved;
-          fill(launch);
-          if (options.resume == -1 && !saved)
-            if (std::vector<int64_t> steps = findCheckpoints(options.checkpointDirectory); !steps.empty())
-              return std::optional(steps.back());
-          return options.resume == -1 ? saved : current.resume;
-        });
-    if (profile)
-      writeProfile(MappedFile(current.profilePart).bytes());
-    if (result.culprit && result.culprit->signal != 0 && result.interruptedBy == 0)
-      log.write(RunLog::Level::Error, result.culprit->str(), result.verdict());
-    return result.exitStatus();
-  }
-
   //===--------------------------------------------------------------------===//
   // Being a process
   //===--------------------------------------------------------------------===//
 
   JoinOptions joinOptions() {
     int processes = options.job.num_processes.value_or(environment.numProcesses.value_or(1));
-    int devices = devicesPerProcess(std::max(processes, 1));
+    int devices =
+        devicesPerProcess(options, environment, artifact->plan.mesh, std::max(processes, 1), startsProcesses());
     JoinOptions join = resolveJoinOptions(options.job, environment, devices);
     numProcesses = join.numProcesses;
     process = join.processId;
@@ -362,7 +174,7 @@ private:
       results += "--output " + output.substr(0, output.find('=')) + "\n";
     join.columns.push_back({"results asked for", results});
     std::string files;
-    for (const auto &[i, file] : batchInputs)
+    for (const auto &[i, file] : checked.batchInputs)
       files += artifact->plan.params[i].name + " ";
     join.columns.push_back({"inputs in batches", files});
     join.columns.push_back({"--shuffle", options.shuffle ? std::to_string(*options.shuffle) : "no"});
@@ -401,7 +213,7 @@ private:
         scene.localDevices.push_back(device->getId());
       scene.steps = program->getExecutor()->getStepInfo();
     }
-    RunCheckpoints checkpoints(options, carries, job, plan, [this](const Notice &notice, int64_t savedStep) {
+    RunCheckpoints checkpoints(options, checked.carries, job, plan, [this](const Notice &notice, int64_t savedStep) {
       if (process == 0)
         log.write(notice);
       if (savedStep >= 0)
@@ -419,7 +231,7 @@ private:
     std::vector<double> durations;
     for (int64_t step = done + 1; step <= options.steps; ++step) {
       if (step > done + 1) {
-        carryOver(carries, results, inputs);
+        carryOver(checked.carries, results, inputs);
         results.clear(); // What is not carried leaves its memory to the next step.
         feedBatch(step);
         int64_t began = nowNs();
@@ -504,7 +316,7 @@ private:
   /// Whether results are wanted that are not among what is carried.
   bool needsResults() const {
     std::vector<bool> isCarried(artifact->plan.results.size());
-    for (const CarriedValue &carry : carries)
+    for (const CarriedValue &carry : checked.carries)
       isCarried[carry.result] = true;
     for (size_t i : wantedResults(artifact->plan, options.outputs, options.print || options.printShards))
       if (!isCarried[i])
@@ -515,7 +327,7 @@ private:
   /// Of a loop whose last step was done by an earlier job.
   void takeCarriedResults() {
     results.resize(artifact->plan.results.size());
-    for (const CarriedValue &carry : carries)
+    for (const CarriedValue &carry : checked.carries)
       results[carry.result] = inputs[carry.parameter];
   }
 
@@ -620,16 +432,15 @@ private:
   RunReport runReport;
   Environment environment;
   std::shared_ptr<const Artifact> artifact;
+  CheckedRun checked;
   // Members, so that an error is reported to the job before anything is taken apart.
   std::shared_ptr<Job> job;
   std::unique_ptr<MetricsServer> metrics;
   std::unique_ptr<ProfileLog> profileLog; ///< Null: no trace is asked for.
   ProfileScene scene;
   std::unique_ptr<Program> program;
-  std::vector<std::pair<size_t, std::string>> batchInputs; ///< Parameters and their files.
   std::unique_ptr<BatchReader> batches;
   std::vector<Array> inputs, results;
-  std::vector<CarriedValue> carries;
   int64_t lastProgressNs = 0, lastToldNs = 0;
   int64_t stepsDone = -1; ///< Of the loop of steps; -1: it has not begun.
   int numProcesses = 1, process = 0;

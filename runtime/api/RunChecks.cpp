@@ -1,0 +1,123 @@
+//===- RunChecks.cpp - what is wrong with a run's options -----------------===//
+
+#include "runtime/api/RunChecks.h"
+
+#include "runtime/api/RunCheckpoints.h"
+#include "runtime/api/RunInputs.h"
+#include "runtime/api/RunOutputs.h"
+
+namespace spmd {
+namespace {
+
+void checkBatches(const RunOptions &options, const Plan &plan, const CheckedRun &run) {
+  const auto &batchInputs = run.batchInputs;
+  if (batchInputs.empty()) {
+    if (options.shuffle)
+      throw Error("--shuffle orders the rows of inputs that are fed in batches; give --input NAME=batches:FILE.npy",
+                  Error::Kind::Usage);
+    if (options.lastBatch != LastBatch::drop)
+      throw Error("--last-batch is about inputs that are fed in batches; give --input NAME=batches:FILE.npy",
+                  Error::Kind::Usage);
+    return;
+  }
+  const ValueInfo &first = plan.params[batchInputs[0].first];
+  for (const auto &[i, file] : batchInputs) {
+    const ValueInfo &param = plan.params[i];
+    if (param.shape.empty())
+      throw Error("--input " + param.name + "=batches:" + file + ": parameter '" + param.name +
+                      "' is a scalar, which has no rows",
+                  Error::Kind::Usage);
+    if (param.shape[0] != first.shape[0])
+      throw Error("parameters '" + first.name + "' and '" + param.name + "' are fed in batches of " +
+                      std::to_string(first.shape[0]) + " and " + std::to_string(param.shape[0]) +
+                      " rows; the rows of a batch belong together",
+                  Error::Kind::Usage);
+    for (const CarriedValue &carry : run.carries)
+      if (carry.parameter == i)
+        throw Error("parameter '" + param.name + "' is carried from step to step and fed in batches; give one of them",
+                    Error::Kind::Usage);
+  }
+}
+
+void checkRestartOptions(const RunOptions &options, bool isMember) {
+  const RestartOptions &restart = options.restart;
+  if (restart.count > 0 && isMember)
+    throw Error("--restarts is for processes that are started here; in a cluster, let what starts the processes start "
+                "them again, with --resume",
+                Error::Kind::Usage);
+  if (!restart.minProcesses)
+    return;
+  if (restart.count == 0)
+    throw Error("--min-processes says with how few processes a job may be restarted; give --restarts N",
+                Error::Kind::Usage);
+  int processes = options.job.num_processes.value_or(1);
+  if (*restart.minProcesses > processes)
+    throw Error("--min-processes " + std::to_string(*restart.minProcesses) + " is more than --num-processes " +
+                    std::to_string(processes),
+                Error::Kind::Usage);
+  if (options.job.local_device_ids.get())
+    throw Error(
+        "--min-processes changes how many devices a process has, and --local-device-ids fixes that; give one of "
+        "them",
+        Error::Kind::Usage);
+}
+
+} // namespace
+
+std::string meshText(const MeshShape &mesh) {
+  std::string text;
+  for (const MeshAxis &axis : mesh.axes)
+    text += (text.empty() ? "" : ", ") + axis.name + "=" + std::to_string(axis.size);
+  return "mesh (" + text + ")";
+}
+
+CheckedRun checkRunOptions(const RunOptions &options, const Plan &plan, bool isMember) {
+  if (plan.target.backend != "cpu")
+    throw Error("the program is compiled for " + plan.target.backend + ":" + plan.target.cpu +
+                ", and this spmdc executes programs on CPUs only; compile it with --target=cpu to run it");
+  checkInputs(plan, options.inputs);
+  checkOutputs(plan, options.outputs);
+  CheckedRun run{findCarries(plan, options.carries), findBatchInputs(plan, options.inputs)};
+  checkBatches(options, plan, run);
+  if (options.steps < 0)
+    throw Error("--steps " + std::to_string(options.steps) + " is negative", Error::Kind::Usage);
+  if (!run.carries.empty() && options.steps == 0)
+    throw Error("--carry feeds results back from step to step; give --steps K", Error::Kind::Usage);
+  if (options.steps > 0 && options.repeat > 0)
+    throw Error("--steps runs a loop and --repeat times the same call; give one of them", Error::Kind::Usage);
+  checkCheckpointOptions(options);
+  checkRestartOptions(options, isMember);
+  if (options.repeat < 0)
+    throw Error("--repeat " + std::to_string(options.repeat) + " is negative", Error::Kind::Usage);
+  return run;
+}
+
+int devicesPerProcess(const RunOptions &options, const Environment &environment, const MeshShape &mesh, int processes,
+                      bool startsProcesses) {
+  int64_t count = mesh.deviceCount();
+  const auto &ids =
+      options.job.local_device_ids.get() ? options.job.local_device_ids.get() : environment.localDeviceIds;
+  std::optional<int> told = options.job.devices_per_process;
+  if (!told && environment.devicesPerProcess)
+    told = *environment.devicesPerProcess;
+  if (ids)
+    told = static_cast<int>(ids->size());
+  std::string has = "the " + meshText(mesh) + " has " + std::to_string(count) + (count == 1 ? " device" : " devices");
+  if (!told) {
+    if (count % processes != 0)
+      throw Error(has + " and " + std::to_string(processes) +
+                      " processes cannot share them equally; give --devices-per-process or another number",
+                  Error::Kind::Usage);
+    return static_cast<int>(count / processes);
+  }
+  if (startsProcesses || processes == 1)
+    if (static_cast<int64_t>(*told) * processes != count)
+      throw Error(has + " and " + std::to_string(processes) + (processes == 1 ? " process" : " processes") + " with " +
+                      std::to_string(*told) + (*told == 1 ? " device" : " devices") + (processes == 1 ? "" : " each") +
+                      " make " + std::to_string(static_cast<int64_t>(*told) * processes) +
+                      "; give --num-processes and --devices-per-process whose product is " + std::to_string(count),
+                  Error::Kind::Usage);
+  return *told;
+}
+
+} // namespace spmd
