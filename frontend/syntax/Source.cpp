@@ -3,6 +3,7 @@
 #include "frontend/syntax/Source.h"
 
 #include <algorithm>
+#include <charconv>
 
 namespace spmdc {
 
@@ -53,6 +54,23 @@ std::string_view Source::lineAt(uint32_t offset) const {
   if (end > begin && text[end - 1] == '\r')
     --end;
   return std::string_view(text).substr(begin, end - begin);
+}
+
+std::string_view Source::lineOf(std::string_view location) const {
+  size_t line = lineNumberIn(name, location);
+  if (line == 0 || line > lineStarts.size())
+    return "";
+  std::string_view found = lineAt(lineStarts[line - 1]);
+  return found.substr(std::min(found.find_first_not_of(" \t"), found.size()));
+}
+
+size_t lineNumberIn(std::string_view file, std::string_view location) {
+  if (!location.starts_with(file) || !location.substr(file.size()).starts_with(':'))
+    return 0;
+  location.remove_prefix(file.size() + 1);
+  size_t line = 0;
+  std::from_chars(location.data(), location.data() + location.size(), line);
+  return line;
 }
 
 std::string Range::str() const {

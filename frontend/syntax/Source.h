@@ -35,6 +35,8 @@ public:
   LineColumn position(uint32_t offset) const;
   /// The line that holds the offset, without its end.
   std::string_view lineAt(uint32_t offset) const;
+  /// The line that a location (`file:line:column`) in this source names, without its indentation; else nothing.
+  std::string_view lineOf(std::string_view location) const;
 
 private:
   uint32_t charactersBefore(uint32_t offset) const;
@@ -59,6 +61,9 @@ struct Range {
   /// From the beginning of this range to the end of the other, which lies in the same source and not before it.
   Range to(const Range &last) const { return {source, begin, last.end}; }
 };
+
+/// The line that a location (`file:line:column`) in this file names; 0 for one that lies elsewhere.
+size_t lineNumberIn(std::string_view file, std::string_view location);
 
 /// Length in bytes of the UTF-8 character at the beginning of a text, or 0 where there is no valid one.
 size_t utf8Length(std::string_view text);

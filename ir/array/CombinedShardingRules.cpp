@@ -7,6 +7,7 @@
 
 #include "ir/array/LocalBuilder.h"
 #include "ir/array/ScalarEvaluation.h"
+#include "runtime/support/RingBytes.h"
 
 using namespace mlir;
 
@@ -17,23 +18,8 @@ namespace {
 StringAttr reason(OpBuilder &b, StringRef name, AxesAttr axes, StringRef what) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << name << " runs over a dimension that is cut over ";
-  llvm::interleaveComma(axes.toValues(), os, [&](const spmd::AxisRef &axis) { os << "'" << axis.str() << "'"; });
-  os << ": " << what;
+  os << name << " runs over a dimension that is cut over " << spmd::quotedNames(axes.toValues()) << ": " << what;
   return b.getStringAttr(text);
-}
-
-AxesAttr axesOf(Value global, int64_t dim) {
-  ArrayType type = arrayTypeOf(global);
-  return AxesAttr::get(type.getContext(), type.getShardingOrOpen().getDims()[dim].getAxes());
-}
-
-int64_t groupSizeOf(Operation *op, AxesAttr axes) {
-  spmd::MeshShape mesh = getMesh(op).toValue();
-  int64_t size = 1;
-  for (const spmd::AxisRef &axis : axes.toValues())
-    size *= axis.sizeIn(mesh);
-  return size;
 }
 
 } // namespace
@@ -67,14 +53,14 @@ double ArgReduceOp::getCombiningBytes(int64_t group, ArrayType localResult) {
   // Two all_reduces: of the extreme element, and of its index.
   auto elements = static_cast<double>(localResult.getNumElements());
   auto bytes = static_cast<double>(spmd::byteSize(getOperand().getType().getDType()) + 4);
-  return 2 * static_cast<double>(group - 1) / static_cast<double>(group) * elements * bytes;
+  return spmd::allReduceBytes(static_cast<double>(group), elements * bytes);
 }
 
 Value ArgReduceOp::createLocal(OpBuilder &b, ValueRange operands, ArrayType, ArrayType localResult) {
   auto dim = static_cast<int64_t>(getDim());
   Value x = operands[0];
   Value index = b.create<ArgReduceOp>(getLoc(), localResult, x, getIsMax(), getDim());
-  AxesAttr axes = axesOf(getOperand(), dim);
+  AxesAttr axes = AxesAttr::get(getContext(), axesOf(getOperand(), dim));
   if (axes.getAxes().empty())
     return index;
   // The first of the devices whose extreme is that of all answers; the others' index is too large.
@@ -120,12 +106,13 @@ TypedAttr CumulativeOp::getPaddingValue(unsigned) {
 
 double CumulativeOp::getCombiningBytes(int64_t group, ArrayType localResult) {
   int64_t size = std::max<int64_t>(1, localResult.getDimSize(getDim()));
-  return static_cast<double>(group - 1) * static_cast<double>(localResult.getBytes() / size);
+  auto total = static_cast<double>(localResult.getBytes() / size), count = static_cast<double>(group);
+  return spmd::gatherBytes(count, count * total);
 }
 
 Value CumulativeOp::createLocal(OpBuilder &b, ValueRange operands, ArrayType, ArrayType localResult) {
   auto dim = static_cast<int64_t>(getDim());
-  AxesAttr axes = axesOf(getOperand(), dim);
+  AxesAttr axes = AxesAttr::get(getContext(), axesOf(getOperand(), dim));
   int64_t size = localResult.getDimSize(dim);
   if (axes.getAxes().empty() || size == 0)
     return b.create<CumulativeOp>(getLoc(), localResult, operands[0], getKind(), getDim());
@@ -142,7 +129,7 @@ Value CumulativeOp::createLocal(OpBuilder &b, ValueRange operands, ArrayType, Ar
   starts[dim] = size - 1;
   SmallVector<int64_t> totalShape(type.getShape()), totalsShape(type.getShape());
   totalShape[dim] = 1;
-  totalsShape[dim] = groupSizeOf(getOperation(), axes);
+  totalsShape[dim] = static_cast<int64_t>(groupSize(getMesh(getOperation()), axes));
   Value total = b.create<SliceOp>(getLoc(), type.withShape(totalShape), own, starts, limits, strides);
   Value totals = b.create<AllGatherOp>(getLoc(), type.withShape(totalsShape), total, dim, axes,
                                        reason(b, "cumulative", axes, "what the pieces before this one come to"));

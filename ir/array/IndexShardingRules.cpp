@@ -13,10 +13,6 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-ArrayRef<AxisRefAttr> axesOf(Value global, int64_t dim) {
-  return arrayTypeOf(global).getShardingOrOpen().getDims()[dim].getAxes();
-}
-
 /// The indices as this device's piece of the operand counts them.
 Value shiftIndices(const LocalBuilder &local, Value indices, Value operand, int64_t dim) {
   ArrayRef<AxisRefAttr> axes = axesOf(operand, dim);

@@ -7,6 +7,11 @@ namespace spmdc {
 
 inline ArrayType arrayTypeOf(mlir::Value value) { return llvm::cast<ArrayType>(value.getType()); }
 
+/// The axes that cut a dimension of an array.
+inline llvm::ArrayRef<AxisRefAttr> axesOf(mlir::Value global, int64_t dim) {
+  return arrayTypeOf(global).getShardingOrOpen().getDims()[dim].getAxes();
+}
+
 /// The element-wise operation that combines two of a reduction.
 mlir::Value createCombination(mlir::OpBuilder &b, mlir::Location loc, ReductionKind kind, mlir::Value x, mlir::Value y);
 

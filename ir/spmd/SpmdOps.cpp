@@ -2,6 +2,8 @@
 
 #include "ir/spmd/SpmdOps.h"
 
+#include "runtime/support/RingBytes.h"
+
 #include <numeric>
 
 using namespace mlir;
@@ -26,13 +28,6 @@ std::vector<int64_t> axisSizes(MeshAttr mesh, AxesAttr axes) {
   for (const spmd::AxisRef &axis : axes.toValues())
     sizes.push_back(axis.sizeIn(shape));
   return sizes;
-}
-
-double groupSize(MeshAttr mesh, AxesAttr axes) {
-  double size = 1;
-  for (int64_t axis : axisSizes(mesh, axes))
-    size *= static_cast<double>(axis);
-  return size;
 }
 
 LogicalResult verifyAxes(Operation *op, AxesAttr axes) {
@@ -63,6 +58,13 @@ ArrayType cut(Operation *op, ArrayType type, int64_t dim, AxesAttr axes) {
 
 } // namespace
 
+double groupSize(MeshAttr mesh, AxesAttr axes) {
+  double size = 1;
+  for (int64_t axis : axisSizes(mesh, axes))
+    size *= static_cast<double>(axis);
+  return size;
+}
+
 //===----------------------------------------------------------------------===//
 // Global view
 //===----------------------------------------------------------------------===//
@@ -91,8 +93,7 @@ LogicalResult AllReduceOp::verify() {
 }
 
 double AllReduceOp::getWireBytes(MeshAttr mesh) {
-  double group = groupSize(mesh, getAxes());
-  return 2 * (group - 1) / group * getType().getBytes();
+  return spmd::allReduceBytes(groupSize(mesh, getAxes()), getType().getBytes());
 }
 
 LogicalResult AllGatherOp::verify() {
@@ -105,8 +106,7 @@ LogicalResult AllGatherOp::verify() {
 }
 
 double AllGatherOp::getWireBytes(MeshAttr mesh) {
-  double group = groupSize(mesh, getAxes());
-  return (group - 1) / group * getType().getBytes();
+  return spmd::gatherBytes(groupSize(mesh, getAxes()), getType().getBytes());
 }
 
 LogicalResult AllSliceOp::verify() {
@@ -130,8 +130,7 @@ LogicalResult ReduceScatterOp::verify() {
 }
 
 double ReduceScatterOp::getWireBytes(MeshAttr mesh) {
-  double group = groupSize(mesh, getAxes());
-  return (group - 1) / group * getOperand().getType().getBytes();
+  return spmd::gatherBytes(groupSize(mesh, getAxes()), getOperand().getType().getBytes());
 }
 
 LogicalResult AllToAllOp::verify() {
@@ -157,8 +156,7 @@ LogicalResult AllToAllOp::verify() {
 }
 
 double AllToAllOp::getWireBytes(MeshAttr mesh) {
-  double group = groupSize(mesh, getAxes());
-  return (group - 1) / group * getOperand().getType().getBytes();
+  return spmd::gatherBytes(groupSize(mesh, getAxes()), getOperand().getType().getBytes());
 }
 
 LogicalResult CollectivePermuteOp::verify() {

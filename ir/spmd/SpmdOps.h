@@ -11,6 +11,9 @@
 
 namespace spmdc {
 
+/// How many devices a collective over these axes joins.
+double groupSize(MeshAttr mesh, AxesAttr axes);
+
 /// What all devices together receive in an exchange because they do not hold it, in bytes; with moves the target is
 /// made of the source's elements. No way of bringing one to the other sends less.
 double getExchangeBytes(const spmd::MeshShape &mesh, ArrayType source, ArrayType target,

@@ -172,7 +172,7 @@ private:
       if (rule.factors[f].kind == FactorKind::Combined && !candidate.axes[f].empty())
         combined += op.getCombiningBytes(sizeOf(mesh, candidate.axes[f]), candidate.result.getLocal(meshAttr));
     if (combined > 0)
-      cost = cost + CollectiveCost{combined * static_cast<double>(devices), 1, 1, combined};
+      cost = cost + CollectiveCost{combined * static_cast<double>(devices), 0, 1, combined};
     return {model.seconds(cost, devices) + computeSeconds(candidate, meshAttr), cost.wireBytes};
   }
 
@@ -220,9 +220,8 @@ private:
     llvm::raw_string_ostream os(text);
     StringRef name = op->getName().stripDialect();
     if (!candidate.result.getShardingOrOpen().getUnreduced().empty()) {
-      os << name << " sums over a dimension that is cut over ";
-      llvm::interleaveComma(candidate.reduced, os, [&](const spmd::AxisRef &axis) { os << "'" << axis.str() << "'"; });
-      os << ": each device has a partial sum; the result is " << result.str();
+      os << name << " sums over a dimension that is cut over " << spmd::quotedNames(candidate.reduced)
+         << ": each device has a partial sum; the result is " << result.str();
     } else {
       os << name << " gives " << candidate.result.str() << "; the result is " << result.str();
     }

@@ -172,11 +172,10 @@ private:
   /// Partial results of a reduction that is no sum are combined at once.
   Value combine(ShardingRuleOpInterface op, Value local, const AxisList &axes) {
     SmallVector<AxisRefAttr> attrs;
-    std::string why = (op->getName().stripDialect() + " reduces a dimension that is cut over ").str();
-    for (const spmd::AxisRef &axis : axes) {
-      why += (attrs.empty() ? "'" : ", '") + axis.str() + "'";
+    for (const spmd::AxisRef &axis : axes)
       attrs.push_back(AxisRefAttr::get(func.getContext(), axis.name, axis.preSize, axis.size));
-    }
+    std::string why =
+        (op->getName().stripDialect() + " reduces a dimension that is cut over " + spmd::quotedNames(axes)).str();
     why += ": each device has a partial result" + whyForCondition(op->getResult(0));
     return builder.create<AllReduceOp>(op->getLoc(), local.getType(), local, op.getReductionKind(),
                                        AxesAttr::get(func.getContext(), attrs), builder.getStringAttr(why));

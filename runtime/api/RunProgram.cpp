@@ -100,9 +100,9 @@ private:
   /// options.
   std::string pathOf(std::string path) const {
     int number = options.job.process_id.value_or(environment.processId.value_or(0));
-    constexpr std::string_view placeholder = "{process}";
-    for (size_t at; (at = path.find(placeholder)) != std::string::npos;)
-      path.replace(at, placeholder.size(), std::to_string(number));
+    constexpr std::string_view mark = "{process}";
+    for (size_t at; (at = path.find(mark)) != std::string::npos;)
+      path.replace(at, mark.size(), std::to_string(number));
     return path;
   }
 

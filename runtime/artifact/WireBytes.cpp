@@ -2,6 +2,8 @@
 
 #include "runtime/artifact/WireBytes.h"
 
+#include "runtime/support/RingBytes.h"
+
 namespace spmd {
 
 double wireBytesPerDevice(const CollectiveDesc &desc, const MeshShape &mesh) {
@@ -16,12 +18,12 @@ double wireBytesPerDevice(const CollectiveDesc &desc, const MeshShape &mesh) {
     group *= static_cast<double>(axis.sizeIn(mesh));
   switch (desc.kind) {
   case CollectiveKind::AllReduce:
-    return 2 * (group - 1) / group * bytesOf(desc.operandShape);
+    return allReduceBytes(group, bytesOf(desc.operandShape));
   case CollectiveKind::AllGather:
-    return (group - 1) / group * bytesOf(desc.resultShape);
+    return gatherBytes(group, bytesOf(desc.resultShape));
   case CollectiveKind::ReduceScatter:
   case CollectiveKind::AllToAll:
-    return (group - 1) / group * bytesOf(desc.operandShape);
+    return gatherBytes(group, bytesOf(desc.operandShape));
   case CollectiveKind::CollectivePermute: {
     double senders = 0;
     for (auto [source, target] : desc.pairs)

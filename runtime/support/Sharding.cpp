@@ -64,6 +64,13 @@ std::string AxisRef::str() const {
   return name + ":(" + std::to_string(preSize) + ")" + std::to_string(size);
 }
 
+std::string quotedNames(const std::vector<AxisRef> &axes) {
+  std::string text;
+  for (const AxisRef &axis : axes)
+    text += (text.empty() ? "'" : ", '") + axis.str() + "'";
+  return text;
+}
+
 std::string Sharding::str() const {
   size_t last = dims.size();
   while (last > 0 && dims[last - 1].empty())

@@ -64,6 +64,9 @@ struct Sharding {
   bool isFullyReplicated() const;
 };
 
+/// `'a', 'b:(2)4'`: axes as messages name them.
+std::string quotedNames(const std::vector<AxisRef> &axes);
+
 /// What one device owns of one dimension: elements [start, start + size) of the global array. `size` may be 0.
 struct ShardRange {
   int64_t start = 0;

@@ -9,21 +9,6 @@
 namespace spmdc {
 namespace {
 
-/// The text of the line that a location names, without its indentation.
-std::string lineText(const ComparedProgram &program, const std::string &location) {
-  if (!location.starts_with(program.file + ":"))
-    return "";
-  size_t line = std::strtoul(location.c_str() + program.file.size() + 1, nullptr, 10);
-  std::string_view text = program.text;
-  for (size_t i = 1; i < line && !text.empty(); ++i) {
-    size_t end = text.find('\n');
-    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
-  }
-  text = text.substr(0, text.find('\n'));
-  size_t begin = text.find_first_not_of(" \t");
-  return begin == std::string_view::npos ? "" : std::string(text.substr(begin));
-}
-
 struct Entry {
   const CollectiveReport *collective;
   std::string line;
@@ -34,7 +19,7 @@ std::vector<Entry> entriesOf(const ComparedProgram &program) {
   std::vector<Entry> entries;
   for (const FunctionReport &function : program.inspection.report.functions)
     for (const CollectiveReport &collective : function.collectives)
-      entries.push_back({&collective, lineText(program, collective.location)});
+      entries.push_back({&collective, std::string(program.source.lineOf(collective.location))});
   return entries;
 }
 
@@ -116,7 +101,7 @@ std::string padded(std::string text, size_t width) {
 std::string comparisonText(const ComparedProgram &a, const ComparedProgram &b) {
   std::string text;
   for (const ComparedProgram *program : {&a, &b})
-    text += std::string(program == &a ? "A" : "B") + ": " + program->file + ", " +
+    text += std::string(program == &a ? "A" : "B") + ": " + program->source.getName() + ", " +
             meshTitle(program->inspection.report.mesh) + "\n";
   std::vector<Total> left = totalsOf(a.inspection), right = totalsOf(b.inspection);
   text += "\n" + padded("", 30) + padded("A", 14) + "B\n";
@@ -146,7 +131,7 @@ std::string comparisonJson(const ComparedProgram &a, const ComparedProgram &b) {
   json["spmdc"] = SPMDC_VERSION;
   for (const ComparedProgram *program : {&a, &b}) {
     Json &side = json[program == &a ? "a" : "b"];
-    side["file"] = program->file;
+    side["file"] = program->source.getName();
     side["mesh"] = meshJson(program->inspection.report.mesh);
     for (const Total &total : totalsOf(program->inspection))
       side[total.key] = number(total.value);

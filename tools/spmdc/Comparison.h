@@ -1,6 +1,7 @@
 //===- Comparison.h - two programs side by side -----------------*- C++ -*-===//
 #pragma once
 
+#include "frontend/syntax/Source.h"
 #include "tools/spmdc/Inspection.h"
 
 #include <string>
@@ -8,8 +9,7 @@
 namespace spmdc {
 
 struct ComparedProgram {
-  std::string file;
-  std::string text; ///< The source; collectives are matched by the lines they come from.
+  Source source; ///< Collectives are matched by the lines they come from.
   Inspection inspection;
 };
 

@@ -56,7 +56,7 @@ struct ExplainCommand {
       std::cerr << compiler.errors();
       if (!inspection)
         return kFailed;
-      programs.push_back({file, std::move(*text), std::move(*inspection)});
+      programs.push_back({Source(file, std::move(*text)), std::move(*inspection)});
     }
     std::cout << (json ? comparisonJson(programs[0], programs[1]) : comparisonText(programs[0], programs[1]))
               << std::flush;

@@ -45,20 +45,6 @@ public:
     annotations = listAnnotations(*ast, entry);
   }
 
-  std::string lineAt(const std::string &location) const {
-    if (!isProgram || !location.starts_with(source.getName() + ":"))
-      return "";
-    size_t line = std::strtoul(location.c_str() + source.getName().size() + 1, nullptr, 10);
-    std::string_view text = source.getText();
-    for (size_t i = 1; i < line && !text.empty(); ++i) {
-      size_t end = text.find('\n');
-      text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
-    }
-    text = text.substr(0, text.find('\n'));
-    size_t begin = text.find_first_not_of(" \t");
-    return begin == std::string_view::npos ? "" : std::string(text.substr(begin));
-  }
-
   CauseText describe(const Cause &cause) const {
     for (const Annotation &annotation : annotations)
       if (annotation.range.str() == cause.mark && cause.dim < annotation.dims.size()) {
@@ -227,7 +213,7 @@ std::optional<Explanation> explainProgram(Compiler &compiler, const std::string 
     for (const CollectiveReport &collective : function.collectives) {
       CollectiveExplanation &entry = explanation->collectives.emplace_back();
       entry.collective = &collective;
-      entry.sourceLine = program.lineAt(collective.location);
+      entry.sourceLine = program.source.lineOf(collective.location);
       causes.push_back(findCauses(log, collective));
       for (const Cause &cause : causes.back())
         entry.causes.push_back(program.describe(cause));

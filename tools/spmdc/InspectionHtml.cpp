@@ -104,9 +104,7 @@ public:
 private:
   /// The line of the program that a place names, or 0.
   size_t lineOf(const std::string &place) const {
-    if (!place.starts_with(fileName + ":"))
-      return 0;
-    size_t line = std::strtoul(place.c_str() + fileName.size() + 1, nullptr, 10);
+    size_t line = lineNumberIn(fileName, place);
     return line <= source.size() ? line : 0;
   }
 

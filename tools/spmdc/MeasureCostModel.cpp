@@ -8,6 +8,7 @@
 #include "tools/spmdc/MeasureCostModel.h"
 
 #include "runtime/api/include/spmd/spmd.h"
+#include "runtime/support/RingBytes.h"
 
 #include <algorithm>
 #include <array>
@@ -74,9 +75,9 @@ LinkRates measureAxis(const spmd::MeshShape &mesh, const spmd::MeshAxis &axis) {
       double seconds = timeLoop(loopOf(mesh, body, count, iterations), iterations);
       samples.push_back({CostModel::stepsOf(collective), wireBytes, seconds});
     };
-    add("all_reduce", "pmax(x, " + axis.name + ")", 2 * (group - 1) / group * sent);
+    add("all_reduce", "pmax(x, " + axis.name + ")", spmd::allReduceBytes(group, sent));
     add("all_to_all", "all_to_all(x, " + axis.name + ", split_axis=0, concat_axis=0, tiled=true)",
-        (group - 1) / group * sent);
+        spmd::gatherBytes(group, sent));
     std::string pairs;
     for (int64_t i = 0; i < axis.size; ++i)
       pairs += (i ? ", (" : "(") + std::to_string(i) + ", " + std::to_string((i + 1) % axis.size) + ")";

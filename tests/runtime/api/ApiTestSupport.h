@@ -2,22 +2,17 @@
 #pragma once
 
 #include "runtime/api/include/spmd/spmd.h"
+#include "tests/support/Messages.h"
+#include "tests/support/TemporaryFolder.h"
 
-#include <functional>
 #include <numeric>
 #include <string>
 #include <vector>
 
 namespace spmd::testing_api {
 
-inline std::string messageOf(const std::function<void()> &action) {
-  try {
-    action();
-  } catch (const Error &error) {
-    return error.what();
-  }
-  return "no error";
-}
+using test::messageOf;
+using test::TemporaryFolder;
 
 /// A process of its own with so many devices, for the life of the object.
 class LocalJob {

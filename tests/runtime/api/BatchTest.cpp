@@ -81,20 +81,17 @@ TEST(RowOrder, LargeFilesNeedNoList) {
 class Batches : public testing::Test {
 protected:
   Batches() {
-    std::string pattern = std::filesystem::temp_directory_path() / "spmd-batch-test-XXXXXX";
-    folder = mkdtemp(pattern.data());
     std::vector<float> x = counting(7 * 3), y = counting(7);
     writeNpy(folder / "x.npy", DType::F32, {7, 3}, x.data());
     writeNpy(folder / "y.npy", DType::F32, {7}, y.data());
     writeNpy(folder / "short.npy", DType::F32, {6}, y.data());
     writeNpy(folder / "scalar.npy", DType::F32, {}, y.data());
   }
-  ~Batches() override { std::filesystem::remove_all(folder); }
 
   std::vector<std::string> files() const { return {folder / "x.npy", folder / "y.npy"}; }
 
   LocalJob job{4};
-  std::filesystem::path folder;
+  TemporaryFolder folder;
 };
 
 TEST_F(Batches, FilesGoTogetherAndTheLastBatchMayBeShort) {

@@ -19,14 +19,9 @@ namespace {
 
 class Checkpoint : public testing::Test {
 protected:
-  Checkpoint() {
-    std::string pattern = std::filesystem::temp_directory_path() / "spmd-checkpoint-test-XXXXXX";
-    folder = mkdtemp(pattern.data());
-  }
-  ~Checkpoint() override { std::filesystem::remove_all(folder); }
   std::string directory() const { return folder / "run"; }
 
-  std::filesystem::path folder;
+  TemporaryFolder folder;
 };
 
 /// A partition specification of up to `rank` dimensions that uses some of the axes, in any order.

@@ -2,6 +2,7 @@
 #include "runtime/api/RunProfile.h"
 
 #include "runtime/support/Error.h"
+#include "tests/support/TemporaryFolder.h"
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
@@ -12,6 +13,7 @@
 #include <mutex>
 #include <thread>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 using namespace spmd;
@@ -114,8 +116,9 @@ TEST(Profile, TimesAreProcessZerosAndArrowsMeet) {
 }
 
 TEST(Profile, WhatAKilledProcessHasLeftDoesNoHarm) {
-  std::string name = "/tmp/spmd-profile-test-XXXXXX";
-  int fd = mkstemp(name.data());
+  test::TemporaryFolder folder;
+  std::string name = folder / "profile";
+  int fd = open(name.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
   ASSERT_GE(fd, 0);
   const char torn[] = "{\"name\":\"whole\"}\n{\"name\":\"torn\",\"args\":{\"a\":1}";
   ASSERT_EQ(write(fd, torn, sizeof torn - 1), static_cast<ssize_t>(sizeof torn - 1));
@@ -123,7 +126,6 @@ TEST(Profile, WhatAKilledProcessHasLeftDoesNoHarm) {
   char text[200] = {};
   ASSERT_GT(pread(fd, text, sizeof text - 1, 0), 0);
   close(fd);
-  unlink(name.c_str());
   auto document = nlohmann::json::parse(profileDocument(text));
   ASSERT_EQ(document["traceEvents"].size(), 2u);
   EXPECT_EQ(document["traceEvents"][0]["name"], "whole");

@@ -2,6 +2,7 @@
 #include "runtime/io/Npy.h"
 #include "runtime/io/Npz.h"
 #include "runtime/support/File.h"
+#include "tests/support/TemporaryFolder.h"
 #include "tests/support/TimeLimit.h"
 
 #include <gmock/gmock.h>
@@ -92,12 +93,7 @@ int freePort() {
 
 class RunProgram : public testing::Test {
 protected:
-  RunProgram() {
-    std::string pattern = std::filesystem::temp_directory_path() / "spmd-run-test-XXXXXX";
-    folder = mkdtemp(pattern.data());
-    writeArtifact(program(), folder / "t.spmdx");
-  }
-  ~RunProgram() override { std::filesystem::remove_all(folder); }
+  RunProgram() { writeArtifact(program(), folder / "t.spmdx"); }
 
   std::string path(const std::string &name) const { return folder / name; }
   std::string command(const std::string &arguments) const {
@@ -106,7 +102,7 @@ protected:
   }
   Outcome run(const std::string &arguments) const { return shell(command(arguments)); }
 
-  std::filesystem::path folder;
+  test::TemporaryFolder folder;
 };
 
 const char *const kPrinted = "x: f32[5, 3] @ P(i, _)\n"
@@ -156,8 +152,7 @@ TEST_F(RunProgram, reads_and_writes_files) {
     EXPECT_EQ(MappedFile(path("w.npy")).bytes().substr(128), std::string_view(reinterpret_cast<char *>(w.data()), 16));
     std::filesystem::remove(path("x_out.npy"));
   }
-  size_t files = std::distance(std::filesystem::directory_iterator(folder), {});
-  EXPECT_EQ(files, 5u) << "no temporary file is left";
+  EXPECT_EQ(folder.fileCount(), 5u) << "no temporary file is left";
 }
 
 // Four commands as four shells would give them, in any order.

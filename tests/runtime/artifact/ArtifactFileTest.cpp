@@ -4,6 +4,7 @@
 #include "runtime/artifact/Sha256.h"
 #include "runtime/support/Error.h"
 #include "tests/runtime/artifact/ExampleArtifact.h"
+#include "tests/support/Messages.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,18 +14,10 @@
 #include <fstream>
 
 using namespace spmd;
+using spmd::test::messageOf;
 using testing::HasSubstr;
 
 namespace {
-
-std::string messageOf(const std::function<void()> &action) {
-  try {
-    action();
-  } catch (const Error &error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 std::string decodeMessage(const std::string &bytes) {
   return messageOf([&] { decodeArtifact(bytes, "a.spmdx"); });

@@ -146,14 +146,14 @@ TEST(Client, OneProcessOpensNothing) {
   EXPECT_EQ(client->topology().deviceCount(), 3);
   client->set("a", "1");
   EXPECT_EQ(client->wait("a", 0ms), "1");
-  EXPECT_THAT(errorOf([&] { client->set("a", "2"); }), HasSubstr("already set"));
+  EXPECT_THAT(messageOf([&] { client->set("a", "2"); }), HasSubstr("already set"));
   client->removePrefix("");
-  EXPECT_THAT(errorOf([&] { client->wait("a", 1ms); }), HasSubstr("nobody has set key `a`"));
+  EXPECT_THAT(messageOf([&] { client->wait("a", 1ms); }), HasSubstr("nobody has set key `a`"));
   client->barrier("b", 1ms);
   EXPECT_FALSE(client->isOver());
   client->reportFailure("broken");
   EXPECT_TRUE(client->isOver());
-  EXPECT_THAT(errorOf([&] { client->throwVerdict(); }), HasSubstr("failed: broken"));
+  EXPECT_THAT(messageOf([&] { client->throwVerdict(); }), HasSubstr("failed: broken"));
 }
 
 TEST(Client, WrongArgumentsAreUsageErrorsBeforeAnySocket) {
@@ -195,7 +195,7 @@ TEST(Client, ServingOthersWithoutATokenIsRefused) {
   options.address = address;
   options.bindAddress = "0.0.0.0";
   options.numProcesses = 2;
-  EXPECT_THAT(errorOf([&] { Client::join(options); }), AllOf(HasSubstr("without a token"), HasSubstr("spmdc token")));
+  EXPECT_THAT(messageOf([&] { Client::join(options); }), AllOf(HasSubstr("without a token"), HasSubstr("spmdc token")));
 }
 
 //===----------------------------------------------------------------------===//
@@ -230,7 +230,7 @@ TEST(Client, NobodyServesUntilTheDeadline) {
   JoinOptions options = optionsFor(port, 1, 2);
   options.initializationTimeout = 300ms;
   port.fd.reset();
-  EXPECT_THAT(errorOf([&] { Client::join(options); }),
+  EXPECT_THAT(messageOf([&] { Client::join(options); }),
               AllOf(HasSubstr("no coordinator was found at 127.0.0.1:"), HasSubstr("Connection refused")));
 }
 
@@ -293,7 +293,7 @@ TEST(Client, ASecondOneWithTheSameIdIsRefusedAndTheJobUntouched) {
     JoinOptions options = optionsFor(none, id, 2);
     options.address = clients.empty() ? "" : port.address;
     options.listenFd = std::nullopt;
-    std::string error = errorOf([&] { Client::join(options); });
+    std::string error = messageOf([&] { Client::join(options); });
     EXPECT_THAT(error, HasSubstr("process " + std::to_string(id) + " (" + hostName() + ", pid " +
                                  std::to_string(::getpid()) + ") is already in the job"));
     if (id == 0)
@@ -313,7 +313,7 @@ TEST(Client, AnotherJobOnThePortIsNamed) {
     options.listenFd = std::nullopt;
     options.jobId = "day run";
     double seconds = secondsOf([&] {
-      EXPECT_THAT(errorOf([&] { Client::join(options); }),
+      EXPECT_THAT(messageOf([&] { Client::join(options); }),
                   AllOf(HasSubstr("the job `night run` of process 0"), HasSubstr("belongs to the job `day run`")));
     });
     EXPECT_LT(seconds, timeLimit(1));
@@ -327,7 +327,7 @@ TEST(Client, APortTakenBySomethingElseIsNamed) {
   port.fd = UniqueFd(*options.listenFd);
   options.listenFd = std::nullopt;
   double seconds = secondsOf([&] {
-    EXPECT_THAT(errorOf([&] { Client::join(options); }),
+    EXPECT_THAT(messageOf([&] { Client::join(options); }),
                 AllOf(HasSubstr(port.address), HasSubstr("the port is taken by another program")));
   });
   EXPECT_LT(seconds, timeLimit(1.5));
@@ -340,7 +340,7 @@ TEST(Client, AWrongTokenIsRefusedAndTheJobUntouched) {
   JoinOptions options = optionsFor(none, 1, 2);
   options.address = port.address;
   options.token = "another";
-  std::string error = errorOf([&] { Client::join(options); });
+  std::string error = messageOf([&] { Client::join(options); });
   EXPECT_THAT(error, HasSubstr("has another token than this process"));
   EXPECT_THAT(error, testing::Not(HasSubstr("a token for tests")));
   EXPECT_THAT(runProcesses(2, [&](int32_t process) { clients[process]->barrier("still here", 10s); }), Each(""));
@@ -356,7 +356,7 @@ TEST(Client, WhatIsNoCoordinatorIsSaidToBeNone) {
     waitForClose(fd.get(), 5000);
   });
   JoinOptions options = optionsFor(port, 1, 2);
-  EXPECT_THAT(errorOf([&] { Client::join(options); }), HasSubstr("is not a coordinator"));
+  EXPECT_THAT(messageOf([&] { Client::join(options); }), HasSubstr("is not a coordinator"));
   other.join();
 }
 
@@ -435,18 +435,18 @@ TEST(ClientStore, SetsWaitsAndRemoves) {
   });
   EXPECT_THAT(errors, Each(""));
   clients[2]->set("addr/1", binary);
-  EXPECT_THAT(errorOf([&] { clients[2]->set("addr/1", "x"); }),
+  EXPECT_THAT(messageOf([&] { clients[2]->set("addr/1", "x"); }),
               HasSubstr("key `addr/1` of the job's store is already"));
   clients[0]->set("addr/2", "2");
   clients[0]->set("b", "3");
   clients[1]->removePrefix("addr/");
-  EXPECT_THAT(errorOf([&] { clients[2]->wait("addr/2", 20ms); }), HasSubstr("nobody has set key `addr/2`"));
+  EXPECT_THAT(messageOf([&] { clients[2]->wait("addr/2", 20ms); }), HasSubstr("nobody has set key `addr/2`"));
   EXPECT_EQ(clients[2]->wait("b", 0ms), "3");
-  EXPECT_THAT(errorOf([&] { clients[2]->set(std::string(2000, 'k'), ""); }), HasSubstr("the limit is 1024"));
+  EXPECT_THAT(messageOf([&] { clients[2]->set(std::string(2000, 'k'), ""); }), HasSubstr("the limit is 1024"));
   std::string large(coordinator::maxValueBytes, 'v');
   clients[0]->set("large", large);
   EXPECT_EQ(clients[1]->wait("large", 10s), large);
-  EXPECT_THAT(errorOf([&] { clients[0]->set("larger", large + "v"); }), HasSubstr("the limit is 1048576"));
+  EXPECT_THAT(messageOf([&] { clients[0]->set("larger", large + "v"); }), HasSubstr("the limit is 1048576"));
   sayGoodbye(clients);
 }
 
@@ -485,13 +485,13 @@ TEST(ClientBarrier, ListsExactlyTheAbsentAtTheTimeLimit) {
   auto clients = joinAll(port, 4);
   std::vector<std::string> errors(4);
   runProcesses(2, [&](int32_t i) {
-    errors[i] = errorOf([&] { clients[i * 2]->barrier("loaded", i == 0 ? 100ms : 60'000ms); });
+    errors[i] = messageOf([&] { clients[i * 2]->barrier("loaded", i == 0 ? 100ms : 60'000ms); });
   });
   std::string me = " (" + hostName() + ", pid " + std::to_string(::getpid()) + ")";
   for (int i : {0, 1})
     EXPECT_THAT(errors[i], AllOf(HasSubstr("barrier `loaded` was not reached within"),
                                  HasSubstr("by process 1" + me + ", process 3" + me)));
-  EXPECT_EQ(errorOf([&] { clients[1]->barrier("loaded", 10s); }), errors[0]);
+  EXPECT_EQ(messageOf([&] { clients[1]->barrier("loaded", 10s); }), errors[0]);
   EXPECT_THAT(runProcesses(4, [&](int32_t process) { clients[process]->barrier("other", 10s); }), Each(""));
   sayGoodbye(clients);
 }
@@ -511,7 +511,7 @@ TEST(ClientVerdict, AReportedFailureIsTheRootCauseOnAll) {
     runProcesses(4, [&](int32_t process) {
       while (!clients[process]->isOver())
         std::this_thread::yield();
-      errors[process] = errorOf([&] { clients[process]->throwVerdict(); });
+      errors[process] = messageOf([&] { clients[process]->throwVerdict(); });
     });
   });
   EXPECT_LT(seconds, timeLimit(0.5));
@@ -523,8 +523,8 @@ TEST(ClientVerdict, AReportedFailureIsTheRootCauseOnAll) {
   EXPECT_EQ(verdict->position.launch, 3u);
   EXPECT_EQ(verdict->position.step, 11);
   EXPECT_EQ(verdict->position.location, "mlp.spmd:5:7");
-  EXPECT_EQ(errorOf([&] { clients[1]->set("a", "b"); }), errors[0]);
-  EXPECT_EQ(errorOf([&] { clients[1]->goodbye(); }), errors[0]);
+  EXPECT_EQ(messageOf([&] { clients[1]->set("a", "b"); }), errors[0]);
+  EXPECT_EQ(messageOf([&] { clients[1]->goodbye(); }), errors[0]);
 }
 
 TEST(ClientVerdict, WakesWhoWaits) {
@@ -542,7 +542,7 @@ TEST(ClientVerdict, WakesWhoWaits) {
           return;
         }
         ++waiting;
-        errors[process] = errorOf([&] {
+        errors[process] = messageOf([&] {
           if (atBarrier)
             clients[process]->barrier("never", 60s);
           else if (process == 0)
@@ -564,7 +564,7 @@ TEST(ClientBarrier, CannotBeReachedOnceSomebodyHasLeft) {
   std::vector<std::string> errors(3);
   runProcesses(3, [&](int32_t process) {
     if (process != 2)
-      errors[process] = errorOf([&] { clients[process]->barrier("loaded", 60s); });
+      errors[process] = messageOf([&] { clients[process]->barrier("loaded", 60s); });
     clients[process]->goodbye();
   });
   for (int process : {0, 1})
@@ -585,7 +585,7 @@ TEST(ClientVerdict, TheCoordinatorsOwnFailureReachesAll) {
       }
       while (!clients[process]->isOver())
         std::this_thread::yield();
-      errors[process] = errorOf([&] { clients[process]->throwVerdict(); });
+      errors[process] = messageOf([&] { clients[process]->throwVerdict(); });
       clients[process].reset();
     });
   });
@@ -616,7 +616,7 @@ TEST(ClientVerdict, StandingStillIsWarnedOfThenEnded) {
     runProcesses(3, [&](int32_t process) {
       while (!clients[process]->isOver())
         std::this_thread::sleep_for(5ms);
-      errors[process] = errorOf([&] { clients[process]->throwVerdict(); });
+      errors[process] = messageOf([&] { clients[process]->throwVerdict(); });
     });
   });
   EXPECT_GT(seconds, 2.9);

@@ -197,15 +197,15 @@ TEST(Launcher, LinesAreWholeAndEndsAreKept) {
 
 TEST(Launcher, CannotStartWhatIsNotThere) {
   LaunchOptions options;
-  EXPECT_THAT(errorOf([&] { launchLocal(options); }), HasSubstr("no command"));
+  EXPECT_THAT(messageOf([&] { launchLocal(options); }), HasSubstr("no command"));
   options.command = {"/no/such/program"};
   options.numProcesses = 3;
-  EXPECT_THAT(errorOf([&] { launchLocal(options); }),
+  EXPECT_THAT(messageOf([&] { launchLocal(options); }),
               AllOf(HasSubstr("cannot start `/no/such/program`"), HasSubstr("No such file")));
   options.command = {"spmd-no-such-program"};
-  EXPECT_THAT(errorOf([&] { launchLocal(options); }), HasSubstr("cannot start `spmd-no-such-program`"));
+  EXPECT_THAT(messageOf([&] { launchLocal(options); }), HasSubstr("cannot start `spmd-no-such-program`"));
   options.numProcesses = 0;
-  EXPECT_THAT(errorOf([&] { launchLocal(options); }), HasSubstr("at least 1"));
+  EXPECT_THAT(messageOf([&] { launchLocal(options); }), HasSubstr("at least 1"));
 }
 
 TEST(Launcher, GivesTheEnvironmentAndFindsProgramsInPath) {

@@ -38,15 +38,6 @@ JoinOptions optionsFor(Port &port, int32_t process, int32_t numProcesses) {
   return options;
 }
 
-std::string errorOf(const std::function<void()> &body) {
-  try {
-    body();
-  } catch (const Error &error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 std::vector<std::string> runProcesses(int32_t numProcesses, const std::function<void(int32_t)> &body) {
   std::vector<std::string> errors(numProcesses);
   std::vector<std::thread> threads;

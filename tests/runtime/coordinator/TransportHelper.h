@@ -3,6 +3,7 @@
 
 #include "runtime/coordinator/Client.h"
 #include "runtime/support/Process.h"
+#include "tests/support/Messages.h"
 
 #include <functional>
 #include <string>
@@ -19,9 +20,6 @@ struct Port {
 
 /// Options for process `process` of `numProcesses` at this port, with short time limits.
 JoinOptions optionsFor(Port &port, int32_t process, int32_t numProcesses);
-
-/// What `body` throws, or "no error".
-std::string errorOf(const std::function<void()> &body);
 
 /// Runs one thread per process and returns what each threw ("" for nothing).
 std::vector<std::string> runProcesses(int32_t numProcesses, const std::function<void(int32_t)> &body);

@@ -6,6 +6,7 @@
 #include "PlanHelper.h"
 #include "runtime/device/cpu/CpuDevice.h"
 #include "runtime/support/Error.h"
+#include "tests/support/Messages.h"
 #include "tests/support/TimeLimit.h"
 
 #include <atomic>
@@ -15,6 +16,7 @@
 #include <numeric>
 
 using namespace spmd;
+using spmd::test::messageOf;
 using namespace spmd::test;
 
 // Every allocation of this binary is counted, to see that steps make none. Sanitizers bring their own operator new.
@@ -52,15 +54,6 @@ struct Local {
   std::unique_ptr<CollectiveBackend> collectives;
   ExecutorOptions executorOptions;
 };
-
-std::string errorOf(const std::function<void()> &body) {
-  try {
-    body();
-  } catch (const Error &error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 // Arguments, results, arena and constants, on several devices that know their coordinates; runs again with others.
 TEST(Executor, RunsKernelsOnAllDevices) {
@@ -335,33 +328,33 @@ TEST(Executor, RefusesWhatDoesNotFit) {
   Local local(2);
   {
     PlanBuilder builder({{{"a", 3}}});
-    EXPECT_EQ(errorOf([&] { local.load(builder); }), "the mesh of 'main' has 3 devices, but 2 were given");
+    EXPECT_EQ(messageOf([&] { local.load(builder); }), "the mesh of 'main' has 3 devices, but 2 were given");
   }
   PlanBuilder builder({{{"a", 2}}});
   BufferId x = builder.parameter(DType::F32, {10}), y = builder.result(DType::F32, {10});
   builder.add(builder.launch("add_f32", {x, x, y}, 10));
   auto executor = local.load(builder);
   auto buffer = [&](int i, int64_t bytes) { return local.devices[i]->allocate(bytes); };
-  EXPECT_EQ(errorOf([&] { executor->run({{buffer(0, 40)}}, {{buffer(0, 40)}, {buffer(1, 40)}}); }),
+  EXPECT_EQ(messageOf([&] { executor->run({{buffer(0, 40)}}, {{buffer(0, 40)}, {buffer(1, 40)}}); }),
             "'main': arguments for 1 devices were given, but this process has 2");
-  EXPECT_EQ(errorOf([&] { executor->run({{buffer(0, 40)}, {buffer(1, 36)}}, {{buffer(0, 40)}, {buffer(1, 40)}}); }),
+  EXPECT_EQ(messageOf([&] { executor->run({{buffer(0, 40)}, {buffer(1, 36)}}, {{buffer(0, 40)}, {buffer(1, 40)}}); }),
             "'main': the buffer of argument 'p0' on cpu:1 has 36 bytes, but 40 are needed");
   builder.plan().target.features = {"+sse2", "+avx2", "+amx-future", "-sse3"};
   builder.plan().target.cpu = "nextcpu";
-  std::string error = errorOf([&] { local.load(builder); });
+  std::string error = messageOf([&] { local.load(builder); });
   EXPECT_EQ(error,
             "the artifact is compiled for nextcpu, but this CPU lacks amx-future; compile it on this machine, or "
             "with --target=cpu:<its name>");
   builder.plan().target.features.clear();
   builder.add(builder.launch("no_such_kernel", {x, y}));
-  EXPECT_EQ(errorOf([&] { local.load(builder); }),
+  EXPECT_EQ(messageOf([&] { local.load(builder); }),
             "the kernels of 'main' lack 'no_such_kernel': the artifact is incomplete; compile it again");
   builder.plan().target.backend = "cuda";
-  EXPECT_NE(errorOf([&] { local.load(builder); }).find("is compiled for cuda"), std::string::npos);
+  EXPECT_NE(messageOf([&] { local.load(builder); }).find("is compiled for cuda"), std::string::npos);
   auto broken = std::make_shared<Artifact>(*builder.finish());
   broken->plan.target.backend = "cpu";
   broken->code.resize(100);
-  EXPECT_NE(errorOf([&] { Executor::create(broken, local.executorOptions); }).find("cannot be loaded"),
+  EXPECT_NE(messageOf([&] { Executor::create(broken, local.executorOptions); }).find("cannot be loaded"),
             std::string::npos);
 }
 
@@ -390,7 +383,7 @@ TEST(Executor, LeavesLongStepsWhenTheJobIsOver) {
     local.executorOptions.health = &health;
     auto executor = local.load(builder);
     DeviceBufferRef value = upload(*local.devices[0], std::vector<float>{0});
-    EXPECT_EQ(errorOf([&] { executor->run({{value}}, {{}}); }), "process 7 was killed");
+    EXPECT_EQ(messageOf([&] { executor->run({{value}}, {{}}); }), "process 7 was killed");
     EXPECT_EQ(health.reports, 0);
     // Each piece asks once; of the 64 pieces (8 on two threads) only the first few ran.
     EXPECT_LE(health.questions, 3 + 4 * threads);
@@ -410,7 +403,7 @@ TEST(Executor, LeavesLongStepsWhenTheJobIsOver) {
     DeviceBufferRef result = upload(device, std::vector<float>(2048 * 16, -1.0f));
     auto arguments = std::vector<DeviceBufferRef>{upload(device, std::vector<float>(2048 * 16, 1.0f)),
                                                   upload(device, std::vector<float>(16 * 16, 1.0f))};
-    if (errorOf([&] { executor->run({arguments}, {{result}}); }).empty())
+    if (messageOf([&] { executor->run({arguments}, {{result}}); }).empty())
       break;
     std::vector<float> values = download<float>(device, result);
     leftHalfway = values.front() == 16.0f && values.back() == -1.0f;

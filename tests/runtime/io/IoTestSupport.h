@@ -2,12 +2,11 @@
 #pragma once
 
 #include "runtime/support/DType.h"
-#include "runtime/support/Error.h"
 #include "runtime/support/Float16.h"
+#include "tests/support/Messages.h"
+#include "tests/support/TemporaryFolder.h"
 
 #include <cstring>
-#include <filesystem>
-#include <functional>
 #include <string>
 #include <unistd.h>
 
@@ -16,29 +15,8 @@ namespace spmd::testing_io {
 /// A file written by NumPy (tests/runtime/io/make_data.py).
 inline std::string dataFile(const std::string &name) { return SPMDC_SOURCE_DIR "/tests/runtime/io/data/" + name; }
 
-inline std::string messageOf(const std::function<void()> &action) {
-  try {
-    action();
-  } catch (const Error &error) {
-    return error.what();
-  }
-  return "no error";
-}
-
-/// A folder that goes away.
-class TemporaryFolder {
-public:
-  TemporaryFolder() {
-    std::string pattern = std::filesystem::temp_directory_path() / "spmd-test-XXXXXX";
-    path = mkdtemp(pattern.data());
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path); }
-  std::string operator/(const std::string &name) const { return path / name; }
-  size_t fileCount() const { return std::distance(std::filesystem::directory_iterator(path), {}); }
-
-private:
-  std::filesystem::path path;
-};
+using test::messageOf;
+using test::TemporaryFolder;
 
 /// Element `index` of row-major data as a double.
 inline double elementAt(DType dtype, const void *data, int64_t index) {

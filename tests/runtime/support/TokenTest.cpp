@@ -2,6 +2,7 @@
 
 #include "runtime/support/Error.h"
 #include "runtime/support/Process.h"
+#include "tests/support/TemporaryFolder.h"
 
 #include <filesystem>
 #include <fstream>
@@ -20,13 +21,7 @@ namespace {
 
 class Token : public testing::Test {
 protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "spmd-token-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder = name;
-    env.configDirectory = (folder / "a" / "spmd").string();
-  }
-  void TearDown() override { fs::remove_all(folder); }
+  void SetUp() override { env.configDirectory = (folder / "a" / "spmd").string(); }
 
   std::string file(const std::string &name, const std::string &content, mode_t mode) {
     fs::path path = folder / name;
@@ -44,7 +39,8 @@ protected:
     return "no error";
   }
 
-  fs::path folder;
+  test::TemporaryFolder temporary;
+  const fs::path folder = temporary.str();
   Environment env;
 };
 

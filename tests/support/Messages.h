@@ -1,0 +1,21 @@
+//===- Messages.h - what an error says --------------------------*- C++ -*-===//
+#pragma once
+
+#include "runtime/support/Error.h"
+
+#include <functional>
+#include <string>
+
+namespace spmd::test {
+
+/// The message of the spmd::Error that the action throws, or `no error`.
+inline std::string messageOf(const std::function<void()> &action) {
+  try {
+    action();
+  } catch (const Error &error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+} // namespace spmd::test
