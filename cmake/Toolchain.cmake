@@ -14,7 +14,7 @@ if(CCACHE_PROGRAM)
 endif()
 add_compile_options("$<$<COMPILE_LANG_AND_ID:CXX,Clang>:SHELL:-Xclang -fno-pch-timestamp>")
 
-set(SPMDC_SANITIZER "" CACHE STRING "address, undefined or thread: build everything under that sanitizer")
+set(SPMDC_SANITIZER "" CACHE STRING "address, undefined, address,undefined or thread: build everything under these sanitizers")
 # Tests multiply their limits of time by this (tests/support/TimeLimit.h), as do the limits given to ctest.
 set(SPMDC_TEST_TIME_SCALE 1)
 if(SPMDC_SANITIZER)
@@ -22,7 +22,7 @@ if(SPMDC_SANITIZER)
   add_compile_definitions(SPMDC_TEST_TIME_SCALE=${SPMDC_TEST_TIME_SCALE})
   add_compile_options(-fsanitize=${SPMDC_SANITIZER} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${SPMDC_SANITIZER})
-  if(SPMDC_SANITIZER STREQUAL "undefined")
+  if(SPMDC_SANITIZER MATCHES "undefined")
     # vptr checks need the type info of LLVM's classes in the same form; function checks reject LLVM's callbacks.
     add_compile_options(-fno-sanitize=vptr,function)
   endif()

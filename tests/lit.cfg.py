@@ -27,6 +27,8 @@ config.substitutions.append(("%source", config.source_dir))
 config.substitutions.append(("%binary", config.binary_dir))
 config.substitutions.append(("%examples", os.path.join(config.source_dir, "examples")))
 
+if config.build_type == "Release":
+    config.available_features.add("release")
 if config.ptxas:
     config.available_features.add("ptxas")
     config.substitutions.append(("%ptxas", config.ptxas))
