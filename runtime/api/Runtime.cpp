@@ -2,17 +2,12 @@
 
 #include "runtime/api/Runtime.h"
 
-#include "runtime/artifact/Sha256.h"
-
 #include <mutex>
 
 namespace spmd {
 namespace {
 
 struct State {
-  /// The cryptographic library cleans up at exit; begun before this object, it ends after it, and the job's connection
-  /// may still use it when the process ends without shutdown().
-  State() { sha256({}); }
   ~State() {
     try {
       if (job)

@@ -1,25 +1,43 @@
-//===- Sha256.cpp - a content hash ----------------------------------------===//
+//===- Sha256.cpp - a content hash, and a proof of knowing a key ----------===//
+
+// OpenSSL's function for one algorithm, in assembly for each processor. The interface that it recommends instead, EVP,
+// looks algorithms up by name at run time, which links all that there are: 4 MB in every executable, read at each
+// start.
+#define OPENSSL_SUPPRESS_DEPRECATED
 
 #include "runtime/artifact/Sha256.h"
 
-#include "runtime/support/Error.h"
-
-#include <openssl/evp.h>
-
-#include <memory>
+#include <openssl/sha.h>
 
 namespace spmd {
 
 Sha256Digest sha256(const std::vector<std::string_view> &parts) {
-  std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(), EVP_MD_CTX_free);
-  bool ok = context && EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr) == 1;
+  SHA256_CTX state;
+  SHA256_Init(&state);
   for (std::string_view part : parts)
-    ok = ok && EVP_DigestUpdate(context.get(), part.data(), part.size()) == 1;
-  Sha256Digest digest{};
-  unsigned size = 0;
-  if (!ok || EVP_DigestFinal_ex(context.get(), digest.data(), &size) != 1 || size != digest.size())
-    throw Error("OpenSSL could not compute a SHA-256 digest; is its default provider disabled on this machine?");
+    SHA256_Update(&state, part.data(), part.size());
+  Sha256Digest digest;
+  SHA256_Final(digest.data(), &state);
   return digest;
+}
+
+static std::string_view textOf(const Sha256Digest &digest) {
+  return {reinterpret_cast<const char *>(digest.data()), digest.size()};
+}
+
+Sha256Digest hmacSha256(std::string_view key, std::string_view text) {
+  Sha256Digest hashed;
+  if (key.size() > SHA256_CBLOCK) {
+    hashed = sha256({key});
+    key = textOf(hashed);
+  }
+  std::string inner(SHA256_CBLOCK, 0x36), outer(SHA256_CBLOCK, 0x5c);
+  for (size_t i = 0; i != key.size(); ++i) {
+    inner[i] = static_cast<char>(inner[i] ^ key[i]);
+    outer[i] = static_cast<char>(outer[i] ^ key[i]);
+  }
+  Sha256Digest digest = sha256({inner, text});
+  return sha256({outer, textOf(digest)});
 }
 
 std::string toHex(const Sha256Digest &digest) {

@@ -2,13 +2,11 @@
 
 #include "runtime/coordinator/Client.h"
 
+#include "runtime/artifact/Sha256.h"
 #include "runtime/coordinator/Address.h"
 #include "runtime/coordinator/LocalClient.h"
 #include "runtime/coordinator/NetworkClient.h"
 #include "runtime/support/Error.h"
-
-#include <openssl/evp.h>
-#include <openssl/sha.h>
 
 namespace spmd {
 
@@ -51,14 +49,7 @@ static void shortenColumns(std::vector<JoinColumn> &columns) {
   for (JoinColumn &column : columns) {
     if (column.value.size() <= 1024)
       continue;
-    unsigned char hash[SHA256_DIGEST_LENGTH];
-    SHA256(reinterpret_cast<const unsigned char *>(column.value.data()), column.value.size(), hash);
-    std::string text = std::to_string(column.value.size()) + " bytes, sha256 ";
-    for (unsigned char byte : hash) {
-      text += "0123456789abcdef"[byte >> 4];
-      text += "0123456789abcdef"[byte & 15];
-    }
-    column.value = std::move(text);
+    column.value = std::to_string(column.value.size()) + " bytes, sha256 " + toHex(sha256({column.value}));
   }
 }
 

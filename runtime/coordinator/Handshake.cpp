@@ -1,15 +1,12 @@
 #include "runtime/coordinator/Handshake.h"
 
+#include "runtime/artifact/Sha256.h"
 #include "runtime/coordinator/Wire.h"
-#include "runtime/support/Error.h"
+#include "runtime/support/SystemRandom.h"
 
 #include <algorithm>
 
 #include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
-#include <openssl/rand.h>
-#include <openssl/sha.h>
 
 namespace spmd::coordinator {
 
@@ -42,31 +39,24 @@ bool Opening::decode(std::string_view bytes, Opening &result) {
 }
 
 std::array<char, 8> makeJobTag(const std::string &jobId) {
-  unsigned char hash[SHA256_DIGEST_LENGTH];
-  SHA256(reinterpret_cast<const unsigned char *>(jobId.data()), jobId.size(), hash);
   std::array<char, 8> tag;
-  std::copy_n(hash, tag.size(), tag.data());
+  std::copy_n(sha256({jobId}).begin(), tag.size(), tag.begin());
   return tag;
 }
 
 Nonce makeNonce() {
   Nonce nonce;
-  if (RAND_bytes(reinterpret_cast<unsigned char *>(nonce.data()), static_cast<int>(nonce.size())) != 1)
-    throw Error("the system gives no random numbers");
+  fillWithSystemRandom(nonce.data(), nonce.size());
   return nonce;
 }
 
 Proof prove(Side side, const std::string &token, const Opening &process, const Opening &coordinator) {
   std::string text = side == Side::Process ? "spmd process  " : "spmd coordinator";
   text += process.encode() + coordinator.encode();
+  // An empty token is "no token", which is allowed over loopback only.
+  Sha256Digest digest = hmacSha256(token, text);
   Proof proof;
-  unsigned int size = 0;
-  // HMAC does not take a null key; an empty token is "no token", which is allowed over loopback only.
-  const char *key = token.empty() ? "" : token.data();
-  if (!HMAC(EVP_sha256(), key, static_cast<int>(token.size()), reinterpret_cast<const unsigned char *>(text.data()),
-            text.size(), reinterpret_cast<unsigned char *>(proof.data()), &size) ||
-      size != proofBytes)
-    throw Error("OpenSSL cannot compute an HMAC-SHA256");
+  std::copy(digest.begin(), digest.end(), proof.begin());
   return proof;
 }
 

@@ -47,7 +47,7 @@ struct Opening {
 /// A short hash of the job's id. Only a part of what is proven: the ids themselves are compared after the handshake.
 std::array<char, 8> makeJobTag(const std::string &jobId);
 
-/// Random, from the operating system by way of OpenSSL. Throws spmd::Error.
+/// Random, from the operating system. Throws spmd::Error.
 Nonce makeNonce();
 
 enum class Side : uint8_t { Process, Coordinator };

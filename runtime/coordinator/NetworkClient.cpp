@@ -6,8 +6,6 @@
 #include "runtime/support/Error.h"
 #include "runtime/support/Process.h"
 
-#include <openssl/rand.h>
-
 #include <csignal>
 #include <cstring>
 #include <future>

@@ -2,12 +2,12 @@
 
 #include "runtime/support/Error.h"
 #include "runtime/support/Process.h"
+#include "runtime/support/SystemRandom.h"
 
 #include <cerrno>
 #include <cstring>
 
 #include <fcntl.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -104,14 +104,7 @@ bool createToken(const std::string &folder, const std::string &path) {
 
 std::string makeToken() {
   unsigned char bytes[32];
-  for (size_t done = 0; done < sizeof bytes;) {
-    ssize_t got = getrandom(bytes + done, sizeof bytes - done, 0);
-    if (got < 0 && errno == EINTR)
-      continue;
-    if (got < 0)
-      throw Error("the system gives no random numbers: " + systemError(errno));
-    done += static_cast<size_t>(got);
-  }
+  fillWithSystemRandom(bytes, sizeof bytes);
   std::string text;
   for (unsigned char byte : bytes) {
     text += "0123456789abcdef"[byte >> 4];
