@@ -1,0 +1,185 @@
+//===- OperationChoice.cpp - how one operation runs on the devices --------===//
+
+#include "passes/partition/OperationChoice.h"
+#include "passes/partition/Assignments.h"
+#include "passes/partition/Moves.h"
+
+#include <limits>
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+/// Whether every device can make any part of a value by itself: a splat or an iota.
+bool canMakeAnew(Value value) {
+  auto op = value.getDefiningOp<ShardingRuleOpInterface>();
+  return op && op->getNumOperands() == 0 && llvm::all_of(op.getShardingRule().factors, [](const Factor &factor) {
+           return factor.kind == FactorKind::PassThrough;
+         });
+}
+
+class Chooser {
+public:
+  Chooser(const spmd::MeshShape &mesh, const CostModel &model, ReshardPlanner &planner, ShardingRuleOpInterface op)
+      : mesh(mesh), model(model), planner(planner), op(op), rule(op.getShardingRule()),
+        result(cast<ArrayType>(op->getResult(0).getType())) {}
+
+  OperationChoice run() {
+    std::vector<spmd::Sharding> operands;
+    for (size_t i = 0; i < rule.operands.size(); ++i)
+      operands.push_back(operandType(i).getShardingOrOpen().toValue());
+    spmd::Sharding wanted = result.getShardingOrOpen().toValue();
+    compare(listSuggestedAssignments(mesh, rule, operands, wanted));
+    if (best->price.wireBytes > 0)
+      compare(listAllAssignments(mesh, rule, operands, wanted));
+    if (std::optional<OperationPrice> price = priceMoves(); price && price->seconds < best->price.seconds) {
+      best->movesDirectly = true;
+      best->price = *price;
+    }
+    return std::move(*best);
+  }
+
+private:
+  ArrayType operandType(size_t index) const { return cast<ArrayType>(op->getOperand(index).getType()); }
+
+  void compare(const std::vector<FactorAxes> &assignments) {
+    for (const FactorAxes &axes : assignments) {
+      std::optional<OperationChoice> candidate = tryAssign(axes);
+      if (!candidate)
+        continue;
+      candidate->price = getPrice(*candidate);
+      if (!best || candidate->price.seconds < best->price.seconds)
+        best = std::move(candidate);
+    }
+  }
+
+  /// Of exchanges from the operands as they lie to the result as it is wanted, less what the operations would send that
+  /// are skipped; nothing where the operation does more than move elements.
+  std::optional<OperationPrice> priceMoves() {
+    SmallVector<Operation *> skipped;
+    ArrayMoves moves = getNearestMoves(op, &skipped);
+    if (moves.parts.empty() || !result.getShardingOrOpen().getUnreduced().empty())
+      return std::nullopt;
+    MeshAttr meshAttr = MeshAttr::fromValue(op->getContext(), "", mesh);
+    auto local = static_cast<double>(result.getLocal(meshAttr).getBytes());
+    CollectiveCost cost;
+    for (const ArrayMove &part : moves.parts) {
+      auto from = cast<ArrayType>(part.source.getType());
+      if (!from.getShardingOrOpen().getUnreduced().empty())
+        return std::nullopt;
+      cost = cost + getExchangeCost(from, result, part.dims);
+    }
+    // Each part is written, and, where there are several, the result is chosen from them.
+    bool isChosen = moves.parts.size() > 1 || moves.outside;
+    double touched = local * static_cast<double>(moves.parts.size() + isChosen);
+    CollectiveCost saved;
+    for (Operation *other : skipped)
+      saved = saved + getMoveCost(other);
+    int64_t devices = mesh.deviceCount();
+    return OperationPrice{model.seconds(cost, devices) + touched / model.memoryPerSecond -
+                              model.seconds(saved, devices),
+                          cost.wireBytes - saved.wireBytes};
+  }
+
+  CollectiveCost getExchangeCost(ArrayType from, ArrayType to, const std::vector<spmd::DimMove> &dims) {
+    double bytes = getExchangeBytes(mesh, from, to, dims);
+    int64_t steps = bytes > 0 ? 1 : 0;
+    MeshAttr meshAttr = MeshAttr::fromValue(op->getContext(), "", mesh);
+    return {bytes, steps, steps, static_cast<double>(to.getLocal(meshAttr).getBytes())};
+  }
+
+  /// What an operation before this one sends, which moves its operand or changes its sharding.
+  CollectiveCost getMoveCost(Operation *other) {
+    auto to = cast<ArrayType>(other->getResult(0).getType());
+    if (auto reshard = dyn_cast<ReshardOp>(other))
+      return planner.plan(reshard.getOperand().getType(), to).cost;
+    auto from = cast<ArrayType>(other->getOperand(0).getType());
+    auto moving = cast<ShardingRuleOpInterface>(other);
+    if (!needsExchange(moving, moving.getShardingRule(), {from}, to))
+      return {};
+    return getExchangeCost(from, to, moving.getMoves().parts[0].dims);
+  }
+
+  std::optional<OperationChoice> tryAssign(const FactorAxes &axes) {
+    OperationChoice candidate;
+    candidate.axes = axes;
+    MLIRContext *context = op->getContext();
+    for (size_t i = 0; i < rule.operands.size(); ++i) {
+      std::optional<spmd::Sharding> sharding = shardingOf(mesh, rule, rule.operands[i], axes);
+      if (!sharding)
+        return std::nullopt;
+      candidate.operands.push_back(operandType(i).withSharding(ShardingAttr::fromValue(context, *sharding)));
+    }
+    std::optional<spmd::Sharding> sharding = shardingOf(mesh, rule, rule.results[0], axes);
+    if (!sharding)
+      return std::nullopt;
+    for (size_t f = 0; f < axes.size(); ++f)
+      if (rule.factors[f].kind == FactorKind::Reduction)
+        candidate.reduced.insert(candidate.reduced.end(), axes[f].begin(), axes[f].end());
+    if (op.getReductionKind() == ReductionKind::sum)
+      sharding->unreduced = candidate.reduced;
+    candidate.result = result.withSharding(ShardingAttr::fromValue(context, *sharding));
+    return candidate;
+  }
+
+  OperationPrice getPrice(const OperationChoice &candidate) {
+    CollectiveCost cost;
+    for (size_t i = 0; i < candidate.operands.size(); ++i)
+      if (!canMakeAnew(op->getOperand(i)))
+        cost = cost + planner.plan(operandType(i), candidate.operands[i]).cost;
+    const ReshardPlan &toResult = planner.plan(candidate.result, result);
+    if (!toResult.isPossible) // Partition says so, with the place.
+      return {std::numeric_limits<double>::max(), 0};
+    cost = cost + toResult.cost;
+    MeshAttr meshAttr = MeshAttr::fromValue(op->getContext(), "", mesh);
+    int64_t devices = mesh.deviceCount();
+    if (op.getReductionKind() != ReductionKind::sum && !candidate.reduced.empty()) {
+      auto group = static_cast<double>(sizeOf(mesh, candidate.reduced));
+      auto bytes = static_cast<double>(candidate.result.getLocal(meshAttr).getBytes());
+      cost = cost + CollectiveCost{2 * (group - 1) * (static_cast<double>(devices) / group) * bytes, 0, 1, bytes};
+    }
+    double combined = 0;
+    for (size_t f = 0; f < rule.factors.size(); ++f)
+      if (rule.factors[f].kind == FactorKind::Combined && !candidate.axes[f].empty())
+        combined += op.getCombiningBytes(sizeOf(mesh, candidate.axes[f]), candidate.result.getLocal(meshAttr));
+    if (combined > 0)
+      cost = cost + CollectiveCost{combined * static_cast<double>(devices), 0, 1, combined};
+    return {model.seconds(cost, devices) + computeSeconds(candidate, meshAttr), cost.wireBytes};
+  }
+
+  /// Time of the local operation: a contraction by its multiplications, anything else by the memory it touches.
+  double computeSeconds(const OperationChoice &candidate, MeshAttr meshAttr) {
+    if (isa<DotGeneralOp>(op.getOperation())) {
+      double work = 2;
+      for (size_t f = 0; f < rule.factors.size(); ++f) {
+        int64_t size = rule.factors[f].size;
+        for (const spmd::AxisRef &axis : candidate.axes[f])
+          size = spmd::localDimSize(size, {axis.sizeIn(mesh)});
+        work *= static_cast<double>(size);
+      }
+      return work / model.flopsPerSecond;
+    }
+    auto bytes = static_cast<double>(candidate.result.getLocal(meshAttr).getBytes());
+    for (ArrayType operand : candidate.operands)
+      bytes += static_cast<double>(operand.getLocal(meshAttr).getBytes());
+    return bytes / model.memoryPerSecond;
+  }
+
+  const spmd::MeshShape &mesh;
+  const CostModel &model;
+  ReshardPlanner &planner;
+  ShardingRuleOpInterface op;
+  ShardingRule rule;
+  ArrayType result;
+  std::optional<OperationChoice> best;
+};
+
+} // namespace
+
+OperationChoice chooseAssignment(const spmd::MeshShape &mesh, const CostModel &model, ReshardPlanner &planner,
+                                 ShardingRuleOpInterface op) {
+  return Chooser(mesh, model, planner, op).run();
+}
+
+} // namespace spmdc

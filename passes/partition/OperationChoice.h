@@ -1,0 +1,38 @@
+//===- OperationChoice.h - how one operation runs on the devices -*- C++ -*-===//
+//
+// For one operation between operands and a result whose shardings are given, candidates are assignments of axes to its
+// factors: first those that the operands and the result have on each factor (or nothing), then, if these need
+// communication, every other one (Assignments.h). Each is priced: resharding the operands, the local computation (what
+// devices repeat included), and bringing the result (partial sums included) to its sharding. The cheapest wins; ties go
+// to the candidate that was listed first, which is the one closest to the result.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "ir/array/ArrayOps.h"
+#include "passes/collective/ReshardPlanner.h"
+#include "passes/partition/FactorAxes.h"
+
+namespace spmdc {
+
+struct OperationPrice {
+  double seconds = 0;
+  double wireBytes = 0; ///< Sent by all devices together.
+};
+
+/// One assignment with the shardings that follow from it.
+struct OperationChoice {
+  FactorAxes axes;
+  llvm::SmallVector<ArrayType> operands;
+  ArrayType result; ///< With unreduced axes where the operation leaves partial sums.
+  AxisList reduced; ///< Axes of reduction factors.
+  /// The operands stay as they are and exchanges make the result as it is wanted (Moves.h): the rest says nothing.
+  bool movesDirectly = false;
+  OperationPrice price;
+};
+
+/// The cheapest way for an operation of one result, for the types that its operands and result have now.
+OperationChoice chooseAssignment(const spmd::MeshShape &mesh, const CostModel &model, ReshardPlanner &planner,
+                                 ShardingRuleOpInterface op);
+
+} // namespace spmdc
