@@ -45,7 +45,7 @@ std::vector<int> Atoms::split(const std::vector<spmd::AxisRef> &axes) const {
   return atoms;
 }
 
-std::vector<spmd::AxisRef> Atoms::join(const std::vector<int> &atoms) const {
+std::vector<spmd::AxisRef> Atoms::join(llvm::ArrayRef<int> atoms) const {
   std::vector<spmd::AxisRef> axes;
   for (int atom : atoms) {
     const spmd::AxisRef &part = parts[atom];

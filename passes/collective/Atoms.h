@@ -9,6 +9,8 @@
 
 #include "runtime/support/Sharding.h"
 
+#include "llvm/ADT/ArrayRef.h"
+
 #include <vector>
 
 namespace spmdc {
@@ -23,7 +25,7 @@ public:
   /// The atoms of an axis list, major to minor.
   std::vector<int> split(const std::vector<spmd::AxisRef> &axes) const;
   /// The axis list of atoms, adjacent parts of one axis joined; a whole axis is written as such.
-  std::vector<spmd::AxisRef> join(const std::vector<int> &atoms) const;
+  std::vector<spmd::AxisRef> join(llvm::ArrayRef<int> atoms) const;
 
 private:
   spmd::MeshShape mesh;

@@ -5,6 +5,7 @@
 #include "passes/collective/Atoms.h"
 
 #include <algorithm>
+#include <limits>
 #include <queue>
 
 using namespace mlir;
@@ -16,14 +17,15 @@ using Kind = ReshardStep::Kind;
 
 /// A sharding over atoms: per dimension major to minor, and the unreduced atoms in ascending order.
 struct State {
-  std::vector<std::vector<int>> dims;
-  std::vector<int> unreduced;
-  auto operator<=>(const State &) const = default;
+  using List = SmallVector<int, 4>;
+  SmallVector<List, 4> dims;
+  List unreduced;
+  std::strong_ordering operator<=>(const State &) const = default;
 };
 
 struct Move {
   Kind kind;
-  std::vector<int> atoms;
+  State::List atoms;
   int64_t dim = -1, concatDim = -1;
   State after;
   CollectiveCost cost;
@@ -45,10 +47,11 @@ public:
     if (!isFaithful(start) || !isFaithful(goal))
       return planDirectly(start, goal);
     struct Visit {
-      CollectiveCost cost;
+      CollectiveCost cost{std::numeric_limits<double>::infinity(), 0, 0, 0};
       State previous;
       Move move;
       bool isDone = false;
+      double missing = 0; ///< Bytes that must still be sent, whatever the way.
     };
     std::map<State, Visit> visits;
     using Entry = std::pair<CollectiveCost, State>;
@@ -70,17 +73,27 @@ public:
       if (state == goal)
         break;
       bool mayExchange = state == start || visit.move.kind == Kind::AllReduce || visit.move.kind == Kind::ReduceScatter;
+      bool isStateFaithful = isFaithful(state);
       for (Move &move : movesFrom(state, goal, mayExchange, visits.size() < kMaxExplored)) {
-        // An exchange goes by the shardings themselves, and a reduction leaves the pieces as they are.
-        bool keepsPieces = move.kind == Kind::Exchange || move.after.dims == state.dims;
-        if (!keepsPieces && !(isFaithful(state) && isFaithful(move.after)))
-          continue;
         CollectiveCost total = cost + move.cost;
         // No way leads through a state that costs as much as a known way to the goal.
         if (auto known = visits.find(goal); known != visits.end() && !(total < known->second.cost))
           continue;
-        auto [entry, isNew] = visits.try_emplace(move.after);
-        if (!isNew && !(total < entry->second.cost))
+        auto entry = visits.find(move.after);
+        if (entry != visits.end() && !(total < entry->second.cost))
+          continue;
+        // An exchange goes by the shardings themselves, and a reduction leaves the pieces as they are.
+        bool keepsPieces = move.kind == Kind::Exchange || move.after.dims == state.dims;
+        if (!keepsPieces && !(isStateFaithful && isFaithful(move.after)))
+          continue;
+        if (entry == visits.end()) {
+          entry = visits.try_emplace(move.after).first;
+          if (move.after.unreduced.empty() && goal.unreduced.empty())
+            entry->second.missing = exchangeBytes(toSharding(move.after), to);
+        }
+        // Nor through one that is so far from the goal that what devices still lack makes the way as long.
+        CollectiveCost atLeast = total + CollectiveCost{entry->second.missing, 0, 0, 0};
+        if (auto known = visits.find(goal); known != visits.end() && entry != known && !(atLeast < known->second.cost))
           continue;
         entry->second.cost = total;
         entry->second.previous = state;
@@ -105,16 +118,18 @@ private:
   /// Whether the dimension is cut alike by its axes and by the atoms of these. Nested ceilings over a:(1)2 and a:(2)2
   /// are those over `a` only where the pieces come out even: 5 elements are 2 2 1 0 over `a`, but 2 1 2 0 over its
   /// halves.
-  bool isFaithful(size_t dim, const std::vector<int> &dimAtoms) const {
-    std::vector<spmd::AxisRef> axes = atoms.join(dimAtoms);
-    std::vector<int64_t> atomSizes, axisSizes;
+  bool isFaithful(size_t dim, ArrayRef<int> dimAtoms) const {
     int64_t pieces = 1;
-    for (int atom : dimAtoms) {
-      atomSizes.push_back(atoms.sizeOf(atom));
-      pieces *= atomSizes.back();
-    }
-    if (axes.size() == dimAtoms.size() || shape[dim] % pieces == 0)
+    for (int atom : dimAtoms)
+      pieces *= atoms.sizeOf(atom);
+    if (dimAtoms.size() < 2 || shape[dim] % pieces == 0)
       return true;
+    std::vector<spmd::AxisRef> axes = atoms.join(dimAtoms);
+    if (axes.size() == dimAtoms.size())
+      return true;
+    std::vector<int64_t> atomSizes, axisSizes;
+    for (int atom : dimAtoms)
+      atomSizes.push_back(atoms.sizeOf(atom));
     for (const spmd::AxisRef &axis : axes)
       axisSizes.push_back(axis.sizeIn(mesh));
     auto positionsOf = [](int64_t piece, const std::vector<int64_t> &sizes) {
@@ -144,7 +159,7 @@ private:
     spmd::Sharding current = from;
     CollectiveCost memory{0, 0, 0, localBytes(start)};
     plan.cost = memory;
-    std::vector<int> pending;
+    State::List pending;
     std::set_difference(start.unreduced.begin(), start.unreduced.end(), goal.unreduced.begin(), goal.unreduced.end(),
                         std::back_inserter(pending));
     if (!pending.empty()) {
@@ -173,12 +188,17 @@ private:
     return plan;
   }
 
+  State::List toList(const std::vector<spmd::AxisRef> &axes) const {
+    std::vector<int> list = atoms.split(axes);
+    return State::List(list.begin(), list.end());
+  }
+
   State toState(const spmd::Sharding &sharding) const {
     State state;
     for (const auto &axes : sharding.dims)
-      state.dims.push_back(atoms.split(axes));
-    state.unreduced = atoms.split(sharding.unreduced);
-    std::sort(state.unreduced.begin(), state.unreduced.end());
+      state.dims.push_back(toList(axes));
+    state.unreduced = toList(sharding.unreduced);
+    llvm::sort(state.unreduced);
     return state;
   }
 
@@ -193,15 +213,15 @@ private:
   double localBytes(const State &state) const {
     double bytes = elementBytes;
     for (size_t d = 0; d < shape.size(); ++d) {
-      std::vector<int64_t> sizes;
+      int64_t size = shape[d];
       for (int atom : state.dims[d])
-        sizes.push_back(atoms.sizeOf(atom));
-      bytes *= static_cast<double>(spmd::localDimSize(shape[d], sizes));
+        size = llvm::divideCeilSigned(size, atoms.sizeOf(atom));
+      bytes *= static_cast<double>(size);
     }
     return bytes;
   }
 
-  double groupOf(const std::vector<int> &group) const {
+  double groupOf(ArrayRef<int> group) const {
     double size = 1;
     for (int atom : group)
       size *= static_cast<double>(atoms.sizeOf(atom));
@@ -243,8 +263,8 @@ private:
   }
 
   bool isUsed(const State &state, int atom) const {
-    auto has = [&](const std::vector<int> &list) { return std::find(list.begin(), list.end(), atom) != list.end(); };
-    return has(state.unreduced) || std::any_of(state.dims.begin(), state.dims.end(), has);
+    auto has = [&](const State::List &list) { return llvm::is_contained(list, atom); };
+    return has(state.unreduced) || llvm::any_of(state.dims, has);
   }
 
   /// An exchange is worth its price (it looks at every device) only where the way begins, and behind reductions: what
@@ -267,12 +287,12 @@ private:
   /// The atoms over which devices must talk. One that cuts the same dimension behind majors of the same sizes selects
   /// the same elements on both sides: what a device needs, devices of its own coordinate have. Behind other sizes it
   /// does not, even at the same place: over a=3, b=2, c=2 the pieces of b are others in (a, b) than in (c, b).
-  std::vector<int> involvedAtoms(const State &state, const State &goal) const {
-    std::vector<int> result;
+  State::List involvedAtoms(const State &state, const State &goal) const {
+    State::List result;
     for (int atom = 0; atom < atoms.count(); ++atom) {
       // The dimension, and the sizes of the majors.
       auto placeIn = [&](const State &in) {
-        std::pair<int64_t, std::vector<int64_t>> place(-1, {});
+        std::pair<int64_t, SmallVector<int64_t, 4>> place(-1, {});
         for (size_t d = 0; d < in.dims.size(); ++d) {
           auto found = std::find(in.dims[d].begin(), in.dims[d].end(), atom);
           if (found == in.dims[d].end())
@@ -318,7 +338,7 @@ private:
         for (size_t to = 0; to < state.dims.size(); ++to) {
           if (to == from)
             continue;
-          std::vector<int> moved(state.dims[from].end() - k, state.dims[from].end());
+          State::List moved(state.dims[from].end() - k, state.dims[from].end());
           Move move{Kind::AllToAll, moved, static_cast<int64_t>(to), static_cast<int64_t>(from), state, {}};
           move.after.dims[from].resize(state.dims[from].size() - k);
           move.after.dims[to].insert(move.after.dims[to].end(), moved.begin(), moved.end());
@@ -327,16 +347,15 @@ private:
   }
 
   void addReductions(const State &state, const State &goal, std::vector<Move> &moves) const {
-    std::vector<int> pending;
+    State::List pending;
     for (int atom : state.unreduced)
       if (std::find(goal.unreduced.begin(), goal.unreduced.end(), atom) == goal.unreduced.end())
         pending.push_back(atom);
     if (pending.empty())
       return;
-    auto without = [&](const std::vector<int> &reduced) {
+    auto without = [&](const State::List &reduced) {
       State after = state;
-      std::erase_if(after.unreduced,
-                    [&](int atom) { return std::find(reduced.begin(), reduced.end(), atom) != reduced.end(); });
+      llvm::erase_if(after.unreduced, [&](int atom) { return llvm::is_contained(reduced, atom); });
       return after;
     };
     moves.push_back(price({Kind::AllReduce, pending, -1, -1, without(pending), {}}, state));
@@ -345,18 +364,16 @@ private:
         moves.push_back(price({Kind::AllReduce, {atom}, -1, -1, without({atom}), {}}, state));
     for (size_t d = 0; d < state.dims.size(); ++d) {
       // Runs of the goal's axes that continue what the dimension already has, and single atoms.
-      std::vector<std::vector<int>> runs;
+      SmallVector<State::List> runs;
       for (int atom : pending)
         runs.push_back({atom});
-      const std::vector<int> &wanted = goal.dims[d];
+      const State::List &wanted = goal.dims[d];
       size_t have = state.dims[d].size();
       if (have < wanted.size() && std::equal(state.dims[d].begin(), state.dims[d].end(), wanted.begin()))
         for (size_t k = 2; have + k <= wanted.size(); ++k)
           runs.emplace_back(wanted.begin() + have, wanted.begin() + have + k);
-      for (const std::vector<int> &run : runs) {
-        bool arePending = std::all_of(run.begin(), run.end(), [&](int atom) {
-          return std::find(pending.begin(), pending.end(), atom) != pending.end();
-        });
+      for (const State::List &run : runs) {
+        bool arePending = llvm::all_of(run, [&](int atom) { return llvm::is_contained(pending, atom); });
         if (!arePending)
           continue;
         Move move{Kind::ReduceScatter, run, static_cast<int64_t>(d), -1, without(run), {}};

@@ -25,6 +25,35 @@
 using namespace mlir;
 
 namespace spmdc {
+namespace {
+
+/// So many additions of integers in one block are the rounds of a hash.
+constexpr int kLongChain = 32;
+
+/// Loop strength reduction looks for common parts in all orders of a sum, and the words of threefry are a sum of the
+/// counter and twenty unknowns: half a second a kernel, to no avail.
+bool hasLongChains(const llvm::Module &module) {
+  auto isAddition = [](const llvm::Instruction &instruction) {
+    return instruction.getOpcode() == llvm::Instruction::Add && instruction.getType()->isIntegerTy() &&
+           !instruction.getType()->isIntegerTy(64); // Positions.
+  };
+  return llvm::any_of(module, [&](const llvm::Function &function) {
+    return llvm::any_of(function,
+                        [&](const llvm::BasicBlock &block) { return llvm::count_if(block, isAddition) >= kLongChain; });
+  });
+}
+
+class PassesWithoutStrengthReduction : public llvm::legacy::PassManager {
+public:
+  void add(llvm::Pass *pass) override {
+    if (pass->getPassName() == "Loop Strength Reduction")
+      delete pass;
+    else
+      llvm::legacy::PassManager::add(pass);
+  }
+};
+
+} // namespace
 
 LogicalResult LlvmCode::translate(Operation *kernels, std::unique_ptr<llvm::TargetMachine> target) {
   MLIRContext *mlirContext = kernels->getContext();
@@ -98,10 +127,12 @@ std::string LlvmCode::getText() const {
 FailureOr<std::string> LlvmCode::emit(llvm::CodeGenFileType type) {
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream os(bytes);
-  llvm::legacy::PassManager passes;
-  if (machine->addPassesToEmitFile(passes, os, nullptr, type))
+  std::unique_ptr<llvm::legacy::PassManager> passes = hasLongChains(*module)
+                                                          ? std::make_unique<PassesWithoutStrengthReduction>()
+                                                          : std::make_unique<llvm::legacy::PassManager>();
+  if (machine->addPassesToEmitFile(*passes, os, nullptr, type))
     return failure();
-  passes.run(*module);
+  passes->run(*module);
   return std::string(bytes.data(), bytes.size());
 }
 

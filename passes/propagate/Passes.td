@@ -9,6 +9,8 @@ def SplitConstantsPass : Pass<"spmdc-split-constants", "mlir::ModuleOp"> {
   let description = [{
     Before: global view, one block a function. After: what is computed from constants alone has one user, so that it
     connects no two places through which shardings would travel, and each device makes the part that its user needs.
+    Inside of large constant expressions (random numbers) parts stay shared: each is copied once for each operation that
+    uses its result. Scalars connect nothing and stay shared too.
     ```
     %c = array.constant ...            %c = array.constant ...
     %0 = array.add %x, %c              %0 = array.add %x, %c

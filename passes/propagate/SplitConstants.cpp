@@ -20,52 +20,110 @@ namespace spmdc {
 
 namespace {
 
-/// Copies of one function's constants; beyond this they stay shared. Constant expressions that use one another in many
-/// places could otherwise grow without bound.
+/// Copies of one function's constants; beyond this they stay shared.
 constexpr size_t kMaxCopies = 10000;
+
+/// An expression of so many operations, written out as a tree, is copied for each use, those inside of constant
+/// expressions too: a causal mask compares rows with columns, and both come from one iota. Larger ones (random numbers)
+/// use their parts so often that the tree would grow exponentially.
+constexpr size_t kSmallTree = 32;
+
+/// No axis travels through an array without dimensions to cut.
+bool connectsNothing(Operation *op) {
+  return llvm::all_of(cast<ArrayType>(op->getResult(0).getType()).getShape(), [](int64_t size) { return size == 1; });
+}
+
+/// Splits the constants of one function.
+class ConstantSplitter {
+public:
+  void run(func::FuncOp func) {
+    collect(func);
+    // Users first: a copy of a user is one more user of what it is computed from.
+    for (Operation *op : llvm::reverse(constants))
+      if (!split(op))
+        return;
+  }
+
+private:
+  struct Constant {
+    size_t treeSize = 0;
+    Operation *usedBy = nullptr; ///< The operation, itself not constant, that this one is computed for.
+  };
+
+  void collect(func::FuncOp func) {
+    func.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      position[op] = position.size();
+      bool isArrayOp =
+          isa_and_nonnull<ArrayDialect>(op->getDialect()) && op->getNumResults() == 1 && op->getNumRegions() == 0;
+      if (!isArrayOp || !isPure(op))
+        return;
+      Constant constant{.treeSize = 1};
+      for (Value operand : op->getOperands()) {
+        auto known = found.find(operand.getDefiningOp());
+        if (!operand.getDefiningOp() || known == found.end())
+          return;
+        constant.treeSize = std::min(constant.treeSize + known->second.treeSize, kSmallTree + 1);
+      }
+      constants.push_back(op);
+      found[op] = constant;
+    });
+  }
+
+  /// Gives each use a copy: each user of a small expression; of a larger one, all users that are computed for the same
+  /// operation together. Returns false once there are too many.
+  bool split(Operation *op) {
+    SmallVector<Operation *> users;
+    for (Operation *user : op->getUsers())
+      if (!llvm::is_contained(users, user))
+        users.push_back(user);
+    if (users.empty())
+      return true;
+    // In program order, whatever order the use list has. The first user keeps the original.
+    llvm::sort(users, [&](Operation *x, Operation *y) { return isBefore(x, y); });
+    found[op].usedBy = endOf(users.front());
+    // A copy of a sharding group's member would be no member, so members stay shared.
+    if (connectsNothing(op) || llvm::any_of(users, [](Operation *user) { return isa<ShardingGroupOp>(user); }))
+      return true;
+    bool isSmall = found[op].treeSize <= kSmallTree;
+    llvm::DenseMap<Operation *, Operation *> madeFor;
+    if (!isSmall)
+      madeFor[endOf(users.front())] = op;
+    for (Operation *user : llvm::drop_begin(users)) {
+      Operation *end = endOf(user);
+      Operation *&made = madeFor[isSmall ? user : end];
+      if (!made) {
+        if (copies++ >= kMaxCopies)
+          return false;
+        made = OpBuilder(user).clone(*op);
+        position[made] = position.lookup(user);
+        found[made] = {found[op].treeSize, end};
+      }
+      user->replaceUsesOfWith(op->getResult(0), made->getResult(0));
+    }
+    return true;
+  }
+
+  /// A copy stands where its user does, just in front of it.
+  bool isBefore(Operation *x, Operation *y) const {
+    size_t xPosition = position.lookup(x), yPosition = position.lookup(y);
+    return xPosition != yPosition ? xPosition < yPosition : x != y && x->isBeforeInBlock(y);
+  }
+
+  Operation *endOf(Operation *user) const {
+    auto constant = found.find(user);
+    return constant == found.end() ? user : constant->second.usedBy;
+  }
+
+  SmallVector<Operation *> constants; ///< In program order, without copies.
+  llvm::DenseMap<Operation *, Constant> found;
+  llvm::DenseMap<Operation *, size_t> position; ///< In program order, regions included.
+  size_t copies = 0;
+};
 
 class SplitConstantsPass : public impl::SplitConstantsPassBase<SplitConstantsPass> {
   void runOnOperation() override {
     for (auto func : getOperation().getOps<func::FuncOp>())
-      split(func);
-  }
-
-  static void split(func::FuncOp func) {
-    SmallVector<Operation *> constants;
-    llvm::DenseSet<Operation *> areConstant;
-    llvm::DenseMap<Operation *, size_t> position; // in program order, regions included
-    func.walk<WalkOrder::PreOrder>([&](Operation *op) {
-      position[op] = position.size();
-      auto isConstant = [&](Value operand) {
-        return operand.getDefiningOp() && areConstant.contains(operand.getDefiningOp());
-      };
-      bool isArrayOp =
-          isa_and_nonnull<ArrayDialect>(op->getDialect()) && op->getNumResults() == 1 && op->getNumRegions() == 0;
-      if (isArrayOp && isPure(op) && llvm::all_of(op->getOperands(), isConstant)) {
-        constants.push_back(op);
-        areConstant.insert(op);
-      }
-    });
-    size_t copies = 0;
-    // Users first: a copy of a user is one more user of what it is computed from.
-    for (Operation *op : llvm::reverse(constants)) {
-      // A copy of a sharding group's member would be no member, so members stay shared.
-      if (llvm::any_of(op->getUsers(), [](Operation *user) { return isa<ShardingGroupOp>(user); }))
-        continue;
-      SmallVector<Operation *> users;
-      for (Operation *user : op->getUsers())
-        if (!llvm::is_contained(users, user))
-          users.push_back(user);
-      // In program order, whatever order the use list has. The first user keeps the original.
-      llvm::sort(users, [&](Operation *x, Operation *y) { return position.lookup(x) < position.lookup(y); });
-      for (Operation *user : llvm::drop_begin(users, users.empty() ? 0 : 1)) {
-        if (copies++ >= kMaxCopies)
-          return;
-        Operation *copy = OpBuilder(user).clone(*op);
-        position[copy] = position.lookup(user);
-        user->replaceUsesOfWith(op->getResult(0), copy->getResult(0));
-      }
-    }
+      ConstantSplitter().run(func);
   }
 };
 

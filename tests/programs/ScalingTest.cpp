@@ -8,6 +8,8 @@
 #include "frontend/Frontend.h"
 #include "passes/pipeline/Pipeline.h"
 #include "tests/programs/support/Case.h"
+#include "tests/programs/support/CompiledRun.h"
+#include "tests/support/TimeLimit.h"
 
 #include "gtest/gtest.h"
 
@@ -34,12 +36,12 @@ std::string programOf(int statements) {
   return text + "  return v" + std::to_string(statements) + ";\n}\n";
 }
 
-double secondsToPlan(int statements) {
+double secondsToPlan(const std::string &text) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   loadDialects(context);
   Diagnostics diagnostics;
   std::clock_t began = std::clock();
-  auto module = compileToArray(programOf(statements), "scaling.spmd", {}, context, diagnostics);
+  auto module = compileToArray(text, "scaling.spmd", {}, context, diagnostics);
   EXPECT_TRUE(module) << diagnostics.str();
   if (module)
     EXPECT_TRUE(mlir::succeeded(runPipeline(*module, Stage::Array, Stage::Plan, {})));
@@ -47,9 +49,49 @@ double secondsToPlan(int statements) {
 }
 
 TEST(Scaling, CompileTimeIsLinear) {
-  secondsToPlan(50); // What happens once.
-  double small = secondsToPlan(500), large = secondsToPlan(2000);
+  secondsToPlan(programOf(50)); // What happens once.
+  double small = secondsToPlan(programOf(500)), large = secondsToPlan(programOf(2000));
   EXPECT_LT(large, 8 * small) << small << " s for 500 statements, " << large << " s for 2000";
+}
+
+/// Random numbers from a constant key are constants, in expressions that use their parts many times; each of these ten
+/// draws hangs on all keys before it.
+TEST(Scaling, RandomNumbersAreNoTrees) {
+  std::string text = "mesh m(a=4)\nfn main(x: f32[64@a]) -> f32[64] {\n  let k0 = key(0);\n  let v0 = x;\n";
+  for (int i = 1; i <= 10; ++i) {
+    std::string here = std::to_string(i), before = std::to_string(i - 1);
+    text += "  let (k" + here + ", s" + here + ") = split(k" + before + ", 2);\n  let v" + here + " = v" + before +
+            " * cast(randint(s" + here + ", i32[64], 3, 274), f32);\n";
+  }
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  loadDialects(context);
+  Diagnostics diagnostics;
+  auto module = compileToArray(text + "  return v10;\n}\n", "scaling.spmd", {}, context, diagnostics);
+  ASSERT_TRUE(module) << diagnostics.str();
+  auto operationsIn = [](mlir::ModuleOp module) {
+    size_t count = 0;
+    module.walk([&](mlir::Operation *) { ++count; });
+    return count;
+  };
+  size_t written = operationsIn(*module);
+  ASSERT_TRUE(mlir::succeeded(runPipeline(*module, Stage::Array, Stage::Propagated, {})));
+  EXPECT_LT(operationsIn(*module), 2 * written);
+}
+
+/// Twenty kernels of hashes: LLVM's loop strength reduction took most of a second for each.
+TEST(Scaling, MachineCodeOfRandomNumbersTakesNoLonger) {
+  std::string text = "fn main(k: key) {\n";
+  for (int i = 0; i < 20; ++i)
+    text += "  let v" + std::to_string(i) + " = randint(fold_in(k, " + std::to_string(i) + "), i32[" +
+            std::to_string(50 + i) + "], 0, " + std::to_string(100 + i) + ");\n";
+  text += "  return (";
+  for (int i = 0; i < 20; ++i)
+    text += (i ? ", v" : "v") + std::to_string(i);
+  std::string error;
+  std::clock_t began = std::clock();
+  EXPECT_TRUE(compileText("hashes.spmd", text + ");\n}\n", 1, error)) << error;
+  double seconds = static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC;
+  EXPECT_LT(seconds, spmd::test::timeLimit(6.0));
 }
 
 } // namespace

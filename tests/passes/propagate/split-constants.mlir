@@ -42,3 +42,42 @@ func.func @members_of_groups_stay_shared(%x: !spmd.array<i32[8]>) -> !spmd.array
   %0 = array.add %x, %i : <i32[8]>
   return %0 : !spmd.array<i32[8]>
 }
+
+// What has no dimension connects nothing.
+// CHECK-LABEL: func.func @scalars_stay_shared
+func.func @scalars_stay_shared(%x: !spmd.array<i32[8]>, %y: !spmd.array<i32[8]>) -> (!spmd.array<i32[8]>, !spmd.array<i32[8]>) {
+  // CHECK: %[[C:.*]] = array.constant
+  // CHECK-NEXT: %[[B0:.*]] = array.broadcast_in_dim %[[C]]
+  // CHECK-NEXT: array.add %arg0, %[[B0]]
+  // CHECK-NEXT: %[[B1:.*]] = array.broadcast_in_dim %[[C]]
+  // CHECK-NEXT: array.add %arg1, %[[B1]]
+  %c = array.constant dense<3> : tensor<i32> -> <i32[]>
+  %b = array.broadcast_in_dim %c dims [] : <i32[]> -> <i32[8]>
+  %0 = array.add %x, %b : <i32[8]>
+  %1 = array.add %y, %b : <i32[8]>
+  return %0, %1 : !spmd.array<i32[8]>, !spmd.array<i32[8]>
+}
+
+// An expression that uses its parts twice each doubles with each step. Small ones are written out as trees, up to 32
+// operations; what is made of them is copied once for each of the two users, and its parts stay shared there: 32
+// products instead of 64.
+// CHECK-LABEL: func.func @large_expressions_are_copied_as_they_are
+func.func @large_expressions_are_copied_as_they_are(%x: !spmd.array<i32[8]>, %y: !spmd.array<i32[8]>) -> (!spmd.array<i32[8]>, !spmd.array<i32[8]>) {
+  // CHECK-COUNT-32: array.multiply
+  // CHECK-NOT: array.multiply
+  // CHECK: return
+  %i0 = array.iota dim 0 : <i32[8]>
+  %n0 = array.negate %i0 : <i32[8]>
+  %i1 = array.multiply %i0, %n0 : <i32[8]>
+  %n1 = array.negate %i1 : <i32[8]>
+  %i2 = array.multiply %i1, %n1 : <i32[8]>
+  %n2 = array.negate %i2 : <i32[8]>
+  %i3 = array.multiply %i2, %n2 : <i32[8]>
+  %n3 = array.negate %i3 : <i32[8]>
+  %i4 = array.multiply %i3, %n3 : <i32[8]>
+  %n4 = array.negate %i4 : <i32[8]>
+  %i5 = array.multiply %i4, %n4 : <i32[8]>
+  %0 = array.add %x, %i5 : <i32[8]>
+  %1 = array.add %y, %i5 : <i32[8]>
+  return %0, %1 : !spmd.array<i32[8]>, !spmd.array<i32[8]>
+}

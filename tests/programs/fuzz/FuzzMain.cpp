@@ -18,8 +18,10 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 using namespace spmdc;
@@ -56,7 +58,16 @@ struct FuzzOptions {
   std::string mode = "both", last = "plan", save, exportFile;
   bool compiled = false, processes = false, isReduced = true, prints = false;
   int optimization = -1; ///< -1: by seed.
-  int timeoutSeconds = 60;
+  int timeoutSeconds = 60, jobs = 1;
+};
+
+/// Programs that share a process, so that starting one and loading code into it are paid once; each has a process of
+/// its own where this one fails.
+constexpr uint64_t kBatch = 16;
+
+struct Tally {
+  uint64_t programs = 0;
+  int64_t failures = 0;
 };
 
 class Fuzzer {
@@ -65,22 +76,20 @@ public:
       : options(options), exported(options.exportFile),
         jobs(std::filesystem::read_symlink("/proc/self/exe").parent_path() / "program-worker") {}
 
-  int run() {
-    auto began = std::chrono::steady_clock::now();
-    uint64_t i = 0;
-    for (; i < options.count && failures < options.maxFailures; ++i) {
-      runSeed(options.seed + i);
-      if (isatty(STDERR_FILENO) && i % 100 == 99)
-        std::fprintf(stderr, "\r%llu of %llu", static_cast<unsigned long long>(i + 1),
-                     static_cast<unsigned long long>(options.count));
+  Tally run(uint64_t first, uint64_t count) {
+    Tally tally;
+    while (tally.programs < count && failures < options.maxFailures) {
+      uint64_t batch = std::min(kBatch, count - tally.programs);
+      runBatch(first + tally.programs, batch);
+      tally.programs += batch;
+      if (isatty(STDERR_FILENO) && options.jobs == 1)
+        std::fprintf(stderr, "\r%llu of %llu", static_cast<unsigned long long>(tally.programs),
+                     static_cast<unsigned long long>(count));
     }
-    if (isatty(STDERR_FILENO))
+    if (isatty(STDERR_FILENO) && options.jobs == 1)
       std::fprintf(stderr, "\r\033[K");
-    std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - began;
-    std::printf("%llu programs of the seeds %llu to %llu in %.0f s: %d failures\n", static_cast<unsigned long long>(i),
-                static_cast<unsigned long long>(options.seed), static_cast<unsigned long long>(options.seed + i - 1),
-                elapsed.count(), failures);
-    return failures ? 1 : 0;
+    tally.failures = failures;
+    return tally;
   }
 
 private:
@@ -93,17 +102,54 @@ private:
     CheckOptions check;
     check.lastStage = *parseStage(options.last);
     check.compiled = options.compiled;
+    // Half at -O0, whose code takes LLVM a third of the time; most others at what people use.
+    constexpr unsigned levels[] = {0, 2, 0, 1, 0, 2, 0, 3};
     check.optimizationLevel =
-        options.optimization >= 0 ? static_cast<unsigned>(options.optimization) : static_cast<unsigned>(seed % 4);
+        options.optimization >= 0 ? static_cast<unsigned>(options.optimization) : levels[seed % std::size(levels)];
     check.processes = options.processes ? &jobs : nullptr;
     return check;
   }
 
-  void runSeed(uint64_t seed) {
+  GeneratorOptions generatorOptions(uint64_t seed) const {
     GeneratorOptions generator;
     generator.seed = seed;
     generator.maxOperations = options.maxOperations;
     generator.maxDevices = options.maxDevices;
+    return generator;
+  }
+
+  /// Seeds from `first` on, all in one process if they pass there, and otherwise each in its own.
+  void runBatch(uint64_t first, uint64_t count) {
+    std::string together;
+    if (!options.prints && !options.processes && !exported.is_open()) {
+      auto check = [&]() -> std::string {
+        for (uint64_t seed = first; seed < first + count; ++seed) {
+          mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+          loadDialects(context);
+          std::string failure =
+              checkCase(generateCase(context, generatorOptions(seed), modeOf(seed)), checkOptions(seed));
+          if (!failure.empty())
+            return "seed " + std::to_string(seed) + ": " + failure;
+        }
+        return {};
+      };
+      together = runApart(check, options.timeoutSeconds);
+      if (together.empty())
+        return;
+    }
+    int before = failures;
+    for (uint64_t seed = first; seed < first + count && failures < options.maxFailures; ++seed)
+      runSeed(seed);
+    if (together.empty() || failures > before || together.rfind("hang", 0) == 0)
+      return;
+    ++failures;
+    std::printf("FAILED the seeds %llu to %llu in one process, though each passes in its own: %s\n",
+                static_cast<unsigned long long>(first), static_cast<unsigned long long>(first + count - 1),
+                together.c_str());
+  }
+
+  void runSeed(uint64_t seed) {
+    GeneratorOptions generator = generatorOptions(seed);
     mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
     loadDialects(context);
     Case test = generateCase(context, generator, modeOf(seed));
@@ -171,6 +217,51 @@ private:
   int failures = 0;
 };
 
+/// A part of the seeds in each of several processes; what they found together.
+Tally runInJobs(const FuzzOptions &options) {
+  std::vector<std::pair<pid_t, int>> children;
+  std::fflush(stdout);
+  for (int job = 0; job < options.jobs; ++job) {
+    uint64_t begin = options.count * job / options.jobs, end = options.count * (job + 1) / options.jobs;
+    int ends[2];
+    if (pipe(ends) != 0)
+      throw spmd::Error("cannot make a pipe");
+    pid_t child = fork();
+    if (child < 0)
+      throw spmd::Error("cannot start a process");
+    if (child == 0) {
+      close(ends[0]);
+      Tally tally = Fuzzer(options).run(options.seed + begin, end - begin);
+      std::fflush(stdout);
+      _exit(write(ends[1], &tally, sizeof tally) == sizeof tally ? 0 : 1);
+    }
+    close(ends[1]);
+    children.emplace_back(child, ends[0]);
+  }
+  Tally all;
+  for (auto [child, end] : children) {
+    Tally tally;
+    if (read(end, &tally, sizeof tally) != sizeof tally)
+      throw spmd::Error("process " + std::to_string(child) + " ended before its programs did");
+    close(end);
+    waitpid(child, nullptr, 0);
+    all.programs += tally.programs;
+    all.failures += tally.failures;
+  }
+  return all;
+}
+
+int run(const FuzzOptions &options) {
+  auto began = std::chrono::steady_clock::now();
+  Tally tally = options.jobs > 1 ? runInJobs(options) : Fuzzer(options).run(options.seed, options.count);
+  std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - began;
+  std::printf("%llu programs of the seeds %llu to %llu in %.0f s: %lld failures\n",
+              static_cast<unsigned long long>(tally.programs), static_cast<unsigned long long>(options.seed),
+              static_cast<unsigned long long>(options.seed + (options.jobs > 1 ? options.count : tally.programs) - 1),
+              elapsed.count(), static_cast<long long>(tally.failures));
+  return tally.failures ? 1 : 0;
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -204,9 +295,15 @@ int main(int argc, char **argv) {
   app.add_flag("--compiled", options.compiled, "Also compile, and run on all devices in this process")->group(checks);
   app.add_flag("--processes", options.processes, "Also compile, and run in jobs of 1x8, 2x4, 4x2, 8x1, ... processes")
       ->group(checks);
-  app.add_option("-O", options.optimization, "Level of compiled programs, 0 to 3; by default the seed modulo 4")
+  app.add_option("-O", options.optimization,
+                 "Level of compiled programs, 0 to 3; by default each second at 0, the others at 1, 2, 2, 3")
       ->check(CLI::Range(0, 3))
       ->type_name("N")
+      ->group(checks);
+  app.add_option("--jobs,-j", options.jobs, "Processes that share the programs")
+      ->check(CLI::Range(1, 256))
+      ->type_name("N")
+      ->capture_default_str()
       ->group(checks);
   number(app.add_option("--timeout", options.timeoutSeconds, "Seconds that one program may take"), checks);
   number(app.add_option("--max-failures", options.maxFailures, "Stop after so many"), failures);
@@ -216,7 +313,7 @@ int main(int argc, char **argv) {
   app.add_flag("!--no-reduce", options.isReduced, "Print failing programs as they are")->group(failures);
   CLI11_PARSE(app, argc, argv);
   try {
-    return Fuzzer(options).run();
+    return run(options);
   } catch (const std::exception &error) {
     std::fprintf(stderr, "spmd-fuzz: error: %s\n", error.what());
     return 1;
