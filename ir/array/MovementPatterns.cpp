@@ -48,8 +48,30 @@ struct SliceOfPad : OpRewritePattern<SliceOp> {
   }
 };
 
+/// Of taken elements some: those alone are taken. The first of sorted elements need the first of their order only.
+struct SliceOfTakeAlong : OpRewritePattern<SliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(SliceOp op, PatternRewriter &rewriter) const override {
+    auto take = op.getOperand().getDefiningOp<TakeAlongOp>();
+    if (!take || !take->hasOneUse() || take.getType().getSharding())
+      return failure();
+    auto dim = static_cast<int64_t>(take.getDim());
+    for (int64_t d = 0; d < op.getType().getRank(); ++d)
+      if (d != dim && op.getType().getDimSize(d) != take.getType().getDimSize(d))
+        return failure();
+    ArrayType indices = op.getType().withoutSharding().withElementType(rewriter.getI32Type());
+    Value some = rewriter.create<SliceOp>(op.getLoc(), indices, take.getIndices(), op.getStarts(), op.getLimits(),
+                                          op.getStrides());
+    rewriter.replaceOpWithNewOp<TakeAlongOp>(op, op.getType(), take.getOperand(), some, dim);
+    return success();
+  }
+};
+
 } // namespace
 
-void addMovementPatterns(RewritePatternSet &patterns) { patterns.add<SliceOfPad>(patterns.getContext()); }
+void addMovementPatterns(RewritePatternSet &patterns) {
+  patterns.add<SliceOfPad, SliceOfTakeAlong>(patterns.getContext());
+}
 
 } // namespace spmdc

@@ -34,31 +34,41 @@ std::string whyResult(ShardingRuleOpInterface op, const OperationChoice &choice,
   return text + whyForCondition(op->getResult(0));
 }
 
+/// What only this operation would look at as it is propagated: exchanges begin with what it is made of.
+void skipReshards(Forms &forms, ShardingRuleOpInterface op) {
+  for (OpOperand &operand : op->getOpOperands()) {
+    while (auto reshard = operand.get().getDefiningOp<ReshardOp>()) {
+      if (!reshard->hasOneUse() || !reshard.getOperand().getType().getShardingOrOpen().getUnreduced().empty())
+        break;
+      operand.set(reshard.getOperand());
+    }
+    forms.pay(operand.get());
+  }
+}
+
 /// Puts reshards around the operation, so that it runs as chosen.
-void apply(ShardingRuleOpInterface op, const OperationChoice &choice) {
+void apply(Forms &forms, ShardingRuleOpInterface op, const OperationChoice &choice) {
   if (choice.movesDirectly) // The partitioner builds the exchanges.
-    return;
-  OpBuilder builder(op);
+    return skipReshards(forms, op);
   StringRef name = op->getName().stripDialect();
   for (auto [index, to] : llvm::enumerate(choice.operands)) {
     auto from = cast<ArrayType>(op->getOperand(index).getType());
-    if (from.getShardingOrOpen().hasSameAxes(to.getShardingOrOpen()))
+    if (from.getShardingOrOpen().hasSameAxes(to.getShardingOrOpen())) {
+      forms.pay(op->getOperand(index));
       continue;
+    }
     std::string why =
         ("operand " + Twine(index) + " of " + name + " lies as " + from.str() + "; the operation runs on " + to.str())
             .str();
-    op->setOperand(index,
-                   builder.create<ReshardOp>(op->getLoc(), to, op->getOperand(index), builder.getStringAttr(why)));
+    op->setOperand(index, forms.take(op->getOperand(index), to, op, why));
   }
   Value value = op->getResult(0);
   auto result = cast<ArrayType>(value.getType());
   if (result.getShardingOrOpen().hasSameAxes(choice.result.getShardingOrOpen()))
     return;
+  std::string why = whyResult(op, choice, result);
   value.setType(choice.result);
-  builder.setInsertionPointAfter(op);
-  auto reshard =
-      builder.create<ReshardOp>(op->getLoc(), result, value, builder.getStringAttr(whyResult(op, choice, result)));
-  value.replaceAllUsesExcept(reshard, reshard);
+  forms.addPropagated(value, result, why);
 }
 
 class InsertReshardsPass : public impl::InsertReshardsBase<InsertReshardsPass> {
@@ -72,55 +82,52 @@ class InsertReshardsPass : public impl::InsertReshardsBase<InsertReshardsPass> {
         if (!isa<ReshardOp, ConstraintOp>(op.getOperation()) && !op->getParentOfType<ManualOp>())
           ops.push_back(op);
       });
+      Forms forms(planner);
       for (ShardingRuleOpInterface op : ops)
-        apply(op, chooseAssignment(mesh, model, planner, op));
-      func.walk([&](Operation *op) { reconcileControl(op); });
-      reconcileReturn(func);
+        apply(forms, op, chooseAssignment(mesh, model, planner, forms, op));
+      func.walk([&](Operation *op) { reconcileControl(forms, op); });
+      reconcileReturn(forms, func);
+      forms.clean();
     }
   }
 
   /// Makes a value lie as its place wants it; `why` ends in what the value is.
-  static void reconcile(OpOperand &use, Type wanted, const Twine &why) {
+  static void reconcile(Forms &forms, OpOperand &use, Type wanted, const Twine &why) {
     auto from = cast<ArrayType>(use.get().getType()), to = cast<ArrayType>(wanted);
     if (from.getShardingOrOpen().hasSameAxes(to.getShardingOrOpen()))
       return;
-    OpBuilder builder(use.getOwner());
-    auto text =
-        builder.getStringAttr(why + " is " + from.str() + ", the " +
-                              (isa<IfOp>(use.getOwner()->getParentOp()) ? "result is " : "carry is ") + to.str());
-    use.set(builder.create<ReshardOp>(use.get().getLoc(), to, use.get(), text));
+    StringRef what = isa<IfOp>(use.getOwner()->getParentOp()) ? "result is " : "carry is ";
+    use.set(forms.take(use.get(), to, use.getOwner(), (why + " is " + from.str() + ", the " + what + to.str()).str()));
   }
 
   /// What a carry starts from and what the body yields take the carry's sharding, what arms yield the result's.
-  static void reconcileControl(Operation *op) {
+  static void reconcileControl(Forms &forms, Operation *op) {
     if (!isa<ForOp, WhileOp, IfOp>(op))
       return;
     bool isBranch = isa<IfOp>(op);
     for (OpResult result : op->getResults()) {
       unsigned index = result.getResultNumber();
       if (!isBranch)
-        reconcile(op->getOpOperand(index), result.getType(), "what the loop starts from");
+        reconcile(forms, op->getOpOperand(index), result.getType(), "what the loop starts from");
       for (Region &region : op->getRegions()) {
         bool isCondition = !isBranch && &region != &op->getRegions().back();
         if (!isCondition)
-          reconcile(region.front().getTerminator()->getOpOperand(index), result.getType(),
+          reconcile(forms, region.front().getTerminator()->getOpOperand(index), result.getType(),
                     isBranch ? "what an arm of the branch yields" : "what each iteration of the loop yields");
       }
     }
   }
 
   /// A returned value takes the sharding of the result.
-  void reconcileReturn(func::FuncOp func) {
+  static void reconcileReturn(Forms &forms, func::FuncOp func) {
     func.walk([&](func::ReturnOp op) {
-      OpBuilder builder(op);
       for (auto [index, expected] : llvm::enumerate(func.getResultTypes())) {
         auto from = dyn_cast<ArrayType>(op.getOperand(index).getType());
         auto to = dyn_cast<ArrayType>(expected);
         if (!from || !to || from.getShardingOrOpen().hasSameAxes(to.getShardingOrOpen()))
           continue;
         std::string why = ("result " + Twine(index) + " is " + to.str() + "; the value lies as " + from.str()).str();
-        Value value = op.getOperand(index);
-        op.setOperand(index, builder.create<ReshardOp>(value.getLoc(), to, value, builder.getStringAttr(why)));
+        op.setOperand(index, forms.take(op.getOperand(index), to, op, why));
       }
     });
   }

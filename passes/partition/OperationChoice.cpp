@@ -21,18 +21,25 @@ bool canMakeAnew(Value value) {
 
 class Chooser {
 public:
-  Chooser(const spmd::MeshShape &mesh, const CostModel &model, ReshardPlanner &planner, ShardingRuleOpInterface op)
-      : mesh(mesh), model(model), planner(planner), op(op), rule(op.getShardingRule()),
+  Chooser(const spmd::MeshShape &mesh, const CostModel &model, ReshardPlanner &planner, Forms &forms,
+          ShardingRuleOpInterface op)
+      : mesh(mesh), model(model), planner(planner), forms(forms), op(op), rule(op.getShardingRule()),
         result(cast<ArrayType>(op->getResult(0).getType())) {}
 
   OperationChoice run() {
-    std::vector<spmd::Sharding> operands;
-    for (size_t i = 0; i < rule.operands.size(); ++i)
+    std::vector<spmd::Sharding> operands, roots;
+    for (size_t i = 0; i < rule.operands.size(); ++i) {
       operands.push_back(operandType(i).getShardingOrOpen().toValue());
+      roots.push_back(typeOf(forms.getRoot(op->getOperand(i))).getShardingOrOpen().toValue());
+    }
     spmd::Sharding wanted = result.getShardingOrOpen().toValue();
     compare(listSuggestedAssignments(mesh, rule, operands, wanted));
-    if (best->price.wireBytes > 0)
+    if (best->price.wireBytes > 0) {
+      if (roots != operands)
+        compare(listSuggestedAssignments(mesh, rule, roots, wanted));
+      llvm::append_range(operands, roots);
       compare(listAllAssignments(mesh, rule, operands, wanted));
+    }
     if (std::optional<OperationPrice> price = priceMoves(); price && price->seconds < best->price.seconds) {
       best->movesDirectly = true;
       best->price = *price;
@@ -41,7 +48,8 @@ public:
   }
 
 private:
-  ArrayType operandType(size_t index) const { return cast<ArrayType>(op->getOperand(index).getType()); }
+  static ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
+  ArrayType operandType(size_t index) const { return typeOf(op->getOperand(index)); }
 
   void compare(const std::vector<FactorAxes> &assignments) {
     for (const FactorAxes &axes : assignments) {
@@ -68,7 +76,7 @@ private:
       auto from = cast<ArrayType>(part.source.getType());
       if (!from.getShardingOrOpen().getUnreduced().empty())
         return std::nullopt;
-      cost = cost + getExchangeCost(from, result, part.dims);
+      cost = cost + getExchangeCost(from, result, part.dims) + forms.getDebt(part.source, op);
     }
     // Each part is written, and, where there are several, the result is chosen from them.
     bool isChosen = moves.parts.size() > 1 || moves.outside;
@@ -92,8 +100,11 @@ private:
   /// What an operation before this one sends, which moves its operand or changes its sharding.
   CollectiveCost getMoveCost(Operation *other) {
     auto to = cast<ArrayType>(other->getResult(0).getType());
-    if (auto reshard = dyn_cast<ReshardOp>(other))
-      return planner.plan(reshard.getOperand().getType(), to).cost;
+    if (auto reshard = dyn_cast<ReshardOp>(other)) {
+      // What is owed is in the price of the assignment.
+      bool isOwed = forms.getDebt(reshard, op).wireBytes > 0;
+      return isOwed ? CollectiveCost() : planner.plan(reshard.getOperand().getType(), to).cost;
+    }
     auto from = cast<ArrayType>(other->getOperand(0).getType());
     auto moving = cast<ShardingRuleOpInterface>(other);
     if (!needsExchange(moving, moving.getShardingRule(), {from}, to))
@@ -127,7 +138,7 @@ private:
     CollectiveCost cost;
     for (size_t i = 0; i < candidate.operands.size(); ++i)
       if (!canMakeAnew(op->getOperand(i)))
-        cost = cost + planner.plan(operandType(i), candidate.operands[i]).cost;
+        cost = cost + forms.find(op->getOperand(i), candidate.operands[i], op).cost;
     const ReshardPlan &toResult = planner.plan(candidate.result, result);
     if (!toResult.isPossible) // Partition says so, with the place.
       return {std::numeric_limits<double>::max(), 0};
@@ -169,6 +180,7 @@ private:
   const spmd::MeshShape &mesh;
   const CostModel &model;
   ReshardPlanner &planner;
+  Forms &forms;
   ShardingRuleOpInterface op;
   ShardingRule rule;
   ArrayType result;
@@ -178,8 +190,8 @@ private:
 } // namespace
 
 OperationChoice chooseAssignment(const spmd::MeshShape &mesh, const CostModel &model, ReshardPlanner &planner,
-                                 ShardingRuleOpInterface op) {
-  return Chooser(mesh, model, planner, op).run();
+                                 Forms &forms, ShardingRuleOpInterface op) {
+  return Chooser(mesh, model, planner, forms, op).run();
 }
 
 } // namespace spmdc

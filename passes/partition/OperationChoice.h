@@ -2,9 +2,10 @@
 //
 // For one operation between operands and a result whose shardings are given, candidates are assignments of axes to its
 // factors: first those that the operands and the result have on each factor (or nothing), then, if these need
-// communication, every other one (Assignments.h). Each is priced: resharding the operands, the local computation (what
-// devices repeat included), and bringing the result (partial sums included) to its sharding. The cheapest wins; ties go
-// to the candidate that was listed first, which is the one closest to the result.
+// communication, every other one (Assignments.h). Each is priced: resharding the operands, each from the form that is
+// there and cheapest (Forms.h), the local computation (what devices repeat included), and bringing the result (partial
+// sums included) to its sharding. The cheapest wins; ties go to the candidate that was listed first, which is the one
+// closest to the result.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -12,6 +13,7 @@
 #include "ir/array/ArrayOps.h"
 #include "passes/collective/ReshardPlanner.h"
 #include "passes/partition/FactorAxes.h"
+#include "passes/partition/Forms.h"
 
 namespace spmdc {
 
@@ -31,8 +33,9 @@ struct OperationChoice {
   OperationPrice price;
 };
 
-/// The cheapest way for an operation of one result, for the types that its operands and result have now.
+/// The cheapest way for an operation of one result, for the types that its operands and result have now, and the other
+/// forms of its operands.
 OperationChoice chooseAssignment(const spmd::MeshShape &mesh, const CostModel &model, ReshardPlanner &planner,
-                                 ShardingRuleOpInterface op);
+                                 Forms &forms, ShardingRuleOpInterface op);
 
 } // namespace spmdc

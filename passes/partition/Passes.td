@@ -4,6 +4,25 @@
 
 include "mlir/Pass/PassBase.td"
 
+def SplitOrders : Pass<"spmdc-split-orders", "mlir::ModuleOp"> {
+  let summary = "Finds the first elements of an order piece by piece";
+  let description = [{
+    Before: every array has a closed sharding (spmdc-propagate).
+
+    Where an array.argsort runs along a dimension that is cut and only its first elements are used (top_k), the first
+    of each piece are found where it lies, and the first of all among those, if that is less to send than the array.
+
+    After: the same.
+    ```
+    %0 = array.argsort %x dim 0 descending = true : <f32[4096@a]> -> <i32[4096@_]>
+    %1 = array.slice %0 [0] to [8] step [1] : <i32[4096@_]> -> <i32[8@_]>
+    ```
+    with a=8 becomes an argsort of the f32[8@a, 512] that `x` is, of whose results f32[8@a, 8] are taken, and one of
+    those 64 elements.
+  }];
+  let dependentDialects = ["::spmdc::SpmdDialect", "::spmdc::ArrayDialect"];
+}
+
 def InsertReshards : Pass<"spmdc-insert-reshards", "mlir::ModuleOp"> {
   let summary = "Makes the shardings around each operation agree";
   let description = [{

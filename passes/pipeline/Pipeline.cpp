@@ -37,6 +37,7 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
     arriveAt(Stage::Propagated);
   }
   if (passesThrough(Stage::Partitioned)) {
+    passes.addPass(createSplitOrders());
     passes.addPass(createInsertReshards());
     passes.addPass(createDeferReductions());
     passes.addPass(createWarnReplication());

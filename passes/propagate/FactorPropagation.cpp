@@ -203,4 +203,41 @@ bool propagateFactors(ShardingProjection &projection, const OpKind &kind, Direct
   return changed;
 }
 
+bool displaceAxes(ShardingProjection &projection) {
+  llvm::ArrayRef<Factor> factors = projection.getRule().factors;
+  auto isFree = [](const TensorProjection &tensor, int64_t factor) {
+    const FactorSharding *sharding = tensor.getFactor(factor);
+    return sharding && sharding->axes.empty() && sharding->overflow.empty();
+  };
+  bool changed = false;
+  for (const TensorProjection &operand : projection.getOperands())
+    for (auto [index, factor] : llvm::enumerate(factors)) {
+      const FactorSharding *displaced = operand.getFactor(index);
+      if (factor.kind != FactorKind::NeedReplication || !displaced || displaced->axes.empty())
+        continue;
+      for (unsigned r = projection.getNumOperands(); r < projection.getTensors().size(); ++r) {
+        TensorProjection &result = projection.getTensor(r);
+        std::optional<int64_t> best;
+        for (auto [other, info] : llvm::enumerate(factors)) {
+          bool isPossible = info.kind == FactorKind::PassThrough && isFree(operand, other) && isFree(result, other) &&
+                            info.size % totalSize(displaced->axes) == 0 && (!best || info.size > factors[*best].size);
+          if (isPossible && getUsablePrefix(result, other, info.size, displaced->axes) == displaced->axes)
+            best = other;
+        }
+        if (best && result.getSize() == operand.getSize())
+          changed |= result.extend(*best, displaced->axes);
+      }
+    }
+  return changed;
+}
+
+std::pair<unsigned, int64_t> getDisplaced(const ShardingProjection &projection, llvm::ArrayRef<AxisPart> axes) {
+  for (auto [source, operand] : llvm::enumerate(projection.getOperands()))
+    for (auto [index, factor] : llvm::enumerate(projection.getRule().factors))
+      if (const FactorSharding *sharding = operand.getFactor(index);
+          sharding && factor.kind == FactorKind::NeedReplication && axes == llvm::ArrayRef<AxisPart>(sharding->axes))
+        return {static_cast<unsigned>(source), static_cast<int64_t>(index)};
+  llvm_unreachable("no operand has these axes on a factor that is needed whole");
+}
+
 } // namespace spmdc

@@ -10,6 +10,9 @@
 //               on one array, the factor that comes from the largest array gets it.
 //   Settle      Where arrays shard one factor differently (x: 8@a, y: 8@b in x + y), arrays that are still open follow
 //               the largest that they can follow, instead of none.
+//   Displace    Of a factor that an operation needs whole (a sorted dimension) nothing is passed on. But its axes,
+//   which
+//               one all_to_all brings to another dimension, may cut that one of the result, rather than none.
 //
 // Nothing is ever taken away: axes of a factor are replaced by lists of which they are a prefix.
 //
@@ -30,13 +33,20 @@
 
 namespace spmdc {
 
-enum class Strategy { Basic, Aggressive, Settle };
+enum class Strategy { Basic, Aggressive, Settle, Displace };
 
 using DirectionOfFactor = llvm::function_ref<Direction(int64_t)>;
 
 /// Extends the projection by one step; returns whether anything changed. Factors that need replication are left alone.
 bool propagateFactors(ShardingProjection &projection, const OpKind &kind, DirectionOfFactor direction,
                       Strategy strategy);
+
+/// Gives the axes of factors that need replication, where an operand has them, to the largest factor that they divide
+/// and that this operand and a result of the same size have uncut: of the result. Returns whether anything changed.
+bool displaceAxes(ShardingProjection &projection);
+
+/// The operand, and its factor, that these axes were displaced from.
+std::pair<unsigned, int64_t> getDisplaced(const ShardingProjection &projection, llvm::ArrayRef<AxisPart> axes);
 
 /// The longest prefix of `axes` that the factor may have on this array. Where the array lacks the factor: the longest
 /// one that none of its factors uses.

@@ -81,6 +81,13 @@ void OriginRecorder::extended(const PropagationState::OpEntry &op, unsigned tens
     ArrayRef<AxisPart> axes = after.getTensors()[tensor].getFactor(factor)->axes;
     if (axes == ArrayRef<AxisPart>(before.getTensors()[tensor].getFactor(factor)->axes))
       continue;
+    if (strategy == Strategy::Displace) {
+      auto [source, wholeFactor] = getDisplaced(before, axes);
+      for (auto [sourceDim, factors] : llvm::enumerate(getFactors(op.rule, source)))
+        if (llvm::is_contained(factors, wholeFactor))
+          log->extensions.push_back({slot, dim, namesOf(axes), opIndex, op.slots[source], unsigned(sourceDim)});
+      continue;
+    }
     for (auto [source, projection] : llvm::enumerate(before.getTensors())) {
       const FactorSharding *sharding = projection.getFactor(factor);
       if (op.slots[source] == slot || !sharding || sharding->axes.empty() || !isPrefix(axes, sharding->axes))

@@ -11,7 +11,19 @@ void Propagator::run() {
     state.activate(priority);
     for (unsigned stage = 0; stage < kNumStages; ++stage)
       runToFixPoint(stage, strategy == Strategy::Basic ? Strategy::Basic : Strategy::Aggressive);
-    if (strategy == Strategy::Settle)
+    if (strategy == Strategy::Settle) {
+      runToFixPoint(kNumStages - 1, Strategy::Settle);
+      displace();
+    }
+  }
+}
+
+void Propagator::displace() {
+  // One operation after the other: what follows from each comes before the next one.
+  for (unsigned index = 0; index < state.getOps().size(); ++index) {
+    const ShardingRule &rule = state.getOps()[index].rule;
+    auto isWhole = [](const Factor &factor) { return factor.kind == FactorKind::NeedReplication; };
+    if (llvm::any_of(rule.factors, isWhole) && step(index, kNumStages - 1, Strategy::Displace))
       runToFixPoint(kNumStages - 1, Strategy::Settle);
   }
 }
@@ -31,15 +43,16 @@ void Propagator::runToFixPoint(unsigned stage, Strategy stepStrategy) {
   }
 }
 
-void Propagator::step(unsigned opIndex, unsigned stage, Strategy stepStrategy) {
+bool Propagator::step(unsigned opIndex, unsigned stage, Strategy stepStrategy) {
   const PropagationState::OpEntry &entry = state.getOps()[opIndex];
   auto direction = [&](int64_t factor) {
     return getDirection(entry.kind, entry.rule.factors[factor], entry.hasSharedOperand, stage);
   };
   bool isAnyMoved = llvm::any_of(llvm::seq<int64_t>(0, entry.rule.factors.size()),
                                  [&](int64_t factor) { return direction(factor) != Direction::None; });
-  if (!isAnyMoved)
-    return;
+  bool displaces = stepStrategy == Strategy::Displace;
+  if (!isAnyMoved && !displaces)
+    return false;
   llvm::SmallVector<const TensorSharding *, 4> shardings;
   for (unsigned slot : entry.slots)
     shardings.push_back(&state.getSharding(slot));
@@ -47,19 +60,22 @@ void Propagator::step(unsigned opIndex, unsigned stage, Strategy stepStrategy) {
   std::optional<ShardingProjection> before;
   if (observer)
     before.emplace(projection);
-  if (!propagateFactors(projection, entry.kind, direction, stepStrategy))
-    return;
+  if (displaces ? !displaceAxes(projection) : !propagateFactors(projection, entry.kind, direction, stepStrategy))
+    return false;
+  bool isChanged = false;
   for (auto [index, slot] : llvm::enumerate(entry.slots)) {
     llvm::SmallVector<unsigned, 4> changed =
         state.getSharding(slot).extend(projection.getTensors()[index].projectBack());
     if (changed.empty())
       continue;
+    isChanged = true;
     for (unsigned around : state.getOpsAround(slot))
       pending.set(around);
     if (observer)
       for (unsigned dim : changed)
         observer->extended(entry, index, dim, *before, projection, stepStrategy);
   }
+  return isChanged;
 }
 
 } // namespace spmdc

@@ -32,7 +32,10 @@ public:
 
 private:
   void runToFixPoint(unsigned stage, Strategy stepStrategy);
-  void step(unsigned opIndex, unsigned stage, Strategy stepStrategy);
+  /// Axes of dimensions that operations need whole, last of all.
+  void displace();
+  /// Whether anything has changed.
+  bool step(unsigned opIndex, unsigned stage, Strategy stepStrategy);
 
   PropagationState &state;
   Strategy strategy;

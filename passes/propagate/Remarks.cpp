@@ -62,6 +62,12 @@ void RemarkEmitter::extended(const OpEntry &entry, unsigned tensor, unsigned dim
     ArrayRef<AxisPart> axes = after.getTensors()[tensor].getFactor(factor)->axes;
     if (axes == ArrayRef<AxisPart>(before.getTensors()[tensor].getFactor(factor)->axes))
       continue;
+    if (strategy == Strategy::Displace) {
+      auto [source, wholeFactor] = getDisplaced(before, axes);
+      remark << ", as dimension " << getDimOf(entry.rule, source, wholeFactor) << " of " << describe(entry, source)
+             << " is, which the operation needs whole";
+      return;
+    }
     for (auto [source, projection] : llvm::enumerate(before.getTensors())) {
       const FactorSharding *sharding = projection.getFactor(factor);
       if (source == tensor || !sharding || !isPrefix(axes, sharding->axes))

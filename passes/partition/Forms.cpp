@@ -1,0 +1,117 @@
+//===- Forms.cpp - the shardings in which a value exists ------------------===//
+
+#include "passes/partition/Forms.h"
+
+#include "llvm/ADT/SmallPtrSet.h"
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
+
+bool isUnreduced(Value value) { return !typeOf(value).getShardingOrOpen().getUnreduced().empty(); }
+
+bool liesAs(Value value, ArrayType type) {
+  return typeOf(value).getShardingOrOpen().hasSameAxes(type.getShardingOrOpen());
+}
+
+/// Whether what the operation uses may be this value, which was made before it.
+bool isVisible(Value value, Operation *user) {
+  Operation *around = value.getParentBlock()->findAncestorOpInBlock(*user), *maker = value.getDefiningOp();
+  return around && (!maker || maker->isBeforeInBlock(around));
+}
+
+} // namespace
+
+Value Forms::getRoot(Value value) const {
+  auto root = roots.find(value);
+  return root == roots.end() ? value : root->second;
+}
+
+CollectiveCost Forms::getDebt(Value value, Operation *user) const {
+  // A loop may need it in each iteration: what is made before the loop is always worth its price.
+  auto debt = debts.find(value);
+  return debt == debts.end() || value.getParentBlock() != user->getBlock() ? CollectiveCost() : debt->second;
+}
+
+Forms::Source Forms::find(Value value, ArrayType wanted, Operation *user) {
+  Source best{value, planner.plan(typeOf(value), wanted).cost + getDebt(value, user)};
+  Value root = getRoot(value);
+  auto consider = [&](Value form) {
+    if (form == value || !isVisible(form, user))
+      return;
+    const ReshardPlan &plan = planner.plan(typeOf(form), wanted);
+    CollectiveCost cost = plan.cost + getDebt(form, user);
+    if (plan.isPossible && cost < best.cost)
+      best = {form, cost};
+  };
+  // Partial sums are reduced once, for all.
+  if (!isUnreduced(root))
+    consider(root);
+  if (auto others = made.find(root); others != made.end())
+    for (Value form : others->second)
+      consider(form);
+  return best;
+}
+
+Value Forms::take(Value value, ArrayType wanted, Operation *user, StringRef why) {
+  Source source = find(value, wanted, user);
+  pay(source.value);
+  if (liesAs(source.value, wanted))
+    return source.value;
+  OpBuilder builder(user);
+  // Where an operation needs it, or, where it is only handed on, where it comes from.
+  Location loc = isa<ShardingRuleOpInterface>(user) ? user->getLoc() : value.getLoc();
+  return create(builder, loc, source.value, wanted, why);
+}
+
+void Forms::addPropagated(Value result, ArrayType propagated, StringRef why) {
+  auto uses = static_cast<double>(std::max<int64_t>(1, std::distance(result.use_begin(), result.use_end())));
+  OpBuilder builder(result.getContext());
+  builder.setInsertionPointAfterValue(result);
+  Value form = create(builder, result.getLoc(), result, propagated, why);
+  result.replaceAllUsesExcept(form, form.getDefiningOp());
+  if (isUnreduced(result))
+    return;
+  CollectiveCost debt = planner.plan(typeOf(result), propagated).cost;
+  debt.wireBytes /= uses;
+  debts[form] = debt;
+}
+
+Value Forms::create(OpBuilder &builder, Location loc, Value from, ArrayType to, StringRef why) {
+  auto reshard = builder.create<ReshardOp>(loc, to, from, builder.getStringAttr(why));
+  Value root = getRoot(from), form = reshard.getResult();
+  roots[form] = root;
+  made[root].push_back(form);
+  reshards.push_back(reshard);
+  return form;
+}
+
+void Forms::clean() {
+  llvm::SmallPtrSet<Operation *, 8> removed;
+  auto remove = [&](ReshardOp reshard) {
+    removed.insert(reshard);
+    reshard.erase();
+  };
+  for (ReshardOp reshard : llvm::reverse(reshards)) {
+    if (removed.contains(reshard))
+      continue;
+    if (reshard->use_empty()) {
+      remove(reshard);
+      continue;
+    }
+    // A form between two others that nothing else uses is no more than a stop on the way.
+    while (auto before = reshard.getOperand().getDefiningOp<ReshardOp>()) {
+      if (!roots.contains(before.getResult()) || !before->hasOneUse())
+        break;
+      if (isUnreduced(before.getOperand()))
+        reshard.setWhyAttr(before.getWhyAttr());
+      reshard.setOperand(before.getOperand());
+      remove(before);
+    }
+  }
+}
+
+} // namespace spmdc

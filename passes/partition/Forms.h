@@ -1,0 +1,62 @@
+//===- Forms.h - the shardings in which a value exists ----------*- C++ -*-===//
+//
+// Each operation gives its result in one form, and spmd.reshard makes others of it. Who needs a value takes the form
+// that is cheapest to bring into the sharding that it wants, one that is there already above all: an array that two
+// operations need gathered is gathered once, and a result that lies as its user wants it does not go through what
+// propagation thought of it.
+//
+// An operation's result is brought into its propagated sharding at once, but that is owed until somebody uses it: the
+// users share its price, the first one pays for all, and what nobody needs is removed (`clean`).
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "ir/spmd/SpmdOps.h"
+#include "passes/collective/ReshardPlanner.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace spmdc {
+
+class Forms {
+public:
+  explicit Forms(ReshardPlanner &planner) : planner(planner) {}
+
+  /// A form of the value from which the wanted sharding is made, with what that costs.
+  struct Source {
+    mlir::Value value;
+    CollectiveCost cost;
+  };
+
+  /// The cheapest for this operation, which uses the value as it is propagated.
+  Source find(mlir::Value value, ArrayType wanted, mlir::Operation *user);
+
+  /// The value in the wanted sharding, through a new spmd.reshard in front of the operation where no form lies so.
+  mlir::Value take(mlir::Value value, ArrayType wanted, mlir::Operation *user, llvm::StringRef why);
+
+  /// What it costs one user that the value lies as it is propagated, if nobody has paid for that yet.
+  CollectiveCost getDebt(mlir::Value value, mlir::Operation *user) const;
+  /// Somebody uses this form as it is.
+  void pay(mlir::Value form) { debts.erase(form); }
+
+  /// The result of an operation gets its propagated sharding: all its users use that.
+  void addPropagated(mlir::Value result, ArrayType propagated, llvm::StringRef why);
+
+  /// The form that the value has where it is computed.
+  mlir::Value getRoot(mlir::Value value) const;
+
+  /// Removes what nobody uses, and forms between two others.
+  void clean();
+
+private:
+  mlir::Value create(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value from, ArrayType to, llvm::StringRef why);
+
+  ReshardPlanner &planner;
+  llvm::DenseMap<mlir::Value, mlir::Value> roots; ///< Of forms that were made here.
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value, 2>> made;
+  llvm::DenseMap<mlir::Value, CollectiveCost> debts;
+  std::vector<ReshardOp> reshards; ///< In the order in which they were made: what one uses is before it.
+};
+
+} // namespace spmdc

@@ -1,0 +1,216 @@
+//===- SplitOrders.cpp - the first of an order, piece by piece ------------===//
+//
+// top_k along a cut dimension: the k first of all are among the k first of each device's piece, so only those
+// candidates travel. In terms of global arrays, with a dimension of 4096 over a=8:
+//
+//   x [1024, 4096@a]  as  [1024, 8@a, 512]  -- argsort, first k -->  [1024, 8@a, k]  as  [1024, 8k@a]
+//                                                                                        -- argsort, first k --> [1024,
+//                                                                                        k]
+//
+// The first argsort runs where the pieces lie. How the candidates come together for the second one, gathered or, where
+// there are other dimensions, by an all_to_all, is spmdc-insert-reshards' choice, as for any other operation.
+//
+// Candidates stand in the order of their pieces, and among equals in the order of their positions, so that the second
+// argsort, which is stable, finds equals in the order of all positions. Where pieces are uneven the array is padded
+// with what is last in the order; elements that are as low stand before it, and there are k of them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ir/array/LocalBuilder.h"
+#include "ir/array/ScalarEvaluation.h"
+#include "passes/partition/FactorAxes.h"
+#include "passes/partition/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <limits>
+
+using namespace mlir;
+
+namespace spmdc {
+
+#define GEN_PASS_DEF_SPLITORDERS
+#include "passes/partition/Passes.h.inc"
+
+namespace {
+
+/// An order of which only the first elements are used.
+struct PrefixOrder {
+  ArgsortOp op;
+  SmallVector<SliceOp> slices;
+  int64_t count = 0;             ///< How many are used.
+  int64_t pieces = 1, piece = 0; ///< How many there are, and how large each is.
+
+  int64_t getDim() { return static_cast<int64_t>(op.getDim()); }
+};
+
+/// How many elements of an order this takes, if those are the first ones.
+std::optional<int64_t> getPrefix(SliceOp slice, int64_t dim) {
+  ArrayRef<int64_t> shape = slice.getOperand().getType().getShape();
+  for (int64_t d = 0; d < static_cast<int64_t>(shape.size()); ++d)
+    if (slice.getStarts()[d] != 0 || slice.getStrides()[d] != 1 || (d != dim && slice.getLimits()[d] != shape[d]))
+      return std::nullopt;
+  return slice.getLimits()[dim];
+}
+
+std::optional<PrefixOrder> matchPrefix(ArgsortOp op, const spmd::MeshShape &mesh) {
+  PrefixOrder order;
+  order.op = op;
+  for (Operation *user : op->getUsers()) {
+    auto slice = dyn_cast<SliceOp>(user);
+    std::optional<int64_t> count = slice ? getPrefix(slice, order.getDim()) : std::nullopt;
+    if (!count)
+      return std::nullopt;
+    order.slices.push_back(slice);
+    order.count = std::max(order.count, *count);
+  }
+  ArrayType type = op.getOperand().getType();
+  std::vector<int64_t> sizes;
+  spmd::Sharding sharding = type.getShardingOrOpen().toValue();
+  for (const spmd::AxisRef &axis : sharding.dims[order.getDim()])
+    sizes.push_back(axis.sizeIn(mesh));
+  for (int64_t size : sizes)
+    order.pieces *= size;
+  order.piece = spmd::localDimSize(type.getDimSize(order.getDim()), sizes);
+  if (order.pieces == 1 || order.count == 0)
+    return std::nullopt;
+  // A candidate is an element and its position.
+  int64_t bytes = spmd::byteSize(type.getDType());
+  int64_t candidates = order.pieces * std::min(order.count, order.piece);
+  return candidates * (bytes + 4) < type.getDimSize(order.getDim()) * bytes ? std::make_optional(order) : std::nullopt;
+}
+
+/// What comes after every other element.
+Scalar lastOf(Type type, bool isDescending) {
+  if (isa<FloatType>(type)) {
+    double nan = std::numeric_limits<double>::quiet_NaN();
+    return Scalar::ofFloat(isDescending ? -nan : nan);
+  }
+  return getReductionIdentity(type, isDescending ? ReductionKind::max : ReductionKind::min);
+}
+
+class OrderSplitter {
+public:
+  explicit OrderSplitter(PrefixOrder &order) : order(order), dim(order.getDim()), b(order.op), loc(order.op.getLoc()) {}
+
+  void run() {
+    Value x = order.op.getOperand();
+    ArrayType type = arrayTypeOf(x);
+    bool isDescending = order.op.getDescending();
+    int64_t count = std::min(order.count, order.piece);
+
+    // The pieces as a dimension of their own.
+    ShardingAttr split = splitSharding(type.getShardingOrOpen());
+    Value padded = pad(x, order.pieces * order.piece);
+    Value pieces = b.create<ReshapeOp>(loc, typeFor(type, shapeWith({order.pieces, order.piece}), split), padded);
+    Value ranks = argsort(pieces, dim + 1, isDescending);
+    ArrayType candidateType = typeFor(type, shapeWith({order.pieces, count}), split);
+    ArrayType positionType = candidateType.withElementType(b.getI32Type());
+    ranks = slice(ranks, positionType);
+    Value elements = b.create<TakeAlongOp>(loc, candidateType, pieces, ranks, dim + 1);
+    Value number = b.create<IotaOp>(loc, positionType, dim);
+    Value size = b.create<ConstantOp>(loc, positionType, Scalar::ofInt(order.piece));
+    Value start = b.create<MultiplyOp>(loc, number, size);
+    Value positions = b.create<AddOp>(loc, ranks, start);
+
+    // All candidates in one dimension again.
+    ArrayType joined = typeFor(type, shapeWith({order.pieces * count}), type.getShardingOrOpen());
+    elements = b.create<ReshapeOp>(loc, joined, elements);
+    positions = b.create<ReshapeOp>(loc, joined.withElementType(b.getI32Type()), positions);
+    for (SliceOp user : order.slices) {
+      ArrayType result = user.getType();
+      ArrayType all = result.withShape(joined.getShape()).withSharding(wholeSharding(result.getShardingOrOpen()));
+      Value first = b.create<ArgsortOp>(loc, all, elements, dim, isDescending);
+      first = slice(first, result);
+      replaceTaken(user, x, elements, first);
+      user.replaceAllUsesWith(b.create<TakeAlongOp>(loc, result, positions, first, dim).getResult());
+      user.erase();
+    }
+    order.op.erase();
+  }
+
+private:
+  /// The operand's shape with other dimensions in place of the ordered one.
+  SmallVector<int64_t> shapeWith(ArrayRef<int64_t> sizes) {
+    SmallVector<int64_t> shape(order.op.getOperand().getType().getShape());
+    shape.erase(shape.begin() + dim);
+    shape.insert(shape.begin() + dim, sizes.begin(), sizes.end());
+    return shape;
+  }
+
+  static ArrayType typeFor(ArrayType type, ArrayRef<int64_t> shape, ShardingAttr sharding) {
+    return type.withShape(shape).withSharding(sharding);
+  }
+
+  /// With a whole dimension after the ordered one.
+  static ShardingAttr withDims(ShardingAttr sharding, function_ref<void(spmd::Sharding &)> change) {
+    spmd::Sharding value = sharding.toValue();
+    change(value);
+    return ShardingAttr::fromValue(sharding.getContext(), value);
+  }
+  ShardingAttr splitSharding(ShardingAttr sharding) const {
+    return withDims(sharding, [&](spmd::Sharding &value) { value.dims.insert(value.dims.begin() + dim + 1, {{}}); });
+  }
+  ShardingAttr wholeSharding(ShardingAttr sharding) const {
+    return withDims(sharding, [&](spmd::Sharding &value) { value.dims[dim].clear(); });
+  }
+
+  Value pad(Value x, int64_t size) {
+    ArrayType type = arrayTypeOf(x);
+    int64_t missing = size - type.getDimSize(dim);
+    if (missing == 0)
+      return x;
+    SmallVector<int64_t> none(type.getRank(), 0), high(none);
+    high[dim] = missing;
+    Value last = b.create<ConstantOp>(loc, type.withShape({}), lastOf(type.getElementType(), order.op.getDescending()));
+    return b.create<PadOp>(loc, typeFor(type, shapeWith({size}), type.getShardingOrOpen()), x, last, none, high, none);
+  }
+
+  Value argsort(Value x, int64_t along, bool isDescending) {
+    return b.create<ArgsortOp>(loc, arrayTypeOf(x).withElementType(b.getI32Type()), x, along, isDescending);
+  }
+
+  /// The first elements of each dimension.
+  Value slice(Value x, ArrayType type) {
+    SmallVector<int64_t> starts(type.getRank(), 0), strides(type.getRank(), 1);
+    return b.create<SliceOp>(loc, type, x, starts, type.getShape(), strides);
+  }
+
+  /// What takes the ordered elements themselves finds them among the candidates.
+  void replaceTaken(SliceOp user, Value x, Value elements, Value first) {
+    for (Operation *other : llvm::make_early_inc_range(user->getUsers())) {
+      auto take = dyn_cast<TakeAlongOp>(other);
+      if (!take || take.getOperand() != x || static_cast<int64_t>(take.getDim()) != dim ||
+          take.getIndices() != user.getResult())
+        continue;
+      OpBuilder builder(take);
+      Value taken = builder.create<TakeAlongOp>(take.getLoc(), take.getType(), elements, first, dim);
+      take.replaceAllUsesWith(taken);
+      take.erase();
+    }
+  }
+
+  PrefixOrder &order;
+  int64_t dim;
+  OpBuilder b;
+  Location loc;
+};
+
+class SplitOrdersPass : public impl::SplitOrdersBase<SplitOrdersPass> {
+  void runOnOperation() override {
+    spmd::MeshShape mesh = getMesh(getOperation()).toValue();
+    for (auto func : getOperation().getOps<func::FuncOp>()) {
+      SmallVector<ArgsortOp> orders;
+      func.walk([&](ArgsortOp op) {
+        if (!op->getParentOfType<ManualOp>())
+          orders.push_back(op);
+      });
+      for (ArgsortOp op : orders)
+        if (std::optional<PrefixOrder> order = matchPrefix(op, mesh))
+          OrderSplitter(*order).run();
+    }
+  }
+};
+
+} // namespace
+} // namespace spmdc

@@ -1,0 +1,66 @@
+// RUN: spmd-opt %s --split-input-file --spmdc-split-orders | FileCheck %s
+// RUN: spmd-opt %s --split-input-file --spmdc-split-orders --spmdc-insert-reshards --spmdc-partition --canonicalize --spmdc-verify-partitioned | FileCheck %s --check-prefix=LOCAL
+
+// The candidates of each device, then the first of those: their rows are spread over the devices for that.
+// CHECK-LABEL: func.func @top_k
+// CHECK: %[[PIECES:.*]] = array.reshape %arg0 : <f32[64@_, 4096@a]> -> <f32[64@_, 4@a, 1024@_]>
+// CHECK: %[[RANKS:.*]] = array.argsort %[[PIECES]] dim 2 descending = true
+// CHECK: %[[FIRST:.*]] = array.slice %[[RANKS]] [0, 0, 0] to [64, 4, 3]
+// CHECK: %[[ELEMENTS:.*]] = array.take_along %[[PIECES]], %[[FIRST]] dim 2
+// CHECK: %[[NUMBER:.*]] = array.iota dim 1
+// CHECK: %[[SIZE:.*]] = array.constant dense<1024>
+// CHECK: %[[START:.*]] = array.multiply %[[NUMBER]], %[[SIZE]]
+// CHECK: %[[POSITIONS:.*]] = array.add %[[FIRST]], %[[START]]
+// CHECK: %[[ALL:.*]] = array.reshape %[[ELEMENTS]] : <f32[64@_, 4@a, 3@_]> -> <f32[64@_, 12@a]>
+// CHECK: %[[PLACES:.*]] = array.reshape %[[POSITIONS]] : <i32[64@_, 4@a, 3@_]> -> <i32[64@_, 12@a]>
+// CHECK: array.argsort %[[ALL]] dim 1 descending = true : <f32[64@_, 12@a]> -> <i32[64@a, 12@_]>
+// CHECK: array.take_along %[[PLACES]]
+// CHECK: array.take_along %[[ALL]]
+// LOCAL-LABEL: func.func @top_k
+// LOCAL-COUNT-2: spmd.all_to_all {{.*}} : <{{[fi]}}32[64, 3]> -> <{{[fi]}}32[16, 12]>
+// LOCAL-NOT: spmd.all
+module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
+  func.func @top_k(%x: !spmd.array<f32[64@_, 4096@a]>) -> (!spmd.array<f32[64@a, 3@_]>, !spmd.array<i32[64@a, 3@_]>) {
+    %0 = array.argsort %x dim 1 descending = true : <f32[64@_, 4096@a]> -> <i32[64@a, 4096@_]>
+    %1 = array.slice %0 [0, 0] to [64, 3] step [1, 1] : <i32[64@a, 4096@_]> -> <i32[64@a, 3@_]>
+    %2 = array.take_along %x, %1 dim 1 : <f32[64@_, 4096@a]>, <i32[64@a, 3@_]> -> <f32[64@a, 3@_]>
+    return %2, %1 : !spmd.array<f32[64@a, 3@_]>, !spmd.array<i32[64@a, 3@_]>
+  }
+}
+
+// -----
+
+// One dimension: the candidates are gathered. What pads the last piece is larger than no element.
+// CHECK-LABEL: func.func @smallest_of_uneven_pieces
+// CHECK: %[[LAST:.*]] = array.constant dense<2147483647> : tensor<i32> -> <i32[]>
+// CHECK: array.pad %arg0 with %[[LAST]] low [0] high [1] interior [0] : <i32[4095@a]>, <i32[]> -> <i32[4096@a]>
+// LOCAL-LABEL: func.func @smallest_of_uneven_pieces
+// LOCAL: spmd.all_gather {{.*}} : <i32[3]> -> <i32[12]>
+// LOCAL-NOT: <i32[4095]>
+module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
+  func.func @smallest_of_uneven_pieces(%x: !spmd.array<i32[4095@a]>) -> !spmd.array<i32[3@_]> {
+    %0 = array.argsort %x dim 0 descending = false : <i32[4095@a]> -> <i32[4095@_]>
+    %1 = array.slice %0 [0] to [3] step [1] : <i32[4095@_]> -> <i32[3@_]>
+    return %1 : !spmd.array<i32[3@_]>
+  }
+}
+
+// -----
+
+// As many candidates as elements, and an order that is used whole: left as they are.
+// CHECK-LABEL: func.func @no_less_to_send
+// CHECK: array.argsort %arg0 dim 0 descending = true : <f32[16@a]> -> <i32[16@_]>
+// CHECK-LABEL: func.func @all_of_the_order
+// CHECK: array.argsort %arg0 dim 0 descending = true : <f32[4096@a]> -> <i32[4096@_]>
+module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
+  func.func @no_less_to_send(%x: !spmd.array<f32[16@a]>) -> !spmd.array<i32[2@_]> {
+    %0 = array.argsort %x dim 0 descending = true : <f32[16@a]> -> <i32[16@_]>
+    %1 = array.slice %0 [0] to [2] step [1] : <i32[16@_]> -> <i32[2@_]>
+    return %1 : !spmd.array<i32[2@_]>
+  }
+  func.func @all_of_the_order(%x: !spmd.array<f32[4096@a]>) -> (!spmd.array<i32[4096@_]>, !spmd.array<i32[2@_]>) {
+    %0 = array.argsort %x dim 0 descending = true : <f32[4096@a]> -> <i32[4096@_]>
+    %1 = array.slice %0 [0] to [2] step [1] : <i32[4096@_]> -> <i32[2@_]>
+    return %0, %1 : !spmd.array<i32[4096@_]>, !spmd.array<i32[2@_]>
+  }
+}

@@ -1,0 +1,39 @@
+// Axes of a dimension that an operation needs whole cut another one of its result, where nothing else is said.
+// RUN: spmd-opt %s --spmdc-propagate | FileCheck %s
+// RUN: spmd-opt %s --spmdc-propagate=strategy=aggressive | FileCheck %s --check-prefix=PUBLISHED
+// RUN: spmd-opt %s --spmdc-propagate=remarks=true 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
+
+module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=4>} {
+
+// CHECK-LABEL: func.func @to_the_largest
+// CHECK: array.argsort {{.*}} -> <i32[8@_, 4@_, 16@"(b, a)"]>
+// CHECK: array.negate {{.*}} : <i32[8@_, 4@_, 16@"(b, a)"]>
+// PUBLISHED-LABEL: func.func @to_the_largest
+// PUBLISHED: array.argsort {{.*}} -> <i32[8@_, 4@_, 16@_]>
+// REMARK: argsort: dimension 2 of the result becomes sharded over (b, a), as dimension 0 of the operand is, which the operation needs whole
+func.func @to_the_largest(%x: !spmd.array<f32[8@"(b, a)", 4, 16]>) -> !spmd.array<i32[8, 4, 16]> {
+  %0 = array.argsort %x dim 0 descending = false : <f32[8@"(b, a)", 4, 16]> -> <i32[8, 4, 16]>
+  %1 = array.negate %0 : <i32[8, 4, 16]>
+  return %1 : !spmd.array<i32[8, 4, 16]>
+}
+
+// Not where it does not come out even, where somebody wants it whole, or where it is in use.
+// CHECK-LABEL: func.func @not_unevenly
+// CHECK: array.argsort {{.*}} -> <i32[8@_, 6@_]>
+func.func @not_unevenly(%x: !spmd.array<f32[8@b, 6]>) -> !spmd.array<i32[8, 6]> {
+  %0 = array.argsort %x dim 0 descending = false : <f32[8@b, 6]> -> <i32[8, 6]>
+  return %0 : !spmd.array<i32[8, 6]>
+}
+// CHECK-LABEL: func.func @not_what_is_closed
+// CHECK: array.argsort {{.*}} -> <i32[8@_, 8@_]>
+func.func @not_what_is_closed(%x: !spmd.array<f32[8@b, 8]>) -> !spmd.array<i32[8, 8@_]> {
+  %0 = array.argsort %x dim 0 descending = false : <f32[8@b, 8]> -> <i32[8, 8@_]>
+  return %0 : !spmd.array<i32[8, 8@_]>
+}
+// CHECK-LABEL: func.func @not_what_is_cut
+// CHECK: array.argsort {{.*}} -> <i32[8@_, 8@a]>
+func.func @not_what_is_cut(%x: !spmd.array<f32[8@b, 8@a]>) -> !spmd.array<i32[8, 8]> {
+  %0 = array.argsort %x dim 0 descending = false : <f32[8@b, 8@a]> -> <i32[8, 8]>
+  return %0 : !spmd.array<i32[8, 8]>
+}
+}
