@@ -37,5 +37,11 @@ struct OperationChoice {
 /// forms of its operands.
 OperationChoice chooseAssignment(const spmd::MeshShape &mesh, const CostModel &model, ReshardPlanner &planner,
                                  Forms &forms, ShardingRuleOpInterface op);
+/// The same where each value is there as it lies only.
+inline OperationChoice chooseAssignment(const spmd::MeshShape &mesh, const CostModel &model, ReshardPlanner &planner,
+                                        ShardingRuleOpInterface op) {
+  Forms none(planner);
+  return chooseAssignment(mesh, model, planner, none, op);
+}
 
 } // namespace spmdc
