@@ -13,6 +13,8 @@ void World::plan() {
   processes.resize(count);
   for (int32_t id = 0; id != count; ++id)
     processes[id].id = id;
+  for (Process &process : processes)
+    setClock(process);
   enum Kind { None, Kill, Fail, LongStop, ShortStop, LongCut, ShortCut, Mismatch, Missing, Stuck, Twin, Echo, kinds };
   auto kind = static_cast<Kind>(pick(0, kinds - 1));
   int32_t victim = static_cast<int32_t>(pick(0, count - 1));
@@ -122,6 +124,7 @@ void World::plan() {
     // A second process with the id of another.
     processes.push_back({});
     processes.back().id = victim;
+    setClock(processes.back());
     strays.insert(processes.size() - 1);
     in(pick(0, 4000), [this] { start(processes.size() - 1); });
     in(leave + pick(0, 200), [this] { tryToLeave(processes.size() - 1); });
@@ -180,12 +183,12 @@ void World::start(size_t index) {
     serverOptions.heartbeatTimeout = heartbeatTimeout;
     serverOptions.collectiveTimeout = collectiveTimeout;
     serverOptions.hasLauncher = hasLauncher;
-    process.server = std::make_unique<StateMachine>(serverOptions, nonce, now);
+    process.server = std::make_unique<StateMachine>(serverOptions, nonce, clock(0));
   }
   if (process.server)
-    process.serverDeadline = process.server->nextDeadline();
+    process.serverDeadline = worldTime(0, process.server->nextDeadline());
   process.position.location.clear();
-  process.member = std::make_unique<MemberMachine>(options, nonce, now);
+  process.member = std::make_unique<MemberMachine>(options, nonce, clock(index));
   pumpMember(index);
 }
 
@@ -211,11 +214,11 @@ void World::kill(size_t index) {
   for (auto &[id, link] : links) {
     if (link.process == index && link.clientOpen) {
       link.clientOpen = false;
-      up(id, [this, id = id](StateMachine &server) { server.onClosed(id, now); });
+      up(id, [this, id = id](StateMachine &server) { server.onClosed(id, clock(0)); });
     }
     if (index == 0 && link.serverOpen) {
       link.serverOpen = false;
-      down(id, [this](MemberMachine &member) { member.onClosed("reset", now); });
+      down(id, [this, other = link.process](MemberMachine &member) { member.onClosed("reset", clock(other)); });
     }
   }
   if (!hasLauncher)
@@ -225,7 +228,8 @@ void World::kill(size_t index) {
   end.pid = 1000 + static_cast<int64_t>(index);
   end.signal = 9;
   for (size_t other = 0; other != static_cast<size_t>(count); ++other)
-    in(pick(0, 30), [this, other, end] { tell(other, end); });
+    for (int64_t words = chance(20) ? 2 : 1; words > 0; --words)
+      in(pick(0, 30), [this, other, end] { tell(other, end); });
 }
 
 /// A launcher's word waits in the socket until the process reads it.
@@ -235,10 +239,10 @@ void World::tell(size_t index, const ChildEndMessage &end) {
     return in(50, [this, index, end] { tell(index, end); });
   whenRunning(index, [this, index, end] {
     if (processes[index].server) {
-      processes[index].server->onChildEnded(end, now);
+      processes[index].server->onChildEnded(end, clock(0));
       pumpServer();
     }
-    processes[index].member->onChildEnded(end, now);
+    processes[index].member->onChildEnded(end, clock(index));
     pumpMember(index);
   });
 }

@@ -5,6 +5,7 @@
 #include "tests/runtime/coordinator/SimulatorWorld.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace spmd::test::simulation {
 
@@ -89,6 +90,26 @@ void World::checkEnd() {
       violate("id " + std::to_string(id) + " was given twice");
 }
 
+void World::setClock(Process &process) {
+  process.clockOffset = Milliseconds(pick(0, int64_t(10) * 24 * 3600 * 1000));
+  process.clockRate = 1 + static_cast<double>(pick(-10'000, 10'000)) * 1e-6;
+}
+
+TimePoint World::clock(size_t index) const {
+  const Process &process = processes[index];
+  double passed = static_cast<double>((now - begin).count()) * process.clockRate;
+  return begin + process.clockOffset + std::chrono::nanoseconds(std::llround(passed));
+}
+
+/// A microsecond late, so that the clock shows no less than `shown` then.
+TimePoint World::worldTime(size_t index, TimePoint shown) const {
+  if (shown == never)
+    return never;
+  const Process &process = processes[index];
+  double passed = static_cast<double>((shown - begin - process.clockOffset).count()) / process.clockRate;
+  return begin + std::chrono::nanoseconds(std::llround(passed)) + std::chrono::microseconds(1);
+}
+
 std::string World::run() {
   plan();
   TimePoint end = now + std::chrono::seconds(40);
@@ -126,10 +147,10 @@ std::string World::run() {
     }
     now = next + std::chrono::microseconds(pick(0, 1000) * (chance(5) ? maxLatenessMs : 1));
     if (serverTicks) {
-      processes[0].server->tick(now);
+      processes[0].server->tick(clock(0));
       pumpServer();
     } else {
-      processes[ticking].member->tick(processes[ticking].position, now);
+      processes[ticking].member->tick(processes[ticking].position, clock(ticking));
       pumpMember(ticking);
     }
   }

@@ -26,7 +26,11 @@ TimePoint World::arrival(TimePoint last, size_t process) {
 void World::up(ConnectionId id, std::function<void(StateMachine &)> what) {
   Link &link = links.at(id);
   link.upLast = arrival(link.upLast, link.process);
-  at(link.upLast, [this, what = std::move(what)] {
+  deliverUp(id, link.upLast, std::move(what));
+}
+
+void World::deliverUp(ConnectionId id, TimePoint when, std::function<void(StateMachine &)> what) {
+  at(when, [this, what = std::move(what)] {
     whenRunning(0, [this, what] {
       what(*processes[0].server);
       pumpServer();
@@ -37,7 +41,11 @@ void World::up(ConnectionId id, std::function<void(StateMachine &)> what) {
 void World::down(ConnectionId id, std::function<void(MemberMachine &)> what) {
   Link &link = links.at(id);
   link.downLast = arrival(link.downLast, link.process);
-  at(link.downLast, [this, id, index = link.process, what = std::move(what)] {
+  deliverDown(id, link.downLast, std::move(what));
+}
+
+void World::deliverDown(ConnectionId id, TimePoint when, std::function<void(MemberMachine &)> what) {
+  at(when, [this, id, index = links.at(id).process, what = std::move(what)] {
     whenRunning(index, [this, id, index, what] {
       if (processes[index].connection != id || !links.at(id).clientOpen)
         return;
@@ -47,20 +55,54 @@ void World::down(ConnectionId id, std::function<void(MemberMachine &)> what) {
   });
 }
 
+std::vector<TimePoint> World::strayArrivals(const std::string &record, size_t process) {
+  std::vector<TimePoint> arrivals;
+  if (!chance(4))
+    return arrivals;
+  try {
+    Message message = decode(record);
+    if (!std::holds_alternative<Heartbeat>(message) && !std::holds_alternative<VitalsMessage>(message))
+      return arrivals;
+  } catch (const ProtocolError &) { // One of the handshake's.
+    return arrivals;
+  }
+  for (int64_t copies = pick(1, 3); copies > 0; --copies)
+    arrivals.push_back(arrival(now, process) + Milliseconds(pick(0, maxStrayMs)));
+  return arrivals;
+}
+
+/// The connection is lost before the process has said who it is; each side hears of it in its own time.
+void World::breakConnection(ConnectionId id) {
+  Link &link = links.at(id);
+  Process &process = processes[link.process];
+  if (process.connection != id || !link.clientOpen || !link.serverOpen || !process.alive ||
+      process.member->getStage() != MemberStage::Challenged)
+    return;
+  up(id, [this, id](StateMachine &server) { server.onClosed(id, clock(0)); });
+  deliverDown(id, arrival(now, link.process), [this, id](MemberMachine &member) {
+    if (member.getStage() > MemberStage::Joining)
+      return;
+    links.at(id).clientOpen = false;
+    member.onClosed("reset", clock(links.at(id).process));
+  });
+}
+
 void World::connect(size_t index) {
   in(delay(), [this, index] {
     whenRunning(index, [this, index] {
       Process &process = processes[index];
       if (!processes[0].alive) {
-        process.member->onConnectFailed("refused", now);
+        process.member->onConnectFailed("refused", clock(index));
         return pumpMember(index);
       }
       ConnectionId id = ++lastLink;
       links[id].process = index;
       links[id].upLast = links[id].downLast = now;
       process.connection = id;
-      up(id, [this, id](StateMachine &server) { server.onOpened(id, "sim", now); });
-      process.member->onConnected(now);
+      up(id, [this, id](StateMachine &server) { server.onOpened(id, "sim", clock(0)); });
+      process.member->onConnected(clock(index));
+      if (chance(5))
+        in(pick(0, 20), [this, id] { breakConnection(id); });
       pumpMember(index);
     });
   });
@@ -88,8 +130,8 @@ void World::observe() {
     opening.nonce = Nonce{static_cast<char>(pick(0, 127))};
     observers[id] = opening;
     up(id, [this, id, opening](StateMachine &server) {
-      server.onOpened(id, "observer", now);
-      server.onRecord(id, opening.encode(), now);
+      server.onOpened(id, "observer", clock(0));
+      server.onRecord(id, opening.encode(), clock(0));
     });
   });
 }
@@ -121,11 +163,11 @@ void World::hearObserver(ConnectionId id, const std::string &bytes) {
   if (isWrong)
     question = chance(50) ? Message(Fail{"broken", {}}) : Message(Goodbye{});
   up(id, [this, id, proof, isSilent, question](StateMachine &server) {
-    server.onRecord(id, std::string_view(proof.data(), proof.size()), now);
+    server.onRecord(id, std::string_view(proof.data(), proof.size()), clock(0));
     if (!isSilent)
-      server.onRecord(id, std::string_view(encode(question)).substr(frameHeaderBytes), now);
+      server.onRecord(id, std::string_view(encode(question)).substr(frameHeaderBytes), clock(0));
     if (chance(50))
-      server.onClosed(id, now);
+      server.onClosed(id, clock(0));
   });
 }
 
@@ -138,27 +180,32 @@ void World::pumpMember(size_t index) {
       connect(index);
       break;
     case MemberAction::Kind::Send:
-      if (link && link->clientOpen)
-        up(process.connection, [this, id = process.connection, record = recordOf(action.bytes)](StateMachine &server) {
-          server.onRecord(id, record, now);
-        });
+      if (link && link->clientOpen) {
+        auto deliver = [this, id = process.connection, record = recordOf(action.bytes)](StateMachine &server) {
+          server.onRecord(id, record, clock(0));
+        };
+        for (TimePoint when : strayArrivals(recordOf(action.bytes), index))
+          deliverUp(process.connection, when, deliver);
+        up(process.connection, deliver);
+      }
       break;
     case MemberAction::Kind::Close:
       if (link && link->clientOpen) {
         link->clientOpen = false;
-        up(process.connection, [this, id = process.connection](StateMachine &server) { server.onClosed(id, now); });
+        up(process.connection,
+           [this, id = process.connection](StateMachine &server) { server.onClosed(id, clock(0)); });
       }
       break;
     }
   }
-  process.memberDeadline = process.member->nextDeadline();
+  process.memberDeadline = worldTime(index, process.member->nextDeadline());
   if (process.member->isEnded() && endedAt.emplace(index, now).second && process.member->getVerdict())
     checkVerdict(*process.member->getVerdict(), index);
 }
 
 void World::pumpServer() {
   StateMachine &server = *processes[0].server;
-  processes[0].serverDeadline = server.nextDeadline();
+  processes[0].serverDeadline = worldTime(0, server.nextDeadline());
   for (ServerAction &action : server.takeActions()) {
     Link &link = links.at(action.connection);
     if (!link.serverOpen)
@@ -171,16 +218,21 @@ void World::pumpServer() {
       continue;
     }
     if (action.kind == ServerAction::Kind::Send) {
-      down(action.connection,
-           [this, record = recordOf(action.bytes)](MemberMachine &member) { member.onRecord(record, now); });
+      auto deliver = [this, index = link.process, record = recordOf(action.bytes)](MemberMachine &member) {
+        member.onRecord(record, clock(index));
+      };
+      for (TimePoint when : strayArrivals(recordOf(action.bytes), link.process))
+        deliverDown(action.connection, when, deliver);
+      down(action.connection, deliver);
       continue;
     }
     link.serverOpen = false;
-    down(action.connection, [this](MemberMachine &member) { member.onClosed("closed", now); });
+    down(action.connection,
+         [this, index = link.process](MemberMachine &member) { member.onClosed("closed", clock(index)); });
     // The other side answers by closing too, or is given up.
     in(1000, [this, id = action.connection] {
       whenRunning(0, [this, id] {
-        processes[0].server->onClosed(id, now);
+        processes[0].server->onClosed(id, clock(0));
         pumpServer();
       });
     });

@@ -3,6 +3,10 @@
 // The state of one schedule of Simulator.h. What happens to processes is in SimulatorFaultsHelper.cpp, how messages
 // travel in SimulatorNetworkHelper.cpp, what must hold and the clock in SimulatorHelper.cpp.
 //
+// `now` is the world's time, which nobody in it knows: each process has a clock of its own, which began elsewhere and
+// runs up to 1 % faster or slower. TCP keeps the order within a connection and repeats nothing; the machines need not
+// rely on it for what only tells how things are, so heartbeats and the launcher's words come late and twice.
+//
 //===----------------------------------------------------------------------===//
 #pragma once
 
@@ -22,7 +26,7 @@ using namespace coordinator;
 using MemberStage = MemberMachine::Stage;
 
 inline constexpr Milliseconds heartbeatTimeout{3000}, joinTimeout{8000}, collectiveTimeout{4000};
-inline constexpr int64_t maxDelayMs = 60, maxLatenessMs = 20;
+inline constexpr int64_t maxDelayMs = 60, maxLatenessMs = 20, maxStrayMs = 400;
 
 /// One process of the job, with the coordinator if it is the one that serves.
 struct Process {
@@ -33,7 +37,9 @@ struct Process {
   TimePoint started;
   TimePoint stoppedUntil; ///< SIGSTOP until then.
   Position position;
-  TimePoint memberDeadline, serverDeadline; ///< As of the last pump.
+  std::chrono::nanoseconds clockOffset{0};
+  double clockRate = 1;
+  TimePoint memberDeadline, serverDeadline; ///< As of the last pump, by the world's time.
   ConnectionId connection = 0;              ///< The one it uses now.
 };
 
@@ -65,6 +71,11 @@ private:
     history += "\n  " + std::to_string(millisecondsBetween(begin, now)) + " ms: " + text;
   }
 
+  /// What the process's clock shows, and the reverse.
+  TimePoint clock(size_t process) const;
+  TimePoint worldTime(size_t process, TimePoint shown) const;
+  void setClock(Process &process);
+
   // What happens to processes.
   void plan();
   void tryToLeave(size_t process);
@@ -84,6 +95,11 @@ private:
   void connect(size_t process);
   void up(ConnectionId connection, std::function<void(StateMachine &)> what);
   void down(ConnectionId connection, std::function<void(MemberMachine &)> what);
+  void deliverUp(ConnectionId connection, TimePoint when, std::function<void(StateMachine &)> what);
+  void deliverDown(ConnectionId connection, TimePoint when, std::function<void(MemberMachine &)> what);
+  /// When else a record arrives, out of order: nothing for most.
+  std::vector<TimePoint> strayArrivals(const std::string &record, size_t process);
+  void breakConnection(ConnectionId connection);
   TimePoint arrival(TimePoint last, size_t process);
   void pumpMember(size_t process);
   void pumpServer();
