@@ -151,8 +151,11 @@ Vitals Job::vitals() const {
 Job::~Job() {
   try {
     finishCheckpoints();
-    if (client && !hasLeft && !failed)
+    if (client && !hasLeft && !failed) {
+      if (collectives)
+        collectives->leave();
       client->goodbye();
+    }
   } catch (const Error &) {
     // The job is over with a verdict, which the call that met it has thrown.
   }
@@ -170,6 +173,7 @@ void Job::finishCheckpoints() {
 void Job::leave() {
   checkpointWriters.clear();
   hasLeft = true;
+  collectives->leave();
   client->goodbye();
 }
 

@@ -98,6 +98,10 @@ public:
   /// one of them: each must call it, at most `timeout` apart.
   virtual std::shared_ptr<Communicator> communicator(const std::vector<int64_t> &devices,
                                                      std::chrono::milliseconds timeout) = 0;
+
+  /// This process makes no more runs: what is queued on its devices is the last. A peer that waits for another one
+  /// learns of it, instead of waiting for ever.
+  virtual void leave() = 0;
 };
 
 /// Bounds of waiting.

@@ -12,19 +12,27 @@ std::string ChildEndMessage::encode() const {
   out.integer(pid);
   out.integer(signal);
   out.integer(status);
+  out.integer(static_cast<uint8_t>(verdict.has_value()));
+  if (verdict)
+    put(out, *verdict);
   return std::move(out.bytes);
 }
 
 std::optional<ChildEndMessage> ChildEndMessage::decode(std::string_view record) {
-  if (record.size() != bytes)
+  try {
+    Reader in(record);
+    ChildEndMessage message;
+    message.process = in.integer<int32_t>();
+    message.pid = in.integer<int64_t>();
+    message.signal = in.integer<int32_t>();
+    message.status = in.integer<int32_t>();
+    if (in.flag())
+      get(in, message.verdict.emplace());
+    in.finish();
+    return message;
+  } catch (const ProtocolError &) {
     return std::nullopt;
-  Reader in(record);
-  ChildEndMessage message;
-  message.process = in.integer<int32_t>();
-  message.pid = in.integer<int64_t>();
-  message.signal = in.integer<int32_t>();
-  message.status = in.integer<int32_t>();
-  return message;
+  }
 }
 
 bool isLauncherSocket(int fd) {

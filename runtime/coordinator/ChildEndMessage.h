@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "runtime/coordinator/Verdict.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,12 +16,14 @@
 namespace spmd::coordinator {
 
 struct ChildEndMessage {
-  static constexpr size_t bytes = 20;
+  static constexpr size_t maxBytes = 65536;
 
   int32_t process = 0;
   int64_t pid = 0;
   int32_t signal = 0; ///< 0: it exited by itself, with `status`.
   int32_t status = 0;
+  /// The job's, if it had one to tell before it ended: for those that come too late to hear it from the coordinator.
+  std::optional<Verdict> verdict = {};
 
   std::string encode() const;
   static std::optional<ChildEndMessage> decode(std::string_view record);

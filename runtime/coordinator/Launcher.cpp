@@ -313,6 +313,7 @@ void Job::tell(const ChildEnd &end) {
   message.pid = end.pid;
   message.signal = end.signal;
   message.status = end.status;
+  message.verdict = result.reports[end.process].verdict;
   std::string record = message.encode();
   for (const Child &child : children)
     if (child.running && child.word)

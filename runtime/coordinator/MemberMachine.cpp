@@ -180,6 +180,9 @@ void MemberMachine::conclude(Verdict decided) {
 
 /// What the coordinator would say about its own process, could it still speak.
 void MemberMachine::concludeHostLost(TimePoint now) {
+  // The job was over before process 0 left, and this one came too late to be told by it.
+  if (hostEnd && hostEnd->verdict)
+    return conclude(*hostEnd->verdict);
   Verdict lost;
   lost.culprit = 0;
   lost.host = hostName.empty() ? options.hello.host : hostName; // Only our launcher's children end before the welcome.
@@ -231,7 +234,7 @@ void MemberMachine::tick(const Position &position, TimePoint now) {
       hung.pid = hostPid;
       hung.position = hostPosition;
       hung.cause = Verdict::Cause::Hung;
-      hung.detail = millisecondsBetween(lastHeard, now);
+      hung.detail = options.heartbeatTimeout.count(); // Each member concludes by itself, and all say the same.
       send(VerdictMessage{hung}); // For when it wakes up: or it would blame those who have gone meanwhile.
       return conclude(std::move(hung));
     }

@@ -120,12 +120,12 @@ void NetworkClient::listenToLauncher() {
   launcher.async_wait(asio::posix::stream_descriptor::wait_read, [this](const asio::error_code &error) {
     if (error)
       return;
-    char record[ChildEndMessage::bytes + 1];
-    ssize_t size = ::recv(launcher.native_handle(), record, sizeof record, MSG_DONTWAIT);
+    std::string record(ChildEndMessage::maxBytes, '\0');
+    ssize_t size = ::recv(launcher.native_handle(), record.data(), record.size(), MSG_DONTWAIT);
     if (size == 0)
       return; // The launcher is gone; so is this process in a moment.
     if (size > 0) {
-      if (auto end = ChildEndMessage::decode(std::string_view(record, static_cast<size_t>(size)))) {
+      if (auto end = ChildEndMessage::decode(std::string_view(record.data(), static_cast<size_t>(size)))) {
         if (server)
           server->onChildEnded(*end);
         machine->onChildEnded(*end, Clock::now());

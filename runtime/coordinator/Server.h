@@ -43,9 +43,10 @@ public:
 
   void start();
   void onChildEnded(const ChildEndMessage &end);
-  /// The job has ended and everybody has hung up.
+  /// The job has ended, everybody has hung up, and nobody is on the way who would ask why.
   bool isQuiet() const {
-    return machine.getStage() >= StateMachine::Stage::Done && machine.countConnectedMembers() == 0;
+    return machine.getStage() >= StateMachine::Stage::Done && machine.countConnectedMembers() == 0 &&
+           machine.countLatecomers() == 0;
   }
   JobStatus status() const { return machine.status(Clock::now()); }
   /// Where this process, which is process 0, is.

@@ -210,6 +210,7 @@ void StateMachine::onHello(ConnectionId id, Connection &connection, Hello hello,
     return onMalformed(id, "a hello out of range", now);
   if (hello.jobId == options.jobId && stage == Stage::Over) {
     send(id, VerdictMessage{*verdict});
+    toldLate.insert(hello.processId);
     return close(id);
   }
   if (std::optional<std::string> why = refusal(hello)) {
@@ -367,6 +368,15 @@ size_t StateMachine::countConnectedMembers() const {
   size_t count = 0;
   for (const auto &[process, member] : members)
     count += member.connected;
+  return count;
+}
+
+size_t StateMachine::countLatecomers() const {
+  if (stage != Stage::Over || !endedAtRollCall || verdict->cause == Verdict::Cause::Missing)
+    return 0;
+  size_t count = 0;
+  for (int32_t process : missingProcesses())
+    count += !toldLate.count(process) && !candidates.count(process);
   return count;
 }
 

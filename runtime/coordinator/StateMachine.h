@@ -24,6 +24,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -86,6 +87,8 @@ public:
   JobStatus status(TimePoint now) const;
   /// Members that have not hung up yet.
   size_t countConnectedMembers() const;
+  /// The job ended before all had come, and so many processes may still come to ask why.
+  size_t countLatecomers() const;
 
 private:
   enum class Phase : uint8_t { Opening, Proof, Hello, Member, Closing };
@@ -173,6 +176,8 @@ private:
   KeyValueStore store;
   Barriers barriers;
   std::optional<Verdict> verdict;
+  bool endedAtRollCall = false;
+  std::set<int32_t> toldLate; ///< Processes that came after the verdict.
   std::vector<ServerAction> actions;
 };
 

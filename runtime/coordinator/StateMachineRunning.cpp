@@ -271,6 +271,7 @@ Verdict StateMachine::blame(int32_t process, Verdict::Cause cause) const {
 void StateMachine::conclude(Verdict decided) {
   if (isEnded())
     return;
+  endedAtRollCall = stage == Stage::RollCall;
   stage = Stage::Over;
   verdict = std::move(decided);
   broadcast(VerdictMessage{*verdict});

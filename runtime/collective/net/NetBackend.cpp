@@ -28,6 +28,8 @@ public:
     return known;
   }
 
+  void leave() override { backend.leave(); }
+
 private:
   Answer answer(const Question &question) {
     std::shared_ptr<NetCommunicator> asked;

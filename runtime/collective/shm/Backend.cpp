@@ -146,6 +146,16 @@ std::shared_ptr<ShmCommunicator> Backend::onThisHost(const std::vector<int64_t> 
   return communicators.try_emplace(devices, made).first->second;
 }
 
+void Backend::leave() {
+  std::lock_guard lock(mutex);
+  for (auto &[devices, communicator] : communicators)
+    for (int64_t position = 0; position < static_cast<int64_t>(devices.size()); ++position)
+      if (isLocal(devices[position]))
+        getLocalDevice(devices[position]).enqueue([communicator = communicator, position] {
+          communicator->getPage().slot(position).launchesEnded.store(hasLeft, std::memory_order_release);
+        });
+}
+
 } // namespace shm
 
 std::unique_ptr<CollectiveBackend> createShmCollectives(ShmOptions options) {

@@ -24,6 +24,7 @@ public:
 
   std::shared_ptr<Communicator> communicator(const std::vector<int64_t> &devices,
                                              std::chrono::milliseconds timeout) override;
+  void leave() override;
 
   /// The part of a communicator that is on this host: it has all devices, but only those of this host can work through
   /// it. Collective among the processes of this host that have one of them.

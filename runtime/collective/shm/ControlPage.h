@@ -27,6 +27,8 @@ constexpr uint64_t controlMagic = 0x314c5443444d5053u; // "SPMDCTL1"
 constexpr int64_t ringSize = 8;
 /// Barriers of a group that may be under way: a call has at most three.
 constexpr int64_t barrierRing = 32;
+/// launchesEnded of a device whose process makes no more runs.
+constexpr uint64_t hasLeft = UINT64_MAX;
 /// Operands up to here travel in the slot itself.
 constexpr int64_t stagedBytes = 16 << 10;
 constexpr int64_t textBytes = 256;

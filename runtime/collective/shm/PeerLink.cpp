@@ -96,12 +96,18 @@ SegmentServer::SegmentServer(int32_t process, Store &store, Find find)
       close(stopEvent);
     throw Error("shared memory: a local socket could not be opened: " + why);
   }
+  try { // The job may be over: no thread runs yet that would have to be ended.
+    store.set(socketKey(process), name + " " + hex(nonce));
+  } catch (...) {
+    close(listener);
+    close(stopEvent);
+    throw;
+  }
   sigset_t all, old;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &old);
   thread = std::thread([this] { serve(); });
   pthread_sigmask(SIG_SETMASK, &old, nullptr);
-  store.set(socketKey(process), name + " " + hex(nonce));
 }
 
 SegmentServer::~SegmentServer() {

@@ -263,7 +263,10 @@ void ShmEndpoint::checkPeer(int64_t member, const PeerState &state, const Announ
   if (state.announced <= number) {
     // Not there yet; if its run is over, it never comes.
     if (state.launchesEnded >= launches && launches > 0)
-      throwDivergence(member, "has finished its run of the program without it", call.describe());
+      throwDivergence(member,
+                      state.launchesEnded == hasLeft ? "has made its last run and left the job without it"
+                                                     : "has finished its run of the program without it",
+                      call.describe());
     return;
   }
   if (state.isKnown && state.fingerprint == call.getFingerprint() && state.launch == launches)

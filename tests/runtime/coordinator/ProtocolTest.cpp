@@ -251,7 +251,16 @@ TEST(ChildEndMessage, SurvivesTheWire) {
   EXPECT_EQ(back->process, 3);
   EXPECT_EQ(back->pid, 4711);
   EXPECT_EQ(back->signal, 9);
+  EXPECT_FALSE(back->verdict);
   EXPECT_FALSE(ChildEndMessage::decode("short"));
+  message.verdict = Verdict{2, "h", 12, Verdict::Cause::Killed, 9, "text", {7, 3, {}, "mlp.spmd:5:7"}};
+  std::string record = message.encode();
+  back = ChildEndMessage::decode(record);
+  ASSERT_TRUE(back && back->verdict);
+  EXPECT_EQ(back->verdict->str(), message.verdict->str());
+  for (size_t size = 0; size != record.size(); ++size)
+    EXPECT_FALSE(ChildEndMessage::decode(std::string_view(record).substr(0, size))) << size;
+  EXPECT_FALSE(ChildEndMessage::decode(record + "x"));
   EXPECT_FALSE(isLauncherSocket(0));
   EXPECT_FALSE(isLauncherSocket(12345));
 }

@@ -232,10 +232,37 @@ void World::kill(size_t index) {
       in(pick(0, 30), [this, other, end] { tell(other, end); });
 }
 
+/// As the destructor of process 0's client has it: not before everybody has read the verdict, but not for long either.
+void World::exitWhenQuiet(TimePoint since) {
+  whenRunning(0, [this, since] {
+    Process &process = processes[0];
+    const StateMachine &server = *process.server;
+    bool isQuiet = server.getStage() >= StateMachine::Stage::Done && server.countConnectedMembers() == 0 &&
+                   server.countLatecomers() == 0;
+    if (!isQuiet && now - since < Milliseconds(500))
+      return in(10, [this, since] { exitWhenQuiet(since); });
+    log("process 0 exits");
+    process.exited = true;
+    for (auto &[id, link] : links)
+      if (link.serverOpen) {
+        link.serverOpen = false;
+        down(id, [this, other = link.process](MemberMachine &member) { member.onClosed("closed", clock(other)); });
+      }
+    if (!hasLauncher)
+      return;
+    ChildEndMessage end;
+    end.pid = 1000;
+    end.status = 1;
+    end.verdict = process.member->getVerdict();
+    for (size_t other = 1; other != static_cast<size_t>(count); ++other)
+      in(pick(0, 30), [this, other, end] { tell(other, end); });
+  });
+}
+
 /// A launcher's word waits in the socket until the process reads it.
 void World::tell(size_t index, const ChildEndMessage &end) {
   Process &process = processes[index];
-  if (!process.member && process.stoppedUntil != TimePoint::max())
+  if (!process.member && !process.exited && process.stoppedUntil != TimePoint::max())
     return in(50, [this, index, end] { tell(index, end); });
   whenRunning(index, [this, index, end] {
     if (processes[index].server) {

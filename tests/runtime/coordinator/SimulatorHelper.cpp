@@ -133,7 +133,7 @@ std::string World::run() {
       };
       if (!process.member->isEnded())
         consider(process.memberDeadline, false);
-      if (process.server && process.server->getStage() < StateMachine::Stage::Done)
+      if (process.server && !process.exited && process.server->getStage() < StateMachine::Stage::Done)
         consider(process.serverDeadline, true);
     }
     if (next == never || next > end)

@@ -9,7 +9,7 @@ namespace spmd::test::simulation {
 /// Now, or when the process can run again, or never.
 void World::whenRunning(size_t index, std::function<void()> what) {
   Process &process = processes[index];
-  if (!process.alive)
+  if (!process.alive || process.exited)
     return;
   if (process.stoppedUntil > now)
     return at(process.stoppedUntil, [this, index, what = std::move(what)] { whenRunning(index, what); });
@@ -91,7 +91,7 @@ void World::connect(size_t index) {
   in(delay(), [this, index] {
     whenRunning(index, [this, index] {
       Process &process = processes[index];
-      if (!processes[0].alive) {
+      if (!processes[0].alive || processes[0].exited) {
         process.member->onConnectFailed("refused", clock(index));
         return pumpMember(index);
       }
@@ -199,8 +199,12 @@ void World::pumpMember(size_t index) {
     }
   }
   process.memberDeadline = worldTime(index, process.member->nextDeadline());
-  if (process.member->isEnded() && endedAt.emplace(index, now).second && process.member->getVerdict())
+  if (!process.member->isEnded() || !endedAt.emplace(index, now).second)
+    return;
+  if (process.member->getVerdict())
     checkVerdict(*process.member->getVerdict(), index);
+  if (index == 0 && process.member->getStage() != MemberStage::Left)
+    in(pick(0, 30), [this, since = now] { exitWhenQuiet(since); });
 }
 
 void World::pumpServer() {

@@ -34,6 +34,7 @@ struct Process {
   std::unique_ptr<MemberMachine> member;
   std::unique_ptr<StateMachine> server;
   bool alive = false;
+  bool exited = false; ///< Process 0, once the job was over and it had nothing left to do.
   TimePoint started;
   TimePoint stoppedUntil; ///< SIGSTOP until then.
   Position position;
@@ -82,6 +83,7 @@ private:
   void start(size_t process);
   void kill(size_t process);
   void tell(size_t process, const ChildEndMessage &end);
+  void exitWhenQuiet(TimePoint since);
   void stop(size_t process, int64_t milliseconds);
   void cut(size_t process, int64_t milliseconds);
   void blame(int32_t id) { faulty.emplace(id, now); }

@@ -1,0 +1,128 @@
+"""Processes that are killed, stopped, or interrupted."""
+
+import signal
+import time
+
+from jobs import FOREVER, STEPS, Job, has_joined, named, send
+from sandbox import expect
+
+HEARTBEAT = 3  # Seconds, where a test waits for it.
+
+
+def any_job(box, choose, **options):
+    return Job(box, program=choose.choice(["sum", "sum", "local"]), processes=choose.choice([2, 4]),
+               launcher=choose.random() < 0.6, **options)
+
+
+def any_moment(choose):
+    """While processes start and join, or while they work."""
+    return choose.uniform(0, 0.15) if choose.random() < 0.35 else choose.uniform(0.15, 1.0)
+
+
+def kill(box, choose):
+    join_limit = 4
+    job = any_job(box, choose, options=["--initialization-timeout", str(join_limit)])
+    job.at(any_moment(choose))
+    victim, process = choose.choice(sorted(job.wait_members().items()))
+    had_joined = has_joined(victim)
+    killed = send(victim, signal.SIGKILL)
+    survivors = [other for pid, other in job.members().items() if pid != victim]
+    last = job.watch(join_limit + 5)
+    statuses = job.statuses()
+    expect(all(status != 0 for status in statuses), f"exit {statuses}", job.output())
+    errors = job.errors()
+    if not job.has_launcher and not had_joined and not any("was lost" in text for text in errors.values()):
+        # It never told anybody who it is, so nobody can know before the time to join is over.
+        told = "no coordinator was found" if process == 0 else f"process {process} of {job.count} did not join"
+        job.check_named(survivors, told)
+        expect(last - job.started < join_limit + 1, f"ended after {last - job.started:.2f} s", job.output())
+        return None
+    how = "was killed by signal 9 (SIGKILL)" if job.has_launcher else "was lost without goodbye"
+    job.check_named(survivors, named(process, victim), how, "last seen")
+    return last - killed
+
+
+def kill_all(box, choose):
+    job = any_job(box, choose)
+    job.at(any_moment(choose))
+    job.wait_members()
+    pids = list(box.processes())
+    for pid in pids:
+        try:
+            killed = send(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    last = job.watch(5)
+    job.statuses()
+    return last - killed
+
+
+def end_launcher(number):
+    def run(box, choose):
+        job = Job(box, processes=choose.choice([2, 4]), program=choose.choice(["sum", "local"]))
+        job.at(any_moment(choose))
+        job.wait_members()
+        told = send(job.launcher, number)
+        last = job.watch(6)
+        status = job.statuses()[0]
+        expect(status == (-9 if number == signal.SIGKILL else 128 + number), f"exit {status}", job.output())
+        return last - told
+    return run
+
+
+def stop_shortly(box, choose):
+    job = any_job(box, choose, steps=STEPS, options=["--heartbeat-timeout", str(HEARTBEAT)])
+    job.at(choose.uniform(0, 0.15) if choose.random() < 0.35 else choose.uniform(0.15, 0.8))
+    everybody = choose.random() < 0.25
+    while not (members := job.members()) and not job.has_ended():
+        time.sleep(0.001)
+    victims = list(members) if everybody or not members else [choose.choice(sorted(members))]
+    for number, pause in ((signal.SIGSTOP, choose.uniform(0.01, HEARTBEAT * 0.6)), (signal.SIGCONT, 0)):
+        for victim in victims:
+            try:
+                send(victim, number)
+            except ProcessLookupError:  # It was through.
+                pass
+        time.sleep(pause)
+    job.watch(40)
+    job.check_result()
+    return None, len(victims) > 0
+
+
+def stop_for_long(box, choose):
+    job = any_job(box, choose, options=["--heartbeat-timeout", str(HEARTBEAT)])
+    job.wait_joined()
+    time.sleep(choose.uniform(0, 0.8))
+    members = job.members()
+    victim, process = choose.choice(sorted(members.items()))
+    stopped = send(victim, signal.SIGSTOP)
+    last = job.watch(HEARTBEAT + 5, spared=[victim] if not job.has_launcher else [])
+    others = [other for pid, other in members.items() if pid != victim]
+    job.check_named(others, named(process, victim), "hangs: no heartbeat for ")
+    if not job.has_launcher:  # It learns of it when it can go on.
+        woken = send(victim, signal.SIGCONT)
+        expect(job.watch(5) - woken < 3, "it goes on for long", job.output())
+    expect(all(status != 0 for status in job.statuses()), job.output())
+    # The launcher gives the stopped one a second to end by itself, and one after SIGTERM.
+    ends = [at for pid, at in job.ended.items() if pid in members and pid != victim]
+    return max(ends) - stopped
+
+
+def stop_with_defaults(box, choose):
+    job = any_job(box, choose)
+    job.wait_joined()
+    time.sleep(choose.uniform(0, 0.8))
+    members = job.members()
+    victim, process = choose.choice(sorted(members.items()))
+    stopped = send(victim, signal.SIGSTOP)
+    job.watch(16, spared=[victim] if not job.has_launcher else [])
+    job.check_named([other for pid, other in members.items() if pid != victim], named(process, victim), "hangs")
+    if not job.has_launcher:
+        send(victim, signal.SIGCONT)
+        job.watch(5)
+    expect(all(status != 0 for status in job.statuses()), job.output())
+    return max(at for pid, at in job.ended.items() if pid in members and pid != victim) - stopped
+
+
+__all__ = ["FOREVER", "HEARTBEAT", "end_launcher", "kill", "kill_all", "stop_for_long", "stop_shortly",
+           "stop_with_defaults"]

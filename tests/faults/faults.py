@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""Breaks jobs of real processes, at random moments, and checks what the runtime promises (rows.py; docs/testing.md).
+
+    tests/faults/faults.py --binaries build/release/bin              the whole suite
+    tests/faults/faults.py --binaries build/release/bin --short      a few tries of each kind
+    tests/faults/faults.py ... --only kill,stop                      some kinds
+    tests/faults/faults.py ... --seed 7 --only kill --try 41         one try again, as a failure prints it
+    tests/faults/faults.py ... --markdown FILE                       the table, for benchmarks/RESULTS.md
+
+Each try has namespaces of its own, so what a job leaves behind is seen. Needs `unshare` and `ip`; where the kernel
+allows no namespaces the suite is skipped (exit status 77).
+"""
+
+import argparse
+import json
+import pathlib
+import queue
+import random
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+import sandbox
+from jobs import prepare
+from rows import ROWS
+
+
+class Worker:
+    def __init__(self, binaries, shared):
+        self.popen = subprocess.Popen([*sandbox.namespaces(), sys.executable, __file__, "--serve", str(shared),
+                                       "--binaries", str(binaries)],
+                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def run(self, name, seed, number):
+        self.popen.stdin.write(json.dumps([name, seed, number]) + "\n")
+        self.popen.stdin.flush()
+        line = self.popen.stdout.readline()
+        if not line:
+            return {"name": name, "number": number, "failure": "the test itself ended", "seconds": None, "count": 0,
+                    "took": 0}
+        return json.loads(line)
+
+    def close(self):
+        self.popen.stdin.close()
+        self.popen.wait()
+
+
+def run_row(name, numbers, seed, workers, report):
+    """All tries of a row; {number: answer}."""
+    waiting = queue.Queue()
+    for number in numbers:
+        waiting.put(number)
+
+    def work(worker):
+        while True:
+            try:
+                number = waiting.get_nowait()
+            except queue.Empty:
+                return
+            report(worker.run(name, seed, number))
+
+    threads = [threading.Thread(target=work, args=(worker,)) for worker in workers[:ROWS[name].parallel]]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--binaries", type=pathlib.Path, required=True)
+    parser.add_argument("--short", action="store_true")
+    parser.add_argument("--only", type=lambda text: text.split(","), default=list(ROWS))
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
+    parser.add_argument("--try", type=int, dest="number")
+    parser.add_argument("--tries", type=int)
+    parser.add_argument("--markdown", type=pathlib.Path)
+    parser.add_argument("--serve", type=pathlib.Path, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    args.binaries = args.binaries.resolve()
+    if args.serve:
+        return sandbox.serve(ROWS, args.binaries, args.serve)
+    if unknown := [name for name in args.only if name not in ROWS]:
+        parser.error(f"there is no {unknown[0]}; there are {', '.join(ROWS)}")
+    if not sandbox.is_possible():
+        print("skipped: this kernel allows no namespaces of users, processes and networks")
+        return 77
+    print(f"seed {args.seed}", flush=True)
+    began = time.monotonic()
+    table, failed, lock = [], 0, threading.Lock()
+    with tempfile.TemporaryDirectory(prefix="spmd-faults-") as folder:
+        shared = pathlib.Path(folder)
+        prepare(args.binaries, shared)
+        names = [name for name in args.only if not (args.short and ROWS[name].short == 0)]
+        workers = [Worker(args.binaries, shared) for _ in range(max(ROWS[name].parallel for name in names))]
+        for name in names:
+            row, row_began = ROWS[name], time.monotonic()
+            tries = args.tries or (row.short if args.short else row.long)
+            answers = []
+
+            def report(answer):
+                nonlocal failed
+                seconds = answer["seconds"]
+                if not answer["failure"] and seconds is not None and row.bound and seconds > row.bound:
+                    answer["failure"] = f"it took {seconds:.3f} s; the bound is {row.bound} s"
+                with lock:
+                    answers.append(answer)
+                    if answer["failure"]:
+                        failed += 1
+                        print(f"FAILED: {pathlib.Path(__file__).name} --seed {args.seed} --only {name} --try "
+                              f"{answer['number']}\n{answer['failure']}", flush=True)
+
+            run_row(name, [args.number] if args.number is not None else range(tries), args.seed, workers, report)
+            worst = max((a["seconds"] for a in answers if a["seconds"] is not None), default=None)
+            count = sum(a["count"] for a in answers)
+            measured = "" if worst is None else f"{worst:.2f} s"
+            table.append((row.promise, f"{row.bound} s" if row.bound else "", measured, count))
+            print(f"{name}: {count} tries in {time.monotonic() - row_began:.1f} s" +
+                  (f", worst {measured} of {row.bound} s" if worst is not None and row.bound else ""), flush=True)
+        for worker in workers:
+            worker.close()
+    if args.markdown:
+        lines = ["| promise | bound | worst measured | tries |", "| --- | --- | --- | --- |"]
+        lines += [f"| {promise} | {bound} | {measured} | {count:,} |" for promise, bound, measured, count in table]
+        args.markdown.write_text("\n".join(lines) + "\n")
+    print(f"{failed} failed" if failed else "all well", f"after {time.monotonic() - began:.0f} s")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
