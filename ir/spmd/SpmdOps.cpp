@@ -75,7 +75,7 @@ ShardingRule ConstraintOp::getShardingRule() { return ShardingRule::elementwise(
 
 /// Where a person says how a value lies, its cotangent lies alike.
 SmallVector<Value> ConstraintOp::buildCotangents(OpBuilder &builder, Location loc, Value cotangent, ArrayRef<bool>) {
-  return {builder.create<ConstraintOp>(loc, getType(), cotangent)};
+  return {builder.create<ConstraintOp>(loc, getType(), cotangent, /*derived=*/true)};
 }
 
 LogicalResult ReshardOp::verify() { return verifySameArray(*this, getOperand().getType(), getType()); }

@@ -18,10 +18,13 @@ def Spmd_ConstraintOp : Spmd_Op<"constraint", [Pure, DeclareOpInterfaceMethods<S
     The same value, whose sharding is the result type's. Closed dimensions are obeyed exactly, open ones may be sharded
     further by propagation. Comes from `let h: f32[B@a] = e`, `shard(e, P(a))`, annotated parameters and results.
     `spmd.constraint %x : <f32[8, 4]> -> <f32[8@a, 4]>`
+
+    One that is `derived` follows from what was written about another value (a gradient lies as what it is the gradient
+    of): propagation obeys it, but nobody minds if the value lies otherwise in the end.
   }];
-  let arguments = (ins Spmd_ArrayType:$operand);
+  let arguments = (ins Spmd_ArrayType:$operand, UnitAttr:$derived);
   let results = (outs Spmd_ArrayType:$result);
-  let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
+  let assemblyFormat = "$operand (`derived` $derived^)? attr-dict `:` type($operand) `->` type($result)";
   let hasVerifier = 1;
 }
 

@@ -31,6 +31,9 @@ inline constexpr llvm::StringLiteral kNameAttrName = "spmd.name";
 /// Argument and result attribute of a partitioned function: the global type with its sharding.
 inline constexpr llvm::StringLiteral kGlobalTypeAttrName = "spmd.global";
 
+/// On an operation of the propagated program: a person wrote how its results lie, and nothing may change that.
+inline constexpr llvm::StringLiteral kAnnotatedAttrName = "spmd.annotated";
+
 /// The mesh of the module around an operation; a mesh without axes (one device) where none is declared.
 MeshAttr getMesh(mlir::Operation *op);
 

@@ -52,7 +52,7 @@ public:
         for (const std::string &axis : axes)
           if (std::optional<PropagationLog::Origin> origin = log.trace(op.arrays[tensor].array, dim, axis)) {
             cutFactors.insert(op.factors[tensor][dim].begin(), op.factors[tensor][dim].end());
-            add(op, axis, *origin);
+            add({&op}, axis, *origin);
           }
     // What a person keeps whole although it meets something that is cut.
     for (size_t tensor = 0; tensor < op.arrays.size(); ++tensor) {
@@ -70,6 +70,14 @@ public:
     }
   }
 
+  /// The axes of which no mark was found at the operations themselves: there an array came to lie otherwise than
+  /// propagation left it, as those next to it do (spmdc-choose-shardings). From the nearest operations that have them.
+  void visitAround(const std::vector<const PropagationLog::Op *> &sites) {
+    for (const std::string &axis : axes)
+      if (std::none_of(causes.begin(), causes.end(), [&](const Cause &cause) { return cause.axis == axis; }))
+        visitAround(sites, axis);
+  }
+
   std::vector<Cause> takeCauses() {
     std::multimap<size_t, Cause> byDistance;
     for (Cause &cause : causes)
@@ -81,7 +89,41 @@ public:
   }
 
 private:
-  void add(const PropagationLog::Op &op, const std::string &axis, const PropagationLog::Origin &origin) {
+  using Path = std::vector<const PropagationLog::Op *>; ///< To the operation that needs the collective.
+
+  void visitAround(const std::vector<const PropagationLog::Op *> &sites, const std::string &axis) {
+    std::vector<Path> paths;
+    for (const PropagationLog::Op *site : sites)
+      paths.push_back({site});
+    std::set<const PropagationLog::Op *> seen(sites.begin(), sites.end());
+    bool isFound = false;
+    while (!isFound && !paths.empty()) {
+      std::vector<Path> longer;
+      for (const Path &path : paths)
+        for (const PropagationLog::Op &op : log.ops) {
+          if (!touch(op, *path.front()) || !seen.insert(&op).second)
+            continue;
+          longer.push_back({&op});
+          longer.back().insert(longer.back().end(), path.begin(), path.end());
+          for (const PropagationLog::Operand &operand : op.arrays)
+            for (size_t dim = 0; dim < op.factors[&operand - op.arrays.data()].size(); ++dim)
+              if (std::optional<PropagationLog::Origin> origin = log.trace(operand.array, dim, axis)) {
+                add(longer.back(), axis, *origin);
+                isFound = true;
+              }
+        }
+      paths = std::move(longer);
+    }
+  }
+
+  static bool touch(const PropagationLog::Op &x, const PropagationLog::Op &y) {
+    return std::any_of(x.arrays.begin(), x.arrays.end(), [&](const PropagationLog::Operand &mine) {
+      return std::any_of(y.arrays.begin(), y.arrays.end(),
+                         [&](const PropagationLog::Operand &theirs) { return mine.array == theirs.array; });
+    });
+  }
+
+  void add(const Path &path, const std::string &axis, const PropagationLog::Origin &origin) {
     const PropagationLog::Array &array = log.arrays[origin.array];
     Cause cause{array.mark, origin.dim, axis, /*isWhole=*/false, array.name, {}};
     for (unsigned step : origin.steps) {
@@ -90,8 +132,9 @@ private:
       if (cause.path.empty() || cause.path.back() != point)
         cause.path.push_back(std::move(point));
     }
-    if (CausePoint here{op.place, op.name}; cause.path.empty() || cause.path.back() != here)
-      cause.path.push_back(std::move(here));
+    for (const PropagationLog::Op *op : path)
+      if (CausePoint point{op->place, op->name}; cause.path.empty() || cause.path.back() != point)
+        cause.path.push_back(std::move(point));
     keep(std::move(cause));
   }
 
@@ -119,8 +162,10 @@ std::vector<Cause> findCauses(const PropagationLog &log, const CollectiveReport 
   for (const std::string &axis : collective.axes)
     axes.insert(axis.substr(0, axis.find(':')));
   CauseFinder finder(log, std::move(axes));
-  for (const PropagationLog::Op *op : findSites(log, collective))
+  std::vector<const PropagationLog::Op *> sites = findSites(log, collective);
+  for (const PropagationLog::Op *op : sites)
     finder.visit(*op);
+  finder.visitAround(sites);
   return finder.takeCauses();
 }
 

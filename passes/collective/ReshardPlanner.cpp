@@ -35,6 +35,12 @@ struct Move {
 /// four axes and arrays of four dimensions need.
 constexpr size_t kMaxExplored = 20000;
 
+/// Up to so many atoms all ways that lead nowhere near the goal are looked at sooner than one exchange is priced.
+constexpr int64_t kFewAtoms = 4;
+
+/// Beyond so many devices the search is led by sizes alone.
+constexpr int64_t kManyDevices = 1024;
+
 class Search {
 public:
   Search(const spmd::MeshShape &mesh, ArrayType source, ArrayType target)
@@ -54,6 +60,7 @@ public:
       double missing = 0; ///< Bytes that must still be sent, whatever the way.
     };
     std::map<State, Visit> visits;
+    std::vector<State> exchangesFrom;
     using Entry = std::pair<CollectiveCost, State>;
     auto later = [](const Entry &x, const Entry &y) {
       if (x.first < y.first || y.first < x.first)
@@ -72,7 +79,14 @@ public:
       visit.isDone = true;
       if (state == goal)
         break;
-      bool mayExchange = state == start || visit.move.kind == Kind::AllReduce || visit.move.kind == Kind::ReduceScatter;
+      // An exchange is worth its price (it looks at every device) only where the way begins, and behind reductions:
+      // what it replaces are all other moves. Of a few atoms the ways are few, and it is priced in the end if at all.
+      bool isReduced = visit.move.kind == Kind::AllReduce || visit.move.kind == Kind::ReduceScatter;
+      bool mayExchange = (state == start || isReduced) && state.unreduced.empty() && goal.unreduced.empty();
+      if (mayExchange && atoms.count() <= kFewAtoms) {
+        exchangesFrom.push_back(state);
+        mayExchange = false;
+      }
       bool isStateFaithful = isFaithful(state);
       for (Move &move : movesFrom(state, goal, mayExchange, visits.size() < kMaxExplored)) {
         CollectiveCost total = cost + move.cost;
@@ -89,7 +103,7 @@ public:
         if (entry == visits.end()) {
           entry = visits.try_emplace(move.after).first;
           if (move.after.unreduced.empty() && goal.unreduced.empty())
-            entry->second.missing = exchangeBytes(toSharding(move.after), to);
+            entry->second.missing = missingBytes(move.after, goal);
         }
         // Nor through one that is so far from the goal that what devices still lack makes the way as long.
         CollectiveCost atLeast = total + CollectiveCost{entry->second.missing, 0, 0, 0};
@@ -100,6 +114,16 @@ public:
         open.push({total, move.after});
         entry->second.move = std::move(move);
       }
+    }
+    for (const State &state : exchangesFrom) {
+      CollectiveCost before = visits[state].cost, least = before + CollectiveCost{leastBytes(state, goal), 1, 1, 0};
+      auto known = visits.find(goal);
+      if (known != visits.end() && !(least < known->second.cost))
+        continue;
+      Move exchange = priceExchange(state, goal);
+      CollectiveCost total = before + exchange.cost;
+      if (known == visits.end() || total < known->second.cost)
+        visits[goal] = {total, state, std::move(exchange)};
     }
     ReshardPlan plan;
     plan.isPossible = visits.contains(goal);
@@ -267,21 +291,42 @@ private:
     return has(state.unreduced) || llvm::any_of(state.dims, has);
   }
 
-  /// An exchange is worth its price (it looks at every device) only where the way begins, and behind reductions: what
-  /// it replaces are all other moves.
+  Move priceExchange(const State &state, const State &goal) const {
+    return price({Kind::Exchange, involvedAtoms(state, goal), -1, -1, goal, {}}, state);
+  }
+
   std::vector<Move> movesFrom(const State &state, const State &goal, bool mayExchange, bool isWide) const {
     std::vector<Move> moves;
     addReductions(state, goal, moves);
-    if (mayExchange && state.unreduced.empty() && goal.unreduced.empty()) {
-      Move exchange{Kind::Exchange, involvedAtoms(state, goal), -1, -1, goal, {}};
-      moves.push_back(price(std::move(exchange), state));
-    }
     if (isWide) {
       addGathers(state, moves);
       addSlices(state, goal, moves);
       addAllToAlls(state, moves);
     }
+    if (mayExchange)
+      moves.push_back(priceExchange(state, goal));
     return moves;
+  }
+
+  /// What devices of a state lack of the goal, or less where a look at every one of them takes longer than it saves.
+  double missingBytes(const State &state, const State &goal) const {
+    return mesh.deviceCount() <= kManyDevices ? exchangeBytes(toSharding(state), to)
+                                              : std::max(0.0, leastBytes(state, goal));
+  }
+
+  /// What no way can send less than, without a look at every device: of its piece of the goal a device holds at most
+  /// the smaller of both sizes in each dimension. Of pieces that are not all of one size nothing is known.
+  double leastBytes(const State &state, const State &goal) const {
+    double needed = elementBytes, held = elementBytes;
+    for (size_t d = 0; d < shape.size(); ++d) {
+      int64_t pieces = static_cast<int64_t>(groupOf(state.dims[d])),
+              wanted = static_cast<int64_t>(groupOf(goal.dims[d]));
+      if (shape[d] % pieces != 0 || shape[d] % wanted != 0)
+        return -1;
+      needed *= static_cast<double>(shape[d] / wanted);
+      held *= static_cast<double>(shape[d] / std::max(pieces, wanted));
+    }
+    return (needed - held) * static_cast<double>(mesh.deviceCount());
   }
 
   /// The atoms over which devices must talk. One that cuts the same dimension behind majors of the same sizes selects
@@ -401,11 +446,10 @@ AxesAttr axesAttr(MLIRContext *context, const std::vector<spmd::AxisRef> &axes) 
 
 const ReshardPlan &ReshardPlanner::plan(ArrayType source, ArrayType target) {
   ShardingAttr from = source.getShardingOrOpen().getClosed(), to = target.getShardingOrOpen().getClosed();
-  std::string key = source.withSharding(from).str() + " -> " + target.withSharding(to).str();
-  auto [entry, isNew] = plans.try_emplace(key);
+  auto [entry, isNew] = plans.try_emplace({source.withSharding(from), target.withSharding(to)});
   if (isNew)
-    entry->second = Search(mesh, source, target).run();
-  return entry->second;
+    entry->second = std::make_unique<ReshardPlan>(Search(mesh, source, target).run());
+  return *entry->second;
 }
 
 Value ReshardPlanner::build(OpBuilder &builder, Location loc, Value local, ArrayType source, ArrayType target,

@@ -17,8 +17,7 @@
 #include "ir/spmd/SpmdOps.h"
 #include "passes/analysis/CostModel.h"
 
-#include <map>
-#include <string>
+#include <memory>
 #include <vector>
 
 namespace spmdc {
@@ -53,7 +52,7 @@ public:
 
 private:
   spmd::MeshShape mesh;
-  std::map<std::string, ReshardPlan> plans;
+  llvm::DenseMap<std::pair<mlir::Type, mlir::Type>, std::unique_ptr<ReshardPlan>> plans; ///< Only looked up.
 };
 
 } // namespace spmdc

@@ -64,7 +64,8 @@ Value createSum(OpBuilder &builder, Value x, Value y) {
   auto left = x.getDefiningOp<ConstraintOp>(), right = y.getDefiningOp<ConstraintOp>();
   if (left && right && left.getType() == right.getType())
     return builder.create<ConstraintOp>(
-        loc, left.getType(), builder.create<AddOp>(loc, type, left.getOperand(), right.getOperand()).getResult());
+        loc, left.getType(), builder.create<AddOp>(loc, type, left.getOperand(), right.getOperand()).getResult(),
+        left.getDerived() && right.getDerived());
   return builder.create<AddOp>(loc, type, x, y);
 }
 

@@ -47,7 +47,8 @@ namespace {
 /// Places the atoms in the given order, each at the minor end of a factor or nowhere.
 class Placement {
 public:
-  Placement(const ShardingRule &rule, const Atoms &atoms) : atoms(atoms), placed(rule.factors.size()) {
+  Placement(const ShardingRule &rule, const Atoms &atoms)
+      : rule(rule), atoms(atoms), placed(rule.factors.size()), pieces(rule.factors.size(), 1) {
     for (size_t f = 0; f < rule.factors.size(); ++f)
       if (canCut(rule.factors[f]) && rule.factors[f].size > 1)
         factors.push_back(f);
@@ -70,17 +71,23 @@ public:
     int atom = order[depth++];
     run(order, result);
     for (size_t f : factors) {
+      if (pieces[f] * atoms.sizeOf(atom) > rule.factors[f].size) // Devices would have nothing.
+        continue;
       placed[f].push_back(atom);
+      pieces[f] *= atoms.sizeOf(atom);
       run(order, result);
+      pieces[f] /= atoms.sizeOf(atom);
       placed[f].pop_back();
     }
     --depth;
   }
 
 private:
+  const ShardingRule &rule;
   const Atoms &atoms;
   std::vector<size_t> factors;
-  std::vector<std::vector<int>> placed;
+  std::vector<std::vector<int>> placed; ///< Atoms of each factor,
+  std::vector<int64_t> pieces;          ///< and into how many pieces they cut it.
   std::set<std::vector<std::vector<int>>> seen;
   size_t depth = 0;
 };

@@ -86,7 +86,6 @@ class InsertReshardsPass : public impl::InsertReshardsBase<InsertReshardsPass> {
       for (ShardingRuleOpInterface op : ops)
         apply(forms, op, chooseAssignment(mesh, model, planner, forms, op));
       func.walk([&](Operation *op) { reconcileControl(forms, op); });
-      reconcileReturn(forms, func);
       forms.clean();
     }
   }
@@ -116,20 +115,6 @@ class InsertReshardsPass : public impl::InsertReshardsBase<InsertReshardsPass> {
                     isBranch ? "what an arm of the branch yields" : "what each iteration of the loop yields");
       }
     }
-  }
-
-  /// A returned value takes the sharding of the result.
-  static void reconcileReturn(Forms &forms, func::FuncOp func) {
-    func.walk([&](func::ReturnOp op) {
-      for (auto [index, expected] : llvm::enumerate(func.getResultTypes())) {
-        auto from = dyn_cast<ArrayType>(op.getOperand(index).getType());
-        auto to = dyn_cast<ArrayType>(expected);
-        if (!from || !to || from.getShardingOrOpen().hasSameAxes(to.getShardingOrOpen()))
-          continue;
-        std::string why = ("result " + Twine(index) + " is " + to.str() + "; the value lies as " + from.str()).str();
-        op.setOperand(index, forms.take(op.getOperand(index), to, op, why));
-      }
-    });
   }
 };
 

@@ -23,6 +23,31 @@ def SplitOrders : Pass<"spmdc-split-orders", "mlir::ModuleOp"> {
   let dependentDialects = ["::spmdc::SpmdDialect", "::spmdc::ArrayDialect"];
 }
 
+def ChooseShardings : Pass<"spmdc-choose-shardings", "mlir::ModuleOp"> {
+  let summary = "Lets values that nobody annotated lie where less has to be sent";
+  let description = [{
+    Before: the propagated program.
+    After: the same, with other shardings of values that are not `spmd.annotated` (operations' results and carries of
+    loops; never parameters and results), where the operations around them send less for it and take no longer. That
+    attribute is gone.
+
+    Propagation looks at one operation at a time. A gradient of which each device only updates its own part of a
+    parameter lies whole, as the parameter does: one all_reduce. Here it comes to lie as the part does, and takes a
+    reduce_scatter, half of the bytes (ZeRO). Products that follow one another are moved together, with all that lies
+    between.
+
+    Devices never hold more of a value than propagation gave them.
+
+    The search is local: for each operation that sends something, each way to run it that would send less, carried
+    through the operations around that follow without communication; a change is kept if all operations that touch a
+    changed value together send less and take less time by the cost model. What sends most comes first; the work is bounded.
+  }];
+  let options = [
+    Option<"remarks", "remarks", "bool", "false", "Say of each change what it saves">,
+    Option<"effort", "effort", "int64_t", "400", "How many ways to run an operation are priced at most, in a function">,
+  ];
+}
+
 def InsertReshards : Pass<"spmdc-insert-reshards", "mlir::ModuleOp"> {
   let summary = "Makes the shardings around each operation agree";
   let description = [{

@@ -38,6 +38,9 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
   }
   if (passesThrough(Stage::Partitioned)) {
     passes.addPass(createSplitOrders());
+    ChooseShardingsOptions choose;
+    choose.remarks = options.remarks;
+    passes.addPass(createChooseShardings(choose));
     passes.addPass(createInsertReshards());
     passes.addPass(createDeferReductions());
     passes.addPass(createWarnReplication());

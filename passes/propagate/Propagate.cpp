@@ -20,11 +20,24 @@ namespace spmdc {
 
 namespace {
 
+/// Notes on what computes a value (on the loop whose carry it is) that its sharding was written.
+void markAnnotated(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    op = argument.getOwner()->getParentOp();
+  if (!isa<func::FuncOp>(op))
+    op->setAttr(kAnnotatedAttrName, UnitAttr::get(op->getContext()));
+}
+
 /// Writes the shardings to the types of all values and to the function's own.
 void writeTypes(func::FuncOp func, const PropagationState &state) {
   auto write = [&](Value value) {
-    if (auto type = dyn_cast<ArrayType>(value.getType()))
-      value.setType(type.withSharding(state.getFinalSharding(value)));
+    auto type = dyn_cast<ArrayType>(value.getType());
+    if (!type)
+      return;
+    if (type.getSharding() && !value.getDefiningOp<ConstraintOp>())
+      markAnnotated(value);
+    value.setType(type.withSharding(state.getFinalSharding(value)));
   };
   func.walk<WalkOrder::PreOrder>([&](Operation *op) {
     llvm::for_each(op->getResults(), write);
@@ -45,6 +58,8 @@ void replaceConstraints(func::FuncOp func) {
     Value operand = constraint.getOperand();
     OpBuilder builder(constraint);
     if (operand.getType() == constraint.getType()) {
+      if (!constraint.getDerived())
+        markAnnotated(operand);
       Operation *producer = operand.getDefiningOp();
       std::optional<StringRef> name = getValueName(constraint.getLoc());
       if (std::optional<Location> mark = getMark(constraint.getLoc()); producer && mark)
@@ -91,7 +106,10 @@ private:
       recorder.finish();
     writeTypes(func, *state);
     replaceConstraints(func);
-    func.walk([](ShardingGroupOp group) { group.erase(); });
+    func.walk([](ShardingGroupOp group) {
+      markAnnotated(group.getOperand());
+      group.erase();
+    });
     return success();
   }
 

@@ -42,6 +42,12 @@ template <typename Visit> void forEachPlace(const MeshShape &mesh, const std::ve
   }
 }
 
+/// What the devices at each place along a dimension's axes (the last axis fastest) need of it, and hold of that.
+struct DimCounts {
+  std::vector<size_t> axes;
+  std::vector<double> needed, held;
+};
+
 DimMove moveOf(const std::vector<DimMove> &moves, const ShardedShape &source, size_t dim) {
   return moves.empty() ? DimMove{0, 1, 0, source.shape[dim]} : moves[dim];
 }
@@ -60,18 +66,26 @@ ShardRange movedRange(const DimMove &move, const ShardRange &source, const Shard
 
 double missingElements(const MeshShape &mesh, const ShardedShape &source, const ShardedShape &target,
                        const std::vector<DimMove> &moves) {
+  size_t rank = source.shape.size();
+  std::vector<DimCounts> counts(rank);
+  for (size_t d = 0; d < rank; ++d) {
+    DimMove move = moveOf(moves, source, d);
+    counts[d].axes = axesOfDim(mesh, source, target, d);
+    forEachPlace(mesh, counts[d].axes, [&](const std::vector<int64_t> &coordinates) {
+      ShardRange has = ownedRange(mesh, source.shape[d], axesOf(source, d), coordinates);
+      ShardRange needs = ownedRange(mesh, target.shape[d], axesOf(target, d), coordinates);
+      counts[d].needed.push_back(static_cast<double>(movedRange(move, {0, source.shape[d]}, needs).size));
+      counts[d].held.push_back(static_cast<double>(movedRange(move, has, needs).size));
+    });
+  }
   // Dimensions that share no axis are independent: sums over devices of products are products of sums. Each group of
   // dimensions that do share axes is counted over the places along these.
-  size_t rank = source.shape.size();
-  std::vector<std::vector<size_t>> axes(rank);
-  for (size_t d = 0; d < rank; ++d)
-    axes[d] = axesOfDim(mesh, source, target, d);
   std::vector<size_t> groupOfDim(rank);
   std::iota(groupOfDim.begin(), groupOfDim.end(), 0);
   for (size_t d = 0; d < rank; ++d)
     for (size_t e = 0; e < d; ++e) {
-      bool share = std::any_of(axes[d].begin(), axes[d].end(), [&](size_t axis) {
-        return std::find(axes[e].begin(), axes[e].end(), axis) != axes[e].end();
+      bool share = std::any_of(counts[d].axes.begin(), counts[d].axes.end(), [&](size_t axis) {
+        return std::find(counts[e].axes.begin(), counts[e].axes.end(), axis) != counts[e].axes.end();
       });
       if (share)
         for (size_t f = 0, old = groupOfDim[e]; f <= d; ++f)
@@ -81,11 +95,12 @@ double missingElements(const MeshShape &mesh, const ShardedShape &source, const 
   double needed = 1, held = 1;
   std::vector<bool> isCounted(mesh.axes.size());
   for (size_t group = 0; group < rank; ++group) {
-    std::vector<size_t> dims, places;
+    std::vector<const DimCounts *> dims;
+    std::vector<size_t> places;
     for (size_t d = 0; d < rank; ++d)
       if (groupOfDim[d] == group) {
-        dims.push_back(d);
-        for (size_t axis : axes[d])
+        dims.push_back(&counts[d]);
+        for (size_t axis : counts[d].axes)
           if (!isCounted[axis]) {
             isCounted[axis] = true;
             places.push_back(axis);
@@ -93,15 +108,22 @@ double missingElements(const MeshShape &mesh, const ShardedShape &source, const 
       }
     if (dims.empty())
       continue;
+    // How far a step along each axis leads in the counts of each dimension.
+    std::vector<std::vector<size_t>> strides(dims.size(), std::vector<size_t>(mesh.axes.size()));
+    for (size_t d = 0; d < dims.size(); ++d)
+      for (size_t i = dims[d]->axes.size(), stride = 1; i-- > 0;) {
+        strides[d][dims[d]->axes[i]] = stride;
+        stride *= static_cast<size_t>(mesh.axes[dims[d]->axes[i]].size);
+      }
     double neededHere = 0, heldHere = 0;
     forEachPlace(mesh, places, [&](const std::vector<int64_t> &coordinates) {
       double need = 1, common = 1;
-      for (size_t d : dims) {
-        DimMove move = moveOf(moves, source, d);
-        ShardRange has = ownedRange(mesh, source.shape[d], axesOf(source, d), coordinates);
-        ShardRange needs = ownedRange(mesh, target.shape[d], axesOf(target, d), coordinates);
-        need *= static_cast<double>(movedRange(move, {0, source.shape[d]}, needs).size);
-        common *= static_cast<double>(movedRange(move, has, needs).size);
+      for (size_t d = 0; d < dims.size(); ++d) {
+        size_t at = 0;
+        for (size_t axis : dims[d]->axes)
+          at += strides[d][axis] * static_cast<size_t>(coordinates[axis]);
+        need *= dims[d]->needed[at];
+        common *= dims[d]->held[at];
       }
       neededHere += need;
       heldHere += common;

@@ -119,7 +119,7 @@ func.func @second_derivative(%x: !spmd.array<f32[]>) -> !spmd.array<f32[]> {
 // CHECK-LABEL: func.func @cotangents_are_summed_before_they_are_constrained
 func.func @cotangents_are_summed_before_they_are_constrained(%x: !spmd.array<f32[4]>) -> !spmd.array<f32[4]> {
   // CHECK: %[[SUM:.*]] = array.add
-  // CHECK-NEXT: %[[G:.*]] = spmd.constraint %[[SUM]] : <f32[4]> -> <f32[4@_]>
+  // CHECK-NEXT: %[[G:.*]] = spmd.constraint %[[SUM]] derived : <f32[4]> -> <f32[4@_]>
   // CHECK-NEXT: %[[OPEN:.*]] = spmd.constraint %[[G]] : <f32[4@_]> -> <f32[4]>
   // CHECK-NEXT: return %[[OPEN]]
   %g:2 = array.gradient(%x) {

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""How many bytes spmdc's partitioner sends for products that follow one another, beside the least that is needed.
+
+    benchmarks/partitioner/chains.py [--build build/release] [--products 2 3] [--cases 200] [--seed 1] [--worst 10]
+
+`x @ w1 @ w2 ...` on mesh (a=2, b=4): random layouts of x, of each w and of the result are written down, those of what lies
+between are the compiler's choice. The optimum is found by brute force, knowing nothing of the compiler: over every layout
+of each array between, each product for itself by the search of contractions.py. As there, devices that repeat one
+another's work may save bytes; so there are two optima, over everything and over what divides each product among all
+devices, the latter beside the cases where spmdc divides all of them.
+"""
+
+import argparse
+import functools
+import itertools
+import json
+import math
+import pathlib
+import random
+import subprocess
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+import contractions
+from contractions import AXES, dim
+
+SIZES = [4096, 1024, 2048, 512, 1024]
+
+
+@functools.cache
+def between():
+    """Every layout of two axes on two dimensions, in every order."""
+    found = set()
+    for order in itertools.permutations(AXES):
+        for places in itertools.product((0, 1, None), repeat=len(AXES)):
+            found.add(tuple(tuple(axis for axis, place in zip(order, places) if place == d) for d in range(2)))
+    return sorted(found)
+
+
+@functools.cache
+def product(m, k, n, x, y, z, most_work):
+    return contractions.optimum(m, k, n, x, y, z, most_work)
+
+
+def optimum(sizes, layouts, isDivided):
+    """`layouts`: of x, of each w, of the result."""
+    costs = {layouts[0]: 0.0}
+    devices = len(contractions.DEVICES)
+    for i, w in enumerate(layouts[1:-1]):
+        m, k, n = sizes[0], sizes[i + 1], sizes[i + 2]
+        most_work = 2 * m * k * n // devices if isDivided else math.inf
+        targets = [layouts[-1]] if i == len(layouts) - 3 else between()
+        costs = {z: min(cost + product(m, k, n, x, w, z, most_work) for x, cost in costs.items()) for z in targets}
+    return costs[layouts[-1]]
+
+
+def measure(build, sizes, layouts):
+    count = len(layouts) - 2
+    arrays = [f"x: f32[{dim(sizes[0], layouts[0][0])}, {dim(sizes[1], layouts[0][1])}]"]
+    for i in range(count):
+        arrays.append(f"w{i}: f32[{dim(sizes[i + 1], layouts[i + 1][0])}, {dim(sizes[i + 2], layouts[i + 1][1])}]")
+    result = f"f32[{dim(sizes[0], layouts[-1][0])}, {dim(sizes[count + 1], layouts[-1][1])}]"
+    body = " @ ".join(["x"] + [f"w{i}" for i in range(count)])
+    text = ("mesh devices(" + ", ".join(f"{axis}={size}" for axis, size in AXES.items()) + ")\n"
+            f"fn main({', '.join(arrays)}) -> {result} {{ return {body}; }}\n")
+    with tempfile.NamedTemporaryFile("w", suffix=".spmd") as file:
+        file.write(text)
+        file.flush()
+        out = subprocess.run([str(build / "bin/spmdc"), "inspect", "--json", file.name], check=True, text=True,
+                             capture_output=True).stdout
+    function = json.loads(out)["functions"][0]
+    return function["wire_bytes_per_device"], function["flops_per_device"], [c["op"] for c in function["collectives"]], text
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[2] / "build/release")
+    parser.add_argument("--products", type=int, nargs="+", default=[2, 3])
+    parser.add_argument("--cases", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--worst", type=int, default=0, help="print so many of the worst cases")
+    parser.add_argument("--require", type=float, help="fail where more than so many times the divided optimum is sent")
+    options = parser.parse_args()
+    failed = False
+    print("| products | cases | mean of all | of these divided | at the least bytes | geometric mean | worst |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    for count in options.products:
+        sizes = SIZES[:count + 2]
+        choose = random.Random(options.seed)
+        written = list(contractions.layouts())
+        cases = [tuple(choose.choice(written) for _ in range(count + 2)) for _ in range(options.cases)]
+        with ThreadPoolExecutor(2) as pool:
+            measured = list(pool.map(lambda case: measure(options.build, sizes, case), cases))
+        work = sum(2 * sizes[0] * sizes[i + 1] * sizes[i + 2] for i in range(count)) / len(contractions.DEVICES)
+        rows, everything = [], []
+        for case, (ours, flops, ops, text) in zip(cases, measured):
+            least = optimum(sizes, case, isDivided=False)
+            assert ours >= least * (1 - 1e-9), f"{ours} bytes are less than the optimum {least}: {text}"
+            everything.append(1.0 if ours == least == 0 else ours / least if least else math.inf)
+            if flops <= work * (1 + 1e-9):
+                divided = optimum(sizes, case, isDivided=True)
+                rows.append((1.0 if ours == divided == 0 else ours / divided if divided else math.inf, ours, divided, ops, text))
+        mean = lambda values: math.exp(sum(map(math.log, values)) / len(values))
+        ratios = [row[0] for row in rows]
+        print(f"| {count} | {len(cases)} | {mean([r for r in everything if math.isfinite(r)]):.3f} | {len(rows)} "
+              f"| {sum(r <= 1.0001 for r in ratios)} | {mean(ratios):.3f} | {max(ratios):.2f} |", flush=True)
+        for ratio, ours, least, ops, text in sorted(rows, key=lambda row: -row[0])[:options.worst]:
+            print(f"  {ratio:.2f}: {ours:.0f} bytes where {least:.0f} are enough, {' '.join(ops)}: {text.splitlines()[1]}")
+        failed |= bool(options.require) and max(ratios) > options.require
+    raise SystemExit("more is sent than allowed" if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,253 @@
+//===- ShardingGraph.cpp - values whose sharding may change, and its price -===//
+
+#include "passes/partition/ShardingGraph.h"
+
+#include "ir/array/ArrayOps.h"
+
+#include <limits>
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+bool isLoop(Operation *op) { return isa<ForOp, WhileOp>(op); }
+
+/// Operations that say themselves how they run, for one result. What a person wrote for one device does not count.
+ShardingRuleOpInterface getRuled(Operation *op) {
+  if (isa<ReshardOp, ConstraintOp>(op) || op->getNumResults() != 1 || op->getParentOfType<ManualOp>())
+    return {};
+  return dyn_cast<ShardingRuleOpInterface>(op);
+}
+
+/// Of a price that is known, beside one of a choice that has to be made.
+constexpr double kWorkOfLooking = 0.02;
+
+ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
+
+ShardingAttr shardingOf(Value value) { return typeOf(value).getShardingOrOpen(); }
+
+/// What the operands of a terminator become: the results of the loop or branch; nothing for a condition.
+ValueRange getYielded(Operation *terminator) {
+  Operation *parent = terminator->getParentOp();
+  bool isBody = isa<IfOp>(parent) || (isLoop(parent) && terminator->getParentRegion() == &parent->getRegions().back());
+  return isBody ? ValueRange(parent->getResults()) : ValueRange();
+}
+
+} // namespace
+
+ShardingGraph::ShardingGraph(func::FuncOp func, const spmd::MeshShape &mesh, const CostModel &model)
+    : mesh(mesh), model(model), planner(mesh) {
+  addVariables(func);
+  func.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isa<ManualOp>(op))
+      return WalkResult::skip();
+    ShardingRuleOpInterface ruled = getRuled(op);
+    if (ruled)
+      signatures[op] = {op->getName().getAsOpaquePointer(), op->getAttrDictionary().getAsOpaquePointer(),
+                        !ruled.getMoves().parts.empty(), ruled.getShardingRule()};
+    if (ruled || isLoop(op) || isa<ReshardOp, YieldOp, func::ReturnOp>(op))
+      ops.push_back(op);
+    return WalkResult::advance();
+  });
+}
+
+std::optional<unsigned> ShardingGraph::getVariable(Value value) const {
+  auto entry = variableOf.find(value);
+  return entry == variableOf.end() ? std::nullopt : std::optional(entry->second);
+}
+
+const ShardingRule *ShardingGraph::getRule(Operation *op) const {
+  auto entry = signatures.find(op);
+  return entry == signatures.end() ? nullptr : &entry->second.rule;
+}
+
+ShardingAttr ShardingGraph::getSharding(unsigned variable) const { return shardingOf(getValue(variable)); }
+
+bool ShardingGraph::mayLie(unsigned variable, ShardingAttr sharding) const {
+  ArrayType type = typeOf(getValue(variable));
+  MeshAttr meshAttr = MeshAttr::fromValue(type.getContext(), "", mesh);
+  return type.withSharding(sharding).getLocal(meshAttr).getBytes() <= type.getLocal(meshAttr).getBytes();
+}
+
+/// Whether all uses of a value can be priced, and nothing holds it.
+bool ShardingGraph::isFree(Value value) const {
+  auto type = dyn_cast<ArrayType>(value.getType());
+  if (!type || type.getRank() == 0 || !type.getShardingOrOpen().getUnreduced().empty())
+    return false;
+  return llvm::all_of(value.getUsers(), [](Operation *user) {
+    return getRuled(user) || isLoop(user) || isa<ReshardOp, YieldOp, func::ReturnOp>(user);
+  });
+}
+
+void ShardingGraph::addVariable(ArrayRef<Value> values) {
+  if (!llvm::all_of(values, [&](Value value) { return isFree(value); }))
+    return;
+  for (Value value : values)
+    variableOf[value] = variables.size();
+  variables.emplace_back(values);
+}
+
+void ShardingGraph::addVariables(func::FuncOp func) {
+  func.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isa<ManualOp>(op))
+      return WalkResult::skip();
+    if (op->hasAttr(kAnnotatedAttrName))
+      return WalkResult::advance();
+    if (getRuled(op) || isa<IfOp>(op)) {
+      for (Value result : op->getResults())
+        addVariable(result);
+    } else if (isLoop(op)) {
+      // A carry is one array at different times.
+      for (OpResult result : op->getResults()) {
+        SmallVector<Value> values = {result};
+        for (Region &region : op->getRegions())
+          values.push_back(region.getArgument(result.getResultNumber() + (isa<ForOp>(op) ? 1 : 0)));
+        addVariable(values);
+      }
+    }
+    return WalkResult::advance();
+  });
+}
+
+const OperationChoice &ShardingGraph::choose(ShardingRuleOpInterface op) {
+  const Signature &signature = signatures.at(op);
+  // Operations that move elements look at those before them, too.
+  if (signature.movesElements) {
+    ++work;
+    return uncached = chooseAssignment(mesh, model, planner, op);
+  }
+  std::vector<const void *> key = {signature.name, signature.attributes,
+                                   op->getResult(0).getType().getAsOpaquePointer()};
+  for (Value operand : op->getOperands()) {
+    // What makes an operand may decide that it costs nothing.
+    Operation *origin = operand.getDefiningOp();
+    key.push_back(operand.getType().getAsOpaquePointer());
+    key.push_back(origin && origin->getNumOperands() == 0 ? origin->getName().getAsOpaquePointer() : nullptr);
+  }
+  auto entry = choices.find(key);
+  if (entry != choices.end())
+    return entry->second;
+  ++work;
+  entry = choices.emplace(std::move(key), chooseAssignment(mesh, model, planner, op)).first;
+  return entry->second;
+}
+
+OperationPrice ShardingGraph::price(Operation *op) {
+  work += kWorkOfLooking;
+  OperationPrice price;
+  auto addEdge = [&](ArrayType from, ArrayType to) {
+    const ReshardPlan &plan = planner.plan(from, to);
+    price.seconds +=
+        plan.isPossible ? model.seconds(plan.cost, mesh.deviceCount()) : std::numeric_limits<double>::max();
+    price.wireBytes += plan.cost.wireBytes;
+  };
+  if (ShardingRuleOpInterface ruled = getRuled(op)) {
+    price = choose(ruled).price;
+  } else if (auto reshard = dyn_cast<ReshardOp>(op)) {
+    addEdge(reshard.getOperand().getType(), reshard.getType());
+  } else if (isLoop(op)) {
+    for (auto [initial, result] : llvm::zip(op->getOperands(), op->getResults()))
+      addEdge(typeOf(initial), typeOf(result));
+  } else if (isa<YieldOp>(op)) {
+    for (auto [operand, result] : llvm::zip(op->getOperands(), getYielded(op)))
+      addEdge(typeOf(operand), typeOf(result));
+  } else if (auto ret = dyn_cast<func::ReturnOp>(op)) {
+    for (auto [operand, type] : llvm::zip(op->getOperands(), ret->getParentOfType<func::FuncOp>().getResultTypes()))
+      if (auto wanted = dyn_cast<ArrayType>(type))
+        addEdge(typeOf(operand), wanted);
+  }
+  double trips = 1;
+  for (Operation *around = op->getParentOp(); around; around = around->getParentOp())
+    if (auto loop = dyn_cast<ForOp>(around))
+      trips *= static_cast<double>(loop.getTripCount());
+  return {price.seconds * trips, price.wireBytes * trips};
+}
+
+llvm::SetVector<Operation *> ShardingGraph::getTouched(const ShardingChange &change) const {
+  llvm::SetVector<Operation *> touched;
+  for (auto &[variable, sharding] : change)
+    for (Value value : variables[variable]) {
+      if (Operation *op = value.getDefiningOp()) {
+        touched.insert(op);
+        for (Region &region : op->getRegions()) // The edges of a loop or branch begin at what it yields.
+          touched.insert(region.front().getTerminator());
+      }
+      touched.insert(value.user_begin(), value.user_end());
+    }
+  return touched;
+}
+
+ShardingChange ShardingGraph::apply(const ShardingChange &change) {
+  ShardingChange undo;
+  for (auto &[variable, sharding] : change) {
+    undo[variable] = getSharding(variable);
+    for (Value value : variables[variable])
+      value.setType(typeOf(value).withSharding(sharding));
+  }
+  return undo;
+}
+
+void ShardingGraph::followThrough(Operation *op, Value value, ShardingAttr sharding, ShardingChange &change) const {
+  auto visit = [&](Value other, ShardingAttr wanted) {
+    std::optional<unsigned> variable = getVariable(other);
+    if (variable && !change.contains(*variable) && !wanted.hasSameAxes(getSharding(*variable)) &&
+        mayLie(*variable, wanted))
+      change[*variable] = wanted;
+  };
+  if (isLoop(op)) {
+    for (auto [initial, result] : llvm::zip(op->getOperands(), op->getResults()))
+      if (initial == value || result == value)
+        visit(initial == value ? result : initial, sharding);
+    return;
+  }
+  if (isa<YieldOp>(op)) {
+    for (auto [operand, result] : llvm::zip(op->getOperands(), getYielded(op)))
+      if (operand == value || getVariable(result) == getVariable(value))
+        visit(operand == value ? result : operand, sharding);
+    return;
+  }
+  const ShardingRule *found = getRule(op);
+  if (!found)
+    return;
+  const ShardingRule &rule = *found;
+  if (!llvm::all_of(rule.factors, [](const Factor &factor) { return factor.kind == FactorKind::PassThrough; }))
+    return;
+  SmallVector<std::pair<Value, const ValueFactors *>> around;
+  for (auto [operand, factors] : llvm::zip(op->getOperands(), rule.operands))
+    around.emplace_back(operand, &factors);
+  around.emplace_back(op->getResult(0), &rule.results[0]);
+  auto self = llvm::find_if(around, [&](auto &entry) { return entry.first == value; });
+  if (self == around.end())
+    return;
+  spmd::Sharding wanted = sharding.toValue();
+  FactorAxes axes = projectToFactors(mesh, rule, *self->second, wanted);
+  std::optional<spmd::Sharding> kept = spmdc::shardingOf(mesh, rule, *self->second, axes);
+  if (!kept || kept->dims != wanted.dims)
+    return;
+  for (auto &[other, factors] : around)
+    if (other != value && typeOf(other).getRank() > 0)
+      if (std::optional<spmd::Sharding> next = spmdc::shardingOf(mesh, rule, *factors, axes))
+        visit(other, ShardingAttr::fromValue(op->getContext(), *next));
+}
+
+void ShardingGraph::follow(ShardingChange &change, unsigned radius) const {
+  size_t begin = 0;
+  for (; radius > 0 && begin < change.size(); --radius) {
+    size_t end = change.size();
+    for (; begin < end; ++begin) {
+      auto [variable, sharding] = *(change.begin() + begin);
+      for (Value value : variables[variable]) {
+        if (Operation *op = value.getDefiningOp()) {
+          followThrough(op, value, sharding, change);
+          for (Region &region : op->getRegions())
+            followThrough(region.front().getTerminator(), value, sharding, change);
+        }
+        for (Operation *user : value.getUsers())
+          followThrough(user, value, sharding, change);
+      }
+    }
+  }
+}
+
+} // namespace spmdc

@@ -1,0 +1,84 @@
+//===- ShardingGraph.h - values whose sharding may change, and its price ---*- C++ -*-===//
+//
+// The propagated program as a graph: variables are the shardings that nobody wrote, operations are what they cost. The
+// types in the program are the state; a change of variables is priced by the operations that touch them, each run in
+// the cheapest way between the shardings around it (OperationChoice.h).
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "passes/partition/OperationChoice.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <map>
+#include <vector>
+
+namespace spmdc {
+
+/// New shardings, by variable.
+using ShardingChange = llvm::MapVector<unsigned, ShardingAttr>;
+
+class ShardingGraph {
+public:
+  ShardingGraph(mlir::func::FuncOp func, const spmd::MeshShape &mesh, const CostModel &model);
+
+  /// All operations that may send something, in program order.
+  llvm::ArrayRef<mlir::Operation *> getOps() const { return ops; }
+
+  /// The variable of a value; none where its sharding stays.
+  std::optional<unsigned> getVariable(mlir::Value value) const;
+  /// A value of the variable, for its type and place.
+  mlir::Value getValue(unsigned variable) const { return variables[variable].front(); }
+  ShardingAttr getSharding(unsigned variable) const;
+  /// Whether a variable may lie so: devices never hold more of a value than propagation gave them.
+  bool mayLie(unsigned variable, ShardingAttr sharding) const;
+
+  /// Of an operation that is run by a sharding rule; null for any other.
+  const ShardingRule *getRule(mlir::Operation *op) const;
+  /// How such an operation is run now.
+  const OperationChoice &choose(ShardingRuleOpInterface op);
+  /// What the operation, or the edges of a loop, a branch or a return, cost; times the trips of the loops around.
+  OperationPrice price(mlir::Operation *op);
+
+  /// What has been done so far, in choices made for an operation.
+  double getWork() const { return work; }
+
+  /// The operations that touch a variable of the change.
+  llvm::SetVector<mlir::Operation *> getTouched(const ShardingChange &change) const;
+  /// Gives variables their new shardings, and returns what undoes that.
+  ShardingChange apply(const ShardingChange &change);
+
+  /// Extends a change to variables that can follow without communication: through operations that take each element to
+  /// one element, and along the edges of loops; none that is more than `radius` operations away.
+  void follow(ShardingChange &change, unsigned radius) const;
+
+private:
+  void addVariables(mlir::func::FuncOp func);
+  void addVariable(llvm::ArrayRef<mlir::Value> values);
+  bool isFree(mlir::Value value) const;
+  /// What one operation says about the values around it, if one of them lies so.
+  void followThrough(mlir::Operation *op, mlir::Value value, ShardingAttr sharding, ShardingChange &change) const;
+
+  const spmd::MeshShape &mesh;
+  const CostModel &model;
+  ReshardPlanner planner;
+  std::vector<llvm::SmallVector<mlir::Value, 2>> variables;
+  llvm::DenseMap<mlir::Value, unsigned> variableOf;
+  std::vector<mlir::Operation *> ops;
+  /// What is known of an operation with a sharding rule, whatever its types.
+  struct Signature {
+    const void *name = nullptr, *attributes = nullptr;
+    bool movesElements = false;
+    ShardingRule rule;
+  };
+  llvm::DenseMap<mlir::Operation *, Signature> signatures;
+  /// By what decides about the choice: the operation and the types around it. Only looked up.
+  std::map<std::vector<const void *>, OperationChoice> choices;
+  OperationChoice uncached;
+  double work = 0;
+};
+
+} // namespace spmdc
