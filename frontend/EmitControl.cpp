@@ -340,10 +340,11 @@ Value Emitter::joinArms(const IfExpr &e, mlir::Value predicate, llvm::MutableArr
       DTypeClass type = commonClass({first, second}, "'if'");
       currentRange = e.range;
       llvm::SmallVector<int64_t> shape = commonShape({first, second}, e.range, "the arms of 'if'");
-      for (auto [index, leaf] : llvm::enumerate(llvm::ArrayRef<Value>{first, second})) {
+      const Value *leaves[] = {&first, &second};
+      for (auto [index, leaf] : llvm::enumerate(leaves)) {
         mlir::OpBuilder::InsertionGuard guard(builder);
         builder.setInsertionPointToEnd(&regions[index].front());
-        yielded[index].push_back(broadcastTo(materialize(leaf, type.dtype), shape));
+        yielded[index].push_back(broadcastTo(materialize(*leaf, type.dtype), shape));
       }
       types.push_back(arrayType(shape, type.dtype));
       results.push_back(Value::ofArray({}, type.isWeak, e.range));

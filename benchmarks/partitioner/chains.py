@@ -24,7 +24,7 @@ from concurrent.futures import ThreadPoolExecutor
 import contractions
 from contractions import AXES, dim
 
-SIZES = [4096, 1024, 2048, 512, 1024]
+SIZES = [4096, 1024, 2048, 512, 1024, 2048]
 
 
 @functools.cache

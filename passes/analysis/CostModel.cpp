@@ -35,6 +35,27 @@ double CostModel::collectiveSeconds(std::string_view collective, const std::vect
          wireBytesPerDevice / rates.bytesPerSecond;
 }
 
+CollectiveCost CostModel::costOf(std::string_view collective, const std::vector<std::string> &axisNames,
+                                 double wireBytes, double peakBytes) const {
+  LinkRates rates = ratesOf(axisNames);
+  // One wait, of an all_reduce too: where the latency counts operands are small, and of small ones each device reads
+  // all at once (runtime/collective/shm/ControlPage.h).
+  return {.wireBytes = wireBytes,
+          .linkBytes = wireBytes * (link.bytesPerSecond / rates.bytesPerSecond),
+          .exchanges = collective == "exchange",
+          .steps = 1,
+          .peakBytes = peakBytes,
+          .latencySeconds = rates.latencyMicroseconds / 1e6};
+}
+
+double CostModel::leastWeight(const std::vector<std::string> &axisNames) const {
+  double weight = 1;
+  for (const std::string &name : axisNames)
+    if (auto own = axes.find(name); own != axes.end())
+      weight = std::min(weight, link.bytesPerSecond / own->second.bytesPerSecond);
+  return weight;
+}
+
 double CostModel::computeSeconds(double contractionFlops, double memoryBytes) const {
   return std::max(contractionFlops / flopsPerSecond, memoryBytes / memoryPerSecond);
 }

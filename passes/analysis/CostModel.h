@@ -24,21 +24,27 @@ class ModuleOp;
 
 namespace spmdc {
 
-/// What a sequence of collectives costs. Ordered: bytes on the wire first, then general exchanges (a named collective
-/// is preferred where it sends no more), then steps, then memory.
+/// What a sequence of collectives costs. Ordered: bytes on the wire first (those along slow links count for more), then
+/// general exchanges (a named collective is preferred where it sends no more), then steps, then memory.
 struct CollectiveCost {
   double wireBytes = 0;  ///< Sent by all devices together: a whole number, so that equal costs compare equal.
+  double linkBytes = 0;  ///< The same, as the bytes that would take as long along axes without rates of their own.
   int64_t exchanges = 0; ///< How many of the steps are general exchanges.
   int64_t steps = 0;     ///< Collectives that synchronise; local slices are free.
   double peakBytes = 0;  ///< Largest operand and result of one step, on one device.
+  double latencySeconds = 0;
 
   bool operator<(const CollectiveCost &other) const {
-    return std::tie(wireBytes, exchanges, steps, peakBytes) <
-           std::tie(other.wireBytes, other.exchanges, other.steps, other.peakBytes);
+    return std::tie(linkBytes, exchanges, steps, peakBytes) <
+           std::tie(other.linkBytes, other.exchanges, other.steps, other.peakBytes);
   }
   CollectiveCost operator+(const CollectiveCost &other) const {
-    return {wireBytes + other.wireBytes, exchanges + other.exchanges, steps + other.steps,
-            peakBytes > other.peakBytes ? peakBytes : other.peakBytes};
+    return {wireBytes + other.wireBytes,
+            linkBytes + other.linkBytes,
+            exchanges + other.exchanges,
+            steps + other.steps,
+            peakBytes > other.peakBytes ? peakBytes : other.peakBytes,
+            latencySeconds + other.latencySeconds};
   }
 };
 
@@ -70,10 +76,15 @@ struct CostModel {
   /// Local work: as long as its arithmetic or its memory traffic takes, whichever is longer.
   double computeSeconds(double contractionFlops, double memoryBytes) const;
 
-  /// A sequence of collectives of which only the sum is known, over axes without rates of their own.
+  /// What one collective costs, of which all devices together send so much.
+  CollectiveCost costOf(std::string_view collective, const std::vector<std::string> &axisNames, double wireBytes,
+                        double peakBytes) const;
+  /// Of the fastest axis of these: as how many bytes along the others one byte along it counts.
+  double leastWeight(const std::vector<std::string> &axisNames) const;
+
+  /// A sequence of collectives.
   double seconds(const CollectiveCost &cost, int64_t deviceCount) const {
-    return cost.wireBytes / static_cast<double>(deviceCount) / link.bytesPerSecond +
-           static_cast<double>(cost.steps) * link.latencyMicroseconds / 1e6;
+    return cost.linkBytes / static_cast<double>(deviceCount) / link.bytesPerSecond + cost.latencySeconds;
   }
 
   /// The rates that explain measured collectives best: least squares of the relative errors. Latency and bandwidth need

@@ -43,17 +43,22 @@ constexpr int64_t kManyDevices = 1024;
 
 class Search {
 public:
-  Search(const spmd::MeshShape &mesh, ArrayType source, ArrayType target)
-      : mesh(mesh), from(source.getShardingOrOpen().toValue()), to(target.getShardingOrOpen().toValue()),
+  Search(const spmd::MeshShape &mesh, const CostModel &model, ArrayType source, ArrayType target)
+      : mesh(mesh), model(model), from(source.getShardingOrOpen().toValue()), to(target.getShardingOrOpen().toValue()),
         atoms(mesh, {&from, &to}), shape(source.getShape().begin(), source.getShape().end()),
-        elementBytes(static_cast<double>(spmd::byteSize(source.getDType()))) {}
+        elementBytes(static_cast<double>(spmd::byteSize(source.getDType()))) {
+    std::vector<std::string> names;
+    for (const spmd::MeshAxis &axis : mesh.axes)
+      names.push_back(axis.name);
+    leastWeight = model.leastWeight(names);
+  }
 
   ReshardPlan run() {
     State start = toState(from), goal = toState(to);
     if (!isFaithful(start) || !isFaithful(goal))
       return planDirectly(start, goal);
     struct Visit {
-      CollectiveCost cost{std::numeric_limits<double>::infinity(), 0, 0, 0};
+      CollectiveCost cost{.linkBytes = std::numeric_limits<double>::infinity()};
       State previous;
       Move move;
       bool isDone = false;
@@ -68,7 +73,7 @@ public:
       return y.second < x.second;
     };
     std::priority_queue<Entry, std::vector<Entry>, decltype(later)> open(later);
-    visits[start].cost = {0, 0, 0, localBytes(start)};
+    visits[start].cost = {.peakBytes = localBytes(start)};
     open.push({visits[start].cost, start});
     while (!open.empty()) {
       auto [cost, state] = open.top();
@@ -106,7 +111,7 @@ public:
             entry->second.missing = missingBytes(move.after, goal);
         }
         // Nor through one that is so far from the goal that what devices still lack makes the way as long.
-        CollectiveCost atLeast = total + CollectiveCost{entry->second.missing, 0, 0, 0};
+        CollectiveCost atLeast = total + CollectiveCost{.linkBytes = leastWeight * entry->second.missing};
         if (auto known = visits.find(goal); known != visits.end() && entry != known && !(atLeast < known->second.cost))
           continue;
         entry->second.cost = total;
@@ -116,7 +121,9 @@ public:
       }
     }
     for (const State &state : exchangesFrom) {
-      CollectiveCost before = visits[state].cost, least = before + CollectiveCost{leastBytes(state, goal), 1, 1, 0};
+      CollectiveCost before = visits[state].cost;
+      CollectiveCost least =
+          before + CollectiveCost{.linkBytes = leastWeight * leastBytes(state, goal), .exchanges = 1, .steps = 1};
       auto known = visits.find(goal);
       if (known != visits.end() && !(least < known->second.cost))
         continue;
@@ -181,8 +188,7 @@ private:
   ReshardPlan planDirectly(const State &start, const State &goal) const {
     ReshardPlan plan;
     spmd::Sharding current = from;
-    CollectiveCost memory{0, 0, 0, localBytes(start)};
-    plan.cost = memory;
+    plan.cost.peakBytes = localBytes(start);
     State::List pending;
     std::set_difference(start.unreduced.begin(), start.unreduced.end(), goal.unreduced.begin(), goal.unreduced.end(),
                         std::back_inserter(pending));
@@ -206,9 +212,9 @@ private:
       if (names(current) || names(to))
         axes.push_back({axis.name, 1, 0});
     }
-    double bytes = exchangeBytes(current, to);
     plan.steps.push_back({Kind::Exchange, axes, -1, -1, to});
-    plan.cost = plan.cost + CollectiveCost{bytes, 1, 1, localBytes(start) + localBytes(goal)};
+    plan.cost = plan.cost + model.costOf("exchange", namesOf(axes), exchangeBytes(current, to),
+                                         localBytes(start) + localBytes(goal));
     return plan;
   }
 
@@ -264,7 +270,7 @@ private:
       bytes = share * result;
       break;
     case Kind::AllSlice:
-      move.cost = {0, 0, 0, result};
+      move.cost.peakBytes = result;
       return move;
     case Kind::AllToAll:
     case Kind::ReduceScatter:
@@ -277,8 +283,27 @@ private:
       bytes = exchangeBytes(toSharding(before), toSharding(move.after));
       break;
     }
-    move.cost = {bytes, move.kind == Kind::Exchange, 1, operand + result};
+    std::vector<int> list(move.atoms.begin(), move.atoms.end());
+    move.cost = model.costOf(nameOf(move.kind), namesOf(atoms.join(list)), bytes, operand + result);
     return move;
+  }
+
+  static std::string_view nameOf(Kind kind) {
+    switch (kind) {
+    case Kind::AllReduce:
+      return "all_reduce";
+    case Kind::Exchange:
+      return "exchange";
+    default: // All others take one step.
+      return "all_gather";
+    }
+  }
+
+  static std::vector<std::string> namesOf(const std::vector<spmd::AxisRef> &axes) {
+    std::vector<std::string> names;
+    for (const spmd::AxisRef &axis : axes)
+      names.push_back(axis.name);
+    return names;
   }
 
   /// What the devices need and do not hold.
@@ -429,10 +454,12 @@ private:
   }
 
   const spmd::MeshShape &mesh;
+  const CostModel &model;
   spmd::Sharding from, to;
   Atoms atoms;
   std::vector<int64_t> shape;
   double elementBytes;
+  double leastWeight;
 };
 
 AxesAttr axesAttr(MLIRContext *context, const std::vector<spmd::AxisRef> &axes) {
@@ -448,7 +475,7 @@ const ReshardPlan &ReshardPlanner::plan(ArrayType source, ArrayType target) {
   ShardingAttr from = source.getShardingOrOpen().getClosed(), to = target.getShardingOrOpen().getClosed();
   auto [entry, isNew] = plans.try_emplace({source.withSharding(from), target.withSharding(to)});
   if (isNew)
-    entry->second = std::make_unique<ReshardPlan>(Search(mesh, source, target).run());
+    entry->second = std::make_unique<ReshardPlan>(Search(mesh, model, source, target).run());
   return *entry->second;
 }
 

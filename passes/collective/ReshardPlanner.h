@@ -3,8 +3,8 @@
 // A change of sharding is a path through shardings: each step is one collective that gathers axes off the minor end of
 // a dimension, slices axes onto it, moves axes from the minor end of one dimension to that of another (all_to_all),
 // reduces partial sums, or reduces them while slicing (reduce_scatter); or one exchange, in which each device sends
-// each byte at most once straight to where it is needed. The planner finds the cheapest path (bytes on the wire, then
-// steps, then memory) by Dijkstra's algorithm.
+// each byte at most once straight to where it is needed. The planner finds the cheapest path (bytes on the wire, those
+// along slow axes counting for more; then steps, then memory) by Dijkstra's algorithm.
 //
 // Axes are cut into atoms, the coarsest parts in which both shardings can be written, so sub-axes need no special case.
 //
@@ -41,7 +41,8 @@ struct ReshardPlan {
 /// Finds and remembers plans for one mesh. Not thread-safe.
 class ReshardPlanner {
 public:
-  explicit ReshardPlanner(spmd::MeshShape mesh) : mesh(std::move(mesh)) {}
+  explicit ReshardPlanner(spmd::MeshShape mesh, CostModel model = {})
+      : mesh(std::move(mesh)), model(std::move(model)) {}
 
   /// The cheapest plan from the source's sharding to the target's; both have one shape.
   const ReshardPlan &plan(ArrayType source, ArrayType target);
@@ -52,6 +53,7 @@ public:
 
 private:
   spmd::MeshShape mesh;
+  CostModel model;
   llvm::DenseMap<std::pair<mlir::Type, mlir::Type>, std::unique_ptr<ReshardPlan>> plans; ///< Only looked up.
 };
 

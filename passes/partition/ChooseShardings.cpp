@@ -59,7 +59,7 @@ private:
   SmallVector<Operation *> listSending() {
     std::multimap<double, Operation *, std::greater<>> sending;
     for (Operation *op : graph.getOps())
-      if (double bytes = graph.price(op).wireBytes; bytes > 0)
+      if (double bytes = graph.price(op).linkBytes; bytes > 0)
         sending.emplace(bytes, op);
     return llvm::to_vector(llvm::make_second_range(sending));
   }
@@ -81,15 +81,15 @@ private:
       ShardingChange undo = graph.apply(change);
       OperationPrice price = graph.price(op);
       graph.apply(undo);
-      if (price.wireBytes < now.wireBytes || mayCostMore)
-        found.emplace(price.wireBytes, change);
+      if (price.linkBytes < now.linkBytes || mayCostMore)
+        found.emplace(price.linkBytes, change);
     };
     if (graph.getRule(op))
       listWays(cast<ShardingRuleOpInterface>(op), consider);
     else
       listEdges(op, consider);
     std::vector<ShardingChange> changes;
-    for (auto &[wireBytes, change] : found)
+    for (auto &[linkBytes, change] : found)
       if (changes.size() < (mayCostMore ? kMaxLeaps : kMaxStarts))
         changes.push_back(std::move(change));
     return changes;
@@ -194,7 +194,7 @@ private:
           break;
         size = change.size();
         OperationPrice gain = getGain(change);
-        if (gain.wireBytes > 0 && gain.seconds > 0 && (!best || gain.seconds > bestGain.seconds)) {
+        if (gain.linkBytes > 0 && gain.seconds > 0 && (!best || gain.seconds > bestGain.seconds)) {
           best = change;
           bestGain = gain;
         }
@@ -219,14 +219,14 @@ private:
         std::vector<ShardingChange> undos;
         make(change, &undos);
         for (Operation *touched : graph.getTouched(change))
-          while (!isSpent() && touched != op && graph.price(touched).wireBytes > 0) {
+          while (!isSpent() && touched != op && graph.price(touched).linkBytes > 0) {
             std::optional<OperationPrice> gain = improve(touched, &undos);
             if (!gain)
               break;
             total.seconds += gain->seconds;
-            total.wireBytes += gain->wireBytes;
+            total.linkBytes += gain->linkBytes;
           }
-        if (total.wireBytes > 0 && total.seconds > 0)
+        if (total.linkBytes > 0 && total.seconds > 0)
           return true;
         for (const ShardingChange &undo : llvm::reverse(undos))
           graph.apply(undo);
@@ -251,7 +251,7 @@ private:
       for (Operation *op : touched) {
         OperationPrice price = graph.price(op);
         gain.seconds += sign * price.seconds;
-        gain.wireBytes += sign * price.wireBytes;
+        gain.linkBytes += sign * price.linkBytes;
       }
       graph.apply(undo);
     }

@@ -196,7 +196,7 @@ private:
 
 class Deferrer {
 public:
-  Deferrer(const spmd::MeshShape &mesh, const CostModel &model) : mesh(mesh), planner(mesh), model(model) {}
+  Deferrer(const spmd::MeshShape &mesh, const CostModel &model) : mesh(mesh), planner(mesh, model), model(model) {}
 
   void visit(Block &block) {
     for (Operation &op : llvm::make_early_inc_range(block)) {

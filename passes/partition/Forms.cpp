@@ -77,6 +77,8 @@ void Forms::addPropagated(Value result, ArrayType propagated, StringRef why) {
     return;
   CollectiveCost debt = planner.plan(typeOf(result), propagated).cost;
   debt.wireBytes /= uses;
+  debt.linkBytes /= uses;
+  debt.latencySeconds /= uses;
   debts[form] = debt;
 }
 

@@ -75,7 +75,7 @@ class InsertReshardsPass : public impl::InsertReshardsBase<InsertReshardsPass> {
   void runOnOperation() override {
     spmd::MeshShape mesh = getMesh(getOperation()).toValue();
     CostModel model = CostModel::of(getOperation());
-    ReshardPlanner planner(mesh);
+    ReshardPlanner planner(mesh, model);
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       SmallVector<ShardingRuleOpInterface> ops;
       func.walk([&](ShardingRuleOpInterface op) {

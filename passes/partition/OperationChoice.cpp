@@ -5,6 +5,7 @@
 #include "passes/partition/Moves.h"
 
 #include <limits>
+#include <set>
 
 using namespace mlir;
 
@@ -17,6 +18,13 @@ bool canMakeAnew(Value value) {
   return op && op->getNumOperands() == 0 && llvm::all_of(op.getShardingRule().factors, [](const Factor &factor) {
            return factor.kind == FactorKind::PassThrough;
          });
+}
+
+std::vector<std::string> namesOf(const AxisList &axes) {
+  std::vector<std::string> names;
+  for (const spmd::AxisRef &axis : axes)
+    names.push_back(axis.name);
+  return names;
 }
 
 class Chooser {
@@ -34,7 +42,7 @@ public:
     }
     spmd::Sharding wanted = result.getShardingOrOpen().toValue();
     compare(listSuggestedAssignments(mesh, rule, operands, wanted));
-    if (best->price.wireBytes > 0) {
+    if (best->price.linkBytes > 0) {
       if (roots != operands)
         compare(listSuggestedAssignments(mesh, rule, roots, wanted));
       llvm::append_range(operands, roots);
@@ -87,14 +95,21 @@ private:
     int64_t devices = mesh.deviceCount();
     return OperationPrice{model.seconds(cost, devices) + touched / model.memoryPerSecond -
                               model.seconds(saved, devices),
-                          cost.wireBytes - saved.wireBytes};
+                          cost.linkBytes - saved.linkBytes};
   }
 
   CollectiveCost getExchangeCost(ArrayType from, ArrayType to, const std::vector<spmd::DimMove> &dims) {
     double bytes = getExchangeBytes(mesh, from, to, dims);
-    int64_t steps = bytes > 0 ? 1 : 0;
     MeshAttr meshAttr = MeshAttr::fromValue(op->getContext(), "", mesh);
-    return {bytes, steps, steps, static_cast<double>(to.getLocal(meshAttr).getBytes())};
+    auto local = static_cast<double>(to.getLocal(meshAttr).getBytes());
+    if (bytes == 0)
+      return {.peakBytes = local};
+    std::set<std::string> axes;
+    for (ArrayType type : {from, to})
+      for (DimShardingAttr dim : type.getShardingOrOpen().getDims())
+        for (AxisRefAttr axis : dim.getAxes())
+          axes.insert(axis.getName().str());
+    return model.costOf("exchange", {axes.begin(), axes.end()}, bytes, local);
   }
 
   /// What an operation before this one sends, which moves its operand or changes its sharding.
@@ -148,15 +163,18 @@ private:
     if (op.getReductionKind() != ReductionKind::sum && !candidate.reduced.empty()) {
       auto group = static_cast<double>(sizeOf(mesh, candidate.reduced));
       auto bytes = static_cast<double>(candidate.result.getLocal(meshAttr).getBytes());
-      cost = cost + CollectiveCost{2 * (group - 1) * (static_cast<double>(devices) / group) * bytes, 0, 1, bytes};
+      double sent = 2 * (group - 1) * (static_cast<double>(devices) / group) * bytes;
+      cost = cost + model.costOf("all_reduce", namesOf(candidate.reduced), sent, bytes);
     }
-    double combined = 0;
-    for (size_t f = 0; f < rule.factors.size(); ++f)
-      if (rule.factors[f].kind == FactorKind::Combined && !candidate.axes[f].empty())
-        combined += op.getCombiningBytes(sizeOf(mesh, candidate.axes[f]), candidate.result.getLocal(meshAttr));
-    if (combined > 0)
-      cost = cost + CollectiveCost{combined * static_cast<double>(devices), 0, 1, combined};
-    return {model.seconds(cost, devices) + computeSeconds(candidate, meshAttr), cost.wireBytes};
+    for (size_t f = 0; f < rule.factors.size(); ++f) {
+      const AxisList &axes = candidate.axes[f];
+      if (rule.factors[f].kind != FactorKind::Combined || axes.empty())
+        continue;
+      double combined = op.getCombiningBytes(sizeOf(mesh, axes), candidate.result.getLocal(meshAttr));
+      if (combined > 0)
+        cost = cost + model.costOf("all_gather", namesOf(axes), combined * static_cast<double>(devices), combined);
+    }
+    return {model.seconds(cost, devices) + computeSeconds(candidate, meshAttr), cost.linkBytes};
   }
 
   /// Time of the local operation: a contraction by its multiplications, anything else by the memory it touches.

@@ -19,7 +19,7 @@ namespace spmdc {
 
 struct OperationPrice {
   double seconds = 0;
-  double wireBytes = 0; ///< Sent by all devices together.
+  double linkBytes = 0; ///< Sent by all devices together; along slow links they count for more (CollectiveCost).
 };
 
 /// One assignment with the shardings that follow from it.

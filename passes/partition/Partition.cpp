@@ -239,7 +239,7 @@ private:
 
 class PartitionPass : public impl::PartitionBase<PartitionPass> {
   void runOnOperation() override {
-    ReshardPlanner planner(getMesh(getOperation()).toValue());
+    ReshardPlanner planner(getMesh(getOperation()).toValue(), CostModel::of(getOperation()));
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (failed(FunctionPartitioner(func, planner).run()))
         return signalPassFailure();

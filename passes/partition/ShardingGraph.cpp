@@ -37,7 +37,7 @@ ValueRange getYielded(Operation *terminator) {
 } // namespace
 
 ShardingGraph::ShardingGraph(func::FuncOp func, const spmd::MeshShape &mesh, const CostModel &model)
-    : mesh(mesh), model(model), planner(mesh) {
+    : mesh(mesh), model(model), planner(mesh, model) {
   addVariables(func);
   func.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (isa<ManualOp>(op))
@@ -140,7 +140,7 @@ OperationPrice ShardingGraph::price(Operation *op) {
     const ReshardPlan &plan = planner.plan(from, to);
     price.seconds +=
         plan.isPossible ? model.seconds(plan.cost, mesh.deviceCount()) : std::numeric_limits<double>::max();
-    price.wireBytes += plan.cost.wireBytes;
+    price.linkBytes += plan.cost.linkBytes;
   };
   if (ShardingRuleOpInterface ruled = getRuled(op)) {
     price = choose(ruled).price;
@@ -161,7 +161,7 @@ OperationPrice ShardingGraph::price(Operation *op) {
   for (Operation *around = op->getParentOp(); around; around = around->getParentOp())
     if (auto loop = dyn_cast<ForOp>(around))
       trips *= static_cast<double>(loop.getTripCount());
-  return {price.seconds * trips, price.wireBytes * trips};
+  return {price.seconds * trips, price.linkBytes * trips};
 }
 
 llvm::SetVector<Operation *> ShardingGraph::getTouched(const ShardingChange &change) const {

@@ -88,6 +88,32 @@ TEST_F(ReshardPlannerTest, SubAxesAreGatheredAlone) {
   EXPECT_EQ(plan.cost.wireBytes, 4 * 8);
 }
 
+// Between hosts bytes are dear: partial sums are scattered within the hosts first, reduced between them in small
+// pieces, and gathered. Where all links are alike one all_reduce sends as many bytes in fewer steps.
+TEST_F(ReshardPlannerTest, SlowAxesAreSpared) {
+  spmd::MeshShape mesh{{{"host", 2}, {"local", 4}}};
+  spmd::AxisRef host{"host", 1, 0}, local{"local", 1, 0};
+  auto plan = [&](ReshardPlanner &planner) {
+    std::vector<Kind> kinds;
+    for (const ReshardStep &step :
+         planner.plan(type({64, 64}, {{{}, {}}, {host, local}}), type({64, 64}, {{{}, {}}, {}})).steps)
+      kinds.push_back(step.kind);
+    return kinds;
+  };
+  ReshardPlanner alike(mesh);
+  EXPECT_EQ(plan(alike), std::vector{Kind::AllReduce});
+  CostModel slow;
+  slow.axes["host"] = {.latencyMicroseconds = 100, .bytesPerSecond = slow.link.bytesPerSecond / 10};
+  ReshardPlanner unlike(mesh, slow);
+  EXPECT_EQ(plan(unlike), (std::vector{Kind::ReduceScatter, Kind::AllReduce, Kind::AllGather}));
+  // 3/4 of 16 KiB within the host twice, and all of a quarter between: 10 times as dear, as a round trip.
+  const CollectiveCost &cost =
+      unlike.plan(type({64, 64}, {{{}, {}}, {host, local}}), type({64, 64}, {{{}, {}}, {}})).cost;
+  EXPECT_EQ(cost.wireBytes, 8 * (2 * 12288 + 4096));
+  EXPECT_EQ(cost.linkBytes, 8 * (2 * 12288 + 10 * 4096));
+  EXPECT_DOUBLE_EQ(cost.latencySeconds, (10 + 100 + 10) / 1e6);
+}
+
 // Axes that neither side names cost no search: 4,096 devices over twelve axes, of which two are used.
 TEST_F(ReshardPlannerTest, AxesThatNobodyNamesAreNotSearched) {
   spmd::MeshShape mesh;
