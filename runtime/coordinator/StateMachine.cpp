@@ -29,6 +29,7 @@ void StateMachine::close(ConnectionId id) {
   if (found == connections.end() || found->second.phase == Phase::Closing)
     return;
   found->second.phase = Phase::Closing;
+  strangers.erase(id);
   actions.push_back({ServerAction::Kind::Close, id, ""});
 }
 
@@ -43,7 +44,8 @@ void StateMachine::limitStrangers() {
   size_t limit = static_cast<size_t>(options.numProcesses) + 128;
   size_t count = 0;
   ConnectionId oldest = 0;
-  for (const auto &[id, connection] : connections) {
+  for (ConnectionId id : strangers) {
+    const Connection &connection = connections.at(id);
     if (connection.phase != Phase::Opening && connection.phase != Phase::Proof)
       continue;
     if (count++ == 0)
@@ -59,6 +61,7 @@ void StateMachine::onOpened(ConnectionId id, const std::string &address, TimePoi
   connection.address = address;
   connection.opened = now;
   connections.emplace(id, connection);
+  strangers.insert(id);
   limitStrangers();
 }
 
@@ -166,6 +169,7 @@ void StateMachine::onClosed(ConnectionId id, TimePoint now) {
     return;
   int32_t process = found->second.process;
   connections.erase(found);
+  strangers.erase(id);
   if (process < 0)
     return;
   Member &member = members.at(process);
@@ -224,6 +228,7 @@ void StateMachine::onHello(ConnectionId id, Connection &connection, Hello hello,
   int32_t process = hello.processId;
   connection.phase = Phase::Member;
   connection.process = process;
+  strangers.erase(id);
   // One limit for all: whoever's time is up first ends the roll call.
   joinDeadline = std::min(joinDeadline, after(now, hello.remainingMs));
   Member &member = members[process];
@@ -233,7 +238,7 @@ void StateMachine::onHello(ConnectionId id, Connection &connection, Hello hello,
   member.lastHeard = member.positionSince = now;
   send(id, Welcome{options.host, options.pid});
   compareWithReference(member, now);
-  if (mismatchDeadline == never && missingProcesses().empty())
+  if (mismatchDeadline == never && areAllHere())
     beginRunning();
   else if (mismatchDeadline != never)
     decide(now);
@@ -264,6 +269,10 @@ std::vector<int32_t> StateMachine::missingProcesses() const {
     if (!members.count(process))
       missing.push_back(process);
   return missing;
+}
+
+bool StateMachine::areAllHere() const {
+  return members.size() >= static_cast<size_t>(options.numProcesses) && missingProcesses().empty();
 }
 
 void StateMachine::progressOfRollCall(TimePoint now) {
@@ -315,8 +324,8 @@ void StateMachine::advance(TimePoint now) {
       member.lastHeard += forgiven;
       member.positionSince += forgiven;
     }
-    for (auto &[id, connection] : connections)
-      connection.opened += forgiven;
+    for (ConnectionId id : strangers)
+      connections.at(id).opened += forgiven;
   }
   lastNow = std::max(lastNow, now);
 }
@@ -324,8 +333,8 @@ void StateMachine::advance(TimePoint now) {
 void StateMachine::tick(TimePoint now) {
   advance(now);
   std::vector<ConnectionId> silent;
-  for (const auto &[id, connection] : connections)
-    if (connection.process < 0 && connection.phase != Phase::Closing && now - connection.opened >= handshakeTimeout)
+  for (ConnectionId id : strangers)
+    if (now - connections.at(id).opened >= handshakeTimeout)
       silent.push_back(id);
   for (ConnectionId id : silent)
     close(id);
@@ -352,9 +361,8 @@ void StateMachine::tick(TimePoint now) {
 
 TimePoint StateMachine::nextDeadline() const {
   TimePoint next = nextHeartbeat;
-  for (const auto &[id, connection] : connections)
-    if (connection.process < 0 && connection.phase != Phase::Closing)
-      next = std::min(next, connection.opened + handshakeTimeout);
+  for (ConnectionId id : strangers)
+    next = std::min(next, connections.at(id).opened + handshakeTimeout);
   if (isEnded())
     return next;
   if (stage == Stage::RollCall)

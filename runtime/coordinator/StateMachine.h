@@ -139,6 +139,7 @@ private:
   void progressOfRollCall(TimePoint now);
   void beginRunning();
   std::vector<int32_t> missingProcesses() const;
+  bool areAllHere() const;
 
   // Running.
   void onMemberMessage(int32_t process, Message message, TimePoint now);
@@ -169,6 +170,8 @@ private:
   TimePoint start, lastNow, nextHeartbeat, nextProgress, joinDeadline, mismatchDeadline = never;
   TimePoint nextStuckWarning = never; ///< never: the job moves.
   std::map<ConnectionId, Connection> connections;
+  /// Those of no process (yet), and not closing: the few that time limits and bounds concern.
+  std::set<ConnectionId> strangers;
   std::map<int32_t, Member> members;
   int32_t reference = -1; ///< The process whose columns the others are compared with: the first.
   std::map<int32_t, Candidate> candidates;

@@ -213,7 +213,7 @@ TimePoint StateMachine::decisionTime() const {
 void StateMachine::decide(TimePoint now) {
   if (isEnded())
     return;
-  if (mismatchDeadline != never && (now >= mismatchDeadline || missingProcesses().empty())) {
+  if (mismatchDeadline != never && (now >= mismatchDeadline || areAllHere())) {
     std::map<int32_t, Hello> hellos;
     for (const auto &[process, member] : members) {
       Hello &hello = hellos[process] = member.hello;

@@ -15,6 +15,7 @@
 #include "runtime/api/include/spmd/spmd.h"
 #include "runtime/artifact/ArtifactFile.h"
 #include "runtime/support/Process.h"
+#include "tests/support/TimeLimit.h"
 
 #include <algorithm>
 #include <csignal>
@@ -363,7 +364,7 @@ std::string check(const Job &job, double &seconds) {
   if (arrivedVictim == 0 || arrivedOther == 0)
     return "not all reach their calls";
   seconds = static_cast<double>(lastError - std::max(arrivedVictim, arrivedOther)) * 1e-9;
-  return seconds > 1 ? "the last knew after " + std::to_string(seconds) + " s" : "";
+  return seconds > spmd::test::timeLimit(1.0) ? "the last knew after " + std::to_string(seconds) + " s" : "";
 }
 
 /// Reads on; true when all processes of the job have ended.

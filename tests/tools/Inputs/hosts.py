@@ -119,4 +119,5 @@ def main():
         print(f"process {i} exit {processes[i].returncode}{after} {error}")
 
 
-main()
+if __name__ == "__main__":
+    main()

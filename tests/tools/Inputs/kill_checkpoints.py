@@ -30,9 +30,17 @@ def command(processes, steps, *more):
             "--checkpoint-keep", "3", "--resume", *more]
 
 
+def is_alive(pid):
+    """Who has only not been waited for yet is gone."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
 def wait_gone(pids):
     deadline = time.monotonic() + 10
-    while any(pathlib.Path(f"/proc/{pid}").exists() for pid in pids):
+    while any(is_alive(pid) for pid in pids):
         assert time.monotonic() < deadline, "processes are left over"
         time.sleep(0.01)
 
