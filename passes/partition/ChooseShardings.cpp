@@ -29,11 +29,11 @@ public:
   /// Until no change helps any more: one may make way for another. Where few operations send anything, changes are
   /// tried too that help only together with others.
   void run() {
-    bool helps = true;
-    while (helps && !isSpent()) {
+    bool hasChanged = true;
+    while (hasChanged && !isSpent()) {
       auto sending = listSending();
-      helps = llvm::any_of(sending, [&](Operation *op) { return improve(op).has_value(); }) ||
-              llvm::any_of(sending, [&](Operation *op) { return leap(op); });
+      hasChanged = llvm::any_of(sending, [&](Operation *op) { return improve(op).has_value(); }) ||
+                   llvm::any_of(sending, [&](Operation *op) { return leap(op); });
     }
   }
 
@@ -63,6 +63,9 @@ private:
         sending.emplace(bytes, op);
     return llvm::to_vector(llvm::make_second_range(sending));
   }
+
+  /// Not by the rounding of sums alone.
+  static bool helps(const OperationPrice &gain) { return gain.linkBytes >= 1 && gain.seconds > 1e-9; }
 
   bool isSpent() const { return graph.getWork() >= effort; }
 
@@ -194,7 +197,7 @@ private:
           break;
         size = change.size();
         OperationPrice gain = getGain(change);
-        if (gain.linkBytes > 0 && gain.seconds > 0 && (!best || gain.seconds > bestGain.seconds)) {
+        if (helps(gain) && (!best || gain.seconds > bestGain.seconds)) {
           best = change;
           bestGain = gain;
         }
@@ -226,7 +229,7 @@ private:
             total.seconds += gain->seconds;
             total.linkBytes += gain->linkBytes;
           }
-        if (total.linkBytes > 0 && total.seconds > 0)
+        if (helps(total))
           return true;
         for (const ShardingChange &undo : llvm::reverse(undos))
           graph.apply(undo);

@@ -52,6 +52,10 @@ public:
       best->movesDirectly = true;
       best->price = *price;
     }
+    if (!best->movesDirectly && !best->result.getShardingOrOpen().getUnreduced().empty()) {
+      const CollectiveCost &cost = planner.plan(best->result, result).cost;
+      best->ofReduction = {model.seconds(cost, mesh.deviceCount()), cost.linkBytes};
+    }
     return std::move(*best);
   }
 

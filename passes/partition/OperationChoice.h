@@ -31,6 +31,7 @@ struct OperationChoice {
   /// The operands stay as they are and exchanges make the result as it is wanted (Moves.h): the rest says nothing.
   bool movesDirectly = false;
   OperationPrice price;
+  OperationPrice ofReduction; ///< What of the price is for reducing partial sums to the result.
 };
 
 /// The cheapest way for an operation of one result, for the types that its operands and result have now, and the other

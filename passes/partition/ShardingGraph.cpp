@@ -3,6 +3,7 @@
 #include "passes/partition/ShardingGraph.h"
 
 #include "ir/array/ArrayOps.h"
+#include "passes/partition/LinearCone.h"
 
 #include <limits>
 
@@ -27,6 +28,42 @@ ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
 
 ShardingAttr shardingOf(Value value) { return typeOf(value).getShardingOrOpen(); }
 
+/// How often an operation runs.
+double getTrips(Operation *op) {
+  double trips = 1;
+  for (Operation *around = op->getParentOp(); around; around = around->getParentOp())
+    if (auto loop = dyn_cast<ForOp>(around))
+      trips *= static_cast<double>(std::max<int64_t>(1, loop.getTripCount()));
+  return trips;
+}
+
+/// How often partial sums of a value are reduced: behind the loops whose iterations only add to it.
+double getReductionTrips(Operation *op) {
+  double trips = getTrips(op);
+  Value value = op->getResult(0);
+  while (value.hasOneUse()) {
+    OpOperand &use = *value.use_begin();
+    Operation *user = use.getOwner();
+    auto isCarryOfOneUse = [](Value other) {
+      auto argument = dyn_cast<BlockArgument>(other);
+      return argument && argument.hasOneUse() && isa<ForOp>(argument.getOwner()->getParentOp());
+    };
+    if (isa<NegateOp, TransposeOp, ReshapeOp>(user) ||
+        (isa<MultiplyOp>(user) && user->getOperand(1 - use.getOperandNumber()).getDefiningOp<ConstantOp>()) ||
+        (isa<AddOp>(user) && isCarryOfOneUse(user->getOperand(1 - use.getOperandNumber())))) {
+      value = user->getResult(0);
+      continue;
+    }
+    auto loop = isa<YieldOp>(user) ? dyn_cast<ForOp>(user->getParentOp()) : ForOp();
+    unsigned index = use.getOperandNumber();
+    if (!loop || !LinearCone::isZero(loop.getInitials()[index]) || !loop.getCarries()[index].hasOneUse())
+      break;
+    trips /= static_cast<double>(std::max<int64_t>(1, loop.getTripCount()));
+    value = loop.getOutputs()[index];
+  }
+  return trips;
+}
+
 /// What the operands of a terminator become: the results of the loop or branch; nothing for a condition.
 ValueRange getYielded(Operation *terminator) {
   Operation *parent = terminator->getParentOp();
@@ -45,7 +82,7 @@ ShardingGraph::ShardingGraph(func::FuncOp func, const spmd::MeshShape &mesh, con
     ShardingRuleOpInterface ruled = getRuled(op);
     if (ruled)
       signatures[op] = {op->getName().getAsOpaquePointer(), op->getAttrDictionary().getAsOpaquePointer(),
-                        !ruled.getMoves().parts.empty(), ruled.getShardingRule()};
+                        !ruled.getMoves().parts.empty(), getReductionTrips(op), ruled.getShardingRule()};
     if (ruled || isLoop(op) || isa<ReshardOp, YieldOp, func::ReturnOp>(op))
       ops.push_back(op);
     return WalkResult::advance();
@@ -142,8 +179,14 @@ OperationPrice ShardingGraph::price(Operation *op) {
         plan.isPossible ? model.seconds(plan.cost, mesh.deviceCount()) : std::numeric_limits<double>::max();
     price.linkBytes += plan.cost.linkBytes;
   };
+  double trips = getTrips(op);
   if (ShardingRuleOpInterface ruled = getRuled(op)) {
-    price = choose(ruled).price;
+    const OperationChoice &choice = choose(ruled);
+    price = choice.price;
+    // Iterations add partial sums, which are reduced behind the loop (spmdc-defer-reductions).
+    double ofReduction = signatures.at(op).reductionTrips / trips - 1;
+    price.seconds += ofReduction * choice.ofReduction.seconds;
+    price.linkBytes += ofReduction * choice.ofReduction.linkBytes;
   } else if (auto reshard = dyn_cast<ReshardOp>(op)) {
     addEdge(reshard.getOperand().getType(), reshard.getType());
   } else if (isLoop(op)) {
@@ -157,10 +200,6 @@ OperationPrice ShardingGraph::price(Operation *op) {
       if (auto wanted = dyn_cast<ArrayType>(type))
         addEdge(typeOf(operand), wanted);
   }
-  double trips = 1;
-  for (Operation *around = op->getParentOp(); around; around = around->getParentOp())
-    if (auto loop = dyn_cast<ForOp>(around))
-      trips *= static_cast<double>(loop.getTripCount());
   return {price.seconds * trips, price.linkBytes * trips};
 }
 

@@ -50,6 +50,47 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
     return %s : !spmd.array<f32[8@a]>
   }
 
+  // Iterations add what is scattered: the carry becomes a partial sum of whole rows, scattered once behind the loop.
+  // CHECK-LABEL: func.func @scattered_in_a_loop
+  func.func @scattered_in_a_loop(%p: !spmd.array<f32[4096@_] unreduced(a)>) -> !spmd.array<f32[4096@a]> {
+    // CHECK: %[[Z:.*]] = array.constant {{.*}} -> <f32[4096@_] unreduced(a)>
+    // CHECK: array.for 0 to 50(%[[Z]])
+    // CHECK: %[[F:.*]] = array.constant dense<5.0{{.*}} -> <f32[4096@_]>
+    // CHECK: array.multiply %arg0, %[[F]] : {{.*}} -> <f32[4096@_] unreduced(a)>
+    // CHECK: array.add {{.*}} : <f32[4096@_] unreduced(a)>
+    // CHECK: spmd.reshard {{.*}} : <f32[4096@_] unreduced(a)> -> <f32[4096@a]>
+    // CHECK-NEXT: return
+    %zero = array.constant dense<0.0> : tensor<4096xf32> -> <f32[4096@a]>
+    %half = array.constant dense<0.5> : tensor<4096xf32> -> <f32[4096@a]>
+    %r = array.for 0 to 50 (%zero) {
+    ^bb0(%i: !spmd.array<i32[]>, %c: !spmd.array<f32[4096@a]>):
+      %pr = spmd.reshard %p : <f32[4096@_] unreduced(a)> -> <f32[4096@a]>
+      %h = array.multiply %pr, %half : <f32[4096@a]>
+      %s = array.add %c, %h : <f32[4096@a]>
+      array.yield %s : !spmd.array<f32[4096@a]>
+    } : (!spmd.array<f32[4096@a]>) -> !spmd.array<f32[4096@a]>
+    return %r : !spmd.array<f32[4096@a]>
+  }
+
+  // A factor that is cut, and no number, would have to be gathered: the product stays scattered.
+  // CHECK-LABEL: func.func @scattered_and_scaled_by_an_array
+  func.func @scattered_and_scaled_by_an_array(%p: !spmd.array<f32[4096@_] unreduced(a)>, %f: !spmd.array<f32[4096@a]>) -> !spmd.array<f32[4096@a]> {
+    // CHECK: array.for
+    // CHECK: spmd.reshard %arg0
+    // CHECK: array.yield
+    // CHECK-NOT: spmd.reshard
+    // CHECK: return
+    %zero = array.constant dense<0.0> : tensor<4096xf32> -> <f32[4096@a]>
+    %r = array.for 0 to 50 (%zero) {
+    ^bb0(%i: !spmd.array<i32[]>, %c: !spmd.array<f32[4096@a]>):
+      %pr = spmd.reshard %p : <f32[4096@_] unreduced(a)> -> <f32[4096@a]>
+      %h = array.multiply %pr, %f : <f32[4096@a]>
+      %s = array.add %c, %h : <f32[4096@a]>
+      array.yield %s : !spmd.array<f32[4096@a]>
+    } : (!spmd.array<f32[4096@a]>) -> !spmd.array<f32[4096@a]>
+    return %r : !spmd.array<f32[4096@a]>
+  }
+
   // What is used reduced, is reduced: nothing is gained. Products of sums are no sums of products. What is repeated is cheaper
   // to reduce before.
   // CHECK-LABEL: func.func @left_alone

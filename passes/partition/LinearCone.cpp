@@ -1,0 +1,221 @@
+//===- LinearCone.cpp - what lies between partial sums and their sum ------===//
+
+#include "passes/partition/LinearCone.h"
+
+#include "passes/partition/FactorAxes.h"
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
+
+ArrayRef<AxisRefAttr> unreducedOf(ArrayType type) {
+  return type.getSharding() ? type.getSharding().getUnreduced() : ArrayRef<AxisRefAttr>();
+}
+
+/// A reshard that reduces all of its partial sums.
+ReshardOp getReduction(Value value) {
+  auto reshard = value.getDefiningOp<ReshardOp>();
+  bool isReduction =
+      reshard && !unreducedOf(typeOf(reshard.getOperand())).empty() && unreducedOf(reshard.getType()).empty();
+  return isReduction ? reshard : ReshardOp();
+}
+
+/// Whether a value can be made in any sharding: a number, everywhere the same.
+bool isSplat(Value value) {
+  if (auto constant = value.getDefiningOp<ConstantOp>())
+    return constant.getValue().isSplat();
+  auto broadcast = value.getDefiningOp<BroadcastInDimOp>();
+  return broadcast && typeOf(broadcast.getOperand()).getRank() == 0;
+}
+
+} // namespace
+
+bool LinearCone::isZero(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  return constant && constant.getValue().isSplat() && isa<FloatType>(constant.getValue().getElementType()) &&
+         constant.getValue().getSplatValue<APFloat>().isZero();
+}
+
+Value LinearCone::createZero(Operation *before, Value zero, ArrayType type) {
+  Operation *constant = OpBuilder(before).clone(*zero.getDefiningOp());
+  constant->getResult(0).setType(type);
+  return constant->getResult(0);
+}
+
+bool LinearCone::collectOps(Value value) {
+  if (value == carry || isZero(value))
+    return true;
+  if (ReshardOp reduction = getReduction(value))
+    return agrees(unreducedOf(typeOf(reduction.getOperand()))) && (reductions.insert(reduction), true);
+  Operation *op = value.getDefiningOp();
+  if (!op || op->getBlock() != block || !unreducedOf(typeOf(value)).empty())
+    return false;
+  if (ops.contains(op))
+    return true;
+  Member member;
+  member.terms = listTerms(op);
+  if (member.terms.empty() ||
+      !llvm::all_of(member.terms, [&](unsigned term) { return collectOps(op->getOperand(term)); }))
+    return false;
+  members[op] = std::move(member);
+  ops.insert(op);
+  return true;
+}
+
+bool LinearCone::agrees(ArrayRef<AxisRefAttr> others) {
+  if (axes.empty())
+    axes.assign(others.begin(), others.end());
+  return ArrayRef(axes) == others;
+}
+
+ArrayType LinearCone::getPartialType(Value value) const {
+  if (value == carry)
+    return carryType;
+  if (ReshardOp reduction = getReduction(value))
+    return reduction.getOperand().getType();
+  auto member = members.find(value.getDefiningOp());
+  return member == members.end() ? ArrayType() : member->second.result;
+}
+
+bool LinearCone::findTypes(Operation *op) {
+  Member &member = members[op];
+  auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
+  if (!ruled)
+    return false;
+  ShardingRule rule = ruled.getShardingRule();
+  MLIRContext *context = op->getContext();
+  auto withAxes = [&](ArrayType type, const spmd::Sharding &sharding) {
+    ShardingAttr attr = ShardingAttr::fromValue(context, sharding);
+    return type.withSharding(ShardingAttr::get(context, attr.getDims(), axes));
+  };
+  // Terms that are partial sums already say how the factors are cut; a zero and the carry follow.
+  std::optional<FactorAxes> cut;
+  bool isMoved = false;
+  for (unsigned term : member.terms) {
+    ArrayType type = getPartialType(op->getOperand(term));
+    if (!type)
+      continue;
+    spmd::Sharding lies = type.getShardingOrOpen().toValue();
+    isMoved |= lies.dims != typeOf(op->getOperand(term)).getShardingOrOpen().toValue().dims;
+    FactorAxes of = projectToFactors(mesh, rule, rule.operands[term], lies);
+    std::optional<spmd::Sharding> kept = shardingOf(mesh, rule, rule.operands[term], of);
+    if (isMoved && (!kept || kept->dims != lies.dims || (cut && *cut != of)))
+      return false;
+    cut = std::move(of);
+  }
+  // Otherwise all lies as before, and the operation is known to run so.
+  for (Value operand : op->getOperands())
+    member.operands.push_back(typeOf(operand));
+  member.result = typeOf(op->getResult(0));
+  if (isMoved) {
+    for (auto [factor, list] : llvm::zip(rule.factors, *cut))
+      if (factor.kind != FactorKind::PassThrough && !list.empty())
+        return false;
+    for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
+      std::optional<spmd::Sharding> sharding = shardingOf(mesh, rule, rule.operands[index], *cut);
+      bool isTerm = llvm::is_contained(member.terms, index);
+      bool isFixed = !isTerm && typeOf(operand).getRank() > 0 && !isSplat(operand);
+      if (!sharding || (isFixed && sharding->dims != typeOf(operand).getShardingOrOpen().toValue().dims))
+        return false;
+      member.operands[index] = typeOf(operand).withSharding(ShardingAttr::fromValue(context, *sharding));
+    }
+    std::optional<spmd::Sharding> sharding = shardingOf(mesh, rule, rule.results[0], *cut);
+    if (!sharding)
+      return false;
+    member.result = member.result.withSharding(ShardingAttr::fromValue(context, *sharding));
+  }
+  auto toPartial = [&](ArrayType type) { return withAxes(type, type.getShardingOrOpen().toValue()); };
+  for (unsigned term : member.terms) {
+    member.operands[term] = toPartial(member.operands[term]);
+    if (op->getOperand(term) != carry)
+      continue;
+    if (carryType && carryType != member.operands[term])
+      return false;
+    carryType = member.operands[term];
+  }
+  member.result = toPartial(member.result);
+  return true;
+}
+
+bool LinearCone::isClosed(Operation *last, Operation *end) const {
+  auto isInside = [&](Operation *user) { return ops.contains(user) || user == end; };
+  for (Operation *op : ops)
+    if (op != last && !llvm::all_of(op->getUsers(), [&](Operation *user) { return ops.contains(user); }))
+      return false;
+  return !carry || (llvm::all_of(carry.getUsers(), isInside) && !llvm::is_contained(carry.getUsers(), end));
+}
+
+std::string LinearCone::why(StringRef end) const {
+  StringRef first = cast<ReshardOp>(reductions.front()).getWhy().value_or("");
+  first = first.take_until([](char c) { return c == ';'; });
+  return (first + (first.empty() ? "" : "; ") + end).str();
+}
+
+void LinearCone::rewrite() {
+  for (Operation *op : ops) {
+    const Member &member = members[op];
+    for (OpOperand &operand : op->getOpOperands()) {
+      Value value = operand.get();
+      ArrayType wanted = member.operands[operand.getOperandNumber()];
+      if (reductions.contains(value.getDefiningOp())) {
+        operand.set(value.getDefiningOp()->getOperand(0));
+      } else if (value.getType() != wanted && value != carry && !ops.contains(value.getDefiningOp())) {
+        // A zero, or a number by which is multiplied.
+        operand.set(createZero(op, value, wanted));
+      }
+    }
+    op->getResult(0).setType(member.result);
+  }
+  for (Operation *reduction : reductions)
+    if (reduction->use_empty())
+      reduction->erase();
+}
+
+SmallVector<unsigned> LinearCone::listTerms(Operation *op) const {
+  if (isa<NegateOp, TransposeOp, ReshapeOp, SliceOp, ReverseOp, BroadcastInDimOp, DynamicSliceOp>(op))
+    return {0};
+  if (isa<AddOp, SubtractOp, DynamicUpdateSliceOp>(op))
+    return {0, 1};
+  if (isa<ScatterAddOp>(op))
+    return {0, 2};
+  if (isa<ConcatenateOp>(op))
+    return llvm::to_vector(llvm::seq<unsigned>(0, op->getNumOperands()));
+  if (auto reduce = dyn_cast<ReduceOp>(op); reduce && reduce.getKind() == ReductionKind::sum)
+    return {0};
+  if (isa<MultiplyOp, DivideOp>(op)) { // By what is no partial sum.
+    bool isLeft = mayBePartial(op->getOperand(0)), isRight = mayBePartial(op->getOperand(1));
+    if (isLeft != isRight && (isLeft || isa<MultiplyOp>(op)))
+      return {isLeft ? 0U : 1U};
+  }
+  if (auto convert = dyn_cast<ConvertOp>(op)) { // Sums in a narrower type would be others.
+    auto from = dyn_cast<FloatType>(convert.getOperand().getType().getElementType());
+    auto to = dyn_cast<FloatType>(convert.getType().getElementType());
+    if (from && to && from.getWidth() <= to.getWidth())
+      return {0};
+  }
+  return {};
+}
+
+/// Whether a cone may begin here: found upward through single uses.
+bool LinearCone::mayBePartial(Value value) const {
+  while (true) {
+    if (value == carry || getReduction(value))
+      return true;
+    Operation *op = value.getDefiningOp();
+    if (!op || op->getBlock() != block || !unreducedOf(typeOf(value)).empty())
+      return ops.contains(op);
+    if (ops.contains(op))
+      return true;
+    if (isa<AddOp, SubtractOp>(op) && mayBePartial(op->getOperand(1)))
+      return true;
+    if (!isa<NegateOp, TransposeOp, ReshapeOp, SliceOp, ReverseOp, BroadcastInDimOp, DynamicSliceOp, DivideOp,
+             ConvertOp, AddOp, SubtractOp>(op))
+      return false;
+    value = op->getOperand(0);
+  }
+}
+
+} // namespace spmdc

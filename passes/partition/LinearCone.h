@@ -1,0 +1,78 @@
+//===- LinearCone.h - what lies between partial sums and their sum -*- C++ -*-===//
+//
+// A linear cone is what leads from reductions (a spmd.reshard of partial sums) to one value, through linear operations
+// that nobody else uses. It is rewritten as a whole: the reductions go, each value in it becomes a partial sum, and the
+// one value is reduced. Where the reductions also moved what they reduced (a reduce_scatter), the values of the cone
+// lie as the partial sums do.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "ir/array/ArrayOps.h"
+#include "ir/spmd/SpmdOps.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <string>
+
+namespace spmdc {
+
+class LinearCone {
+public:
+  /// Of values computed in this block. `carry`: an argument of the loop around, which may be a partial sum, too.
+  LinearCone(const spmd::MeshShape &mesh, mlir::Block *block, mlir::Value carry = {})
+      : mesh(mesh), block(block), carry(carry) {}
+
+  /// Whether the value can be a partial sum; takes what leads to it into the cone.
+  bool collect(mlir::Value value) {
+    return collectOps(value) && llvm::all_of(ops, [&](mlir::Operation *op) { return findTypes(op); });
+  }
+
+  /// Whether the values between are used in the cone alone; `end` uses the last one.
+  bool isClosed(mlir::Operation *last, mlir::Operation *end) const;
+
+  llvm::ArrayRef<mlir::Operation *> getOps() const { return ops.getArrayRef(); }
+  llvm::ArrayRef<mlir::Operation *> getReductions() const { return reductions.getArrayRef(); }
+
+  /// What a value of the cone, or the carry, becomes.
+  ArrayType getPartialType(mlir::Value value) const;
+  /// Whether the carry, where it is used, becomes the same.
+  bool fitsCarry(ArrayType next) const { return !carryType || carryType == next; }
+
+  /// The reason why there are partial sums, and how the sentence ends.
+  std::string why(llvm::StringRef end) const;
+
+  /// Makes all values partial sums.
+  void rewrite();
+
+  /// Whether the value is zero whatever the device, and such a value as a partial sum.
+  static bool isZero(mlir::Value value);
+  static mlir::Value createZero(mlir::Operation *before, mlir::Value zero, ArrayType type);
+
+private:
+  bool collectOps(mlir::Value value);
+  bool agrees(llvm::ArrayRef<AxisRefAttr> others);
+  llvm::SmallVector<unsigned> listTerms(mlir::Operation *op) const;
+  bool mayBePartial(mlir::Value value) const;
+  /// The types of the operation as one of partial sums, from those of its terms.
+  bool findTypes(mlir::Operation *op);
+
+  /// An operation of the cone: the operands in which it is linear, and what all of them and the result become.
+  struct Member {
+    llvm::SmallVector<unsigned> terms;
+    llvm::SmallVector<ArrayType> operands;
+    ArrayType result;
+  };
+
+  const spmd::MeshShape &mesh;
+  mlir::Block *block;
+  mlir::Value carry;
+  ArrayType carryType;
+  llvm::SmallVector<AxisRefAttr> axes;
+  llvm::SetVector<mlir::Operation *> ops; ///< In the order of their dependence.
+  llvm::DenseMap<mlir::Operation *, Member> members;
+  llvm::SetVector<mlir::Operation *> reductions;
+};
+
+} // namespace spmdc
