@@ -31,17 +31,6 @@ std::optional<ArrayMove> getOnlyMove(Value value) {
   return moves.parts[0];
 }
 
-/// What `outer` is made of, if its source is made of `inner`'s.
-ArrayMove compose(const ArrayMove &outer, const ArrayMove &inner) {
-  ArrayMove move{inner.source, outer.dims};
-  for (auto [dim, step] : llvm::zip(move.dims, inner.dims)) {
-    spmd::ShardRange part =
-        spmd::movedRange(dim, {step.begin, step.end - step.begin}, {dim.begin, dim.end - dim.begin});
-    dim = {step.shift + step.stride * dim.shift, step.stride * dim.stride, part.start, part.start + part.size};
-  }
-  return move;
-}
-
 /// Which elements of each dimension of the result a part gives.
 SmallVector<spmd::ShardRange> getExtent(const ArrayMove &part, ArrayType from, ArrayType to) {
   SmallVector<spmd::ShardRange> extent;
@@ -81,6 +70,28 @@ AxesAttr getNamedAxes(ArrayType from, ArrayType to, MeshAttr meshAttr) {
   return AxesAttr::get(context, axes);
 }
 
+/// Zero as an exchange makes it: +0.
+bool isPlainZero(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  if (!constant || constant.getValue().getNumElements() != 1)
+    return false;
+  if (isa<FloatType>(constant.getValue().getElementType()))
+    return constant.getValue().getSplatValue<APFloat>().isPosZero();
+  return constant.getValue().getSplatValue<APInt>().isZero();
+}
+
+} // namespace
+
+ArrayMove composeMoves(const ArrayMove &outer, const ArrayMove &inner) {
+  ArrayMove move{inner.source, outer.dims};
+  for (auto [dim, step] : llvm::zip(move.dims, inner.dims)) {
+    spmd::ShardRange part =
+        spmd::movedRange(dim, {step.begin, step.end - step.begin}, {dim.begin, dim.end - dim.begin});
+    dim = {step.shift + step.stride * dim.shift, step.stride * dim.stride, part.start, part.start + part.size};
+  }
+  return move;
+}
+
 Value buildExchange(OpBuilder &builder, ShardingRuleOpInterface op, Value local, const ArrayMove &part, ArrayType from,
                     ArrayType to, MeshAttr mesh) {
   SmallVector<int64_t> shifts, strides, begins, ends;
@@ -106,9 +117,8 @@ Value buildExchange(OpBuilder &builder, ShardingRuleOpInterface op, Value local,
                                     builder.getStringAttr(why));
 }
 
-/// `inside` where the result's elements are in the extent, `outside` elsewhere.
-Value choose(OpBuilder &builder, Location loc, ArrayRef<spmd::ShardRange> extent, ArrayType to, Value inside,
-             Value outside) {
+Value chooseInside(OpBuilder &builder, Location loc, ArrayRef<spmd::ShardRange> extent, ArrayType to, Value inside,
+                   Value outside) {
   LocalBuilder local(builder, loc);
   ArrayRef<int64_t> shape = arrayTypeOf(inside).getShape();
   Value isInside;
@@ -124,25 +134,13 @@ Value choose(OpBuilder &builder, Location loc, ArrayRef<spmd::ShardRange> extent
   return isInside ? local.select(isInside, inside, outside) : inside;
 }
 
-/// Zero as an exchange makes it: +0.
-bool isPlainZero(Value value) {
-  auto constant = value.getDefiningOp<ConstantOp>();
-  if (!constant || constant.getValue().getNumElements() != 1)
-    return false;
-  if (isa<FloatType>(constant.getValue().getElementType()))
-    return constant.getValue().getSplatValue<APFloat>().isPosZero();
-  return constant.getValue().getSplatValue<APInt>().isZero();
-}
-
-} // namespace
-
 ArrayMoves getNearestMoves(ShardingRuleOpInterface op, SmallVectorImpl<Operation *> *skipped) {
   ArrayMoves moves = op.getMoves();
   for (ArrayMove &part : moves.parts)
     while (std::optional<ArrayMove> inner = getOnlyMove(part.source)) {
       if (skipped)
         skipped->push_back(part.source.getDefiningOp());
-      part = compose(part, *inner);
+      part = composeMoves(part, *inner);
     }
   return moves;
 }
@@ -179,7 +177,7 @@ Value buildMoves(OpBuilder &builder, ShardingRuleOpInterface op, ArrayType to, M
               spmd::getLocalStarts(mesh.toValue(), from.toShardedShape(), to.toShardedShape(), part.dims))
         return buildLocalSlice(builder, loc, local, part, *starts, to.getLocal(mesh));
     Value moved = buildExchange(builder, op, local, part, from, to, mesh);
-    result = result ? choose(builder, loc, extent, to, moved, result) : moved;
+    result = result ? chooseInside(builder, loc, extent, to, moved, result) : moved;
   }
   return result;
 }

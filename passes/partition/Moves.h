@@ -26,4 +26,15 @@ mlir::Value buildMoves(mlir::OpBuilder &builder, ShardingRuleOpInterface op, Arr
                        llvm::function_ref<mlir::Value(mlir::Value)> localOf,
                        llvm::function_ref<ArrayType(mlir::Value)> globalOf);
 
+/// What `outer` is made of, if its source is made of `inner`'s.
+ArrayMove composeMoves(const ArrayMove &outer, const ArrayMove &inner);
+
+/// The local piece of `to` with the elements that a part gives, and zeros elsewhere: `local` is that of `from`.
+mlir::Value buildExchange(mlir::OpBuilder &builder, ShardingRuleOpInterface op, mlir::Value local,
+                          const ArrayMove &part, ArrayType from, ArrayType to, MeshAttr mesh);
+
+/// `inside` where the result's elements are in the extent, `outside` elsewhere.
+mlir::Value chooseInside(mlir::OpBuilder &builder, mlir::Location loc, llvm::ArrayRef<spmd::ShardRange> extent,
+                         ArrayType to, mlir::Value inside, mlir::Value outside);
+
 } // namespace spmdc

@@ -12,6 +12,7 @@
 #include "passes/partition/FactorAxes.h"
 #include "passes/partition/Moves.h"
 #include "passes/partition/Passes.h"
+#include "passes/partition/Windows.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -33,6 +34,7 @@ public:
   LogicalResult run() {
     // The local program grows in a block of its own: an operation's rule is read off its global types to the end.
     Block *global = &func.getBody().front();
+    windows.emplace(*global, meshAttr);
     auto *local = new Block();
     func.getBody().push_back(local);
     if (failed(partitionBlock(*global, *local)))
@@ -145,11 +147,17 @@ private:
     SmallVector<ArrayType> types;
     for (Value operand : op->getOperands())
       types.push_back(globalOf(operand));
+    globals[result] = global;
+    if (windows->isSkipped(op))
+      return;
+    if (Value local = windows->build(builder, op, [&](Value value) { return locals[value]; })) {
+      locals[result] = local;
+      return;
+    }
     if (needsExchange(op, rule, types, global)) {
       locals[result] = buildMoves(
           builder, op, global, meshAttr, [&](Value value) { return locals[value]; },
           [&](Value value) { return globalOf(value); });
-      globals[result] = global;
       return;
     }
     AxisList reduced;
@@ -166,7 +174,6 @@ private:
     if (op.getReductionKind() != ReductionKind::sum && !reduced.empty())
       local = combine(op, local, reduced);
     locals[result] = local;
-    globals[result] = global;
   }
 
   /// Partial results of a reduction that is no sum are combined at once.
@@ -233,6 +240,7 @@ private:
   spmd::MeshShape mesh;
   ReshardPlanner &planner;
   OpBuilder builder;
+  std::optional<Windows> windows;
   DenseMap<Value, Value> locals;
   DenseMap<Value, ArrayType> globals;
 };
