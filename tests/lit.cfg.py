@@ -1,6 +1,7 @@
 # Configuration of lit for the whole tree: .mlir and .spmd files with RUN lines, and .test files that drive the tools.
 
 import os
+import shutil
 import subprocess
 
 import lit.formats
@@ -36,6 +37,14 @@ if config.ptxas:
 # Every test of spmd-opt becomes a round-trip test of what it prints.
 if os.environ.get("SPMD_CHECK_ROUNDTRIP") == "1":
     config.substitutions.append((r"\bspmd-opt\b", "spmd-opt --verify-roundtrip"))
+
+# What tools/dev installs, and other machines may not have.
+if shutil.which("mpirun"):
+    config.available_features.add("mpirun")
+if os.geteuid() == 0 and all(map(shutil.which, ["slurmctld", "slurmd", "srun", "munged"])):
+    config.available_features.add("slurm")
+if subprocess.run(["python3", "-c", "import jsonschema, yaml"], stderr=subprocess.DEVNULL).returncode == 0:
+    config.available_features.add("jsonschema")
 
 # Network namespaces of our own, to be hosts.
 if subprocess.run(["unshare", "-rn", "sh", "-c",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <string_view>
 
 namespace spmd {
 namespace {
@@ -66,16 +67,21 @@ private:
 Cluster findSlurm(const Lookup &lookup) {
   Finder finder(lookup, "Slurm");
   uint64_t job = finder.number("SLURM_JOB_ID", UINT32_MAX);
+  if (finder.isGood() && !finder.has("SLURM_STEP_NODELIST"))
+    finder.refuse("SLURM_STEP_NODELIST is not set: processes of a job are started with srun");
   std::string nodes = finder.text("SLURM_STEP_NODELIST");
   uint64_t tasks = finder.number("SLURM_NTASKS"), task = finder.number("SLURM_PROCID");
   finder.number("SLURM_LOCALID");
   finder.setPlace(task, tasks);
-  std::optional<std::string> first = firstHostOf(nodes);
-  if (finder.isGood() && !first)
+  auto hosts = expandHostList(nodes);
+  if (finder.isGood() && !hosts)
     finder.refuse("SLURM_STEP_NODELIST is `" + nodes + "`, which is no list of hosts");
   if (finder.isGood() && tasks == 1)
     finder.refuse("the step has one task");
-  finder.cluster.coordinatorAddress = withPort(first.value_or(""), portOf(job));
+  if (finder.isGood() && hosts->size() > tasks)
+    finder.refuse("SLURM_STEP_NODELIST has " + std::to_string(hosts->size()) + " hosts, but SLURM_NTASKS is " +
+                  std::to_string(tasks));
+  finder.cluster.coordinatorAddress = withPort(hosts ? hosts->front() : "", portOf(job));
   finder.cluster.jobId = "slurm-" + std::to_string(job);
   return finder.finish();
 }
@@ -97,6 +103,16 @@ bool parseLauncher(const std::string &uri, uint64_t &job, std::string &host) {
   return false;
 }
 
+/// `prterun-node-7-4711@1`: Open MPI 5 names a job after the host of its mpirun and that one's process id.
+bool parseNamespace(const std::string &name, uint64_t &pid, std::string &host) {
+  size_t at = name.rfind('@'), last = name.rfind('-', at), first = name.find('-');
+  if (at == std::string::npos || first == std::string::npos || last <= first + 1)
+    return false;
+  host = name.substr(first + 1, last - first - 1);
+  auto [end, code] = std::from_chars(name.data() + last + 1, name.data() + at, pid);
+  return code == std::errc() && end == name.data() + at;
+}
+
 Cluster findOpenMpi(const Lookup &lookup) {
   Finder finder(lookup, "Open MPI");
   uint64_t size = finder.number("OMPI_COMM_WORLD_SIZE"), rank = finder.number("OMPI_COMM_WORLD_RANK");
@@ -104,7 +120,16 @@ Cluster findOpenMpi(const Lookup &lookup) {
   finder.setPlace(rank, size);
   if (finder.isGood() && size == 1)
     finder.refuse("the job has one process");
-  // Open MPI 5 tells nobody where mpirun is: then the address has to be given.
+  if (finder.isGood() && !finder.has("OMPI_MCA_orte_hnp_uri") && finder.has("PMIX_NAMESPACE")) { // Open MPI 5
+    std::string name = finder.text("PMIX_NAMESPACE"), host;
+    uint64_t pid = 0;
+    bool isOneHost = finder.has("OMPI_COMM_WORLD_LOCAL_SIZE") && finder.number("OMPI_COMM_WORLD_LOCAL_SIZE") == size;
+    // Started in another way, such as by a resource manager: then the address has to be given.
+    if (parseNamespace(name, pid, host)) {
+      finder.cluster.coordinatorAddress = withPort(isOneHost ? "127.0.0.1" : host, portOf(pid));
+      finder.cluster.jobId = "openmpi-" + name;
+    }
+  }
   if (finder.isGood() && finder.has("OMPI_MCA_orte_hnp_uri")) {
     std::string uri = finder.text("OMPI_MCA_orte_hnp_uri"), host;
     uint64_t job = 0;
@@ -115,6 +140,16 @@ Cluster findOpenMpi(const Lookup &lookup) {
       finder.refuse("OMPI_MCA_orte_hnp_uri is `" + uri + "`, which names no TCP address");
     }
   }
+  return finder.finish();
+}
+
+/// mpiexec of MPICH and what descends from it (Hydra) says nothing of where it runs.
+Cluster findMpich(const Lookup &lookup) {
+  Finder finder(lookup, "MPICH");
+  uint64_t size = finder.number("PMI_SIZE"), rank = finder.number("PMI_RANK");
+  finder.setPlace(rank, size);
+  if (finder.isGood() && size == 1)
+    finder.refuse("the job has one process");
   return finder.finish();
 }
 
@@ -178,29 +213,118 @@ Cluster findCloudTpu(const Lookup &lookup) {
 } // namespace
 
 std::vector<Cluster> findClusters(const Lookup &lookup) {
-  return {findSlurm(lookup), findOpenMpi(lookup), findKubernetes(lookup), findTorchrun(lookup), findCloudTpu(lookup)};
+  return {findSlurm(lookup),      findOpenMpi(lookup),  findMpich(lookup),
+          findKubernetes(lookup), findTorchrun(lookup), findCloudTpu(lookup)};
 }
 
-std::optional<std::string> firstHostOf(const std::string &list) {
-  std::string host;
-  for (size_t i = 0; i < list.size() && list[i] != ',';) {
-    if (list[i] != '[') {
-      if (list[i] == ']')
+//===----------------------------------------------------------------------===//
+// Lists of hosts
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// `007-009`: numbers keep the width of the first.
+struct Range {
+  uint64_t first = 0, last = 0;
+  size_t width = 0;
+};
+
+std::optional<std::pair<uint64_t, size_t>> takeNumber(std::string_view &rest) {
+  uint64_t number = 0;
+  auto [end, code] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
+  auto digits = static_cast<size_t>(end - rest.data());
+  if (code != std::errc() || digits == 0 || digits > 18)
+    return std::nullopt;
+  rest.remove_prefix(digits);
+  return std::pair(number, digits);
+}
+
+/// What stands between brackets: `007-009,12`.
+std::optional<std::vector<Range>> parseRanges(std::string_view rest) {
+  std::vector<Range> ranges;
+  for (;;) {
+    auto first = takeNumber(rest);
+    if (!first)
+      return std::nullopt;
+    Range range{first->first, first->first, first->second};
+    if (!rest.empty() && rest.front() == '-') {
+      rest.remove_prefix(1);
+      auto last = takeNumber(rest);
+      if (!last || last->first < range.first)
         return std::nullopt;
-      host += list[i++];
+      range.last = last->first;
+    }
+    ranges.push_back(range);
+    if (rest.empty())
+      return ranges;
+    if (rest.front() != ',')
+      return std::nullopt;
+    rest.remove_prefix(1);
+  }
+}
+
+/// Appends each number of the ranges to each host; false where that makes too many.
+bool appendNumbers(std::vector<std::string> &hosts, const std::vector<Range> &ranges, size_t limit) {
+  uint64_t count = 0;
+  for (const Range &range : ranges) {
+    if (range.last - range.first >= limit)
+      return false;
+    count += range.last - range.first + 1;
+  }
+  if (count * hosts.size() > limit)
+    return false;
+  std::vector<std::string> result;
+  for (const std::string &host : hosts)
+    for (const Range &range : ranges)
+      for (uint64_t number = range.first; number <= range.last; ++number) {
+        std::string digits = std::to_string(number);
+        result.push_back(host + std::string(range.width - std::min(range.width, digits.size()), '0') + digits);
+      }
+  hosts = std::move(result);
+  return true;
+}
+
+/// One entry of a list, from `at` to the comma after it.
+std::optional<std::vector<std::string>> expandEntry(std::string_view list, size_t &at, size_t limit) {
+  std::vector<std::string> hosts{""};
+  while (at < list.size() && list[at] != ',') {
+    char c = list[at++];
+    if (c == '[') {
+      size_t close = list.find(']', at);
+      if (close == std::string_view::npos)
+        return std::nullopt;
+      auto ranges = parseRanges(list.substr(at, close - at));
+      if (!ranges || !appendNumbers(hosts, *ranges, limit))
+        return std::nullopt;
+      at = close + 1;
       continue;
     }
-    size_t close = list.find(']', i);
-    size_t digits = i + 1;
-    while (digits < list.size() && list[digits] >= '0' && list[digits] <= '9')
-      ++digits;
-    if (close == std::string::npos || digits == i + 1 ||
-        (list[digits] != '-' && list[digits] != ',' && list[digits] != ']'))
+    bool isOfName = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+                    c == '.' || c == '_' || c == ':';
+    if (!isOfName)
       return std::nullopt;
-    host += list.substr(i + 1, digits - i - 1);
-    i = close + 1;
+    for (std::string &host : hosts)
+      host += c;
   }
-  return host.empty() ? std::nullopt : std::optional(host);
+  if (hosts.front().empty() || hosts.front().size() > 255)
+    return std::nullopt;
+  return hosts;
+}
+
+} // namespace
+
+std::optional<std::vector<std::string>> expandHostList(const std::string &list, size_t limit) {
+  std::vector<std::string> all;
+  if (list.size() > 16 * limit)
+    return std::nullopt;
+  for (size_t at = 0;; ++at) {
+    auto hosts = expandEntry(list, at, limit - std::min(limit, all.size()));
+    if (!hosts || all.size() + hosts->size() > limit)
+      return std::nullopt;
+    all.insert(all.end(), hosts->begin(), hosts->end());
+    if (at == list.size())
+      return all;
+  }
 }
 
 } // namespace spmd

@@ -1,7 +1,7 @@
 //===- Cluster.h - what a cluster's own variables say -----------*- C++ -*-===//
 //
-// Slurm, Open MPI, Kubernetes, torchrun and Cloud TPU tell each process of a job who it is, each by variables of its
-// own. What they do not tell has to be given (SPMD_*, or options), and what is given wins, item by item.
+// Slurm, Open MPI, MPICH, Kubernetes, torchrun and Cloud TPU tell each process of a job who it is, each by variables of
+// its own. What they do not tell has to be given (SPMD_*, or options), and what is given wins, item by item.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -28,7 +28,8 @@ struct Cluster {
 /// `lookup` returns nullopt for a variable that is not set.
 std::vector<Cluster> findClusters(const std::function<std::optional<std::string>(const char *)> &lookup);
 
-/// The first host of a list as Slurm writes it: `gpu[007-009,12]-a,login1` gives `gpu007-a`. nullopt: it is none.
-std::optional<std::string> firstHostOf(const std::string &list);
+/// The hosts of a list as Slurm writes it, in its order: `gpu[007-008,12]-a,login1` gives gpu007-a, gpu008-a, gpu12-a
+/// and login1; of several brackets the last counts fastest. nullopt: it is none, or has more hosts than `limit`.
+std::optional<std::vector<std::string>> expandHostList(const std::string &list, size_t limit = 65536);
 
 } // namespace spmd

@@ -19,11 +19,6 @@ namespace {
 
 using Lookup = std::function<std::optional<std::string>(const char *)>;
 
-[[noreturn]] void wrong(const char *name, const std::string &value, const char *expected) {
-  throw Error(std::string("environment variable ") + name + " is `" + value + "`, but should be " + expected,
-              Error::Kind::Usage);
-}
-
 std::optional<int32_t> parseInteger(std::string_view text) {
   int32_t value = 0;
   auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -35,6 +30,14 @@ std::optional<int32_t> parseInteger(std::string_view text) {
 /// Reads variables by name; an empty one counts as unset.
 struct Reader {
   const Lookup &lookup;
+  std::vector<std::string> *problems;
+
+  void wrong(const char *name, const std::string &value, const char *expected) const {
+    std::string text = std::string("environment variable ") + name + " is `" + value + "`, but should be " + expected;
+    if (!problems)
+      throw Error(text, Error::Kind::Usage);
+    problems->push_back(text);
+  }
 
   std::optional<std::string> text(const char *name) const {
     std::optional<std::string> value = lookup(name);
@@ -46,9 +49,10 @@ struct Reader {
     if (!value)
       return std::nullopt;
     std::optional<int32_t> number = parseInteger(*value);
-    if (!number || *number < least)
-      wrong(name, *value, expected);
-    return number;
+    if (number && *number >= least)
+      return number;
+    wrong(name, *value, expected);
+    return std::nullopt;
   }
 
   std::optional<std::chrono::milliseconds> seconds(const char *name, bool zeroAllowed) const {
@@ -58,8 +62,10 @@ struct Reader {
     double number = 0;
     auto [end, code] = std::from_chars(value->data(), value->data() + value->size(), number);
     bool whole = code == std::errc() && end == value->data() + value->size();
-    if (!whole || !std::isfinite(number) || number < 0 || number > 1e9 || (number == 0 && !zeroAllowed))
+    if (!whole || !std::isfinite(number) || number < 0 || number > 1e9 || (number == 0 && !zeroAllowed)) {
       wrong(name, *value, zeroAllowed ? "a number of seconds, or 0 for never" : "a positive number of seconds");
+      return std::nullopt;
+    }
     return std::chrono::milliseconds(static_cast<int64_t>(std::ceil(number * 1000)));
   }
 
@@ -71,8 +77,10 @@ struct Reader {
     for (std::string_view rest = *value;;) {
       size_t comma = rest.find(',');
       std::optional<int32_t> number = parseInteger(rest.substr(0, comma));
-      if (!number || *number < 0)
+      if (!number || *number < 0) {
         wrong(name, *value, "a list of device numbers such as 0,1");
+        return std::nullopt;
+      }
       numbers.push_back(*number);
       if (comma == std::string_view::npos)
         return numbers;
@@ -104,8 +112,8 @@ std::optional<std::string> userFolder(const Reader &reader, const char *xdg, con
 
 } // namespace
 
-Environment Environment::parse(const Lookup &lookup) {
-  Reader reader{lookup};
+Environment Environment::parse(const Lookup &lookup, std::vector<std::string> *problems) {
+  Reader reader{lookup, problems};
   Environment result;
   result.coordinatorAddress = reader.text("SPMD_COORDINATOR_ADDRESS");
   result.coordinatorBindAddress = reader.text("SPMD_COORDINATOR_BIND_ADDRESS");
@@ -132,6 +140,9 @@ Environment Environment::parse(const Lookup &lookup) {
   result.hostId = reader.text("SPMD_HOST_ID");
   result.token = reader.text("SPMD_TOKEN");
   result.tokenFile = reader.text("SPMD_TOKEN_FILE");
+  result.tlsCert = reader.text("SPMD_TLS_CERT");
+  result.tlsKey = reader.text("SPMD_TLS_KEY");
+  result.tlsCa = reader.text("SPMD_TLS_CA");
   result.statusToken = reader.text("SPMD_STATUS_TOKEN");
   result.coordinatorFd = reader.integer("SPMD_COORDINATOR_FD", 0, "a file descriptor");
   result.launcherFd = reader.integer("SPMD_LAUNCHER_FD", 0, "a file descriptor");
@@ -147,12 +158,14 @@ Environment Environment::parse(const Lookup &lookup) {
   return result;
 }
 
-Environment Environment::read() {
-  return parse([](const char *name) -> std::optional<std::string> {
-    const char *value = getenv(name);
-    return value ? std::optional<std::string>(value) : std::nullopt;
-  });
+static std::optional<std::string> lookUp(const char *name) {
+  const char *value = getenv(name);
+  return value ? std::optional<std::string>(value) : std::nullopt;
 }
+
+Environment Environment::read() { return parse(lookUp); }
+
+std::string Environment::explain() { return explain(lookUp); }
 
 std::vector<std::string>
 environmentWith(const std::vector<std::pair<std::string, std::optional<std::string>>> &changes) {

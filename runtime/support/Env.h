@@ -35,6 +35,9 @@ struct Environment {
   std::optional<std::string> hostId;
   std::optional<std::string> token;     ///< SPMD_TOKEN
   std::optional<std::string> tokenFile; ///< SPMD_TOKEN_FILE
+  std::optional<std::string> tlsCert;   ///< SPMD_TLS_CERT
+  std::optional<std::string> tlsKey;    ///< SPMD_TLS_KEY
+  std::optional<std::string> tlsCa;     ///< SPMD_TLS_CA
   /// SPMD_STATUS_TOKEN: set by our launcher: what observers of the job prove to know.
   std::optional<std::string> statusToken;
   /// SPMD_COORDINATOR_FD: set by our launcher for process 0: the coordinator's listening socket, already bound.
@@ -54,8 +57,15 @@ struct Environment {
   /// be. Does not look at SPMD_* variables that it does not know.
   static Environment read();
 
-  /// The same from any source of variables; `lookup` returns nullopt for one that is not set.
-  static Environment parse(const std::function<std::optional<std::string>(const char *)> &lookup);
+  /// The same from any source of variables; `lookup` returns nullopt for one that is not set. With `problems` nothing
+  /// is thrown: all that is wrong is listed there, and counts as not set.
+  static Environment parse(const std::function<std::optional<std::string>(const char *)> &lookup,
+                           std::vector<std::string> *problems = nullptr);
+
+  /// What was found in words, for people: values, clusters, what is wrong or contradicts itself, and what follows.
+  static std::string explain(const std::function<std::optional<std::string>(const char *)> &lookup);
+  /// The same of the environment of this process.
+  static std::string explain();
 };
 
 /// The environment of this process as execve wants it (`NAME=value`), with `changes` made: a nullopt value removes.

@@ -92,17 +92,7 @@ struct DevicesCommand {
 
   /// What was found in the environment; joins nothing.
   static int printEnvironment() {
-    spmd::Environment found = spmd::Environment::read();
-    auto show = [](const char *variable, const std::string &value) { std::cout << variable << ": " << value << "\n"; };
-    show("SPMD_COORDINATOR_ADDRESS", found.coordinatorAddress.value_or("not set"));
-    show("SPMD_NUM_PROCESSES", found.numProcesses ? std::to_string(*found.numProcesses) : "not set");
-    show("SPMD_PROCESS_ID", found.processId ? std::to_string(*found.processId) : "not set");
-    show("SPMD_DEVICES_PER_PROCESS", found.devicesPerProcess ? std::to_string(*found.devicesPerProcess) : "not set");
-    show("SPMD_JOB_ID", found.jobId.value_or("not set"));
-    for (const spmd::Cluster &cluster : found.clusters)
-      std::cout << cluster.name << ": " << (cluster.isFound() ? "found" : "no: " + cluster.whyNot) << "\n";
-    bool isComplete = found.coordinatorAddress && found.numProcesses && found.processId;
-    std::cout << (isComplete ? "a process of a cluster\n" : "one process on this machine\n");
+    std::cout << spmd::Environment::explain();
     return kOk;
   }
 };

@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return std::string(line.substr(0, line.find('\0')));
   };
   std::string all(rest);
-  spmd::firstHostOf(all);
+  spmd::expandHostList(all);
   try {
     spmd::coordinator::parseAddress(all, "address");
   } catch (const spmd::Error &) {

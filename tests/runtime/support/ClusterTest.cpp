@@ -46,7 +46,10 @@ Variables with(Variables variables, const std::string &name, const std::string &
 
 TEST(Cluster, Slurm) {
   EXPECT_EQ(tell(slurm, "Slurm"), "gpu007-a:61441 3/8 slurm-4097");
-  EXPECT_EQ(tell(with(slurm, "SLURM_STEP_NODELIST", ""), "Slurm"), "SLURM_STEP_NODELIST is not set");
+  EXPECT_EQ(tell(with(slurm, "SLURM_STEP_NODELIST", ""), "Slurm"),
+            "SLURM_STEP_NODELIST is not set: processes of a job are started with srun");
+  EXPECT_EQ(tell(with(with(slurm, "SLURM_NTASKS", "4"), "SLURM_PROCID", "0"), "Slurm"),
+            "SLURM_STEP_NODELIST has 5 hosts, but SLURM_NTASKS is 4");
   EXPECT_EQ(tell(with(slurm, "SLURM_NTASKS", "x"), "Slurm"),
             "SLURM_NTASKS is `x`, which is no number that it could be");
   EXPECT_EQ(tell(with(slurm, "SLURM_PROCID", "8"), "Slurm"), "process 8 of 8 does not exist");
@@ -55,15 +58,62 @@ TEST(Cluster, Slurm) {
             "SLURM_STEP_NODELIST is `gpu[7`, which is no list of hosts");
 }
 
+/// The hosts, separated by blanks; `none` where it is no list.
+std::string expand(const std::string &list, size_t limit = 65536) {
+  auto hosts = expandHostList(list, limit);
+  if (!hosts)
+    return "none";
+  std::string text;
+  for (const std::string &host : *hosts)
+    text += (text.empty() ? "" : " ") + host;
+  return text;
+}
+
+// As `scontrol show hostnames` has them; what stands behind brackets is known to newer Slurms only.
 TEST(Cluster, HostLists) {
-  EXPECT_EQ(firstHostOf("node1"), "node1");
-  EXPECT_EQ(firstHostOf("node1,node2"), "node1");
-  EXPECT_EQ(firstHostOf("node[1-4]"), "node1");
-  EXPECT_EQ(firstHostOf("node[001,004-006]"), "node001");
-  EXPECT_EQ(firstHostOf("rack[2-3]node[07-09].example"), "rack2node07.example");
-  EXPECT_EQ(firstHostOf("[3-4]x,y"), "3x");
-  for (const char *wrong : {"", ",a", "a[", "a[]", "a[x]", "a]", "a[1;2]", "a[1"})
-    EXPECT_EQ(firstHostOf(wrong), std::nullopt) << wrong;
+  EXPECT_EQ(expand("node1"), "node1");
+  EXPECT_EQ(expand("node1,node2"), "node1 node2");
+  EXPECT_EQ(expand("node[01-03,7],gpu-a[1-2]b"), "node01 node02 node03 node7 gpu-a1b gpu-a2b");
+  EXPECT_EQ(expand("node[001,004-006]"), "node001 node004 node005 node006");
+  EXPECT_EQ(expand("node[8-11]"), "node8 node9 node10 node11");
+  EXPECT_EQ(expand("node[098-101]"), "node098 node099 node100 node101");
+  EXPECT_EQ(expand("rack[2-3]node[07-08].example"),
+            "rack2node07.example rack2node08.example rack3node07.example rack3node08.example");
+  EXPECT_EQ(expand("[3-4]x,y"), "3x 4x y");
+  EXPECT_EQ(expand("n[5-5]"), "n5");
+  for (const char *wrong : {"",
+                            ",a",
+                            "a,",
+                            "a,,b",
+                            "a[",
+                            "a[]",
+                            "a[x]",
+                            "a]",
+                            "a[1;2]",
+                            "a[1",
+                            "a[2-1]",
+                            "a[1-]",
+                            "a[-1]",
+                            "a[1,]",
+                            "a[[1]]",
+                            "a b",
+                            "a/b",
+                            "a[1-2-3]",
+                            "a[1234567890123456789]",
+                            "a\n"})
+    EXPECT_EQ(expand(wrong), "none") << wrong;
+}
+
+// A list is short and may stand for more hosts than fit into memory.
+TEST(Cluster, HostListsAreBounded) {
+  EXPECT_EQ(expandHostList("n[1-65536]")->size(), 65536u);
+  EXPECT_EQ(expand("n[1-65537]"), "none");
+  EXPECT_EQ(expand("n[0-999999999999999999]"), "none");
+  EXPECT_EQ(expand("a[1-999]b[1-999]c[1-999]d[1-999]e[1-999]f[1-999]"), "none");
+  EXPECT_EQ(expand("n[1-4],m", 4), "none");
+  EXPECT_EQ(expand("n[1-3],m", 4), "n1 n2 n3 m");
+  EXPECT_EQ(expand(std::string(300, 'n')), "none");
+  EXPECT_EQ(expand(std::string(2'000'000, ',')), "none");
 }
 
 TEST(Cluster, OpenMpi) {
@@ -77,10 +127,27 @@ TEST(Cluster, OpenMpi) {
             "[fd00::7]:61441 2/4 openmpi-4096");
   EXPECT_EQ(tell(with(mpi, "OMPI_MCA_orte_hnp_uri", "1.0;usock"), "Open MPI"),
             "OMPI_MCA_orte_hnp_uri is `1.0;usock`, which names no TCP address");
-  // Open MPI 5: the address has to be given.
+  // Open MPI 5: host and process id of mpirun stand in the name of the job. 1000001 mod 4096 = 577.
   mpi.erase("OMPI_MCA_orte_hnp_uri");
+  Variables five = with(mpi, "PMIX_NAMESPACE", "prterun-login-node-1000001@1");
+  EXPECT_EQ(tell(five, "Open MPI"), "login-node:62017 2/4 openmpi-prterun-login-node-1000001@1");
+  EXPECT_EQ(tell(with(five, "OMPI_COMM_WORLD_LOCAL_SIZE", "2"), "Open MPI"),
+            "login-node:62017 2/4 openmpi-prterun-login-node-1000001@1");
+  EXPECT_EQ(tell(with(five, "OMPI_COMM_WORLD_LOCAL_SIZE", "4"), "Open MPI"),
+            "127.0.0.1:62017 2/4 openmpi-prterun-login-node-1000001@1");
+  // Started by something else: the address has to be given.
+  for (const char *name : {"1759903745", "prterun-5@1", "prterun--5@1", "prterun-a-b@1", "prterun-a-5", "@", "-@"})
+    EXPECT_EQ(tell(with(mpi, "PMIX_NAMESPACE", name), "Open MPI"), "- 2/4 -") << name;
   EXPECT_EQ(tell(mpi, "Open MPI"), "- 2/4 -");
   EXPECT_EQ(tell({}, "Open MPI"), "OMPI_COMM_WORLD_SIZE is not set");
+}
+
+TEST(Cluster, Mpich) {
+  Variables mpich{{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}};
+  EXPECT_EQ(tell(mpich, "MPICH"), "- 1/2 -");
+  EXPECT_EQ(tell(with(mpich, "PMI_RANK", "2"), "MPICH"), "process 2 of 2 does not exist");
+  EXPECT_EQ(tell({{"PMI_SIZE", "1"}, {"PMI_RANK", "0"}}, "MPICH"), "the job has one process");
+  EXPECT_EQ(tell({}, "MPICH"), "PMI_SIZE is not set");
 }
 
 TEST(Cluster, KubernetesTorchrunAndCloudTpu) {

@@ -41,6 +41,9 @@ TEST(Env, ReadsEveryVariable) {
                            {"SPMD_HOST_ID", "rack1"},
                            {"SPMD_TOKEN", "secret"},
                            {"SPMD_TOKEN_FILE", "/t"},
+                           {"SPMD_TLS_CERT", "/c.pem"},
+                           {"SPMD_TLS_KEY", "/k.pem"},
+                           {"SPMD_TLS_CA", "/a.pem"},
                            {"SPMD_COORDINATOR_FD", "5"},
                            {"SPMD_LAUNCHER_FD", "6"},
                            {"SPMD_RESTART_COUNT", "2"},
@@ -63,6 +66,9 @@ TEST(Env, ReadsEveryVariable) {
   EXPECT_EQ(env.hostId, "rack1");
   EXPECT_EQ(env.token, "secret");
   EXPECT_EQ(env.tokenFile, "/t");
+  EXPECT_EQ(env.tlsCert, "/c.pem");
+  EXPECT_EQ(env.tlsKey, "/k.pem");
+  EXPECT_EQ(env.tlsCa, "/a.pem");
   EXPECT_EQ(env.coordinatorFd, 5);
   EXPECT_EQ(env.launcherFd, 6);
   EXPECT_EQ(env.restartCount, 2);
