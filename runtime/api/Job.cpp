@@ -89,12 +89,21 @@ JoinOptions resolveJoinOptions(const InitializeOptions &options, const Environme
   setTimeout(join.collectiveTimeout, options.collective_timeout, environment.collectiveTimeout);
   join.hostId = environment.hostId.value_or("");
   join.jobId = pick(options.job_id, environment.jobId).value_or("");
-  if (join.numProcesses > 1)
+  if (join.numProcesses > 1) {
+    join.tls = resolveTls(options, environment);
     join.token = findToken(environment, options.token_file.value_or(""));
+  }
   join.statusToken = environment.statusToken.value_or("");
   join.listenFd = environment.coordinatorFd;
   join.launcherFd = environment.launcherFd;
   return join;
+}
+
+std::shared_ptr<const TlsIdentity> resolveTls(const InitializeOptions &options, const Environment &environment) {
+  auto pick = [](const auto &given, const auto &found) { return (given ? given : found).value_or(""); };
+  TlsFiles files{pick(options.tls_cert, environment.tlsCert), pick(options.tls_key, environment.tlsKey),
+                 pick(options.tls_ca, environment.tlsCa)};
+  return files.areGiven() ? TlsIdentity::load(files) : nullptr;
 }
 
 std::shared_ptr<Job> Job::join(JoinOptions options) {
@@ -104,6 +113,7 @@ std::shared_ptr<Job> Job::join(JoinOptions options) {
   options.vitals = [self = job.get()] { return self->vitals(); };
   NetworkPlace network;
   network.token = options.token;
+  network.tls = options.tls;
   job->client = Client::join(std::move(options));
 
   const Topology &topology = job->client->topology();

@@ -25,6 +25,9 @@ namespace spmd {
 /// error that lists everything that is missing. `defaultDevices` is how many devices a process has where nobody says.
 JoinOptions resolveJoinOptions(const InitializeOptions &options, const Environment &environment, int defaultDevices);
 
+/// This process's certificate from what the caller gave and the environment, file by file; null where there is none.
+std::shared_ptr<const TlsIdentity> resolveTls(const InitializeOptions &options, const Environment &environment);
+
 class CheckpointWriter;
 
 class Job {

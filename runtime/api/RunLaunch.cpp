@@ -2,6 +2,7 @@
 
 #include "runtime/api/RunLaunch.h"
 
+#include "runtime/api/Job.h"
 #include "runtime/api/RunChecks.h"
 #include "runtime/artifact/ArtifactFile.h"
 #include "runtime/checkpoint/CheckpointDirectory.h"
@@ -67,6 +68,8 @@ int launchProcesses(const ProcessLaunch &run) {
     launchOptions.started = [&](const std::vector<pid_t> &pids, const std::string &address) {
       run.log.writeStarted(pids, address);
     };
+  if (launchOptions.numProcesses > 1)
+    resolveTls(options.job, run.environment); // What is wrong is said once, and not by each process.
   launchOptions.statusToken = findStatusToken(run.environment, options.job.token_file.value_or(""));
   RestartOptions restart = options.restart;
   restart.fit = [&](int32_t most) {

@@ -2,6 +2,8 @@
 
 #include "runtime/support/Error.h"
 
+#include <asio/ip/address.hpp>
+
 #include <algorithm>
 #include <charconv>
 
@@ -54,6 +56,13 @@ Address parseAddress(const std::string &text, const std::string &what, uint16_t 
     throw wrong("the port is not a number from 1 to 65535");
   result.port = static_cast<uint16_t>(port);
   return result;
+}
+
+std::string certificateNameOf(const Address &address) {
+  asio::error_code error;
+  asio::ip::address numeric = asio::ip::make_address(address.host, error);
+  bool isLoopback = error ? address.host == "localhost" : numeric.is_loopback();
+  return isLoopback ? "" : address.host;
 }
 
 } // namespace spmd::coordinator

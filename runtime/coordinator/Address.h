@@ -17,4 +17,8 @@ struct Address {
 /// spmd::Error (usage) that shows the text and `what` it was given for.
 Address parseAddress(const std::string &text, const std::string &what, uint16_t defaultPort = 0);
 
+/// What a certificate of who listens there has to be for: the host. Empty for this machine's own loopback, which is no
+/// name of it.
+std::string certificateNameOf(const Address &address);
+
 } // namespace spmd::coordinator

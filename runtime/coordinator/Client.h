@@ -10,6 +10,7 @@
 #include "runtime/coordinator/Verdict.h"
 #include "runtime/coordinator/Vitals.h"
 #include "runtime/support/Store.h"
+#include "runtime/support/tls/Tls.h"
 
 #include <chrono>
 #include <cstdint>
@@ -51,6 +52,8 @@ struct JoinOptions {
   std::string hostId;
   /// From findToken. Empty: loopback only.
   std::string token;
+  /// Encrypts all connections of the job; null: none.
+  std::shared_ptr<const TlsIdentity> tls;
   /// What observers of the job prove to know; empty: `token`.
   std::string statusToken;
   /// `cpu` or `cuda`; the same on all processes.

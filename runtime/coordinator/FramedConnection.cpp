@@ -1,5 +1,7 @@
 #include "runtime/coordinator/FramedConnection.h"
 
+#include "runtime/coordinator/Handshake.h"
+
 #include <utility>
 
 #include <sys/socket.h>
@@ -24,14 +26,110 @@ asio::ip::tcp::socket openSocket(asio::io_context &io, const asio::ip::tcp &prot
   return socket;
 }
 
-FramedConnection::FramedConnection(asio::ip::tcp::socket given, std::vector<size_t> recordSizes, Handlers handlers)
-    : socket(std::move(given)), lingerTimer(socket.get_executor()), recordSizes(std::move(recordSizes)),
-      handlers(std::move(handlers)) {
+FramedConnection::FramedConnection(asio::ip::tcp::socket given, std::unique_ptr<TlsSession> tls,
+                                   std::vector<size_t> recordSizes, Handlers handlers)
+    : socket(std::move(given)), tls(std::move(tls)), lingerTimer(socket.get_executor()),
+      recordSizes(std::move(recordSizes)), handlers(std::move(handlers)) {
   asio::error_code ignored;
   socket.set_option(asio::ip::tcp::no_delay(true), ignored);
 }
 
-void FramedConnection::start() { readNext(); }
+void FramedConnection::start() {
+  auto self = shared_from_this(); // A handler may let go of it.
+  shake();
+}
+
+//===----------------------------------------------------------------------===//
+// TLS
+//===----------------------------------------------------------------------===//
+
+void FramedConnection::shake() {
+  try {
+    if (tls && !tls->handshake())
+      return whenTlsIsReady([this] { shake(); });
+  } catch (const TlsEnded &ended) {
+    return onTlsEnded(ended);
+  }
+  isOpen = true;
+  if (!output.empty())
+    write();
+  readNext();
+}
+
+void FramedConnection::onTlsEnded(const TlsEnded &ended) {
+  if (ended.isPlain) { // It shall know why. What it takes for the answer of its coordinator is harmless to others.
+    tls.reset();
+    isOpen = true;
+    output.assign(1, tlsMismatch());
+    write();
+  }
+  if (ended.isFinal)
+    handlers.refused(ended.why);
+  if (finished)
+    return;
+  // The other side hears why before the connection goes: see closeWhenSent.
+  if (closing)
+    return drain();
+  finish(ended.why);
+}
+
+void FramedConnection::waitFor(asio::ip::tcp::socket::wait_type what, std::function<void()> then) {
+  socket.async_wait(what, [this, self = shared_from_this(), then = std::move(then)](const asio::error_code &error) {
+    if (finished)
+      return;
+    if (error)
+      return finish(error.message());
+    then();
+  });
+}
+
+/// Goes on reading, or shaking hands, unless this is the end.
+void FramedConnection::whenTlsIsReady(std::function<void()> then) {
+  waitFor(tls->waitsToWrite() ? asio::ip::tcp::socket::wait_write : asio::ip::tcp::socket::wait_read,
+          [this, then = std::move(then)] { closing || deaf ? drain() : then(); });
+}
+
+void FramedConnection::readEncrypted(char *data, size_t size, std::function<void()> then) {
+  try {
+    while (size != 0) {
+      size_t count = tls->read(data, size);
+      if (count == 0)
+        return whenTlsIsReady([this, data, size, then = std::move(then)] { readEncrypted(data, size, then); });
+      data += count;
+      size -= count;
+    }
+  } catch (const TlsEnded &ended) {
+    return onTlsEnded(ended);
+  }
+  // One decrypted record may hold thousands of frames, and each may ask for the next.
+  asio::post(socket.get_executor(), [this, self = shared_from_this(), then = std::move(then)] {
+    if (!finished)
+      closing || deaf ? drain() : then();
+  });
+}
+
+void FramedConnection::writeEncrypted(size_t done) {
+  const std::string &bytes = output.front();
+  try {
+    while (done != bytes.size()) {
+      iovec piece{const_cast<char *>(bytes.data()) + done, bytes.size() - done};
+      size_t count = tls->write(&piece, 1);
+      if (count == 0)
+        return waitFor(asio::ip::tcp::socket::wait_write, [this, done] { writeEncrypted(done); });
+      done += count;
+    }
+  } catch (const TlsEnded &) {
+    // The reading side reports the broken connection, after what is still to be read.
+    writing = false;
+    output.clear();
+    return;
+  }
+  onWritten();
+}
+
+//===----------------------------------------------------------------------===//
+// Reading and writing
+//===----------------------------------------------------------------------===//
 
 void FramedConnection::readNext() {
   if (finished)
@@ -68,6 +166,10 @@ void FramedConnection::readBytes(size_t size, std::function<void()> then) {
     return then();
   size_t chunk = std::min(size, readChunk), old = input.size();
   input.resize(old + chunk);
+  if (tls)
+    return readEncrypted(input.data() + old, chunk, [this, rest = size - chunk, then = std::move(then)]() mutable {
+      readBytes(rest, std::move(then));
+    });
   asio::async_read(socket, asio::buffer(input.data() + old, chunk),
                    [this, self = shared_from_this(), rest = size - chunk,
                     then = std::move(then)](const asio::error_code &error, size_t) mutable {
@@ -98,26 +200,32 @@ void FramedConnection::send(std::string bytes) {
   if (finished || closing)
     return;
   output.push_back(std::move(bytes));
-  if (!writing)
+  if (isOpen && !writing)
     write();
 }
 
 void FramedConnection::write() {
   writing = true;
+  if (tls)
+    return writeEncrypted(0);
   asio::async_write(socket, asio::buffer(output.front()),
                     [this, self = shared_from_this()](const asio::error_code &error, size_t) {
-                      writing = false;
                       if (finished)
                         return;
-                      output.pop_front();
                       // The reading side reports the broken connection, after what is still to be read.
                       if (error)
-                        output.clear();
-                      if (!output.empty())
-                        return write();
-                      if (closing)
-                        shutDownSending();
+                        output.resize(1);
+                      onWritten();
                     });
+}
+
+void FramedConnection::onWritten() {
+  writing = false;
+  output.pop_front();
+  if (!output.empty())
+    return write();
+  if (closing)
+    shutDownSending();
 }
 
 void FramedConnection::closeWhenSent() {
@@ -134,6 +242,8 @@ void FramedConnection::closeWhenSent() {
 }
 
 void FramedConnection::shutDownSending() {
+  if (tls)
+    tls->close();
   asio::error_code ignored;
   socket.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
 }

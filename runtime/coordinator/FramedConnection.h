@@ -7,6 +7,7 @@
 #pragma once
 
 #include "runtime/coordinator/Protocol.h"
+#include "runtime/support/tls/Tls.h"
 
 #include <asio.hpp>
 
@@ -24,12 +25,15 @@ public:
     std::function<void(std::string_view)> record;
     /// Nothing more will be read; sending goes on.
     std::function<void(const std::string &why)> malformed;
+    /// With TLS: the two sides do not trust one another. To be closed.
+    std::function<void(const std::string &why)> refused;
     /// The last call.
     std::function<void(const std::string &why)> closed;
   };
 
-  /// The first records have the given sizes; what follows are frames.
-  FramedConnection(asio::ip::tcp::socket socket, std::vector<size_t> recordSizes, Handlers handlers);
+  /// The first records have the given sizes; what follows are frames. `tls`: of this socket, or null.
+  FramedConnection(asio::ip::tcp::socket socket, std::unique_ptr<TlsSession> tls, std::vector<size_t> recordSizes,
+                   Handlers handlers);
 
   void start();
   void send(std::string bytes);
@@ -40,8 +44,15 @@ public:
   void abandon();
 
 private:
+  void shake();
+  void onTlsEnded(const TlsEnded &ended);
+  void waitFor(asio::ip::tcp::socket::wait_type what, std::function<void()> then);
+  void whenTlsIsReady(std::function<void()> then);
   void readNext();
   void readBytes(size_t size, std::function<void()> then);
+  void readEncrypted(char *data, size_t size, std::function<void()> then);
+  void writeEncrypted(size_t done);
+  void onWritten();
   void readFrame();
   void drain();
   void write();
@@ -50,13 +61,14 @@ private:
   void handOver();
 
   asio::ip::tcp::socket socket;
+  std::unique_ptr<TlsSession> tls;
   asio::steady_timer lingerTimer;
   std::vector<size_t> recordSizes;
   size_t nextRecord = 0;
   Handlers handlers;
   std::string input;
   std::deque<std::string> output;
-  bool writing = false, closing = false, deaf = false, finished = false;
+  bool isOpen = false, writing = false, closing = false, deaf = false, finished = false;
 };
 
 /// A new TCP socket, close-on-exec, without delay.

@@ -38,6 +38,14 @@ bool Opening::decode(std::string_view bytes, Opening &result) {
   return true;
 }
 
+std::string tlsMismatch() {
+  std::string record("SPMD: TLS on one side only");
+  record.resize(challengeBytes);
+  return record;
+}
+
+bool isTlsMismatch(std::string_view record) { return record == tlsMismatch(); }
+
 std::array<char, 8> makeJobTag(const std::string &jobId) {
   std::array<char, 8> tag;
   std::copy_n(sha256({jobId}).begin(), tag.size(), tag.begin());
@@ -66,6 +74,10 @@ bool checkProof(const Proof &expected, std::string_view given) {
 
 std::optional<std::string> answerChallenge(std::string_view record, const std::string &token, const Opening &ours,
                                            const std::string &address, const std::string &remedy, Proof &proof) {
+  if (isTlsMismatch(record))
+    return "the coordinator at " + address +
+           " takes TLS connections only: give --tls-cert, --tls-key and --tls-ca to " +
+           "all processes of a job, or to none";
   Opening theirs;
   if (!Opening::decode(record.substr(0, openingBytes), theirs))
     return "what answers at " + address + " is not a coordinator: another program has that port";

@@ -50,6 +50,10 @@ std::array<char, 8> makeJobTag(const std::string &jobId);
 /// Random, from the operating system. Throws spmd::Error.
 Nonce makeNonce();
 
+/// What a side with TLS answers one without, and the other way round, in the clear (challengeBytes).
+std::string tlsMismatch();
+bool isTlsMismatch(std::string_view record);
+
 enum class Side : uint8_t { Process, Coordinator };
 
 Proof prove(Side side, const std::string &token, const Opening &process, const Opening &coordinator);

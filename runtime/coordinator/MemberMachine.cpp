@@ -89,6 +89,15 @@ void MemberMachine::onChallenge(std::string_view record, TimePoint now) {
   stage = Stage::Joining;
 }
 
+void MemberMachine::onRefused(const std::string &why, TimePoint now) {
+  advance(now);
+  if (isEnded())
+    return;
+  if (isWelcome())
+    return onClosed(why, now);
+  refuse("no TLS connection to the coordinator at " + options.address + ": " + why);
+}
+
 void MemberMachine::onClosed(const std::string &why, TimePoint now) {
   advance(now);
   if (stage == Stage::Challenged || stage == Stage::Joining)

@@ -52,6 +52,8 @@ public:
   /// The challenge of the handshake (challengeBytes), afterwards the payload of a frame.
   void onRecord(std::string_view record, TimePoint now);
   void onMalformed(const std::string &why, TimePoint now);
+  /// The transport does not trust the other side, or is not trusted.
+  void onRefused(const std::string &why, TimePoint now);
   void onClosed(const std::string &why, TimePoint now);
   void onChildEnded(const ChildEndMessage &end, TimePoint now);
   /// What the next heartbeat tells beside the position.

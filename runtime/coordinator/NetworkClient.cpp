@@ -97,7 +97,7 @@ void NetworkClient::openServer() {
   serverOptions.heartbeatTimeout = options.heartbeatTimeout;
   serverOptions.collectiveTimeout = options.collectiveTimeout;
   serverOptions.hasLauncher = hasLauncher;
-  server = std::make_unique<Server>(io, std::move(*listener), std::move(serverOptions));
+  server = std::make_unique<Server>(io, std::move(*listener), std::move(serverOptions), options.tls);
   server->position = [this] { return currentPosition(); };
   server->quiet = [this] {
     std::lock_guard lock(mutex);

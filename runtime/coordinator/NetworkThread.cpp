@@ -95,6 +95,14 @@ void NetworkClient::onConnected(tcp::socket socket) {
     ends.own = socket.local_endpoint(ignored).address().to_string();
     ends.coordinator = socket.remote_endpoint(ignored).address().to_string();
   }
+  std::unique_ptr<TlsSession> tls;
+  try {
+    if (options.tls)
+      tls = options.tls->connect(socket.native_handle(), {certificateNameOf(address), ""});
+  } catch (const TlsEnded &ended) {
+    machine->onRefused(ended.why, Clock::now());
+    return pump();
+  }
   FramedConnection::Handlers handlers;
   handlers.record = [this](std::string_view record) {
     machine->onRecord(record, Clock::now());
@@ -104,13 +112,17 @@ void NetworkClient::onConnected(tcp::socket socket) {
     machine->onMalformed(why, Clock::now());
     pump();
   };
+  handlers.refused = [this](const std::string &why) {
+    machine->onRefused(why, Clock::now());
+    pump();
+  };
   handlers.closed = [this](const std::string &why) {
     connection.reset();
     machine->onClosed(why, Clock::now());
     pump();
   };
-  connection =
-      std::make_shared<FramedConnection>(std::move(socket), std::vector<size_t>{challengeBytes}, std::move(handlers));
+  connection = std::make_shared<FramedConnection>(std::move(socket), std::move(tls),
+                                                  std::vector<size_t>{challengeBytes}, std::move(handlers));
   machine->onConnected(Clock::now());
   connection->start();
   pump();

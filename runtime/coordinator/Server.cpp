@@ -84,8 +84,8 @@ static void raiseDescriptorLimit(int32_t numProcesses) {
 // Serving
 //===----------------------------------------------------------------------===//
 
-Server::Server(asio::io_context &io, Listener listener, ServerOptions options)
-    : io(io), acceptor(io), timer(io), acceptTimer(io), machine(options, makeNonce, Clock::now()) {
+Server::Server(asio::io_context &io, Listener listener, ServerOptions options, std::shared_ptr<const TlsIdentity> tls)
+    : io(io), tls(std::move(tls)), acceptor(io), timer(io), acceptTimer(io), machine(options, makeNonce, Clock::now()) {
   raiseDescriptorLimit(options.numProcesses);
   acceptor.assign(listener.endpoint.protocol(), listener.fd.get());
   listener.fd.release();
@@ -140,13 +140,18 @@ void Server::acceptAll() {
       machine.onMalformed(id, why, Clock::now());
       pump();
     };
+    handlers.refused = [this, id](const std::string &why) {
+      machine.onRefused(id, why, Clock::now());
+      pump();
+    };
     handlers.closed = [this, id](const std::string &) {
       connections.erase(id);
       machine.onClosed(id, Clock::now());
       pump();
     };
     auto connection =
-        std::make_shared<FramedConnection>(std::move(socket), std::vector<size_t>{openingBytes, proofBytes}, handlers);
+        std::make_shared<FramedConnection>(std::move(socket), tls ? tls->accept(fd) : nullptr,
+                                           std::vector<size_t>{openingBytes, proofBytes}, std::move(handlers));
     connections.emplace(id, connection);
     machine.onOpened(id, peer.address().to_string(), Clock::now());
     connection->start();

@@ -38,7 +38,8 @@ std::optional<Listener> adoptListener(int fd, uint16_t port);
 
 class Server {
 public:
-  Server(asio::io_context &io, Listener listener, ServerOptions options);
+  /// `tls`: what connections have to speak, or null.
+  Server(asio::io_context &io, Listener listener, ServerOptions options, std::shared_ptr<const TlsIdentity> tls);
   ~Server();
 
   void start();
@@ -61,6 +62,7 @@ private:
   void armTimer();
 
   asio::io_context &io;
+  const std::shared_ptr<const TlsIdentity> tls;
   asio::ip::tcp::acceptor acceptor;
   asio::steady_timer timer, acceptTimer;
   StateMachine machine;

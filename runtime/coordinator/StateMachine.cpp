@@ -5,6 +5,7 @@
 
 #include "runtime/coordinator/Describe.h"
 #include "runtime/coordinator/RollCall.h"
+#include "runtime/support/tls/Tls.h"
 
 #include <utility>
 
@@ -73,7 +74,7 @@ void StateMachine::onRecord(ConnectionId id, std::string_view record, TimePoint 
   Connection &connection = found->second;
   switch (connection.phase) {
   case Phase::Opening:
-    return onOpeningRecord(id, connection, record);
+    return onOpeningRecord(id, connection, record, now);
   case Phase::Proof:
     return onProofRecord(id, connection, record);
   case Phase::Closing:
@@ -109,7 +110,35 @@ void StateMachine::onMalformed(ConnectionId id, const std::string &why, TimePoin
     suspect(found->second.process, false, "it sent the coordinator what is no message (" + why + ")", now);
 }
 
-void StateMachine::onOpeningRecord(ConnectionId id, Connection &connection, std::string_view record) {
+/// Process 0 tells its user, once it has joined.
+void StateMachine::warnHost(const std::string &text) {
+  auto host = members.find(0);
+  if (host == members.end())
+    earlyWarning = text;
+  else if (host->second.connected)
+    send(host->second.connection, NoticeMessage{{Notice::Level::Warning, text}});
+}
+
+void StateMachine::onRefused(ConnectionId id, const std::string &why, TimePoint now) {
+  advance(now);
+  auto found = connections.find(id);
+  if (found == connections.end() || found->second.phase == Phase::Member || found->second.phase == Phase::Closing)
+    return;
+  if (now >= nextRefusalNotice && !isEnded()) {
+    nextRefusalNotice = now + refusalNoticeInterval;
+    warnHost("a connection from " + found->second.address + " was refused: " + why);
+  }
+  close(id);
+}
+
+void StateMachine::onOpeningRecord(ConnectionId id, Connection &connection, std::string_view record, TimePoint now) {
+  if (beginsAsTls(static_cast<unsigned char>(record.front()))) {
+    actions.push_back({ServerAction::Kind::Send, id, tlsMismatch()});
+    return onRefused(id,
+                     "it speaks TLS, and this job was started without: give --tls-cert, --tls-key and --tls-ca to all "
+                     "processes of a job, or to none",
+                     now);
+  }
   if (!Opening::decode(record, connection.theirs))
     return close(id);
   connection.ours.jobTag = makeJobTag(options.jobId);
@@ -218,11 +247,8 @@ void StateMachine::onHello(ConnectionId id, Connection &connection, Hello hello,
     return close(id);
   }
   if (std::optional<std::string> why = refusal(hello)) {
-    if (auto host = members.find(0); host != members.end() && host->second.connected)
-      send(host->second.connection,
-           NoticeMessage{{Notice::Level::Warning, "process " + std::to_string(hello.processId) + " at " +
-                                                      connection.address + " (pid " + std::to_string(hello.pid) +
-                                                      ") was refused: " + *why}});
+    warnHost("process " + std::to_string(hello.processId) + " at " + connection.address + " (pid " +
+             std::to_string(hello.pid) + ") was refused: " + *why);
     return reject(id, *why);
   }
   int32_t process = hello.processId;
@@ -237,6 +263,8 @@ void StateMachine::onHello(ConnectionId id, Connection &connection, Hello hello,
   member.hello = std::move(hello);
   member.lastHeard = member.positionSince = now;
   send(id, Welcome{options.host, options.pid});
+  if (process == 0 && !earlyWarning.empty())
+    warnHost(std::exchange(earlyWarning, ""));
   compareWithReference(member, now);
   if (mismatchDeadline == never && areAllHere())
     beginRunning();

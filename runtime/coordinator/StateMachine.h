@@ -37,6 +37,7 @@ constexpr Milliseconds progressInterval{5000};
 constexpr Milliseconds mismatchSettle{300}; ///< After the first difference, for those still on their way.
 constexpr Milliseconds deathSettle{200};    ///< For the launcher's word, or for the last message of the dead.
 constexpr Milliseconds failSettle{150};     ///< Is the failure only the echo of a death?
+constexpr Milliseconds refusalNoticeInterval{1000};
 constexpr Milliseconds stuckWarning{2000};
 constexpr Milliseconds stuckRepeat{30'000};
 
@@ -72,6 +73,8 @@ public:
   void onRecord(ConnectionId connection, std::string_view record, TimePoint now);
   /// The transport could not make out a frame.
   void onMalformed(ConnectionId connection, const std::string &why, TimePoint now);
+  /// The transport does not trust the other side.
+  void onRefused(ConnectionId connection, const std::string &why, TimePoint now);
   void onClosed(ConnectionId connection, TimePoint now);
   void onChildEnded(const ChildEndMessage &end, TimePoint now);
   /// Where process 0 is, which needs no message.
@@ -127,7 +130,8 @@ private:
   void close(ConnectionId connection);
   void reject(ConnectionId connection, const std::string &text);
   void limitStrangers();
-  void onOpeningRecord(ConnectionId id, Connection &connection, std::string_view record);
+  void warnHost(const std::string &text);
+  void onOpeningRecord(ConnectionId id, Connection &connection, std::string_view record, TimePoint now);
   const std::string &tokenFor(const Connection &connection) const;
   void onStatusRequest(ConnectionId id, const StatusRequest &request, TimePoint now);
   void onProofRecord(ConnectionId id, Connection &connection, std::string_view record);
@@ -168,6 +172,8 @@ private:
   std::function<Nonce()> makeNonce;
   Stage stage = Stage::RollCall;
   TimePoint start, lastNow, nextHeartbeat, nextProgress, joinDeadline, mismatchDeadline = never;
+  std::string earlyWarning;           ///< For process 0, which has not joined yet: the last one.
+  TimePoint nextRefusalNotice;        ///< Of strangers, who cost nothing.
   TimePoint nextStuckWarning = never; ///< never: the job moves.
   std::map<ConnectionId, Connection> connections;
   /// Those of no process (yet), and not closing: the few that time limits and bounds concern.

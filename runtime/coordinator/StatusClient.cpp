@@ -14,8 +14,9 @@ namespace {
 
 class StatusQuery {
 public:
-  StatusQuery(const std::string &where, const std::string &token, const std::optional<std::string> &jobId)
-      : address(parseAddress(where, "the address")), token(token), jobId(jobId) {}
+  StatusQuery(const std::string &where, const std::string &token, std::shared_ptr<const TlsIdentity> tls,
+              const std::optional<std::string> &jobId)
+      : address(parseAddress(where, "the address")), token(token), tls(std::move(tls)), jobId(jobId) {}
 
   JobStatus ask(std::chrono::milliseconds timeout) {
     connect(timeout);
@@ -63,9 +64,17 @@ private:
     FramedConnection::Handlers handlers;
     handlers.record = [this](std::string_view record) { onRecord(record); };
     handlers.malformed = [this](const std::string &why) { end("what it sent is no message (" + why + ")"); };
+    handlers.refused = [this](const std::string &why) { end("there is no TLS connection to it: " + why); };
     handlers.closed = [this](const std::string &why) { end("it closed the connection (" + why + ")"); };
-    connection =
-        std::make_shared<FramedConnection>(std::move(socket), std::vector<size_t>{challengeBytes}, std::move(handlers));
+    std::unique_ptr<TlsSession> session;
+    try {
+      if (tls)
+        session = tls->connect(socket.native_handle(), {certificateNameOf(address), ""});
+    } catch (const TlsEnded &ended) {
+      return end(ended.why);
+    }
+    connection = std::make_shared<FramedConnection>(std::move(socket), std::move(session),
+                                                    std::vector<size_t>{challengeBytes}, std::move(handlers));
     ours.role = Role::Observer;
     ours.jobTag = makeJobTag(jobId.value_or(""));
     ours.nonce = makeNonce();
@@ -105,6 +114,7 @@ private:
 
   Address address;
   std::string token;
+  std::shared_ptr<const TlsIdentity> tls;
   std::optional<std::string> jobId;
   asio::io_context io;
   std::shared_ptr<FramedConnection> connection;
@@ -116,9 +126,9 @@ private:
 
 } // namespace
 
-JobStatus queryStatus(const std::string &address, const std::string &token, const std::optional<std::string> &jobId,
-                      std::chrono::milliseconds timeout) {
-  return StatusQuery(address, token, jobId).ask(timeout);
+JobStatus queryStatus(const std::string &address, const std::string &token, std::shared_ptr<const TlsIdentity> tls,
+                      const std::optional<std::string> &jobId, std::chrono::milliseconds timeout) {
+  return StatusQuery(address, token, std::move(tls), jobId).ask(timeout);
 }
 
 } // namespace spmd

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "runtime/coordinator/Vitals.h"
+#include "runtime/support/tls/Tls.h"
 
 #include <chrono>
 #include <optional>
@@ -14,8 +15,9 @@
 
 namespace spmd {
 
-/// Throws spmd::Error: usage (bad address), or why there is no answer. Without `jobId`, any job will do.
-JobStatus queryStatus(const std::string &address, const std::string &token, const std::optional<std::string> &jobId,
-                      std::chrono::milliseconds timeout);
+/// Throws spmd::Error: usage (bad address), or why there is no answer. `tls`: where the job has TLS, else null. Without
+/// `jobId`, any job will do.
+JobStatus queryStatus(const std::string &address, const std::string &token, std::shared_ptr<const TlsIdentity> tls,
+                      const std::optional<std::string> &jobId, std::chrono::milliseconds timeout);
 
 } // namespace spmd

@@ -77,6 +77,16 @@ void addJobOptions(CLI::App &app, spmd::InitializeOptions &job) {
   app.add_option("--token-file", job.token_file, "The secret that the processes share")
       ->type_name("FILE")
       ->group(group);
+  addTlsOptions(app, job, group);
+}
+
+void addTlsOptions(CLI::App &app, spmd::InitializeOptions &job, const std::string &group) {
+  auto add = [&](const char *name, std::optional<std::string> &file, const char *help) {
+    app.add_option(name, file, help)->type_name("FILE")->group(group);
+  };
+  add("--tls-cert", job.tls_cert, "Connect by TLS only: this process's certificate (PEM)");
+  add("--tls-key", job.tls_key, "Its key");
+  add("--tls-ca", job.tls_ca, "The authority that has signed the certificates of all processes");
 }
 
 void addReportOption(CLI::App &app, std::string &file) {
@@ -223,6 +233,10 @@ std::vector<std::string> runArguments(const spmd::RunOptions &options) {
     add("--job-id", *options.job.job_id);
   if (options.job.token_file)
     add("--token-file", *options.job.token_file);
+  for (auto [name, file] : {std::pair("--tls-cert", &options.job.tls_cert),
+                            std::pair("--tls-key", &options.job.tls_key), std::pair("--tls-ca", &options.job.tls_ca)})
+    if (*file)
+      add(name, **file);
   for (const std::string &input : options.inputs)
     add("--input", input);
   if (options.shuffle)

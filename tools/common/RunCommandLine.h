@@ -19,6 +19,9 @@ namespace spmdc {
 /// Adds those that say which process of which job this is; parsing fills `job`, which must outlive it.
 void addJobOptions(CLI::App &app, spmd::InitializeOptions &job);
 
+/// `--tls-cert`, `--tls-key`, `--tls-ca`: among those of addJobOptions.
+void addTlsOptions(CLI::App &app, spmd::InitializeOptions &job, const std::string &group);
+
 /// `--report`.
 void addReportOption(CLI::App &app, std::string &file);
 

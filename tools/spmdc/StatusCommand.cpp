@@ -1,9 +1,11 @@
 //===- StatusCommand.cpp - spmdc status -----------------------------------===//
 
+#include "runtime/api/Job.h"
 #include "runtime/coordinator/StatusClient.h"
 #include "runtime/support/Env.h"
 #include "runtime/support/Error.h"
 #include "runtime/support/Token.h"
+#include "tools/common/RunCommandLine.h"
 #include "tools/spmdc/Command.h"
 
 #include <nlohmann/json.hpp>
@@ -39,6 +41,7 @@ std::string memoryText(int64_t bytes) {
 
 struct StatusCommand {
   std::string address, tokenFile;
+  spmd::InitializeOptions tls; ///< Only these of them.
   std::optional<std::string> jobId;
   double timeout = 5;
   bool json = false;
@@ -47,7 +50,8 @@ struct StatusCommand {
     try {
       std::string token = spmd::findToken(spmd::Environment::read(), tokenFile);
       auto limit = std::chrono::milliseconds(static_cast<int64_t>(timeout * 1000));
-      spmd::JobStatus status = spmd::queryStatus(address, token, jobId, limit);
+      spmd::JobStatus status =
+          spmd::queryStatus(address, token, spmd::resolveTls(tls, spmd::Environment::read()), jobId, limit);
       json ? printJson(status) : printTable(status);
     } catch (const spmd::Error &error) {
       std::cerr << "spmdc: error: " << error.what() << "\n";
@@ -129,6 +133,7 @@ void addStatusCommand(CLI::App &app, int &status) {
   command->add_flag("--json", state->json, "As JSON");
   command->add_option("--token-file", state->tokenFile, "The secret of the job; by default the user's own")
       ->type_name("FILE");
+  addTlsOptions(*command, state->tls, "Options");
   command->add_option("--job-id", state->jobId, "Only of this job")->type_name("ID");
   command->add_option("--timeout", state->timeout, "How long to wait for an answer (default 5)")
       ->type_name("SECONDS")

@@ -78,7 +78,7 @@ void Door::serve() {
     fds = {{stopEvent.get(), POLLIN, 0}, {listener.get(), POLLIN, 0}};
     auto next = Clock::time_point::max();
     for (Guest &guest : guests) {
-      fds.push_back({guest.stream->getFd(), static_cast<short>(POLLIN | (guest.output.empty() ? 0 : POLLOUT)), 0});
+      fds.push_back({guest.stream->getFd(), guest.stream->eventsFor(true, !guest.output.empty()), 0});
       next = std::min(next, guest.deadline);
     }
     int limit = -1;

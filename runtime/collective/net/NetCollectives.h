@@ -8,6 +8,7 @@
 #pragma once
 
 #include "runtime/collective/shm/ShmCollectives.h"
+#include "runtime/support/tls/Tls.h"
 
 namespace spmd {
 
@@ -18,6 +19,8 @@ struct NetworkPlace {
   /// The two ends of this process's own connection to the coordinator.
   std::string own, coordinator;
   std::string token;
+  /// Encrypts the connections; null: none.
+  std::shared_ptr<const TlsIdentity> tls = {};
 };
 
 /// As createShmCollectives, for devices of any number of hosts. `network` is looked at only where there are several.

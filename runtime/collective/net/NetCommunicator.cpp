@@ -92,8 +92,8 @@ Channel &NetEndpoint::channelTo(const NetCall &call, int64_t peer) {
       try {
         stream = network.connect(communicator.processOf(peer), greeting, Clock::now() + attemptLimit, check);
       } catch (const StreamEnded &ended) {
-        if (Clock::now() - since > connectLimit)
-          throw network.unreachable(communicator.processOf(peer), ended.why);
+        if (ended.isFinal || Clock::now() - since > connectLimit)
+          throw network.unreachable(communicator.processOf(peer), ended);
         std::this_thread::sleep_for(pollInterval);
       }
     } else {
@@ -151,8 +151,7 @@ void NetEndpoint::waitForAny(const NetCall &call, Clock::time_point since) {
   std::vector<pollfd> fds;
   std::vector<int64_t> pending;
   for (Channel *channel : call.getChannels()) {
-    short events =
-        static_cast<short>((channel->wantsToReceive() ? POLLIN : 0) | (channel->wantsToSend() ? POLLOUT : 0));
+    short events = channel->getStream().eventsFor(channel->wantsToReceive(), channel->wantsToSend());
     if (events)
       fds.push_back({channel->getStream().getFd(), events, 0});
     if (channel->wantsToReceive())

@@ -1,6 +1,7 @@
 //===- Network.cpp - one process's connections to other hosts -------------===//
 
 #include "runtime/collective/net/Network.h"
+#include "runtime/collective/net/TlsStream.h"
 #include "runtime/support/Error.h"
 
 #include <algorithm>
@@ -21,8 +22,24 @@ std::string hex(const coordinator::Nonce &nonce) {
   return text;
 }
 
-Door::Wrap plainStream() {
-  return [](UniqueFd fd) { return std::make_unique<Stream>(std::move(fd)); };
+/// Streams of accepted sockets.
+Door::Wrap acceptedStream(std::shared_ptr<const TlsIdentity> tls) {
+  return [tls](UniqueFd fd) -> std::unique_ptr<Stream> {
+    if (!tls)
+      return std::make_unique<Stream>(std::move(fd));
+    std::unique_ptr<TlsSession> session = tls->accept(fd.get());
+    return std::make_unique<TlsStream>(std::move(fd), std::move(session));
+  };
+}
+
+/// Streams to a process with this certificate.
+Door::Wrap connectedStream(std::shared_ptr<const TlsIdentity> tls, const std::string &fingerprint) {
+  if (!tls)
+    return acceptedStream(nullptr);
+  return [tls, fingerprint](UniqueFd fd) -> std::unique_ptr<Stream> {
+    std::unique_ptr<TlsSession> session = tls->connect(fd.get(), {"", fingerprint});
+    return std::make_unique<TlsStream>(std::move(fd), std::move(session));
+  };
 }
 
 } // namespace
@@ -42,8 +59,10 @@ std::string doorAddress(const NetworkPlace &place) {
 Network::Network(int32_t process, Store &store, NetworkPlace given, Door::Reply reply)
     : place(std::move(given)), store(store) {
   Secret secret{place.token, hex(coordinator::makeNonce())};
-  door = std::make_unique<Door>(doorAddress(place), secret, plainStream(), std::move(reply));
-  store.set(keyOf(process), std::to_string(door->getPort()) + " " + secret.nonce);
+  door = std::make_unique<Door>(doorAddress(place), secret, acceptedStream(place.tls), std::move(reply));
+  // The store is the coordinator's, reached by connections that have been checked.
+  store.set(keyOf(process),
+            std::to_string(door->getPort()) + " " + secret.nonce + (place.tls ? " " + place.tls->fingerprint() : ""));
 }
 
 /// Who reached the coordinator over loopback is on its host, so at the address at which this process found it.
@@ -68,7 +87,13 @@ const Network::Peer &Network::find(int32_t process, Clock::time_point deadline) 
   std::string address = addressOf(process);
   Peer peer;
   peer.address = SocketAddress::make(address, port);
-  peer.secret = {place.token, text.substr(static_cast<size_t>(end + 1 - text.data()))};
+  std::string rest = text.substr(static_cast<size_t>(end + 1 - text.data()));
+  size_t space = std::min(rest.find(' '), rest.size());
+  peer.secret = {place.token, rest.substr(0, space)};
+  peer.fingerprint = rest.substr(std::min(space + 1, rest.size()));
+  if (peer.fingerprint.empty() == (place.tls != nullptr))
+    throw Error("process " + std::to_string(process) +
+                " tells no certificate for its data: do both run the same build?");
   peer.name = "process " + std::to_string(process) + " at " +
               (address.find(':') == std::string::npos ? address : "[" + address + "]") + ":" + std::to_string(port);
   std::lock_guard lock(mutex);
@@ -78,12 +103,13 @@ const Network::Peer &Network::find(int32_t process, Clock::time_point deadline) 
 std::unique_ptr<Stream> Network::connect(int32_t process, const Greeting &greeting, Clock::time_point deadline,
                                          const StopWaiting &check) {
   const Peer &peer = find(process, deadline);
-  return enter(peer.address, peer.secret, plainStream(), greeting, deadline, check);
+  return enter(peer.address, peer.secret, connectedStream(place.tls, peer.fingerprint), greeting, deadline, check);
 }
 
-Error Network::unreachable(int32_t process, const std::string &why) {
-  return Error("cannot connect to " + find(process, Clock::now()).name + " (" + why +
-               "): data between hosts needs connections to any port among them; does a firewall stop it?");
+Error Network::unreachable(int32_t process, const StreamEnded &ended) {
+  return Error(
+      "cannot connect to " + find(process, Clock::now()).name + " (" + ended.why + ")" +
+      (ended.isFinal ? "" : ": data between hosts needs connections to any port among them; does a firewall stop it?"));
 }
 
 } // namespace spmd::net

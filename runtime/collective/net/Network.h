@@ -20,13 +20,14 @@ public:
                                   const StopWaiting &check);
   Door &getDoor() { return *door; }
   /// Who cannot be reached, where, and what may be the reason.
-  Error unreachable(int32_t peer, const std::string &why);
+  Error unreachable(int32_t peer, const StreamEnded &ended);
 
 private:
   struct Peer {
     SocketAddress address;
     Secret secret;
-    std::string name; ///< For messages.
+    std::string fingerprint; ///< With TLS: of the certificate with which it has joined.
+    std::string name;        ///< For messages.
   };
   const Peer &find(int32_t peer, Clock::time_point deadline);
   std::string addressOf(int32_t peer) const;

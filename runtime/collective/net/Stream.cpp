@@ -51,8 +51,12 @@ size_t Stream::write(const iovec *pieces, int count) {
   return n < 0 ? 0 : static_cast<size_t>(n);
 }
 
+short Stream::eventsFor(bool reading, bool writing) const {
+  return static_cast<short>((reading ? POLLIN : 0) | (writing ? POLLOUT : 0));
+}
+
 void Stream::wait(bool forReading, bool forWriting, std::chrono::milliseconds limit) const {
-  pollfd entry{fd.get(), static_cast<short>((forReading ? POLLIN : 0) | (forWriting ? POLLOUT : 0)), 0};
+  pollfd entry{fd.get(), eventsFor(forReading, forWriting), 0};
   ::poll(&entry, 1, static_cast<int>(limit.count()));
 }
 

@@ -27,6 +27,8 @@ public:
   virtual bool open() { return true; }
 
   int getFd() const { return fd.get(); }
+  /// What poll has to wait for where the caller wants to read or to write.
+  virtual short eventsFor(bool reading, bool writing) const;
   /// Waits for the socket: until it is ready, or `limit`.
   void wait(bool forReading, bool forWriting, std::chrono::milliseconds limit) const;
 
@@ -36,6 +38,7 @@ protected:
 
 struct StreamEnded {
   std::string why;
+  bool isFinal = false; ///< Trying again will not help.
 };
 
 /// Called often while something waits; throws what should end the waiting.

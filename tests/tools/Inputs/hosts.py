@@ -1,11 +1,14 @@
 """Runs a job over several hosts: network namespaces of this machine, joined by a bridge, with several processes each.
 
-    hosts.py [--hosts 3] [--processes 2] [--devices 1,1,1,2,1,2] [FAULT] -- COMMAND...
+    hosts.py [--hosts 3] [--processes 2] [--devices 1,1,1,2,1,2] [--tls [--odd WHAT=PROCESS]] [FAULT] -- COMMAND...
 
 `{process}` in COMMAND becomes the number of the process. FAULT is one of
 
     --cut SECONDS          once process 0 prints a line with `loss`, the last host's cable is out for so long
     --kill PROCESS         then this process is killed with signal 9
+
+With --tls each process has a certificate for its host's address, but for one that is odd: WHAT is `none` (without TLS),
+`stranger` (of another authority) or `name` (for another address).
 
 What process 0 prints goes to stdout. For each other process, and for process 0 too after a fault, there is a line with
 its exit status, how long after the fault (or, of a longer cut, its beginning) it ended, and its first error.
@@ -20,6 +23,8 @@ import sys
 import tempfile
 import threading
 import time
+
+import certificates
 
 
 def sh(command):
@@ -51,6 +56,8 @@ def main():
     parser.add_argument("--devices")
     parser.add_argument("--cut", type=float)
     parser.add_argument("--kill", type=int)
+    parser.add_argument("--tls", action="store_true")
+    parser.add_argument("--odd", default="none=-1")
     parser.add_argument("command", nargs="+")
     args = parser.parse_args()
     if "SPMD_TEST_HOSTS" not in os.environ:
@@ -63,14 +70,26 @@ def main():
     token = os.path.join(folder, "token")
     with open(token, "w", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
         file.write("a token that only this test knows\n")
+    odd, odd_process = args.odd.split("=")
+    if args.tls:
+        authority = certificates.Authority(folder)
+        identities = [authority.make(f"host{i}", f"IP:10.77.0.{i + 1}") for i in range(args.hosts)]
+        odd_identity = {}
+        if odd == "stranger":
+            odd_identity = certificates.Authority(folder, "strangers").make("stranger", "IP:10.77.0.1")
+        elif odd == "name":
+            odd_identity = authority.make("name", "IP:10.99.0.1,DNS:elsewhere")
     processes = []
     for i in range(count):
+        identity = {}
+        if args.tls:
+            identity = odd_identity if i == int(odd_process) else identities[i // args.processes]
         command = [part.replace("{process}", str(i)) for part in args.command]
         command += ["--coordinator-address", "10.77.0.1:7777", "--num-processes", str(count), "--process-id", str(i),
                     "--local-device-ids", ",".join(map(str, range(devices[i]))), "--token-file", token]
         processes.append(subprocess.Popen(
             ["nsenter", "--target", str(hosts[i // args.processes].pid), "--net", *command],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **identity}))
     working = threading.Event()
     ended, outputs, errors = {}, [[] for _ in processes], [[] for _ in processes]
 

@@ -70,6 +70,9 @@ struct InitializeOptions {
   std::optional<std::chrono::milliseconds> collective_timeout = {};     ///< Default: 300 s; 0: never.
   std::optional<std::string> job_id = {};
   std::optional<std::string> token_file = {};
+  /// All connections by TLS: this process's certificate, its key, and the authority that has signed those of all
+  /// processes (PEM files). All three, or none.
+  std::optional<std::string> tls_cert = {}, tls_key = {}, tls_ca = {};
 };
 
 /// Joins the job; before anything that touches devices. Returns when all processes have come. With one process it is
