@@ -281,7 +281,8 @@ TimePoint MemberMachine::nextDeadline() const {
   if (isEnded())
     return never;
   if (isWelcome())
-    return std::min({disconnected ? never : nextHeartbeat, hostLostAt, lastNow + heartbeatInterval});
+    return std::min({disconnected ? never : nextHeartbeat, hostLostAt, lastNow + heartbeatInterval,
+                     lastHeard + options.heartbeatTimeout});
   return std::min({hostLostAt, joinDeadline, handshakeDeadline, retryAt, nextProgress, lastNow + heartbeatInterval});
 }
 

@@ -393,6 +393,7 @@ TimePoint StateMachine::nextDeadline() const {
     next = std::min(next, connections.at(id).opened + handshakeTimeout);
   if (isEnded())
     return next;
+  next = std::min(next, nextSilence);
   if (stage == Stage::RollCall)
     next = std::min({next, nextProgress, joinDeadline, mismatchDeadline});
   else
@@ -404,6 +405,10 @@ size_t StateMachine::countConnectedMembers() const {
   size_t count = 0;
   for (const auto &[process, member] : members)
     count += member.connected;
+  // Who hangs would not hang up.
+  if (verdict && verdict->cause == Verdict::Cause::Hung)
+    if (auto hung = members.find(verdict->culprit); hung != members.end())
+      count -= hung->second.connected;
   return count;
 }
 

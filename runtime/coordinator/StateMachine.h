@@ -88,7 +88,7 @@ public:
   Stage getStage() const { return stage; }
   const std::optional<Verdict> &getVerdict() const { return verdict; }
   JobStatus status(TimePoint now) const;
-  /// Members that have not hung up yet.
+  /// Members that have not hung up yet and are not given up.
   size_t countConnectedMembers() const;
   /// The job ended before all had come, and so many processes may still come to ask why.
   size_t countLatecomers() const;
@@ -175,6 +175,7 @@ private:
   std::string earlyWarning;           ///< For process 0, which has not joined yet: the last one.
   TimePoint nextRefusalNotice;        ///< Of strangers, who cost nothing.
   TimePoint nextStuckWarning = never; ///< never: the job moves.
+  TimePoint nextSilence = never;      ///< When who was heard the longest ago will be silent for too long.
   std::map<ConnectionId, Connection> connections;
   /// Those of no process (yet), and not closing: the few that time limits and bounds concern.
   std::set<ConnectionId> strangers;

@@ -105,10 +105,10 @@ void StateMachine::finishIfAllLeft() {
 void StateMachine::checkHeartbeats(TimePoint now) {
   const Member *silent = nullptr;
   for (const auto &[process, member] : members)
-    if (member.connected && now - member.lastHeard >= options.heartbeatTimeout &&
-        (!silent || member.lastHeard < silent->lastHeard))
+    if (member.connected && (!silent || member.lastHeard < silent->lastHeard))
       silent = &member;
-  if (!silent)
+  nextSilence = silent ? silent->lastHeard + options.heartbeatTimeout : never;
+  if (now < nextSilence)
     return;
   Verdict hung = blame(silent->hello.processId, Verdict::Cause::Hung);
   hung.detail = millisecondsBetween(silent->lastHeard, now);

@@ -121,7 +121,10 @@ class Recorder:
 
     def serve(self):
         while True:
-            here, _ = self.listener.accept()
+            try:
+                here, _ = self.listener.accept()
+            except OSError:  # Nobody listens any more.
+                return
             try:
                 there = socket.create_connection(("127.0.0.1", self.target))
             except OSError:
