@@ -10,6 +10,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <limits>
+
 namespace spmdc {
 
 using spmd::DType;
@@ -51,11 +53,12 @@ void checkNotEmpty(Args &args, llvm::ArrayRef<int64_t> axes) {
                                   args[0].describe() + " is empty");
 }
 
-/// `max(x, axis=)` reduces; `max(x, y)` is elementwise.
+/// `max(x, axis=)` reduces; `max(x, y)` is elementwise. With `initial` it is the extreme of that and all elements, of
+/// which there may be none.
 template <ReductionKind kind, typename ElementwiseOp> Value extreme(Args &args) {
   Emitter &e = args.e;
   if (args.has(1)) {
-    if (args.has(2) || args.has(3))
+    if (args.has(2) || args.has(3) || args.has(4))
       e.fail(args.range, quoted(args) + " of two arrays is elementwise: it takes no axis; to reduce write " +
                              std::string(args.function) + "(x, axis=...)");
     DTypeClass type = e.commonClass({args[0], args[1]}, quoted(args));
@@ -64,9 +67,14 @@ template <ReductionKind kind, typename ElementwiseOp> Value extreme(Args &args) 
   }
   e.commonClass({args[0]}, quoted(args));
   auto axes = args.axes(2, args[0].rank());
-  checkNotEmpty(args, axes);
+  if (!args.has(4))
+    checkNotEmpty(args, axes);
   mlir::Value x = e.materialize(args[0]);
   mlir::Value reduced = e.reduce(x, kind, axes);
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  // Nothing exceeds -inf.
+  if (args.has(4) && args.number(4) != (kind == ReductionKind::max ? -infinity : infinity))
+    reduced = e.apply<ElementwiseOp>(reduced, e.splatLike(reduced, args.number(4)));
   if (args.flag(3, false)) {
     llvm::SmallVector<int64_t> kept(args[0].shape());
     for (int64_t axis : axes)
@@ -215,8 +223,8 @@ Value globalNorm(Args &args) {
 const Builtin table[] = {
     {"sum", reductionParameters, sumOrProduct<ReductionKind::sum>},
     {"prod", reductionParameters, sumOrProduct<ReductionKind::prod>},
-    {"max", "x y=None axis=None keepdims=false", extreme<ReductionKind::max, MaximumOp>},
-    {"min", "x y=None axis=None keepdims=false", extreme<ReductionKind::min, MinimumOp>},
+    {"max", "x y=None axis=None keepdims=false initial=None", extreme<ReductionKind::max, MaximumOp>},
+    {"min", "x y=None axis=None keepdims=false initial=None", extreme<ReductionKind::min, MinimumOp>},
     {"mean", reductionParameters, mean},
     {"var", reductionParameters, var},
     {"any", reductionParameters, anyOrAll<ReductionKind::or_>},

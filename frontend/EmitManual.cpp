@@ -94,7 +94,7 @@ ShardingAttr Emitter::manualSharding(const Value &spec, const Value &leaf, const
   return leaf.isKey() ? keyWords(sharding) : sharding;
 }
 
-/// All devices of a group come by its collectives, or none does.
+/// All devices of a group come by its collectives, or none of them does.
 void Emitter::checkConditions(mlir::Block &block, const VaryingAxes &varying) {
   std::optional<DividedCollective> divided = findDividedCollective(block, varying);
   if (!divided)

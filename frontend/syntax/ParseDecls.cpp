@@ -121,6 +121,18 @@ void Parser::fnDecl() {
   ast->functions.push_back(std::move(fn));
 }
 
+/// An error, but it is understood, so that what uses it is none.
+void Parser::nestedDeclaration() {
+  diagnostics.error(
+      here(), at(TokenKind::Fn) ? "functions are declared beside one another, not inside of one: move it out, and give "
+                                  "it what it uses of this one as arguments"
+              : at(TokenKind::Const) ? "a const is declared outside of functions; inside, 'let' names a value"
+                                     : found() + " is declared outside of functions");
+  auto bound = boundTypes;
+  declaration();
+  boundTypes = bound;
+}
+
 Block Parser::block(BlockKind kind) {
   Nested nested(*this);
   size_t bound = boundTypes.size();
@@ -128,10 +140,16 @@ Block Parser::block(BlockKind kind) {
   uint32_t begin = peek().begin;
   expect(TokenKind::LeftBrace, kind == BlockKind::Function ? "before the function's body" : "before the block");
   while (!at(TokenKind::RightBrace) && !block.value) {
-    if (at(TokenKind::End) || at(TokenKind::Fn) || at(TokenKind::Struct) || at(TokenKind::Mesh) || at(TokenKind::Const))
+    bool isDeclaration = at(TokenKind::Fn) || at(TokenKind::Struct) || at(TokenKind::Mesh) || at(TokenKind::Const);
+    // At the beginning of a line it is the next declaration of the file, and this block was not closed.
+    bool beginsLine = peek().begin == 0 || source.getText()[peek().begin - 1] == '\n';
+    if (at(TokenKind::End) || (isDeclaration && beginsLine))
       fail(here(), "expected '}' at the end of the block, found " + found());
     try {
-      statement(block);
+      if (isDeclaration)
+        nestedDeclaration();
+      else
+        statement(block);
     } catch (const SyntaxError &) {
       block.isBroken = true;
       skipStatement();

@@ -94,6 +94,7 @@ private:
   void structDecl();
   std::vector<Identifier> genericSizes();
   void fnDecl();
+  void nestedDeclaration();
   ParamDecl param();
   void skipToDeclaration();
   void skipStatement();

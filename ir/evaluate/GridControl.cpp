@@ -1,27 +1,38 @@
 //===- GridControl.cpp - loops and branches on all devices ----------------===//
 //
 // The part of ProcessGridEvaluator that follows control flow. Where devices do not agree on a predicate, all go all
-// ways and each takes what is its own; a collective is an error there.
+// ways and each takes what is its own; a collective is an error there if its group does not agree. What a loop does on
+// a device that has not come by is nothing: there it might not end.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ir/evaluate/ProcessGridEvaluator.h"
 
+#include "llvm/Support/SaveAndRestore.h"
+
 using namespace mlir;
 
 namespace spmdc {
 
-FailureOr<std::optional<bool>> ProcessGridEvaluator::getPredicate(Operation *op, const DeviceTensors &predicate) {
-  bool first = predicate[0].elements[0].i != 0;
-  bool doAgree = llvm::all_of(predicate, [&](const Tensor &tensor) { return (tensor.elements[0].i != 0) == first; });
-  if (doAgree)
-    return std::optional(first);
-  bool hasCollective = op->walk([](Operation *inside) {
-                           return isa<CollectiveOpInterface>(inside) ? WalkResult::interrupt() : WalkResult::advance();
-                         }).wasInterrupted();
-  if (hasCollective)
-    return op->emitError("has a predicate on which the devices do not agree, and a collective in it");
-  return std::optional<bool>();
+LogicalResult ProcessGridEvaluator::checkGroups(Operation *op, const Decisions &decisions) {
+  WalkResult walk = op->walk([&](CollectiveOpInterface collective) {
+    std::vector<spmd::AxisRef> axes = collective.getGroupAxes().toValues();
+    for (int64_t device = 0; device < mesh.deviceCount(); ++device)
+      for (int64_t member : spmd::groupOf(mesh, axes, device))
+        if (decisions[member] != decisions[device])
+          return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  if (walk.wasInterrupted())
+    return op->emitError("has a predicate on which the devices do not agree, and a collective of them in it");
+  return success();
+}
+
+ProcessGridEvaluator::Decisions ProcessGridEvaluator::decide(const DeviceTensors &predicate, bool expected) const {
+  Decisions decisions;
+  for (const auto &[device, tensor] : llvm::enumerate(predicate))
+    decisions.push_back((tensor.elements[0].i != 0) == expected && (here.empty() || here[device]));
+  return decisions;
 }
 
 LogicalResult ProcessGridEvaluator::runFor(Operation *op, int64_t lower, int64_t upper, Values carries,
@@ -39,45 +50,54 @@ LogicalResult ProcessGridEvaluator::runFor(Operation *op, int64_t lower, int64_t
   return success();
 }
 
-/// `onTrue` on the devices where the predicate holds, `onFalse` on the others.
-static SmallVector<DeviceTensors> choose(const DeviceTensors &predicate, ArrayRef<DeviceTensors> onTrue,
+/// `onTrue` on the devices that decided so, `onFalse` on the others.
+static SmallVector<DeviceTensors> choose(ArrayRef<char> decisions, ArrayRef<DeviceTensors> onTrue,
                                          ArrayRef<DeviceTensors> onFalse) {
   SmallVector<DeviceTensors> results(onFalse);
   for (auto [result, other] : llvm::zip(results, onTrue))
-    for (size_t device = 0; device < predicate.size(); ++device)
-      if (predicate[device].elements[0].i != 0)
+    for (size_t device = 0; device < decisions.size(); ++device)
+      if (decisions[device])
         result[device] = other[device];
   return results;
 }
 
 LogicalResult ProcessGridEvaluator::runWhile(Operation *op, Values carries, Values &results) {
+  llvm::SaveAndRestore restore(here);
   while (true) {
     Values condition, next;
     if (failed(runBlock(op->getRegion(0).front(), carries, condition)))
       return failure();
-    FailureOr<std::optional<bool>> predicate = getPredicate(op, condition[0]);
-    if (failed(predicate))
-      return failure();
-    if (*predicate == false)
+    Decisions goOn = decide(condition[0], true);
+    if (!llvm::is_contained(goOn, true))
       break;
+    if (failed(checkGroups(op, goOn)))
+      return failure();
+    here = goOn;
     if (failed(runBlock(op->getRegion(1).front(), carries, next)))
       return failure();
-    carries = choose(condition[0], next, carries);
+    carries = choose(goOn, next, carries);
   }
   results = std::move(carries);
   return success();
 }
 
 LogicalResult ProcessGridEvaluator::runIf(Operation *op, const DeviceTensors &predicate, Values &results) {
-  FailureOr<std::optional<bool>> isTrue = getPredicate(op, predicate);
-  if (failed(isTrue))
+  bool first = predicate[0].elements[0].i != 0;
+  if (llvm::all_of(predicate, [&](const Tensor &tensor) { return (tensor.elements[0].i != 0) == first; }))
+    return runBlock(op->getRegion(first ? 0 : 1).front(), {}, results);
+  Decisions goThere = decide(predicate, true);
+  if (failed(checkGroups(op, goThere)))
     return failure();
-  if (*isTrue)
-    return runBlock(op->getRegion(**isTrue ? 0 : 1).front(), {}, results);
   Values onTrue, onFalse;
-  if (failed(runBlock(op->getRegion(0).front(), {}, onTrue)) || failed(runBlock(op->getRegion(1).front(), {}, onFalse)))
+  {
+    llvm::SaveAndRestore restore(here, goThere);
+    if (failed(runBlock(op->getRegion(0).front(), {}, onTrue)))
+      return failure();
+  }
+  llvm::SaveAndRestore restore(here, decide(predicate, false));
+  if (failed(runBlock(op->getRegion(1).front(), {}, onFalse)))
     return failure();
-  results = choose(predicate, onTrue, onFalse);
+  results = choose(goThere, onTrue, onFalse);
   return success();
 }
 

@@ -52,11 +52,16 @@ private:
   mlir::LogicalResult runFor(mlir::Operation *op, int64_t lower, int64_t upper, Values carries, Values &results);
   mlir::LogicalResult runWhile(mlir::Operation *op, Values carries, Values &results);
   mlir::LogicalResult runIf(mlir::Operation *op, const DeviceTensors &predicate, Values &results);
-  /// The value of a bool[]; none where devices have different ones, which is an error around a collective.
-  mlir::FailureOr<std::optional<bool>> getPredicate(mlir::Operation *op, const DeviceTensors &predicate);
+  /// Of each device, whether it goes somewhere.
+  using Decisions = llvm::SmallVector<char>;
+  /// The devices that are here and whose bool[] has this value.
+  Decisions decide(const DeviceTensors &predicate, bool expected) const;
+  /// Fails if devices of one group decide differently whether they come by a collective in the operation.
+  mlir::LogicalResult checkGroups(mlir::Operation *op, const Decisions &decisions);
 
   spmd::MeshShape mesh;
   Poison poison;
+  Decisions here; ///< The devices that have come to this place of the program; empty: all.
   llvm::DenseMap<mlir::Value, DeviceTensors> values;
 };
 

@@ -179,8 +179,12 @@ std::optional<DividedCollective> findDividedCollective(Block &block, const Varyi
         condition = loop.getCondition().front().getTerminator()->getOperand(0);
       if (!condition)
         continue;
-      if (!varying.of(condition).empty()) {
-        found = {collective, around, varying.of(condition)};
+      VaryingAxes::Axes divided;
+      for (AxisRefAttr axis : collective.getGroupAxes().getAxes())
+        if (varying.of(condition).count(axis.getName().str()))
+          divided.insert(axis.getName().str());
+      if (!divided.empty()) {
+        found = {collective, around, divided};
         return WalkResult::interrupt();
       }
     }

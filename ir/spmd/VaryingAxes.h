@@ -69,8 +69,8 @@ private:
   bool hasChanged = false;
 };
 
-/// A collective that not all devices reach: what decides whether they do varies over `axes`. All devices make the same
-/// calls in the same order, also of groups that agree among themselves.
+/// A collective that not all devices of its group reach: what decides whether they do varies over `axes` of the group.
+/// (Where whole groups go different ways, spmdc-align-collectives lets all of them make the call.)
 struct DividedCollective {
   mlir::Operation *collective;
   mlir::Operation *control; ///< The `if` or `while`.

@@ -198,7 +198,9 @@ LogicalResult ReverseSweep::differentiateIf(IfOp op, OpBuilder &builder) {
   SmallVector<Value> seeds;
   for (Value result : op.getOutputs())
     seeds.push_back(getCotangent(builder, result));
-  if (derivative.varying && !derivative.varying->of(op.getPredicate()).empty())
+  // With a collective in it, all devices go both ways (spmdc-align-collectives), and sums may be there too.
+  bool hasCollective = op.walk([](CollectiveOpInterface) { return WalkResult::interrupt(); }).wasInterrupted();
+  if (derivative.varying && !derivative.varying->of(op.getPredicate()).empty() && !hasCollective)
     keepCollectivesOut(op, builder, seeds);
   Workspace workspaces[2] = {{builder, loc}, {builder, loc}};
   SmallVector<Contribution> found[2];

@@ -48,6 +48,29 @@ def ChooseShardings : Pass<"spmdc-choose-shardings", "mlir::ModuleOp"> {
   ];
 }
 
+def AlignCollectives : Pass<"spmdc-align-collectives", "mlir::ModuleOp"> {
+  let summary = "Lets all devices make the same calls where groups of them go different ways";
+  let description = [{
+    Before: in an spmd.manual region the condition around a collective may differ between groups of devices, though not
+    within the collective's group (the front end sees to that).
+
+    Such an array.if becomes both of its arms, and a selection; such an array.while runs on all devices until none of
+    them is in it, and those that have left keep their carries. What has no collective in it stays.
+
+    After: all devices come by every collective, in the same order.
+    ```
+    %0 = array.if %p {                                  %s = spmd.all_reduce sum %x over <a> : ...
+      %s = spmd.all_reduce sum %x over <a> : ...        %0 = array.select %p, %s, %x : <bool[]>, ...
+      array.yield %s : !spmd.array<f32[]>
+    } else {                                  becomes
+      array.yield %x : !spmd.array<f32[]>
+    } : ...
+    ```
+    where `%p` varies over the axis b.
+  }];
+  let dependentDialects = ["::spmdc::SpmdDialect", "::spmdc::ArrayDialect"];
+}
+
 def InsertReshards : Pass<"spmdc-insert-reshards", "mlir::ModuleOp"> {
   let summary = "Makes the shardings around each operation agree";
   let description = [{

@@ -37,6 +37,7 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
     arriveAt(Stage::Propagated);
   }
   if (passesThrough(Stage::Partitioned)) {
+    passes.addPass(createAlignCollectives());
     passes.addPass(createSplitOrders());
     ChooseShardingsOptions choose;
     choose.remarks = options.remarks;

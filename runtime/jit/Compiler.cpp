@@ -2,6 +2,7 @@
 
 #include "runtime/jit/Compiler.h"
 
+#include "ir/plan/PlanOps.h"
 #include "ir/spmd/Location.h"
 #include "ir/spmd/SpmdTypes.h"
 #include "passes/cpu/EmitCpu.h"
@@ -202,6 +203,23 @@ struct Compiler::State {
     }
   }
 
+  /// Comments that say which parts of the program no PTX is printed for.
+  static std::string describeLibrarySteps(ModuleOp module) {
+    std::string text;
+    module.walk([&](Operation *op) {
+      if (!isa<plan::MatmulOp, plan::LibraryOp>(op))
+        return;
+      std::string place;
+      if (std::optional<SourcePosition> at = getSourcePosition(op->getLoc()))
+        place = " at " + at->file + ":" + std::to_string(at->line) + ":" + std::to_string(at->column);
+      text += "//   " + op->getName().stripDialect().str() + place + "\n";
+    });
+    return text.empty()
+               ? ""
+               : "\n// Steps of the plan that a library computes, so that they are no PTX (--emit=plan shows them):\n" +
+                     text;
+  }
+
   /// Text of a station past the plan; or, with an artifact, its code (and target). Nothing on errors.
   std::optional<std::string> emit(Stage stage, spmd::Artifact *artifact) {
     ModuleOp module = getModule(Stage::Plan);
@@ -221,7 +239,12 @@ struct Compiler::State {
     if (gpu) {
       if (stage == Stage::Asm && !artifact)
         return fail("a GPU's code is printed by --emit=ptx");
-      return stage == Stage::Llvm ? emitGpuLlvmText(module, *gpu) : emitPtx(module, *gpu);
+      if (stage == Stage::Llvm)
+        return emitGpuLlvmText(module, *gpu);
+      FailureOr<std::string> ptx = emitPtx(module, *gpu);
+      if (succeeded(ptx) && !artifact)
+        *ptx += describeLibrarySteps(module);
+      return ptx;
     }
     if (stage == Stage::Ptx)
       return fail("a CPU has no PTX; --target=cuda:sm_90 has");

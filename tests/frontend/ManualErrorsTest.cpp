@@ -118,11 +118,15 @@ TEST(ManualErrors, collectivesThatSomeDevicesDoNotReach) {
       errorsOf("fn f(x) { return if pmax(cast(x[0, 0] > 0.0, i32), a) > 0 { psum(x, a) } else { x + psum(x, a) }; }",
                "shard_map(f, in=P(a, _), out=P(a))(x)"),
       ElementsAre());
-  // The groups over b agree on what varies over a, but all devices call in one order.
+  // The groups over b agree on what varies over a.
   EXPECT_THAT(errorsOf("fn f(x) { return if x[0, 0] > 0.0 { psum(x, b) } else { x }; }",
-                       "shard_map(f, in=P(a, _), out=P(a))(x)")
+                       "shard_map(f, in=P(a, _), out=P(a))(x)"),
+              ElementsAre());
+  // Of several axes, those that the collective has are named.
+  EXPECT_THAT(errorsOf("fn f(x) { return if x[0, 0] > 0.0 { psum(x, b) } else { x }; }",
+                       "shard_map(f, in=P(a, b), out=P(a, b))(x)")
                   .front(),
-              "2:37: 'psum' is reached where the condition of 'if' says so, which varies over 'a': devices would wait "
+              "2:37: 'psum' is reached where the condition of 'if' says so, which varies over 'b': devices would wait "
               "for others that never come; move 'psum' out of it, or make the condition the same for all, with pmax or "
               "pmin of it as an integer");
 }

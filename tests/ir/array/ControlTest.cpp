@@ -150,7 +150,7 @@ TEST_F(ControlTest, DevicesGoTheirOwnWays) {
   EXPECT_EQ((*results)[0].elements[2].i, 3);
   EXPECT_EQ((*results)[0].elements[3].i, 4);
   EXPECT_TRUE(failed(run("%s = spmd.all_reduce sum %p over <a> : <i32[1]> -> <i32[1]>")));
-  EXPECT_NE(diagnosticText().find("has a predicate on which the devices do not agree, and a collective in it"),
+  EXPECT_NE(diagnosticText().find("has a predicate on which the devices do not agree, and a collective of them in it"),
             std::string::npos);
 }
 

@@ -52,6 +52,19 @@ def encode(x):
     return {"dtype": dtype, "shape": list(x.shape), "values": values}
 
 
+def counted(x):
+    return lax.while_loop(lambda c: lax.psum(jnp.sum(jnp.abs(c[0])), "a") > 1,
+                          lambda c: (0.4 * c[0] + 0.01 * lax.pmean(c[0], "a"), c[1] + 1), (x, jnp.int32(0)))
+
+
+def nested(x):
+    """What devices of b == 0 compute, and the others without ever ending: these end at once."""
+    ends = lax.axis_index("b") > 0
+    x = lax.while_loop(lambda x: ~ends & (jnp.sum(jnp.abs(x)) < 1e4), lambda x: x * 2, x + lax.psum(x, "a"))
+    return lax.while_loop(lambda x: ~ends & (jnp.sum(jnp.abs(x)) < 1e3),
+                          lambda x: x * 2 + 0.001 * lax.pmin(jnp.abs(x), "a"), x * 1e-3)
+
+
 case("reductions", """
 fn f(x) { return (psum(x, a), pmean(x, (a, b)), pmax(x, b), pmin(x, a), psum(x > 0.0, (b, a))); }
 fn main(x: f32[8, 8]) {
@@ -139,6 +152,39 @@ for sizes in ((4, 2), (2, 4), (1, 8)):
     CASES.append({"name": f"inside_{sizes[0]}x{sizes[1]}", "program": f"mesh m(a={sizes[0]}, b={sizes[1]})\n{outer}",
                   "arguments": [encode(x), encode(w)],
                   "results": [encode(jax.nn.relu((jnp.tanh(x) * 2) @ (w + 1)).sum(0))], "tolerance": 4e-6})
+
+# Conditions that differ between the groups of a collective, never within one.
+case("groups_branch", """
+fn f(x) {
+  let y = if axis_index(b) % 2 == 0 { 2.0 * psum(x, a) } else { x - pmax(x, a) };
+  return if sum(psum(y, a)) > 0.0 { all_gather(y, a, axis=0, tiled=true)[:y.shape[0]] + y } else { y };
+}
+fn main(x: f32[8, 8]) { return shard_map(f, in=P(a, b), out=P(a, b))(x); }
+""", lambda x: (lambda y: jnp.where(jnp.sum(lax.psum(y, "a")) > 0,
+                                    lax.all_gather(y, "a", axis=0, tiled=True)[:y.shape[0]] + y, y))(
+    jnp.where(lax.axis_index("b") % 2 == 0, 2 * lax.psum(x, "a"), x - lax.pmax(x, "a"))),
+     P("a", "b"), P("a", "b"), [normal(8, 8)])
+
+case("groups_loop", """
+fn f(x) {
+  let (x, n) = while psum(sum(abs(x)), a) > 1.0 carry (x = x, n = 0) { yield (0.4 * x + 0.01 * pmean(x, a), n + 1); };
+  return (x, reshape(n, [1]));
+}
+fn main(x: f32[8, 8]) { return shard_map(f, in=P(a, b), out=(P(a, b), P((a, b))))(x); }
+""", lambda x: (lambda r: (r[0], r[1].reshape(1)))(counted(x)), P("a", "b"), (P("a", "b"), P(("a", "b"))),
+     [np.multiply(normal(8, 8), np.exp2(np.arange(8)), dtype=np.float32)])
+
+# The inner loops end only where the branch is taken.
+case("groups_nested", """
+fn f(x) {
+  let rate = if axis_index(b) == 0 { 2.0 } else { 1.0 };
+  return if axis_index(b) == 0 {
+    let alone = while sum(abs(x)) < 1e4 carry (x = x + psum(x, a)) { yield x * rate; };
+    while sum(abs(x)) < 1e3 carry (x = alone * 1e-3) { yield x * rate + 0.001 * pmin(abs(x), a); }
+  } else { x };
+}
+fn main(x: f32[8, 8]) { return shard_map(f, in=P(_, b), out=P(_, b))(x); }
+""", lambda x: jnp.where(lax.axis_index("b") == 0, nested(x), x), P(None, "b"), P(None, "b"), [normal(8, 8)])
 
 pathlib.Path(__file__).with_name("shard_map.json").write_text(
     "[\n" + ",\n".join(json.dumps(c) for c in CASES) + "\n]\n")
