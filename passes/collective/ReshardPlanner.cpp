@@ -35,11 +35,10 @@ struct Move {
 /// four axes and arrays of four dimensions need.
 constexpr size_t kMaxExplored = 20000;
 
-/// Up to so many atoms all ways that lead nowhere near the goal are looked at sooner than one exchange is priced.
-constexpr int64_t kFewAtoms = 4;
-
-/// Beyond so many devices the search is led by sizes alone.
+/// Beyond so many devices a look at every one of them takes longer than it saves: the search is led by sizes alone, and
+/// where there are few atoms, thus few ways, an exchange is priced only in the end.
 constexpr int64_t kManyDevices = 1024;
+constexpr int64_t kFewAtoms = 4;
 
 class Search {
 public:
@@ -85,10 +84,10 @@ public:
       if (state == goal)
         break;
       // An exchange is worth its price (it looks at every device) only where the way begins, and behind reductions:
-      // what it replaces are all other moves. Of a few atoms the ways are few, and it is priced in the end if at all.
+      // what it replaces are all other moves.
       bool isReduced = visit.move.kind == Kind::AllReduce || visit.move.kind == Kind::ReduceScatter;
       bool mayExchange = (state == start || isReduced) && state.unreduced.empty() && goal.unreduced.empty();
-      if (mayExchange && atoms.count() <= kFewAtoms) {
+      if (mayExchange && mesh.deviceCount() > kManyDevices && atoms.count() <= kFewAtoms) {
         exchangesFrom.push_back(state);
         mayExchange = false;
       }
@@ -133,6 +132,7 @@ public:
         visits[goal] = {total, state, std::move(exchange)};
     }
     ReshardPlan plan;
+    plan.explored = static_cast<int64_t>(visits.size());
     plan.isPossible = visits.contains(goal);
     if (!plan.isPossible)
       return plan;
@@ -474,8 +474,10 @@ AxesAttr axesAttr(MLIRContext *context, const std::vector<spmd::AxisRef> &axes) 
 const ReshardPlan &ReshardPlanner::plan(ArrayType source, ArrayType target) {
   ShardingAttr from = source.getShardingOrOpen().getClosed(), to = target.getShardingOrOpen().getClosed();
   auto [entry, isNew] = plans.try_emplace({source.withSharding(from), target.withSharding(to)});
-  if (isNew)
+  if (isNew) {
     entry->second = std::make_unique<ReshardPlan>(Search(mesh, model, source, target).run());
+    explored += entry->second->explored;
+  }
   return *entry->second;
 }
 

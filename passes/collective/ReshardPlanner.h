@@ -36,6 +36,7 @@ struct ReshardPlan {
   bool isPossible = true; ///< False only where the target has partial sums that the source has not.
   std::vector<ReshardStep> steps;
   CollectiveCost cost;
+  int64_t explored = 1; ///< Shardings that were looked at to find it.
 };
 
 /// Finds and remembers plans for one mesh. Not thread-safe.
@@ -51,9 +52,13 @@ public:
   mlir::Value build(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value local, ArrayType source, ArrayType target,
                     llvm::StringRef why);
 
+  /// How many shardings have been looked at, for all plans together.
+  int64_t getExplored() const { return explored; }
+
 private:
   spmd::MeshShape mesh;
   CostModel model;
+  int64_t explored = 0;
   llvm::DenseMap<std::pair<mlir::Type, mlir::Type>, std::unique_ptr<ReshardPlan>> plans; ///< Only looked up.
 };
 

@@ -79,7 +79,7 @@ private:
       std::vector<std::pair<unsigned, const void *>> key;
       for (auto &[variable, sharding] : change)
         key.emplace_back(variable, sharding.getAsOpaquePointer());
-      if (change.empty() || !seen.insert(key).second)
+      if (isSpent() || change.empty() || !seen.insert(key).second)
         return;
       ShardingChange undo = graph.apply(change);
       OperationPrice price = graph.price(op);

@@ -44,7 +44,7 @@ public:
   OperationPrice price(mlir::Operation *op);
 
   /// What has been done so far, in choices made for an operation.
-  double getWork() const { return work; }
+  double getWork() const { return work + kWorkOfExploring * static_cast<double>(planner.getExplored()); }
 
   /// The operations that touch a variable of the change.
   llvm::SetVector<mlir::Operation *> getTouched(const ShardingChange &change) const;
@@ -56,6 +56,9 @@ public:
   void follow(ShardingChange &change, unsigned radius) const;
 
 private:
+  /// Of one sharding that is looked at to find a reshard, beside the choice that needs it.
+  static constexpr double kWorkOfExploring = 0.0005;
+
   void addVariables(mlir::func::FuncOp func);
   void addVariable(llvm::ArrayRef<mlir::Value> values);
   bool isFree(mlir::Value value) const;

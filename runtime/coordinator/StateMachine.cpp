@@ -132,7 +132,7 @@ void StateMachine::onRefused(ConnectionId id, const std::string &why, TimePoint 
 }
 
 void StateMachine::onOpeningRecord(ConnectionId id, Connection &connection, std::string_view record, TimePoint now) {
-  if (beginsAsTls(static_cast<unsigned char>(record.front()))) {
+  if (!record.empty() && beginsAsTls(static_cast<unsigned char>(record.front()))) {
     actions.push_back({ServerAction::Kind::Send, id, tlsMismatch()});
     return onRefused(id,
                      "it speaks TLS, and this job was started without: give --tls-cert, --tls-key and --tls-ca to all "
