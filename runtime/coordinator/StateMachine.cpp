@@ -311,7 +311,7 @@ void StateMachine::progressOfRollCall(TimePoint now) {
     late.cause = Verdict::Cause::Missing;
     late.culprit = missing.size() == 1 ? missing.front() : -1;
     late.text = describeProcesses(missing) + count + " did not join within " +
-                formatSeconds(millisecondsBetween(start, now)) +
+                formatSeconds(options.initializationTimeout.count()) +
                 " (initialization_timeout): were they started, and with this coordinator address and token?";
     return conclude(std::move(late));
   }
