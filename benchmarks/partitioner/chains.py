@@ -10,19 +10,14 @@ another's work may save bytes; so there are two optima, over everything and over
 devices, the latter beside the cases where spmdc divides all of them.
 """
 
-import argparse
 import functools
 import itertools
-import json
 import math
-import pathlib
 import random
-import subprocess
-import tempfile
-from concurrent.futures import ThreadPoolExecutor
 
 import contractions
-from contractions import AXES, dim
+import programs
+from contractions import AXES
 
 SIZES = [4096, 1024, 2048, 512, 1024, 2048]
 
@@ -54,27 +49,17 @@ def optimum(sizes, layouts, isDivided):
     return costs[layouts[-1]]
 
 
-def measure(build, sizes, layouts):
+def program(sizes, layouts):
     count = len(layouts) - 2
-    arrays = [f"x: f32[{dim(sizes[0], layouts[0][0])}, {dim(sizes[1], layouts[0][1])}]"]
-    for i in range(count):
-        arrays.append(f"w{i}: f32[{dim(sizes[i + 1], layouts[i + 1][0])}, {dim(sizes[i + 2], layouts[i + 1][1])}]")
-    result = f"f32[{dim(sizes[0], layouts[-1][0])}, {dim(sizes[count + 1], layouts[-1][1])}]"
-    body = " @ ".join(["x"] + [f"w{i}" for i in range(count)])
-    text = ("mesh devices(" + ", ".join(f"{axis}={size}" for axis, size in AXES.items()) + ")\n"
-            f"fn main({', '.join(arrays)}) -> {result} {{ return {body}; }}\n")
-    with tempfile.NamedTemporaryFile("w", suffix=".spmd") as file:
-        file.write(text)
-        file.flush()
-        out = subprocess.run([str(build / "bin/spmdc"), "inspect", "--json", file.name], check=True, text=True,
-                             capture_output=True).stdout
-    function = json.loads(out)["functions"][0]
-    return function["wire_bytes_per_device"], function["flops_per_device"], [c["op"] for c in function["collectives"]], text
+    names = ["x"] + [f"w{i}" for i in range(count)]
+    shapes = [sizes[:2]] + [sizes[i + 1:i + 3] for i in range(count)]
+    parameters = ", ".join(f"{name}: {programs.array(*typed)}" for name, *typed in zip(names, shapes, layouts))
+    result = programs.array((sizes[0], sizes[count + 1]), layouts[-1])
+    return f"{programs.mesh(AXES)}fn main({parameters}) -> {result} {{ return {' @ '.join(names)}; }}\n"
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[2] / "build/release")
+    parser = programs.arguments(__doc__)
     parser.add_argument("--products", type=int, nargs="+", default=[2, 3])
     parser.add_argument("--cases", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
@@ -89,23 +74,20 @@ def main():
         choose = random.Random(options.seed)
         written = list(contractions.layouts())
         cases = [tuple(choose.choice(written) for _ in range(count + 2)) for _ in range(options.cases)]
-        with ThreadPoolExecutor(2) as pool:
-            measured = list(pool.map(lambda case: measure(options.build, sizes, case), cases))
+        texts = [program(sizes, case) for case in cases]
         work = sum(2 * sizes[0] * sizes[i + 1] * sizes[i + 2] for i in range(count)) / len(contractions.DEVICES)
         rows, everything = [], []
-        for case, (ours, flops, ops, text) in zip(cases, measured):
-            least = optimum(sizes, case, isDivided=False)
+        for case, text, function in zip(cases, texts, programs.inspect_all(options.build, texts)):
+            ours, least = function["wire_bytes_per_device"], optimum(sizes, case, isDivided=False)
             assert ours >= least * (1 - 1e-9), f"{ours} bytes are less than the optimum {least}: {text}"
-            everything.append(1.0 if ours == least == 0 else ours / least if least else math.inf)
-            if flops <= work * (1 + 1e-9):
+            everything.append(programs.ratio(ours, least))
+            if function["flops_per_device"] <= work * (1 + 1e-9):
                 divided = optimum(sizes, case, isDivided=True)
-                rows.append((1.0 if ours == divided == 0 else ours / divided if divided else math.inf, ours, divided, ops, text))
-        mean = lambda values: math.exp(sum(map(math.log, values)) / len(values))
+                rows.append((programs.ratio(ours, divided), ours, divided, function, text))
         ratios = [row[0] for row in rows]
-        print(f"| {count} | {len(cases)} | {mean([r for r in everything if math.isfinite(r)]):.3f} | {len(rows)} "
-              f"| {sum(r <= 1.0001 for r in ratios)} | {mean(ratios):.3f} | {max(ratios):.2f} |", flush=True)
-        for ratio, ours, least, ops, text in sorted(rows, key=lambda row: -row[0])[:options.worst]:
-            print(f"  {ratio:.2f}: {ours:.0f} bytes where {least:.0f} are enough, {' '.join(ops)}: {text.splitlines()[1]}")
+        print(f"| {count} | {len(cases)} | {programs.geometric_mean(everything):.3f} | {len(rows)} "
+              f"| {sum(r <= 1.0001 for r in ratios)} | {programs.geometric_mean(ratios):.3f} | {max(ratios):.2f} |", flush=True)
+        programs.print_worst(options.worst, rows)
         failed |= bool(options.require) and max(ratios) > options.require
     raise SystemExit("more is sent than allowed" if failed else 0)
 

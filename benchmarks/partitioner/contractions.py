@@ -18,16 +18,12 @@ spmdc weighs that by its cost model. So there are two optima: over everything, a
 than spmdc's choice does.
 """
 
-import argparse
 import functools
 import heapq
 import itertools
-import json
 import math
-import pathlib
-import subprocess
-import tempfile
-from concurrent.futures import ThreadPoolExecutor
+
+import programs
 
 AXES = {"a": 2, "b": 4}
 DEVICES = list(itertools.product(*(range(size) for size in AXES.values())))
@@ -122,26 +118,13 @@ def layouts():
         yield tuple(tuple(axis for axis, place in zip(AXES, places) if place == d) for d in range(2))
 
 
-def dim(size, axes):
-    return f"{size}@{'(' + ','.join(axes) + ')' if len(axes) > 1 else axes[0] if axes else '_'}"
-
-
-def measure(build, m, k, n, x, y, z):
-    text = ("mesh devices(" + ", ".join(f"{axis}={size}" for axis, size in AXES.items()) + ")\n"
-            f"fn main(x: f32[{dim(m, x[0])}, {dim(k, x[1])}], y: f32[{dim(k, y[0])}, {dim(n, y[1])}])"
-            f" -> f32[{dim(m, z[0])}, {dim(n, z[1])}] {{ return x @ y; }}\n")
-    with tempfile.NamedTemporaryFile("w", suffix=".spmd") as file:
-        file.write(text)
-        file.flush()
-        out = subprocess.run([str(build / "bin/spmdc"), "inspect", "--json", file.name], check=True, text=True,
-                             capture_output=True).stdout
-    function = json.loads(out)["functions"][0]
-    return function["wire_bytes_per_device"], function["flops_per_device"], [c["op"] for c in function["collectives"]], text
+def program(m, k, n, x, y, z):
+    return (f"{programs.mesh(AXES)}fn main(x: {programs.array((m, k), x)}, y: {programs.array((k, n), y)})"
+            f" -> {programs.array((m, n), z)} {{ return x @ y; }}\n")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[2] / "build/release")
+    parser = programs.arguments(__doc__)
     parser.add_argument("--shape", action="append", help="M,K,N; several may be given")
     parser.add_argument("--worst", type=int, default=0, help="print so many of the worst cases")
     parser.add_argument("--every", type=int, default=1, help="only every n-th case")
@@ -153,24 +136,21 @@ def main():
     for shape in shapes:
         m, k, n = map(int, shape.split(","))
         cases = list(itertools.product(layouts(), repeat=3))[::options.every]
-        with ThreadPoolExecutor(2) as pool:
-            measured = list(pool.map(lambda case: measure(options.build, m, k, n, *case), cases))
-        rows = []
-        for case, (ours, flops, ops, text) in zip(cases, measured):
-            ratios = []
-            for most_work in (math.inf, flops):
+        texts = [program(m, k, n, *case) for case in cases]
+        rows, everything = [], []
+        for case, text, function in zip(cases, texts, programs.inspect_all(options.build, texts)):
+            ours = function["wire_bytes_per_device"]
+            for ratios, most_work in (everything, math.inf), (rows, function["flops_per_device"]):
                 least = optimum(m, k, n, *case, most_work)
                 assert ours >= least * (1 - 1e-9), f"{ours} bytes are less than the optimum {least}: {text}"
-                ratios.append(1.0 if ours == least == 0 else ours / least if least else math.inf)
-            rows.append((*reversed(ratios), ours, least, ops, text))
+                ratios.append((programs.ratio(ours, least), ours, least, function, text))
         cells = [f"{m}, {k}, {n}", str(len(rows))]
-        for column in (1, 0):
-            values = [row[column] for row in rows]
-            mean = math.exp(sum(math.log(value) for value in values if math.isfinite(value)) / len(values))
-            cells += [str(sum(value <= 1.0001 for value in values)), f"{mean:.3f}", f"{max(values):.2f}"]
+        for ratios in everything, rows:
+            values = [row[0] for row in ratios]
+            cells += [str(sum(value <= 1.0001 for value in values)), f"{programs.geometric_mean(values):.3f}",
+                      f"{max(values):.2f}"]
         print("| " + " | ".join(cells) + " |", flush=True)
-        for ratio, _, ours, least, ops, text in sorted(rows, key=lambda row: -row[0])[:options.worst]:
-            print(f"  {ratio:.2f}: {ours:.0f} bytes where {least:.0f} are enough, {' '.join(ops)}: {text.splitlines()[1]}")
+        programs.print_worst(options.worst, rows)
         if options.require and max(row[0] for row in rows) > 1.0001:
             raise SystemExit("more is sent than needed")
 

@@ -11,11 +11,7 @@ a column of the mesh, a gather and a reduce_scatter of activations. Data paralle
 Exit status 1 where spmdc sends more bytes than are published.
 """
 
-import argparse
-import json
-import pathlib
-import subprocess
-import tempfile
+import programs
 
 B, S, D, H = 16, 512, 1024, 4096
 HEADS, K = 16, 64
@@ -80,26 +76,14 @@ CASES = [
 ]
 
 
-def collectives(build, text):
-    with tempfile.NamedTemporaryFile("w", suffix=".spmd") as file:
-        file.write(text)
-        file.flush()
-        result = subprocess.run([build / "bin/spmdc", "inspect", file.name, "--json"], capture_output=True, text=True)
-    if result.returncode:
-        raise SystemExit(result.stderr)
-    return json.loads(result.stdout)["functions"][0]["collectives"]
-
-
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", type=pathlib.Path, default="build/release")
-    options = parser.parse_args()
+    options = programs.arguments(__doc__).parse_args()
     failed = False
     sizes = dict(B=B, S=S, D=D, H=H, HEADS=HEADS, K=K)
     print("| case | spmdc | MiB from each device | published |\n| --- | --- | --- | --- |")
     for name, program, result, body, axes, published in CASES:
         text = program.format(result=result.format(**sizes), body=body, **sizes)
-        counted = [c for c in collectives(options.build, text) if set(c["axes"]) <= set(axes)]
+        counted = [c for c in programs.inspect(options.build, text)["collectives"] if set(c["axes"]) <= set(axes)]
         # A scalar (the loss) is no part of the comparison.
         counted = [c for c in counted if c["wire_bytes_per_device"] > 64]
         sent = sum(c["wire_bytes_per_device"] * c.get("trip_count", 1) for c in counted)

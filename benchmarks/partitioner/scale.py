@@ -8,12 +8,10 @@ list and a loop over it (`[Block; 48]`), once with a parameter and a call for ea
 than `--seconds`, or where the collectives are not the two all_reduces that each layer needs.
 """
 
-import argparse
-import pathlib
 import resource
-import subprocess
-import tempfile
 import time
+
+import programs
 
 PROGRAM = """mesh m(data={data}, model={model})
 
@@ -53,8 +51,7 @@ def program(devices, layers, isLoop):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", type=pathlib.Path, default="build/release")
+    parser = programs.arguments(__doc__)
     parser.add_argument("--layers", type=int, default=48)
     parser.add_argument("--devices", type=int, nargs="+", default=[8, 64, 512, 4096, 65536])
     parser.add_argument("--seconds", type=float, default=2)
@@ -64,18 +61,13 @@ def main():
     for devices in options.devices:
         cells = []
         for isLoop in True, False:
-            with tempfile.NamedTemporaryFile("w", suffix=".spmd") as file:
-                file.write(program(devices, options.layers, isLoop))
-                file.flush()
-                begin = time.monotonic()
-                result = subprocess.run([options.build / "bin/spmdc", "compile", file.name, "--emit=partitioned"],
-                                        capture_output=True, text=True)
-                seconds = time.monotonic() - begin
-            if result.returncode:
-                raise SystemExit(result.stderr)
+            begin = time.monotonic()
+            partitioned = programs.spmdc(options.build, "compile", program(devices, options.layers, isLoop),
+                                         "--emit=partitioned")
+            seconds = time.monotonic() - begin
             expected = 2 if isLoop else 2 * options.layers
-            sums, others = result.stdout.count("spmd.all_reduce sum"), sum(
-                result.stdout.count(f"spmd.{name}") for name in ("all_gather", "reduce_scatter", "all_to_all", "exchange"))
+            sums, others = partitioned.count("spmd.all_reduce sum"), sum(
+                partitioned.count(f"spmd.{name}") for name in ("all_gather", "reduce_scatter", "all_to_all", "exchange"))
             if sums != expected or others:
                 print(f"{devices} devices: {sums} all_reduces, {others} other collectives; expected {expected} and none")
                 failed = True
