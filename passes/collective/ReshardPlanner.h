@@ -15,33 +15,18 @@
 #pragma once
 
 #include "ir/spmd/SpmdOps.h"
-#include "passes/analysis/CostModel.h"
+#include "passes/collective/ReshardPlan.h"
+
+#include "mlir/Pass/AnalysisManager.h"
 
 #include <memory>
-#include <vector>
 
 namespace spmdc {
 
-/// One collective of a plan, and the sharding after it.
-struct ReshardStep {
-  enum class Kind { AllGather, AllSlice, AllToAll, AllReduce, ReduceScatter, Exchange };
-  Kind kind = Kind::AllGather;
-  std::vector<spmd::AxisRef> axes; ///< Major to minor.
-  int64_t dim = -1;                ///< Gathered, sliced or scattered dimension; the split one of an all_to_all.
-  int64_t concatDim = -1;          ///< all_to_all only.
-  spmd::Sharding after;
-};
-
-struct ReshardPlan {
-  bool isPossible = true; ///< False only where the target has partial sums that the source has not.
-  std::vector<ReshardStep> steps;
-  CollectiveCost cost;
-  int64_t explored = 1; ///< Shardings that were looked at to find it.
-};
-
-/// Finds and remembers plans for one mesh. Not thread-safe.
+/// Finds and remembers plans for one mesh. An analysis of a module: all its passes ask one planner. Not thread-safe.
 class ReshardPlanner {
 public:
+  explicit ReshardPlanner(mlir::Operation *module);
   explicit ReshardPlanner(spmd::MeshShape mesh, CostModel model = {})
       : mesh(std::move(mesh)), model(std::move(model)) {}
 
@@ -52,12 +37,18 @@ public:
   mlir::Value build(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value local, ArrayType source, ArrayType target,
                     llvm::StringRef why);
 
+  const spmd::MeshShape &getMesh() const { return mesh; }
+  const CostModel &getModel() const { return model; }
+
   /// How many shardings have been looked at, for all plans together.
   int64_t getExplored() const { return explored; }
 
+  /// Plans follow from the mesh and the cost model, which no pass changes.
+  bool isInvalidated(const mlir::AnalysisManager::PreservedAnalyses &) const { return false; }
+
 private:
-  spmd::MeshShape mesh;
-  CostModel model;
+  const spmd::MeshShape mesh;
+  const CostModel model;
   int64_t explored = 0;
   llvm::DenseMap<std::pair<mlir::Type, mlir::Type>, std::unique_ptr<ReshardPlan>> plans; ///< Only looked up.
 };

@@ -23,8 +23,8 @@ constexpr unsigned kRadii[] = {0, 1, 2, 5, 16};
 
 class Search {
 public:
-  Search(func::FuncOp func, const spmd::MeshShape &mesh, const CostModel &model, double effort)
-      : graph(func, mesh, model), mesh(mesh), effort(effort) {}
+  Search(func::FuncOp func, ReshardPlanner &planner, double effort)
+      : graph(func, planner), mesh(planner.getMesh()), effort(effort) {}
 
   /// Until no change helps any more: one may make way for another. Where few operations send anything, changes are
   /// tried too that help only together with others.
@@ -272,11 +272,10 @@ public:
 
 private:
   void runOnOperation() override {
-    spmd::MeshShape mesh = getMesh(getOperation()).toValue();
-    CostModel model = CostModel::of(getOperation());
+    auto &planner = getAnalysis<ReshardPlanner>();
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (!func.isExternal()) {
-        Search search(func, mesh, model, effort);
+        Search search(func, planner, effort);
         remarks ? search.runWithRemarks() : search.run();
       }
     getOperation().walk([](Operation *op) { op->removeAttr(kAnnotatedAttrName); });

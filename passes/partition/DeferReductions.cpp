@@ -28,7 +28,7 @@ ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
 
 class Deferrer {
 public:
-  Deferrer(const spmd::MeshShape &mesh, const CostModel &model) : mesh(mesh), planner(mesh, model), model(model) {}
+  explicit Deferrer(ReshardPlanner &planner) : mesh(planner.getMesh()), planner(planner), model(planner.getModel()) {}
 
   void visit(Block &block) {
     for (Operation &op : llvm::make_early_inc_range(block)) {
@@ -124,15 +124,13 @@ private:
   }
 
   const spmd::MeshShape &mesh;
-  ReshardPlanner planner;
+  ReshardPlanner &planner;
   const CostModel &model;
 };
 
 class DeferReductionsPass : public impl::DeferReductionsBase<DeferReductionsPass> {
   void runOnOperation() override {
-    spmd::MeshShape mesh = getMesh(getOperation()).toValue();
-    CostModel model = CostModel::of(getOperation());
-    Deferrer deferrer(mesh, model);
+    Deferrer deferrer(getAnalysis<ReshardPlanner>());
     for (auto func : getOperation().getOps<func::FuncOp>())
       for (Block &block : func.getBody())
         deferrer.visit(block);

@@ -73,9 +73,7 @@ void apply(Forms &forms, ShardingRuleOpInterface op, const OperationChoice &choi
 
 class InsertReshardsPass : public impl::InsertReshardsBase<InsertReshardsPass> {
   void runOnOperation() override {
-    spmd::MeshShape mesh = getMesh(getOperation()).toValue();
-    CostModel model = CostModel::of(getOperation());
-    ReshardPlanner planner(mesh, model);
+    auto &planner = getAnalysis<ReshardPlanner>();
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       SmallVector<ShardingRuleOpInterface> ops;
       func.walk([&](ShardingRuleOpInterface op) {
@@ -84,19 +82,19 @@ class InsertReshardsPass : public impl::InsertReshardsBase<InsertReshardsPass> {
       });
       Forms forms(planner);
       for (ShardingRuleOpInterface op : ops)
-        apply(forms, op, chooseAssignment(mesh, model, planner, forms, op));
+        apply(forms, op, chooseAssignment(planner, forms, op));
       func.walk([&](Operation *op) { reconcileControl(forms, op); });
       forms.clean();
     }
   }
 
-  /// Makes a value lie as its place wants it; `why` ends in what the value is.
-  static void reconcile(Forms &forms, OpOperand &use, Type wanted, const Twine &why) {
+  /// Makes a value lie as its place wants it; `what` is the value, `place` what it becomes.
+  static void reconcile(Forms &forms, OpOperand &use, Type wanted, StringRef what, StringRef place) {
     auto from = cast<ArrayType>(use.get().getType()), to = cast<ArrayType>(wanted);
     if (from.getShardingOrOpen().hasSameAxes(to.getShardingOrOpen()))
       return;
-    StringRef what = isa<IfOp>(use.getOwner()->getParentOp()) ? "result is " : "carry is ";
-    use.set(forms.take(use.get(), to, use.getOwner(), (why + " is " + from.str() + ", the " + what + to.str()).str()));
+    std::string why = (what + " is " + from.str() + ", " + place + " is " + to.str()).str();
+    use.set(forms.take(use.get(), to, use.getOwner(), why));
   }
 
   /// What a carry starts from and what the body yields take the carry's sharding, what arms yield the result's.
@@ -107,12 +105,13 @@ class InsertReshardsPass : public impl::InsertReshardsBase<InsertReshardsPass> {
     for (OpResult result : op->getResults()) {
       unsigned index = result.getResultNumber();
       if (!isBranch)
-        reconcile(forms, op->getOpOperand(index), result.getType(), "what the loop starts from");
+        reconcile(forms, op->getOpOperand(index), result.getType(), "what the loop starts from", "the carry");
       for (Region &region : op->getRegions()) {
         bool isCondition = !isBranch && &region != &op->getRegions().back();
         if (!isCondition)
           reconcile(forms, region.front().getTerminator()->getOpOperand(index), result.getType(),
-                    isBranch ? "what an arm of the branch yields" : "what each iteration of the loop yields");
+                    isBranch ? "what an arm of the branch yields" : "what each iteration of the loop yields",
+                    isBranch ? "the result" : "the carry");
       }
     }
   }

@@ -29,10 +29,9 @@ std::vector<std::string> namesOf(const AxisList &axes) {
 
 class Chooser {
 public:
-  Chooser(const spmd::MeshShape &mesh, const CostModel &model, ReshardPlanner &planner, Forms &forms,
-          ShardingRuleOpInterface op)
-      : mesh(mesh), model(model), planner(planner), forms(forms), op(op), rule(op.getShardingRule()),
-        result(cast<ArrayType>(op->getResult(0).getType())) {}
+  Chooser(ReshardPlanner &planner, Forms &forms, ShardingRuleOpInterface op)
+      : mesh(planner.getMesh()), model(planner.getModel()), planner(planner), forms(forms), op(op),
+        rule(op.getShardingRule()), result(cast<ArrayType>(op->getResult(0).getType())) {}
 
   OperationChoice run() {
     std::vector<spmd::Sharding> operands, roots;
@@ -211,9 +210,8 @@ private:
 
 } // namespace
 
-OperationChoice chooseAssignment(const spmd::MeshShape &mesh, const CostModel &model, ReshardPlanner &planner,
-                                 Forms &forms, ShardingRuleOpInterface op) {
-  return Chooser(mesh, model, planner, forms, op).run();
+OperationChoice chooseAssignment(ReshardPlanner &planner, Forms &forms, ShardingRuleOpInterface op) {
+  return Chooser(planner, forms, op).run();
 }
 
 } // namespace spmdc

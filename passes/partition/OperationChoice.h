@@ -36,13 +36,11 @@ struct OperationChoice {
 
 /// The cheapest way for an operation of one result, for the types that its operands and result have now, and the other
 /// forms of its operands.
-OperationChoice chooseAssignment(const spmd::MeshShape &mesh, const CostModel &model, ReshardPlanner &planner,
-                                 Forms &forms, ShardingRuleOpInterface op);
+OperationChoice chooseAssignment(ReshardPlanner &planner, Forms &forms, ShardingRuleOpInterface op);
 /// The same where each value is there as it lies only.
-inline OperationChoice chooseAssignment(const spmd::MeshShape &mesh, const CostModel &model, ReshardPlanner &planner,
-                                        ShardingRuleOpInterface op) {
+inline OperationChoice chooseAssignment(ReshardPlanner &planner, ShardingRuleOpInterface op) {
   Forms none(planner);
-  return chooseAssignment(mesh, model, planner, none, op);
+  return chooseAssignment(planner, none, op);
 }
 
 } // namespace spmdc

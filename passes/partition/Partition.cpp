@@ -247,7 +247,7 @@ private:
 
 class PartitionPass : public impl::PartitionBase<PartitionPass> {
   void runOnOperation() override {
-    ReshardPlanner planner(getMesh(getOperation()).toValue(), CostModel::of(getOperation()));
+    auto &planner = getAnalysis<ReshardPlanner>();
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (failed(FunctionPartitioner(func, planner).run()))
         return signalPassFailure();

@@ -73,8 +73,8 @@ ValueRange getYielded(Operation *terminator) {
 
 } // namespace
 
-ShardingGraph::ShardingGraph(func::FuncOp func, const spmd::MeshShape &mesh, const CostModel &model)
-    : mesh(mesh), model(model), planner(mesh, model) {
+ShardingGraph::ShardingGraph(func::FuncOp func, ReshardPlanner &planner)
+    : mesh(planner.getMesh()), model(planner.getModel()), planner(planner), exploredBefore(planner.getExplored()) {
   addVariables(func);
   func.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (isa<ManualOp>(op))
@@ -152,7 +152,7 @@ const OperationChoice &ShardingGraph::choose(ShardingRuleOpInterface op) {
   // Operations that move elements look at those before them, too.
   if (signature.movesElements) {
     ++work;
-    return uncached = chooseAssignment(mesh, model, planner, op);
+    return uncached = chooseAssignment(planner, op);
   }
   std::vector<const void *> key = {signature.name, signature.attributes,
                                    op->getResult(0).getType().getAsOpaquePointer()};
@@ -166,7 +166,7 @@ const OperationChoice &ShardingGraph::choose(ShardingRuleOpInterface op) {
   if (entry != choices.end())
     return entry->second;
   ++work;
-  entry = choices.emplace(std::move(key), chooseAssignment(mesh, model, planner, op)).first;
+  entry = choices.emplace(std::move(key), chooseAssignment(planner, op)).first;
   return entry->second;
 }
 

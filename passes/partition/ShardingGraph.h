@@ -23,7 +23,7 @@ using ShardingChange = llvm::MapVector<unsigned, ShardingAttr>;
 
 class ShardingGraph {
 public:
-  ShardingGraph(mlir::func::FuncOp func, const spmd::MeshShape &mesh, const CostModel &model);
+  ShardingGraph(mlir::func::FuncOp func, ReshardPlanner &planner);
 
   /// All operations that may send something, in program order.
   llvm::ArrayRef<mlir::Operation *> getOps() const { return ops; }
@@ -44,7 +44,9 @@ public:
   OperationPrice price(mlir::Operation *op);
 
   /// What has been done so far, in choices made for an operation.
-  double getWork() const { return work + kWorkOfExploring * static_cast<double>(planner.getExplored()); }
+  double getWork() const {
+    return work + kWorkOfExploring * static_cast<double>(planner.getExplored() - exploredBefore);
+  }
 
   /// The operations that touch a variable of the change.
   llvm::SetVector<mlir::Operation *> getTouched(const ShardingChange &change) const;
@@ -67,7 +69,8 @@ private:
 
   const spmd::MeshShape &mesh;
   const CostModel &model;
-  ReshardPlanner planner;
+  ReshardPlanner &planner;
+  const int64_t exploredBefore;
   std::vector<llvm::SmallVector<mlir::Value, 2>> variables;
   llvm::DenseMap<mlir::Value, unsigned> variableOf;
   std::vector<mlir::Operation *> ops;

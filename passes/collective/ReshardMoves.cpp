@@ -1,0 +1,191 @@
+//===- ReshardMoves.cpp - the collectives that lead on from a sharding -===//
+
+#include "passes/collective/ReshardMoves.h"
+
+#include <algorithm>
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+using Kind = ReshardStep::Kind;
+
+std::string_view nameOf(Kind kind) {
+  switch (kind) {
+  case Kind::AllReduce:
+    return "all_reduce";
+  case Kind::Exchange:
+    return "exchange";
+  default: // All others take one step.
+    return "all_gather";
+  }
+}
+
+std::vector<std::string> namesOf(const std::vector<spmd::AxisRef> &axes) {
+  std::vector<std::string> names;
+  for (const spmd::AxisRef &axis : axes)
+    names.push_back(axis.name);
+  return names;
+}
+
+} // namespace
+
+/// A slice is free.
+ReshardMove ReshardMoves::price(ReshardMove move, const ReshardState &before) const {
+  double operand = space.localBytes(before), result = space.localBytes(move.after);
+  // (g - 1) / g of something on each of n devices is (g - 1) * (n / g) of it on all: a whole number.
+  double group = space.groupOf(move.atoms), devices = static_cast<double>(space.mesh.deviceCount());
+  double share = (group - 1) * (devices / group);
+  double bytes = 0;
+  switch (move.kind) {
+  case Kind::AllGather:
+    bytes = share * result;
+    break;
+  case Kind::AllSlice:
+    move.cost.peakBytes = result;
+    return move;
+  case Kind::AllToAll:
+  case Kind::ReduceScatter:
+    bytes = share * operand;
+    break;
+  case Kind::AllReduce:
+    bytes = 2 * share * operand;
+    break;
+  case Kind::Exchange:
+    bytes = space.exchangeBytes(space.toSharding(before), space.toSharding(move.after));
+    break;
+  }
+  std::vector<int> list(move.atoms.begin(), move.atoms.end());
+  move.cost = model.costOf(nameOf(move.kind), namesOf(space.atoms.join(list)), bytes, operand + result);
+  return move;
+}
+
+void ReshardMoves::addGathers(const ReshardState &state, std::vector<ReshardMove> &moves) const {
+  for (size_t d = 0; d < state.dims.size(); ++d)
+    for (size_t k = 1; k <= state.dims[d].size(); ++k) {
+      ReshardMove move{
+          Kind::AllGather, {state.dims[d].end() - k, state.dims[d].end()}, static_cast<int64_t>(d), -1, state, {}};
+      move.after.dims[d].resize(state.dims[d].size() - k);
+      moves.push_back(price(std::move(move), state));
+    }
+}
+
+/// Axes that the goal does not name would have to be gathered again.
+void ReshardMoves::addSlices(const ReshardState &state, const ReshardState &goal,
+                             std::vector<ReshardMove> &moves) const {
+  for (int atom = 0; atom < space.atoms.count(); ++atom) {
+    if (space.isUsed(state, atom) || !space.isUsed(goal, atom))
+      continue;
+    for (size_t d = 0; d < state.dims.size(); ++d) {
+      ReshardMove move{Kind::AllSlice, {atom}, static_cast<int64_t>(d), -1, state, {}};
+      move.after.dims[d].push_back(atom);
+      moves.push_back(price(std::move(move), state));
+    }
+  }
+}
+
+void ReshardMoves::addAllToAlls(const ReshardState &state, std::vector<ReshardMove> &moves) const {
+  for (size_t from = 0; from < state.dims.size(); ++from)
+    for (size_t k = 1; k <= state.dims[from].size(); ++k)
+      for (size_t to = 0; to < state.dims.size(); ++to) {
+        if (to == from)
+          continue;
+        AtomList moved(state.dims[from].end() - k, state.dims[from].end());
+        ReshardMove move{Kind::AllToAll, moved, static_cast<int64_t>(to), static_cast<int64_t>(from), state, {}};
+        move.after.dims[from].resize(state.dims[from].size() - k);
+        move.after.dims[to].insert(move.after.dims[to].end(), moved.begin(), moved.end());
+        moves.push_back(price(std::move(move), state));
+      }
+}
+
+void ReshardMoves::addReductions(const ReshardState &state, const ReshardState &goal,
+                                 std::vector<ReshardMove> &moves) const {
+  AtomList pending;
+  for (int atom : state.unreduced)
+    if (std::find(goal.unreduced.begin(), goal.unreduced.end(), atom) == goal.unreduced.end())
+      pending.push_back(atom);
+  if (pending.empty())
+    return;
+  auto without = [&](const AtomList &reduced) {
+    ReshardState after = state;
+    llvm::erase_if(after.unreduced, [&](int atom) { return llvm::is_contained(reduced, atom); });
+    return after;
+  };
+  moves.push_back(price({Kind::AllReduce, pending, -1, -1, without(pending), {}}, state));
+  for (int atom : pending)
+    if (pending.size() > 1)
+      moves.push_back(price({Kind::AllReduce, {atom}, -1, -1, without({atom}), {}}, state));
+  for (size_t d = 0; d < state.dims.size(); ++d) {
+    // Runs of the goal's axes that continue what the dimension already has, and single atoms.
+    SmallVector<AtomList> runs;
+    for (int atom : pending)
+      runs.push_back({atom});
+    const AtomList &wanted = goal.dims[d];
+    size_t have = state.dims[d].size();
+    if (have < wanted.size() && std::equal(state.dims[d].begin(), state.dims[d].end(), wanted.begin()))
+      for (size_t k = 2; have + k <= wanted.size(); ++k)
+        runs.emplace_back(wanted.begin() + have, wanted.begin() + have + k);
+    for (const AtomList &run : runs) {
+      bool arePending = llvm::all_of(run, [&](int atom) { return llvm::is_contained(pending, atom); });
+      if (!arePending)
+        continue;
+      ReshardMove move{Kind::ReduceScatter, run, static_cast<int64_t>(d), -1, without(run), {}};
+      move.after.dims[d].insert(move.after.dims[d].end(), run.begin(), run.end());
+      moves.push_back(price(std::move(move), state));
+    }
+  }
+}
+
+ReshardMove ReshardMoves::exchange(const ReshardState &state, const ReshardState &goal) const {
+  return price({Kind::Exchange, space.involvedAtoms(state, goal), -1, -1, goal, {}}, state);
+}
+
+std::vector<ReshardMove> ReshardMoves::from(const ReshardState &state, const ReshardState &goal, bool mayExchange,
+                                            bool isWide) const {
+  std::vector<ReshardMove> moves;
+  addReductions(state, goal, moves);
+  if (isWide) {
+    addGathers(state, moves);
+    addSlices(state, goal, moves);
+    addAllToAlls(state, moves);
+  }
+  if (mayExchange)
+    moves.push_back(exchange(state, goal));
+  return moves;
+}
+
+ReshardPlan ReshardMoves::planDirectly(const ReshardState &start, const ReshardState &goal) const {
+  ReshardPlan plan;
+  spmd::Sharding current = space.from;
+  plan.cost.peakBytes = space.localBytes(start);
+  AtomList pending;
+  std::set_difference(start.unreduced.begin(), start.unreduced.end(), goal.unreduced.begin(), goal.unreduced.end(),
+                      std::back_inserter(pending));
+  if (!pending.empty()) {
+    ReshardState reduced = start;
+    reduced.unreduced = goal.unreduced;
+    ReshardMove move = price({Kind::AllReduce, pending, -1, -1, reduced, {}}, start);
+    current.unreduced = space.to.unreduced;
+    plan.steps.push_back({Kind::AllReduce, space.atoms.join(pending), -1, -1, current});
+    plan.cost = plan.cost + move.cost;
+  }
+  if (current.dims == space.to.dims)
+    return plan;
+  std::vector<spmd::AxisRef> axes;
+  for (const spmd::MeshAxis &axis : space.mesh.axes) {
+    auto names = [&](const spmd::Sharding &sharding) {
+      return std::any_of(sharding.dims.begin(), sharding.dims.end(), [&](const auto &dim) {
+        return std::any_of(dim.begin(), dim.end(), [&](const spmd::AxisRef &ref) { return ref.name == axis.name; });
+      });
+    };
+    if (names(current) || names(space.to))
+      axes.push_back({axis.name, 1, 0});
+  }
+  plan.steps.push_back({Kind::Exchange, axes, -1, -1, space.to});
+  plan.cost = plan.cost + model.costOf("exchange", namesOf(axes), space.exchangeBytes(current, space.to),
+                                       space.localBytes(start) + space.localBytes(goal));
+  return plan;
+}
+
+} // namespace spmdc

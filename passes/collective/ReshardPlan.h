@@ -1,0 +1,28 @@
+//===- ReshardPlan.h - the steps from one sharding to another --*- C++ -*-===//
+#pragma once
+
+#include "passes/analysis/CostModel.h"
+#include "runtime/support/Sharding.h"
+
+#include <vector>
+
+namespace spmdc {
+
+/// One collective of a plan, and the sharding after it.
+struct ReshardStep {
+  enum class Kind { AllGather, AllSlice, AllToAll, AllReduce, ReduceScatter, Exchange };
+  Kind kind = Kind::AllGather;
+  std::vector<spmd::AxisRef> axes; ///< Major to minor.
+  int64_t dim = -1;                ///< Gathered, sliced or scattered dimension; the split one of an all_to_all.
+  int64_t concatDim = -1;          ///< all_to_all only.
+  spmd::Sharding after;
+};
+
+struct ReshardPlan {
+  bool isPossible = true; ///< False only where the target has partial sums that the source has not.
+  std::vector<ReshardStep> steps;
+  CollectiveCost cost;
+  int64_t explored = 1; ///< Shardings that were looked at to find it.
+};
+
+} // namespace spmdc

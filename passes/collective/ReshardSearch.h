@@ -1,0 +1,12 @@
+//===- ReshardSearch.h - the cheapest sequence of collectives, by Dijkstra's algorithm --*- C++ -*-===//
+#pragma once
+
+#include "ir/spmd/SpmdOps.h"
+#include "passes/collective/ReshardPlan.h"
+
+namespace spmdc {
+
+/// The cheapest plan from the source's sharding to the target's; both have one shape.
+ReshardPlan searchReshard(const spmd::MeshShape &mesh, const CostModel &model, ArrayType source, ArrayType target);
+
+} // namespace spmdc

@@ -1,0 +1,62 @@
+//===- ReshardSpace.h - the shardings a reshard may pass through, over atoms --*- C++ -*-===//
+#pragma once
+
+#include "ir/spmd/SpmdOps.h"
+#include "passes/collective/Atoms.h"
+
+namespace spmdc {
+
+using AtomList = llvm::SmallVector<int, 4>;
+
+/// A sharding over atoms: per dimension major to minor, and the unreduced atoms in ascending order.
+struct ReshardState {
+  llvm::SmallVector<AtomList, 4> dims;
+  AtomList unreduced;
+  std::strong_ordering operator<=>(const ReshardState &) const = default;
+};
+
+/// Beyond so many devices a look at every one of them takes longer than it saves: the search is led by sizes alone.
+constexpr int64_t kManyDevices = 1024;
+
+/// The shardings of one array over the atoms of a source and a target.
+class ReshardSpace {
+public:
+  ReshardSpace(const spmd::MeshShape &mesh, ArrayType source, ArrayType target);
+
+  ReshardState toState(const spmd::Sharding &sharding) const;
+  spmd::Sharding toSharding(const ReshardState &state) const;
+
+  /// Whether the array is cut alike by the axes and by their atoms.
+  bool isFaithful(const ReshardState &state) const;
+  bool isUsed(const ReshardState &state, int atom) const;
+
+  /// The largest piece on a device.
+  double localBytes(const ReshardState &state) const;
+  /// How many pieces the atoms make.
+  double groupOf(llvm::ArrayRef<int> group) const;
+  /// What all devices together need and do not hold.
+  double exchangeBytes(const spmd::Sharding &source, const spmd::Sharding &target) const;
+  /// What devices of a state lack of the goal, or less where a look at every one of them takes longer than it saves.
+  double missingBytes(const ReshardState &state, const ReshardState &goal) const;
+  /// What no way can send less than, without a look at every device: of its piece of the goal a device holds at most
+  /// the smaller of both sizes in each dimension. Of pieces that are not all of one size nothing is known.
+  double leastBytes(const ReshardState &state, const ReshardState &goal) const;
+
+  /// The atoms over which devices must talk. One that cuts the same dimension behind majors of the same sizes selects
+  /// the same elements on both sides: what a device needs, devices of its own coordinate have. Behind other sizes it
+  /// does not, even at the same place: over a=3, b=2, c=2 the pieces of b are others in (a, b) than in (c, b).
+  AtomList involvedAtoms(const ReshardState &state, const ReshardState &goal) const;
+
+  const spmd::MeshShape &mesh;
+  const spmd::Sharding from, to;
+  const Atoms atoms;
+
+private:
+  bool isFaithful(size_t dim, llvm::ArrayRef<int> dimAtoms) const;
+  AtomList toList(const std::vector<spmd::AxisRef> &axes) const;
+
+  std::vector<int64_t> shape;
+  double elementBytes;
+};
+
+} // namespace spmdc
