@@ -70,8 +70,8 @@ def ConvertToNvvm : Pass<"spmdc-convert-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
   let description = [{
     Before: gpu.func kernels of spmdc-emit-gpu-kernels, with functions called (spmdc-call-libdevice).
 
-    After: llvm.func with `nvvm.kernel`, `nvvm.maxntid` and `nvvm.minctasm`; the parameters say how they are aligned, which are only read,
-    and which memory nothing else reaches. Nothing of gpu, arith and math is left.
+    After: llvm.func with `nvvm.kernel`, `nvvm.maxntid` and `nvvm.minctasm`; the parameters say how they are aligned,
+    which are only read, and which memory nothing else reaches. Nothing of gpu, arith and math is left.
     ```
     %0 = gpu.thread_id x
     ```

@@ -28,8 +28,8 @@ def ChooseShardings : Pass<"spmdc-choose-shardings", "mlir::ModuleOp"> {
   let description = [{
     Before: the propagated program.
     After: the same, with other shardings of values that are not `spmd.annotated` (operations' results and carries of
-    loops; never parameters and results), where the operations around them send less for it and take no longer. That
-    attribute is gone.
+    loops; never parameters and results), where the operations around them send less for it and take less time by the
+    cost model. That attribute is gone.
 
     Propagation looks at one operation at a time. A gradient of which each device only updates its own part of a
     parameter lies whole, as the parameter does: one all_reduce. Here it comes to lie as the part does, and takes a
@@ -40,7 +40,7 @@ def ChooseShardings : Pass<"spmdc-choose-shardings", "mlir::ModuleOp"> {
 
     The search is local: for each operation that sends something, each way to run it that would send less, carried
     through the operations around that follow without communication; a change is kept if all operations that touch a
-    changed value together send less and take less time by the cost model. What sends most comes first; the work is bounded.
+    changed value together send less and take less time. What sends most comes first; the work is bounded.
   }];
   let options = [
     Option<"remarks", "remarks", "bool", "false", "Say of each change what it saves">,

@@ -3,9 +3,9 @@
 // top_k along a cut dimension: the k first of all are among the k first of each device's piece, so only those
 // candidates travel. In terms of global arrays, with a dimension of 4096 over a=8:
 //
-//   x [1024, 4096@a]  as  [1024, 8@a, 512]  -- argsort, first k -->  [1024, 8@a, k]  as  [1024, 8k@a]
-//                                                                                        -- argsort, first k --> [1024,
-//                                                                                        k]
+//   x  [1024, 4096@a]   as  [1024, 8@a, 512]
+//      argsort, first k  -> [1024, 8@a, k]   as  [1024, 8k@a]
+//      argsort, first k  -> [1024, k]
 //
 // The first argsort runs where the pieces lie. How the candidates come together for the second one, gathered or, where
 // there are other dimensions, by an all_to_all, is spmdc-insert-reshards' choice, as for any other operation.
