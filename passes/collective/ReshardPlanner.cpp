@@ -55,11 +55,10 @@ Value ReshardPlanner::build(OpBuilder &builder, Location loc, Value local, Array
       local = builder.create<AllToAllOp>(loc, result, local, step.dim, step.concatDim, axes, reason);
       break;
     case ReshardStep::Kind::AllReduce:
-      local = builder.create<AllReduceOp>(loc, result, local, ReductionReshardStep::Kind::sum, axes, reason);
+      local = builder.create<AllReduceOp>(loc, result, local, ReductionKind::sum, axes, reason);
       break;
     case ReshardStep::Kind::ReduceScatter:
-      local =
-          builder.create<ReduceScatterOp>(loc, result, local, ReductionReshardStep::Kind::sum, step.dim, axes, reason);
+      local = builder.create<ReduceScatterOp>(loc, result, local, ReductionKind::sum, step.dim, axes, reason);
       break;
     case ReshardStep::Kind::Exchange:
       local = builder.create<ExchangeOp>(loc, result, local, axes, before, after, /*shifts=*/nullptr,
