@@ -16,12 +16,7 @@ LinkRates CostModel::ratesOf(const std::vector<std::string> &axisNames) const {
   for (const std::string &name : axisNames) {
     auto own = axes.find(name.substr(0, name.find(':')));
     const LinkRates &rates = own == axes.end() ? link : own->second;
-    if (!slowest) {
-      slowest = rates;
-      continue;
-    }
-    slowest->latencyMicroseconds = std::max(slowest->latencyMicroseconds, rates.latencyMicroseconds);
-    slowest->bytesPerSecond = std::min(slowest->bytesPerSecond, rates.bytesPerSecond);
+    slowest = slowest ? slowest->with(rates) : rates;
   }
   return slowest.value_or(link);
 }
@@ -37,7 +32,11 @@ double CostModel::collectiveSeconds(std::string_view collective, const std::vect
 
 CollectiveCost CostModel::costOf(std::string_view collective, const std::vector<std::string> &axisNames,
                                  double wireBytes, double peakBytes) const {
-  LinkRates rates = ratesOf(axisNames);
+  return costOf(collective, ratesOf(axisNames), wireBytes, peakBytes);
+}
+
+CollectiveCost CostModel::costOf(std::string_view collective, const LinkRates &rates, double wireBytes,
+                                 double peakBytes) const {
   // One wait, of an all_reduce too: where the latency counts operands are small, and of small ones each device reads
   // all at once (runtime/collective/shm/ControlPage.h).
   return {.wireBytes = wireBytes,

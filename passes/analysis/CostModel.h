@@ -53,6 +53,10 @@ struct LinkRates {
   double latencyMicroseconds = 10; ///< Of one step of a collective, however little it sends.
   double bytesPerSecond = 5e9;     ///< That one device sends.
   bool operator==(const LinkRates &) const = default;
+  /// Of links along two axes: as slow as the slower.
+  LinkRates with(const LinkRates &other) const {
+    return {std::max(latencyMicroseconds, other.latencyMicroseconds), std::min(bytesPerSecond, other.bytesPerSecond)};
+  }
 };
 
 struct CostModel {
@@ -79,6 +83,7 @@ struct CostModel {
   /// What one collective costs, of which all devices together send so much.
   CollectiveCost costOf(std::string_view collective, const std::vector<std::string> &axisNames, double wireBytes,
                         double peakBytes) const;
+  CollectiveCost costOf(std::string_view collective, const LinkRates &rates, double wireBytes, double peakBytes) const;
   /// Of the fastest axis of these: as how many bytes along the others one byte along it counts.
   double leastWeight(const std::vector<std::string> &axisNames) const;
 

@@ -31,6 +31,11 @@ std::vector<std::string> namesOf(const std::vector<spmd::AxisRef> &axes) {
 
 } // namespace
 
+ReshardMoves::ReshardMoves(const ReshardSpace &space, const CostModel &model) : space(space), model(model) {
+  for (int atom = 0; atom < space.atoms.count(); ++atom)
+    ratesOfAtom.push_back(model.ratesOf(namesOf(space.atoms.join(atom))));
+}
+
 /// A slice is free.
 ReshardMove ReshardMoves::price(ReshardMove move, const ReshardState &before) const {
   double operand = space.localBytes(before), result = space.localBytes(move.after);
@@ -56,8 +61,11 @@ ReshardMove ReshardMoves::price(ReshardMove move, const ReshardState &before) co
     bytes = space.exchangeBytes(space.toSharding(before), space.toSharding(move.after));
     break;
   }
-  std::vector<int> list(move.atoms.begin(), move.atoms.end());
-  move.cost = model.costOf(nameOf(move.kind), namesOf(space.atoms.join(list)), bytes, operand + result);
+  // An exchange may have no atoms: devices of an uneven cut talk, whatever the lists say.
+  LinkRates rates = move.atoms.empty() ? model.link : ratesOfAtom[move.atoms.front()];
+  for (int atom : move.atoms)
+    rates = rates.with(ratesOfAtom[atom]);
+  move.cost = model.costOf(nameOf(move.kind), rates, bytes, operand + result);
   return move;
 }
 

@@ -17,7 +17,7 @@ struct ReshardMove {
 
 class ReshardMoves {
 public:
-  ReshardMoves(const ReshardSpace &space, const CostModel &model) : space(space), model(model) {}
+  ReshardMoves(const ReshardSpace &space, const CostModel &model);
 
   /// All that may help to get to the goal; only reductions, and the exchange, where it is not `isWide`.
   std::vector<ReshardMove> from(const ReshardState &state, const ReshardState &goal, bool mayExchange,
@@ -39,6 +39,7 @@ private:
 
   const ReshardSpace &space;
   const CostModel &model;
+  std::vector<LinkRates> ratesOfAtom;
 };
 
 } // namespace spmdc

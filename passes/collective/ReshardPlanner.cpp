@@ -21,9 +21,18 @@ AxesAttr axesAttr(MLIRContext *context, const std::vector<spmd::AxisRef> &axes) 
 ReshardPlanner::ReshardPlanner(Operation *module)
     : ReshardPlanner(spmdc::getMesh(module).toValue(), CostModel::of(cast<ModuleOp>(module))) {}
 
+std::pair<Type, Type> ReshardPlanner::keyOf(ArrayType source, ArrayType target) {
+  return {source.withSharding(source.getShardingOrOpen().getClosed()),
+          target.withSharding(target.getShardingOrOpen().getClosed())};
+}
+
+double ReshardPlanner::getLeastBytes(ArrayType source, ArrayType target) const {
+  auto known = plans.find(keyOf(source, target));
+  return known == plans.end() ? leastReshardBytes(mesh, model, source, target) : known->second->cost.linkBytes;
+}
+
 const ReshardPlan &ReshardPlanner::plan(ArrayType source, ArrayType target) {
-  ShardingAttr from = source.getShardingOrOpen().getClosed(), to = target.getShardingOrOpen().getClosed();
-  auto [entry, isNew] = plans.try_emplace({source.withSharding(from), target.withSharding(to)});
+  auto [entry, isNew] = plans.try_emplace(keyOf(source, target));
   if (isNew) {
     entry->second = std::make_unique<ReshardPlan>(searchReshard(mesh, model, source, target));
     explored += entry->second->explored;

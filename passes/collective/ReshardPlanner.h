@@ -33,6 +33,9 @@ public:
   /// The cheapest plan from the source's sharding to the target's; both have one shape.
   const ReshardPlan &plan(ArrayType source, ArrayType target);
 
+  /// What no plan sends less than, as CollectiveCost::linkBytes, without a search for one.
+  double getLeastBytes(ArrayType source, ArrayType target) const;
+
   /// Builds the collectives of a plan that is possible on the local value; `why` goes on each of them.
   mlir::Value build(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value local, ArrayType source, ArrayType target,
                     llvm::StringRef why);
@@ -47,6 +50,9 @@ public:
   bool isInvalidated(const mlir::AnalysisManager::PreservedAnalyses &) const { return false; }
 
 private:
+  /// By what plans are remembered.
+  static std::pair<mlir::Type, mlir::Type> keyOf(ArrayType source, ArrayType target);
+
   const spmd::MeshShape mesh;
   const CostModel model;
   int64_t explored = 0;

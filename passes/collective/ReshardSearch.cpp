@@ -27,15 +27,18 @@ struct Visit {
   double missing = 0; ///< Bytes that must still be sent, whatever the way.
 };
 
+/// Of links along the fastest axis.
+double leastWeightOf(const spmd::MeshShape &mesh, const CostModel &model) {
+  std::vector<std::string> names;
+  for (const spmd::MeshAxis &axis : mesh.axes)
+    names.push_back(axis.name);
+  return model.leastWeight(names);
+}
+
 class Search {
 public:
   Search(const ReshardSpace &space, const CostModel &model, const ReshardState &start, const ReshardState &goal)
-      : space(space), moves(space, model), start(start), goal(goal) {
-    std::vector<std::string> names;
-    for (const spmd::MeshAxis &axis : space.mesh.axes)
-      names.push_back(axis.name);
-    leastWeight = model.leastWeight(names);
-  }
+      : space(space), moves(space, model), start(start), goal(goal), leastWeight(leastWeightOf(space.mesh, model)) {}
 
   ReshardPlan run() {
     visits[start].cost = {.peakBytes = space.localBytes(start)};
@@ -135,7 +138,7 @@ private:
   const ReshardSpace &space;
   ReshardMoves moves;
   const ReshardState start, goal;
-  double leastWeight;
+  const double leastWeight;
 
   using Entry = std::pair<CollectiveCost, ReshardState>;
   struct Later {
@@ -158,6 +161,14 @@ ReshardPlan searchReshard(const spmd::MeshShape &mesh, const CostModel &model, A
   if (!space.isFaithful(start) || !space.isFaithful(goal))
     return ReshardMoves(space, model).planDirectly(start, goal);
   return Search(space, model, start, goal).run();
+}
+
+double leastReshardBytes(const spmd::MeshShape &mesh, const CostModel &model, ArrayType source, ArrayType target) {
+  ReshardSpace space(mesh, source, target);
+  ReshardState start = space.toState(space.from), goal = space.toState(space.to);
+  double bytes =
+      start.unreduced.empty() ? std::max(0.0, space.missingBytes(start, goal)) : space.leastReducedBytes(start, goal);
+  return leastWeightOf(mesh, model) * bytes;
 }
 
 } // namespace spmdc

@@ -9,4 +9,7 @@ namespace spmdc {
 /// The cheapest plan from the source's sharding to the target's; both have one shape.
 ReshardPlan searchReshard(const spmd::MeshShape &mesh, const CostModel &model, ArrayType source, ArrayType target);
 
+/// What no plan sends less than, as CollectiveCost::linkBytes.
+double leastReshardBytes(const spmd::MeshShape &mesh, const CostModel &model, ArrayType source, ArrayType target);
+
 } // namespace spmdc

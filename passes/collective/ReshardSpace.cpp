@@ -7,18 +7,42 @@
 using namespace mlir;
 
 namespace spmdc {
+namespace {
+
+/// The coordinates of a piece, the first major.
+std::vector<int64_t> positionsOf(int64_t piece, const std::vector<int64_t> &sizes) {
+  std::vector<int64_t> positions(sizes.size());
+  for (size_t i = sizes.size(); i-- > 0; piece /= sizes[i])
+    positions[i] = piece % sizes[i];
+  return positions;
+}
+
+} // namespace
 
 ReshardSpace::ReshardSpace(const spmd::MeshShape &mesh, ArrayType source, ArrayType target)
     : mesh(mesh), from(source.getShardingOrOpen().toValue()), to(target.getShardingOrOpen().toValue()),
       atoms(mesh, {&from, &to}), shape(source.getShape().begin(), source.getShape().end()),
       elementBytes(static_cast<double>(spmd::byteSize(source.getDType()))) {}
 
+const ReshardSpace::Cut &ReshardSpace::getCut(size_t dim, const AtomList &dimAtoms) const {
+  auto [entry, isNew] = cuts.try_emplace({dim, dimAtoms});
+  Cut &cut = entry->second;
+  if (!isNew)
+    return cut;
+  cut.isFaithful = isFaithful(dim, dimAtoms);
+  std::vector<int64_t> sizes;
+  for (int atom : dimAtoms)
+    sizes.push_back(atoms.sizeOf(atom));
+  auto pieces = static_cast<int64_t>(groupOf(dimAtoms));
+  for (int64_t piece = 0; piece < pieces; ++piece)
+    cut.pieces.push_back(spmd::shardRange(shape[dim], sizes, positionsOf(piece, sizes)));
+  return cut;
+}
+
 /// Nested ceilings over a:(1)2 and a:(2)2 are those over `a` only where the pieces come out even: 5 elements are 2 2 1
 /// 0 over `a`, but 2 1 2 0 over its halves.
 bool ReshardSpace::isFaithful(size_t dim, ArrayRef<int> dimAtoms) const {
-  int64_t pieces = 1;
-  for (int atom : dimAtoms)
-    pieces *= atoms.sizeOf(atom);
+  auto pieces = static_cast<int64_t>(groupOf(dimAtoms));
   if (dimAtoms.size() < 2 || shape[dim] % pieces == 0)
     return true;
   std::vector<spmd::AxisRef> axes = atoms.join(dimAtoms);
@@ -29,12 +53,6 @@ bool ReshardSpace::isFaithful(size_t dim, ArrayRef<int> dimAtoms) const {
     atomSizes.push_back(atoms.sizeOf(atom));
   for (const spmd::AxisRef &axis : axes)
     axisSizes.push_back(axis.sizeIn(mesh));
-  auto positionsOf = [](int64_t piece, const std::vector<int64_t> &sizes) {
-    std::vector<int64_t> positions(sizes.size());
-    for (size_t i = sizes.size(); i-- > 0; piece /= sizes[i])
-      positions[i] = piece % sizes[i];
-    return positions;
-  };
   for (int64_t piece = 0; piece < pieces; ++piece)
     if (spmd::shardRange(shape[dim], atomSizes, positionsOf(piece, atomSizes)) !=
         spmd::shardRange(shape[dim], axisSizes, positionsOf(piece, axisSizes)))
@@ -44,7 +62,7 @@ bool ReshardSpace::isFaithful(size_t dim, ArrayRef<int> dimAtoms) const {
 
 bool ReshardSpace::isFaithful(const ReshardState &state) const {
   for (size_t d = 0; d < state.dims.size(); ++d)
-    if (!isFaithful(d, state.dims[d]))
+    if (!getCut(d, state.dims[d]).isFaithful)
       return false;
   return true;
 }
@@ -98,9 +116,98 @@ bool ReshardSpace::isUsed(const ReshardState &state, int atom) const {
   return has(state.unreduced) || llvm::any_of(state.dims, has);
 }
 
+/// A dimension with all that share atoms with it, on either side.
+struct ReshardSpace::SharedDims {
+  struct Dim {
+    const Cut *have, *want;
+    SmallVector<size_t, 4> haveAtoms, wantAtoms; ///< Places in `atoms`.
+  };
+  llvm::SmallBitVector dims;
+  AtomList atoms;
+
+  SharedDims(const ReshardSpace &space, const ReshardState &state, const ReshardState &goal, size_t first)
+      : dims(state.dims.size()) {
+    add(space, state, goal, first);
+  }
+
+  /// Over all places along the atoms: how many elements are wanted, and how many of these are there.
+  std::pair<double, double> count() const {
+    double wanted = 0, held = 0;
+    SmallVector<size_t, 8> place(atoms.size());
+    while (true) {
+      int64_t ofWanted = 1, ofHeld = 1;
+      for (const Dim &dim : members) {
+        spmd::ShardRange have = pieceAt(*dim.have, dim.haveAtoms, place),
+                         want = pieceAt(*dim.want, dim.wantAtoms, place);
+        ofWanted *= want.size;
+        int64_t end = std::min(have.start + have.size, want.start + want.size);
+        ofHeld *= std::max<int64_t>(0, end - std::max(have.start, want.start));
+      }
+      wanted += static_cast<double>(ofWanted);
+      held += static_cast<double>(ofHeld);
+      size_t digit = 0;
+      while (digit < place.size() && ++place[digit] == sizes[digit])
+        place[digit++] = 0;
+      if (digit == place.size())
+        return {wanted, held};
+    }
+  }
+
+private:
+  void add(const ReshardSpace &space, const ReshardState &state, const ReshardState &goal, size_t d) {
+    dims.set(d);
+    auto placesOf = [&](const AtomList &list) {
+      SmallVector<size_t, 4> result;
+      for (int atom : list) {
+        auto found = std::find(atoms.begin(), atoms.end(), atom);
+        result.push_back(found - atoms.begin());
+        if (found != atoms.end())
+          continue;
+        atoms.push_back(atom);
+        sizes.push_back(space.atoms.sizeOf(atom));
+      }
+      return result;
+    };
+    members.push_back({&space.getCut(d, state.dims[d]), &space.getCut(d, goal.dims[d]), placesOf(state.dims[d]),
+                       placesOf(goal.dims[d])});
+    auto sharesAtoms = [&](const AtomList &list) {
+      return llvm::any_of(list, [&](int atom) { return llvm::is_contained(atoms, atom); });
+    };
+    for (size_t other = 0; other < state.dims.size(); ++other)
+      if (!dims.test(other) && (sharesAtoms(state.dims[other]) || sharesAtoms(goal.dims[other])))
+        add(space, state, goal, other);
+  }
+
+  spmd::ShardRange pieceAt(const Cut &cut, const SmallVector<size_t, 4> &digits,
+                           const SmallVector<size_t, 8> &place) const {
+    size_t piece = 0;
+    for (size_t digit : digits)
+      piece = piece * sizes[digit] + place[digit];
+    return cut.pieces[piece];
+  }
+
+  SmallVector<size_t, 8> sizes;
+  SmallVector<Dim, 4> members;
+};
+
 double ReshardSpace::missingBytes(const ReshardState &state, const ReshardState &goal) const {
-  return mesh.deviceCount() <= kManyDevices ? exchangeBytes(toSharding(state), to)
-                                            : std::max(0.0, leastBytes(state, goal));
+  if (mesh.deviceCount() > kManyDevices)
+    return std::max(0.0, leastBytes(state, goal));
+  // Dimensions that share no atom are independent: sums over devices of products are products of sums. Each set of
+  // dimensions that do share atoms is counted over the places along these.
+  double wanted = elementBytes, held = elementBytes, places = 1;
+  llvm::SmallBitVector done(shape.size());
+  for (size_t first = 0; first < shape.size(); ++first) {
+    if (done.test(first))
+      continue;
+    SharedDims shared(*this, state, goal, first);
+    done |= shared.dims;
+    auto [ofWanted, ofHeld] = shared.count();
+    wanted *= ofWanted;
+    held *= ofHeld;
+    places *= groupOf(shared.atoms);
+  }
+  return (wanted - held) * (static_cast<double>(mesh.deviceCount()) / places);
 }
 
 double ReshardSpace::leastBytes(const ReshardState &state, const ReshardState &goal) const {
@@ -113,6 +220,16 @@ double ReshardSpace::leastBytes(const ReshardState &state, const ReshardState &g
     held *= static_cast<double>(shape[d] / std::max(pieces, wanted));
   }
   return (needed - held) * static_cast<double>(mesh.deviceCount());
+}
+
+double ReshardSpace::leastReducedBytes(const ReshardState &state, const ReshardState &goal) const {
+  double bytes = elementBytes, group = 1;
+  for (int64_t size : shape)
+    bytes *= static_cast<double>(size);
+  for (int atom : state.unreduced)
+    if (!llvm::is_contained(goal.unreduced, atom))
+      group *= static_cast<double>(atoms.sizeOf(atom));
+  return (group - 1) * bytes;
 }
 
 AtomList ReshardSpace::involvedAtoms(const ReshardState &state, const ReshardState &goal) const {

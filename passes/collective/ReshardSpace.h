@@ -4,6 +4,10 @@
 #include "ir/spmd/SpmdOps.h"
 #include "passes/collective/Atoms.h"
 
+#include "llvm/ADT/SmallBitVector.h"
+
+#include <map>
+
 namespace spmdc {
 
 using AtomList = llvm::SmallVector<int, 4>;
@@ -42,6 +46,10 @@ public:
   /// the smaller of both sizes in each dimension. Of pieces that are not all of one size nothing is known.
   double leastBytes(const ReshardState &state, const ReshardState &goal) const;
 
+  /// What no way can send less than where partial sums are reduced: each element has one on so many devices, and all
+  /// but one of them leave theirs.
+  double leastReducedBytes(const ReshardState &state, const ReshardState &goal) const;
+
   /// The atoms over which devices must talk. One that cuts the same dimension behind majors of the same sizes selects
   /// the same elements on both sides: what a device needs, devices of its own coordinate have. Behind other sizes it
   /// does not, even at the same place: over a=3, b=2, c=2 the pieces of b are others in (a, b) than in (c, b).
@@ -52,11 +60,19 @@ public:
   const Atoms atoms;
 
 private:
+  /// One dimension, cut by a list of atoms.
+  struct Cut {
+    bool isFaithful = true;
+    std::vector<spmd::ShardRange> pieces; ///< By the coordinates in the atoms, the first major.
+  };
+  struct SharedDims;
+  const Cut &getCut(size_t dim, const AtomList &dimAtoms) const;
   bool isFaithful(size_t dim, llvm::ArrayRef<int> dimAtoms) const;
   AtomList toList(const std::vector<spmd::AxisRef> &axes) const;
 
   std::vector<int64_t> shape;
   double elementBytes;
+  mutable std::map<std::pair<size_t, AtomList>, Cut> cuts;
 };
 
 } // namespace spmdc

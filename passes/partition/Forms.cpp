@@ -38,22 +38,35 @@ CollectiveCost Forms::getDebt(Value value, Operation *user) const {
 
 Forms::Source Forms::find(Value value, ArrayType wanted, Operation *user) {
   Source best{value, planner.plan(typeOf(value), wanted).cost + getDebt(value, user)};
-  Value root = getRoot(value);
-  auto consider = [&](Value form) {
-    if (form == value || !isVisible(form, user))
-      return;
+  for (Value form : getOthers(value, user)) {
     const ReshardPlan &plan = planner.plan(typeOf(form), wanted);
     CollectiveCost cost = plan.cost + getDebt(form, user);
     if (plan.isPossible && cost < best.cost)
       best = {form, cost};
+  }
+  return best;
+}
+
+double Forms::getLeastBytes(Value value, ArrayType wanted, Operation *user) const {
+  double least = planner.getLeastBytes(typeOf(value), wanted);
+  for (Value form : getOthers(value, user))
+    least = std::min(least, planner.getLeastBytes(typeOf(form), wanted));
+  return least;
+}
+
+SmallVector<Value, 2> Forms::getOthers(Value value, Operation *user) const {
+  SmallVector<Value, 2> others;
+  auto add = [&](Value form) {
+    if (form != value && isVisible(form, user))
+      others.push_back(form);
   };
   // Partial sums are reduced once, for all.
+  Value root = getRoot(value);
   if (!isUnreduced(root))
-    consider(root);
-  if (auto others = made.find(root); others != made.end())
-    for (Value form : others->second)
-      consider(form);
-  return best;
+    add(root);
+  if (auto forms = made.find(root); forms != made.end())
+    llvm::for_each(forms->second, add);
+  return others;
 }
 
 Value Forms::take(Value value, ArrayType wanted, Operation *user, StringRef why) {

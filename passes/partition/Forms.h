@@ -32,6 +32,9 @@ public:
   /// The cheapest for this operation, which uses the value as it is propagated.
   Source find(mlir::Value value, ArrayType wanted, mlir::Operation *user);
 
+  /// What it sends at least to make the wanted sharding for this operation, as CollectiveCost::linkBytes.
+  double getLeastBytes(mlir::Value value, ArrayType wanted, mlir::Operation *user) const;
+
   /// The value in the wanted sharding, through a new spmd.reshard in front of the operation where no form lies so.
   mlir::Value take(mlir::Value value, ArrayType wanted, mlir::Operation *user, llvm::StringRef why);
 
@@ -50,6 +53,8 @@ public:
   void clean();
 
 private:
+  /// Those that the operation can use beside the value itself.
+  llvm::SmallVector<mlir::Value, 2> getOthers(mlir::Value value, mlir::Operation *user) const;
   mlir::Value create(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value from, ArrayType to, llvm::StringRef why);
 
   ReshardPlanner &planner;

@@ -65,7 +65,8 @@ private:
   void compare(const std::vector<FactorAxes> &assignments) {
     for (const FactorAxes &axes : assignments) {
       std::optional<OperationChoice> candidate = tryAssign(axes);
-      if (!candidate)
+      // Most need no plan to see that they are dearer.
+      if (!candidate || (best && leastSeconds(*candidate) >= best->price.seconds))
         continue;
       candidate->price = getPrice(*candidate);
       if (!best || candidate->price.seconds < best->price.seconds)
@@ -150,6 +151,16 @@ private:
       sharding->unreduced = candidate.reduced;
     candidate.result = result.withSharding(ShardingAttr::fromValue(context, *sharding));
     return candidate;
+  }
+
+  /// What the candidate takes at least.
+  double leastSeconds(const OperationChoice &candidate) {
+    CollectiveCost cost{.linkBytes = planner.getLeastBytes(candidate.result, result)};
+    for (size_t i = 0; i < candidate.operands.size(); ++i)
+      if (!canMakeAnew(op->getOperand(i)))
+        cost.linkBytes += forms.getLeastBytes(op->getOperand(i), candidate.operands[i], op);
+    return model.seconds(cost, mesh.deviceCount()) +
+           computeSeconds(candidate, MeshAttr::fromValue(op->getContext(), "", mesh));
   }
 
   OperationPrice getPrice(const OperationChoice &candidate) {
