@@ -59,7 +59,7 @@ public:
 
 private:
   /// Of one sharding that is looked at to find a reshard, beside the choice that needs it.
-  static constexpr double kWorkOfExploring = 0.0005;
+  static constexpr double kWorkOfExploring = 0.002;
 
   void addVariables(mlir::func::FuncOp func);
   void addVariable(llvm::ArrayRef<mlir::Value> values);
