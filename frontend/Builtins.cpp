@@ -92,7 +92,8 @@ std::vector<Value> Args::arrays(size_t i) const {
     fail(i, "a list of arrays");
   for (const Value &element : values[i]->elements)
     if (!element.isNumeric())
-      e.fail(element.range, "'" + std::string(function) + "' takes a list of arrays; this is " + element.describe());
+      e.fail(element.range, "'" + std::string(function) + "' takes a list of arrays; this is " + element.describe() +
+                                takeApart(element));
   if (values[i]->elements.empty())
     e.fail(values[i]->range, "'" + std::string(function) + "' needs at least one array");
   return values[i]->elements;

@@ -5,6 +5,7 @@
 #include "frontend/FrameScope.h"
 #include "frontend/Parameters.h"
 #include "frontend/Suggest.h"
+#include "frontend/syntax/Parser.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -52,6 +53,8 @@ Value Emitter::call(const CallExpr &e) {
         fail(e.range, "a const cannot call a function");
       return callTransformed(e);
     }
+    if (const auto *method = dynAs<FieldExpr>(*e.callee))
+      failMethod(*method);
     fail(e.callee->range, "only a function's name can be called");
   }
   if (!frame || !frame->fn)
@@ -69,13 +72,32 @@ Value Emitter::call(const CallExpr &e) {
   if (const Builtin *builtin = findBuiltin(callee->name))
     return callBuiltin(*builtin, e);
   std::string quoted = "'" + std::string(callee->name) + "'";
-  if (lookup(callee->name))
+  if (const Value *local = lookup(callee->name)) {
+    if (local->isPoison())
+      throw Poisoned();
     fail(callee->range, quoted + " is a value, not a function");
+  }
+  if (isDTypeName(callee->name))
+    fail(callee->range, quoted + " is a type; cast(x, " + std::string(callee->name) + ") converts to it");
   std::vector<std::string_view> names = functionNames();
   Diagnostic &error = report(callee->range, "unknown function " + quoted + didYouMean(callee->name, names));
   if (const FnDecl *meant = findFunction(program, nearestName(callee->name, names)))
     error.note(meant->name.range, "'" + std::string(meant->name.text) + "' is declared here");
   throw Poisoned();
+}
+
+/// `x.sum()` and `jnp.sum(x)`, as other languages have them.
+void Emitter::failMethod(const FieldExpr &callee) {
+  if (!dynAs<NameExpr>(*callee.base))
+    need(*callee.base);
+  std::string name(callee.field.text);
+  std::vector<std::string_view> names = functionNames();
+  if (!llvm::is_contained(names, callee.field.text))
+    if (std::string_view nearest = nearestName(callee.field.text, names); !nearest.empty())
+      name = nearest;
+  bool isFunction = llvm::is_contained(names, std::string_view(name));
+  fail(callee.range, "there are no methods and no modules, only functions" +
+                         (isFunction ? ": write " + name + "(...)" : std::string()));
 }
 
 Emitter::GivenArguments Emitter::givenArguments(std::string_view function, const std::vector<Parameter> &parameters,
@@ -161,6 +183,28 @@ Value Emitter::callFunction(const FnDecl &fn, bool isPrelude, const CallExpr &ca
   return applyFunction(fn, isPrelude, std::move(arguments), call.range);
 }
 
+/// A size that nothing says may be one of an argument that has not as many dimensions as its type.
+void Emitter::refuseRanks(const FnDecl &fn, std::string_view generic, llvm::ArrayRef<Value> arguments) {
+  for (auto [param, argument] : llvm::zip(fn.params, arguments)) {
+    if (!param.type || param.type->kind != TypeKind::Array)
+      continue;
+    bool hasSize = llvm::any_of(param.type->dims, [&](const DimSyntax &dim) {
+      const auto *name = dynAs<NameExpr>(*dim.size);
+      return name && name->name == generic;
+    });
+    if (!hasSize)
+      continue;
+    std::string ranks = argument.isData() ? " (rank " + std::to_string(argument.rank()) + " and " +
+                                                std::to_string(param.type->dims.size()) + ")"
+                                          : "";
+    report(argument.range, "argument '" + std::string(param.name.text) + "' of '" + std::string(fn.name.text) +
+                               "' is " + argument.describe() + ", but " + std::string(param.type->range.text()) +
+                               " is declared" + ranks)
+        .note(param.type->range, "declared here");
+    throw Poisoned();
+  }
+}
+
 Value Emitter::applyFunction(const FnDecl &fn, bool isPrelude, std::vector<std::optional<Value>> given, Range range) {
   visited.insert(&fn);
   std::string quoted = "'" + std::string(fn.name.text) + "'";
@@ -180,9 +224,11 @@ Value Emitter::applyFunction(const FnDecl &fn, bool isPrelude, std::vector<std::
       solveSizes(*param.type, arguments.back(), fn.generics, names);
   }
   for (const Identifier &generic : fn.generics)
-    if (!names.count(generic.text))
+    if (!names.count(generic.text)) {
+      refuseRanks(fn, generic.text, arguments);
       fail(generic.range, "the size '" + std::string(generic.text) +
                               "' cannot be told from the arguments: no parameter has it alone as a dimension");
+    }
   SizeMap sizes = names;
   bool isBad = false;
   std::map<std::string_view, Value> bound;

@@ -72,8 +72,10 @@ Value Emitter::name(const NameExpr &expr) {
       isFunctionTransform(expr.name))
     fail(expr.range, quoted + " is a function; write " + std::string(expr.name) + "(...) to call it");
   if (llvm::any_of(meshAxes, [&](const spmd::MeshAxis &axis) { return axis.name == expr.name; }))
-    fail(expr.range, quoted + " is a mesh axis, not a value");
+    fail(expr.range,
+         quoted + " is a mesh axis, not a value; P(" + std::string(expr.name) + ") is the sharding over it");
   std::vector<std::string_view> names = visibleNames();
+  llvm::append_range(names, dtypeNames());
   Diagnostic &error = report(expr.range, "unknown name " + quoted + didYouMean(expr.name, names));
   if (std::string_view nearest = nearestName(expr.name, names); !nearest.empty()) {
     const Value *meant = lookup(nearest);

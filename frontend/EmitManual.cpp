@@ -32,7 +32,7 @@ Value Emitter::axisNames(const Expr &e) {
   auto add = [&](const Expr &axis) {
     const auto *name = dynAs<NameExpr>(axis);
     if (!name)
-      fail(axis.range, "expected the name of a mesh axis, or several in parentheses");
+      fail(axis.range, "expected the name of a mesh axis, without quotes, or several in parentheses" + listedAxes());
     syntax.axes.push_back({name->name, name->range});
   };
   try {

@@ -193,11 +193,25 @@ mlir::Value Emitter::materialize(const Value &value, spmd::DType dtype) {
   return splat(type, Scalar::ofInt(constant.i));
 }
 
+std::string takeApart(const Value &value) {
+  if (value.isStruct()) {
+    std::string fields;
+    for (const FieldDecl &field : value.structDecl->fields)
+      fields += (fields.empty() ? "" : ", ") + std::string(field.name.text);
+    return fields.empty() ? "" : "; take its fields one by one: " + fields;
+  }
+  if (!value.isSequence() || value.elements.empty())
+    return "";
+  bool isNumbers = llvm::all_of(value.elements, [](const Value &v) { return v.isConstant(); });
+  return isNumbers ? "; stack([..]) makes an array of it"
+                   : "; take its elements one by one, with an index or 'let (a, b) = ...'";
+}
+
 DTypeClass Emitter::commonClass(llvm::ArrayRef<Value> values, std::string_view what) {
   std::optional<DTypeClass> common;
   for (const Value &value : values) {
     if (!value.isNumeric())
-      fail(value.range, std::string(what) + " takes arrays and numbers, not " + value.describe());
+      fail(value.range, std::string(what) + " takes arrays and numbers, not " + value.describe() + takeApart(value));
     common = common ? promote(*common, value.dtypeClass()) : value.dtypeClass();
     if (!common || common->dtype == spmd::DType::Key)
       fail(value.range, std::string(what) + " takes numbers, not random keys");

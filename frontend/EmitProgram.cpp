@@ -109,9 +109,13 @@ void Emitter::applySets() {
     auto decl = constDecls.find(name);
     if (decl == constDecls.end()) {
       std::vector<std::string_view> known;
-      for (const auto &[other, unused] : constDecls)
+      std::string list;
+      for (const auto &[other, unused] : constDecls) {
         known.push_back(other);
-      diagnostics.error(nameRange, "the program has no const '" + name + "'" + didYouMean(name, known));
+        list += (list.empty() ? "; it has " : ", ") + std::string(other);
+      }
+      std::string hint = didYouMean(name, known);
+      diagnostics.error(nameRange, "the program has no const '" + name + "'" + (hint.empty() ? list : hint));
       continue;
     }
     int64_t integer = 0;

@@ -9,6 +9,7 @@
 #include "frontend/Emitter.h"
 #include "frontend/Leaves.h"
 #include "frontend/Suggest.h"
+#include "frontend/syntax/Parser.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -69,7 +70,7 @@ Value Emitter::namedType(const TypeSyntax &type, const Value *like) {
   if (!decl) {
     if (llvm::is_contained(program.brokenNames, type.name.text))
       throw Poisoned();
-    std::vector<std::string_view> known{"f64", "f32", "bf16", "f16", "i64", "i32", "i8", "u32", "u8", "bool", "key"};
+    std::vector<std::string_view> known = dtypeNames();
     for (const StructDecl &other : program.structs)
       known.push_back(other.name.text);
     fail(type.range, "unknown type '" + std::string(type.name.text) + "'" + didYouMean(type.name.text, known));

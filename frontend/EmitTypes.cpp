@@ -20,6 +20,13 @@ int64_t Emitter::sizeOf(const Expr &size, const std::string &what) {
   return value.constant.i;
 }
 
+std::string Emitter::listedAxes() const {
+  std::string list;
+  for (const spmd::MeshAxis &axis : meshAxes)
+    list += (list.empty() ? "; the mesh has " : ", ") + axis.name;
+  return list;
+}
+
 DimShardingAttr Emitter::dimSharding(const DimShardingSyntax &sharding) {
   llvm::SmallVector<AxisRefAttr> axes;
   for (const Identifier &axis : sharding.axes) {
@@ -33,10 +40,7 @@ DimShardingAttr Emitter::dimSharding(const DimShardingSyntax &sharding) {
                              "=...)' or --mesh");
       if (meshAxes.empty())
         fail(axis.range, message + "the mesh has no axes");
-      message += "the mesh has ";
-      for (auto [i, a] : llvm::enumerate(meshAxes))
-        message += (i ? ", " : "") + a.name;
-      Diagnostic &error = report(axis.range, message);
+      Diagnostic &error = report(axis.range, "unknown axis '" + std::string(axis.text) + "'" + listedAxes());
       if (!program.meshes.empty())
         error.note(program.meshes.front().range, "the mesh is declared here");
       throw Poisoned();
@@ -116,12 +120,13 @@ Value Emitter::coerce(const Value &value, ArrayType type, const std::string &wha
   bool isKey = type.getDType() == spmd::DType::Key;
   if (isKey ? !value.isKey() : !value.isNumeric())
     mismatch("");
+  std::string perDevice = isManual ? "; inside of shard_map arrays are one device's" : "";
   if (value.rank() != type.getRank())
-    mismatch(" (rank " + std::to_string(value.rank()) + " and " + std::to_string(type.getRank()) + ")");
+    mismatch(" (rank " + std::to_string(value.rank()) + " and " + std::to_string(type.getRank()) + ")" + perDevice);
   for (auto [dim, size] : llvm::enumerate(value.shape()))
     if (size != type.getDimSize(dim))
       mismatch(" (dimension " + std::to_string(dim) + " is " + std::to_string(size) + ", not " +
-               std::to_string(type.getDimSize(dim)) + ")");
+               std::to_string(type.getDimSize(dim)) + ")" + perDevice);
   if (isKey)
     return Value::ofKey(constrain(value.array, keyWords(type).getSharding(), declared), value.range);
   // A weak value takes the declared dtype where that can hold its kind; any other must have it.

@@ -169,6 +169,8 @@ public:
   ArrayType keyWords(ArrayType type);
   ShardingAttr keyWords(ShardingAttr sharding);
 
+  /// `; the mesh has a, b`, or nothing where there are no axes.
+  std::string listedAxes() const;
   /// The names of mesh axes, `a` or `(a, b)`, as the sharding of one dimension.
   Value axisNames(const Expr &expr);
   MeshAttr mesh() { return getMesh(*module); }
@@ -258,7 +260,9 @@ private:
   Value loopResult(const LoopCarries &carries, mlir::Operation *loop, Range range);
 
   Value call(const CallExpr &expr);
+  [[noreturn]] void failMethod(const FieldExpr &callee);
   Value callFunction(const FnDecl &fn, bool isPrelude, const CallExpr &call);
+  void refuseRanks(const FnDecl &fn, std::string_view generic, llvm::ArrayRef<Value> arguments);
   /// Inlines a function on these arguments, one for each parameter; those left out have defaults.
   Value applyFunction(const FnDecl &fn, bool isPrelude, std::vector<std::optional<Value>> given, Range range);
   Value callBuiltin(const struct Builtin &builtin, const CallExpr &call);
@@ -326,5 +330,9 @@ private:
   unsigned depth = 0;
   size_t operationCount = 0;
 };
+
+/// How to come from a value that has parts to what arithmetic takes, as the end of a message: `; take its fields one by
+/// one: w, b`. Nothing for what has none.
+std::string takeApart(const Value &value);
 
 } // namespace spmdc

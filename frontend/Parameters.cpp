@@ -22,10 +22,21 @@ std::vector<Parameter> parseParameters(std::string_view text) {
   return parameters;
 }
 
+/// ` (x, axis, keepdims)`, or nothing where there are none.
+static std::string listed(const std::vector<std::string_view> &names, std::string_view before, std::string_view after) {
+  std::string list;
+  for (std::string_view name : names)
+    list += (list.empty() ? "" : ", ") + std::string(name);
+  return list.empty() ? "" : std::string(before) + list + std::string(after);
+}
+
 std::vector<std::vector<const Argument *>>
 matchArguments(Emitter &e, std::string_view function, const std::vector<Parameter> &parameters, const CallExpr &call) {
   std::vector<std::vector<const Argument *>> matched(parameters.size());
   std::string quoted = "'" + std::string(function) + "'";
+  std::vector<std::string_view> names;
+  for (const Parameter &parameter : parameters)
+    names.push_back(parameter.name);
   size_t next = 0;
   bool sawName = false;
   for (const Argument &argument : call.arguments) {
@@ -34,7 +45,8 @@ matchArguments(Emitter &e, std::string_view function, const std::vector<Paramete
         e.fail(argument.value->range, "arguments without a name come before those with one");
       if (next == parameters.size())
         e.fail(argument.value->range, quoted + " takes " + std::to_string(parameters.size()) +
-                                          (parameters.size() == 1 ? " argument" : " arguments") + ", this is one more");
+                                          (parameters.size() == 1 ? " argument" : " arguments") +
+                                          listed(names, " (", ")") + ", this is one more");
       matched[next].push_back(&argument);
       next += !parameters[next].isRest;
       continue;
@@ -42,11 +54,9 @@ matchArguments(Emitter &e, std::string_view function, const std::vector<Paramete
     sawName = true;
     auto parameter = llvm::find_if(parameters, [&](const Parameter &p) { return p.name == argument.name.text; });
     if (parameter == parameters.end()) {
-      std::vector<std::string_view> names;
-      for (const Parameter &p : parameters)
-        names.push_back(p.name);
+      std::string hint = didYouMean(argument.name.text, names);
       e.fail(argument.name.range, quoted + " has no parameter '" + std::string(argument.name.text) + "'" +
-                                      didYouMean(argument.name.text, names));
+                                      (hint.empty() ? listed(names, "; it has ", "") : hint));
     }
     auto &slot = matched[parameter - parameters.begin()];
     if (!slot.empty())

@@ -3,6 +3,7 @@
 #include "frontend/Suggest.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace spmdc {
 
@@ -26,9 +27,24 @@ size_t editDistance(std::string_view a, std::string_view b) {
   return previous[b.size()];
 }
 
+/// What NumPy, JAX and Python call it, and its name here.
+constexpr std::pair<std::string_view, std::string_view> foreignNames[] = {
+    {"float64", "f64"},   {"float32", "f32"},        {"float", "f32"},         {"float16", "f16"},
+    {"bfloat16", "bf16"}, {"int64", "i64"},          {"int32", "i32"},         {"int", "i32"},
+    {"int8", "i8"},       {"uint32", "u32"},         {"uint8", "u8"},          {"bool_", "bool"},
+    {"astype", "cast"},   {"clip", "clamp"},         {"select", "where"},      {"erfinv", "erf_inv"},
+    {"arcsin", "asin"},   {"arccos", "acos"},        {"arctan", "atan"},       {"arctan2", "atan2"},
+    {"isnan", "is_nan"},  {"isfinite", "is_finite"}, {"logistic", "sigmoid"},  {"concat", "concatenate"},
+    {"PRNGKey", "key"},   {"argnums", "wrt"},        {"in_specs", "in"},       {"out_specs", "out"},
+    {"dim", "axis"},      {"swish", "silu"},         {"permute", "transpose"}, {"remat", "checkpoint"},
+};
+
 } // namespace
 
 std::string_view nearestName(std::string_view name, const std::vector<std::string_view> &candidates) {
+  for (auto [foreign, own] : foreignNames)
+    if (name == foreign && std::find(candidates.begin(), candidates.end(), own) != candidates.end())
+      return own;
   size_t limit = std::clamp<size_t>(name.size() / 3, 1, 3);
   std::string_view best;
   for (std::string_view candidate : candidates) {

@@ -92,6 +92,8 @@ private:
       return lexNumber(begin);
     if (c == '"')
       return lexString(begin);
+    if (c == '/' && peek(1) == '*')
+      return lexBlockComment(begin);
     for (auto [spelling, kind] : operators)
       if (c == spelling[0] && text.substr(position, spelling.size()) == spelling) {
         position += spelling.size();
@@ -178,6 +180,42 @@ private:
     add(TokenKind::String, begin);
   }
 
+  /// The quote at `begin` is taken. A string to its end, so that what it holds is no error of its own.
+  void lexSingleQuoted(uint32_t begin) {
+    error(begin, "a string stands in double quotes");
+    size_t close = text.find_first_of("'\n", position);
+    if (close == std::string_view::npos || text[close] == '\n')
+      return;
+    while (text[position] != '\'') {
+      size_t length = utf8Length(text.substr(position));
+      if (length == 0 || text[position] == '\0')
+        lexStray();
+      else
+        position += length;
+    }
+    ++position;
+    add(TokenKind::String, begin);
+  }
+
+  /// As other languages have them: an error, and read over.
+  void lexBlockComment(uint32_t begin) {
+    position += 2;
+    error(begin, "a comment begins with '//' and ends with its line");
+    // Asked once: many of them in a large text must not be searched for each.
+    size_t close = mayCloseComment ? text.find("*/", position) : std::string_view::npos;
+    mayCloseComment = close != std::string_view::npos;
+    if (!mayCloseComment)
+      return skipComment();
+    while (position < close) {
+      size_t length = utf8Length(text.substr(position));
+      if (length == 0 || text[position] == '\0')
+        lexStray();
+      else
+        position += length;
+    }
+    position = close + 2;
+  }
+
   /// A run of bytes that are no text, or one character that begins no token.
   void lexStray() {
     uint32_t begin = position;
@@ -195,6 +233,12 @@ private:
     position += length;
     if (static_cast<unsigned char>(text[begin]) < 0x20 || text[begin] == 0x7F)
       return error(begin, "control character in the text");
+    if (text[begin] == '#') {
+      error(begin, "a comment begins with '//'");
+      return skipComment();
+    }
+    if (text[begin] == '\'')
+      return lexSingleQuoted(begin);
     error(begin, "unexpected character '" + std::string(text.substr(begin, length)) + "'");
   }
 
@@ -202,6 +246,7 @@ private:
   std::string_view text;
   Diagnostics &diagnostics;
   uint32_t position = 0;
+  bool mayCloseComment = true; ///< False where no `*/` follows.
   std::vector<Token> tokens;
 };
 

@@ -99,6 +99,8 @@ ParamDecl Parser::param() {
   ParamDecl param;
   param.name = expectIdentifier("a parameter's name");
   bind(param.name.text);
+  if (isDTypeName(param.name.text) && (at(TokenKind::LeftBracket) || at(TokenKind::Identifier)))
+    fail(param.name.range, "a parameter's name stands before its type, as in 'x: f32[8]'");
   if (accept(TokenKind::Colon))
     param.type = type();
   if (accept(TokenKind::Assign))
@@ -116,6 +118,8 @@ void Parser::fnDecl() {
   commaList(TokenKind::RightParen, "after the parameters", [&] { fn.params.push_back(param()); });
   if (accept(TokenKind::Arrow))
     fn.result = type();
+  else if (!at(TokenKind::LeftBrace))
+    failExpected("'->' before the result's type, or '{' before the function's body");
   fn.range = since(begin);
   fn.body = block(BlockKind::Function);
   ast->functions.push_back(std::move(fn));
@@ -203,6 +207,8 @@ void Parser::statement(Block &block) {
   if (accept(TokenKind::Let)) {
     Stmt *stmt = ast->makeStmt(StmtKind::Let, since(begin));
     stmt->pattern = pattern();
+    if (at(TokenKind::Comma))
+      fail(here(), "several names stand in parentheses, as in 'let (x, y) = ...'");
     try {
       if (accept(TokenKind::Colon))
         stmt->type = type();
@@ -230,8 +236,19 @@ void Parser::statement(Block &block) {
     return finish(stmt);
   }
   Expr *value = expression();
-  if (at(TokenKind::Assign))
-    fail(here(), "a name gets its value once: write 'let' before it");
+  if (at(TokenKind::Assign)) {
+    report(here(), "a name gets its value once: write 'let' before it");
+    const auto *name = dynAs<NameExpr>(*value);
+    if (!name)
+      throw SyntaxError();
+    // As if it were there.
+    take();
+    Stmt *stmt = ast->makeStmt(StmtKind::Let, since(begin));
+    stmt->pattern.name = name->name;
+    stmt->pattern.range = name->range;
+    stmt->value = expression();
+    return finish(stmt);
+  }
   if (at(TokenKind::RightBrace)) {
     block.value = value;
     return;
@@ -248,7 +265,7 @@ void Parser::endStatement() {
   uint32_t lastEnd = next > 0 ? tokens[next - 1].end : 0;
   bool isOnNextLine = source.position(lastEnd).line != here().start().line;
   Range where = isOnNextLine || at(TokenKind::End) ? Range{&source, lastEnd, lastEnd} : here();
-  diagnostics.error(where, "expected ';' at the end of the statement, found " + found());
+  report(where, "expected ';' at the end of the statement, found " + found());
   switch (peek().kind) {
   case TokenKind::Let:
   case TokenKind::Return:

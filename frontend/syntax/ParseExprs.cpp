@@ -175,6 +175,9 @@ Expr *Parser::primary() {
     node->type = syntax;
     return node;
   }
+  bool isOperandNext = peek(1).kind >= TokenKind::Identifier && peek(1).kind <= TokenKind::Float;
+  if (textOf(peek()) == "not" && isOperandNext)
+    fail(here(), "'not' is written '!'");
   if (textOf(peek()) == "P" && peek(1).kind == TokenKind::LeftParen)
     return partition();
   // A field and a colon behind the brace: no block begins like this, so `if c { x }` stays a condition.

@@ -8,10 +8,14 @@
 
 namespace spmdc {
 
+const std::vector<std::string_view> &dtypeNames() {
+  static const std::vector<std::string_view> names = {"f64", "f32", "bf16", "f16",  "i64", "i32",
+                                                      "i8",  "u32", "u8",   "bool", "key"};
+  return names;
+}
+
 bool isDTypeName(std::string_view name) {
-  static constexpr std::string_view names[] = {"f64", "f32", "bf16", "f16",  "i64", "i32",
-                                               "i8",  "u32", "u8",   "bool", "key"};
-  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+  return std::find(dtypeNames().begin(), dtypeNames().end(), name) != dtypeNames().end();
 }
 
 std::unique_ptr<Ast> parse(const Source &source, Diagnostics &diagnostics) {
@@ -29,13 +33,45 @@ std::string Parser::found() const {
   return "'" + std::string(text) + "'";
 }
 
+Diagnostic &Parser::report(Range where, std::string message) {
+  Diagnostic &error = diagnostics.error(where, std::move(message));
+  // What ends as code does behind `//` was probably meant as such.
+  if (next == 0)
+    return error;
+  uint32_t begin = tokens[next - 1].end;
+  std::string_view between = source.getText().substr(begin, peek().begin - begin);
+  between = between.substr(0, between.find('\n'));
+  size_t slashes = between.find_first_not_of(" \t"), last = between.find_last_not_of(" \t\r");
+  bool isCode = slashes != between.npos && between.substr(slashes, 2) == "//" && last > slashes + 1 &&
+                std::string_view(";)]},").find(between[last]) != std::string_view::npos;
+  if (isCode) {
+    auto at = static_cast<uint32_t>(begin + slashes);
+    error.note({&source, at, at + 2}, "'//' begins a comment; floor_divide(x, y) rounds a quotient down");
+  }
+  return error;
+}
+
 void Parser::fail(Range where, std::string message) {
-  diagnostics.error(where, std::move(message));
+  report(where, std::move(message));
   throw SyntaxError();
 }
 
 void Parser::failExpected(std::string_view what) {
   fail(here(), "expected " + std::string(what) + ", found " + found());
+}
+
+/// Where an expression ends, what other languages go on with.
+void Parser::refuseForeignOperator() {
+  std::string_view text = textOf(peek());
+  constexpr std::string_view choice =
+      "a choice is written 'if c { x } else { y }', and where(c, x, y) where it is one for each element";
+  if (at(TokenKind::Identifier) && (text == "and" || text == "or"))
+    fail(here(), "'" + std::string(text) + "' is written '" + (text == "and" ? "&&" : "||") + "'");
+  if (at(TokenKind::Identifier) && text == "as")
+    fail(here(), "a dtype is changed by cast(x, f32)");
+  bool isOnItsLine = next > 0 && source.position(tokens[next - 1].end).line == here().start().line;
+  if (at(TokenKind::Question) || (at(TokenKind::If) && isOnItsLine))
+    fail(here(), std::string(choice));
 }
 
 void Parser::expect(TokenKind kind, std::string_view where) {

@@ -5,6 +5,8 @@
 #include "frontend/syntax/Diagnostics.h"
 
 #include <memory>
+#include <string_view>
+#include <vector>
 
 namespace spmdc {
 
@@ -15,7 +17,8 @@ constexpr unsigned maxNesting = 1000;
 /// all that is wrong; the tree then holds what could be understood.
 std::unique_ptr<Ast> parse(const Source &source, Diagnostics &diagnostics);
 
-/// A dtype's name, `key` included.
+/// The names of the dtypes, `key` included.
+const std::vector<std::string_view> &dtypeNames();
 bool isDTypeName(std::string_view name);
 
 } // namespace spmdc

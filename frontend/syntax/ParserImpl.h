@@ -51,6 +51,8 @@ private:
   /// How the next token reads in a message: `'x'`, `end of file`.
   std::string found() const;
 
+  /// Records an error at the next token, or before it.
+  Diagnostic &report(Range where, std::string message);
   [[noreturn]] void fail(Range where, std::string message);
   [[noreturn]] void failExpected(std::string_view what);
   void expect(TokenKind kind, std::string_view where);
@@ -114,7 +116,12 @@ private:
   DimShardingSyntax dimSharding();
 
   // Expressions.
-  Expr *expression() { return binary(0, false); }
+  Expr *expression() {
+    Expr *result = binary(0, false);
+    refuseForeignOperator();
+    return result;
+  }
+  void refuseForeignOperator();
   static constexpr unsigned sizePrecedence = 8; ///< `+`: what binds tighter than shifts and comparisons.
   Expr *binary(unsigned minPrecedence, bool inDimension);
   Expr *unary();

@@ -50,6 +50,8 @@ struct Compiler::State {
       : fileName(std::move(fileName)), text(std::move(text)), options(std::move(options)),
         context(registry(), MLIRContext::Threading::DISABLED),
         handler(&context, [this](mlir::Diagnostic &diagnostic) { return take(diagnostic); }) {
+    // Messages say in the program's terms what is wrong; an operation's text would be in the compiler's.
+    context.printOpOnDiagnostic(llvm::StringRef(this->fileName).ends_with(".mlir"));
     chooseTarget();
   }
 
@@ -101,9 +103,27 @@ struct Compiler::State {
       return success();
     }
     spmdc::Diagnostic &error = diagnostics.error(placeOf(diagnostic.getLocation()), diagnostic.str());
+    noteCalls(error, diagnostic.getLocation());
     for (mlir::Diagnostic &note : diagnostic.getNotes())
       error.note(placeOf(note.getLocation()), note.str());
     return success();
+  }
+
+  /// The calls that led to where an error is.
+  void noteCalls(spmdc::Diagnostic &error, Location loc) {
+    constexpr int shownCalls = 5;
+    for (int i = 0; i < shownCalls; ++i) {
+      while (!isa<CallSiteLoc>(loc)) {
+        if (auto named = dyn_cast<NameLoc>(loc))
+          loc = named.getChildLoc();
+        else if (auto fused = dyn_cast<FusedLoc>(loc); fused && !fused.getLocations().empty())
+          loc = fused.getLocations().front();
+        else
+          return;
+      }
+      loc = cast<CallSiteLoc>(loc).getCaller();
+      error.note(placeOf(loc), "in the call here");
+    }
   }
 
   /// `mlp.spmd:5:7`.

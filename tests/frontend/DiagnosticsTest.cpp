@@ -57,7 +57,7 @@ TEST(Errors, names) {
               ElementsAre("2:8: unknown name 'xs'; did you mean 'x'?", "  1:26: 'x' is declared here"));
   EXPECT_THAT(errorsOf("softmx(x)"), ElementsAre("2:8: unknown function 'softmx'; did you mean 'softmax'?"));
   EXPECT_THAT(errorsOf("frobnicate(x)"), ElementsAre("2:8: unknown function 'frobnicate'"));
-  EXPECT_THAT(errorsOf("a + x"), ElementsAre("2:8: 'a' is a mesh axis, not a value"));
+  EXPECT_THAT(errorsOf("a + x"), ElementsAre("2:8: 'a' is a mesh axis, not a value; P(a) is the sharding over it"));
   EXPECT_THAT(errorsOf("sum + x"), ElementsAre("2:8: 'sum' is a function; write sum(...) to call it"));
   EXPECT_THAT(errorsOf("x(1)"), ElementsAre("2:8: 'x' is a value, not a function"));
   EXPECT_THAT(errorsOf("x.foo"), ElementsAre("2:10: an array has no field 'foo'; it has T, shape and ndim"));
@@ -118,7 +118,7 @@ TEST(Errors, dtypes) {
 TEST(Errors, arguments) {
   EXPECT_THAT(errorsOf("softmax(x, axs=1)"),
               ElementsAre("2:19: 'softmax' has no parameter 'axs'; did you mean 'axis'?"));
-  EXPECT_THAT(errorsOf("exp(x, y)"), ElementsAre("2:15: 'exp' takes 1 argument, this is one more"));
+  EXPECT_THAT(errorsOf("exp(x, y)"), ElementsAre("2:15: 'exp' takes 1 argument (x), this is one more"));
   EXPECT_THAT(errorsOf("maximum(x)"), ElementsAre("2:8: 'maximum' needs an argument for 'y'"));
   EXPECT_THAT(errorsOf("sum(x, axis=0, axis=1)"), ElementsAre("2:23: 'axis' is given twice"));
   EXPECT_THAT(errorsOf("sum(axis=0, x)"), ElementsAre("2:20: arguments without a name come before those with one"));
@@ -200,7 +200,7 @@ TEST(Errors, options) {
   EXPECT_THAT(errors(text, options), ElementsAre("--mesh:1:1: expected NAME=SIZE with a positive size"));
   options.meshOverride = "";
   options.sets = {{"C", "3"}};
-  EXPECT_THAT(errors(text, options), ElementsAre("--set:1:1: the program has no const 'C'"));
+  EXPECT_THAT(errors(text, options), ElementsAre("--set:1:1: the program has no const 'C'; it has B"));
   options.sets = {{"B", "3x"}};
   EXPECT_THAT(errors(text, options), ElementsAre("--set:1:3: a const is an integer or a float"));
   options.sets = {};

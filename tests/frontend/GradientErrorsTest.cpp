@@ -28,7 +28,8 @@ TEST(GradientErrors, theFunction) {
   EXPECT_THAT(errorsOf(sumOf, "grad(f)"),
               ElementsAre("3:10: 'grad(f)' is a function: its arguments follow, as in grad(f)(x)"));
   EXPECT_THAT(errorsOf(sumOf, "grad()(x)"), ElementsAre("3:10: 'grad' needs an argument for 'f'"));
-  EXPECT_THAT(errorsOf(sumOf, "checkpoint(f, wrt=0)(x)"), ElementsAre("3:24: 'checkpoint' has no parameter 'wrt'"));
+  EXPECT_THAT(errorsOf(sumOf, "checkpoint(f, wrt=0)(x)"),
+              ElementsAre("3:24: 'checkpoint' has no parameter 'wrt'; it has f"));
 }
 
 TEST(GradientErrors, wrt) {
@@ -54,7 +55,7 @@ TEST(GradientErrors, theArguments) {
   EXPECT_THAT(errorsOf("fn f(x) { return 1.0; }", "grad(f)([])"),
               ElementsAre("3:10: 'grad' has nothing to differentiate: the arguments hold no arrays"));
   EXPECT_THAT(errorsOf(sumOf, "stop_gradient(\"x\")"), ElementsAre("3:24: 'stop_gradient' takes arrays, not a string"));
-  EXPECT_THAT(errorsOf(sumOf, "grad(f)(x, x, x)"), ElementsAre("3:24: 'f' takes 2 arguments, this is one more"));
+  EXPECT_THAT(errorsOf(sumOf, "grad(f)(x, x, x)"), ElementsAre("3:24: 'f' takes 2 arguments (x, y), this is one more"));
 }
 
 TEST(GradientErrors, theResult) {

@@ -84,7 +84,7 @@ TEST(ManualErrors, collectives) {
   EXPECT_THAT(errorsOf("fn f(x) { return psum(x, (a, a)); }", "shard_map(f, in=P(a), out=P())(x)").front(),
               "2:30: axis 'a' is named twice");
   EXPECT_THAT(errorsOf("fn f(x) { return psum(x, 1); }", "shard_map(f, in=P(a), out=P())(x)").front(),
-              "2:26: expected the name of a mesh axis, or several in parentheses");
+              "2:26: expected the name of a mesh axis, without quotes, or several in parentheses; the mesh has a, b");
   EXPECT_THAT(
       errorsOf("fn f(x) { return psum_scatter(x, a, tiled=true); }", "shard_map(f, in=P(b), out=P(a))(w)").front(),
       "2:31: 'psum_scatter': dimension 0 has 3 elements, the group 4 devices, which do not divide it");

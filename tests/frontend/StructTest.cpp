@@ -242,11 +242,13 @@ TEST(Structs, mistakesInUse) {
   EXPECT_THAT(of("p + o"), ElementsAre("4:10: '+' works leaf by leaf, and these have different leaves: a Pair against "
                                        "an Other"));
   EXPECT_THAT(of("p * x"), ElementsAre("4:14: '*' of a Pair and f32[2]: only a scalar meets every leaf"));
-  EXPECT_THAT(of("exp(p, x)"), ElementsAre("4:17: 'exp' takes 1 argument, this is one more"));
+  EXPECT_THAT(of("exp(p, x)"), ElementsAre("4:17: 'exp' takes 1 argument (x), this is one more"));
   EXPECT_THAT(of("p << 1"),
               ElementsAre("4:10: '<<' takes integers, not f32[2] and the integer 1", "  4:10: in the leaf 'weight'"));
-  EXPECT_THAT(of("sum(p)"), ElementsAre("4:14: 'sum' takes arrays and numbers, not a Pair"));
-  EXPECT_THAT(of("p @ x"), ElementsAre("4:10: '@' takes arrays and numbers, not a Pair"));
+  EXPECT_THAT(of("sum(p)"),
+              ElementsAre("4:14: 'sum' takes arrays and numbers, not a Pair; take its fields one by one: weight, b"));
+  EXPECT_THAT(of("p @ x"),
+              ElementsAre("4:10: '@' takes arrays and numbers, not a Pair; take its fields one by one: weight, b"));
   EXPECT_THAT(of("p[0]"), ElementsAre("4:10: a Pair cannot be indexed"));
 }
 

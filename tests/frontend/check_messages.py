@@ -1,9 +1,9 @@
 """Asks that every message of the front end stands in a test.
 
-Takes the string literals in calls that report (`fail(...)`, `report(...)`, `.error(...)`, `.note(...)` ...) in frontend/,
-and looks for each in tests/frontend/ (the sources and data/messages.txt), where messages are compared as whole texts with
-their places. A
-literal of fewer than four letters says too little to be looked for: it is part of a sentence of which the rest is.
+Takes the string literals of frontend/ that are sentences or parts of them (with a blank, or in calls that report:
+`fail(...)`, `report(...)`, `.error(...)`, `.note(...)` ...), and looks for each in tests/frontend/ (the sources and
+data/messages.txt), where messages are compared as whole texts with their places. A literal of fewer than four letters says
+too little to be looked for: it is part of a sentence of which the rest is.
 Usage: check_messages.py SOURCE_ROOT
 """
 
@@ -16,10 +16,14 @@ CALLS = re.compile(r"(?:\b(?:fail|failAbout|failExpected|failUnsupported|report|
 LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 
 
+# Sentences that are no messages: the parameters in the tables of operations, and what never happens.
+NO_MESSAGE = re.compile(r'(?:\{"\w+", |\w+[pP]arameters = |llvm_unreachable\(|assert\(.*|#include |^\s*//.*)$')
+
 # What no text of a test can bring about.
 EXCEPTIONS = {
     "expected an array or a number, got ": "operations look at their arguments before they take them as arrays",
     " takes numbers, not random keys": "no array is of dtype key: keys are values of another kind",
+    " is written here": "the reason of a collective, which tests/tools/explain.test has",
     "internal error: the program became invalid IR": "a mistake of the compiler, not of the program",
 }
 
@@ -51,11 +55,13 @@ def arguments(text, begin):
 def joined(text):
     """Adjacent literals as one, as the compiler sees them; comments without their text."""
     text = re.sub(r"^\s*//.*$", "", text, flags=re.M)
+    raw = re.compile(r'R"\((.*?)\)"', re.S)
+    text = raw.sub(lambda m: '"' + m[1].replace("\\", "\\\\").replace('"', '\\"') + '"', text)
     return re.sub(r'"\s*\n\s*"', "", text)
 
 
 def plain(literal):
-    return literal.replace('\\"', '"').replace("\\n", "\n").replace("\\\\", "\\")
+    return re.sub(r'\\(["n\\])', lambda escape: {"n": "\n"}.get(escape[1], escape[1]), literal)
 
 
 def messages(path):
@@ -64,7 +70,10 @@ def messages(path):
         if re.search(r"#include[^\n]*$", text[:call.start()].rsplit("\n", 1)[-1]):
             continue
         for literal in LITERAL.finditer(arguments(text, call.end())):
-            yield text.count("\n", 0, call.start()) + 1, plain(literal.group(1))
+            yield plain(literal.group(1))
+    for literal in LITERAL.finditer(text):
+        if " " in literal.group(1).strip() and not NO_MESSAGE.search(text[:literal.start()].rsplit("\n", 1)[-1]):
+            yield plain(literal.group(1))
 
 
 def main():
@@ -74,7 +83,7 @@ def main():
     tested += (tests / "data/messages.txt").read_text()
     untested = []
     for path in sorted((root / "frontend").rglob("*.cpp")) + sorted((root / "frontend").rglob("*.h")):
-        for line, message in messages(path):
+        for message in messages(path):
             if len(re.findall("[A-Za-z]", message)) >= 4 and message not in tested + str(EXCEPTIONS):
                 untested.append(f"{path.relative_to(root)}: {message!r}")
     for message in dict.fromkeys(untested):
