@@ -7,6 +7,8 @@
 
 #include "tests/programs/generator/Operations.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 namespace spmdc {
 
 using spmd::DType;
@@ -154,6 +156,60 @@ bool makePlace(ProgramBuilder &b, bool isIndex) {
                    computed(dtype, in.exact, in.bound + devices, in.grain, in.error));
 }
 
+/// Every device of `p.axis` to the next.
+std::string ringOf(const Pieces &p) {
+  std::string pairs;
+  for (int64_t from = 0; from < p.axisSize; ++from)
+    pairs += (from ? ", (" : "(") + std::to_string(from) + ", " + std::to_string((from + 1) % p.axisSize) + ")";
+  return "ppermute(x, " + p.axis + ", [" + pairs + "])";
+}
+
+/// Another axis that cuts the operand: over it a condition may differ.
+std::optional<spmd::MeshAxis> otherAxis(ProgramBuilder &b, const Pieces &p) {
+  std::vector<spmd::MeshAxis> others;
+  for (const spmd::MeshAxis &axis : b.program.mesh.axes)
+    for (const DimMark &mark : p.in)
+      if (axis.name != p.axis && llvm::is_contained(mark.axes, axis.name))
+        others.push_back(axis);
+  return others.empty() ? std::nullopt : std::optional<spmd::MeshAxis>(b.random.pick(others));
+}
+
+/// Some groups talk, others do not, or in another way.
+bool makeUnderIf(ProgramBuilder &b) {
+  std::optional<Pieces> p = cut(b);
+  std::optional<spmd::MeshAxis> other = p ? otherAxis(b, *p) : std::nullopt;
+  if (!other || !b.of(p->x).exact)
+    return false;
+  // By the device's place, or by numbers that all of a group share.
+  std::string condition =
+      b.random.chance(60) ? "axis_index(" + other->name + ") < " + std::to_string(b.random.integer(0, other->size))
+                          : "psum(sum(cast(x == x, i32)) + axis_index(" + other->name + "), " + p->axis + ") % 2 == 0";
+  const Accuracy in = b.of(p->x);
+  auto devices = static_cast<double>(p->axisSize);
+  Accuracy accuracy = in;
+  std::string talk = ringOf(*p);
+  if (b.random.chance(40)) {
+    talk = "psum(x, " + p->axis + ")";
+    accuracy = computed(b.dtypeOf(p->x), in.exact, devices * in.bound, in.grain, devices * in.error, 4);
+  }
+  std::string arms[] = {talk, b.random.chance(50) ? "x" : ringOf(*p)};
+  if (b.random.chance(50))
+    std::swap(arms[0], arms[1]);
+  std::string body = "if " + condition + " { " + arms[0] + " } else { " + arms[1] + " }";
+  return letManual(b, *p, body, p->in, p->shape, accuracy);
+}
+
+/// Some groups go around more often than others.
+bool makeUnderWhile(ProgramBuilder &b) {
+  std::optional<Pieces> p = cut(b);
+  std::optional<spmd::MeshAxis> other = p ? otherAxis(b, *p) : std::nullopt;
+  if (!other)
+    return false;
+  std::string trips = "axis_index(" + other->name + ") * " + std::to_string(b.random.integer(1, 2)) + " % 4";
+  return letManual(b, *p, "(while n < " + trips + " carry (n = 0, x = x) { yield (n + 1, " + ringOf(*p) + "); })[1]",
+                   p->in, p->shape, b.of(p->x));
+}
+
 } // namespace
 
 std::vector<Operation> manualOperations() {
@@ -164,6 +220,8 @@ std::vector<Operation> manualOperations() {
       {"psum_scatter", 2, [](ProgramBuilder &b) { return makeMoved(b, true); }},
       {"axis_index", 2, [](ProgramBuilder &b) { return makePlace(b, true); }},
       {"axis_size", 1, [](ProgramBuilder &b) { return makePlace(b, false); }},
+      {"collective_in_if", 4, makeUnderIf},
+      {"collective_in_while", 4, makeUnderWhile},
   };
   for (const char *name : {"psum", "pmean", "pmax", "pmin"})
     operations.push_back({name, 2, [name](ProgramBuilder &b) { return makeCombined(b, name); }});

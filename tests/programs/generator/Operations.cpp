@@ -10,7 +10,7 @@ const std::vector<Operation> &allOperations() {
     for (auto &table : {elementwiseOperations(), arithmeticOperations(), selectionOperations(), reductionOperations(),
                         shapeOperations(), indexOperations(), contractionOperations(), creationOperations(),
                         preludeOperations(), controlOperations(), manualOperations(), windowOperations(),
-                        gradientOperations(), lookupOperations(), randomOperations()})
+                        optimiserOperations(), gradientOperations(), lookupOperations(), randomOperations()})
       all.insert(all.end(), table.begin(), table.end());
     return all;
   }();

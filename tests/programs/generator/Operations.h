@@ -33,6 +33,7 @@ std::vector<Operation> preludeOperations();
 std::vector<Operation> controlOperations();
 std::vector<Operation> manualOperations();
 std::vector<Operation> windowOperations();
+std::vector<Operation> optimiserOperations();
 std::vector<Operation> gradientOperations();
 std::vector<Operation> lookupOperations();
 std::vector<Operation> randomOperations();

@@ -89,25 +89,6 @@ bool makePool(ProgramBuilder &b, bool isMax) {
   return b.let(text, {x}, dtype, shape, accuracy).has_value();
 }
 
-bool makeStep(ProgramBuilder &b, bool hasVelocity) {
-  std::optional<int> p = b.anyFloat();
-  if (!p)
-    return false;
-  DType dtype = b.dtypeOf(*p);
-  const Shape shape = b.shapeOf(*p);
-  int g = b.tame(b.matching(shape, dtype));
-  const Accuracy x = b.of(*p), y = b.of(g);
-  if (!hasVelocity)
-    return b
-        .let("sgd($0, $1, lr=0.5)", {*p, g}, dtype, shape,
-             computed(dtype, false, x.bound + y.bound, 0, x.error + y.error, 2))
-        .has_value();
-  int v = b.tame(b.matching(shape, dtype));
-  const Accuracy z = b.of(v);
-  return b.letAll("momentum($0, $1, $2, lr=0.5)", {*p, v, g}, dtype, {shape, shape},
-                  computed(dtype, false, x.bound + y.bound + z.bound, 0, x.error + y.error + z.error, 4));
-}
-
 } // namespace
 
 std::vector<Operation> windowOperations() {
@@ -116,8 +97,6 @@ std::vector<Operation> windowOperations() {
       {"conv2d", 3, [](ProgramBuilder &b) { return makeConvolution(b, 2); }},
       {"max_pool", 3, [](ProgramBuilder &b) { return makePool(b, true); }},
       {"avg_pool", 3, [](ProgramBuilder &b) { return makePool(b, false); }},
-      {"sgd", 1, [](ProgramBuilder &b) { return makeStep(b, false); }},
-      {"momentum", 1, [](ProgramBuilder &b) { return makeStep(b, true); }},
   };
 }
 

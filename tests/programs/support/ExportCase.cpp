@@ -93,7 +93,8 @@ std::string exportCase(const Case &test) {
     if (variable.dtype == spmd::DType::F64 || variable.dtype == spmd::DType::I64)
       return "";
   for (const Statement &statement : program.statements)
-    if (!statement.function.empty() || std::regex_search(statement.expression, std::regex(R"(conv|pool|sgd|momentum)")))
+    if (!statement.function.empty() ||
+        std::regex_search(statement.expression, std::regex(R"(conv|pool|sgd|momentum|adam|global_norm)")))
       return "";
   MLIRContext context(MLIRContext::Threading::DISABLED);
   loadDialects(context);
