@@ -11,6 +11,9 @@ namespace {
 
 constexpr size_t stackBytes = size_t(512) << 20;
 
+/// Whether this thread has the big stack already.
+thread_local bool isOnBigStack = false;
+
 struct Job {
   const std::function<void()> &body;
   std::exception_ptr exception;
@@ -18,6 +21,7 @@ struct Job {
 
 void *runJob(void *argument) {
   auto &job = *static_cast<Job *>(argument);
+  isOnBigStack = true;
   try {
     job.body();
   } catch (...) {
@@ -29,6 +33,8 @@ void *runJob(void *argument) {
 } // namespace
 
 void runOnBigStack(const std::function<void()> &body) {
+  if (isOnBigStack)
+    return body();
   Job job{body, nullptr};
   pthread_attr_t attributes;
   pthread_t thread;
@@ -40,7 +46,7 @@ void runOnBigStack(const std::function<void()> &body) {
   if (isStarted)
     pthread_join(thread, nullptr);
   else
-    runJob(&job);
+    job.body();
   if (job.exception)
     std::rethrow_exception(job.exception);
 }
