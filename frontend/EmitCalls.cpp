@@ -77,6 +77,12 @@ Value Emitter::call(const CallExpr &e) {
       throw Poisoned();
     fail(callee->range, quoted + " is a value, not a function");
   }
+  if (const StructDecl *decl = findStruct(callee->name)) {
+    std::string fields;
+    for (const FieldDecl &field : decl->fields)
+      fields += (fields.empty() ? " " : ", ") + std::string(field.name.text) + ": ...";
+    fail(callee->range, quoted + " is a struct; write " + std::string(callee->name) + " {" + fields + " }");
+  }
   if (isDTypeName(callee->name))
     fail(callee->range, quoted + " is a type; cast(x, " + std::string(callee->name) + ") converts to it");
   std::vector<std::string_view> names = functionNames();

@@ -76,6 +76,7 @@ Value Emitter::name(const NameExpr &expr) {
          quoted + " is a mesh axis, not a value; P(" + std::string(expr.name) + ") is the sharding over it");
   std::vector<std::string_view> names = visibleNames();
   llvm::append_range(names, dtypeNames());
+  names.insert(names.end(), {"true", "false"});
   Diagnostic &error = report(expr.range, "unknown name " + quoted + didYouMean(expr.name, names));
   if (std::string_view nearest = nearestName(expr.name, names); !nearest.empty()) {
     const Value *meant = lookup(nearest);
@@ -326,7 +327,7 @@ Value Emitter::field(const FieldExpr &e) {
     throw Poisoned();
   }
   if (!base.isNumeric())
-    fail(e.field.range, base.describe() + " has no field '" + std::string(e.field.text) + "'");
+    fail(e.field.range, base.describe() + " has no field '" + std::string(e.field.text) + "'" + takeApart(base));
   if (e.field.text == "T") {
     llvm::SmallVector<int64_t> perm;
     for (int64_t i = base.rank() - 1; i >= 0; --i)
@@ -341,7 +342,9 @@ Value Emitter::field(const FieldExpr &e) {
       sizes.push_back(Value::ofConstant(Constant::ofInt(size), e.range));
     return sequence(ValueKind::Tuple, e.range, std::move(sizes));
   }
-  fail(e.field.range, "an array has no field '" + std::string(e.field.text) + "'; it has T, shape and ndim");
+  std::string hint = e.field.text == "at" ? "; scatter_add(x, i, v) and update(x, v, start=[..]) are x with a change"
+                                          : "; it has T, shape and ndim";
+  fail(e.field.range, "an array has no field '" + std::string(e.field.text) + "'" + hint);
 }
 
 } // namespace spmdc

@@ -238,7 +238,9 @@ Value Emitter::indexArray(const Value &base, const SubscriptExpr &e) {
     places.push_back(place++);
     if (position.isArray()) {
       if (!spmd::isInteger(position.dtype()))
-        fail(position.range, "an index is an integer, a slice, None or '...', not " + position.describe());
+        fail(position.range,
+             "an index is an integer, a slice, None or '...', not " + position.describe() +
+                 (position.dtype() == spmd::DType::Bool ? "; where(mask, x, y) chooses element by element" : ""));
       if (size == 0)
         fail(position.range, "dimension " + std::to_string(dim) + " of " + base.describe() + " is empty");
       lookups.push_back({static_cast<int64_t>(shape.size()), size, indicesOf(*this, position, size)});

@@ -325,7 +325,8 @@ void Emitter::finishFunction(mlir::func::FuncOp func, const FnDecl &fn, const Va
     llvm::append_range(names, leafNames(value, isFree ? name : std::to_string(i)));
     for (const Value &leaf : getLeaves(value)) {
       if (!leaf.isNumeric() && !leaf.isKey())
-        fail(leaf.range, "a result is an array, not " + leaf.describe());
+        // A type's leaves are where the struct is declared.
+        fail(leaf.kind == ValueKind::Type ? value.range : leaf.range, "a result is an array, not " + leaf.describe());
       values.push_back(leaf.isConstant() ? materialize(leaf) : leaf.array);
       types.push_back(values.back().getType());
     }

@@ -65,7 +65,8 @@ matchArguments(Emitter &e, std::string_view function, const std::vector<Paramete
   }
   for (auto [parameter, slot] : llvm::zip(parameters, matched))
     if (slot.empty() && !parameter.isOptional && !parameter.isRest)
-      e.fail(call.range, quoted + " needs an argument for '" + std::string(parameter.name) + "'");
+      e.fail(call.range, quoted + " needs an argument for '" + std::string(parameter.name) + "'" +
+                             (names.size() > 1 ? listed(names, "; it takes ", "") : ""));
   return matched;
 }
 

@@ -19,6 +19,8 @@ void Parser::declaration() {
   default:
     if (atBudget())
       return budgetDecl();
+    if (at(TokenKind::Let))
+      fail(here(), "'let' stands inside of functions; outside of them 'const N = ...;' names a number");
     failExpected("a declaration ('mesh', 'const', 'struct', 'fn' or 'budget')");
   }
 }
@@ -207,8 +209,15 @@ void Parser::statement(Block &block) {
   if (accept(TokenKind::Let)) {
     Stmt *stmt = ast->makeStmt(StmtKind::Let, since(begin));
     stmt->pattern = pattern();
-    if (at(TokenKind::Comma))
-      fail(here(), "several names stand in parentheses, as in 'let (x, y) = ...'");
+    if (at(TokenKind::Comma)) {
+      report(here(), "several names stand in parentheses, as in 'let (x, y) = ...'");
+      Pattern all;
+      all.elements.push_back(std::move(stmt->pattern));
+      while (accept(TokenKind::Comma))
+        all.elements.push_back(pattern());
+      all.range = {&source, all.elements.front().range.begin, all.elements.back().range.end};
+      stmt->pattern = std::move(all);
+    }
     try {
       if (accept(TokenKind::Colon))
         stmt->type = type();
@@ -237,8 +246,10 @@ void Parser::statement(Block &block) {
   }
   Expr *value = expression();
   if (at(TokenKind::Assign)) {
-    report(here(), "a name gets its value once: write 'let' before it");
     const auto *name = dynAs<NameExpr>(*value);
+    if (!name && dynAs<SubscriptExpr>(*value))
+      fail(here(), "arrays do not change: update(x, v, start=[..]), scatter_add or where give one that differs");
+    report(here(), "a name gets its value once: write 'let' before it");
     if (!name)
       throw SyntaxError();
     // As if it were there.

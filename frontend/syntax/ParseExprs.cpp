@@ -78,6 +78,8 @@ Expr *Parser::binary(unsigned minPrecedence, bool inDimension) {
       fail(opRange, "comparisons do not chain: write 'a < b && b < c'");
     isComparison = rule->precedence == comparisonPrecedence;
     take();
+    if (at(TokenKind::Assign) && peek().begin == opRange.end)
+      fail(opRange.to(here()), "a name gets its value once: write 'let x = x " + std::string(opRange.text()) + " ...'");
     Expr *right = binary(rule->precedence + 1, inDimension);
     auto *node = ast->make<BinaryExpr>(left->range.to(right->range));
     node->op = rule->op;
@@ -165,6 +167,11 @@ Expr *Parser::primary() {
     return whileExpr();
   case TokenKind::Identifier:
     break;
+  case TokenKind::Dot:
+    if (peek(1).kind == TokenKind::Integer && peek(1).begin == peek().end)
+      fail(here().to(rangeOf(peek(1))),
+           "a digit is missing before the point: write '0." + std::string(textOf(peek(1))) + "'");
+    failExpected("an expression");
   default:
     failExpected("an expression");
   }
@@ -180,9 +187,11 @@ Expr *Parser::primary() {
     fail(here(), "'not' is written '!'");
   if (textOf(peek()) == "P" && peek(1).kind == TokenKind::LeftParen)
     return partition();
-  // A field and a colon behind the brace: no block begins like this, so `if c { x }` stays a condition.
-  bool isStruct =
-      peek(1).kind == TokenKind::LeftBrace && peek(2).kind == TokenKind::Identifier && peek(3).kind == TokenKind::Colon;
+  // A struct's name, or a field and a colon behind the brace: no block begins like this, so `if c { x }` stays a
+  // condition.
+  bool isStruct = peek(1).kind == TokenKind::LeftBrace &&
+                  ((peek(2).kind == TokenKind::Identifier && peek(3).kind == TokenKind::Colon) ||
+                   (structNames.count(textOf(peek())) && !isBound(textOf(peek()))));
   if (isStruct)
     return structLiteral();
   const Token &token = take();

@@ -66,7 +66,8 @@ private:
       if (!accept(TokenKind::Comma))
         break;
     }
-    expect(close, where);
+    if (!accept(close))
+      failExpected("',' or " + std::string(describe(close)) + " " + std::string(where));
   }
 
   /// Counts one level of nesting for as long as it lives.

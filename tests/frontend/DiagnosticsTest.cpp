@@ -46,7 +46,7 @@ TEST(Errors, allInOneGo) {
                      "  let c = b @ a + y[5];\n"
                      "  return (c, yy);\n"
                      "}\n"),
-              ElementsAre("2:1: expected ')' after the mesh's axes, found 'fn'",
+              ElementsAre("2:1: expected ',' or ')' after the mesh's axes, found 'fn'",
                           "2:27: expected an expression, found ';'", "4:15: expected an expression, found ';'",
                           "5:27: unknown name 'unknown'", "6:21: index 5 is outside of dimension 0 of f32[3]",
                           "7:14: unknown name 'yy'; did you mean 'y'?", "  3:22: 'y' is declared here"));
@@ -119,7 +119,7 @@ TEST(Errors, arguments) {
   EXPECT_THAT(errorsOf("softmax(x, axs=1)"),
               ElementsAre("2:19: 'softmax' has no parameter 'axs'; did you mean 'axis'?"));
   EXPECT_THAT(errorsOf("exp(x, y)"), ElementsAre("2:15: 'exp' takes 1 argument (x), this is one more"));
-  EXPECT_THAT(errorsOf("maximum(x)"), ElementsAre("2:8: 'maximum' needs an argument for 'y'"));
+  EXPECT_THAT(errorsOf("maximum(x)"), ElementsAre("2:8: 'maximum' needs an argument for 'y'; it takes x, y"));
   EXPECT_THAT(errorsOf("sum(x, axis=0, axis=1)"), ElementsAre("2:23: 'axis' is given twice"));
   EXPECT_THAT(errorsOf("sum(axis=0, x)"), ElementsAre("2:20: arguments without a name come before those with one"));
   EXPECT_THAT(errorsOf("sum(x, axis=y)"),

@@ -27,7 +27,7 @@ TEST(GradientErrors, theFunction) {
                           "checkpoint(f) of one"));
   EXPECT_THAT(errorsOf(sumOf, "grad(f)"),
               ElementsAre("3:10: 'grad(f)' is a function: its arguments follow, as in grad(f)(x)"));
-  EXPECT_THAT(errorsOf(sumOf, "grad()(x)"), ElementsAre("3:10: 'grad' needs an argument for 'f'"));
+  EXPECT_THAT(errorsOf(sumOf, "grad()(x)"), ElementsAre("3:10: 'grad' needs an argument for 'f'; it takes f, wrt"));
   EXPECT_THAT(errorsOf(sumOf, "checkpoint(f, wrt=0)(x)"),
               ElementsAre("3:24: 'checkpoint' has no parameter 'wrt'; it has f"));
 }

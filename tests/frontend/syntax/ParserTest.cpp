@@ -161,8 +161,8 @@ TEST(Parser, recovery) {
                           "6:23: expected 'else' after the first arm: an 'if' is an expression and has two, found ';'",
                           "7:12: expected ';' at the end of the statement, found 'b'",
                           "9:1: expected a declaration ('mesh', 'const', 'struct', 'fn' or 'budget'), found 'stray'",
-                          "10:22: expected ']' to close the index, found '2'",
-                          "11:8: expected ')' after the parameters, found '{'"));
+                          "10:22: expected ',' or ']' to close the index, found '2'",
+                          "11:8: expected ',' or ')' after the parameters, found '{'"));
   EXPECT_EQ(parsed.ast->functions.back().name.text, "k");
 }
 
