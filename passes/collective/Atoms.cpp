@@ -27,6 +27,7 @@ Atoms::Atoms(const spmd::MeshShape &mesh, const std::vector<const spmd::Sharding
     ends.insert(axis.size);
     for (int64_t end : ends) {
       if (end > begin) {
+        areNested &= end % begin == 0;
         parts.push_back({axis.name, begin, end / begin});
         begin = end;
       }

@@ -163,20 +163,22 @@ std::vector<ReshardMove> ReshardMoves::from(const ReshardState &state, const Res
   return moves;
 }
 
-ReshardPlan ReshardMoves::planDirectly(const ReshardState &start, const ReshardState &goal) const {
+ReshardPlan ReshardMoves::planDirectly() const {
   ReshardPlan plan;
   spmd::Sharding current = space.from;
-  plan.cost.peakBytes = space.localBytes(start);
-  AtomList pending;
-  std::set_difference(start.unreduced.begin(), start.unreduced.end(), goal.unreduced.begin(), goal.unreduced.end(),
-                      std::back_inserter(pending));
+  double held = space.localBytes(space.from);
+  plan.cost.peakBytes = held;
+  std::vector<spmd::AxisRef> pending = space.without(space.from.unreduced, space.to.unreduced);
+  plan.isPossible = space.without(space.to.unreduced, space.from.unreduced).empty();
+  if (!plan.isPossible)
+    return plan;
   if (!pending.empty()) {
-    ReshardState reduced = start;
-    reduced.unreduced = goal.unreduced;
-    ReshardMove move = price({Kind::AllReduce, pending, -1, -1, reduced, {}}, start);
+    double group = 1, devices = static_cast<double>(space.mesh.deviceCount());
+    for (const spmd::AxisRef &axis : pending)
+      group *= static_cast<double>(axis.sizeIn(space.mesh));
     current.unreduced = space.to.unreduced;
-    plan.steps.push_back({Kind::AllReduce, space.atoms.join(pending), -1, -1, current});
-    plan.cost = plan.cost + move.cost;
+    plan.steps.push_back({Kind::AllReduce, pending, -1, -1, current});
+    plan.cost = plan.cost + model.costOf("all_reduce", namesOf(pending), 2 * (group - 1) * (devices / group) * held, 2 * held);
   }
   if (current.dims == space.to.dims)
     return plan;
@@ -192,7 +194,7 @@ ReshardPlan ReshardMoves::planDirectly(const ReshardState &start, const ReshardS
   }
   plan.steps.push_back({Kind::Exchange, axes, -1, -1, space.to});
   plan.cost = plan.cost + model.costOf("exchange", namesOf(axes), space.exchangeBytes(current, space.to),
-                                       space.localBytes(start) + space.localBytes(goal));
+                                       held + space.localBytes(space.to));
   return plan;
 }
 

@@ -26,9 +26,9 @@ public:
   /// One exchange to the goal: neither may have partial sums.
   ReshardMove exchange(const ReshardState &state, const ReshardState &goal) const;
 
-  /// Where atoms do not describe the source or the target: what is pending is reduced, then comes one exchange over
-  /// every axis that either names.
-  ReshardPlan planDirectly(const ReshardState &start, const ReshardState &goal) const;
+  /// Where atoms do not describe the source or the target, or do not exist: what is pending is reduced, then comes one
+  /// exchange over every axis that either names.
+  ReshardPlan planDirectly() const;
 
 private:
   ReshardMove price(ReshardMove move, const ReshardState &before) const;

@@ -157,9 +157,11 @@ private:
 
 ReshardPlan searchReshard(const spmd::MeshShape &mesh, const CostModel &model, ArrayType source, ArrayType target) {
   ReshardSpace space(mesh, source, target);
+  if (!space.atoms.exist())
+    return ReshardMoves(space, model).planDirectly();
   ReshardState start = space.toState(space.from), goal = space.toState(space.to);
   if (!space.isFaithful(start) || !space.isFaithful(goal))
-    return ReshardMoves(space, model).planDirectly(start, goal);
+    return ReshardMoves(space, model).planDirectly();
   return Search(space, model, start, goal).run();
 }
 

@@ -100,6 +100,22 @@ double ReshardSpace::localBytes(const ReshardState &state) const {
   return bytes;
 }
 
+double ReshardSpace::localBytes(const spmd::Sharding &sharding) const {
+  double bytes = elementBytes;
+  for (int64_t size : spmd::localShape(mesh, shape, sharding))
+    bytes *= static_cast<double>(size);
+  return bytes;
+}
+
+std::vector<spmd::AxisRef> ReshardSpace::without(const std::vector<spmd::AxisRef> &axes,
+                                                 const std::vector<spmd::AxisRef> &others) const {
+  auto remove = [](auto list, const auto &from) {
+    llvm::erase_if(list, [&](const auto &item) { return llvm::is_contained(from, item); });
+    return list;
+  };
+  return atoms.exist() ? atoms.join(remove(toList(axes), toList(others))) : remove(axes, others);
+}
+
 double ReshardSpace::groupOf(ArrayRef<int> group) const {
   double size = 1;
   for (int atom : group)

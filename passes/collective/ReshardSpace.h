@@ -36,6 +36,10 @@ public:
 
   /// The largest piece on a device.
   double localBytes(const ReshardState &state) const;
+  double localBytes(const spmd::Sharding &sharding) const;
+  /// The axes, or the atoms of them where these exist, that are not among the others.
+  std::vector<spmd::AxisRef> without(const std::vector<spmd::AxisRef> &axes,
+                                     const std::vector<spmd::AxisRef> &others) const;
   /// How many pieces the atoms make.
   double groupOf(llvm::ArrayRef<int> group) const;
   /// What all devices together need and do not hold.

@@ -30,7 +30,7 @@ std::vector<FactorAxes> listSuggestedAssignments(const spmd::MeshShape &mesh, co
     for (const FactorAxes &assignment : assignments)
       for (const AxisList &axes : options[f]) {
         bool isFree = std::none_of(assignment.begin(), assignment.end(),
-                                   [&](const AxisList &used) { return overlap(mesh, used, axes); });
+                                   [&](const AxisList &used) { return overlap(used, axes); });
         if (!isFree || extended.size() >= kMaxAssignments)
           continue;
         extended.push_back(assignment);
@@ -101,6 +101,8 @@ std::vector<FactorAxes> listAllAssignments(const spmd::MeshShape &mesh, const Sh
     shardings.push_back(&operand);
   Atoms atoms(mesh, shardings);
   std::vector<FactorAxes> assignments;
+  if (!atoms.exist())
+    return assignments;
   Placement placement(rule, atoms);
   if (placement.getCount() > kMaxAssignments)
     return assignments;

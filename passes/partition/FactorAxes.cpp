@@ -13,12 +13,20 @@ int64_t sizeOf(const spmd::MeshShape &mesh, const AxisList &axes) {
   return size;
 }
 
-bool overlap(const spmd::MeshShape &mesh, const AxisList &x, const AxisList &y) {
+/// Whether one array can be cut by both: they are of different axes, or of one splitting of an axis into parts. Of an
+/// axis of 6, a:(1)2 and a:(3)2 are not, although they share no digit: one is a half, the other the last half of a third.
+static bool fitTogether(const spmd::AxisRef &x, const spmd::AxisRef &y) {
+  if (x.name != y.name)
+    return true;
+  if (x.isWholeAxis() || y.isWholeAxis())
+    return false;
+  return y.preSize % (x.preSize * x.size) == 0 || x.preSize % (y.preSize * y.size) == 0;
+}
+
+bool overlap(const AxisList &x, const AxisList &y) {
   for (const spmd::AxisRef &left : x)
     for (const spmd::AxisRef &right : y)
-      // An axis of size 1 covers nothing, but a sharding may not name it twice.
-      if (left == right || (left.name == right.name && left.preSize < right.preSize * right.sizeIn(mesh) &&
-                            right.preSize < left.preSize * left.sizeIn(mesh)))
+      if (!fitTogether(left, right))
         return true;
   return false;
 }

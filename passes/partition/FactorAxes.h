@@ -37,8 +37,8 @@ FactorAxes projectToFactors(const spmd::MeshShape &mesh, const ShardingRule &rul
 std::optional<spmd::Sharding> shardingOf(const spmd::MeshShape &mesh, const ShardingRule &rule,
                                          const ValueFactors &value, const FactorAxes &axes);
 
-/// True if two axis lists share (a part of) an axis.
-bool overlap(const spmd::MeshShape &mesh, const AxisList &x, const AxisList &y);
+/// True if two axis lists cannot cut one array: they share (a part of) an axis, or have parts that do not fit together.
+bool overlap(const AxisList &x, const AxisList &y);
 
 /// Product of the sizes.
 int64_t sizeOf(const spmd::MeshShape &mesh, const AxisList &axes);

@@ -167,7 +167,7 @@ private:
       operands.push_back(maskPadding(op, rule, index, type, locals[operand]));
       FactorAxes axes = projectToFactors(mesh, rule, rule.operands[index], type.getShardingOrOpen().toValue());
       for (auto [factor, list] : llvm::zip(rule.factors, axes))
-        if (factor.kind == FactorKind::Reduction && !overlap(mesh, reduced, list))
+        if (factor.kind == FactorKind::Reduction && !overlap(reduced, list))
           reduced.insert(reduced.end(), list.begin(), list.end());
     }
     Value local = op.createLocal(builder, operands, global, global.getLocal(meshAttr));

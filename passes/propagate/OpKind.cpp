@@ -59,11 +59,11 @@ OpKind::OpKind(const ShardingRule &rule) {
   }
 }
 
-Direction getDirection(const OpKind &kind, const Factor &factor, bool hasSharedOperand, unsigned stage) {
+Direction getDirection(const OpKind &kind, const Factor &factor, const OpSurroundings &surroundings, unsigned stage) {
   if (factor.kind == FactorKind::NeedReplication)
     return Direction::None;
-  if (kind.isPassThrough && (stage >= 1 || !hasSharedOperand))
-    return Direction::Both;
+  if (kind.isPassThrough && (stage >= 1 || !surroundings.hasSharedOperand))
+    return surroundings.shrinks && stage < 2 ? Direction::Forward : Direction::Both;
   if (kind.isBroadcast && stage < 4)
     return stage >= 2 ? Direction::Backward : Direction::None;
   if (stage >= 3 || (stage == 2 && factor.kind == FactorKind::PassThrough))

@@ -27,13 +27,20 @@ struct OpKind {
 /// The stages of propagation, in order. Each lets through all that the one before did, and more:
 ///
 ///   0  pass-through operations none of whose operands has another use
-///   1  pass-through operations
+///   1  pass-through operations (what takes a part of an array, as slices do, only forward)
 ///   2  pass-through factors of all operations (rows and columns of a product, but not its contraction)
 ///   3  all factors
 ///   4  broadcasts also forward: what is cheap to repeat follows its use, not its source
 inline constexpr unsigned kNumStages = 5;
 
-/// Which way a factor of an operation propagates in a stage. `hasSharedOperand`: an operand has another use.
-Direction getDirection(const OpKind &kind, const Factor &factor, bool hasSharedOperand, unsigned stage);
+/// What the values around an operation say of when it propagates.
+struct OpSurroundings {
+  bool hasSharedOperand = false; ///< An operand has another use.
+  /// The result is a part of an operand: what cuts it comes late to the operand, of which others may use more.
+  bool shrinks = false;
+};
+
+/// Which way a factor of an operation propagates in a stage.
+Direction getDirection(const OpKind &kind, const Factor &factor, const OpSurroundings &surroundings, unsigned stage);
 
 } // namespace spmdc

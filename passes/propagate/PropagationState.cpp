@@ -205,17 +205,23 @@ void PropagationState::addOp(Operation *op, ShardingRule rule, bool isEdge, Arra
       return;
     around.push_back(slot->second);
   }
-  bool hasSharedOperand = !isEdge && llvm::any_of(op->getOperands(), [](Value operand) {
-    if (cast<ArrayType>(operand.getType()).getRank() == 0)
-      return false;
-    return llvm::count_if(operand.getUses(), [](OpOperand &use) { return !isa<ShardingGroupOp>(use.getOwner()); }) > 1;
-  });
+  OpSurroundings surroundings;
+  if (!isEdge) {
+    auto typeOf = [](Value value) { return cast<ArrayType>(value.getType()); };
+    surroundings.hasSharedOperand = llvm::any_of(op->getOperands(), [&](Value operand) {
+      auto isUse = [](OpOperand &use) { return !isa<ShardingGroupOp>(use.getOwner()); };
+      return typeOf(operand).getRank() > 0 && llvm::count_if(operand.getUses(), isUse) > 1;
+    });
+    surroundings.shrinks = op->getNumResults() == 1 && llvm::any_of(op->getOperands(), [&](Value operand) {
+      return typeOf(operand).getNumElements() > typeOf(op->getResult(0)).getNumElements();
+    });
+  }
   OpKind kind(rule);
   unsigned index = ops.size();
   for (unsigned slot : around)
     if (slots[slot].opsAround.empty() || slots[slot].opsAround.back() != index)
       slots[slot].opsAround.push_back(index);
-  ops.push_back({op, std::move(rule), kind, hasSharedOperand, isEdge, llvm::to_vector<4>(values), std::move(around)});
+  ops.push_back({op, std::move(rule), kind, surroundings, isEdge, llvm::to_vector<4>(values), std::move(around)});
 }
 
 void PropagationState::addEdges(Operation *op) {

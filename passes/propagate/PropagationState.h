@@ -28,7 +28,7 @@ public:
     mlir::Operation *op;
     ShardingRule rule;
     OpKind kind;
-    bool hasSharedOperand;
+    OpSurroundings surroundings;
     bool isEdge;
     llvm::SmallVector<mlir::Value, 4> values; ///< Operands, then results.
     llvm::SmallVector<unsigned, 4> slots;     ///< Of the values.

@@ -46,7 +46,7 @@ void Propagator::runToFixPoint(unsigned stage, Strategy stepStrategy) {
 bool Propagator::step(unsigned opIndex, unsigned stage, Strategy stepStrategy) {
   const PropagationState::OpEntry &entry = state.getOps()[opIndex];
   auto direction = [&](int64_t factor) {
-    return getDirection(entry.kind, entry.rule.factors[factor], entry.hasSharedOperand, stage);
+    return getDirection(entry.kind, entry.rule.factors[factor], entry.surroundings, stage);
   };
   bool isAnyMoved = llvm::any_of(llvm::seq<int64_t>(0, entry.rule.factors.size()),
                                  [&](int64_t factor) { return direction(factor) != Direction::None; });

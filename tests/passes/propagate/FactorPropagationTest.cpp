@@ -240,23 +240,27 @@ TEST(OpKindTest, ReadOffTheRule) {
 TEST(OpKindTest, EachStageLetsMoreThrough) {
   OpKind elementwise(ShardingRule::elementwise({8}, 1));
   Factor pass{8, FactorKind::PassThrough}, reduction{8, FactorKind::Reduction}, whole{8, FactorKind::NeedReplication};
-  EXPECT_EQ(getDirection(elementwise, pass, /*hasSharedOperand=*/false, 0), Direction::Both);
-  EXPECT_EQ(getDirection(elementwise, pass, /*hasSharedOperand=*/true, 0), Direction::None);
-  EXPECT_EQ(getDirection(elementwise, pass, /*hasSharedOperand=*/true, 1), Direction::Both);
+  EXPECT_EQ(getDirection(elementwise, pass, {}, 0), Direction::Both);
+  EXPECT_EQ(getDirection(elementwise, pass, {.hasSharedOperand = true}, 0), Direction::None);
+  EXPECT_EQ(getDirection(elementwise, pass, {.hasSharedOperand = true}, 1), Direction::Both);
+  // What is cut of a larger array decides late how that one lies.
+  EXPECT_EQ(getDirection(elementwise, pass, {.shrinks = true}, 0), Direction::Forward);
+  EXPECT_EQ(getDirection(elementwise, pass, {.hasSharedOperand = true, .shrinks = true}, 1), Direction::Forward);
+  EXPECT_EQ(getDirection(elementwise, pass, {.shrinks = true}, 2), Direction::Both);
 
   OpKind other(ShardingRule{});
-  EXPECT_EQ(getDirection(other, pass, false, 1), Direction::None);
-  EXPECT_EQ(getDirection(other, pass, false, 2), Direction::Both);
-  EXPECT_EQ(getDirection(other, reduction, false, 2), Direction::None);
-  EXPECT_EQ(getDirection(other, reduction, false, 3), Direction::Both);
-  EXPECT_EQ(getDirection(other, whole, false, kNumStages - 1), Direction::None);
+  EXPECT_EQ(getDirection(other, pass, {}, 1), Direction::None);
+  EXPECT_EQ(getDirection(other, pass, {}, 2), Direction::Both);
+  EXPECT_EQ(getDirection(other, reduction, {}, 2), Direction::None);
+  EXPECT_EQ(getDirection(other, reduction, {}, 3), Direction::Both);
+  EXPECT_EQ(getDirection(other, whole, {}, kNumStages - 1), Direction::None);
 
   OpKind broadcast = other;
   broadcast.isBroadcast = true;
-  EXPECT_EQ(getDirection(broadcast, pass, false, 1), Direction::None);
-  EXPECT_EQ(getDirection(broadcast, pass, false, 2), Direction::Backward);
-  EXPECT_EQ(getDirection(broadcast, pass, false, 3), Direction::Backward);
-  EXPECT_EQ(getDirection(broadcast, pass, false, 4), Direction::Both);
+  EXPECT_EQ(getDirection(broadcast, pass, {}, 1), Direction::None);
+  EXPECT_EQ(getDirection(broadcast, pass, {}, 2), Direction::Backward);
+  EXPECT_EQ(getDirection(broadcast, pass, {}, 3), Direction::Backward);
+  EXPECT_EQ(getDirection(broadcast, pass, {}, 4), Direction::Both);
 }
 
 } // namespace
