@@ -19,8 +19,8 @@ class Atoms {
 public:
   Atoms(const spmd::MeshShape &mesh, const std::vector<const spmd::Sharding *> &shardings);
 
-  /// Whether the shardings' parts of axes have common parts: a:(1)2 and a:(3)2 of an axis of 6 do not. Then nothing else
-  /// here may be asked.
+  /// Whether the shardings' parts of axes have common parts: a:(1)2 and a:(3)2 of an axis of 6 do not. Then nothing
+  /// else here may be asked.
   bool exist() const { return areNested; }
   int64_t count() const { return static_cast<int64_t>(parts.size()); }
   int64_t sizeOf(int atom) const { return parts[atom].size; }

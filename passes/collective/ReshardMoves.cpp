@@ -178,7 +178,8 @@ ReshardPlan ReshardMoves::planDirectly() const {
       group *= static_cast<double>(axis.sizeIn(space.mesh));
     current.unreduced = space.to.unreduced;
     plan.steps.push_back({Kind::AllReduce, pending, -1, -1, current});
-    plan.cost = plan.cost + model.costOf("all_reduce", namesOf(pending), 2 * (group - 1) * (devices / group) * held, 2 * held);
+    plan.cost =
+        plan.cost + model.costOf("all_reduce", namesOf(pending), 2 * (group - 1) * (devices / group) * held, 2 * held);
   }
   if (current.dims == space.to.dims)
     return plan;

@@ -94,8 +94,12 @@ private:
       return;
     bool isGoal = move.after == goal;
     if (entry == visits.end()) {
-      double missing =
-          move.after.unreduced.empty() && goal.unreduced.empty() ? space.missingBytes(move.after, goal) : 0;
+      bool isWhole = move.after.unreduced.empty() && goal.unreduced.empty();
+      // By sizes alone first: that needs no look at the devices.
+      double least = isWhole && !isGoal ? std::max(0.0, space.leastBytes(move.after, goal)) : 0;
+      if (!isPromising(total + CollectiveCost{.linkBytes = leastWeight * least}))
+        return;
+      double missing = isWhole ? space.missingBytes(move.after, goal) : 0;
       entry = visits.try_emplace(move.after).first;
       entry->second.missing = missing;
     }

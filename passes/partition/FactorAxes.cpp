@@ -14,7 +14,8 @@ int64_t sizeOf(const spmd::MeshShape &mesh, const AxisList &axes) {
 }
 
 /// Whether one array can be cut by both: they are of different axes, or of one splitting of an axis into parts. Of an
-/// axis of 6, a:(1)2 and a:(3)2 are not, although they share no digit: one is a half, the other the last half of a third.
+/// axis of 6, a:(1)2 and a:(3)2 are not, although they share no digit: one is a half, the other the last half of a
+/// third.
 static bool fitTogether(const spmd::AxisRef &x, const spmd::AxisRef &y) {
   if (x.name != y.name)
     return true;

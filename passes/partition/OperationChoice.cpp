@@ -64,6 +64,8 @@ private:
 
   void compare(const std::vector<FactorAxes> &assignments) {
     for (const FactorAxes &axes : assignments) {
+      if (best && planner.getExplored() - exploredBefore > kMostExplored)
+        return;
       std::optional<OperationChoice> candidate = tryAssign(axes);
       // Most need no plan to see that they are dearer.
       if (!candidate || (best && leastSeconds(*candidate) >= best->price.seconds))
@@ -209,9 +211,14 @@ private:
     return bytes / model.memoryPerSecond;
   }
 
+  /// Shardings on the way of reshards that are looked at to price one operation. On meshes of two or three axes there
+  /// are far fewer; beyond, assignments that come later are not tried (what the shardings around suggest comes first).
+  static constexpr int64_t kMostExplored = 20000;
+
   const spmd::MeshShape &mesh;
   const CostModel &model;
   ReshardPlanner &planner;
+  const int64_t exploredBefore = planner.getExplored();
   Forms &forms;
   ShardingRuleOpInterface op;
   ShardingRule rule;

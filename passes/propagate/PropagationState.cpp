@@ -213,8 +213,8 @@ void PropagationState::addOp(Operation *op, ShardingRule rule, bool isEdge, Arra
       return typeOf(operand).getRank() > 0 && llvm::count_if(operand.getUses(), isUse) > 1;
     });
     surroundings.shrinks = op->getNumResults() == 1 && llvm::any_of(op->getOperands(), [&](Value operand) {
-      return typeOf(operand).getNumElements() > typeOf(op->getResult(0)).getNumElements();
-    });
+                             return typeOf(operand).getNumElements() > typeOf(op->getResult(0)).getNumElements();
+                           });
   }
   OpKind kind(rule);
   unsigned index = ops.size();

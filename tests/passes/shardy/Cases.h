@@ -57,13 +57,14 @@ struct ShardyCase {
   std::vector<std::pair<std::string, std::string>> writes;
   std::vector<Expectation> expectations;
   std::vector<Move> moves;
-  double sent = 0;        ///< Beside the moves.
+  double sent = 0; ///< Beside the moves.
   double worse = 0;
   std::string refusal;
   bool isCounted = false; ///< Says what is sent: `moves`, `sends` or `local`.
 };
 
-/// All cases, in the order of files and lines. Throws std::runtime_error with file and line where one is not understood.
+/// All cases, in the order of files and lines. Throws std::runtime_error with file and line where one is not
+/// understood.
 std::vector<ShardyCase> readShardyCases();
 
 /// `[(b, a), _] + c`: axes by dimension, and those over which devices hold partial sums.

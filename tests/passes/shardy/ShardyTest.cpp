@@ -1,8 +1,8 @@
 //===- ShardyTest.cpp - what Shardy's tests say, held against spmdc -------===//
 //
-// For each case of *.cases (Cases.h): the shardings that propagation gives, under the strategy that Shardy's test names;
-// that no more bytes are sent than by the collectives that Shardy chooses; and that all devices together compute what
-// the global evaluator does, with two kinds of poison in the padding.
+// For each case of *.cases (Cases.h): the shardings that propagation gives, under the strategy that Shardy's test
+// names; that no more bytes are sent than by the collectives that Shardy chooses; and that all devices together compute
+// what the global evaluator does, with two kinds of poison in the padding.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,10 +36,11 @@ constexpr int64_t kMostDevices = 64;
 
 class ShardyTest : public ::testing::TestWithParam<ShardyCase> {
 protected:
-  ShardyTest() : handler(&context, [this](mlir::Diagnostic &diagnostic) {
-    said += diagnostic.str() + "\n";
-    return success();
-  }) {
+  ShardyTest()
+      : handler(&context, [this](mlir::Diagnostic &diagnostic) {
+          said += diagnostic.str() + "\n";
+          return success();
+        }) {
     loadFrontendDialects(context);
   }
 
@@ -235,7 +236,8 @@ TEST_P(ShardyTest, Behaviour) {
   OwningOpRef<ModuleOp> partitioned = module->clone();
   if (test.isCounted)
     makeBytesCount(*partitioned);
-  LogicalResult result = runPipeline(*partitioned, isReshard ? Stage::Propagated : Stage::Array, Stage::Partitioned, {});
+  LogicalResult result =
+      runPipeline(*partitioned, isReshard ? Stage::Propagated : Stage::Array, Stage::Partitioned, {});
   if (!test.refusal.empty()) {
     EXPECT_TRUE(failed(result));
     EXPECT_NE(said.find(test.refusal), std::string::npos) << said;
