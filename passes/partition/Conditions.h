@@ -7,8 +7,8 @@
 
 namespace spmdc {
 
-/// For a scalar from which the condition of a loop or branch is computed: the end of a sentence that says so, for the
-/// reasons of collectives. Empty for any other value.
+/// For a value of one element from which the condition of a loop or branch is computed: the end of a sentence that says
+/// so, for the reasons of collectives. Empty for any other value.
 std::string whyForCondition(mlir::Value value);
 
 } // namespace spmdc

@@ -100,11 +100,50 @@ def attention(q, k, v, causal=False):
     return jnp.einsum("...qk,...kd->...qd", jax.nn.softmax(scores), v)
 
 
+def is_key(x):
+    return jnp.issubdtype(getattr(x, "dtype", np.dtype(np.float32)), jax.dtypes.prng_key)
+
+
+def split(x, n=2, axis=0):
+    return jax.random.split(x, n) if is_key(x) else jnp.split(x, n, axis)
+
+
+def scatter_add(x, indices, v, axis=0):
+    return x.at[(slice(None),) * (axis % x.ndim) + (indices,)].add(v)
+
+
+def dropout(key, x, rate):
+    keep = jax.random.bernoulli(key, 1.0 - rate, x.shape)
+    return jnp.where(keep, x / (1.0 - rate), 0).astype(x.dtype) if rate < 1.0 else jnp.zeros_like(x)
+
+
+def draw(function):
+    return lambda key, t, *bounds, **named: function(key, t.shape, *bounds, dtype=t.dtype, **named)
+
+
+def random_names():
+    table = {name: draw(getattr(jax.random, name)) for name in "bits uniform normal".split()}
+    table.update(
+        key=jax.random.key, split=split, key_data=jax.random.key_data, fold_in=jax.random.fold_in, dropout=dropout,
+        bernoulli=lambda key, p, t: jax.random.bernoulli(key, p, t.shape),
+        randint=lambda key, t, low, high: jax.random.randint(key, t.shape, low, high, t.dtype),
+        categorical=lambda key, logits, axis=-1: jax.random.categorical(key, logits, axis=axis))
+    return table
+
+
+def lookup_names():
+    return dict(
+        take=jnp.take, take_along_axis=lambda x, i, axis=-1: jnp.take_along_axis(x, i, axis=axis),
+        update=lambda x, v, start: lax.dynamic_update_slice(x, v, start), scatter_add=scatter_add,
+        sort=lambda x, axis=-1: jnp.sort(x, axis=axis), argsort=lambda x, axis=-1: jnp.argsort(x, axis=axis),
+        top_k=lax.top_k)
+
+
 def names():
     """The language's names, from jax.numpy where it has them."""
     table = {name: getattr(jnp, name) for name in
              """exp exp2 expm1 log log1p log2 sqrt cbrt sin cos tan tanh sinh cosh abs sign floor ceil maximum minimum
-             pow where reshape transpose broadcast_to expand_dims squeeze concatenate stack split pad flip roll tile repeat
+             pow where reshape transpose broadcast_to expand_dims squeeze concatenate stack pad flip roll tile repeat
              einsum matmul arange eye tril triu cumsum cumprod floor_divide logical_and logical_or logical_not argmax
              argmin""".split()}
     table.update({name: getattr(jax.nn, name) for name in "relu silu gelu softmax log_softmax one_hot".split()})
@@ -123,7 +162,7 @@ def names():
         full=lambda t, v: jnp.full(t.shape, v, t.dtype), iota=iota, dot_general=dot_general, layer_norm=layer_norm,
         rms_norm=rms_norm, cross_entropy=cross_entropy, attention=attention, like=lambda x, y: x,
         stop_gradient=lax.stop_gradient)
-    return table
+    return {**table, **random_names(), **lookup_names()}
 
 
 def floating(x):
