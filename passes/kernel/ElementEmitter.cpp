@@ -402,24 +402,28 @@ ElementEmitter::Emitted ElementEmitter::emitConcatenate(ConcatenateOp op, const 
   Type type = registerType(op.getType().getElementType());
   int64_t dim = op.getDim();
   IndexSpace &space = schedule.indexing->space;
-  // part(i): operand i or one behind it.
-  std::function<Value(unsigned, int64_t)> part = [&](unsigned number, int64_t offset) -> Value {
-    Value operand = op.getOperands()[number];
-    Index partIndex = index;
-    partIndex[dim] = space.add(index[dim], -offset);
-    int64_t size = shapeOf(operand)[dim];
-    IndexRange range = space.rangeOf(partIndex[dim]);
-    bool isLast = number + 1 == op.getNumOperands();
-    auto here = [&] { return emit(operand, partIndex); };
-    if (isLast || range.high < size)
-      return here();
-    auto behind = [&] { return part(number + 1, offset + size); };
-    if (range.low >= size)
+  SmallVector<int64_t> offsets = {0};
+  for (Value operand : op.getOperands())
+    offsets.push_back(offsets.back() + shapeOf(operand)[dim]);
+  // part(begin, end): one of these operands, found by halves.
+  std::function<Value(size_t, size_t)> part = [&](size_t begin, size_t end) -> Value {
+    if (end - begin == 1) {
+      Index partIndex = index;
+      partIndex[dim] = space.add(index[dim], -offsets[begin]);
+      return emit(op.getOperands()[begin], partIndex);
+    }
+    size_t middle = begin + (end - begin) / 2;
+    IndexRange range = space.rangeOf(index[dim]);
+    auto before = [&] { return part(begin, middle); };
+    auto behind = [&] { return part(middle, end); };
+    if (range.high < offsets[middle])
+      return before();
+    if (range.low >= offsets[middle])
       return behind();
-    Emitted result = emitGuarded(type, IndexGuard{partIndex[dim], std::min<int64_t>(range.low, 0), size}, here, behind);
-    return result.value;
+    return emitGuarded(type, IndexGuard{index[dim], std::min<int64_t>(range.low, 0), offsets[middle]}, before, behind)
+        .value;
   };
-  Value result = part(0, 0);
+  Value result = part(0, op.getNumOperands());
   return {result, getDepth()};
 }
 

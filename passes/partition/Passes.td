@@ -153,6 +153,33 @@ def Partition : Pass<"spmdc-partition", "mlir::ModuleOp"> {
   let dependentDialects = ["::spmdc::SpmdDialect", "::spmdc::ArrayDialect"];
 }
 
+def CombineCollectives : Pass<"spmdc-combine-collectives", "mlir::ModuleOp"> {
+  let summary = "Makes one all_reduce of several small ones";
+  let description = [{
+    Before: one device's program; collectives are explicit.
+
+    all_reduces of one kind, element type and axes in a block, none of which needs another's result, are done by one
+    call, where the time of the calls that it saves is more than that of bringing their arrays together and apart again
+    (both by the cost model). Each element is reduced as before, so the results have the same bits.
+
+    After: the same.
+    ```
+    %1 = spmd.all_reduce sum %x over <a> : <f32[8]> -> <f32[8]>
+    %2 = spmd.all_reduce sum %y over <a> : <f32[2, 3]> -> <f32[2, 3]>
+    ```
+    becomes
+    ```
+    %0 = array.reshape %y : <f32[2, 3]> -> <f32[6]>
+    %3 = array.concatenate %x, %0 dim 0 : !spmd.array<f32[8]>, !spmd.array<f32[6]> -> <f32[14]>
+    %4 = spmd.all_reduce sum %3 over <a> : <f32[14]> -> <f32[14]>
+    %1 = array.slice %4 [0] to [8] step [1] : <f32[14]> -> <f32[8]>
+    %5 = array.slice %4 [8] to [14] step [1] : <f32[14]> -> <f32[6]>
+    %2 = array.reshape %5 : <f32[6]> -> <f32[2, 3]>
+    ```
+  }];
+  let dependentDialects = ["::spmdc::SpmdDialect", "::spmdc::ArrayDialect"];
+}
+
 def DropBarriers : Pass<"spmdc-drop-barriers", "mlir::ModuleOp"> {
   let summary = "Removes array.optimization_barrier";
   let description = [{

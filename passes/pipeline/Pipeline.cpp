@@ -55,6 +55,7 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
     arriveAt(Stage::Partitioned);
   }
   if (passesThrough(Stage::Kernels)) {
+    passes.addPass(createCombineCollectives());
     passes.addPass(createDecomposeReductions());
     passes.addPass(createNormalizeContractions());
     passes.addPass(createLowerLibraryCalls());

@@ -1,0 +1,130 @@
+// Small all_reduces that need nothing of one another are one call.
+// RUN: spmd-opt %s --spmdc-combine-collectives --split-input-file | FileCheck %s
+// RUN: spmd-opt %s --spmdc-combine-collectives --spmdc-combine-collectives --split-input-file | FileCheck %s
+
+// Shapes and ranks may differ, a number counts as one element; reasons are joined.
+// CHECK-LABEL: func.func @alike
+// CHECK-SAME: (%[[X:.*]]: !spmd.array<f32[8]>, %[[Y:.*]]: !spmd.array<f32[2, 3]>, %[[Z:.*]]: !spmd.array<f32[]>)
+// CHECK: %[[Y1:.*]] = array.reshape %[[Y]] : <f32[2, 3]> -> <f32[6]>
+// CHECK: %[[Z1:.*]] = array.reshape %[[Z]] : <f32[]> -> <f32[1]>
+// CHECK: %[[J:.*]] = array.concatenate %{{.*}}, %[[Y1]], %[[Z1]] dim 0
+// CHECK: %[[R:.*]] = spmd.all_reduce sum %[[J]] over <a> {why = "first; second"} : <f32[15]> -> <f32[15]>
+// CHECK-NOT: all_reduce
+// CHECK: %[[S:.*]] = array.slice %[[R]] [8] to [14] step [1] : <f32[15]> -> <f32[6]>
+// CHECK: array.reshape %[[S]] : <f32[6]> -> <f32[2, 3]>
+module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
+  func.func @alike(%x: !spmd.array<f32[8]>, %y: !spmd.array<f32[2, 3]>, %z: !spmd.array<f32[]>)
+      -> (!spmd.array<f32[8]>, !spmd.array<f32[2, 3]>, !spmd.array<f32[]>) {
+    %0 = spmd.all_reduce sum %x over <a> {why = "first"} : <f32[8]> -> <f32[8]>
+    %1 = spmd.all_reduce sum %y over <a> {why = "second"} : <f32[2, 3]> -> <f32[2, 3]>
+    %2 = spmd.all_reduce sum %z over <a> {why = "first"} : <f32[]> -> <f32[]>
+    return %0, %1, %2 : !spmd.array<f32[8]>, !spmd.array<f32[2, 3]>, !spmd.array<f32[]>
+  }
+}
+
+// -----
+
+// Another kind, other axes, another element type: each its own call.
+// CHECK-LABEL: func.func @not_alike
+// CHECK-COUNT-4: spmd.all_reduce
+// CHECK-NOT: array.concatenate
+module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
+  func.func @not_alike(%x: !spmd.array<f32[8]>, %y: !spmd.array<i32[8]>)
+      -> (!spmd.array<f32[8]>, !spmd.array<f32[8]>, !spmd.array<f32[8]>, !spmd.array<i32[8]>) {
+    %0 = spmd.all_reduce sum %x over <a> : <f32[8]> -> <f32[8]>
+    %1 = spmd.all_reduce max %x over <a> : <f32[8]> -> <f32[8]>
+    %2 = spmd.all_reduce sum %x over <b> : <f32[8]> -> <f32[8]>
+    %3 = spmd.all_reduce sum %y over <a> : <i32[8]> -> <i32[8]>
+    return %0, %1, %2, %3 : !spmd.array<f32[8]>, !spmd.array<f32[8]>, !spmd.array<f32[8]>, !spmd.array<i32[8]>
+  }
+}
+
+// -----
+
+// One that needs the other's result waits for it; a third one goes with the first, and what reads it goes behind.
+// CHECK-LABEL: func.func @one_after_the_other
+// CHECK: %[[N:.*]] = array.negate %arg1
+// CHECK: spmd.all_reduce sum %{{.*}} over <a> : <f32[16]> -> <f32[16]>
+// CHECK: array.sin
+// CHECK: spmd.all_reduce sum %{{.*}} over <a> : <f32[8]> -> <f32[8]>
+module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
+  func.func @one_after_the_other(%x: !spmd.array<f32[8]>, %y: !spmd.array<f32[8]>)
+      -> (!spmd.array<f32[8]>, !spmd.array<f32[8]>) {
+    %0 = spmd.all_reduce sum %x over <a> : <f32[8]> -> <f32[8]>
+    %1 = array.sin %0 : <f32[8]>
+    %2 = spmd.all_reduce sum %1 over <a> : <f32[8]> -> <f32[8]>
+    %3 = array.negate %y : <f32[8]>
+    %4 = spmd.all_reduce sum %3 over <a> : <f32[8]> -> <f32[8]>
+    return %2, %4 : !spmd.array<f32[8]>, !spmd.array<f32[8]>
+  }
+}
+
+// -----
+
+// Two groups that would wait for one another: only one is made.
+// CHECK-LABEL: func.func @crosswise
+// CHECK-COUNT-3: spmd.all_reduce
+// CHECK-NOT: spmd.all_reduce
+module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
+  func.func @crosswise(%x: !spmd.array<f32[8]>, %y: !spmd.array<f32[8]>)
+      -> (!spmd.array<f32[8]>, !spmd.array<f32[8]>) {
+    %0 = spmd.all_reduce sum %x over <a> : <f32[8]> -> <f32[8]>
+    %1 = spmd.all_reduce sum %0 over <b> : <f32[8]> -> <f32[8]>
+    %2 = spmd.all_reduce sum %y over <b> : <f32[8]> -> <f32[8]>
+    %3 = spmd.all_reduce sum %2 over <a> : <f32[8]> -> <f32[8]>
+    return %1, %3 : !spmd.array<f32[8]>, !spmd.array<f32[8]>
+  }
+}
+
+// -----
+
+// Bringing 4 MiB together takes longer than a call.
+// CHECK-LABEL: func.func @large
+// CHECK-COUNT-2: spmd.all_reduce sum %{{.*}} over <a> : <f32[1048576]>
+module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
+  func.func @large(%x: !spmd.array<f32[1048576]>, %y: !spmd.array<f32[1048576]>)
+      -> (!spmd.array<f32[1048576]>, !spmd.array<f32[1048576]>) {
+    %0 = spmd.all_reduce sum %x over <a> : <f32[1048576]> -> <f32[1048576]>
+    %1 = spmd.all_reduce sum %y over <a> : <f32[1048576]> -> <f32[1048576]>
+    return %0, %1 : !spmd.array<f32[1048576]>, !spmd.array<f32[1048576]>
+  }
+}
+
+// -----
+
+// What is printed keeps its place among what is printed.
+// CHECK-LABEL: func.func @prints
+// CHECK: spmd.all_reduce
+// CHECK: array.print
+// CHECK: spmd.all_reduce
+// CHECK: array.print
+module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
+  func.func @prints(%x: !spmd.array<f32[]>, %y: !spmd.array<f32[]>) {
+    %0 = spmd.all_reduce sum %x over <a> : <f32[]> -> <f32[]>
+    array.print ["x ", ""] (%0) : !spmd.array<f32[]>
+    %1 = spmd.all_reduce sum %y over <a> : <f32[]> -> <f32[]>
+    array.print ["y ", ""] (%1) : !spmd.array<f32[]>
+    return
+  }
+}
+
+// -----
+
+// In a loop as well; one outside is no member.
+// CHECK-LABEL: func.func @in_a_loop
+// CHECK: spmd.all_reduce sum %arg0 over <a> : <f32[8]>
+// CHECK: array.for
+// CHECK: spmd.all_reduce sum %{{.*}} over <a> : <f32[16]> -> <f32[16]>
+// CHECK-NOT: spmd.all_reduce
+module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
+  func.func @in_a_loop(%x: !spmd.array<f32[8]>) -> (!spmd.array<f32[8]>, !spmd.array<f32[8]>) {
+    %0 = spmd.all_reduce sum %x over <a> : <f32[8]> -> <f32[8]>
+    %1:2 = array.for 0 to 4 (%0, %x) {
+    ^bb0(%i: !spmd.array<i32[]>, %c: !spmd.array<f32[8]>, %d: !spmd.array<f32[8]>):
+      %2 = spmd.all_reduce sum %c over <a> : <f32[8]> -> <f32[8]>
+      %3 = spmd.all_reduce sum %d over <a> : <f32[8]> -> <f32[8]>
+      array.yield %2, %3 : !spmd.array<f32[8]>, !spmd.array<f32[8]>
+    } : (!spmd.array<f32[8]>, !spmd.array<f32[8]>) -> (!spmd.array<f32[8]>, !spmd.array<f32[8]>)
+    return %1#0, %1#1 : !spmd.array<f32[8]>, !spmd.array<f32[8]>
+  }
+}
