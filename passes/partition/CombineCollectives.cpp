@@ -127,9 +127,9 @@ private:
     Location loc = fuseLocs(last.getContext(), locs);
     auto flat = ArrayType::get({total}, elementType);
     Value joined = builder.create<ConcatenateOp>(loc, flat, parts, 0);
-    Value reduced = builder.create<AllReduceOp>(loc, flat, joined, last.getKind(), last.getAxesAttr(),
-                                                reasons.empty() ? StringAttr()
-                                                                : builder.getStringAttr(llvm::join(reasons, "; ")));
+    Value reduced =
+        builder.create<AllReduceOp>(loc, flat, joined, last.getKind(), last.getAxesAttr(),
+                                    reasons.empty() ? StringAttr() : builder.getStringAttr(llvm::join(reasons, "; ")));
     int64_t begin = 0;
     for (AllReduceOp member : group) {
       int64_t size = member.getType().getNumElements();
