@@ -6,7 +6,8 @@
 The bytes on the other side follow from the collectives that are described, for bandwidth-optimal algorithms. Megatron-LM
 (Shoeybi et al. 2019): heads and the hidden dimension over `t`; one all_reduce for attention and one for the MLP in the
 forward pass, and as many in the backward pass (for the gradients of the activations; those of weights over `d` are
-counted by data parallelism). GSPMD (Xu et al. 2021), weights and activations over both axes: gathers of weights within
+counted by data parallelism). ZeRO (Rajbhandari et al. 2020, section 7), with psi parameters: 2 psi where the optimiser's
+state and the gradients are cut, 3 psi where the parameters are cut too. GSPMD (Xu et al. 2021), weights and activations over both axes: gathers of weights within
 a column of the mesh, a gather and a reduce_scatter of activations. Data parallelism: an all_reduce for each gradient.
 Exit status 1 where spmdc sends more bytes than are published.
 """
@@ -35,6 +36,22 @@ DATA = """mesh m(d=8)
 fn loss(w, v, x) {{ return sum((gelu(x @ w) @ v) ** 2); }}
 fn main(w: f32[{D}, {H}@_], v: f32[{H}, {D}@_], x: f32[{B}@d, {S}, {D}]) -> (f32[{D}@_, {H}@_], f32[{H}@_, {D}@_]) {{
   return grad(loss, wrt=(0, 1))(w, v, x);
+}}
+"""
+ZERO = """mesh m(d=8)
+fn loss(w, v, x) {{ return sum((gelu(x @ w) @ v) ** 2); }}
+fn main(w: f32[{D}@_, {H}@_], v: f32[{H}@_, {D}@_], m: f32[{D}@d, {H}], n: f32[{H}@d, {D}], x: f32[{B}@d, {S}, {D}]) {{
+  let (gw, gv) = grad(loss, wrt=(0, 1))(w, v, x);
+  let (m1, n1) = (m * 0.9 + gw, n * 0.9 + gv);
+  return (shard(w - m1, P()), shard(v - n1, P()), m1, n1);
+}}
+"""
+ZERO3 = """mesh m(d=8)
+fn loss(w, v, x) {{ return sum((gelu(x @ w) @ v) ** 2); }}
+fn main(w: f32[{D}@d, {H}@_], v: f32[{H}@d, {D}@_], m: f32[{D}@d, {H}], n: f32[{H}@d, {D}], x: f32[{B}@d, {S}, {D}]) {{
+  let (gw, gv) = grad(loss, wrt=(0, 1))(w, v, x);
+  let (m1, n1) = (m * 0.9 + gw, n * 0.9 + gv);
+  return (shard(w - m1, P(d, _)), shard(v - n1, P(d, _)), m1, n1);
 }}
 """
 FINALIZED = """mesh m(x=2, y=4)
@@ -70,6 +87,10 @@ CASES = [
     ("Megatron-LM, attention, forward and backward", ATTENTION, HEAD_GRADIENTS,
      "grad(loss, wrt=(0, 1, 2, 3, 4))(q, k, v, o, x)", "t", 2 * all_reduce(ACTIVATION, 4)),
     ("data parallelism, gradients of an MLP", DATA, "", "", "d", 2 * all_reduce(WEIGHT, 8)),
+    # A device sends 2 psi with state and gradients cut, as data parallelism does, and 3 psi with parameters cut too: these
+    # are gathered for the forward and again for the backward pass. Here they are kept in between.
+    ("ZeRO, optimiser's state and gradients cut (2 psi)", ZERO, "", "", "d", 2 * all_gather(2 * WEIGHT, 8)),
+    ("ZeRO, parameters cut too (3 psi)", ZERO3, "", "", "d", 3 * all_gather(2 * WEIGHT, 8)),
     # Of the weights' rows over x within a column of the mesh, and of activations over y on both sides of the layer.
     ("GSPMD, 2D finalized, MLP", FINALIZED, "", "", "xy",
      2 * all_gather(WEIGHT / 4, 2) + 2 * all_gather(ACTIVATION, 4)),

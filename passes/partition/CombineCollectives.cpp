@@ -1,8 +1,17 @@
-//===- CombineCollectives.cpp - one all_reduce for several small ones -----===//
+//===- CombineCollectives.cpp - one collective for several small ones -----===//
 //
-// A group is built in program order: all_reduces of one kind, element type and axes, of which none needs another's
+// A group is built in program order: collectives of one kind, element type and axes, of which none needs another's
 // result. It runs where its last member did; what lies between and reads a result goes behind it. Groups are made one
 // after the other, each seeing the order that the one before has left, so that no two can come to wait for one another.
+//
+// Each member's operand becomes a matrix, the matrices are joined along their rows, and the result's columns become the
+// members' results. Of g devices
+//
+//   all_reduce        [1, n] -> [1, n]
+//   all_gather        [1, n] -> [g, n]   the pieces, each a row; joined along the member's dimension afterwards
+//   reduce_scatter    [g, n] -> [1, n]   each row what one device gets, cut along the member's dimension before
+//
+// Pieces of one size only: those of an uneven dimension are no rows of a matrix.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,11 +36,81 @@ namespace spmdc {
 
 namespace {
 
-using Group = SmallVector<AllReduceOp>;
+/// What all groups of a block may hold of operands and results at once, each: memory is needed for all of them then.
+constexpr int64_t kMostBytes = 4 << 20;
+
+using Group = SmallVector<CollectiveOpInterface>;
+
+ArrayType operandType(CollectiveOpInterface op) { return cast<ArrayType>(op->getOperand(0).getType()); }
+ArrayType resultType(CollectiveOpInterface op) { return cast<ArrayType>(op->getResult(0).getType()); }
+
+/// The dimension that is gathered or scattered; none of an all_reduce.
+std::optional<int64_t> dimOf(CollectiveOpInterface op) {
+  if (auto gather = dyn_cast<AllGatherOp>(op.getOperation()))
+    return gather.getDim();
+  if (auto scatter = dyn_cast<ReduceScatterOp>(op.getOperation()))
+    return scatter.getDim();
+  return std::nullopt;
+}
+
+/// The shape with a dimension `size` in front of dimension `dim`.
+SmallVector<int64_t> withDim(ArrayRef<int64_t> shape, int64_t dim, int64_t size) {
+  SmallVector<int64_t> result(shape);
+  result.insert(result.begin() + dim, size);
+  return result;
+}
+
+/// One member of a group as a matrix, and back.
+class Member {
+public:
+  Member(CollectiveOpInterface op, int64_t devices, OpBuilder &builder) : op(op), devices(devices), builder(builder) {}
+
+  Value pack() {
+    Value operand = op->getOperand(0);
+    if (!isa<ReduceScatterOp>(op.getOperation()))
+      return reshape(operand, {1, operandType(op).getNumElements()});
+    // What each device gets, in front.
+    int64_t dim = *dimOf(op);
+    SmallVector<int64_t> order = {dim};
+    for (int64_t d = 0; d <= operandType(op).getRank(); ++d)
+      if (d != dim)
+        order.push_back(d);
+    Value cut = reshape(operand, withDim(resultType(op).getShape(), dim, devices));
+    return reshape(transpose(cut, order), {devices, resultType(op).getNumElements()});
+  }
+
+  Value unpack(Value matrix) {
+    if (!isa<AllGatherOp>(op.getOperation()))
+      return reshape(matrix, resultType(op).getShape());
+    int64_t dim = *dimOf(op);
+    SmallVector<int64_t> order;
+    for (int64_t d = 0; d < operandType(op).getRank(); ++d) {
+      if (d == dim)
+        order.push_back(0);
+      order.push_back(d + 1);
+    }
+    Value pieces = reshape(matrix, withDim(operandType(op).getShape(), 0, devices));
+    return reshape(transpose(pieces, order), resultType(op).getShape());
+  }
+
+private:
+  Value reshape(Value value, ArrayRef<int64_t> shape) {
+    return builder.createOrFold<ReshapeOp>(op->getLoc(), ArrayType::get(shape, operandType(op).getElementType()),
+                                           value);
+  }
+  Value transpose(Value value, ArrayRef<int64_t> order) {
+    return builder.createOrFold<TransposeOp>(op->getLoc(), value, order);
+  }
+
+  CollectiveOpInterface op;
+  int64_t devices;
+  OpBuilder &builder;
+};
 
 class BlockCombiner {
 public:
-  BlockCombiner(Block &block, const CostModel &model) : block(block), model(model) {}
+  BlockCombiner(Block &block, const spmd::MeshShape &mesh, const CostModel &model)
+      : block(block), mesh(mesh), model(model) {}
 
   void run() {
     for (std::optional<Group> group = findGroup(); group; group = findGroup())
@@ -40,22 +119,40 @@ public:
 
 private:
   /// Seconds that one call less saves, and that it costs to bring an array to the others and its result back.
-  double savedSeconds(AllReduceOp op) const {
+  double savedSeconds(CollectiveOpInterface op) const {
     std::vector<std::string> names;
     for (const spmd::AxisRef &axis : op.getGroupAxes().toValues())
       names.push_back(axis.name);
-    return static_cast<double>(CostModel::stepsOf("all_reduce")) * model.ratesOf(names).latencyMicroseconds * 1e-6;
+    std::string name = op->getName().stripDialect().str();
+    return static_cast<double>(CostModel::stepsOf(name)) * model.ratesOf(names).latencyMicroseconds * 1e-6;
   }
-  double copySeconds(AllReduceOp op) const {
-    return 4 * static_cast<double>(op.getType().getBytes()) / model.memoryPerSecond;
+  static int64_t bytesOf(CollectiveOpInterface op) { return operandType(op).getBytes() + resultType(op).getBytes(); }
+  double copySeconds(CollectiveOpInterface op) const {
+    return 2 * static_cast<double>(bytesOf(op)) / model.memoryPerSecond;
   }
 
-  /// Whether one can be in a group: a single one more pays.
-  bool isSmall(AllReduceOp op) const { return op.getType().getBytes() > 0 && copySeconds(op) < savedSeconds(op); }
+  int64_t devicesOf(CollectiveOpInterface op) const {
+    int64_t devices = 1;
+    for (const spmd::AxisRef &axis : op.getGroupAxes().toValues())
+      devices *= axis.sizeIn(mesh);
+    return devices;
+  }
 
-  static bool areAlike(AllReduceOp x, AllReduceOp y) {
-    return x.getKind() == y.getKind() && x.getGroupAxes() == y.getGroupAxes() &&
-           x.getType().getElementType() == y.getType().getElementType();
+  /// Whether it can be in a group: in one that is there already it pays.
+  bool isSmall(CollectiveOpInterface op) const {
+    if (!isa<AllReduceOp, AllGatherOp, ReduceScatterOp>(op.getOperation()) || operandType(op).getNumElements() == 0)
+      return false;
+    if (std::optional<int64_t> dim = dimOf(op)) {
+      int64_t sizes[] = {operandType(op).getDimSize(*dim), resultType(op).getDimSize(*dim)};
+      if (std::max(sizes[0], sizes[1]) != std::min(sizes[0], sizes[1]) * devicesOf(op))
+        return false;
+    }
+    return copySeconds(op) < savedSeconds(op);
+  }
+
+  static bool areAlike(CollectiveOpInterface x, CollectiveOpInterface y) {
+    return x->getName() == y->getName() && x.getGroupAxes() == y.getGroupAxes() &&
+           x->getAttr("kind") == y->getAttr("kind") && operandType(x).getElementType() == operandType(y).getElementType();
   }
 
   /// The values that an operation reads, in its regions too.
@@ -68,6 +165,7 @@ private:
     struct Open {
       Group members;
       llvm::DenseSet<Operation *> followers; ///< What needs a member's result.
+      int64_t bytes = 0;
       bool isClosed = false;
     };
     std::vector<Open> groups;
@@ -84,21 +182,23 @@ private:
         // What is printed keeps its place.
         group.isClosed |= !isMemoryEffectFree(&op);
       }
-      auto reduce = dyn_cast<AllReduceOp>(op);
-      if (!reduce || !isSmall(reduce))
+      auto collective = dyn_cast<CollectiveOpInterface>(op);
+      if (!collective || !isSmall(collective))
         continue;
       auto fits = [&](const Open &group) {
-        return !group.isClosed && areAlike(group.members.front(), reduce) && !group.followers.contains(reduce);
+        return !group.isClosed && group.bytes + bytesOf(collective) <= kMostBytes &&
+               areAlike(group.members.front(), collective) && !group.followers.contains(collective);
       };
       auto group = llvm::find_if(groups, fits);
       if (group == groups.end())
         group = groups.insert(groups.end(), Open());
-      group->members.push_back(reduce);
-      group->followers.insert(reduce);
+      group->members.push_back(collective);
+      group->followers.insert(collective);
+      group->bytes += bytesOf(collective);
     }
     for (Open &group : groups) {
       double copies = 0;
-      for (AllReduceOp member : group.members)
+      for (CollectiveOpInterface member : group.members)
         copies += copySeconds(member);
       if (copies < static_cast<double>(group.members.size() - 1) * savedSeconds(group.members.front()))
         return std::move(group.members);
@@ -107,45 +207,54 @@ private:
   }
 
   void combine(const Group &group) {
-    AllReduceOp last = group.back();
+    CollectiveOpInterface last = group.back();
     moveFollowers(group);
     OpBuilder builder(last);
+    int64_t devices = devicesOf(last);
     SmallVector<Location> locs;
     SmallVector<Value> parts;
     llvm::SetVector<StringRef> reasons;
-    int64_t total = 0;
-    Type elementType = last.getType().getElementType();
-    for (AllReduceOp member : group) {
-      locs.push_back(member.getLoc());
-      if (StringAttr why = member.getWhyAttr())
+    int64_t columns = 0;
+    for (CollectiveOpInterface member : group) {
+      locs.push_back(member->getLoc());
+      if (auto why = member->getAttrOfType<StringAttr>("why"))
         reasons.insert(why.getValue());
-      int64_t size = member.getType().getNumElements();
-      parts.push_back(
-          builder.createOrFold<ReshapeOp>(member.getLoc(), ArrayType::get({size}, elementType), member.getOperand()));
-      total += size;
+      parts.push_back(Member(member, devices, builder).pack());
+      columns += cast<ArrayType>(parts.back().getType()).getDimSize(1);
     }
-    Location loc = fuseLocs(last.getContext(), locs);
-    auto flat = ArrayType::get({total}, elementType);
-    Value joined = builder.create<ConcatenateOp>(loc, flat, parts, 0);
-    Value reduced =
-        builder.create<AllReduceOp>(loc, flat, joined, last.getKind(), last.getAxesAttr(),
-                                    reasons.empty() ? StringAttr() : builder.getStringAttr(llvm::join(reasons, "; ")));
+    Location loc = fuseLocs(last->getContext(), locs);
+    Type elementType = operandType(last).getElementType();
+    int64_t rows = isa<ReduceScatterOp>(last.getOperation()) ? devices : 1;
+    Value joined = builder.create<ConcatenateOp>(loc, ArrayType::get({rows, columns}, elementType), parts, 1);
+    int64_t resultRows = isa<AllGatherOp>(last.getOperation()) ? devices : 1;
+    StringAttr why = reasons.empty() ? StringAttr() : builder.getStringAttr(llvm::join(reasons, "; "));
+    Value result = create(builder, loc, ArrayType::get({resultRows, columns}, elementType), joined, last, why);
     int64_t begin = 0;
-    for (AllReduceOp member : group) {
-      int64_t size = member.getType().getNumElements();
-      Value part = builder.create<SliceOp>(member.getLoc(), reduced, ArrayRef<int64_t>{begin},
-                                           ArrayRef<int64_t>{begin + size}, ArrayRef<int64_t>{1});
-      Value result = builder.createOrFold<ReshapeOp>(member.getLoc(), member.getType(), part);
-      member.getResult().replaceAllUsesWith(result);
-      begin += size;
+    for (auto [member, part] : llvm::zip_equal(group, parts)) {
+      int64_t end = begin + cast<ArrayType>(part.getType()).getDimSize(1);
+      Value columnsOfMember = builder.create<SliceOp>(member->getLoc(), result, ArrayRef<int64_t>{0, begin},
+                                                      ArrayRef<int64_t>{resultRows, end}, ArrayRef<int64_t>{1, 1});
+      member->getResult(0).replaceAllUsesWith(Member(member, devices, builder).unpack(columnsOfMember));
+      begin = end;
     }
-    for (AllReduceOp member : group)
-      member.erase();
+    for (CollectiveOpInterface member : group)
+      member->erase();
+  }
+
+  static Value create(OpBuilder &builder, Location loc, ArrayType type, Value operand, CollectiveOpInterface like,
+                      StringAttr why) {
+    if (auto reduce = dyn_cast<AllReduceOp>(like.getOperation()))
+      return builder.create<AllReduceOp>(loc, type, operand, reduce.getKind(), like.getGroupAxes(), why);
+    if (auto scatter = dyn_cast<ReduceScatterOp>(like.getOperation()))
+      return builder.create<ReduceScatterOp>(loc, type, operand, scatter.getKind(), 0, like.getGroupAxes(), why);
+    return builder.create<AllGatherOp>(loc, type, operand, 0, like.getGroupAxes(), why);
   }
 
   /// What stands between the members and needs one of them goes behind the last.
   void moveFollowers(const Group &group) {
-    llvm::DenseSet<Operation *> followers(group.begin(), group.end());
+    llvm::DenseSet<Operation *> followers;
+    for (CollectiveOpInterface member : group)
+      followers.insert(member);
     SmallVector<Operation *> moved;
     Operation *last = group.back();
     for (Operation *op = group.front()->getNextNode(); op != last; op = op->getNextNode()) {
@@ -167,16 +276,18 @@ private:
   }
 
   Block &block;
+  const spmd::MeshShape &mesh;
   const CostModel &model;
 };
 
 class CombineCollectivesPass : public impl::CombineCollectivesBase<CombineCollectivesPass> {
   void runOnOperation() override {
     CostModel model = CostModel::of(getOperation());
+    spmd::MeshShape mesh = getMesh(getOperation()).toValue();
     SmallVector<Block *> blocks;
     getOperation().walk([&](Block *block) { blocks.push_back(block); });
     for (Block *block : blocks)
-      BlockCombiner(*block, model).run();
+      BlockCombiner(*block, mesh, model).run();
   }
 };
 

@@ -154,13 +154,14 @@ def Partition : Pass<"spmdc-partition", "mlir::ModuleOp"> {
 }
 
 def CombineCollectives : Pass<"spmdc-combine-collectives", "mlir::ModuleOp"> {
-  let summary = "Makes one all_reduce of several small ones";
+  let summary = "Makes one collective of several small ones";
   let description = [{
     Before: one device's program; collectives are explicit.
 
     all_reduces of one kind, element type and axes in a block, none of which needs another's result, are done by one
     call, where the time of the calls that it saves is more than that of bringing their arrays together and apart again
-    (both by the cost model). Each element is reduced as before, so the results have the same bits.
+    (both by the cost model), up to 4 MiB; so are all_gathers and reduce_scatters whose pieces have one size, along
+    whatever dimensions. Each element is reduced as before, so the results have the same bits.
 
     After: the same.
     ```
@@ -169,12 +170,13 @@ def CombineCollectives : Pass<"spmdc-combine-collectives", "mlir::ModuleOp"> {
     ```
     becomes
     ```
-    %0 = array.reshape %y : <f32[2, 3]> -> <f32[6]>
-    %3 = array.concatenate %x, %0 dim 0 : !spmd.array<f32[8]>, !spmd.array<f32[6]> -> <f32[14]>
-    %4 = spmd.all_reduce sum %3 over <a> : <f32[14]> -> <f32[14]>
-    %1 = array.slice %4 [0] to [8] step [1] : <f32[14]> -> <f32[8]>
-    %5 = array.slice %4 [8] to [14] step [1] : <f32[14]> -> <f32[6]>
-    %2 = array.reshape %5 : <f32[6]> -> <f32[2, 3]>
+    %0 = array.reshape %x : <f32[8]> -> <f32[1, 8]>
+    %3 = array.reshape %y : <f32[2, 3]> -> <f32[1, 6]>
+    %4 = array.concatenate %0, %3 dim 1 : !spmd.array<f32[1, 8]>, !spmd.array<f32[1, 6]> -> <f32[1, 14]>
+    %5 = spmd.all_reduce sum %4 over <a> : <f32[1, 14]> -> <f32[1, 14]>
+    %6 = array.slice %5 [0, 0] to [1, 8] step [1, 1] : <f32[1, 14]> -> <f32[1, 8]>
+    %1 = array.reshape %6 : <f32[1, 8]> -> <f32[8]>
+    ...
     ```
   }];
   let dependentDialects = ["::spmdc::SpmdDialect", "::spmdc::ArrayDialect"];

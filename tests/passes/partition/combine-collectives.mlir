@@ -5,13 +5,13 @@
 // Shapes and ranks may differ, a number counts as one element; reasons are joined.
 // CHECK-LABEL: func.func @alike
 // CHECK-SAME: (%[[X:.*]]: !spmd.array<f32[8]>, %[[Y:.*]]: !spmd.array<f32[2, 3]>, %[[Z:.*]]: !spmd.array<f32[]>)
-// CHECK: %[[Y1:.*]] = array.reshape %[[Y]] : <f32[2, 3]> -> <f32[6]>
-// CHECK: %[[Z1:.*]] = array.reshape %[[Z]] : <f32[]> -> <f32[1]>
-// CHECK: %[[J:.*]] = array.concatenate %{{.*}}, %[[Y1]], %[[Z1]] dim 0
-// CHECK: %[[R:.*]] = spmd.all_reduce sum %[[J]] over <a> {why = "first; second"} : <f32[15]> -> <f32[15]>
+// CHECK: %[[Y1:.*]] = array.reshape %[[Y]] : <f32[2, 3]> -> <f32[1, 6]>
+// CHECK: %[[Z1:.*]] = array.reshape %[[Z]] : <f32[]> -> <f32[1, 1]>
+// CHECK: %[[J:.*]] = array.concatenate %{{.*}}, %[[Y1]], %[[Z1]] dim 1
+// CHECK: %[[R:.*]] = spmd.all_reduce sum %[[J]] over <a> {why = "first; second"} : <f32[1, 15]> -> <f32[1, 15]>
 // CHECK-NOT: all_reduce
-// CHECK: %[[S:.*]] = array.slice %[[R]] [8] to [14] step [1] : <f32[15]> -> <f32[6]>
-// CHECK: array.reshape %[[S]] : <f32[6]> -> <f32[2, 3]>
+// CHECK: %[[S:.*]] = array.slice %[[R]] [0, 8] to [1, 14] step [1, 1] : <f32[1, 15]> -> <f32[1, 6]>
+// CHECK: array.reshape %[[S]] : <f32[1, 6]> -> <f32[2, 3]>
 module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
   func.func @alike(%x: !spmd.array<f32[8]>, %y: !spmd.array<f32[2, 3]>, %z: !spmd.array<f32[]>)
       -> (!spmd.array<f32[8]>, !spmd.array<f32[2, 3]>, !spmd.array<f32[]>) {
@@ -44,7 +44,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
 // One that needs the other's result waits for it; a third one goes with the first, and what reads it goes behind.
 // CHECK-LABEL: func.func @one_after_the_other
 // CHECK: %[[N:.*]] = array.negate %arg1
-// CHECK: spmd.all_reduce sum %{{.*}} over <a> : <f32[16]> -> <f32[16]>
+// CHECK: spmd.all_reduce sum %{{.*}} over <a> : <f32[1, 16]> -> <f32[1, 16]>
 // CHECK: array.sin
 // CHECK: spmd.all_reduce sum %{{.*}} over <a> : <f32[8]> -> <f32[8]>
 module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
@@ -114,7 +114,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
 // CHECK-LABEL: func.func @in_a_loop
 // CHECK: spmd.all_reduce sum %arg0 over <a> : <f32[8]>
 // CHECK: array.for
-// CHECK: spmd.all_reduce sum %{{.*}} over <a> : <f32[16]> -> <f32[16]>
+// CHECK: spmd.all_reduce sum %{{.*}} over <a> : <f32[1, 16]> -> <f32[1, 16]>
 // CHECK-NOT: spmd.all_reduce
 module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
   func.func @in_a_loop(%x: !spmd.array<f32[8]>) -> (!spmd.array<f32[8]>, !spmd.array<f32[8]>) {
@@ -126,5 +126,52 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
       array.yield %2, %3 : !spmd.array<f32[8]>, !spmd.array<f32[8]>
     } : (!spmd.array<f32[8]>, !spmd.array<f32[8]>) -> (!spmd.array<f32[8]>, !spmd.array<f32[8]>)
     return %1#0, %1#1 : !spmd.array<f32[8]>, !spmd.array<f32[8]>
+  }
+}
+
+// -----
+
+// Pieces are the rows of one matrix, gathered along whatever dimension.
+// CHECK-LABEL: func.func @gathers
+// CHECK: %[[G:.*]] = spmd.all_gather %{{.*}} dim 0 over <a> : <f32[1, 14]> -> <f32[4, 14]>
+// CHECK: %[[S:.*]] = array.slice %[[G]] [0, 8] to [4, 14] step [1, 1]
+// CHECK: %[[P:.*]] = array.reshape %[[S]] : <f32[4, 6]> -> <f32[4, 2, 3]>
+// CHECK: %[[T:.*]] = array.transpose %[[P]] perm [1, 0, 2] : <f32[4, 2, 3]> -> <f32[2, 4, 3]>
+// CHECK: array.reshape %[[T]] : <f32[2, 4, 3]> -> <f32[2, 12]>
+module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
+  func.func @gathers(%x: !spmd.array<f32[8]>, %y: !spmd.array<f32[2, 3]>)
+      -> (!spmd.array<f32[32]>, !spmd.array<f32[2, 12]>) {
+    %0 = spmd.all_gather %x dim 0 over <a> : <f32[8]> -> <f32[32]>
+    %1 = spmd.all_gather %y dim 1 over <a> : <f32[2, 3]> -> <f32[2, 12]>
+    return %0, %1 : !spmd.array<f32[32]>, !spmd.array<f32[2, 12]>
+  }
+}
+
+// -----
+
+// CHECK-LABEL: func.func @scatters
+// CHECK: %[[C:.*]] = array.reshape %arg1 : <f32[2, 12]> -> <f32[2, 4, 3]>
+// CHECK: %[[T:.*]] = array.transpose %[[C]] perm [1, 0, 2] : <f32[2, 4, 3]> -> <f32[4, 2, 3]>
+// CHECK: array.reshape %[[T]] : <f32[4, 2, 3]> -> <f32[4, 6]>
+// CHECK: spmd.reduce_scatter sum %{{.*}} dim 0 over <a> : <f32[4, 14]> -> <f32[1, 14]>
+module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
+  func.func @scatters(%x: !spmd.array<f32[32]>, %y: !spmd.array<f32[2, 12]>)
+      -> (!spmd.array<f32[8]>, !spmd.array<f32[2, 3]>) {
+    %0 = spmd.reduce_scatter sum %x dim 0 over <a> : <f32[32]> -> <f32[8]>
+    %1 = spmd.reduce_scatter sum %y dim 1 over <a> : <f32[2, 12]> -> <f32[2, 3]>
+    return %0, %1 : !spmd.array<f32[8]>, !spmd.array<f32[2, 3]>
+  }
+}
+
+// -----
+
+// Uneven pieces are no rows.
+// CHECK-LABEL: func.func @uneven
+// CHECK-COUNT-2: spmd.all_gather %{{.*}} -> <f32[30]>
+module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
+  func.func @uneven(%x: !spmd.array<f32[8]>, %y: !spmd.array<f32[8]>) -> (!spmd.array<f32[30]>, !spmd.array<f32[30]>) {
+    %0 = spmd.all_gather %x dim 0 over <a> : <f32[8]> -> <f32[30]>
+    %1 = spmd.all_gather %y dim 0 over <a> : <f32[8]> -> <f32[30]>
+    return %0, %1 : !spmd.array<f32[30]>, !spmd.array<f32[30]>
   }
 }
