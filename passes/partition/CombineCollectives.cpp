@@ -152,7 +152,8 @@ private:
 
   static bool areAlike(CollectiveOpInterface x, CollectiveOpInterface y) {
     return x->getName() == y->getName() && x.getGroupAxes() == y.getGroupAxes() &&
-           x->getAttr("kind") == y->getAttr("kind") && operandType(x).getElementType() == operandType(y).getElementType();
+           x->getAttr("kind") == y->getAttr("kind") &&
+           operandType(x).getElementType() == operandType(y).getElementType();
   }
 
   /// The values that an operation reads, in its regions too.
