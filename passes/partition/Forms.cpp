@@ -2,6 +2,8 @@
 
 #include "passes/partition/Forms.h"
 
+#include "ir/array/ArrayOps.h"
+
 #include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
@@ -23,6 +25,24 @@ bool isVisible(Value value, Operation *user) {
   return around && (!maker || maker->isBeforeInBlock(around));
 }
 
+ArrayType transposed(ArrayType type, ArrayRef<int64_t> perm) {
+  SmallVector<int64_t> shape;
+  SmallVector<DimShardingAttr> dims;
+  ShardingAttr sharding = type.getShardingOrOpen();
+  for (int64_t dim : perm) {
+    shape.push_back(type.getDimSize(dim));
+    dims.push_back(sharding.getDims()[dim]);
+  }
+  return type.withShape(shape).withSharding(ShardingAttr::get(type.getContext(), dims, sharding.getUnreduced()));
+}
+
+SmallVector<int64_t> inverse(ArrayRef<int64_t> perm) {
+  SmallVector<int64_t> result(perm.size());
+  for (auto [to, from] : llvm::enumerate(perm))
+    result[from] = static_cast<int64_t>(to);
+  return result;
+}
+
 } // namespace
 
 Value Forms::getRoot(Value value) const {
@@ -37,13 +57,19 @@ CollectiveCost Forms::getDebt(Value value, Operation *user) const {
 }
 
 Forms::Source Forms::find(Value value, ArrayType wanted, Operation *user) {
-  Source best{value, planner.plan(typeOf(value), wanted).cost + getDebt(value, user)};
+  Source best{value, planner.plan(typeOf(value), wanted).cost + getDebt(value, user), {}};
   for (Value form : getOthers(value, user)) {
     const ReshardPlan &plan = planner.plan(typeOf(form), wanted);
     CollectiveCost cost = plan.cost + getDebt(form, user);
     if (plan.isPossible && cost < best.cost)
-      best = {form, cost};
+      best = {form, cost, {}};
   }
+  visitTransposed(value, user, [&](Value form, ArrayType type, ArrayRef<int64_t> perm) {
+    const ReshardPlan &plan = planner.plan(type, wanted);
+    CollectiveCost cost = plan.cost + getDebt(form, user);
+    if (plan.isPossible && cost < best.cost)
+      best = {form, cost, llvm::to_vector(perm)};
+  });
   return best;
 }
 
@@ -51,6 +77,9 @@ double Forms::getLeastBytes(Value value, ArrayType wanted, Operation *user) cons
   double least = planner.getLeastBytes(typeOf(value), wanted);
   for (Value form : getOthers(value, user))
     least = std::min(least, planner.getLeastBytes(typeOf(form), wanted));
+  visitTransposed(value, user, [&](Value, ArrayType type, ArrayRef<int64_t>) {
+    least = std::min(least, planner.getLeastBytes(type, wanted));
+  });
   return least;
 }
 
@@ -69,14 +98,38 @@ SmallVector<Value, 2> Forms::getOthers(Value value, Operation *user) const {
   return others;
 }
 
+void Forms::visitTransposed(Value value, Operation *user,
+                            llvm::function_ref<void(Value, ArrayType, ArrayRef<int64_t>)> visit) const {
+  auto visitForms = [&](Value other, ArrayRef<int64_t> perm) {
+    for (Value form : getOthers(other, user))
+      visit(form, transposed(typeOf(form), perm), perm);
+  };
+  Value root = getRoot(value);
+  if (auto transpose = root.getDefiningOp<TransposeOp>())
+    visitForms(transpose.getOperand(), transpose.getPerm());
+  SmallVector<Value, 4> own{root};
+  if (auto forms = made.find(root); forms != made.end())
+    llvm::append_range(own, forms->second);
+  for (Value form : own)
+    for (Operation *other : form.getUsers())
+      if (auto transpose = dyn_cast<TransposeOp>(other))
+        visitForms(transpose.getResult(), inverse(transpose.getPerm()));
+}
+
 Value Forms::take(Value value, ArrayType wanted, Operation *user, StringRef why) {
   Source source = find(value, wanted, user);
   pay(source.value);
-  if (liesAs(source.value, wanted))
-    return source.value;
   OpBuilder builder(user);
   // Where an operation needs it, or, where it is only handed on, where it comes from.
   Location loc = isa<ShardingRuleOpInterface>(user) ? user->getLoc() : value.getLoc();
+  if (!source.perm.empty()) {
+    ArrayType type = transposed(typeOf(source.value), source.perm);
+    source.value = builder.create<TransposeOp>(loc, type, source.value, source.perm);
+    roots[source.value] = getRoot(value);
+    made[getRoot(value)].push_back(source.value);
+  }
+  if (liesAs(source.value, wanted))
+    return source.value;
   return create(builder, loc, source.value, wanted, why);
 }
 

@@ -3,7 +3,7 @@
 // Each operation gives its result in one form, and spmd.reshard makes others of it. Who needs a value takes the form
 // that is cheapest to bring into the sharding that it wants, one that is there already above all: an array that two
 // operations need gathered is gathered once, and a result that lies as its user wants it does not go through what
-// propagation thought of it.
+// propagation thought of it. What a transpose of a value needs gathered is a transpose of the gathered value.
 //
 // An operation's result is brought into its propagated sharding at once, but that is owed until somebody uses it: the
 // users share its price, the first one pays for all, and what nobody needs is removed (`clean`).
@@ -27,6 +27,8 @@ public:
   struct Source {
     mlir::Value value;
     CollectiveCost cost;
+    /// Of a form of another value, how it is transposed to be one of this; empty otherwise.
+    llvm::SmallVector<int64_t> perm;
   };
 
   /// The cheapest for this operation, which uses the value as it is propagated.
@@ -55,6 +57,10 @@ public:
 private:
   /// Those that the operation can use beside the value itself.
   llvm::SmallVector<mlir::Value, 2> getOthers(mlir::Value value, mlir::Operation *user) const;
+  /// Calls visit(form, type, perm) for the forms of values that this one is a transpose of, or that are transposes of
+  /// it; the type is that of the transposed form.
+  void visitTransposed(mlir::Value value, mlir::Operation *user,
+                       llvm::function_ref<void(mlir::Value, ArrayType, llvm::ArrayRef<int64_t>)> visit) const;
   mlir::Value create(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value from, ArrayType to, llvm::StringRef why);
 
   ReshardPlanner &planner;

@@ -53,3 +53,42 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
     return %0, %1 : !spmd.array<i32[64@_]>, !spmd.array<i32[64@_]>
   }
 }
+
+// -----
+
+// What a transpose needs gathered is the transpose of the gathered array, whichever is first.
+// CHECK-LABEL: func.func @transposed
+// CHECK: %[[ALL:.*]] = spmd.reshard %arg0 {{.*}} -> <f32[8@_, 4@_]>
+// CHECK-NOT: spmd.reshard
+// CHECK: array.dot_general %arg1, %[[ALL]]
+// CHECK: %[[TURNED:.*]] = array.transpose %[[ALL]] perm [1, 0] {{.*}} -> <f32[4@_, 8@_]>
+// CHECK-NEXT: array.dot_general %arg2, %[[TURNED]]
+// CHECK-NOT: spmd.reshard
+module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
+  func.func @transposed(%w: !spmd.array<f32[8@a, 4@_]>, %x: !spmd.array<f32[16@a, 8@_]>,
+                        %y: !spmd.array<f32[16@a, 4@_]>)
+      -> (!spmd.array<f32[16@a, 4@_]>, !spmd.array<f32[16@a, 8@_]>) {
+    %0 = array.dot_general %x, %w contract [1] x [0] batch [] x []
+      : <f32[16@a, 8@_]>, <f32[8@a, 4@_]> -> <f32[16@a, 4@_]>
+    %1 = array.transpose %w perm [1, 0] : <f32[8@a, 4@_]> -> <f32[4@_, 8@a]>
+    %2 = array.dot_general %y, %1 contract [1] x [0] batch [] x []
+      : <f32[16@a, 4@_]>, <f32[4@_, 8@a]> -> <f32[16@a, 8@_]>
+    return %0, %2 : !spmd.array<f32[16@a, 4@_]>, !spmd.array<f32[16@a, 8@_]>
+  }
+  // CHECK-LABEL: func.func @transposed_first
+  // CHECK: %[[ALL:.*]] = spmd.reshard %{{.*}} : <f32[4@_, 8@a]> -> <f32[4@_, 8@_]>
+  // CHECK-NEXT: array.dot_general %arg2, %[[ALL]]
+  // CHECK-NEXT: %[[TURNED:.*]] = array.transpose %[[ALL]] perm [1, 0] {{.*}} -> <f32[8@_, 4@_]>
+  // CHECK-NEXT: array.dot_general %arg1, %[[TURNED]]
+  // CHECK-NOT: spmd.reshard
+  func.func @transposed_first(%w: !spmd.array<f32[8@a, 4@_]>, %x: !spmd.array<f32[16@a, 8@_]>,
+                              %y: !spmd.array<f32[16@a, 4@_]>)
+      -> (!spmd.array<f32[16@a, 8@_]>, !spmd.array<f32[16@a, 4@_]>) {
+    %0 = array.transpose %w perm [1, 0] : <f32[8@a, 4@_]> -> <f32[4@_, 8@a]>
+    %1 = array.dot_general %y, %0 contract [1] x [0] batch [] x []
+      : <f32[16@a, 4@_]>, <f32[4@_, 8@a]> -> <f32[16@a, 8@_]>
+    %2 = array.dot_general %x, %w contract [1] x [0] batch [] x []
+      : <f32[16@a, 8@_]>, <f32[8@a, 4@_]> -> <f32[16@a, 4@_]>
+    return %1, %2 : !spmd.array<f32[16@a, 8@_]>, !spmd.array<f32[16@a, 4@_]>
+  }
+}
