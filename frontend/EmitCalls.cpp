@@ -85,6 +85,8 @@ Value Emitter::call(const CallExpr &e) {
   }
   if (isDTypeName(callee->name))
     fail(callee->range, quoted + " is a type; cast(x, " + std::string(callee->name) + ") converts to it");
+  if (callee->name == "not")
+    fail(callee->range, quoted + " is written '!'");
   std::vector<std::string_view> names = functionNames();
   Diagnostic &error = report(callee->range, "unknown function " + quoted + didYouMean(callee->name, names));
   if (const FnDecl *meant = findFunction(program, nearestName(callee->name, names)))

@@ -122,6 +122,8 @@ void Parser::fnDecl() {
     fn.result = type();
   else if (!at(TokenKind::LeftBrace))
     failExpected("'->' before the result's type, or '{' before the function's body");
+  if (at(TokenKind::Comma))
+    fail(here(), "several results stand in parentheses, as in '-> (f32, f32)'");
   fn.range = since(begin);
   fn.body = block(BlockKind::Function);
   ast->functions.push_back(std::move(fn));
@@ -242,6 +244,8 @@ void Parser::statement(Block &block) {
     Stmt *stmt = ast->makeStmt(at(TokenKind::Return) ? StmtKind::Return : StmtKind::Yield, here());
     take();
     stmt->value = expression();
+    if (at(TokenKind::Comma))
+      fail(here(), "several values stand in parentheses, as in '(x, y)'");
     return finish(stmt);
   }
   Expr *value = expression();
