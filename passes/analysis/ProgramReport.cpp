@@ -99,6 +99,15 @@ void reportGlobalView(func::FuncOp func, MeshAttr mesh, FunctionReport &report) 
   });
 }
 
+double communicationSeconds(func::FuncOp func, MeshAttr mesh, const CostModel &model) {
+  double seconds = 0;
+  func.walk([&](CollectiveOpInterface op) {
+    if (!isa<AllSliceOp>(op.getOperation()))
+      seconds += reportCollective(op, mesh, model).predictedSeconds * static_cast<double>(countTrips(op));
+  });
+  return seconds;
+}
+
 void reportDeviceView(func::FuncOp func, MeshAttr mesh, const CostModel &model, FunctionReport &report) {
   for (Type type : func.getArgumentTypes())
     report.argumentBytesPerDevice += cast<ArrayType>(type).getBytes();
@@ -119,7 +128,7 @@ void reportDeviceView(func::FuncOp func, MeshAttr mesh, const CostModel &model, 
 
 } // namespace
 
-ProgramReport reportProgram(ModuleOp propagated, ModuleOp partitioned, const CostModel &model) {
+ProgramReport reportProgram(ModuleOp propagated, ModuleOp partitioned, ModuleOp combined, const CostModel &model) {
   ProgramReport report;
   MeshAttr mesh = getMesh(propagated);
   report.mesh = mesh.toValue();
@@ -129,6 +138,8 @@ ProgramReport reportProgram(ModuleOp propagated, ModuleOp partitioned, const Cos
     reportGlobalView(func, mesh, function);
     if (auto local = partitioned.lookupSymbol<func::FuncOp>(func.getName()))
       reportDeviceView(local, mesh, model, function);
+    if (auto local = combined.lookupSymbol<func::FuncOp>(func.getName()))
+      function.combiningSaves = function.communicationSeconds - communicationSeconds(local, mesh, model);
   }
   return report;
 }

@@ -50,7 +50,8 @@ struct FunctionReport {
   double flopsPerDevice = 0;
   int64_t argumentBytesPerDevice = 0, resultBytesPerDevice = 0;
   double wireBytesPerDevice = 0;   ///< Of all collectives, trips included.
-  double communicationSeconds = 0; ///< Predicted, of all collectives, trips included.
+  double communicationSeconds = 0; ///< Predicted, of all collectives, trips included, each by itself.
+  double combiningSaves = 0;       ///< Seconds of that, where several are one call (spmdc-combine-collectives).
 };
 
 struct ProgramReport {
@@ -58,6 +59,8 @@ struct ProgramReport {
   std::vector<FunctionReport> functions;
 };
 
-ProgramReport reportProgram(mlir::ModuleOp propagated, mlir::ModuleOp partitioned, const CostModel &model);
+/// `combined` is the partitioned program after spmdc-combine-collectives.
+ProgramReport reportProgram(mlir::ModuleOp propagated, mlir::ModuleOp partitioned, mlir::ModuleOp combined,
+                            const CostModel &model);
 
 } // namespace spmdc

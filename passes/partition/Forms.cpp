@@ -25,6 +25,18 @@ bool isVisible(Value value, Operation *user) {
   return around && (!maker || maker->isBeforeInBlock(around));
 }
 
+/// Before what the forms of this value are made for the operation: in front of the loops that it is not of, so that
+/// what is behind them can take them, too.
+Operation *placeFor(Value value, Operation *user) {
+  Operation *place = user;
+  for (Operation *loop = place->getParentOp(); isa<ForOp, WhileOp>(loop); loop = place->getParentOp()) {
+    if (loop->isAncestor(value.getParentRegion()->getParentOp()))
+      break;
+    place = loop;
+  }
+  return place;
+}
+
 ArrayType transposed(ArrayType type, ArrayRef<int64_t> perm) {
   SmallVector<int64_t> shape;
   SmallVector<DimShardingAttr> dims;
@@ -119,7 +131,7 @@ void Forms::visitTransposed(Value value, Operation *user,
 Value Forms::take(Value value, ArrayType wanted, Operation *user, StringRef why) {
   Source source = find(value, wanted, user);
   pay(source.value);
-  OpBuilder builder(user);
+  OpBuilder builder(placeFor(source.value, user));
   // Where an operation needs it, or, where it is only handed on, where it comes from.
   Location loc = isa<ShardingRuleOpInterface>(user) ? user->getLoc() : value.getLoc();
   if (!source.perm.empty()) {

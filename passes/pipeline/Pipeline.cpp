@@ -50,6 +50,7 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
     passes.addPass(createCSEPass());
     // What a loop moves or computes anew in each iteration without need, collectives above all, happens once before it.
     passes.addPass(createLoopInvariantCodeMotionPass());
+    passes.addPass(createCSEPass());
     passes.addPass(createDropBarriers());
     passes.addPass(createVerifyPartitioned());
     arriveAt(Stage::Partitioned);

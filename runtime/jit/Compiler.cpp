@@ -7,6 +7,7 @@
 #include "ir/spmd/SpmdTypes.h"
 #include "passes/cpu/EmitCpu.h"
 #include "passes/gpu/EmitGpu.h"
+#include "passes/partition/Passes.h"
 #include "passes/pipeline/Registration.h"
 #include "passes/plan/ExportPlan.h"
 #include "runtime/artifact/PlanPrinter.h"
@@ -15,6 +16,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
 #include "llvm/Support/SourceMgr.h"
 
 #include <chrono>
@@ -336,7 +338,12 @@ std::optional<ProgramReport> Compiler::report() {
   ModuleOp partitioned = state->getModule(Stage::Partitioned);
   if (!partitioned)
     return std::nullopt;
-  return reportProgram(propagated, partitioned, state->options.costModel);
+  OwningOpRef<ModuleOp> combined = partitioned.clone();
+  PassManager passes(combined->getContext());
+  passes.addPass(createCombineCollectives());
+  if (failed(passes.run(*combined)))
+    return std::nullopt;
+  return reportProgram(propagated, partitioned, *combined, state->options.costModel);
 }
 
 std::optional<std::vector<WorkReport>> Compiler::work() {

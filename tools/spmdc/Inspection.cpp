@@ -131,6 +131,7 @@ std::string inspectionJson(const Inspection &inspection) {
     for (const WorkReport &work : inspection.work)
       entry["work"].push_back(workJson(work));
     entry["predicted_communication_us"] = microseconds(function.communicationSeconds);
+    entry["combining_saves_us"] = microseconds(function.combiningSaves);
     entry["predicted_compute_us"] = microseconds(inspection.computeSeconds());
     json["functions"].push_back(std::move(entry));
   }
