@@ -2,8 +2,9 @@
 
     break_run.py SIGNAL WHO REGEX [SECONDS] -- COMMAND...
 
-Lines before SECONDS have passed do not count: heartbeats, which tell where a process is, come each half second. WHO is the number of a process, whose pid `--verbose` has told, or `launcher` for the command itself. The command's output
-goes to stdout; the last line is `exit STATUS`.
+Of lines that match, those in the first SECONDS after the first one do not count: heartbeats, which tell where a process
+is, come each half second. WHO is the number of a process, whose pid `--verbose` has told, or `launcher` for the command
+itself. The command's output goes to stdout; the last line is `exit STATUS`.
 """
 
 import os
@@ -16,7 +17,8 @@ import time
 
 def main():
     name, who, pattern = sys.argv[1:4]
-    after = time.monotonic() + (float(sys.argv[4]) if sys.argv[4] != "--" else 0)
+    seconds = float(sys.argv[4]) if sys.argv[4] != "--" else 0
+    first = None
     number = getattr(signal, "SIG" + name)
     command = sys.argv[sys.argv.index("--") + 1:]
     # Shells start what runs beside them with Ctrl-C ignored, and that is inherited.
@@ -27,7 +29,10 @@ def main():
         print(line, end="")
         if match := re.search(r"process (\d+) has pid (\d+)", line):
             pids[match[1]] = int(match[2])
-        if not sent and time.monotonic() >= after and re.search(pattern, line):
+        if sent or not re.search(pattern, line):
+            continue
+        first = first or time.monotonic()
+        if time.monotonic() >= first + seconds:
             os.kill(pids[who], number)
             sent = True
     print("exit", child.wait(timeout=60))
