@@ -205,10 +205,14 @@ private:
       receive(*receiving.message, (receiving.isInPlace ? base : endpoint.getReceived()) + receiving.offset,
               receiving.bytes);
     for (Sending &sending : sendings) {
-      char *packed = endpoint.getSent() + sending.offset;
-      for (const Box &box : sending.boxes)
-        copyInParallel(box, operand, packed);
-      send(*sending.message, sending.boxes.empty() ? operand + sending.offset : packed, sending.bytes, sending.bytes);
+      if (sending.boxes.empty()) { // As it lies.
+        send(*sending.message, operand + sending.offset, sending.bytes, sending.bytes);
+      } else {
+        char *packed = endpoint.getSent() + sending.offset;
+        for (const Box &box : sending.boxes)
+          copyInParallel(box, operand, packed);
+        send(*sending.message, packed, sending.bytes, sending.bytes);
+      }
       endpoint.pump(*this, false);
     }
     // What is on this host already, while the network works.
