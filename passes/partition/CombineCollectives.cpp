@@ -1,8 +1,7 @@
 //===- CombineCollectives.cpp - one collective for several small ones -----===//
 //
-// A group is built in program order: collectives of one kind, element type and axes, of which none needs another's
-// result. It runs where its last member did; what lies between and reads a result goes behind it. Groups are made one
-// after the other, each seeing the order that the one before has left, so that no two can come to wait for one another.
+// A group is of one kind: operation, reduction, element type and axes, and none of its members needs another's result.
+// It runs where its last member did; what lies between and reads a result goes behind it.
 //
 // Each member's operand becomes a matrix, the matrices are joined along their rows, and the result's columns become the
 // members' results. Of g devices
@@ -26,6 +25,8 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
+
+#include <map>
 
 using namespace mlir;
 
@@ -112,9 +113,17 @@ public:
   BlockCombiner(Block &block, const spmd::MeshShape &mesh, const CostModel &model)
       : block(block), mesh(mesh), model(model) {}
 
+  /// One kind after the other, each in the order that the one before has left, so that no two groups come to wait for
+  /// one another.
   void run() {
-    for (std::optional<Group> group = findGroup(); group; group = findGroup())
-      combine(*group);
+    SmallVector<Kind> kinds;
+    for (Operation &op : block)
+      if (auto collective = dyn_cast<CollectiveOpInterface>(op); collective && isSmall(collective))
+        if (Kind kind = kindOf(collective); !llvm::is_contained(kinds, kind))
+          kinds.push_back(kind);
+    for (const Kind &kind : kinds)
+      for (const Group &group : listGroups(kind))
+        combine(group);
   }
 
 private:
@@ -150,10 +159,15 @@ private:
     return copySeconds(op) < savedSeconds(op);
   }
 
-  static bool areAlike(CollectiveOpInterface x, CollectiveOpInterface y) {
-    return x->getName() == y->getName() && x.getGroupAxes() == y.getGroupAxes() &&
-           x->getAttr("kind") == y->getAttr("kind") &&
-           operandType(x).getElementType() == operandType(y).getElementType();
+  struct Kind {
+    OperationName name;
+    AxesAttr axes;
+    Attribute reduction;
+    Type elementType;
+    bool operator==(const Kind &) const = default;
+  };
+  static Kind kindOf(CollectiveOpInterface op) {
+    return {op->getName(), op.getGroupAxes(), op->getAttr("kind"), operandType(op).getElementType()};
   }
 
   /// The values that an operation reads, in its regions too.
@@ -161,53 +175,60 @@ private:
     op->walk([&](Operation *inner) { llvm::for_each(inner->getOperands(), visit); });
   }
 
-  /// The first group that pays.
-  std::optional<Group> findGroup() {
-    struct Open {
-      Group members;
-      llvm::DenseSet<Operation *> followers; ///< What needs a member's result.
-      int64_t bytes = 0;
-      bool isClosed = false;
+  /// The groups of a kind that pay. Members of a group have as many others of their kind before them, on the longest
+  /// way to them: so none needs another's result, and what is combined never waits for itself.
+  std::vector<Group> listGroups(const Kind &kind) {
+    llvm::DenseMap<Operation *, int64_t> depths; ///< Behind the operation.
+    std::map<int64_t, Group> open;
+    std::vector<Group> groups;
+    auto close = [&](std::map<int64_t, Group>::iterator entry) {
+      if (pays(entry->second))
+        groups.push_back(std::move(entry->second));
+      return open.erase(entry);
     };
-    std::vector<Open> groups;
     for (Operation &op : block) {
-      for (Open &group : groups) {
-        bool follows = false;
-        forEachRead(&op, [&](Value value) {
-          Operation *origin = value.getDefiningOp();
-          follows |= origin && group.followers.contains(origin);
-        });
-        if (!follows)
-          continue;
-        group.followers.insert(&op);
-        // What is printed keeps its place.
-        group.isClosed |= !isMemoryEffectFree(&op);
-      }
+      int64_t depth = 0;
+      forEachRead(&op, [&](Value value) {
+        if (Operation *origin = value.getDefiningOp())
+          if (auto known = depths.find(origin); known != depths.end())
+            depth = std::max(depth, known->second);
+      });
+      // What is printed keeps its place: those that it needs cannot wait for later ones.
+      if (!isMemoryEffectFree(&op))
+        for (auto entry = open.begin(); entry != open.end() && entry->first < depth;)
+          entry = close(entry);
       auto collective = dyn_cast<CollectiveOpInterface>(op);
-      if (!collective || !isSmall(collective))
+      bool isMember = collective && isSmall(collective) && kindOf(collective) == kind;
+      depths[&op] = depth + isMember;
+      if (!isMember)
         continue;
-      auto fits = [&](const Open &group) {
-        return !group.isClosed && group.bytes + bytesOf(collective) <= kMostBytes &&
-               areAlike(group.members.front(), collective) && !group.followers.contains(collective);
-      };
-      auto group = llvm::find_if(groups, fits);
-      if (group == groups.end())
-        group = groups.insert(groups.end(), Open());
-      group->members.push_back(collective);
-      group->followers.insert(collective);
-      group->bytes += bytesOf(collective);
+      if (auto entry = open.find(depth);
+          entry != open.end() && bytesOf(entry->second) + bytesOf(collective) > kMostBytes)
+        close(entry);
+      open[depth].push_back(collective);
     }
-    for (Open &group : groups) {
-      double copies = 0;
-      for (CollectiveOpInterface member : group.members)
-        copies += copySeconds(member);
-      if (copies < static_cast<double>(group.members.size() - 1) * savedSeconds(group.members.front()))
-        return std::move(group.members);
-    }
-    return std::nullopt;
+    while (!open.empty())
+      close(open.begin());
+    return groups;
   }
 
-  void combine(const Group &group) {
+  static int64_t bytesOf(const Group &group) {
+    int64_t bytes = 0;
+    for (CollectiveOpInterface member : group)
+      bytes += bytesOf(member);
+    return bytes;
+  }
+
+  bool pays(const Group &group) const {
+    double copies = 0;
+    for (CollectiveOpInterface member : group)
+      copies += copySeconds(member);
+    return copies < static_cast<double>(group.size() - 1) * savedSeconds(group.front());
+  }
+
+  void combine(Group group) {
+    // Others that were combined may have changed their order.
+    llvm::sort(group, [](Operation *x, Operation *y) { return x->isBeforeInBlock(y); });
     CollectiveOpInterface last = group.back();
     moveFollowers(group);
     OpBuilder builder(last);
