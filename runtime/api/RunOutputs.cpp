@@ -10,6 +10,11 @@
 #include "runtime/io/Safetensors.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include <unistd.h>
 
 namespace spmd {
 namespace {
@@ -109,6 +114,17 @@ void checkWritten(std::ostream &out) {
 void checkOutputs(const Plan &plan, const std::vector<std::string> &specs) {
   for (const std::string &spec : specs)
     parseOutput(plan, spec);
+}
+
+void checkOutputFolders(const Plan &plan, const std::vector<std::string> &specs) {
+  for (const std::string &spec : specs) {
+    std::filesystem::path path = parseOutput(plan, spec).path, folder = path.parent_path();
+    std::error_code ignored;
+    if (std::filesystem::is_directory(path, ignored))
+      throw Error("cannot write '" + path.string() + "': it is a folder");
+    if (::access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) != 0)
+      throw Error("cannot write '" + path.string() + "': folder '" + folder.string() + "': " + std::strerror(errno));
+  }
 }
 
 std::vector<size_t> wantedResults(const Plan &plan, const std::vector<std::string> &specs, bool all) {

@@ -17,6 +17,10 @@ namespace spmd {
 /// Checks names and forms; throws usage errors.
 void checkOutputs(const Plan &plan, const std::vector<std::string> &specs);
 
+/// Before anything is computed, on the process that writes: whether there are folders that can be written to. Throws
+/// Error.
+void checkOutputFolders(const Plan &plan, const std::vector<std::string> &specs);
+
 /// The results that `--output` or (`all`) printing asks for.
 std::vector<size_t> wantedResults(const Plan &plan, const std::vector<std::string> &specs, bool all);
 

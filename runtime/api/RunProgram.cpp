@@ -195,6 +195,8 @@ private:
     describeScene();
     const Plan &plan = artifact->plan;
     Mesh mesh = meshForProgram(plan.mesh, std::nullopt, std::source_location::current());
+    if (process == 0)
+      checkOutputFolders(plan, options.outputs);
     inputs = makeInputs(job, plan, mesh, options.inputs);
     openBatches(mesh);
     ProgramOptions programOptions;

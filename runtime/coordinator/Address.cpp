@@ -1,8 +1,7 @@
 #include "runtime/coordinator/Address.h"
 
+#include "runtime/coordinator/Resolve.h"
 #include "runtime/support/Error.h"
-
-#include <asio/ip/address.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -59,10 +58,8 @@ Address parseAddress(const std::string &text, const std::string &what, uint16_t 
 }
 
 std::string certificateNameOf(const Address &address) {
-  asio::error_code error;
-  asio::ip::address numeric = asio::ip::make_address(address.host, error);
-  bool isLoopback = error ? address.host == "localhost" : numeric.is_loopback();
-  return isLoopback ? "" : address.host;
+  std::optional<asio::ip::address> known = addressOf(address.host);
+  return known && known->is_loopback() ? "" : address.host;
 }
 
 } // namespace spmd::coordinator

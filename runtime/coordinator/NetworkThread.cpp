@@ -2,6 +2,7 @@
 
 #include "runtime/coordinator/ChildReport.h"
 #include "runtime/coordinator/NetworkClient.h"
+#include "runtime/coordinator/Resolve.h"
 
 #include "runtime/support/Error.h"
 
@@ -46,10 +47,8 @@ void NetworkClient::run() {
 //===----------------------------------------------------------------------===//
 
 void NetworkClient::connect() {
-  asio::error_code error;
-  asio::ip::address numeric = asio::ip::make_address(target.host, error);
-  if (!error) {
-    auto endpoints = tcp::resolver::results_type::create(tcp::endpoint(numeric, target.port), target.host, "");
+  if (std::optional<asio::ip::address> known = addressOf(target.host)) {
+    auto endpoints = tcp::resolver::results_type::create(tcp::endpoint(*known, target.port), target.host, "");
     return connectNext(endpoints, endpoints.begin());
   }
   resolver.async_resolve(target.host, std::to_string(target.port),

@@ -1,5 +1,6 @@
 #include "runtime/coordinator/Server.h"
 
+#include "runtime/coordinator/Resolve.h"
 #include "runtime/support/Error.h"
 
 #include <utility>
@@ -18,10 +19,9 @@ using asio::ip::tcp;
 //===----------------------------------------------------------------------===//
 
 static tcp::endpoint resolveOne(asio::io_context &io, const Address &address) {
+  if (std::optional<asio::ip::address> known = addressOf(address.host))
+    return {*known, address.port};
   asio::error_code error;
-  asio::ip::address numeric = asio::ip::make_address(address.host, error);
-  if (!error)
-    return {numeric, address.port};
   tcp::resolver resolver(io);
   auto results = resolver.resolve(address.host, std::to_string(address.port), error);
   if (error || results.empty())

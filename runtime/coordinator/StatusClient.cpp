@@ -3,6 +3,7 @@
 #include "runtime/coordinator/Address.h"
 #include "runtime/coordinator/FramedConnection.h"
 #include "runtime/coordinator/Handshake.h"
+#include "runtime/coordinator/Resolve.h"
 #include "runtime/support/Error.h"
 
 namespace spmd {
@@ -33,7 +34,9 @@ private:
   void connect(std::chrono::milliseconds timeout) {
     tcp::resolver resolver(io);
     asio::error_code error;
-    auto endpoints = resolver.resolve(address.host, std::to_string(address.port), error);
+    std::optional<asio::ip::address> known = addressOf(address.host);
+    auto endpoints = known ? tcp::resolver::results_type::create(tcp::endpoint(*known, address.port), address.host, "")
+                           : resolver.resolve(address.host, std::to_string(address.port), error);
     if (error)
       throw Error("no status from " + address.str() + ": the host is not known (" + error.message() + ")");
     auto begin = endpoints.begin();
