@@ -34,6 +34,7 @@
 
 #include "runtime/support/Sharding.h"
 
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,9 @@ struct ShardyCase {
   std::string refusal;
   bool isCounted = false; ///< Says what is sent: `moves`, `sends` or `local`.
 };
+
+/// What GoogleTest lists a case as.
+inline std::ostream &operator<<(std::ostream &os, const ShardyCase &test) { return os << test.source; }
 
 /// All cases, in the order of files and lines. Throws std::runtime_error with file and line where one is not
 /// understood.
