@@ -132,7 +132,7 @@ template <ComparisonDirection kept> Value triangle(Args &args) {
     args.fail(1, "a diagonal of the array");
   mlir::Value x = args.e.materialize(args[0]);
   mlir::Value mask = diagonalMask(args.e, args[0].shape(), k, kept);
-  return args.result(args.e.select(mask, x, args.e.splatLike(x, 0)));
+  return args.result(args.e.select(mask, x, args.e.splatLike(x, 0)), args[0].dtypeClass().isWeak);
 }
 
 /// f32: 1 where the index is the position along a new last dimension.

@@ -18,6 +18,12 @@ template <typename Op> Value floatFunction(Args &args) {
   return args.result(args.e.apply<Op>(args.e.materialize(args[0], type.dtype)), type.isWeak);
 }
 
+/// As jnp.log2, whose result is never weak.
+Value log2(Args &args) {
+  DTypeClass type = toInexact(args.e.commonClass({args[0]}, quoted(args)));
+  return args.result(args.e.apply<Log2Op>(args.e.materialize(args[0], type.dtype)));
+}
+
 /// A rounding function: integers and bools stay as they are.
 template <typename Op> Value rounding(Args &args) {
   DTypeClass type = args.e.commonClass({args[0]}, quoted(args));
@@ -133,7 +139,7 @@ const Builtin table[] = {
     {"expm1", "x", floatFunction<Expm1Op>},
     {"log", "x", floatFunction<LogOp>},
     {"log1p", "x", floatFunction<Log1pOp>},
-    {"log2", "x", floatFunction<Log2Op>},
+    {"log2", "x", log2},
     {"sqrt", "x", floatFunction<SqrtOp>},
     {"rsqrt", "x", floatFunction<RsqrtOp>},
     {"cbrt", "x", floatFunction<CbrtOp>},

@@ -86,7 +86,7 @@ Value take(Args &args) {
   ArrayType type =
       Emitter::typeOf(array).withShape(TakeOp::inferShape(Emitter::typeOf(array), Emitter::typeOf(indices), axis));
   mlir::Value taken = e.create<TakeOp>(type, array, indices, axis);
-  return args.result(fillOutside(e, taken, indices, size, axis));
+  return args.result(fillOutside(e, taken, indices, size, axis), x.dtypeClass().isWeak);
 }
 
 /// Dimensions but the axis broadcast against each other.
@@ -110,7 +110,7 @@ Value takeAlongAxis(Args &args) {
   mlir::Value indices = e.broadcastTo(indicesOf(e, given, size), indexShape);
   needElements(args, 0, axis, indices);
   mlir::Value taken = e.create<TakeAlongOp>(Emitter::typeOf(array).withShape(indexShape), array, indices, axis);
-  return args.result(fillOutside(e, taken, indices, size, 0));
+  return args.result(fillOutside(e, taken, indices, size, 0), x.dtypeClass().isWeak);
 }
 
 /// update(x, v, start=[i, 0]): x with v written from there on.
@@ -203,7 +203,8 @@ Value topK(Args &args) {
   Value result;
   result.kind = ValueKind::Tuple;
   result.range = args.range;
-  result.elements = {args.result(e.create<TakeAlongOp>(type, x, order, axis)), args.result(order)};
+  result.elements = {args.result(e.create<TakeAlongOp>(type, x, order, axis), given.dtypeClass().isWeak),
+                     args.result(order)};
   return result;
 }
 

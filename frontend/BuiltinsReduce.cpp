@@ -147,7 +147,7 @@ Value logsumexp(Args &args) {
   mlir::Value sum = e.reduce(e.apply<ExpOp>(shifted), ReductionKind::sum, axes);
   mlir::Value logSum = e.apply<LogOp>(sum);
   mlir::Value result = e.apply<AddOp>(logSum, e.reshape(largest, Emitter::typeOf(logSum).getShape()));
-  return args.result(keepDims(args, result, args[0].shape(), axes), type.isWeak);
+  return args.result(keepDims(args, result, args[0].shape(), axes));
 }
 
 template <bool isMax> Value argReduce(Args &args) {

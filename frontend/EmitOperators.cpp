@@ -117,7 +117,7 @@ Value Emitter::power(const Value &left, const Value &right, Range range) {
   if (common.dtype == DType::Bool)
     common.dtype = DType::I32;
   auto xy = unify({left, right}, common.dtype, range, "'**'");
-  return Value::ofArray(apply<PowerOp>(xy[0], xy[1]), common.isWeak, range);
+  return Value::ofArray(apply<PowerOp>(xy[0], xy[1]), common.isWeak && spmd::isFloat(common.dtype), range);
 }
 
 Value Emitter::unary(UnaryOp op, const Value &operand, Range range) {

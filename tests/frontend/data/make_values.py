@@ -94,7 +94,7 @@ names = dict(
     bernoulli=lambda k, p, t=None: jax.random.bernoulli(k, p, t and t.shape),
     randint=lambda k, t, low, high: jax.random.randint(k, t.shape, low, high, t.dtype),
     categorical=lambda k, v, axis=-1: jax.random.categorical(k, v, axis),
-    true=True, false=False, inf=jnp.inf, nan=jnp.nan)
+    stop_gradient=jax.lax.stop_gradient, true=True, false=False, inf=jnp.inf, nan=jnp.nan)
 
 cases = """
 x + y
@@ -514,6 +514,22 @@ randint(key(42), i32[3], j - 5, j)
 categorical(key(42), x)
 categorical(key(42), x, axis=0)
 """
+
+# gelu is not here: JAX rounds its constants to the array, so that the result is strong; ours, written in the language,
+# stays weak.
+# What is made of weak values alone: an i32 that is weak because a bool met a literal, and such an f32.
+WEAK_INTEGER, WEAK_FLOAT = "(b + 2)", "(b * 0.5 + 0.25)"
+FLOAT_FUNCTIONS = """exp exp2 expm1 log log1p log2 sqrt cbrt sin cos tan tanh sinh cosh erf atan round floor ceil abs sign
+relu logsumexp is_finite is_nan sum prod mean var min max cumsum cumprod cummax sort squeeze transpose stop_gradient
+all any argmax""".split()
+BOTH = """$ + $;$ - 1;1.5 * $;$ / $;$ / 2;$ % $;$ ** $;$ ** 2;-$;floor_divide($, $);pow($, $);maximum($, $);maximum($, 0)
+where(b, $, $);where(b, $, 2.5);clamp(0, $, 1);clamp(0.0, $, 1.0);concatenate([$, $], axis=0);stack([$, $]);flip($)
+pad($, [[1, 0], [0, 2]]);tile($, 2);repeat($, 2, axis=0);take($, j, axis=1);take_along_axis($, argsort($), axis=1)
+reshape($, [3, 2]);broadcast_to($, [2, 2, 3]);expand_dims($, 0);$[0];$[:, 1:];roll($, 1, axis=0);top_k($, 2)[0]
+$ @ $.T;einsum("ij,kj->ik", $, $);dot_general($, $, ([1], [1]));tril($);softmax($);log_softmax($)
+atan2($, $)""".replace("\n", ";").split(";")
+for weak in (WEAK_INTEGER, WEAK_FLOAT):
+    cases += "\n".join([f"{name}({weak})" for name in FLOAT_FUNCTIONS] + [text.replace("$", weak) for text in BOTH] + [""])
 
 
 def show(value):
