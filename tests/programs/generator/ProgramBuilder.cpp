@@ -91,7 +91,7 @@ int ProgramBuilder::tame(int variable) {
   Accuracy accuracy = of(variable);
   accuracy.bound = 4;
   accuracy.bits = false;
-  return *let("clamp(-4, $0, 4)", {variable}, dtypeOf(variable), shapeOf(variable), accuracy);
+  return let("clamp(-4, $0, 4)", {variable}, dtypeOf(variable), shapeOf(variable), accuracy).value();
 }
 
 int ProgramBuilder::matching(llvm::ArrayRef<int64_t> shape, DType dtype, bool mustBeExact) {
@@ -108,8 +108,9 @@ int ProgramBuilder::matching(llvm::ArrayRef<int64_t> shape, DType dtype, bool mu
   if (!shape.empty() && !isBool && random.chance(20)) {
     int64_t dim = random.integer(0, static_cast<int64_t>(shape.size()) - 1);
     Accuracy accuracy{.bound = static_cast<double>(shape[dim]), .bits = true};
-    return *let("iota(" + typeText(dtype, shape) + ", axis=" + dimText(dim, static_cast<int64_t>(shape.size())) + ")",
-                {}, dtype, shape, accuracy);
+    return let("iota(" + typeText(dtype, shape) + ", axis=" + dimText(dim, static_cast<int64_t>(shape.size())) + ")",
+               {}, dtype, shape, accuracy)
+        .value();
   }
   int parameter = addParameter(shape, dtype);
   return !mustBeExact || of(parameter).exact ? parameter : addConstant(shape, dtype, 2);
@@ -135,6 +136,8 @@ int ProgramBuilder::broadcastable(int variable, bool mayDiffer, bool mustBeExact
     for (int64_t &size : shape)
       if (random.chance(30))
         size = 1;
+    if (!fits(shape)) // A dimension of size 0 was left out.
+      shape = shapeOf(variable);
   }
   return matching(shape, dtype, mustBeExact);
 }
@@ -271,7 +274,7 @@ int ProgramBuilder::addConstant(llvm::ArrayRef<int64_t> shape, DType dtype, doub
   std::string text = value == 0 && random.chance(50)   ? "zeros(" + type + ")"
                      : value == 1 && random.chance(50) ? "ones(" + type + ")"
                                                        : "full(" + type + ", " + literal + ")";
-  return *let(text, {}, dtype, shape, {.bound = std::abs(static_cast<double>(value)), .bits = true});
+  return let(text, {}, dtype, shape, {.bound = std::abs(static_cast<double>(value)), .bits = true}).value();
 }
 
 } // namespace spmdc
