@@ -119,13 +119,24 @@ void Forms::visitTransposed(Value value, Operation *user,
   Value root = getRoot(value);
   if (auto transpose = root.getDefiningOp<TransposeOp>())
     visitForms(transpose.getOperand(), transpose.getPerm());
+  for (Operation *other : getTransposes(root)) {
+    auto transpose = cast<TransposeOp>(other);
+    visitForms(transpose.getResult(), inverse(transpose.getPerm()));
+  }
+}
+
+SmallVector<Operation *, 1> &Forms::getTransposes(Value root) const {
+  auto [entry, isNew] = transposes.try_emplace(root);
+  if (!isNew)
+    return entry->second;
   SmallVector<Value, 4> own{root};
   if (auto forms = made.find(root); forms != made.end())
     llvm::append_range(own, forms->second);
   for (Value form : own)
-    for (Operation *other : form.getUsers())
-      if (auto transpose = dyn_cast<TransposeOp>(other))
-        visitForms(transpose.getResult(), inverse(transpose.getPerm()));
+    for (Operation *user : form.getUsers())
+      if (isa<TransposeOp>(user))
+        entry->second.push_back(user);
+  return entry->second;
 }
 
 Value Forms::take(Value value, ArrayType wanted, Operation *user, StringRef why) {
@@ -136,7 +147,9 @@ Value Forms::take(Value value, ArrayType wanted, Operation *user, StringRef why)
   Location loc = isa<ShardingRuleOpInterface>(user) ? user->getLoc() : value.getLoc();
   if (!source.perm.empty()) {
     ArrayType type = transposed(typeOf(source.value), source.perm);
+    SmallVector<Operation *, 1> &known = getTransposes(getRoot(source.value));
     source.value = builder.create<TransposeOp>(loc, type, source.value, source.perm);
+    known.push_back(source.value.getDefiningOp());
     roots[source.value] = getRoot(value);
     made[getRoot(value)].push_back(source.value);
   }

@@ -61,12 +61,15 @@ private:
   /// it; the type is that of the transposed form.
   void visitTransposed(mlir::Value value, mlir::Operation *user,
                        llvm::function_ref<void(mlir::Value, ArrayType, llvm::ArrayRef<int64_t>)> visit) const;
+  /// The transposes of forms of this value, which may have very many other users.
+  llvm::SmallVector<mlir::Operation *, 1> &getTransposes(mlir::Value root) const;
   mlir::Value create(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value from, ArrayType to, llvm::StringRef why);
 
   ReshardPlanner &planner;
   llvm::DenseMap<mlir::Value, mlir::Value> roots; ///< Of forms that were made here.
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value, 2>> made;
   llvm::DenseMap<mlir::Value, CollectiveCost> debts;
+  mutable llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Operation *, 1>> transposes; ///< By root, once asked for.
   std::vector<ReshardOp> reshards; ///< In the order in which they were made: what one uses is before it.
 };
 

@@ -121,21 +121,33 @@ class VerifyPlanPass : public impl::VerifyPlanBase<VerifyPlanPass> {
       placed.push_back({step, now, cast<plan::BufferAttr>(matmul.getBuffersAttr()[1]),
                         cast<ArrayType>(kernel.getBlock().getArgument(0).getType()).getBytes(), Value()});
     }
-    for (size_t i = 0; i < placed.size(); ++i)
-      for (size_t j = 0; j < i; ++j) {
-        const Placed &x = placed[i], &y = placed[j];
-        bool isSameSpace = x.buffer.getSpace() == y.buffer.getSpace();
-        bool isShared = x.buffer.getSpace() == "result" ? x.buffer.getPosition() == y.buffer.getPosition()
-                                                        : x.buffer.getPosition() < y.buffer.getPosition() + y.bytes &&
-                                                              y.buffer.getPosition() < x.buffer.getPosition() + x.bytes;
-        if (isSameSpace && isShared && x.bytes > 0 && y.bytes > 0 && x.ranges.overlaps(y.ranges) &&
-            !isTakenOver(x, y, liveness) && !isTakenOver(y, x, liveness)) {
-          InFlightDiagnostic error = x.op->emitOpError("shares memory with a value that is alive at the same time");
-          error.attachNote(y.op->getLoc()) << "the other one is defined here";
-          return error;
-        }
+    // Each is compared with those that begin no later and have not ended.
+    SmallVector<std::pair<int64_t, const Placed *>> byBegin;
+    for (const Placed &one : placed)
+      byBegin.emplace_back(one.ranges.getBegin(), &one);
+    llvm::sort(byBegin); // Those that begin together in program order, which is that of their addresses.
+    SmallVector<const Placed *> alive;
+    for (auto [begin, later] : byBegin) {
+      const Placed &x = *later;
+      llvm::erase_if(alive, [&](const Placed *y) { return y->ranges.getEnd() < begin; });
+      for (const Placed *y : alive) {
+        if (!shareMemory(x, *y) || !x.ranges.overlaps(y->ranges) || isTakenOver(x, *y, liveness) ||
+            isTakenOver(*y, x, liveness))
+          continue;
+        InFlightDiagnostic error = x.op->emitOpError("shares memory with a value that is alive at the same time");
+        error.attachNote(y->op->getLoc()) << "the other one is defined here";
+        return error;
       }
+      alive.push_back(&x);
+    }
     return success();
+  }
+
+  static bool shareMemory(const Placed &x, const Placed &y) {
+    if (x.buffer.getSpace() != y.buffer.getSpace() || x.bytes == 0 || y.bytes == 0)
+      return false;
+    int64_t xBegin = x.buffer.getPosition(), yBegin = y.buffer.getPosition();
+    return x.buffer.getSpace() == "result" ? xBegin == yBegin : xBegin < yBegin + y.bytes && yBegin < xBegin + x.bytes;
   }
 
   /// The later value takes the place of an input that dies with its kernel, or is the carry that begins as the earlier
