@@ -2,7 +2,7 @@
 
 #include "passes/cpu/EmitCpu.h"
 
-#include "passes/cpu/KernelEmitter.h"
+#include "passes/cpu/DistinctLoops.h"
 #include "passes/cpu/LightKernels.h"
 #include "passes/cpu/LinkObject.h"
 #include "passes/cpu/MathExpansion.h"
@@ -22,6 +22,7 @@
 #include "llvm/TargetParser/Host.h"
 
 #include <atomic>
+#include <limits>
 #include <mutex>
 #include <thread>
 
@@ -96,15 +97,14 @@ LogicalResult convertToLlvmDialect(ModuleOp module) {
 /// One LLVM module with some kernels, for the target.
 class Code {
 public:
-  Code(ModuleOp module, const CpuTarget &target, bool isLight) : module(module), target(target), isLight(isLight) {}
+  Code(const CpuTarget &target, bool isLight) : target(target), isLight(isLight) {}
 
-  LogicalResult translate(ArrayRef<plan::KernelOp> chosen) {
-    MLIRContext *mlirContext = module.getContext();
-    mlirContext->loadDialect<LLVM::LLVMDialect, arith::ArithDialect, math::MathDialect>();
+  /// The functions leave the module where they are.
+  LogicalResult translate(MLIRContext *mlirContext, MutableArrayRef<KernelLoops> chosen) {
     OwningOpRef<ModuleOp> kernels = ModuleOp::create(UnknownLoc::get(mlirContext), "kernels");
-    for (plan::KernelOp kernel : chosen)
-      if (failed(emitCpuKernel(kernel, *kernels)))
-        return failure();
+    for (KernelLoops &loops : chosen)
+      for (LLVM::LLVMFuncOp function : {loops.entry, loops.body})
+        function->moveBefore(kernels->getBody(), kernels->getBody()->end());
     std::unique_ptr<llvm::MCSubtargetInfo> subtarget = getSubtarget(target);
     MathOptions math;
     math.hasFma = subtarget->checkFeatures("+fma");
@@ -113,6 +113,9 @@ public:
       return failure();
     if (failed(code.translate(*kernels, createMachine(target, isLight ? 0 : target.optimizationLevel))))
       return failure();
+    for (KernelLoops &loops : chosen)
+      for (StringAttr name : loops.otherNames)
+        llvm::GlobalAlias::create(name.getValue(), code.getModule().getFunction(loops.entry.getName()));
     bool isWide = subtarget->checkFeatures("+avx512f");
     for (llvm::Function &function : code.getModule()) {
       if (function.isDeclaration())
@@ -139,17 +142,18 @@ public:
 
   std::string getText() const { return code.getText(); }
 
-  FailureOr<std::string> emit(llvm::CodeGenFileType type) { return code.emit(type); }
+  /// x86 adds a base, a scaled index and an offset in each access: strength reduction takes a fifth of LLVM's time and
+  /// leaves loops no faster (`benchmarks/RESULTS.md`).
+  FailureOr<std::string> emit(llvm::CodeGenFileType type) { return code.emit(type, /*reducesStrength=*/false); }
 
 private:
-  ModuleOp module;
   const CpuTarget &target;
   bool isLight;
   LlvmCode code;
 };
 
-/// Kernels of one object file. It does not depend on the machine, so that every machine gets the same bytes.
-constexpr size_t kKernelsPerObject = 6;
+/// Loops of one object file. It does not depend on the machine, so that every machine gets the same bytes.
+constexpr size_t kLoopsPerObject = 6;
 
 /// Calls `work` with 0 to count - 1, on as many threads as the machine has cores.
 void forEachInParallel(size_t count, llvm::function_ref<void(size_t)> work) {
@@ -167,20 +171,39 @@ void forEachInParallel(size_t count, llvm::function_ref<void(size_t)> work) {
     thread.join();
 }
 
-/// What `write` makes of all kernels: those that are optimised in full first.
+/// The code of all kernels, `most` loops in each part: those that are optimised in full first.
+FailureOr<std::vector<std::unique_ptr<Code>>> translateKernels(ModuleOp module, const CpuTarget &target, size_t most) {
+  MLIRContext *context = module.getContext();
+  context->loadDialect<LLVM::LLVMDialect, arith::ArithDialect, math::MathDialect>();
+  KernelGroups groups = groupKernels(module);
+  std::vector<std::unique_ptr<Code>> parts;
+  for (bool isLight : {false, true}) {
+    OwningOpRef<ModuleOp> functions = ModuleOp::create(UnknownLoc::get(context));
+    FailureOr<std::vector<KernelLoops>> loops = emitDistinctLoops(isLight ? groups.light : groups.full, *functions);
+    if (failed(loops))
+      return failure();
+    for (MutableArrayRef<KernelLoops> rest = *loops; !rest.empty() || parts.empty();) {
+      size_t count = std::min(rest.size(), most);
+      parts.push_back(std::make_unique<Code>(target, isLight));
+      if (failed(parts.back()->translate(context, rest.take_front(count))))
+        return failure();
+      rest = rest.drop_front(count);
+    }
+  }
+  return parts;
+}
+
+/// What `write` makes of all kernels.
 FailureOr<std::string> emitText(ModuleOp module, const CpuTarget &target,
                                 llvm::function_ref<FailureOr<std::string>(Code &)> write) {
-  KernelGroups groups = groupKernels(module);
+  FailureOr<std::vector<std::unique_ptr<Code>>> parts =
+      translateKernels(module, target, std::numeric_limits<size_t>::max());
+  if (failed(parts))
+    return failure();
   std::string all;
-  for (bool isLight : {false, true}) {
-    ArrayRef<plan::KernelOp> kernels = isLight ? groups.light : groups.full;
-    if (isLight && kernels.empty())
-      continue;
-    Code code(module, target, isLight);
-    if (failed(code.translate(kernels)))
-      return failure();
-    code.optimize();
-    FailureOr<std::string> text = write(code);
+  for (std::unique_ptr<Code> &code : *parts) {
+    code->optimize();
+    FailureOr<std::string> text = write(*code);
     if (failed(text))
       return failure();
     all += *text;
@@ -230,15 +253,10 @@ spmd::TargetInfo CpuTarget::getInfo() const {
 }
 
 FailureOr<std::string> emitSharedObject(ModuleOp module, const CpuTarget &target) {
-  KernelGroups groups = groupKernels(module);
-  std::vector<std::unique_ptr<Code>> parts;
-  for (bool isLight : {false, true})
-    for (ArrayRef<plan::KernelOp> rest = isLight ? groups.light : groups.full; !rest.empty() || parts.empty();) {
-      parts.push_back(std::make_unique<Code>(module, target, isLight));
-      if (failed(parts.back()->translate(rest.take_front(kKernelsPerObject))))
-        return failure();
-      rest = rest.drop_front(std::min(rest.size(), kKernelsPerObject));
-    }
+  FailureOr<std::vector<std::unique_ptr<Code>>> translated = translateKernels(module, target, kLoopsPerObject);
+  if (failed(translated))
+    return failure();
+  std::vector<std::unique_ptr<Code>> &parts = *translated;
   std::vector<FailureOr<std::string>> written(parts.size(), failure());
   forEachInParallel(parts.size(), [&](size_t i) {
     parts[i]->optimize();

@@ -161,9 +161,11 @@ void CpuKernel::emitTiles() {
   Value lastRow =
       b.create<arith::MinSIOp>(loc, b.create<arith::AddIOp>(loc, firstRow, side), emitter.emitConstant(rows));
   Loop squares = loops.open(emitter.emitConstant(0), emitter.emitConstant(columns), kTileRows);
+  squares.isPlain = true;
   Value lastColumn =
       b.create<arith::MinSIOp>(loc, b.create<arith::AddIOp>(loc, squares.iv, side), emitter.emitConstant(columns));
   Loop rowLoop = loops.open(firstRow, lastRow, 1);
+  rowLoop.isPlain = true;
   emitter.bind(schedule.rowVars[tiled], rowLoop.iv);
   Loop columnLoop = loops.open(squares.iv, lastColumn, 1, {}, /*isParallel=*/true);
   loopDepth = emitter.getDepth();

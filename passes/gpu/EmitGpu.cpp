@@ -77,7 +77,7 @@ public:
   std::string getLlvmText() const { return code.getText(); }
 
   FailureOr<std::string> getPtx() {
-    FailureOr<std::string> text = code.emit(llvm::CodeGenFileType::AssemblyFile);
+    FailureOr<std::string> text = code.emit(llvm::CodeGenFileType::AssemblyFile, /*reducesStrength=*/true);
     if (failed(text))
       return module.emitError("LLVM cannot write PTX for ") << target.chip;
     return text;

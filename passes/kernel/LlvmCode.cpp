@@ -124,10 +124,10 @@ std::string LlvmCode::getText() const {
   return text;
 }
 
-FailureOr<std::string> LlvmCode::emit(llvm::CodeGenFileType type) {
+FailureOr<std::string> LlvmCode::emit(llvm::CodeGenFileType type, bool reducesStrength) {
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream os(bytes);
-  std::unique_ptr<llvm::legacy::PassManager> passes = hasLongChains(*module)
+  std::unique_ptr<llvm::legacy::PassManager> passes = !reducesStrength || hasLongChains(*module)
                                                           ? std::make_unique<PassesWithoutStrengthReduction>()
                                                           : std::make_unique<llvm::legacy::PassManager>();
   if (machine->addPassesToEmitFile(*passes, os, nullptr, type))

@@ -29,8 +29,8 @@ public:
 
   llvm::Module &getModule() { return *module; }
   std::string getText() const;
-  /// Fails where the target cannot.
-  mlir::FailureOr<std::string> emit(llvm::CodeGenFileType type);
+  /// Fails where the target cannot. `reducesStrength`: whether loop strength reduction is worth its time there.
+  mlir::FailureOr<std::string> emit(llvm::CodeGenFileType type, bool reducesStrength);
 
 private:
   void run(const llvm::PipelineTuningOptions &tuning,
