@@ -134,10 +134,13 @@ Value chooseInside(OpBuilder &builder, Location loc, ArrayRef<spmd::ShardRange> 
   return isInside ? local.select(isInside, inside, outside) : inside;
 }
 
-ArrayMoves getNearestMoves(ShardingRuleOpInterface op, SmallVectorImpl<Operation *> *skipped) {
+ArrayMoves getNearestMoves(ShardingRuleOpInterface op, SmallVectorImpl<Operation *> *skipped,
+                           function_ref<bool(Value)> isThere) {
   ArrayMoves moves = op.getMoves();
   for (ArrayMove &part : moves.parts)
     while (std::optional<ArrayMove> inner = getOnlyMove(part.source)) {
+      if (!isThere(inner->source))
+        break;
       if (skipped)
         skipped->push_back(part.source.getDefiningOp());
       part = composeMoves(part, *inner);
@@ -164,7 +167,7 @@ bool needsExchange(ShardingRuleOpInterface op, const ShardingRule &rule, ArrayRe
 Value buildMoves(OpBuilder &builder, ShardingRuleOpInterface op, ArrayType to, MeshAttr mesh,
                  function_ref<Value(Value)> localOf, function_ref<ArrayType(Value)> globalOf) {
   Location loc = op->getLoc();
-  ArrayMoves moves = getNearestMoves(op);
+  ArrayMoves moves = getNearestMoves(op, nullptr, [&](Value value) { return static_cast<bool>(localOf(value)); });
   Value result;
   if (moves.outside && !isPlainZero(moves.outside))
     result = LocalBuilder(builder, loc).broadcast(localOf(moves.outside), to.getLocal(mesh).getShape());

@@ -12,8 +12,11 @@
 namespace spmdc {
 
 /// What the operation's result is made of, seen through slices and reversals that nothing else uses: two slices that
-/// are joined again in another order are moved once. `skipped` takes the operations that are not needed then.
-ArrayMoves getNearestMoves(ShardingRuleOpInterface op, llvm::SmallVectorImpl<mlir::Operation *> *skipped = nullptr);
+/// are joined again in another order are moved once. `skipped` takes the operations that are not needed then. Values of
+/// which `isThere` is false are not taken.
+ArrayMoves getNearestMoves(
+    ShardingRuleOpInterface op, llvm::SmallVectorImpl<mlir::Operation *> *skipped = nullptr,
+    llvm::function_ref<bool(mlir::Value)> isThere = [](mlir::Value) { return true; });
 
 /// Whether the operation moves elements, and cannot do so on the pieces alone: a dimension along which they move is
 /// cut, or the sharding changes.
@@ -21,7 +24,8 @@ bool needsExchange(ShardingRuleOpInterface op, const ShardingRule &rule, llvm::A
                    ArrayType result);
 
 /// The local result, by one exchange for each part; where every device has its whole piece, at the same place, by a
-/// slice. `localOf` and `globalOf` give what a value of the global program has become, and its type.
+/// slice. `localOf` and `globalOf` give what a value of the global program has become (null where it was left out), and
+/// its type.
 mlir::Value buildMoves(mlir::OpBuilder &builder, ShardingRuleOpInterface op, ArrayType result, MeshAttr mesh,
                        llvm::function_ref<mlir::Value(mlir::Value)> localOf,
                        llvm::function_ref<ArrayType(mlir::Value)> globalOf);

@@ -52,3 +52,18 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
     return %0, %1, %2 : !spmd.array<f32[65@a]>, !spmd.array<f32[32@a]>, !spmd.array<f32[32@a]>
   }
 }
+
+// -----
+
+// A reversal of a part of a window takes that part: it does not look past it, at the pad that is not built.
+// CHECK-LABEL: func.func @reversed_part_of_a_pad
+// CHECK-NOT: from !spmd.array<i32[11@b]>
+// CHECK: spmd.exchange %{{.*}} from !spmd.array<i32[5@b]> to !spmd.array<i32[5@b]> shifted [4] strided [-1]
+module attributes {spmd.mesh = #spmd.mesh<m, b=5>} {
+  func.func @reversed_part_of_a_pad(%x: !spmd.array<i32[9@b]>, %z: !spmd.array<i32[]>) -> !spmd.array<i32[5@b]> {
+    %0 = array.pad %x with %z low [0] high [2] interior [0] : <i32[9@b]>, <i32[]> -> <i32[11@b]>
+    %1 = array.slice %0 [2] to [11] step [2] : <i32[11@b]> -> <i32[5@b]>
+    %2 = array.reverse %1 dims [0] : <i32[5@b]> -> <i32[5@b]>
+    return %2 : !spmd.array<i32[5@b]>
+  }
+}
