@@ -77,7 +77,11 @@ bool makeRealFunction(ProgramBuilder &b, const RealFunction &function) {
                .bound = bound,
                .error =
                    function.steepness(in.bound) * in.error + function.ulps * roundoff(dtype) * std::max(bound, 1.0)};
-  return b.let(function.text, {x}, dtype, b.shapeOf(x), out).has_value();
+  // A bool that meets a literal is a weak integer, and a function of it a weak float.
+  std::string text = function.text;
+  if (b.dtypeOf(x) == DType::Bool)
+    text = "cast(" + text + ", f32)";
+  return b.let(text, {x}, dtype, b.shapeOf(x), out).has_value();
 }
 
 bool makeNegate(ProgramBuilder &b) {
