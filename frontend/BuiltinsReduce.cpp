@@ -176,7 +176,8 @@ template <bool isMax> Value argReduce(Args &args) {
   return args.result(result);
 }
 
-/// Running sums; without an axis over all elements in row-major order.
+/// Running sums; without an axis over all elements in row-major order. As jax.lax.cumsum from the end where `reverse`
+/// says so.
 template <ReductionKind kind> Value cumulative(Args &args) {
   Emitter &e = args.e;
   DTypeClass type = e.commonClass({args[0]}, quoted(args));
@@ -186,7 +187,8 @@ template <ReductionKind kind> Value cumulative(Args &args) {
   if (args[0].rank() == 0 || !args.has(1))
     x = e.reshape(x, {Emitter::typeOf(x).getNumElements()});
   int64_t axis = args.has(1) ? args.axis(1, args[0].rank()) : 0;
-  return args.result(e.create<CumulativeOp>(Emitter::typeOf(x), x, kind, static_cast<uint64_t>(axis)));
+  return args.result(
+      e.create<CumulativeOp>(Emitter::typeOf(x), x, kind, static_cast<uint64_t>(axis), args.flag(2, false)));
 }
 
 /// As jax.lax.cummax: along the first axis where none is given.
@@ -195,7 +197,8 @@ Value cummax(Args &args) {
   DTypeClass type = e.commonClass({args[0]}, quoted(args));
   int64_t axis = args.axis(1, args[0].rank(), 0);
   mlir::Value x = e.materialize(args[0]);
-  return args.result(e.create<CumulativeOp>(Emitter::typeOf(x), x, ReductionKind::max, static_cast<uint64_t>(axis)),
+  return args.result(e.create<CumulativeOp>(Emitter::typeOf(x), x, ReductionKind::max, static_cast<uint64_t>(axis),
+                                            args.flag(2, false)),
                      type.isWeak);
 }
 
@@ -232,9 +235,9 @@ const Builtin table[] = {
     {"argmax", reductionParameters, argReduce<true>},
     {"argmin", reductionParameters, argReduce<false>},
     {"logsumexp", reductionParameters, logsumexp},
-    {"cumsum", "x axis=None", cumulative<ReductionKind::sum>},
-    {"cumprod", "x axis=None", cumulative<ReductionKind::prod>},
-    {"cummax", "x axis=0", cummax},
+    {"cumsum", "x axis=None reverse=false", cumulative<ReductionKind::sum>},
+    {"cumprod", "x axis=None reverse=false", cumulative<ReductionKind::prod>},
+    {"cummax", "x axis=0 reverse=false", cummax},
     {"global_norm", "p", globalNorm},
 };
 

@@ -196,8 +196,9 @@ Tensor CumulativeOp::evaluate(ArrayRef<Tensor> operands) {
   return generate(getType(), [&](ArrayRef<int64_t> index) {
     SmallVector<int64_t> source(index);
     Scalar sum = getReductionIdentity(type, getKind());
-    for (int64_t i = 0; i <= index[getDim()]; ++i) {
-      source[getDim()] = i;
+    int64_t last = getReversed() ? getType().getDimSize(static_cast<int64_t>(getDim())) - 1 : 0;
+    for (int64_t i = 0; i <= std::abs(index[getDim()] - last); ++i) {
+      source[getDim()] = std::abs(last - i);
       sum = evaluateReduction(type, getKind(), sum, x.at(source));
     }
     return finish(type, sum);

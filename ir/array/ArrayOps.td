@@ -183,9 +183,10 @@ def Array_ArgReduceOp : Array_Op<"arg_reduce", [ZeroDerivative,
 def Array_CumulativeOp : Array_Op<"cumulative", [DeclareOpInterfaceMethods<DifferentiableOpInterface>,
     DeclareOpInterfaceMethods<EvaluateOpInterface>,
     DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["createLocal", "getPaddingValue", "getCombiningBytes"]>]> {
-  let summary = "Running combination along a dimension";
-  let arguments = (ins Spmd_ArrayType:$operand, Spmd_ReductionKind:$kind, I64Attr:$dim);
-  let assemblyFormat = "$kind $operand `dim` $dim attr-dict `:` type($operand) `->` type($result)";
+  let summary = "Running combination along a dimension, from its beginning or from its end";
+  let arguments = (ins Spmd_ArrayType:$operand, Spmd_ReductionKind:$kind, I64Attr:$dim, UnitAttr:$reversed);
+  let assemblyFormat =
+      "$kind $operand `dim` $dim (`reversed` $reversed^)? attr-dict `:` type($operand) `->` type($result)";
   let hasVerifier = 1;
 }
 

@@ -115,33 +115,36 @@ Value CumulativeOp::createLocal(OpBuilder &b, ValueRange operands, ArrayType, Ar
   AxesAttr axes = AxesAttr::get(getContext(), axesOf(getOperand(), dim));
   int64_t size = localResult.getDimSize(dim);
   if (axes.getAxes().empty() || size == 0)
-    return b.create<CumulativeOp>(getLoc(), localResult, operands[0], getKind(), getDim());
+    return b.create<CumulativeOp>(getLoc(), localResult, operands[0], getKind(), getDim(), getReversed());
   LocalBuilder local(b, getLoc());
   // Narrow floats are rounded once, at the end.
   bool isNarrow =
       isa<FloatType>(localResult.getElementType()) && localResult.getElementType().getIntOrFloatBitWidth() < 32;
   ArrayType type = isNarrow ? localResult.withElementType(b.getF32Type()) : localResult;
   Value x = isNarrow ? b.create<ConvertOp>(getLoc(), type, operands[0]).getResult() : operands[0];
-  Value own = b.create<CumulativeOp>(getLoc(), type, x, getKind(), getDim());
+  Value own = b.create<CumulativeOp>(getLoc(), type, x, getKind(), getDim(), getReversed());
 
-  // The last element is the total of the piece, since padding changes nothing.
+  // The element that comes last is the total of the piece, since padding changes nothing.
   SmallVector<int64_t> starts(type.getRank(), 0), limits(type.getShape()), strides(type.getRank(), 1);
-  starts[dim] = size - 1;
+  (getReversed() ? limits[dim] : starts[dim]) = getReversed() ? 1 : size - 1;
   SmallVector<int64_t> totalShape(type.getShape()), totalsShape(type.getShape());
   totalShape[dim] = 1;
   totalsShape[dim] = static_cast<int64_t>(groupSize(getMesh(getOperation()), axes));
   Value total = b.create<SliceOp>(getLoc(), type.withShape(totalShape), own, starts, limits, strides);
-  Value totals = b.create<AllGatherOp>(getLoc(), type.withShape(totalsShape), total, dim, axes,
-                                       reason(b, "cumulative", axes, "what the pieces before this one come to"));
-  Value sums = b.create<CumulativeOp>(getLoc(), totals.getType(), totals, getKind(), getDim());
+  Value totals = b.create<AllGatherOp>(
+      getLoc(), type.withShape(totalsShape), total, dim, axes,
+      reason(b, "cumulative", axes,
+             getReversed() ? "what the pieces behind this one come to" : "what the pieces before this one come to"));
+  Value sums = b.create<CumulativeOp>(getLoc(), totals.getType(), totals, getKind(), getDim(), getReversed());
 
   Value index = b.create<AxisIndexOp>(getLoc(), local.indexType(), axes);
   SmallVector<Value> first(type.getRank(), local.splat({}, 0));
-  first[dim] = local.clamp(local.subtract(index, local.splat({}, 1)), totalsShape[dim] - 1);
+  first[dim] = local.clamp(local.subtract(index, local.splat({}, getReversed() ? -1 : 1)), totalsShape[dim] - 1);
   Value before = b.create<DynamicSliceOp>(getLoc(), sums, first, totalShape);
   auto dims = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
   Value result = createCombination(b, getLoc(), getKind(), local.broadcast(before, type.getShape(), dims), own);
-  Value isFirst = local.compare(index, local.splat({}, 0), ComparisonDirection::eq);
+  Value isFirst =
+      local.compare(index, local.splat({}, getReversed() ? totalsShape[dim] - 1 : 0), ComparisonDirection::eq);
   result = local.select(local.broadcast(isFirst, type.getShape()), own, result);
   return isNarrow ? b.create<ConvertOp>(getLoc(), localResult, result).getResult() : result;
 }

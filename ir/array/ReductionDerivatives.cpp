@@ -88,14 +88,11 @@ Value spread(OpBuilder &builder, Location loc, Value reduced, ArrayType type, Ar
 Value productOfOthers(OpBuilder &builder, Location loc, Value x, int64_t dim, bool isAfter) {
   ArrayType type = plainTypeOf(x);
   SmallVector<int64_t> low(type.getRank()), high(low), none(low);
-  low[dim] = 1;
-  high[dim] = -1;
-  auto reverse = [&](Value value) -> Value {
-    return isAfter ? builder.create<ReverseOp>(loc, type, value, ArrayRef<int64_t>{dim}).getResult() : value;
-  };
+  low[dim] = isAfter ? -1 : 1;
+  high[dim] = -low[dim];
   Value one = builder.create<ConstantOp>(loc, ArrayType::get({}, type.getElementType()), Scalar::ofFloat(1));
-  Value shifted = builder.create<PadOp>(loc, type, reverse(x), one, low, high, none);
-  return reverse(builder.create<CumulativeOp>(loc, type, shifted, ReductionKind::prod, static_cast<uint64_t>(dim)));
+  Value shifted = builder.create<PadOp>(loc, type, x, one, low, high, none);
+  return builder.create<CumulativeOp>(loc, type, shifted, ReductionKind::prod, static_cast<uint64_t>(dim), isAfter);
 }
 
 /// The product of all other elements for each one: no division, so zeros do no harm.
@@ -279,15 +276,15 @@ SmallVector<Value> CumulativeOp::buildCotangents(OpBuilder &builder, Location lo
   auto dim = static_cast<int64_t>(getDim());
   if (type.getNumElements() == 0)
     return {cotangent};
-  if (getKind() == ReductionKind::sum) {
-    Value reversed = builder.create<ReverseOp>(loc, type, cotangent, ArrayRef<int64_t>{dim});
-    Value sum = builder.create<CumulativeOp>(loc, type, reversed, ReductionKind::sum, getDim());
-    return {builder.create<ReverseOp>(loc, type, sum, ArrayRef<int64_t>{dim})};
-  }
+  if (getKind() == ReductionKind::sum)
+    return {builder.create<CumulativeOp>(loc, type, cotangent, ReductionKind::sum, getDim(), !getReversed())};
+  auto fromFront = [&](Value value) -> Value {
+    return getReversed() ? builder.create<ReverseOp>(loc, type, value, ArrayRef<int64_t>{dim}).getResult() : value;
+  };
   ScanTransposer transposer(builder, loc, getKind(), dim);
   SmallVector<ScanTransposer::Level> levels;
-  transposer.scan(getOperand(), levels);
-  return {transposer.transpose(cotangent, levels)};
+  transposer.scan(fromFront(getOperand()), levels);
+  return {fromFront(transposer.transpose(fromFront(cotangent), levels))};
 }
 
 } // namespace spmdc

@@ -116,7 +116,7 @@ public:
     for (KernelLoops &loops : chosen)
       for (StringAttr name : loops.otherNames)
         llvm::GlobalAlias::create(name.getValue(), code.getModule().getFunction(loops.entry.getName()));
-    bool isWide = subtarget->checkFeatures("+avx512f");
+    isWide = subtarget->checkFeatures("+avx512f");
     for (llvm::Function &function : code.getModule()) {
       if (function.isDeclaration())
         continue;
@@ -135,7 +135,7 @@ public:
     llvm::PipelineTuningOptions tuning;
     tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving = target.optimizationLevel >= 2;
     if (isLight && target.optimizationLevel > 0)
-      code.optimizeLightly(tuning);
+      code.optimizeLightly(tuning, isWide ? 16 : 8);
     else
       code.optimize(target.optimizationLevel, tuning);
   }
@@ -148,7 +148,7 @@ public:
 
 private:
   const CpuTarget &target;
-  bool isLight;
+  bool isLight, isWide = false;
   LlvmCode code;
 };
 

@@ -65,6 +65,22 @@ void decompose(ArgReduceOp op) {
 }
 
 //===----------------------------------------------------------------------===//
+// cumulative
+//===----------------------------------------------------------------------===//
+
+/// Loops go upwards: what is combined from the end is read and written the other way round.
+void decompose(CumulativeOp op) {
+  OpBuilder b(op);
+  ArrayType type = op.getType();
+  auto reverse = [&](Value value) -> Value {
+    return b.create<ReverseOp>(op.getLoc(), type, value, ArrayRef<int64_t>{static_cast<int64_t>(op.getDim())});
+  };
+  Value result = b.create<CumulativeOp>(op.getLoc(), type, reverse(op.getOperand()), op.getKind(), op.getDim());
+  op.replaceAllUsesWith(reverse(result));
+  op.erase();
+}
+
+//===----------------------------------------------------------------------===//
 // Dimensions of size 1
 //===----------------------------------------------------------------------===//
 
@@ -186,7 +202,15 @@ class DecomposeReductionsPass : public impl::DecomposeReductionsBase<DecomposeRe
   void runOnOperation() override {
     SmallVector<ArgReduceOp> argReduces;
     getOperation().walk([&](ArgReduceOp op) { argReduces.push_back(op); });
-    llvm::for_each(argReduces, decompose);
+    for (ArgReduceOp op : argReduces)
+      decompose(op);
+    SmallVector<CumulativeOp> fromEnd;
+    getOperation().walk([&](CumulativeOp op) {
+      if (op.getReversed())
+        fromEnd.push_back(op);
+    });
+    for (CumulativeOp op : fromEnd)
+      decompose(op);
     SmallVector<ReduceOp> all;
     getOperation().walk([&](ReduceOp op) { all.push_back(op); });
     llvm::for_each(all, dropUnitDims);

@@ -9,6 +9,8 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/ModuleTranslation.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/IR/Constants.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/Transforms/IPO/AlwaysInliner.h"
 #include "llvm/Transforms/InstCombine/InstCombine.h"
@@ -41,6 +43,26 @@ bool hasLongChains(const llvm::Module &module) {
     return llvm::any_of(function,
                         [&](const llvm::BasicBlock &block) { return llvm::count_if(block, isAddition) >= kLongChain; });
   });
+}
+
+/// Tells the vectoriser the width of parallel loops: half its time is to find out.
+void setVectorWidth(llvm::Module &module, unsigned width) {
+  llvm::LLVMContext &context = module.getContext();
+  llvm::Metadata *hint = llvm::MDNode::get(
+      context, {llvm::MDString::get(context, "llvm.loop.vectorize.width"),
+                llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), width))});
+  for (llvm::Function &function : module)
+    for (llvm::BasicBlock &block : function) {
+      llvm::Instruction *end = block.getTerminator();
+      llvm::MDNode *loop = end ? end->getMetadata(llvm::LLVMContext::MD_loop) : nullptr;
+      if (!loop || !llvm::findOptionMDForLoopID(loop, "llvm.loop.parallel_accesses"))
+        continue;
+      llvm::SmallVector<llvm::Metadata *, 4> operands(loop->op_begin(), loop->op_end());
+      operands.push_back(hint);
+      llvm::MDNode *wide = llvm::MDNode::getDistinct(context, operands);
+      wide->replaceOperandWith(0, wide);
+      end->setMetadata(llvm::LLVMContext::MD_loop, wide);
+    }
 }
 
 class PassesWithoutStrengthReduction : public llvm::legacy::PassManager {
@@ -97,7 +119,8 @@ void LlvmCode::optimize(unsigned level, const llvm::PipelineTuningOptions &tunin
   });
 }
 
-void LlvmCode::optimizeLightly(const llvm::PipelineTuningOptions &tuning) {
+void LlvmCode::optimizeLightly(const llvm::PipelineTuningOptions &tuning, unsigned vectorWidth) {
+  setVectorWidth(*module, vectorWidth);
   run(tuning, [&](llvm::PassBuilder &) {
     llvm::FunctionPassManager passes;
     passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));

@@ -24,8 +24,9 @@ public:
   /// 0 to 3, LLVM's meaning.
   void optimize(unsigned level, const llvm::PipelineTuningOptions &tuning = {});
 
-  /// Little more than vectors where loops allow them: for code that is not worth more of LLVM's time.
-  void optimizeLightly(const llvm::PipelineTuningOptions &tuning);
+  /// Little more than vectors, of so many elements, where loops allow them: for code that is not worth more of LLVM's
+  /// time.
+  void optimizeLightly(const llvm::PipelineTuningOptions &tuning, unsigned vectorWidth);
 
   llvm::Module &getModule() { return *module; }
   std::string getText() const;

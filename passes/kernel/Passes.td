@@ -10,11 +10,12 @@ def DecomposeReductions : Pass<"spmdc-decompose-reductions", "mlir::ModuleOp"> {
     Before: a partitioned program (spmdc-verify-partitioned).
 
     - arg_reduce becomes the extreme value, and the smallest index at which it stands: two vectorisable reductions.
+    - A running combination from the end becomes one from the beginning between two reversals.
     - Reduced dimensions of size 1 are dropped.
     - A large reduction to few elements is cut into fixed blocks along its longest reduced dimension: partial results
       of the blocks, then of these. The blocks depend on the shape alone, so the bits do not depend on threads.
 
-    After: no arg_reduce is left.
+    After: no arg_reduce is left, and no reversed cumulative.
     ```
     %0 = array.reduce sum %x dims [0] : <f32[1048576]> -> <f32[]>
     ```

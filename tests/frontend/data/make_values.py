@@ -38,6 +38,12 @@ def extreme(elementwise, reduction):
     return lambda x, y=None, **kw: reduction(x, **kw) if y is None else elementwise(x, y)
 
 
+def running(function, v, axis, reverse):
+    if axis is None:
+        v, axis = v.ravel(), 0
+    return jnp.flip(function(jnp.flip(v, axis), axis), axis) if reverse else function(v, axis)
+
+
 def scattered(v, index, updates, axis=0):
     return v.at[(slice(None),) * axis + (index,)].add(updates)
 
@@ -66,7 +72,7 @@ jnp_inputs = {k: jnp.asarray(v) for k, v in inputs.items()}
 names = dict(
     {k: DType(k) for k in DTYPES}, **jnp_inputs,
     **{k: getattr(jnp, k) for k in """exp exp2 expm1 log log1p log2 sqrt cbrt sin cos tan tanh sinh cosh abs sign
-       floor ceil round maximum minimum where floor_divide sum prod mean var any all argmax argmin cumsum cumprod reshape
+       floor ceil round maximum minimum where floor_divide sum prod mean var any all argmax argmin reshape
        transpose broadcast_to expand_dims squeeze concatenate stack flip roll tile repeat eye tril triu einsum
        logical_and logical_or logical_not arange matmul""".split()},
     rsqrt=lambda v: jax.lax.rsqrt(v.astype(jnp.float32) if v.dtype == jnp.int32 else v), asin=jnp.arcsin,
@@ -75,6 +81,8 @@ names = dict(
     clamp=lambda lo, v, hi: jnp.clip(v, lo, hi), cast=lambda v, t: jnp.asarray(v).astype(t.dtype),
     bitcast=lambda v, t: jax.lax.bitcast_convert_type(v, t.dtype), max=extreme(jnp.maximum, jnp.max),
     min=extreme(jnp.minimum, jnp.min), logsumexp=jax.nn.logsumexp, cummax=jax.lax.cummax,
+    cumsum=lambda v, axis=None, reverse=False: running(jnp.cumsum, v, axis, reverse),
+    cumprod=lambda v, axis=None, reverse=False: running(jnp.cumprod, v, axis, reverse),
     pad=lambda v, w, constant_values=0: jnp.pad(v, w, constant_values=constant_values),
     zeros=filled(0), ones=filled(1), full=lambda t, v: jnp.full(t.shape, v, t.dtype),
     iota=lambda t, axis=0: jax.lax.broadcasted_iota(*shaped(t, jnp.int32), axis), one_hot=jax.nn.one_hot,
@@ -293,6 +301,13 @@ cumsum(c)
 cumprod(x, axis=0)
 cummax(i, axis=1)
 cummax(x)
+cumsum(x, axis=0, reverse=true)
+cumsum(x, reverse=true)
+cumsum(b, axis=-1, reverse=true)
+cumsum(n, reverse=true)
+cumprod(x, axis=1, reverse=true)
+cummax(i, axis=1, reverse=true)
+cummax(n, reverse=true)
 reshape(x, [2, 6])
 reshape(x, [-1])
 reshape(x, (4, -1))

@@ -654,17 +654,18 @@ for is_max in (True, False):
          np.asarray(function(x)).astype(np.int32))
 
 
-def cumulative(name, kind, x, dim, ulp=0):
+def cumulative(name, kind, x, dim, ulp=0, reverse=False):
     dtype = NAMES[x.dtype]
-    moved = np.moveaxis(x, dim, -1)
+    moved = np.moveaxis(np.flip(x, dim) if reverse else x, dim, -1)
     rows = moved.reshape(math.prod(moved.shape[:-1]), x.shape[dim])
     rows = rows.astype(np.float64).tolist() if dtype in FLOATS else rows.tolist()
     want = store([[reduce_exactly(kind, row[:i + 1], dtype) for i in range(len(row))] for row in rows], moved.shape,
                  dtype)
-    want = np.ascontiguousarray(np.moveaxis(want, -1, dim))
+    want = np.moveaxis(want, -1, dim)
+    want = np.ascontiguousarray(np.flip(want, dim) if reverse else want)
     in_jax = {"sum": lax.cumsum, "prod": lax.cumprod, "max": lax.cummax, "min": lax.cummin}.get(kind)
-    case("cumulative", name, f"{kind} %0 dim {dim} : {text(x)} -> {text(x)}", [x], want, ulp=ulp,
-         jax_result=in_jax(x, dim) if in_jax and x.size and dtype != "bool" else None, jax_ulp=4)
+    case("cumulative", name, f"{kind} %0 dim {dim}{' reversed' * reverse} : {text(x)} -> {text(x)}", [x], want, ulp=ulp,
+         jax_result=in_jax(x, dim, reverse) if in_jax and x.size and dtype != "bool" else None, jax_ulp=4)
 
 
 for dtype in FLOATS + INTS:
@@ -674,6 +675,12 @@ for dtype in FLOATS + INTS:
 cumulative("first_dim", "sum", numbers(3, 2), 0)
 cumulative("nan", "max", array([1, 3, math.nan, 5], "f32"), 0)
 cumulative("empty", "sum", np.zeros((2, 0), np.float32), 1)
+for kind in ("sum", "prod", "max", "min"):
+    cumulative(f"{kind}_reversed", kind, numbers(3, 5), 1, reverse=True)
+cumulative("first_dim_reversed", "sum", numbers(3, 2), 0, reverse=True)
+cumulative("nan_reversed", "max", array([1, 3, math.nan, 5], "f32"), 0, reverse=True)
+cumulative("one_reversed", "sum", numbers(3, 1), 1, reverse=True)
+cumulative("empty_reversed", "sum", np.zeros((2, 0), np.float32), 1, reverse=True)
 for kind in ("and", "or"):
     cumulative(f"{kind}_u8", kind, wrap([7, 5, 8, 1], "u8"), 0)
 

@@ -19,6 +19,25 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
 
 // -----
 
+// From the end: each device adds the totals of those behind it, and nothing is turned round.
+// CHECK-LABEL: func.func @cumulative_sum_from_the_end
+// CHECK: array.constant dense<-0.000000e+00>
+// CHECK: %[[OWN:.*]] = array.cumulative sum %{{.*}} dim 0 reversed : <f32[5, 4]>
+// CHECK: %[[TOTAL:.*]] = array.slice %[[OWN]] [0, 0] to [1, 4]
+// CHECK: %[[TOTALS:.*]] = spmd.all_gather %[[TOTAL]] dim 0 over <a> {{.*}} : <f32[1, 4]> -> <f32[2, 4]>
+// CHECK: array.cumulative sum %[[TOTALS]] dim 0 reversed : <f32[2, 4]>
+// CHECK-NOT: spmd.all
+// CHECK-NOT: spmd.exchange
+// CHECK: return
+module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
+  func.func @cumulative_sum_from_the_end(%x: !spmd.array<f32[9@a, 4@_]>) -> !spmd.array<f32[9@a, 4@_]> {
+    %0 = array.cumulative sum %x dim 0 reversed : <f32[9@a, 4@_]> -> <f32[9@a, 4@_]>
+    return %0 : !spmd.array<f32[9@a, 4@_]>
+  }
+}
+
+// -----
+
 // The largest element of all, and the first device that has it.
 // CHECK-LABEL: func.func @arg_reduce
 // CHECK: spmd.all_reduce max %{{.*}} over <a> {{.*}} : <f32[64]>

@@ -58,9 +58,18 @@ def dot_general(x, y, contract, batch=([], [])):
     return lax.dot_general(x, y, (contract, batch))
 
 
-def cummax(x, axis=0):
+def cummax(x, axis=0, reverse=False):
     numbers = x.astype(jnp.int32) if x.dtype == bool else x
-    return lax.cummax(numbers, axis % x.ndim).astype(x.dtype)
+    return lax.cummax(numbers, axis % x.ndim, reverse).astype(x.dtype)
+
+
+def running(function):
+    """cumsum or cumprod, of all elements where no axis is given, from either end."""
+    def call(x, axis=None, reverse=False):
+        if axis is None:
+            x, axis = jnp.ravel(x), 0
+        return jnp.flip(function(jnp.flip(x, axis), axis), axis) if reverse else function(x, axis)
+    return call
 
 
 def power(x, y):
@@ -144,7 +153,7 @@ def names():
     table = {name: getattr(jnp, name) for name in
              """exp exp2 expm1 log log1p log2 sqrt cbrt sin cos tan tanh sinh cosh abs sign floor ceil maximum minimum
              pow where reshape transpose broadcast_to expand_dims squeeze concatenate stack pad flip roll tile repeat
-             einsum matmul arange eye tril triu cumsum cumprod floor_divide logical_and logical_or logical_not argmax
+             einsum matmul arange eye tril triu floor_divide logical_and logical_or logical_not argmax
              argmin""".split()}
     table.update({name: getattr(jax.nn, name) for name in "relu silu gelu softmax log_softmax one_hot".split()})
     table.update({name: Type(dtype) for name, dtype in DTYPES.items()})
@@ -157,6 +166,7 @@ def names():
         max=extreme(jnp.max, jnp.maximum), min=extreme(jnp.min, jnp.minimum), clamp=lambda lo, x, hi: jnp.clip(x, lo, hi),
         cast=lambda x, t: lax.convert_element_type(x, t.dtype),
         bitcast=lambda x, t: lax.bitcast_convert_type(x, t.dtype), cummax=cummax,
+        cumsum=running(jnp.cumsum), cumprod=running(jnp.cumprod),
         zeros=lambda t: jnp.zeros(typed(t, np.float32).shape, typed(t, np.float32).dtype),
         ones=lambda t: jnp.ones(typed(t, np.float32).shape, typed(t, np.float32).dtype),
         full=lambda t, v: jnp.full(t.shape, v, t.dtype), iota=iota, dot_general=dot_general, layer_norm=layer_norm,

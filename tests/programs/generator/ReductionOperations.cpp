@@ -151,7 +151,7 @@ bool makeLogSumExp(ProgramBuilder &b) {
       .has_value();
 }
 
-/// cumsum, cumprod, cummax: along one dimension, or over all elements where none is named.
+/// cumsum, cumprod, cummax: along one dimension, or over all elements where none is named; from either end.
 bool makeCumulative(ProgramBuilder &b, const std::string &name) {
   int x = b.tame(b.any());
   int64_t rank = b.rankOf(x);
@@ -180,8 +180,10 @@ bool makeCumulative(ProgramBuilder &b, const std::string &name) {
   } else {
     accuracy.bits = !spmd::isFloat(dtype);
   }
-  std::string axis = hasAxis ? ", axis=" + b.dimText(dim, rank) : "";
-  return b.let(name + "(" + operand + axis + ")", {x}, dtype, shape, accuracy).has_value();
+  std::string options = hasAxis ? ", axis=" + b.dimText(dim, rank) : "";
+  if (b.random.chance(30))
+    options += ", reverse=true";
+  return b.let(name + "(" + operand + options + ")", {x}, dtype, shape, accuracy).has_value();
 }
 
 } // namespace

@@ -101,7 +101,7 @@ private:
     if (!spmd::isFloat(type.getDType()))
       kind = random.pick({ReductionKind::min, ReductionKind::and_, ReductionKind::or_});
     auto dim = static_cast<uint64_t>(random.integer(0, type.getRank() - 1));
-    add(builder.create<CumulativeOp>(loc, type, x, kind, dim), accuracy);
+    add(builder.create<CumulativeOp>(loc, type, x, kind, dim, random.chance(50)), accuracy);
   }
 
   /// Negative widths cut, interior ones spread.

@@ -5,8 +5,10 @@
 Without LAUNCHES the run was broken off: what is there must still fit together, but arrows may lack an end.
 """
 
+import bisect
 import collections
 import json
+import math
 import re
 import sys
 
@@ -43,6 +45,17 @@ for lane, own in slices.items():
             assert re.fullmatch(re.escape(source) + r":\d+:\d+", event["args"]["source"]), event
             assert event["args"]["step"] >= 0
 
+# An arrow lies in one of the last collectives of its lane that began before it.
+collectives = {lane: sorted((e["ts"], e["ts"] + e["dur"]) for e in own if e["cat"] == "collective")
+               for lane, own in slices.items()}
+
+
+def lies_in_collective(arrow):
+    own = collectives[arrow["pid"], arrow["tid"]]
+    behind = bisect.bisect(own, (arrow["ts"] + 0.002, math.inf))
+    return any(begin - 0.002 <= arrow["ts"] <= end + 0.002 for begin, end in own[max(0, behind - 8):behind])
+
+
 starts = {e["id"]: e for e in by["s"]}
 ends = {e["id"]: e for e in by["f"]}
 assert len(starts) == len(by["s"]) and len(ends) == len(by["f"])
@@ -54,8 +67,7 @@ for key in set(starts) & set(ends):
     assert begin["ts"] <= end["ts"], key
     crossing += begin["pid"] != end["pid"]
     for arrow in (begin, end):  # Each end lies in a slice of its own lane.
-        assert any(e["cat"] == "collective" and e["ts"] - 0.002 <= arrow["ts"] <= e["ts"] + e["dur"] + 0.002
-                   for e in slices[arrow["pid"], arrow["tid"]]), arrow
+        assert lies_in_collective(arrow), arrow
 if launches:
     assert set(starts) == set(ends)
 print("lanes", len(lanes), "processes", len(names), "arrows", "some" if starts else "none",
