@@ -107,14 +107,16 @@ Value buildExchange(OpBuilder &builder, ShardingRuleOpInterface op, Value local,
   auto attr = [&](bool isNeeded, ArrayRef<int64_t> list) {
     return isNeeded ? builder.getDenseI64ArrayAttr(list) : DenseI64ArrayAttr();
   };
-  std::string why =
-      (op->getName().stripDialect() + " takes " + from.str() + " to " + to.str() +
-       ": devices send one another the elements that their pieces do not share" + whyForCondition(op->getResult(0)))
-          .str();
   return builder.create<ExchangeOp>(op->getLoc(), to.getLocal(mesh), local, getNamedAxes(from, to, mesh),
                                     TypeAttr::get(from), TypeAttr::get(to), attr(true, shifts),
                                     attr(isStrided, strides), attr(isWindow, begins), attr(isWindow, ends),
-                                    builder.getStringAttr(why));
+                                    builder.getStringAttr(whyExchange(op, from, to)));
+}
+
+std::string whyExchange(ShardingRuleOpInterface op, ArrayType from, ArrayType to) {
+  return (op->getName().stripDialect() + " takes " + from.str() + " to " + to.str() +
+          ": devices send one another the elements that their pieces do not share" + whyForCondition(op->getResult(0)))
+      .str();
 }
 
 Value chooseInside(OpBuilder &builder, Location loc, ArrayRef<spmd::ShardRange> extent, ArrayType to, Value inside,

@@ -37,6 +37,9 @@ ArrayMove composeMoves(const ArrayMove &outer, const ArrayMove &inner);
 mlir::Value buildExchange(mlir::OpBuilder &builder, ShardingRuleOpInterface op, mlir::Value local,
                           const ArrayMove &part, ArrayType from, ArrayType to, MeshAttr mesh);
 
+/// Why an exchange is there: the operation makes elements of `to` from those of `from`.
+std::string whyExchange(ShardingRuleOpInterface op, ArrayType from, ArrayType to);
+
 /// `inside` where the result's elements are in the extent, `outside` elsewhere.
 mlir::Value chooseInside(mlir::OpBuilder &builder, mlir::Location loc, llvm::ArrayRef<spmd::ShardRange> extent,
                          ArrayType to, mlir::Value inside, mlir::Value outside);

@@ -3,6 +3,7 @@
 #include "passes/partition/OperationChoice.h"
 #include "passes/partition/Assignments.h"
 #include "passes/partition/Moves.h"
+#include "passes/partition/Regrouping.h"
 
 #include <limits>
 #include <set>
@@ -48,6 +49,10 @@ public:
       compare(listAllAssignments(mesh, rule, operands, wanted));
     }
     if (std::optional<OperationPrice> price = priceMoves(); price && price->seconds < best->price.seconds) {
+      best->movesDirectly = true;
+      best->price = *price;
+    }
+    if (std::optional<OperationPrice> price = priceRegrouping(); price && price->seconds < best->price.seconds) {
       best->movesDirectly = true;
       best->price = *price;
     }
@@ -101,6 +106,31 @@ private:
     int64_t devices = mesh.deviceCount();
     return OperationPrice{model.seconds(cost, devices) + touched / model.memoryPerSecond -
                               model.seconds(saved, devices),
+                          cost.linkBytes - saved.linkBytes};
+  }
+
+  /// Of a reshape as an exchange of the ends of runs, from its operand before it is brought into any other sharding.
+  std::optional<OperationPrice> priceRegrouping() {
+    auto reshape = dyn_cast<ReshapeOp>(op.getOperation());
+    if (!reshape || best->price.linkBytes == 0)
+      return std::nullopt;
+    Value source = reshape.getOperand();
+    CollectiveCost saved;
+    for (auto reshard = source.getDefiningOp<ReshardOp>();
+         reshard && reshard->hasOneUse() && typeOf(reshard.getOperand()).getShardingOrOpen().getUnreduced().empty();
+         reshard = source.getDefiningOp<ReshardOp>()) {
+      saved = saved + getMoveCost(reshard);
+      source = reshard.getOperand();
+    }
+    std::optional<Regrouping> regrouping = getRegrouping(mesh, typeOf(source), result);
+    if (!regrouping || isLocalReshape(mesh, reshape, typeOf(source), result))
+      return std::nullopt;
+    CollectiveCost cost =
+        getExchangeCost(regrouping->from, regrouping->to, regrouping->moves) + forms.getDebt(source, op);
+    int64_t devices = mesh.deviceCount();
+    MeshAttr meshAttr = MeshAttr::fromValue(op->getContext(), "", mesh);
+    double touched = 2 * static_cast<double>(result.getLocal(meshAttr).getBytes()) / model.memoryPerSecond;
+    return OperationPrice{model.seconds(cost, devices) + touched - model.seconds(saved, devices),
                           cost.linkBytes - saved.linkBytes};
   }
 

@@ -12,6 +12,7 @@
 #include "passes/partition/FactorAxes.h"
 #include "passes/partition/Moves.h"
 #include "passes/partition/Passes.h"
+#include "passes/partition/Regrouping.h"
 #include "passes/partition/Windows.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -160,6 +161,13 @@ private:
           [&](Value value) { return globalOf(value); });
       return;
     }
+    if (auto reshape = dyn_cast<ReshapeOp>(op.getOperation());
+        reshape && !isLocalReshape(mesh, reshape, types[0], global))
+      if (std::optional<Regrouping> regrouping = getRegrouping(mesh, types[0], global)) {
+        locals[result] =
+            buildRegrouping(builder, reshape, locals[op->getOperand(0)], *regrouping, types[0], global, meshAttr);
+        return;
+      }
     AxisList reduced;
     SmallVector<Value> operands;
     for (auto [index, operand] : llvm::enumerate(op->getOperands())) {

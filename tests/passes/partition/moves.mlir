@@ -133,3 +133,32 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
     return %0 : !spmd.array<f32[10@a]>
   }
 }
+
+// -----
+
+// Pieces of 10, 10, 10 and 5 elements become pieces of 9, 9, 9 and 8: each device sends the ends of its run.
+// CHECK-LABEL: func.func @joined_uneven_dims
+// CHECK: %[[FLAT:.*]] = array.reshape %arg0 : <f32[2, 5, 8]> -> <f32[10, 8]>
+// CHECK: %[[MOVED:.*]] = spmd.exchange %[[FLAT]] over <a> from !spmd.array<f32[40@a, 8@_]> to !spmd.array<f32[36@a, 8@_]> shifted [0, 0] within [0, 0] to [35, 8]
+// CHECK-SAME: reshape takes f32[7@a, 5@_, 8@_] to f32[35@a, 8@_]
+// CHECK-NOT: spmd.all_gather
+// CHECK: return %[[MOVED]] : !spmd.array<f32[9, 8]>
+module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
+  func.func @joined_uneven_dims(%x: !spmd.array<f32[7@a, 5@_, 8@_]>) -> !spmd.array<f32[35@a, 8@_]> {
+    %0 = array.reshape %x : <f32[7@a, 5@_, 8@_]> -> <f32[35@a, 8@_]>
+    return %0 : !spmd.array<f32[35@a, 8@_]>
+  }
+}
+
+// -----
+
+// A minor dimension that is cut has no runs: there rows are gathered.
+// CHECK-LABEL: func.func @joined_minor_dim
+// CHECK-NOT: spmd.exchange
+// CHECK: spmd.all_gather
+module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
+  func.func @joined_minor_dim(%x: !spmd.array<f32[7@_, 5@a]>) -> !spmd.array<f32[35@_]> {
+    %0 = array.reshape %x : <f32[7@_, 5@a]> -> <f32[35@_]>
+    return %0 : !spmd.array<f32[35@_]>
+  }
+}

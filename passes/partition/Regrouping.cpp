@@ -1,0 +1,108 @@
+//===- Regrouping.cpp - reshapes whose pieces are not whole ---------------===//
+
+#include "passes/partition/Regrouping.h"
+
+#include "passes/partition/FactorAxes.h"
+#include "passes/partition/Moves.h"
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+/// Some dimensions as one.
+struct FlatDim {
+  int64_t size = 1; ///< With the padding of the pieces.
+  AxisList axes;
+};
+
+/// Dimensions begin to end - 1 as one dimension, each piece of which is a run of elements; nothing where it is not.
+std::optional<FlatDim> flatten(const spmd::MeshShape &mesh, ArrayRef<int64_t> shape, const spmd::Sharding &sharding,
+                               size_t begin, size_t end) {
+  FlatDim flat;
+  for (size_t d = begin; d < end; ++d) {
+    const AxisList &axes = sharding.dims[d];
+    if (axes.empty()) {
+      flat.size *= shape[d];
+      continue;
+    }
+    std::vector<int64_t> sizes;
+    for (const spmd::AxisRef &axis : axes)
+      sizes.push_back(axis.sizeIn(mesh));
+    int64_t pieces = sizeOf(mesh, axes), piece = spmd::localDimSize(shape[d], sizes);
+    // Over several axes that do not divide, pieces do not follow one another at one distance.
+    if (flat.size != 1 || !flat.axes.empty() || (sizes.size() > 1 && pieces * piece != shape[d]))
+      return std::nullopt;
+    flat = {pieces * piece, axes};
+  }
+  return flat;
+}
+
+ArrayType flatType(ArrayType type, ArrayRef<FlatDim> dims) {
+  SmallVector<int64_t> shape;
+  spmd::Sharding sharding;
+  for (const FlatDim &dim : dims) {
+    shape.push_back(dim.size);
+    sharding.dims.push_back(dim.axes);
+  }
+  return type.withShape(shape).withSharding(ShardingAttr::fromValue(type.getContext(), sharding));
+}
+
+} // namespace
+
+std::optional<Regrouping> getRegrouping(const spmd::MeshShape &mesh, ArrayType from, ArrayType to) {
+  if (from.getNumElements() == 0 || !from.getShardingOrOpen().getUnreduced().empty() ||
+      !to.getShardingOrOpen().getUnreduced().empty())
+    return std::nullopt;
+  ArrayRef<int64_t> before = from.getShape(), after = to.getShape();
+  spmd::Sharding source = from.getShardingOrOpen().toValue(), target = to.getShardingOrOpen().toValue();
+  SmallVector<FlatDim> fromDims, toDims;
+  Regrouping regrouping;
+  for (size_t i = 0, j = 0; i < before.size() || j < after.size();) {
+    // Up to where both have as many elements.
+    size_t firstBefore = i, firstAfter = j;
+    int64_t in = i < before.size() ? before[i++] : 1, out = j < after.size() ? after[j++] : 1;
+    while (in != out)
+      in < out ? in *= before[i++] : out *= after[j++];
+    std::optional<FlatDim> fromDim = flatten(mesh, before, source, firstBefore, i),
+                           toDim = flatten(mesh, after, target, firstAfter, j);
+    if (!fromDim || !toDim)
+      return std::nullopt;
+    fromDims.push_back(*fromDim);
+    toDims.push_back(*toDim);
+    regrouping.moves.push_back({0, 1, 0, out});
+  }
+  regrouping.from = flatType(from, fromDims);
+  regrouping.to = flatType(to, toDims);
+  return regrouping;
+}
+
+bool isLocalReshape(const spmd::MeshShape &mesh, ReshapeOp op, ArrayType from, ArrayType to) {
+  ShardingRule rule = op.getShardingRule();
+  auto liesAs = [&](ArrayType type, const ValueFactors &value, const FactorAxes &axes) {
+    std::optional<spmd::Sharding> sharding = shardingOf(mesh, rule, value, axes);
+    return sharding && type.getShardingOrOpen().hasSameAxes(ShardingAttr::fromValue(type.getContext(), *sharding));
+  };
+  auto agree = [&](const FactorAxes &axes) {
+    return liesAs(from, rule.operands[0], axes) && liesAs(to, rule.results[0], axes);
+  };
+  return agree(projectToFactors(mesh, rule, rule.operands[0], from.getShardingOrOpen().toValue())) ||
+         agree(projectToFactors(mesh, rule, rule.results[0], to.getShardingOrOpen().toValue()));
+}
+
+Value buildRegrouping(OpBuilder &builder, ReshapeOp op, Value local, const Regrouping &regrouping, ArrayType from,
+                      ArrayType to, MeshAttr mesh) {
+  auto reshape = [&](Value value, ArrayType type) -> Value {
+    return builder.createOrFold<ReshapeOp>(op.getLoc(), type, value);
+  };
+  Value flat = reshape(local, regrouping.from.getLocal(mesh));
+  if (regrouping.from != regrouping.to) {
+    auto rule = cast<ShardingRuleOpInterface>(op.getOperation());
+    flat =
+        buildExchange(builder, rule, flat, {op.getOperand(), regrouping.moves}, regrouping.from, regrouping.to, mesh);
+    flat.getDefiningOp<ExchangeOp>().setWhy(whyExchange(rule, from, to));
+  }
+  return reshape(flat, to.getLocal(mesh));
+}
+
+} // namespace spmdc

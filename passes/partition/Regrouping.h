@@ -1,0 +1,38 @@
+//===- Regrouping.h - reshapes whose pieces are not whole -------*- C++ -*-===//
+//
+// A reshape keeps the order of elements in memory, and where only the first dimension of those that it joins or splits
+// is cut, each device has a run of them:
+//
+//   f32[7@a, 5] over 4 devices     10, 10, 10 and 5 elements: rows 0 and 1, 2 and 3, 4 and 5, 6
+//   f32[35@a]                      9, 9, 9 and 8
+//
+// The rule of the operation cannot say that, because no factor of the shapes is cut alike. As two flat arrays, padded
+// so that runs are pieces, they are one exchange of the elements at the ends of runs.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "ir/array/ArrayOps.h"
+
+#include <optional>
+#include <vector>
+
+namespace spmdc {
+
+/// The operand and the result, each with one dimension for those that are joined or split together.
+struct Regrouping {
+  ArrayType from, to;
+  std::vector<spmd::DimMove> moves;
+};
+
+/// Nothing where devices do not have runs, or where there is nothing to move.
+std::optional<Regrouping> getRegrouping(const spmd::MeshShape &mesh, ArrayType from, ArrayType to);
+
+/// Whether each device has what its piece of the result is made of, in the same order.
+bool isLocalReshape(const spmd::MeshShape &mesh, ReshapeOp op, ArrayType from, ArrayType to);
+
+/// The local piece of `to`, the reshape's result, from that of `from`, its operand.
+mlir::Value buildRegrouping(mlir::OpBuilder &builder, ReshapeOp op, mlir::Value local, const Regrouping &regrouping,
+                            ArrayType from, ArrayType to, MeshAttr mesh);
+
+} // namespace spmdc
