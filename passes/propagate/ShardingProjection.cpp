@@ -45,6 +45,10 @@ private:
 
 } // namespace
 
+bool isRun(const Factor &factor, const AxisPart &axis) {
+  return axis.size < factor.size && factor.size % axis.size != 0;
+}
+
 TensorProjection::TensorProjection(const TensorSharding &sharding, llvm::ArrayRef<DimFactors> dimFactors,
                                    llvm::ArrayRef<Factor> factors)
     : dimFactors(dimFactors), factors(factors), blocked(sharding.blocked) {
@@ -70,11 +74,17 @@ void TensorProjection::projectDim(const TensorSharding::Dim &dim, const DimFacto
     size *= factors[factor].size;
     sharding.isClosed = dim.isClosed || hasOverflow;
     sharding.isAlone = factorsOfDim.size() == 1;
+    sharding.isMajor = factor == factorsOfDim.front();
     if (factor == factorsOfDim.back()) {
       cursor.takeRest(sharding.axes);
       return;
     }
     int64_t rest = factors[factor].size;
+    if (sharding.isMajor && dim.axes.size() == 1 && isRun(factors[factor], dim.axes.front())) {
+      cursor.takeRest(sharding.axes);
+      hasOverflow = true;
+      continue;
+    }
     while (!cursor.atEnd()) {
       int64_t common = std::gcd(rest, cursor.frontSize());
       if (common == 1 && cursor.frontSize() != 1)
@@ -107,7 +117,7 @@ llvm::SmallVector<AxisList, 4> TensorProjection::projectBack() const {
       for (const AxisPart &part : sharding.overflow)
         appendMerged(axes, part);
       if (!sharding.overflow.empty() || totalSize(sharding.axes) < factors[factor].size)
-        break;
+        break; // Of a run, too: its axis is smaller than the factor.
     }
   }
   return dims;

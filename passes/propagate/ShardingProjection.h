@@ -21,7 +21,8 @@
 // Where a dimension is a product of factors, a minor factor can only be cut once every factor major to it is cut into
 // single elements (a device would otherwise own a strided set); projecting back leaves out what comes after a factor
 // that is not. Sizes that share no divisor with the next axis make that axis and all after it `overflow` of the factor:
-// they belong to the dimension, but to no factor, and nothing may be added behind them.
+// they belong to the dimension, but to no factor, and nothing may be added behind them. One axis alone on the major
+// factor stays its own, though: pieces are runs of elements, and what joins or splits them exchanges their ends.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -37,11 +38,16 @@ struct FactorSharding {
   AxisList axes;
   AxisList overflow;
   bool isClosed = false;
-  /// The dimension has no other factor. Only then may sizes be uneven: padding at the end of a dimension would
-  /// otherwise come to lie between the elements of another array.
+  /// The dimension has no other factor. Only then may sizes be uneven over any axes: padding at the end of a dimension
+  /// would otherwise come to lie between the elements of another array.
   bool isAlone = true;
+  /// The major factor of its dimension: uneven over one axis.
+  bool isMajor = true;
   bool operator==(const FactorSharding &) const = default;
 };
+
+/// Whether pieces of a dimension are runs of elements where its major factor is cut by this axis alone.
+bool isRun(const Factor &factor, const AxisPart &axis);
 
 /// One array of an operation.
 class TensorProjection {

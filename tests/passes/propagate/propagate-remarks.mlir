@@ -60,10 +60,10 @@ func.func @the_operation_needs_it_whole(%x: !spmd.array<f32[8@a]>) -> !spmd.arra
 // -----
 
 module attributes {spmd.mesh = #spmd.mesh<m, a=4, c=3>} {
-func.func @sizes_that_do_not_divide(%x: !spmd.array<f32[5@a, 2]>) -> !spmd.array<f32[10]> {
-  // expected-remark @+1 {{reshape: dimension 0 of the result does not follow dimension 0 of the operand over a: its factor of 5 cannot be cut evenly by a}}
-  %0 = array.reshape %x : <f32[5@a, 2]> -> <f32[10]>
-  return %0 : !spmd.array<f32[10]>
+func.func @sizes_that_do_not_divide(%x: !spmd.array<f32[3, 5@a]>) -> !spmd.array<f32[15]> {
+  // expected-remark @+1 {{reshape: dimension 0 of the result does not follow dimension 1 of the operand over a: its factor of 5 cannot be cut evenly by a}}
+  %0 = array.reshape %x : <f32[3, 5@a]> -> <f32[15]>
+  return %0 : !spmd.array<f32[15]>
 }
 }
 

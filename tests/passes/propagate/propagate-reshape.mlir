@@ -69,19 +69,38 @@ func.func @an_axis_without_a_common_divisor_stops(%x: !spmd.array<f32[12@c]>) ->
   return %0 : !spmd.array<f32[2, 6]>
 }
 
-// Uneven shards stay on dimensions of their own: padding would come to lie between elements of the other array.
-// CHECK-LABEL: func.func @uneven_shards_do_not_pass_a_split
-// CHECK-SAME: -> !spmd.array<f32[5@_, 2@_]>
-func.func @uneven_shards_do_not_pass_a_split(%x: !spmd.array<f32[10@a]>) -> !spmd.array<f32[5, 2]> {
+// Uneven pieces of a major dimension are runs of elements on either side.
+// CHECK-LABEL: func.func @uneven_shards_pass_a_split
+// CHECK-SAME: -> !spmd.array<f32[5@a, 2@_]>
+func.func @uneven_shards_pass_a_split(%x: !spmd.array<f32[10@a]>) -> !spmd.array<f32[5, 2]> {
   %0 = array.reshape %x : <f32[10@a]> -> <f32[5, 2]>
   return %0 : !spmd.array<f32[5, 2]>
 }
 
-// CHECK-LABEL: func.func @uneven_shards_do_not_pass_a_merge
-// CHECK-SAME: -> !spmd.array<f32[20@"a:(1)2"]>
-func.func @uneven_shards_do_not_pass_a_merge(%x: !spmd.array<f32[10@a, 2]>) -> !spmd.array<f32[20]> {
+// CHECK-LABEL: func.func @uneven_shards_pass_a_merge
+// CHECK-SAME: -> !spmd.array<f32[20@a]>
+func.func @uneven_shards_pass_a_merge(%x: !spmd.array<f32[10@a, 2]>) -> !spmd.array<f32[20]> {
   %0 = array.reshape %x : <f32[10@a, 2]> -> <f32[20]>
   return %0 : !spmd.array<f32[20]>
+}
+
+// Backwards, and on: the batch of a network is joined with its sequence and split again.
+// CHECK-LABEL: func.func @through_a_merge_and_a_split
+// CHECK: array.reshape %{{.*}} -> <f32[35@a, 8@_]>
+// CHECK: array.reshape %{{.*}} -> <f32[7@a, 5@_, 8@_]>
+func.func @through_a_merge_and_a_split(%x: !spmd.array<f32[7@a, 5, 8]>) -> !spmd.array<f32[7, 5, 8]> {
+  %0 = array.reshape %x : <f32[7@a, 5, 8]> -> <f32[35, 8]>
+  %1 = array.sin %0 : <f32[35, 8]>
+  %2 = array.reshape %1 : <f32[35, 8]> -> <f32[7, 5, 8]>
+  return %2 : !spmd.array<f32[7, 5, 8]>
+}
+
+// Of a minor dimension, or over two axes, pieces are no runs: padding would come to lie between elements.
+// CHECK-LABEL: func.func @uneven_shards_of_a_minor_dim_do_not_pass
+// CHECK-SAME: -> !spmd.array<f32[10@_]>
+func.func @uneven_shards_of_a_minor_dim_do_not_pass(%x: !spmd.array<f32[2, 5@a]>) -> !spmd.array<f32[10]> {
+  %0 = array.reshape %x : <f32[2, 5@a]> -> <f32[10]>
+  return %0 : !spmd.array<f32[10]>
 }
 
 // A new dimension of size 1 is no obstacle, for uneven shards either.
