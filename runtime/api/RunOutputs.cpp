@@ -31,8 +31,14 @@ bool endsWith(const std::string &text, const char *ending) { return text.ends_wi
 
 OutputFile parseOutput(const Plan &plan, const std::string &text) {
   size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
-    throw usage("--output " + text + " is not of the form NAME=FILE");
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
+    std::string message = "--output " + text + " is not of the form NAME=FILE";
+    if (equals == std::string::npos && !plan.results.empty()) {
+      const std::string &first = plan.results[0].name;
+      message += "; the first result would be " + first.substr(0, first.find('.')) + "=" + text;
+    }
+    throw usage(message);
+  }
   std::string name = text.substr(0, equals);
   OutputFile output{text.substr(equals + 1), {}};
   bool isNpy = endsWith(output.path, ".npy");
