@@ -127,6 +127,17 @@ bool LinearCone::findTypes(Operation *op) {
       return false;
     member.result = member.result.withSharding(ShardingAttr::fromValue(context, *sharding));
   }
+  // What is cut over an axis is no partial sum over it.
+  AxisList summed;
+  for (AxisRefAttr axis : axes)
+    summed.push_back(axis.toValue());
+  auto mayBePartial = [&](ArrayType type) {
+    return llvm::none_of(type.getShardingOrOpen().toValue().dims,
+                         [&](const AxisList &dim) { return overlap(dim, summed); });
+  };
+  if (!mayBePartial(member.result) ||
+      !llvm::all_of(member.terms, [&](unsigned term) { return mayBePartial(member.operands[term]); }))
+    return false;
   auto toPartial = [&](ArrayType type) { return withAxes(type, type.getShardingOrOpen().toValue()); };
   for (unsigned term : member.terms) {
     member.operands[term] = toPartial(member.operands[term]);

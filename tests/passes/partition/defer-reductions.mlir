@@ -166,4 +166,18 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
     } : (!spmd.array<f32[8@_]>) -> !spmd.array<f32[8@_]>
     return %r : !spmd.array<f32[8@_]>
   }
+
+  // What is spread along a dimension that is cut over the axis of the sum is no partial sum: it is reduced before.
+  // (Where LLVM's assertions are on, as under the sanitizers, a type that says both ends the compiler.)
+  // CHECK-LABEL: func.func @spread_along_the_axis_of_the_sum
+  func.func @spread_along_the_axis_of_the_sum(%x: !spmd.array<f32[5@a]>) -> !spmd.array<f32[5@a]> {
+    // CHECK: array.reduce sum %{{.*}} dims [0] : <f32[5@a]> -> <f32[] unreduced(a)>
+    // CHECK-NEXT: spmd.reshard
+    // CHECK-NEXT: array.broadcast_in_dim
+    %0 = array.reduce sum %x dims [0] : <f32[5@a]> -> <f32[] unreduced(a)>
+    %1 = spmd.reshard %0 {why = "sum"} : <f32[] unreduced(a)> -> <f32[]>
+    %2 = array.broadcast_in_dim %1 dims [] : <f32[]> -> <f32[5@a]>
+    %3 = array.subtract %x, %2 : <f32[5@a]>
+    return %3 : !spmd.array<f32[5@a]>
+  }
 }
