@@ -19,7 +19,7 @@ target_compile_definitions(spmdc_llvm INTERFACE ${LLVM_DEFINITIONS})
 target_link_libraries(spmdc_llvm INTERFACE ${SPMDC_MLIR_ARCHIVES} ${SPMDC_LLVM_ALL_ARCHIVES}
   ZLIB::ZLIB zstd m dl rt Threads::Threads)
 add_library(spmdc_lld INTERFACE)
-target_link_libraries(spmdc_lld INTERFACE ${LLVM_LIBRARY_DIRS}/liblldELF.a ${LLVM_LIBRARY_DIRS}/liblldCommon.a xml2 spmdc_llvm)
+target_link_libraries(spmdc_lld INTERFACE ${LLVM_LIBRARY_DIRS}/liblldELF.a ${LLVM_LIBRARY_DIRS}/liblldCommon.a spmdc_llvm)
 
 # spmdc_library(NAME [MLIR] [DEPENDS libs...]): the .cpp files of this folder (not of its subfolders) as a static library.
 function(spmdc_library name)

@@ -1,8 +1,7 @@
 # Compiler flags, linker, compiler cache, sanitizers, and the external packages of the whole tree.
 
 add_compile_options(-Wall -Wextra -Werror -Wno-unused-parameter -ffunction-sections -fdata-sections)
-# Libraries that LLVM and lld name but nothing here uses (libxml2 with ICU) would be a quarter of the time to start.
-add_link_options(-fuse-ld=lld-19 -Wl,--gc-sections -Wl,--as-needed)
+add_link_options(-fuse-ld=lld-19 -Wl,--gc-sections)
 add_compile_definitions(SPMDC_VERSION="${PROJECT_VERSION}")
 
 find_program(CCACHE_PROGRAM ccache)

@@ -13,15 +13,9 @@ namespace {
 std::string quoted(const Args &args) { return "'" + std::string(args.function) + "'"; }
 
 /// A function of a real number: integers become f32.
-template <typename Op> Value floatFunction(Args &args) {
+template <typename Op, bool mayBeWeak = true> Value floatFunction(Args &args) {
   DTypeClass type = toInexact(args.e.commonClass({args[0]}, quoted(args)));
-  return args.result(args.e.apply<Op>(args.e.materialize(args[0], type.dtype)), type.isWeak);
-}
-
-/// As jnp.log2, whose result is never weak.
-Value log2(Args &args) {
-  DTypeClass type = toInexact(args.e.commonClass({args[0]}, quoted(args)));
-  return args.result(args.e.apply<Log2Op>(args.e.materialize(args[0], type.dtype)));
+  return args.result(args.e.apply<Op>(args.e.materialize(args[0], type.dtype)), mayBeWeak && type.isWeak);
 }
 
 /// A rounding function: integers and bools stay as they are.
@@ -139,7 +133,7 @@ const Builtin table[] = {
     {"expm1", "x", floatFunction<Expm1Op>},
     {"log", "x", floatFunction<LogOp>},
     {"log1p", "x", floatFunction<Log1pOp>},
-    {"log2", "x", log2},
+    {"log2", "x", floatFunction<Log2Op, /*mayBeWeak=*/false>}, // As jnp.log2.
     {"sqrt", "x", floatFunction<SqrtOp>},
     {"rsqrt", "x", floatFunction<RsqrtOp>},
     {"cbrt", "x", floatFunction<CbrtOp>},

@@ -196,9 +196,10 @@ Tensor CumulativeOp::evaluate(ArrayRef<Tensor> operands) {
   return generate(getType(), [&](ArrayRef<int64_t> index) {
     SmallVector<int64_t> source(index);
     Scalar sum = getReductionIdentity(type, getKind());
-    int64_t last = getReversed() ? getType().getDimSize(static_cast<int64_t>(getDim())) - 1 : 0;
-    for (int64_t i = 0; i <= std::abs(index[getDim()] - last); ++i) {
-      source[getDim()] = std::abs(last - i);
+    int64_t position = index[getDim()], size = getType().getDimSize(static_cast<int64_t>(getDim()));
+    int64_t count = getReversed() ? size - position : position + 1;
+    for (int64_t i = 0; i < count; ++i) {
+      source[getDim()] = getReversed() ? size - 1 - i : i;
       sum = evaluateReduction(type, getKind(), sum, x.at(source));
     }
     return finish(type, sum);

@@ -126,7 +126,8 @@ Value CumulativeOp::createLocal(OpBuilder &b, ValueRange operands, ArrayType, Ar
 
   // The element that comes last is the total of the piece, since padding changes nothing.
   SmallVector<int64_t> starts(type.getRank(), 0), limits(type.getShape()), strides(type.getRank(), 1);
-  (getReversed() ? limits[dim] : starts[dim]) = getReversed() ? 1 : size - 1;
+  starts[dim] = getReversed() ? 0 : size - 1;
+  limits[dim] = starts[dim] + 1;
   SmallVector<int64_t> totalShape(type.getShape()), totalsShape(type.getShape());
   totalShape[dim] = 1;
   totalsShape[dim] = static_cast<int64_t>(groupSize(getMesh(getOperation()), axes));

@@ -37,11 +37,8 @@ std::string whyResult(ShardingRuleOpInterface op, const OperationChoice &choice,
 /// What only this operation would look at as it is propagated: exchanges begin with what it is made of.
 void skipReshards(Forms &forms, ShardingRuleOpInterface op) {
   for (OpOperand &operand : op->getOpOperands()) {
-    while (auto reshard = operand.get().getDefiningOp<ReshardOp>()) {
-      if (!reshard->hasOneUse() || !reshard.getOperand().getType().getShardingOrOpen().getUnreduced().empty())
-        break;
+    while (ReshardOp reshard = getOwnReshard(operand.get()))
       operand.set(reshard.getOperand());
-    }
     forms.pay(operand.get());
   }
 }

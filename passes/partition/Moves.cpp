@@ -92,8 +92,8 @@ ArrayMove composeMoves(const ArrayMove &outer, const ArrayMove &inner) {
   return move;
 }
 
-Value buildExchange(OpBuilder &builder, ShardingRuleOpInterface op, Value local, const ArrayMove &part, ArrayType from,
-                    ArrayType to, MeshAttr mesh) {
+Value buildExchange(OpBuilder &builder, Location loc, Value local, const ArrayMove &part, ArrayType from, ArrayType to,
+                    MeshAttr mesh, StringRef why) {
   SmallVector<int64_t> shifts, strides, begins, ends;
   bool isStrided = false, isWindow = false;
   for (auto [dim, size] : llvm::zip(part.dims, to.getShape())) {
@@ -107,10 +107,9 @@ Value buildExchange(OpBuilder &builder, ShardingRuleOpInterface op, Value local,
   auto attr = [&](bool isNeeded, ArrayRef<int64_t> list) {
     return isNeeded ? builder.getDenseI64ArrayAttr(list) : DenseI64ArrayAttr();
   };
-  return builder.create<ExchangeOp>(op->getLoc(), to.getLocal(mesh), local, getNamedAxes(from, to, mesh),
-                                    TypeAttr::get(from), TypeAttr::get(to), attr(true, shifts),
-                                    attr(isStrided, strides), attr(isWindow, begins), attr(isWindow, ends),
-                                    builder.getStringAttr(whyExchange(op, from, to)));
+  return builder.create<ExchangeOp>(loc, to.getLocal(mesh), local, getNamedAxes(from, to, mesh), TypeAttr::get(from),
+                                    TypeAttr::get(to), attr(true, shifts), attr(isStrided, strides),
+                                    attr(isWindow, begins), attr(isWindow, ends), builder.getStringAttr(why));
 }
 
 std::string whyExchange(ShardingRuleOpInterface op, ArrayType from, ArrayType to) {
@@ -181,7 +180,7 @@ Value buildMoves(OpBuilder &builder, ShardingRuleOpInterface op, ArrayType to, M
       if (std::optional<std::vector<int64_t>> starts =
               spmd::getLocalStarts(mesh.toValue(), from.toShardedShape(), to.toShardedShape(), part.dims))
         return buildLocalSlice(builder, loc, local, part, *starts, to.getLocal(mesh));
-    Value moved = buildExchange(builder, op, local, part, from, to, mesh);
+    Value moved = buildExchange(builder, loc, local, part, from, to, mesh, whyExchange(op, from, to));
     result = result ? chooseInside(builder, loc, extent, to, moved, result) : moved;
   }
   return result;

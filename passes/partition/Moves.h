@@ -34,8 +34,8 @@ mlir::Value buildMoves(mlir::OpBuilder &builder, ShardingRuleOpInterface op, Arr
 ArrayMove composeMoves(const ArrayMove &outer, const ArrayMove &inner);
 
 /// The local piece of `to` with the elements that a part gives, and zeros elsewhere: `local` is that of `from`.
-mlir::Value buildExchange(mlir::OpBuilder &builder, ShardingRuleOpInterface op, mlir::Value local,
-                          const ArrayMove &part, ArrayType from, ArrayType to, MeshAttr mesh);
+mlir::Value buildExchange(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value local, const ArrayMove &part,
+                          ArrayType from, ArrayType to, MeshAttr mesh, llvm::StringRef why);
 
 /// Why an exchange is there: the operation makes elements of `to` from those of `from`.
 std::string whyExchange(ShardingRuleOpInterface op, ArrayType from, ArrayType to);

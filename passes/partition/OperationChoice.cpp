@@ -103,10 +103,14 @@ private:
     CollectiveCost saved;
     for (Operation *other : skipped)
       saved = saved + getMoveCost(other);
+    return priceOf(cost, touched, saved);
+  }
+
+  /// Of exchanges that touch so many bytes of memory, and spare what other operations would send.
+  OperationPrice priceOf(const CollectiveCost &cost, double touched, const CollectiveCost &saved) const {
     int64_t devices = mesh.deviceCount();
-    return OperationPrice{model.seconds(cost, devices) + touched / model.memoryPerSecond -
-                              model.seconds(saved, devices),
-                          cost.linkBytes - saved.linkBytes};
+    return {model.seconds(cost, devices) + touched / model.memoryPerSecond - model.seconds(saved, devices),
+            cost.linkBytes - saved.linkBytes};
   }
 
   /// Of a reshape as an exchange of the ends of runs, from its operand before it is brought into any other sharding.
@@ -116,9 +120,7 @@ private:
       return std::nullopt;
     Value source = reshape.getOperand();
     CollectiveCost saved;
-    for (auto reshard = source.getDefiningOp<ReshardOp>();
-         reshard && reshard->hasOneUse() && typeOf(reshard.getOperand()).getShardingOrOpen().getUnreduced().empty();
-         reshard = source.getDefiningOp<ReshardOp>()) {
+    while (ReshardOp reshard = getOwnReshard(source)) {
       saved = saved + getMoveCost(reshard);
       source = reshard.getOperand();
     }
@@ -127,11 +129,8 @@ private:
       return std::nullopt;
     CollectiveCost cost =
         getExchangeCost(regrouping->from, regrouping->to, regrouping->moves) + forms.getDebt(source, op);
-    int64_t devices = mesh.deviceCount();
     MeshAttr meshAttr = MeshAttr::fromValue(op->getContext(), "", mesh);
-    double touched = 2 * static_cast<double>(result.getLocal(meshAttr).getBytes()) / model.memoryPerSecond;
-    return OperationPrice{model.seconds(cost, devices) + touched - model.seconds(saved, devices),
-                          cost.linkBytes - saved.linkBytes};
+    return priceOf(cost, 2 * static_cast<double>(result.getLocal(meshAttr).getBytes()), saved);
   }
 
   CollectiveCost getExchangeCost(ArrayType from, ArrayType to, const std::vector<spmd::DimMove> &dims) {
@@ -257,6 +256,13 @@ private:
 };
 
 } // namespace
+
+ReshardOp getOwnReshard(Value value) {
+  auto reshard = value.getDefiningOp<ReshardOp>();
+  bool isOwn =
+      reshard && reshard->hasOneUse() && reshard.getOperand().getType().getShardingOrOpen().getUnreduced().empty();
+  return isOwn ? reshard : ReshardOp();
+}
 
 OperationChoice chooseAssignment(ReshardPlanner &planner, Forms &forms, ShardingRuleOpInterface op) {
   return Chooser(planner, forms, op).run();

@@ -34,6 +34,10 @@ struct OperationChoice {
   OperationPrice ofReduction; ///< What of the price is for reducing partial sums to the result.
 };
 
+/// The reshard that makes a value for its one user, from what is no partial sum; null for any other value. What moves
+/// directly begins in front of it.
+ReshardOp getOwnReshard(mlir::Value value);
+
 /// The cheapest way for an operation of one result, for the types that its operands and result have now, and the other
 /// forms of its operands.
 OperationChoice chooseAssignment(ReshardPlanner &planner, Forms &forms, ShardingRuleOpInterface op);

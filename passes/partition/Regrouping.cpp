@@ -97,10 +97,9 @@ Value buildRegrouping(OpBuilder &builder, ReshapeOp op, Value local, const Regro
   };
   Value flat = reshape(local, regrouping.from.getLocal(mesh));
   if (regrouping.from != regrouping.to) {
-    auto rule = cast<ShardingRuleOpInterface>(op.getOperation());
-    flat =
-        buildExchange(builder, rule, flat, {op.getOperand(), regrouping.moves}, regrouping.from, regrouping.to, mesh);
-    flat.getDefiningOp<ExchangeOp>().setWhy(whyExchange(rule, from, to));
+    std::string why = whyExchange(cast<ShardingRuleOpInterface>(op.getOperation()), from, to);
+    flat = buildExchange(builder, op.getLoc(), flat, {op.getOperand(), regrouping.moves}, regrouping.from,
+                         regrouping.to, mesh, why);
   }
   return reshape(flat, to.getLocal(mesh));
 }

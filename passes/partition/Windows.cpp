@@ -261,7 +261,8 @@ void Windows::buildWindow(OpBuilder &builder, Group &group, const View &view, Va
   Location loc = view.op->getLoc();
   ArrayType source = arrayTypeOf(group.source), type = getCutAnew(group);
   if (type != source)
-    local = buildExchange(builder, view.op, local, {group.source, stayingMoves(source, type)}, source, type, meshAttr);
+    local = buildExchange(builder, loc, local, {group.source, stayingMoves(source, type)}, source, type, meshAttr,
+                          whyExchange(view.op, source, type));
   for (int64_t d = 0; d < type.getRank(); ++d) {
     int64_t low = group.shape.low[d], high = group.shape.high[d];
     if (low == 0 && high == 0)
@@ -278,7 +279,8 @@ void Windows::buildWindow(OpBuilder &builder, Group &group, const View &view, Va
       move.dims[d] =
           neighbour < 0 ? spmd::DimMove{-1, 1, 1, std::min(used + 1, cut.pieces)} : spmd::DimMove{1, 1, 0, used - 1};
       move.dims[d + 1].shift = neighbour < 0 ? cut.piece - count : 0;
-      Value moved = buildExchange(builder, view.op, split, move, pieces, edge, meshAttr);
+      Value moved =
+          buildExchange(builder, loc, split, move, pieces, edge, meshAttr, whyExchange(view.op, pieces, edge));
       SmallVector<int64_t> shape(arrayTypeOf(local).getShape());
       shape[d] = count;
       return builder.create<ReshapeOp>(loc, arrayTypeOf(local).withShape(shape), moved);

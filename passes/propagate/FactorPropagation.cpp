@@ -163,7 +163,7 @@ AxisList getUsablePrefix(const TensorProjection &tensor, int64_t factor, int64_t
       piece = part.prefixWithout(conflicts);
       if (piece && own && !own->isAlone) {
         int64_t even = factorSize % cut == 0 ? std::gcd(factorSize / cut, piece->size) : 1;
-        bool isWhole = own->isMajor && axes.size() == 1 && *piece == part && isRun({factorSize}, part);
+        bool isWhole = own->isMajor && axes.size() == 1 && *piece == part && isRun(factorSize, part);
         if (even == 1 && piece->size > 1 && !isWhole)
           piece.reset();
         else if (!isWhole)

@@ -45,9 +45,7 @@ private:
 
 } // namespace
 
-bool isRun(const Factor &factor, const AxisPart &axis) {
-  return axis.size < factor.size && factor.size % axis.size != 0;
-}
+bool isRun(int64_t factorSize, const AxisPart &axis) { return axis.size < factorSize && factorSize % axis.size != 0; }
 
 TensorProjection::TensorProjection(const TensorSharding &sharding, llvm::ArrayRef<DimFactors> dimFactors,
                                    llvm::ArrayRef<Factor> factors)
@@ -80,7 +78,7 @@ void TensorProjection::projectDim(const TensorSharding::Dim &dim, const DimFacto
       return;
     }
     int64_t rest = factors[factor].size;
-    if (sharding.isMajor && dim.axes.size() == 1 && isRun(factors[factor], dim.axes.front())) {
+    if (sharding.isMajor && dim.axes.size() == 1 && isRun(rest, dim.axes.front())) {
       cursor.takeRest(sharding.axes);
       hasOverflow = true;
       continue;

@@ -47,7 +47,7 @@ struct FactorSharding {
 };
 
 /// Whether pieces of a dimension are runs of elements where its major factor is cut by this axis alone.
-bool isRun(const Factor &factor, const AxisPart &axis);
+bool isRun(int64_t factorSize, const AxisPart &axis);
 
 /// One array of an operation.
 class TensorProjection {
