@@ -82,10 +82,21 @@ Value isNaN(Args &args) {
 
 Value where(Args &args) {
   Emitter &e = args.e;
-  DTypeClass type = e.commonClass({args[1], args[2]}, quoted(args));
+  bool areKeys = args[1].isKey() && args[2].isKey();
+  DTypeClass type;
+  if (!areKeys)
+    type = e.commonClass({args[1], args[2]}, quoted(args));
   Value condition = Value::ofArray(e.isNonZero(e.materialize(args.array(0))), false, args[0].range);
   // Together, so that the shapes of all three are joined; each keeps its dtype.
   llvm::SmallVector<int64_t> shape = e.commonShape({condition, args[1], args[2]}, args.range, quoted(args));
+  if (areKeys) {
+    // One choice for both words of a key.
+    llvm::SmallVector<int64_t> words = Emitter::keyWords(shape), one(shape);
+    one.push_back(1);
+    mlir::Value chosen = e.broadcastTo(e.reshape(e.broadcastTo(condition.array, shape), one), words);
+    return Value::ofKey(e.select(chosen, e.broadcastTo(args[1].array, words), e.broadcastTo(args[2].array, words)),
+                        args.range);
+  }
   mlir::Value onTrue = e.broadcastTo(e.materialize(args[1], type.dtype), shape);
   mlir::Value onFalse = e.broadcastTo(e.materialize(args[2], type.dtype), shape);
   return args.result(e.select(e.broadcastTo(condition.array, shape), onTrue, onFalse), type.isWeak);

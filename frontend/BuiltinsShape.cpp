@@ -10,8 +10,23 @@ namespace {
 
 std::string quoted(const Args &args) { return "'" + std::string(args.function) + "'"; }
 
-/// The result of moving the elements of the first argument: its dtype, weak where it is.
-Value moved(Args &args, mlir::Value result) { return args.result(result, args[0].dtypeClass().isWeak); }
+/// The elements of the first argument, for moving. Keys are moved as their words, which are a last dimension that axes
+/// do not count; `elementShape` adds it.
+mlir::Value elementsOf(Args &args) { return args[0].isKey() ? args[0].array : args.e.materialize(args.array(0)); }
+
+llvm::SmallVector<int64_t> elementShape(const Value &like, llvm::ArrayRef<int64_t> shape) {
+  return like.isKey() ? Emitter::keyWords(shape) : llvm::SmallVector<int64_t>(shape);
+}
+
+/// Of all elements in row-major order.
+llvm::SmallVector<int64_t> flatShape(const Value &x) {
+  return elementShape(x, mlir::ShapedType::getNumElements(x.shape()));
+}
+
+/// The result of moving the elements of the first argument: of its kind and dtype, weak where it is.
+Value moved(Args &args, mlir::Value result) {
+  return Value::ofSameKind(args[0], result, !args[0].isKey() && args[0].dtypeClass().isWeak, args.range);
+}
 
 void checkSizes(Args &args, size_t i, llvm::ArrayRef<int64_t> sizes) {
   for (int64_t size : sizes)
@@ -20,8 +35,8 @@ void checkSizes(Args &args, size_t i, llvm::ArrayRef<int64_t> sizes) {
 }
 
 Value reshape(Args &args) {
-  mlir::Value x = args.e.materialize(args.array(0));
-  int64_t count = Emitter::typeOf(x).getNumElements();
+  mlir::Value x = elementsOf(args);
+  int64_t count = mlir::ShapedType::getNumElements(args[0].shape());
   std::vector<int64_t> given = args.integers(1);
   llvm::SmallVector<int64_t> shape(given.begin(), given.end());
   int64_t known = 1, unknown = -1;
@@ -45,11 +60,12 @@ Value reshape(Args &args) {
   } else if (known != count) {
     mismatch();
   }
-  return moved(args, args.e.reshape(x, shape));
+  return moved(args, args.e.reshape(x, elementShape(args[0], shape)));
 }
 
 Value transpose(Args &args) {
-  int64_t rank = args.array(0).rank();
+  mlir::Value x = elementsOf(args);
+  int64_t rank = args[0].rank();
   llvm::SmallVector<int64_t> perm;
   if (args.has(1)) {
     for (int64_t axis : args.integers(1))
@@ -64,11 +80,13 @@ Value transpose(Args &args) {
     for (int64_t i = rank - 1; i >= 0; --i)
       perm.push_back(i);
   }
-  return moved(args, args.e.transpose(args.e.materialize(args[0]), perm));
+  if (args[0].isKey())
+    perm.push_back(rank);
+  return moved(args, args.e.transpose(x, perm));
 }
 
 Value broadcastTo(Args &args) {
-  mlir::Value x = args.e.materialize(args.array(0));
+  mlir::Value x = elementsOf(args);
   std::vector<int64_t> shape = args.integers(1);
   checkSizes(args, 1, shape);
   llvm::ArrayRef<int64_t> own = args[0].shape();
@@ -79,11 +97,12 @@ Value broadcastTo(Args &args) {
   }
   if (!fits)
     args.e.fail(args.range, args[0].describe() + " does not broadcast to " + shapeStr(shape));
-  return moved(args, args.e.broadcastTo(x, shape));
+  return moved(args, args.e.broadcastTo(x, elementShape(args[0], shape)));
 }
 
 Value expandDims(Args &args) {
-  llvm::ArrayRef<int64_t> shape = args.array(0).shape();
+  mlir::Value x = elementsOf(args);
+  llvm::ArrayRef<int64_t> shape = args[0].shape();
   std::vector<int64_t> given = args.integers(1);
   int64_t rank = shape.size() + given.size();
   llvm::SmallVector<int64_t> axes;
@@ -99,11 +118,12 @@ Value expandDims(Args &args) {
     if (!isNew)
       shape = shape.drop_front();
   }
-  return moved(args, args.e.reshape(args.e.materialize(args[0]), expanded));
+  return moved(args, args.e.reshape(x, elementShape(args[0], expanded)));
 }
 
 Value squeeze(Args &args) {
-  llvm::ArrayRef<int64_t> shape = args.array(0).shape();
+  mlir::Value x = elementsOf(args);
+  llvm::ArrayRef<int64_t> shape = args[0].shape();
   auto axes = args.axes(1, shape.size());
   llvm::SmallVector<int64_t> squeezed;
   for (auto [i, size] : llvm::enumerate(shape)) {
@@ -113,20 +133,34 @@ Value squeeze(Args &args) {
     if (!isNamed || size != 1)
       squeezed.push_back(size);
   }
-  return moved(args, args.e.reshape(args.e.materialize(args[0]), squeezed));
+  return moved(args, args.e.reshape(x, elementShape(args[0], squeezed)));
 }
 
-/// Arrays of one dtype; each keeps its shape.
-llvm::SmallVector<mlir::Value> sameDType(Args &args, const std::vector<Value> &parts, DTypeClass &type) {
-  type = args.e.commonClass(parts, quoted(args));
+/// A list of arrays, or one of keys.
+std::vector<Value> joinable(Args &args) {
+  if (!args[0].isSequence() || args[0].elements.empty() || !args[0].elements[0].isKey())
+    return args.arrays(0);
+  for (const Value &part : args[0].elements)
+    if (!part.isKey())
+      args.e.fail(part.range, "random keys are joined with random keys, not with " + part.describe());
+  return args[0].elements;
+}
+
+/// Arrays made one, of their common dtype, along a dimension that each of them has once it is of its `shape`.
+Value joined(Args &args, const std::vector<Value> &parts, int64_t axis,
+             llvm::function_ref<llvm::SmallVector<int64_t>(const Value &)> shape) {
+  DTypeClass type;
+  if (!parts[0].isKey())
+    type = args.e.commonClass(parts, quoted(args));
   llvm::SmallVector<mlir::Value> arrays;
   for (const Value &part : parts)
-    arrays.push_back(args.e.materialize(part, type.dtype));
-  return arrays;
+    arrays.push_back(args.e.reshape(part.isKey() ? part.array : args.e.materialize(part, type.dtype),
+                                    elementShape(part, shape(part))));
+  return Value::ofSameKind(parts[0], args.e.concatenate(arrays, axis), type.isWeak, args.range);
 }
 
 Value concatenate(Args &args) {
-  std::vector<Value> parts = args.arrays(0);
+  std::vector<Value> parts = joinable(args);
   int64_t rank = parts[0].rank();
   if (rank == 0)
     args.e.fail(args.range, "scalars cannot be joined by 'concatenate'; use 'stack'");
@@ -139,25 +173,21 @@ Value concatenate(Args &args) {
       args.e.fail(part.range, "arrays joined along axis " + std::to_string(axis) + " agree in all other dimensions: " +
                                   shapeStr(parts[0].shape()) + " and " + shapeStr(part.shape()));
   }
-  DTypeClass type;
-  auto arrays = sameDType(args, parts, type);
-  return args.result(args.e.concatenate(arrays, axis), type.isWeak);
+  return joined(args, parts, axis, [](const Value &part) { return llvm::SmallVector<int64_t>(part.shape()); });
 }
 
 Value stack(Args &args) {
-  std::vector<Value> parts = args.arrays(0);
+  std::vector<Value> parts = joinable(args);
   int64_t axis = args.axis(1, parts[0].rank() + 1, 0);
   for (const Value &part : parts)
     if (part.shape() != parts[0].shape())
       args.e.fail(part.range,
                   "stacked arrays have one shape: " + shapeStr(parts[0].shape()) + " and " + shapeStr(part.shape()));
-  DTypeClass type;
-  auto arrays = sameDType(args, parts, type);
-  llvm::SmallVector<int64_t> shape(parts[0].shape());
-  shape.insert(shape.begin() + axis, 1);
-  for (mlir::Value &array : arrays)
-    array = args.e.reshape(array, shape);
-  return args.result(args.e.concatenate(arrays, axis), type.isWeak);
+  return joined(args, parts, axis, [axis](const Value &part) {
+    llvm::SmallVector<int64_t> shape(part.shape());
+    shape.insert(shape.begin() + axis, 1);
+    return shape;
+  });
 }
 
 /// Into n equal parts, or at the given positions.
@@ -247,7 +277,7 @@ Value pad(Args &args) {
 }
 
 Value flip(Args &args) {
-  mlir::Value x = args.e.materialize(args.array(0));
+  mlir::Value x = elementsOf(args);
   return moved(args, args.e.reverse(x, args.axes(1, args[0].rank())));
 }
 
@@ -263,13 +293,13 @@ mlir::Value rollDim(Emitter &e, mlir::Value x, int64_t dim, int64_t shift) {
 
 /// Along each axis by its own shift; without an axis in row-major order.
 Value roll(Args &args) {
-  mlir::Value x = args.e.materialize(args.array(0));
+  mlir::Value x = elementsOf(args);
   std::vector<int64_t> shifts = args.integers(1);
   if (!args.has(2)) {
     if (shifts.size() != 1)
       args.fail(1, "one integer where no axis is given");
-    mlir::Value flat = args.e.reshape(x, {Emitter::typeOf(x).getNumElements()});
-    return moved(args, args.e.reshape(rollDim(args.e, flat, 0, shifts[0]), args[0].shape()));
+    mlir::Value flat = args.e.reshape(x, flatShape(args[0]));
+    return moved(args, args.e.reshape(rollDim(args.e, flat, 0, shifts[0]), Emitter::typeOf(x).getShape()));
   }
   std::vector<int64_t> axes = args.integers(2);
   if (shifts.size() != axes.size() && shifts.size() != 1 && axes.size() != 1)
@@ -282,10 +312,12 @@ Value roll(Args &args) {
 
 /// Each of `counts` times along its dimension: [a, b] -> [a, b, a, b].
 Value tile(Args &args) {
-  mlir::Value x = args.e.materialize(args.array(0));
+  mlir::Value x = elementsOf(args);
   std::vector<int64_t> counts = args.integers(1);
   checkSizes(args, 1, counts);
-  llvm::SmallVector<int64_t> shape(args[0].shape());
+  llvm::SmallVector<int64_t> shape(Emitter::typeOf(x).getShape());
+  if (args[0].isKey())
+    counts.push_back(1);
   while (counts.size() < shape.size())
     counts.insert(counts.begin(), 1);
   while (shape.size() < counts.size())
@@ -304,12 +336,12 @@ Value tile(Args &args) {
 
 /// Each element n times in place: [a, b] -> [a, a, b, b].
 Value repeat(Args &args) {
-  mlir::Value x = args.e.materialize(args.array(0));
+  mlir::Value x = elementsOf(args);
   int64_t count = args.integer(1);
   if (count < 0)
     args.fail(1, "at least 0");
   if (!args.has(2) || args[0].rank() == 0)
-    x = args.e.reshape(x, {Emitter::typeOf(x).getNumElements()});
+    x = args.e.reshape(x, flatShape(args[0]));
   int64_t axis = args.has(2) && args[0].rank() > 0 ? args.axis(2, args[0].rank()) : 0;
   llvm::SmallVector<int64_t> shape(Emitter::typeOf(x).getShape());
   llvm::SmallVector<int64_t> spread(shape), repeated(shape);
@@ -322,8 +354,10 @@ Value repeat(Args &args) {
 Value shard(Args &args) {
   if (args[1].kind != ValueKind::Partition)
     args.fail(1, "a sharding P(...)");
-  mlir::Value x = args.e.materialize(args.array(0));
+  mlir::Value x = elementsOf(args);
   ShardingAttr sharding = args.e.shardingFrom(args[1], args[0].rank());
+  if (args[0].isKey())
+    sharding = args.e.keyWords(sharding);
   return moved(args, args.e.constrain(x, sharding, args[1].range));
 }
 

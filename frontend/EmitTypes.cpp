@@ -103,11 +103,16 @@ ShardingAttr Emitter::keyWords(ShardingAttr sharding) {
   return ShardingAttr::get(builder.getContext(), dims, {});
 }
 
+llvm::SmallVector<int64_t> Emitter::keyWords(llvm::ArrayRef<int64_t> shape) {
+  llvm::SmallVector<int64_t> result(shape);
+  result.push_back(2);
+  return result;
+}
+
 ArrayType Emitter::keyWords(ArrayType type) {
-  llvm::SmallVector<int64_t> shape(type.getShape());
-  shape.push_back(2);
   ShardingAttr sharding = type.getSharding();
-  return ArrayType::get(shape, elementType(spmd::DType::U32), sharding ? keyWords(sharding) : sharding);
+  return ArrayType::get(keyWords(type.getShape()), elementType(spmd::DType::U32),
+                        sharding ? keyWords(sharding) : sharding);
 }
 
 Value Emitter::coerce(const Value &value, ArrayType type, const std::string &what, Range declared) {

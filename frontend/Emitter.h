@@ -165,7 +165,8 @@ public:
   /// `what` begins the error's sentence; `declared` is its second place.
   Value coerce(const Value &value, ArrayType type, const std::string &what, Range declared);
 
-  /// What a type of random keys is in IR: u32 with one more dimension of 2.
+  /// What a shape, type or sharding of random keys is in IR: u32 with one more dimension of 2.
+  static llvm::SmallVector<int64_t> keyWords(llvm::ArrayRef<int64_t> shape);
   ArrayType keyWords(ArrayType type);
   ShardingAttr keyWords(ShardingAttr sharding);
 
