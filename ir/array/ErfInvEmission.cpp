@@ -1,14 +1,15 @@
 //===- ErfInvEmission.cpp - erf_inv as generated code ---------------------===//
 //
-// Giles, "Approximating the erfinv function" (2012), single precision: a polynomial in w = -log(1 - x^2), one for the
-// middle and one for the tails. Random normal numbers are made by it and promised to be JAX's; so w, too, is computed
-// as XLA does, operation by operation, with one rounding where XLA contracts.
+// Giles, "Approximating the erfinv function" (2012): a polynomial in w = -log(1 - x^2), one for the middle and one or,
+// in double precision, two for the tails. Random normal numbers are made by it and promised to be JAX's; so w, too, is
+// computed as XLA does, operation by operation, with one rounding where XLA contracts.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ir/array/ScalarEmission.h"
 
 #include <limits>
+#include <vector>
 
 using namespace mlir;
 
@@ -32,6 +33,8 @@ public:
   Value isLess(Value x, Value y) const { return b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OLT, x, y); }
   Value isEqual(Value x, Value y) const { return b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OEQ, x, y); }
   Value select(Value condition, Value x, Value y) const { return b.create<arith::SelectOp>(loc, condition, x, y); }
+
+  bool isWide() const { return getElementTypeOrSelf(type).isF64(); }
 
   Value polynomial(Value x, ArrayRef<double> coefficients) const {
     Value sum = constant(coefficients[0]);
@@ -72,7 +75,7 @@ Value emitLog(const Floats &f, Value x) {
   return f.multiplyAdd(exponent, f.constant(0.693359375), f.add(rest, y));
 }
 
-/// log(1 + x) of an f32 between -1 and 0: near zero a rational function (Cephes, `log1p`).
+/// log(1 + x) of a number between -1 and 0: near zero a rational function (Cephes, `log1p`).
 Value emitLog1p(const Floats &f, Value x) {
   static constexpr double kNumerator[] = {
       4.5270000862445199635215E-5, 4.9854102823193375972212E-1, 6.5787325942061044846969E0, 2.9911919328553073277375E1,
@@ -88,38 +91,94 @@ Value emitLog1p(const Floats &f, Value x) {
   Value ratio = f.divide(f.polynomial(x, kNumerator), f.polynomial(x, kDenominator));
   Value near = f.multiply(f.multiply(x, square), ratio);
   near = f.add(x, f.multiplyAdd(f.constant(-0.5), square, near));
-  Value far = emitLog(f, f.add(x, f.constant(1.0)));
+  Value whole = f.add(x, f.constant(1.0));
+  Value far = f.isWide() ? f.b.create<math::LogOp>(f.loc, whole).getResult() : emitLog(f, whole);
   return f.select(f.isLess(f.abs(x), f.constant(0.41421356237309504)), near, far);
+}
+
+/// Where w is below `limit`: a polynomial in w or its root, less `center`. The coefficients begin with the highest
+/// power; a shorter list begins with zeros.
+struct Piece {
+  double limit;
+  bool isOfRoot;
+  double center;
+  std::vector<double> coefficients;
+};
+
+const Piece kNarrow[] = {
+    {5.0,
+     false,
+     2.5,
+     {2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503, -0.00417768164,
+      0.246640727, 1.50140941}},
+    {std::numeric_limits<double>::infinity(),
+     true,
+     3.0,
+     {-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773, -0.0076224613, 0.00943887047,
+      1.00167406, 2.83297682}},
+};
+
+const Piece kWide[] = {
+    {6.25, false, 3.125, {-3.6444120640178196996e-21, -1.685059138182016589e-19,  1.2858480715256400167e-18,
+                          1.115787767802518096e-17,   -1.333171662854620906e-16,  2.0972767875968561637e-17,
+                          6.6376381343583238325e-15,  -4.0545662729752068639e-14, -8.1519341976054721522e-14,
+                          2.6335093153082322977e-12,  -1.2975133253453532498e-11, -5.4154120542946279317e-11,
+                          1.051212273321532285e-09,   -4.1126339803469836976e-09, -2.9070369957882005086e-08,
+                          4.2347877827932403518e-07,  -1.3654692000834678645e-06, -1.3882523362786468719e-05,
+                          0.0001867342080340571352,   -0.00074070253416626697512, -0.0060336708714301490533,
+                          0.24015818242558961693,     1.6536545626831027356}},
+    {16.0,
+     true,
+     3.25,
+     {2.2137376921775787049e-09, 9.0756561938885390979e-08, -2.7517406297064545428e-07, 1.8239629214389227755e-08,
+      1.5027403968909827627e-06, -4.013867526981545969e-06, 2.9234449089955446044e-06, 1.2475304481671778723e-05,
+      -4.7318229009055733981e-05, 6.8284851459573175448e-05, 2.4031110387097893999e-05, -0.0003550375203628474796,
+      0.00095328937973738049703, -0.0016882755560235047313, 0.0024914420961078508066, -0.0037512085075692412107,
+      0.005370914553590063617, 1.0052589676941592334, 3.0838856104922207635}},
+    {std::numeric_limits<double>::infinity(),
+     true,
+     5.0,
+     {-2.7109920616438573243e-11, -2.5556418169965252055e-10, 1.5076572693500548083e-09, -3.7894654401267369937e-09,
+      7.6157012080783393804e-09, -1.4960026627149240478e-08, 2.9147953450901080826e-08, -6.7711997758452339498e-08,
+      2.2900482228026654717e-07, -9.9298272942317002539e-07, 4.5260625972231537039e-06, -1.9681778105531670567e-05,
+      7.5995277030017761139e-05, -0.00021503011930044477347, -0.00013871931833623122026, 1.0103004648645343977,
+      4.8499064014085844221}},
+};
+
+/// All pieces are evaluated as one polynomial whose coefficients are chosen by w.
+Value emitPieces(const Floats &f, Value w, ArrayRef<Piece> pieces) {
+  Value root = f.b.create<math::SqrtOp>(f.loc, w);
+  SmallVector<Value> isBelow;
+  size_t count = 0;
+  for (const Piece &piece : pieces) {
+    isBelow.push_back(f.isLess(w, f.constant(piece.limit)));
+    count = std::max(count, piece.coefficients.size());
+  }
+  auto choose = [&](llvm::function_ref<Value(const Piece &)> of) {
+    Value chosen = of(pieces.back());
+    for (size_t i = pieces.size() - 1; i-- > 0;)
+      chosen = f.select(isBelow[i], of(pieces[i]), chosen);
+    return chosen;
+  };
+  Value variable =
+      choose([&](const Piece &piece) { return f.subtract(piece.isOfRoot ? root : w, f.constant(piece.center)); });
+  Value sum;
+  for (size_t power = count; power-- > 0;) {
+    Value coefficient = choose([&](const Piece &piece) {
+      size_t size = piece.coefficients.size();
+      return f.constant(power < size ? piece.coefficients[size - 1 - power] : 0.0);
+    });
+    sum = sum ? f.multiplyAdd(sum, variable, coefficient) : coefficient;
+  }
+  return sum;
 }
 
 } // namespace
 
 Value emitErfInv(OpBuilder &b, Location loc, Value x) {
-  static constexpr double kMiddle[] = {2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087,
-                                       -0.00125372503, -0.00417768164, 0.246640727,    1.50140941};
-  static constexpr double kTails[] = {-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773,
-                                      -0.0076224613,   0.00943887047,  1.00167406,    2.83297682};
   Floats f(b, loc, x.getType());
-  bool isWide = getElementTypeOrSelf(x).isF64();
-  Value minusSquare = f.negate(f.multiply(x, x));
-  Value w = f.negate(isWide ? b.create<math::Log1pOp>(loc, minusSquare).getResult() : emitLog1p(f, minusSquare));
-  Value isMiddle = f.isLess(w, f.constant(5.0));
-  Value inTails = f.subtract(b.create<math::SqrtOp>(loc, w), f.constant(3.0));
-  w = f.select(isMiddle, f.subtract(w, f.constant(2.5)), inTails);
-  Value polynomial = f.select(isMiddle, f.constant(kMiddle[0]), f.constant(kTails[0]));
-  for (size_t i = 1; i < std::size(kMiddle); ++i)
-    polynomial = f.multiplyAdd(polynomial, w, f.select(isMiddle, f.constant(kMiddle[i]), f.constant(kTails[i])));
-  Value result = f.multiply(polynomial, x);
-  if (isWide) {
-    // The polynomial has the digits of an f32. Two steps of Newton's method double them twice; the derivative of erf is
-    // 2 / sqrt(pi) * exp(-y^2).
-    for (int step = 0; step < 2; ++step) {
-      Value error = f.subtract(b.create<math::ErfOp>(loc, result), x);
-      Value exponent = f.negate(f.multiply(result, result));
-      Value slope = f.multiply(f.constant(1.1283791670955126), b.create<math::ExpOp>(loc, exponent));
-      result = f.subtract(result, f.divide(error, slope));
-    }
-  }
+  Value w = f.negate(emitLog1p(f, f.negate(f.multiply(x, x))));
+  Value result = f.multiply(emitPieces(f, w, f.isWide() ? ArrayRef(kWide) : ArrayRef(kNarrow)), x);
   Value magnitude = f.abs(x), one = f.constant(1.0);
   Value atEnds = f.multiply(x, f.constant(std::numeric_limits<double>::infinity()));
   atEnds = f.select(f.isEqual(magnitude, one), atEnds, f.constant(std::numeric_limits<double>::quiet_NaN()));

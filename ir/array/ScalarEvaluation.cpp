@@ -54,7 +54,8 @@ double evaluateErfInv(double x) {
     return std::numeric_limits<double>::quiet_NaN();
   if (std::abs(x) == 1)
     return x * std::numeric_limits<double>::infinity();
-  // Bisection on erf of a positive argument, then Newton: slow and exact to the last bits.
+  // Bisection of a positive argument, then Newton: slow and exact to the last bits. In the tails by erfc, where erf is
+  // one to all digits.
   double target = std::abs(x), low = 0, high = 6;
   for (int i = 0; i < 60; ++i) {
     double middle = 0.5 * (low + high);
@@ -62,7 +63,7 @@ double evaluateErfInv(double x) {
   }
   double y = 0.5 * (low + high);
   for (int i = 0; i < 3; ++i)
-    y -= (std::erf(y) - target) / (2 / std::sqrt(M_PI) * std::exp(-y * y));
+    y -= (target < 0.5 ? std::erf(y) - target : (1 - target) - std::erfc(y)) / (2 / std::sqrt(M_PI) * std::exp(-y * y));
   return std::copysign(y, x);
 }
 

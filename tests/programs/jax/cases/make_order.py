@@ -77,4 +77,14 @@ g("for i in 0..3 carry (v = uniform(key(0), f32[7])) { yield v + uniform(fold_in
 g("logits[s - 8], logits[:, s - 7]", "logits[s - 8], logits[:, s - 7]")
 GROUPS.append(g)
 
+g = Group("random_f64", wide=True, python=names, s=np.int32(9), logits=rng.normal(size=(7, 5)))
+g("uniform(key(2), f64[7, 5]), uniform(key(2), f64[9], minval=-2.0, maxval=3.0)",
+  "jax.random.uniform(key(2), (7, 5), f64.dtype), jax.random.uniform(key(2), (9,), f64.dtype, -2.0, 3.0)")
+g("normal(fold_in(key(3), s), f64[17, 13])", "jax.random.normal(fold_in(key(3), s), (17, 13), f64.dtype)", ulps=1)
+g("categorical(key(7), logits), categorical(key(8), logits, axis=0)",
+  "jax.random.categorical(key(7), logits).astype('int32'), jax.random.categorical(key(8), logits, axis=0).astype('int32')")
+g("randint(key(4), i64[7, 5], 0, 100), randint(key(5), i64[13], -3, 5000000000)",
+  "jax.random.randint(key(4), (7, 5), 0, 100, i64.dtype), jax.random.randint(key(5), (13,), -3, 5000000000, i64.dtype)")
+GROUPS.append(g)
+
 write(__file__, GROUPS)
