@@ -195,6 +195,30 @@ def DropBarriers : Pass<"spmdc-drop-barriers", "mlir::ModuleOp"> {
   }];
 }
 
+def RematerializeGathers : Pass<"spmdc-rematerialize-gathers", "mlir::ModuleOp"> {
+  let summary = "Gathers again what is not worth its memory";
+  let description = [{
+    Before: one device's program, after the last elimination of common subexpressions.
+
+    Where `free` asks for memory: at the point that needs most of it (MemoryEstimate.h), the gathered array that is not
+    used there and frees most is not kept until its next use but gathered again, until `free` bytes are saved or nothing
+    is left to be saved. Each such gather is one of the program's, with its place; its reason says that it is a
+    repetition.
+
+    After: the same values.
+    ```
+    %1 = spmd.all_gather %w dim 0 over <d>
+    %2 = array.dot_general %x, %1 ...
+    ...
+    %8 = array.dot_general %7, %1 ...
+    ```
+    becomes, with another `%9 = spmd.all_gather %w dim 0 over <d>` before it, `%8 = array.dot_general %7, %9 ...`.
+  }];
+  let options = [
+    Option<"freeBytes", "free", "int64_t", "0", "Bytes to save at the point that needs most">,
+  ];
+}
+
 def VerifyPartitioned : Pass<"spmdc-verify-partitioned", "mlir::ModuleOp"> {
   let summary = "Checks the exit of the partition leg";
   let description = [{

@@ -52,6 +52,9 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
     passes.addPass(createLoopInvariantCodeMotionPass());
     passes.addPass(createCSEPass());
     passes.addPass(createDropBarriers());
+    RematerializeGathersOptions rematerialize;
+    rematerialize.freeBytes = options.bytesToFree;
+    passes.addPass(createRematerializeGathers(rematerialize));
     passes.addPass(createVerifyPartitioned());
     arriveAt(Stage::Partitioned);
   }

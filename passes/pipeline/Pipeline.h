@@ -37,6 +37,8 @@ struct PipelineOptions {
   std::string dumpDirectory;
   /// Where the module after every pass goes; null: nowhere.
   std::vector<PassDump> *dumps = nullptr;
+  /// What a device is to need less than by itself, where gathering again can save it (spmdc-rematerialize-gathers).
+  int64_t bytesToFree = 0;
   /// Why propagation decided as it did goes out as MLIR remarks.
   bool remarks = false;
   /// Where propagation writes down what it does (passes/propagate/Origins.h); null: nowhere.

@@ -116,12 +116,13 @@ private:
     }
   }
 
-  /// What was put off and need not be any more.
+  /// What was put off and need not be any more: collectives, too, which come before the one that is to be started next.
+  /// Else those that can always be started, gathers of parameters, would leave no room for the sums of gradients.
   void resume() {
     std::vector<Operation *> still;
     for (Operation *op : std::exchange(putOff, {})) {
-      bool isCollective = isa<plan::StartOp>(op);
-      if (waiting.contains(op) && isReady(op) && !isCollective)
+      auto start = dyn_cast<plan::StartOp>(op);
+      if (waiting.contains(op) && isReady(op) && (!start || hasRoom(start)))
         emit(op);
       else if (waiting.contains(op))
         still.push_back(op);

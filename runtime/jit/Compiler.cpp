@@ -41,6 +41,15 @@ Range rangeAt(const Source &source, unsigned line, unsigned column) {
   return {&source, begin, begin < text.size() ? begin + 1 : begin};
 }
 
+/// What a device holds in all: the arena, constants, parameters and results.
+int64_t bytesOnDevice(const spmd::Artifact &artifact) {
+  int64_t bytes = artifact.plan.arenaBytes + static_cast<int64_t>(artifact.constants.size());
+  for (const auto *values : {&artifact.plan.params, &artifact.plan.results})
+    for (const spmd::ValueInfo &value : *values)
+      bytes += value.localBytes();
+  return bytes;
+}
+
 double millisecondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
@@ -177,6 +186,8 @@ struct Compiler::State {
                      .str();
       return {};
     }
+    if (stage >= Stage::Partitioned && reached < Stage::Partitioned)
+      fitMemory();
     // Continue from the last station that was computed.
     ModuleOp from = begin;
     Stage at = reached;
@@ -193,6 +204,53 @@ struct Compiler::State {
     }
     modules[stage] = std::move(module);
     return *modules[stage];
+  }
+
+  /// Where the budget's memory does not suffice, asks the partitioner to gather again instead of keeping. How much that
+  /// saves shows once buffers are assigned, so plans are made until one fits or none needs less.
+  void fitMemory() {
+    if (isMemoryFitted)
+      return;
+    isMemoryFitted = true;
+    std::optional<int64_t> limit;
+    for (const BudgetLimit &budget : getBudget(getStart(), options.budget))
+      if (budget.what == "memory")
+        limit = budget.limit;
+    if (!limit)
+      return;
+    constexpr int mostPlans = 8;
+    std::optional<int64_t> least;
+    int64_t asked = 0;
+    for (int i = 0; i < mostPlans; ++i) {
+      std::optional<int64_t> bytes = planBytes(asked);
+      if (!bytes)
+        return;
+      if (!least || *bytes < *least) {
+        least = bytes;
+        options.pipeline.bytesToFree = asked;
+      } else if (i > 1) {
+        return;
+      }
+      if (*bytes <= *limit)
+        return;
+      asked += *bytes - *limit;
+    }
+  }
+
+  /// What a device would hold; nothing on errors, which are said when the plan is made in earnest.
+  std::optional<int64_t> planBytes(int64_t bytesToFree) {
+    ModuleOp propagated = getModule(Stage::Propagated);
+    if (!propagated)
+      return std::nullopt;
+    ScopedDiagnosticHandler silent(&context, [](mlir::Diagnostic &) { return success(); });
+    PipelineOptions trial;
+    trial.backend = options.pipeline.backend;
+    trial.bytesToFree = bytesToFree;
+    OwningOpRef<ModuleOp> module = propagated.clone();
+    if (failed(runPipeline(*module, Stage::Propagated, Stage::Plan, trial)))
+      return std::nullopt;
+    FailureOr<spmd::Artifact> exported = exportPlan(*module);
+    return succeeded(exported) ? std::optional(bytesOnDevice(*exported)) : std::nullopt;
   }
 
   /// The plan without code; null on errors.
@@ -296,6 +354,7 @@ struct Compiler::State {
   ScopedDiagnosticHandler handler;
   OwningOpRef<ModuleOp> start;
   std::map<Stage, OwningOpRef<ModuleOp>> modules;
+  bool isMemoryFitted = false;
   std::optional<spmd::Artifact> plan;
   std::optional<GpuTarget> gpu;
   CpuTarget cpu; ///< Without a GPU.
@@ -384,13 +443,7 @@ std::optional<spmd::Artifact> Compiler::compile() {
 
 std::optional<int64_t> Compiler::bytesPerDevice() {
   spmd::Artifact *artifact = state->getPlan();
-  if (!artifact)
-    return std::nullopt;
-  int64_t bytes = artifact->plan.arenaBytes + static_cast<int64_t>(artifact->constants.size());
-  for (const auto *values : {&artifact->plan.params, &artifact->plan.results})
-    for (const spmd::ValueInfo &value : *values)
-      bytes += value.localBytes();
-  return bytes;
+  return artifact ? std::optional(bytesOnDevice(*artifact)) : std::nullopt;
 }
 
 std::string Compiler::errors() const {

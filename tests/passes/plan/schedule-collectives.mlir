@@ -125,3 +125,48 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
     return
   }
 }
+
+// -----
+
+// Gathers of parameters can always be started. The sum of what has been computed goes before the next of them all the
+// same, or results that wait to be summed would pile up.
+// CHECK-LABEL: func.func @sums_before_gathers
+// CHECK: plan.start 0(%arg0
+// CHECK: plan.start 1(%arg1
+// CHECK: plan.launch @f
+// CHECK-NEXT: %[[P:.*]] = plan.launch @product
+// CHECK-NEXT: plan.start 2(%[[P]]
+// CHECK: plan.start 3(%arg2
+module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
+  func.func @sums_before_gathers(%x: !spmd.array<f32[400000]>, %y: !spmd.array<f32[400000]>, %z: !spmd.array<f32[400000]>) -> (!spmd.array<f32[400000]>, !spmd.array<f32[800000]>) {
+    %t0 = plan.start 0(%x : <f32[400000]>) {
+    ^bb0(%p: !spmd.array<f32[400000]>):
+      %1 = spmd.all_gather %p dim 0 over <a> : <f32[400000]> -> <f32[800000]>
+      plan.yield %1 : !spmd.array<f32[800000]>
+    }
+    %0 = plan.done %t0 : <f32[800000]>
+    %f = plan.launch @f(%0) : (!spmd.array<f32[800000]>) -> !spmd.array<f32[800000]>
+    %d = plan.launch @product(%f) : (!spmd.array<f32[800000]>) -> !spmd.array<f32[800000]>
+    %t1 = plan.start 1(%d : <f32[800000]>) {
+    ^bb0(%p: !spmd.array<f32[800000]>):
+      %1 = spmd.reduce_scatter sum %p dim 0 over <a> : <f32[800000]> -> <f32[400000]>
+      plan.yield %1 : !spmd.array<f32[400000]>
+    }
+    %r = plan.done %t1 : <f32[400000]>
+    %t2 = plan.start 2(%y : <f32[400000]>) {
+    ^bb0(%p: !spmd.array<f32[400000]>):
+      %1 = spmd.all_gather %p dim 0 over <a> : <f32[400000]> -> <f32[800000]>
+      plan.yield %1 : !spmd.array<f32[800000]>
+    }
+    %2 = plan.done %t2 : <f32[800000]>
+    %g = plan.launch @g(%f, %2) : (!spmd.array<f32[800000]>, !spmd.array<f32[800000]>) -> !spmd.array<f32[800000]>
+    %t3 = plan.start 3(%z : <f32[400000]>) {
+    ^bb0(%p: !spmd.array<f32[400000]>):
+      %1 = spmd.all_gather %p dim 0 over <a> : <f32[400000]> -> <f32[800000]>
+      plan.yield %1 : !spmd.array<f32[800000]>
+    }
+    %3 = plan.done %t3 : <f32[800000]>
+    %h = plan.launch @g(%g, %3) : (!spmd.array<f32[800000]>, !spmd.array<f32[800000]>) -> !spmd.array<f32[800000]>
+    return %r, %h : !spmd.array<f32[400000]>, !spmd.array<f32[800000]>
+  }
+}

@@ -25,8 +25,10 @@ ArrayType typeOf(MLIRContext &context, const spmd::ValueInfo &info) {
 } // namespace
 
 std::shared_ptr<const spmd::Artifact> compileText(const std::string &fileName, const std::string &text,
-                                                  unsigned optimizationLevel, std::string &error) {
+                                                  unsigned optimizationLevel, std::string &error,
+                                                  const PipelineOptions &pipeline) {
   CompileOptions options;
+  options.pipeline = pipeline;
   options.optimizationLevel = optimizationLevel;
   Compiler compiler(fileName, text, options);
   std::optional<spmd::Artifact> artifact = compiler.compile();

@@ -9,6 +9,7 @@
 #include "ir/evaluate/Shards.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "passes/pipeline/Pipeline.h"
 #include "runtime/artifact/Plan.h"
 
 #include <memory>
@@ -20,7 +21,8 @@ namespace spmdc {
 /// Compiles a program, or with a name that ends in `.mlir` a module at any station. Null where that fails; then `error`
 /// says why.
 std::shared_ptr<const spmd::Artifact> compileText(const std::string &fileName, const std::string &text,
-                                                  unsigned optimizationLevel, std::string &error);
+                                                  unsigned optimizationLevel, std::string &error,
+                                                  const PipelineOptions &pipeline = {});
 /// The same for a module.
 std::shared_ptr<const spmd::Artifact> compileModule(mlir::ModuleOp module, unsigned optimizationLevel,
                                                     std::string &error);

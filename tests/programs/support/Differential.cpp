@@ -59,13 +59,20 @@ bool isNear(Type type, Scalar expected, Scalar actual, const Accuracy &accuracy)
   return !accuracy.exact && std::isfinite(expected.f) && std::abs(expected.f - actual.f) <= accuracy.error;
 }
 
+/// Every fourth case keeps nothing gathered that can be gathered again.
+PipelineOptions pipelineOptions(uint64_t seed) {
+  PipelineOptions options;
+  options.bytesToFree = seed % 4 == 3 ? std::numeric_limits<int64_t>::max() : 0;
+  return options;
+}
+
 /// Compiled and run twice on one executor, with both kinds of poison: state left behind by a run would show. Then in
 /// several processes, where bits must be those of one process.
 std::string checkCompiled(const Subject &subject, uint64_t seed, ArrayRef<Tensor> expected,
                           const CheckOptions &options) {
   std::string error;
   std::shared_ptr<const spmd::Artifact> artifact =
-      compileText(subject.fileName, subject.text, options.optimizationLevel, error);
+      compileText(subject.fileName, subject.text, options.optimizationLevel, error, pipelineOptions(seed));
   if (!artifact)
     return "compiled: does not compile:\n" + error;
   MLIRContext &context = *subject.module.get().getContext();
@@ -133,7 +140,7 @@ std::string compareResults(ArrayRef<Tensor> expected, ArrayRef<Tensor> actual, A
 namespace {
 
 /// Through the stations up to the plan, each evaluated.
-std::string checkStations(Subject &subject, const CheckOptions &options, SmallVector<Tensor> &expected,
+std::string checkStations(Subject &subject, uint64_t seed, const CheckOptions &options, SmallVector<Tensor> &expected,
                           OwningOpRef<ModuleOp> &lowered) {
   ModuleOp module = *subject.module;
   DiagnosticText diagnostics(module.getContext());
@@ -156,7 +163,7 @@ std::string checkStations(Subject &subject, const CheckOptions &options, SmallVe
     if (stage <= reached || stage > options.lastStage)
       continue;
     OwningOpRef<ModuleOp> before = lowered->clone();
-    if (failed(runPipeline(*lowered, reached, stage, {})))
+    if (failed(runPipeline(*lowered, reached, stage, pipelineOptions(seed))))
       return fail(stageName(stage), "pipeline fails:", *before);
     reached = stage;
     if (stage == Stage::Propagated) {
@@ -190,7 +197,7 @@ std::string checkCase(const Case &test, const CheckOptions &options) {
     return "frontend: " + error;
   SmallVector<Tensor> expected;
   OwningOpRef<ModuleOp> lowered;
-  if (std::string failure = checkStations(*subject, options, expected, lowered); !failure.empty())
+  if (std::string failure = checkStations(*subject, test.seed, options, expected, lowered); !failure.empty())
     return failure;
   if (options.compiled || options.processes)
     if (std::string failure = checkCompiled(*subject, test.seed, expected, options); !failure.empty())

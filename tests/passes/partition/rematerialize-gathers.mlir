@@ -1,0 +1,103 @@
+// RUN: spmd-opt %s --spmdc-rematerialize-gathers --split-input-file | FileCheck %s --check-prefix=KEPT
+// RUN: spmd-opt %s --spmdc-rematerialize-gathers=free=1 --split-input-file | FileCheck %s --check-prefix=ONE
+// RUN: spmd-opt %s --spmdc-rematerialize-gathers=free=1000000 --split-input-file | FileCheck %s --check-prefix=ALL
+
+// Two layers forward and backward. Most is needed at the second product, where both weights are there. One byte less is
+// one weight less: the first, which is used again last. The second is used at that point, and where the first is
+// gathered again it is needed no more.
+// KEPT-LABEL: func.func @layers
+// KEPT-COUNT-2: spmd.all_gather
+// KEPT-NOT: spmd.all_gather
+// ONE-LABEL: func.func @layers
+// ONE: %[[V:.*]] = spmd.all_gather %arg0 {{.*}} {why = "w"}
+// ONE: %[[W:.*]] = spmd.all_gather %arg1
+// ONE: array.dot_general %{{.*}}, %[[W]] contract [1] x [0]
+// ONE: array.dot_general %{{.*}}, %[[W]] contract [1] x [1]
+// ONE-NEXT: %[[AGAIN:.*]] = spmd.all_gather %arg0 {{.*}} {why = "w; gathered again, so that it need not be kept in memory until here"}
+// ONE-NEXT: array.dot_general %{{.*}}, %[[AGAIN]] contract [1] x [1]
+// ONE-NOT: spmd.all_gather
+// ALL-LABEL: func.func @layers
+// ALL-COUNT-3: spmd.all_gather
+// ALL-NOT: spmd.all_gather
+module attributes {spmd.mesh = #spmd.mesh<m, d=4>} {
+  func.func @layers(%v: !spmd.array<f32[4, 16]>, %w: !spmd.array<f32[4, 16]>, %x: !spmd.array<f32[2, 16]>) -> !spmd.array<f32[2, 16]> {
+    %0 = spmd.all_gather %v dim 0 over <d> {why = "w"} : <f32[4, 16]> -> <f32[16, 16]>
+    %1 = array.dot_general %x, %0 contract [1] x [0] batch [] x [] : <f32[2, 16]>, <f32[16, 16]> -> <f32[2, 16]>
+    %2 = spmd.all_gather %w dim 0 over <d> : <f32[4, 16]> -> <f32[16, 16]>
+    %3 = array.dot_general %1, %2 contract [1] x [0] batch [] x [] : <f32[2, 16]>, <f32[16, 16]> -> <f32[2, 16]>
+    %4 = array.dot_general %3, %2 contract [1] x [1] batch [] x [] : <f32[2, 16]>, <f32[16, 16]> -> <f32[2, 16]>
+    %5 = array.dot_general %4, %0 contract [1] x [1] batch [] x [] : <f32[2, 16]>, <f32[16, 16]> -> <f32[2, 16]>
+    return %5 : !spmd.array<f32[2, 16]>
+  }
+}
+
+// -----
+
+// What is computed element by element where it is needed needs what it reads until then: the gathered array is not free
+// between %2 and the last product, although its only reader stands before.
+// KEPT-LABEL: func.func @read_late
+// ONE-LABEL: func.func @read_late
+// ALL-LABEL: func.func @read_late
+// ALL-COUNT-1: spmd.all_gather
+// ALL-NOT: spmd.all_gather
+module attributes {spmd.mesh = #spmd.mesh<m, d=4>} {
+  func.func @read_late(%v: !spmd.array<f32[4, 16]>, %x: !spmd.array<f32[16, 16]>) -> !spmd.array<f32[16, 16]> {
+    %0 = spmd.all_gather %v dim 0 over <d> : <f32[4, 16]> -> <f32[16, 16]>
+    %1 = array.tanh %0 : <f32[16, 16]>
+    %2 = array.dot_general %x, %x contract [1] x [0] batch [] x [] : <f32[16, 16]>, <f32[16, 16]> -> <f32[16, 16]>
+    %3 = array.add %1, %2 : <f32[16, 16]>
+    return %3 : !spmd.array<f32[16, 16]>
+  }
+}
+
+// -----
+
+// In the body of a loop, where most is needed: gathered again in each iteration. What a loop reads from outside is
+// needed all through it, so it is not gathered again inside, but it need not be kept over an earlier loop.
+// ALL-LABEL: func.func @loops
+// ALL: spmd.all_gather %arg0
+// ALL: array.for
+// ALL: spmd.all_gather %arg1
+// ALL: spmd.all_gather %{{.*}} dim 0 over <d> {why = "; gathered again
+// ALL: array.yield
+// ALL: spmd.all_gather %arg0 {{.*}} {why = "; gathered again
+// ALL-NEXT: array.for
+// ALL-NOT: spmd.all_gather
+module attributes {spmd.mesh = #spmd.mesh<m, d=4>} {
+  func.func @loops(%v: !spmd.array<f32[4, 16]>, %w: !spmd.array<f32[4, 16]>, %x: !spmd.array<f32[2, 16]>) -> !spmd.array<f32[2, 16]> {
+    %0 = spmd.all_gather %v dim 0 over <d> : <f32[4, 16]> -> <f32[16, 16]>
+    %1 = array.dot_general %x, %0 contract [1] x [0] batch [] x [] : <f32[2, 16]>, <f32[16, 16]> -> <f32[2, 16]>
+    %2 = array.for 0 to 3(%1) {
+    ^bb0(%i: !spmd.array<i32[]>, %c: !spmd.array<f32[2, 16]>):
+      %3 = spmd.all_gather %w dim 0 over <d> : <f32[4, 16]> -> <f32[16, 16]>
+      %4 = array.dot_general %c, %3 contract [1] x [0] batch [] x [] : <f32[2, 16]>, <f32[16, 16]> -> <f32[2, 16]>
+      %5 = array.dot_general %4, %4 contract [0] x [0] batch [] x [] : <f32[2, 16]>, <f32[2, 16]> -> <f32[16, 16]>
+      %6 = array.dot_general %4, %5 contract [1] x [0] batch [] x [] : <f32[2, 16]>, <f32[16, 16]> -> <f32[2, 16]>
+      %7 = array.dot_general %6, %3 contract [1] x [1] batch [] x [] : <f32[2, 16]>, <f32[16, 16]> -> <f32[2, 16]>
+      array.yield %7 : !spmd.array<f32[2, 16]>
+    } : (!spmd.array<f32[2, 16]>) -> !spmd.array<f32[2, 16]>
+    %8 = array.for 0 to 3(%2) {
+    ^bb0(%i: !spmd.array<i32[]>, %c: !spmd.array<f32[2, 16]>):
+      %9 = array.dot_general %c, %0 contract [1] x [0] batch [] x [] : <f32[2, 16]>, <f32[16, 16]> -> <f32[2, 16]>
+      array.yield %9 : !spmd.array<f32[2, 16]>
+    } : (!spmd.array<f32[2, 16]>) -> !spmd.array<f32[2, 16]>
+    return %8 : !spmd.array<f32[2, 16]>
+  }
+}
+
+// -----
+
+// A gathered array that is not larger than what would be kept instead, an intermediate of its own, stays.
+// ALL-LABEL: func.func @no_gain
+// ALL-COUNT-1: spmd.all_gather
+// ALL-NOT: spmd.all_gather
+module attributes {spmd.mesh = #spmd.mesh<m, d=1>} {
+  func.func @no_gain(%x: !spmd.array<f32[16, 16]>) -> !spmd.array<f32[16, 16]> {
+    %0 = array.dot_general %x, %x contract [1] x [0] batch [] x [] : <f32[16, 16]>, <f32[16, 16]> -> <f32[16, 16]>
+    %1 = spmd.all_gather %0 dim 0 over <d> : <f32[16, 16]> -> <f32[16, 16]>
+    %2 = array.dot_general %x, %1 contract [1] x [0] batch [] x [] : <f32[16, 16]>, <f32[16, 16]> -> <f32[16, 16]>
+    %3 = array.dot_general %2, %x contract [1] x [0] batch [] x [] : <f32[16, 16]>, <f32[16, 16]> -> <f32[16, 16]>
+    %4 = array.dot_general %3, %1 contract [1] x [0] batch [] x [] : <f32[16, 16]>, <f32[16, 16]> -> <f32[16, 16]>
+    return %4 : !spmd.array<f32[16, 16]>
+  }
+}
