@@ -82,15 +82,15 @@ void setPadding(const Args &args, size_t i, std::string_view otherwise, llvm::Ar
 
 Scalar zeroOf(DType dtype) { return spmd::isFloat(dtype) ? Scalar::ofFloat(0) : Scalar::ofInt(0); }
 
-/// x with all of its positions padded.
-mlir::Value padded(Emitter &e, mlir::Value x, llvm::ArrayRef<Window> windows, Scalar filler) {
+/// x with its positions padded, which begin at dimension `dim`.
+mlir::Value padded(Emitter &e, mlir::Value x, llvm::ArrayRef<Window> windows, Scalar filler, int64_t dim = 1) {
   ArrayType type = Emitter::typeOf(x);
   llvm::SmallVector<int64_t> low(type.getRank(), 0), high(type.getRank(), 0), interior(type.getRank(), 0);
   llvm::SmallVector<int64_t> shape(type.getShape());
   for (auto [d, window] : llvm::enumerate(windows)) {
-    low[d + 1] = window.low;
-    high[d + 1] = window.high;
-    shape[d + 1] += window.low + window.high;
+    low[dim + d] = window.low;
+    high[dim + d] = window.high;
+    shape[dim + d] += window.low + window.high;
   }
   if (type.getShape().equals(shape))
     return x;
@@ -188,11 +188,11 @@ llvm::SmallVector<Window> poolWindows(const Args &args) {
 }
 
 /// Reduces each window. Windows that lie side by side are dimensions of their own; others go one dimension after the
-/// other, each as an element-wise reduction of its taps.
+/// other, each padded where it is looked at, as an element-wise reduction of its taps.
 mlir::Value pooled(Emitter &e, mlir::Value x, llvm::ArrayRef<Window> windows, ReductionKind kind, Scalar filler) {
-  x = padded(e, x, windows, filler);
   for (auto [d, window] : llvm::enumerate(windows)) {
     int64_t dim = d + 1;
+    x = padded(e, x, window, filler, dim);
     if (window.stride == window.size && window.count > 0) {
       x = e.sliceDim(x, dim, 0, window.count * window.size);
       llvm::SmallVector<int64_t> shape(Emitter::typeOf(x).getShape());

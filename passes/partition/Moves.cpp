@@ -44,16 +44,6 @@ bool isWhole(ArrayRef<spmd::ShardRange> extent, ArrayType to) {
                       [](auto pair) { return std::get<0>(pair).size == std::get<1>(pair); });
 }
 
-Value buildLocalSlice(OpBuilder &builder, Location loc, Value operand, const ArrayMove &part, ArrayRef<int64_t> start,
-                      ArrayType local) {
-  SmallVector<int64_t> limits, strides;
-  for (auto [begin, size, dim] : llvm::zip(start, local.getShape(), part.dims)) {
-    limits.push_back(size == 0 ? begin : begin + (size - 1) * dim.stride + 1);
-    strides.push_back(dim.stride);
-  }
-  return builder.create<SliceOp>(loc, local, operand, start, limits, strides);
-}
-
 /// The whole axes of which either sharding names a part.
 AxesAttr getNamedAxes(ArrayType from, ArrayType to, MeshAttr meshAttr) {
   MLIRContext *context = from.getContext();
@@ -90,6 +80,21 @@ ArrayMove composeMoves(const ArrayMove &outer, const ArrayMove &inner) {
     dim = {step.shift + step.stride * dim.shift, step.stride * dim.stride, part.start, part.start + part.size};
   }
   return move;
+}
+
+Value buildLocalPart(OpBuilder &builder, Location loc, Value local, const ArrayMove &part, ArrayType from, ArrayType to,
+                     MeshAttr mesh) {
+  std::optional<std::vector<int64_t>> starts =
+      spmd::getLocalStarts(mesh.toValue(), from.toShardedShape(), to.toShardedShape(), part.dims);
+  if (!starts)
+    return nullptr;
+  ArrayType piece = to.getLocal(mesh);
+  SmallVector<int64_t> limits, strides;
+  for (auto [begin, size, dim] : llvm::zip(*starts, piece.getShape(), part.dims)) {
+    limits.push_back(size == 0 ? begin : begin + (size - 1) * dim.stride + 1);
+    strides.push_back(dim.stride);
+  }
+  return builder.create<SliceOp>(loc, piece, local, *starts, limits, strides);
 }
 
 Value buildExchange(OpBuilder &builder, Location loc, Value local, const ArrayMove &part, ArrayType from, ArrayType to,
@@ -135,17 +140,22 @@ Value chooseInside(OpBuilder &builder, Location loc, ArrayRef<spmd::ShardRange> 
   return isInside ? local.select(isInside, inside, outside) : inside;
 }
 
+ArrayMove getNearestMove(ArrayMove part, SmallVectorImpl<Operation *> *skipped, function_ref<bool(Value)> isThere) {
+  while (std::optional<ArrayMove> inner = getOnlyMove(part.source)) {
+    if (!isThere(inner->source))
+      break;
+    if (skipped)
+      skipped->push_back(part.source.getDefiningOp());
+    part = composeMoves(part, *inner);
+  }
+  return part;
+}
+
 ArrayMoves getNearestMoves(ShardingRuleOpInterface op, SmallVectorImpl<Operation *> *skipped,
                            function_ref<bool(Value)> isThere) {
   ArrayMoves moves = op.getMoves();
   for (ArrayMove &part : moves.parts)
-    while (std::optional<ArrayMove> inner = getOnlyMove(part.source)) {
-      if (!isThere(inner->source))
-        break;
-      if (skipped)
-        skipped->push_back(part.source.getDefiningOp());
-      part = composeMoves(part, *inner);
-    }
+    part = getNearestMove(part, skipped, isThere);
   return moves;
 }
 
@@ -177,9 +187,8 @@ Value buildMoves(OpBuilder &builder, ShardingRuleOpInterface op, ArrayType to, M
     SmallVector<spmd::ShardRange> extent = getExtent(part, from, to);
     Value local = localOf(part.source);
     if (isWhole(extent, to))
-      if (std::optional<std::vector<int64_t>> starts =
-              spmd::getLocalStarts(mesh.toValue(), from.toShardedShape(), to.toShardedShape(), part.dims))
-        return buildLocalSlice(builder, loc, local, part, *starts, to.getLocal(mesh));
+      if (Value piece = buildLocalPart(builder, loc, local, part, from, to, mesh))
+        return piece;
     Value moved = buildExchange(builder, loc, local, part, from, to, mesh, whyExchange(op, from, to));
     result = result ? chooseInside(builder, loc, extent, to, moved, result) : moved;
   }

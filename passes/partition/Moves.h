@@ -18,6 +18,11 @@ ArrayMoves getNearestMoves(
     ShardingRuleOpInterface op, llvm::SmallVectorImpl<mlir::Operation *> *skipped = nullptr,
     llvm::function_ref<bool(mlir::Value)> isThere = [](mlir::Value) { return true; });
 
+/// The same for one part.
+ArrayMove getNearestMove(
+    ArrayMove part, llvm::SmallVectorImpl<mlir::Operation *> *skipped = nullptr,
+    llvm::function_ref<bool(mlir::Value)> isThere = [](mlir::Value) { return true; });
+
 /// Whether the operation moves elements, and cannot do so on the pieces alone: a dimension along which they move is
 /// cut, or the sharding changes.
 bool needsExchange(ShardingRuleOpInterface op, const ShardingRule &rule, llvm::ArrayRef<ArrayType> operands,
@@ -32,6 +37,11 @@ mlir::Value buildMoves(mlir::OpBuilder &builder, ShardingRuleOpInterface op, Arr
 
 /// What `outer` is made of, if its source is made of `inner`'s.
 ArrayMove composeMoves(const ArrayMove &outer, const ArrayMove &inner);
+
+/// The local piece of `to`, whose every element the part gives, as a slice of that of `from`; null where some device
+/// does not have it, or where devices have it at different places.
+mlir::Value buildLocalPart(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value local, const ArrayMove &part,
+                           ArrayType from, ArrayType to, MeshAttr mesh);
 
 /// The local piece of `to` with the elements that a part gives, and zeros elsewhere: `local` is that of `from`.
 mlir::Value buildExchange(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value local, const ArrayMove &part,

@@ -118,17 +118,18 @@ private:
     auto reshape = dyn_cast<ReshapeOp>(op.getOperation());
     if (!reshape || best->price.linkBytes == 0)
       return std::nullopt;
-    Value source = reshape.getOperand();
-    CollectiveCost saved;
-    while (ReshardOp reshard = getOwnReshard(source)) {
-      saved = saved + getMoveCost(reshard);
-      source = reshard.getOperand();
-    }
-    std::optional<Regrouping> regrouping = getRegrouping(mesh, typeOf(source), result);
-    if (!regrouping || isLocalReshape(mesh, reshape, typeOf(source), result))
+    SmallVector<Operation *> skipped;
+    ArrayMove part = getReshaped(reshape, &skipped);
+    ArrayType source = typeOf(part.source);
+    ArrayRef<int64_t> shape = reshape.getOperand().getType().getShape();
+    std::optional<Regrouping> regrouping = getRegrouping(mesh, source, part, shape, result);
+    if (!regrouping || (regrouping->isWhole && isLocalReshape(mesh, reshape, source, result)))
       return std::nullopt;
+    CollectiveCost saved;
+    for (Operation *other : skipped)
+      saved = saved + getMoveCost(other);
     CollectiveCost cost =
-        getExchangeCost(regrouping->from, regrouping->to, regrouping->moves) + forms.getDebt(source, op);
+        getExchangeCost(regrouping->from, regrouping->to, regrouping->moves) + forms.getDebt(part.source, op);
     MeshAttr meshAttr = MeshAttr::fromValue(op->getContext(), "", mesh);
     return priceOf(cost, 2 * static_cast<double>(result.getLocal(meshAttr).getBytes()), saved);
   }

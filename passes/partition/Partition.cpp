@@ -35,7 +35,7 @@ public:
   LogicalResult run() {
     // The local program grows in a block of its own: an operation's rule is read off its global types to the end.
     Block *global = &func.getBody().front();
-    windows.emplace(*global, meshAttr);
+    windows.emplace(*global, meshAttr, planner.getModel());
     auto *local = new Block();
     func.getBody().push_back(local);
     if (failed(partitionBlock(*global, *local)))
@@ -162,12 +162,14 @@ private:
       return;
     }
     if (auto reshape = dyn_cast<ReshapeOp>(op.getOperation());
-        reshape && !isLocalReshape(mesh, reshape, types[0], global))
-      if (std::optional<Regrouping> regrouping = getRegrouping(mesh, types[0], global)) {
-        locals[result] =
-            buildRegrouping(builder, reshape, locals[op->getOperand(0)], *regrouping, types[0], global, meshAttr);
+        reshape && !isLocalReshape(mesh, reshape, types[0], global)) {
+      ArrayMove part = getReshaped(reshape, nullptr, [&](Value value) { return static_cast<bool>(locals[value]); });
+      ArrayType from = globalOf(part.source);
+      if (std::optional<Regrouping> regrouping = getRegrouping(mesh, from, part, types[0].getShape(), global)) {
+        locals[result] = buildRegrouping(builder, reshape, locals[part.source], *regrouping, from, global, meshAttr);
         return;
       }
+    }
     AxisList reduced;
     SmallVector<Value> operands;
     for (auto [index, operand] : llvm::enumerate(op->getOperands())) {

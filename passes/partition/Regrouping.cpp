@@ -38,6 +38,24 @@ std::optional<FlatDim> flatten(const spmd::MeshShape &mesh, ArrayRef<int64_t> sh
   return flat;
 }
 
+/// How dimensions begin to end - 1 of the operand are made of those of the array, each as one dimension: a run of
+/// slices along the first.
+std::optional<spmd::DimMove> flattenMove(const ArrayMove &part, ArrayRef<int64_t> from, ArrayRef<int64_t> operand,
+                                         size_t begin, size_t end) {
+  if (begin == end)
+    return spmd::DimMove{0, 1, 0, 1};
+  int64_t inner = 1;
+  for (size_t d = begin + 1; d < end; ++d) {
+    if (part.dims[d] != spmd::DimMove{0, 1, 0, operand[d]} || from[d] != operand[d])
+      return std::nullopt;
+    inner *= operand[d];
+  }
+  spmd::DimMove move = part.dims[begin];
+  if (inner != 1 && move.stride != 1)
+    return std::nullopt;
+  return spmd::DimMove{move.shift * inner, move.stride, move.begin * inner, move.end * inner};
+}
+
 ArrayType flatType(ArrayType type, ArrayRef<FlatDim> dims) {
   SmallVector<int64_t> shape;
   spmd::Sharding sharding;
@@ -50,11 +68,19 @@ ArrayType flatType(ArrayType type, ArrayRef<FlatDim> dims) {
 
 } // namespace
 
-std::optional<Regrouping> getRegrouping(const spmd::MeshShape &mesh, ArrayType from, ArrayType to) {
+ArrayMove getReshaped(ReshapeOp op, SmallVectorImpl<Operation *> *skipped, function_ref<bool(Value)> isThere) {
+  ArrayMove whole{op.getOperand(), {}};
+  for (int64_t size : op.getOperand().getType().getShape())
+    whole.dims.push_back({0, 1, 0, size});
+  return getNearestMove(whole, skipped, isThere);
+}
+
+std::optional<Regrouping> getRegrouping(const spmd::MeshShape &mesh, ArrayType from, const ArrayMove &part,
+                                        ArrayRef<int64_t> operand, ArrayType to) {
   if (from.getNumElements() == 0 || !from.getShardingOrOpen().getUnreduced().empty() ||
       !to.getShardingOrOpen().getUnreduced().empty())
     return std::nullopt;
-  ArrayRef<int64_t> before = from.getShape(), after = to.getShape();
+  ArrayRef<int64_t> before = operand, after = to.getShape();
   spmd::Sharding source = from.getShardingOrOpen().toValue(), target = to.getShardingOrOpen().toValue();
   SmallVector<FlatDim> fromDims, toDims;
   Regrouping regrouping;
@@ -64,14 +90,16 @@ std::optional<Regrouping> getRegrouping(const spmd::MeshShape &mesh, ArrayType f
     int64_t in = i < before.size() ? before[i++] : 1, out = j < after.size() ? after[j++] : 1;
     while (in != out)
       in < out ? in *= before[i++] : out *= after[j++];
-    std::optional<FlatDim> fromDim = flatten(mesh, before, source, firstBefore, i),
+    std::optional<FlatDim> fromDim = flatten(mesh, from.getShape(), source, firstBefore, i),
                            toDim = flatten(mesh, after, target, firstAfter, j);
-    if (!fromDim || !toDim)
+    std::optional<spmd::DimMove> move = flattenMove(part, from.getShape(), operand, firstBefore, i);
+    if (!fromDim || !toDim || !move)
       return std::nullopt;
     fromDims.push_back(*fromDim);
     toDims.push_back(*toDim);
-    regrouping.moves.push_back({0, 1, 0, out});
+    regrouping.moves.push_back(*move);
   }
+  regrouping.isWhole = from.getShape() == operand;
   regrouping.from = flatType(from, fromDims);
   regrouping.to = flatType(to, toDims);
   return regrouping;
@@ -96,12 +124,13 @@ Value buildRegrouping(OpBuilder &builder, ReshapeOp op, Value local, const Regro
     return builder.createOrFold<ReshapeOp>(op.getLoc(), type, value);
   };
   Value flat = reshape(local, regrouping.from.getLocal(mesh));
-  if (regrouping.from != regrouping.to) {
+  ArrayMove part{op.getOperand(), regrouping.moves};
+  Value piece = buildLocalPart(builder, op.getLoc(), flat, part, regrouping.from, regrouping.to, mesh);
+  if (!piece) {
     std::string why = whyExchange(cast<ShardingRuleOpInterface>(op.getOperation()), from, to);
-    flat = buildExchange(builder, op.getLoc(), flat, {op.getOperand(), regrouping.moves}, regrouping.from,
-                         regrouping.to, mesh, why);
+    piece = buildExchange(builder, op.getLoc(), flat, part, regrouping.from, regrouping.to, mesh, why);
   }
-  return reshape(flat, to.getLocal(mesh));
+  return reshape(piece, to.getLocal(mesh));
 }
 
 } // namespace spmdc

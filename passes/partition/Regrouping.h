@@ -7,7 +7,8 @@
 //   f32[35@a]                      9, 9, 9 and 8
 //
 // The rule of the operation cannot say that, because no factor of the shapes is cut alike. As two flat arrays, padded
-// so that runs are pieces, they are one exchange of the elements at the ends of runs.
+// so that runs are pieces, they are one exchange of the elements at the ends of runs. A slice in front of the reshape
+// (a pool that leaves rows over) is a part of that exchange.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -19,19 +20,28 @@
 
 namespace spmdc {
 
-/// The operand and the result, each with one dimension for those that are joined or split together.
+/// The array that the operand is made of and the result, each with one dimension for those that are joined or split
+/// together.
 struct Regrouping {
   ArrayType from, to;
   std::vector<spmd::DimMove> moves;
+  bool isWhole = true; ///< Every element stays at its place.
 };
 
-/// Nothing where devices do not have runs, or where there is nothing to move.
-std::optional<Regrouping> getRegrouping(const spmd::MeshShape &mesh, ArrayType from, ArrayType to);
+/// What a reshape's operand is made of: itself, or, where nothing else looks at that, the array that slices and
+/// reshards make it of. `skipped` takes these. Values of which `isThere` is false are not taken.
+ArrayMove getReshaped(
+    ReshapeOp op, llvm::SmallVectorImpl<mlir::Operation *> *skipped = nullptr,
+    llvm::function_ref<bool(mlir::Value)> isThere = [](mlir::Value) { return true; });
 
-/// Whether each device has what its piece of the result is made of, in the same order.
+/// `to` from `from`, of which `part` makes the reshape's operand of this shape. Nothing where devices do not have runs.
+std::optional<Regrouping> getRegrouping(const spmd::MeshShape &mesh, ArrayType from, const ArrayMove &part,
+                                        llvm::ArrayRef<int64_t> operand, ArrayType to);
+
+/// Whether each device has what its piece of the result is made of, in the same order, of the reshape's operand `from`.
 bool isLocalReshape(const spmd::MeshShape &mesh, ReshapeOp op, ArrayType from, ArrayType to);
 
-/// The local piece of `to`, the reshape's result, from that of `from`, its operand.
+/// The local piece of `to`, the reshape's result, from that of `from`, what its operand is made of.
 mlir::Value buildRegrouping(mlir::OpBuilder &builder, ReshapeOp op, mlir::Value local, const Regrouping &regrouping,
                             ArrayType from, ArrayType to, MeshAttr mesh);
 

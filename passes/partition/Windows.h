@@ -8,13 +8,13 @@
 //   the window of device 1      3 4 5 6 7 8              one element from either side
 //
 // and every slice and pad is a part of the window. Those between the array and what is looked at (the pad of SAME) are
-// not built. Where pieces of the result stand for other elements than pieces of the array have (strides over a size
-// that does not divide), the array is cut anew before.
+// not built. Where it is less to send, the window is of an array further back, before what devices take of it by
+// themselves (the rows of a convolution, each taken at other columns). How pieces become windows: Window.h.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "ir/array/ArrayOps.h"
+#include "passes/partition/Window.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
@@ -26,7 +26,7 @@ namespace spmdc {
 
 class Windows {
 public:
-  Windows(mlir::Block &block, MeshAttr mesh);
+  Windows(mlir::Block &block, MeshAttr mesh, const CostModel &model);
 
   /// Whether nobody looks at what the operation makes.
   bool isSkipped(mlir::Operation *op) const { return skipped.contains(op); }
@@ -36,11 +36,6 @@ public:
                     llvm::function_ref<mlir::Value(mlir::Value)> localOf);
 
 private:
-  /// For each dimension that is cut: how many elements a device looks at as its own (as many as its piece of the result
-  /// stands for), and how many of those before and behind.
-  struct Shape {
-    std::vector<int64_t> piece, low, high;
-  };
   /// What one operation looks at.
   struct View {
     ShardingRuleOpInterface op;
@@ -50,24 +45,27 @@ private:
   };
   /// Views of one array with pieces of one size.
   struct Group {
-    mlir::Value source;
+    Window window;
     std::vector<View> views;
-    Shape shape;
-    mlir::Value window; ///< Once it is built.
+    bool isUsed;       ///< Whether the window is less to send than what the views do one by one.
+    mlir::Value local; ///< The window, once it is built.
   };
 
   std::optional<View> getView(ShardingRuleOpInterface op) const;
-  std::optional<Shape> getShape(const View &view) const;
-  /// The array with pieces as the window has them.
-  ArrayType getCutAnew(const Group &group) const;
-  std::pair<double, int64_t> getBytesAndExchanges(const Group &group) const;
-  void settle(Group &group);
+  /// The view of the first array that is seen through everything that only takes elements, moving them or not.
+  View getFarther(View view) const;
+  /// Looks at what the array is made of instead; false where that has another outside.
+  static bool seePast(View &view, const ArrayMoves &inner);
+  /// What devices look at, for each dimension of the array; nothing where that is no window.
+  std::optional<std::vector<WindowDim>> getDims(const View &view) const;
+  std::vector<Group> formGroups(mlir::Block &block, const std::vector<View> &views) const;
+  Window::Price settle(std::vector<Group> &list) const;
   /// Removes operations of which nothing is left to be looked at, if these are all views.
   static llvm::DenseSet<mlir::Operation *> findUnused(mlir::Block &block, llvm::ArrayRef<View> views);
-  void buildWindow(mlir::OpBuilder &builder, Group &group, const View &view, mlir::Value local);
 
   MeshAttr meshAttr;
   spmd::MeshShape mesh;
+  const CostModel &model;
   std::vector<Group> groups;
   llvm::DenseMap<mlir::Operation *, std::pair<unsigned, unsigned>> places; ///< Group and view of an operation.
   llvm::DenseSet<mlir::Operation *> skipped;
