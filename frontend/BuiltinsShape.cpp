@@ -10,10 +10,10 @@ namespace {
 
 std::string quoted(const Args &args) { return "'" + std::string(args.function) + "'"; }
 
-/// The elements of the first argument, for moving. Keys are moved as their words, which are a last dimension that axes
-/// do not count; `elementShape` adds it.
-mlir::Value elementsOf(Args &args) { return args[0].isKey() ? args[0].array : args.e.materialize(args.array(0)); }
+/// The elements of the first argument, an array or keys.
+mlir::Value elementsOf(Args &args) { return args.e.elements(args[0].isKey() ? args[0] : args.array(0)); }
 
+/// The shape in IR of elements of the kind of `like`.
 llvm::SmallVector<int64_t> elementShape(const Value &like, llvm::ArrayRef<int64_t> shape) {
   return like.isKey() ? Emitter::keyWords(shape) : llvm::SmallVector<int64_t>(shape);
 }
@@ -25,7 +25,7 @@ llvm::SmallVector<int64_t> flatShape(const Value &x) {
 
 /// The result of moving the elements of the first argument: of its kind and dtype, weak where it is.
 Value moved(Args &args, mlir::Value result) {
-  return Value::ofSameKind(args[0], result, !args[0].isKey() && args[0].dtypeClass().isWeak, args.range);
+  return Value::ofSameKind(args[0], result, args[0].dtypeClass().isWeak, args.range);
 }
 
 void checkSizes(Args &args, size_t i, llvm::ArrayRef<int64_t> sizes) {

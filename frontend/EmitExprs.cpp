@@ -326,13 +326,16 @@ Value Emitter::field(const FieldExpr &e) {
     reportNoField(*base.structDecl, e.field);
     throw Poisoned();
   }
-  if (!base.isNumeric())
+  if (!base.isData())
     fail(e.field.range, base.describe() + " has no field '" + std::string(e.field.text) + "'" + takeApart(base));
   if (e.field.text == "T") {
     llvm::SmallVector<int64_t> perm;
     for (int64_t i = base.rank() - 1; i >= 0; --i)
       perm.push_back(i);
-    return Value::ofArray(transpose(materialize(base), perm), base.dtypeClass().isWeak, e.range);
+    // The words of keys stay last.
+    if (base.isKey())
+      perm.push_back(base.rank());
+    return Value::ofSameKind(base, transpose(elements(base), perm), base.dtypeClass().isWeak, e.range);
   }
   if (e.field.text == "ndim")
     return Value::ofConstant(Constant::ofInt(base.rank()), e.range);

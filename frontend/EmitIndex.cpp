@@ -194,8 +194,7 @@ Value Emitter::indexArray(const Value &base, const SubscriptExpr &e) {
     fail(e.range,
          "too many indices: " + std::to_string(named) + " for " + base.describe() + " of rank " + std::to_string(rank));
 
-  // The words of a key are no dimension that a program knows.
-  mlir::Value array = base.isKey() ? base.array : materialize(base);
+  mlir::Value array = elements(base);
   llvm::ArrayRef<int64_t> whole = typeOf(array).getShape();
   llvm::SmallVector<int64_t> starts(whole.size(), 0), limits(whole), strides(whole.size(), 1), reversed;
   llvm::SmallVector<int64_t> shape; // With dropped and added dimensions.
@@ -266,9 +265,7 @@ Value Emitter::indexArray(const Value &base, const SubscriptExpr &e) {
   result = reshape(result, shape);
   if (!lookups.empty())
     result = lookUp(*this, result, lookups, positions, places, e.range);
-  if (base.isKey())
-    return Value::ofKey(result, e.range);
-  return Value::ofArray(result, base.dtypeClass().isWeak, e.range);
+  return Value::ofSameKind(base, result, base.dtypeClass().isWeak, e.range);
 }
 
 } // namespace spmdc

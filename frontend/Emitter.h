@@ -141,6 +141,8 @@ public:
   mlir::Value materialize(const Value &value, spmd::DType dtype);
   /// ... of the dtype that it has by itself.
   mlir::Value materialize(const Value &value) { return materialize(value, value.dtype()); }
+  /// What moves when elements move: keys as their words, which are a last dimension that a program does not know.
+  mlir::Value elements(const Value &value) { return value.isKey() ? value.array : materialize(value); }
   /// The common class of numeric values; an error in `what` for anything else.
   DTypeClass commonClass(llvm::ArrayRef<Value> values, std::string_view what);
   /// The shape that all broadcast to; the error shows both shapes.

@@ -52,7 +52,7 @@ names = {k: getattr(jax.random, k) for k in "key split fold_in key_data".split()
 g = Group("random", python=names, s=np.int32(9), logits=rng.normal(size=(7, 5)).astype(np.float32))
 g("key_data(key(42)), key_data(split(key(3), 5)), key_data(fold_in(key(1), 7)), key_data(fold_in(key(1), s))")
 # Keys move as other elements do.
-for text in ("key_data(reshape(split(key(0), 6), [2, 3])[1]), key_data(transpose(reshape(split(key(0), 6), [2, -1]))[1])",
+for text in ("key_data(reshape(split(key(0), 6), [2, 3])[1]), key_data(transpose(reshape(split(key(0), 6), [2, -1]))[1]), key_data(reshape(split(key(0), 6), [2, 3]).T[1])",
              "key_data(stack([split(key(0), 6), split(key(1), 6)], axis=1)[2]), key_data(concatenate([split(key(0), 6), split(key(1), 3)]))",
              "key_data(broadcast_to(split(key(0), 6), [2, 6])[1, 3]), key_data(squeeze(expand_dims(split(key(0), 6), 0)))",
              "key_data(flip(split(key(0), 6))), key_data(roll(split(key(0), 6), 1)), key_data(roll(reshape(split(key(0), 6), [2, 3]), 2))",
