@@ -27,6 +27,8 @@ config.environment["XDG_CACHE_HOME"] = os.path.join(config.test_exec_root, "cach
 config.substitutions.append(("%source", config.source_dir))
 config.substitutions.append(("%binary", config.binary_dir))
 config.substitutions.append(("%examples", os.path.join(config.source_dir, "examples")))
+# Limits of time are longer under sanitizers.
+config.substitutions.append(("%time_scale", config.time_scale))
 
 if config.build_type == "Release":
     config.available_features.add("release")
