@@ -35,6 +35,7 @@ mlir::StringAttr why(Args &args) { return args.e.builder.getStringAttr(quoted(ar
 Value forEachLeaf(Args &args, llvm::function_ref<mlir::Value(mlir::Value, const Value &)> collective) {
   Emitter &e = args.e;
   e.needManual(args.range, args.function);
+  e.needManualAxes(args[1], args.function);
   std::vector<Value> leaves;
   for (const Value &leaf : getLeaves(args[0])) {
     if (!leaf.isNumeric())
@@ -208,6 +209,7 @@ Value ppermute(Args &args) {
 
 Value axisIndex(Args &args) {
   args.e.needManual(args.range, args.function);
+  args.e.needManualAxes(args[0], args.function);
   return args.result(args.e.create<AxisIndexOp>(args.e.arrayType({}, DType::I32), axesOf(args, 0)));
 }
 

@@ -366,7 +366,7 @@ Value shard(Args &args) {
 /// the values of two groups apart where their operands are the same.
 Value like(Args &args) {
   Emitter &e = args.e;
-  if (e.isManual)
+  if (e.isManual && !e.hasAutomaticAxes())
     e.fail(args.range, "inside of shard_map arrays are one device's, and no sharding can be given");
   if (args.array(0).shape() != args.array(1).shape())
     e.failAbout(args.range,

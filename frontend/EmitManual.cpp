@@ -4,6 +4,9 @@
 // the shardings of `in`, f is inlined into the body of a manual region, and what it returns are the pieces of results
 // with the shardings of `out`: one P stands for all arrays below it, as in JAX.
 //
+// With `axis_names=a`, f runs on pieces along `a` alone: along the other axes its arrays are those of the whole
+// program, which marks and propagation cut.
+//
 //===----------------------------------------------------------------------===//
 
 #include "frontend/Emitter.h"
@@ -60,6 +63,44 @@ void Emitter::needManual(Range where, std::string_view operation) {
     fail(where, "'" + std::string(operation) + "' is between devices: it stands in a function that shard_map runs");
 }
 
+void Emitter::needManualAxes(const Value &axes, std::string_view operation) {
+  for (AxisRefAttr axis : axes.partition.front().getAxes())
+    if (!manualAxes.count(axis.getName().str()))
+      fail(axes.range, "'" + std::string(operation) + "' over '" + axis.getName().str() +
+                           "', which 'axis_names' of 'shard_map' leaves out (it has " + joinAxes(manualAxes) +
+                           "): along it arrays are whole here, and the compiler inserts what they need");
+}
+
+bool Emitter::hasAutomaticAxes() const {
+  return llvm::any_of(meshAxes, [&](const spmd::MeshAxis &axis) { return !manualAxes.count(axis.name); });
+}
+
+void Emitter::checkMarkInside(ShardingAttr sharding) {
+  if (!hasAutomaticAxes())
+    fail(currentRange, "inside of shard_map arrays are one device's, and no sharding can be given");
+  for (DimShardingAttr dim : sharding.getDims())
+    for (AxisRefAttr axis : dim.getAxes())
+      if (manualAxes.count(axis.getName().str()))
+        fail(currentRange, "inside of shard_map arrays are one device's along '" + axis.getName().str() +
+                               "', which cuts nothing here");
+}
+
+/// The manual axes of a shard_map: those that are named, or all.
+std::set<std::string> Emitter::namedManualAxes(llvm::ArrayRef<const Argument *> axisNames) {
+  std::set<std::string> names;
+  if (!axisNames.empty()) {
+    Value value = this->axisNames(*axisNames.front()->value);
+    if (value.kind != ValueKind::Partition)
+      throw Poisoned();
+    for (AxisRefAttr axis : value.partition.front().getAxes())
+      names.insert(axis.getName().str());
+  }
+  if (names.empty())
+    for (const spmd::MeshAxis &axis : meshAxes)
+      names.insert(axis.name);
+  return names;
+}
+
 /// One P for each of `count` values.
 std::vector<Value> Emitter::manualSpecs(const Value &spec, std::string_view parameter, size_t count,
                                         std::string_view what) {
@@ -88,10 +129,23 @@ ShardingAttr Emitter::manualSharding(const Value &spec, const Value &leaf, const
     throw Poisoned();
   }
   ShardingAttr sharding = shardingFrom(spec, leaf.rank());
-  for (DimShardingAttr dim : sharding.getDims())
+  for (DimShardingAttr dim : sharding.getDims()) {
     if (!dim.getIsClosed() || dim.getPriority() >= 0)
       fail(spec.range, "'shard_map' runs f on exactly the pieces that P(...) says: no '?' and no priority");
-  return leaf.isKey() ? keyWords(sharding) : sharding;
+    for (AxisRefAttr axis : dim.getAxes())
+      if (!manualAxes.count(axis.getName().str()))
+        fail(spec.range, "P(...) names '" + axis.getName().str() +
+                             "', which 'axis_names' of 'shard_map' leaves out (it has " + joinAxes(manualAxes) +
+                             "): what lies over it is marked on the array itself");
+  }
+  sharding = leaf.isKey() ? keyWords(sharding) : sharding;
+  if (!hasAutomaticAxes())
+    return sharding;
+  // Along the other axes propagation decides.
+  llvm::SmallVector<DimShardingAttr> dims;
+  for (DimShardingAttr dim : sharding.getDims())
+    dims.push_back(DimShardingAttr::get(builder.getContext(), dim.getAxes(), /*isClosed=*/false));
+  return ShardingAttr::get(builder.getContext(), dims, {});
 }
 
 /// All devices of a group come by its collectives, or none of them does.
@@ -111,10 +165,13 @@ void Emitter::checkConditions(mlir::Block &block, const VaryingAxes &varying) {
 }
 
 Value Emitter::shardMap(const CallExpr &outer, const CallExpr &call) {
-  const std::vector<Parameter> parameters = {{"f"}, {"in"}, {"out"}};
+  const std::vector<Parameter> parameters = {{"f"}, {"in"}, {"out"}, {"axis_names", /*isOptional=*/true}};
   auto matched = matchArguments(*this, "shard_map", parameters, outer);
   if (isManual)
-    fail(outer.range, "'shard_map' inside of a function that shard_map runs: all axes are manual there already");
+    fail(outer.range, hasAutomaticAxes()
+                          ? "'shard_map' inside of a function that shard_map runs: name all axes that are to be manual "
+                            "in 'axis_names' of the outer one"
+                          : "'shard_map' inside of a function that shard_map runs: all axes are manual there already");
   if (!hasMesh)
     fail(outer.range, "'shard_map' needs a mesh: declare one with 'mesh m(a=...)' or --mesh");
 
@@ -131,6 +188,8 @@ Value Emitter::shardMap(const CallExpr &outer, const CallExpr &call) {
   std::string quoted = "'" + std::string(fn->name.text) + "'";
 
   Value in = need(*matched[1].front()->value), out = need(*matched[2].front()->value);
+  // Known from here on, to read 'in' and 'out'; `isManual` only inside.
+  llvm::SaveAndRestore<std::set<std::string>> axes(manualAxes, namedManualAxes(matched[3]));
   std::vector<Value> arguments;
   for (const Argument &argument : call.arguments) {
     if (!argument.name.text.empty())
@@ -173,7 +232,11 @@ Value Emitter::shardMap(const CallExpr &outer, const CallExpr &call) {
                                    " devices do not divide; pad it to " +
                                    std::to_string((size + pieceCount - 1) / pieceCount * pieceCount));
       }
-      inputs.push_back(type.getRank() == 0 ? array : constrain(array, sharding, inSpecs[index].range));
+      // Along automatic axes it is a value of its own: what else is done with the array may be cut over manual ones.
+      if (type.getRank() > 0)
+        array = hasAutomaticAxes() ? createConstraint(type, array, inSpecs[index].range)
+                                   : constrain(array, sharding, inSpecs[index].range);
+      inputs.push_back(array);
       cutting.push_back(VaryingAxes::getCutting(type));
       mlir::Value piece = block.addArgument(type.getLocal(mesh), loc());
       pieces.push_back(Value::ofSameKind(leaf, piece, leaf.dtypeClass().isWeak, leaf.range));
@@ -221,7 +284,15 @@ Value Emitter::shardMap(const CallExpr &outer, const CallExpr &call) {
       }
     builder.create<ManualYieldOp>(loc(), yielded);
   }
-  auto manual = builder.create<ManualOp>(loc(), types, inputs);
+  AxesAttr named;
+  if (hasAutomaticAxes()) {
+    llvm::SmallVector<AxisRefAttr> refs;
+    for (const spmd::MeshAxis &axis : meshAxes)
+      if (manualAxes.count(axis.name))
+        refs.push_back(AxisRefAttr::get(builder.getContext(), axis.name));
+    named = AxesAttr::get(builder.getContext(), refs);
+  }
+  auto manual = builder.create<ManualOp>(loc(), types, inputs, named);
   manual.getBody().takeBody(body);
   ++operationCount;
 

@@ -153,7 +153,11 @@ mlir::Value Emitter::constrain(mlir::Value x, ShardingAttr sharding, Range writt
   if (type == x.getType() || type == typeOf(x))
     return x;
   if (isManual)
-    fail(currentRange, "inside of shard_map arrays are one device's, and no sharding can be given");
+    checkMarkInside(sharding);
+  return createConstraint(type, x, written);
+}
+
+mlir::Value Emitter::createConstraint(ArrayType type, mlir::Value x, Range written) {
   ++operationCount;
   return builder.create<ConstraintOp>(getMarkedLoc(loc(), locAt(written)), type, x);
 }

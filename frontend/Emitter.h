@@ -179,6 +179,10 @@ public:
   MeshAttr mesh() { return getMesh(*module); }
   /// An error where arrays are not per device.
   void needManual(Range where, std::string_view operation);
+  /// An error where they are not along one of these axes, as `axisNames` gives them.
+  void needManualAxes(const Value &axes, std::string_view operation);
+  /// Whether arrays are whole along some axis of the mesh, in a shard_map.
+  bool hasAutomaticAxes() const;
 
   /// The value held to a tree of types, leaf by leaf as above.
   Value heldTo(const Value &value, const Value &type, const std::string &what);
@@ -191,9 +195,10 @@ public:
                                   llvm::function_ref<Value(llvm::ArrayRef<Value>)> apply);
 
   mlir::OpBuilder builder;
-  uint64_t nextShardingGroup = 0;  ///< Number of the next `like`.
-  std::vector<OpenRegion> regions; ///< Inner ones last.
-  bool isManual = false;           ///< Inside of shard_map: arrays are one device's.
+  uint64_t nextShardingGroup = 0;   ///< Number of the next `like`.
+  std::vector<OpenRegion> regions;  ///< Inner ones last.
+  bool isManual = false;            ///< Inside of shard_map: arrays are one device's,
+  std::set<std::string> manualAxes; ///< along these axes.
 
   /// Where collectives, and the conditions of branches and loops, of a shard_map's body are written.
   llvm::DenseMap<mlir::Operation *, Range> manualRanges;
@@ -285,6 +290,9 @@ private:
   std::vector<Value> differentiableLeaves(const FunctionValue &f, const Value &argument, int64_t index);
 
   Value shardMap(const CallExpr &shardMap, const CallExpr &call);
+  std::set<std::string> namedManualAxes(llvm::ArrayRef<const Argument *> axisNames);
+  void checkMarkInside(ShardingAttr sharding);
+  mlir::Value createConstraint(ArrayType type, mlir::Value x, Range written);
   std::vector<Value> manualSpecs(const Value &spec, std::string_view parameter, size_t count, std::string_view what);
   void checkConditions(mlir::Block &block, const VaryingAxes &varying);
   ShardingAttr manualSharding(const Value &spec, const Value &leaf, const std::string &what, Range where);

@@ -41,7 +41,7 @@ private:
     if (isa<ConstraintOp, ReshardOp>(op))
       return operands;
     if (auto manual = dyn_cast<ManualOp>(op))
-      return ProcessGridEvaluator(getMesh(op)).evaluateManual(manual, operands);
+      return ProcessGridEvaluator(manual.getManualMesh()).evaluateManual(manual, operands);
     if (auto loop = dyn_cast<ForOp>(op))
       return run(loop, operands);
     if (auto loop = dyn_cast<WhileOp>(op))

@@ -71,13 +71,14 @@ FailureOr<SmallVector<Tensor>> ProcessGridEvaluator::evaluateGlobalView(func::Fu
 FailureOr<SmallVector<Tensor>> ProcessGridEvaluator::evaluateManual(ManualOp op, ArrayRef<Tensor> operands) {
   Values inputs, outputs;
   for (auto [input, operand] : llvm::zip(op.getInputs(), operands))
-    inputs.push_back(cutIntoShards(operand, cast<ArrayType>(input.getType()), mesh, poison));
+    inputs.push_back(cutIntoShards(operand, op.getManualPart(cast<ArrayType>(input.getType())), mesh, poison));
   if (failed(runBlock(op.getBlock(), inputs, outputs)))
     return failure();
   SmallVector<Tensor> results;
   for (auto [index, value] : llvm::enumerate(op.getOutputs())) {
     std::string error;
-    FailureOr<Tensor> result = joinShards(outputs[index], cast<ArrayType>(value.getType()), mesh, error);
+    FailureOr<Tensor> result =
+        joinShards(outputs[index], op.getManualPart(cast<ArrayType>(value.getType())), mesh, error);
     if (failed(result))
       return op.emitError() << "result " << index << ": " << error;
     results.push_back(std::move(*result));
@@ -124,8 +125,13 @@ LogicalResult ProcessGridEvaluator::runOp(Operation *op, ArrayRef<DeviceTensors>
     return runWhile(op, Values(operands), results);
   if (isa<IfOp>(op))
     return runIf(op, operands[0], results);
-  if (isa<PrintOp>(op))
+  if (isa<PrintOp, ShardingGroupOp>(op))
     return success();
+  // In a manual region, about its automatic axes.
+  if (isa<ConstraintOp, ReshardOp>(op)) {
+    results.push_back(operands[0]);
+    return success();
+  }
   if (isa<CollectiveOpInterface>(op)) {
     FailureOr<DeviceTensors> result = evaluateCollective(op, mesh, operands[0], poison);
     if (failed(result))

@@ -34,7 +34,8 @@ public:
                                                                 llvm::ArrayRef<Tensor> arguments);
 
   /// What a manual region computes from global values: each device runs the body on its pieces. Devices that hold
-  /// copies of a result must agree in every bit.
+  /// copies of a result must agree in every bit. The grid is that of the manual axes (ManualOp::getManualMesh): along
+  /// the others the body's arrays are whole, and whatever is said of their shardings changes no value.
   mlir::FailureOr<llvm::SmallVector<Tensor>> evaluateManual(ManualOp op, llvm::ArrayRef<Tensor> operands);
 
 private:

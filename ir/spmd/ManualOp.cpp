@@ -6,29 +6,103 @@ using namespace mlir;
 
 namespace spmdc {
 
-/// Closed, whole on no partial sums, and cut evenly: a piece has no padding.
+static ArrayRef<DimShardingAttr> getDims(ArrayType type) {
+  return type.getSharding() ? type.getSharding().getDims() : ArrayRef<DimShardingAttr>();
+}
+
+bool ManualOp::isManual(StringRef axis) {
+  return !getManual() || llvm::any_of(getManual()->getAxes(), [&](AxisRefAttr ref) { return ref.getName() == axis; });
+}
+
+bool ManualOp::hasAutomaticAxes() {
+  return llvm::any_of(getMesh(*this).getAxes(), [&](AxisRefAttr axis) { return !isManual(axis.getName()); });
+}
+
+MeshAttr ManualOp::getManualMesh() {
+  MeshAttr mesh = getMesh(*this);
+  SmallVector<AxisRefAttr> axes(mesh.getAxes());
+  llvm::erase_if(axes, [&](AxisRefAttr axis) { return !isManual(axis.getName()); });
+  return MeshAttr::get(getContext(), mesh.getName(), axes);
+}
+
+/// The type's sharding with the axes that are manual, or with those that are not.
+static ArrayType withAxes(ManualOp op, ArrayType type, bool areManual) {
+  ShardingAttr sharding = type.getSharding();
+  if (!sharding)
+    return type;
+  auto keep = [&](ArrayRef<AxisRefAttr> axes) {
+    SmallVector<AxisRefAttr> kept(axes);
+    llvm::erase_if(kept, [&](AxisRefAttr axis) { return op.isManual(axis.getName()) != areManual; });
+    return kept;
+  };
+  SmallVector<DimShardingAttr> dims;
+  for (DimShardingAttr dim : sharding.getDims())
+    dims.push_back(DimShardingAttr::get(op.getContext(), keep(dim.getAxes()), dim.getIsClosed(), dim.getPriority()));
+  return type.withSharding(ShardingAttr::get(op.getContext(), dims, keep(sharding.getUnreduced())));
+}
+
+ArrayType ManualOp::getManualPart(ArrayType type) { return withAxes(*this, type, /*areManual=*/true); }
+
+ArrayType ManualOp::getPiece(ArrayType type) {
+  ArrayType piece = getManualPart(type).getLocal(getMesh(*this));
+  return hasAutomaticAxes() ? piece.withSharding(withAxes(*this, type, /*areManual=*/false).getSharding()) : piece;
+}
+
+ArrayType ManualOp::withPiece(ArrayType type, ShardingAttr piece) {
+  if (!piece)
+    return getManualPart(type);
+  SmallVector<DimShardingAttr> dims;
+  for (auto [index, dim] : llvm::enumerate(piece.getDims())) {
+    SmallVector<AxisRefAttr> axes;
+    if (ArrayType part = getManualPart(type); part.getSharding())
+      llvm::append_range(axes, part.getSharding().getDims()[index].getAxes());
+    llvm::append_range(axes, dim.getAxes());
+    dims.push_back(DimShardingAttr::get(getContext(), axes, dim.getIsClosed(), dim.getPriority()));
+  }
+  return type.withSharding(ShardingAttr::get(getContext(), dims, piece.getUnreduced()));
+}
+
+/// Whole on no partial sums, and cut evenly by manual axes, which come first in each dimension: a piece has no padding.
+/// Closed where all axes are manual.
 static LogicalResult verifySharded(ManualOp op, Type type, const Twine &what) {
   auto array = cast<ArrayType>(type);
   ShardingAttr sharding = array.getSharding();
-  if (!sharding && array.getRank() == 0)
-    return success();
-  if (!sharding || !llvm::all_of(sharding.getDims(), [](DimShardingAttr dim) { return dim.getIsClosed(); }))
+  bool isClosed = sharding && llvm::all_of(sharding.getDims(), [](DimShardingAttr dim) { return dim.getIsClosed(); });
+  if (!isClosed && array.getRank() > 0 && !op.hasAutomaticAxes())
     return op.emitOpError() << what << " is " << array.str() << "; its sharding must be closed";
-  if (!sharding.getUnreduced().empty())
+  if (sharding && !sharding.getUnreduced().empty())
     return op.emitOpError() << what << " is " << array.str() << ", a partial sum";
   spmd::MeshShape mesh = getMesh(op).toValue();
-  for (auto [dim, axes] : llvm::enumerate(sharding.toValue().dims)) {
+  for (auto [index, dim] : llvm::enumerate(getDims(array))) {
     int64_t pieces = 1;
-    for (const spmd::AxisRef &axis : axes)
-      pieces *= axis.sizeIn(mesh);
-    if (array.getDimSize(dim) % pieces)
+    bool isBehind = false;
+    for (AxisRefAttr axis : dim.getAxes()) {
+      if (!op.isManual(axis.getName())) {
+        isBehind = true;
+        continue;
+      }
+      if (isBehind)
+        return op.emitOpError() << what << " is " << array.str() << "; in dimension " << index << " the manual axis '"
+                                << axis.getName() << "' stands behind one that is automatic";
+      pieces *= axis.toValue().sizeIn(mesh);
+    }
+    if (array.getDimSize(index) % pieces)
       return op.emitOpError() << what << " is " << array.str() << "; " << pieces << " devices do not divide dimension "
-                              << dim;
+                              << index;
   }
   return success();
 }
 
 LogicalResult ManualOp::verify() {
+  if (std::optional<AxesAttr> manual = getManual()) {
+    spmd::MeshShape mesh = getMesh(*this).toValue();
+    for (const spmd::AxisRef &axis : manual->toValues()) {
+      if (mesh.indexOf(axis.name) < 0)
+        return emitOpError() << "is over axis '" << axis.name << "', which the mesh does not have";
+      if (!axis.isWholeAxis())
+        return emitOpError() << "is over part of an axis, '" << axis.str() << "'";
+    }
+  }
   for (auto [index, input] : llvm::enumerate(getInputs()))
     if (failed(verifySharded(*this, input.getType(), "operand " + Twine(index))))
       return failure();
@@ -38,23 +112,80 @@ LogicalResult ManualOp::verify() {
   return success();
 }
 
+/// Within the region nothing is cut over a manual axis, and what a person wrote between devices is between those along
+/// manual axes.
+static LogicalResult verifyInside(ManualOp op) {
+  auto verifyValue = [&](Operation *at, Value value) -> LogicalResult {
+    auto type = dyn_cast<ArrayType>(value.getType());
+    if (!type || !type.getSharding())
+      return success();
+    SmallVector<AxisRefAttr> axes(type.getSharding().getUnreduced());
+    for (DimShardingAttr dim : type.getSharding().getDims())
+      llvm::append_range(axes, dim.getAxes());
+    for (AxisRefAttr axis : axes)
+      if (op.isManual(axis.getName()))
+        return at->emitOpError() << "has " << type.str() << " in a region where '" << axis.getName() << "' is manual";
+    return success();
+  };
+  WalkResult walk = op.getBody().walk([&](Operation *inside) {
+    for (Value result : inside->getResults())
+      if (failed(verifyValue(inside, result)))
+        return WalkResult::interrupt();
+    for (Region &region : inside->getRegions())
+      for (Value argument : region.getArguments())
+        if (failed(verifyValue(inside, argument)))
+          return WalkResult::interrupt();
+    if (isa<CollectiveOpInterface, AxisIndexOp>(inside))
+      for (AxisRefAttr axis : inside->getAttrOfType<AxesAttr>("axes").getAxes())
+        if (!op.isManual(axis.getName())) {
+          inside->emitOpError() << "is over '" << axis.getName() << "', which is not manual in the region around it";
+          return WalkResult::interrupt();
+        }
+    return WalkResult::advance();
+  });
+  if (walk.wasInterrupted())
+    return failure();
+  for (Value argument : op.getBlock().getArguments())
+    if (failed(verifyValue(op, argument)))
+      return failure();
+  return success();
+}
+
 LogicalResult ManualOp::verifyRegions() {
-  MeshAttr mesh = getMesh(*this);
+  bool hasAutomatic = hasAutomaticAxes();
+  // Along automatic axes the types around the region and in it may still differ: the partitioner brings them together.
+  auto agree = [&](ArrayType piece, Type inside) {
+    return hasAutomatic ? piece.withoutSharding() == cast<ArrayType>(inside).withoutSharding() : piece == inside;
+  };
   Block &block = getBlock();
   if (block.getNumArguments() != getInputs().size())
     return emitOpError() << "has " << getInputs().size() << " operands, its body takes " << block.getNumArguments();
   for (auto [argument, input] : llvm::zip(block.getArguments(), getInputs()))
-    if (ArrayType piece = cast<ArrayType>(input.getType()).getLocal(mesh); piece != argument.getType())
+    if (ArrayType piece = getPiece(cast<ArrayType>(input.getType())); !agree(piece, argument.getType()))
       return emitOpError() << "body takes " << cast<ArrayType>(argument.getType()).str() << " for a piece "
                            << piece.str();
   auto yield = dyn_cast<ManualYieldOp>(block.getTerminator());
   if (!yield || yield.getValues().size() != getNumResults())
     return emitOpError() << "body yields one value for each of " << getNumResults() << " results";
   for (auto [value, output] : llvm::zip(yield.getValues(), getOutputs()))
-    if (ArrayType piece = cast<ArrayType>(output.getType()).getLocal(mesh); piece != value.getType())
+    if (ArrayType piece = getPiece(cast<ArrayType>(output.getType())); !agree(piece, value.getType()))
       return emitOpError() << "body yields " << cast<ArrayType>(value.getType()).str() << " for a piece "
                            << piece.str();
-  return success();
+  return hasAutomatic ? verifyInside(*this) : success();
+}
+
+bool isPerDevice(Operation *op) {
+  for (auto manual = op->getParentOfType<ManualOp>(); manual; manual = manual->getParentOfType<ManualOp>())
+    if (!manual.hasAutomaticAxes())
+      return true;
+  return false;
+}
+
+spmd::MeshShape getAutomaticMesh(Operation *op) {
+  spmd::MeshShape mesh = getMesh(op).toValue();
+  for (auto manual = op->getParentOfType<ManualOp>(); manual; manual = manual->getParentOfType<ManualOp>())
+    llvm::erase_if(mesh.axes, [&](const spmd::MeshAxis &axis) { return manual.isManual(axis.name); });
+  return mesh;
 }
 
 } // namespace spmdc

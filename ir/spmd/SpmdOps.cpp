@@ -49,6 +49,9 @@ LogicalResult verifyDim(Operation *op, int64_t dim, ArrayType type) {
   return success();
 }
 
+/// Shardings are those along automatic axes of a manual region, and no matter of the collective.
+bool isSameArray(ArrayType lhs, ArrayType rhs) { return lhs.withoutSharding() == rhs.withoutSharding(); }
+
 /// The operand's type with dimension `dim` cut into pieces over the axes.
 ArrayType cut(Operation *op, ArrayType type, int64_t dim, AxesAttr axes) {
   SmallVector<int64_t> shape(type.getShape());
@@ -87,7 +90,7 @@ ShardingRule ReshardOp::getShardingRule() { return ShardingRule::elementwise(get
 //===----------------------------------------------------------------------===//
 
 LogicalResult AllReduceOp::verify() {
-  if (getOperand().getType() != getType())
+  if (!isSameArray(getOperand().getType(), getType()))
     return emitTypeMismatch(*this, "result is like the operand", getOperand().getType(), getType());
   return verifyAxes(*this, getAxes());
 }
@@ -100,7 +103,7 @@ LogicalResult AllGatherOp::verify() {
   if (failed(verifyAxes(*this, getAxes())) || failed(verifyDim(*this, getDim(), getType())))
     return failure();
   ArrayType piece = cut(*this, getType(), getDim(), getAxes());
-  if (piece != getOperand().getType())
+  if (!isSameArray(piece, getOperand().getType()))
     return emitTypeMismatch(*this, "operand is a piece of the result", piece, getOperand().getType());
   return success();
 }
@@ -113,7 +116,7 @@ LogicalResult AllSliceOp::verify() {
   if (failed(verifyAxes(*this, getAxes())) || failed(verifyDim(*this, getDim(), getOperand().getType())))
     return failure();
   ArrayType piece = cut(*this, getOperand().getType(), getDim(), getAxes());
-  if (piece != getType())
+  if (!isSameArray(piece, getType()))
     return emitTypeMismatch(*this, "result is a piece of the operand", piece, getType());
   return success();
 }
@@ -124,7 +127,7 @@ LogicalResult ReduceScatterOp::verify() {
   if (failed(verifyAxes(*this, getAxes())) || failed(verifyDim(*this, getDim(), getOperand().getType())))
     return failure();
   ArrayType piece = cut(*this, getOperand().getType(), getDim(), getAxes());
-  if (piece != getType())
+  if (!isSameArray(piece, getType()))
     return emitTypeMismatch(*this, "result is a piece of the operand", piece, getType());
   return success();
 }
@@ -146,10 +149,10 @@ LogicalResult AllToAllOp::verify() {
   SmallVector<int64_t> whole(operand.getShape());
   whole[getConcat()] = getType().getDimSize(getConcat());
   ArrayType wholeType = operand.withShape(whole);
-  if (cut(*this, wholeType, getConcat(), getAxes()) != operand)
+  if (!isSameArray(cut(*this, wholeType, getConcat(), getAxes()), operand))
     return emitTypeMismatch(*this, "operand is a piece along the concatenated dimension",
                             cut(*this, wholeType, getConcat(), getAxes()), operand);
-  if (cut(*this, wholeType, getSplit(), getAxes()) != getType())
+  if (!isSameArray(cut(*this, wholeType, getSplit(), getAxes()), getType()))
     return emitTypeMismatch(*this, "result is a piece along the split dimension",
                             cut(*this, wholeType, getSplit(), getAxes()), getType());
   return success();
@@ -160,7 +163,7 @@ double AllToAllOp::getWireBytes(MeshAttr mesh) {
 }
 
 LogicalResult CollectivePermuteOp::verify() {
-  if (getOperand().getType() != getType())
+  if (!isSameArray(getOperand().getType(), getType()))
     return emitTypeMismatch(*this, "result is like the operand", getOperand().getType(), getType());
   if (failed(verifyAxes(*this, getAxes())))
     return failure();

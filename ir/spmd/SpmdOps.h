@@ -19,6 +19,12 @@ double groupSize(MeshAttr mesh, AxesAttr axes);
 double getExchangeBytes(const spmd::MeshShape &mesh, ArrayType source, ArrayType target,
                         const std::vector<spmd::DimMove> &moves = {});
 
+/// Whether an operation stands in what a person wrote for one device of all axes: nothing there has a sharding.
+bool isPerDevice(mlir::Operation *op);
+
+/// The mesh without the manual axes of the regions around an operation: what arrays may be cut over there.
+spmd::MeshShape getAutomaticMesh(mlir::Operation *op);
+
 } // namespace spmdc
 
 #define GET_OP_CLASSES

@@ -63,15 +63,40 @@ def Spmd_ManualOp : Spmd_Op<"manual", [IsolatedFromAbove, SingleBlock, Recursive
       spmd.yield %sum : !spmd.array<f32[2, 4]>
     } : (!spmd.array<f32[8@a, 4@_]>) -> !spmd.array<f32[2@_, 4@_]>
     ```
+    With `over`, the body is one device's along these axes only (`axis_names`), and the compiler's matter along the
+    others: there its arrays are whole, propagation gives them shardings, and the partitioner inserts what they need. In
+    each dimension of an operand or result the manual axes come first and cut evenly; the others cut the piece.
+    ```
+    %r = spmd.manual(%x) over <a> {
+    ^bb0(%piece: !spmd.array<f32[2@b, 4]>):
+      ...
+    } : (!spmd.array<f32[8@"(a, b)", 4]>) -> !spmd.array<f32[2, 4]>
+    ```
   }];
-  let arguments = (ins Variadic<Spmd_ArrayType>:$inputs);
+  let arguments = (ins Variadic<Spmd_ArrayType>:$inputs, OptionalAttr<Spmd_AxesAttr>:$manual);
   let results = (outs Variadic<Spmd_ArrayType>:$outputs);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "`(` $inputs `)` $body attr-dict `:` functional-type($inputs, $outputs)";
+  let assemblyFormat = [{
+    `(` $inputs `)` (`over` $manual^)? $body attr-dict `:` functional-type($inputs, $outputs)
+  }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::Block &getBlock() { return getBody().front(); }
+
+    /// Whether the body is one device's along this axis.
+    bool isManual(::llvm::StringRef axis);
+    /// Whether there is an axis along which it is not.
+    bool hasAutomaticAxes();
+    /// The devices as the body counts them: the mesh without its automatic axes.
+    MeshAttr getManualMesh();
+    /// The manual axes of an operand's or result's type alone.
+    ArrayType getManualPart(ArrayType type);
+    /// What the body sees of an operand or result: the piece along the manual axes, cut over the others as before;
+    /// without any sharding where there are none.
+    ArrayType getPiece(ArrayType type);
+    /// An operand's or result's type, with automatic axes so that its piece lies like this.
+    ArrayType withPiece(ArrayType type, ShardingAttr piece);
   }];
 }
 
@@ -83,13 +108,16 @@ def Spmd_ManualYieldOp : Spmd_Op<"yield", [Pure, Terminator, HasParent<"ManualOp
 
 //===- Per device ---------------------------------------------------------===//
 
+/// Over the axes that are not manual, in a region where not all are: how these operations run on a part.
+defvar PerDeviceRule = DeclareOpInterfaceMethods<ShardingRuleOpInterface>;
+
 class Spmd_CollectiveOp<string mnemonic, list<Trait> traits = []> : Spmd_Op<mnemonic, traits # [Pure,
     DeclareOpInterfaceMethods<CollectiveOpInterface>]> {
   let results = (outs Spmd_ArrayType:$result);
   let hasVerifier = 1;
 }
 
-def Spmd_AllReduceOp : Spmd_CollectiveOp<"all_reduce", [DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
+def Spmd_AllReduceOp : Spmd_CollectiveOp<"all_reduce", [PerDeviceRule, DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "Combines the operands of a group; everyone gets the result";
   let description = [{
     `spmd.all_reduce sum %x over <b> : <f32[1024, 4096]>`. The tree of additions is balanced over group positions.
@@ -98,7 +126,7 @@ def Spmd_AllReduceOp : Spmd_CollectiveOp<"all_reduce", [DeclareOpInterfaceMethod
   let assemblyFormat = "$kind $operand `over` $axes attr-dict `:` type($operand) `->` type($result)";
 }
 
-def Spmd_AllGatherOp : Spmd_CollectiveOp<"all_gather", [DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
+def Spmd_AllGatherOp : Spmd_CollectiveOp<"all_gather", [PerDeviceRule, DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "Joins the pieces of a group along a dimension";
   let description = [{
     Pieces are joined by nested ceilings over the axes, major to minor, and what lies past the result's size is
@@ -108,7 +136,7 @@ def Spmd_AllGatherOp : Spmd_CollectiveOp<"all_gather", [DeclareOpInterfaceMethod
   let assemblyFormat = "$operand `dim` $dim `over` $axes attr-dict `:` type($operand) `->` type($result)";
 }
 
-def Spmd_AllSliceOp : Spmd_CollectiveOp<"all_slice", [DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
+def Spmd_AllSliceOp : Spmd_CollectiveOp<"all_slice", [PerDeviceRule, DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "Each device keeps its own piece: no traffic";
   let description = [{
     The piece at the device's coordinates over the axes, by nested ceilings; past the end of the operand it is padding.
@@ -118,14 +146,14 @@ def Spmd_AllSliceOp : Spmd_CollectiveOp<"all_slice", [DeclareOpInterfaceMethods<
   let assemblyFormat = "$operand `dim` $dim `over` $axes attr-dict `:` type($operand) `->` type($result)";
 }
 
-def Spmd_ReduceScatterOp : Spmd_CollectiveOp<"reduce_scatter", [DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
+def Spmd_ReduceScatterOp : Spmd_CollectiveOp<"reduce_scatter", [PerDeviceRule, DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "Combines the operands of a group; each keeps its own piece";
   let arguments = (ins Spmd_ArrayType:$operand, Spmd_ReductionKind:$kind, I64Attr:$dim, Spmd_AxesAttr:$axes,
                        OptionalAttr<StrAttr>:$why);
   let assemblyFormat = "$kind $operand `dim` $dim `over` $axes attr-dict `:` type($operand) `->` type($result)";
 }
 
-def Spmd_AllToAllOp : Spmd_CollectiveOp<"all_to_all", [DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
+def Spmd_AllToAllOp : Spmd_CollectiveOp<"all_to_all", [PerDeviceRule, DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "Cuts along one dimension, joins along another";
   let description = [{
     Device i of the group sends its j-th piece along `split` to device j, which joins what it receives along `concat`.
@@ -137,7 +165,7 @@ def Spmd_AllToAllOp : Spmd_CollectiveOp<"all_to_all", [DeclareOpInterfaceMethods
   }];
 }
 
-def Spmd_CollectivePermuteOp : Spmd_CollectiveOp<"collective_permute", [DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
+def Spmd_CollectivePermuteOp : Spmd_CollectiveOp<"collective_permute", [PerDeviceRule, DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "Sends each operand to one other device of the group";
   let description = "`pairs` is [source, target, source, target, ...]; who is no target receives zeros.";
   let arguments = (ins Spmd_ArrayType:$operand, DenseI64ArrayAttr:$pairs, Spmd_AxesAttr:$axes,
@@ -185,7 +213,7 @@ def Spmd_ShardSizeOp : Spmd_CoordinateOp<"shard_size"> {
   let summary = "Elements (i32) of this device's piece of a dimension of `size` elements that are no padding";
 }
 
-def Spmd_AxisIndexOp : Spmd_Op<"axis_index", [Pure]> {
+def Spmd_AxisIndexOp : Spmd_Op<"axis_index", [Pure, PerDeviceRule]> {
   let summary = "This device's position (i32) over the axes, major to minor";
   let arguments = (ins Spmd_AxesAttr:$axes);
   let results = (outs Spmd_ArrayType:$result);

@@ -19,7 +19,7 @@ VaryingAxes::VaryingAxes(Block &block, ArrayRef<Axes> arguments) {
 static SmallVector<VaryingAxes::Axes> cuttingOperands(ManualOp op) {
   SmallVector<VaryingAxes::Axes> result;
   for (Value input : op.getInputs())
-    result.push_back(VaryingAxes::getCutting(cast<ArrayType>(input.getType())));
+    result.push_back(VaryingAxes::getCutting(op.getManualPart(cast<ArrayType>(input.getType()))));
   return result;
 }
 

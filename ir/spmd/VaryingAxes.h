@@ -13,6 +13,8 @@
 //   gradients               all that anything in the function varies over: they are per device, with no hidden sum
 //   anything else           what any operand varies over
 //
+// Axes are the region's manual ones: along the others its values are arrays of the whole program.
+//
 // A result may be claimed the same over an axis only if it does not vary over it; and a transposed program sums the
 // cotangent of a value over the axes over which it varies and the value does not.
 //

@@ -55,7 +55,7 @@ void followVarying(Derivative &derivative, GradientOp gradient) {
   if (!manual)
     return;
   VaryingAxes::Axes all;
-  for (AxisRefAttr axis : derivative.mesh.getAxes())
+  for (AxisRefAttr axis : manual.getManualMesh().getAxes())
     all.insert(axis.getName().str());
   derivative.varying.emplace(manual);
   derivative.varying->widen(gradient.getBody().front(), all);

@@ -61,8 +61,9 @@ public:
       AxesAttr cut = axesAttrOf(mesh, axes);
       for (const spmd::AxisRef &axis : cut.toValues())
         shape[0] *= axis.sizeIn(mesh.toValue());
-      SmallVector<DimShardingAttr> dims(shape.size(), DimShardingAttr::get(op.getContext(), {}, /*isClosed=*/true));
-      dims[0] = DimShardingAttr::get(op.getContext(), cut.getAxes(), /*isClosed=*/true);
+      bool isClosed = !op.hasAutomaticAxes();
+      SmallVector<DimShardingAttr> dims(shape.size(), DimShardingAttr::get(op.getContext(), {}, isClosed));
+      dims[0] = DimShardingAttr::get(op.getContext(), cut.getAxes(), isClosed);
       types.push_back(piece.withShape(shape).withSharding(ShardingAttr::get(op.getContext(), dims, {})));
     }
   }
@@ -75,7 +76,7 @@ public:
     for (auto [value, type] : llvm::zip(values, types)) {
       if (isOperand(value))
         continue;
-      ArrayType local = type.getLocal(getMesh(op));
+      ArrayType local = op.getPiece(type).withoutSharding();
       Value piece = value;
       if (local != value.getType())
         piece = inner.create<ReshapeOp>(value.getLoc(), local, value);
@@ -83,7 +84,7 @@ public:
       results.push_back(type);
     }
     OpBuilder builder(op);
-    auto extended = builder.create<ManualOp>(op.getLoc(), results, op.getInputs());
+    auto extended = builder.create<ManualOp>(op.getLoc(), results, op.getInputs(), op.getManualAttr());
     extended.getBody().takeBody(op.getBody());
     unsigned next = op->getNumResults();
     for (Value value : values)
@@ -181,7 +182,6 @@ bool ReverseSweep::differentiateSlice(AllSliceOp op, OpBuilder &builder) {
 
 LogicalResult ReverseSweep::differentiateManual(ManualOp op, OpBuilder &builder) {
   Location loc = getDerivativeLoc(op);
-  MeshAttr mesh = getMesh(op);
   std::optional<VaryingAxes> outer = std::exchange(derivative.varying, VaryingAxes(op));
   auto restore = llvm::make_scope_exit([&] { derivative.varying = std::move(outer); });
   Workspace workspace(builder, loc);
@@ -194,11 +194,12 @@ LogicalResult ReverseSweep::differentiateManual(ManualOp op, OpBuilder &builder)
     if (!cotangent)
       continue;
     auto type = cast<ArrayType>(output.getType());
-    if (cotangent.getType() != type)
+    // A value of its own: what else is done with the cotangent may be cut over manual axes.
+    if (cotangent.getType() != type || op.hasAutomaticAxes())
       cotangent = builder.create<ConstraintOp>(loc, type, cotangent);
     inputs.push_back(cotangent);
-    Value piece = block.addArgument(type.getLocal(mesh), loc);
-    sweep.add(inner, yielded, piece, derivative.missing(VaryingAxes::getCutting(type), yielded));
+    Value piece = block.addArgument(op.getPiece(type).withoutSharding(), loc);
+    sweep.add(inner, yielded, piece, derivative.missing(VaryingAxes::getCutting(op.getManualPart(type)), yielded));
   }
   if (failed(sweep.run(op.getBlock(), inner)))
     return failure();
@@ -218,18 +219,19 @@ LogicalResult ReverseSweep::differentiateManual(ManualOp op, OpBuilder &builder)
   eraseDead(block);
   Residuals residuals(op.getBlock(), block);
   HandedOver handed(op, residuals.getKept());
-  replaceForward(derivative, op, handed.extend());
+  ManualOp extended = handed.extend();
+  replaceForward(derivative, op, extended);
   SmallVector<Value> pieces;
   for (Value value : handed.getOutside()) {
     inputs.push_back(value);
-    pieces.push_back(block.addArgument(cast<ArrayType>(value.getType()).getLocal(mesh), loc));
+    pieces.push_back(block.addArgument(extended.getPiece(cast<ArrayType>(value.getType())).withoutSharding(), loc));
   }
   residuals.substitute([&](OpBuilder &reader, unsigned index) -> Value {
     ArrayType type = plainTypeOf(residuals.getKept()[index]);
     Value piece = pieces[index];
     return piece.getType() == type ? piece : reader.create<ReshapeOp>(loc, type, piece).getResult();
   });
-  auto backward = builder.create<ManualOp>(loc, types, inputs);
+  auto backward = builder.create<ManualOp>(loc, types, inputs, extended.getManualAttr());
   backward.getBody().takeBody(workspace.getRegion());
   for (auto [input, cotangent] : llvm::zip(reached, backward.getOutputs()))
     add(builder, input, cotangent);

@@ -6,6 +6,9 @@
 // until the last one has left it, while those that have keep their values. Groups that are not concerned compute with
 // what they have, and nobody looks at it.
 //
+// In a region that is manual along some axes only, what the partitioner will insert along the others counts as well:
+// devices of different places along the manual axes may go different ways around it.
+//
 // A loop within such a branch must not run where its device has not come by: nothing says that it would end there. So
 // its condition also asks whether its device is here (`Here`).
 //
@@ -32,8 +35,33 @@ struct Here {
   VaryingAxes::Axes axes; ///< Over which that differs.
 };
 
+/// Whether any array around the operation is cut.
+bool isCut(Operation *op) {
+  auto hasAxes = [](Type type) {
+    auto array = dyn_cast<ArrayType>(type);
+    return array && array.getSharding() && !array.getSharding().isReplicated();
+  };
+  return llvm::any_of(op->getOperandTypes(), hasAxes) || llvm::any_of(op->getResultTypes(), hasAxes);
+}
+
+/// Whether the operation is a collective, or the partitioner may need one for it: changes of sharding are in their
+/// places; other collectives combine what devices have of a reduction, or move elements.
+bool isCollective(Operation *op) {
+  if (isa<CollectiveOpInterface, ReshardOp>(op))
+    return true;
+  auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
+  if (!ruled || !isCut(op))
+    return false;
+  ShardingRule rule = ruled.getShardingRule();
+  return isa<ReshapeOp>(op) || !ruled.getMoves().parts.empty() || llvm::any_of(rule.factors, [](const Factor &factor) {
+           return factor.kind != FactorKind::PassThrough;
+         });
+}
+
 bool hasCollective(Operation *op) {
-  return op->walk([](CollectiveOpInterface) { return WalkResult::interrupt(); }).wasInterrupted();
+  return op->walk([](Operation *inside) {
+             return isCollective(inside) ? WalkResult::interrupt() : WalkResult::advance();
+           }).wasInterrupted();
 }
 
 ArrayType boolType(OpBuilder &builder) { return ArrayType::get({}, builder.getI1Type()); }

@@ -17,7 +17,7 @@ std::vector<FactorAxes> listSuggestedAssignments(const spmd::MeshShape &mesh, co
                                                  const std::vector<spmd::Sharding> &operands,
                                                  const spmd::Sharding &result);
 
-/// Every assignment of the axes (in their coarsest common parts) that these shardings name, to factors or to none: in
+/// Every assignment of the axes of the mesh, in the coarsest parts that these shardings name, to factors or to none: in
 /// every order within a factor, or major to minor as in the mesh where these are beyond the limit, or none at all where
 /// even those are, or the parts of axes have no common parts. None cuts a factor into more pieces than it has elements.
 std::vector<FactorAxes> listAllAssignments(const spmd::MeshShape &mesh, const ShardingRule &rule,

@@ -107,7 +107,7 @@ private:
       operands.push_back(shardingOf(operand));
     spmd::Sharding result = shardingOf(op->getResult(0));
     std::vector<FactorAxes> ways = listSuggestedAssignments(mesh, rule, operands, result);
-    llvm::append_range(ways, listAllAssignments(mesh, rule, operands, result));
+    llvm::append_range(ways, listAllAssignments(getAutomaticMesh(op), rule, operands, result));
     for (const FactorAxes &axes : ways) {
       ShardingChange ofOperands, ofResult;
       bool isPossible = true;

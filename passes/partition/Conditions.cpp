@@ -19,7 +19,8 @@ std::string whyForCondition(Value value) {
       bool isLoop =
           isa<YieldOp>(user) && isa<WhileOp>(user->getParentOp()) && user->getParentRegion()->getRegionNumber() == 0;
       if (isLoop || isa<IfOp>(user))
-        return std::string("; the condition of '") + (isLoop ? "while" : "if") + "' is the same on every device";
+        return std::string("; the condition of '") + (isLoop ? "while" : "if") + "' is the same " +
+               (user->getParentOfType<ManualOp>() ? "along the axes that are not manual" : "on every device");
       if (isa<ElementwiseOpInterface, ReshardOp, ConstraintOp, ReshapeOp>(user))
         llvm::append_range(values, user->getResults());
     }

@@ -32,7 +32,7 @@ public:
 
   void visit(Block &block) {
     for (Operation &op : llvm::make_early_inc_range(block)) {
-      if (isa<ManualOp>(op))
+      if (auto manual = dyn_cast<ManualOp>(op); manual && !manual.hasAutomaticAxes())
         continue;
       for (Region &region : op.getRegions())
         for (Block &inner : region)

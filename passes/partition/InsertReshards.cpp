@@ -74,13 +74,18 @@ class InsertReshardsPass : public impl::InsertReshardsBase<InsertReshardsPass> {
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       SmallVector<ShardingRuleOpInterface> ops;
       func.walk([&](ShardingRuleOpInterface op) {
-        if (!isa<ReshardOp, ConstraintOp>(op.getOperation()) && !op->getParentOfType<ManualOp>())
+        if (!isa<ReshardOp, ConstraintOp>(op.getOperation()) && !isPerDevice(op))
           ops.push_back(op);
       });
       Forms forms(planner);
       for (ShardingRuleOpInterface op : ops)
         apply(forms, op, chooseAssignment(planner, forms, op));
-      func.walk([&](Operation *op) { reconcileControl(forms, op); });
+      func.walk([&](Operation *op) {
+        if (auto manual = dyn_cast<ManualOp>(op))
+          reconcileManual(forms, manual);
+        else if (!isPerDevice(op))
+          reconcileControl(forms, op);
+      });
       forms.clean();
     }
   }
@@ -92,6 +97,22 @@ class InsertReshardsPass : public impl::InsertReshardsBase<InsertReshardsPass> {
       return;
     std::string why = (what + " is " + from.str() + ", " + place + " is " + to.str()).str();
     use.set(forms.take(use.get(), to, use.getOwner(), why));
+  }
+
+  /// Along the axes that are not manual, a region is given its pieces as its body takes them, and yields them as the
+  /// result wants them.
+  static void reconcileManual(Forms &forms, ManualOp manual) {
+    if (!manual.hasAutomaticAxes())
+      return;
+    for (auto [operand, argument] : llvm::zip(manual->getOpOperands(), manual.getBlock().getArguments())) {
+      auto type = cast<ArrayType>(operand.get().getType());
+      ArrayType wanted = manual.withPiece(type, cast<ArrayType>(argument.getType()).getSharding());
+      reconcile(forms, operand, wanted, "what the region of 'shard_map' is given", "what it takes");
+    }
+    for (auto [yielded, result] :
+         llvm::zip(manual.getBlock().getTerminator()->getOpOperands(), manual->getResultTypes()))
+      reconcile(forms, yielded, manual.getPiece(cast<ArrayType>(result)), "what the region of 'shard_map' yields",
+                "the piece of the result");
   }
 
   /// What a carry starts from and what the body yields take the carry's sharding, what arms yield the result's.

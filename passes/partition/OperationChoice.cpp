@@ -46,7 +46,7 @@ public:
       if (roots != operands)
         compare(listSuggestedAssignments(mesh, rule, roots, wanted));
       llvm::append_range(operands, roots);
-      compare(listAllAssignments(mesh, rule, operands, wanted));
+      compare(listAllAssignments(getAutomaticMesh(op), rule, operands, wanted));
     }
     if (std::optional<OperationPrice> price = priceMoves(); price && price->seconds < best->price.seconds) {
       best->movesDirectly = true;

@@ -117,10 +117,8 @@ private:
       builder.create<func::ReturnOp>(op->getLoc(), operands);
       return success();
     }
-    if (auto manual = dyn_cast<ManualOp>(op)) {
-      inlineManual(manual);
-      return success();
-    }
+    if (auto manual = dyn_cast<ManualOp>(op))
+      return manual.hasAutomaticAxes() ? partitionManual(manual) : (inlineManual(manual), success());
     auto rule = dyn_cast<ShardingRuleOpInterface>(op);
     if (!rule || op->getNumResults() != 1)
       return op->emitOpError("cannot be partitioned: it has no sharding rule");
@@ -139,6 +137,23 @@ private:
       locals[output] = mapping.lookup(value);
       globals[output] = cast<ArrayType>(output.getType());
     }
+  }
+
+  /// What was written for one device of some axes is partitioned over the others. All that is inserted goes over axes
+  /// that the body's shardings name, so it is between devices of the same place along the manual axes.
+  LogicalResult partitionManual(ManualOp op) {
+    for (auto [argument, input] : llvm::zip(op.getBlock().getArguments(), op.getInputs())) {
+      globals[argument] = cast<ArrayType>(argument.getType());
+      locals[argument] = locals[input];
+    }
+    for (Operation &inner : op.getBlock().without_terminator())
+      if (failed(partition(&inner)))
+        return failure();
+    for (auto [output, value] : llvm::zip(op.getOutputs(), op.getBlock().getTerminator()->getOperands())) {
+      locals[output] = locals[value];
+      globals[output] = cast<ArrayType>(output.getType());
+    }
+    return success();
   }
 
   void partitionByRule(ShardingRuleOpInterface op) {

@@ -52,7 +52,8 @@ def AlignCollectives : Pass<"spmdc-align-collectives", "mlir::ModuleOp"> {
   let summary = "Lets all devices make the same calls where groups of them go different ways";
   let description = [{
     Before: in an spmd.manual region the condition around a collective may differ between groups of devices, though not
-    within the collective's group (the front end sees to that).
+    within the collective's group (the front end sees to that). All changes of sharding are spmd.reshard: where a region
+    is manual along some axes only, they and what else will be inserted along the others are collectives, too.
 
     Such an array.if becomes both of its arms, and a selection; such an array.while runs on all devices until none of
     them is in it, and those that have left keep their carries. What has no collective in it stays.

@@ -16,7 +16,7 @@ bool isLoop(Operation *op) { return isa<ForOp, WhileOp>(op); }
 
 /// Operations that say themselves how they run, for one result. What a person wrote for one device does not count.
 ShardingRuleOpInterface getRuled(Operation *op) {
-  if (isa<ReshardOp, ConstraintOp>(op) || op->getNumResults() != 1 || op->getParentOfType<ManualOp>())
+  if (isa<ReshardOp, ConstraintOp>(op) || op->getNumResults() != 1 || isPerDevice(op))
     return {};
   return dyn_cast<ShardingRuleOpInterface>(op);
 }
@@ -77,7 +77,7 @@ ShardingGraph::ShardingGraph(func::FuncOp func, ReshardPlanner &planner)
     : mesh(planner.getMesh()), model(planner.getModel()), planner(planner), exploredBefore(planner.getExplored()) {
   addVariables(func);
   func.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (isa<ManualOp>(op))
+    if (auto manual = dyn_cast<ManualOp>(op); manual && !manual.hasAutomaticAxes())
       return WalkResult::skip();
     ShardingRuleOpInterface ruled = getRuled(op);
     if (ruled)
@@ -127,7 +127,7 @@ void ShardingGraph::addVariable(ArrayRef<Value> values) {
 
 void ShardingGraph::addVariables(func::FuncOp func) {
   func.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (isa<ManualOp>(op))
+    if (auto manual = dyn_cast<ManualOp>(op); manual && !manual.hasAutomaticAxes())
       return WalkResult::skip();
     if (op->hasAttr(kAnnotatedAttrName))
       return WalkResult::advance();
@@ -155,7 +155,9 @@ const OperationChoice &ShardingGraph::choose(ShardingRuleOpInterface op) {
     return uncached = chooseAssignment(planner, op);
   }
   std::vector<const void *> key = {signature.name, signature.attributes,
-                                   op->getResult(0).getType().getAsOpaquePointer()};
+                                   op->getResult(0).getType().getAsOpaquePointer(),
+                                   // Whose manual axes cut nothing.
+                                   op->getParentOfType<ManualOp>().getAsOpaquePointer()};
   for (Value operand : op->getOperands()) {
     // What makes an operand may decide that it costs nothing.
     Operation *origin = operand.getDefiningOp();

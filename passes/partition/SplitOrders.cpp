@@ -202,7 +202,7 @@ class SplitOrdersPass : public impl::SplitOrdersBase<SplitOrdersPass> {
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       SmallVector<ArgsortOp> orders;
       func.walk([&](ArgsortOp op) {
-        if (!op->getParentOfType<ManualOp>())
+        if (!isPerDevice(op))
           orders.push_back(op);
       });
       for (ArgsortOp op : orders)

@@ -38,7 +38,7 @@ Windows::Windows(Block &block, MeshAttr meshAttr, const CostModel &model)
     : meshAttr(meshAttr), mesh(meshAttr.toValue()), model(model) {
   std::vector<View> near, far;
   block.walk([&](ShardingRuleOpInterface op) {
-    if (op->getParentOfType<ManualOp>())
+    if (isPerDevice(op))
       return;
     if (std::optional<View> view = getView(op)) {
       near.push_back(*view);

@@ -37,7 +37,6 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
     arriveAt(Stage::Propagated);
   }
   if (passesThrough(Stage::Partitioned)) {
-    passes.addPass(createAlignCollectives());
     passes.addPass(createSplitOrders());
     ChooseShardingsOptions choose;
     choose.remarks = options.remarks;
@@ -45,6 +44,7 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
     passes.addPass(createInsertReshards());
     passes.addPass(createDeferReductions());
     passes.addPass(createWarnReplication());
+    passes.addPass(createAlignCollectives());
     passes.addPass(createPartition());
     passes.addPass(createCanonicalizerPass());
     passes.addPass(createCSEPass());

@@ -41,7 +41,7 @@ void writeTypes(func::FuncOp func, const PropagationState &state) {
   };
   func.walk<WalkOrder::PreOrder>([&](Operation *op) {
     llvm::for_each(op->getResults(), write);
-    if (isa<ManualOp>(op))
+    if (auto manual = dyn_cast<ManualOp>(op); manual && !manual.hasAutomaticAxes())
       return WalkResult::skip();
     for (Region &region : op->getRegions())
       llvm::for_each(region.getArguments(), write);

@@ -70,7 +70,7 @@ FailureOr<PropagationState> PropagationState::create(func::FuncOp func, const Me
       if (failed(state.addValue(result)))
         return WalkResult::interrupt();
     // What a person wrote for one device has no shardings.
-    if (isa<ManualOp>(op))
+    if (auto manual = dyn_cast<ManualOp>(op); manual && !manual.hasAutomaticAxes())
       return WalkResult::skip();
     if (isa<ForOp, WhileOp>(op) && failed(state.addCarries(op)))
       return WalkResult::interrupt();
@@ -82,6 +82,7 @@ FailureOr<PropagationState> PropagationState::create(func::FuncOp func, const Me
   });
   if (walk.wasInterrupted() || failed(state.addGroups(func)))
     return failure();
+  state.excludeManualAxes(func);
   state.applyConstraintsToOperands(func);
   state.addOps(func);
   return state;
@@ -94,7 +95,7 @@ LogicalResult PropagationState::addValue(Value value) {
   if (type.getSharding() && failed(verifyAnnotation(value.getLoc(), type, mesh)))
     return failure();
   slotOf[value] = slots.size();
-  Slot slot{type.getSharding(), value.getLoc(), /*isGrouped=*/false, /*current=*/{}, /*opsAround=*/{}};
+  Slot slot{type.getSharding(), value.getLoc(), /*isGrouped=*/false, /*excluded=*/{}, /*current=*/{}, /*opsAround=*/{}};
   // Where nothing is written, all dimensions are open; annotations become visible through activate().
   slot.current.dims.resize(type.getRank());
   slots.push_back(std::move(slot));
@@ -170,6 +171,20 @@ LogicalResult PropagationState::addGroups(func::FuncOp func) {
   return failure(walk.wasInterrupted());
 }
 
+/// What goes into a region that is manual along some axes, and what comes out, is cut by these as it is written, and
+/// not otherwise.
+void PropagationState::excludeManualAxes(func::FuncOp func) {
+  func.walk([&](ManualOp manual) {
+    if (!manual.hasAutomaticAxes())
+      return;
+    AxisList axes = mesh.getParts(manual.getManualMesh().getAxes());
+    for (ValueRange values : {ValueRange(manual.getInputs()), ValueRange(manual.getOutputs())})
+      for (Value value : values)
+        if (auto slot = slotOf.find(value); slot != slotOf.end())
+          slots[slot->second].excluded.append(axes);
+  });
+}
+
 void PropagationState::applyConstraintsToOperands(func::FuncOp func) {
   func.walk([&](ConstraintOp constraint) {
     Value operand = constraint.getOperand();
@@ -224,7 +239,38 @@ void PropagationState::addOp(Operation *op, ShardingRule rule, bool isEdge, Arra
   ops.push_back({op, std::move(rule), kind, surroundings, isEdge, llvm::to_vector<4>(values), std::move(around)});
 }
 
+/// What goes over the border of a manual region: a dimension outside is a factor of the pieces along the manual axes,
+/// and one of what is in a piece, which both sides share.
+void PropagationState::addManualEdges(ManualOp manual) {
+  if (!manual.hasAutomaticAxes())
+    return;
+  auto add = [&](Value outside, Value inside, bool isIn) {
+    ShardingRule rule;
+    ValueFactors whole, piece;
+    ShardingAttr written = manual.getManualPart(cast<ArrayType>(outside.getType())).getShardingOrOpen();
+    ArrayRef<int64_t> pieceShape = cast<ArrayType>(inside.getType()).getShape();
+    for (auto [size, dim] : llvm::zip(pieceShape, written.getDims())) {
+      DimFactors factors;
+      if (!dim.empty())
+        factors.push_back(rule.addFactor(totalSize(mesh.getParts(dim.getAxes())), FactorKind::Place));
+      piece.push_back({rule.addFactor(size)});
+      factors.push_back(piece.back()[0]);
+      whole.push_back(factors);
+    }
+    rule.operands = {isIn ? whole : piece};
+    rule.results = {isIn ? piece : whole};
+    if (!pieceShape.empty())
+      addOp(manual, std::move(rule), /*isEdge=*/true, {isIn ? outside : inside, isIn ? inside : outside});
+  };
+  for (auto [input, argument] : llvm::zip(manual.getInputs(), manual.getBlock().getArguments()))
+    add(input, argument, /*isIn=*/true);
+  for (auto [yielded, output] : llvm::zip(manual.getBlock().getTerminator()->getOperands(), manual.getOutputs()))
+    add(output, yielded, /*isIn=*/false);
+}
+
 void PropagationState::addEdges(Operation *op) {
+  if (auto manual = dyn_cast<ManualOp>(op))
+    return addManualEdges(manual);
   for (OpResult result : op->getResults()) {
     unsigned index = result.getResultNumber();
     SmallVector<Value, 3> sources;
@@ -254,10 +300,16 @@ SmallVector<int64_t, 2> PropagationState::getPriorities() const {
 
 void PropagationState::activate(int64_t priority) {
   for (Slot &slot : slots) {
-    if (!slot.annotation)
+    if (!slot.annotation) {
+      slot.current.blocked = slot.excluded;
       continue;
+    }
     // A dimension of a later priority is closed until its turn comes, and its axes are kept free.
     slot.current.blocked = mesh.getParts(slot.annotation.getUnreduced());
+    for (const AxisPart &axis : slot.excluded)
+      if (llvm::none_of(slot.annotation.getDims(),
+                        [&](DimShardingAttr dim) { return llvm::is_contained(mesh.getParts(dim.getAxes()), axis); }))
+        slot.current.blocked.push_back(axis);
     for (auto [dim, written] : llvm::zip(slot.current.dims, slot.annotation.getDims())) {
       AxisList axes = mesh.getParts(written.getAxes());
       if (priorityOf(written) == priority) {

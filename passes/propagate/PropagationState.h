@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "ir/interfaces/OpInterfaces.h"
+#include "ir/spmd/SpmdOps.h"
 #include "passes/propagate/OpKind.h"
 #include "passes/propagate/TensorSharding.h"
 
@@ -23,7 +23,8 @@ namespace spmdc {
 class PropagationState {
 public:
   /// An operation with a rule, or an edge of control flow: a carry of a loop follows what it starts from and what the
-  /// body yields, a result of a branch what its arms yield, as the result of an operation that changes nothing would.
+  /// body yields, a result of a branch what its arms yield, as the result of an operation that changes nothing would;
+  /// so do the pieces that a manual region is given, and what it yields, along the axes that are not manual.
   struct OpEntry {
     mlir::Operation *op;
     ShardingRule rule;
@@ -63,6 +64,7 @@ private:
     ShardingAttr annotation; ///< Null: nothing is written.
     mlir::Location annotationLoc;
     bool isGrouped = false;
+    AxisList excluded; ///< Manual axes of a region around which the array stands.
     TensorSharding current;
     llvm::SmallVector<unsigned, 4> opsAround;
   };
@@ -71,10 +73,12 @@ private:
   mlir::LogicalResult addValue(mlir::Value value);
   mlir::LogicalResult addCarries(mlir::Operation *loop);
   mlir::LogicalResult addGroups(mlir::func::FuncOp func);
+  void excludeManualAxes(mlir::func::FuncOp func);
   void applyConstraintsToOperands(mlir::func::FuncOp func);
   void addOps(mlir::func::FuncOp func);
   void addOp(mlir::Operation *op, ShardingRule rule, bool isEdge, llvm::ArrayRef<mlir::Value> values);
   void addEdges(mlir::Operation *op);
+  void addManualEdges(ManualOp manual);
 
   MeshAxes mesh;
   std::vector<Slot> slots;

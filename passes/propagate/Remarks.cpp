@@ -22,7 +22,11 @@ InFlightDiagnostic emitRemarkAt(const OpEntry &entry) {
 std::string describe(const OpEntry &entry, unsigned tensor) {
   unsigned numOperands = entry.rule.operands.size();
   std::string text;
-  if (entry.isEdge && tensor < numOperands)
+  if (isa<ManualOp>(entry.op)) {
+    bool isIn = isa<BlockArgument>(entry.values[1]);
+    text = isIn ? (tensor == 0 ? "what the region is given" : "its piece")
+                : (tensor == 0 ? "what the region yields" : "the result");
+  } else if (entry.isEdge && tensor < numOperands)
     text = isa<IfOp>(entry.op) ? (tensor == 0 ? "what the first arm yields" : "what the second arm yields")
            : tensor == 0       ? "what the carry starts from"
                                : "what the body yields";

@@ -38,8 +38,9 @@ struct FactorSharding {
   AxisList axes;
   AxisList overflow;
   bool isClosed = false;
-  /// The dimension has no other factor. Only then may sizes be uneven over any axes: padding at the end of a dimension
-  /// would otherwise come to lie between the elements of another array.
+  /// The dimension has no other factor but for that of pieces, which are arrays of their own. Only then may sizes be
+  /// uneven over any axes: padding at the end of a dimension would otherwise come to lie between the elements of
+  /// another array.
   bool isAlone = true;
   /// The major factor of its dimension: uneven over one axis.
   bool isMajor = true;

@@ -46,7 +46,7 @@ class VerifyPropagatedPass : public impl::VerifyPropagatedPassBase<VerifyPropaga
       for (Value value : op->getResults())
         if (failed(verifyValue(value, mesh)))
           return WalkResult::interrupt();
-      if (isa<ManualOp>(op))
+      if (auto manual = dyn_cast<ManualOp>(op); manual && !manual.hasAutomaticAxes())
         return WalkResult::skip();
       for (Region &region : op->getRegions())
         for (Value argument : region.getArguments())
