@@ -80,9 +80,8 @@ FailureOr<PropagationState> PropagationState::create(func::FuncOp func, const Me
           return WalkResult::interrupt();
     return WalkResult::advance();
   });
-  if (walk.wasInterrupted() || failed(state.addGroups(func)))
+  if (walk.wasInterrupted() || failed(state.addGroups(func)) || failed(state.excludeManualAxes(func)))
     return failure();
-  state.excludeManualAxes(func);
   state.applyConstraintsToOperands(func);
   state.addOps(func);
   return state;
@@ -171,26 +170,12 @@ LogicalResult PropagationState::addGroups(func::FuncOp func) {
   return failure(walk.wasInterrupted());
 }
 
-/// What goes into a region that is manual along some axes, and what comes out, is cut by these as it is written, and
-/// not otherwise.
-void PropagationState::excludeManualAxes(func::FuncOp func) {
-  func.walk([&](ManualOp manual) {
-    if (!manual.hasAutomaticAxes())
-      return;
-    AxisList axes = mesh.getParts(manual.getManualMesh().getAxes());
-    for (ValueRange values : {ValueRange(manual.getInputs()), ValueRange(manual.getOutputs())})
-      for (Value value : values)
-        if (auto slot = slotOf.find(value); slot != slotOf.end())
-          slots[slot->second].excluded.append(axes);
-  });
-}
-
 void PropagationState::applyConstraintsToOperands(func::FuncOp func) {
   func.walk([&](ConstraintOp constraint) {
     Value operand = constraint.getOperand();
     Slot &slot = slots[slotOf[operand]];
     ShardingAttr annotation = slots[slotOf[constraint.getResult()]].annotation;
-    if (!annotation || slot.annotation || slot.isGrouped || !operand.getDefiningOp())
+    if (!annotation || slot.annotation || slot.isGrouped || !operand.getDefiningOp() || !slot.excluded.empty())
       return;
     for (Operation *user : operand.getUsers())
       if (auto other = dyn_cast<ConstraintOp>(user))
@@ -237,35 +222,6 @@ void PropagationState::addOp(Operation *op, ShardingRule rule, bool isEdge, Arra
     if (slots[slot].opsAround.empty() || slots[slot].opsAround.back() != index)
       slots[slot].opsAround.push_back(index);
   ops.push_back({op, std::move(rule), kind, surroundings, isEdge, llvm::to_vector<4>(values), std::move(around)});
-}
-
-/// What goes over the border of a manual region: a dimension outside is a factor of the pieces along the manual axes,
-/// and one of what is in a piece, which both sides share.
-void PropagationState::addManualEdges(ManualOp manual) {
-  if (!manual.hasAutomaticAxes())
-    return;
-  auto add = [&](Value outside, Value inside, bool isIn) {
-    ShardingRule rule;
-    ValueFactors whole, piece;
-    ShardingAttr written = manual.getManualPart(cast<ArrayType>(outside.getType())).getShardingOrOpen();
-    ArrayRef<int64_t> pieceShape = cast<ArrayType>(inside.getType()).getShape();
-    for (auto [size, dim] : llvm::zip(pieceShape, written.getDims())) {
-      DimFactors factors;
-      if (!dim.empty())
-        factors.push_back(rule.addFactor(totalSize(mesh.getParts(dim.getAxes())), FactorKind::Place));
-      piece.push_back({rule.addFactor(size)});
-      factors.push_back(piece.back()[0]);
-      whole.push_back(factors);
-    }
-    rule.operands = {isIn ? whole : piece};
-    rule.results = {isIn ? piece : whole};
-    if (!pieceShape.empty())
-      addOp(manual, std::move(rule), /*isEdge=*/true, {isIn ? outside : inside, isIn ? inside : outside});
-  };
-  for (auto [input, argument] : llvm::zip(manual.getInputs(), manual.getBlock().getArguments()))
-    add(input, argument, /*isIn=*/true);
-  for (auto [yielded, output] : llvm::zip(manual.getBlock().getTerminator()->getOperands(), manual.getOutputs()))
-    add(output, yielded, /*isIn=*/false);
 }
 
 void PropagationState::addEdges(Operation *op) {
@@ -323,7 +279,12 @@ void PropagationState::activate(int64_t priority) {
 }
 
 ShardingAttr PropagationState::getFinalSharding(Value value) const {
-  const TensorSharding &current = slots[slotOf.lookup(value)].current;
+  const Slot &slot = slots[slotOf.lookup(value)];
+  TensorSharding current = slot.current;
+  // Axes of one device are in nobody's way: they may have come from anywhere.
+  auto isExcluded = [&](const AxisPart &part) { return part.size == 1 && llvm::is_contained(slot.excluded, part); };
+  for (TensorSharding::Dim &dim : current.dims)
+    llvm::erase_if(dim.axes, isExcluded);
   ShardingAttr written = cast<ArrayType>(value.getType()).getSharding();
   if (current.dims.empty() && (!written || written.getUnreduced().empty()))
     return {};

@@ -73,7 +73,7 @@ private:
   mlir::LogicalResult addValue(mlir::Value value);
   mlir::LogicalResult addCarries(mlir::Operation *loop);
   mlir::LogicalResult addGroups(mlir::func::FuncOp func);
-  void excludeManualAxes(mlir::func::FuncOp func);
+  mlir::LogicalResult excludeManualAxes(mlir::func::FuncOp func);
   void applyConstraintsToOperands(mlir::func::FuncOp func);
   void addOps(mlir::func::FuncOp func);
   void addOp(mlir::Operation *op, ShardingRule rule, bool isEdge, llvm::ArrayRef<mlir::Value> values);

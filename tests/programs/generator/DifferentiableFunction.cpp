@@ -167,9 +167,11 @@ private:
           grow(5, 8);
           grow(5, 8);
         }
+        // Along the other axes it is the compiler's matter, sometimes.
+        std::string axes = random.chance(50) ? ", axis_names=" + axis.name : "";
         // Scalars of other devices' pieces too.
         helpers += "fn " + name + "(v, p) { return " + body + "; }\n";
-        return "shard_map(" + name + ", in=(P(" + cut + "), P(" + cut + ")), out=P(" + cut + "))(v, p)";
+        return "shard_map(" + name + ", in=(P(" + cut + "), P(" + cut + ")), out=P(" + cut + ")" + axes + ")(v, p)";
       }
     return grow(1, 1), "cos(v)";
   }

@@ -1,7 +1,8 @@
 //===- ManualOperations.cpp - shard_map and what is said inside of it -----===//
 //
 // One function on the pieces of one array: its dimensions lie on axes that divide them, one of these axes is talked
-// over, and the result's sharding says what became of it.
+// over, and the result's sharding says what became of it. Sometimes the axes that cut nothing are left automatic: the
+// piece is marked over them, and what is done with it needs elements of other parts of it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +39,7 @@ std::optional<Pieces> cut(ProgramBuilder &b) {
   pieces.in.resize(pieces.shape.size(), DimMark{{}, false, -1});
   for (const spmd::MeshAxis &axis : b.program.mesh.axes) {
     auto dim = static_cast<size_t>(b.random.integer(0, b.rankOf(pieces.x) - 1));
-    if (pieces.local[dim] % axis.size != 0 || b.random.chance(20))
+    if (pieces.local[dim] % axis.size != 0 || b.random.chance(30))
       continue;
     pieces.local[dim] /= axis.size;
     pieces.in[dim].axes.push_back(axis.name);
@@ -50,13 +51,60 @@ std::optional<Pieces> cut(ProgramBuilder &b) {
   return pieces.axis.empty() ? std::nullopt : std::optional<Pieces>(pieces);
 }
 
+/// The axes that cut the operand, and here and there another one, where the rest is left to the compiler. Empty: all.
+std::string axisNames(ProgramBuilder &b, const Pieces &p, std::vector<std::string> &automatic) {
+  std::string names;
+  for (const spmd::MeshAxis &axis : b.program.mesh.axes) {
+    bool isUsed = llvm::any_of(p.in, [&](const DimMark &mark) { return llvm::is_contained(mark.axes, axis.name); });
+    if (isUsed || b.random.chance(15))
+      names += (names.empty() ? "" : ", ") + axis.name;
+    else
+      automatic.push_back(axis.name);
+  }
+  return automatic.empty() ? "" : ", axis_names=(" + names + ",)";
+}
+
+/// Statements that mark the piece over axes that are not manual, uneven ones too, and that make neither numbers nor
+/// errors larger.
+std::string automaticSteps(ProgramBuilder &b, const Pieces &p, const std::vector<std::string> &automatic) {
+  std::string text;
+  for (int64_t count = b.random.integer(1, 3); count > 0; --count) {
+    std::string dim = std::to_string(b.random.integer(0, static_cast<int64_t>(p.local.size()) - 1)), step;
+    Marks marks(p.local.size());
+    switch (b.random.integer(0, 4)) {
+    case 0:
+    case 1:
+      for (const std::string &axis : automatic)
+        if (b.random.chance(70))
+          marks[static_cast<size_t>(b.random.integer(0, static_cast<int64_t>(marks.size()) - 1))].axes.push_back(axis);
+      for (DimMark &mark : marks)
+        mark.isOpen = b.random.chance(50);
+      step = "shard(x, " + partitionText(marks) + ")";
+      break;
+    case 2:
+      step = "roll(x, " + std::to_string(b.random.integer(-2, 2)) + ", axis=" + dim + ")";
+      break;
+    case 3:
+      step = "flip(x, axis=" + dim + ")";
+      break;
+    default: // The last is as large as all that all parts have in common.
+      step = "minimum(x, max(x, axis=" + dim + ", keepdims=true))";
+    }
+    text += "  let x = " + step + ";\n";
+  }
+  return text;
+}
+
 /// `body` is an expression of the piece `x`.
 bool letManual(ProgramBuilder &b, const Pieces &p, const std::string &body, const Marks &out, const Shape &shape,
                const Accuracy &accuracy) {
-  if (!b.let("shard_map(%F, in=(" + partitionText(p.in) + ",), out=" + partitionText(out) + ")($0)", {p.x},
+  std::vector<std::string> automatic;
+  std::string names = b.random.chance(70) ? axisNames(b, p, automatic) : "";
+  std::string steps = automatic.empty() ? "" : automaticSteps(b, p, automatic);
+  if (!b.let("shard_map(%F, in=(" + partitionText(p.in) + ",), out=" + partitionText(out) + names + ")($0)", {p.x},
              b.dtypeOf(p.x), shape, accuracy))
     return false;
-  b.program.statements.back().function = "fn %F(x) {\n  return " + body + ";\n}\n";
+  b.program.statements.back().function = "fn %F(x) {\n" + steps + "  return " + body + ";\n}\n";
   return true;
 }
 
