@@ -25,7 +25,7 @@ TEST(ManualErrors, theCall) {
   EXPECT_THAT(errorsOf(identity, "shard_map(x + 1, in=P(a), out=P(a))(x)"),
               ElementsAre("4:20: 'shard_map' takes the name of a function"));
   EXPECT_THAT(errorsOf(identity, "shard_map(f, in=P(a))(x)"),
-              ElementsAre("4:10: 'shard_map' needs an argument for 'out'; it takes f, in, out"));
+              ElementsAre("4:10: 'shard_map' needs an argument for 'out'; it takes f, in, out, axis_names"));
   EXPECT_THAT(errorsOf(identity, "shard_map(f, in=P(a), out=P(a))(x, w)"),
               ElementsAre("4:10: 'f' takes 1 argument, not 2"));
   EXPECT_THAT(errorsOf(identity, "shard_map(f, in=P(a), out=P(a))()"),

@@ -125,6 +125,61 @@ TEST_F(ManualTest, FindsCollectivesThatSomeDevicesDoNotReach) {
   EXPECT_EQ(divided("%i", "a"), VaryingAxes::Axes{"none"}); // A group agrees.
 }
 
+/// A region over `a` alone: its pieces are whole along `b`.
+static std::string overSomeAxes(const std::string &operand, const std::string &piece, const std::string &body,
+                                const std::string &result, const std::string &axes = "a") {
+  return "module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=2>} {\nfunc.func @main(%x: !spmd.array<" + operand +
+         ">) -> !spmd.array<" + result + "> {\n%0 = spmd.manual(%x) over <" + axes + "> {\n^bb0(%p: !spmd.array<" +
+         piece + ">):\n" + body + "\n} : (!spmd.array<" + operand + ">) -> !spmd.array<" + result +
+         ">\nreturn %0 : !spmd.array<" + result + ">\n}\n}";
+}
+
+// Shardings along the other axis, what is written about them and changes of them are no matter of what it computes.
+TEST_F(ManualTest, RunsTheBodyOnPiecesAlongSomeAxes) {
+  auto module = parse(overSomeAxes("f32[4@\"(a, b)\", 3@_]", "f32[2@b, 3@_]",
+                                   "%r = spmd.reshard %p : <f32[2@b, 3@_]> -> <f32[2@_, 3@_]>\n"
+                                   "%c = spmd.constraint %r : <f32[2@_, 3@_]> -> <f32[2@_, 3@b]>\n"
+                                   "spmd.sharding_group %c group 0 : !spmd.array<f32[2@_, 3@b]>\n"
+                                   "%s = spmd.all_reduce sum %c over <a> : <f32[2@_, 3@b]> -> <f32[2@_, 3@b]>\n"
+                                   "spmd.yield %s : !spmd.array<f32[2@_, 3@b]>",
+                                   "f32[2@_, 3@b]"));
+  ASSERT_TRUE(module) << diagnosticText();
+  auto results = evaluateGlobal(functionOf(*module), {iotaF32({4, 3})});
+  ASSERT_TRUE(mlir::succeeded(results)) << diagnosticText();
+  // By hand: rows 0 and 2, and rows 1 and 3, are added.
+  EXPECT_EQ(floatsOf((*results)[0]), (std::vector<double>{6, 8, 10, 12, 14, 16}));
+  auto again = parseValid(print(*module));
+  EXPECT_EQ(print(*again), print(*module));
+  ManualOp manual = *functionOf(*module).getOps<ManualOp>().begin();
+  EXPECT_EQ(VaryingAxes(manual).of(manual.getBlock().getArgument(0)), VaryingAxes::Axes{"a"});
+}
+
+TEST_F(ManualTest, RefusesWhatIsNoPieceAlongSomeAxes) {
+  auto message = [&](const std::string &text) {
+    diagnostics.clear();
+    EXPECT_FALSE(parse(text)) << text;
+    return diagnosticText();
+  };
+  auto expect = [&](const std::string &text, const std::string &wanted) {
+    std::string found = message(text);
+    EXPECT_NE(found.find(wanted), std::string::npos) << found;
+  };
+  std::string yield = "spmd.yield %p : !spmd.array<f32[2]>";
+  expect(overSomeAxes("f32[4@a]", "f32[2]", yield, "f32[4@a]", "c"), "is over axis 'c', which the mesh does not have");
+  expect(overSomeAxes("f32[4@\"(b, a)\"]", "f32[2]", yield, "f32[4@a]"),
+         "operand 0 is f32[4@(b, a)]; in dimension 0 the manual axis 'a' stands behind one that is automatic");
+  expect(overSomeAxes("f32[4@a]", "f32[2]", yield, "f32[2]  unreduced(b)"),
+         "result 0 is f32[2] unreduced(b), a partial sum");
+  expect(overSomeAxes("f32[4@b]", "f32[2]", yield, "f32[4@a]"), "body takes f32[2] for a piece f32[4@b]");
+  expect(overSomeAxes("f32[4@a]", "f32[2@a]", "spmd.yield %p : !spmd.array<f32[2@a]>", "f32[4@a]"),
+         "has f32[2@a] in a region where 'a' is manual");
+  expect(
+      overSomeAxes("f32[4@a]", "f32[2]",
+                   "%s = spmd.all_reduce sum %p over <b> : <f32[2]> -> <f32[2]>\nspmd.yield %s : !spmd.array<f32[2]>",
+                   "f32[4@a]"),
+      "is over 'b', which is not manual in the region around it");
+}
+
 TEST_F(ManualTest, RefusesWhatIsNoPiece) {
   auto message = [&](const std::string &body, const std::string &result) {
     diagnostics.clear();

@@ -53,7 +53,7 @@ std::string weightedSum(const std::string &name, const std::string &value, llvm:
 }
 
 std::string wrap(const std::string &function) {
-  return "module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {\n" + function + "}\n";
+  return "module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=2>} {\n" + function + "}\n";
 }
 
 } // namespace

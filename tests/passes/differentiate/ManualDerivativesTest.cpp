@@ -8,19 +8,45 @@ namespace {
 
 /// On pieces of x: f64[4, 2@a] and all of y: f64[2]; %u varies over a, %v does not.
 #define MANUAL(NAME, RESULT, BODY)                                                                                     \
-  {NAME,                                                                                                               \
-   "%xc = spmd.constraint %x : <f64[4, 2]> -> <f64[4@_, 2@a]>\n"                                                       \
-   "%yc = spmd.constraint %y : <f64[4, 1]> -> <f64[4@_, 1@_]>\n"                                                       \
-   "%m = spmd.manual(%xc, %yc) {\n^bb0(%u: !spmd.array<f64[4, 1]>, %v: !spmd.array<f64[4, 1]>):\n" BODY                \
-   "} : (!spmd.array<f64[4@_, 2@a]>, !spmd.array<f64[4@_, 1@_]>) -> !spmd.array<" RESULT ">\n"                         \
-   "%r = array.sin %m : (<" RESULT ">) -> <f64[4, 2]>",                                                                \
-   {"f64[4, 2]", "f64[4, 1]"},                                                                                         \
-   "f64[4, 2]",                                                                                                        \
-   0.1,                                                                                                                \
-   2,                                                                                                                  \
-   true}
+  {                                                                                                                    \
+    NAME,                                                                                                              \
+        "%xc = spmd.constraint %x : <f64[4, 2]> -> <f64[4@_, 2@a]>\n"                                                  \
+        "%yc = spmd.constraint %y : <f64[4, 1]> -> <f64[4@_, 1@_]>\n"                                                  \
+        "%m = spmd.manual(%xc, %yc) {\n^bb0(%u: !spmd.array<f64[4, 1]>, %v: !spmd.array<f64[4, 1]>):\n" BODY           \
+        "} : (!spmd.array<f64[4@_, 2@a]>, !spmd.array<f64[4@_, 1@_]>) -> !spmd.array<" RESULT ">\n"                    \
+        "%r = array.sin %m : (<" RESULT ">) -> <f64[4, 2]>",                                                           \
+        {"f64[4, 2]", "f64[4, 1]"}, "f64[4, 2]", 0.1, 2, true                                                          \
+  }
+
+/// The same on pieces along a alone, where the mesh has another axis.
+#define MANUAL_OVER_A(NAME, RESULT, BODY)                                                                              \
+  {                                                                                                                    \
+    NAME,                                                                                                              \
+        "%xc = spmd.constraint %x : <f64[4, 2]> -> <f64[4, 2@\"a?\"]>\n"                                               \
+        "%yc = spmd.constraint %y : <f64[4, 1]> -> <f64[4, 1]>\n"                                                      \
+        "%m = spmd.manual(%xc, %yc) over <a> {\n^bb0(%u: !spmd.array<f64[4, 1]>, %v: !spmd.array<f64[4, 1]>):\n" BODY  \
+        "} : (!spmd.array<f64[4, 2@\"a?\"]>, !spmd.array<f64[4, 1]>) -> !spmd.array<" RESULT ">\n"                     \
+        "%r = array.sin %m : (<" RESULT ">) -> <f64[4, 2]>",                                                           \
+        {"f64[4, 2]", "f64[4, 1]"}, "f64[4, 2]", 0.1, 2, true                                                          \
+  }
 
 const DerivativeCase kManual[] = {
+    MANUAL_OVER_A("over_one_axis", "f64[4, 2@\"a?\"]",
+                  "%0 = array.multiply %u, %v : <f64[4, 1]>\n"
+                  "%w = spmd.constraint %0 : <f64[4, 1]> -> <f64[4@b, 1]>\n"
+                  "%1 = spmd.all_reduce sum %w over <a> : <f64[4@b, 1]> -> <f64[4, 1]>\n"
+                  "%2 = array.reduce sum %1 dims [0] : <f64[4, 1]> -> <f64[1]>\n"
+                  "%3 = array.broadcast_in_dim %2 dims [1] : <f64[1]> -> <f64[4, 1]>\n"
+                  "%4 = array.multiply %3, %u : <f64[4, 1]>\n%5 = array.multiply %4, %v : <f64[4, 1]>\n"
+                  "spmd.yield %5 : !spmd.array<f64[4, 1]>\n"),
+    MANUAL_OVER_A("over_one_axis_in_a_loop", "f64[4, 2@\"a?\"]",
+                  "%0 = array.for 0 to 2 (%u) {\n^bb0(%k: !spmd.array<i32[]>, %c: !spmd.array<f64[4, 1]>):\n"
+                  "  %1 = array.multiply %c, %v : <f64[4, 1]>\n"
+                  "  %2 = spmd.all_reduce sum %1 over <a> : <f64[4, 1]> -> <f64[4, 1]>\n"
+                  "  %3 = array.multiply %2, %c : <f64[4, 1]>\n"
+                  "  array.yield %3 : !spmd.array<f64[4, 1]>\n"
+                  "} : (!spmd.array<f64[4, 1]>) -> !spmd.array<f64[4, 1]>\n"
+                  "spmd.yield %0 : !spmd.array<f64[4, 1]>\n"),
     MANUAL("manual", "f64[4@_, 2@a]",
            "%0 = array.multiply %u, %v : <f64[4, 1]>\n%1 = array.multiply %0, %v : <f64[4, 1]>\n"
            "spmd.yield %1 : !spmd.array<f64[4, 1]>\n"),

@@ -1,0 +1,93 @@
+// RUN: spmd-opt %s --spmdc-insert-reshards --spmdc-align-collectives --spmdc-partition --spmdc-verify-partitioned --split-input-file | FileCheck %s
+
+// Along `b` the body is partitioned as anything else: each device adds up what it has of a row, without the padding of
+// an uneven piece, and all with one place along `a` add these sums. What was written over `a` stays as it was written.
+// CHECK-LABEL: func.func @body
+// CHECK-SAME: (%[[X:.*]]: !spmd.array<f32[2, 3]> {spmd.global = !spmd.array<f32[4@a, 5@b]>})
+// CHECK: spmd.shard_size 5 over <b>
+// CHECK: %[[S:.*]] = array.reduce sum %{{.*}} dims [1] : <f32[2, 3]> -> <f32[2]>
+// CHECK: %[[R:.*]] = spmd.all_reduce sum %[[S]] over <b> {why = "reduce sums over a dimension that is cut over 'b': each device has a partial sum; the result is f32[2@_]"}
+// CHECK: %[[T:.*]] = spmd.all_reduce sum %[[R]] over <a> {why = "'psum' is written here"}
+// CHECK: return %[[T]]
+module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=2>} {
+  func.func @body(%x: !spmd.array<f32[4@a, 5@b]>) -> !spmd.array<f32[2@_]> {
+    %0 = spmd.manual(%x) over <a> {
+    ^bb0(%p: !spmd.array<f32[2@_, 5@b]>):
+      %1 = array.reduce sum %p dims [1] : <f32[2@_, 5@b]> -> <f32[2@_]>
+      %2 = spmd.all_reduce sum %1 over <a> {why = "'psum' is written here"} : <f32[2@_]> -> <f32[2@_]>
+      spmd.yield %2 : !spmd.array<f32[2@_]>
+    } : (!spmd.array<f32[4@a, 5@b]>) -> !spmd.array<f32[2@_]>
+    return %0 : !spmd.array<f32[2@_]>
+  }
+}
+
+// -----
+
+// What goes in and comes out lies as the body and the result want it, along the axis that is not manual.
+// CHECK-LABEL: func.func @border
+// CHECK-SAME: (%[[X:.*]]: !spmd.array<f32[2, 6]>
+// CHECK: %[[IN:.*]] = spmd.all_slice %[[X]] dim 1 over <b> : <f32[2, 6]> -> <f32[2, 3]>
+// CHECK: %[[Y:.*]] = array.sin %[[IN]]
+// CHECK: %[[OUT:.*]] = spmd.all_to_all %[[Y]] split 0 concat 1 over <b> {why = "what the region of 'shard_map' yields is f32[2@_, 6@b], the piece of the result is f32[2@b, 6@_]"}
+// CHECK: return %[[OUT]]
+module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=2>} {
+  func.func @border(%x: !spmd.array<f32[4@a, 6@_]>) -> !spmd.array<f32[4@"(a, b)", 6@_]> {
+    %0 = spmd.manual(%x) over <a> {
+    ^bb0(%p: !spmd.array<f32[2@_, 6@b]>):
+      %1 = array.sin %p : <f32[2@_, 6@b]>
+      spmd.yield %1 : !spmd.array<f32[2@_, 6@b]>
+    } : (!spmd.array<f32[4@a, 6@_]>) -> !spmd.array<f32[4@"(a, b)", 6@_]>
+    return %0 : !spmd.array<f32[4@"(a, b)", 6@_]>
+  }
+}
+
+// -----
+
+// Groups over `b` go different ways, by their place along `a`: what is inserted for them is called by all.
+// CHECK-LABEL: func.func @branch
+// CHECK-NOT: array.if
+// CHECK: spmd.all_reduce sum %{{.*}} over <b>
+// CHECK: array.select
+module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=2>} {
+  func.func @branch(%x: !spmd.array<f32[4@a, 6@b]>) -> !spmd.array<f32[4@a]> {
+    %0 = spmd.manual(%x) over <a> {
+    ^bb0(%p: !spmd.array<f32[2@_, 6@b]>):
+      %i = spmd.axis_index <a> : <i32[]>
+      %z = array.constant dense<0> : tensor<i32> -> <i32[]>
+      %c = array.compare eq %i, %z : <i32[]>, <i32[]> -> <bool[]>
+      %1 = array.if %c {
+        %2 = array.reduce sum %p dims [1] : <f32[2@_, 6@b]> -> <f32[2@_]>
+        array.yield %2 : !spmd.array<f32[2@_]>
+      } else {
+        %3 = array.constant dense<0.0> : tensor<2xf32> -> <f32[2@_]>
+        array.yield %3 : !spmd.array<f32[2@_]>
+      } : (!spmd.array<bool[]>) -> !spmd.array<f32[2@_]>
+      spmd.yield %1 : !spmd.array<f32[2@_]>
+    } : (!spmd.array<f32[4@a, 6@b]>) -> !spmd.array<f32[4@a]>
+    return %0 : !spmd.array<f32[4@a]>
+  }
+}
+
+// -----
+
+// A branch around what needs nothing of other devices stays one.
+// CHECK-LABEL: func.func @branch_alone
+// CHECK: array.if
+module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=2>} {
+  func.func @branch_alone(%x: !spmd.array<f32[4@a, 6@b]>) -> !spmd.array<f32[4@a, 6@b]> {
+    %0 = spmd.manual(%x) over <a> {
+    ^bb0(%p: !spmd.array<f32[2@_, 6@b]>):
+      %i = spmd.axis_index <a> : <i32[]>
+      %z = array.constant dense<0> : tensor<i32> -> <i32[]>
+      %c = array.compare eq %i, %z : <i32[]>, <i32[]> -> <bool[]>
+      %1 = array.if %c {
+        %2 = array.sin %p : <f32[2@_, 6@b]>
+        array.yield %2 : !spmd.array<f32[2@_, 6@b]>
+      } else {
+        array.yield %p : !spmd.array<f32[2@_, 6@b]>
+      } : (!spmd.array<bool[]>) -> !spmd.array<f32[2@_, 6@b]>
+      spmd.yield %1 : !spmd.array<f32[2@_, 6@b]>
+    } : (!spmd.array<f32[4@a, 6@b]>) -> !spmd.array<f32[4@a, 6@b]>
+    return %0 : !spmd.array<f32[4@a, 6@b]>
+  }
+}
