@@ -44,7 +44,8 @@ const DerivativeCase kManual[] = {
                   "  %1 = array.multiply %c, %v : <f64[4, 1]>\n"
                   "  %2 = spmd.all_reduce sum %1 over <a> : <f64[4, 1]> -> <f64[4, 1]>\n"
                   "  %3 = array.multiply %2, %c : <f64[4, 1]>\n"
-                  "  array.yield %3 : !spmd.array<f64[4, 1]>\n"
+                  "  %4 = array.sin %3 : <f64[4, 1]>\n"
+                  "  array.yield %4 : !spmd.array<f64[4, 1]>\n"
                   "} : (!spmd.array<f64[4, 1]>) -> !spmd.array<f64[4, 1]>\n"
                   "spmd.yield %0 : !spmd.array<f64[4, 1]>\n"),
     MANUAL("manual", "f64[4@_, 2@a]",

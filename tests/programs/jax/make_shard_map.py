@@ -29,12 +29,13 @@ def integers(*shape):
 CASES = []
 
 
-def case(name, text, function, specs_in, specs_out, arguments, meshes=((4, 2), (2, 4), (8, 1), (1, 1))):
-    results = None
+def case(name, text, function, specs_in, specs_out, arguments, meshes=((4, 2), (2, 4), (8, 1), (1, 1)), axis_names=()):
+    """`axis_names`: the axes that are manual; all, if there are none."""
     for sizes in meshes:
         mesh = jax.make_mesh(sizes, ("a", "b"), devices=jax.devices()[:sizes[0] * sizes[1]],
                              axis_types=(jax.sharding.AxisType.Auto,) * 2)
-        mapped = jax.shard_map(function, mesh=mesh, in_specs=specs_in, out_specs=specs_out, check_vma=False)
+        mapped = jax.jit(jax.shard_map(function, mesh=mesh, in_specs=specs_in, out_specs=specs_out, check_vma=False,
+                                       axis_names=set(axis_names)))
         CASES.append({
             "name": f"{name}_{sizes[0]}x{sizes[1]}",
             "program": f"mesh m(a={sizes[0]}, b={sizes[1]})\n{text}",
@@ -185,6 +186,72 @@ fn f(x) {
 }
 fn main(x: f32[8, 8]) { return shard_map(f, in=P(_, b), out=P(_, b))(x); }
 """, lambda x: jnp.where(lax.axis_index("b") == 0, nested(x), x), P(None, "b"), P(None, "b"), [normal(8, 8)])
+
+# Manual along `a` alone: along `b` arrays are whole in f, however they lie.
+case("some_axes", """
+fn f(x, w) {
+  let h = shard(tanh(x @ w), P(_, b));
+  return (psum(h, a), sum(h * h, axis=1), all_gather(max(h, axis=1), a, tiled=true), cumsum(h, axis=1)[:, ::-1]);
+}
+fn main(x: f32[8@b, 6], w: f32[6, 5@b]) {
+  return shard_map(f, in=(P(a), P()), out=(P(), P(a), P(), P(a)), axis_names=a)(x, w);
+}
+""", lambda x, w: (lambda h: (lax.psum(h, "a"), jnp.sum(h * h, axis=1),
+                              lax.all_gather(jnp.max(h, axis=1), "a", tiled=True), jnp.cumsum(h, axis=1)[:, ::-1]))(
+    jnp.tanh(x @ w)), (P("a"), P()), (P(), P("a"), P(), P("a")), [normal(8, 6), normal(6, 5)], axis_names="a")
+
+case("some_axes_collectives", """
+fn f(x) {
+  let y = roll(shard(x, P(_, a?)), 1, axis=1);
+  return (psum_scatter(y, b, tiled=true), psum_scatter(y, b, scatter_dimension=1, tiled=true),
+          all_to_all(y, b, split_axis=1, concat_axis=0, tiled=true), all_gather(y, b, axis=1),
+          ppermute(y, b, [(0, 1)]) + cast(axis_index(b), f32), pmax(y, b) - pmin(y, b) + pmean(y, b));
+}
+fn main(x: f32[16@a, 8]) {
+  return shard_map(f, in=P(b), out=(P(b), P(_, b), P(_, b), P(), P(b), P()), axis_names=b)(x);
+}
+""", lambda x: (lambda y: (
+    lax.psum_scatter(y, "b", tiled=True), lax.psum_scatter(y, "b", scatter_dimension=1, tiled=True),
+    lax.all_to_all(y, "b", 1, 0, tiled=True), lax.all_gather(y, "b", axis=1),
+    lax.ppermute(y, "b", [(0, 1)]) + lax.axis_index("b").astype(jnp.float32),
+    lax.pmax(y, "b") - lax.pmin(y, "b") + lax.pmean(y, "b")))(jnp.roll(x, 1, axis=1)),
+     P("b"), (P("b"), P(None, "b"), P(None, "b"), P(), P("b"), P()), [normal(16, 8)], meshes=((4, 2), (2, 4), (3, 2)),
+     axis_names="b")
+
+# Conditions that differ along `a`, around what needs other devices along `b`.
+case("some_axes_branch", """
+fn f(x) {
+  let x = shard(x, P(_, b));
+  let y = if axis_index(a) == 0 { x - max(x, axis=1, keepdims=true) } else { flip(x, axis=1) * sum(x) };
+  let (z, n) = while sum(abs(y)) > 1.0 carry (y = y, n = 0) { yield (0.4 * y + 0.01 * roll(y, 2, axis=1), n + 1); };
+  return (y, z, reshape(n, [1]));
+}
+fn main(x: f32[8, 10]) { return shard_map(f, in=P(a), out=(P(a), P(a), P(a)), axis_names=(a,))(x); }
+""", lambda x: (lambda y: (lambda r: (y, r[0], r[1].reshape(1)))(lax.while_loop(
+    lambda c: jnp.sum(jnp.abs(c[0])) > 1, lambda c: (0.4 * c[0] + 0.01 * jnp.roll(c[0], 2, axis=1), c[1] + 1),
+    (y, jnp.int32(0)))))(
+    jnp.where(lax.axis_index("a") == 0, x - jnp.max(x, axis=1, keepdims=True), jnp.flip(x, axis=1) * jnp.sum(x))),
+     P("a"), (P("a"), P("a"), P("a")), [normal(8, 10)], axis_names="a")
+
+# A derivative through it, and one in it.
+gradient = """
+fn layer(x, w, v) { return psum(shard(tanh(x @ w), P(b)) @ v, a); }
+fn loss(w, v, x) { return sum(shard_map(layer, in=(P(), P(_, a), P(a)), out=P(), axis_names=a)(x, w, v) ** 2); }
+fn own(w, x) { return sum(tanh(x @ w) ** 2); }
+fn f(w, x) { return psum(grad(own)(w, x), a); }
+fn main(x: f32[7@b, 6], w: f32[6, 8], v: f32[8, 5]) {
+  let (l, g) = value_and_grad(loss, wrt=(0, 1, 2))(w, v, x);
+  return (l, g[0], g[1], g[2], shard_map(f, in=(P(_, a), P()), out=P(), axis_names=a)(w, x));
+}
+"""
+x, w, v = normal(7, 6), normal(6, 8), normal(8, 5)
+for sizes in ((4, 2), (2, 4), (2, 3), (1, 1)):
+    loss, gradients = jax.value_and_grad(lambda w, v, x: jnp.sum((jnp.tanh(x @ w) @ v) ** 2), argnums=(0, 1, 2))(w, v, x)
+    own = sum(jax.grad(lambda w: jnp.sum(jnp.tanh(x @ w) ** 2))(piece) for piece in np.split(w, sizes[0], axis=1))
+    CASES.append({"name": f"some_axes_gradient_{sizes[0]}x{sizes[1]}",
+                  "program": f"mesh m(a={sizes[0]}, b={sizes[1]})\n{gradient}",
+                  "arguments": [encode(x), encode(w), encode(v)],
+                  "results": [encode(y) for y in (loss, *gradients, own)], "tolerance": 4e-6})
 
 pathlib.Path(__file__).with_name("shard_map.json").write_text(
     "[\n" + ",\n".join(json.dumps(c) for c in CASES) + "\n]\n")
