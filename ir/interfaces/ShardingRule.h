@@ -27,7 +27,7 @@ enum class FactorKind {
   Combined,        ///< Each device computes its part; createLocal combines them with collectives of its own.
   Permutation,     ///< Elements move along it (getMoves): cut alike all the same, and pieces are exchanged.
   NeedReplication, ///< The operation cannot run on a part of this factor; it must be whole on every device.
-  Place,           ///< Of the pieces along manual axes, each an array of its own: what is minor to it cuts each of them.
+  Place, ///< Of the pieces along manual axes, each an array of its own: what is minor to it cuts each of them.
 };
 
 struct Factor {

@@ -53,15 +53,14 @@ bool isCollective(Operation *op) {
   if (!ruled || !isCut(op))
     return false;
   ShardingRule rule = ruled.getShardingRule();
-  return isa<ReshapeOp>(op) || !ruled.getMoves().parts.empty() || llvm::any_of(rule.factors, [](const Factor &factor) {
-           return factor.kind != FactorKind::PassThrough;
-         });
+  return isa<ReshapeOp>(op) || !ruled.getMoves().parts.empty() ||
+         llvm::any_of(rule.factors, [](const Factor &factor) { return factor.kind != FactorKind::PassThrough; });
 }
 
 bool hasCollective(Operation *op) {
-  return op->walk([](Operation *inside) {
-             return isCollective(inside) ? WalkResult::interrupt() : WalkResult::advance();
-           }).wasInterrupted();
+  return op
+      ->walk([](Operation *inside) { return isCollective(inside) ? WalkResult::interrupt() : WalkResult::advance(); })
+      .wasInterrupted();
 }
 
 ArrayType boolType(OpBuilder &builder) { return ArrayType::get({}, builder.getI1Type()); }
