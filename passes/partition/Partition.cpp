@@ -144,13 +144,13 @@ private:
   LogicalResult partitionManual(ManualOp op) {
     for (auto [argument, input] : llvm::zip(op.getBlock().getArguments(), op.getInputs())) {
       globals[argument] = cast<ArrayType>(argument.getType());
-      locals[argument] = locals[input];
+      locals[argument] = locals.lookup(input);
     }
     for (Operation &inner : op.getBlock().without_terminator())
       if (failed(partition(&inner)))
         return failure();
     for (auto [output, value] : llvm::zip(op.getOutputs(), op.getBlock().getTerminator()->getOperands())) {
-      locals[output] = locals[value];
+      locals[output] = locals.lookup(value);
       globals[output] = cast<ArrayType>(output.getType());
     }
     return success();
