@@ -207,7 +207,7 @@ struct Compiler::State {
   }
 
   /// Where the budget's memory does not suffice, asks the partitioner to gather again instead of keeping. How much that
-  /// saves shows once buffers are assigned, so plans are made until one fits or none needs less.
+  /// saves shows once buffers are assigned, so plans are made until one fits or everything has been asked for.
   void fitMemory() {
     if (isMemoryFitted)
       return;
@@ -218,22 +218,18 @@ struct Compiler::State {
         limit = budget.limit;
     if (!limit)
       return;
-    constexpr int mostPlans = 8;
-    std::optional<int64_t> least;
-    int64_t asked = 0;
-    for (int i = 0; i < mostPlans; ++i) {
+    std::optional<int64_t> first = planBytes(0), least = first;
+    int64_t asked = 0, more = 0;
+    while (least && *least > *limit && asked < *first) {
+      // What is missing; where that has changed nothing, as one gather frees more than it, twice as much as before.
+      more = std::max(2 * more, *least - *limit);
+      asked += more;
       std::optional<int64_t> bytes = planBytes(asked);
-      if (!bytes)
-        return;
-      if (!least || *bytes < *least) {
+      if (bytes && *bytes < *least) {
         least = bytes;
+        more = 0;
         options.pipeline.bytesToFree = asked;
-      } else if (i > 1) {
-        return;
       }
-      if (*bytes <= *limit)
-        return;
-      asked += *bytes - *limit;
     }
   }
 
