@@ -52,11 +52,19 @@ struct CollectiveCost {
 struct LinkRates {
   double latencyMicroseconds = 10; ///< Of one step of a collective, however little it sends.
   double bytesPerSecond = 5e9;     ///< That one device sends.
+  /// How much of a transfer runs while the device computes, from 0 to 1. None by default: between devices that share
+  /// memory, whoever computes copies.
+  double overlap = 0;
   bool operator==(const LinkRates &) const = default;
   /// Of links along two axes: as slow as the slower.
   LinkRates with(const LinkRates &other) const {
-    return {std::max(latencyMicroseconds, other.latencyMicroseconds), std::min(bytesPerSecond, other.bytesPerSecond)};
+    return {std::max(latencyMicroseconds, other.latencyMicroseconds), std::min(bytesPerSecond, other.bytesPerSecond),
+            std::min(overlap, other.overlap)};
   }
+  /// One step of a collective in which each device sends so many bytes.
+  double stepSeconds(double bytes) const { return latencyMicroseconds / 1e6 + bytes / bytesPerSecond; }
+  /// Of such a time, what runs under a computation.
+  double hiddenSeconds(double transfer, double computation) const { return overlap * std::min(transfer, computation); }
 };
 
 struct CostModel {

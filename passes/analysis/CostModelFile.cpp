@@ -18,8 +18,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr size_t kMaxBytes = size_t(1) << 20;
-constexpr std::string_view kLinkKeys = "latency_us, bytes_per_second";
-constexpr std::string_view kTopKeys = "latency_us, bytes_per_second, flops_per_second, memory_bytes_per_second, axes";
+constexpr std::string_view kLinkKeys = "latency_us, bytes_per_second, overlap";
+constexpr std::string_view kTopKeys =
+    "latency_us, bytes_per_second, overlap, flops_per_second, memory_bytes_per_second, axes";
 
 /// Walks over the text and keeps the line it has reached, for whoever shares `line`.
 class LineCounter {
@@ -111,11 +112,15 @@ public:
         rates.latencyMicroseconds = model.link.latencyMicroseconds;
       if (!seen.count("axes." + name + ".bytes_per_second"))
         rates.bytesPerSecond = model.link.bytesPerSecond;
+      if (!seen.count("axes." + name + ".overlap"))
+        rates.overlap = model.link.overlap;
     }
   }
 
 private:
-  static bool isRate(std::string_view name) { return name == "latency_us" || name == "bytes_per_second"; }
+  static bool isRate(std::string_view name) {
+    return name == "latency_us" || name == "bytes_per_second" || name == "overlap";
+  }
 
   std::string pathText() const {
     std::string text;
@@ -145,14 +150,18 @@ private:
     if (!isNumber)
       return expectNumber();
     const std::string &name = path.back();
-    bool mayBeZero = name == "latency_us";
+    bool mayBeZero = name == "latency_us" || name == "overlap";
     if (!std::isfinite(value) || value < 0 || (value == 0 && !mayBeZero))
       return fail("'" + pathText() + "' must be " + (mayBeZero ? "at least 0" : "above 0"));
+    if (name == "overlap" && value > 1)
+      return fail("'" + pathText() + "' must be at most 1");
     LinkRates &link = path.size() == 3 ? model.axes[path[1]] : model.link;
     if (name == "latency_us")
       link.latencyMicroseconds = value;
     else if (name == "bytes_per_second")
       link.bytesPerSecond = value;
+    else if (name == "overlap")
+      link.overlap = value;
     else if (name == "flops_per_second")
       model.flopsPerSecond = value;
     else
@@ -167,7 +176,8 @@ private:
 };
 
 Json linkJson(const LinkRates &link) {
-  return {{"latency_us", link.latencyMicroseconds}, {"bytes_per_second", link.bytesPerSecond}};
+  return {
+      {"latency_us", link.latencyMicroseconds}, {"bytes_per_second", link.bytesPerSecond}, {"overlap", link.overlap}};
 }
 
 } // namespace

@@ -4,6 +4,7 @@
 
 #include "ir/array/ArrayOps.h"
 #include "ir/spmd/Location.h"
+#include "passes/analysis/Rings.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -113,6 +114,9 @@ void reportDeviceView(func::FuncOp func, MeshAttr mesh, const CostModel &model, 
     report.argumentBytesPerDevice += cast<ArrayType>(type).getBytes();
   for (Type type : func.getResultTypes())
     report.resultBytesPerDevice += cast<ArrayType>(type).getBytes();
+  llvm::DenseMap<Operation *, ChosenRing> rings;
+  for (const ChosenRing &chosen : chooseRings(func, mesh, model))
+    rings.try_emplace(chosen.ring.collective, chosen);
   func.walk([&](Operation *op) {
     report.flopsPerDevice += countFlops(op) * static_cast<double>(countTrips(op));
     auto collective = dyn_cast<CollectiveOpInterface>(op);
@@ -121,6 +125,11 @@ void reportDeviceView(func::FuncOp func, MeshAttr mesh, const CostModel &model, 
     report.collectives.push_back(reportCollective(collective, mesh, model));
     CollectiveReport &last = report.collectives.back();
     last.tripCount = countTrips(op);
+    if (auto ring = rings.find(op); ring != rings.end()) {
+      last.ring = ring->second.way;
+      last.hiddenSeconds = last.predictedSeconds - ringTime(ring->second.ring.work, last.ring).exposed;
+      report.ringSaves += last.hiddenSeconds * static_cast<double>(last.tripCount);
+    }
     report.wireBytesPerDevice += last.totalWireBytes();
     report.communicationSeconds += last.totalSeconds();
   });
@@ -128,7 +137,8 @@ void reportDeviceView(func::FuncOp func, MeshAttr mesh, const CostModel &model, 
 
 } // namespace
 
-ProgramReport reportProgram(ModuleOp propagated, ModuleOp partitioned, ModuleOp combined, const CostModel &model) {
+ProgramReport reportProgram(ModuleOp propagated, ModuleOp partitioned, ModuleOp ringed, ModuleOp combined,
+                            const CostModel &model) {
   ProgramReport report;
   MeshAttr mesh = getMesh(propagated);
   report.mesh = mesh.toValue();
@@ -138,8 +148,10 @@ ProgramReport reportProgram(ModuleOp propagated, ModuleOp partitioned, ModuleOp 
     reportGlobalView(func, mesh, function);
     if (auto local = partitioned.lookupSymbol<func::FuncOp>(func.getName()))
       reportDeviceView(local, mesh, model, function);
-    if (auto local = combined.lookupSymbol<func::FuncOp>(func.getName()))
-      function.combiningSaves = function.communicationSeconds - communicationSeconds(local, mesh, model);
+    auto before = ringed.lookupSymbol<func::FuncOp>(func.getName());
+    auto after = combined.lookupSymbol<func::FuncOp>(func.getName());
+    if (before && after)
+      function.combiningSaves = communicationSeconds(before, mesh, model) - communicationSeconds(after, mesh, model);
   }
   return report;
 }

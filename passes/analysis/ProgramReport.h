@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "passes/analysis/CostModel.h"
+#include "passes/analysis/RingCost.h"
 #include "runtime/support/DType.h"
 #include "runtime/support/Sharding.h"
 
@@ -35,8 +35,10 @@ struct CollectiveReport {
   int64_t groupSize = 1, groups = 1;
   double wireBytesPerDevice = 0; ///< For a bandwidth-optimal algorithm, averaged over the devices; of one trip.
   int64_t tripCount = 1;
-  int64_t steps = 1;           ///< How often the devices of a group wait for one another.
-  double predictedSeconds = 0; ///< Of one trip.
+  int64_t steps = 1;            ///< How often the devices of a group wait for one another.
+  double predictedSeconds = 0;  ///< Of one trip.
+  RingWay ring = RingWay::None; ///< Its pieces go around a ring, under its product (spmdc-ring-contractions).
+  double hiddenSeconds = 0;     ///< Of `predictedSeconds`, what runs under the product then.
   std::string location, why;
 
   double totalWireBytes() const { return wireBytesPerDevice * static_cast<double>(tripCount); }
@@ -52,6 +54,7 @@ struct FunctionReport {
   double wireBytesPerDevice = 0;   ///< Of all collectives, trips included.
   double communicationSeconds = 0; ///< Predicted, of all collectives, trips included, each by itself.
   double combiningSaves = 0;       ///< Seconds of that, where several are one call (spmdc-combine-collectives).
+  double ringSaves = 0;            ///< Seconds of that, where rings run under their products.
 };
 
 struct ProgramReport {
@@ -59,8 +62,8 @@ struct ProgramReport {
   std::vector<FunctionReport> functions;
 };
 
-/// `combined` is the partitioned program after spmdc-combine-collectives.
-ProgramReport reportProgram(mlir::ModuleOp propagated, mlir::ModuleOp partitioned, mlir::ModuleOp combined,
-                            const CostModel &model);
+/// `ringed` is the partitioned program after spmdc-ring-contractions, `combined` that after spmdc-combine-collectives.
+ProgramReport reportProgram(mlir::ModuleOp propagated, mlir::ModuleOp partitioned, mlir::ModuleOp ringed,
+                            mlir::ModuleOp combined, const CostModel &model);
 
 } // namespace spmdc

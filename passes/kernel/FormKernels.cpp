@@ -5,6 +5,7 @@
 #include "passes/kernel/Passes.h"
 
 #include "ir/spmd/Location.h"
+#include "ir/spmd/Overlapped.h"
 #include "mlir/IR/IRMapping.h"
 
 #include <set>
@@ -175,12 +176,20 @@ private:
 // Epilogues
 //===----------------------------------------------------------------------===//
 
+/// Whether a value comes from a transfer under which products are to run: one that took it as an extra would wait.
+bool isOverlapped(Value value) {
+  while (auto reshape = value.getDefiningOp<ReshapeOp>())
+    value = reshape.getOperand();
+  return value.getDefiningOp() && value.getDefiningOp()->hasAttr(kOverlappedAttrName);
+}
+
 /// A kernel that only rewrites the rows of a product runs as the product's epilogue, on rows that are still in cache.
 bool tryFuseEpilogue(plan::MatmulOp matmul, SymbolTable &symbols) {
   if (matmul.getEpilogue() || !matmul.getResult().hasOneUse())
     return false;
   auto launch = dyn_cast<plan::LaunchOp>(*matmul->user_begin());
-  if (!launch || launch->getBlock() != matmul->getBlock() || launch.getNumResults() != 1)
+  if (!launch || launch->getBlock() != matmul->getBlock() || launch.getNumResults() != 1 ||
+      llvm::any_of(launch.getInputs(), isOverlapped))
     return false;
   auto kernel = symbols.lookup<plan::KernelOp>(launch.getKernel());
   unsigned position = llvm::find(launch.getInputs(), matmul.getResult()) - launch.getInputs().begin();

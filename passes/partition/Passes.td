@@ -154,6 +154,43 @@ def Partition : Pass<"spmdc-partition", "mlir::ModuleOp"> {
   let dependentDialects = ["::spmdc::SpmdDialect", "::spmdc::ArrayDialect"];
 }
 
+def RingContractions : Pass<"spmdc-ring-contractions", "mlir::ModuleOp"> {
+  let summary = "Runs products piece by piece while their operands or sums go around a ring";
+  let description = [{
+    Before: one device's program; collectives are explicit.
+
+    A product whose operand one all_gather brings, and a product whose partial sums one reduce_scatter adds up, with
+    nothing but transposes in between and no other use, become as many products as the group has devices, each on one
+    piece: while a device multiplies with a piece, the next comes from its neighbour (collective_permute). One way
+    around the ring, or half of the pieces each way. The same bytes are sent. Only where the cost model says that less
+    time passes (RingCost.h); what would run under the collective as it is counts against it. By the default model
+    nothing runs under a transfer (`overlap` is 0), so nothing changes.
+
+    The gathered dimension may be free, contracted or a batch of the product. Not where pieces are uneven (padding would
+    go around), where an operand is contracted and the result is the same on all devices of the group (each adds in an
+    order of its own; integers may), where a reduce_scatter adds f16 or bf16 (they would be rounded at each step), nor
+    across the borders of loops and branches. Sums have one order for each position in the group, whatever the
+    processes; f16 and bf16 that are contracted piece by piece are added in f32.
+
+    After: the same. The middle of a ring is a loop, so that the program does not grow with the number of devices (the
+    pairs of a permute do).
+    ```
+    %0 = spmd.all_gather %x dim 0 over <a> : <f32[2, 4]> -> <f32[4, 4]>
+    %1 = array.dot_general %0, %w contract [1] x [0] batch [] x [] : <f32[4, 4]>, <f32[4, 8]> -> <f32[4, 8]>
+    ```
+    with a=2 becomes
+    ```
+    %i = spmd.axis_index <a> : <i32[]>
+    %r = spmd.collective_permute %x pairs [0, 1, 1, 0] over <a> : <f32[2, 4]> -> <f32[2, 4]>
+    %p = array.dot_general %x, %w ... -> <f32[2, 8]>
+    %q = array.dynamic_update_slice %zeros, %p at (2 * %i, 0)
+    %s = array.dot_general %r, %w ... -> <f32[2, 8]>
+    %1 = array.dynamic_update_slice %q, %s at (2 * ((%i + 1) rem 2), 0)
+    ```
+  }];
+  let dependentDialects = ["::spmdc::SpmdDialect", "::spmdc::ArrayDialect"];
+}
+
 def CombineCollectives : Pass<"spmdc-combine-collectives", "mlir::ModuleOp"> {
   let summary = "Makes one collective of several small ones";
   let description = [{

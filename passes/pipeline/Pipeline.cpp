@@ -59,6 +59,7 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
     arriveAt(Stage::Partitioned);
   }
   if (passesThrough(Stage::Kernels)) {
+    passes.addPass(createRingContractions());
     passes.addPass(createCombineCollectives());
     passes.addPass(createDecomposeReductions());
     passes.addPass(createNormalizeContractions());

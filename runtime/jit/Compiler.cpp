@@ -393,12 +393,17 @@ std::optional<ProgramReport> Compiler::report() {
   ModuleOp partitioned = state->getModule(Stage::Partitioned);
   if (!partitioned)
     return std::nullopt;
-  OwningOpRef<ModuleOp> combined = partitioned.clone();
-  PassManager passes(combined->getContext());
-  passes.addPass(createCombineCollectives());
-  if (failed(passes.run(*combined)))
+  auto after = [](ModuleOp module, std::unique_ptr<Pass> pass) {
+    OwningOpRef<ModuleOp> changed = module.clone();
+    PassManager passes(changed->getContext());
+    passes.addPass(std::move(pass));
+    return failed(passes.run(*changed)) ? OwningOpRef<ModuleOp>() : std::move(changed);
+  };
+  OwningOpRef<ModuleOp> ringed = after(partitioned, createRingContractions());
+  OwningOpRef<ModuleOp> combined = ringed ? after(*ringed, createCombineCollectives()) : OwningOpRef<ModuleOp>();
+  if (!combined)
     return std::nullopt;
-  return reportProgram(propagated, partitioned, *combined, state->options.costModel);
+  return reportProgram(propagated, partitioned, *ringed, *combined, state->options.costModel);
 }
 
 std::optional<std::vector<WorkReport>> Compiler::work() {

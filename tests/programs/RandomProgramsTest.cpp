@@ -52,6 +52,20 @@ TEST_P(RandomPrograms, Compiled) {
   check(first + kCompiledPerBlock * 3 / 4, kCompiledPerBlock / 4, Mode::Everything, options);
 }
 
+// Under a cost model by which transfers run under products and cost no latency, so that rings pay.
+TEST_P(RandomPrograms, Rings) {
+  CheckOptions options;
+  options.costModel.link = {0, 5e9, 1};
+  options.costModel.flopsPerSecond = 1e10;
+  options.costModel.memoryPerSecond = 1e18;
+  uint64_t first = 200'000 + GetParam() * kSeedsPerBlock;
+  check(first, kSeedsPerBlock / 4, Mode::Text, options);
+  check(first + kSeedsPerBlock / 4, kSeedsPerBlock * 3 / 4, Mode::Everything, options);
+  options.compiled = true;
+  options.optimizationLevel = static_cast<unsigned>(GetParam() % 4);
+  check(first, kCompiledPerBlock / 4, Mode::Everything, options);
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomPrograms, ::testing::Range(0, 20));
 
 } // namespace

@@ -143,7 +143,7 @@ private:
     cost->seconds = inspection->computeSeconds();
     cost->memoryBytes = inspection->peakBytesPerDevice;
     for (const FunctionReport &function : inspection->report.functions) {
-      cost->seconds += function.communicationSeconds - function.combiningSaves;
+      cost->seconds += function.communicationSeconds - function.combiningSaves - function.ringSaves;
       cost->wireBytes += function.wireBytesPerDevice;
     }
     return cost;

@@ -63,6 +63,8 @@ std::string entryText(const CollectiveExplanation &entry, size_t number, const P
   text += "   " + collective.location + (entry.sourceLine.empty() ? "" : ": " + entry.sourceLine) + "\n";
   if (!collective.why.empty())
     text += "   " + collective.why + "\n";
+  if (collective.ring != RingWay::None)
+    text += "   " + ringText(collective) + "\n";
   if (entry.causes.empty())
     text += "   no annotation forces it: the program asks for it there\n";
   else

@@ -70,6 +70,10 @@ Json collectiveJson(const CollectiveReport &collective) {
   json["trip_count"] = collective.tripCount;
   json["steps"] = collective.steps;
   json["predicted_us"] = microseconds(collective.predictedSeconds);
+  if (collective.ring != RingWay::None) {
+    json["ring"] = ringWayName(collective.ring);
+    json["hidden_us"] = microseconds(collective.hiddenSeconds);
+  }
   json["loc"] = collective.location;
   json["why"] = collective.why;
   return json;
@@ -132,6 +136,7 @@ std::string inspectionJson(const Inspection &inspection) {
       entry["work"].push_back(workJson(work));
     entry["predicted_communication_us"] = microseconds(function.communicationSeconds);
     entry["combining_saves_us"] = microseconds(function.combiningSaves);
+    entry["ring_saves_us"] = microseconds(function.ringSaves);
     entry["predicted_compute_us"] = microseconds(inspection.computeSeconds());
     json["functions"].push_back(std::move(entry));
   }

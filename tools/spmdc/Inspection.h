@@ -30,6 +30,8 @@ std::string inspectionTable(const Inspection &inspection);
 
 /// `all_reduce sum over b`.
 std::string collectiveTitle(const CollectiveReport &collective);
+/// Of one that goes around a ring: which way, and what runs under the product.
+std::string ringText(const CollectiveReport &collective);
 
 /// `f32[8, 4]`.
 std::string shapeText(spmd::DType dtype, const std::vector<int64_t> &shape);

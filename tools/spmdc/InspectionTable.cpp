@@ -94,6 +94,11 @@ std::string collectiveTitle(const CollectiveReport &collective) {
          axesText(collective);
 }
 
+std::string ringText(const CollectiveReport &collective) {
+  return "piece by piece around a ring " + std::string(ringWayName(collective.ring)) + ": " +
+         timeText(collective.hiddenSeconds) + " of " + timeText(collective.predictedSeconds) + " run under the product";
+}
+
 std::string meshTitle(const spmd::MeshShape &mesh) {
   std::string text = "mesh";
   for (const spmd::MeshAxis &axis : mesh.axes)
@@ -125,13 +130,16 @@ std::string inspectionTable(const Inspection &inspection) {
                             (collective.tripCount == 1 ? "" : " " + std::to_string(collective.tripCount) + " times"),
                         timeText(collective.totalSeconds()), collective.location}});
       text += "    " + collective.why + "\n";
+      if (collective.ring != RingWay::None)
+        text += "    " + ringText(collective) + "\n";
     }
     text += "\nper device: " + countText(function.flopsPerDevice) + " operations, " +
             bytesText(function.wireBytesPerDevice) + " sent, " +
             bytesText(static_cast<double>(function.argumentBytesPerDevice)) + " of arguments, " +
             bytesText(static_cast<double>(inspection.peakBytesPerDevice)) + " of memory in all\n" +
             "predicted: " + timeText(function.communicationSeconds) + " of communication, " +
-            timeText(inspection.computeSeconds()) + " of computation\n";
+            timeText(inspection.computeSeconds()) + " of computation" +
+            (function.ringSaves > 0 ? ", " + timeText(function.ringSaves) + " of them at once" : "") + "\n";
   }
   return text;
 }

@@ -37,7 +37,9 @@ TEST(CostModel, CollectivesByHand) {
   // A part of an axis is the axis; several are as slow as the slowest in each respect.
   EXPECT_DOUBLE_EQ(model.collectiveSeconds("all_to_all", {"in_host:(2)4"}, 3e6), 2e-6 + 1e-5);
   EXPECT_DOUBLE_EQ(model.collectiveSeconds("exchange", {"in_host", "half"}, 1e6), 7e-6 + 1e-3);
-  EXPECT_EQ(parsed(R"({"axes": {"a": {"latency_us": 1}}, "bytes_per_second": 8e9})").axes["a"], (LinkRates{1, 8e9}));
+  EXPECT_EQ(parsed(R"({"axes": {"a": {"latency_us": 1}}, "bytes_per_second": 8e9, "overlap": 0.5})").axes["a"],
+            (LinkRates{1, 8e9, 0.5}));
+  EXPECT_EQ(parsed(R"({"overlap": 1, "axes": {"a": {"overlap": 0.25}}})").ratesOf({"a", "b"}).overlap, 0.25);
 }
 
 TEST(CostModel, ComputationIsAsLongAsItsLongerHalf) {
@@ -56,17 +58,20 @@ TEST(CostModel, ReadsWhatItWrites) {
 TEST(CostModel, MistakesHaveTheirPlace) {
   EXPECT_EQ(errorOf("{\n \"latency_us\": -1\n}"), "costs.json:2: error: 'latency_us' must be at least 0");
   EXPECT_EQ(errorOf("{\n\n \"bytes_per_second\": 0}"), "costs.json:3: error: 'bytes_per_second' must be above 0");
+  EXPECT_EQ(errorOf("{\"overlap\": 1.5}"), "costs.json:1: error: 'overlap' must be at most 1");
+  EXPECT_EQ(errorOf("{\"axes\": {\"a\": {\"overlap\": -1}}}"),
+            "costs.json:1: error: 'axes.a.overlap' must be at least 0");
   EXPECT_EQ(errorOf("{\"flops_per_second\": \"fast\"}"), "costs.json:1: error: 'flops_per_second' is a number");
   EXPECT_EQ(errorOf("{\"axes\": {\"a\": {\"latency_us\": [1]}}}"),
             "costs.json:1: error: 'axes.a.latency_us' is a number");
   EXPECT_EQ(errorOf("{\"axes\": 3}"), "costs.json:1: error: 'axes' is an object with the mesh's axes as keys");
   EXPECT_EQ(errorOf("{\"axes\": {\"a\": 3}}"),
-            "costs.json:1: error: 'axes.a' is an object with the keys latency_us, bytes_per_second");
+            "costs.json:1: error: 'axes.a' is an object with the keys latency_us, bytes_per_second, overlap");
   EXPECT_EQ(errorOf("{\"axes\": {\"a\": {\"latency\": 3}}}"),
-            "costs.json:1: error: unknown key 'axes.a.latency'; there are latency_us, bytes_per_second");
+            "costs.json:1: error: unknown key 'axes.a.latency'; there are latency_us, bytes_per_second, overlap");
   EXPECT_EQ(errorOf("{\"bandwidth\": 1}"),
-            "costs.json:1: error: unknown key 'bandwidth'; there are latency_us, bytes_per_second, flops_per_second, "
-            "memory_bytes_per_second, axes");
+            "costs.json:1: error: unknown key 'bandwidth'; there are latency_us, bytes_per_second, overlap, "
+            "flops_per_second, memory_bytes_per_second, axes");
   EXPECT_EQ(errorOf("{\"latency_us\": 1,\n\"latency_us\": 2}"), "costs.json:2: error: 'latency_us' is given twice");
   EXPECT_EQ(errorOf("[1]"), "costs.json:1: error: a cost model is an object: {\"latency_us\": 10, "
                             "\"bytes_per_second\": 5e9}");

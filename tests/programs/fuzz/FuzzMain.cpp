@@ -55,7 +55,8 @@ struct FuzzOptions {
   uint64_t seed = 1, count = 1000;
   int maxOperations = 10, maxFailures = 5;
   int64_t maxDevices = 16;
-  std::string mode = "both", last = "plan", save, exportFile;
+  std::string mode = "both", last = "plan", save, exportFile, costModelFile;
+  CostModel costModel;
   bool compiled = false, processes = false, isReduced = true, prints = false;
   int optimization = -1; ///< -1: by seed.
   int timeoutSeconds = 60, jobs = 1;
@@ -102,6 +103,7 @@ private:
     CheckOptions check;
     check.lastStage = *parseStage(options.last);
     check.compiled = options.compiled;
+    check.costModel = options.costModel;
     // Half at -O0, whose code takes LLVM a third of the time; most others at what people use.
     constexpr unsigned levels[] = {0, 2, 0, 1, 0, 2, 0, 3};
     check.optimizationLevel =
@@ -195,6 +197,8 @@ private:
                         (options.processes  ? " --processes"
                          : options.compiled ? " --compiled"
                                             : "");
+    if (!options.costModelFile.empty())
+      again += " --cost-model " + options.costModelFile;
     if (options.optimization >= 0)
       again += " -O" + std::to_string(options.optimization);
     if (options.save.empty()) {
@@ -251,6 +255,17 @@ Tally runInJobs(const FuzzOptions &options) {
   return all;
 }
 
+CostModel readCostModel(const std::string &file) {
+  std::ifstream in(file, std::ios::binary);
+  std::string text(std::istreambuf_iterator<char>(in), {}), error;
+  if (!in)
+    throw spmd::Error("cannot read '" + file + "'");
+  std::optional<CostModel> model = CostModel::parse(text, file, error);
+  if (!model)
+    throw spmd::Error(error);
+  return *model;
+}
+
 int run(const FuzzOptions &options) {
   auto began = std::chrono::steady_clock::now();
   Tally tally = options.jobs > 1 ? runInJobs(options) : Fuzzer(options).run(options.seed, options.count);
@@ -300,6 +315,10 @@ int main(int argc, char **argv) {
       ->check(CLI::Range(0, 3))
       ->type_name("N")
       ->group(checks);
+  app.add_option("--cost-model", options.costModelFile,
+                 "What the partitioner weighs its choices with (docs/explain.md)")
+      ->type_name("FILE")
+      ->group(checks);
   app.add_option("--jobs,-j", options.jobs, "Processes that share the programs")
       ->check(CLI::Range(1, 256))
       ->type_name("N")
@@ -313,6 +332,8 @@ int main(int argc, char **argv) {
   app.add_flag("!--no-reduce", options.isReduced, "Print failing programs as they are")->group(failures);
   CLI11_PARSE(app, argc, argv);
   try {
+    if (!options.costModelFile.empty())
+      options.costModel = readCostModel(options.costModelFile);
     return run(options);
   } catch (const std::exception &error) {
     std::fprintf(stderr, "spmd-fuzz: error: %s\n", error.what());

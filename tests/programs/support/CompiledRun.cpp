@@ -26,10 +26,11 @@ ArrayType typeOf(MLIRContext &context, const spmd::ValueInfo &info) {
 
 std::shared_ptr<const spmd::Artifact> compileText(const std::string &fileName, const std::string &text,
                                                   unsigned optimizationLevel, std::string &error,
-                                                  const PipelineOptions &pipeline) {
+                                                  const PipelineOptions &pipeline, const CostModel &costModel) {
   CompileOptions options;
   options.pipeline = pipeline;
   options.optimizationLevel = optimizationLevel;
+  options.costModel = costModel;
   Compiler compiler(fileName, text, options);
   std::optional<spmd::Artifact> artifact = compiler.compile();
   if (!artifact) {

@@ -9,6 +9,7 @@
 #include "ir/evaluate/Shards.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "passes/analysis/CostModel.h"
 #include "passes/pipeline/Pipeline.h"
 #include "runtime/artifact/Plan.h"
 
@@ -22,7 +23,8 @@ namespace spmdc {
 /// says why.
 std::shared_ptr<const spmd::Artifact> compileText(const std::string &fileName, const std::string &text,
                                                   unsigned optimizationLevel, std::string &error,
-                                                  const PipelineOptions &pipeline = {});
+                                                  const PipelineOptions &pipeline = {},
+                                                  const CostModel &costModel = {});
 /// The same for a module.
 std::shared_ptr<const spmd::Artifact> compileModule(mlir::ModuleOp module, unsigned optimizationLevel,
                                                     std::string &error);

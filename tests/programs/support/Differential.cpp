@@ -72,7 +72,8 @@ std::string checkCompiled(const Subject &subject, uint64_t seed, ArrayRef<Tensor
                           const CheckOptions &options) {
   std::string error;
   std::shared_ptr<const spmd::Artifact> artifact =
-      compileText(subject.fileName, subject.text, options.optimizationLevel, error, pipelineOptions(seed));
+      compileText(subject.fileName, subject.text, options.optimizationLevel, error, pipelineOptions(seed),
+                  options.costModel);
   if (!artifact)
     return "compiled: does not compile:\n" + error;
   MLIRContext &context = *subject.module.get().getContext();
@@ -158,6 +159,7 @@ std::string checkStations(Subject &subject, uint64_t seed, const CheckOptions &o
   expected = std::move(*global);
 
   lowered = module.clone();
+  options.costModel.attachTo(*lowered);
   Stage reached = getStage(module);
   for (Stage stage : {Stage::Propagated, Stage::Partitioned, Stage::Kernels, Stage::Plan}) {
     if (stage <= reached || stage > options.lastStage)

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "passes/analysis/CostModel.h"
 #include "passes/pipeline/Stage.h"
 #include "tests/programs/support/Case.h"
 #include "tests/programs/support/ProcessJobs.h"
@@ -21,6 +22,8 @@ struct CheckOptions {
   /// Compile to an artifact and run it on all devices of the mesh, in this process.
   bool compiled = false;
   unsigned optimizationLevel = 2;
+  /// What the partitioner weighs its choices with.
+  CostModel costModel;
   /// Run it in these jobs of several processes too, with the same bits on every layout. Implies `compiled`.
   ProcessJobs *processes = nullptr;
 };

@@ -19,7 +19,7 @@ def run(*command):
 
 def cost(file):
     (main,) = json.loads(run("inspect", file, "--json"))["functions"]
-    time = main["predicted_communication_us"] - main["combining_saves_us"] + main["predicted_compute_us"]
+    time = main["predicted_communication_us"] - main["combining_saves_us"] - main["ring_saves_us"] + main["predicted_compute_us"]
     return time, main["wire_bytes_per_device"], main["peak_bytes_per_device"]
 
 

@@ -1,0 +1,261 @@
+//===- Rings.cpp - products that run piece by piece -----------------------===//
+
+#include "passes/analysis/Rings.h"
+
+#include "passes/analysis/CutAxes.h"
+
+#include <algorithm>
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
+
+double bytesOf(Value value) { return static_cast<double>(typeOf(value).getBytes()); }
+
+int64_t indexIn(ArrayRef<int64_t> list, int64_t value) {
+  const auto *at = llvm::find(list, value);
+  return at == list.end() ? -1 : at - list.begin();
+}
+
+bool isNarrowFloat(Type type) { return isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 32; }
+
+class RingFinder {
+public:
+  RingFinder(func::FuncOp func, MeshAttr mesh, const CostModel &model)
+      : func(func), mesh(mesh), model(model), cutAxes(func) {}
+
+  std::vector<Ring> run() {
+    func.walk([&](Operation *op) {
+      if (auto gather = dyn_cast<AllGatherOp>(op))
+        addGather(gather);
+      else if (auto scatter = dyn_cast<ReduceScatterOp>(op))
+        addScatter(scatter);
+    });
+    return std::move(rings);
+  }
+
+private:
+  /// Devices in the group, if pieces of this size make up the whole: then none is padded.
+  std::optional<int64_t> evenGroup(CollectiveOpInterface op, int64_t whole, int64_t piece) {
+    double devices = groupSize(mesh, op.getGroupAxes());
+    if (devices < 2 || piece == 0 || static_cast<double>(whole) != devices * static_cast<double>(piece))
+      return std::nullopt;
+    return static_cast<int64_t>(devices);
+  }
+
+  void addGather(AllGatherOp gather) {
+    Ring ring;
+    ring.collective = gather;
+    auto dim = static_cast<int64_t>(gather.getDim());
+    std::optional<int64_t> devices =
+        evenGroup(gather, gather.getType().getDimSize(dim), gather.getOperand().getType().getDimSize(dim));
+    Value value = gather.getResult();
+    while (devices && value.hasOneUse()) {
+      OpOperand &use = *value.use_begin();
+      if (use.getOwner()->getBlock() != gather->getBlock())
+        return;
+      if (auto transpose = dyn_cast<TransposeOp>(use.getOwner())) {
+        ring.transposes.push_back(transpose);
+        dim = indexIn(transpose.getPerm(), dim);
+        value = transpose.getResult();
+        continue;
+      }
+      ring.product = dyn_cast<DotGeneralOp>(use.getOwner());
+      if (!ring.product)
+        return;
+      ring.isLhs = use.getOperandNumber() == 0;
+      ring.dim = dim;
+      ring.work.devices = *devices;
+      ring.work.pieceBytes = bytesOf(gather.getOperand());
+      findRole(ring);
+      if (ring.role == RingRole::Contracted && !mayAddInAnyOrder(ring))
+        return;
+      addCosts(ring);
+      rings.push_back(std::move(ring));
+      return;
+    }
+  }
+
+  void addScatter(ReduceScatterOp scatter) {
+    auto dim = static_cast<int64_t>(scatter.getDim());
+    std::optional<int64_t> devices =
+        evenGroup(scatter, scatter.getOperand().getType().getDimSize(dim), scatter.getType().getDimSize(dim));
+    if (!devices || scatter.getKind() != ReductionKind::sum || isNarrowFloat(scatter.getType().getElementType()))
+      return;
+    Ring ring;
+    ring.collective = scatter;
+    Value value = scatter.getOperand();
+    for (; value.hasOneUse() && !ring.product; value = value.getDefiningOp()->getOperand(0)) {
+      Operation *op = value.getDefiningOp();
+      if (!op || op->getBlock() != scatter->getBlock())
+        return;
+      ring.product = dyn_cast<DotGeneralOp>(op);
+      if (ring.product)
+        break;
+      auto transpose = dyn_cast<TransposeOp>(op);
+      if (!transpose)
+        return;
+      dim = transpose.getPerm()[dim];
+      ring.transposes.insert(ring.transposes.begin(), transpose);
+    }
+    if (!ring.product)
+      return;
+    ring.resultDim = dim;
+    ring.work.isScatter = true;
+    ring.work.devices = *devices;
+    ring.work.pieceBytes = bytesOf(scatter.getResult());
+    findCutOperand(ring);
+    addCosts(ring);
+    rings.push_back(std::move(ring));
+  }
+
+  /// What the gathered dimension is to the product.
+  static void findRole(Ring &ring) {
+    DotGeneralOp op = ring.product;
+    ArrayRef<int64_t> batch = ring.isLhs ? op.getLhsBatch() : op.getRhsBatch();
+    ArrayRef<int64_t> contract = ring.isLhs ? op.getLhsContract() : op.getRhsContract();
+    if (int64_t index = indexIn(batch, ring.dim); index >= 0) {
+      ring.role = RingRole::Batch;
+      ring.otherDim = (ring.isLhs ? op.getRhsBatch() : op.getLhsBatch())[index];
+      ring.resultDim = index;
+    } else if (int64_t index = indexIn(contract, ring.dim); index >= 0) {
+      ring.role = RingRole::Contracted;
+      ring.otherDim = (ring.isLhs ? op.getRhsContract() : op.getLhsContract())[index];
+    } else {
+      ring.role = RingRole::Free;
+      ring.resultDim =
+          static_cast<int64_t>(batch.size()) +
+          (ring.isLhs ? indexIn(op.getLhsFreeDims(), ring.dim)
+                      : static_cast<int64_t>(op.getLhsFreeDims().size()) + indexIn(op.getRhsFreeDims(), ring.dim));
+    }
+  }
+
+  /// Which operand the scattered dimension of the result comes from.
+  static void findCutOperand(Ring &ring) {
+    DotGeneralOp op = ring.product;
+    auto batches = static_cast<int64_t>(op.getLhsBatch().size());
+    SmallVector<int64_t> lhsFree = op.getLhsFreeDims();
+    auto lhsFrees = static_cast<int64_t>(lhsFree.size());
+    if (ring.resultDim < batches) {
+      ring.role = RingRole::Batch;
+      ring.isLhs = true;
+      ring.dim = op.getLhsBatch()[ring.resultDim];
+      ring.otherDim = op.getRhsBatch()[ring.resultDim];
+      return;
+    }
+    ring.isLhs = ring.resultDim < batches + lhsFrees;
+    ring.dim =
+        ring.isLhs ? lhsFree[ring.resultDim - batches] : op.getRhsFreeDims()[ring.resultDim - batches - lhsFrees];
+  }
+
+  bool mayAddInAnyOrder(Ring &ring) {
+    Value other = ring.product->getOperand(ring.isLhs ? 1 : 0);
+    return !isa<FloatType>(ring.product.getType().getElementType()) ||
+           cutAxes.isCutOver(other, ring.collective.getGroupAxes());
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Costs
+  //===--------------------------------------------------------------------===//
+
+  static double flopsOf(DotGeneralOp op) {
+    double flops = 2 * static_cast<double>(op.getType().getNumElements());
+    for (int64_t dim : op.getLhsContract())
+      flops *= static_cast<double>(op.getLhs().getType().getDimSize(dim));
+    return flops;
+  }
+
+  double secondsOf(DotGeneralOp op) {
+    return model.computeSeconds(flopsOf(op), bytesOf(op.getLhs()) + bytesOf(op.getRhs()) + bytesOf(op.getResult()));
+  }
+
+  /// Read and written, or one of the two.
+  double memorySeconds(double bytes) const { return bytes / model.memoryPerSecond; }
+
+  void addCosts(Ring &ring) {
+    RingWork &work = ring.work;
+    std::vector<std::string> axes;
+    for (const spmd::AxisRef &axis : ring.collective.getGroupAxes().toValues())
+      axes.push_back(axis.name);
+    work.rates = model.ratesOf(axes);
+    work.wholeProduct = secondsOf(ring.product);
+    auto devices = static_cast<double>(work.devices);
+    Value operand = ring.product->getOperand(ring.isLhs ? 0 : 1), other = ring.product->getOperand(ring.isLhs ? 1 : 0);
+    double result = bytesOf(ring.product.getResult());
+    // Of an operand of which each piece takes a part, that part is copied first.
+    bool isOtherCut = ring.role != RingRole::Free;
+    double otherPart = isOtherCut ? bytesOf(other) / devices : bytesOf(other);
+    double resultPart = ring.role == RingRole::Contracted ? result : result / devices;
+    work.pieceProduct =
+        model.computeSeconds(flopsOf(ring.product) / devices, bytesOf(operand) / devices + otherPart + resultPart) +
+        memorySeconds(isOtherCut ? 2 * otherPart : 0);
+    if (work.isScatter) {
+      work.pieceProduct += memorySeconds(2 * bytesOf(operand) / devices);
+      work.addition = memorySeconds(3 * resultPart);
+    } else if (ring.role == RingRole::Contracted) {
+      // Added to what is there as it is stored, in f32 where the result is narrower.
+      work.pieceProduct += memorySeconds(resultPart);
+    } else {
+      // Stored once more, where it belongs in the result, which has to be there before.
+      work.pieceProduct += memorySeconds(2 * resultPart);
+      work.once = memorySeconds(result);
+    }
+    work.otherProducts = ring.isScatter() ? productsBehind(ring) : productsBefore(ring);
+  }
+
+  /// The products between what a gather needs and the one that needs it: they run under it as it is
+  /// (spmdc-schedule-collectives), though not across loops and branches.
+  double productsBefore(Ring &ring) {
+    double seconds = 0;
+    Operation *source = ring.collective->getOperand(0).getDefiningOp();
+    for (Operation *op = ring.product->getPrevNode(); op && op != source && op->getNumRegions() == 0;
+         op = op->getPrevNode())
+      if (auto other = dyn_cast<DotGeneralOp>(op))
+        seconds += secondsOf(other);
+    return seconds;
+  }
+
+  /// Likewise those between a scatter's product and the first reader of what is scattered.
+  double productsBehind(Ring &ring) {
+    double seconds = 0;
+    for (Operation *op = ring.product->getNextNode(); op && op->getNumRegions() == 0; op = op->getNextNode()) {
+      if (llvm::is_contained(op->getOperands(), ring.collective->getResult(0)))
+        break;
+      if (auto other = dyn_cast<DotGeneralOp>(op))
+        seconds += secondsOf(other);
+    }
+    return seconds;
+  }
+
+  func::FuncOp func;
+  MeshAttr mesh;
+  const CostModel &model;
+  CutAxes cutAxes;
+  std::vector<Ring> rings;
+};
+
+} // namespace
+
+std::vector<Ring> findRings(func::FuncOp func, MeshAttr mesh, const CostModel &model) {
+  return RingFinder(func, mesh, model).run();
+}
+
+std::vector<ChosenRing> chooseRings(func::FuncOp func, MeshAttr mesh, const CostModel &model) {
+  std::vector<ChosenRing> chosen;
+  for (Ring &ring : findRings(func, mesh, model)) {
+    ChosenRing candidate{ring, chooseRing(ring.work)};
+    if (candidate.way == RingWay::None)
+      continue;
+    auto same = llvm::find_if(chosen, [&](const ChosenRing &other) { return other.ring.product == ring.product; });
+    if (same == chosen.end())
+      chosen.push_back(std::move(candidate));
+    else if (candidate.savedSeconds() > same->savedSeconds())
+      *same = std::move(candidate);
+  }
+  return chosen;
+}
+
+} // namespace spmdc

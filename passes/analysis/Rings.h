@@ -1,0 +1,53 @@
+//===- Rings.h - products that run piece by piece ---------------*- C++ -*-===//
+//
+// A product (dot_general) whose operand an all_gather brings, or whose result a reduce_scatter adds up, with nothing
+// but transposes in between and no other use, in one block; pieces are even. The gathered dimension has a role in the
+// product:
+//
+//   free        each piece gives a part of the result
+//   batch       likewise, with a part of the other operand
+//   contracted  each piece gives, with a part of the other operand, a summand of the result. Devices add in different
+//               orders, so the result must be one that they do not hold alike (CutAxes.h), or of integers.
+//
+// A reduce_scatter adds in the order of the ring; its f16 and bf16 would be rounded at each step, and stay as they are.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "ir/array/ArrayOps.h"
+#include "passes/analysis/RingCost.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <vector>
+
+namespace spmdc {
+
+enum class RingRole { Free, Batch, Contracted };
+
+struct Ring {
+  CollectiveOpInterface collective; ///< An all_gather or a reduce_scatter (of a sum).
+  DotGeneralOp product;
+  llvm::SmallVector<TransposeOp> transposes; ///< From the first of the two to the second.
+  bool isLhs = false; ///< Which operand is gathered; of a scatter, whose dimension is cut (batch: both).
+  RingRole role = RingRole::Free;
+  /// Of that operand of the product; the other operand's, where the role is batch or contracted.
+  int64_t dim = 0, otherDim = 0;
+  int64_t resultDim = 0; ///< Of the product's result; none where the role is contracted.
+  RingWork work;
+
+  bool isScatter() const { return work.isScatter; }
+};
+
+/// The rings of a function of one device's program, in its order, whether they pay or not; a product may be in several.
+std::vector<Ring> findRings(mlir::func::FuncOp func, MeshAttr mesh, const CostModel &model);
+
+/// Those that pay, each product in the one that saves most.
+struct ChosenRing {
+  Ring ring;
+  RingWay way = RingWay::None;
+  double savedSeconds() const { return ringTime(ring.work, RingWay::None).total() - ringTime(ring.work, way).total(); }
+};
+std::vector<ChosenRing> chooseRings(mlir::func::FuncOp func, MeshAttr mesh, const CostModel &model);
+
+} // namespace spmdc

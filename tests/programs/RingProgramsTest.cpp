@@ -1,0 +1,275 @@
+//===- RingProgramsTest.cpp - products around rings, executed -------------===//
+//
+// Each way in which a gather or a scatter meets a product, on groups of 2 to 8 devices of one axis or two, in all
+// element types, with random small integers: sums of them are exact in each type, whatever the order, so every station
+// and the compiled program must give the bits of the unpartitioned one. Rings are built here whether they pay or not.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/Frontend.h"
+#include "ir/evaluate/GlobalEvaluator.h"
+#include "ir/evaluate/ProcessGridEvaluator.h"
+#include "passes/partition/RingBuilder.h"
+#include "passes/pipeline/Pipeline.h"
+#include "tests/programs/generator/Random.h"
+#include "tests/programs/support/Case.h"
+#include "tests/programs/support/CompiledRun.h"
+
+#include "gtest/gtest.h"
+
+using namespace spmdc;
+
+namespace {
+
+/// What a person writes for one device, and the same of whole arrays. `$A` are the axes of the ring, `T` the type.
+struct RingCase {
+  const char *name, *parameters, *in, *out, *local, *global;
+};
+
+/// A multiple of 8 wherever an axis cuts: all pieces are even.
+const RingCase kCases[] = {
+    {"gather_free_lhs", "x: T[16@$A, 6@_], w: T[6@_, 8@$A]", "(P($A, _), P(_, $A))", "P(_, $A)",
+     "all_gather(x, $A, axis=0, tiled=true) @ w", "x @ w"},
+    {"gather_free_rhs", "x: T[8@$A, 6@_], w: T[6@_, 16@$A]", "(P($A, _), P(_, $A))", "P($A, _)",
+     "x @ all_gather(w, $A, axis=1, tiled=true)", "x @ w"},
+    {"gather_contracted_rhs", "x: T[8@$A, 16@_], w: T[16@$A, 5@_]", "(P($A, _), P($A, _))", "P($A, _)",
+     "x @ all_gather(w, $A, axis=0, tiled=true)", "x @ w"},
+    {"gather_contracted_lhs", "x: T[5@_, 16@$A], w: T[16@_, 8@$A]", "(P(_, $A), P(_, $A))", "P(_, $A)",
+     "all_gather(x, $A, axis=1, tiled=true) @ w", "x @ w"},
+    {"gather_batch", "x: T[16@$A, 3@_, 4@_], w: T[16@_, 4@_, 8@$A]", "(P($A, _, _), P(_, _, $A))", "P(_, _, $A)",
+     "all_gather(x, $A, axis=0, tiled=true) @ w", "x @ w"},
+    {"gather_transposed", "x: T[6@_, 16@$A], w: T[6@_, 8@$A]", "(P(_, $A), P(_, $A))", "P(_, $A)",
+     "transpose(all_gather(x, $A, axis=1, tiled=true)) @ w", "transpose(x) @ w"},
+    {"scatter_lhs", "x: T[16@_, 8@$A], w: T[8@$A, 6@_]", "(P(_, $A), P($A, _))", "P($A, _)",
+     "psum_scatter(x @ w, $A, scatter_dimension=0, tiled=true)", "x @ w"},
+    {"scatter_rhs", "x: T[6@_, 8@$A], w: T[8@$A, 16@_]", "(P(_, $A), P($A, _))", "P(_, $A)",
+     "psum_scatter(x @ w, $A, scatter_dimension=1, tiled=true)", "x @ w"},
+    {"scatter_batch", "x: T[16@_, 3@_, 8@$A], w: T[16@_, 8@$A, 4@_]", "(P(_, _, $A), P(_, $A, _))", "P($A, _, _)",
+     "psum_scatter(x @ w, $A, scatter_dimension=0, tiled=true)", "x @ w"},
+    {"scatter_transposed", "x: T[6@_, 8@$A], w: T[8@$A, 16@_]", "(P(_, $A), P($A, _))", "P($A, _)",
+     "psum_scatter(transpose(x @ w), $A, scatter_dimension=0, tiled=true)", "transpose(x @ w)"},
+};
+
+struct RingMesh {
+  const char *mesh, *axes;
+};
+const RingMesh kMeshes[] = {
+    {"a=2", "a"}, {"a=4", "a"}, {"a=8", "a"}, {"a=4, b=2", "a"}, {"b=2, a=4", "a"}, {"a=2, b=4", "(a, b)"},
+};
+
+std::string replaced(std::string text, const std::string &from, const std::string &to) {
+  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+class RingChecks {
+protected:
+  RingChecks() { loadDialects(context); }
+
+  Tensor randomArgument(Random &random, mlir::Type type) {
+    auto array = mlir::cast<ArrayType>(type);
+    std::vector<int64_t> shape(array.getShape().begin(), array.getShape().end());
+    Tensor tensor(shape, array.getElementType());
+    for (Scalar &element : tensor.elements) {
+      int64_t value = random.integer(-3, 3);
+      element = mlir::isa<mlir::FloatType>(array.getElementType()) ? Scalar::ofFloat(static_cast<double>(value))
+                                                                   : Scalar::ofInt(value);
+    }
+    return tensor;
+  }
+
+  static void expectSame(const Tensor &expected, const Tensor &actual) {
+    ASSERT_EQ(expected.shape, actual.shape);
+    for (size_t i = 0; i < expected.elements.size(); ++i) {
+      ASSERT_EQ(expected.elements[i].f, actual.elements[i].f) << "element " << i;
+      ASSERT_EQ(expected.elements[i].i, actual.elements[i].i) << "element " << i;
+    }
+  }
+
+  /// Every station and, if `isCompiled`, the compiled program, with a ring for each product that can be in one; returns
+  /// how many there are. `global` means the same.
+  int check(const std::string &text, const std::string &global, RingWay way, bool isCompiled) {
+    int rings = 0;
+    checkStations(text, global, way, isCompiled, rings);
+    return rings;
+  }
+
+private:
+  static mlir::func::FuncOp entryOf(mlir::ModuleOp module) { return *module.getOps<mlir::func::FuncOp>().begin(); }
+
+  int buildRings(mlir::ModuleOp module, RingWay way) {
+    llvm::DenseSet<mlir::Operation *> products;
+    for (const Ring &ring : findRings(entryOf(module), getMesh(module), CostModel()))
+      if (products.insert(ring.product).second)
+        replaceByRing(ring, ring.work.devices > 2 ? way : RingWay::One);
+    return static_cast<int>(products.size());
+  }
+
+  void checkStations(const std::string &text, const std::string &global, RingWay way, bool isCompiled, int &rings) {
+    Diagnostics diagnostics;
+    auto whole = compileToArray(global, "global.spmd", {}, context, diagnostics);
+    ASSERT_TRUE(whole) << diagnostics.str();
+    Random random(text.size());
+    std::vector<Tensor> arguments;
+    for (mlir::Type type : entryOf(*whole).getArgumentTypes())
+      arguments.push_back(randomArgument(random, type));
+    auto expected = evaluateGlobal(entryOf(*whole), arguments);
+    ASSERT_TRUE(succeeded(expected));
+
+    auto module = compileToArray(text, "ring.spmd", {}, context, diagnostics);
+    ASSERT_TRUE(module) << diagnostics.str();
+    ASSERT_TRUE(succeeded(runPipeline(*module, Stage::Array, Stage::Partitioned, {})));
+    rings = buildRings(*module, way);
+    std::string error;
+    auto artifact = isCompiled ? compileModule(*module, /*optimizationLevel=*/1, error) : nullptr;
+    ASSERT_TRUE(artifact || !isCompiled) << error;
+    for (Stage stage : {Stage::Partitioned, Stage::Kernels, Stage::Plan}) {
+      if (stage != Stage::Partitioned)
+        ASSERT_TRUE(succeeded(runPipeline(*module, getStage(*module), stage, {})));
+      for (Poison poison : {Poison::Nan, Poison::Huge}) {
+        auto actual = ProcessGridEvaluator(getMesh(*module), poison).evaluateGlobalView(entryOf(*module), arguments);
+        ASSERT_TRUE(succeeded(actual));
+        expectSame((*expected)[0], (*actual)[0]);
+      }
+    }
+    if (!artifact)
+      return;
+    CompiledProgram compiled(artifact);
+    for (Poison poison : {Poison::Nan, Poison::Huge}) {
+      auto actual = compiled.run(context, arguments, poison, error);
+      ASSERT_TRUE(succeeded(actual)) << error;
+      expectSame((*expected)[0], (*actual)[0]);
+    }
+  }
+
+  mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
+};
+
+class RingPrograms : public RingChecks, public ::testing::TestWithParam<std::tuple<RingCase, const char *>> {};
+
+TEST_P(RingPrograms, GiveTheBitsOfTheUnpartitioned) {
+  auto [test, type] = GetParam();
+  bool isNarrow = std::string(type) == "f16" || std::string(type) == "bf16";
+  bool isScatter = std::string(test.name).rfind("scatter", 0) == 0;
+  for (const RingMesh &mesh : kMeshes)
+    for (RingWay way : {RingWay::One, RingWay::Both}) {
+      auto filledIn = [&, type = type](const std::string &text) {
+        return replaced(replaced(text, "$A", mesh.axes), "T[", std::string(type) + "[");
+      };
+      std::string head = "mesh m(" + std::string(mesh.mesh) + ")\n", main = "fn main(" + std::string(test.parameters);
+      std::string text = filledIn(head + "fn local(x, w) { return " + test.local + "; }\n" + main +
+                                  ") { return shard_map(local, in=" + test.in + ", out=" + test.out + ")(x, w); }\n");
+      SCOPED_TRACE(text + std::string(ringWayName(way)));
+      int rings = check(text, filledIn(head + main + ") { return " + test.global + "; }\n"), way, /*isCompiled=*/true);
+      EXPECT_EQ(rings, isScatter && isNarrow ? 0 : 1);
+      if (HasFailure())
+        return;
+    }
+}
+
+/// einsums of random dimensions in random orders, cut at random: what the partitioner makes of them has gathers and
+/// scatters of all dimensions, over one axis or several; in a loop perhaps.
+class RandomRings : public RingChecks, public ::testing::TestWithParam<int> {
+protected:
+  struct Dim {
+    char letter;
+    int64_t size;
+  };
+  using Dims = std::vector<Dim>;
+
+  /// `f32[8@a, 12@_]`.
+  std::string typeOf(const Dims &dims) {
+    std::vector<std::string> cuts(dims.size());
+    for (const spmd::MeshAxis &axis : mesh.axes)
+      if (random.chance(80) && !dims.empty()) {
+        std::string &cut = cuts[static_cast<size_t>(random.integer(0, static_cast<int64_t>(dims.size()) - 1))];
+        cut += (cut.empty() ? "" : ", ") + axis.name;
+      }
+    std::string text = "f32[";
+    for (size_t d = 0; d < dims.size(); ++d)
+      text += (d ? ", " : "") + std::to_string(dims[d].size) + "@" + (cuts[d].empty() ? "_" : "(" + cuts[d] + ")");
+    return text + "]";
+  }
+
+  Dims shuffled(Dims dims) {
+    for (size_t i = dims.size(); i > 1; --i)
+      std::swap(dims[i - 1], dims[static_cast<size_t>(random.integer(0, static_cast<int64_t>(i) - 1))]);
+    return dims;
+  }
+
+  static std::string lettersOf(const Dims &dims) {
+    std::string text;
+    for (const Dim &dim : dims)
+      text += dim.letter;
+    return text;
+  }
+
+  std::string makeText() {
+    mesh.axes = {{"a", random.pick({2, 4})}};
+    if (random.chance(60))
+      mesh.axes.push_back({"b", 2});
+    Dims batch, left, right, contracted;
+    char letter = 'i';
+    auto add = [&](Dims &dims, int64_t low, int64_t high) {
+      for (int64_t count = random.integer(low, high); count > 0; --count)
+        dims.push_back({letter++, mesh.deviceCount() * random.pick({1, 1, 2})});
+    };
+    add(batch, 0, 1);
+    add(left, 0, 2);
+    add(right, 1, 2);
+    add(contracted, 1, random.chance(20) ? 2 : 1);
+    auto joined = [&](std::initializer_list<Dims> parts) {
+      Dims all;
+      for (const Dims &part : parts)
+        all.insert(all.end(), part.begin(), part.end());
+      return shuffled(all);
+    };
+    Dims x = joined({batch, left, contracted}), w = joined({batch, right, contracted});
+    Dims y = joined({batch, left, right});
+    std::string product = "einsum(\"" + lettersOf(x) + "," + lettersOf(w) + "->" + lettersOf(y) + "\", x, w)";
+    std::string text = "mesh m(";
+    for (const spmd::MeshAxis &axis : mesh.axes)
+      text += (text.back() == '(' ? "" : ", ") + axis.name + "=" + std::to_string(axis.size);
+    text += ")\nfn main(x: " + typeOf(x) + ", w: " + typeOf(w) + ") -> " + typeOf(y) + " {\n";
+    if (random.chance(30))
+      text += "  let y = for i in 0..2 carry (y = zeros(f32[" + sizesOf(y) + "])) { yield y + " + product + "; };\n";
+    else
+      text += "  let y: " + typeOf(y) + " = " + product + ";\n";
+    return text + "  return y;\n}\n";
+  }
+
+  static std::string sizesOf(const Dims &dims) {
+    std::string text;
+    for (const Dim &dim : dims)
+      text += (text.empty() ? "" : ", ") + std::to_string(dim.size);
+    return text;
+  }
+
+  Random random{static_cast<uint64_t>(GetParam())};
+  spmd::MeshShape mesh;
+};
+
+constexpr int kRandomBlocks = 8, kRandomPerBlock = 25, kCompiledEvery = 5;
+
+TEST_P(RandomRings, GiveTheBitsOfTheUnpartitioned) {
+  random = Random(static_cast<uint64_t>(9000 + GetParam()));
+  int rings = 0;
+  for (int i = 0; i < kRandomPerBlock && !HasFailure(); ++i) {
+    std::string text = makeText();
+    SCOPED_TRACE(text);
+    rings += check(text, text, random.chance(50) ? RingWay::One : RingWay::Both, i % kCompiledEvery == 0) > 0;
+  }
+  EXPECT_GE(rings, kRandomPerBlock / 4);
+}
+
+INSTANTIATE_TEST_SUITE_P(Blocks, RandomRings, ::testing::Range(0, kRandomBlocks));
+
+INSTANTIATE_TEST_SUITE_P(Kinds, RingPrograms,
+                         ::testing::Combine(::testing::ValuesIn(kCases),
+                                            ::testing::Values("f32", "f64", "bf16", "f16", "i32")),
+                         [](const auto &info) {
+                           return std::string(std::get<0>(info.param).name) + "_" + std::get<1>(info.param);
+                         });
+
+} // namespace
