@@ -5,12 +5,16 @@
 // its old order. Collectives that do not depend on one another are under way together. None crosses a loop, a branch or
 // a print.
 //
+// The steps of a ring (spmdc-ring-contractions) stand in the order in which each transfer has its product: what reads
+// one of them waits for it there, so that the products of later steps are left for their own transfers.
+//
 // What is under way needs memory: operands are kept, results are taken. So where more would be under way than twice the
 // largest collective of the function (or a little, whatever that is), the oldest is waited for first.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ir/plan/PlanOps.h"
+#include "ir/spmd/Overlapped.h"
 #include "passes/plan/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -78,7 +82,7 @@ private:
     for (Operation *op : steps) {
       if (isDeferrable(op) || !waiting.contains(op))
         continue;
-      if (!isReady(op)) {
+      if (!isReady(op, /*mayWaitForRing=*/true)) {
         putOff.push_back(op);
         continue;
       }
@@ -141,16 +145,20 @@ private:
         emit(start);
   }
 
-  bool isReady(Operation *op) const {
-    return llvm::all_of(op->getOperands(), [&](Value operand) { return isThere(operand); });
+  bool isReady(Operation *op, bool mayWaitForRing = false) const {
+    return llvm::all_of(op->getOperands(), [&](Value operand) { return isThere(operand, mayWaitForRing); });
   }
 
   /// Whether a value has been computed; a name that it gets does not count.
-  bool isThere(Value value) const {
+  bool isThere(Value value, bool mayWaitForRing) const {
     Operation *def = value.getDefiningOp();
     if (!def || !waiting.contains(def))
       return true;
-    return isa<ReshapeOp>(def) && isThere(def->getOperand(0));
+    if (auto done = dyn_cast<plan::DoneOp>(def); done && mayWaitForRing) {
+      auto start = done.getToken().getDefiningOp<plan::StartOp>();
+      return !waiting.contains(start) && start.getBody().front().front().hasAttr(kOverlappedAttrName);
+    }
+    return isa<ReshapeOp>(def) && isThere(def->getOperand(0), mayWaitForRing);
   }
 
   Block &block;

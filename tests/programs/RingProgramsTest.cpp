@@ -98,11 +98,26 @@ protected:
 private:
   static mlir::func::FuncOp entryOf(mlir::ModuleOp module) { return *module.getOps<mlir::func::FuncOp>().begin(); }
 
+  /// By one device; loops as often as they run.
+  static double sentBytes(mlir::ModuleOp module) {
+    double bytes = 0;
+    module.walk([&](CollectiveOpInterface op) {
+      double trips = 1;
+      for (mlir::Operation *parent = op->getParentOp(); parent; parent = parent->getParentOp())
+        if (auto loop = mlir::dyn_cast<ForOp>(parent))
+          trips *= static_cast<double>(loop.getTripCount());
+      bytes += trips * op.getWireBytes(getMesh(module));
+    });
+    return bytes;
+  }
+
   int buildRings(mlir::ModuleOp module, RingWay way) {
+    double before = sentBytes(module);
     llvm::DenseSet<mlir::Operation *> products;
     for (const Ring &ring : findRings(entryOf(module), getMesh(module), CostModel()))
       if (products.insert(ring.product).second)
         replaceByRing(ring, ring.work.devices > 2 ? way : RingWay::One);
+    EXPECT_DOUBLE_EQ(sentBytes(module), before);
     return static_cast<int>(products.size());
   }
 

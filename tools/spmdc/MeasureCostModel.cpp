@@ -21,6 +21,8 @@ namespace {
 /// Bytes on each device.
 constexpr std::array<int64_t, 4> kSizes = {4 << 10, 64 << 10, 1 << 20, 8 << 20};
 constexpr int kRuns = 5;
+/// Less of a transfer than this under a computation is noise.
+constexpr double kLeastOverlap = 0.1;
 
 std::string meshText(const spmd::MeshShape &mesh) {
   std::string text = "mesh m(";
@@ -63,6 +65,40 @@ std::string loopOf(const spmd::MeshShape &mesh, const std::string &body, int64_t
          ")(x); };\n  return end[0];\n}\n";
 }
 
+/// `(0, 1), (1, 2), (2, 0)`: each to the next.
+std::string ringPairs(int64_t size) {
+  std::string pairs;
+  for (int64_t i = 0; i < size; ++i)
+    pairs += (i ? ", (" : "(") + std::to_string(i) + ", " + std::to_string((i + 1) % size) + ")";
+  return pairs;
+}
+
+/// How much of a transfer runs while the device computes: a permute of 4 MiB and a product, each by itself and both at
+/// once, neither of which needs the other.
+double measureOverlap(const spmd::MeshShape &mesh, const spmd::MeshAxis &axis) {
+  constexpr int64_t count = 1 << 20, size = 512, iterations = 20;
+  std::string p = wholeMesh(mesh);
+  auto time = [&](bool isMoved, bool isMultiplied) {
+    auto start = [&](int64_t elements) {
+      return "shard(zeros([" + std::to_string(elements * mesh.deviceCount()) + "]), " + p + ")";
+    };
+    auto mapped = [&](const char *function, const char *value, bool isUsed) {
+      return isUsed ? "shard_map(" + std::string(function) + ", in=" + p + ", out=" + p + ")(" + value + ")"
+                    : std::string(value);
+    };
+    return timeLoop(meshText(mesh) + "fn move(x) { return ppermute(x, " + axis.name + ", [" + ringPairs(axis.size) +
+                        "]); }\nfn multiply(y) { return reshape(reshape(y, [512, 512]) @ full(f32[512, 512], 0.001), "
+                        "[512 * 512]); }\nfn main() {\n  let (u, v) = for i in 0.." +
+                        std::to_string(iterations) + " carry (x = " + start(count) + ", y = " + start(size * size) +
+                        ") { yield (" + mapped("move", "x", isMoved) + ", " + mapped("multiply", "y", isMultiplied) +
+                        "); };\n  return (u[0], v[0]);\n}\n",
+                    iterations);
+  };
+  double transfer = time(true, false), product = time(false, true), both = time(true, true);
+  double overlap = std::clamp((transfer + product - both) / std::min(transfer, product), 0.0, 1.0);
+  return overlap < kLeastOverlap ? 0 : std::round(overlap * 100) / 100;
+}
+
 LinkRates measureAxis(const spmd::MeshShape &mesh, const spmd::MeshAxis &axis) {
   std::vector<CostModel::Sample> samples;
   auto group = static_cast<double>(axis.size);
@@ -78,12 +114,11 @@ LinkRates measureAxis(const spmd::MeshShape &mesh, const spmd::MeshAxis &axis) {
     add("all_reduce", "pmax(x, " + axis.name + ")", spmd::allReduceBytes(group, sent));
     add("all_to_all", "all_to_all(x, " + axis.name + ", split_axis=0, concat_axis=0, tiled=true)",
         spmd::gatherBytes(group, sent));
-    std::string pairs;
-    for (int64_t i = 0; i < axis.size; ++i)
-      pairs += (i ? ", (" : "(") + std::to_string(i) + ", " + std::to_string((i + 1) % axis.size) + ")";
-    add("collective_permute", "ppermute(x, " + axis.name + ", [" + pairs + "])", sent);
+    add("collective_permute", "ppermute(x, " + axis.name + ", [" + ringPairs(axis.size) + "])", sent);
   }
-  return CostModel::fit(samples);
+  LinkRates rates = CostModel::fit(samples);
+  rates.overlap = measureOverlap(mesh, axis);
+  return rates;
 }
 
 double measureFlops(const spmd::MeshShape &mesh) {
@@ -125,9 +160,7 @@ CostModel measureCostModel(const spmd::MeshShape &mesh) {
     LinkRates rates = rounded(measureAxis(whole, axis));
     if (isNamed)
       model.axes[axis.name] = rates;
-    slowest = slowest ? LinkRates{std::max(slowest->latencyMicroseconds, rates.latencyMicroseconds),
-                                  std::min(slowest->bytesPerSecond, rates.bytesPerSecond)}
-                      : rates;
+    slowest = slowest ? slowest->with(rates) : rates;
   }
   model.link = slowest.value_or(model.link);
   model.flopsPerSecond = rounded(measureFlops(whole));

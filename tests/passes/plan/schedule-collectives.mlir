@@ -170,3 +170,67 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
     return %r, %h : !spmd.array<f32[400000]>, !spmd.array<f32[800000]>
   }
 }
+
+// -----
+
+// Two steps of a ring that adds up: each transfer has the product in front of its addition, not the first one both.
+// CHECK-LABEL: func.func @ring
+// CHECK: %[[FIRST:.*]] = plan.start 0(%arg0
+// CHECK: plan.launch @p
+// CHECK-NEXT: plan.done %[[FIRST]]
+// CHECK-NEXT: plan.launch @add
+// CHECK-NEXT: %[[SECOND:.*]] = plan.start 1(
+// CHECK: plan.launch @q
+// CHECK-NEXT: plan.done %[[SECOND]]
+// CHECK-NEXT: plan.launch @add
+module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
+  func.func @ring(%x: !spmd.array<f32[4]>, %y: !spmd.array<f32[4]>) -> !spmd.array<f32[4]> {
+    %t0 = plan.start 0(%x : <f32[4]>) {
+    ^bb0(%z: !spmd.array<f32[4]>):
+      %1 = spmd.collective_permute %z pairs [0, 1, 1, 0] over <a> {spmd.overlapped} : <f32[4]> -> <f32[4]>
+      plan.yield %1 : !spmd.array<f32[4]>
+    }
+    %0 = plan.done %t0 : <f32[4]>
+    %p = plan.launch @p(%y) : (!spmd.array<f32[4]>) -> !spmd.array<f32[4]>
+    %s = plan.launch @add(%0, %p) : (!spmd.array<f32[4]>, !spmd.array<f32[4]>) -> !spmd.array<f32[4]>
+    %t1 = plan.start 1(%s : <f32[4]>) {
+    ^bb0(%z: !spmd.array<f32[4]>):
+      %1 = spmd.collective_permute %z pairs [0, 1, 1, 0] over <a> {spmd.overlapped} : <f32[4]> -> <f32[4]>
+      plan.yield %1 : !spmd.array<f32[4]>
+    }
+    %2 = plan.done %t1 : <f32[4]>
+    %q = plan.launch @q(%y) : (!spmd.array<f32[4]>) -> !spmd.array<f32[4]>
+    %r = plan.launch @add(%2, %q) : (!spmd.array<f32[4]>, !spmd.array<f32[4]>) -> !spmd.array<f32[4]>
+    return %r : !spmd.array<f32[4]>
+  }
+}
+
+// -----
+
+// Two steps of a ring that gathers: the second transfer starts when the first is there, and has the second product.
+// CHECK-LABEL: func.func @gathering_ring
+// CHECK: %[[FIRST:.*]] = plan.start 0(%arg0
+// CHECK: plan.launch @p(%arg0)
+// CHECK-NEXT: %[[PIECE:.*]] = plan.done %[[FIRST]]
+// CHECK-NEXT: %[[SECOND:.*]] = plan.start 1(%[[PIECE]]
+// CHECK: plan.launch @p(%[[PIECE]])
+// CHECK-NEXT: plan.done %[[SECOND]]
+module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
+  func.func @gathering_ring(%x: !spmd.array<f32[4]>) -> (!spmd.array<f32[4]>, !spmd.array<f32[4]>, !spmd.array<f32[4]>) {
+    %t0 = plan.start 0(%x : <f32[4]>) {
+    ^bb0(%z: !spmd.array<f32[4]>):
+      %1 = spmd.collective_permute %z pairs [0, 1, 1, 0] over <a> {spmd.overlapped} : <f32[4]> -> <f32[4]>
+      plan.yield %1 : !spmd.array<f32[4]>
+    }
+    %0 = plan.done %t0 : <f32[4]>
+    %p = plan.launch @p(%x) : (!spmd.array<f32[4]>) -> !spmd.array<f32[4]>
+    %t1 = plan.start 1(%0 : <f32[4]>) {
+    ^bb0(%z: !spmd.array<f32[4]>):
+      %1 = spmd.collective_permute %z pairs [0, 1, 1, 0] over <a> {spmd.overlapped} : <f32[4]> -> <f32[4]>
+      plan.yield %1 : !spmd.array<f32[4]>
+    }
+    %2 = plan.done %t1 : <f32[4]>
+    %q = plan.launch @p(%0) : (!spmd.array<f32[4]>) -> !spmd.array<f32[4]>
+    return %p, %q, %2 : !spmd.array<f32[4]>, !spmd.array<f32[4]>, !spmd.array<f32[4]>
+  }
+}
