@@ -37,8 +37,11 @@ std::string whyResult(ShardingRuleOpInterface op, const OperationChoice &choice,
 /// What only this operation would look at as it is propagated: exchanges begin with what it is made of.
 void skipReshards(Forms &forms, ShardingRuleOpInterface op) {
   for (OpOperand &operand : op->getOpOperands()) {
-    while (ReshardOp reshard = getOwnReshard(operand.get()))
-      operand.set(reshard.getOperand());
+    // Along the whole way before the operand changes: what is passed is still a use of what it comes from.
+    Value source = operand.get();
+    while (ReshardOp reshard = getOwnReshard(source))
+      source = reshard.getOperand();
+    operand.set(source);
     forms.pay(operand.get());
   }
 }
@@ -87,7 +90,17 @@ class InsertReshardsPass : public impl::InsertReshardsBase<InsertReshardsPass> {
           reconcileControl(forms, op);
       });
       forms.clean();
+      removeUnused(func);
     }
+  }
+
+  /// Reshards of the program that were passed by: no use of a value any more, which moves are looked through for.
+  static void removeUnused(func::FuncOp func) {
+    SmallVector<ReshardOp> reshards;
+    func.walk([&](ReshardOp reshard) { reshards.push_back(reshard); });
+    for (ReshardOp reshard : llvm::reverse(reshards))
+      if (reshard->use_empty())
+        reshard.erase();
   }
 
   /// Makes a value lie as its place wants it; `what` is the value, `place` what it becomes.

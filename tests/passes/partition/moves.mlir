@@ -162,3 +162,19 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
     return %0 : !spmd.array<f32[35@_]>
   }
 }
+
+// -----
+
+// A reshape whose operand was brought into two shardings on the way, for nobody else: one exchange from where it lay first.
+// CHECK-LABEL: func.func @passed_by
+// CHECK-NOT: all_gather
+// CHECK: spmd.exchange %{{.*}} : <f32[1, 3, 9, 1]> -> <f32[3, 3, 9, 1]>
+// CHECK-NOT: spmd.exchange
+module attributes {spmd.mesh = #spmd.mesh<m, a=16, b=1>} {
+  func.func @passed_by(%x: !spmd.array<f32[5@a, 3@_, 9@_]>) -> !spmd.array<f32[5@"a:(1)2", 3@b, 9@_, 1@_]> {
+    %0 = spmd.reshard %x : <f32[5@a, 3@_, 9@_]> -> <f32[5@_, 3@_, 9@"(b, a:(1)2)"]>
+    %1 = spmd.reshard %0 : <f32[5@_, 3@_, 9@"(b, a:(1)2)"]> -> <f32[5@"a:(2)8", 3@_, 9@"(a:(1)2, b)"]>
+    %2 = array.reshape %1 : <f32[5@"a:(2)8", 3@_, 9@"(a:(1)2, b)"]> -> <f32[5@"a:(1)2", 3@b, 9@_, 1@_]>
+    return %2 : !spmd.array<f32[5@"a:(1)2", 3@b, 9@_, 1@_]>
+  }
+}

@@ -71,9 +71,8 @@ PipelineOptions pipelineOptions(uint64_t seed) {
 std::string checkCompiled(const Subject &subject, uint64_t seed, ArrayRef<Tensor> expected,
                           const CheckOptions &options) {
   std::string error;
-  std::shared_ptr<const spmd::Artifact> artifact =
-      compileText(subject.fileName, subject.text, options.optimizationLevel, error, pipelineOptions(seed),
-                  options.costModel);
+  std::shared_ptr<const spmd::Artifact> artifact = compileText(
+      subject.fileName, subject.text, options.optimizationLevel, error, pipelineOptions(seed), options.costModel);
   if (!artifact)
     return "compiled: does not compile:\n" + error;
   MLIRContext &context = *subject.module.get().getContext();
