@@ -6,6 +6,7 @@
 #include "mlir/IR/BuiltinOps.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace spmdc {
 
@@ -57,6 +58,11 @@ double CostModel::leastWeight(const std::vector<std::string> &axisNames) const {
 
 double CostModel::computeSeconds(double contractionFlops, double memoryBytes) const {
   return std::max(contractionFlops / flopsPerSecond, memoryBytes / memoryPerSecond);
+}
+
+double CostModel::orderSeconds(double elements, double line) const {
+  constexpr double keyAndPosition = 16;
+  return elements * std::max(1.0, std::ceil(std::log2(line))) * 2 * keyAndPosition / memoryPerSecond;
 }
 
 LinkRates CostModel::fit(const std::vector<Sample> &samples) {

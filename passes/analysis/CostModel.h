@@ -88,6 +88,10 @@ struct CostModel {
   /// Local work: as long as its arithmetic or its memory traffic takes, whichever is longer.
   double computeSeconds(double contractionFlops, double memoryBytes) const;
 
+  /// The order of lines that are so long: keys with their positions, read and written for each time that a line
+  /// doubles.
+  double orderSeconds(double elements, double line) const;
+
   /// What one collective costs, of which all devices together send so much.
   CollectiveCost costOf(std::string_view collective, const std::vector<std::string> &axisNames, double wireBytes,
                         double peakBytes) const;

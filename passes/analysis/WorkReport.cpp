@@ -54,6 +54,10 @@ private:
   void visit(const spmd::LibraryStep &op, const spmd::Step &step, int64_t trips) {
     add("library", kLibraryFunctions[static_cast<size_t>(op.function)], step, 0,
         bytesOf(op.inputs) + bytesOf(op.result), trips);
+    if (op.function == spmd::LibraryFunction::Argsort || op.function == spmd::LibraryFunction::ArgsortDescending) {
+      auto line = static_cast<double>(op.sizes[1]);
+      reports.back().predictedSeconds = model.orderSeconds(line * static_cast<double>(op.sizes[0] * op.sizes[2]), line);
+    }
   }
   void visit(const spmd::CopyStep &op, const spmd::Step &step, int64_t trips) {
     add("copy", "", step, 0, bytesOf({op.source, op.target}), trips);

@@ -223,7 +223,8 @@ private:
     return {model.seconds(cost, devices) + computeSeconds(candidate, meshAttr), cost.linkBytes};
   }
 
-  /// Time of the local operation: a contraction by its multiplications, anything else by the memory it touches.
+  /// Time of the local operation: a contraction by its multiplications, an order by its comparisons, anything else by
+  /// the memory it touches.
   double computeSeconds(const OperationChoice &candidate, MeshAttr meshAttr) {
     if (isa<DotGeneralOp>(op.getOperation())) {
       double work = 2;
@@ -234,6 +235,10 @@ private:
         work *= static_cast<double>(size);
       }
       return work / model.flopsPerSecond;
+    }
+    if (auto order = dyn_cast<ArgsortOp>(op.getOperation())) {
+      auto elements = static_cast<double>(candidate.result.getLocal(meshAttr).getNumElements());
+      return model.orderSeconds(elements, static_cast<double>(result.getDimSize(order.getDim())));
     }
     auto bytes = static_cast<double>(candidate.result.getLocal(meshAttr).getBytes());
     for (ArrayType operand : candidate.operands)

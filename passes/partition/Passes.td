@@ -5,12 +5,14 @@
 include "mlir/Pass/PassBase.td"
 
 def SplitOrders : Pass<"spmdc-split-orders", "mlir::ModuleOp"> {
-  let summary = "Finds the first elements of an order piece by piece";
+  let summary = "Finds orders along cut dimensions piece by piece";
   let description = [{
     Before: every array has a closed sharding (spmdc-propagate).
 
     Where an array.argsort runs along a dimension that is cut and only its first elements are used (top_k), the first
     of each piece are found where it lies, and the first of all among those, if that is less to send than the array.
+    Any other order along a cut dimension becomes a columnsort (ColumnSort.h), if the cost model has that take less time
+    than bringing the dimension together.
 
     After: the same.
     ```

@@ -14,16 +14,16 @@
 // argsort, which is stable, finds equals in the order of all positions. Where pieces are uneven the array is padded
 // with what is last in the order; elements that are as low stand before it, and there are k of them.
 //
+// Orders that are used whole: ColumnSort.h.
+//
 //===----------------------------------------------------------------------===//
 
 #include "ir/array/LocalBuilder.h"
-#include "ir/array/ScalarEvaluation.h"
+#include "passes/partition/ColumnSort.h"
 #include "passes/partition/FactorAxes.h"
 #include "passes/partition/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-
-#include <limits>
 
 using namespace mlir;
 
@@ -78,15 +78,6 @@ std::optional<PrefixOrder> matchPrefix(ArgsortOp op, const spmd::MeshShape &mesh
   int64_t bytes = spmd::byteSize(type.getDType());
   int64_t candidates = order.pieces * std::min(order.count, order.piece);
   return candidates * (bytes + 4) < type.getDimSize(order.getDim()) * bytes ? std::make_optional(order) : std::nullopt;
-}
-
-/// What comes after every other element.
-Scalar lastOf(Type type, bool isDescending) {
-  if (isa<FloatType>(type)) {
-    double nan = std::numeric_limits<double>::quiet_NaN();
-    return Scalar::ofFloat(isDescending ? -nan : nan);
-  }
-  return getReductionIdentity(type, isDescending ? ReductionKind::max : ReductionKind::min);
 }
 
 class OrderSplitter {
@@ -198,7 +189,7 @@ private:
 
 class SplitOrdersPass : public impl::SplitOrdersBase<SplitOrdersPass> {
   void runOnOperation() override {
-    spmd::MeshShape mesh = getMesh(getOperation()).toValue();
+    auto &planner = getAnalysis<ReshardPlanner>();
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       SmallVector<ArgsortOp> orders;
       func.walk([&](ArgsortOp op) {
@@ -206,8 +197,10 @@ class SplitOrdersPass : public impl::SplitOrdersBase<SplitOrdersPass> {
           orders.push_back(op);
       });
       for (ArgsortOp op : orders)
-        if (std::optional<PrefixOrder> order = matchPrefix(op, mesh))
+        if (std::optional<PrefixOrder> order = matchPrefix(op, planner.getMesh()))
           OrderSplitter(*order).run();
+        else if (std::optional<ColumnSort> sort = planColumnSort(op, planner))
+          buildColumnSort(*sort);
     }
   }
 };

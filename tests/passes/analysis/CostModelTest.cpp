@@ -48,6 +48,14 @@ TEST(CostModel, ComputationIsAsLongAsItsLongerHalf) {
   EXPECT_DOUBLE_EQ(model.computeSeconds(4e9, 8e11), 2);
 }
 
+TEST(CostModel, AnOrderTakesAPassForEachTimeThatItsLineDoubles) {
+  CostModel model = parsed(kTwoLinks);
+  model.memoryPerSecond = 1e9;
+  EXPECT_DOUBLE_EQ(model.orderSeconds(4096, 1024), 4096 * 10 * 32 / 1e9);
+  EXPECT_DOUBLE_EQ(model.orderSeconds(4096, 1025), 4096 * 11 * 32 / 1e9);
+  EXPECT_DOUBLE_EQ(model.orderSeconds(3, 1), 3 * 32 / 1e9);
+}
+
 TEST(CostModel, ReadsWhatItWrites) {
   EXPECT_EQ(parsed("{}"), CostModel());
   CostModel model = parsed(kTwoLinks);

@@ -64,3 +64,72 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
     return %0, %1 : !spmd.array<i32[4096@_]>, !spmd.array<i32[2@_]>
   }
 }
+
+// -----
+
+// A whole order of a long dimension: sorted pieces are dealt out, sorted, taken back, sorted by position and by key, and
+// the last 64 elements of each with the first 64 of the next one. Nothing is gathered.
+// CHECK-LABEL: func.func @columnsort
+// CHECK: array.pad %arg0 {{.*}} high [61] {{.*}} -> <f32[1000064@a]>
+// CHECK: array.argsort %{{.*}} dim 1 descending = false : <f32[8@a, 125008@_]>
+// CHECK: array.transpose %{{.*}} perm [2, 0, 1] : <f32[8@a, 15626@_, 8@_]> -> <f32[8@a, 8@_, 15626@_]>
+// CHECK: array.argsort %{{.*}} dim 1 descending = false : <f32[8@a, 125008@_]>
+// CHECK: array.transpose %{{.*}} perm [1, 2, 0] : <f32[8@a, 8@_, 15626@_]> -> <f32[8@a, 15626@_, 8@_]>
+// CHECK: array.argsort %{{.*}} dim 1 descending = false : <i32[8@a, 125008@_]>
+// CHECK: array.argsort %{{.*}} dim 1 descending = false : <f32[8@a, 125008@_]>
+// CHECK: array.argsort %{{.*}} dim 1 descending = false : <i32[8@a, 128@_]>
+// CHECK: array.argsort %{{.*}} dim 1 descending = false : <f32[8@a, 128@_]>
+// LOCAL-LABEL: func.func @columnsort
+// LOCAL-NOT: spmd.all_gather
+// LOCAL-COUNT-4: spmd.all_to_all
+// LOCAL-NOT: spmd.all
+// LOCAL: return
+module attributes {spmd.mesh = #spmd.mesh<m, a=8>} {
+  func.func @columnsort(%x: !spmd.array<f32[1000003@a]>) -> (!spmd.array<f32[1000003@a]>, !spmd.array<i32[1000003@a]>) {
+    %0 = array.argsort %x dim 0 descending = false : <f32[1000003@a]> -> <i32[1000003@a]>
+    %1 = array.take_along %x, %0 dim 0 : <f32[1000003@a]>, <i32[1000003@a]> -> <f32[1000003@a]>
+    return %1, %0 : !spmd.array<f32[1000003@a]>, !spmd.array<i32[1000003@a]>
+  }
+}
+
+// -----
+
+// Of equal integers nobody sees which is which: no positions. What else is taken by the order travels with it.
+// CHECK-LABEL: func.func @integers
+// CHECK-NOT: array.iota {{.*}}1048576
+// CHECK: return
+// LOCAL-LABEL: func.func @integers
+// LOCAL-COUNT-2: spmd.all_to_all
+// LOCAL-NOT: spmd.all
+// LOCAL: return
+// LOCAL-LABEL: func.func @another_array
+// LOCAL-NOT: spmd.all_gather
+// LOCAL-COUNT-6: spmd.all_to_all
+// LOCAL-NOT: spmd.all
+// LOCAL: return
+module attributes {spmd.mesh = #spmd.mesh<m, a=8>} {
+  func.func @integers(%x: !spmd.array<i32[1048576@a]>) -> !spmd.array<i32[1048576@a]> {
+    %0 = array.argsort %x dim 0 descending = false : <i32[1048576@a]> -> <i32[1048576@a]>
+    %1 = array.take_along %x, %0 dim 0 : <i32[1048576@a]>, <i32[1048576@a]> -> <i32[1048576@a]>
+    return %1 : !spmd.array<i32[1048576@a]>
+  }
+  func.func @another_array(%x: !spmd.array<i32[1048576@a]>, %y: !spmd.array<f32[1048576@a]>) -> (!spmd.array<f32[1048576@a]>, !spmd.array<i32[1048576@a]>) {
+    %0 = array.argsort %x dim 0 descending = true : <i32[1048576@a]> -> <i32[1048576@a]>
+    %1 = array.take_along %y, %0 dim 0 : <f32[1048576@a]>, <i32[1048576@a]> -> <f32[1048576@a]>
+    %2 = array.take_along %x, %0 dim 0 : <i32[1048576@a]>, <i32[1048576@a]> -> <i32[1048576@a]>
+    return %1, %2 : !spmd.array<f32[1048576@a]>, !spmd.array<i32[1048576@a]>
+  }
+}
+
+// -----
+
+// Where rows can be spread over the devices instead, each element travels once there and once back: that stays.
+// CHECK-LABEL: func.func @other_dimensions
+// CHECK: array.argsort %arg0 dim 0
+// LOCAL-LABEL: func.func @other_dimensions
+module attributes {spmd.mesh = #spmd.mesh<m, a=8>} {
+  func.func @other_dimensions(%x: !spmd.array<f32[65536@a, 64@_]>) -> !spmd.array<i32[65536@a, 64@_]> {
+    %0 = array.argsort %x dim 0 descending = false : <f32[65536@a, 64@_]> -> <i32[65536@a, 64@_]>
+    return %0 : !spmd.array<i32[65536@a, 64@_]>
+  }
+}
