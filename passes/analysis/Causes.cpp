@@ -41,6 +41,13 @@ std::vector<const PropagationLog::Op *> findSites(const PropagationLog &log, con
   return sites;
 }
 
+/// Whether the program has the collective before it is partitioned: a person wrote it, along a manual axis, or it came
+/// with a derivative. The reason of one that is inserted speaks of the operation that needs it.
+bool isInProgram(const std::vector<const PropagationLog::Op *> &sites, const CollectiveReport &collective) {
+  return std::any_of(sites.begin(), sites.end(), [&](const auto *op) { return op->name == collective.op; }) &&
+         std::none_of(sites.begin(), sites.end(), [&](const auto *op) { return mentions(collective.why, op->name); });
+}
+
 class CauseFinder {
 public:
   CauseFinder(const PropagationLog &log, std::set<std::string> axes) : log(log), axes(std::move(axes)) {}
@@ -163,6 +170,8 @@ std::vector<Cause> findCauses(const PropagationLog &log, const CollectiveReport 
     axes.insert(axis.substr(0, axis.find(':')));
   CauseFinder finder(log, std::move(axes));
   std::vector<const PropagationLog::Op *> sites = findSites(log, collective);
+  if (isInProgram(sites, collective))
+    return {};
   for (const PropagationLog::Op *op : sites)
     finder.visit(*op);
   finder.visitAround(sites);
