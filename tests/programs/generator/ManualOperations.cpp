@@ -90,6 +90,21 @@ std::string automaticSteps(ProgramBuilder &b, const Pieces &p, const std::vector
     default: // The last is as large as all that all parts have in common.
       step = "minimum(x, max(x, axis=" + dim + ", keepdims=true))";
     }
+    // In loops, and where devices of one place along the manual axis go and others do not.
+    std::string place = "axis_index(" + p.axis + ")";
+    switch (b.random.integer(0, 7)) {
+    case 0:
+      step = "for i in 0..2 carry (x = x) { yield " + step + "; }";
+      break;
+    case 1:
+      step = "if " + place + " % 2 == 0 { " + step + " } else { x }";
+      break;
+    case 2:
+      step = "(while n < " + place + " % 3 carry (n = 0, x = x) { yield (n + 1, " + step + "); })[1]";
+      break;
+    default:
+      break;
+    }
     text += "  let x = " + step + ";\n";
   }
   return text;

@@ -246,7 +246,7 @@ std::optional<int> ProgramBuilder::let(const std::string &expression, const std:
 }
 
 bool ProgramBuilder::letAll(const std::string &expression, const std::vector<int> &operands, DType dtype,
-                            const std::vector<Shape> &shapes, const Accuracy &accuracy) {
+                            const std::vector<Shape> &shapes, Accuracy accuracy) {
   Statement statement;
   statement.expression = withOperands(expression, operands);
   for (const Shape &shape : shapes)

@@ -76,9 +76,10 @@ public:
   /// elements or in numbers; returns the variable.
   std::optional<int> let(const std::string &expression, const std::vector<int> &operands, spmd::DType dtype,
                          llvm::ArrayRef<int64_t> shape, Accuracy accuracy);
-  /// The same with several results, of one element type and accuracy.
+  /// The same with several results, of one element type and accuracy. (By value: it may be that of a variable, and
+  /// variables move when there are more of them.)
   bool letAll(const std::string &expression, const std::vector<int> &operands, spmd::DType dtype,
-              const std::vector<Shape> &shapes, const Accuracy &accuracy);
+              const std::vector<Shape> &shapes, Accuracy accuracy);
   int addParameter(llvm::ArrayRef<int64_t> shape, spmd::DType dtype);
   int addConstant(llvm::ArrayRef<int64_t> shape, spmd::DType dtype, double number);
 
