@@ -60,7 +60,11 @@ OpKind::OpKind(const ShardingRule &rule) {
   }
 }
 
-Direction getDirection(const OpKind &kind, const Factor &factor, const OpSurroundings &surroundings, unsigned stage) {
+namespace {
+
+/// Barriers aside.
+Direction getOwnDirection(const OpKind &kind, const Factor &factor, const OpSurroundings &surroundings,
+                          unsigned stage) {
   if (factor.kind == FactorKind::NeedReplication)
     return Direction::None;
   if (kind.isPassThrough && (stage >= 1 || !surroundings.hasSharedOperand))
@@ -70,6 +74,13 @@ Direction getDirection(const OpKind &kind, const Factor &factor, const OpSurroun
   if (stage >= 3 || (stage == 2 && factor.kind == FactorKind::PassThrough))
     return Direction::Both;
   return Direction::None;
+}
+
+} // namespace
+
+Direction getDirection(const OpKind &kind, const Factor &factor, const OpSurroundings &surroundings, unsigned stage) {
+  auto own = static_cast<unsigned>(getOwnDirection(kind, factor, surroundings, stage));
+  return static_cast<Direction>(own & static_cast<unsigned>(surroundings.allowed));
 }
 
 } // namespace spmdc

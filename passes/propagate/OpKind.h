@@ -38,6 +38,8 @@ struct OpSurroundings {
   bool hasSharedOperand = false; ///< An operand has another use.
   /// The result is a part of an operand: what cuts it comes late to the operand, of which others may use more.
   bool shrinks = false;
+  /// What a barrier lets through.
+  Direction allowed = Direction::Both;
 };
 
 /// Which way a factor of an operation propagates in a stage.

@@ -3,6 +3,7 @@
 #include "passes/propagate/PropagationState.h"
 
 #include "ir/array/ArrayOps.h"
+#include "ir/spmd/AllowedDirection.h"
 #include "ir/spmd/SpmdOps.h"
 
 #include <map>
@@ -61,6 +62,37 @@ std::optional<DimShardingAttr> mergeDims(DimShardingAttr lhs, DimShardingAttr rh
   return merge(rhs, lhs);
 }
 
+/// Nothing where no such direction is written.
+std::optional<Direction> parseDirection(StringRef text) {
+  return llvm::StringSwitch<std::optional<Direction>>(text)
+      .Case("forward", Direction::Forward)
+      .Case("backward", Direction::Backward)
+      .Case("none", Direction::None)
+      .Default(std::nullopt);
+}
+
+Direction getAllowed(Operation *op) {
+  auto text = op->getAttrOfType<StringAttr>(kAllowedDirectionAttrName);
+  return text ? *parseDirection(text.getValue()) : Direction::Both;
+}
+
+LogicalResult verifyBarriers(func::FuncOp func) {
+  WalkResult walk = func.walk([](Operation *op) -> WalkResult {
+    Attribute written = op->getAttr(kAllowedDirectionAttrName);
+    if (!written)
+      return WalkResult::advance();
+    if (!isa<OptimizationBarrierOp>(op))
+      return op->emitOpError() << "is no barrier: '" << kAllowedDirectionAttrName
+                               << "' is for array.optimization_barrier";
+    auto text = dyn_cast<StringAttr>(written);
+    if (!text || !parseDirection(text.getValue()))
+      return op->emitOpError() << "'" << kAllowedDirectionAttrName << "' is \"forward\", \"backward\" or \"none\", not "
+                               << written;
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
+
 } // namespace
 
 FailureOr<PropagationState> PropagationState::create(func::FuncOp func, const MeshAxes &mesh) {
@@ -80,7 +112,8 @@ FailureOr<PropagationState> PropagationState::create(func::FuncOp func, const Me
           return WalkResult::interrupt();
     return WalkResult::advance();
   });
-  if (walk.wasInterrupted() || failed(state.addGroups(func)) || failed(state.excludeManualAxes(func)))
+  if (walk.wasInterrupted() || failed(verifyBarriers(func)) || failed(state.addGroups(func)) ||
+      failed(state.excludeManualAxes(func)))
     return failure();
   state.applyConstraintsToOperands(func);
   state.addOps(func);
@@ -207,6 +240,7 @@ void PropagationState::addOp(Operation *op, ShardingRule rule, bool isEdge, Arra
   }
   OpSurroundings surroundings;
   if (!isEdge) {
+    surroundings.allowed = getAllowed(op);
     auto typeOf = [](Value value) { return cast<ArrayType>(value.getType()); };
     surroundings.hasSharedOperand = llvm::any_of(op->getOperands(), [&](Value operand) {
       auto isUse = [](OpOperand &use) { return !isa<ShardingGroupOp>(use.getOwner()); };

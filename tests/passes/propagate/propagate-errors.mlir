@@ -73,3 +73,23 @@ func.func @a_group_of_two_shapes(%x: !spmd.array<f32[8]>, %y: !spmd.array<f32[4]
   return
 }
 }
+
+// -----
+
+module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
+func.func @no_such_direction(%x: !spmd.array<f32[8@a]>) {
+  // expected-error @+1 {{'spmd.allowed_direction' is "forward", "backward" or "none", not "sideways"}}
+  %0 = array.optimization_barrier %x {spmd.allowed_direction = "sideways"} : (<f32[8@a]>) -> <f32[8]>
+  return
+}
+}
+
+// -----
+
+module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
+func.func @no_barrier(%x: !spmd.array<f32[8@a]>) {
+  // expected-error @+1 {{is no barrier: 'spmd.allowed_direction' is for array.optimization_barrier}}
+  %0 = array.sin %x {spmd.allowed_direction = "none"} : (<f32[8@a]>) -> <f32[8]>
+  return
+}
+}
