@@ -2,6 +2,9 @@
 
 #include "runtime/coordinator/Wire.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace spmd::coordinator {
 
 constexpr size_t maxNameBytes = 1024;     // Hosts, boot ids, job ids, builds, digests.
@@ -11,6 +14,8 @@ constexpr size_t maxColumns = 4096;
 // Of a status, so that one of the largest job fits into a frame.
 constexpr size_t maxStatusHostBytes = 64;
 constexpr size_t maxStatusLocationBytes = 200;
+// A rate travels in thousandths, few enough that a double has them all.
+constexpr int64_t maxRateThousandths = 1'000'000'000'000'000;
 
 void put(Writer &out, const Position &position) {
   out.integer(position.launch);
@@ -277,7 +282,8 @@ void put(Writer &out, const StatusReply &message) {
     position.location = cutText(std::move(position.location), maxStatusLocationBytes);
     put(out, position);
     put(out, process.vitals);
-    out.integer(static_cast<int64_t>(process.rate * 1000 + 0.5));
+    double thousandths = process.rate > 0 ? process.rate * 1000 : 0;
+    out.integer<int64_t>(std::llround(std::min(thousandths, static_cast<double>(maxRateThousandths))));
     out.integer(process.heartbeatAgeMs);
   }
 }
@@ -296,7 +302,10 @@ void get(Reader &in, StatusReply &message) {
     process.devices = in.integer<int32_t>();
     get(in, process.position);
     get(in, process.vitals);
-    process.rate = static_cast<double>(in.integer<int64_t>()) / 1000;
+    auto thousandths = in.integer<int64_t>();
+    if (thousandths < 0 || thousandths > maxRateThousandths)
+      throw ProtocolError("a rate of " + std::to_string(thousandths) + " thousandths");
+    process.rate = static_cast<double>(thousandths) / 1000;
     process.heartbeatAgeMs = in.integer<int64_t>();
   }
 }

@@ -10,6 +10,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <random>
 #include <thread>
 
@@ -164,6 +165,29 @@ TEST(Protocol, TheStatusOfTheLargestJobFitsIntoAFrame) {
   EXPECT_DOUBLE_EQ(processes.back().rate, 1e9);
   reply.status.processes.emplace_back();
   EXPECT_THROW(encode(reply), ProtocolError);
+}
+
+TEST(Protocol, ARateIsAsManyThousandthsAsADoubleHas) {
+  // The last fields of a status are the rate and the age of a heartbeat, 8 bytes each.
+  StatusReply reply;
+  reply.status.processes.emplace_back();
+  std::string bytes = payload(reply);
+  size_t at = bytes.size() - 16;
+  auto withThousandths = [&](int64_t value) {
+    for (size_t i = 0; i != 8; ++i)
+      bytes[at + i] = static_cast<char>(static_cast<uint64_t>(value) >> (8 * i));
+    return bytes;
+  };
+  constexpr int64_t most = 1'000'000'000'000'000;
+  for (int64_t value : {int64_t(0), int64_t(1), int64_t(999), int64_t(123'456'789'012'345), most - 1, most})
+    EXPECT_EQ(payload(decode(withThousandths(value))), bytes) << value;
+  for (int64_t value : {int64_t(-1), most + 1, INT64_MAX, INT64_MIN})
+    EXPECT_THROW(decode(withThousandths(value)), ProtocolError) << value;
+  for (double rate : {-1.0, 1e300, static_cast<double>(NAN), static_cast<double>(INFINITY)}) {
+    reply.status.processes[0].rate = rate;
+    double back = std::get<StatusReply>(decode(payload(reply))).status.processes[0].rate;
+    EXPECT_EQ(back, rate > 0 ? 1e12 : 0) << rate;
+  }
 }
 
 TEST(Protocol, LongTextsAreCutBetweenCharacters) {
