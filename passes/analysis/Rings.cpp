@@ -46,36 +46,47 @@ private:
     return static_cast<int64_t>(devices);
   }
 
+  /// The product at the end of a use, behind transposes that have no other.
+  static DotGeneralOp followUse(OpOperand &first, int64_t &dim, Ring &ring) {
+    OpOperand *use = &first;
+    while (auto transpose = dyn_cast<TransposeOp>(use->getOwner())) {
+      if (!transpose->hasOneUse() || transpose->getBlock() != ring.collective->getBlock())
+        return nullptr;
+      ring.transposes.push_back(transpose);
+      dim = indexIn(transpose.getPerm(), dim);
+      use = &*transpose->use_begin();
+    }
+    auto product = dyn_cast<DotGeneralOp>(use->getOwner());
+    ring.isLhs = use->getOperandNumber() == 0;
+    return product && product->getBlock() == ring.collective->getBlock() ? product : nullptr;
+  }
+
+  /// Whether all other uses of what is gathered come behind the product.
+  static bool isFirstUse(OpOperand &use, DotGeneralOp product) {
+    return llvm::all_of(use.get().getUses(), [&](OpOperand &other) {
+      Operation *op = product->getBlock()->findAncestorOpInBlock(*other.getOwner());
+      return &other == &use || (op && product->isBeforeInBlock(op));
+    });
+  }
+
   void addGather(AllGatherOp gather) {
-    Ring ring;
-    ring.collective = gather;
-    auto dim = static_cast<int64_t>(gather.getDim());
-    std::optional<int64_t> devices =
-        evenGroup(gather, gather.getType().getDimSize(dim), gather.getOperand().getType().getDimSize(dim));
-    Value value = gather.getResult();
-    while (devices && value.hasOneUse()) {
-      OpOperand &use = *value.use_begin();
-      if (use.getOwner()->getBlock() != gather->getBlock())
-        return;
-      if (auto transpose = dyn_cast<TransposeOp>(use.getOwner())) {
-        ring.transposes.push_back(transpose);
-        dim = indexIn(transpose.getPerm(), dim);
-        value = transpose.getResult();
+    std::optional<int64_t> devices = evenGroup(gather, gather.getType().getDimSize(gather.getDim()),
+                                               gather.getOperand().getType().getDimSize(gather.getDim()));
+    for (OpOperand &use : gather->getUses()) {
+      Ring ring;
+      ring.collective = gather;
+      ring.dim = static_cast<int64_t>(gather.getDim());
+      ring.product = followUse(use, ring.dim, ring);
+      if (!devices || !ring.product || !isFirstUse(use, ring.product))
         continue;
-      }
-      ring.product = dyn_cast<DotGeneralOp>(use.getOwner());
-      if (!ring.product)
-        return;
-      ring.isLhs = use.getOperandNumber() == 0;
-      ring.dim = dim;
+      ring.isKept = !gather->hasOneUse();
       ring.work.devices = *devices;
       ring.work.pieceBytes = bytesOf(gather.getOperand());
       findRole(ring);
       if (ring.role == RingRole::Contracted && !mayAddInAnyOrder(ring))
-        return;
+        continue;
       addCosts(ring);
       rings.push_back(std::move(ring));
-      return;
     }
   }
 
@@ -202,6 +213,11 @@ private:
       // Stored once more, where it belongs in the result, which has to be there before.
       work.pieceProduct += memorySeconds(2 * resultPart);
       work.once = memorySeconds(result);
+    }
+    if (ring.isKept) {
+      // Put in its place in the gathered array, which has to be there before.
+      work.pieceProduct += memorySeconds(2 * work.pieceBytes);
+      work.once += memorySeconds(devices * work.pieceBytes);
     }
     work.otherProducts = ring.isScatter() ? productsBehind(ring) : productsBefore(ring);
   }

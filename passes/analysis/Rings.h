@@ -1,8 +1,9 @@
 //===- Rings.h - products that run piece by piece ---------------*- C++ -*-===//
 //
 // A product (dot_general) whose operand an all_gather brings, or whose result a reduce_scatter adds up, with nothing
-// but transposes in between and no other use, in one block; pieces are even. The gathered dimension has a role in the
-// product:
+// but transposes in between, in one block; pieces are even. What is scattered has no other use; what is gathered may
+// have others behind the product, for which its pieces are put together as they come (other products of it, its
+// transpose's product in a gradient). The gathered dimension has a role in the product:
 //
 //   free        each piece gives a part of the result
 //   batch       likewise, with a part of the other operand
@@ -29,6 +30,7 @@ struct Ring {
   CollectiveOpInterface collective; ///< An all_gather or a reduce_scatter (of a sum).
   DotGeneralOp product;
   llvm::SmallVector<TransposeOp> transposes; ///< From the first of the two to the second.
+  bool isKept = false;                       ///< The gathered array has other uses.
   bool isLhs = false; ///< Which operand is gathered; of a scatter, whose dimension is cut (batch: both).
   RingRole role = RingRole::Free;
   /// Of that operand of the product; the other operand's, where the role is batch or contracted.

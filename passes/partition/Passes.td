@@ -162,9 +162,10 @@ def RingContractions : Pass<"spmdc-ring-contractions", "mlir::ModuleOp"> {
     Before: one device's program; collectives are explicit.
 
     A product whose operand one all_gather brings, and a product whose partial sums one reduce_scatter adds up, with
-    nothing but transposes in between and no other use, become as many products as the group has devices, each on one
-    piece: while a device multiplies with a piece, the next comes from its neighbour (collective_permute). One way
-    around the ring, or half of the pieces each way. The same bytes are sent. Only where the cost model says that less
+    nothing but transposes in between, become as many products as the group has devices, each on one piece: while a
+    device multiplies with a piece, the next comes from its neighbour (collective_permute). One way around the ring, or
+    half of the pieces each way. The same bytes are sent. Where what is gathered has other uses behind the product, its
+    pieces are also put together for these; partial sums have none. Only where the cost model says that less
     time passes (RingCost.h); what would run under the collective as it is counts against it. By the default model
     nothing runs under a transfer (`overlap` is 0), so nothing changes.
 

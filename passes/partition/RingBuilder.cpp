@@ -18,9 +18,10 @@ struct Step {
   Value counter;
 };
 
-/// What travels forward and backward, and the result so far; without a value where the ring has none of it.
+/// What travels forward and backward, and what there is so far of the result and of the gathered array; without a value
+/// where the ring has none of it.
 struct State {
-  Value forward, backward, result;
+  Value forward, backward, result, gathered;
 };
 
 class RingBuilder {
@@ -36,6 +37,8 @@ public:
   }
 
   Value build() { return ring.isScatter() ? buildScatter() : buildGather(); }
+  /// The whole gathered array, where it is kept.
+  Value getGathered() const { return gathered; }
 
 private:
   Location loc() { return product.getLoc(); }
@@ -115,9 +118,14 @@ private:
     Value part = ring.isLhs ? multiply(piece, other) : multiply(other, piece);
     if (ring.role == RingRole::Contracted)
       return result ? b.create<AddOp>(loc(), result, part).getResult() : part;
-    if (!result)
-      result = b.create<ConstantOp>(loc(), product.getType(), Scalar());
-    return b.create<DynamicUpdateSliceOp>(loc(), result, part, startsAlong(product.getType(), ring.resultDim, start));
+    return put(product.getType(), result, part, ring.resultDim, start);
+  }
+
+  /// An array of this type with a part in its place; the others are zero where there is none of it yet.
+  Value put(ArrayType type, Value whole, Value part, int64_t dim, Value start) {
+    if (!whole)
+      whole = b.create<ConstantOp>(loc(), type, Scalar());
+    return b.create<DynamicUpdateSliceOp>(loc(), whole, part, startsAlong(type, dim, start));
   }
 
   /// A part of the partial sum that is to be scattered.
@@ -179,13 +187,13 @@ private:
 
   static SmallVector<Value> carriesOf(const State &state) {
     SmallVector<Value> carries;
-    for (Value value : {state.forward, state.backward, state.result})
+    for (Value value : {state.forward, state.backward, state.result, state.gathered})
       if (value)
         carries.push_back(value);
     return carries;
   }
   static State withCarries(State state, ValueRange carries) {
-    for (Value *value : {&state.forward, &state.backward, &state.result})
+    for (Value *value : {&state.forward, &state.backward, &state.result, &state.gathered})
       if (*value) {
         *value = carries.front();
         carries = carries.drop_front();
@@ -196,15 +204,22 @@ private:
   Value buildGather() {
     Value own = ring.collective->getOperand(0);
     // Of the pieces that have come in a step: what they give, while they go on to the neighbours.
-    auto use = [&](State &state, Value forward, Value backward, Step step) {
-      state.result = useGathered(state.result, forward, startOf(step.number, step.counter, true));
-      if (backward)
-        state.result = useGathered(state.result, backward, startOf(devices - step.number, step.counter, false));
+    auto gather = cast<AllGatherOp>(ring.collective.getOperation());
+    auto useOne = [&](State &state, Value piece, Value start) {
+      state.result = useGathered(state.result, piece, start);
+      if (ring.isKept)
+        state.gathered = put(gather.getType(), state.gathered, piece, static_cast<int64_t>(gather.getDim()), start);
     };
-    State state{pass(own, true), goesBothWays() ? pass(own, false) : Value(), Value()};
+    auto use = [&](State &state, Value forward, Value backward, Step step) {
+      useOne(state, forward, startOf(step.number, step.counter, true));
+      if (backward)
+        useOne(state, backward, startOf(devices - step.number, step.counter, false));
+    };
+    State state{pass(own, true), goesBothWays() ? pass(own, false) : Value(), Value(), Value()};
     use(state, own, Value(), {});
     state = repeat(state, 1, fullSteps() - 1, [&](State now, Step step) {
-      State next{pass(now.forward, true), goesBothWays() ? pass(now.backward, false) : Value(), now.result};
+      State next{pass(now.forward, true), goesBothWays() ? pass(now.backward, false) : Value(), now.result,
+                 now.gathered};
       use(next, now.forward, now.backward, step);
       return next;
     });
@@ -215,6 +230,7 @@ private:
     } else {
       use(state, state.forward, state.backward, {forwardHops, Value()});
     }
+    gathered = state.gathered;
     if (typeOf(state.result) == product.getType())
       return state.result;
     return b.create<ConvertOp>(loc(), product.getType(), state.result);
@@ -228,7 +244,7 @@ private:
     auto add = [&](Value x, Value y) -> Value { return b.create<AddOp>(loc(), x, y); };
     // The forward one has a step more to go where the group is even and pieces go both ways.
     int64_t ahead = forwardHops - fullSteps();
-    State state{forwardPart({}), Value(), Value()};
+    State state{forwardPart({}), Value(), Value(), Value()};
     if (ahead > 0) {
       Value arrived = pass(state.forward, true), part = forwardPart({1, Value()});
       state.backward = backwardPart({});
@@ -237,7 +253,7 @@ private:
       state.backward = backwardPart({});
     }
     state = repeat(state, 1, fullSteps() - 1, [&](State now, Step step) {
-      State next{pass(now.forward, true), goesBothWays() ? pass(now.backward, false) : Value(), Value()};
+      State next{pass(now.forward, true), goesBothWays() ? pass(now.backward, false) : Value(), Value(), Value()};
       Value part = forwardPart({step.number + ahead, step.counter});
       Value other = goesBothWays() ? backwardPart(step) : Value();
       next.forward = add(next.forward, part);
@@ -261,20 +277,23 @@ private:
   LocalBuilder index;
   const int64_t devices, forwardHops, backwardHops;
   int64_t pieceElements = 0;
-  Value position;
+  Value position, gathered;
   std::map<int64_t, Value> numbers;
 };
 
 } // namespace
 
 void replaceByRing(const Ring &ring, RingWay way) {
-  Value result = RingBuilder(ring, way).build();
+  RingBuilder builder(ring, way);
+  Value result = builder.build();
   Operation *collective = ring.collective, *product = ring.product;
   Operation *first = ring.isScatter() ? product : collective, *last = ring.isScatter() ? collective : product;
   last->getResult(0).replaceAllUsesWith(result);
   last->erase();
   for (TransposeOp transpose : llvm::reverse(ring.transposes))
     transpose->erase();
+  if (Value gathered = builder.getGathered())
+    first->getResult(0).replaceAllUsesWith(gathered);
   first->erase();
 }
 

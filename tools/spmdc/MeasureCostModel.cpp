@@ -39,8 +39,8 @@ std::string wholeMesh(const spmd::MeshShape &mesh) {
   return text + "))";
 }
 
-/// Seconds of one iteration: the median of some runs after a first one, which compiles.
-double timeLoop(const std::string &source, int64_t iterations) {
+/// Seconds of one iteration in some runs, the shortest first; after a first one, which compiles.
+std::vector<double> timeRuns(const std::string &source, int64_t iterations) {
   spmd::Function function = spmd::jit(source, {.file_name = "<measure>"});
   std::vector<double> seconds;
   for (int run = 0; run <= kRuns; ++run) {
@@ -51,9 +51,12 @@ double timeLoop(const std::string &source, int64_t iterations) {
     if (run > 0)
       seconds.push_back(elapsed.count() / static_cast<double>(iterations));
   }
-  std::nth_element(seconds.begin(), seconds.begin() + kRuns / 2, seconds.end());
-  return seconds[kRuns / 2];
+  std::sort(seconds.begin(), seconds.end());
+  return seconds;
 }
+
+/// The median.
+double timeLoop(const std::string &source, int64_t iterations) { return timeRuns(source, iterations)[kRuns / 2]; }
 
 /// A loop whose body is `body`, a function of one device's array `x` of `count` elements that gives such an array. The
 /// result is one number, so that the call itself costs nothing to speak of.
@@ -74,7 +77,8 @@ std::string ringPairs(int64_t size) {
 }
 
 /// How much of a transfer runs while the device computes: a permute of 4 MiB and a product, each by itself and both at
-/// once, neither of which needs the other.
+/// once, neither of which needs the other. Of their runs the shortest: what else the machine does looks like less or
+/// like more, as it happens.
 double measureOverlap(const spmd::MeshShape &mesh, const spmd::MeshAxis &axis) {
   constexpr int64_t count = 1 << 20, size = 512, iterations = 20;
   std::string p = wholeMesh(mesh);
@@ -86,13 +90,14 @@ double measureOverlap(const spmd::MeshShape &mesh, const spmd::MeshAxis &axis) {
       return isUsed ? "shard_map(" + std::string(function) + ", in=" + p + ", out=" + p + ")(" + value + ")"
                     : std::string(value);
     };
-    return timeLoop(meshText(mesh) + "fn move(x) { return ppermute(x, " + axis.name + ", [" + ringPairs(axis.size) +
+    return timeRuns(meshText(mesh) + "fn move(x) { return ppermute(x, " + axis.name + ", [" + ringPairs(axis.size) +
                         "]); }\nfn multiply(y) { return reshape(reshape(y, [512, 512]) @ full(f32[512, 512], 0.001), "
                         "[512 * 512]); }\nfn main() {\n  let (u, v) = for i in 0.." +
                         std::to_string(iterations) + " carry (x = " + start(count) + ", y = " + start(size * size) +
                         ") { yield (" + mapped("move", "x", isMoved) + ", " + mapped("multiply", "y", isMultiplied) +
                         "); };\n  return (u[0], v[0]);\n}\n",
-                    iterations);
+                    iterations)
+        .front();
   };
   double transfer = time(true, false), product = time(false, true), both = time(true, true);
   double overlap = std::clamp((transfer + product - both) / std::min(transfer, product), 0.0, 1.0);

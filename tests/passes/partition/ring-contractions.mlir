@@ -174,24 +174,51 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>, spmd.cost_model = "{\"latency
 
 // -----
 
-// Not: uneven pieces; a gather that something else reads, too; a product in a loop of what is gathered before it.
+// Not: uneven pieces; a gather that something reads before the product; a product in a loop of what is gathered before it;
+// an array by itself.
 // CHECK-LABEL: func.func @not_gathered_so
-// CHECK-COUNT-3: spmd.all_gather
+// CHECK-COUNT-4: spmd.all_gather
 // CHECK-NOT: collective_permute
 module attributes {spmd.mesh = #spmd.mesh<m, a=2>, spmd.cost_model = "{\"latency_us\": 0, \"overlap\": 1, \"memory_bytes_per_second\": 1e15}"} {
   func.func @not_gathered_so(%x: !spmd.array<f32[2, 4]>, %w: !spmd.array<f32[4, 4]>)
-      -> (!spmd.array<f32[3, 4]>, !spmd.array<f32[4, 4]>, !spmd.array<f32[4, 4]>, !spmd.array<f32[4, 4]>) {
+      -> (!spmd.array<f32[3, 4]>, !spmd.array<f32[4, 4]>, !spmd.array<f32[4, 4]>, !spmd.array<f32[4, 4]>, !spmd.array<f32[4, 4]>) {
     %0 = spmd.all_gather %x dim 0 over <a> : <f32[2, 4]> -> <f32[3, 4]>
     %1 = array.dot_general %0, %w contract [1] x [0] batch [] x [] : <f32[3, 4]>, <f32[4, 4]> -> <f32[3, 4]>
     %2 = spmd.all_gather %x dim 0 over <a> : <f32[2, 4]> -> <f32[4, 4]>
+    %e = array.exp %2 : <f32[4, 4]>
     %3 = array.dot_general %2, %w contract [1] x [0] batch [] x [] : <f32[4, 4]>, <f32[4, 4]> -> <f32[4, 4]>
+    %7 = spmd.all_gather %x dim 0 over <a> : <f32[2, 4]> -> <f32[4, 4]>
+    %8 = array.dot_general %7, %7 contract [1] x [1] batch [] x [] : <f32[4, 4]>, <f32[4, 4]> -> <f32[4, 4]>
     %4 = spmd.all_gather %x dim 0 over <a> : <f32[2, 4]> -> <f32[4, 4]>
     %5 = array.for 0 to 3 (%w) {
     ^bb0(%i: !spmd.array<i32[]>, %c: !spmd.array<f32[4, 4]>):
       %6 = array.dot_general %4, %c contract [1] x [0] batch [] x [] : <f32[4, 4]>, <f32[4, 4]> -> <f32[4, 4]>
       array.yield %6 : !spmd.array<f32[4, 4]>
     } : (!spmd.array<f32[4, 4]>) -> !spmd.array<f32[4, 4]>
-    return %1, %2, %3, %5 : !spmd.array<f32[3, 4]>, !spmd.array<f32[4, 4]>, !spmd.array<f32[4, 4]>, !spmd.array<f32[4, 4]>
+    return %1, %e, %3, %5, %8 : !spmd.array<f32[3, 4]>, !spmd.array<f32[4, 4]>, !spmd.array<f32[4, 4]>, !spmd.array<f32[4, 4]>, !spmd.array<f32[4, 4]>
+  }
+}
+
+// -----
+
+// Two products of one array: the first one's ring puts the array together for the second, as it lay before the transpose.
+// CHECK-LABEL: func.func @kept
+// CHECK-NOT: spmd.all_gather
+// CHECK: %[[R:.*]] = spmd.collective_permute %arg0
+// CHECK: %[[T:.*]] = array.transpose %arg0
+// CHECK: array.dot_general %[[T]], %arg1
+// CHECK: %[[HALF:.*]] = array.dynamic_update_slice %{{.*}}, %arg0 at
+// CHECK: %[[U:.*]] = array.transpose %[[R]]
+// CHECK: array.dot_general %[[U]], %arg1
+// CHECK: %[[WHOLE:.*]] = array.dynamic_update_slice %[[HALF]], %[[R]] at
+// CHECK: array.dot_general %[[WHOLE]], %arg1 contract [1] x [0] batch [] x [] : <f32[4, 4]>
+module attributes {spmd.mesh = #spmd.mesh<m, a=2>, spmd.cost_model = "{\"latency_us\": 0, \"overlap\": 1, \"memory_bytes_per_second\": 1e15}"} {
+  func.func @kept(%x: !spmd.array<f32[4, 2]>, %w: !spmd.array<f32[4, 8]>) -> (!spmd.array<f32[4, 8]>, !spmd.array<f32[4, 8]>) {
+    %0 = spmd.all_gather %x dim 1 over <a> : <f32[4, 2]> -> <f32[4, 4]>
+    %1 = array.transpose %0 perm [1, 0] : <f32[4, 4]> -> <f32[4, 4]>
+    %2 = array.dot_general %1, %w contract [1] x [0] batch [] x [] : <f32[4, 4]>, <f32[4, 8]> -> <f32[4, 8]>
+    %3 = array.dot_general %0, %w contract [1] x [0] batch [] x [] : <f32[4, 4]>, <f32[4, 8]> -> <f32[4, 8]>
+    return %2, %3 : !spmd.array<f32[4, 8]>, !spmd.array<f32[4, 8]>
   }
 }
 
