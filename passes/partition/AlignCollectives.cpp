@@ -35,26 +35,31 @@ struct Here {
   VaryingAxes::Axes axes; ///< Over which that differs.
 };
 
-/// Whether any array around the operation is cut.
-bool isCut(Operation *op) {
-  auto hasAxes = [](Type type) {
-    auto array = dyn_cast<ArrayType>(type);
-    return array && array.getSharding() && !array.getSharding().isReplicated();
-  };
-  return llvm::any_of(op->getOperandTypes(), hasAxes) || llvm::any_of(op->getResultTypes(), hasAxes);
+/// Whether a value is cut, along a dimension that satisfies the test.
+bool isCut(Value value, function_ref<bool(const DimFactors &)> test, const ValueFactors &factors) {
+  ShardingAttr sharding = cast<ArrayType>(value.getType()).getSharding();
+  return sharding && llvm::any_of(llvm::zip(sharding.getDims(), factors),
+                                  [&](auto pair) { return !std::get<0>(pair).empty() && test(std::get<1>(pair)); });
 }
 
 /// Whether the operation is a collective, or the partitioner may need one for it: changes of sharding are in their
-/// places; other collectives combine what devices have of a reduction, or move elements.
+/// places; other collectives combine what devices have of a factor that is cut, or move elements.
 bool isCollective(Operation *op) {
   if (isa<CollectiveOpInterface, ReshardOp>(op))
     return true;
   auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
-  if (!ruled || !isCut(op))
+  if (!ruled)
     return false;
   ShardingRule rule = ruled.getShardingRule();
-  return isa<ReshapeOp>(op) || !ruled.getMoves().parts.empty() ||
-         llvm::any_of(rule.factors, [](const Factor &factor) { return factor.kind != FactorKind::PassThrough; });
+  bool isMoving = isa<ReshapeOp>(op) || !ruled.getMoves().parts.empty();
+  auto needsOthers = [&](const DimFactors &factors) {
+    return isMoving ||
+           llvm::any_of(factors, [&](int64_t factor) { return rule.factors[factor].kind != FactorKind::PassThrough; });
+  };
+  for (auto [operand, factors] : llvm::zip(op->getOperands(), rule.operands))
+    if (isCut(operand, needsOthers, factors))
+      return true;
+  return isCut(op->getResult(0), needsOthers, rule.results[0]);
 }
 
 bool hasCollective(Operation *op) {

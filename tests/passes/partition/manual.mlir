@@ -70,6 +70,69 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=2>} {
 
 // -----
 
+// What reduces along a dimension that is whole needs nothing of other devices: each group goes around for itself.
+// CHECK-LABEL: func.func @loop_alone
+// CHECK: array.while
+// CHECK-NOT: spmd.all_reduce
+module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=2>} {
+  func.func @loop_alone(%x: !spmd.array<f32[4@a, 6@b]>) -> !spmd.array<f32[4@a, 6@b]> {
+    %0 = spmd.manual(%x) over <a> {
+    ^bb0(%p: !spmd.array<f32[2@_, 6@b]>):
+      %i = spmd.axis_index <a> : <i32[]>
+      %z = array.constant dense<0> : tensor<i32> -> <i32[]>
+      %one = array.constant dense<1> : tensor<i32> -> <i32[]>
+      %1:2 = array.while (%i, %p) {
+      ^bb0(%k: !spmd.array<i32[]>, %c: !spmd.array<f32[2@_, 6@b]>):
+        %2 = array.compare gt %k, %z : <i32[]>, <i32[]> -> <bool[]>
+        array.yield %2 : !spmd.array<bool[]>
+      } do {
+      ^bb0(%k: !spmd.array<i32[]>, %c: !spmd.array<f32[2@_, 6@b]>):
+        %3 = array.reduce max %c dims [0] : <f32[2@_, 6@b]> -> <f32[6@b]>
+        %4 = array.broadcast_in_dim %3 dims [1] : <f32[6@b]> -> <f32[2@_, 6@b]>
+        %5 = array.add %c, %4 : <f32[2@_, 6@b]>
+        %6 = array.subtract %k, %one : <i32[]>
+        array.yield %6, %5 : !spmd.array<i32[]>, !spmd.array<f32[2@_, 6@b]>
+      } : (!spmd.array<i32[]>, !spmd.array<f32[2@_, 6@b]>) -> (!spmd.array<i32[]>, !spmd.array<f32[2@_, 6@b]>)
+      spmd.yield %1#1 : !spmd.array<f32[2@_, 6@b]>
+    } : (!spmd.array<f32[4@a, 6@b]>) -> !spmd.array<f32[4@a, 6@b]>
+    return %0 : !spmd.array<f32[4@a, 6@b]>
+  }
+}
+
+// -----
+
+// The same along one that is cut: all go around until the last one is done.
+// CHECK-LABEL: func.func @loop
+// CHECK: array.while
+// CHECK: spmd.all_reduce or %{{.*}} over <a>
+// CHECK: spmd.all_reduce max %{{.*}} over <b>
+module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=2>} {
+  func.func @loop(%x: !spmd.array<f32[4@a, 6@b]>) -> !spmd.array<f32[4@a, 6@b]> {
+    %0 = spmd.manual(%x) over <a> {
+    ^bb0(%p: !spmd.array<f32[2@_, 6@b]>):
+      %i = spmd.axis_index <a> : <i32[]>
+      %z = array.constant dense<0> : tensor<i32> -> <i32[]>
+      %one = array.constant dense<1> : tensor<i32> -> <i32[]>
+      %1:2 = array.while (%i, %p) {
+      ^bb0(%k: !spmd.array<i32[]>, %c: !spmd.array<f32[2@_, 6@b]>):
+        %2 = array.compare gt %k, %z : <i32[]>, <i32[]> -> <bool[]>
+        array.yield %2 : !spmd.array<bool[]>
+      } do {
+      ^bb0(%k: !spmd.array<i32[]>, %c: !spmd.array<f32[2@_, 6@b]>):
+        %3 = array.reduce max %c dims [1] : <f32[2@_, 6@b]> -> <f32[2@_]>
+        %4 = array.broadcast_in_dim %3 dims [0] : <f32[2@_]> -> <f32[2@_, 6@b]>
+        %5 = array.add %c, %4 : <f32[2@_, 6@b]>
+        %6 = array.subtract %k, %one : <i32[]>
+        array.yield %6, %5 : !spmd.array<i32[]>, !spmd.array<f32[2@_, 6@b]>
+      } : (!spmd.array<i32[]>, !spmd.array<f32[2@_, 6@b]>) -> (!spmd.array<i32[]>, !spmd.array<f32[2@_, 6@b]>)
+      spmd.yield %1#1 : !spmd.array<f32[2@_, 6@b]>
+    } : (!spmd.array<f32[4@a, 6@b]>) -> !spmd.array<f32[4@a, 6@b]>
+    return %0 : !spmd.array<f32[4@a, 6@b]>
+  }
+}
+
+// -----
+
 // A branch around what needs nothing of other devices stays one.
 // CHECK-LABEL: func.func @branch_alone
 // CHECK: array.if
