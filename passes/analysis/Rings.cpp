@@ -1,10 +1,10 @@
 //===- Rings.cpp - products that run piece by piece -----------------------===//
 
 #include "passes/analysis/Rings.h"
-
 #include "passes/analysis/CutAxes.h"
 
 #include <algorithm>
+#include <map>
 
 using namespace mlir;
 
@@ -183,7 +183,6 @@ private:
     return model.computeSeconds(flopsOf(op), bytesOf(op.getLhs()) + bytesOf(op.getRhs()) + bytesOf(op.getResult()));
   }
 
-  /// Read and written, or one of the two.
   double memorySeconds(double bytes) const { return bytes / model.memoryPerSecond; }
 
   void addCosts(Ring &ring) {
@@ -225,31 +224,55 @@ private:
   /// The products between what a gather needs and the one that needs it: they run under it as it is
   /// (spmdc-schedule-collectives), though not across loops and branches.
   double productsBefore(Ring &ring) {
-    double seconds = 0;
+    Place place = placeOf(ring.product);
+    double begin = place.stretchBegin;
     Operation *source = ring.collective->getOperand(0).getDefiningOp();
-    for (Operation *op = ring.product->getPrevNode(); op && op != source && op->getNumRegions() == 0;
-         op = op->getPrevNode())
-      if (auto other = dyn_cast<DotGeneralOp>(op))
-        seconds += secondsOf(other);
-    return seconds;
+    if (source && source->getBlock() == ring.product->getBlock())
+      begin = std::max(begin, placeOf(source).end);
+    return place.begin - begin;
   }
 
   /// Likewise those between a scatter's product and the first reader of what is scattered.
   double productsBehind(Ring &ring) {
-    double seconds = 0;
-    for (Operation *op = ring.product->getNextNode(); op && op->getNumRegions() == 0; op = op->getNextNode()) {
-      if (llvm::is_contained(op->getOperands(), ring.collective->getResult(0)))
-        break;
-      if (auto other = dyn_cast<DotGeneralOp>(op))
-        seconds += secondsOf(other);
+    Place place = placeOf(ring.product);
+    Block *block = ring.product->getBlock();
+    double end = lasts[{block, place.stretch}];
+    for (Operation *user : ring.collective->getResult(0).getUsers())
+      if (Operation *reader = block->findAncestorOpInBlock(*user))
+        end = std::min(end, placeOf(reader).begin);
+    return end - place.end;
+  }
+
+  /// Seconds of the products of a block up to an operation and with it, and up to the loop or branch before it.
+  struct Place {
+    double begin = 0, end = 0, stretchBegin = 0;
+    int64_t stretch = 0; ///< Between two loops or branches, by number.
+  };
+
+  Place placeOf(Operation *op) {
+    if (auto known = places.find(op); known != places.end())
+      return known->second;
+    Place place;
+    for (Operation &each : *op->getBlock()) {
+      place.begin = place.end;
+      if (each.getNumRegions() > 0) {
+        place.stretchBegin = place.end;
+        ++place.stretch;
+      } else if (auto product = dyn_cast<DotGeneralOp>(each)) {
+        place.end += secondsOf(product);
+      }
+      places[&each] = place;
+      lasts[{op->getBlock(), place.stretch}] = place.end;
     }
-    return seconds;
+    return places[op];
   }
 
   func::FuncOp func;
   MeshAttr mesh;
   const CostModel &model;
   CutAxes cutAxes;
+  llvm::DenseMap<Operation *, Place> places;
+  std::map<std::pair<Block *, int64_t>, double> lasts; ///< Seconds up to the end of a stretch.
   std::vector<Ring> rings;
 };
 
