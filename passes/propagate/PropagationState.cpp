@@ -95,6 +95,10 @@ LogicalResult verifyBarriers(func::FuncOp func) {
 
 } // namespace
 
+StringRef PropagationState::OpEntry::getName() const {
+  return isa<ManualOp>(op) ? "shard_map" : op->getName().stripDialect();
+}
+
 FailureOr<PropagationState> PropagationState::create(func::FuncOp func, const MeshAxes &mesh) {
   PropagationState state(mesh);
   WalkResult walk = func.walk<WalkOrder::PreOrder>([&](Operation *op) {

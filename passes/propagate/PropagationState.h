@@ -33,6 +33,9 @@ public:
     bool isEdge;
     llvm::SmallVector<mlir::Value, 4> values; ///< Operands, then results.
     llvm::SmallVector<unsigned, 4> slots;     ///< Of the values.
+
+    /// For messages.
+    llvm::StringRef getName() const;
   };
 
   /// Reads a function. Fails, with a diagnostic at its place, on an axis that the mesh does not have and on a sharding

@@ -15,7 +15,7 @@ using OpEntry = PropagationState::OpEntry;
 
 /// A remark at the operation's place that begins with its name: one source expression may be several operations.
 InFlightDiagnostic emitRemarkAt(const OpEntry &entry) {
-  return emitRemark(entry.op->getLoc()) << entry.op->getName().stripDialect() << ": ";
+  return emitRemark(entry.op->getLoc()) << entry.getName() << ": ";
 }
 
 /// `operand 1 'w'`, `the result 'h'`.
