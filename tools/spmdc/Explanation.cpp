@@ -3,6 +3,7 @@
 #include "tools/spmdc/Explanation.h"
 
 #include "frontend/syntax/Parser.h"
+#include "tools/spmdc/IrAnnotations.h"
 
 #include <algorithm>
 #include <map>
@@ -36,13 +37,25 @@ bool isStillThere(const CollectiveReport &collective, const ProgramReport &repor
   return findLike(collective, report) != nullptr;
 }
 
-/// The program as the parser sees it; of IR there is no source.
+/// The program, or IR, and where shardings are written in it.
 class ProgramSource {
 public:
   ProgramSource(const std::string &fileName, const std::string &text, const std::string &entry)
-      : isProgram(!fileName.ends_with(".mlir")), source(diagnostics.addSource(fileName, isProgram ? text : "")) {
-    ast = parse(source, diagnostics);
-    annotations = listAnnotations(*ast, entry);
+      : isProgram(!fileName.ends_with(".mlir")), source(diagnostics.addSource(fileName, text)) {
+    if (isProgram) {
+      ast = parse(source, diagnostics);
+      annotations = listAnnotations(*ast, entry);
+    } else {
+      ir = std::make_unique<IrAnnotations>(source, entry);
+      annotations = ir->get();
+    }
+  }
+
+  /// The edit as it is to be written.
+  AnnotationEdit spell(const AnnotationEdit &edit) const { return isProgram ? edit : IrAnnotations::spell(edit); }
+
+  std::string apply(const AnnotationEdit &edit) const {
+    return isProgram ? applyEdit(source.getText(), edit) : ir->apply(edit);
   }
 
   CauseText describe(const Cause &cause) const {
@@ -57,7 +70,8 @@ public:
   bool isProgram;
   Diagnostics diagnostics;
   const Source &source;
-  std::unique_ptr<Ast> ast;
+  std::unique_ptr<Ast> ast;          ///< Of a program.
+  std::unique_ptr<IrAnnotations> ir; ///< Of IR.
   std::vector<Annotation> annotations;
 };
 
@@ -78,7 +92,8 @@ public:
     std::optional<Removal> best;
     if (causes.empty())
       return best;
-    for (const AnnotationEdit &edit : listEdits(program.annotations, mesh, axesOf(collective), causes)) {
+    for (const AnnotationEdit &listed : listEdits(program.annotations, mesh, axesOf(collective), causes)) {
+      AnnotationEdit edit = program.spell(listed);
       const Outcome *outcome = test(edit);
       if (!outcome || !outcome->report || isStillThere(collective, *outcome->report))
         continue;
@@ -123,7 +138,7 @@ private:
 
   /// Null where it would be one try too many.
   const Outcome *test(const AnnotationEdit &edit) {
-    std::string edited = applyEdit(program.source.getText(), edit);
+    std::string edited = program.apply(edit);
     if (auto known = outcomes.find(edited); known != outcomes.end())
       return &known->second;
     if (tries == maxTries) {
@@ -151,16 +166,16 @@ private:
             taken[{i, cause.dim}].insert(cause.axis);
       if (countTaken(taken) == before || taken.size() > maxDims)
         return std::nullopt;
-      AnnotationEdit edit = editWithout(program.annotations, taken);
+      AnnotationEdit edit = program.spell(editWithout(program.annotations, taken));
       const Outcome *outcome = test(edit);
       if (!outcome || !outcome->report)
         return std::nullopt;
       const CollectiveReport *left = findLike(collective, *outcome->report);
       if (!left)
         return toRemoval(edit, *outcome->report);
-      // The annotations of the changed program are the same ones, at other places.
-      changed = std::make_unique<ProgramSource>(fileName, applyEdit(program.source.getText(), edit),
-                                                options.frontend.function);
+      // The annotations of the changed program are the same ones, at other places; those of IR have kept theirs.
+      if (program.isProgram)
+        changed = std::make_unique<ProgramSource>(fileName, program.apply(edit), options.frontend.function);
       causes = findCauses(outcome->log, *left);
     }
   }
