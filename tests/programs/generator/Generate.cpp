@@ -69,7 +69,6 @@ Program generateProgram(mlir::MLIRContext &context, const GeneratorOptions &opti
   if (root.chance(4))
     limits.maxElements *= 10;
   ProgramBuilder b(context, limits, root.next());
-  b.mayBeManual = options.mayBeManual;
   b.program.mesh = randomMesh(b.random, options.maxDevices);
   if (b.random.chance(30))
     b.program.constants.push_back({"N", b.randomSize()});

@@ -11,7 +11,6 @@ struct GeneratorOptions {
   /// same program.
   int maxOperations = 10;
   int64_t maxDevices = 16;
-  bool mayBeManual = true; ///< With shard_map.
   SizeLimits limits;
 };
 

@@ -21,8 +21,7 @@ bool makeGradient(ProgramBuilder &b, const std::string &kind) {
   if ((dtype != DType::F32 && dtype != DType::F64) || !in.exact || in.bound > 4 || b.rankOf(x) > 3)
     return false;
   const Shape shape = b.shapeOf(x);
-  DifferentiableFunction f =
-      makeDifferentiable(b.random, {shape.begin(), shape.end()}, b.mayBeManual ? b.program.mesh : spmd::MeshShape());
+  DifferentiableFunction f = makeDifferentiable(b.random, {shape.begin(), shape.end()}, b.program.mesh);
   double roundings = 64.0 * (1 + f.steps);
   Accuracy accuracy{.exact = false, .bound = f.slope};
   accuracy.error = roundoff(dtype) * roundings * (f.slope + f.curvature);

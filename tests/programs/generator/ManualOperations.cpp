@@ -26,8 +26,6 @@ struct Pieces {
 };
 
 std::optional<Pieces> cut(ProgramBuilder &b) {
-  if (!b.mayBeManual)
-    return std::nullopt;
   std::optional<int> x = b.find([&](int v) {
     return b.isUsable(v) && b.rankOf(v) > 0 && b.dtypeOf(v) != DType::Bool && countOf(b.shapeOf(v)) > 0;
   });

@@ -28,8 +28,6 @@ public:
 
   Random random;
   Program program;
-  /// Whether there may be shard_map: where every value is sharded anew, what it says of its own does not fit.
-  bool mayBeManual = true;
 
   //===- Values -------------------------------------------------------------===//
 

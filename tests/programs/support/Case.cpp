@@ -22,9 +22,7 @@ void loadDialects(MLIRContext &context) {
 
 Case generateCase(MLIRContext &context, const GeneratorOptions &options, Mode mode, std::set<std::string> *made) {
   Case test;
-  GeneratorOptions ofMode = options;
-  ofMode.mayBeManual = mode == Mode::Text;
-  test.program = generateProgram(context, ofMode, made);
+  test.program = generateProgram(context, options, made);
   test.mode = mode;
   test.seed = options.seed;
   return test;
@@ -40,11 +38,26 @@ static void shardEverything(ModuleOp module, const Case &test) {
     auto type = cast<ArrayType>(value.getType());
     // Of each value on its own, so that taking one away leaves the others as they are.
     Random random(test.seed * 0x2545F4914F6CDD1Du + 3000 + number);
-    ShardingAttr sharding = randomSharding(random, mesh, type.getShape());
-    if (test.replicated.count(number++))
-      sharding = ShardingAttr::get(
-          context, SmallVector<DimShardingAttr>(type.getRank(), DimShardingAttr::get(context, {}, true, -1)), {});
-    value.setType(type.withSharding(sharding));
+    bool isReplicated = test.replicated.count(number++);
+    auto draw = [&](ManualOp region, ArrayType array) {
+      MeshAttr among = region ? MeshAttr::fromValue(context, "m", getAutomaticMesh(&region.getBlock().front())) : mesh;
+      ShardingAttr sharding = randomSharding(random, among, array.getShape());
+      return isReplicated ? ShardingAttr::getReplicated(context, array.getRank()) : sharding;
+    };
+    // Where all axes are manual nothing has a sharding; what such a region is given, and its results, keep theirs.
+    // Around one over some axes arrays are cut by these as they are written.
+    Operation *around = value.getParentRegion()->getParentOp();
+    auto region = dyn_cast<ManualOp>(around);
+    if (!region)
+      region = around->getParentOfType<ManualOp>();
+    auto border = value.getDefiningOp<ManualOp>();
+    for (Operation *user : value.getUsers())
+      if (auto manual = dyn_cast<ManualOp>(user))
+        border = manual;
+    if ((region && !region.hasAutomaticAxes()) || (border && !border.hasAutomaticAxes()))
+      return;
+    value.setType(border ? border.withPiece(type, draw(border, border.getPiece(type)))
+                         : type.withSharding(draw(region, type)));
   };
   function.walk([&](Operation *op) {
     OpBuilder builder(op);
@@ -62,6 +75,9 @@ static void shardEverything(ModuleOp module, const Case &test) {
   function.walk<WalkOrder::PreOrder>([&](Operation *op) {
     for (Value result : op->getResults())
       shard(result);
+    if (auto manual = dyn_cast<ManualOp>(op))
+      for (BlockArgument argument : manual.getBlock().getArguments())
+        shard(argument);
     // A carry's arguments lie as the loop's result does.
     for (Region &region : op->getRegions())
       if (isa<ForOp, WhileOp>(op))
