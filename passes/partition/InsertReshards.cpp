@@ -8,6 +8,7 @@
 #include "passes/partition/Conditions.h"
 #include "passes/partition/OperationChoice.h"
 #include "passes/partition/Passes.h"
+#include "passes/partition/Regrouping.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -34,12 +35,18 @@ std::string whyResult(ShardingRuleOpInterface op, const OperationChoice &choice,
   return text + whyForCondition(op->getResult(0));
 }
 
-/// What only this operation would look at as it is propagated: exchanges begin with what it is made of.
-void skipReshards(Forms &forms, ShardingRuleOpInterface op) {
+/// What only this operation would look at as it is propagated: exchanges begin with what it is made of. A reshape's
+/// begins with what can be regrouped.
+void skipReshards(Forms &forms, const spmd::MeshShape &mesh, ShardingRuleOpInterface op) {
+  Value first;
+  auto typeOf = [](Value value) { return cast<ArrayType>(value.getType()); };
+  if (auto reshape = dyn_cast<ReshapeOp>(op.getOperation()))
+    if (std::optional<Regrouping> regrouping = findRegrouping(mesh, reshape, reshape.getType(), typeOf))
+      first = regrouping->source;
   for (OpOperand &operand : op->getOpOperands()) {
     // Along the whole way before the operand changes: what is passed is still a use of what it comes from.
     Value source = operand.get();
-    while (ReshardOp reshard = getOwnReshard(source))
+    for (ReshardOp reshard; source != first && (reshard = getOwnReshard(source));)
       source = reshard.getOperand();
     operand.set(source);
     forms.pay(operand.get());
@@ -47,9 +54,9 @@ void skipReshards(Forms &forms, ShardingRuleOpInterface op) {
 }
 
 /// Puts reshards around the operation, so that it runs as chosen.
-void apply(Forms &forms, ShardingRuleOpInterface op, const OperationChoice &choice) {
+void apply(Forms &forms, const spmd::MeshShape &mesh, ShardingRuleOpInterface op, const OperationChoice &choice) {
   if (choice.movesDirectly) // The partitioner builds the exchanges.
-    return skipReshards(forms, op);
+    return skipReshards(forms, mesh, op);
   StringRef name = op->getName().stripDialect();
   for (auto [index, to] : llvm::enumerate(choice.operands)) {
     auto from = cast<ArrayType>(op->getOperand(index).getType());
@@ -82,7 +89,7 @@ class InsertReshardsPass : public impl::InsertReshardsBase<InsertReshardsPass> {
       });
       Forms forms(planner);
       for (ShardingRuleOpInterface op : ops)
-        apply(forms, op, chooseAssignment(planner, forms, op));
+        apply(forms, planner.getMesh(), op, chooseAssignment(planner, forms, op));
       func.walk([&](Operation *op) {
         if (auto manual = dyn_cast<ManualOp>(op))
           reconcileManual(forms, manual);

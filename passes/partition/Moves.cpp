@@ -13,24 +13,6 @@ namespace {
 
 bool isUnreduced(Value value) { return !cast<ArrayType>(value.getType()).getShardingOrOpen().getUnreduced().empty(); }
 
-/// The one array that a value is made of, if its operation does nothing but that.
-std::optional<ArrayMove> getOnlyMove(Value value) {
-  Operation *op = value.getDefiningOp();
-  if (!op || !value.hasOneUse() || isUnreduced(value))
-    return std::nullopt;
-  if (auto reshard = dyn_cast<ReshardOp>(op)) {
-    ArrayMove move{reshard.getOperand(), {}};
-    for (int64_t size : reshard.getType().getShape())
-      move.dims.push_back({0, 1, 0, size});
-    return isUnreduced(reshard.getOperand()) ? std::nullopt : std::make_optional(move);
-  }
-  auto rule = dyn_cast<ShardingRuleOpInterface>(op);
-  ArrayMoves moves = rule ? rule.getMoves() : ArrayMoves();
-  if (moves.parts.size() != 1 || moves.outside || isUnreduced(moves.parts[0].source))
-    return std::nullopt;
-  return moves.parts[0];
-}
-
 /// Which elements of each dimension of the result a part gives.
 SmallVector<spmd::ShardRange> getExtent(const ArrayMove &part, ArrayType from, ArrayType to) {
   SmallVector<spmd::ShardRange> extent;
@@ -71,6 +53,23 @@ bool isPlainZero(Value value) {
 }
 
 } // namespace
+
+std::optional<ArrayMove> getOnlyMove(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || !value.hasOneUse() || isUnreduced(value))
+    return std::nullopt;
+  if (auto reshard = dyn_cast<ReshardOp>(op)) {
+    ArrayMove move{reshard.getOperand(), {}};
+    for (int64_t size : reshard.getType().getShape())
+      move.dims.push_back({0, 1, 0, size});
+    return isUnreduced(reshard.getOperand()) ? std::nullopt : std::make_optional(move);
+  }
+  auto rule = dyn_cast<ShardingRuleOpInterface>(op);
+  ArrayMoves moves = rule ? rule.getMoves() : ArrayMoves();
+  if (moves.parts.size() != 1 || moves.outside || isUnreduced(moves.parts[0].source))
+    return std::nullopt;
+  return moves.parts[0];
+}
 
 ArrayMove composeMoves(const ArrayMove &outer, const ArrayMove &inner) {
   ArrayMove move{inner.source, outer.dims};
@@ -140,22 +139,17 @@ Value chooseInside(OpBuilder &builder, Location loc, ArrayRef<spmd::ShardRange> 
   return isInside ? local.select(isInside, inside, outside) : inside;
 }
 
-ArrayMove getNearestMove(ArrayMove part, SmallVectorImpl<Operation *> *skipped, function_ref<bool(Value)> isThere) {
-  while (std::optional<ArrayMove> inner = getOnlyMove(part.source)) {
-    if (!isThere(inner->source))
-      break;
-    if (skipped)
-      skipped->push_back(part.source.getDefiningOp());
-    part = composeMoves(part, *inner);
-  }
-  return part;
-}
-
 ArrayMoves getNearestMoves(ShardingRuleOpInterface op, SmallVectorImpl<Operation *> *skipped,
                            function_ref<bool(Value)> isThere) {
   ArrayMoves moves = op.getMoves();
   for (ArrayMove &part : moves.parts)
-    part = getNearestMove(part, skipped, isThere);
+    while (std::optional<ArrayMove> inner = getOnlyMove(part.source)) {
+      if (!isThere(inner->source))
+        break;
+      if (skipped)
+        skipped->push_back(part.source.getDefiningOp());
+      part = composeMoves(part, *inner);
+    }
   return moves;
 }
 

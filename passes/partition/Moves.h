@@ -18,10 +18,8 @@ ArrayMoves getNearestMoves(
     ShardingRuleOpInterface op, llvm::SmallVectorImpl<mlir::Operation *> *skipped = nullptr,
     llvm::function_ref<bool(mlir::Value)> isThere = [](mlir::Value) { return true; });
 
-/// The same for one part.
-ArrayMove getNearestMove(
-    ArrayMove part, llvm::SmallVectorImpl<mlir::Operation *> *skipped = nullptr,
-    llvm::function_ref<bool(mlir::Value)> isThere = [](mlir::Value) { return true; });
+/// The one array that a value is made of, if its operation does nothing but that, and nothing else looks at the value.
+std::optional<ArrayMove> getOnlyMove(mlir::Value value);
 
 /// Whether the operation moves elements, and cannot do so on the pieces alone: a dimension along which they move is
 /// cut, or the sharding changes.

@@ -119,17 +119,14 @@ private:
     if (!reshape || best->price.linkBytes == 0)
       return std::nullopt;
     SmallVector<Operation *> skipped;
-    ArrayMove part = getReshaped(reshape, &skipped);
-    ArrayType source = typeOf(part.source);
-    ArrayRef<int64_t> shape = reshape.getOperand().getType().getShape();
-    std::optional<Regrouping> regrouping = getRegrouping(mesh, source, part, shape, result);
-    if (!regrouping || (regrouping->isWhole && isLocalReshape(mesh, reshape, source, result)))
+    std::optional<Regrouping> regrouping = findRegrouping(mesh, reshape, result, typeOf, &skipped);
+    if (!regrouping || (regrouping->isWhole && isLocalReshape(mesh, reshape, typeOf(regrouping->source), result)))
       return std::nullopt;
     CollectiveCost saved;
     for (Operation *other : skipped)
       saved = saved + getMoveCost(other);
     CollectiveCost cost =
-        getExchangeCost(regrouping->from, regrouping->to, regrouping->moves) + forms.getDebt(part.source, op);
+        getExchangeCost(regrouping->from, regrouping->to, regrouping->moves) + forms.getDebt(regrouping->source, op);
     MeshAttr meshAttr = MeshAttr::fromValue(op->getContext(), "", mesh);
     return priceOf(cost, 2 * static_cast<double>(result.getLocal(meshAttr).getBytes()), saved);
   }

@@ -178,10 +178,12 @@ private:
     }
     if (auto reshape = dyn_cast<ReshapeOp>(op.getOperation());
         reshape && !isLocalReshape(mesh, reshape, types[0], global)) {
-      ArrayMove part = getReshaped(reshape, nullptr, [&](Value value) { return static_cast<bool>(locals[value]); });
-      ArrayType from = globalOf(part.source);
-      if (std::optional<Regrouping> regrouping = getRegrouping(mesh, from, part, types[0].getShape(), global)) {
-        locals[result] = buildRegrouping(builder, reshape, locals[part.source], *regrouping, from, global, meshAttr);
+      std::optional<Regrouping> regrouping = findRegrouping(
+          mesh, reshape, global, [&](Value value) { return globalOf(value); }, /*skipped=*/nullptr,
+          [&](Value value) { return static_cast<bool>(locals[value]); });
+      if (regrouping) {
+        locals[result] = buildRegrouping(builder, reshape, locals[regrouping->source], *regrouping,
+                                         globalOf(regrouping->source), global, meshAttr);
         return;
       }
     }

@@ -66,15 +66,7 @@ ArrayType flatType(ArrayType type, ArrayRef<FlatDim> dims) {
   return type.withShape(shape).withSharding(ShardingAttr::fromValue(type.getContext(), sharding));
 }
 
-} // namespace
-
-ArrayMove getReshaped(ReshapeOp op, SmallVectorImpl<Operation *> *skipped, function_ref<bool(Value)> isThere) {
-  ArrayMove whole{op.getOperand(), {}};
-  for (int64_t size : op.getOperand().getType().getShape())
-    whole.dims.push_back({0, 1, 0, size});
-  return getNearestMove(whole, skipped, isThere);
-}
-
+/// `to` from `from`, of which `part` makes the reshape's operand of this shape.
 std::optional<Regrouping> getRegrouping(const spmd::MeshShape &mesh, ArrayType from, const ArrayMove &part,
                                         ArrayRef<int64_t> operand, ArrayType to) {
   if (from.getNumElements() == 0 || !from.getShardingOrOpen().getUnreduced().empty() ||
@@ -102,7 +94,35 @@ std::optional<Regrouping> getRegrouping(const spmd::MeshShape &mesh, ArrayType f
   regrouping.isWhole = from.getShape() == operand;
   regrouping.from = flatType(from, fromDims);
   regrouping.to = flatType(to, toDims);
+  regrouping.source = part.source;
   return regrouping;
+}
+
+} // namespace
+
+std::optional<Regrouping> findRegrouping(const spmd::MeshShape &mesh, ReshapeOp op, ArrayType to,
+                                         function_ref<ArrayType(Value)> typeOf, SmallVectorImpl<Operation *> *skipped,
+                                         function_ref<bool(Value)> isThere) {
+  ArrayRef<int64_t> shape = op.getOperand().getType().getShape();
+  ArrayMove whole{op.getOperand(), {}};
+  for (int64_t size : shape)
+    whole.dims.push_back({0, 1, 0, size});
+  SmallVector<ArrayMove> ways = {whole};
+  SmallVector<Operation *> passed;
+  while (std::optional<ArrayMove> inner = getOnlyMove(ways.back().source)) {
+    if (!isThere(inner->source))
+      break;
+    passed.push_back(ways.back().source.getDefiningOp());
+    ways.push_back(composeMoves(ways.back(), *inner));
+  }
+  for (; !ways.empty(); ways.pop_back())
+    if (std::optional<Regrouping> regrouping =
+            getRegrouping(mesh, typeOf(ways.back().source), ways.back(), shape, to)) {
+      if (skipped)
+        skipped->append(passed.begin(), passed.begin() + static_cast<ptrdiff_t>(ways.size()) - 1);
+      return regrouping;
+    }
+  return std::nullopt;
 }
 
 bool isLocalReshape(const spmd::MeshShape &mesh, ReshapeOp op, ArrayType from, ArrayType to) {

@@ -23,25 +23,24 @@ namespace spmdc {
 /// The array that the operand is made of and the result, each with one dimension for those that are joined or split
 /// together.
 struct Regrouping {
+  mlir::Value source; ///< The reshape's operand, or the array that slices and reshards make it of.
   ArrayType from, to;
   std::vector<spmd::DimMove> moves;
   bool isWhole = true; ///< Every element stays at its place.
 };
 
-/// What a reshape's operand is made of: itself, or, where nothing else looks at that, the array that slices and
-/// reshards make it of. `skipped` takes these. Values of which `isThere` is false are not taken.
-ArrayMove getReshaped(
-    ReshapeOp op, llvm::SmallVectorImpl<mlir::Operation *> *skipped = nullptr,
+/// The reshape's result, which lies as `to`, from the array furthest back that it can be regrouped from: beyond slices
+/// and reshards whose results nothing else looks at, and that `isThere` allows. `skipped` takes these. Nothing where
+/// devices have runs of none of them.
+std::optional<Regrouping> findRegrouping(
+    const spmd::MeshShape &mesh, ReshapeOp op, ArrayType to, llvm::function_ref<ArrayType(mlir::Value)> typeOf,
+    llvm::SmallVectorImpl<mlir::Operation *> *skipped = nullptr,
     llvm::function_ref<bool(mlir::Value)> isThere = [](mlir::Value) { return true; });
-
-/// `to` from `from`, of which `part` makes the reshape's operand of this shape. Nothing where devices do not have runs.
-std::optional<Regrouping> getRegrouping(const spmd::MeshShape &mesh, ArrayType from, const ArrayMove &part,
-                                        llvm::ArrayRef<int64_t> operand, ArrayType to);
 
 /// Whether each device has what its piece of the result is made of, in the same order, of the reshape's operand `from`.
 bool isLocalReshape(const spmd::MeshShape &mesh, ReshapeOp op, ArrayType from, ArrayType to);
 
-/// The local piece of `to`, the reshape's result, from that of `from`, what its operand is made of.
+/// The local piece of `to`, the reshape's result, from that of the regrouping's source, which lies as `from`.
 mlir::Value buildRegrouping(mlir::OpBuilder &builder, ReshapeOp op, mlir::Value local, const Regrouping &regrouping,
                             ArrayType from, ArrayType to, MeshAttr mesh);
 

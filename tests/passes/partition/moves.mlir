@@ -178,3 +178,22 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=16, b=1>} {
     return %2 : !spmd.array<f32[5@"a:(1)2", 3@b, 9@_, 1@_]>
   }
 }
+
+// -----
+
+// The array in front of a reshard that nobody else looks at in the end has no runs that could be regrouped; what the
+// reshard makes of it has.
+// CHECK-LABEL: func.func @runs_behind_a_reshard
+// CHECK: %[[ROWS:.*]] = spmd.all_to_all %{{.*}} split 0 concat 1 over <b> : <f32[2, 2]> -> <f32[1, 6]>
+// CHECK-NEXT: %[[FLAT:.*]] = array.reshape %[[ROWS]] : <f32[1, 6]> -> <f32[6]>
+// CHECK-NEXT: spmd.exchange %[[FLAT]] {{.*}} : <f32[6]> -> <f32[2]>
+// CHECK-NEXT: return
+module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=3>} {
+  func.func @runs_behind_a_reshard(%x: !spmd.array<f32[2@_, 6@b]>) -> !spmd.array<f32[12@"(b, a)"]> {
+    %0 = array.negate %x : <f32[2@_, 6@b]>
+    %1 = spmd.reshard %0 : <f32[2@_, 6@b]> -> <f32[2@b, 6@_]>
+    %2 = spmd.reshard %1 : <f32[2@b, 6@_]> -> <f32[2@_, 6@_]>
+    %3 = array.reshape %1 : <f32[2@b, 6@_]> -> <f32[12@"(b, a)"]>
+    return %3 : !spmd.array<f32[12@"(b, a)"]>
+  }
+}
