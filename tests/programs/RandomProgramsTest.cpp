@@ -59,11 +59,11 @@ TEST_P(RandomPrograms, Rings) {
   options.costModel.flopsPerSecond = 1e10;
   options.costModel.memoryPerSecond = 1e18;
   uint64_t first = 200'000 + GetParam() * kSeedsPerBlock;
-  check(first, kSeedsPerBlock / 10, Mode::Text, options);
-  check(first + kSeedsPerBlock / 10, kSeedsPerBlock * 4 / 10, Mode::Everything, options);
+  check(first, kSeedsPerBlock / 20, Mode::Text, options);
+  check(first + kSeedsPerBlock / 20, kSeedsPerBlock / 5, Mode::Everything, options);
   options.compiled = true;
   options.optimizationLevel = static_cast<unsigned>(GetParam() % 4);
-  check(first, kCompiledPerBlock / 4, Mode::Everything, options);
+  check(first, kCompiledPerBlock / 8, Mode::Everything, options);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomPrograms, ::testing::Range(0, 20));
