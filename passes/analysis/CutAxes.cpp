@@ -65,9 +65,10 @@ void CutAxes::visitRegions(Operation *op) {
     if (isLoop)
       axes = of(op->getOperand(result.getResultNumber()));
     else
-      for (Region &region : op->getRegions())
-        axes.insert(of(region.front().getTerminator()->getOperand(result.getResultNumber())).begin(),
-                    of(region.front().getTerminator()->getOperand(result.getResultNumber())).end());
+      for (Region &region : op->getRegions()) {
+        const Axes &arm = of(region.front().getTerminator()->getOperand(result.getResultNumber()));
+        axes.insert(arm.begin(), arm.end());
+      }
     cut[result] = std::move(axes);
   }
 }

@@ -8,7 +8,6 @@
 #include "passes/partition/Conditions.h"
 #include "passes/partition/OperationChoice.h"
 #include "passes/partition/Passes.h"
-#include "passes/partition/Regrouping.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -36,17 +35,12 @@ std::string whyResult(ShardingRuleOpInterface op, const OperationChoice &choice,
 }
 
 /// What only this operation would look at as it is propagated: exchanges begin with what it is made of. A reshape's
-/// begins with what can be regrouped.
-void skipReshards(Forms &forms, const spmd::MeshShape &mesh, ShardingRuleOpInterface op) {
-  Value first;
-  auto typeOf = [](Value value) { return cast<ArrayType>(value.getType()); };
-  if (auto reshape = dyn_cast<ReshapeOp>(op.getOperation()))
-    if (std::optional<Regrouping> regrouping = findRegrouping(mesh, reshape, reshape.getType(), typeOf))
-      first = regrouping->source;
+/// begins with what it is regrouped from.
+void skipReshards(Forms &forms, ShardingRuleOpInterface op, Value regroupedFrom) {
   for (OpOperand &operand : op->getOpOperands()) {
     // Along the whole way before the operand changes: what is passed is still a use of what it comes from.
     Value source = operand.get();
-    for (ReshardOp reshard; source != first && (reshard = getOwnReshard(source));)
+    for (ReshardOp reshard; source != regroupedFrom && (reshard = getOwnReshard(source));)
       source = reshard.getOperand();
     operand.set(source);
     forms.pay(operand.get());
@@ -54,9 +48,9 @@ void skipReshards(Forms &forms, const spmd::MeshShape &mesh, ShardingRuleOpInter
 }
 
 /// Puts reshards around the operation, so that it runs as chosen.
-void apply(Forms &forms, const spmd::MeshShape &mesh, ShardingRuleOpInterface op, const OperationChoice &choice) {
+void apply(Forms &forms, ShardingRuleOpInterface op, const OperationChoice &choice) {
   if (choice.movesDirectly) // The partitioner builds the exchanges.
-    return skipReshards(forms, mesh, op);
+    return skipReshards(forms, op, choice.regroupedFrom);
   StringRef name = op->getName().stripDialect();
   for (auto [index, to] : llvm::enumerate(choice.operands)) {
     auto from = cast<ArrayType>(op->getOperand(index).getType());
@@ -89,7 +83,7 @@ class InsertReshardsPass : public impl::InsertReshardsBase<InsertReshardsPass> {
       });
       Forms forms(planner);
       for (ShardingRuleOpInterface op : ops)
-        apply(forms, planner.getMesh(), op, chooseAssignment(planner, forms, op));
+        apply(forms, op, chooseAssignment(planner, forms, op));
       func.walk([&](Operation *op) {
         if (auto manual = dyn_cast<ManualOp>(op))
           reconcileManual(forms, manual);

@@ -2,12 +2,12 @@
 
 #include "passes/partition/MemoryEstimate.h"
 
+#include "ir/array/LocalBuilder.h"
+
 using namespace mlir;
 
 namespace spmdc {
 namespace {
-
-int64_t bytesOf(Value value) { return cast<ArrayType>(value.getType()).getBytes(); }
 
 /// Work that becomes a part of the kernel that needs it.
 bool isElementWork(Operation *op) {
@@ -48,8 +48,8 @@ private:
     for (Operation &op : block) {
       for (Value result : op.getResults())
         if (liveness.hasMemory(result)) {
-          live += bytesOf(result);
-          released[liveness.getLastUse(result)] += bytesOf(result);
+          live += arrayTypeOf(result).getBytes();
+          released[liveness.getLastUse(result)] += arrayTypeOf(result).getBytes();
         }
       path.push_back(&op);
       if (live > peak.bytes)

@@ -52,8 +52,10 @@ public:
       best->movesDirectly = true;
       best->price = *price;
     }
-    if (std::optional<OperationPrice> price = priceRegrouping(); price && price->seconds < best->price.seconds) {
+    Value from;
+    if (std::optional<OperationPrice> price = priceRegrouping(from); price && price->seconds < best->price.seconds) {
       best->movesDirectly = true;
+      best->regroupedFrom = from;
       best->price = *price;
     }
     if (!best->movesDirectly && !best->result.getShardingOrOpen().getUnreduced().empty()) {
@@ -114,7 +116,7 @@ private:
   }
 
   /// Of a reshape as an exchange of the ends of runs, from its operand before it is brought into any other sharding.
-  std::optional<OperationPrice> priceRegrouping() {
+  std::optional<OperationPrice> priceRegrouping(Value &from) {
     auto reshape = dyn_cast<ReshapeOp>(op.getOperation());
     if (!reshape || best->price.linkBytes == 0)
       return std::nullopt;
@@ -122,6 +124,7 @@ private:
     std::optional<Regrouping> regrouping = findRegrouping(mesh, reshape, result, typeOf, &skipped);
     if (!regrouping || (regrouping->isWhole && isLocalReshape(mesh, reshape, typeOf(regrouping->source), result)))
       return std::nullopt;
+    from = regrouping->source;
     CollectiveCost saved;
     for (Operation *other : skipped)
       saved = saved + getMoveCost(other);

@@ -30,6 +30,8 @@ struct OperationChoice {
   AxisList reduced; ///< Axes of reduction factors.
   /// The operands stay as they are and exchanges make the result as it is wanted (Moves.h): the rest says nothing.
   bool movesDirectly = false;
+  /// Of a reshape that moves directly: the array that it is regrouped from (Regrouping.h).
+  mlir::Value regroupedFrom;
   OperationPrice price;
   OperationPrice ofReduction; ///< What of the price is for reducing partial sums to the result.
 };

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ir/spmd/SpmdOps.h"
+#include "ir/array/LocalBuilder.h"
 #include "passes/partition/MemoryEstimate.h"
 #include "passes/partition/Passes.h"
 
@@ -18,8 +18,6 @@ namespace spmdc {
 #include "passes/partition/Passes.h.inc"
 
 namespace {
-
-int64_t bytesOf(Value value) { return cast<ArrayType>(value.getType()).getBytes(); }
 
 /// A gathered array that need not be kept over the peak.
 struct Choice {
@@ -54,8 +52,8 @@ std::optional<Choice> consider(AllGatherOp gather, Operation *atPeak, const Bloc
   Value operand = gather.getOperand();
   int64_t kept = 0;
   if (Operation *def = operand.getDefiningOp(); def && def->getBlock() == block && liveness.getLastUse(operand) < peak)
-    kept = bytesOf(operand);
-  int64_t saved = bytesOf(gather.getResult()) - kept;
+    kept = arrayTypeOf(operand).getBytes();
+  int64_t saved = arrayTypeOf(gather.getResult()).getBytes() - kept;
   return saved > 0 ? std::optional(Choice{gather, next, saved}) : std::nullopt;
 }
 

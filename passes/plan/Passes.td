@@ -39,8 +39,9 @@ def ScheduleCollectives : Pass<"spmdc-schedule-collectives", "mlir::ModuleOp"> {
 
     Each plan.start goes behind what computes its operand. Steps that depend on what is under way are put off while
     there are others, which run meanwhile; collectives that do not depend on one another are under way together, and
-    numbered in their new order. What reads a step of a ring (`spmd.overlapped`) stays where it is. None crosses a loop, a branch or a print, and what is under way at once is bounded by
-    twice the largest collective, so that memory is (a gathered layer of parameters and the next).
+    numbered in their new order. What reads a step of a ring (`spmd.overlapped`) stays where it is. None crosses a loop,
+    a branch or a print. What is under way at once is bounded by twice the largest collective, so that memory is (a
+    gathered layer of parameters and the next); those whose operands have been computed go before later ones.
 
     After: the same steps in another order.
     ```

@@ -6,13 +6,13 @@ using namespace spmdc;
 
 namespace {
 
-/// On pieces of x: f64[4, 2@a] and all of y: f64[2]; %u varies over a, %v does not.
-#define MANUAL(NAME, RESULT, BODY)                                                                                     \
+/// A region over OVER that takes x as X and y as Y.
+#define REGION(NAME, OVER, X, Y, RESULT, BODY)                                                                         \
   {NAME,                                                                                                               \
-   "%xc = spmd.constraint %x : <f64[4, 2]> -> <f64[4@_, 2@a]>\n"                                                       \
-   "%yc = spmd.constraint %y : <f64[4, 1]> -> <f64[4@_, 1@_]>\n"                                                       \
-   "%m = spmd.manual(%xc, %yc) {\n^bb0(%u: !spmd.array<f64[4, 1]>, %v: !spmd.array<f64[4, 1]>):\n" BODY                \
-   "} : (!spmd.array<f64[4@_, 2@a]>, !spmd.array<f64[4@_, 1@_]>) -> !spmd.array<" RESULT ">\n"                         \
+   "%xc = spmd.constraint %x : <f64[4, 2]> -> <" X ">\n"                                                               \
+   "%yc = spmd.constraint %y : <f64[4, 1]> -> <" Y ">\n"                                                               \
+   "%m = spmd.manual(%xc, %yc) " OVER "{\n^bb0(%u: !spmd.array<f64[4, 1]>, %v: !spmd.array<f64[4, 1]>):\n" BODY        \
+   "} : (!spmd.array<" X ">, !spmd.array<" Y ">) -> !spmd.array<" RESULT ">\n"                                         \
    "%r = array.sin %m : (<" RESULT ">) -> <f64[4, 2]>",                                                                \
    {"f64[4, 2]", "f64[4, 1]"},                                                                                         \
    "f64[4, 2]",                                                                                                        \
@@ -20,19 +20,11 @@ namespace {
    2,                                                                                                                  \
    true}
 
+/// On pieces of x: f64[4, 2@a] and all of y: f64[2]; %u varies over a, %v does not.
+#define MANUAL(NAME, RESULT, BODY) REGION(NAME, "", "f64[4@_, 2@a]", "f64[4@_, 1@_]", RESULT, BODY)
+
 /// The same on pieces along a alone, where the mesh has another axis.
-#define MANUAL_OVER_A(NAME, RESULT, BODY)                                                                              \
-  {NAME,                                                                                                               \
-   "%xc = spmd.constraint %x : <f64[4, 2]> -> <f64[4, 2@\"a?\"]>\n"                                                    \
-   "%yc = spmd.constraint %y : <f64[4, 1]> -> <f64[4, 1]>\n"                                                           \
-   "%m = spmd.manual(%xc, %yc) over <a> {\n^bb0(%u: !spmd.array<f64[4, 1]>, %v: !spmd.array<f64[4, 1]>):\n" BODY       \
-   "} : (!spmd.array<f64[4, 2@\"a?\"]>, !spmd.array<f64[4, 1]>) -> !spmd.array<" RESULT ">\n"                          \
-   "%r = array.sin %m : (<" RESULT ">) -> <f64[4, 2]>",                                                                \
-   {"f64[4, 2]", "f64[4, 1]"},                                                                                         \
-   "f64[4, 2]",                                                                                                        \
-   0.1,                                                                                                                \
-   2,                                                                                                                  \
-   true}
+#define MANUAL_OVER_A(NAME, RESULT, BODY) REGION(NAME, "over <a> ", "f64[4, 2@\"a?\"]", "f64[4, 1]", RESULT, BODY)
 
 const DerivativeCase kManual[] = {
     MANUAL_OVER_A("over_one_axis", "f64[4, 2@\"a?\"]",
