@@ -1,13 +1,15 @@
-"""Watches a job while it runs, and pesters its ports; the job must end as if nobody had.
+"""Watches a job while it runs, pesters its ports, and asks it to end.
 
-    observe.py STEPS WIRE_BYTES_PER_STEP COMMAND...
+    observe.py STEPS WIRE_BYTES_PER_STEP FILE COMMAND...
 
-COMMAND gets `--verbose --metrics-port 0`; it runs STEPS steps on two processes of two devices. Prints what was seen.
+COMMAND gets `--steps STEPS --verbose --metrics-port 0`: more steps than it will ever do, on two processes of two devices.
+Prints what was seen; the step that was saved at the end goes to FILE.
 """
 
 import json
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -53,8 +55,8 @@ def pester(address, metrics_address):
 
 
 def main():
-    steps, wire, command = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
-    job = subprocess.Popen([*command, "--verbose", "--metrics-port", "0"], stderr=subprocess.PIPE, text=True)
+    steps, wire, file, command = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4:]
+    job = subprocess.Popen([*command, "--steps", str(steps), "--verbose", "--metrics-port", "0"], stderr=subprocess.PIPE, text=True)
     address = url = None
     while not (address and url):
         line = job.stderr.readline()
@@ -95,7 +97,13 @@ def main():
     print("wrong job:", status(address, "--job-id", "other").stderr, end="")
     print("not a coordinator:", status(url.split("/")[2]).stderr, end="")
     assert job.poll() is None
-    print("exit", job.wait(timeout=120), job.stderr.read(), end="")
+    job.send_signal(signal.SIGTERM)
+    rest = job.communicate(timeout=120)[1]
+    saved = re.search(rf"was asked to end \(SIGTERM\): step (\d+) of {steps} is saved", rest)
+    assert saved, rest
+    with open(file, "w") as out:
+        out.write(saved[1])
+    print("exit", job.returncode)
     del sockets
 
 
