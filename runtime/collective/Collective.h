@@ -46,16 +46,20 @@ struct CallSite {
   std::string name = {};
   /// Only this position of the mesh receives its result; -1: all do.
   int64_t onlyReceiver = -1;
+  /// The device has other work between start and done: what crosses the network goes on meanwhile, on a thread of its
+  /// own.
+  bool isAsync = false;
 };
 
-/// A prepared collective of one device; used by that device's thread alone.
+/// A prepared collective of one device; used by that device's thread alone. Calls that are under way at a time may be
+/// finished in any order, the same on all devices.
 class CollectiveCall {
 public:
   virtual ~CollectiveCall() = default;
 
-  /// Announces the operand. It must stay as it is until `done` returns; the result may be the operand itself for
-  /// all_reduce, and must not overlap it otherwise. Does not wait for other devices, unless very many calls are
-  /// already under way.
+  /// Announces the operand. It must stay as it is until `done` returns, and nobody may read the result before; the
+  /// result may be the operand itself for all_reduce, and must not overlap it otherwise. Does not wait for other
+  /// devices, unless very many calls are already under way.
   virtual void start(const void *operand, void *result) = 0;
 
   /// Returns when the result is there and the operand may be overwritten.
@@ -76,6 +80,9 @@ public:
   /// finished its run without making a call that this device waits in is recognised as a divergence too.
   virtual void beginLaunch() = 0;
   virtual void endLaunch() = 0;
+
+  /// For a run that failed, after Communicator::abort: returns when nothing touches the memory of its calls any more.
+  virtual void settle() = 0;
 };
 
 class Communicator {

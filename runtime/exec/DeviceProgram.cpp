@@ -146,9 +146,23 @@ size_t DeviceProgram::addPointers(const std::vector<BufferId> &ids) {
   return first;
 }
 
+/// Whether there is more between the start of a collective, which `index` says, and its end than other such steps.
+static bool hasWorkBeforeDone(const std::vector<Step> &steps, size_t index) {
+  int32_t id = std::get<CollectiveStartStep>(steps[index].op).id;
+  while (++index < steps.size()) {
+    auto *done = std::get_if<CollectiveDoneStep>(&steps[index].op);
+    if (done && done->id == id)
+      return false;
+    if (!done && !std::get_if<CollectiveStartStep>(&steps[index].op))
+      return true;
+  }
+  return true;
+}
+
 DeviceProgram::Ops DeviceProgram::resolve(const std::vector<Step> &steps) {
   Ops ops;
-  for (const Step &step : steps) {
+  for (size_t index = 0; index < steps.size(); ++index) {
+    const Step &step = steps[index];
     Op op;
     op.step = nextStep++;
     op.location = &step.location;
@@ -163,6 +177,7 @@ DeviceProgram::Ops DeviceProgram::resolve(const std::vector<Step> &steps) {
       site.program = context.fingerprint;
       site.step = op.step;
       site.location = step.location;
+      site.isAsync = hasWorkBeforeDone(steps, index);
       hasNestedCollectives |= depth > 0;
       calls.push_back(endpoint->prepare(plan.mesh, start->desc, site));
       callOfId[start->id] = calls.size() - 1;

@@ -46,6 +46,12 @@ public:
   void run(uint64_t launch, const std::vector<DeviceBufferRef> &arguments, const std::vector<DeviceBufferRef> &results,
            std::vector<ProfileEvent> *profile);
 
+  /// After a run that failed, and Communicator::abort: returns when nothing uses the memory of that run any more.
+  void settle() {
+    if (endpoint)
+      endpoint->settle();
+  }
+
   /// Arena, scratch.
   int64_t getBytes() const;
 

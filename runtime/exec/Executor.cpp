@@ -307,6 +307,7 @@ void CpuExecutor::runDevice(size_t local, uint64_t number, LaunchState &state) {
       context.health->reportFailure(error.what());
     if (communicator)
       communicator->abort(error.what());
+    programs[local]->settle();
   } catch (const std::exception &error) {
     std::string cause = devices[local]->str() + ": " + error.what();
     state.fail(cause, Error::Kind::Failed);
@@ -314,6 +315,7 @@ void CpuExecutor::runDevice(size_t local, uint64_t number, LaunchState &state) {
       context.health->reportFailure(cause);
     if (communicator)
       communicator->abort(cause);
+    programs[local]->settle();
   }
   // Of a run that failed, too: what was under way ends here.
   if (context.profileLog) {

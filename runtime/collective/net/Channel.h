@@ -2,7 +2,8 @@
 //
 // A connection of its own for each pair of devices that exchange data. Both make the same calls in the same order, so
 // messages come in the order in which they are expected: straight from the operand into the result, no queues, no
-// thread in between, and a device that is ahead is held up by the connection itself. Used by the device's thread alone.
+// thread in between, and a device that is ahead is held up by the connection itself. Used by who runs the device's
+// calls (CallQueue.h).
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -17,16 +17,22 @@ NetCall::NetCall(NetEndpoint &endpoint, const MeshShape &mesh, const CollectiveD
             [&](int64_t member) { return endpoint.getCommunicator().hostOf(movement.group[member]); }),
       isStaged(movement.operandBytes <= shm::stagedBytes),
       isReceiver(site.onlyReceiver < 0 || site.onlyReceiver == endpoint.getPosition()),
-      elementBytes(byteSize(desc.dtype)) {
+      elementBytes(byteSize(desc.dtype)), isAsync(site.isAsync),
+      loop(&endpoint.getLocal().getDevice().getParallelFor()) {
   std::vector<int64_t> here;
   for (int64_t member : hosts.hosts[hosts.selfHost()])
     here.push_back(movement.group[member]);
-  localGroup = &endpoint.getLocal().groupFor(here);
+  ready = &endpoint.getLocal().groupFor(here, shm::BarrierUse::NetReady);
+  meeting = &endpoint.getLocal().groupFor(here, shm::BarrierUse::NetMeet);
   text = shm::describeCall(desc, site);
   fingerprint = shm::fingerprintCall(mesh, desc, site);
 }
 
-NetCall::~NetCall() { endpoint.getLocal().forget(*this); }
+NetCall::~NetCall() {
+  if (isUnderWay)
+    endpoint.getQueue().settle();
+  endpoint.getLocal().forget(*this);
+}
 
 //===----------------------------------------------------------------------===//
 // Messages
@@ -119,18 +125,25 @@ void NetCall::start(const void *operandData, void *resultData) {
       std::memcpy(data, operand, movement.operandBytes);
     record.operand = location;
   }
-  local.announce(*this, *localGroup, sequence);
-  readyBarrier = localGroup->nextBarrier++;
-  local.arrive(*localGroup, readyBarrier);
+  local.announce(*this, *ready, sequence);
+  readyBarrier = ready->nextBarrier++;
+  local.arrive(*ready, readyBarrier);
+  endpoint.getQueue().add(*this, isAsync);
 }
 
 void NetCall::finish() {
   if (!isUnderWay)
     return;
+  endpoint.getQueue().wait(*this, endpoint.getLocal().getDevice().getParallelFor());
+  isUnderWay = false;
+}
+
+void NetCall::run(ParallelFor &given) {
   begin = Clock::now();
+  loop = &given;
   shm::ShmEndpoint &local = endpoint.getLocal();
-  local.wait(*localGroup, readyBarrier, *this, sequence);
-  local.checkMembers(*localGroup, *this, sequence);
+  local.wait(*ready, readyBarrier, *this, sequence);
+  local.checkMembers(*ready, *this, sequence);
   if (channels.empty())
     connect();
   transfer();
@@ -138,13 +151,12 @@ void NetCall::finish() {
     for (const Box &box : movement.zeros)
       zeroBox(box, result);
   local.markConsumed(sequence);
-  isUnderWay = false;
 }
 
 void NetCall::meet() {
-  uint32_t barrier = localGroup->nextBarrier++;
-  endpoint.getLocal().arrive(*localGroup, barrier);
-  endpoint.getLocal().wait(*localGroup, barrier, *this, sequence);
+  uint32_t barrier = meeting->nextBarrier++;
+  endpoint.getLocal().arrive(*meeting, barrier);
+  endpoint.getLocal().wait(*meeting, barrier, *this, sequence);
 }
 
 const char *NetCall::operandOf(int64_t member) {

@@ -25,6 +25,8 @@ public:
   void start(const void *operand, void *result) final;
   void done() final { finish(); }
   void finish() final;
+  /// For the queue: from the meeting of this host's members to the end. `loop` shares out what there is to compute.
+  void run(ParallelFor &loop);
   uint64_t getFingerprint() const final { return fingerprint; }
   std::string describe() const final { return text; }
 
@@ -47,12 +49,12 @@ protected:
   void drain();
   void meet();
   const char *addressOf(int64_t member, const MemoryLocation &location) {
-    return endpoint.getLocal().addressOf(movement.group[member], location);
+    return endpoint.addressOf(movement.group[member], location);
   }
   shm::Record &recordOf(int64_t member) { return endpoint.getLocal().recordOf(movement.group[member], sequence); }
   /// The operand of a member of this host.
   const char *operandOf(int64_t member);
-  ParallelFor &parallelFor() { return endpoint.getLocal().getDevice().getParallelFor(); }
+  ParallelFor &parallelFor() { return *loop; }
   void copyInParallel(const Box &box, const char *source, char *target);
   /// Makes `base` the memory that others of this host can read this device's result from: the result itself where it
   /// lies in the device's memory and may be written, else a buffer of its own.
@@ -63,7 +65,6 @@ protected:
   const HostGroup hosts;
   const bool isStaged; ///< Operands travel in the control page.
   const bool isReceiver;
-  shm::GroupState *localGroup = nullptr;
   const int64_t elementBytes;
 
   // The call under way.
@@ -82,6 +83,10 @@ private:
   std::deque<Incoming> incoming;
   std::vector<Channel *> channels;
   DeviceBufferRef operandStaging, resultStaging;
+  const bool isAsync;
+  /// This host's members: what start arrives at, and where they meet while the call runs.
+  shm::GroupState *ready = nullptr, *meeting = nullptr;
+  ParallelFor *loop = nullptr;
   uint64_t sequence = 0;
   uint32_t readyBarrier = 0;
   Clock::time_point begin;

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "runtime/collective/net/CallQueue.h"
 #include "runtime/collective/net/Channel.h"
 #include "runtime/collective/net/Network.h"
 #include "runtime/collective/shm/ShmCommunicator.h"
@@ -28,12 +29,15 @@ public:
                                           const CallSite &site) override;
   void beginLaunch() override { local.beginLaunch(); }
   void endLaunch() override { local.endLaunch(); }
+  void settle() override { queue.settle(); }
 
-  // For NetCall, on the device's thread.
+  // For NetCall, on the device's thread or the queue's, whichever runs it.
 
   shm::ShmEndpoint &getLocal() { return local; }
   NetCommunicator &getCommunicator() { return communicator; }
   int64_t getPosition() const { return position; }
+  CallQueue &getQueue() { return queue; }
+  const char *addressOf(int64_t member, const MemoryLocation &location) { return memory.addressOf(member, location); }
   /// The connection to a device of another host; made where there is none yet.
   Channel &channelTo(const NetCall &call, int64_t position);
 
@@ -64,6 +68,8 @@ private:
   size_t turn = 0; ///< Whom to ask next.
   Clock::time_point nextQuestion;
   bool isFailed = false;
+  shm::PeerMemory memory;
+  CallQueue queue; ///< The last member: its thread uses the others.
 };
 
 class NetCommunicator final : public Communicator {

@@ -13,11 +13,15 @@ namespace {
 /// How often a sleeping waiter looks at the health of the job.
 constexpr std::chrono::milliseconds pollInterval(20);
 
-uint64_t hashMembers(const std::vector<int64_t> &members) {
+uint64_t hashMembers(const std::vector<int64_t> &members, BarrierUse use) {
   uint64_t hash = 0xcbf29ce484222325u;
-  for (int64_t member : members)
+  auto add = [&](uint64_t word) {
     for (int byte = 0; byte < 8; ++byte)
-      hash = (hash ^ (static_cast<uint64_t>(member) >> (8 * byte) & 0xff)) * 0x100000001b3u;
+      hash = (hash ^ (word >> (8 * byte) & 0xff)) * 0x100000001b3u;
+  };
+  add(static_cast<uint64_t>(use));
+  for (int64_t member : members)
+    add(static_cast<uint64_t>(member));
   return hash == 0 ? 1 : hash;
 }
 
@@ -85,7 +89,7 @@ void ShmCommunicator::abort(const std::string &cause) {
 ShmEndpoint::ShmEndpoint(ShmCommunicator &communicator, int64_t position)
     : communicator(communicator), position(position),
       device(communicator.getBackend().getLocalDevice(communicator.getDevices()[position])),
-      slot(communicator.getPage().slot(position)), bases(communicator.getDevices().size()) {}
+      slot(communicator.getPage().slot(position)), memory(communicator) {}
 
 std::unique_ptr<CollectiveCall> ShmEndpoint::prepare(const MeshShape &mesh, const CollectiveDesc &desc,
                                                      const CallSite &site) {
@@ -97,17 +101,17 @@ std::unique_ptr<CollectiveCall> ShmEndpoint::prepare(const MeshShape &mesh, cons
   return std::make_unique<ShmCall>(*this, group, mesh, desc, std::move(movement), site);
 }
 
-GroupState &ShmEndpoint::groupFor(const std::vector<int64_t> &members) {
-  auto known = groups.find(members);
+GroupState &ShmEndpoint::groupFor(const std::vector<int64_t> &members, BarrierUse use) {
+  auto known = groups.find({use, members});
   if (known != groups.end())
     return known->second;
   // The first to come takes a free entry for the group; all find it by its key.
-  uint64_t key = hashMembers(members);
+  uint64_t key = hashMembers(members, use);
   for (int64_t probe = 0; probe < groupCapacity; ++probe) {
     Group &entry = communicator.getPage().group(static_cast<int64_t>((key + probe) % groupCapacity));
     uint64_t found = 0;
     if (entry.key.compare_exchange_strong(found, key) || found == key)
-      return groups.emplace(members, GroupState{&entry, members, 0}).first->second;
+      return groups.emplace(std::pair(use, members), GroupState{&entry, members, 0}).first->second;
   }
   throw Error("a job uses more than " + std::to_string(groupCapacity) + " different groups of devices");
 }
@@ -127,8 +131,8 @@ Record &ShmEndpoint::recordOf(int64_t member, uint64_t number) {
 Record &ShmEndpoint::nextRecord(const AnnouncedCall &call, uint64_t &number) {
   number = sequence++;
   InFlight &old = inFlight[number % ringSize];
-  if (old.call)
-    old.call->finish();
+  if (AnnouncedCall *before = old.call.load(std::memory_order_acquire))
+    before->finish();
   // Readers of the old operand may still be at it.
   if (old.group)
     for (int64_t member : old.group->members) {
@@ -143,7 +147,10 @@ Record &ShmEndpoint::nextRecord(const AnnouncedCall &call, uint64_t &number) {
 }
 
 void ShmEndpoint::announce(AnnouncedCall &call, GroupState &group, uint64_t number) {
-  inFlight[number % ringSize] = {&call, &group, number};
+  InFlight &entry = inFlight[number % ringSize];
+  entry.group = &group;
+  entry.sequence = number;
+  entry.call.store(&call, std::memory_order_release);
   Record &record = recordOf(position, number);
   record.launch.store(launches, std::memory_order_relaxed);
   record.sequence.store(number + 1, std::memory_order_relaxed);
@@ -151,7 +158,7 @@ void ShmEndpoint::announce(AnnouncedCall &call, GroupState &group, uint64_t numb
 }
 
 void ShmEndpoint::markConsumed(uint64_t number) {
-  inFlight[number % ringSize].call = nullptr;
+  inFlight[number % ringSize].call.store(nullptr, std::memory_order_release);
   recordOf(position, number).consumed.store(number + 1);
   slot.progress.fetch_add(1);
   if (slot.progressSleepers.load() != 0)
@@ -160,11 +167,14 @@ void ShmEndpoint::markConsumed(uint64_t number) {
 
 void ShmEndpoint::forget(const AnnouncedCall &call) {
   for (InFlight &entry : inFlight)
-    if (entry.call == &call)
-      entry.call = nullptr;
+    if (entry.call.load() == &call)
+      entry.call.store(nullptr);
 }
 
-const char *ShmEndpoint::addressOf(int64_t member, const MemoryLocation &location) {
+PeerMemory::PeerMemory(ShmCommunicator &communicator)
+    : communicator(communicator), bases(communicator.getDevices().size()) {}
+
+const char *PeerMemory::addressOf(int64_t member, const MemoryLocation &location) {
   auto &known = bases[member];
   auto segment = static_cast<size_t>(location.segment);
   if (segment >= known.size())
@@ -172,7 +182,7 @@ const char *ShmEndpoint::addressOf(int64_t member, const MemoryLocation &locatio
   if (!known[segment]) {
     auto mapped = communicator.getBackend().mapSegment(communicator.getDevices()[member], location.segment);
     if (!mapped)
-      throw Error(nameOf(member) + " announces memory that it does not have");
+      throw Error(communicator.nameOf(member) + " announces memory that it does not have");
     known[segment] = mapped->data();
   }
   return known[segment] + location.offset;
@@ -279,9 +289,11 @@ void ShmEndpoint::checkPeer(int64_t member, const PeerState &state, const Announ
   throwDivergence(member, itsCall, ourCall);
 }
 
-std::string ShmEndpoint::nameOf(int64_t member) const {
-  int64_t id = communicator.getDevices()[member];
-  return "process " + std::to_string(communicator.getBackend().processOf(id)) + " device " + std::to_string(id);
+std::string ShmEndpoint::nameOf(int64_t member) const { return communicator.nameOf(member); }
+
+std::string ShmCommunicator::nameOf(int64_t member) const {
+  int64_t id = devices[member];
+  return "process " + std::to_string(backend.processOf(id)) + " device " + std::to_string(id);
 }
 
 void ShmEndpoint::throwAborted() {

@@ -36,6 +36,20 @@ struct GroupState {
   uint32_t nextBarrier = 0;
 };
 
+/// Who uses the barriers of a set of devices. Each counts its own, for each may be another thread.
+enum class BarrierUse : uint64_t { Calls, NetReady, NetMeet };
+
+/// Where the memory of other devices of this host is mapped; for one thread at a time.
+class PeerMemory {
+public:
+  explicit PeerMemory(ShmCommunicator &communicator);
+  const char *addressOf(int64_t member, const MemoryLocation &location);
+
+private:
+  ShmCommunicator &communicator;
+  std::vector<std::vector<const char *>> bases; ///< [position][segment]
+};
+
 class ShmEndpoint final : public CommunicatorEndpoint {
 public:
   ShmEndpoint(ShmCommunicator &communicator, int64_t position);
@@ -44,8 +58,9 @@ public:
                                           const CallSite &site) override;
   void beginLaunch() override;
   void endLaunch() override;
+  void settle() override {} // What is read here is read by `done`.
 
-  // For ShmCall, on the device's thread.
+  // For ShmCall, on the device's thread. NetCall waits, checks and marks on another one, too.
 
   CpuDevice &getDevice() const { return device; }
   int64_t getPosition() const { return position; }
@@ -71,15 +86,15 @@ public:
   /// Ends the wait for these members.
   [[noreturn]] void throwTimeout(const AnnouncedCall &call, const std::vector<int64_t> &missing);
 
-  GroupState &groupFor(const std::vector<int64_t> &members);
+  GroupState &groupFor(const std::vector<int64_t> &members, BarrierUse use = BarrierUse::Calls);
   uint64_t getLaunch() const { return launches; }
   std::string nameOf(int64_t member) const;
   Record &recordOf(int64_t member, uint64_t sequence);
-  const char *addressOf(int64_t member, const MemoryLocation &location);
+  const char *addressOf(int64_t member, const MemoryLocation &location) { return memory.addressOf(member, location); }
 
 private:
   struct InFlight {
-    AnnouncedCall *call = nullptr; ///< Null once it is done.
+    std::atomic<AnnouncedCall *> call{nullptr}; ///< Null once it is done.
     GroupState *group = nullptr;
     uint64_t sequence = 0;
   };
@@ -96,9 +111,9 @@ private:
   CpuDevice &device;
   Slot &slot;
   uint64_t sequence = 0, launches = 0;
-  std::map<std::vector<int64_t>, GroupState> groups;
+  std::map<std::pair<BarrierUse, std::vector<int64_t>>, GroupState> groups;
   InFlight inFlight[ringSize];
-  std::vector<std::vector<const char *>> bases; ///< [position][segment]
+  PeerMemory memory;
 };
 
 class ShmCommunicator final : public Communicator {
@@ -111,6 +126,7 @@ public:
 
   Backend &getBackend() { return backend; }
   const ControlPage &getPage() const { return page; }
+  std::string nameOf(int64_t member) const;
 
 private:
   Backend &backend;

@@ -1,13 +1,14 @@
 """Runs a job over several hosts: network namespaces of this machine, joined by a bridge, with several processes each.
 
-    hosts.py [--hosts 3] [--processes 2] [--devices 1,1,1,2,1,2] [--tls [--odd WHAT=PROCESS]] [FAULT] -- COMMAND...
+    hosts.py [--hosts 3] [--processes 2] [--devices 1,1,1,2,1,2] [--rate 1gbit]
+             [--tls [--odd WHAT=PROCESS]] [FAULT] -- COMMAND...
 
 `{process}` in COMMAND becomes the number of the process. FAULT is one of
 
     --cut SECONDS          once process 0 prints a line with `loss`, the last host's cable is out for so long
     --kill PROCESS         then this process is killed with signal 9
 
-With --tls each process has a certificate for its host's address, but for one that is odd: WHAT is `none` (without TLS),
+With --rate no host sends faster than that. With --tls each process has a certificate for its host's address, but for one that is odd: WHAT is `none` (without TLS),
 `stranger` (of another authority) or `name` (for another address).
 
 What process 0 prints goes to stdout. For each other process, and for process 0 too after a fault, there is a line with
@@ -31,7 +32,7 @@ def sh(command):
     subprocess.run(command, shell=True, check=True)
 
 
-def make_hosts(count):
+def make_hosts(count, rate):
     """One sleeping process per host: its network namespace is the host's."""
     sh("ip link set lo up && ip link add bridge0 type bridge && ip link set bridge0 up")
     here = os.readlink("/proc/self/ns/net")
@@ -45,6 +46,8 @@ def make_hosts(count):
         sh(f"ip link set cable{i} master bridge0 && ip link set cable{i} up")
         sh(f"{inside} ip addr add 10.77.0.{i + 1}/24 dev eth0 && {inside} ip link set eth0 up && "
            f"{inside} ip link set lo up")
+        if rate:
+            sh(f"{inside} tc qdisc add dev eth0 root tbf rate {rate} burst 256k latency 100ms")
         hosts.append(holder)
     return hosts
 
@@ -54,6 +57,7 @@ def main():
     parser.add_argument("--hosts", type=int, default=3)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--devices")
+    parser.add_argument("--rate")
     parser.add_argument("--cut", type=float)
     parser.add_argument("--kill", type=int)
     parser.add_argument("--tls", action="store_true")
@@ -63,7 +67,7 @@ def main():
     if "SPMD_TEST_HOSTS" not in os.environ:
         os.environ["SPMD_TEST_HOSTS"] = "1"
         os.execvp("unshare", ["unshare", "--user", "--map-root-user", "--net", sys.executable, *sys.argv])
-    hosts = make_hosts(args.hosts)
+    hosts = make_hosts(args.hosts, args.rate)
     count = args.hosts * args.processes
     devices = [int(d) for d in args.devices.split(",")] if args.devices else [1] * count
     folder = tempfile.mkdtemp()

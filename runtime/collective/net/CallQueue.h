@@ -1,0 +1,54 @@
+//===- CallQueue.h - a device's collectives between hosts, one by one -*- C++ -*-===//
+//
+// All devices start their calls in the same order, and in that order they run here, whenever they are waited for: so
+// messages meet those that expect them. Who waits for a call runs it, and those before it. A call that is to go on
+// while the device computes is run by a thread of the queue's own, which there is once the first such call comes; what
+// it computes, it computes alone, for the device's other threads have work. As a proxy thread of NCCL does for a GPU.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/device/cpu/ParallelFor.h"
+#include "runtime/support/Error.h"
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+namespace spmd::net {
+
+class NetCall;
+
+/// `add`, `wait` and `settle` are for the device's thread.
+class CallQueue {
+public:
+  CallQueue() = default;
+  ~CallQueue();
+
+  /// `isAsync`: it and those before it begin at once, whatever the device's thread does.
+  void add(NetCall &call, bool isAsync);
+  /// Returns when the call is over. Throws spmd::Error where it, or one before it, failed: no call runs after that.
+  void wait(NetCall &call, ParallelFor &loop);
+  /// Forgets the calls that have not begun, and returns when the one that has is over. No call runs after that.
+  void settle();
+
+private:
+  void serve();
+  /// Runs the first call, with the lock open. `lock` is held before and after.
+  void runFirst(std::unique_lock<std::mutex> &lock, ParallelFor &loop);
+  bool contains(const NetCall &call) const;
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<NetCall *> calls; ///< A call that is being run is still the first.
+  bool isRunning = false;
+  size_t asyncCalls = 0; ///< So many of the first are the thread's to run.
+  std::optional<Error> failure;
+  bool stopping = false;
+  ParallelFor alone{1, std::chrono::nanoseconds(0)};
+  std::thread thread;
+};
+
+} // namespace spmd::net

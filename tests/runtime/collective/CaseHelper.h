@@ -1,0 +1,27 @@
+//===- CaseHelper.h - one collective and what all devices put in -*- C++ -*-===//
+#pragma once
+
+#include "ExpectHelper.h"
+
+namespace spmd::test {
+
+inline constexpr DType allTypes[] = {DType::F64, DType::F32, DType::BF16, DType::F16,  DType::I64, DType::I32,
+                                     DType::I8,  DType::U32, DType::U8,   DType::Bool, DType::Key};
+
+struct Case {
+  MeshShape mesh;
+  CollectiveDesc desc;
+  std::vector<Value> operands; ///< By position.
+};
+
+/// Fills in local shapes and operands: `full` is the larger side of the collective.
+Case makeCase(const MeshShape &mesh, CollectiveKind kind, DType dtype, ReductionKind reduction,
+              const std::vector<AxisRef> &axes, std::vector<int64_t> full, int32_t dim, std::mt19937_64 &random);
+
+/// What a type can be reduced by.
+std::vector<ReductionKind> reductionsOf(DType dtype);
+
+/// Of all kinds, types and sizes, over the axes a, b and c.
+std::vector<Case> makeRandomCases(const MeshShape &mesh, int count, std::mt19937_64 &random);
+
+} // namespace spmd::test
