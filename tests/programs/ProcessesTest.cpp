@@ -1,8 +1,8 @@
 //===- ProcessesTest.cpp - random programs in several processes -----------===//
 //
-// Real processes, joined through the coordinator, exchange data through shared memory: each program runs in one process
-// and in up to eight, and gives what the evaluator says, with the same bits everywhere. `spmd-fuzz --processes` does
-// the same with thousands.
+// Real processes, joined through the coordinator, exchange data through shared memory and the network: each program
+// runs in one process and in up to eight, on up to three hosts, and gives what the evaluator says, with the same bits
+// everywhere. `spmd-fuzz --processes` does the same with thousands.
 //
 //===----------------------------------------------------------------------===//
 

@@ -308,7 +308,7 @@ int main(int argc, char **argv) {
       ->capture_default_str()
       ->group(checks);
   app.add_flag("--compiled", options.compiled, "Also compile, and run on all devices in this process")->group(checks);
-  app.add_flag("--processes", options.processes, "Also compile, and run in jobs of 1x8, 2x4, 4x2, 8x1, ... processes")
+  app.add_flag("--processes", options.processes, "Also compile, and run in jobs of 1 to 8 processes, on 1 to 3 hosts")
       ->group(checks);
   app.add_option("-O", options.optimization,
                  "Level of compiled programs, 0 to 3; by default each second at 0, the others at 1, 2, 2, 3")

@@ -1,9 +1,10 @@
 //===- WorkerMain.cpp - one process of a job that runs random programs ----===//
 //
-// program-worker launch SOCKET 2,2: starts a job of two processes of two devices each, which join through the
-// coordinator as any program does. Each then serves requests on the socket: it loads the artifact that it is sent, runs
-// it on the devices that it is told, and answers with what its own devices hold of the results. It uses the public
-// interface and has no compiler; one job runs many programs one after the other, as a person's process may.
+// program-worker launch SOCKET 2@0,2@1: starts a job of two processes of two devices each, on two hosts as far as they
+// know, which join through the coordinator as any program does. Each then serves requests on the socket: it loads the
+// artifact that it is sent, runs it on the devices that it is told, and answers with what its own devices hold of the
+// results. It uses the public interface and has no compiler; one job runs many programs one after the other, as a
+// person's process may.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,12 +26,17 @@ using namespace spmd::testing_processes;
 
 namespace {
 
-std::vector<int> parseList(const std::string &text) {
-  std::vector<int> numbers;
+struct Place {
+  int devices = 0;
+  std::string host;
+};
+
+std::vector<Place> parsePlaces(const std::string &text) {
+  std::vector<Place> places;
   std::istringstream stream(text);
   for (std::string item; std::getline(stream, item, ',');)
-    numbers.push_back(std::stoi(item));
-  return numbers;
+    places.push_back({std::stoi(item), item.substr(item.find('@'))});
+  return places;
 }
 
 int connectTo(const std::string &name) {
@@ -116,13 +122,15 @@ Message runRequest(Message request) {
   return answer(function.call(arguments));
 }
 
-int serve(const std::string &socketName, const std::vector<int> &devicesOf) {
+int serve(const std::string &socketName, const std::vector<Place> &places) {
   const char *process = std::getenv("SPMD_PROCESS_ID");
   int id = process ? std::atoi(process) : 0;
   int fd = connectTo(socketName);
   try {
+    const Place &place = places.at(static_cast<size_t>(id));
+    setenv("SPMD_HOST_ID", place.host.c_str(), 1);
     InitializeOptions options;
-    options.devices_per_process = devicesOf[static_cast<size_t>(id)];
+    options.devices_per_process = place.devices;
     options.collective_timeout = std::chrono::seconds(30);
     initialize(options);
     Message hello;
@@ -148,12 +156,12 @@ int main(int argc, char **argv) {
   if (argc != 4)
     return 2;
   std::string command = argv[1];
-  std::vector<int> devicesOf = parseList(argv[3]);
+  std::vector<Place> places = parsePlaces(argv[3]);
   if (command == "serve")
-    return serve(argv[2], devicesOf);
+    return serve(argv[2], places);
   LaunchOptions options;
   options.command = {std::filesystem::read_symlink("/proc/self/exe").string(), "serve", argv[2], argv[3]};
-  options.numProcesses = static_cast<int32_t>(devicesOf.size());
+  options.numProcesses = static_cast<int32_t>(places.size());
   try {
     return launchLocal(options).exitStatus();
   } catch (const Error &error) {

@@ -23,13 +23,6 @@ namespace {
 
 constexpr int kTimeoutMs = 60'000;
 
-std::string textOf(const std::vector<int> &layout) {
-  std::string text;
-  for (int devices : layout)
-    text += (text.empty() ? "" : ",") + std::to_string(devices);
-  return text;
-}
-
 /// Puts a device's box of a result into the whole. Copies on other devices must have the same bits.
 std::string place(const spmd::ValueInfo &info, const std::vector<int64_t> &ranges, std::string_view bytes,
                   std::vector<char> &whole, std::vector<bool> &isKnown) {
@@ -56,22 +49,31 @@ std::string place(const spmd::ValueInfo &info, const std::vector<int64_t> &range
 
 } // namespace
 
+int64_t ProcessJobs::Layout::deviceCount() const { return std::accumulate(devices.begin(), devices.end(), int64_t(0)); }
+
+std::string ProcessJobs::Layout::str() const {
+  std::string text;
+  for (size_t i = 0; i < devices.size(); ++i)
+    text += (i == 0 ? "" : ",") + std::to_string(devices[i]) + "@" + std::to_string(hosts[i]);
+  return text;
+}
+
 class ProcessJobs::Job {
 public:
-  Job(const std::string &program, const std::vector<int> &layout) : layout(layout) {
+  Job(const std::string &program, const Layout &layout) : layout(layout) {
     static int number = 0;
     std::string name = "spmd-programs-" + std::to_string(getpid()) + "-" + std::to_string(number++);
     int listener = listenOn(name);
-    std::string devices = textOf(layout);
+    std::string devices = layout.str();
     launcher = fork();
     if (launcher == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       execl(program.c_str(), program.c_str(), "launch", name.c_str(), devices.c_str(), nullptr);
       _exit(127);
     }
-    fds.resize(layout.size(), -1);
+    fds.resize(layout.devices.size(), -1);
     std::string failure;
-    for (size_t i = 0; i < layout.size() && failure.empty(); ++i)
+    for (size_t i = 0; i < layout.devices.size() && failure.empty(); ++i)
       failure = acceptOne(listener);
     close(listener);
     // They join together, so that each says hello only when all are there.
@@ -90,7 +92,7 @@ public:
   }
   ~Job() { end(); }
 
-  const std::vector<int> &getLayout() const { return layout; }
+  const Layout &getLayout() const { return layout; }
 
   std::string run(const Message &request, const spmd::Plan &plan, std::vector<ResultBytes> &results) {
     for (int fd : fds)
@@ -170,7 +172,7 @@ private:
     waitpid(launcher, nullptr, 0);
   }
 
-  std::vector<int> layout;
+  Layout layout;
   std::vector<int> accepted, fds; ///< As they came, and by process.
   pid_t launcher = -1;
 };
@@ -179,15 +181,24 @@ ProcessJobs::ProcessJobs(std::string workerProgram) : workerProgram(std::move(wo
 ProcessJobs::~ProcessJobs() = default;
 
 /// Few jobs for all programs: a mesh may use a part of the devices.
-std::vector<std::vector<int>> ProcessJobs::layoutsFor(int64_t devices) {
+std::vector<ProcessJobs::Layout> ProcessJobs::layoutsFor(int64_t devices) {
   if (devices > 8) {
     int quarter = static_cast<int>(std::max<int64_t>(16, devices) + 3) / 4;
-    return {{4 * quarter}, {2 * quarter, 2 * quarter}, {quarter, quarter, quarter, quarter}};
+    return {{{4 * quarter}, {0}},
+            {{2 * quarter, 2 * quarter}, {0, 0}},
+            {{quarter, quarter, quarter, quarter}, {0, 0, 0, 0}},
+            {{quarter, 2 * quarter, quarter}, {0, 1, 2}}};
   }
-  return {{8}, {4, 4}, {2, 2, 2, 2}, {3, 1, 4}, {1, 1, 1, 1, 1, 1, 1, 1}};
+  return {{{8}, {0}},
+          {{4, 4}, {0, 0}},
+          {{4, 4}, {0, 1}},
+          {{3, 1, 4}, {0, 0, 0}},
+          {{3, 1, 4}, {0, 1, 1}},
+          {{2, 2, 2, 2}, {0, 1, 2, 0}},
+          {{1, 1, 1, 1, 1, 1, 1, 1}, {0, 0, 0, 0, 0, 0, 0, 0}}};
 }
 
-ProcessJobs::Job &ProcessJobs::jobOf(const std::vector<int> &layout) {
+ProcessJobs::Job &ProcessJobs::jobOf(const Layout &layout) {
   for (std::unique_ptr<Job> &job : jobs)
     if (job->getLayout() == layout)
       return *job;
@@ -196,7 +207,7 @@ ProcessJobs::Job &ProcessJobs::jobOf(const std::vector<int> &layout) {
 }
 
 void ProcessJobs::prepare(int64_t devices) {
-  for (const std::vector<int> &layout : layoutsFor(devices))
+  for (const Layout &layout : layoutsFor(devices))
     jobOf(layout);
 }
 
@@ -208,9 +219,8 @@ std::string ProcessJobs::run(const spmd::Artifact &artifact, const std::vector<s
   int64_t devices = artifact.plan.mesh.deviceCount();
   Random random(seed);
   std::string first;
-  for (const std::vector<int> &layout : layoutsFor(devices)) {
-    int64_t total = std::accumulate(layout.begin(), layout.end(), int64_t(0));
-    std::vector<int64_t> ids(static_cast<size_t>(total));
+  for (const Layout &layout : layoutsFor(devices)) {
+    std::vector<int64_t> ids(static_cast<size_t>(layout.deviceCount()));
     std::iota(ids.begin(), ids.end(), 0);
     bool isShuffled = random.chance(50);
     for (size_t i = ids.size(); isShuffled && i > 1; --i)
@@ -222,7 +232,7 @@ std::string ProcessJobs::run(const spmd::Artifact &artifact, const std::vector<s
     for (const std::vector<char> &argument : arguments)
       request.put(std::string_view(argument.data(), argument.size()));
     std::vector<ResultBytes> here;
-    std::string where = "processes of " + textOf(layout) + " devices" + (isShuffled ? ", in another order" : "");
+    std::string where = "processes of " + layout.str() + " devices" + (isShuffled ? ", in another order" : "");
     if (std::string failure = jobOf(layout).run(request, artifact.plan, here); !failure.empty())
       return "run fails: " + where + ": " + failure;
     if (first.empty()) {

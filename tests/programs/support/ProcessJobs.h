@@ -1,8 +1,9 @@
 //===- ProcessJobs.h - programs run by several real processes ---*- C++ -*-===//
 //
-// Jobs of real processes (program-worker), joined through the coordinator, with collectives in shared memory. A job
-// stays and runs one program after the other. A program runs on several of them: in one process, in one for each
-// device, and in between, on devices in order and in any other order; every layout must give the same bits.
+// Jobs of real processes (program-worker), joined through the coordinator, with collectives in shared memory or,
+// between those that are told to be on different hosts, over the network. A job stays and runs one program after the
+// other. A program runs on several of them: in one process, in one for each device, and in between, on one host and on
+// several, on devices in order and in any other order; every layout must give the same bits.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -39,9 +40,16 @@ public:
 
 private:
   class Job;
-  /// Devices of each process: `2,2` makes a job.
-  static std::vector<std::vector<int>> layoutsFor(int64_t devices);
-  Job &jobOf(const std::vector<int> &layout);
+  /// By process.
+  struct Layout {
+    std::vector<int> devices, hosts;
+    bool operator==(const Layout &) const = default;
+    int64_t deviceCount() const;
+    /// `2@0,2@1`: two devices on host 0, two on host 1.
+    std::string str() const;
+  };
+  static std::vector<Layout> layoutsFor(int64_t devices);
+  Job &jobOf(const Layout &layout);
 
   std::string workerProgram;
   std::vector<std::unique_ptr<Job>> jobs;
