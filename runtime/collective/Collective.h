@@ -46,8 +46,9 @@ struct CallSite {
   std::string name = {};
   /// Only this position of the mesh receives its result; -1: all do.
   int64_t onlyReceiver = -1;
-  /// The device has other work between start and done: what crosses the network goes on meanwhile, on a thread of its
-  /// own.
+  /// There is something between start and done: what crosses the network goes on meanwhile, on a thread of its own.
+  /// Where that something is the end of another call it must: a device that waits for the one while its peer waits for
+  /// the other would wait for ever.
   bool isAsync = false;
 };
 

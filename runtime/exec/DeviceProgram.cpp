@@ -146,17 +146,10 @@ size_t DeviceProgram::addPointers(const std::vector<BufferId> &ids) {
   return first;
 }
 
-/// Whether there is more between the start of a collective, which `index` says, and its end than other such steps.
-static bool hasWorkBeforeDone(const std::vector<Step> &steps, size_t index) {
-  int32_t id = std::get<CollectiveStartStep>(steps[index].op).id;
-  while (++index < steps.size()) {
-    auto *done = std::get_if<CollectiveDoneStep>(&steps[index].op);
-    if (done && done->id == id)
-      return false;
-    if (!done && !std::get_if<CollectiveStartStep>(&steps[index].op))
-      return true;
-  }
-  return true;
+/// Whether the step behind the start of a collective, which `index` says, is its end.
+static bool isDoneAtOnce(const std::vector<Step> &steps, size_t index) {
+  auto *done = index + 1 < steps.size() ? std::get_if<CollectiveDoneStep>(&steps[index + 1].op) : nullptr;
+  return done && done->id == std::get<CollectiveStartStep>(steps[index].op).id;
 }
 
 DeviceProgram::Ops DeviceProgram::resolve(const std::vector<Step> &steps) {
@@ -177,7 +170,7 @@ DeviceProgram::Ops DeviceProgram::resolve(const std::vector<Step> &steps) {
       site.program = context.fingerprint;
       site.step = op.step;
       site.location = step.location;
-      site.isAsync = hasWorkBeforeDone(steps, index);
+      site.isAsync = !isDoneAtOnce(steps, index);
       hasNestedCollectives |= depth > 0;
       calls.push_back(endpoint->prepare(plan.mesh, start->desc, site));
       callOfId[start->id] = calls.size() - 1;

@@ -2,8 +2,11 @@
 //
 // All devices start their calls in the same order, and in that order they run here, whenever they are waited for: so
 // messages meet those that expect them. Who waits for a call runs it, and those before it. A call that is to go on
-// while the device computes is run by a thread of the queue's own, which there is once the first such call comes; what
+// whatever the device does is run by a thread of the queue's own, which there is once the first such call comes; what
 // it computes, it computes alone, for the device's other threads have work. As a proxy thread of NCCL does for a GPU.
+//
+// Nobody waits for ever: calls that are not for the thread end where they start (CallSite::isAsync), and of all that
+// have been started and are not over, the first one is run on all its devices, by the thread or by who waits for it.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -351,7 +351,7 @@ TEST(Collectives, ManyUnderWayAtOnce) {
         CollectiveDesc desc;
         desc.axes = {{i % 3 == 0 ? "a" : "b"}};
         desc.operandShape = desc.resultShape = {size};
-        calls.push_back(context.endpoint->prepare(mesh, desc, {.step = i}));
+        calls.push_back(context.endpoint->prepare(mesh, desc, {.step = i, .isAsync = true}));
         operands.push_back(context.device->allocate(size * 4));
         results.push_back(context.device->allocate(size * 4));
       }
