@@ -1,5 +1,7 @@
 //===- DeferReductions.cpp - sums of partial sums, reduced once -----------===//
 //
+// Partial sums of which less is left in the end, a part or a sum of their elements, are reduced then.
+//
 // A parameter that is used twice has a gradient that is the sum of two partial sums: devices add theirs, and reduce
 // what comes out. What lies between partial sums and their sum has to be linear (a transpose, a scale, a slice), and so
 // it has in a loop that adds to what it carries: then the carry is a partial sum in all iterations, reduced behind the
@@ -40,8 +42,8 @@ public:
       if (auto loop = dyn_cast<ForOp>(op)) {
         for (unsigned index = 0; index < op.getNumResults(); ++index)
           visitCarry(loop, index);
-      } else if (isa<AddOp, SubtractOp>(op)) {
-        visitSum(&op);
+      } else if (isa<AddOp, SubtractOp, ReduceOp, SliceOp, DynamicSliceOp>(op)) {
+        visitEnd(&op);
       }
     }
   }
@@ -59,11 +61,15 @@ private:
       if (llvm::all_of(reduction->getUsers(), [&](Operation *user) { return llvm::is_contained(cone.getOps(), user); }))
         seconds += secondsOf(typeOf(reduction->getOperand(0)), typeOf(reduction->getResult(0)));
     MeshAttr meshAttr = MeshAttr::fromValue(cone.getOps().front()->getContext(), "", mesh);
+    auto getGrowth = [&](Value value) {
+      ArrayType partial = cone.getPartialType(value);
+      return partial ? partial.getLocal(meshAttr).getBytes() - typeOf(value).getLocal(meshAttr).getBytes() : 0;
+    };
     for (Operation *op : cone.getOps()) {
-      Value result = op->getResult(0);
-      int64_t grown =
-          cone.getPartialType(result).getLocal(meshAttr).getBytes() - typeOf(result).getLocal(meshAttr).getBytes();
-      seconds -= static_cast<double>(2 * grown) / model.memoryPerSecond; // Read and written.
+      int64_t grown = getGrowth(op->getResult(0));
+      for (Value operand : op->getOperands())
+        grown += getGrowth(operand);
+      seconds -= static_cast<double>(grown) / model.memoryPerSecond;
     }
     return seconds;
   }
@@ -76,17 +82,30 @@ private:
     value.replaceAllUsesExcept(reshard, reshard);
   }
 
-  void visitSum(Operation *op) {
+  /// An operation that adds partial sums, or leaves less of them.
+  void visitEnd(Operation *op) {
     LinearCone cone(mesh, op->getBlock());
-    Value sum = op->getResult(0);
-    ArrayType type = typeOf(sum);
-    if (!cone.collect(sum) || cone.getReductions().size() < 2 || !cone.isClosed(op, nullptr))
+    Value end = op->getResult(0);
+    ArrayType type = typeOf(end);
+    if (!cone.collect(end) || cone.getReductions().empty() || !cone.isClosed(op, nullptr))
       return;
-    if (savedSeconds(cone) <= secondsOf(cone.getPartialType(sum), type))
+    // What brings the result elsewhere, or reduces a sum along cut dimensions, reduces all.
+    auto behind = end.hasOneUse() ? dyn_cast<ReshardOp>(*end.user_begin()) : ReshardOp();
+    if (behind && behind->getBlock() != op->getBlock())
+      behind = {};
+    if (!behind && !type.getShardingOrOpen().getUnreduced().empty())
       return;
-    std::string why = cone.why("partial sums are added before they are reduced");
+    ArrayType wanted = behind ? behind.getType() : type;
+    double saved = savedSeconds(cone) + (behind ? secondsOf(type, wanted) : 0);
+    if (saved <= secondsOf(cone.getPartialType(end), wanted))
+      return;
+    std::string why = cone.why(cone.getReductions().size() > 1 ? "partial sums are added before they are reduced"
+                                                               : "what is left of it is reduced");
     cone.rewrite();
-    reduceBehind(sum, type, why);
+    if (behind)
+      behind.setWhyAttr(StringAttr::get(op->getContext(), why));
+    else
+      reduceBehind(end, type, why);
   }
 
   /// A carry that starts from zero and to which each iteration adds partial sums.

@@ -51,7 +51,7 @@ bool LinearCone::collectOps(Value value) {
   if (ReshardOp reduction = getReduction(value))
     return agrees(unreducedOf(typeOf(reduction.getOperand()))) && (reductions.insert(reduction), true);
   Operation *op = value.getDefiningOp();
-  if (!op || op->getBlock() != block || !unreducedOf(typeOf(value)).empty())
+  if (!op || op->getBlock() != block || (!unreducedOf(typeOf(value)).empty() && !maySum(op)))
     return false;
   if (ops.contains(op))
     return true;
@@ -87,10 +87,6 @@ bool LinearCone::findTypes(Operation *op) {
     return false;
   ShardingRule rule = ruled.getShardingRule();
   MLIRContext *context = op->getContext();
-  auto withAxes = [&](ArrayType type, const spmd::Sharding &sharding) {
-    ShardingAttr attr = ShardingAttr::fromValue(context, sharding);
-    return type.withSharding(ShardingAttr::get(context, attr.getDims(), axes));
-  };
   // Terms that are partial sums already say how the factors are cut; a zero and the carry follow.
   std::optional<FactorAxes> cut;
   bool isMoved = false;
@@ -111,9 +107,13 @@ bool LinearCone::findTypes(Operation *op) {
     member.operands.push_back(typeOf(operand));
   member.result = typeOf(op->getResult(0));
   if (isMoved) {
-    for (auto [factor, list] : llvm::zip(rule.factors, *cut))
-      if (factor.kind != FactorKind::PassThrough && !list.empty())
+    AxisList summed;
+    for (auto [factor, list] : llvm::zip(rule.factors, *cut)) {
+      if (factor.kind == FactorKind::Reduction && maySum(op))
+        llvm::append_range(summed, list);
+      else if (factor.kind != FactorKind::PassThrough && !list.empty())
         return false;
+    }
     for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
       std::optional<spmd::Sharding> sharding = shardingOf(mesh, rule, rule.operands[index], *cut);
       bool isTerm = llvm::is_contained(member.terms, index);
@@ -125,6 +125,7 @@ bool LinearCone::findTypes(Operation *op) {
     std::optional<spmd::Sharding> sharding = shardingOf(mesh, rule, rule.results[0], *cut);
     if (!sharding)
       return false;
+    sharding->unreduced = summed;
     member.result = member.result.withSharding(ShardingAttr::fromValue(context, *sharding));
   }
   // What is cut over an axis is no partial sum over it.
@@ -132,13 +133,19 @@ bool LinearCone::findTypes(Operation *op) {
   for (AxisRefAttr axis : axes)
     summed.push_back(axis.toValue());
   auto mayBePartial = [&](ArrayType type) {
-    return llvm::none_of(type.getShardingOrOpen().toValue().dims,
-                         [&](const AxisList &dim) { return overlap(dim, summed); });
+    spmd::Sharding sharding = type.getShardingOrOpen().toValue();
+    return !overlap(sharding.unreduced, summed) &&
+           llvm::none_of(sharding.dims, [&](const AxisList &dim) { return overlap(dim, summed); });
   };
   if (!mayBePartial(member.result) ||
       !llvm::all_of(member.terms, [&](unsigned term) { return mayBePartial(member.operands[term]); }))
     return false;
-  auto toPartial = [&](ArrayType type) { return withAxes(type, type.getShardingOrOpen().toValue()); };
+  auto toPartial = [&](ArrayType type) {
+    ShardingAttr sharding = ShardingAttr::fromValue(context, type.getShardingOrOpen().toValue());
+    SmallVector<AxisRefAttr> all(sharding.getUnreduced());
+    all.append(axes);
+    return type.withSharding(ShardingAttr::get(context, sharding.getDims(), all));
+  };
   for (unsigned term : member.terms) {
     member.operands[term] = toPartial(member.operands[term]);
     if (op->getOperand(term) != carry)

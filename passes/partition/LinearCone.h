@@ -24,8 +24,10 @@ public:
   LinearCone(const spmd::MeshShape &mesh, mlir::Block *block, mlir::Value carry = {})
       : mesh(mesh), block(block), carry(carry) {}
 
-  /// Whether the value can be a partial sum; takes what leads to it into the cone.
+  /// Whether the value can be a partial sum; takes what leads to it into the cone. A sum along cut dimensions may be
+  /// the last operation: then the value is a partial sum already, and becomes one over more axes.
   bool collect(mlir::Value value) {
+    last = value.getDefiningOp();
     return collectOps(value) && llvm::all_of(ops, [&](mlir::Operation *op) { return findTypes(op); });
   }
 
@@ -55,6 +57,8 @@ private:
   bool agrees(llvm::ArrayRef<AxisRefAttr> others);
   llvm::SmallVector<unsigned> listTerms(mlir::Operation *op) const;
   bool mayBePartial(mlir::Value value) const;
+  /// Whether the operation may add up along cut dimensions itself.
+  bool maySum(mlir::Operation *op) const { return op == last && mlir::isa<ReduceOp>(op); }
   /// The types of the operation as one of partial sums, from those of its terms.
   bool findTypes(mlir::Operation *op);
 
@@ -68,6 +72,7 @@ private:
   const spmd::MeshShape &mesh;
   mlir::Block *block;
   mlir::Value carry;
+  mlir::Operation *last = nullptr;
   ArrayType carryType;
   llvm::SmallVector<AxisRefAttr> axes;
   llvm::SetVector<mlir::Operation *> ops; ///< In the order of their dependence.

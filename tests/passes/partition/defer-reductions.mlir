@@ -94,7 +94,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
   // What is used reduced, is reduced: nothing is gained. Products of sums are no sums of products. What is repeated is cheaper
   // to reduce before.
   // CHECK-LABEL: func.func @left_alone
-  func.func @left_alone(%p: !spmd.array<f32[8@_] unreduced(a)>, %q: !spmd.array<f32[8@_] unreduced(a)>, %l: !spmd.array<f32[2@_] unreduced(a)>) -> (!spmd.array<f32[8@_]>, !spmd.array<f32[8@_]>, !spmd.array<f32[8@_]>, !spmd.array<f32[8@_]>) {
+  func.func @left_alone(%p: !spmd.array<f32[8@_] unreduced(a)>, %q: !spmd.array<f32[8@_] unreduced(a)>, %l: !spmd.array<f32[2@_] unreduced(a)>) -> (!spmd.array<f32[8@_]>, !spmd.array<f32[8@_]>, !spmd.array<f32[8@_]>, !spmd.array<f32[100000@_, 2@_]>) {
     // CHECK-COUNT-4: spmd.reshard
     // CHECK: array.add %{{.*}} : <f32[8@_]>{{$}}
     // CHECK: array.multiply
@@ -109,9 +109,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
     %lb = array.broadcast_in_dim %lr dims [1] : <f32[2@_]> -> <f32[100000@_, 2@_]>
     %mb = array.broadcast_in_dim %mr dims [1] : <f32[2@_]> -> <f32[100000@_, 2@_]>
     %w = array.add %lb, %mb : <f32[100000@_, 2@_]>
-    %v = array.slice %w [7, 0] to [11, 2] step [1, 1] : <f32[100000@_, 2@_]> -> <f32[4@_, 2@_]>
-    %u = array.reshape %v : <f32[4@_, 2@_]> -> <f32[8@_]>
-    return %pr, %s, %m, %u : !spmd.array<f32[8@_]>, !spmd.array<f32[8@_]>, !spmd.array<f32[8@_]>, !spmd.array<f32[8@_]>
+    return %pr, %s, %m, %w : !spmd.array<f32[8@_]>, !spmd.array<f32[8@_]>, !spmd.array<f32[8@_]>, !spmd.array<f32[100000@_, 2@_]>
   }
 
   // Iterations add partial sums, in rows as well; one reduction of each carry behind the outer loop.
@@ -179,5 +177,48 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
     %2 = array.broadcast_in_dim %1 dims [] : <f32[]> -> <f32[5@a]>
     %3 = array.subtract %x, %2 : <f32[5@a]>
     return %3 : !spmd.array<f32[5@a]>
+  }
+
+  // Of what is summed or cut out, less has to be reduced behind: straight into where it goes.
+  // CHECK-LABEL: func.func @what_is_left
+  func.func @what_is_left(%p: !spmd.array<f32[16@_, 12@_] unreduced(b)>, %q: !spmd.array<f32[16@_, 12@_] unreduced(b)>, %pf: !spmd.array<f32[16@_, 12@_]>) -> (!spmd.array<f32[12@_]>, !spmd.array<f32[4@_, 12@b]>) {
+    // CHECK-NEXT: %[[M:.*]] = array.multiply %arg0, %{{.*}} unreduced(b)
+    // CHECK-NEXT: %[[S:.*]] = array.reduce sum %[[M]] dims [0] : <f32[16@_, 12@_] unreduced(b)> -> <f32[12@_] unreduced(b)>
+    // CHECK-NEXT: %[[R:.*]] = spmd.reshard %[[S]] {why = "dot sums; what is left of it is reduced"}
+    // CHECK-NEXT: %[[C:.*]] = array.slice %arg1 {{.*}} : <f32[16@_, 12@_] unreduced(b)> -> <f32[4@_, 12@_] unreduced(b)>
+    // CHECK-NEXT: %[[T:.*]] = spmd.reshard %[[C]] {{.*}} : <f32[4@_, 12@_] unreduced(b)> -> <f32[4@_, 12@b]>
+    // CHECK-NEXT: return %[[R]], %[[T]]
+    %pr = spmd.reshard %p {why = "dot sums; the result is f32[16, 12]"} : <f32[16@_, 12@_] unreduced(b)> -> <f32[16@_, 12@_]>
+    %m = array.multiply %pr, %pf : <f32[16@_, 12@_]>
+    %s = array.reduce sum %m dims [0] : <f32[16@_, 12@_]> -> <f32[12@_]>
+    %qr = spmd.reshard %q : <f32[16@_, 12@_] unreduced(b)> -> <f32[16@_, 12@_]>
+    %c = array.slice %qr [2, 0] to [6, 12] step [1, 1] : <f32[16@_, 12@_]> -> <f32[4@_, 12@_]>
+    %t = spmd.reshard %c : <f32[4@_, 12@_]> -> <f32[4@_, 12@b]>
+    return %s, %t : !spmd.array<f32[12@_]>, !spmd.array<f32[4@_, 12@b]>
+  }
+
+  // A sum along dimensions that are cut, too: one reduction over both axes.
+  // CHECK-LABEL: func.func @sum_along_what_was_scattered
+  func.func @sum_along_what_was_scattered(%p: !spmd.array<f32[16@a, 12@_] unreduced(b)>) -> !spmd.array<f32[12@_]> {
+    // CHECK-NEXT: %[[S:.*]] = array.reduce sum %arg0 dims [0] : <f32[16@a, 12@_] unreduced(b)> -> <f32[12@_] unreduced(a, b)>
+    // CHECK-NEXT: spmd.reshard %[[S]] {why = "dot sums; what is left of it is reduced"} : <f32[12@_] unreduced(a, b)> -> <f32[12@_]>
+    // CHECK-NEXT: return
+    %r = spmd.reshard %p {why = "dot sums; the result is f32[16, 12]"} : <f32[16@a, 12@_] unreduced(b)> -> <f32[16@"(a, b)", 12@_]>
+    %s = array.reduce sum %r dims [0] : <f32[16@"(a, b)", 12@_]> -> <f32[12@_] unreduced(a, b)>
+    %t = spmd.reshard %s : <f32[12@_] unreduced(a, b)> -> <f32[12@_]>
+    return %t : !spmd.array<f32[12@_]>
+  }
+
+  // The greatest of sums is no sum of the greatest; what others use, too, is reduced for them.
+  // CHECK-LABEL: func.func @nothing_less
+  func.func @nothing_less(%p: !spmd.array<f32[16@_, 12@_] unreduced(b)>, %q: !spmd.array<f32[16@_, 12@_] unreduced(b)>) -> (!spmd.array<f32[12@_]>, !spmd.array<f32[12@_]>, !spmd.array<f32[16@_, 12@_]>) {
+    // CHECK-COUNT-2: spmd.reshard
+    // CHECK-NOT: spmd.reshard
+    // CHECK: return
+    %pr = spmd.reshard %p : <f32[16@_, 12@_] unreduced(b)> -> <f32[16@_, 12@_]>
+    %s = array.reduce max %pr dims [0] : <f32[16@_, 12@_]> -> <f32[12@_]>
+    %qr = spmd.reshard %q : <f32[16@_, 12@_] unreduced(b)> -> <f32[16@_, 12@_]>
+    %t = array.reduce sum %qr dims [0] : <f32[16@_, 12@_]> -> <f32[12@_]>
+    return %s, %t, %qr : !spmd.array<f32[12@_]>, !spmd.array<f32[12@_]>, !spmd.array<f32[16@_, 12@_]>
   }
 }
