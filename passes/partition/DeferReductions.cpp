@@ -1,11 +1,10 @@
 //===- DeferReductions.cpp - sums of partial sums, reduced once -----------===//
 //
-// Partial sums of which less is left in the end, a part or a sum of their elements, are reduced then.
-//
 // A parameter that is used twice has a gradient that is the sum of two partial sums: devices add theirs, and reduce
 // what comes out. What lies between partial sums and their sum has to be linear (a transpose, a scale, a slice), and so
 // it has in a loop that adds to what it carries: then the carry is a partial sum in all iterations, reduced behind the
-// loop.
+// loop. Where a slice or a sum along dimensions leaves less of partial sums, that is reduced: the mean of a product over
+// a cut dimension sends one number.
 //
 // What is rewritten is a linear cone (LinearCone.h) as a whole.
 //

@@ -109,7 +109,8 @@ def DeferReductions : Pass<"spmdc-defer-reductions", "mlir::ModuleOp"> {
 
     Where partial sums are reduced and only then added, through operations that are linear, they are added first and
     reduced once; a loop's carry that starts from zero and to which iterations add partial sums becomes one, and is
-    reduced behind the loop. Only where that sends fewer bytes.
+    reduced behind the loop. Where a slice or a sum along dimensions leaves less of them, that is reduced; over the axes
+    of cut dimensions, too, where the sum is along these. Only where it takes less time by the cost model.
 
     After: the same.
     ```
