@@ -3,8 +3,8 @@
 // A parameter that is used twice has a gradient that is the sum of two partial sums: devices add theirs, and reduce
 // what comes out. What lies between partial sums and their sum has to be linear (a transpose, a scale, a slice), and so
 // it has in a loop that adds to what it carries: then the carry is a partial sum in all iterations, reduced behind the
-// loop. Where a slice or a sum along dimensions leaves less of partial sums, that is reduced: the mean of a product over
-// a cut dimension sends one number.
+// loop. Where a slice or a sum along dimensions leaves less of partial sums, that is reduced: the mean of a product
+// over a cut dimension sends one number.
 //
 // What is rewritten is a linear cone (LinearCone.h) as a whole.
 //
