@@ -74,10 +74,10 @@ private:
   }
 
   /// The value becomes the reduction of what it is now.
-  static void reduceBehind(Value value, ArrayType type, const std::string &why) {
+  static void reduceBehind(Value value, Location loc, ArrayType type, const std::string &why) {
     OpBuilder builder(value.getContext());
     builder.setInsertionPointAfterValue(value);
-    auto reshard = builder.create<ReshardOp>(value.getLoc(), type, value, builder.getStringAttr(why));
+    auto reshard = builder.create<ReshardOp>(loc, type, value, builder.getStringAttr(why));
     value.replaceAllUsesExcept(reshard, reshard);
   }
 
@@ -98,13 +98,16 @@ private:
     double saved = savedSeconds(cone) + (behind ? secondsOf(type, wanted) : 0);
     if (saved <= secondsOf(cone.getPartialType(end), wanted))
       return;
-    std::string why = cone.why(cone.getReductions().size() > 1 ? "partial sums are added before they are reduced"
-                                                               : "what is left of it is reduced");
+    bool isOne = cone.getReductions().size() == 1;
+    std::string why =
+        cone.why(isOne ? "what is left of it is reduced" : "partial sums are added before they are reduced");
+    // It stays the collective of the line where the partial sums come from.
+    Location loc = isOne ? cone.getReductions().front()->getLoc() : end.getLoc();
     cone.rewrite();
-    if (behind)
-      behind.setWhyAttr(StringAttr::get(op->getContext(), why));
-    else
-      reduceBehind(end, type, why);
+    if (!behind)
+      return reduceBehind(end, loc, type, why);
+    behind.setWhyAttr(StringAttr::get(op->getContext(), why));
+    behind->setLoc(loc);
   }
 
   /// A carry that starts from zero and to which each iteration adds partial sums.
@@ -138,7 +141,7 @@ private:
     argument.setType(partial);
     cone.rewrite();
     result.setType(partial);
-    reduceBehind(result, type, why);
+    reduceBehind(result, result.getLoc(), type, why);
   }
 
   const spmd::MeshShape &mesh;
