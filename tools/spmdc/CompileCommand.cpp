@@ -89,7 +89,8 @@ void addCompileCommand(CLI::App &app, int &status) {
   CLI::App *command = app.add_subcommand("compile", "Compile a program to an artifact, or print one stage of the way");
   auto state = std::make_shared<CompileCommand>();
   state->flags.addTo(*command, "A program (.spmd), or IR of any station (.mlir)");
-  command->add_option("-o", state->output, "The artifact to write (default: FILE's name with .spmdx)");
+  command->add_option("-o", state->output, "The artifact to write (default: FILE's name with .spmdx)")
+      ->type_name("OUT.spmdx");
   CLI::Option *automatic =
       command->add_flag("--auto", state->isAuto,
                         "Search shardings of unannotated parameters, print them, and compile the program with them");
@@ -105,10 +106,12 @@ void addCompileCommand(CLI::App &app, int &status) {
       ->type_name("BYTES")
       ->needs(automatic);
   command->add_option("--tries", state->maxTries, "With --auto: how many programs to compile at most")
+      ->type_name("N")
       ->capture_default_str()
       ->needs(automatic);
   std::vector<std::string> names(kStageNames.begin(), kStageNames.end());
   command->add_option("--emit", state->emit, "Print one stage as text instead: " + CLI::detail::join(names, ", "))
+      ->type_name("STAGE")
       ->check(CLI::IsMember(names))
       ->excludes(automatic);
   command->callback([state, &status] { status = state->run(); });

@@ -17,9 +17,11 @@
 namespace spmdc {
 
 CLI::Option *CompileFlags::addTo(CLI::App &command, const std::string &fileHelp) {
-  CLI::Option *fileOption = command.add_option("FILE", file, fileHelp)->required();
-  command.add_option("--mesh", mesh, "Axis sizes in place of the program's, or a mesh where it has none: a=4,b=2");
-  command.add_option("--set", sets, "Replace a const: NAME=VALUE")
+  CLI::Option *fileOption = command.add_option("FILE", file, fileHelp)->required()->type_name("");
+  command.add_option("--mesh", mesh, "Axis sizes in place of the program's, or a mesh where it has none: a=4,b=2")
+      ->type_name("AXES");
+  command.add_option("--set", sets, "Replace a const")
+      ->type_name("NAME=VALUE")
       ->expected(1)
       ->take_all()
       ->check(CLI::Validator(
@@ -27,21 +29,25 @@ CLI::Option *CompileFlags::addTo(CLI::App &command, const std::string &fileHelp)
             size_t equals = text.find('=');
             return equals == 0 || equals == std::string::npos ? "'" + text + "' is not NAME=VALUE" : std::string();
           },
-          "NAME=VALUE"));
-  command.add_option("--fn", function, "The entry function")->capture_default_str();
+          ""));
+  command.add_option("--fn", function, "The entry function")->type_name("NAME")->capture_default_str();
   command.add_option("--target", target, "cpu (this host), cpu:<llvm-cpu>, cuda:sm_90")
+      ->type_name("TARGET")
       ->capture_default_str()
       ->check(CLI::Validator(
           [](std::string &text) {
             return Target::parse(text) ? std::string() : "'" + text + "' is no target; " + kTargets;
           },
-          "TARGET"));
+          ""));
   command.add_option("-O", optimizationLevel, "Optimisation level of the kernels")
       ->check(CLI::Range(0, 3))
       ->capture_default_str();
-  command.add_option("--dump-ir", dumpDirectory, "Write the module after every pass into this folder");
-  command.add_option("--cost-model", costModelFile,
-                     "Rates of links and devices (JSON; `spmdc devices --measure` makes one) to choose and predict by");
+  command.add_option("--dump-ir", dumpDirectory, "Write the module after every pass into this folder")
+      ->type_name("DIR");
+  command
+      .add_option("--cost-model", costModelFile,
+                  "Rates of links and devices (JSON; `spmdc devices --measure` makes one) to choose and predict by")
+      ->type_name("FILE");
   command
       .add_option_function<std::string>(
           "--budget",

@@ -106,9 +106,12 @@ void addDevicesCommand(CLI::App &app, int &status) {
   addJobOptions(*command, state->job);
   command->add_flag("--explain", state->explain,
                     "Only report what was found in the environment, and which cluster that is");
-  CLI::Option *measure = command->add_option("--measure", state->measureFile,
-                                             "Measure links and devices, and write a cost model for --cost-model");
+  CLI::Option *measure = command
+                             ->add_option("--measure", state->measureFile,
+                                          "Measure links and devices, and write a cost model for --cost-model")
+                             ->type_name("FILE");
   command->add_option("--mesh", state->measureMesh, "With --measure: measure each axis of this mesh by itself: a=4,b=2")
+      ->type_name("AXES")
       ->needs(measure);
   command->callback([state, &status] { status = state->run(); });
 }

@@ -73,12 +73,15 @@ void addExplainCommand(CLI::App &app, int &status) {
   CLI::Option *file = state->flags.addTo(*command, "A program (.spmd), or IR of a station up to propagated (.mlir)");
   command->add_flag("--json", state->json, "As JSON");
   command->add_option("--tries", state->maxTries, "How many changes of annotations to compile at most")
+      ->type_name("N")
       ->capture_default_str();
   CLI::Option *diff = command->add_option("--diff", state->compared, "Compare two programs instead")
                           ->type_name("A B")
                           ->expected(2)
                           ->excludes(file);
-  command->add_option("--mesh-b", state->otherMesh, "With --diff: the mesh of B, as --mesh is that of A")->needs(diff);
+  command->add_option("--mesh-b", state->otherMesh, "With --diff: the mesh of B, as --mesh is that of A")
+      ->type_name("AXES")
+      ->needs(diff);
   // Either FILE or --diff; FILE comes first in the usage line.
   file->required(false);
   command->callback([state, &status] {

@@ -92,7 +92,8 @@ void addInspectCommand(CLI::App &app, int &status) {
       ->add_option("--html", state->html,
                    "Write one page: source beside the IR after each pass, collectives, shardings drawn")
       ->type_name("OUT.html");
-  command->add_option("--visualize", state->visualize, "Draw which device holds which block of this value");
+  command->add_option("--visualize", state->visualize, "Draw which device holds which block of this value")
+      ->type_name("VALUE");
   command->callback([state, &status] { status = state->run(); });
 }
 
