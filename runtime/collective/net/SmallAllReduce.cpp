@@ -62,7 +62,8 @@ private:
       if (subtree.host != hosts.selfHost())
         continue;
       if (subtree.size == 1) {
-        std::memcpy(place, sources[subtree.first], movement.operandBytes);
+        if (movement.operandBytes > 0) // Who only meets others has no operand.
+          std::memcpy(place, sources[subtree.first], movement.operandBytes);
       } else {
         reducer.reduceSubtree(sources.data(), subtree.first, subtree.size, place, count);
         given[subtree.first] = {place, subtree.size};
