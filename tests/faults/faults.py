@@ -16,6 +16,7 @@ import json
 import pathlib
 import queue
 import random
+import signal
 import subprocess
 import sys
 import tempfile
@@ -80,6 +81,8 @@ def main():
     parser.add_argument("--markdown", type=pathlib.Path)
     parser.add_argument("--serve", type=pathlib.Path, help=argparse.SUPPRESS)
     args = parser.parse_args()
+    # Shells start what runs beside them with Ctrl-C ignored, and the jobs would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     args.binaries = args.binaries.resolve()
     if args.serve:
         return sandbox.serve(ROWS, args.binaries, args.serve)

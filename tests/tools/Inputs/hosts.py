@@ -32,7 +32,7 @@ def sh(command):
     subprocess.run(command, shell=True, check=True)
 
 
-def make_hosts(count, rate):
+def make_hosts(count, rate=None):
     """One sleeping process per host: its network namespace is the host's."""
     sh("ip link set lo up && ip link add bridge0 type bridge && ip link set bridge0 up")
     here = os.readlink("/proc/self/ns/net")
