@@ -53,12 +53,13 @@ void CallQueue::settle() {
 }
 
 void CallQueue::serve() {
+  ParallelFor loop(threads, std::chrono::nanoseconds(0));
   std::unique_lock lock(mutex);
   for (;;) {
     changed.wait(lock, [&] { return stopping || (asyncCalls > 0 && !isRunning && !failure); });
     if (stopping)
       return;
-    runFirst(lock, alone);
+    runFirst(lock, loop);
   }
 }
 

@@ -3,7 +3,8 @@
 // All devices start their calls in the same order, and in that order they run here, whenever they are waited for: so
 // messages meet those that expect them. Who waits for a call runs it, and those before it. A call that is to go on
 // whatever the device does is run by a thread of the queue's own, which there is once the first such call comes; what
-// it computes, it computes alone, for the device's other threads have work. As a proxy thread of NCCL does for a GPU.
+// it computes takes a quarter of the device's threads at most, for they have work. As a proxy thread of NCCL does for a
+// GPU.
 //
 // Nobody waits for ever: calls that are not for the thread end where they start (CallSite::isAsync), and of all that
 // have been started and are not over, the first one is run on all its devices, by the thread or by who waits for it.
@@ -14,6 +15,7 @@
 #include "runtime/device/cpu/ParallelFor.h"
 #include "runtime/support/Error.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -27,7 +29,8 @@ class NetCall;
 /// `add`, `wait` and `settle` are for the device's thread.
 class CallQueue {
 public:
-  CallQueue() = default;
+  /// Of a device with so many threads.
+  explicit CallQueue(int deviceThreads) : threads(std::max(1, deviceThreads / 4)) {}
   ~CallQueue();
 
   /// `isAsync`: it and those before it begin at once, whatever the device's thread does.
@@ -50,7 +53,7 @@ private:
   size_t asyncCalls = 0; ///< So many of the first are the thread's to run.
   std::optional<Error> failure;
   bool stopping = false;
-  ParallelFor alone{1, std::chrono::nanoseconds(0)};
+  const int threads; ///< Of loops, where the queue's thread runs a call.
   std::thread thread;
 };
 

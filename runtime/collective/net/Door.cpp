@@ -27,6 +27,8 @@ namespace {
 
 constexpr std::chrono::seconds strangersTime(5);
 constexpr size_t strangersPlaces = 256;
+/// How long who has greeted waits for the door: a network that is away for longer ends the job in any case.
+constexpr std::chrono::seconds answerLimit(30);
 
 } // namespace
 
@@ -191,7 +193,8 @@ bool Door::onInput(Guest &guest) {
       expect(guest, Guest::Stage::Question, sizeof(Question));
       return true;
     }
-    if (greeting.kind != Greeting::Channel)
+    iovec answer{const_cast<char *>(&channelTaken), 1};
+    if (greeting.kind != Greeting::Channel || guest.stream->write(&answer, 1) != 1)
       return false;
     std::lock_guard lock(mutex);
     channels[{greeting.communicator, greeting.from, greeting.to}] = std::move(guest.stream);
@@ -234,6 +237,13 @@ std::unique_ptr<Stream> enter(const SocketAddress &address, const Secret &secret
     throw StreamEnded{"who answers there does not know the job's token"};
   Proof mine = prove(Side::Process, secret.key(), ours, theirs);
   writeAll(*stream, std::string(mine.data(), mine.size()) + bytesOf(greeting), deadline, check);
+  if (greeting.kind != Greeting::Channel)
+    return stream;
+  // The door takes it, or has lost its patience while the network was away and closes.
+  char answer = 0;
+  readAll(*stream, &answer, 1, std::max(deadline, Clock::now() + answerLimit), check);
+  if (answer != channelTaken)
+    throw StreamEnded{"it answers something else"};
   return stream;
 }
 

@@ -65,7 +65,7 @@ Answer NetCommunicator::answer(const Question &question) const {
 
 NetEndpoint::NetEndpoint(NetCommunicator &communicator, int64_t position)
     : communicator(communicator), local(static_cast<shm::ShmEndpoint &>(communicator.getLocal().getEndpoint(position))),
-      position(position), memory(communicator.getLocal()) {}
+      position(position), memory(communicator.getLocal()), queue(local.getDevice().getThreadCount()) {}
 
 std::unique_ptr<CollectiveCall> NetEndpoint::prepare(const MeshShape &mesh, const CollectiveDesc &desc,
                                                      const CallSite &site) {

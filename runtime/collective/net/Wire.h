@@ -29,6 +29,9 @@ struct Greeting {
   int64_t from = 0, to = 0; ///< Channel: mesh positions.
 };
 
+/// What the door says to who greets with a channel, when it has taken it: from then on it is the device's.
+constexpr char channelTaken = 'T';
+
 /// In front of the data of each message. What says which call it belongs to is compared before the data is accepted.
 struct MessageHeader {
   uint32_t magic = wireMagic;

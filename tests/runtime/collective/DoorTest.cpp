@@ -149,13 +149,48 @@ TEST_F(DoorTest, FloodOfSilentConnections) {
 
 // Authenticated, but not what we speak.
 TEST_F(DoorTest, ClosesOnWrongGreetingsAndQuestions) {
-  auto stream = come(secret, {.magic = 1});
-  EXPECT_TRUE(isClosed(*stream, timeLimit(2000ms)));
-  stream = come(secret, {.kind = 99});
+  EXPECT_THROW(come(secret, {.magic = 1}), StreamEnded);
+  auto stream = come(secret, {.kind = 99});
   EXPECT_TRUE(isClosed(*stream, timeLimit(2000ms)));
   stream = come(secret, {.kind = Greeting::Questions});
   writeAll(*stream, std::string(sizeof(Question), 'x'), soon(), {});
   EXPECT_TRUE(isClosed(*stream, timeLimit(2000ms)));
+}
+
+// The network may be away just when a greeting is sent: it counts when the door has said so, however late, and where
+// the door has closed meanwhile, who greets knows that and comes again.
+TEST(Enter, KnowsWhetherTheDoorHasTakenIt) {
+  Secret secret{"token", "nonce"};
+  for (bool isTaken : {false, true}) {
+    UniqueFd listener(::socket(AF_INET, SOCK_STREAM, 0));
+    SocketAddress address = SocketAddress::make("127.0.0.1", 0);
+    ASSERT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr *>(address.storage), address.length), 0);
+    ASSERT_EQ(::listen(listener.get(), 1), 0);
+    ASSERT_EQ(::getsockname(listener.get(), reinterpret_cast<sockaddr *>(address.storage), &address.length), 0);
+    auto soon = Clock::now() + timeLimit(5s);
+    std::thread door([&] {
+      Stream guest(UniqueFd(::accept(listener.get(), nullptr, nullptr)));
+      std::string hello(coordinator::openingBytes, 0), rest(coordinator::proofBytes + sizeof(Greeting), 0);
+      readAll(guest, hello.data(), hello.size(), soon, {});
+      coordinator::Opening theirs, ours;
+      ASSERT_TRUE(coordinator::Opening::decode(hello, theirs));
+      ours.jobTag = theirs.jobTag;
+      ours.nonce = coordinator::makeNonce();
+      auto proof = prove(coordinator::Side::Coordinator, secret.key(), theirs, ours);
+      writeAll(guest, ours.encode() + std::string(proof.data(), proof.size()), soon, {});
+      readAll(guest, rest.data(), rest.size(), soon, {});
+      std::this_thread::sleep_for(300ms);
+      if (isTaken)
+        writeAll(guest, std::string(1, channelTaken), soon, {});
+    });
+    auto wrap = [](UniqueFd fd) { return std::make_unique<Stream>(std::move(fd)); };
+    auto come = [&] { return enter(address, secret, wrap, {.from = 1, .to = 2}, Clock::now() + 200ms, {}); };
+    if (isTaken)
+      EXPECT_NE(come(), nullptr);
+    else
+      EXPECT_THROW(come(), StreamEnded);
+    door.join();
+  }
 }
 
 TEST(Network, DoorIsNoWiderThanNeeded) {
