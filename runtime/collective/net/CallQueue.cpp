@@ -25,7 +25,7 @@ void CallQueue::add(NetCall &call, bool isAsync) {
     if (!isAsync)
       return;
     asyncCalls = calls.size();
-    if (!thread.joinable())
+    if (!thread.joinable()) // Signals stay away from it as from the device's thread, which starts it.
       thread = std::thread([this] { serve(); });
   }
   changed.notify_all();
