@@ -65,11 +65,6 @@ BatchReader::BatchReader(std::shared_ptr<Job> ownJob, std::vector<File> files, i
   order.emplace(rows, batch, seed, last);
 }
 
-BatchReader::~BatchReader() {
-  if (ahead.valid())
-    ahead.wait();
-}
-
 std::vector<Array> BatchReader::take(int64_t number) {
   std::vector<Array> batch;
   if (ahead.valid()) {
@@ -79,7 +74,10 @@ std::vector<Array> BatchReader::take(int64_t number) {
   if (aheadNumber != number)
     batch = read(number);
   aheadNumber = number + 1;
-  ahead = std::async(std::launch::async, [this, next = aheadNumber] { return read(next); });
+  auto task =
+      std::make_shared<std::packaged_task<std::vector<Array>()>>([this, next = aheadNumber] { return read(next); });
+  ahead = task->get_future();
+  thread = BackgroundThread("spmd-batches", [task] { (*task)(); });
   return batch;
 }
 

@@ -9,6 +9,7 @@
 #include "runtime/api/ArrayImpl.h"
 #include "runtime/api/RowOrder.h"
 #include "runtime/io/ArraySource.h"
+#include "runtime/support/BackgroundThread.h"
 
 #include <future>
 #include <optional>
@@ -29,8 +30,6 @@ public:
   /// Opens the files. Throws where they do not fit: together, with the batch, or with a parameter.
   BatchReader(std::shared_ptr<Job> job, std::vector<File> files, int64_t batch, std::optional<uint64_t> seed,
               LastBatch last);
-  /// Waits for what is being read.
-  ~BatchReader();
 
   const RowOrder &getOrder() const { return *order; }
   /// Batch `number`, of each file; `number + 1` is begun. Throws what went wrong while reading.
@@ -50,6 +49,7 @@ private:
   std::optional<RowOrder> order;
   std::future<std::vector<Array>> ahead;
   int64_t aheadNumber = -1;
+  BackgroundThread thread; ///< Reads what is ahead.
 };
 
 } // namespace spmd

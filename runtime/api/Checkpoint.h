@@ -3,6 +3,7 @@
 
 #include "runtime/api/ArrayImpl.h"
 #include "runtime/checkpoint/CheckpointDirectory.h"
+#include "runtime/support/BackgroundThread.h"
 
 #include <condition_variable>
 #include <functional>
@@ -10,7 +11,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace spmd {
@@ -81,7 +81,7 @@ private:
   std::condition_variable changed;
   std::vector<Request> queue;
   bool stopping = false;
-  std::thread thread;
+  BackgroundThread thread;
 };
 
 /// An array of a checkpoint, where it should go, and what it must be.

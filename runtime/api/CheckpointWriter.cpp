@@ -6,10 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include <csignal>
 #include <filesystem>
 #include <map>
-#include <pthread.h>
 
 namespace spmd {
 namespace {
@@ -104,17 +102,10 @@ CheckpointWriter::CheckpointWriter(Job &job, const std::string &directory)
   problem = job.exchangeAll("checkpoint-writer", problem)[0];
   if (!problem.empty())
     throw Error(problem);
-  // Signals are for the threads of the application.
-  sigset_t all, old;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &old);
-  thread = std::thread([this] { threadMain(); });
-  pthread_sigmask(SIG_SETMASK, &old, nullptr);
+  thread = BackgroundThread("spmd-checkpoint", [this] { threadMain(); });
 }
 
 CheckpointWriter::~CheckpointWriter() {
-  if (!thread.joinable())
-    return;
   {
     std::lock_guard lock(mutex);
     stopping = true;

@@ -2,15 +2,14 @@
 
 #include "runtime/api/Metrics.h"
 
+#include "runtime/support/BackgroundThread.h"
 #include "runtime/support/Error.h"
 
 #include <asio.hpp>
 
-#include <csignal>
 #include <cstdio>
 #include <functional>
 #include <set>
-#include <thread>
 
 #include <fcntl.h>
 
@@ -155,11 +154,7 @@ public:
       throw Error("--metrics-port " + std::to_string(port) + ": cannot listen on 127.0.0.1:" + std::to_string(port) +
                   ": " + error.message() + "; give another port, or 0 for any");
     accept();
-    sigset_t all, old;
-    sigfillset(&all); // Signals are for the threads of the program.
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    thread = std::thread([this] { run(); });
-    pthread_sigmask(SIG_SETMASK, &old, nullptr);
+    thread = BackgroundThread("spmd-metrics", [this] { run(); });
   }
 
   ~Implementation() {
@@ -206,7 +201,7 @@ private:
   asio::io_context io; // Its end drops the requests, which count down.
   tcp::acceptor acceptor;
   asio::steady_timer pause;
-  std::thread thread;
+  BackgroundThread thread;
 };
 
 MetricsServer::MetricsServer(uint16_t port, std::function<JobStatus()> status)

@@ -6,7 +6,6 @@
 #include "runtime/support/Error.h"
 #include "runtime/support/Process.h"
 
-#include <csignal>
 #include <cstring>
 #include <future>
 
@@ -133,12 +132,7 @@ void NetworkClient::startThread() {
   memberOptions.heartbeatTimeout = options.heartbeatTimeout;
   memberOptions.hasLauncher = hasLauncher;
   machine = std::make_unique<MemberMachine>(std::move(memberOptions), makeNonce, Clock::now());
-  // Signals are for the threads of the program.
-  sigset_t all, old;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &old);
-  thread = std::thread([this] { run(); });
-  pthread_sigmask(SIG_SETMASK, &old, nullptr);
+  thread = BackgroundThread("spmd-network", [this] { run(); });
 }
 
 void NetworkClient::waitUntilJoined() {

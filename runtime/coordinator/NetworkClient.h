@@ -11,6 +11,7 @@
 #include "runtime/coordinator/MemberMachine.h"
 #include "runtime/coordinator/PositionCell.h"
 #include "runtime/coordinator/Server.h"
+#include "runtime/support/BackgroundThread.h"
 
 #include <asio.hpp>
 
@@ -18,7 +19,6 @@
 #include <condition_variable>
 #include <map>
 #include <mutex>
-#include <thread>
 
 namespace spmd::coordinator {
 
@@ -89,7 +89,7 @@ private:
   std::unique_ptr<MemberMachine> machine;
   std::shared_ptr<FramedConnection> connection;
   std::shared_ptr<asio::ip::tcp::socket> attempt; ///< The socket that is connecting.
-  std::thread thread;
+  BackgroundThread thread;
 
   mutable std::mutex mutex;
   std::condition_variable changed;

@@ -8,8 +8,6 @@
 namespace spmd::net {
 
 CallQueue::~CallQueue() {
-  if (!thread.joinable())
-    return;
   {
     std::lock_guard lock(mutex);
     stopping = true;
@@ -25,8 +23,8 @@ void CallQueue::add(NetCall &call, bool isAsync) {
     if (!isAsync)
       return;
     asyncCalls = calls.size();
-    if (!thread.joinable()) // Signals stay away from it as from the device's thread, which starts it.
-      thread = std::thread([this] { serve(); });
+    if (!thread.joinable())
+      thread = BackgroundThread("spmd-calls", [this] { serve(); });
   }
   changed.notify_all();
 }

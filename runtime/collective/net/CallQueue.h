@@ -13,6 +13,7 @@
 #pragma once
 
 #include "runtime/device/cpu/ParallelFor.h"
+#include "runtime/support/BackgroundThread.h"
 #include "runtime/support/Error.h"
 
 #include <algorithm>
@@ -20,7 +21,6 @@
 #include <deque>
 #include <mutex>
 #include <optional>
-#include <thread>
 
 namespace spmd::net {
 
@@ -54,7 +54,7 @@ private:
   std::optional<Error> failure;
   bool stopping = false;
   const int threads; ///< Of loops, where the queue's thread runs a call.
-  std::thread thread;
+  BackgroundThread thread;
 };
 
 } // namespace spmd::net

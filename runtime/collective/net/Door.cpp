@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -48,17 +47,12 @@ Door::Door(const std::string &address, Secret given, Wrap wrap, Reply reply)
     throw Error("cannot listen at " + address + " for processes of other hosts: " + std::strerror(errno));
   port = ntohs(where.family == AF_INET ? reinterpret_cast<sockaddr_in *>(where.storage)->sin_port
                                        : reinterpret_cast<sockaddr_in6 *>(where.storage)->sin6_port);
-  sigset_t all, old;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &old);
-  thread = std::thread([this] { serve(); });
-  pthread_sigmask(SIG_SETMASK, &old, nullptr);
+  thread = BackgroundThread("spmd-door", [this] { serve(); });
 }
 
 Door::~Door() {
-  uint64_t one = 1;
-  if (::write(stopEvent.get(), &one, sizeof one) == sizeof one)
-    thread.join();
+  ::eventfd_write(stopEvent.get(), 1);
+  thread.join();
 }
 
 std::unique_ptr<Stream> Door::take(uint64_t communicator, int64_t from, int64_t to, std::chrono::milliseconds limit) {
@@ -74,7 +68,6 @@ std::unique_ptr<Stream> Door::take(uint64_t communicator, int64_t from, int64_t 
 }
 
 void Door::serve() {
-  pthread_setname_np(pthread_self(), "spmd-door");
   std::vector<pollfd> fds;
   for (;;) {
     fds = {{stopEvent.get(), POLLIN, 0}, {listener.get(), POLLIN, 0}};

@@ -11,12 +11,12 @@
 #include "runtime/collective/net/Stream.h"
 #include "runtime/collective/net/Wire.h"
 #include "runtime/coordinator/Handshake.h"
+#include "runtime/support/BackgroundThread.h"
 
 #include <condition_variable>
 #include <list>
 #include <map>
 #include <mutex>
-#include <thread>
 #include <tuple>
 
 namespace spmd::net {
@@ -72,7 +72,7 @@ private:
   std::mutex mutex;
   std::condition_variable arrived;
   std::map<std::tuple<uint64_t, int64_t, int64_t>, std::unique_ptr<Stream>> channels;
-  std::thread thread;
+  BackgroundThread thread;
 };
 
 /// Connects and passes the door. Throws StreamEnded, or what `check` throws.

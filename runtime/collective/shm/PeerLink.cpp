@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -83,51 +82,32 @@ SegmentServer::SegmentServer(int32_t process, Store &store, Find find)
   uint64_t nonce = randomWord();
   proofWord(*proof, 0).store(nonce);
   std::string name = "spmd-" + hex(randomWord()) + hex(randomWord());
-  listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  listener = UniqueFd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   sockaddr_un address;
   socklen_t length = abstractAddress(name, address);
-  stopEvent = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (listener < 0 || stopEvent < 0 || bind(listener, reinterpret_cast<sockaddr *>(&address), length) != 0 ||
-      listen(listener, 1024) != 0) {
-    std::string why = std::strerror(errno);
-    if (listener >= 0)
-      close(listener);
-    if (stopEvent >= 0)
-      close(stopEvent);
-    throw Error("shared memory: a local socket could not be opened: " + why);
-  }
-  try { // The job may be over: no thread runs yet that would have to be ended.
-    store.set(socketKey(process), name + " " + hex(nonce));
-  } catch (...) {
-    close(listener);
-    close(stopEvent);
-    throw;
-  }
-  sigset_t all, old;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &old);
-  thread = std::thread([this] { serve(); });
-  pthread_sigmask(SIG_SETMASK, &old, nullptr);
+  stopEvent = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!listener || !stopEvent || bind(listener.get(), reinterpret_cast<sockaddr *>(&address), length) != 0 ||
+      listen(listener.get(), 1024) != 0)
+    throw Error(std::string("shared memory: a local socket could not be opened: ") + std::strerror(errno));
+  // Throws where the job is over: no thread runs yet that would have to be ended.
+  store.set(socketKey(process), name + " " + hex(nonce));
+  thread = BackgroundThread("spmd-segments", [this] { serve(); });
 }
 
 SegmentServer::~SegmentServer() {
-  uint64_t one = 1;
-  if (write(stopEvent, &one, sizeof one) == sizeof one)
-    thread.join();
-  close(listener);
-  close(stopEvent);
+  eventfd_write(stopEvent.get(), 1);
+  thread.join();
 }
 
 void SegmentServer::serve() {
-  pthread_setname_np(pthread_self(), "spmd-segments");
-  std::vector<pollfd> fds{{stopEvent, POLLIN, 0}, {listener, POLLIN, 0}};
+  std::vector<pollfd> fds{{stopEvent.get(), POLLIN, 0}, {listener.get(), POLLIN, 0}};
   for (;;) {
     if (poll(fds.data(), fds.size(), -1) < 0 && errno != EINTR)
       break;
     if (fds[0].revents)
       break;
     if (fds[1].revents) {
-      int connection = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+      int connection = accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
       if (connection >= 0) {
         if (isSameUser(connection))
           fds.push_back({connection, POLLIN, 0});

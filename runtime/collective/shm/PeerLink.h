@@ -10,6 +10,8 @@
 
 #include "runtime/artifact/Health.h"
 #include "runtime/device/cpu/Segment.h"
+#include "runtime/support/BackgroundThread.h"
+#include "runtime/support/Process.h"
 #include "runtime/support/Store.h"
 
 #include <chrono>
@@ -18,7 +20,6 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 
 namespace spmd::shm {
 
@@ -45,8 +46,8 @@ private:
 
   Find find;
   std::shared_ptr<Segment> proof;
-  int listener = -1, stopEvent = -1;
-  std::thread thread;
+  UniqueFd listener, stopEvent;
+  BackgroundThread thread;
 };
 
 /// Fetches segments of other processes. Thread-safe.

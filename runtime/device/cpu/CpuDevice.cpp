@@ -4,9 +4,7 @@
 #include "runtime/support/Error.h"
 
 #include <algorithm>
-#include <csignal>
 #include <cstring>
-#include <pthread.h>
 #include <sched.h>
 
 namespace spmd {
@@ -58,14 +56,7 @@ CpuDevice::CpuDevice(int64_t id, const CpuDeviceOptions &options)
     : Device(id), spin(spinLimit(options.hostDeviceCount * threadsPerCpuDevice(options), availableCores())),
       memory(std::make_shared<CpuMemory>(id)),
       parallelFor(std::make_unique<ParallelFor>(threadsPerCpuDevice(options), spin)) {
-  sigset_t all, old;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &old);
-  thread = std::thread([worker = worker, spin = spin, name = str().substr(0, 10)] {
-    pthread_setname_np(pthread_self(), ("spmd-" + name).c_str());
-    worker->run(spin);
-  });
-  pthread_sigmask(SIG_SETMASK, &old, nullptr);
+  thread = BackgroundThread("spmd-" + str(), [worker = worker, spin = spin] { worker->run(spin); });
 }
 
 CpuDevice::~CpuDevice() {
@@ -75,7 +66,7 @@ CpuDevice::~CpuDevice() {
   }
   worker->queued.fetch_add(1);
   futexWakeAll(worker->queued);
-  if (thread.get_id() == std::this_thread::get_id())
+  if (thread.isCurrent())
     thread.detach();
   else
     thread.join();

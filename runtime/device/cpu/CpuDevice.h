@@ -9,6 +9,7 @@
 #include "runtime/device/Device.h"
 #include "runtime/device/cpu/CpuMemory.h"
 #include "runtime/device/cpu/ParallelFor.h"
+#include "runtime/support/BackgroundThread.h"
 
 #include <deque>
 #include <mutex>
@@ -66,7 +67,7 @@ private:
   std::shared_ptr<CpuMemory> memory; ///< Buffers keep it alive.
   std::unique_ptr<ParallelFor> parallelFor;
   std::shared_ptr<Worker> worker = std::make_shared<Worker>();
-  std::thread thread;
+  BackgroundThread thread;
 };
 
 /// The CPU devices of this process, with these ids.

@@ -2,27 +2,25 @@
 
 #include "runtime/device/cpu/ParallelFor.h"
 
-#include <csignal>
-#include <pthread.h>
-
 namespace spmd {
 
 ParallelFor::ParallelFor(int threads, std::chrono::nanoseconds spin) : spin(spin) {
-  // Signals are for the threads of the application.
-  sigset_t all, old;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &old);
-  for (int i = 1; i < threads; ++i)
-    helpers.emplace_back([this, i] { helperMain(i); });
-  pthread_sigmask(SIG_SETMASK, &old, nullptr);
+  try {
+    for (int i = 1; i < threads; ++i)
+      helpers.emplace_back("spmd-loop", [this, i] { helperMain(i); });
+  } catch (...) {
+    stopHelpers();
+    throw;
+  }
 }
 
-ParallelFor::~ParallelFor() {
+ParallelFor::~ParallelFor() { stopHelpers(); }
+
+void ParallelFor::stopHelpers() {
   stopping.store(true);
   generation.fetch_add(1);
   futexWakeAll(generation);
-  for (std::thread &helper : helpers)
-    helper.join();
+  helpers.clear();
 }
 
 void ParallelFor::takeChunks(int thread) {
@@ -58,7 +56,6 @@ void ParallelFor::runOnAll(int64_t newExtent, int64_t grain, Thunk newThunk, con
 }
 
 void ParallelFor::helperMain(int thread) {
-  pthread_setname_np(pthread_self(), "spmd-loop");
   uint32_t seen = 0;
   for (;;) {
     auto isNew = [&] { return generation.load(std::memory_order_acquire) != seen; };

@@ -8,11 +8,11 @@
 #pragma once
 
 #include "runtime/device/cpu/Futex.h"
+#include "runtime/support/BackgroundThread.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <thread>
 #include <type_traits>
 #include <vector>
 
@@ -76,13 +76,14 @@ private:
   void runOnAll(int64_t extent, int64_t grain, Thunk thunk, const void *context);
   void takeChunks(int thread);
   void helperMain(int thread);
+  void stopHelpers();
 
   /// Pieces of a loop on one thread, where it can be stopped between them.
   static constexpr int64_t soloPieces = 64;
 
   const std::chrono::nanoseconds spin;
   StopCheck stop;
-  std::vector<std::thread> helpers;
+  std::vector<BackgroundThread> helpers;
 
   // The loop under way; written before `generation` goes up.
   Thunk thunk = nullptr;

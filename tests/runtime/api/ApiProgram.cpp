@@ -9,10 +9,14 @@
 #include "runtime/coordinator/Launcher.h"
 
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <numeric>
+
+#include <unistd.h>
 
 namespace {
 
@@ -119,6 +123,34 @@ void deserter() {
   say("not reached");
 }
 
+/// What the system shows of this process's threads but the first, while a job uses all that a host has.
+void threads() {
+  spmd::Mesh mesh = spmd::make_mesh({spmd::device_count()}, {"a"});
+  std::vector<float> data(64);
+  spmd::Array array = spmd::device_put(spmd::view(data), spmd::NamedSharding(mesh, spmd::P("a")));
+  spmd::process_allgather(array).block_until_ready();
+  std::string folder = std::filesystem::temp_directory_path() / ("spmd-threads-" + std::to_string(::getppid()));
+  spmd::save_checkpoint(folder, 1, {{"x", array}}).wait();
+  for (const auto &thread : std::filesystem::directory_iterator("/proc/self/task")) {
+    if (thread.path().filename() == std::to_string(::getpid()))
+      continue;
+    std::string name, line;
+    std::getline(std::ifstream(thread.path() / "comm"), name);
+    uint64_t blocked = 0;
+    std::ifstream status(thread.path() / "status");
+    while (std::getline(status, line))
+      if (line.rfind("SigBlk:", 0) == 0)
+        blocked = std::stoull(line.substr(7), nullptr, 16);
+    bool takesNone = true;
+    for (int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGALRM, SIGCHLD})
+      takesNone &= (blocked >> (number - 1) & 1) != 0;
+    say("thread " + name + (takesNone ? " takes no signals" : " takes signals"));
+  }
+  spmd::sync_processes("listed");
+  if (spmd::process_index() == 0)
+    std::filesystem::remove_all(folder);
+}
+
 int member(const std::string &scenario) {
   const std::map<std::string, void (*)()> scenarios = {{"toy", toy},
                                                        {"reshard", reshard},
@@ -126,7 +158,8 @@ int member(const std::string &scenario) {
                                                        {"rows", [] { rows(0); }},
                                                        {"uneven-rows", [] { rows(1); }},
                                                        {"singles", singles},
-                                                       {"deserter", deserter}};
+                                                       {"deserter", deserter},
+                                                       {"threads", threads}};
   try {
     spmd::initialize();
     scenarios.at(scenario)();

@@ -105,6 +105,20 @@ TEST(MultiProcess, single_device_arrays_over_processes) {
   EXPECT_THAT(outcome.lines, Contains(" [2 3]]"));
 }
 
+// A signal to the process is for the application's threads, and who looks at a process sees what its threads are for.
+TEST(MultiProcess, threads_of_the_runtime_have_names_and_take_no_signals) {
+  Outcome outcome = launch(2, 2, "threads");
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_THAT(outcome.lines, Each(HasSubstr(" takes no signals")));
+  for (int process = 0; process < 2; ++process)
+    for (std::string name : {"spmd-network", "spmd-segments", "spmd-checkpoint", "spmd-cpu:0", "spmd-cpu:1"}) {
+      if (name.find("cpu") != std::string::npos)
+        name.back() = static_cast<char>('0' + 2 * process + name.back() - '0');
+      EXPECT_THAT(outcome.lines,
+                  Contains("process=" + std::to_string(process) + " thread " + name + " takes no signals"));
+    }
+}
+
 // The others end, and all name the one that went.
 TEST(MultiProcess, a_process_that_goes_without_goodbye_ends_the_job) {
   Outcome outcome = launch(3, 1, "deserter");

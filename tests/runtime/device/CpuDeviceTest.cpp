@@ -2,6 +2,8 @@
 
 #include "runtime/device/cpu/CpuDevice.h"
 #include "runtime/support/Error.h"
+#include "tests/support/FewThreads.h"
+#include "tests/support/Messages.h"
 
 #include <future>
 #include <gtest/gtest.h>
@@ -41,6 +43,19 @@ TEST(ParallelFor, WakesSleepingHelpers) {
   for (int i = 0; i < 2000; ++i)
     loop.run(64, 1, [&](int64_t begin, int64_t end, int) { sum += end - begin; });
   EXPECT_EQ(sum, 2000 * 64);
+}
+
+// Those that have started must be ended: nobody else knows of them.
+TEST(ParallelFor, EndsTheHelpersItHasWhereThereAreNoMore) {
+  {
+    test::FewThreads enough(4);
+    EXPECT_EQ(ParallelFor(5, std::chrono::nanoseconds(0)).getThreadCount(), 5);
+  }
+  EXPECT_EQ(test::messageOf([] {
+              test::FewThreads few(2);
+              ParallelFor loop(5, std::chrono::nanoseconds(0));
+            }).substr(0, 70),
+            "cannot start the thread spmd-loop: Resource temporarily unavailable; `");
 }
 
 void addKernel(int64_t begin, int64_t end, void *const *buffers, const int64_t *coordinates) {
