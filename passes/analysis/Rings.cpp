@@ -20,8 +20,6 @@ int64_t indexIn(ArrayRef<int64_t> list, int64_t value) {
   return at == list.end() ? -1 : at - list.begin();
 }
 
-bool isNarrowFloat(Type type) { return isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 32; }
-
 class RingFinder {
 public:
   RingFinder(func::FuncOp func, MeshAttr mesh, const CostModel &model)
@@ -94,7 +92,8 @@ private:
     auto dim = static_cast<int64_t>(scatter.getDim());
     std::optional<int64_t> devices =
         evenGroup(scatter, scatter.getOperand().getType().getDimSize(dim), scatter.getType().getDimSize(dim));
-    if (!devices || scatter.getKind() != ReductionKind::sum || isNarrowFloat(scatter.getType().getElementType()))
+    bool isNarrow = isNarrowFloat(scatter.getType().getElementType());
+    if (!devices || scatter.getKind() != ReductionKind::sum || (isNarrow && *devices > kMostStraight))
       return;
     Ring ring;
     ring.collective = scatter;
@@ -205,6 +204,11 @@ private:
     if (work.isScatter) {
       work.pieceProduct += memorySeconds(2 * bytesOf(operand) / devices);
       work.addition = memorySeconds(3 * resultPart);
+      if (ring.goesStraight()) {
+        // Of 16 bits to a sum of 32, which is rounded once.
+        work.addition = memorySeconds((1 + 2 * 2) * resultPart);
+        work.once = memorySeconds((2 + 1) * resultPart);
+      }
     } else if (ring.role == RingRole::Contracted) {
       // Added to what is there as it is stored, in f32 where the result is narrower.
       work.pieceProduct += memorySeconds(resultPart);

@@ -10,7 +10,10 @@
 //   contracted  each piece gives, with a part of the other operand, a summand of the result. Devices add in different
 //               orders, so the result must be one that they do not hold alike (CutAxes.h), or of integers.
 //
-// A reduce_scatter adds in the order of the ring; its f16 and bf16 would be rounded at each step, and stay as they are.
+// A reduce_scatter adds in the order of the ring. Partial sums of f16 and bf16 would be rounded at each step there, or
+// travel as twice the bytes in f32; instead each goes straight to the device that adds it up, in f32, rounded once
+// before and the whole once at the end, as the collective does: the same bytes, and the device's own partial sum is not
+// rounded. Each step has neighbours of its own, so they are no loop: only in groups of up to kMostStraight devices.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -26,6 +29,15 @@ namespace spmdc {
 
 enum class RingRole { Free, Batch, Contracted };
 
+/// Devices of a group in which partial sums of f16 and bf16 go straight to where they belong: the program grows with
+/// it.
+constexpr int64_t kMostStraight = 32;
+
+/// f16 and bf16, which are added up in f32.
+inline bool isNarrowFloat(mlir::Type type) {
+  return mlir::isa<mlir::FloatType>(type) && type.getIntOrFloatBitWidth() < 32;
+}
+
 struct Ring {
   CollectiveOpInterface collective; ///< An all_gather or a reduce_scatter (of a sum).
   DotGeneralOp product;
@@ -39,6 +51,10 @@ struct Ring {
   RingWork work;
 
   bool isScatter() const { return work.isScatter; }
+  /// Whether partial sums do not go around: each goes straight to where it belongs.
+  bool goesStraight() const {
+    return isScatter() && isNarrowFloat(mlir::cast<ArrayType>(collective->getResult(0).getType()).getElementType());
+  }
 };
 
 /// The rings of a function of one device's program, in its order, whether they pay or not; a product may be in several.

@@ -172,12 +172,12 @@ def RingContractions : Pass<"spmdc-ring-contractions", "mlir::ModuleOp"> {
 
     The gathered dimension may be free, contracted or a batch of the product. Not where pieces are uneven (padding would
     go around), where an operand is contracted and the result is the same on all devices of the group (each adds in an
-    order of its own; integers may), where a reduce_scatter adds f16 or bf16 (they would be rounded at each step), nor
-    across the borders of loops and branches. Sums have one order for each position in the group, whatever the
-    processes; f16 and bf16 that are contracted piece by piece are added in f32.
+    order of its own; integers may), nor across the borders of loops and branches. Sums have one order for each
+    position in the group, whatever the processes. f16 and bf16 are added in f32: partial sums of a reduce_scatter,
+    which would be rounded at each step of a ring, go straight to the device that adds them up, in groups of up to 32.
 
     After: the same. The middle of a ring is a loop, so that the program does not grow with the number of devices (the
-    pairs of a permute do).
+    pairs of a permute do); what goes straight is no loop.
     ```
     %0 = spmd.all_gather %x dim 0 over <a> : <f32[2, 4]> -> <f32[4, 4]>
     %1 = array.dot_general %0, %w contract [1] x [0] batch [] x [] : <f32[4, 4]>, <f32[4, 8]> -> <f32[4, 8]>

@@ -36,7 +36,11 @@ public:
     pieceElements = size;
   }
 
-  Value build() { return ring.isScatter() ? buildScatter() : buildGather(); }
+  Value build() {
+    if (ring.goesStraight())
+      return buildStraight();
+    return ring.isScatter() ? buildScatter() : buildGather();
+  }
   /// The whole gathered array, where it is kept.
   Value getGathered() const { return gathered; }
 
@@ -92,18 +96,18 @@ private:
     return b.create<DynamicSliceOp>(loc(), value, startsAlong(typeOf(value), dim, start), sizes);
   }
 
-  /// Partial sums of f16 and bf16 are kept in f32 until the last is added.
+  /// Sums of f16 and bf16 are kept in f32 until the last is added.
   Type sumType() {
     Type type = product.getType().getElementType();
-    bool isNarrow = isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 32;
-    return isNarrow && ring.role == RingRole::Contracted ? b.getF32Type() : type;
+    return isNarrowFloat(type) ? b.getF32Type() : type;
   }
+  Type partType() { return ring.role == RingRole::Contracted ? sumType() : product.getType().getElementType(); }
 
-  Value multiply(Value lhs, Value rhs) {
+  Value multiply(Value lhs, Value rhs, Type elementType) {
     auto type =
         ArrayType::get(DotGeneralOp::inferShape(typeOf(lhs), typeOf(rhs), product.getLhsContract(),
                                                 product.getRhsContract(), product.getLhsBatch(), product.getRhsBatch()),
-                       sumType());
+                       elementType);
     return b.create<DotGeneralOp>(loc(), type, lhs, rhs, product.getLhsContract(), product.getRhsContract(),
                                   product.getLhsBatch(), product.getRhsBatch());
   }
@@ -115,7 +119,7 @@ private:
     Value other = product->getOperand(1 - side());
     if (ring.role != RingRole::Free)
       other = cut(other, ring.otherDim, start);
-    Value part = ring.isLhs ? multiply(piece, other) : multiply(other, piece);
+    Value part = ring.isLhs ? multiply(piece, other, partType()) : multiply(other, piece, partType());
     if (ring.role == RingRole::Contracted)
       return result ? b.create<AddOp>(loc(), result, part).getResult() : part;
     return put(product.getType(), result, part, ring.resultDim, start);
@@ -129,7 +133,8 @@ private:
   }
 
   /// A part of the partial sum that is to be scattered.
-  Value makePart(Value start) {
+  Value makePart(Value start) { return makePart(start, partType()); }
+  Value makePart(Value start, Type elementType) {
     Value lhs = product.getLhs(), rhs = product.getRhs();
     if (ring.isLhs)
       lhs = cut(lhs, ring.dim, start);
@@ -137,7 +142,21 @@ private:
       rhs = cut(rhs, ring.dim, start);
     if (ring.role == RingRole::Batch)
       rhs = cut(rhs, ring.otherDim, start);
-    return multiply(lhs, rhs);
+    return multiply(lhs, rhs, elementType);
+  }
+
+  Value add(Value x, Value y) { return b.create<AddOp>(loc(), x, y); }
+
+  Value convert(Value value, Type elementType) {
+    ArrayType type = typeOf(value).withElementType(elementType);
+    return type == value.getType() ? value : b.create<ConvertOp>(loc(), type, value).getResult();
+  }
+
+  /// What is scattered, as the collective's readers know it.
+  Value finishScatter(Value result) {
+    for (TransposeOp transpose : ring.transposes)
+      result = b.create<TransposeOp>(loc(), result, transpose.getPerm());
+    return result;
   }
 
   //===--------------------------------------------------------------------===//
@@ -145,10 +164,15 @@ private:
   //===--------------------------------------------------------------------===//
 
   Value pass(Value value, bool isForward) {
+    return send(value, isForward ? devices - 1 : 1, "steps around a ring, under the product");
+  }
+
+  /// To the device so many positions further on.
+  Value send(Value value, int64_t shift, const std::string &what) {
     SmallVector<int64_t> pairs;
     for (int64_t source = 0; source < devices; ++source)
-      pairs.append({source, (source + (isForward ? devices - 1 : 1)) % devices});
-    std::string why = "one of " + std::to_string(devices - 1) + " steps around a ring, under the product";
+      pairs.append({source, (source + shift) % devices});
+    std::string why = "one of " + std::to_string(devices - 1) + " " + what;
     if (auto given = ring.collective->getAttrOfType<StringAttr>("why"))
       why = (given.getValue() + "; " + why).str();
     auto permute =
@@ -231,9 +255,7 @@ private:
       use(state, state.forward, state.backward, {forwardHops, Value()});
     }
     gathered = state.gathered;
-    if (typeOf(state.result) == product.getType())
-      return state.result;
-    return b.create<ConvertOp>(loc(), product.getType(), state.result);
+    return convert(state.result, product.getType().getElementType());
   }
 
   Value buildScatter() {
@@ -241,7 +263,6 @@ private:
       return makePart(startOf(devices - forwardHops + step.number, step.counter, true));
     };
     auto backwardPart = [&](Step step) { return makePart(startOf(backwardHops - step.number, step.counter, false)); };
-    auto add = [&](Value x, Value y) -> Value { return b.create<AddOp>(loc(), x, y); };
     // The forward one has a step more to go where the group is even and pieces go both ways.
     int64_t ahead = forwardHops - fullSteps();
     State state{forwardPart({}), Value(), Value(), Value()};
@@ -266,9 +287,36 @@ private:
     Value result = add(forward, forwardPart({forwardHops, Value()}));
     if (backward)
       result = add(result, backward);
-    for (TransposeOp transpose : ring.transposes)
-      result = b.create<TransposeOp>(loc(), result, transpose.getPerm());
-    return result;
+    return finishScatter(result);
+  }
+
+  /// Partial sums on their way while the next ones are computed: that for the device half way around first, where it
+  /// has no other at its side. The own one is the last, and is not rounded.
+  Value buildStraight() {
+    SmallVector<SmallVector<int64_t>> steps;
+    for (int64_t hops = forwardHops; hops > 0; --hops) {
+      steps.push_back({hops});
+      if (hops <= backwardHops)
+        steps.back().push_back(devices - hops);
+    }
+    auto makeParts = [&](ArrayRef<int64_t> shifts) {
+      SmallVector<Value> parts;
+      for (int64_t shift : shifts)
+        parts.push_back(makePart(startOf(shift, Value(), true)));
+      return parts;
+    };
+    Value sum;
+    SmallVector<Value> parts = makeParts(steps[0]);
+    for (size_t i = 0; i < steps.size(); ++i) {
+      SmallVector<Value> arrived;
+      for (auto [part, shift] : llvm::zip(parts, steps[i]))
+        arrived.push_back(send(part, shift, "partial sums straight to where they are added, under the product"));
+      bool isLast = i + 1 == steps.size();
+      parts = isLast ? SmallVector<Value>{makePart(startOf(0, Value(), true), sumType())} : makeParts(steps[i + 1]);
+      for (Value each : arrived)
+        sum = sum ? add(sum, convert(each, sumType())) : convert(each, sumType());
+    }
+    return finishScatter(convert(add(sum, parts[0]), product.getType().getElementType()));
   }
 
   Ring ring; ///< A copy: what it names is not const.

@@ -102,5 +102,21 @@ TEST_F(Rings, AScatteredSum) {
   EXPECT_NEAR(rings[0].work.otherProducts, 48 * ns, 1e-15);
 }
 
+TEST_F(Rings, AScatteredSumOf16Bits) {
+  std::vector<Ring> rings = find(
+      "%x: !spmd.array<bf16[4, 4]>, %w: !spmd.array<bf16[4, 8]>",
+      "%0 = array.dot_general %x, %w contract [1] x [0] batch [] x [] : <bf16[4, 4]>, <bf16[4, 8]> -> <bf16[4, 8]>\n"
+      "%1 = spmd.reduce_scatter sum %0 dim 0 over <a> : <bf16[4, 8]> -> <bf16[2, 8]>\n");
+  ASSERT_EQ(rings.size(), 1u);
+  EXPECT_TRUE(rings[0].goesStraight());
+  // What the collective sends.
+  EXPECT_EQ(rings[0].work.pieceBytes, 32);
+  // 128 operations; 16, 64 and 32 bytes; 16 cut out before.
+  EXPECT_NEAR(rings[0].work.pieceProduct, (128 + 32) * ns, 1e-15);
+  // Read in 16 bits, the sum so far read and stored in 32; at last that is rounded.
+  EXPECT_NEAR(rings[0].work.addition, (32 + 2 * 64) * ns, 1e-15);
+  EXPECT_NEAR(rings[0].work.once, (64 + 32) * ns, 1e-15);
+}
+
 } // namespace
 } // namespace spmdc

@@ -156,19 +156,66 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>, spmd.cost_model = "{\"latency
 
 // -----
 
-// Not: of f16, which would be rounded at each step; a maximum.
-// CHECK-LABEL: func.func @not_scattered_so
-// CHECK: spmd.reduce_scatter sum
-// CHECK: spmd.reduce_scatter max
-// CHECK-NOT: collective_permute
-module attributes {spmd.mesh = #spmd.mesh<m, a=2>, spmd.cost_model = "{\"latency_us\": 0, \"overlap\": 1, \"memory_bytes_per_second\": 1e15}"} {
-  func.func @not_scattered_so(%x: !spmd.array<f16[4, 4]>, %w: !spmd.array<f16[4, 8]>, %y: !spmd.array<f32[4, 4]>, %v: !spmd.array<f32[4, 8]>)
-      -> (!spmd.array<f16[2, 8]>, !spmd.array<f32[2, 8]>) {
+// Partial sums of bf16 go straight to where they are added, in f32; the own one is not rounded. One way: to the device
+// three positions further on, two, one. Both ways: half way around first, then to both neighbours.
+// CHECK-LABEL: func.func @straight
+// CHECK-NOT: reduce_scatter
+// CHECK: %[[P3:.*]] = array.dot_general {{.*}} -> <bf16[1, 8]>
+// CHECK: %[[A3:.*]] = spmd.collective_permute %[[P3]] pairs [0, 3, 1, 0, 2, 1, 3, 2] over <a> {spmd.overlapped, why = "one of 3 partial sums straight to where they are added, under the product"} : <bf16[1, 8]>
+// CHECK: %[[P2:.*]] = array.dot_general {{.*}} -> <bf16[1, 8]>
+// CHECK: %[[S3:.*]] = array.convert %[[A3]] : <bf16[1, 8]> -> <f32[1, 8]>
+// CHECK: %[[A2:.*]] = spmd.collective_permute %[[P2]] pairs [0, 2, 1, 3, 2, 0, 3, 1]
+// CHECK: %[[P1:.*]] = array.dot_general {{.*}} -> <bf16[1, 8]>
+// CHECK: %[[W2:.*]] = array.convert %[[A2]]
+// CHECK: %[[S2:.*]] = array.add %[[S3]], %[[W2]] : <f32[1, 8]>
+// CHECK: %[[A1:.*]] = spmd.collective_permute %[[P1]] pairs [0, 1, 1, 2, 2, 3, 3, 0]
+// CHECK: %[[OWN:.*]] = array.dot_general {{.*}} -> <f32[1, 8]>
+// CHECK: %[[W1:.*]] = array.convert %[[A1]]
+// CHECK: %[[S1:.*]] = array.add %[[S2]], %[[W1]] : <f32[1, 8]>
+// CHECK: %[[SUM:.*]] = array.add %[[S1]], %[[OWN]] : <f32[1, 8]>
+// CHECK: %[[Y:.*]] = array.convert %[[SUM]] : <f32[1, 8]> -> <bf16[1, 8]>
+// CHECK: return %[[Y]]
+module attributes {spmd.mesh = #spmd.mesh<m, a=4>, spmd.cost_model = "{\"latency_us\": 0, \"overlap\": 1, \"memory_bytes_per_second\": 1e15}"} {
+  func.func @straight(%x: !spmd.array<bf16[4, 4]>, %w: !spmd.array<bf16[4, 8]>) -> !spmd.array<bf16[1, 8]> {
+    %0 = array.dot_general %x, %w contract [1] x [0] batch [] x [] : <bf16[4, 4]>, <bf16[4, 8]> -> <bf16[4, 8]>
+    %1 = spmd.reduce_scatter sum %0 dim 0 over <a> : <bf16[4, 8]> -> <bf16[1, 8]>
+    return %1 : !spmd.array<bf16[1, 8]>
+  }
+}
+
+// -----
+
+// CHECK-LABEL: func.func @straight_both_ways
+// CHECK-NOT: reduce_scatter
+// CHECK: spmd.collective_permute {{.*}} pairs [0, 2, 1, 3, 2, 0, 3, 1] {{.*}} : <f16[1, 8]>
+// CHECK-COUNT-2: array.dot_general {{.*}} -> <f16[1, 8]>
+// CHECK: spmd.collective_permute {{.*}} pairs [0, 1, 1, 2, 2, 3, 3, 0] {{.*}} : <f16[1, 8]>
+// CHECK-NEXT: spmd.collective_permute {{.*}} pairs [0, 3, 1, 0, 2, 1, 3, 2] {{.*}} : <f16[1, 8]>
+// CHECK: array.dot_general {{.*}} -> <f32[1, 8]>
+// CHECK-NOT: array.dot_general
+module attributes {spmd.mesh = #spmd.mesh<m, a=4>, spmd.cost_model = "{\"latency_us\": 0.01, \"overlap\": 1, \"memory_bytes_per_second\": 1e15, \"flops_per_second\": 1e10}"} {
+  func.func @straight_both_ways(%x: !spmd.array<f16[4, 4]>, %w: !spmd.array<f16[4, 8]>) -> !spmd.array<f16[1, 8]> {
     %0 = array.dot_general %x, %w contract [1] x [0] batch [] x [] : <f16[4, 4]>, <f16[4, 8]> -> <f16[4, 8]>
-    %1 = spmd.reduce_scatter sum %0 dim 0 over <a> : <f16[4, 8]> -> <f16[2, 8]>
-    %2 = array.dot_general %y, %v contract [1] x [0] batch [] x [] : <f32[4, 4]>, <f32[4, 8]> -> <f32[4, 8]>
-    %3 = spmd.reduce_scatter max %2 dim 0 over <a> : <f32[4, 8]> -> <f32[2, 8]>
-    return %1, %3 : !spmd.array<f16[2, 8]>, !spmd.array<f32[2, 8]>
+    %1 = spmd.reduce_scatter sum %0 dim 0 over <a> : <f16[4, 8]> -> <f16[1, 8]>
+    return %1 : !spmd.array<f16[1, 8]>
+  }
+}
+
+// -----
+
+// Not: a maximum; 16 bits in a group so large that the program would grow too long.
+// CHECK-LABEL: func.func @not_scattered_so
+// CHECK: spmd.reduce_scatter max
+// CHECK: spmd.reduce_scatter sum
+// CHECK-NOT: collective_permute
+module attributes {spmd.mesh = #spmd.mesh<m, a=33>, spmd.cost_model = "{\"latency_us\": 0, \"overlap\": 1, \"memory_bytes_per_second\": 1e15}"} {
+  func.func @not_scattered_so(%x: !spmd.array<f16[33, 4]>, %w: !spmd.array<f16[4, 8]>, %y: !spmd.array<f32[33, 4]>, %v: !spmd.array<f32[4, 8]>)
+      -> (!spmd.array<f16[1, 8]>, !spmd.array<f32[1, 8]>) {
+    %2 = array.dot_general %y, %v contract [1] x [0] batch [] x [] : <f32[33, 4]>, <f32[4, 8]> -> <f32[33, 8]>
+    %3 = spmd.reduce_scatter max %2 dim 0 over <a> : <f32[33, 8]> -> <f32[1, 8]>
+    %0 = array.dot_general %x, %w contract [1] x [0] batch [] x [] : <f16[33, 4]>, <f16[4, 8]> -> <f16[33, 8]>
+    %1 = spmd.reduce_scatter sum %0 dim 0 over <a> : <f16[33, 8]> -> <f16[1, 8]>
+    return %1, %3 : !spmd.array<f16[1, 8]>, !spmd.array<f32[1, 8]>
   }
 }
 
