@@ -3,6 +3,8 @@
 #include "runtime/support/Error.h"
 #include "tests/support/TimeLimit.h"
 
+#include <gmock/gmock.h>
+
 #include <chrono>
 #include <cstdlib>
 #include <exception>
@@ -69,6 +71,20 @@ std::vector<std::unique_ptr<Client>> joinAll(Port &port, int32_t numProcesses,
     if (!error.empty())
       throw std::runtime_error(error);
   return clients;
+}
+
+void sayGoodbye(std::vector<std::unique_ptr<Client>> &clients) {
+  std::vector<std::string> errors = runProcesses(static_cast<int32_t>(clients.size()), [&](int32_t process) {
+    clients[process]->goodbye();
+    clients[process].reset();
+  });
+  EXPECT_THAT(errors, testing::Each(""));
+}
+
+double secondsOf(const std::function<void()> &body) {
+  auto begin = std::chrono::steady_clock::now();
+  body();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
 UniqueFd connectTo(const std::string &address) {

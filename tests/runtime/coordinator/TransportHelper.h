@@ -28,6 +28,12 @@ std::vector<std::string> runProcesses(int32_t numProcesses, const std::function<
 std::vector<std::unique_ptr<Client>> joinAll(Port &port, int32_t numProcesses,
                                              const std::function<void(JoinOptions &)> &change = {});
 
+/// All members leave together; none may fail.
+void sayGoodbye(std::vector<std::unique_ptr<Client>> &clients);
+
+/// What `body` takes.
+double secondsOf(const std::function<void()> &body);
+
 /// A TCP connection to the address, for those who do not speak the protocol.
 UniqueFd connectTo(const std::string &address);
 /// Reads until the other side closes or `milliseconds` have passed; false in the latter case.

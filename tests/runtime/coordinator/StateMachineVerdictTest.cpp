@@ -1,0 +1,216 @@
+// How a job ends, and who is to blame: the coordinator's logic, event by event.
+
+#include "tests/runtime/coordinator/StateMachineBench.h"
+
+#include <gmock/gmock.h>
+
+using namespace spmd;
+using namespace spmd::coordinator;
+using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::HasSubstr;
+using Stage = StateMachine::Stage;
+
+namespace {
+
+TEST(StateMachine, AClosedConnectionWithoutLauncherIsDecidedAtOnce) {
+  Bench bench(3);
+  bench.joinAll();
+  bench.receiveFrom(1, Heartbeat{{4, 2, Position::State::Running, "f:5:7"}});
+  bench.hangUp(1);
+  EXPECT_EQ(bench.verdict(), "process 1 (h1, pid 101) was lost without goodbye; last seen at launch 4, step 2 (f:5:7)");
+  for (int32_t process : {0, 2}) {
+    std::vector<VerdictMessage> verdicts = bench.all<VerdictMessage>(bench.memberConnections[process]);
+    ASSERT_EQ(verdicts.size(), 1u);
+    EXPECT_EQ(verdicts[0].verdict.str(), bench.verdict());
+    EXPECT_TRUE(bench.closed.count(bench.memberConnections[process]));
+  }
+}
+
+TEST(StateMachine, WithALauncherTheSignalIsWaitedForButNotLong) {
+  auto launched = [](ServerOptions &options) { options.hasLauncher = true; };
+  {
+    Bench bench(3, launched);
+    bench.joinAll();
+    bench.hangUp(1);
+    EXPECT_EQ(bench.verdict(), "none");
+    bench.childEnded(1, 11);
+    EXPECT_THAT(bench.verdict(), HasSubstr("process 1 (h1, pid 101) was killed by signal 11 (SIGSEGV)"));
+  }
+  {
+    Bench bench(3, launched);
+    bench.joinAll();
+    bench.hangUp(1);
+    bench.pass(300ms);
+    EXPECT_THAT(bench.verdict(), HasSubstr("was lost without goodbye"));
+  }
+  {
+    // The launcher is faster than the connection, on which a last message is still to come.
+    Bench bench(3, launched);
+    bench.joinAll();
+    bench.childEnded(1, 0, 1);
+    EXPECT_EQ(bench.verdict(), "none");
+    bench.receiveFrom(1, Fail{"no such file", {}});
+    bench.hangUp(1);
+    bench.pass(200ms);
+    EXPECT_EQ(bench.verdict(), "process 1 (h1, pid 101) failed: no such file");
+  }
+  {
+    // It never joined.
+    Bench bench(3, launched);
+    bench.join(bench.helloOf(0));
+    bench.childEnded(2, 0, 3);
+    bench.pass(200ms);
+    EXPECT_EQ(bench.verdict(),
+              "process 2 (h0, pid 102) exited with status 3 without goodbye; last seen before its first step");
+  }
+}
+
+TEST(StateMachine, ADeathComesBeforeTheComplaintsAboutIt) {
+  Bench bench(3);
+  bench.joinAll();
+  bench.receiveFrom(2, Fail{"connection reset by process 1", {}});
+  EXPECT_EQ(bench.verdict(), "none");
+  bench.now += 10ms;
+  bench.hangUp(1);
+  EXPECT_THAT(bench.verdict(), HasSubstr("process 1 (h1, pid 101) was lost"));
+}
+
+TEST(StateMachine, ThereIsOneVerdict) {
+  Bench bench(4);
+  bench.joinAll();
+  bench.hangUp(3);
+  std::string first = bench.verdict();
+  bench.hangUp(1);
+  bench.receiveFrom(2, Fail{"me too", {}});
+  bench.pass(20s, {0, 2});
+  EXPECT_EQ(bench.verdict(), first);
+  EXPECT_EQ(bench.all<VerdictMessage>(bench.memberConnections[2]).size(), 1u);
+}
+
+TEST(StateMachine, SilenceIsForgivenUntilTheHeartbeatTimeout) {
+  Bench bench(3);
+  bench.joinAll();
+  bench.pass(9'900ms, {2});
+  EXPECT_EQ(bench.verdict(), "none");
+  bench.pass(1s);
+  EXPECT_EQ(bench.verdict(), "none");
+  bench.pass(10'500ms, {2});
+  EXPECT_THAT(bench.verdict(), HasSubstr("process 2 (h2, pid 102) hangs: no heartbeat for 10 s"));
+}
+
+TEST(StateMachine, WhenItWasStoppedItselfNobodyIsBlamed) {
+  Bench bench(3);
+  bench.joinAll();
+  bench.pass(1s);
+  bench.now += 60s;
+  bench.machine->tick(bench.now);
+  EXPECT_EQ(bench.verdict(), "none");
+  bench.pass(5s);
+  EXPECT_EQ(bench.verdict(), "none");
+  // Unless the others have given it up meanwhile, and say so.
+  Verdict hung{0, "h0", 100, Verdict::Cause::Hung, 10'000, "", {}};
+  bench.receiveFrom(2, VerdictMessage{hung});
+  EXPECT_EQ(bench.verdict(), hung.str());
+}
+
+TEST(StateMachine, MembersCannotInventVerdicts) {
+  Bench bench(3);
+  bench.joinAll();
+  bench.receiveFrom(2, VerdictMessage{{1, "h1", 101, Verdict::Cause::Hung, 1, "", {}}});
+  bench.pass(200ms);
+  EXPECT_THAT(bench.verdict(), AllOf(HasSubstr("process 2 (h2, pid 102) failed"), HasSubstr("no message")));
+}
+
+TEST(StateMachine, StandingStillIsWarnedOfOnlyWhereProcessesAreApart) {
+  Bench bench(3, [](ServerOptions &options) { options.collectiveTimeout = 0ms; });
+  bench.joinAll();
+  Position here{3, 4, Position::State::Running, "f:4:1"}, there{3, 9, Position::State::Running, "f:9:1"};
+  for (int32_t process : {0, 1, 2})
+    bench.positions[process] = here;
+  bench.pass(10s); // All at one place: they may be computing.
+  EXPECT_TRUE(bench.all<NoticeMessage>(bench.memberConnections[0]).empty());
+  bench.positions[0] = bench.positions[1] = there;
+  bench.pass(1900ms);
+  EXPECT_TRUE(bench.all<NoticeMessage>(bench.memberConnections[0]).empty());
+  bench.pass(400ms);
+  std::vector<NoticeMessage> notices = bench.all<NoticeMessage>(bench.memberConnections[0]);
+  ASSERT_EQ(notices.size(), 1u);
+  EXPECT_EQ(notices[0].notice.text, "the job has not moved for 2 s: process 2: launch 3, step 4 (f:4:1); "
+                                    "processes 0 and 1: launch 3, step 9 (f:9:1)");
+  bench.pass(20s); // Once per standstill, for a while; never an error, as collective_timeout is 0.
+  EXPECT_EQ(bench.all<NoticeMessage>(bench.memberConnections[0]).size(), 1u);
+  bench.pass(3600s);
+  EXPECT_EQ(bench.verdict(), "none");
+}
+
+TEST(StateMachine, WhoIsBehindIsToBlameForStandingStill) {
+  Bench bench(3);
+  bench.joinAll();
+  bench.positions[0] = bench.positions[2] = {5, 1, Position::State::Running, "f:1:1"};
+  bench.positions[1] = {4, 7, Position::State::Running, "f:7:7"};
+  bench.pass(31s);
+  EXPECT_THAT(bench.verdict(),
+              AllOf(HasSubstr("process 1 (h1, pid 101) is stuck: for 30 s it has been at launch 4, step 7 "
+                              "(f:7:7)"),
+                    HasSubstr("processes 0 and 2: launch 5, step 1 (f:1:1)")));
+}
+
+TEST(StateMachine, WaitingHasItsOwnTimeLimits) {
+  Bench bench(2);
+  bench.joinAll();
+  bench.positions[0] = {5, 1, Position::State::Running, "f:1:1"};
+  bench.positions[1] = {5, 1, Position::State::Waiting, "at barrier `b`"};
+  bench.pass(100s);
+  EXPECT_EQ(bench.verdict(), "none");
+  EXPECT_THAT(bench.all<NoticeMessage>(bench.memberConnections[0]).at(0).notice.text,
+              HasSubstr("process 1: waiting, launch 5, step 1 (at barrier `b`)"));
+}
+
+TEST(StateMachine, GoodbyeIsForAllOrNobody) {
+  Bench bench(3);
+  bench.joinAll();
+  bench.receiveFrom(1, Goodbye{});
+  bench.receiveFrom(0, Goodbye{});
+  bench.pass(60s);
+  EXPECT_EQ(bench.machine->getStage(), Stage::Running);
+  EXPECT_TRUE(bench.all<Farewell>(bench.memberConnections[1]).empty());
+  bench.receiveFrom(2, Goodbye{});
+  EXPECT_EQ(bench.machine->getStage(), Stage::Done);
+  for (auto [process, connection] : bench.memberConnections)
+    EXPECT_EQ(bench.all<Farewell>(connection).size(), 1u);
+  bench.hangUp(2);
+  bench.childEnded(1, 9);
+  EXPECT_EQ(bench.verdict(), "none");
+
+  Bench torn(3);
+  torn.joinAll();
+  torn.receiveFrom(1, Goodbye{});
+  torn.hangUp(1); // It may not go before the others.
+  EXPECT_THAT(torn.verdict(), HasSubstr("process 1 (h1, pid 101) was lost"));
+}
+
+TEST(StateMachine, AMemberThatSendsNonsenseIsToBlame) {
+  Bench bench(3);
+  bench.joinAll();
+  bench.machine->onRecord(bench.memberConnections[1], "\xff\xff", bench.now);
+  bench.pass(200ms);
+  EXPECT_THAT(bench.verdict(), HasSubstr("process 1 (h1, pid 101) failed: it sent the coordinator what is no message"));
+  EXPECT_EQ(bench.all<VerdictMessage>(bench.memberConnections[1]).size(), 1u);
+}
+
+// What a process says of its failure counts, not where its other devices have come meanwhile.
+TEST(StateMachine, AFailureKeepsItsPlace) {
+  Bench bench(2);
+  bench.joinAll();
+  Position where{7, 3, Position::State::Running, "mlp.spmd:5:7"};
+  bench.receiveFrom(1, Fail{"broken", where});
+  bench.positions[1] = {7, 9, Position::State::Running, "mlp.spmd:8:1"};
+  bench.receiveFrom(1, Fail{"broken again", bench.positions[1]});
+  bench.pass(1s);
+  ASSERT_TRUE(bench.machine->getVerdict());
+  EXPECT_EQ(bench.machine->getVerdict()->text, "broken");
+  EXPECT_EQ(bench.machine->getVerdict()->position, where);
+}
+
+} // namespace
