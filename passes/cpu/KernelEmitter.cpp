@@ -175,15 +175,14 @@ void CpuKernel::emitStores(const KernelSchedule::Stage &stage) {
 }
 
 Value CpuKernel::step(Operation *op, Value accumulator, ArrayRef<IndexExpr> index, bool mayReorder) {
-  return ElementEmitter::combine(b, loc, elementTypeOf(op->getResult(0)), reductionKindOf(op), accumulator,
-                                 emitter.emit(op->getOperand(0), index), mayReorder);
+  return combineElements(b, loc, elementTypeOf(op->getResult(0)), reductionKindOf(op), accumulator,
+                         emitter.emit(op->getOperand(0), index), mayReorder);
 }
 
 void CpuKernel::storeScan(const KernelSchedule::Scan &scan, Value accumulator) {
   CumulativeOp op = scan.op;
   Type type = op.getType().getElementType();
-  emitter.store(outputs[scan.output], op.getType(), scan.operandIndex,
-                ElementEmitter::round(b, loc, type, accumulator));
+  emitter.store(outputs[scan.output], op.getType(), scan.operandIndex, roundElement(b, loc, type, accumulator));
 }
 
 LogicalResult emitCpuKernel(plan::KernelOp kernel, ModuleOp target) {

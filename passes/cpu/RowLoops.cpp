@@ -77,8 +77,8 @@ void CpuKernel::emitStageOfBlock(const KernelSchedule::Stage &stage, const Index
     auto accumulate = [&](Operation *op, ArrayRef<IndexExpr> index) {
       Value operand = emitter.emit(op->getOperand(0), index);
       Value sum = scratch.load(accumulators.lookup(op), accumulatorTypeOf(op), lane);
-      sum = ElementEmitter::combine(b, loc, elementTypeOf(op->getResult(0)), reductionKindOf(op), sum, operand,
-                                    /*mayReorder=*/false);
+      sum = combineElements(b, loc, elementTypeOf(op->getResult(0)), reductionKindOf(op), sum, operand,
+                            /*mayReorder=*/false);
       scratch.store(accumulators.lookup(op), accumulatorTypeOf(op), lane, sum);
       return sum;
     };

@@ -113,7 +113,7 @@ Value GpuCode::bindOuter(Value position, ArrayRef<IndexExpr> vars, ArrayRef<int6
 
 Value GpuCode::allocateShared(Type elementType, int64_t count) {
   OpBuilder outside = OpBuilder::atBlockBegin(module.getBody());
-  auto type = LLVM::LLVMArrayType::get(ElementEmitter::memoryType(elementType), static_cast<unsigned>(count));
+  auto type = LLVM::LLVMArrayType::get(memoryType(elementType), static_cast<unsigned>(count));
   auto global = outside.create<LLVM::GlobalOp>(loc, type, /*isConstant=*/false, LLVM::Linkage::Internal,
                                                symbol + "_shared" + std::to_string(sharedCount++), Attribute(),
                                                /*alignment=*/16, kSharedSpace);
@@ -169,8 +169,8 @@ Value GpuCode::shuffle(Value value, gpu::ShuffleMode mode, int64_t offset) {
 
 Value GpuCode::reduceWarp(Type elementType, ReductionKind kind, Value value, int64_t lanes) {
   for (int64_t offset = lanes / 2; offset > 0; offset /= 2)
-    value = ElementEmitter::combine(b, loc, elementType, kind, value, shuffle(value, gpu::ShuffleMode::XOR, offset),
-                                    /*mayReorder=*/false);
+    value = combineElements(b, loc, elementType, kind, value, shuffle(value, gpu::ShuffleMode::XOR, offset),
+                            /*mayReorder=*/false);
   return value;
 }
 

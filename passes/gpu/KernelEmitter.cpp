@@ -139,8 +139,8 @@ Value GpuKernel::accumulate(Operation *op, ArrayRef<IndexExpr> index, int64_t nu
   Value operand = emitter.emit(op->getOperand(0), index);
   Value position = emitter.emitConstant(number);
   Value sum = code.load(accumulators.lookup(op), accumulatorTypeOf(op), position);
-  sum = ElementEmitter::combine(b, loc, elementTypeOf(op->getResult(0)), reductionKindOf(op), sum, operand,
-                                /*mayReorder=*/false);
+  sum = combineElements(b, loc, elementTypeOf(op->getResult(0)), reductionKindOf(op), sum, operand,
+                        /*mayReorder=*/false);
   code.store(accumulators.lookup(op), accumulatorTypeOf(op), position, sum);
   return sum;
 }
@@ -198,7 +198,7 @@ void GpuKernel::clearAccumulators(const KernelSchedule::Stage &stage, int64_t ve
 void GpuKernel::storeScan(const KernelSchedule::Scan &scan, Value accumulator) {
   CumulativeOp op = scan.op;
   emitter.store(outputs[scan.output], op.getType(), scan.operandIndex,
-                ElementEmitter::round(b, loc, op.getType().getElementType(), accumulator));
+                roundElement(b, loc, op.getType().getElementType(), accumulator));
 }
 
 int64_t GpuKernel::rowExtent() const {

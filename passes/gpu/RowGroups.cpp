@@ -93,7 +93,7 @@ void GpuKernel::reduceOverGroup(const KernelSchedule::Stage &stage, int64_t vect
       sums.push_back(code.load(accumulators.lookup(op), accumulatorTypeOf(op), emitter.emitConstant(v)));
     for (size_t count = sums.size(); count > 1; count /= 2)
       for (size_t i = 0; i < count / 2; ++i)
-        sums[i] = ElementEmitter::combine(b, loc, type, op.getKind(), sums[i], sums[i + count / 2], false);
+        sums[i] = combineElements(b, loc, type, op.getKind(), sums[i], sums[i + count / 2], false);
     values.push_back(code.reduceWarp(type, op.getKind(), sums[0]));
   }
   if (warps > 1 && !values.empty()) {
@@ -125,7 +125,7 @@ void GpuKernel::emitScanOfGroup(const KernelSchedule::Scan &scan, const KernelSc
   Value carry = accumulators.lookup(op), zero = emitter.emitConstant(0);
   Value totals = warps > 1 ? code.allocateShared(wide, warps) : Value();
   auto combine = [&](Value x, Value y) {
-    return ElementEmitter::combine(b, loc, type, op.getKind(), x, y, /*mayReorder=*/false);
+    return combineElements(b, loc, type, op.getKind(), x, y, /*mayReorder=*/false);
   };
   auto select = [&](Value condition, Value x, Value y) -> Value {
     return b.create<arith::SelectOp>(loc, condition, x, y);

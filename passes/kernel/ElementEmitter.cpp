@@ -3,7 +3,6 @@
 #include "passes/kernel/ElementEmitter.h"
 
 #include "ir/array/ScalarEmission.h"
-#include "ir/array/ScalarEvaluation.h"
 
 using namespace mlir;
 
@@ -11,8 +10,6 @@ namespace spmdc {
 namespace {
 
 ArrayRef<int64_t> shapeOf(Value value) { return cast<ArrayType>(value.getType()).getShape(); }
-
-bool isHalf(Type type) { return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 16; }
 
 /// True where the result of an operation on half precision is one of its operands or needs no rounding.
 bool isExact(Operation *op) {
@@ -24,95 +21,6 @@ bool isExact(Operation *op) {
 ElementEmitter::ElementEmitter(OpBuilder &builder, Location loc, const KernelBody &body, const KernelSchedule &schedule,
                                Hooks hooks)
     : builder(builder), loc(loc), body(body), schedule(schedule), hooks(std::move(hooks)) {}
-
-//===----------------------------------------------------------------------===//
-// Types
-//===----------------------------------------------------------------------===//
-
-Type ElementEmitter::registerType(Type elementType) {
-  MLIRContext *context = elementType.getContext();
-  if (isHalf(elementType))
-    return Float32Type::get(context);
-  if (isa<FloatType>(elementType))
-    return elementType;
-  return IntegerType::get(context, elementType.getIntOrFloatBitWidth());
-}
-
-Type ElementEmitter::memoryType(Type elementType) {
-  MLIRContext *context = elementType.getContext();
-  if (elementType.isBF16())
-    return IntegerType::get(context, 16);
-  if (isa<FloatType>(elementType))
-    return elementType;
-  return IntegerType::get(context, std::max(8u, elementType.getIntOrFloatBitWidth()));
-}
-
-/// f32 to the nearest bf16, ties to even, in integers: the hardware's instruction flushes subnormal numbers.
-static Value roundToBf16Bits(OpBuilder &b, Location loc, Value x) {
-  Type i32 = b.getI32Type();
-  auto constant = [&](int64_t value) { return emitIntConstant(b, loc, i32, value); };
-  Value bits = b.create<arith::BitcastOp>(loc, i32, x);
-  Value isOdd = b.create<arith::AndIOp>(loc, b.create<arith::ShRUIOp>(loc, bits, constant(16)), constant(1));
-  Value rounded = b.create<arith::AddIOp>(loc, b.create<arith::AddIOp>(loc, bits, constant(0x7fff)), isOdd);
-  Value isNan = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, x, x);
-  Value quiet = b.create<arith::OrIOp>(loc, bits, constant(0x400000));
-  return b.create<arith::SelectOp>(loc, isNan, quiet, rounded);
-}
-
-Value ElementEmitter::toMemory(OpBuilder &b, Location loc, Type elementType, Value value) {
-  if (elementType.isBF16()) {
-    Value bits = roundToBf16Bits(b, loc, value);
-    bits = b.create<arith::ShRUIOp>(loc, bits, emitIntConstant(b, loc, b.getI32Type(), 16));
-    return b.create<arith::TruncIOp>(loc, b.getI16Type(), bits);
-  }
-  if (elementType.isF16())
-    return b.create<arith::TruncFOp>(loc, elementType, value);
-  if (elementType.isInteger(1))
-    return b.create<arith::ExtUIOp>(loc, b.getI8Type(), value);
-  return value;
-}
-
-Value ElementEmitter::fromMemory(OpBuilder &b, Location loc, Type elementType, Value value) {
-  if (elementType.isBF16()) {
-    Value wide = b.create<arith::ExtUIOp>(loc, b.getI32Type(), value);
-    wide = b.create<arith::ShLIOp>(loc, wide, emitIntConstant(b, loc, b.getI32Type(), 16));
-    return b.create<arith::BitcastOp>(loc, b.getF32Type(), wide);
-  }
-  if (elementType.isF16())
-    return b.create<arith::ExtFOp>(loc, b.getF32Type(), value);
-  if (elementType.isInteger(1))
-    return b.create<arith::TruncIOp>(loc, b.getI1Type(), value);
-  return value;
-}
-
-Value ElementEmitter::round(OpBuilder &b, Location loc, Type elementType, Value value) {
-  if (elementType.isBF16()) {
-    Value bits = b.create<arith::AndIOp>(loc, roundToBf16Bits(b, loc, value),
-                                         emitIntConstant(b, loc, b.getI32Type(), 0xffff0000));
-    return b.create<arith::BitcastOp>(loc, b.getF32Type(), bits);
-  }
-  if (elementType.isF16())
-    return fromMemory(b, loc, elementType, toMemory(b, loc, elementType, value));
-  return value;
-}
-
-Value ElementEmitter::combine(OpBuilder &b, Location loc, Type elementType, ReductionKind kind, Value x, Value y,
-                              bool mayReorder) {
-  Value result = emitReduction(b, loc, elementType, kind, x, y);
-  if (!mayReorder)
-    return result;
-  if (auto add = result.getDefiningOp<arith::AddFOp>())
-    add.setFastmath(arith::FastMathFlags::reassoc);
-  if (auto multiply = result.getDefiningOp<arith::MulFOp>())
-    multiply.setFastmath(arith::FastMathFlags::reassoc);
-  return result;
-}
-
-Value ElementEmitter::identity(OpBuilder &b, Location loc, Type elementType, ReductionKind kind) {
-  Scalar value = getReductionIdentity(elementType, kind);
-  Type type = registerType(elementType);
-  return isa<FloatType>(type) ? emitFloatConstant(b, loc, type, value.f) : emitIntConstant(b, loc, type, value.i);
-}
 
 //===----------------------------------------------------------------------===//
 // Scopes
@@ -158,155 +66,6 @@ unsigned ElementEmitter::guardDepth() const {
     if (scopes[depth].isGuard)
       return depth;
   return 0;
-}
-
-//===----------------------------------------------------------------------===//
-// Positions
-//===----------------------------------------------------------------------===//
-
-Value ElementEmitter::emitConstant(int64_t value) { return emitIntConstant(builder, loc, builder.getI64Type(), value); }
-
-ElementEmitter::Emitted ElementEmitter::emitIndexAt(const IndexExpr &expr) {
-  // Atoms first: their scopes say where the sum belongs.
-  SmallVector<Emitted> atoms;
-  unsigned depth = 0;
-  for (const auto &[number, coefficient] : expr.terms) {
-    const IndexSpace::Atom &atom = schedule.indexing->space.getAtom(number);
-    Emitted emitted;
-    if (atom.kind == IndexSpace::Atom::Variable) {
-      auto known = variables.find(number);
-      if (known == variables.end()) {
-        // The only variables that are not loops: starts of slices, known in the outermost scope.
-        for (const auto &[op, start] : schedule.indexing->getSliceStarts())
-          if (!start.isConstant() && start.terms[0].first == number) {
-            moveTo(0);
-            auto slice = cast<AllSliceOp>(op);
-            Value value =
-                emitShardStart(slice.getOperand().getType().getDimSize(slice.getDim()), slice.getAxes(), getMesh(slice))
-                    .first;
-            known = variables.try_emplace(number, Emitted{value, 0}).first;
-            break;
-          }
-      }
-      emitted = known->second;
-    } else if (atom.kind == IndexSpace::Atom::Lookup) {
-      emitted = emitLookup(number);
-    } else {
-      Emitted operand = emitIndexAt(atom.operand);
-      Scope &scope = scopes[operand.depth];
-      IndexExpr key;
-      key.terms.emplace_back(number, 1);
-      Value &value = scope.indices[key];
-      if (!value) {
-        moveTo(operand.depth);
-        Value divisor = emitConstant(atom.divisor);
-        if (atom.kind == IndexSpace::Atom::FloorDiv)
-          value = builder.create<arith::DivUIOp>(loc, operand.value, divisor);
-        else
-          value = builder.create<arith::RemUIOp>(loc, operand.value, divisor);
-      }
-      emitted = {value, operand.depth};
-    }
-    depth = std::max(depth, emitted.depth);
-    atoms.push_back(emitted);
-  }
-  Value &known = scopes[depth].indices[expr];
-  if (known)
-    return {known, depth};
-  // What outer scopes know is summed up there.
-  SmallVector<size_t> order(atoms.size());
-  for (size_t i = 0; i < order.size(); ++i)
-    order[i] = i;
-  llvm::sort(order, [&](size_t x, size_t y) { return std::pair(atoms[x].depth, x) < std::pair(atoms[y].depth, y); });
-  Value sum;
-  auto flags = arith::IntegerOverflowFlags::nsw;
-  for (size_t i : order) {
-    int64_t coefficient = expr.terms[i].second;
-    moveTo(atoms[i].depth);
-    Value term = atoms[i].value;
-    if (coefficient != 1)
-      term = builder.create<arith::MulIOp>(loc, term, emitConstant(coefficient), flags);
-    sum = sum ? builder.create<arith::AddIOp>(loc, sum, term, flags).getResult() : term;
-  }
-  if (expr.constant || !sum) {
-    moveTo(depth);
-    Value constant = emitConstant(expr.constant);
-    sum = sum ? builder.create<arith::AddIOp>(loc, sum, constant, flags).getResult() : constant;
-  }
-  scopes[depth].indices[expr] = sum;
-  return {sum, depth};
-}
-
-ElementEmitter::Emitted ElementEmitter::emitLookup(unsigned atom) {
-  const IndexLookup &lookup = schedule.indexing->getLookup(atom);
-  Emitted index = emitAt(lookup.indices, lookup.place);
-  IndexExpr key;
-  key.terms.emplace_back(atom, 1);
-  Value &position = scopes[index.depth].indices[key];
-  if (!position) {
-    moveTo(index.depth);
-    position = builder.create<arith::ExtSIOp>(loc, builder.getI64Type(), index.value);
-    position = builder.create<arith::MaxSIOp>(loc, position, emitConstant(0));
-    position = builder.create<arith::MinSIOp>(loc, position, emitConstant(lookup.high));
-  }
-  return {position, index.depth};
-}
-
-Value ElementEmitter::emitIndex(const IndexExpr &expr) {
-  Emitted emitted = emitIndexAt(expr);
-  moveTo(getDepth());
-  return emitted.value;
-}
-
-/// The device's position along one axis (or part of one).
-static Value emitAxisCoordinate(OpBuilder &b, Location loc, const spmd::AxisRef &axis, const spmd::MeshShape &mesh,
-                                const std::function<Value(OpBuilder &, unsigned)> &coordinate) {
-  int number = mesh.indexOf(axis.name);
-  Value position = coordinate(b, static_cast<unsigned>(number));
-  if (axis.isWholeAxis())
-    return position;
-  auto constant = [&](int64_t value) { return emitIntConstant(b, loc, b.getI64Type(), value); };
-  int64_t minor = mesh.axes[number].size / (axis.preSize * axis.size);
-  position = b.create<arith::DivUIOp>(loc, position, constant(minor));
-  return b.create<arith::RemUIOp>(loc, position, constant(axis.size));
-}
-
-std::pair<Value, Value> ElementEmitter::emitShardStart(int64_t size, AxesAttr axes, MeshAttr meshAttr) {
-  // Nested ceilings, as spmd::shardRange has them.
-  spmd::MeshShape mesh = meshAttr.toValue();
-  Value start = emitConstant(0), owned = emitConstant(size), zero = emitConstant(0);
-  int64_t piece = size;
-  for (const spmd::AxisRef &axis : axes.toValues()) {
-    int64_t pieces = axis.sizeIn(mesh);
-    piece = (piece + pieces - 1) / pieces;
-    Value position = emitAxisCoordinate(builder, loc, axis, mesh, hooks.coordinate);
-    Value offset = builder.create<arith::MulIOp>(loc, position, emitConstant(piece));
-    Value available = builder.create<arith::SubIOp>(loc, owned, offset);
-    available = builder.create<arith::MaxSIOp>(loc, available, zero);
-    start = builder.create<arith::AddIOp>(loc, start, builder.create<arith::MinSIOp>(loc, offset, owned));
-    owned = builder.create<arith::MinSIOp>(loc, available, emitConstant(piece));
-  }
-  return {start, owned};
-}
-
-ElementEmitter::Emitted ElementEmitter::emitPosition(Operation *op) {
-  moveTo(0);
-  Value result;
-  MeshAttr mesh = getMesh(op);
-  if (auto start = dyn_cast<ShardStartOp>(op)) {
-    result = emitShardStart(start.getSize(), start.getAxes(), mesh).first;
-  } else if (auto size = dyn_cast<ShardSizeOp>(op)) {
-    result = emitShardStart(size.getSize(), size.getAxes(), mesh).second;
-  } else {
-    spmd::MeshShape shape = mesh.toValue();
-    result = emitConstant(0);
-    for (const spmd::AxisRef &axis : cast<AxisIndexOp>(op).getAxes().toValues()) {
-      result = builder.create<arith::MulIOp>(loc, result, emitConstant(axis.sizeIn(shape)));
-      result =
-          builder.create<arith::AddIOp>(loc, result, emitAxisCoordinate(builder, loc, axis, shape, hooks.coordinate));
-    }
-  }
-  return {builder.create<arith::TruncIOp>(loc, builder.getI32Type(), result), 0};
 }
 
 //===----------------------------------------------------------------------===//
@@ -443,7 +202,7 @@ ElementEmitter::Emitted ElementEmitter::emitOp(Operation *op, const Index &index
     Type type = registerType(elementType);
     Value value;
     if (isa<FloatType>(type))
-      value = round(builder, loc, elementType, builder.create<arith::SIToFPOp>(loc, type, position.value));
+      value = roundElement(builder, loc, elementType, builder.create<arith::SIToFPOp>(loc, type, position.value));
     else if (type.getIntOrFloatBitWidth() < 64)
       value = builder.create<arith::TruncIOp>(loc, type, position.value);
     else
@@ -455,7 +214,7 @@ ElementEmitter::Emitted ElementEmitter::emitOp(Operation *op, const Index &index
   if (auto reduce = dyn_cast<ReduceOp>(op)) {
     Emitted value = hooks.rowValue(reduce);
     moveTo(value.depth);
-    return {round(builder, loc, elementType, value.value), value.depth};
+    return {roundElement(builder, loc, elementType, value.value), value.depth};
   }
   if (isIndexOp(op)) {
     MappedIndex mapped = schedule.indexing->map(op, index);
@@ -497,7 +256,7 @@ ElementEmitter::Emitted ElementEmitter::emitOp(Operation *op, const Index &index
   }
   Value value = cast<ElementwiseOpInterface>(op).emitScalar(builder, loc, operands);
   if (!isExact(op))
-    value = round(builder, loc, elementType, value);
+    value = roundElement(builder, loc, elementType, value);
   return {value, depth};
 }
 

@@ -8,12 +8,10 @@
 // A value is computed in the outermost scope in which its index is known. What stands behind a condition (padding,
 // pieces of a concatenation) is computed in a branch: no element outside an array is ever read.
 //
-// In registers bf16 and f16 are f32 (rounded after each operation, as memory would round them), bool is i1, and
-// integers are signless; in memory bool is one byte.
-//
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "passes/kernel/ElementValues.h"
 #include "passes/kernel/KernelSchedule.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -70,20 +68,6 @@ public:
   void store(mlir::Value pointer, ArrayType type, llvm::ArrayRef<IndexExpr> index, mlir::Value value);
   mlir::Value emitIndex(const IndexExpr &expr);
   mlir::Value emitConstant(int64_t value);
-
-  /// One step of a reduction in registers. `mayReorder`: sums and products of floats may be made in another order.
-  static mlir::Value combine(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type elementType, ReductionKind kind,
-                             mlir::Value x, mlir::Value y, bool mayReorder);
-  /// The value that changes nothing.
-  static mlir::Value identity(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type elementType, ReductionKind kind);
-  /// The type in registers and in memory.
-  static mlir::Type registerType(mlir::Type elementType);
-  static mlir::Type memoryType(mlir::Type elementType);
-  /// Between them. `round` gives the register value that memory would give back.
-  static mlir::Value toMemory(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type elementType, mlir::Value value);
-  static mlir::Value fromMemory(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type elementType,
-                                mlir::Value value);
-  static mlir::Value round(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type elementType, mlir::Value value);
 
 private:
   using Key = std::pair<const void *, std::vector<IndexExpr>>;

@@ -2,7 +2,7 @@
 
 #include "passes/kernel/ScratchEmitter.h"
 
-#include "passes/kernel/ElementEmitter.h"
+#include "passes/kernel/ElementValues.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -12,7 +12,7 @@ using namespace mlir;
 namespace spmdc {
 
 static unsigned byteSizeOf(Type elementType) {
-  return std::max(8u, ElementEmitter::memoryType(elementType).getIntOrFloatBitWidth()) / 8;
+  return std::max(8u, memoryType(elementType).getIntOrFloatBitWidth()) / 8;
 }
 
 Type elementTypeOf(Value array) { return cast<ArrayType>(array.getType()).getElementType(); }
@@ -24,11 +24,11 @@ ReductionKind reductionKindOf(Operation *op) {
 
 Type accumulatorTypeOf(Operation *op) {
   Type type = elementTypeOf(op->getResult(0));
-  return isa<FloatType>(type) ? ElementEmitter::registerType(type) : type;
+  return isa<FloatType>(type) ? registerType(type) : type;
 }
 
 Value emitIdentity(OpBuilder &builder, Location loc, Operation *op) {
-  return ElementEmitter::identity(builder, loc, elementTypeOf(op->getResult(0)), reductionKindOf(op));
+  return elementIdentity(builder, loc, elementTypeOf(op->getResult(0)), reductionKindOf(op));
 }
 
 Value loadCoordinate(OpBuilder &builder, Location loc, Value coordinates, unsigned axis) {
@@ -40,25 +40,25 @@ Value loadCoordinate(OpBuilder &builder, Location loc, Value coordinates, unsign
 
 Value ScratchEmitter::allocate(Type elementType, int64_t count, unsigned alignment) {
   Value size = b.create<arith::ConstantOp>(loc, b.getI64IntegerAttr(count));
-  return b.create<LLVM::AllocaOp>(loc, LLVM::LLVMPointerType::get(b.getContext()),
-                                  ElementEmitter::memoryType(elementType), size, alignment);
+  return b.create<LLVM::AllocaOp>(loc, LLVM::LLVMPointerType::get(b.getContext()), memoryType(elementType), size,
+                                  alignment);
 }
 
 Value ScratchEmitter::address(Value memory, Type elementType, Value position) {
-  return b.create<LLVM::GEPOp>(loc, memory.getType(), ElementEmitter::memoryType(elementType), memory,
-                               ArrayRef<LLVM::GEPArg>{position}, /*inbounds=*/true);
+  return b.create<LLVM::GEPOp>(loc, memory.getType(), memoryType(elementType), memory, ArrayRef<LLVM::GEPArg>{position},
+                               /*inbounds=*/true);
 }
 
 Value ScratchEmitter::load(Value memory, Type elementType, Value position) {
-  auto load = b.create<LLVM::LoadOp>(loc, ElementEmitter::memoryType(elementType),
-                                     address(memory, elementType, position), byteSizeOf(elementType));
+  auto load = b.create<LLVM::LoadOp>(loc, memoryType(elementType), address(memory, elementType, position),
+                                     byteSizeOf(elementType));
   if (annotate)
     annotate(load);
-  return ElementEmitter::fromMemory(b, loc, elementType, load);
+  return fromMemory(b, loc, elementType, load);
 }
 
 void ScratchEmitter::store(Value memory, Type elementType, Value position, Value value) {
-  auto store = b.create<LLVM::StoreOp>(loc, ElementEmitter::toMemory(b, loc, elementType, value),
+  auto store = b.create<LLVM::StoreOp>(loc, toMemory(b, loc, elementType, value),
                                        address(memory, elementType, position), byteSizeOf(elementType));
   if (annotate)
     annotate(store);

@@ -26,7 +26,7 @@ mlir::Value emitIdentity(mlir::OpBuilder &builder, mlir::Location loc, mlir::Ope
 /// The coordinate (i64) along a mesh axis, from the parameter that points at all of them.
 mlir::Value loadCoordinate(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value coordinates, unsigned axis);
 
-/// Arrays of the kernel's own, in the memory types of ElementEmitter.
+/// Arrays of the kernel's own, in the memory types of ElementValues.h.
 class ScratchEmitter {
 public:
   /// `annotate`, if given, gets every access.

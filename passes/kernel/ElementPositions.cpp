@@ -1,0 +1,161 @@
+//===- ElementPositions.cpp - where an element lies ------------------------===//
+//
+// What indices are worth: sums of loop variables, their quotients, indices read from an array, and where this device's
+// piece begins.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/kernel/ElementEmitter.h"
+
+#include "ir/array/ScalarEmission.h"
+
+using namespace mlir;
+
+namespace spmdc {
+
+Value ElementEmitter::emitConstant(int64_t value) { return emitIntConstant(builder, loc, builder.getI64Type(), value); }
+
+ElementEmitter::Emitted ElementEmitter::emitIndexAt(const IndexExpr &expr) {
+  // Atoms first: their scopes say where the sum belongs.
+  SmallVector<Emitted> atoms;
+  unsigned depth = 0;
+  for (const auto &[number, coefficient] : expr.terms) {
+    const IndexSpace::Atom &atom = schedule.indexing->space.getAtom(number);
+    Emitted emitted;
+    if (atom.kind == IndexSpace::Atom::Variable) {
+      auto known = variables.find(number);
+      if (known == variables.end()) {
+        // The only variables that are not loops: starts of slices, known in the outermost scope.
+        for (const auto &[op, start] : schedule.indexing->getSliceStarts())
+          if (!start.isConstant() && start.terms[0].first == number) {
+            moveTo(0);
+            auto slice = cast<AllSliceOp>(op);
+            Value value =
+                emitShardStart(slice.getOperand().getType().getDimSize(slice.getDim()), slice.getAxes(), getMesh(slice))
+                    .first;
+            known = variables.try_emplace(number, Emitted{value, 0}).first;
+            break;
+          }
+      }
+      emitted = known->second;
+    } else if (atom.kind == IndexSpace::Atom::Lookup) {
+      emitted = emitLookup(number);
+    } else {
+      Emitted operand = emitIndexAt(atom.operand);
+      Scope &scope = scopes[operand.depth];
+      IndexExpr key;
+      key.terms.emplace_back(number, 1);
+      Value &value = scope.indices[key];
+      if (!value) {
+        moveTo(operand.depth);
+        Value divisor = emitConstant(atom.divisor);
+        if (atom.kind == IndexSpace::Atom::FloorDiv)
+          value = builder.create<arith::DivUIOp>(loc, operand.value, divisor);
+        else
+          value = builder.create<arith::RemUIOp>(loc, operand.value, divisor);
+      }
+      emitted = {value, operand.depth};
+    }
+    depth = std::max(depth, emitted.depth);
+    atoms.push_back(emitted);
+  }
+  Value &known = scopes[depth].indices[expr];
+  if (known)
+    return {known, depth};
+  // What outer scopes know is summed up there.
+  SmallVector<size_t> order(atoms.size());
+  for (size_t i = 0; i < order.size(); ++i)
+    order[i] = i;
+  llvm::sort(order, [&](size_t x, size_t y) { return std::pair(atoms[x].depth, x) < std::pair(atoms[y].depth, y); });
+  Value sum;
+  auto flags = arith::IntegerOverflowFlags::nsw;
+  for (size_t i : order) {
+    int64_t coefficient = expr.terms[i].second;
+    moveTo(atoms[i].depth);
+    Value term = atoms[i].value;
+    if (coefficient != 1)
+      term = builder.create<arith::MulIOp>(loc, term, emitConstant(coefficient), flags);
+    sum = sum ? builder.create<arith::AddIOp>(loc, sum, term, flags).getResult() : term;
+  }
+  if (expr.constant || !sum) {
+    moveTo(depth);
+    Value constant = emitConstant(expr.constant);
+    sum = sum ? builder.create<arith::AddIOp>(loc, sum, constant, flags).getResult() : constant;
+  }
+  scopes[depth].indices[expr] = sum;
+  return {sum, depth};
+}
+
+ElementEmitter::Emitted ElementEmitter::emitLookup(unsigned atom) {
+  const IndexLookup &lookup = schedule.indexing->getLookup(atom);
+  Emitted index = emitAt(lookup.indices, lookup.place);
+  IndexExpr key;
+  key.terms.emplace_back(atom, 1);
+  Value &position = scopes[index.depth].indices[key];
+  if (!position) {
+    moveTo(index.depth);
+    position = builder.create<arith::ExtSIOp>(loc, builder.getI64Type(), index.value);
+    position = builder.create<arith::MaxSIOp>(loc, position, emitConstant(0));
+    position = builder.create<arith::MinSIOp>(loc, position, emitConstant(lookup.high));
+  }
+  return {position, index.depth};
+}
+
+Value ElementEmitter::emitIndex(const IndexExpr &expr) {
+  Emitted emitted = emitIndexAt(expr);
+  moveTo(getDepth());
+  return emitted.value;
+}
+
+/// The device's position along one axis (or part of one).
+static Value emitAxisCoordinate(OpBuilder &b, Location loc, const spmd::AxisRef &axis, const spmd::MeshShape &mesh,
+                                const std::function<Value(OpBuilder &, unsigned)> &coordinate) {
+  int number = mesh.indexOf(axis.name);
+  Value position = coordinate(b, static_cast<unsigned>(number));
+  if (axis.isWholeAxis())
+    return position;
+  auto constant = [&](int64_t value) { return emitIntConstant(b, loc, b.getI64Type(), value); };
+  int64_t minor = mesh.axes[number].size / (axis.preSize * axis.size);
+  position = b.create<arith::DivUIOp>(loc, position, constant(minor));
+  return b.create<arith::RemUIOp>(loc, position, constant(axis.size));
+}
+
+std::pair<Value, Value> ElementEmitter::emitShardStart(int64_t size, AxesAttr axes, MeshAttr meshAttr) {
+  // Nested ceilings, as spmd::shardRange has them.
+  spmd::MeshShape mesh = meshAttr.toValue();
+  Value start = emitConstant(0), owned = emitConstant(size), zero = emitConstant(0);
+  int64_t piece = size;
+  for (const spmd::AxisRef &axis : axes.toValues()) {
+    int64_t pieces = axis.sizeIn(mesh);
+    piece = (piece + pieces - 1) / pieces;
+    Value position = emitAxisCoordinate(builder, loc, axis, mesh, hooks.coordinate);
+    Value offset = builder.create<arith::MulIOp>(loc, position, emitConstant(piece));
+    Value available = builder.create<arith::SubIOp>(loc, owned, offset);
+    available = builder.create<arith::MaxSIOp>(loc, available, zero);
+    start = builder.create<arith::AddIOp>(loc, start, builder.create<arith::MinSIOp>(loc, offset, owned));
+    owned = builder.create<arith::MinSIOp>(loc, available, emitConstant(piece));
+  }
+  return {start, owned};
+}
+
+ElementEmitter::Emitted ElementEmitter::emitPosition(Operation *op) {
+  moveTo(0);
+  Value result;
+  MeshAttr mesh = getMesh(op);
+  if (auto start = dyn_cast<ShardStartOp>(op)) {
+    result = emitShardStart(start.getSize(), start.getAxes(), mesh).first;
+  } else if (auto size = dyn_cast<ShardSizeOp>(op)) {
+    result = emitShardStart(size.getSize(), size.getAxes(), mesh).second;
+  } else {
+    spmd::MeshShape shape = mesh.toValue();
+    result = emitConstant(0);
+    for (const spmd::AxisRef &axis : cast<AxisIndexOp>(op).getAxes().toValues()) {
+      result = builder.create<arith::MulIOp>(loc, result, emitConstant(axis.sizeIn(shape)));
+      result =
+          builder.create<arith::AddIOp>(loc, result, emitAxisCoordinate(builder, loc, axis, shape, hooks.coordinate));
+    }
+  }
+  return {builder.create<arith::TruncIOp>(loc, builder.getI32Type(), result), 0};
+}
+
+} // namespace spmdc

@@ -1,0 +1,104 @@
+//===- ElementValues.cpp - elements in registers and in memory ------------===//
+
+#include "passes/kernel/ElementValues.h"
+
+#include "ir/array/ScalarEmission.h"
+#include "ir/array/ScalarEvaluation.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+bool isHalf(Type type) { return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 16; }
+
+/// f32 to the nearest bf16, ties to even, in integers: the hardware's instruction flushes subnormal numbers.
+Value roundToBf16Bits(OpBuilder &b, Location loc, Value x) {
+  Type i32 = b.getI32Type();
+  auto constant = [&](int64_t value) { return emitIntConstant(b, loc, i32, value); };
+  Value bits = b.create<arith::BitcastOp>(loc, i32, x);
+  Value isOdd = b.create<arith::AndIOp>(loc, b.create<arith::ShRUIOp>(loc, bits, constant(16)), constant(1));
+  Value rounded = b.create<arith::AddIOp>(loc, b.create<arith::AddIOp>(loc, bits, constant(0x7fff)), isOdd);
+  Value isNan = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, x, x);
+  Value quiet = b.create<arith::OrIOp>(loc, bits, constant(0x400000));
+  return b.create<arith::SelectOp>(loc, isNan, quiet, rounded);
+}
+
+} // namespace
+
+Type registerType(Type elementType) {
+  MLIRContext *context = elementType.getContext();
+  if (isHalf(elementType))
+    return Float32Type::get(context);
+  if (isa<FloatType>(elementType))
+    return elementType;
+  return IntegerType::get(context, elementType.getIntOrFloatBitWidth());
+}
+
+Type memoryType(Type elementType) {
+  MLIRContext *context = elementType.getContext();
+  if (elementType.isBF16())
+    return IntegerType::get(context, 16);
+  if (isa<FloatType>(elementType))
+    return elementType;
+  return IntegerType::get(context, std::max(8u, elementType.getIntOrFloatBitWidth()));
+}
+
+Value toMemory(OpBuilder &b, Location loc, Type elementType, Value value) {
+  if (elementType.isBF16()) {
+    Value bits = roundToBf16Bits(b, loc, value);
+    bits = b.create<arith::ShRUIOp>(loc, bits, emitIntConstant(b, loc, b.getI32Type(), 16));
+    return b.create<arith::TruncIOp>(loc, b.getI16Type(), bits);
+  }
+  if (elementType.isF16())
+    return b.create<arith::TruncFOp>(loc, elementType, value);
+  if (elementType.isInteger(1))
+    return b.create<arith::ExtUIOp>(loc, b.getI8Type(), value);
+  return value;
+}
+
+Value fromMemory(OpBuilder &b, Location loc, Type elementType, Value value) {
+  if (elementType.isBF16()) {
+    Value wide = b.create<arith::ExtUIOp>(loc, b.getI32Type(), value);
+    wide = b.create<arith::ShLIOp>(loc, wide, emitIntConstant(b, loc, b.getI32Type(), 16));
+    return b.create<arith::BitcastOp>(loc, b.getF32Type(), wide);
+  }
+  if (elementType.isF16())
+    return b.create<arith::ExtFOp>(loc, b.getF32Type(), value);
+  if (elementType.isInteger(1))
+    return b.create<arith::TruncIOp>(loc, b.getI1Type(), value);
+  return value;
+}
+
+Value roundElement(OpBuilder &b, Location loc, Type elementType, Value value) {
+  if (elementType.isBF16()) {
+    Value bits = b.create<arith::AndIOp>(loc, roundToBf16Bits(b, loc, value),
+                                         emitIntConstant(b, loc, b.getI32Type(), 0xffff0000));
+    return b.create<arith::BitcastOp>(loc, b.getF32Type(), bits);
+  }
+  if (elementType.isF16())
+    return fromMemory(b, loc, elementType, toMemory(b, loc, elementType, value));
+  return value;
+}
+
+Value combineElements(OpBuilder &b, Location loc, Type elementType, ReductionKind kind, Value x, Value y,
+                      bool mayReorder) {
+  Value result = emitReduction(b, loc, elementType, kind, x, y);
+  if (!mayReorder)
+    return result;
+  if (auto add = result.getDefiningOp<arith::AddFOp>())
+    add.setFastmath(arith::FastMathFlags::reassoc);
+  if (auto multiply = result.getDefiningOp<arith::MulFOp>())
+    multiply.setFastmath(arith::FastMathFlags::reassoc);
+  return result;
+}
+
+Value elementIdentity(OpBuilder &b, Location loc, Type elementType, ReductionKind kind) {
+  Scalar value = getReductionIdentity(elementType, kind);
+  Type type = registerType(elementType);
+  return isa<FloatType>(type) ? emitFloatConstant(b, loc, type, value.f) : emitIntConstant(b, loc, type, value.i);
+}
+
+} // namespace spmdc
