@@ -1,0 +1,146 @@
+//===- array.h - values spread over devices ---------------------*- C++ -*-===//
+#pragma once
+
+#include "host_values.h"
+#include "sharding.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace spmd {
+
+struct Shard;
+class ArrayImpl;
+
+/// A value spread over the devices of a mesh, perhaps still being computed. Copies share the value, which never
+/// changes.
+class Array {
+public:
+  Array() = default;
+  explicit Array(std::shared_ptr<const ArrayImpl> impl) : impl(std::move(impl)) {}
+
+  const std::vector<int64_t> &shape() const;
+  DType dtype() const;
+  const NamedSharding &sharding() const;
+  int64_t ndim() const { return static_cast<int64_t>(shape().size()); }
+  int64_t size() const;
+  /// As the program names it, for messages; may be empty.
+  const std::string &name() const;
+
+  /// Whether all devices that hold a part are of this process.
+  bool is_fully_addressable() const;
+  /// Whether every device holds all of it.
+  bool is_fully_replicated() const;
+  /// What the devices of this process hold. No communication.
+  std::vector<Shard> addressable_shards() const;
+
+  /// Waits for the computation, and throws its error.
+  const Array &block_until_ready() const;
+
+  /// The values, row-major; waits for them. An error where this process holds no complete copy (it names the calls
+  /// that help) or T is not the dtype.
+  template <typename T> std::vector<T> to_host() const;
+  /// The value of an array of one element.
+  template <typename T> T item() const;
+
+  /// The values as NumPy prints them, or type and sharding where this process holds no complete copy.
+  std::string str() const;
+
+  const std::shared_ptr<const ArrayImpl> &get_impl() const { return impl; }
+
+private:
+  void copy_to_host(DType dtype, void *target) const;
+
+  std::shared_ptr<const ArrayImpl> impl;
+};
+
+/// One device's part of an array.
+struct Shard {
+  DeviceInfo device;
+  Index index;        ///< Of the global array; without padding.
+  int64_t replica_id; ///< 0 on the first device that holds this part.
+  Array data;         ///< On that device alone.
+};
+
+/// The full value from every process, which must be the same on all (compared by hash).
+Array device_put(const ArrayView &value, const NamedSharding &sharding);
+/// On one device of this process.
+Array device_put(const ArrayView &value, const DeviceInfo &device);
+/// The same value with another sharding; every process of either mesh calls it.
+Array device_put(const Array &value, const NamedSharding &sharding);
+
+/// From the rows (in general: the block) that this process's devices hold. Without a global shape, it follows from
+/// the local ones, which are compared first.
+Array make_array_from_process_local_data(const NamedSharding &sharding, const ArrayView &local_data,
+                                         std::optional<std::vector<int64_t>> global_shape = std::nullopt);
+
+/// From one array for each device of this process, without a copy where nothing is padded.
+Array make_array_from_single_device_arrays(std::vector<int64_t> shape, const NamedSharding &sharding,
+                                           const std::vector<Array> &arrays);
+
+/// Asks for each part that this process's devices hold, once. The callback writes the row-major values of `index` to
+/// `target`.
+Array make_array_from_callback(std::vector<int64_t> shape, DType dtype, const NamedSharding &sharding,
+                               const std::function<void(const Index &index, void *target)> &callback);
+/// The same with typed values: returns as many as the index has.
+template <typename T>
+Array make_array_from_callback(std::vector<int64_t> shape, const NamedSharding &sharding,
+                               const std::function<std::vector<T>(const Index &)> &callback);
+
+/// The same value, complete on every process that takes part. Every process calls it.
+Array process_allgather(const Array &value);
+
+/// The box drawing of which device holds which block, of an array of one or two dimensions.
+std::string visualize_array_sharding(const Array &array);
+std::string visualize_sharding(const std::vector<int64_t> &shape, const NamedSharding &sharding);
+
+//===----------------------------------------------------------------------===//
+// Implementation of templates
+//===----------------------------------------------------------------------===//
+
+namespace detail {
+int64_t indexElements(const Index &index);
+[[noreturn]] void failItem(const Array &array);
+[[noreturn]] void failCallbackSize(const Index &index, size_t elements);
+} // namespace detail
+
+template <typename T> std::vector<T> Array::to_host() const {
+  static_assert(sizeof(bool) == 1);
+  auto count = static_cast<size_t>(size());
+  if constexpr (std::is_same_v<T, bool>) {
+    std::vector<uint8_t> bytes(count);
+    copy_to_host(DType::Bool, bytes.data());
+    return std::vector<bool>(bytes.begin(), bytes.end());
+  } else {
+    std::vector<T> values(count);
+    copy_to_host(dtype_of<T>::value, values.data());
+    return values;
+  }
+}
+
+template <typename T> T Array::item() const {
+  if (size() != 1)
+    detail::failItem(*this);
+  return to_host<T>()[0];
+}
+
+template <typename T>
+Array make_array_from_callback(std::vector<int64_t> shape, const NamedSharding &sharding,
+                               const std::function<std::vector<T>(const Index &)> &callback) {
+  return make_array_from_callback(std::move(shape), dtype_of<T>::value, sharding,
+                                  [&](const Index &index, void *target) {
+                                    std::vector<T> values = callback(index);
+                                    if (static_cast<int64_t>(values.size()) != detail::indexElements(index))
+                                      detail::failCallbackSize(index, values.size());
+                                    std::copy(values.begin(), values.end(), static_cast<T *>(target));
+                                  });
+}
+
+} // namespace spmd

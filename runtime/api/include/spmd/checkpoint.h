@@ -1,0 +1,71 @@
+//===- checkpoint.h - saving and restoring arrays ---------------*- C++ -*-===//
+#pragma once
+
+#include "array.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace spmd {
+
+class SaveState;
+
+/// A checkpoint that is being written. Copies are of the same one. Thread-safe.
+class CheckpointSave {
+public:
+  CheckpointSave() = default;
+  explicit CheckpointSave(std::shared_ptr<SaveState> state) : state(std::move(state)) {}
+
+  /// Waits until it survives a power cut. Throws what went wrong, on all processes alike; an earlier checkpoint is
+  /// untouched then.
+  void wait() const;
+  /// Whether wait() returns at once.
+  bool is_done() const;
+
+private:
+  std::shared_ptr<SaveState> state;
+};
+
+struct SaveOptions {
+  int64_t keep = 0;                      ///< Remove all but so many of the newest checkpoints afterwards; 0: none.
+  std::function<void()> when_saved = {}; ///< Called once it is durable, on a thread of the runtime.
+};
+
+/// Writes named arrays to the folder `directory`/step-0000000120, which all hosts must see, and returns at once: the
+/// arrays are read in the background (their memory stays in use that long). Each process writes the parts that its
+/// devices hold, every distinct part once, to a .safetensors file of its own. Every process calls it with the same
+/// names; shutdown() waits for it. One job at a time may write to a directory.
+CheckpointSave save_checkpoint(const std::string &directory, int64_t step,
+                               const std::vector<std::pair<std::string, Array>> &arrays, SaveOptions options = {});
+
+/// The steps of the complete checkpoints in a folder, ascending.
+std::vector<int64_t> checkpoint_steps(const std::string &directory);
+
+/// An array of a checkpoint.
+struct SavedArray {
+  std::string name;
+  DType dtype = DType::F32;
+  std::vector<int64_t> shape;
+};
+/// What a checkpoint holds.
+std::vector<SavedArray> checkpoint_contents(const std::string &directory, int64_t step);
+
+struct RestoredCheckpoint {
+  int64_t step = 0;
+  std::vector<Array> arrays;         ///< As asked for.
+  std::vector<std::string> warnings; ///< One sentence for each newer checkpoint that is damaged.
+};
+
+/// Reads arrays of a checkpoint into any sharding, on any mesh and number of processes: what a process reads is what
+/// its devices hold, and it is compared with its checksums. Every process calls it. Without a step: the newest one
+/// that is not damaged. Throws where there is none, or an array is not in it.
+RestoredCheckpoint restore_checkpoint(const std::string &directory,
+                                      const std::vector<std::pair<std::string, NamedSharding>> &wanted,
+                                      std::optional<int64_t> step = std::nullopt);
+
+} // namespace spmd

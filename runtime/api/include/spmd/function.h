@@ -1,0 +1,70 @@
+//===- function.h - compiled programs ---------------------------*- C++ -*-===//
+#pragma once
+
+#include "array.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace spmd {
+
+struct Artifact;
+
+/// A parameter or a result.
+struct ValueDescription {
+  std::string name;
+  DType dtype = DType::F32;
+  std::vector<int64_t> shape;
+  NamedSharding sharding;
+};
+
+class FunctionImpl;
+
+/// A compiled program, or one that is compiled at its first call.
+class Function {
+public:
+  Function() = default;
+  explicit Function(std::shared_ptr<FunctionImpl> impl) : impl(std::move(impl)) {}
+
+  /// Runs it and returns without waiting for the results. Arguments must have the parameters' types and lie as their
+  /// annotations say; the error suggests the device_put that helps.
+  std::vector<Array> call(const std::vector<Array> &arguments) const;
+  template <typename... Arrays> std::vector<Array> operator()(const Arrays &...arguments) const {
+    return call({arguments...});
+  }
+
+  /// Of a program that is compiled.
+  std::vector<ValueDescription> parameters() const;
+  std::vector<ValueDescription> results() const;
+  /// The text of a stage; a loaded artifact has `plan`.
+  std::string as_text(const std::string &stage) const;
+
+  const std::shared_ptr<FunctionImpl> &get_impl() const { return impl; }
+
+private:
+  std::shared_ptr<FunctionImpl> impl;
+};
+
+/// A program that `spmdc compile` wrote. Without a mesh: all devices.
+Function load(const std::string &path, std::optional<Mesh> mesh = std::nullopt,
+              std::source_location where = std::source_location::current());
+Function load(std::shared_ptr<const Artifact> artifact, std::optional<Mesh> mesh = std::nullopt,
+              std::source_location where = std::source_location::current());
+
+struct JitOptions {
+  std::string function = "main";                                   ///< The entry.
+  std::optional<Mesh> mesh = {};                                   ///< Default: the source's, over all devices.
+  std::vector<std::pair<std::string, std::string>> constants = {}; ///< Values of the source's consts.
+  std::string file_name = "<jit>";                                 ///< In messages.
+  bool check_nans = false; ///< A call whose results hold a NaN fails, naming the step that made it.
+};
+
+/// A program in the language of LANGUAGE.md; compiled at the first call and kept. Needs the library with the compiler.
+Function jit(std::string source, JitOptions options = {}, std::source_location where = std::source_location::current());
+
+} // namespace spmd

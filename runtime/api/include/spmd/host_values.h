@@ -1,0 +1,87 @@
+//===- host_values.h - values on the host -----------------------*- C++ -*-===//
+#pragma once
+
+#include "runtime/support/DType.h"
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace spmd {
+
+/// The 16-bit floats, as bits.
+struct bfloat16 {
+  uint16_t bits = 0;
+  bool operator==(const bfloat16 &) const = default;
+};
+struct float16 {
+  uint16_t bits = 0;
+  bool operator==(const float16 &) const = default;
+};
+
+/// The element type of a C++ type.
+template <typename T> struct dtype_of;
+template <> struct dtype_of<double> {
+  static constexpr DType value = DType::F64;
+};
+template <> struct dtype_of<float> {
+  static constexpr DType value = DType::F32;
+};
+template <> struct dtype_of<bfloat16> {
+  static constexpr DType value = DType::BF16;
+};
+template <> struct dtype_of<float16> {
+  static constexpr DType value = DType::F16;
+};
+template <> struct dtype_of<int64_t> {
+  static constexpr DType value = DType::I64;
+};
+template <> struct dtype_of<int32_t> {
+  static constexpr DType value = DType::I32;
+};
+template <> struct dtype_of<int8_t> {
+  static constexpr DType value = DType::I8;
+};
+template <> struct dtype_of<uint32_t> {
+  static constexpr DType value = DType::U32;
+};
+template <> struct dtype_of<uint8_t> {
+  static constexpr DType value = DType::U8;
+};
+template <> struct dtype_of<bool> {
+  static constexpr DType value = DType::Bool;
+};
+
+/// Row-major values on the host that somebody else owns.
+struct ArrayView {
+  DType dtype = DType::F32;
+  std::vector<int64_t> shape;
+  const void *data = nullptr;
+};
+
+namespace detail {
+void checkElementCount(size_t elements, const std::vector<int64_t> &shape);
+} // namespace detail
+
+/// A view of contiguous elements; an error where the shape does not have as many. Without a shape: one dimension.
+template <typename T> ArrayView view(std::span<const T> elements, std::vector<int64_t> shape) {
+  detail::checkElementCount(elements.size(), shape);
+  return {dtype_of<T>::value, std::move(shape), elements.data()};
+}
+template <typename T> ArrayView view(const std::vector<T> &elements, std::vector<int64_t> shape) {
+  return view(std::span<const T>(elements), std::move(shape));
+}
+template <typename T> ArrayView view(const std::vector<T> &elements) {
+  return view(elements, {static_cast<int64_t>(elements.size())});
+}
+
+/// [start, stop) of one dimension.
+struct Slice {
+  int64_t start = 0, stop = 0;
+  bool operator==(const Slice &) const = default;
+};
+/// Which part of an array: one slice per dimension.
+using Index = std::vector<Slice>;
+
+} // namespace spmd

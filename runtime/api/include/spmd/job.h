@@ -1,0 +1,80 @@
+//===- job.h - joining a job, and its devices -------------------*- C++ -*-===//
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace spmd {
+
+/// Numbers of devices on this machine: `2`, or `{0, 1}`.
+class DeviceIds {
+public:
+  DeviceIds() = default;
+  DeviceIds(int id) : ids(std::vector<int32_t>{id}) {}
+  DeviceIds(std::initializer_list<int> list) : ids(std::vector<int32_t>(list.begin(), list.end())) {}
+  DeviceIds(std::vector<int32_t> list) : ids(std::move(list)) {}
+  const std::optional<std::vector<int32_t>> &get() const { return ids; }
+
+private:
+  std::optional<std::vector<int32_t>> ids;
+};
+
+/// What initialize() takes. What is left out is looked for in the environment (SPMD_COORDINATOR_ADDRESS,
+/// SPMD_NUM_PROCESSES, SPMD_PROCESS_ID, ...: `SPMD_` and the name in capitals).
+struct InitializeOptions {
+  std::optional<std::string> coordinator_address = {};      ///< Host and port of process 0.
+  std::optional<std::string> coordinator_bind_address = {}; ///< Where process 0 listens; default: that interface.
+  std::optional<int> num_processes = {};
+  std::optional<int> process_id = {};
+  DeviceIds local_device_ids = {};
+  std::optional<std::chrono::milliseconds> initialization_timeout = {}; ///< Default: 300 s, end to end.
+  std::optional<int> devices_per_process = {};                          ///< CPU devices of this process; default 1.
+  std::optional<std::chrono::milliseconds> heartbeat_timeout = {};      ///< Default: 10 s.
+  std::optional<std::chrono::milliseconds> collective_timeout = {};     ///< Default: 300 s; 0: never.
+  std::optional<std::string> job_id = {};
+  std::optional<std::string> token_file = {};
+  /// All connections by TLS: this process's certificate, its key, and the authority that has signed those of all
+  /// processes (PEM files). All three, or none.
+  std::optional<std::string> tls_cert = {}, tls_key = {}, tls_ca = {};
+};
+
+/// Joins the job; before anything that touches devices. Returns when all processes have come. With one process it is
+/// harmless and opens no port; so it is when nothing at all is given or found. A second call, or a call after devices
+/// were touched, is an error that says where the first was, and changes nothing.
+void initialize(const InitializeOptions &options = {}, std::source_location where = std::source_location::current());
+
+/// Leaves the job in order: waits until every process has called it. Without it, a process that ends leaves in the
+/// same way, unless one of its calls had failed: then the job ends with its error.
+void shutdown();
+
+int process_index(std::source_location where = std::source_location::current());
+int process_count(std::source_location where = std::source_location::current());
+
+/// One executor of programs.
+struct DeviceInfo {
+  int64_t id = 0;        ///< Dense over the job, in process order.
+  int process_index = 0; ///< The process that it is local to.
+  std::string platform;  ///< `cpu`.
+  int32_t local_id = 0;  ///< Its number on its machine.
+  bool operator==(const DeviceInfo &) const = default;
+  /// `CpuDevice(id=3)`.
+  std::string str() const;
+};
+
+/// All devices of the job, in process order.
+std::vector<DeviceInfo> devices(std::source_location where = std::source_location::current());
+/// Those of this process.
+std::vector<DeviceInfo> local_devices(std::source_location where = std::source_location::current());
+int64_t device_count(std::source_location where = std::source_location::current());
+int64_t local_device_count(std::source_location where = std::source_location::current());
+
+/// Waits until all processes have called it with this name; at the limit an error lists those that did not.
+void sync_processes(const std::string &name, std::chrono::milliseconds timeout = std::chrono::seconds(300));
+
+} // namespace spmd
