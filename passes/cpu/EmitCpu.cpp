@@ -2,6 +2,7 @@
 
 #include "passes/cpu/EmitCpu.h"
 
+#include "passes/cpu/AssemblyText.h"
 #include "passes/cpu/DistinctLoops.h"
 #include "passes/cpu/LightKernels.h"
 #include "passes/cpu/LinkObject.h"
@@ -140,6 +141,7 @@ public:
       code.optimize(target.optimizationLevel, tuning);
   }
 
+  LogicalResult link(const Code &other) { return code.link(other.code); }
   std::string getText() const { return code.getText(); }
 
   /// x86 adds a base, a scaled index and an offset in each access: strength reduction takes a fifth of LLVM's time and
@@ -193,22 +195,14 @@ FailureOr<std::vector<std::unique_ptr<Code>>> translateKernels(ModuleOp module, 
   return parts;
 }
 
-/// What `write` makes of all kernels.
-FailureOr<std::string> emitText(ModuleOp module, const CpuTarget &target,
-                                llvm::function_ref<FailureOr<std::string>(Code &)> write) {
+/// The code of all kernels, optimised, in as few parts as there are ways to optimise it.
+FailureOr<std::vector<std::unique_ptr<Code>>> optimizeKernels(ModuleOp module, const CpuTarget &target) {
   FailureOr<std::vector<std::unique_ptr<Code>>> parts =
       translateKernels(module, target, std::numeric_limits<size_t>::max());
-  if (failed(parts))
-    return failure();
-  std::string all;
-  for (std::unique_ptr<Code> &code : *parts) {
-    code->optimize();
-    FailureOr<std::string> text = write(*code);
-    if (failed(text))
-      return failure();
-    all += *text;
-  }
-  return all;
+  if (succeeded(parts))
+    for (std::unique_ptr<Code> &code : *parts)
+      code->optimize();
+  return parts;
 }
 
 LogicalResult reportNoCode(ModuleOp module, const CpuTarget &target) {
@@ -272,16 +266,27 @@ FailureOr<std::string> emitSharedObject(ModuleOp module, const CpuTarget &target
 }
 
 FailureOr<std::string> emitLlvmText(ModuleOp module, const CpuTarget &target) {
-  return emitText(module, target, [](Code &code) -> FailureOr<std::string> { return code.getText(); });
+  FailureOr<std::vector<std::unique_ptr<Code>>> parts = optimizeKernels(module, target);
+  if (failed(parts))
+    return failure();
+  for (std::unique_ptr<Code> &code : MutableArrayRef(*parts).drop_front())
+    if (failed(parts->front()->link(*code)))
+      return module.emitError("LLVM cannot link what it has written itself");
+  return parts->front()->getText();
 }
 
 FailureOr<std::string> emitAsmText(ModuleOp module, const CpuTarget &target) {
-  return emitText(module, target, [&](Code &code) -> FailureOr<std::string> {
-    FailureOr<std::string> text = code.emit(llvm::CodeGenFileType::AssemblyFile);
+  FailureOr<std::vector<std::unique_ptr<Code>>> parts = optimizeKernels(module, target);
+  if (failed(parts))
+    return failure();
+  std::string all;
+  for (auto [number, code] : llvm::enumerate(*parts)) {
+    FailureOr<std::string> text = code->emit(llvm::CodeGenFileType::AssemblyFile);
     if (failed(text))
       return reportNoCode(module, target);
-    return text;
-  });
+    all += number == 0 ? *text : renameLocalLabels(*text, ".L" + std::to_string(number) + ".");
+  }
+  return all;
 }
 
 } // namespace spmdc

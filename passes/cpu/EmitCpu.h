@@ -32,7 +32,7 @@ struct CpuTarget {
 
 /// The shared object (ELF) of all plan.kernel symbols of the module, which stays as it is.
 mlir::FailureOr<std::string> emitSharedObject(mlir::ModuleOp module, const CpuTarget &target);
-/// For --emit=llvm (optimised) and --emit=asm.
+/// For --emit=llvm (optimised) and --emit=asm: one module, one file, with the code of all kernels.
 mlir::FailureOr<std::string> emitLlvmText(mlir::ModuleOp module, const CpuTarget &target);
 mlir::FailureOr<std::string> emitAsmText(mlir::ModuleOp module, const CpuTarget &target);
 

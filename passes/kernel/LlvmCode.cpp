@@ -10,8 +10,11 @@
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/ModuleTranslation.h"
 #include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/LegacyPassManager.h"
+#include "llvm/Linker/Linker.h"
 #include "llvm/Transforms/IPO/AlwaysInliner.h"
 #include "llvm/Transforms/InstCombine/InstCombine.h"
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
@@ -138,6 +141,20 @@ void LlvmCode::optimizeLightly(const llvm::PipelineTuningOptions &tuning, unsign
     all.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(passes)));
     return all;
   });
+}
+
+LogicalResult LlvmCode::link(const LlvmCode &other) {
+  // Types and constants belong to a context, of which each has its own.
+  llvm::SmallVector<char, 0> bitcode;
+  llvm::raw_svector_ostream os(bitcode);
+  llvm::WriteBitcodeToFile(*other.module, os);
+  llvm::Expected<std::unique_ptr<llvm::Module>> copy = llvm::parseBitcodeFile(
+      llvm::MemoryBufferRef(llvm::StringRef(bitcode.data(), bitcode.size()), "kernels"), context);
+  if (!copy) {
+    llvm::consumeError(copy.takeError());
+    return failure();
+  }
+  return failure(llvm::Linker::linkModules(*module, std::move(*copy)));
 }
 
 std::string LlvmCode::getText() const {

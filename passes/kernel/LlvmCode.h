@@ -28,6 +28,9 @@ public:
   /// time.
   void optimizeLightly(const llvm::PipelineTuningOptions &tuning, unsigned vectorWidth);
 
+  /// Takes in a copy of what `other` has; for the same target.
+  mlir::LogicalResult link(const LlvmCode &other);
+
   llvm::Module &getModule() { return *module; }
   std::string getText() const;
   /// Fails where the target cannot. `reducesStrength`: whether loop strength reduction is worth its time there.
