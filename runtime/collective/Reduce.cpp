@@ -14,34 +14,8 @@ namespace {
 
 using CombineFunction = void (*)(const void *a, const void *b, void *result, int64_t count);
 
-namespace baseline {
-#include "runtime/collective/ReduceLoops.inc"
-} // namespace baseline
-
-#pragma clang attribute push(__attribute__((target("avx2,fma,f16c"))), apply_to = function)
-namespace avx2 {
-#include "runtime/collective/ReduceLoops.inc"
-} // namespace avx2
-#pragma clang attribute pop
-
-#pragma clang attribute push(__attribute__((target("avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl"))),              \
-                             apply_to = function)
-namespace avx512 {
-#include "runtime/collective/ReduceLoops.inc"
-} // namespace avx512
-#pragma clang attribute pop
-
-CombineFunction findCombine(DType dtype, ReductionKind kind) {
-  switch (detectIsa()) {
-  case CpuIsa::Avx512:
-    return avx512::find(dtype, kind);
-  case CpuIsa::Avx2:
-    return avx2::find(dtype, kind);
-  case CpuIsa::Baseline:
-    return baseline::find(dtype, kind);
-  }
-  return nullptr;
-}
+#define SPMD_LOOPS "runtime/collective/ReduceLoops.inc"
+#include "runtime/device/cpu/CpuVariants.inc"
 
 /// Elements reduced at a time: the partial results of all levels stay in the first-level cache.
 constexpr int64_t blockElements = 1024;
@@ -56,7 +30,7 @@ const char *reductionName(ReductionKind kind) {
 
 TreeReducer::TreeReducer(DType dtype, ReductionKind kind, int64_t groupSize)
     : dtype(dtype), isHalf(dtype == DType::BF16 || dtype == DType::F16), groupSize(groupSize),
-      combine(findCombine(dtype, kind)) {
+      combine(SPMD_VARIANT(find)(dtype, kind)) {
   if (!combine)
     throw Error(std::string("a collective cannot reduce ") + std::string(dtypeName(dtype)) + " by " +
                 reductionName(kind));

@@ -22,53 +22,35 @@ namespace {
 std::shared_ptr<Segment> Segment::create(const std::string &name, int64_t bytes) {
   // Not executable where the kernel knows the flag (6.3); it warns when neither is said.
   constexpr unsigned noExec = 0x0008U;
-  int fd = memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING | noExec);
-  if (fd < 0 && errno == EINVAL)
-    fd = memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (fd < 0)
+  UniqueFd fd(memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING | noExec));
+  if (!fd && errno == EINVAL)
+    fd = UniqueFd(memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!fd)
     fail("making a segment of", bytes);
-  if (ftruncate(fd, bytes) != 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
-    int saved = errno;
-    close(fd);
-    errno = saved;
+  if (ftruncate(fd.get(), bytes) != 0 || fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
     fail("sizing a segment of", bytes);
-  }
-  void *base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-  if (base == MAP_FAILED) {
-    int saved = errno;
-    close(fd);
-    errno = saved;
+  return map(std::move(fd), bytes, /*writable=*/true);
+}
+
+std::shared_ptr<Segment> Segment::open(int given, bool writable) {
+  UniqueFd fd(given);
+  struct stat info{};
+  int seals = fcntl(fd.get(), F_GET_SEALS);
+  if (fstat(fd.get(), &info) != 0 || seals < 0 || !(seals & F_SEAL_SHRINK) || info.st_size <= 0)
+    throw Error("shared memory: a peer handed over a descriptor that is no sealed memory segment");
+  return map(std::move(fd), info.st_size, writable);
+}
+
+std::shared_ptr<Segment> Segment::map(UniqueFd fd, int64_t bytes, bool writable) {
+  void *base = mmap(nullptr, bytes, PROT_READ | (writable ? PROT_WRITE : 0), MAP_SHARED | MAP_NORESERVE, fd.get(), 0);
+  if (base == MAP_FAILED)
     fail("mapping", bytes);
-  }
   // Takes effect where /sys/kernel/mm/transparent_hugepage/shmem_enabled allows it.
   madvise(base, bytes, MADV_HUGEPAGE);
   madvise(base, bytes, MADV_DONTDUMP);
-  return std::shared_ptr<Segment>(new Segment(fd, static_cast<char *>(base), bytes));
+  return std::shared_ptr<Segment>(new Segment(std::move(fd), static_cast<char *>(base), bytes));
 }
 
-std::shared_ptr<Segment> Segment::open(int fd, bool writable) {
-  struct stat info{};
-  int seals = fcntl(fd, F_GET_SEALS);
-  if (fstat(fd, &info) != 0 || seals < 0 || !(seals & F_SEAL_SHRINK) || info.st_size <= 0) {
-    close(fd);
-    throw Error("shared memory: a peer handed over a descriptor that is no sealed memory segment");
-  }
-  int64_t bytes = info.st_size;
-  void *base = mmap(nullptr, bytes, PROT_READ | (writable ? PROT_WRITE : 0), MAP_SHARED | MAP_NORESERVE, fd, 0);
-  if (base == MAP_FAILED) {
-    int saved = errno;
-    close(fd);
-    errno = saved;
-    fail("mapping", bytes);
-  }
-  madvise(base, bytes, MADV_HUGEPAGE);
-  madvise(base, bytes, MADV_DONTDUMP);
-  return std::shared_ptr<Segment>(new Segment(fd, static_cast<char *>(base), bytes));
-}
-
-Segment::~Segment() {
-  munmap(base, size);
-  close(descriptor);
-}
+Segment::~Segment() { munmap(base, size); }
 
 } // namespace spmd

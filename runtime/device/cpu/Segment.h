@@ -7,9 +7,12 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "runtime/support/Process.h"
+
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace spmd {
 
@@ -26,15 +29,17 @@ public:
 
   char *data() const { return base; }
   int64_t bytes() const { return size; }
-  int fd() const { return descriptor; }
+  int fd() const { return descriptor.get(); }
   bool contains(const void *pointer, int64_t length) const {
     auto *p = static_cast<const char *>(pointer);
     return p >= base && p + length <= base + size;
   }
 
 private:
-  Segment(int fd, char *base, int64_t size) : descriptor(fd), base(base), size(size) {}
-  int descriptor;
+  static std::shared_ptr<Segment> map(UniqueFd fd, int64_t bytes, bool writable);
+  Segment(UniqueFd fd, char *base, int64_t size) : descriptor(std::move(fd)), base(base), size(size) {}
+
+  UniqueFd descriptor;
   char *base;
   int64_t size;
 };
