@@ -191,7 +191,7 @@ LogicalResult emitCpuKernel(plan::KernelOp kernel, ModuleOp target) {
                               << "' is mapped to a GPU's threads; begin at the station 'partitioned' or before";
   FailureOr<KernelSchedule> schedule = KernelSchedule::compute(kernel);
   if (failed(schedule))
-    return kernel.emitError() << "kernel '" << kernel.getSymName() << "' has no common loops";
+    return failure();
   CpuKernel(kernel, std::move(*schedule), target).emit();
   return success();
 }

@@ -214,7 +214,7 @@ LogicalResult emitGpuKernel(plan::KernelOp kernel, gpu::GPUModuleOp target) {
                               << "' is not mapped to a GPU's threads; begin at the station 'partitioned' or before";
   FailureOr<KernelSchedule> schedule = KernelSchedule::compute(kernel);
   if (failed(schedule))
-    return kernel.emitError() << "kernel '" << kernel.getSymName() << "' has no common loops";
+    return failure();
   GpuKernel(kernel, std::move(*schedule), target).emit();
   return success();
 }

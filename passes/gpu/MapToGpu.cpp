@@ -18,10 +18,8 @@ class MapToGpuPass : public impl::MapToGpuBase<MapToGpuPass> {
     Builder builder(&getContext());
     for (plan::KernelOp kernel : getOperation().getOps<plan::KernelOp>()) {
       FailureOr<KernelSchedule> schedule = KernelSchedule::compute(kernel);
-      if (failed(schedule)) {
-        kernel.emitError() << "kernel '" << kernel.getSymName() << "' has no common loops";
+      if (failed(schedule))
         return signalPassFailure();
-      }
       KernelBody body = KernelBody::of(kernel);
       GpuMapping mapping = GpuMapping::choose(body, *schedule);
       kernel.setExtentAttr(builder.getI64IntegerAttr(mapping.gridBlocks));

@@ -131,7 +131,10 @@ FailureOr<KernelSchedule> KernelSchedule::compute(plan::KernelOp kernel) {
   std::optional<int64_t> rows;
   if (auto attr = kernel->getAttrOfType<IntegerAttr>(kRowsAttrName))
     rows = attr.getInt();
-  return compute(KernelBody::of(kernel), rows);
+  FailureOr<KernelSchedule> schedule = compute(KernelBody::of(kernel), rows);
+  if (failed(schedule))
+    return kernel.emitError() << "kernel '" << kernel.getSymName() << "' has no common loops";
+  return schedule;
 }
 
 std::string KernelSchedule::str() const {

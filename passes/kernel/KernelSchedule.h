@@ -118,7 +118,7 @@ struct KernelSchedule {
   /// code needs: the joining of dimensions, tiles.
   static mlir::FailureOr<KernelSchedule> compute(const KernelBody &body, std::optional<int64_t> rows = {},
                                                  bool isTrial = false);
-  /// Of an outlined kernel.
+  /// Of an outlined kernel; fails with an error.
   static mlir::FailureOr<KernelSchedule> compute(plan::KernelOp kernel);
   /// Readable text, for tests and --emit=kernels.
   std::string str() const;

@@ -149,36 +149,34 @@ FailureOr<KernelSchedule> ScheduleBuilder::build(ArrayRef<int64_t> rowShape, Arr
     schedule.rowVars.push_back(space.createVariable(0, size - 1));
   row = schedule.getRow();
 
-  auto addReduction = [&](Operation *op, Walk &walk, unsigned &domain) -> std::optional<Index> {
-    SmallVector<int64_t> sizes = select(shapeOf(op->getOperand(0)), reducedDims(op), true);
-    domain = domainOf(sizes, op == primary ? ArrayRef<int64_t>(innerFactors) : ArrayRef<int64_t>(sizes));
+  // A stage's loop over what `op` reduces or scans; `note` enters it there.
+  using Note = llvm::function_ref<void(KernelSchedule::Stage & stage, const Index &index, int level)>;
+  auto addReduction = [&](Operation *op, Note note) -> LogicalResult {
+    Value operand = op->getOperand(0);
+    SmallVector<int64_t> sizes = select(shapeOf(operand), reducedDims(op), true);
+    unsigned domain = domainOf(sizes, op == primary ? ArrayRef<int64_t>(innerFactors) : ArrayRef<int64_t>(sizes));
     Index index = operandIndexOf(op, domain);
-    visit(walk, op->getOperand(0), intern(index));
+    Walk walk;
+    visit(walk, operand, intern(index));
     if (walk.failed)
-      return std::nullopt;
-    return index;
+      return failure();
+    note(stageOf(walk.level, domain), index, walk.level);
+    addRoot(walk, {operand, intern(index)}, walk.level, domain);
+    return success();
   };
-  for (ReduceOp reduce : reductions) {
-    Walk walk;
-    unsigned domain = 0;
-    std::optional<Index> index = addReduction(reduce, walk, domain);
-    if (!index)
+  for (ReduceOp reduce : reductions)
+    if (failed(addReduction(reduce, [&](KernelSchedule::Stage &stage, const Index &index, int level) {
+          levels[reduce] = level;
+          stage.reductions.push_back({reduce, index});
+        })))
       return failure();
-    levels[reduce] = walk.level;
-    stageOf(walk.level, domain).reductions.push_back({reduce, *index});
-    addRoot(walk, {reduce.getOperand(), intern(*index)}, walk.level, domain);
-  }
-  for (CumulativeOp scan : scans) {
-    Walk walk;
-    unsigned domain = 0;
-    std::optional<Index> index = addReduction(scan, walk, domain);
-    if (!index)
+  for (CumulativeOp scan : scans)
+    if (failed(addReduction(scan, [&](KernelSchedule::Stage &stage, const Index &index, int) {
+          auto output = static_cast<unsigned>(llvm::find(body.outputs, scan.getResult()) - body.outputs.begin());
+          // Walked in sequence: a stage of its own among those of its level.
+          stage.scans.push_back({scan, index, output});
+        })))
       return failure();
-    auto output = static_cast<unsigned>(llvm::find(body.outputs, scan.getResult()) - body.outputs.begin());
-    // Walked in sequence: a stage of its own among those of its level.
-    stageOf(walk.level, domain).scans.push_back({scan, *index, output});
-    addRoot(walk, {scan.getOperand(), intern(*index)}, walk.level, domain);
-  }
   for (auto [number, output] : llvm::enumerate(body.outputs)) {
     if (output.getDefiningOp<CumulativeOp>() && body.contains(output))
       continue;

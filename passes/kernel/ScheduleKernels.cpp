@@ -17,10 +17,8 @@ class ScheduleKernelsPass : public impl::ScheduleKernelsBase<ScheduleKernelsPass
   void runOnOperation() override {
     for (plan::KernelOp kernel : getOperation().getOps<plan::KernelOp>()) {
       FailureOr<KernelSchedule> schedule = KernelSchedule::compute(kernel);
-      if (failed(schedule)) {
-        kernel.emitError() << "kernel '" << kernel.getSymName() << "' has no common loops";
+      if (failed(schedule))
         return signalPassFailure();
-      }
       Builder builder(&getContext());
       kernel.setExtentAttr(builder.getI64IntegerAttr(schedule->getExtent()));
       kernel.setGrainAttr(builder.getI64IntegerAttr(schedule->grain));

@@ -8,7 +8,7 @@
 #include "runtime/io/Npz.h"
 #include "runtime/io/Random.h"
 #include "runtime/io/Safetensors.h"
-#include "runtime/support/Float16.h"
+#include "runtime/support/Elements.h"
 
 #include <charconv>
 #include <cstring>
@@ -134,50 +134,22 @@ void checkKind(const Spec &spec, const ValueInfo &param) {
 }
 
 /// `count` elements in a row; `first` is the row-major place of the first in the global array.
-template <typename T, typename Convert>
-void generateRow(const Spec &spec, int64_t first, int64_t count, T *out, Convert convert) {
-  for (int64_t i = 0; i < count; ++i) {
-    if (spec.kind == Spec::Kind::Normal)
-      out[i] = convert(normalElement(spec.seed, static_cast<uint64_t>(first + i)));
-    else if (spec.kind == Spec::Kind::Key) // The words of the seed; the high one is 0, as of JAX's 32-bit seeds.
-      out[i] = convert(static_cast<int64_t>(first + i == 1 ? spec.seed : 0));
-    else
-      out[i] = convert(spec.kind == Spec::Kind::Iota ? first + i : int64_t(spec.kind == Spec::Kind::Ones));
-  }
-}
-
-/// Integers wrap as C++ conversions do.
 void generateRow(const Spec &spec, DType dtype, int64_t first, int64_t count, void *out) {
-  auto as = [&]<typename T>(T) {
-    generateRow(spec, first, count, static_cast<T *>(out), [](auto value) { return static_cast<T>(value); });
-  };
-  switch (dtype) {
-  case DType::F64:
-    return as(double());
-  case DType::F32:
-    return as(float());
-  case DType::BF16:
-    return generateRow(spec, first, count, static_cast<uint16_t *>(out),
-                       [](auto value) { return floatToBf16(static_cast<float>(value)); });
-  case DType::F16:
-    return generateRow(spec, first, count, static_cast<uint16_t *>(out),
-                       [](auto value) { return floatToF16(static_cast<float>(value)); });
-  case DType::I64:
-    return as(int64_t());
-  case DType::I32:
-    return as(int32_t());
-  case DType::I8:
-    return as(int8_t());
-  case DType::U32:
-    return as(uint32_t());
-  case DType::U8:
-    return as(uint8_t());
-  case DType::Bool:
-    return generateRow(spec, first, count, static_cast<uint8_t *>(out),
-                       [](auto value) { return static_cast<uint8_t>(value != 0); });
-  case DType::Key:
+  if (dtype == DType::Key) {
     std::memset(out, 0, static_cast<size_t>(count) * 8);
+    return;
   }
+  visitElement(dtype, [&](auto element) {
+    auto *elements = static_cast<typename decltype(element)::Stored *>(out);
+    for (int64_t i = 0; i < count; ++i) {
+      if (spec.kind == Spec::Kind::Normal)
+        elements[i] = element.store(normalElement(spec.seed, static_cast<uint64_t>(first + i)));
+      else if (spec.kind == Spec::Kind::Key) // The words of the seed; the high one is 0, as of JAX's 32-bit seeds.
+        elements[i] = element.store(static_cast<int64_t>(first + i == 1 ? spec.seed : 0));
+      else
+        elements[i] = element.store(spec.kind == Spec::Kind::Iota ? first + i : int64_t(spec.kind == Spec::Kind::Ones));
+    }
+  });
 }
 
 void generate(const Spec &spec, const ValueInfo &param, const std::vector<ShardRange> &ranges,

@@ -7,7 +7,7 @@
 #include "runtime/io/NumpyPrinter.h"
 
 #include "runtime/io/FloatText.h"
-#include "runtime/support/Float16.h"
+#include "runtime/support/Elements.h"
 
 #include <algorithm>
 #include <cmath>
@@ -21,38 +21,13 @@ constexpr size_t kLineWidth = 75;
 constexpr int64_t kThreshold = 1000;
 constexpr int64_t kEdgeItems = 3;
 
-template <typename T> T at(const void *data, int64_t index) {
-  T value;
-  std::memcpy(&value, static_cast<const char *>(data) + index * static_cast<int64_t>(sizeof(T)), sizeof(T));
-  return value;
-}
-
-double floatAt(DType dtype, const void *data, int64_t index) {
-  switch (dtype) {
-  case DType::F64:
-    return at<double>(data, index);
-  case DType::F32:
-    return at<float>(data, index);
-  case DType::BF16:
-    return bf16ToFloat(at<uint16_t>(data, index));
-  default:
-    return f16ToFloat(at<uint16_t>(data, index));
-  }
-}
-
-int64_t integerAt(DType dtype, const void *data, int64_t index) {
-  switch (dtype) {
-  case DType::I64:
-    return at<int64_t>(data, index);
-  case DType::I32:
-    return at<int32_t>(data, index);
-  case DType::I8:
-    return at<int8_t>(data, index);
-  case DType::U32:
-    return at<uint32_t>(data, index);
-  default:
-    return at<uint8_t>(data, index);
-  }
+/// Element `index` as a number of type T.
+template <typename T> T numberAt(DType dtype, const void *data, int64_t index) {
+  return visitElement(dtype, [&](auto element) {
+    typename decltype(element)::Stored stored;
+    std::memcpy(&stored, static_cast<const char *>(data) + index * static_cast<int64_t>(sizeof stored), sizeof stored);
+    return static_cast<T>(element.load(stored));
+  });
 }
 
 std::string leftPadded(const std::string &text, size_t width) {
@@ -170,10 +145,10 @@ public:
 private:
   std::string scalar() const {
     if (isFloat(dtype))
-      return scalarText(floatAt(dtype, data, 0), dtype);
+      return scalarText(numberAt<double>(dtype, data, 0), dtype);
     if (dtype == DType::Bool)
-      return at<uint8_t>(data, 0) ? "True" : "False";
-    return std::to_string(integerAt(dtype, data, 0));
+      return numberAt<bool>(dtype, data, 0) ? "True" : "False";
+    return std::to_string(numberAt<int64_t>(dtype, data, 0));
   }
 
   bool isCut(size_t dim) const { return summarise && shape[dim] > 2 * kEdgeItems; }
@@ -195,7 +170,7 @@ private:
     if (isFloat(dtype)) {
       std::vector<double> values;
       for (int64_t index : shown)
-        values.push_back(floatAt(dtype, data, index));
+        values.push_back(numberAt<double>(dtype, data, index));
       FloatFormat format(dtype, values);
       for (double value : values)
         words.push_back(format(value));
@@ -204,9 +179,9 @@ private:
     size_t width = 0;
     for (int64_t index : shown) {
       if (dtype == DType::Bool)
-        words.push_back(at<uint8_t>(data, index) ? " True" : "False");
+        words.push_back(numberAt<bool>(dtype, data, index) ? " True" : "False");
       else
-        words.push_back(std::to_string(integerAt(dtype, data, index)));
+        words.push_back(std::to_string(numberAt<int64_t>(dtype, data, index)));
       width = std::max(width, words.back().size());
     }
     if (dtype != DType::Bool)

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/cpu/Library.h"
-#include "runtime/support/Float16.h"
+#include "runtime/support/Elements.h"
 
 #include <algorithm>
 #include <bit>
@@ -26,15 +26,17 @@ struct KeyedPosition {
 };
 
 /// The order of floats as that of unsigned integers.
-uint64_t keyOf(double value, bool isTotal) {
+uint64_t keyOfFloat(double value, bool isTotal) {
   if (std::isnan(value))
     return isTotal && std::signbit(value) ? 0 : ~uint64_t(0);
   auto bits = std::bit_cast<uint64_t>(value == 0 && !isTotal ? 0.0 : value);
   return bits >> 63 ? ~bits : bits | uint64_t(1) << 63;
 }
 
-template <typename T> uint64_t keyOf(T value, bool /*isTotal*/) {
-  if constexpr (std::is_signed_v<T>)
+template <typename T> uint64_t keyOf(T value, bool isTotal) {
+  if constexpr (std::is_floating_point_v<T>)
+    return keyOfFloat(value, isTotal);
+  else if constexpr (std::is_signed_v<T>)
     return static_cast<uint64_t>(static_cast<int64_t>(value)) ^ uint64_t(1) << 63;
   else
     return value;
@@ -63,34 +65,10 @@ template <typename Read> void sortLines(const LibraryCall &call, ParallelFor &pa
 
 void argsort(const LibraryCall &call, ParallelFor &parallelFor, const void *operand, int32_t *result) {
   bool isTotal = call.function == LibraryFunction::ArgsortDescending;
-  auto sort = [&]<typename T>(T) {
-    sortLines(call, parallelFor, result, [=](int64_t i) { return keyOf(static_cast<const T *>(operand)[i], isTotal); });
-  };
-  auto sortFloats = [&]<typename T>(T, auto widen) {
-    sortLines(call, parallelFor, result, [=](int64_t i) {
-      return keyOf(static_cast<double>(widen(static_cast<const T *>(operand)[i])), isTotal);
-    });
-  };
-  switch (call.dtype) {
-  case DType::F64:
-    return sort(double());
-  case DType::F32:
-    return sortFloats(float(), [](float x) { return x; });
-  case DType::BF16:
-    return sortFloats(uint16_t(), bf16ToFloat);
-  case DType::F16:
-    return sortFloats(uint16_t(), f16ToFloat);
-  case DType::I64:
-    return sort(int64_t());
-  case DType::I32:
-    return sort(int32_t());
-  case DType::I8:
-    return sort(int8_t());
-  case DType::U32:
-    return sort(uint32_t());
-  default: // u8, bool
-    return sort(uint8_t());
-  }
+  visitElement(call.dtype, [&](auto element) {
+    auto *elements = static_cast<const typename decltype(element)::Stored *>(operand);
+    sortLines(call, parallelFor, result, [=](int64_t i) { return keyOf(element.load(elements[i]), isTotal); });
+  });
 }
 
 } // namespace spmd

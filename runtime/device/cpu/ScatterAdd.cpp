@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/cpu/Library.h"
-#include "runtime/support/Float16.h"
+#include "runtime/support/Elements.h"
 
 #include <algorithm>
 #include <type_traits>
@@ -85,44 +85,25 @@ void scatterAdd(const LibraryCall &call, ParallelFor &parallelFor, const int32_t
   bool isAlong = call.function == LibraryFunction::ScatterAddAlong;
   if (sizes.outer * sizes.count * sizes.inner == 0)
     return;
-  auto add = [&]<typename T>(T) {
-    forEachPiece(sizes, parallelFor, false, [&](int64_t outer, int64_t first, int64_t last) {
-      T *target = static_cast<T *>(result) + (outer * sizes.rows + first) * sizes.inner;
-      addPiece(sizes, isAlong, outer, first, last, indices, static_cast<const T *>(updates), target,
-               [](T value) { return value; });
+  visitElement(call.dtype, [&](auto element) {
+    using Stored = typename decltype(element)::Stored;
+    using Value = typename decltype(element)::Value;
+    constexpr bool isHalf = sizeof(Value) > sizeof(Stored);
+    forEachPiece(sizes, parallelFor, isHalf, [&](int64_t outer, int64_t first, int64_t last) {
+      int64_t begin = (outer * sizes.rows + first) * sizes.inner;
+      if constexpr (isHalf) {
+        Stored *target = static_cast<Stored *>(result) + begin;
+        std::vector<Value> sums((last - first) * sizes.inner);
+        std::transform(target, target + sums.size(), sums.begin(), [=](Stored stored) { return element.load(stored); });
+        addPiece(sizes, isAlong, outer, first, last, indices, static_cast<const Stored *>(updates), sums.data(),
+                 [=](Stored stored) { return element.load(stored); });
+        std::transform(sums.begin(), sums.end(), target, [=](Value value) { return element.store(value); });
+      } else {
+        addPiece(sizes, isAlong, outer, first, last, indices, static_cast<const Value *>(updates),
+                 static_cast<Value *>(result) + begin, [](Value value) { return value; });
+      }
     });
-  };
-  auto addHalf = [&](auto widen, auto narrow) {
-    forEachPiece(sizes, parallelFor, true, [&](int64_t outer, int64_t first, int64_t last) {
-      uint16_t *target = static_cast<uint16_t *>(result) + (outer * sizes.rows + first) * sizes.inner;
-      std::vector<float> sums((last - first) * sizes.inner);
-      std::transform(target, target + sums.size(), sums.begin(), widen);
-      addPiece(sizes, isAlong, outer, first, last, indices, static_cast<const uint16_t *>(updates), sums.data(), widen);
-      std::transform(sums.begin(), sums.end(), target, narrow);
-    });
-  };
-  switch (call.dtype) {
-  case DType::F64:
-    return add(double());
-  case DType::F32:
-    return add(float());
-  case DType::BF16:
-    return addHalf([](uint16_t bits) { return bf16ToFloat(bits); }, [](float value) { return floatToBf16(value); });
-  case DType::F16:
-    return addHalf([](uint16_t bits) { return f16ToFloat(bits); }, [](float value) { return floatToF16(value); });
-  case DType::I64:
-    return add(int64_t());
-  case DType::I32:
-    return add(int32_t());
-  case DType::I8:
-    return add(int8_t());
-  case DType::U32:
-    return add(uint32_t());
-  case DType::Bool:
-    return add(bool());
-  default:
-    return add(uint8_t());
-  }
+  });
 }
 
 } // namespace spmd

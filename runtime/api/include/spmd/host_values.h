@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -22,36 +23,16 @@ struct float16 {
 
 /// The element type of a C++ type.
 template <typename T> struct dtype_of;
-template <> struct dtype_of<double> {
-  static constexpr DType value = DType::F64;
-};
-template <> struct dtype_of<float> {
-  static constexpr DType value = DType::F32;
-};
-template <> struct dtype_of<bfloat16> {
-  static constexpr DType value = DType::BF16;
-};
-template <> struct dtype_of<float16> {
-  static constexpr DType value = DType::F16;
-};
-template <> struct dtype_of<int64_t> {
-  static constexpr DType value = DType::I64;
-};
-template <> struct dtype_of<int32_t> {
-  static constexpr DType value = DType::I32;
-};
-template <> struct dtype_of<int8_t> {
-  static constexpr DType value = DType::I8;
-};
-template <> struct dtype_of<uint32_t> {
-  static constexpr DType value = DType::U32;
-};
-template <> struct dtype_of<uint8_t> {
-  static constexpr DType value = DType::U8;
-};
-template <> struct dtype_of<bool> {
-  static constexpr DType value = DType::Bool;
-};
+template <> struct dtype_of<double> : std::integral_constant<DType, DType::F64> {};
+template <> struct dtype_of<float> : std::integral_constant<DType, DType::F32> {};
+template <> struct dtype_of<bfloat16> : std::integral_constant<DType, DType::BF16> {};
+template <> struct dtype_of<float16> : std::integral_constant<DType, DType::F16> {};
+template <> struct dtype_of<int64_t> : std::integral_constant<DType, DType::I64> {};
+template <> struct dtype_of<int32_t> : std::integral_constant<DType, DType::I32> {};
+template <> struct dtype_of<int8_t> : std::integral_constant<DType, DType::I8> {};
+template <> struct dtype_of<uint32_t> : std::integral_constant<DType, DType::U32> {};
+template <> struct dtype_of<uint8_t> : std::integral_constant<DType, DType::U8> {};
+template <> struct dtype_of<bool> : std::integral_constant<DType, DType::Bool> {};
 
 /// Row-major values on the host that somebody else owns.
 struct ArrayView {
