@@ -3,6 +3,7 @@
 #include "ir/spmd/Location.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace spmdc {
@@ -12,6 +13,9 @@ static constexpr llvm::StringLiteral kLet = "let";
 
 /// Marks the pair of an expression and the place where its sharding is written.
 static constexpr llvm::StringLiteral kMark = "mark";
+
+/// Marks the locations of several operations whose work one does.
+static constexpr llvm::StringLiteral kFused = "fused";
 
 static bool isFused(mlir::FusedLoc loc, llvm::StringRef kind) {
   auto metadata = llvm::dyn_cast_if_present<mlir::StringAttr>(loc.getMetadata());
@@ -75,6 +79,16 @@ std::optional<SourcePosition> getSourcePosition(mlir::Location loc) {
   return result;
 }
 
+llvm::SmallVector<SourcePosition> getSourcePositions(mlir::Location loc) {
+  llvm::SmallVector<SourcePosition> result;
+  if (auto several = llvm::dyn_cast<mlir::FusedLoc>(loc); several && isFused(several, kFused))
+    for (mlir::Location part : several.getLocations())
+      llvm::append_range(result, getSourcePositions(part));
+  else if (std::optional<SourcePosition> position = getSourcePosition(loc))
+    result.push_back(std::move(*position));
+  return result;
+}
+
 std::optional<llvm::StringRef> getValueName(mlir::Location loc) {
   if (auto named = llvm::dyn_cast<mlir::NameLoc>(loc))
     return named.getName().getValue();
@@ -99,7 +113,7 @@ mlir::Location fuseLocs(mlir::MLIRContext *context, llvm::ArrayRef<mlir::Locatio
   if (unique.size() == 1)
     return unique.front();
   // Built through the plain constructor: FusedLoc::get(locs) would flatten the ranges into loose positions.
-  return mlir::FusedLoc::get(context, unique.getArrayRef(), mlir::StringAttr::get(context, "fused"));
+  return mlir::FusedLoc::get(context, unique.getArrayRef(), mlir::StringAttr::get(context, kFused));
 }
 
 } // namespace spmdc

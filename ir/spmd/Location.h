@@ -8,6 +8,7 @@
 #pragma once
 
 #include "mlir/IR/Location.h"
+#include "llvm/ADT/SmallVector.h"
 
 #include <optional>
 #include <string>
@@ -41,6 +42,9 @@ std::optional<mlir::Location> getMark(mlir::Location loc);
 
 /// Where the (first) expression of a location begins, if it knows.
 std::optional<SourcePosition> getSourcePosition(mlir::Location loc);
+
+/// Where each of the expressions begins whose work was fused into one operation.
+llvm::SmallVector<SourcePosition> getSourcePositions(mlir::Location loc);
 
 /// The name that `let` gave to the value, if any.
 std::optional<llvm::StringRef> getValueName(mlir::Location loc);

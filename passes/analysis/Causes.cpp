@@ -30,7 +30,7 @@ template <typename Predicate> void narrow(std::vector<const PropagationLog::Op *
 std::vector<const PropagationLog::Op *> findSites(const PropagationLog &log, const CollectiveReport &collective) {
   std::vector<const PropagationLog::Op *> sites;
   for (const PropagationLog::Op &op : log.ops)
-    if (!op.place.empty() && op.place == collective.location)
+    if (std::find(collective.places.begin(), collective.places.end(), op.place) != collective.places.end())
       sites.push_back(&op);
   narrow(sites, [&](const PropagationLog::Op *op) { return mentions(collective.why, op->name); });
   narrow(sites, [&](const PropagationLog::Op *op) {
@@ -39,13 +39,6 @@ std::vector<const PropagationLog::Op *> findSites(const PropagationLog &log, con
     });
   });
   return sites;
-}
-
-/// Whether the program has the collective before it is partitioned: a person wrote it, along a manual axis, or it came
-/// with a derivative. The reason of one that is inserted speaks of the operation that needs it.
-bool isInProgram(const std::vector<const PropagationLog::Op *> &sites, const CollectiveReport &collective) {
-  return std::any_of(sites.begin(), sites.end(), [&](const auto *op) { return op->name == collective.op; }) &&
-         std::none_of(sites.begin(), sites.end(), [&](const auto *op) { return mentions(collective.why, op->name); });
 }
 
 class CauseFinder {
@@ -164,14 +157,24 @@ private:
 
 } // namespace
 
-std::vector<Cause> findCauses(const PropagationLog &log, const CollectiveReport &collective) {
+std::set<std::string> findForcedAxes(const PropagationLog &log, const CollectiveReport &collective) {
   std::set<std::string> axes;
   for (const std::string &axis : collective.axes)
     axes.insert(axis.substr(0, axis.find(':')));
+  for (const PropagationLog::Op &op : log.ops)
+    if (op.name == collective.op &&
+        std::find(collective.places.begin(), collective.places.end(), op.place) != collective.places.end())
+      for (const std::string &axis : op.groupAxes)
+        axes.erase(axis);
+  return axes;
+}
+
+std::vector<Cause> findCauses(const PropagationLog &log, const CollectiveReport &collective) {
+  std::set<std::string> axes = findForcedAxes(log, collective);
+  if (axes.empty())
+    return {};
   CauseFinder finder(log, std::move(axes));
   std::vector<const PropagationLog::Op *> sites = findSites(log, collective);
-  if (isInProgram(sites, collective))
-    return {};
   for (const PropagationLog::Op *op : sites)
     finder.visit(*op);
   finder.visitAround(sites);

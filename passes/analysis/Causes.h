@@ -4,6 +4,7 @@
 #include "passes/analysis/ProgramReport.h"
 #include "passes/propagate/Origins.h"
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,10 @@ struct Cause {
   /// The operations through which propagation carried the axis, the one that needs the collective last.
   std::vector<CausePoint> path;
 };
+
+/// The axes over which annotations force the collective: not those over which the program has it before it is
+/// partitioned, as a person wrote it or as it came with a derivative.
+std::set<std::string> findForcedAxes(const PropagationLog &log, const CollectiveReport &collective);
 
 /// From the nearest to the farthest mark; empty where no annotation plays a part (what a person wrote in a shard_map).
 std::vector<Cause> findCauses(const PropagationLog &log, const CollectiveReport &collective);

@@ -50,6 +50,8 @@ CollectiveReport reportCollective(CollectiveOpInterface op, MeshAttr mesh, const
   report.steps = CostModel::stepsOf(report.op);
   report.predictedSeconds = model.collectiveSeconds(report.op, report.axes, report.wireBytesPerDevice);
   report.location = locationText(op->getLoc());
+  for (const SourcePosition &position : getSourcePositions(op->getLoc()))
+    report.places.push_back(position.str());
   if (auto why = op->getAttrOfType<StringAttr>("why"))
     report.why = why.str();
   return report;

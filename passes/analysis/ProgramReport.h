@@ -40,6 +40,7 @@ struct CollectiveReport {
   RingWay ring = RingWay::None; ///< Its pieces go around a ring, under its product (spmdc-ring-contractions).
   double hiddenSeconds = 0;     ///< Of `predictedSeconds`, what runs under the product then.
   std::string location, why;
+  std::vector<std::string> places; ///< Of all whose work it does, `location` first.
 
   double totalWireBytes() const { return wireBytesPerDevice * static_cast<double>(tripCount); }
   double totalSeconds() const { return predictedSeconds * static_cast<double>(tripCount); }

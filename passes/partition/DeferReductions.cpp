@@ -41,7 +41,7 @@ public:
       if (auto loop = dyn_cast<ForOp>(op)) {
         for (unsigned index = 0; index < op.getNumResults(); ++index)
           visitCarry(loop, index);
-      } else if (isa<AddOp, SubtractOp, ReduceOp, SliceOp, DynamicSliceOp>(op)) {
+      } else if (isa<AddOp, SubtractOp, ReduceOp, SliceOp, DynamicSliceOp, AllReduceOp, ReduceScatterOp>(op)) {
         visitEnd(&op);
       }
     }
@@ -50,6 +50,18 @@ public:
 private:
   double secondsOf(ArrayType from, ArrayType to) {
     return model.seconds(planner.plan(from, to).cost, mesh.deviceCount());
+  }
+
+  double allReduceSeconds(ArrayType type, ArrayRef<AxisRefAttr> axes) const {
+    std::vector<std::string> names;
+    int64_t group = 1;
+    for (AxisRefAttr axis : axes) {
+      names.push_back(axis.getName().str());
+      group *= axis.toValue().sizeIn(mesh);
+    }
+    int64_t bytes = type.getLocal(MeshAttr::fromValue(type.getContext(), "", mesh)).getBytes();
+    double sent = 2 * static_cast<double>(bytes * (group - 1) * (mesh.deviceCount() / group));
+    return model.seconds(model.costOf("all_reduce", names, sent, 0), mesh.deviceCount());
   }
 
   /// What is gained where a cone is rewritten: reductions that are not done any more, less what its operations take
@@ -96,7 +108,15 @@ private:
       return;
     ArrayType wanted = behind ? behind.getType() : type;
     double saved = savedSeconds(cone) + (behind ? secondsOf(type, wanted) : 0);
-    if (saved <= secondsOf(cone.getPartialType(end), wanted))
+    double seconds = secondsOf(cone.getPartialType(end), wanted);
+    // A sum over other axes that a person wrote, and this one behind it, are one (spmdc-join-collectives).
+    if (auto written = dyn_cast<AllReduceOp>(op); written && !behind) {
+      SmallVector<AxisRefAttr> axes(written.getAxes().getAxes());
+      saved += allReduceSeconds(type, axes);
+      llvm::append_range(axes, cone.getPartialType(end).getSharding().getUnreduced());
+      seconds = std::min(seconds + allReduceSeconds(type, written.getAxes().getAxes()), allReduceSeconds(type, axes));
+    }
+    if (saved <= seconds)
       return;
     bool isOne = cone.getReductions().size() == 1;
     std::string why =

@@ -23,6 +23,15 @@ ReshardOp getReduction(Value value) {
   return isReduction ? reshard : ReshardOp();
 }
 
+/// Whether the operation is a collective that a person wrote, along a manual axis, and linear in its operand.
+bool isLinearCollective(Operation *op) {
+  if (auto reduce = dyn_cast<AllReduceOp>(op))
+    return reduce.getKind() == ReductionKind::sum;
+  if (auto scatter = dyn_cast<ReduceScatterOp>(op))
+    return scatter.getKind() == ReductionKind::sum;
+  return isa<AllGatherOp, AllSliceOp, AllToAllOp, CollectivePermuteOp>(op);
+}
+
 /// Whether a value can be made in any sharding: a number, everywhere the same.
 bool isSplat(Value value) {
   if (auto constant = value.getDefiningOp<ConstantOp>())
@@ -106,6 +115,9 @@ bool LinearCone::findTypes(Operation *op) {
   for (Value operand : op->getOperands())
     member.operands.push_back(typeOf(operand));
   member.result = typeOf(op->getResult(0));
+  // It would send more.
+  if (isMoved && isLinearCollective(op))
+    return false;
   if (isMoved) {
     AxisList summed;
     for (auto [factor, list] : llvm::zip(rule.factors, *cut)) {
@@ -193,7 +205,8 @@ void LinearCone::rewrite() {
 }
 
 SmallVector<unsigned> LinearCone::listTerms(Operation *op) const {
-  if (isa<NegateOp, TransposeOp, ReshapeOp, SliceOp, ReverseOp, BroadcastInDimOp, DynamicSliceOp>(op))
+  if (isa<NegateOp, TransposeOp, ReshapeOp, SliceOp, ReverseOp, BroadcastInDimOp, DynamicSliceOp>(op) ||
+      isLinearCollective(op))
     return {0};
   if (isa<AddOp, SubtractOp, DynamicUpdateSliceOp>(op))
     return {0, 1};
@@ -230,7 +243,8 @@ bool LinearCone::mayBePartial(Value value) const {
     if (isa<AddOp, SubtractOp>(op) && mayBePartial(op->getOperand(1)))
       return true;
     if (!isa<NegateOp, TransposeOp, ReshapeOp, SliceOp, ReverseOp, BroadcastInDimOp, DynamicSliceOp, DivideOp,
-             ConvertOp, AddOp, SubtractOp>(op))
+             ConvertOp, AddOp, SubtractOp>(op) &&
+        !isLinearCollective(op))
       return false;
     value = op->getOperand(0);
   }

@@ -237,6 +237,27 @@ def DropBarriers : Pass<"spmdc-drop-barriers", "mlir::ModuleOp"> {
   }];
 }
 
+def JoinCollectives : Pass<"spmdc-join-collectives", "mlir::ModuleOp"> {
+  let summary = "Makes one collective of two that follow one another";
+  let description = [{
+    Before: one device's program; collectives are explicit.
+
+    An all_reduce of an all_reduce of the same kind over other axes, used by nothing else, becomes one over both, where
+    that takes less time by the cost model; so do all_gathers, and reduce_scatters, along one dimension that comes out
+    even. The reason of the one is those of both, its location is fused.
+
+    After: the same.
+    ```
+    %1 = spmd.all_reduce sum %x over <b> : <f32[8]> -> <f32[8]>
+    %2 = spmd.all_reduce sum %1 over <a> : <f32[8]> -> <f32[8]>
+    ```
+    becomes
+    ```
+    %2 = spmd.all_reduce sum %x over <a, b> : <f32[8]> -> <f32[8]>
+    ```
+  }];
+}
+
 def RematerializeGathers : Pass<"spmdc-rematerialize-gathers", "mlir::ModuleOp"> {
   let summary = "Gathers again what is not worth its memory";
   let description = [{

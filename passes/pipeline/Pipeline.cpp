@@ -52,6 +52,7 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
     passes.addPass(createLoopInvariantCodeMotionPass());
     passes.addPass(createCSEPass());
     passes.addPass(createDropBarriers());
+    passes.addPass(createJoinCollectives());
     RematerializeGathersOptions rematerialize;
     rematerialize.freeBytes = options.bytesToFree;
     passes.addPass(createRematerializeGathers(rematerialize));

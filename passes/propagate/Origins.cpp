@@ -112,7 +112,10 @@ void OriginRecorder::finish() {
       log->arrays[slot].written.push_back({namesOf(state.getMesh().getParts(dim.getAxes())), dim.getIsClosed()});
   }
   for (const PropagationState::OpEntry &entry : state.getOps()) {
-    PropagationLog::Op op{placeOf(entry.op->getLoc()), entry.getName().str(), {}, {}};
+    PropagationLog::Op op{placeOf(entry.op->getLoc()), entry.getName().str(), {}, {}, {}};
+    if (auto collective = dyn_cast<CollectiveOpInterface>(entry.op))
+      for (AxisRefAttr axis : collective.getGroupAxes().getAxes())
+        op.groupAxes.push_back(axis.getName().str());
     unsigned numOperands = entry.rule.operands.size();
     for (auto [tensor, value] : llvm::enumerate(entry.values)) {
       unsigned slot = entry.slots[tensor];

@@ -44,6 +44,7 @@ struct PropagationLog {
     std::vector<Operand> arrays;
     /// For each of the arrays and each of its dimensions the factors of the operation's rule.
     std::vector<std::vector<std::vector<int64_t>>> factors;
+    std::vector<std::string> groupAxes; ///< Of a collective that a person wrote, or that came with a derivative.
   };
   std::vector<Array> arrays;
   std::vector<Extension> extensions; ///< In the order in which they happened.

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace spmdc {
 namespace {
@@ -16,25 +17,16 @@ std::string lineOf(const std::string &location) { return location.substr(0, loca
 
 std::string axisOf(const std::string &axis) { return axis.substr(0, axis.find(':')); }
 
-bool shareAxis(const CollectiveReport &a, const CollectiveReport &b) {
-  return std::any_of(a.axes.begin(), a.axes.end(), [&](const std::string &axis) {
-    return std::any_of(b.axes.begin(), b.axes.end(),
-                       [&](const std::string &other) { return axisOf(axis) == axisOf(other); });
-  });
-}
-
-/// A collective of that kind on that line, over any of the axes; null where there is none.
-const CollectiveReport *findLike(const CollectiveReport &collective, const ProgramReport &report) {
+/// A collective of that kind on that line, over any of the axes that annotations force; null where there is none.
+const CollectiveReport *findLike(const CollectiveReport &collective, const std::set<std::string> &axes,
+                                 const ProgramReport &report) {
   for (const FunctionReport &function : report.functions)
     for (const CollectiveReport &other : function.collectives)
       if (other.op == collective.op && lineOf(other.location) == lineOf(collective.location) &&
-          shareAxis(other, collective))
+          std::any_of(other.axes.begin(), other.axes.end(),
+                      [&](const std::string &axis) { return axes.count(axisOf(axis)); }))
         return &other;
   return nullptr;
-}
-
-bool isStillThere(const CollectiveReport &collective, const ProgramReport &report) {
-  return findLike(collective, report) != nullptr;
 }
 
 /// The program, or IR, and where shardings are written in it.
@@ -88,20 +80,21 @@ public:
 
   /// The smallest change that makes the program faster, else the smallest at all: one of a single annotation, or the
   /// collective's axes taken from everything that brings them.
-  std::optional<Removal> find(const CollectiveReport &collective, const std::vector<Cause> &causes) {
+  std::optional<Removal> find(const CollectiveReport &collective, const std::set<std::string> &axes,
+                              const std::vector<Cause> &causes) {
     std::optional<Removal> best;
     if (causes.empty())
       return best;
-    for (const AnnotationEdit &listed : listEdits(program.annotations, mesh, axesOf(collective), causes)) {
+    for (const AnnotationEdit &listed : listEdits(program.annotations, mesh, inOrder(collective, axes), causes)) {
       AnnotationEdit edit = program.spell(listed);
       const Outcome *outcome = test(edit);
-      if (!outcome || !outcome->report || isStillThere(collective, *outcome->report))
+      if (!outcome || !outcome->report || findLike(collective, axes, *outcome->report))
         continue;
       Removal removal = toRemoval(edit, *outcome->report);
       if (!best || keyOf(removal) < keyOf(*best))
         best = std::move(removal);
     }
-    return best ? best : takeAxes(collective, causes);
+    return best ? best : takeAxes(collective, axes, causes);
   }
 
   size_t tries = 0;
@@ -114,12 +107,13 @@ private:
     PropagationLog log;
   };
 
-  static std::vector<std::string> axesOf(const CollectiveReport &collective) {
-    std::vector<std::string> axes;
+  /// The axes as the collective names them.
+  static std::vector<std::string> inOrder(const CollectiveReport &collective, std::set<std::string> axes) {
+    std::vector<std::string> result;
     for (const std::string &axis : collective.axes)
-      if (std::find(axes.begin(), axes.end(), axisOf(axis)) == axes.end())
-        axes.push_back(axisOf(axis));
-    return axes;
+      if (axes.erase(axisOf(axis)))
+        result.push_back(axisOf(axis));
+    return result;
   }
 
   double secondsOf(const ProgramTotals &totals) const {
@@ -153,7 +147,8 @@ private:
   }
 
   /// Takes the axes from the marks that bring them, and from those that then bring them, until the collective is gone.
-  std::optional<Removal> takeAxes(const CollectiveReport &collective, std::vector<Cause> causes) {
+  std::optional<Removal> takeAxes(const CollectiveReport &collective, const std::set<std::string> &axes,
+                                  std::vector<Cause> causes) {
     constexpr size_t maxDims = 8;
     TakenAxes taken;
     std::unique_ptr<ProgramSource> changed;
@@ -170,7 +165,7 @@ private:
       const Outcome *outcome = test(edit);
       if (!outcome || !outcome->report)
         return std::nullopt;
-      const CollectiveReport *left = findLike(collective, *outcome->report);
+      const CollectiveReport *left = findLike(collective, axes, *outcome->report);
       if (!left)
         return toRemoval(edit, *outcome->report);
       // The annotations of the changed program are the same ones, at other places; those of IR have kept theirs.
@@ -229,6 +224,10 @@ std::optional<Explanation> explainProgram(Compiler &compiler, const std::string 
       CollectiveExplanation &entry = explanation->collectives.emplace_back();
       entry.collective = &collective;
       entry.sourceLine = program.source.lineOf(collective.location);
+      std::set<std::string> shown = {lineOf(collective.location)};
+      for (const std::string &place : collective.places)
+        if (shown.insert(lineOf(place)).second)
+          entry.otherLines.emplace_back(place, program.source.lineOf(place));
       causes.push_back(findCauses(log, collective));
       for (const Cause &cause : causes.back())
         entry.causes.push_back(program.describe(cause));
@@ -241,7 +240,7 @@ std::optional<Explanation> explainProgram(Compiler &compiler, const std::string 
   });
   for (size_t index : byCost) {
     CollectiveExplanation &entry = explanation->collectives[index];
-    entry.removal = search.find(*entry.collective, causes[index]);
+    entry.removal = search.find(*entry.collective, findForcedAxes(log, *entry.collective), causes[index]);
   }
   explanation->triedEdits = search.tries;
   explanation->isCutShort = search.isCutShort;

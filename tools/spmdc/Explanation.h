@@ -36,6 +36,8 @@ struct CauseText {
 struct CollectiveExplanation {
   const CollectiveReport *collective = nullptr; ///< In the inspection's report.
   std::string sourceLine;                       ///< Without its indentation.
+  /// Where one collective does the work of several: the lines of the others, each with its first place.
+  std::vector<std::pair<std::string, std::string>> otherLines;
   std::vector<CauseText> causes;
   std::optional<Removal> removal;
 };

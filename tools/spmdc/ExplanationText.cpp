@@ -61,6 +61,8 @@ std::string entryText(const CollectiveExplanation &entry, size_t number, const P
                      timeText(collective.totalSeconds()) + ", " +
                      std::to_string(std::lround(100 * shareOf(collective, totals))) + " % of the communication\n";
   text += "   " + collective.location + (entry.sourceLine.empty() ? "" : ": " + entry.sourceLine) + "\n";
+  for (const auto &[place, line] : entry.otherLines)
+    text += "   " + place + (line.empty() ? "" : ": " + line) + "\n";
   if (!collective.why.empty())
     text += "   " + collective.why + "\n";
   if (collective.ring != RingWay::None)

@@ -75,6 +75,8 @@ Json collectiveJson(const CollectiveReport &collective) {
     json["hidden_us"] = microseconds(collective.hiddenSeconds);
   }
   json["loc"] = collective.location;
+  if (collective.places.size() > 1)
+    json["locs"] = collective.places;
   json["why"] = collective.why;
   return json;
 }

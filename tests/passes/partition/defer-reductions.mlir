@@ -221,4 +221,30 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
     %t = array.reduce sum %qr dims [0] : <f32[16@_, 12@_]> -> <f32[12@_]>
     return %s, %t, %qr : !spmd.array<f32[12@_]>, !spmd.array<f32[12@_]>, !spmd.array<f32[16@_, 12@_]>
   }
+
+  // A sum that a person wrote over another axis is reduced together with that behind it (spmdc-join-collectives); where
+  // it is scattered, there is less to reduce.
+  // CHECK-LABEL: func.func @written_sums
+  func.func @written_sums(%p: !spmd.array<f32[32@a, 12@_, 6@b]>) -> (!spmd.array<f32[12@_, 8@_]>, !spmd.array<f32[8@a, 12@_]>) {
+    // CHECK: %[[P:.*]] = array.reduce sum %{{.*}} dims [2] : <f32[8@_, 12@_, 6@b]> -> <f32[8@_, 12@_] unreduced(b)>
+    // CHECK-NEXT: %[[Q:.*]] = array.reduce sum
+    // CHECK-NEXT: %[[T:.*]] = array.transpose %[[P]] {{.*}} : <f32[8@_, 12@_] unreduced(b)> -> <f32[12@_, 8@_] unreduced(b)>
+    // CHECK-NEXT: %[[S:.*]] = spmd.all_reduce sum %[[T]] over <a> : <f32[12@_, 8@_] unreduced(b)> -> <f32[12@_, 8@_] unreduced(b)>
+    // CHECK-NEXT: %[[R:.*]] = spmd.reshard %[[S]] {{.*}} : <f32[12@_, 8@_] unreduced(b)> -> <f32[12@_, 8@_]>
+    // CHECK-NEXT: %[[C:.*]] = spmd.reduce_scatter sum %[[Q]] dim 0 over <a> : <f32[8@_, 12@_] unreduced(b)> -> <f32[2@_, 12@_] unreduced(b)>
+    // CHECK-NEXT: %[[D:.*]] = spmd.reshard %[[C]] {{.*}} : <f32[2@_, 12@_] unreduced(b)> -> <f32[2@_, 12@_]>
+    // CHECK-NEXT: spmd.yield %[[R]], %[[D]]
+    %0:2 = spmd.manual(%p) over <a> {
+    ^bb0(%x: !spmd.array<f32[8@_, 12@_, 6@b]>):
+      %q = array.reduce sum %x dims [2] : <f32[8@_, 12@_, 6@b]> -> <f32[8@_, 12@_] unreduced(b)>
+      %r = spmd.reshard %q : <f32[8@_, 12@_] unreduced(b)> -> <f32[8@_, 12@_]>
+      %k = array.reduce sum %x dims [2] : <f32[8@_, 12@_, 6@b]> -> <f32[8@_, 12@_] unreduced(b)>
+      %l = spmd.reshard %k : <f32[8@_, 12@_] unreduced(b)> -> <f32[8@_, 12@_]>
+      %u = array.transpose %r perm [1, 0] : <f32[8@_, 12@_]> -> <f32[12@_, 8@_]>
+      %s = spmd.all_reduce sum %u over <a> : <f32[12@_, 8@_]> -> <f32[12@_, 8@_]>
+      %t = spmd.reduce_scatter sum %l dim 0 over <a> : <f32[8@_, 12@_]> -> <f32[2@_, 12@_]>
+      spmd.yield %s, %t : !spmd.array<f32[12@_, 8@_]>, !spmd.array<f32[2@_, 12@_]>
+    } : (!spmd.array<f32[32@a, 12@_, 6@b]>) -> (!spmd.array<f32[12@_, 8@_]>, !spmd.array<f32[8@a, 12@_]>)
+    return %0#0, %0#1 : !spmd.array<f32[12@_, 8@_]>, !spmd.array<f32[8@a, 12@_]>
+  }
 }

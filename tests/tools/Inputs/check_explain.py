@@ -32,9 +32,10 @@ def inspected(file):
 
 
 def is_like(a, b):
-    """Of one kind, on one line, over a common axis."""
-    names = [{axis.split(":")[0] for axis in c["axes"]} for c in (a, b)]
-    return a["op"] == b["op"] and place(a["loc"])[1] == place(b["loc"])[1] and names[0] & names[1]
+    """Of one kind, on one line, over an axis that annotations brought to the first."""
+    forced = {cause["axis"] for cause in a["causes"]}
+    names = {axis.split(":")[0] for axis in b["axes"]}
+    return a["op"] == b["op"] and place(a["loc"])[1] == place(b["loc"])[1] and forced & names
 
 
 lines = open(program).read().split("\n")
@@ -56,7 +57,7 @@ for entry, collective in zip(explained, collectives):
         file, line, column = place(cause["loc"])
         assert file == program and lines[line - 1][column - 1:].startswith(cause["written"]), cause
         assert (cause["axis"] in cause["written"]) == (cause["kind"] == "cut"), cause
-        assert cause["through"][-1]["loc"] == entry["loc"], cause
+        assert cause["through"][-1]["loc"] in entry.get("locs", [entry["loc"]]), cause
     if entry["removal"]:
         removals.setdefault(json.dumps(entry["removal"]["edits"]), []).append(entry)
     else:

@@ -1,0 +1,160 @@
+//===- JoinCollectives.cpp - one collective for two in a row --------------===//
+//
+// A sum over one axis of a sum over another is a sum over both, which sends less than one after the other: of g * h
+// devices each sends 2 (gh - 1) / gh of the array, not 2 (g - 1) / g + 2 (h - 1) / h. Pieces gathered along one
+// dimension in two steps, or scattered, are gathered or scattered in one: as many bytes, one wait less.
+//
+// Where one of the axes is slow the way in two steps may be the faster one: the cost model decides.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ir/spmd/Location.h"
+#include "ir/spmd/SpmdOps.h"
+#include "passes/analysis/CostModel.h"
+#include "passes/partition/Passes.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+
+namespace spmdc {
+
+#define GEN_PASS_DEF_JOINCOLLECTIVES
+#include "passes/partition/Passes.h.inc"
+
+namespace {
+
+class Joiner {
+public:
+  explicit Joiner(ModuleOp module)
+      : meshAttr(getMesh(module)), mesh(meshAttr.toValue()), model(CostModel::of(module)) {}
+
+  /// Joins the collectives, each with those before it, as many as follow one another.
+  void visit(ArrayRef<CollectiveOpInterface> collectives) {
+    for (CollectiveOpInterface op : llvm::reverse(collectives))
+      if (!gone.contains(op))
+        visit(op);
+  }
+
+private:
+  void visit(CollectiveOpInterface second) {
+    while (true) {
+      auto first = second->getOperand(0).getDefiningOp<CollectiveOpInterface>();
+      if (!first || !first->hasOneUse() || first->getBlock() != second->getBlock())
+        return;
+      std::optional<AxesAttr> axes = findAxes(first, second);
+      if (!axes)
+        return;
+      CollectiveOpInterface joined = join(first, second, *axes);
+      if (secondsOf(joined) > secondsOf(first) + secondsOf(second)) {
+        joined.erase();
+        return;
+      }
+      second->getResult(0).replaceAllUsesWith(joined->getResult(0));
+      for (Operation *op : {second.getOperation(), first.getOperation()}) {
+        gone.insert(op);
+        op->erase();
+      }
+      second = joined;
+    }
+  }
+
+  double secondsOf(CollectiveOpInterface op) const {
+    std::vector<std::string> names;
+    for (const spmd::AxisRef &axis : op.getGroupAxes().toValues())
+      names.push_back(axis.name);
+    return model.collectiveSeconds(op->getName().stripDialect().str(), names, op.getWireBytes(meshAttr));
+  }
+
+  int64_t sizeOf(AxesAttr axes) const {
+    int64_t size = 1;
+    for (const spmd::AxisRef &axis : axes.toValues())
+      size *= axis.sizeIn(mesh);
+    return size;
+  }
+
+  /// Whether each device has a piece of one size of what lies along the dimension.
+  bool isEven(int64_t whole, int64_t piece, AxesAttr axes) const { return whole == piece * sizeOf(axes); }
+
+  /// The axes of one collective that does the work of both, in the order of its pieces; nothing where there is none.
+  std::optional<AxesAttr> findAxes(CollectiveOpInterface first, CollectiveOpInterface second) const {
+    if (first->getName() != second->getName())
+      return std::nullopt;
+    ArrayRef<AxisRefAttr> inner = first.getGroupAxes().getAxes(), outer = second.getGroupAxes().getAxes();
+    for (AxisRefAttr axis : inner)
+      for (AxisRefAttr other : outer)
+        if (axis.getName() == other.getName())
+          return std::nullopt;
+    auto inOrder = [&](ArrayRef<AxisRefAttr> major, ArrayRef<AxisRefAttr> minor) {
+      SmallVector<AxisRefAttr> axes(major);
+      llvm::append_range(axes, minor);
+      return AxesAttr::get(first->getContext(), axes);
+    };
+    auto sizesOf = [](CollectiveOpInterface op, int64_t dim) {
+      return std::pair(cast<ArrayType>(op->getOperand(0).getType()).getDimSize(dim),
+                       cast<ArrayType>(op->getResult(0).getType()).getDimSize(dim));
+    };
+    if (auto reduce = dyn_cast<AllReduceOp>(first.getOperation())) {
+      if (reduce.getKind() != cast<AllReduceOp>(second.getOperation()).getKind())
+        return std::nullopt;
+      // Whoever comes first: in the order of the mesh.
+      SmallVector<AxisRefAttr> axes(inOrder(inner, outer).getAxes());
+      llvm::sort(axes, [&](AxisRefAttr x, AxisRefAttr y) {
+        auto keyOf = [&](AxisRefAttr axis) { return std::pair(mesh.indexOf(axis.getName()), axis.getPreSize()); };
+        return keyOf(x) < keyOf(y);
+      });
+      return AxesAttr::get(first->getContext(), axes);
+    }
+    if (auto gather = dyn_cast<AllGatherOp>(first.getOperation())) {
+      auto next = cast<AllGatherOp>(second.getOperation());
+      auto [piece, part] = sizesOf(first, gather.getDim());
+      auto [again, whole] = sizesOf(second, gather.getDim());
+      bool fits = gather.getDim() == next.getDim() && isEven(part, piece, gather.getAxes()) &&
+                  isEven(whole, again, next.getAxes());
+      return fits ? std::optional(inOrder(outer, inner)) : std::nullopt;
+    }
+    if (auto scatter = dyn_cast<ReduceScatterOp>(first.getOperation())) {
+      auto next = cast<ReduceScatterOp>(second.getOperation());
+      auto [whole, part] = sizesOf(first, scatter.getDim());
+      auto [again, piece] = sizesOf(second, scatter.getDim());
+      bool fits = scatter.getKind() == next.getKind() && scatter.getDim() == next.getDim() &&
+                  isEven(whole, part, scatter.getAxes()) && isEven(again, piece, next.getAxes());
+      return fits ? std::optional(inOrder(inner, outer)) : std::nullopt;
+    }
+    return std::nullopt;
+  }
+
+  static CollectiveOpInterface join(CollectiveOpInterface first, CollectiveOpInterface second, AxesAttr axes) {
+    OpBuilder builder(second);
+    SmallVector<std::string> reasons;
+    for (Operation *op : {first.getOperation(), second.getOperation()})
+      if (auto why = op->getAttrOfType<StringAttr>("why"); why && !llvm::is_contained(reasons, why.str()))
+        reasons.push_back(why.str());
+    IRMapping mapping;
+    mapping.map(second->getOperand(0), first->getOperand(0));
+    Operation *joined = builder.clone(*second, mapping);
+    joined->setAttr("axes", axes);
+    joined->setLoc(fuseLocs(first->getContext(), {first->getLoc(), second->getLoc()}));
+    if (!reasons.empty())
+      joined->setAttr("why", builder.getStringAttr(llvm::join(reasons, "; ")));
+    return cast<CollectiveOpInterface>(joined);
+  }
+
+  MeshAttr meshAttr;
+  spmd::MeshShape mesh;
+  CostModel model;
+  llvm::DenseSet<Operation *> gone;
+};
+
+class JoinCollectivesPass : public impl::JoinCollectivesBase<JoinCollectivesPass> {
+  void runOnOperation() override {
+    SmallVector<CollectiveOpInterface> collectives;
+    getOperation().walk([&](CollectiveOpInterface op) { collectives.push_back(op); });
+    Joiner(getOperation()).visit(collectives);
+  }
+};
+
+} // namespace
+} // namespace spmdc
