@@ -85,19 +85,24 @@ void Emitter::checkMarkInside(ShardingAttr sharding) {
                                "', which cuts nothing here");
 }
 
-/// The manual axes of a shard_map: those that are named, or all.
-std::set<std::string> Emitter::namedManualAxes(llvm::ArrayRef<const Argument *> axisNames) {
-  std::set<std::string> names;
+/// The axes that a shard_map makes manual: those that are named, or all that are not manual around it.
+std::set<std::string> Emitter::namedManualAxes(llvm::ArrayRef<const Argument *> axisNames, Range where) {
+  std::set<std::string> names, around = isManual ? manualAxes : std::set<std::string>();
+  if (around.size() == meshAxes.size())
+    fail(where, "'shard_map' inside of a function that shard_map runs: all axes are manual there already");
   if (!axisNames.empty()) {
     Value value = this->axisNames(*axisNames.front()->value);
     if (value.kind != ValueKind::Partition)
       throw Poisoned();
     for (AxisRefAttr axis : value.partition.front().getAxes())
-      names.insert(axis.getName().str());
+      if (std::string name = axis.getName().str(); !names.insert(name).second || around.count(name))
+        fail(value.range, "'axis_names' of 'shard_map' has '" + name +
+                              "', along which arrays are one device's here already: name others");
   }
   if (names.empty())
     for (const spmd::MeshAxis &axis : meshAxes)
-      names.insert(axis.name);
+      if (!around.count(axis.name))
+        names.insert(axis.name);
   return names;
 }
 
@@ -120,7 +125,9 @@ std::vector<Value> Emitter::manualSpecs(const Value &spec, std::string_view para
 }
 
 /// The sharding of a whole array on the way in (or of a piece on the way out), closed and without priorities.
-ShardingAttr Emitter::manualSharding(const Value &spec, const Value &leaf, const std::string &what, Range where) {
+/// `axes` are those that may be named; with automatic ones left in the region, propagation decides along them.
+ShardingAttr Emitter::manualSharding(const Value &spec, const Value &leaf, const std::set<std::string> &axes,
+                                     bool hasAutomatic, const std::string &what, Range where) {
   if (static_cast<int64_t>(spec.partition.size()) > leaf.rank()) {
     bool isConstant = leaf.isConstant();
     report(spec.range, "P(...) speaks of " + std::to_string(spec.partition.size()) + " dimensions, but " + what +
@@ -133,15 +140,15 @@ ShardingAttr Emitter::manualSharding(const Value &spec, const Value &leaf, const
     if (!dim.getIsClosed() || dim.getPriority() >= 0)
       fail(spec.range, "'shard_map' runs f on exactly the pieces that P(...) says: no '?' and no priority");
     for (AxisRefAttr axis : dim.getAxes())
-      if (!manualAxes.count(axis.getName().str()))
-        fail(spec.range, "P(...) names '" + axis.getName().str() +
-                             "', which 'axis_names' of 'shard_map' leaves out (it has " + joinAxes(manualAxes) +
-                             "): what lies over it is marked on the array itself");
+      if (std::string name = axis.getName().str(); isManual && manualAxes.count(name) && !axes.count(name))
+        fail(spec.range, "P(...) names '" + name + "', along which arrays are one device's here already");
+      else if (!axes.count(name))
+        fail(spec.range, "P(...) names '" + name + "', which 'axis_names' of 'shard_map' leaves out (it has " +
+                             joinAxes(axes) + "): what lies over it is marked on the array itself");
   }
   sharding = leaf.isKey() ? keyWords(sharding) : sharding;
-  if (!hasAutomaticAxes())
+  if (!hasAutomatic)
     return sharding;
-  // Along the other axes propagation decides.
   llvm::SmallVector<DimShardingAttr> dims;
   for (DimShardingAttr dim : sharding.getDims())
     dims.push_back(DimShardingAttr::get(builder.getContext(), dim.getAxes(), /*isClosed=*/false));
@@ -167,11 +174,6 @@ void Emitter::checkConditions(mlir::Block &block, const VaryingAxes &varying) {
 Value Emitter::shardMap(const CallExpr &outer, const CallExpr &call) {
   const std::vector<Parameter> parameters = {{"f"}, {"in"}, {"out"}, {"axis_names", /*isOptional=*/true}};
   auto matched = matchArguments(*this, "shard_map", parameters, outer);
-  if (isManual)
-    fail(outer.range, hasAutomaticAxes()
-                          ? "'shard_map' inside of a function that shard_map runs: name all axes that are to be manual "
-                            "in 'axis_names' of the outer one"
-                          : "'shard_map' inside of a function that shard_map runs: all axes are manual there already");
   if (!hasMesh)
     fail(outer.range, "'shard_map' needs a mesh: declare one with 'mesh m(a=...)' or --mesh");
 
@@ -188,8 +190,11 @@ Value Emitter::shardMap(const CallExpr &outer, const CallExpr &call) {
   std::string quoted = "'" + std::string(fn->name.text) + "'";
 
   Value in = need(*matched[1].front()->value), out = need(*matched[2].front()->value);
-  // Known from here on, to read 'in' and 'out'; `isManual` only inside.
-  llvm::SaveAndRestore<std::set<std::string>> axes(manualAxes, namedManualAxes(matched[3]));
+  const std::set<std::string> own = namedManualAxes(matched[3], outer.range);
+  std::set<std::string> allManual = own;
+  if (isManual)
+    allManual.insert(manualAxes.begin(), manualAxes.end());
+  bool hasAutomatic = allManual.size() != meshAxes.size();
   std::vector<Value> arguments;
   for (const Argument &argument : call.arguments) {
     if (!argument.name.text.empty())
@@ -219,7 +224,7 @@ Value Emitter::shardMap(const CallExpr &outer, const CallExpr &call) {
       if (!leaf.isData())
         fail(argument.range, what + " must be an array, not " + leaf.describe());
       mlir::Value array = materialize(leaf);
-      ShardingAttr sharding = manualSharding(inSpecs[index], leaf, what, argument.range);
+      ShardingAttr sharding = manualSharding(inSpecs[index], leaf, own, hasAutomatic, what, argument.range);
       ArrayType type = typeOf(array).withSharding(sharding);
       for (auto [dim, axes] : llvm::enumerate(sharding.toValue().dims)) {
         int64_t pieceCount = 1;
@@ -234,8 +239,8 @@ Value Emitter::shardMap(const CallExpr &outer, const CallExpr &call) {
       }
       // Along automatic axes it is a value of its own: what else is done with the array may be cut over manual ones.
       if (type.getRank() > 0)
-        array = hasAutomaticAxes() ? createConstraint(type, array, inSpecs[index].range)
-                                   : constrain(array, sharding, inSpecs[index].range);
+        array = hasAutomatic ? createConstraint(type, array, inSpecs[index].range)
+                             : constrain(array, sharding, inSpecs[index].range);
       inputs.push_back(array);
       cutting.push_back(VaryingAxes::getCutting(type));
       mlir::Value piece = block.addArgument(type.getLocal(mesh), loc());
@@ -252,6 +257,7 @@ Value Emitter::shardMap(const CallExpr &outer, const CallExpr &call) {
   {
     RegionScope inside(*this, block);
     llvm::SaveAndRestore<bool> manual(isManual, true);
+    llvm::SaveAndRestore<std::set<std::string>> axes(manualAxes, allManual);
     result = applyFunction(*fn, isPrelude, given, call.range);
     if (result.kind == ValueKind::None)
       fail(call.range, quoted + " returns nothing");
@@ -266,15 +272,16 @@ Value Emitter::shardMap(const CallExpr &outer, const CallExpr &call) {
         if (!leaf.isData())
           fail(call.range, what + " must be an array, not " + leaf.describe());
         mlir::Value array = materialize(leaf);
-        ShardingAttr sharding = manualSharding(outSpecs[index], leaf, what, fn->name.range);
+        ShardingAttr sharding = manualSharding(outSpecs[index], leaf, own, hasAutomatic, what, fn->name.range);
         llvm::SmallVector<int64_t> shape(typeOf(array).getShape());
         for (auto [dim, axes] : llvm::enumerate(sharding.toValue().dims))
           for (const spmd::AxisRef &axis : axes)
             shape[dim] *= axis.sizeIn(mesh.toValue());
         ArrayType type = typeOf(array).withShape(shape).withSharding(sharding);
-        VaryingAxes::Axes differing = varying.of(array);
-        for (const std::string &axis : VaryingAxes::getCutting(type))
-          differing.erase(axis);
+        VaryingAxes::Axes differing, cut = VaryingAxes::getCutting(type);
+        for (const std::string &axis : varying.of(array))
+          if (own.count(axis) && !cut.count(axis))
+            differing.insert(axis);
         if (!differing.empty())
           fail(outSpecs[index].range, what + " varies over " + joinAxes(differing) +
                                           ", which 'out=' does not name: reduce it with psum or pmean, or name the " +
@@ -285,10 +292,10 @@ Value Emitter::shardMap(const CallExpr &outer, const CallExpr &call) {
     builder.create<ManualYieldOp>(loc(), yielded);
   }
   AxesAttr named;
-  if (hasAutomaticAxes()) {
+  if (own.size() != meshAxes.size()) {
     llvm::SmallVector<AxisRefAttr> refs;
     for (const spmd::MeshAxis &axis : meshAxes)
-      if (manualAxes.count(axis.name))
+      if (own.count(axis.name))
         refs.push_back(AxisRefAttr::get(builder.getContext(), axis.name));
     named = AxesAttr::get(builder.getContext(), refs);
   }

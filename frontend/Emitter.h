@@ -290,12 +290,13 @@ private:
   std::vector<Value> differentiableLeaves(const FunctionValue &f, const Value &argument, int64_t index);
 
   Value shardMap(const CallExpr &shardMap, const CallExpr &call);
-  std::set<std::string> namedManualAxes(llvm::ArrayRef<const Argument *> axisNames);
+  std::set<std::string> namedManualAxes(llvm::ArrayRef<const Argument *> axisNames, Range where);
   void checkMarkInside(ShardingAttr sharding);
   mlir::Value createConstraint(ArrayType type, mlir::Value x, Range written);
   std::vector<Value> manualSpecs(const Value &spec, std::string_view parameter, size_t count, std::string_view what);
   void checkConditions(mlir::Block &block, const VaryingAxes &varying);
-  ShardingAttr manualSharding(const Value &spec, const Value &leaf, const std::string &what, Range where);
+  ShardingAttr manualSharding(const Value &spec, const Value &leaf, const std::set<std::string> &axes,
+                              bool hasAutomatic, const std::string &what, Range where);
   Value applyBuiltin(const struct Builtin &builtin, Range range, const std::vector<std::string_view> &names,
                      const std::vector<std::optional<Value>> &values);
   Value arithmetic(BinaryOp op, const Value &left, const Value &right, Range range);

@@ -17,6 +17,8 @@ namespace spmdc {
 LogicalResult ProcessGridEvaluator::checkGroups(Operation *op, const Decisions &decisions) {
   WalkResult walk = op->walk([&](CollectiveOpInterface collective) {
     std::vector<spmd::AxisRef> axes = collective.getGroupAxes().toValues();
+    // Along those of a manual region within, devices are one here.
+    llvm::erase_if(axes, [&](const spmd::AxisRef &axis) { return mesh.indexOf(axis.name) < 0; });
     for (int64_t device = 0; device < mesh.deviceCount(); ++device)
       for (int64_t member : spmd::groupOf(mesh, axes, device))
         if (decisions[member] != decisions[device])

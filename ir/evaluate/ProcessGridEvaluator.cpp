@@ -86,6 +86,54 @@ FailureOr<SmallVector<Tensor>> ProcessGridEvaluator::evaluateManual(ManualOp op,
   return results;
 }
 
+LogicalResult ProcessGridEvaluator::runManual(ManualOp op, ArrayRef<DeviceTensors> operands, Values &results) {
+  MeshAttr meshOfBoth = op.getManualMesh();
+  spmd::MeshShape both = meshOfBoth.toValue();
+  // Where a device of both meshes stands in that of the region around, and who stands there at the place of another.
+  auto around = [&](int64_t device) {
+    std::vector<int64_t> place;
+    for (const spmd::MeshAxis &axis : mesh.axes)
+      place.push_back(both.coordinates(device)[both.indexOf(axis.name)]);
+    return mesh.deviceAt(place);
+  };
+  auto atPlaceOf = [&](int64_t device, int64_t other) {
+    std::vector<int64_t> place = both.coordinates(device);
+    for (auto [axis, coordinate] : llvm::zip(mesh.axes, mesh.coordinates(other)))
+      place[both.indexOf(axis.name)] = coordinate;
+    return both.deviceAt(place);
+  };
+  ProcessGridEvaluator evaluator(meshOfBoth, poison);
+  for (int64_t device = 0; !here.empty() && device < both.deviceCount(); ++device)
+    evaluator.here.push_back(here[around(device)]);
+  Values inputs, outputs;
+  for (auto [input, operand] : llvm::zip(op.getInputs(), operands)) {
+    ArrayType type = op.getManualPart(cast<ArrayType>(input.getType()));
+    SmallVector<DeviceTensors> cut;
+    for (const Tensor &tensor : operand)
+      cut.push_back(cutIntoShards(tensor, type, both, poison));
+    DeviceTensors &pieces = inputs.emplace_back();
+    for (int64_t device = 0; device < both.deviceCount(); ++device)
+      pieces.push_back(cut[around(device)][device]);
+  }
+  if (failed(evaluator.runBlock(op.getBlock(), inputs, outputs)))
+    return failure();
+  for (auto [index, value] : llvm::enumerate(op.getOutputs())) {
+    ArrayType type = op.getManualPart(cast<ArrayType>(value.getType()));
+    DeviceTensors &result = results.emplace_back();
+    for (int64_t device = 0; device < mesh.deviceCount(); ++device) {
+      DeviceTensors pieces;
+      for (int64_t other = 0; other < both.deviceCount(); ++other)
+        pieces.push_back(outputs[index][atPlaceOf(other, device)]);
+      std::string error;
+      FailureOr<Tensor> joined = joinShards(pieces, type, both, error);
+      if (failed(joined))
+        return op.emitError() << "result " << index << ": " << error;
+      result.push_back(std::move(*joined));
+    }
+  }
+  return success();
+}
+
 LogicalResult ProcessGridEvaluator::runBlock(Block &block, ArrayRef<DeviceTensors> arguments, Values &yielded) {
   if (arguments.size() != block.getNumArguments())
     return block.getParentOp()->emitError()
@@ -125,6 +173,8 @@ LogicalResult ProcessGridEvaluator::runOp(Operation *op, ArrayRef<DeviceTensors>
     return runWhile(op, Values(operands), results);
   if (isa<IfOp>(op))
     return runIf(op, operands[0], results);
+  if (auto manual = dyn_cast<ManualOp>(op))
+    return runManual(manual, operands, results);
   if (isa<PrintOp, ShardingGroupOp>(op))
     return success();
   // In a manual region, about its automatic axes.

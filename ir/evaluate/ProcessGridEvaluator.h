@@ -44,6 +44,8 @@ private:
   /// Runs a block; `yielded` receives the operands of its terminator.
   mlir::LogicalResult runBlock(mlir::Block &block, llvm::ArrayRef<DeviceTensors> arguments, Values &yielded);
   mlir::LogicalResult runOp(mlir::Operation *op, llvm::ArrayRef<DeviceTensors> operands, Values &results);
+  /// A manual region within the one that is evaluated: its devices are those along the axes of both.
+  mlir::LogicalResult runManual(ManualOp op, llvm::ArrayRef<DeviceTensors> operands, Values &results);
   mlir::LogicalResult runPlanOp(mlir::Operation *op, llvm::ArrayRef<DeviceTensors> operands, Values &results);
   mlir::LogicalResult runLibrary(mlir::Operation *op, llvm::ArrayRef<DeviceTensors> operands, Values &results);
   mlir::LogicalResult runMatmul(mlir::Operation *op, llvm::ArrayRef<DeviceTensors> operands, Values &results);

@@ -11,7 +11,14 @@ static ArrayRef<DimShardingAttr> getDims(ArrayType type) {
 }
 
 bool ManualOp::isManual(StringRef axis) {
-  return !getManual() || llvm::any_of(getManual()->getAxes(), [&](AxisRefAttr ref) { return ref.getName() == axis; });
+  if (!getManual() || llvm::any_of(getManual()->getAxes(), [&](AxisRefAttr ref) { return ref.getName() == axis; }))
+    return true;
+  auto around = (*this)->getParentOfType<ManualOp>();
+  return around && around.isManual(axis);
+}
+
+SmallVector<AxisRefAttr> ManualOp::getOwnAxes() {
+  return llvm::to_vector(getManual() ? getManual()->getAxes() : getMesh(*this).getAxes());
 }
 
 bool ManualOp::hasAutomaticAxes() {
@@ -94,6 +101,13 @@ static LogicalResult verifySharded(ManualOp op, Type type, const Twine &what) {
 }
 
 LogicalResult ManualOp::verify() {
+  if (auto around = (*this)->getParentOfType<ManualOp>()) {
+    if (!getManual())
+      return emitOpError("stands in a region that is manual along some axes, and does not name its own");
+    for (AxisRefAttr axis : getManual()->getAxes())
+      if (around.isManual(axis.getName()))
+        return emitOpError() << "is over axis '" << axis.getName() << "', which is manual around it already";
+  }
   if (std::optional<AxesAttr> manual = getManual()) {
     spmd::MeshShape mesh = getMesh(*this).toValue();
     for (const spmd::AxisRef &axis : manual->toValues()) {
@@ -135,7 +149,7 @@ static LogicalResult verifyInside(ManualOp op) {
       for (Value argument : region.getArguments())
         if (failed(verifyValue(inside, argument)))
           return WalkResult::interrupt();
-    if (isa<CollectiveOpInterface, AxisIndexOp>(inside))
+    if (isa<CollectiveOpInterface, AxisIndexOp>(inside) && inside->getParentOfType<ManualOp>() == op)
       for (AxisRefAttr axis : inside->getAttrOfType<AxesAttr>("axes").getAxes())
         if (!op.isManual(axis.getName())) {
           inside->emitOpError() << "is over '" << axis.getName() << "', which is not manual in the region around it";

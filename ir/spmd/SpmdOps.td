@@ -72,6 +72,7 @@ def Spmd_ManualOp : Spmd_Op<"manual", [IsolatedFromAbove, SingleBlock, Recursive
       ...
     } : (!spmd.array<f32[8@"(a, b)", 4]>) -> !spmd.array<f32[2, 4]>
     ```
+    Such a body may have regions of its own, `over` axes that are not manual around them: there both are.
   }];
   let arguments = (ins Variadic<Spmd_ArrayType>:$inputs, OptionalAttr<Spmd_AxesAttr>:$manual);
   let results = (outs Variadic<Spmd_ArrayType>:$outputs);
@@ -84,8 +85,10 @@ def Spmd_ManualOp : Spmd_Op<"manual", [IsolatedFromAbove, SingleBlock, Recursive
   let extraClassDeclaration = [{
     ::mlir::Block &getBlock() { return getBody().front(); }
 
-    /// Whether the body is one device's along this axis.
+    /// Whether the body is one device's along this axis, by this region or one around it.
     bool isManual(::llvm::StringRef axis);
+    /// The axes along which the region itself makes it so. Around it arrays may be cut over them, in it none is.
+    ::llvm::SmallVector<AxisRefAttr> getOwnAxes();
     /// Whether there is an axis along which it is not.
     bool hasAutomaticAxes();
     /// The devices as the body counts them: the mesh without its automatic axes.

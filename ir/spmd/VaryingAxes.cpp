@@ -16,6 +16,7 @@ VaryingAxes::VaryingAxes(Block &block, ArrayRef<Axes> arguments) {
   visit(block);
 }
 
+/// Of a region's operands, without what is said of automatic axes.
 static SmallVector<VaryingAxes::Axes> cuttingOperands(ManualOp op) {
   SmallVector<VaryingAxes::Axes> result;
   for (Value input : op.getInputs())
@@ -46,25 +47,52 @@ void VaryingAxes::join(Value value, const Axes &axes) {
   hasChanged |= known.size() != before;
 }
 
+static VaryingAxes::Axes ownAxes(ManualOp op) {
+  VaryingAxes::Axes axes;
+  for (AxisRefAttr axis : op.getOwnAxes())
+    axes.insert(axis.getName().str());
+  return axes;
+}
+
+/// The axes that are manual in a region of `op`, or within one, and not around it.
+static VaryingAxes::Axes ownAxesWithin(Operation *op, Region *region) {
+  VaryingAxes::Axes axes;
+  for (Operation *around = region->getParentOp(); around; around = around->getParentOp()) {
+    if (auto manual = dyn_cast<ManualOp>(around))
+      axes.merge(ownAxes(manual));
+    if (around == op)
+      break;
+  }
+  return axes;
+}
+
 VaryingAxes::Axes VaryingAxes::ofAll(Operation *op) const {
   Axes all;
   op->walk([&](Operation *inside) {
+    Axes within = inside == op ? Axes() : ownAxesWithin(op, inside->getParentRegion());
     for (ValueRange values : {ValueRange(inside->getOperands()), ValueRange(inside->getResults())})
       for (Value value : values)
-        all.insert(of(value).begin(), of(value).end());
+        llvm::copy_if(of(value), std::inserter(all, all.end()),
+                      [&](const std::string &axis) { return !within.count(axis); });
   });
   return all;
 }
 
 void VaryingAxes::setInside(Operation *op, const Axes &axes) {
+  auto set = [&](Value value, Region *region) {
+    Axes now = axes;
+    for (const std::string &axis : ownAxesWithin(op, region))
+      if (of(value).count(axis))
+        now.insert(axis);
+    varying[value] = std::move(now);
+  };
   op->walk([&](Operation *inside) {
-    if (inside == op)
-      return;
-    for (Value result : inside->getResults())
-      varying[result] = axes;
+    if (inside != op)
+      for (Value result : inside->getResults())
+        set(result, inside->getParentRegion());
     for (Region &region : inside->getRegions())
       for (Value argument : region.getArguments())
-        varying[argument] = axes;
+        set(argument, &region);
   });
 }
 
@@ -118,6 +146,12 @@ static ValueRange yieldedBy(Block &block) {
                                                                           : ValueRange();
 }
 
+static VaryingAxes::Axes without(VaryingAxes::Axes axes, const VaryingAxes::Axes &others) {
+  for (const std::string &axis : others)
+    axes.erase(axis);
+  return axes;
+}
+
 /// A loop carries what its body yields around: whatever meets in one carry is joined until nothing changes.
 void VaryingAxes::visitRegions(Operation *op) {
   bool changedOutside = hasChanged;
@@ -141,7 +175,13 @@ void VaryingAxes::visitRegions(Operation *op) {
     }
     for (Value result : op->getResults())
       join(result, context);
-    if (isa<GradientOp>(op)) {
+    if (auto manual = dyn_cast<ManualOp>(op)) {
+      for (auto [argument, axes] : llvm::zip(manual.getBlock().getArguments(), cuttingOperands(manual)))
+        join(argument, axes);
+      Axes own = ownAxes(manual);
+      for (auto [result, yielded] : llvm::zip(op->getResults(), yieldedBy(manual.getBlock())))
+        join(result, without(of(yielded), own));
+    } else if (isa<GradientOp>(op)) {
       Axes all = ofAll(op);
       for (Value result : op->getResults())
         join(result, all);

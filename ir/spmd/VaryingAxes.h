@@ -3,13 +3,14 @@
 // In a manual region every value either is the same on all devices along a mesh axis or varies over it, as in JAX's
 // varying types (shard_map's `vma`). What varies follows from the pieces that the region gets and from its collectives:
 //
-//   an operand's piece      the axes that cut the operand
+//   an operand's piece      the axes that cut the operand; of a region within another one, what it varies over, too
 //   axis_index              its axes
 //   all_reduce, all_gather  what the operand varies over, without the collective's axes
 //   other collectives       what the operand varies over, and the collective's axes
 //   an arm of a branch,     also what the condition varies over: not every device comes by
 //   the body of a while
 //   the carry of a loop     what its init and the yielded value vary over
+//   a region within         what the body yields, without the region's own axes
 //   gradients               all that anything in the function varies over: they are per device, with no hidden sum
 //   anything else           what any operand varies over
 //
@@ -48,9 +49,11 @@ public:
   /// A value that is what another one is, elsewhere.
   void copy(mlir::Value value, mlir::Value original) { varying[value] = Axes(of(original)); }
 
-  /// All axes over which any value varies that the operation uses, computes or, in its regions, comes by.
+  /// All axes over which any value varies that the operation uses, computes or, in its regions, comes by. Those that
+  /// only a region within makes manual are left out.
   Axes ofAll(mlir::Operation *op) const;
-  /// Takes all values in the regions of an operation to vary over these axes.
+  /// Takes all values in the regions of an operation to vary over these axes; in a manual region within, over those of
+  /// its own as before.
   void setInside(mlir::Operation *op, const Axes &axes);
 
   /// Lets the arguments of a block within vary over these axes, and what follows from them.

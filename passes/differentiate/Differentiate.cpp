@@ -57,7 +57,10 @@ void followVarying(Derivative &derivative, GradientOp gradient) {
   VaryingAxes::Axes all;
   for (AxisRefAttr axis : manual.getManualMesh().getAxes())
     all.insert(axis.getName().str());
-  derivative.varying.emplace(manual);
+  auto outermost = manual;
+  while (auto around = outermost->getParentOfType<ManualOp>())
+    outermost = around;
+  derivative.varying.emplace(outermost);
   derivative.varying->widen(gradient.getBody().front(), all);
 }
 

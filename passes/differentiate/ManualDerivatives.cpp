@@ -41,16 +41,22 @@ VaryingAxes::Axes namesOf(AxesAttr axes) {
   return names;
 }
 
-/// Hands values of a manual region to another one: as pieces of an array whose first dimension is cut over all axes
-/// that the value varies over.
+/// Hands values of a manual region to another one: as pieces of an array whose first dimension is cut over all of the
+/// region's axes that the value varies over.
 class HandedOver {
 public:
   HandedOver(ManualOp op, ArrayRef<Value> values) : op(op), values(values) {
-    VaryingAxes varying(op);
+    auto outermost = op;
+    while (auto around = outermost->getParentOfType<ManualOp>())
+      outermost = around;
+    VaryingAxes varying(outermost);
     MeshAttr mesh = getMesh(op);
     for (Value value : values) {
       auto piece = cast<ArrayType>(value.getType()).withoutSharding();
-      const VaryingAxes::Axes &axes = varying.of(value);
+      VaryingAxes::Axes axes;
+      for (AxisRefAttr axis : op.getOwnAxes())
+        if (varying.of(value).count(axis.getName().str()))
+          axes.insert(axis.getName().str());
       if (isOperand(value) || (piece.getRank() == 0 && axes.empty())) {
         types.push_back(piece);
         continue;
@@ -182,8 +188,14 @@ bool ReverseSweep::differentiateSlice(AllSliceOp op, OpBuilder &builder) {
 
 LogicalResult ReverseSweep::differentiateManual(ManualOp op, OpBuilder &builder) {
   Location loc = getDerivativeLoc(op);
-  std::optional<VaryingAxes> outer = std::exchange(derivative.varying, VaryingAxes(op));
-  auto restore = llvm::make_scope_exit([&] { derivative.varying = std::move(outer); });
+  // What is known of a region around is known of this one, too.
+  bool isNested = derivative.varying.has_value();
+  if (!isNested)
+    derivative.varying.emplace(op);
+  auto restore = llvm::make_scope_exit([&] {
+    if (!isNested)
+      derivative.varying.reset();
+  });
   Workspace workspace(builder, loc);
   Block &block = workspace.getBlock();
   OpBuilder inner = OpBuilder::atBlockEnd(&block);

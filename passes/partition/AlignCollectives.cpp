@@ -93,10 +93,20 @@ private:
         align(branch, here);
       else if (auto loop = dyn_cast<WhileOp>(op))
         align(loop, here);
+      else if (auto manual = dyn_cast<ManualOp>(op))
+        align(manual.getBlock(), handIn(here, manual));
       else
         for (Region &region : op.getRegions())
           align(region.front(), here);
     }
+  }
+
+  /// A region within reads nothing from outside but its operands.
+  static Here handIn(const Here &here, ManualOp manual) {
+    if (!here.isHere)
+      return here;
+    manual.getInputsMutable().append(here.isHere);
+    return {manual.getBlock().addArgument(here.isHere.getType(), manual.getLoc()), here.axes};
   }
 
   void align(IfOp branch, const Here &here) {
@@ -212,7 +222,11 @@ private:
 
 class AlignCollectivesPass : public impl::AlignCollectivesBase<AlignCollectivesPass> {
   void runOnOperation() override {
-    getOperation().walk([](ManualOp manual) { Aligner{manual}; });
+    // With those within.
+    getOperation().walk<WalkOrder::PreOrder>([](ManualOp manual) {
+      Aligner{manual};
+      return WalkResult::skip();
+    });
   }
 };
 

@@ -131,6 +131,57 @@ TEST(ManualErrors, collectivesThatSomeDevicesDoNotReach) {
               "pmin of it as an integer");
 }
 
+// Within a function that shard_map runs over some axes, another one may run over others.
+TEST(ManualErrors, within) {
+  auto within = [](const std::string &given) {
+    return errorsOf("fn g(x) { return psum(x, b); }\nfn f(x) { return shard_map(g, " + given + ")(x); }",
+                    "shard_map(f, in=P(a), out=P(a), axis_names=a)(x)");
+  };
+  EXPECT_THAT(within("in=P(_, b), out=P(), axis_names=b"), ElementsAre());
+  EXPECT_THAT(within("in=P(_, b), out=P()"), ElementsAre());
+  EXPECT_THAT(
+      within("in=P(_, b), out=P(), axis_names=(b, a)"),
+      ElementsAre("3:63: 'axis_names' of 'shard_map' has 'a', along which arrays are one device's here already: "
+                  "name others",
+                  "  5:10: in the call of 'f' here"));
+  EXPECT_THAT(within("in=P(a), out=P()"),
+              ElementsAre("3:34: P(...) names 'a', along which arrays are one device's here already",
+                          "  5:10: in the call of 'f' here"));
+  EXPECT_THAT(within("in=P(_, b), out=P(a)"),
+              ElementsAre("3:47: P(...) names 'a', along which arrays are one device's here already",
+                          "  5:10: in the call of 'f' here"));
+  // What varies over the axes around is the matter of the function around.
+  EXPECT_THAT(errorsOf("fn g(x) { return x; }\nfn f(x) { return shard_map(g, in=P(_, b), out=P(), axis_names=b)(x); }",
+                       "shard_map(f, in=P(a), out=P(a), axis_names=a)(x)"),
+              ElementsAre("3:47: result 0 of 'g' varies over 'b', which 'out=' does not name: reduce it with psum or "
+                          "pmean, or name the axis in P(...)",
+                          "  5:10: in the call of 'f' here"));
+  EXPECT_THAT(errorsOf("fn g(x) { return psum(x, b); }\nfn f(x) { return shard_map(g, in=P(_, b), out=P())(x); }",
+                       "shard_map(f, in=P(a), out=P(), axis_names=a)(x)"),
+              ElementsAre("5:36: result 0 of 'f' varies over 'a', which 'out=' does not name: reduce it with psum or "
+                          "pmean, or name the axis in P(...)"));
+  // Collectives of the outer one's axes are those of the inner one, too; its own are no collectives outside of it.
+  EXPECT_THAT(errorsOf("fn g(x) { return psum(x, (a, b)); }\nfn f(x) { return shard_map(g, in=P(_, b), out=P())(x); }",
+                       "shard_map(f, in=P(a), out=P(), axis_names=a)(x)"),
+              ElementsAre());
+  EXPECT_THAT(errorsOf("fn g(x) { return x; }\nfn f(x) { return shard_map(g, in=P(), out=P())(psum(x, b)); }",
+                       "shard_map(f, in=P(a), out=P(a), axis_names=a)(x)")
+                  .front(),
+              "3:56: 'psum' over 'b', which 'axis_names' of 'shard_map' leaves out (it has 'a'): along it arrays are "
+              "whole here, and the compiler inserts what they need");
+  EXPECT_THAT(errorsOf("fn g(x) { return psum(x, b); }\n"
+                       "fn f(x) { return if x[0, 0] > 0.0 { shard_map(g, in=P(), out=P())(x) } else { x }; }",
+                       "shard_map(f, in=P(a), out=P(a), axis_names=a)(x)"),
+              ElementsAre());
+  EXPECT_THAT(errorsOf("fn g(x) { return psum(x, (a, b)); }\n"
+                       "fn f(x) { return if x[0, 0] > 0.0 { shard_map(g, in=P(), out=P())(x) } else { x }; }",
+                       "shard_map(f, in=P(a), out=P(a), axis_names=a)(x)")
+                  .front(),
+              "2:18: 'psum' is reached where the condition of 'if' says so, which varies over 'a': devices would wait "
+              "for others that never come; move 'psum' out of it, or make the condition the same for all, with pmax or "
+              "pmin of it as an integer");
+}
+
 TEST(ManualErrors, shardingsInside) {
   EXPECT_THAT(errorsOf("fn f(x) { return shard(x, P(a)); }", "shard_map(f, in=P(a), out=P(a))(x)").front(),
               "2:18: inside of shard_map arrays are one device's, and no sharding can be given");

@@ -14,12 +14,17 @@
 #include "gtest/gtest.h"
 
 #include <cmath>
+#include <cstdlib>
 
 using namespace spmdc;
 
 namespace {
 
-constexpr uint64_t kPrograms = 150;
+/// SPMD_TEST_PROGRAMS asks for more.
+uint64_t countPrograms() {
+  const char *count = std::getenv("SPMD_TEST_PROGRAMS");
+  return count ? std::strtoull(count, nullptr, 10) : 150;
+}
 
 std::string named(std::string text) {
   for (size_t at = text.find("%F"); at != std::string::npos; at = text.find("%F"))
@@ -71,8 +76,8 @@ protected:
 };
 
 TEST_F(GradientPrograms, AreTheSlope) {
-  int regions = 0;
-  for (uint64_t seed = 1; seed <= kPrograms; ++seed) {
+  int regions = 0, regionsWithin = 0;
+  for (uint64_t seed = 1; seed <= countPrograms(); ++seed) {
     Random random(seed);
     spmd::MeshShape mesh{{{"a", random.integer(1, 4)}, {"b", random.integer(1, 3)}}};
     std::vector<int64_t> shape;
@@ -103,9 +108,11 @@ TEST_F(GradientPrograms, AreTheSlope) {
     expectSlope(*square, *second, point, 100 * sum);
     for (const char *word : {"for ", "if ", "checkpoint", "shard_map"})
       regions += text.find(word) != std::string::npos;
+    regionsWithin += text.find("let v = shard_map") != std::string::npos;
     if (HasFailure())
       break;
   }
+  EXPECT_GT(regionsWithin, 5);
   EXPECT_GT(regions, 100);
 }
 

@@ -42,6 +42,69 @@ TEST_F(ManualTest, CopiesMustAgree) {
   EXPECT_NE(diagnosticText().find("result 0"), std::string::npos) << diagnosticText();
 }
 
+/// x: f32[4@a, 4] in pieces along a, and in these pieces along b.
+const char *const within =
+    "module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=2>} {\n"
+    "func.func @main(%x: !spmd.array<f32[4@a, 4]>) -> (!spmd.array<f32[4@a, 2]>, !spmd.array<f32[4@a, 4]>) {\n"
+    "%0:2 = spmd.manual(%x) over <a> {\n"
+    "^bb0(%p: !spmd.array<f32[2, 4]>):\n"
+    "  %c = spmd.constraint %p : !spmd.array<f32[2, 4]> -> <f32[2@_, 4@b]>\n"
+    "  %1:2 = spmd.manual(%c) over <b> {\n"
+    "  ^bb0(%q: !spmd.array<f32[2, 2]>):\n"
+    "    %s = spmd.all_reduce sum %q over <b> : <f32[2, 2]> -> <f32[2, 2]>\n"
+    "    %t = spmd.collective_permute %q pairs [0, 3, 3, 0, 1, 1, 2, 2] over <a, b> : <f32[2, 2]> -> <f32[2, 2]>\n"
+    "    spmd.yield %s, %t : !spmd.array<f32[2, 2]>, !spmd.array<f32[2, 2]>\n"
+    "  } : (!spmd.array<f32[2@_, 4@b]>) -> (!spmd.array<f32[2@_, 2@_]>, !spmd.array<f32[2@_, 4@b]>)\n"
+    "  spmd.yield %1#0, %1#1 : !spmd.array<f32[2@_, 2@_]>, !spmd.array<f32[2@_, 4@b]>\n"
+    "} : (!spmd.array<f32[4@a, 4]>) -> (!spmd.array<f32[4@a, 2]>, !spmd.array<f32[4@a, 4]>)\n"
+    "return %0#0, %0#1 : !spmd.array<f32[4@a, 2]>, !spmd.array<f32[4@a, 4]>\n}\n}";
+
+// By hand: columns j and j + 2 are added; the blocks on the diagonal change places.
+TEST_F(ManualTest, RunsARegionWithinOnPiecesOfPieces) {
+  auto module = parseValid(within);
+  ASSERT_TRUE(module) << diagnosticText();
+  auto results = evaluateGlobal(functionOf(*module), {iotaF32({4, 4})});
+  ASSERT_TRUE(mlir::succeeded(results)) << diagnosticText();
+  EXPECT_EQ(floatsOf((*results)[0]), (std::vector<double>{2, 4, 10, 12, 18, 20, 26, 28}));
+  EXPECT_EQ(floatsOf((*results)[1]), (std::vector<double>{10, 11, 2, 3, 14, 15, 6, 7, 8, 9, 0, 1, 12, 13, 4, 5}));
+  auto again = parseValid(print(*module));
+  EXPECT_EQ(print(*again), print(*module));
+}
+
+// Outside of the region within nothing varies over its axis; inside of it all that comes from around varies as there.
+TEST_F(ManualTest, KnowsWhatVariesInARegionWithin) {
+  auto module = parseValid(within);
+  ASSERT_TRUE(module) << diagnosticText();
+  ManualOp outer = *functionOf(*module).getOps<ManualOp>().begin();
+  ManualOp inner = *outer.getBlock().getOps<ManualOp>().begin();
+  VaryingAxes varying(outer);
+  EXPECT_EQ(varying.of(inner.getBlock().getArgument(0)), (VaryingAxes::Axes{"a", "b"}));
+  std::vector<VaryingAxes::Axes> found;
+  for (mlir::Value yielded : inner.getBlock().getTerminator()->getOperands())
+    found.push_back(varying.of(yielded));
+  for (mlir::Value output : inner.getOutputs())
+    found.push_back(varying.of(output));
+  EXPECT_EQ(found, (std::vector<VaryingAxes::Axes>{{"a"}, {"a", "b"}, {"a"}, {"a"}}));
+  EXPECT_EQ(varying.ofAll(inner), (VaryingAxes::Axes{"a"}));
+  varying.setInside(inner, {});
+  EXPECT_EQ(varying.of(inner.getBlock().getArgument(0)), (VaryingAxes::Axes{"b"}));
+}
+
+// What a region within says of axes is checked against those around.
+TEST_F(ManualTest, AxesOfARegionWithin) {
+  auto replaced = [](const std::string &from, const std::string &to) {
+    std::string text = within;
+    return text.replace(text.find(from), from.size(), to);
+  };
+  EXPECT_FALSE(parse(replaced("over <b> {", "{")));
+  EXPECT_NE(diagnosticText().find("stands in a region that is manual along some axes, and does not name its own"),
+            std::string::npos)
+      << diagnosticText();
+  EXPECT_FALSE(parse(replaced("over <b> {", "over <a, b> {")));
+  EXPECT_NE(diagnosticText().find("is over axis 'a', which is manual around it already"), std::string::npos)
+      << diagnosticText();
+}
+
 TEST_F(ManualTest, KnowsWhatVaries) {
   auto module = parseBody("%c = array.constant dense<1.0> : tensor<2x2xf32> -> <f32[2, 2]>\n"
                           "%r = spmd.all_reduce sum %p over <b> : <f32[2, 2]> -> <f32[2, 2]>\n"

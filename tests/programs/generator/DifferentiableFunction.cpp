@@ -137,43 +137,65 @@ private:
     }
   }
 
+  /// A shard_map over one axis; sometimes what it runs gives its pieces to another one, over another axis.
   std::string onPieces() {
     for (const spmd::MeshAxis &axis : mesh.axes)
-      for (int64_t dim = 0; dim < rank; ++dim) {
-        if (shape[dim] % axis.size != 0 || shape[dim] == 0 || random.chance(50))
-          continue;
-        std::string name = "%F_" + std::to_string(helperCount++), cut;
-        for (int64_t i = 0; i < rank; ++i)
-          cut += (i ? ", " : "") + (i == dim ? axis.name : std::string("_"));
-        auto devices = static_cast<double>(axis.size);
-        std::string body;
-        switch (random.integer(0, 3)) {
-        case 0:
-          body = "sin(v) * pmean(cos(v), " + axis.name + ")";
-          grow(2 + devices, 8);
-          break;
-        case 1:
-          body = "0.5 * v + 0.5 * ppermute(v, " + axis.name + ", [" + ring(axis.size) + "])";
-          grow(1, 0);
-          break;
-        case 2:
-          body = "tanh(v) * (0.5 + 0.25 * sin(mean(all_gather(v, " + axis.name + ", axis=" + std::to_string(dim) +
-                 ", tiled=true))))";
-          grow(2 + devices, 8);
-          break;
-        default:
-          body = "for i in 0..2 carry (v = v) { yield if axis_index(" + axis.name +
-                 ") == 0 { sin(v) } else { 0.5 * v * p }; }";
-          grow(5, 8);
-          grow(5, 8);
-        }
+      if (std::optional<int64_t> dim = cutDim(shape, axis)) {
+        std::string steps, axes;
         // Along the other axes it is the compiler's matter, sometimes.
-        std::string axes = random.chance(50) ? ", axis_names=" + axis.name : "";
-        // Scalars of other devices' pieces too.
-        helpers += "fn " + name + "(v, p) { return " + body + "; }\n";
-        return "shard_map(" + name + ", in=(P(" + cut + "), P(" + cut + ")), out=P(" + cut + ")" + axes + ")(v, p)";
+        if (random.chance(50)) {
+          axes = ", axis_names=" + axis.name;
+          std::vector<int64_t> local = shape;
+          local[static_cast<size_t>(*dim)] /= axis.size;
+          for (const spmd::MeshAxis &other : mesh.axes)
+            if (std::optional<int64_t> within = cutDim(local, other); within && other.name != axis.name) {
+              std::string names = mesh.axes.size() == 2 && random.chance(50) ? "" : ", axis_names=" + other.name;
+              steps = "let v = " + callOnPieces(other, *within, "", names) + "; ";
+              break;
+            }
+        }
+        return callOnPieces(axis, *dim, steps, axes);
       }
     return grow(1, 1), "cos(v)";
+  }
+
+  /// A dimension that the axis divides, sometimes.
+  std::optional<int64_t> cutDim(const std::vector<int64_t> &of, const spmd::MeshAxis &axis) {
+    for (int64_t dim = 0; dim < rank; ++dim)
+      if (of[static_cast<size_t>(dim)] % axis.size == 0 && of[static_cast<size_t>(dim)] != 0 && random.chance(50))
+        return dim;
+    return std::nullopt;
+  }
+
+  std::string callOnPieces(const spmd::MeshAxis &axis, int64_t dim, const std::string &steps, const std::string &axes) {
+    std::string name = "%F_" + std::to_string(helperCount++), cut;
+    for (int64_t i = 0; i < rank; ++i)
+      cut += (i ? ", " : "") + (i == dim ? axis.name : std::string("_"));
+    auto devices = static_cast<double>(axis.size);
+    std::string body;
+    switch (random.integer(0, 3)) {
+    case 0:
+      body = "sin(v) * pmean(cos(v), " + axis.name + ")";
+      grow(2 + devices, 8);
+      break;
+    case 1:
+      body = "0.5 * v + 0.5 * ppermute(v, " + axis.name + ", [" + ring(axis.size) + "])";
+      grow(1, 0);
+      break;
+    case 2:
+      body = "tanh(v) * (0.5 + 0.25 * sin(mean(all_gather(v, " + axis.name + ", axis=" + std::to_string(dim) +
+             ", tiled=true))))";
+      grow(2 + devices, 8);
+      break;
+    default:
+      body = "for i in 0..2 carry (v = v) { yield if axis_index(" + axis.name +
+             ") == 0 { sin(v) } else { 0.5 * v * p }; }";
+      grow(5, 8);
+      grow(5, 8);
+    }
+    // Scalars of other devices' pieces too.
+    helpers += "fn " + name + "(v, p) { " + steps + "return " + body + "; }\n";
+    return "shard_map(" + name + ", in=(P(" + cut + "), P(" + cut + ")), out=P(" + cut + ")" + axes + ")(v, p)";
   }
 
   static std::string ring(int64_t size) {

@@ -2,7 +2,8 @@
 //
 // One function on the pieces of one array: its dimensions lie on axes that divide them, one of these axes is talked
 // over, and the result's sharding says what became of it. Sometimes the axes that cut nothing are left automatic: the
-// piece is marked over them, and what is done with it needs elements of other parts of it.
+// piece is marked over them, and what is done with it needs elements of other parts of it; or a shard_map within makes
+// some of them, or all, manual too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,6 +48,14 @@ std::optional<Pieces> cut(ProgramBuilder &b) {
     pieces.dim = static_cast<int64_t>(dim);
   }
   return pieces.axis.empty() ? std::nullopt : std::optional<Pieces>(pieces);
+}
+
+/// Every device of the axis to the next.
+std::string ringOver(const std::string &axis, int64_t size) {
+  std::string pairs;
+  for (int64_t from = 0; from < size; ++from)
+    pairs += (from ? ", (" : "(") + std::to_string(from) + ", " + std::to_string((from + 1) % size) + ")";
+  return "ppermute(x, " + axis + ", [" + pairs + "])";
 }
 
 /// The axes that cut the operand, and here and there another one, where the rest is left to the compiler. Empty: all.
@@ -108,16 +117,70 @@ std::string automaticSteps(ProgramBuilder &b, const Pieces &p, const std::vector
   return text;
 }
 
+/// A statement that gives the piece to a shard_map within, over some of the automatic axes; `function` is what that
+/// runs. It makes neither numbers nor errors larger. Nothing where no axis divides a dimension.
+std::string stepWithin(ProgramBuilder &b, const Pieces &p, const std::vector<std::string> &automatic,
+                       std::string &function) {
+  Marks in(p.local.size(), DimMark{{}, false, -1});
+  Shape local = p.local;
+  std::string names, last;
+  int64_t lastSize = 1;
+  for (const spmd::MeshAxis &axis : b.program.mesh.axes) {
+    auto dim = static_cast<size_t>(b.random.integer(0, static_cast<int64_t>(local.size()) - 1));
+    if (!llvm::is_contained(automatic, axis.name) || local[dim] % axis.size != 0 || b.random.chance(20))
+      continue;
+    local[dim] /= axis.size;
+    in[dim].axes.push_back(axis.name);
+    names += (names.empty() ? "" : ", ") + axis.name;
+    last = axis.name;
+    lastSize = axis.size;
+  }
+  if (names.empty())
+    return "";
+  std::string body;
+  switch (b.random.integer(0, 4)) {
+  case 0:
+    body = "pmax(x, (" + p.axis + ", " + last + "))";
+    break;
+  case 1: // Some groups talk, others do not.
+    body = "if axis_index(" + p.axis + ") % 2 == 0 { " + ringOver(last, lastSize) + " } else { x }";
+    break;
+  case 2:
+    body = "minimum(x, pmax(x, " + last + "))";
+    break;
+  case 3:
+    body = ringOver(p.axis, p.axisSize);
+    break;
+  default:
+    body = ringOver(last, lastSize);
+    break;
+  }
+  function = "fn %F_within(x) { return " + body + "; }\n";
+  // All that are left may be left unsaid.
+  bool isAll = llvm::all_of(automatic, [&](const std::string &axis) {
+    return llvm::any_of(in, [&](const DimMark &mark) { return llvm::is_contained(mark.axes, axis); });
+  });
+  std::string given = isAll && b.random.chance(50) ? "" : ", axis_names=(" + names + ",)";
+  std::string call = "shard_map(%F_within, in=(" + partitionText(in) + ",), out=" + partitionText(in) + given + ")(x)";
+  if (b.random.chance(20))
+    call = "for i in 0..2 carry (x = x) { yield " + call + "; }";
+  return "  let x = " + call + ";\n";
+}
+
 /// `body` is an expression of the piece `x`.
 bool letManual(ProgramBuilder &b, const Pieces &p, const std::string &body, const Marks &out, const Shape &shape,
                const Accuracy &accuracy) {
   std::vector<std::string> automatic;
   std::string names = b.random.chance(70) ? axisNames(b, p, automatic) : "";
-  std::string steps = automatic.empty() ? "" : automaticSteps(b, p, automatic);
+  std::string steps = automatic.empty() ? "" : automaticSteps(b, p, automatic), within;
+  if (!automatic.empty() && b.random.chance(40)) {
+    std::string step = stepWithin(b, p, automatic, within);
+    steps = b.random.chance(50) ? steps + step : step + steps;
+  }
   if (!b.let("shard_map(%F, in=(" + partitionText(p.in) + ",), out=" + partitionText(out) + names + ")($0)", {p.x},
              b.dtypeOf(p.x), shape, accuracy))
     return false;
-  b.program.statements.back().function = "fn %F(x) {\n" + steps + "  return " + body + ";\n}\n";
+  b.program.statements.back().function = within + "fn %F(x) {\n" + steps + "  return " + body + ";\n}\n";
   return true;
 }
 
@@ -217,14 +280,7 @@ bool makePlace(ProgramBuilder &b, bool isIndex) {
                    computed(dtype, in.exact, in.bound + devices, in.grain, in.error));
 }
 
-/// Every device of `p.axis` to the next.
-std::string ringOf(const Pieces &p) {
-  std::string pairs;
-  for (int64_t from = 0; from < p.axisSize; ++from)
-    pairs += (from ? ", (" : "(") + std::to_string(from) + ", " + std::to_string((from + 1) % p.axisSize) + ")";
-  return "ppermute(x, " + p.axis + ", [" + pairs + "])";
-}
-
+std::string ringOf(const Pieces &p) { return ringOver(p.axis, p.axisSize); }
 /// Another axis that cuts the operand: over it a condition may differ.
 std::optional<spmd::MeshAxis> otherAxis(ProgramBuilder &b, const Pieces &p) {
   std::vector<spmd::MeshAxis> others;

@@ -253,5 +253,71 @@ for sizes in ((4, 2), (2, 4), (2, 3), (1, 1)):
                   "arguments": [encode(x), encode(w), encode(v)],
                   "results": [encode(y) for y in (loss, *gradients, own)], "tolerance": 4e-6})
 
+
+def within(x, y):
+    inner = jax.shard_map(
+        lambda x, y: (lax.psum(x, "b") + lax.psum(jnp.sum(y), ("a", "b")),
+                      x * 2 + 100 * lax.axis_index("b") + 10 * lax.axis_index("a"), lax.ppermute(x, "a", [(0, 1)])),
+        in_specs=(P(None, "b"), P("b")), out_specs=(P(), P(None, "b"), P(None, "b")), axis_names={"b"}, check_vma=False)
+    s, t, u = inner(jnp.roll(x, 1, axis=1), y)
+    return lax.psum(s, "a"), t, u, jnp.cumsum(t, axis=1)
+
+
+# A shard_map in a function that one runs: over `b`, in pieces along `a`.
+for names in (", axis_names=b", ""):
+    case("within" + ("_all" if not names else ""), """
+fn inner(x, y) {
+  return (psum(x, b) + psum(sum(y), (a, b)), x * 2 + 100 * axis_index(b) + 10 * axis_index(a), ppermute(x, a, [(0, 1)]));
+}
+fn f(x, y) {
+  let x = roll(shard(x, P(_, b?)), 1, axis=1);
+  let (s, t, u) = shard_map(inner, in=(P(_, b), P(b)), out=(P(), P(_, b), P(_, b))%s)(x, y);
+  return (psum(s, a), t, u, cumsum(t, axis=1));
+}
+fn main(x: f32[8, 8@b], y: f32[8@a]) {
+  return shard_map(f, in=(P(a), P()), out=(P(), P(a), P(a), P(a)), axis_names=a)(x, y);
+}
+""" % names, within, (P("a"), P()), (P(), P("a"), P("a"), P("a")), [normal(8, 8), normal(8)],
+         meshes=((4, 2), (2, 4), (2, 1)), axis_names="a")
+
+# Under conditions that differ along the outer one, and in loops.
+case("within_control", """
+fn inner(x) {
+  return if axis_index(a) == 0 { ppermute(x, b, [(0, 1), (1, 0)]) + psum(x, b) } else { x - pmin(x, b) };
+}
+fn f(x) {
+  return for i in 0..3 carry (x = x) {
+    yield if axis_index(a) % 2 == 0 { shard_map(inner, in=P(_, b), out=P(_, b))(x) * 0.5 } else { roll(x, 1, axis=1) };
+  };
+}
+fn main(x: f32[8, 8]) { return shard_map(f, in=P(a), out=P(a), axis_names=(a,))(x); }
+""", lambda x: lax.fori_loop(0, 3, lambda i, x: jnp.where(
+    lax.axis_index("a") % 2 == 0, 0.5 * jax.shard_map(
+        lambda x: jnp.where(lax.axis_index("a") == 0, lax.ppermute(x, "b", [(0, 1), (1, 0)]) + lax.psum(x, "b"),
+                            x - lax.pmin(x, "b")),
+        in_specs=P(None, "b"), out_specs=P(None, "b"), axis_names={"b"}, check_vma=False)(x),
+    jnp.roll(x, 1, axis=1)), x), P("a"), P("a"), [normal(8, 8)], meshes=((4, 2), (1, 2), (2, 2)), axis_names="a")
+
+# Megatron's layer by hand within data parallelism by hand; derivatives through both, and one in between.
+gradient = """
+fn layer(x, w, v) { return psum(tanh(x @ w) @ v, b); }
+fn tokens(w, v, x) { return shard_map(layer, in=(P(), P(_, b), P(b)), out=P()%s)(x, w, v); }
+fn rows(w, v, x) { return psum(sum(tokens(w, v, x) ** 2), a); }
+fn loss(w, v, x) { return shard_map(rows, in=(P(), P(), P(a)), out=P(), axis_names=a)(w, v, x); }
+fn own(w, v, x) { return sum(tokens(w, v, x) ** 2); }
+fn f(w, v, x) { return psum(grad(own)(w, v, x), a); }
+fn main(x: f32[8@a, 6], w: f32[6, 8], v: f32[8, 5]) {
+  let (l, g) = value_and_grad(loss, wrt=(0, 1, 2))(w, v, x);
+  return (l, g[0], g[1], g[2], shard_map(f, in=(P(), P(), P(a)), out=P(), axis_names=a)(w, v, x));
+}
+"""
+x, w, v = normal(8, 6), normal(6, 8), normal(8, 5)
+for sizes, names in (((4, 2), ", axis_names=b"), ((2, 4), ""), ((1, 2), ""), ((1, 1), "")):
+    loss, gradients = jax.value_and_grad(lambda w, v, x: jnp.sum((jnp.tanh(x @ w) @ v) ** 2), argnums=(0, 1, 2))(w, v, x)
+    CASES.append({"name": f"within_gradient_{sizes[0]}x{sizes[1]}",
+                  "program": f"mesh m(a={sizes[0]}, b={sizes[1]})\n{gradient % names}",
+                  "arguments": [encode(x), encode(w), encode(v)],
+                  "results": [encode(y) for y in (loss, *gradients, gradients[0])], "tolerance": 4e-6})
+
 pathlib.Path(__file__).with_name("shard_map.json").write_text(
     "[\n" + ",\n".join(json.dumps(c) for c in CASES) + "\n]\n")
