@@ -1,78 +1,130 @@
 #!/usr/bin/env python3
-"""What convolutions and pools send over cut dimensions, beside what devices look at and do not hold.
+"""What convolutions, pools and sums of slices send over cut dimensions, beside what devices look at and do not hold.
 
     benchmarks/partitioner/windows.py [--build build/release] [--cases 100] [--seed 1] [--kinds conv2d] [--run]
 
-Random sizes, windows, strides, paddings and meshes of 2 to 8 devices, cut along rows, columns or both, arrays and results
-alike, as many channels in as out. The bound is counted element by element, from the meaning of the operations and of
-shardings alone: the rows and columns that each device looks at and does not hold (all of a dimension that is not cut).
-Pools may send less than that, what they have reduced along one dimension before the other. `--run` executes every
-program on its devices, and on one: the results are the same.
+Random sizes, windows, strides, dilations, paddings and meshes of 2 to 8 devices: arrays of one to three positions (rank 1 to
+5), one or two of them cut, by one axis or two, arrays and results alike, as many channels in as out. The bound is counted
+element by element, from the meaning of the operations and of shardings alone: what each device looks at and does not hold.
+Pools may send less than that, what they have reduced along one dimension before the other. Where two axes cut one
+dimension, pieces may be uneven in the middle of an array, too; that is a line of its own. `--run` executes every program on
+its devices, and on one: the results are the same.
 """
 
+import itertools
 import math
 import random
 
 import programs
 
 MESHES = [{"a": 2}, {"a": 4}, {"a": 5}, {"a": 8}, {"a": 2, "b": 2}, {"a": 2, "b": 4}, {"a": 4, "b": 2}]
-KINDS = ["conv2d", "max_pool", "avg_pool"]
+KINDS = ["conv1d", "conv2d", "max_pool", "avg_pool", "slices"]
 CHANNELS = 4096  # So many that bytes weigh more than the latency of an exchange.
+
+
+class Dim:
+    """One position: its window, and which elements the pieces of the result look at."""
+
+    def __init__(self, choose, kind, axes, mesh):
+        self.size, self.axes, self.mesh = choose.randint(7, 70 if axes else 20), axes, mesh
+        self.window, self.stride = choose.choice([2, 3, 3, 5]), choose.choice([1, 1, 2, 2, 3])
+        self.dilation = choose.choice([1, 1, 2]) if kind.startswith("conv") else 1
+        extent = (self.window - 1) * self.dilation + 1
+        self.low = self.high = 0
+        padding = "VALID" if kind == "slices" else choose.choice(["SAME", "VALID", "any"])
+        self.size = max(self.size, extent)
+        if padding == "SAME":
+            missing = max((-(-self.size // self.stride) - 1) * self.stride + extent - self.size, 0)
+            self.low, self.high = missing // 2, missing - missing // 2
+        elif padding == "any":
+            self.low, self.high = choose.randint(0, 3), choose.randint(0, 3)
+        self.count = (self.size + self.low + self.high - extent) // self.stride + 1
+
+    def pieces(self, size):
+        """From where to where each piece lies, by nested ceilings."""
+        ranges = [(0, size)]
+        for axis in self.axes:
+            length = -(-(ranges[0][1] - ranges[0][0]) // self.mesh[axis])
+            ranges = [(min(start + i * length, end), min(start + (i + 1) * length, end))
+                      for start, end in ranges for i in range(self.mesh[axis])]
+        return ranges
+
+    def looked(self, taps):
+        """For each piece: the elements that it looks at through these taps, and the range that it holds."""
+        for (first, last), held in zip(self.pieces(self.count), self.pieces(self.size)):
+            elements = {i * self.stride + tap * self.dilation - self.low for i in range(first, last) for tap in taps}
+            yield {element for element in elements if 0 <= element < self.size}, held
 
 
 class Case:
     def __init__(self, choose, kinds):
-        self.mesh = choose.choice(MESHES)
-        self.layout = [("a",), ("b",) if "b" in self.mesh else ()]
-        if choose.random() < 0.3:
-            self.layout.reverse()
-        self.sizes = [choose.randint(7, 70), choose.randint(7, 40)]
         self.kind = choose.choice(kinds)
-        self.window = choose.choice([2, 3, 3, 5])
-        self.stride = min(self.window, choose.choice([1, 2, 2, 3]))  # Else windows leave gaps.
-        self.isSame = choose.random() < 0.6
+        self.mesh = choose.choice(MESHES)
+        positions = {"conv1d": 1, "conv2d": 2}.get(self.kind) or choose.randint(1, 3)
+        layout = [()] * positions
+        names = list(self.mesh)
+        self.isJoint = len(names) == 2 and (positions == 1 or choose.random() < 0.15)
+        if self.isJoint:
+            names = [names]  # Both cut one dimension.
+        for dim, axes in zip(choose.sample(range(positions), len(names)), names):
+            layout[dim] = tuple(axes)
+        self.dims = [Dim(choose, self.kind, axes, self.mesh) for axes in layout]
+        self.hasChannels = self.kind != "slices" or positions > 1 or choose.random() < 0.5
+        self.taps = list(itertools.product(*(range(dim.window) for dim in self.dims)))
+        if self.kind == "slices":
+            self.taps = choose.sample(self.taps, min(len(self.taps), choose.randint(2, 5)))
 
-    def count(self, size):
-        return -(-size // self.stride) if self.isSame else (size - self.window) // self.stride + 1
+    def sharded(self, sizes, channels):
+        layout = [dim.axes for dim in self.dims]
+        if self.kind != "slices":
+            return programs.array((1, *sizes, channels), [(), *layout, ()])
+        tail = [channels] if self.hasChannels else []
+        return programs.array((*sizes, *tail), [*layout, *[()] * len(tail)])
 
-    def low(self, size):
-        missing = max((self.count(size) - 1) * self.stride + self.window - size, 0) if self.isSame else 0
-        return missing // 2
-
-    def pieces(self, dim):
-        return math.prod(self.mesh[axis] for axis in self.layout[dim])
+    def body(self):
+        if self.kind == "slices":
+            def part(dim, tap):
+                return f"{tap}:{tap + (dim.count - 1) * dim.stride + 1}:{dim.stride}"
+            return " + ".join(f"x[{', '.join(map(part, self.dims, taps))}]" for taps in self.taps)
+        def both(values):
+            return f"({', '.join(map(str, values))})" if len(self.dims) > 1 else str(*values)
+        options = f"strides={both([dim.stride for dim in self.dims])}"
+        options += f", padding=[{', '.join(f'({dim.low}, {dim.high})' for dim in self.dims)}]"
+        if self.kind.startswith("conv"):
+            return f"{self.kind}(x, k, {options}, dilation={both([dim.dilation for dim in self.dims])})"
+        return f"{self.kind}(x, {both([dim.window for dim in self.dims])}, {options})"
 
     def text(self, channels):
-        padding = "SAME" if self.isSame else "VALID"
-        options = f'strides={self.stride}, padding="{padding}"'
-        layout = [(), *self.layout, ()]
-        x = programs.array((1, *self.sizes, channels), layout)
-        k = programs.array((self.window, self.window, channels, channels), [()] * 4)
-        result = programs.array((1, *map(self.count, self.sizes), channels), layout)
-        second = "k" if self.kind == "conv2d" else self.window
-        return (f"{programs.mesh(self.mesh)}fn main(x: {x}, k: {k}) -> {result} {{ "
-                f"return {self.kind}(x, {second}, {options}); }}\n")
-
-    def looked(self, dim):
-        """For each piece of a dimension: how many elements it looks at, and how many of those it holds."""
-        size, pieces = self.sizes[dim], self.pieces(dim)
-        piece, results = -(-size // pieces), -(-self.count(size) // pieces)
-        counts = []
-        for i in range(pieces):
-            places = range(i * results, min(self.count(size), (i + 1) * results))
-            needed = {p * self.stride + tap - self.low(size) for p in places for tap in range(self.window)}
-            needed = {element for element in needed if 0 <= element < size} if pieces > 1 else set(range(size))
-            counts.append((len(needed), sum(i * piece <= element < (i + 1) * piece for element in needed)))
-        return counts
+        x = self.sharded([dim.size for dim in self.dims], channels)
+        result = self.sharded([dim.count for dim in self.dims], channels)
+        kernel = ""
+        if self.kind.startswith("conv"):
+            shape = (*(dim.window for dim in self.dims), channels, channels)
+            kernel = f", k: {programs.array(shape, [()] * len(shape))}"
+        return f"{programs.mesh(self.mesh)}fn main(x: {x}{kernel}) -> {result} {{ return {self.body()}; }}\n"
 
     def bound(self):
         """Bytes that each device receives, the mean over the devices."""
-        rows, columns = self.looked(0), self.looked(1)
-        missing = sum(n * m - h * g for n, h in rows for m, g in columns)
-        return missing * CHANNELS * 4 / math.prod(self.mesh.values())
+        missing = 0
+        if self.kind == "slices":
+            # Not every combination of rows and columns is looked at.
+            views = [[list(dim.looked([tap])) for dim, tap in zip(self.dims, taps)] for taps in self.taps]
+            for place in itertools.product(*(range(len(looked)) for looked in views[0])):
+                ranges = [looked[i][1] for looked, i in zip(views[0], place)]
+                seen = set()
+                for view in views:
+                    seen.update(itertools.product(*(looked[i][0] for looked, i in zip(view, place))))
+                missing += sum(not all(start <= i < end for i, (start, end) in zip(at, ranges)) for at in seen)
+        else:
+            counts = [[(len(elements), sum(start <= i < end for i in elements))
+                       for elements, (start, end) in dim.looked(range(dim.window))] for dim in self.dims]
+            for place in itertools.product(*counts):
+                missing += math.prod(needed for needed, held in place) - math.prod(held for needed, held in place)
+        unit = CHANNELS if self.hasChannels else 1
+        return missing * unit * 4 / math.prod(self.mesh.values())
 
     def values(self, build, mesh):
-        options = ["--print", "--input", "x=iota", "--input", "k=iota"]
+        options = ["--print", "--input", "x=iota"] + ["--input", "k=iota"] * self.kind.startswith("conv")
         if mesh:
             options += ["--devices-per-process", str(math.prod(mesh.values()))]
         else:
@@ -90,22 +142,29 @@ def main():
     parser.add_argument("--worst", type=int, default=0, help="print so many of the worst cases")
     parser.add_argument("--run", action="store_true", help="compare the results with those of one device")
     options = parser.parse_args()
-    choose = random.Random(options.seed)
-    cases = [Case(choose, options.kinds) for _ in range(options.cases)]
-    ratios, failed = [], False
-    for case, function in zip(cases, programs.inspect_all(options.build, [case.text(CHANNELS) for case in cases])):
-        sent = sum(collective["wire_bytes_per_device"] for collective in function["collectives"])
-        ratios.append(programs.ratio(sent, case.bound()))
-        if options.run and case.values(options.build, case.mesh) != case.values(options.build, None):
-            print(f"gives something else on one device:\n{case.text(2)}")
-            failed = True
-    for ratio, case in sorted(zip(ratios, cases), key=lambda pair: -pair[0])[:options.worst]:
-        print(f"{ratio:.2f} times the bytes:\n{case.text(CHANNELS)}")
-    exact = sum(ratio == 1 for ratio in ratios)
-    print("| kinds | cases | exactly what is looked at | geometric mean | worst |\n| --- | --- | --- | --- | --- |")
-    mean = math.exp(sum(map(math.log, ratios)) / len(ratios)) if math.inf not in ratios else math.inf
-    failed |= options.require is not None and mean > options.require
-    print(f"| {', '.join(options.kinds)} | {len(cases)} | {exact} | {mean:.3f} | {max(ratios):.2f} |")
+    failed = False
+    print("| kind | cases | exactly what is looked at | geometric mean | worst | sends where nothing is needed |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    for kind in options.kinds:
+        choose = random.Random(f"{kind} {options.seed}")
+        cases = [Case(choose, [kind]) for _ in range(options.cases)]
+        texts = [case.text(CHANNELS) for case in cases]
+        ratios = []
+        for case, function in zip(cases, programs.inspect_all(options.build, texts)):
+            sent = sum(collective["wire_bytes_per_device"] for collective in function["collectives"])
+            ratios.append(programs.ratio(sent, case.bound()))
+            if options.run and case.values(options.build, case.mesh) != case.values(options.build, None):
+                print(f"gives something else on one device:\n{case.text(2)}")
+                failed = True
+        for ratio, text in sorted(zip(ratios, texts), key=lambda pair: -pair[0])[:options.worst]:
+            print(f"{ratio:.2f} times the bytes:\n{text}")
+        for isJoint, name in [(False, kind), (True, f"{kind}, one dimension cut by two axes")]:
+            chosen = [ratio for ratio, case in zip(ratios, cases) if case.isJoint == isJoint]
+            finite = [ratio for ratio in chosen if math.isfinite(ratio)]
+            mean = programs.geometric_mean([ratio for ratio in finite if ratio > 0])
+            failed |= options.require is not None and mean > options.require
+            exact = sum(math.isclose(ratio, 1, rel_tol=1e-9) for ratio in chosen)
+            print(f"| {name} | {len(chosen)} | {exact} | {mean:.3f} | {max(finite):.2f} | {len(chosen) - len(finite)} |")
     raise SystemExit(failed)
 
 

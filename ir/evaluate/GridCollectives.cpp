@@ -170,7 +170,7 @@ private:
         index[d] = wanted[d].start + offset[d];
         if (!moves.empty()) {
           isInside &= index[d] >= moves[d].begin && index[d] < moves[d].end;
-          index[d] = moves[d].shift + index[d] * moves[d].stride;
+          index[d] = moves[d].sourceOf(index[d]);
         }
         isInside &= index[d] >= 0 && index[d] < shape[d];
       }

@@ -197,7 +197,8 @@ LogicalResult ExchangeOp::verify() {
   if (!getShifts() && source.withoutSharding() != target.withoutSharding())
     return emitTypeMismatch(*this, "changes only the sharding", source.withoutSharding(), target.withoutSharding());
   auto rank = static_cast<size_t>(source.getRank());
-  for (const std::optional<ArrayRef<int64_t>> &list : {getShifts(), getStrides(), getBegins(), getEnds()})
+  for (const std::optional<ArrayRef<int64_t>> &list :
+       {getShifts(), getStrides(), getBegins(), getEnds(), getLengths(), getSteps()})
     if (list && (!getShifts() || source.getElementType() != target.getElementType() ||
                  target.getRank() != source.getRank() || list->size() != rank))
       return emitOpError() << "moves each dimension and keeps the element type; it takes " << source.str() << " to "
@@ -206,6 +207,14 @@ LogicalResult ExchangeOp::verify() {
     if (move.stride == 0 || move.begin < 0 || move.begin > move.end || move.end > size)
       return emitOpError() << "moves elements " << move.begin << " to " << move.end << " of " << size << " in steps of "
                            << move.stride;
+  spmd::Sharding cut = target.getShardingOrOpen().toValue();
+  for (auto [move, axes, size] : llvm::zip(getMoves(), cut.dims, target.getShape())) {
+    int64_t windows = 1;
+    for (const spmd::AxisRef &axis : axes)
+      windows *= axis.sizeIn(mesh.toValue());
+    if (move.length < 0 || (move.length > 0 && move.length * windows != size))
+      return emitOpError() << "cuts " << size << " elements into " << windows << " windows of " << move.length;
+  }
   if (source.getLocal(mesh) != getOperand().getType())
     return emitTypeMismatch(*this, "operand is the local piece", source.getLocal(mesh), getOperand().getType());
   if (target.getLocal(mesh) != getType())
@@ -218,7 +227,8 @@ std::vector<spmd::DimMove> ExchangeOp::getMoves() {
   ArrayRef<int64_t> sizes = llvm::cast<ArrayType>(getTarget()).getShape();
   for (size_t d = 0; getShifts() && d < getShifts()->size(); ++d)
     moves.push_back({(*getShifts())[d], getStrides() ? (*getStrides())[d] : 1, getBegins() ? (*getBegins())[d] : 0,
-                     getEnds() ? (*getEnds())[d] : sizes[d]});
+                     getEnds() ? (*getEnds())[d] : sizes[d], getLengths() ? (*getLengths())[d] : 0,
+                     getSteps() ? (*getSteps())[d] : 0});
   return moves;
 }
 

@@ -186,14 +186,19 @@ def Spmd_ExchangeOp : Spmd_CollectiveOp<"exchange"> {
     (strides are 1 if they are not given, and go backwards if they are negative), and zero where the source has none, or
     outside of `begins` up to `ends`. Slices, pads and the parts of concatenations of cut dimensions, with what only
     neighbours send one another.
+
+    Where a dimension has a `length` that is not 0, each device's piece of the target is a window of so many elements,
+    and windows may overlap: element j of window w is the source's element shift + w * step + j * stride. Rows with
+    those of the neighbours that a convolution looks at, each sent at most once to a device.
   }];
   let arguments = (ins Spmd_ArrayType:$operand, Spmd_AxesAttr:$axes, TypeAttrOf<Spmd_ArrayType>:$global,
                        TypeAttrOf<Spmd_ArrayType>:$target, OptionalAttr<DenseI64ArrayAttr>:$shifts,
                        OptionalAttr<DenseI64ArrayAttr>:$strides, OptionalAttr<DenseI64ArrayAttr>:$begins,
-                       OptionalAttr<DenseI64ArrayAttr>:$ends, OptionalAttr<StrAttr>:$why);
+                       OptionalAttr<DenseI64ArrayAttr>:$ends, OptionalAttr<DenseI64ArrayAttr>:$lengths,
+                       OptionalAttr<DenseI64ArrayAttr>:$steps, OptionalAttr<StrAttr>:$why);
   let assemblyFormat = [{
     $operand `over` $axes `from` $global `to` $target (`shifted` $shifts^)? (`strided` $strides^)?
-    (`within` $begins^ `to` $ends)? attr-dict `:` type($operand) `->` type($result)
+    (`within` $begins^ `to` $ends)? (`windows` $lengths^ `every` $steps)? attr-dict `:` type($operand) `->` type($result)
   }];
   let extraClassDeclaration = [{
     /// One per dimension; empty for a change of sharding alone.

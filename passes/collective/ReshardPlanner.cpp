@@ -71,7 +71,8 @@ Value ReshardPlanner::build(OpBuilder &builder, Location loc, Value local, Array
       break;
     case ReshardStep::Kind::Exchange:
       local = builder.create<ExchangeOp>(loc, result, local, axes, before, after, /*shifts=*/nullptr,
-                                         /*strides=*/nullptr, /*begins=*/nullptr, /*ends=*/nullptr, reason);
+                                         /*strides=*/nullptr, /*begins=*/nullptr, /*ends=*/nullptr,
+                                         /*lengths=*/nullptr, /*steps=*/nullptr, reason);
       break;
     }
     before = after;

@@ -82,8 +82,9 @@ class InsertReshardsPass : public impl::InsertReshardsBase<InsertReshardsPass> {
           ops.push_back(op);
       });
       Forms forms(planner);
+      Windows windows(Windows::listMovers(func.getBody()), getMesh(func));
       for (ShardingRuleOpInterface op : ops)
-        apply(forms, op, chooseAssignment(planner, forms, op));
+        apply(forms, op, chooseAssignment(planner, forms, &windows, op));
       func.walk([&](Operation *op) {
         if (auto manual = dyn_cast<ManualOp>(op))
           reconcileManual(forms, manual);

@@ -6,6 +6,8 @@
 #include "passes/partition/Conditions.h"
 #include "passes/partition/FactorAxes.h"
 
+#include <set>
+
 using namespace mlir;
 
 namespace spmdc {
@@ -54,7 +56,7 @@ bool isPlainZero(Value value) {
 
 } // namespace
 
-std::optional<ArrayMove> getOnlyMove(Value value) {
+std::optional<ArrayMove> getOnlyMove(Value value, Value *outside) {
   Operation *op = value.getDefiningOp();
   if (!op || !value.hasOneUse() || isUnreduced(value))
     return std::nullopt;
@@ -66,8 +68,10 @@ std::optional<ArrayMove> getOnlyMove(Value value) {
   }
   auto rule = dyn_cast<ShardingRuleOpInterface>(op);
   ArrayMoves moves = rule ? rule.getMoves() : ArrayMoves();
-  if (moves.parts.size() != 1 || moves.outside || isUnreduced(moves.parts[0].source))
+  if (moves.parts.size() != 1 || (moves.outside && !outside) || isUnreduced(moves.parts[0].source))
     return std::nullopt;
+  if (outside)
+    *outside = moves.outside;
   return moves.parts[0];
 }
 
@@ -98,22 +102,35 @@ Value buildLocalPart(OpBuilder &builder, Location loc, Value local, const ArrayM
 
 Value buildExchange(OpBuilder &builder, Location loc, Value local, const ArrayMove &part, ArrayType from, ArrayType to,
                     MeshAttr mesh, StringRef why) {
-  SmallVector<int64_t> shifts, strides, begins, ends;
-  bool isStrided = false, isWindow = false;
+  SmallVector<int64_t> shifts, strides, begins, ends, lengths, steps;
+  bool isStrided = false, isPart = false, hasWindows = false;
   for (auto [dim, size] : llvm::zip(part.dims, to.getShape())) {
     shifts.push_back(dim.shift);
     strides.push_back(dim.stride);
     begins.push_back(dim.begin);
     ends.push_back(dim.end);
+    lengths.push_back(dim.length);
+    steps.push_back(dim.step);
     isStrided |= dim.stride != 1;
-    isWindow |= dim.begin != 0 || dim.end != size;
+    isPart |= dim.begin != 0 || dim.end != size;
+    hasWindows |= dim.length != 0;
   }
   auto attr = [&](bool isNeeded, ArrayRef<int64_t> list) {
     return isNeeded ? builder.getDenseI64ArrayAttr(list) : DenseI64ArrayAttr();
   };
   return builder.create<ExchangeOp>(loc, to.getLocal(mesh), local, getNamedAxes(from, to, mesh), TypeAttr::get(from),
                                     TypeAttr::get(to), attr(true, shifts), attr(isStrided, strides),
-                                    attr(isWindow, begins), attr(isWindow, ends), builder.getStringAttr(why));
+                                    attr(isPart, begins), attr(isPart, ends), attr(hasWindows, lengths),
+                                    attr(hasWindows, steps), builder.getStringAttr(why));
+}
+
+std::vector<std::string> listAxisNames(ArrayRef<ArrayType> types) {
+  std::set<std::string> names;
+  for (ArrayType type : types)
+    for (DimShardingAttr dim : type.getShardingOrOpen().getDims())
+      for (AxisRefAttr axis : dim.getAxes())
+        names.insert(axis.getName().str());
+  return {names.begin(), names.end()};
 }
 
 std::string whyExchange(ShardingRuleOpInterface op, ArrayType from, ArrayType to) {

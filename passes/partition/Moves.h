@@ -19,7 +19,8 @@ ArrayMoves getNearestMoves(
     llvm::function_ref<bool(mlir::Value)> isThere = [](mlir::Value) { return true; });
 
 /// The one array that a value is made of, if its operation does nothing but that, and nothing else looks at the value.
-std::optional<ArrayMove> getOnlyMove(mlir::Value value);
+/// `outside` takes what is where no element of that is; without it there is no such place.
+std::optional<ArrayMove> getOnlyMove(mlir::Value value, mlir::Value *outside = nullptr);
 
 /// Whether the operation moves elements, and cannot do so on the pieces alone: a dimension along which they move is
 /// cut, or the sharding changes.
@@ -44,6 +45,9 @@ mlir::Value buildLocalPart(mlir::OpBuilder &builder, mlir::Location loc, mlir::V
 /// The local piece of `to` with the elements that a part gives, and zeros elsewhere: `local` is that of `from`.
 mlir::Value buildExchange(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value local, const ArrayMove &part,
                           ArrayType from, ArrayType to, MeshAttr mesh, llvm::StringRef why);
+
+/// Of an exchange between arrays that lie so.
+std::vector<std::string> listAxisNames(llvm::ArrayRef<ArrayType> types);
 
 /// Why an exchange is there: the operation makes elements of `to` from those of `from`.
 std::string whyExchange(ShardingRuleOpInterface op, ArrayType from, ArrayType to);

@@ -6,7 +6,6 @@
 #include "passes/partition/Regrouping.h"
 
 #include <limits>
-#include <set>
 
 using namespace mlir;
 
@@ -30,8 +29,8 @@ std::vector<std::string> namesOf(const AxisList &axes) {
 
 class Chooser {
 public:
-  Chooser(ReshardPlanner &planner, Forms &forms, ShardingRuleOpInterface op)
-      : mesh(planner.getMesh()), model(planner.getModel()), planner(planner), forms(forms), op(op),
+  Chooser(ReshardPlanner &planner, Forms &forms, const Windows *windows, ShardingRuleOpInterface op)
+      : mesh(planner.getMesh()), model(planner.getModel()), planner(planner), forms(forms), windows(windows), op(op),
         rule(op.getShardingRule()), result(cast<ArrayType>(op->getResult(0).getType())) {}
 
   OperationChoice run() {
@@ -48,10 +47,11 @@ public:
       llvm::append_range(operands, roots);
       compare(listAllAssignments(getAutomaticMesh(op), rule, operands, wanted));
     }
-    if (std::optional<OperationPrice> price = priceMoves(); price && price->seconds < best->price.seconds) {
-      best->movesDirectly = true;
-      best->price = *price;
-    }
+    for (const std::optional<OperationPrice> &price : {priceMoves(), priceWindow()})
+      if (price && price->seconds < best->price.seconds) {
+        best->movesDirectly = true;
+        best->price = *price;
+      }
     Value from;
     if (std::optional<OperationPrice> price = priceRegrouping(from); price && price->seconds < best->price.seconds) {
       best->movesDirectly = true;
@@ -108,6 +108,17 @@ private:
     return priceOf(cost, touched, saved);
   }
 
+  /// Of the part that the operation has in the window of an array, or in none where it is not built.
+  std::optional<OperationPrice> priceWindow() {
+    std::optional<CollectiveCost> share = windows ? windows->getShare(op, model) : std::nullopt;
+    if (!share)
+      return std::nullopt;
+    MeshAttr meshAttr = MeshAttr::fromValue(op->getContext(), "", mesh);
+    bool isBuilt = !windows->isSkipped(op);
+    auto touched = isBuilt ? static_cast<double>(result.getLocal(meshAttr).getBytes()) : 0;
+    return priceOf(*share + forms.getDebt(op->getOperand(0), op), touched, CollectiveCost());
+  }
+
   /// Of exchanges that touch so many bytes of memory, and spare what other operations would send.
   OperationPrice priceOf(const CollectiveCost &cost, double touched, const CollectiveCost &saved) const {
     int64_t devices = mesh.deviceCount();
@@ -140,12 +151,7 @@ private:
     auto local = static_cast<double>(to.getLocal(meshAttr).getBytes());
     if (bytes == 0)
       return {.peakBytes = local};
-    std::set<std::string> axes;
-    for (ArrayType type : {from, to})
-      for (DimShardingAttr dim : type.getShardingOrOpen().getDims())
-        for (AxisRefAttr axis : dim.getAxes())
-          axes.insert(axis.getName().str());
-    return model.costOf("exchange", {axes.begin(), axes.end()}, bytes, local);
+    return model.costOf("exchange", listAxisNames({from, to}), bytes, local);
   }
 
   /// What an operation before this one sends, which moves its operand or changes its sharding.
@@ -255,6 +261,7 @@ private:
   ReshardPlanner &planner;
   const int64_t exploredBefore = planner.getExplored();
   Forms &forms;
+  const Windows *windows;
   ShardingRuleOpInterface op;
   ShardingRule rule;
   ArrayType result;
@@ -270,8 +277,9 @@ ReshardOp getOwnReshard(Value value) {
   return isOwn ? reshard : ReshardOp();
 }
 
-OperationChoice chooseAssignment(ReshardPlanner &planner, Forms &forms, ShardingRuleOpInterface op) {
-  return Chooser(planner, forms, op).run();
+OperationChoice chooseAssignment(ReshardPlanner &planner, Forms &forms, const Windows *windows,
+                                 ShardingRuleOpInterface op) {
+  return Chooser(planner, forms, windows, op).run();
 }
 
 } // namespace spmdc

@@ -14,6 +14,7 @@
 #include "passes/collective/ReshardPlanner.h"
 #include "passes/partition/FactorAxes.h"
 #include "passes/partition/Forms.h"
+#include "passes/partition/Windows.h"
 
 namespace spmdc {
 
@@ -40,13 +41,15 @@ struct OperationChoice {
 /// directly begins in front of it.
 ReshardOp getOwnReshard(mlir::Value value);
 
-/// The cheapest way for an operation of one result, for the types that its operands and result have now, and the other
-/// forms of its operands.
-OperationChoice chooseAssignment(ReshardPlanner &planner, Forms &forms, ShardingRuleOpInterface op);
-/// The same where each value is there as it lies only.
-inline OperationChoice chooseAssignment(ReshardPlanner &planner, ShardingRuleOpInterface op) {
+/// The cheapest way for an operation of one result, for the types that its operands and result have now, the other
+/// forms of its operands, and what operations that move elements look at together.
+OperationChoice chooseAssignment(ReshardPlanner &planner, Forms &forms, const Windows *windows,
+                                 ShardingRuleOpInterface op);
+/// The same where each value is there as it lies only; without windows each operation looks at what it moves by itself.
+inline OperationChoice chooseAssignment(ReshardPlanner &planner, ShardingRuleOpInterface op,
+                                        const Windows *windows = nullptr) {
   Forms none(planner);
-  return chooseAssignment(planner, none, op);
+  return chooseAssignment(planner, none, windows, op);
 }
 
 } // namespace spmdc

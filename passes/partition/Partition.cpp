@@ -35,7 +35,7 @@ public:
   LogicalResult run() {
     // The local program grows in a block of its own: an operation's rule is read off its global types to the end.
     Block *global = &func.getBody().front();
-    windows.emplace(*global, meshAttr, planner.getModel());
+    windows.emplace(Windows::listMovers(func.getBody()), meshAttr);
     auto *local = new Block();
     func.getBody().push_back(local);
     if (failed(partitionBlock(*global, *local)))
@@ -182,7 +182,8 @@ private:
           mesh, reshape, global, [&](Value value) { return globalOf(value); }, /*skipped=*/nullptr,
           [&](Value value) { return static_cast<bool>(locals[value]); });
       if (regrouping) {
-        locals[result] = buildRegrouping(builder, reshape, locals[regrouping->source], *regrouping,
+        Value outside = regrouping->outside ? locals[regrouping->outside] : Value();
+        locals[result] = buildRegrouping(builder, reshape, locals[regrouping->source], outside, *regrouping,
                                          globalOf(regrouping->source), global, meshAttr);
         return;
       }

@@ -2,6 +2,7 @@
 
 #include "passes/partition/Regrouping.h"
 
+#include "ir/array/LocalBuilder.h"
 #include "passes/partition/FactorAxes.h"
 #include "passes/partition/Moves.h"
 
@@ -51,6 +52,10 @@ std::optional<spmd::DimMove> flattenMove(const ArrayMove &part, ArrayRef<int64_t
     inner *= operand[d];
   }
   spmd::DimMove move = part.dims[begin];
+  // Behind the array are paddings of its pieces, which no element comes from.
+  spmd::ShardRange there = spmd::movedRange(move, {0, from[begin]}, {0, operand[begin]});
+  move.begin = there.start;
+  move.end = there.start + there.size;
   if (inner != 1 && move.stride != 1)
     return std::nullopt;
   return spmd::DimMove{move.shift * inner, move.stride, move.begin * inner, move.end * inner};
@@ -107,17 +112,23 @@ std::optional<Regrouping> findRegrouping(const spmd::MeshShape &mesh, ReshapeOp 
   ArrayMove whole{op.getOperand(), {}};
   for (int64_t size : shape)
     whole.dims.push_back({0, 1, 0, size});
-  SmallVector<ArrayMove> ways = {whole};
+  struct Way {
+    ArrayMove move;
+    Value outside;
+  };
+  SmallVector<Way> ways = {{whole, Value()}};
   SmallVector<Operation *> passed;
-  while (std::optional<ArrayMove> inner = getOnlyMove(ways.back().source)) {
-    if (!isThere(inner->source))
+  Value outside;
+  while (std::optional<ArrayMove> inner = getOnlyMove(ways.back().move.source, &outside)) {
+    if (!isThere(inner->source) || (outside && (ways.back().outside || !isThere(outside))))
       break;
-    passed.push_back(ways.back().source.getDefiningOp());
-    ways.push_back(composeMoves(ways.back(), *inner));
+    passed.push_back(ways.back().move.source.getDefiningOp());
+    ways.push_back({composeMoves(ways.back().move, *inner), outside ? outside : ways.back().outside});
   }
   for (; !ways.empty(); ways.pop_back())
     if (std::optional<Regrouping> regrouping =
-            getRegrouping(mesh, typeOf(ways.back().source), ways.back(), shape, to)) {
+            getRegrouping(mesh, typeOf(ways.back().move.source), ways.back().move, shape, to)) {
+      regrouping->outside = ways.back().outside;
       if (skipped)
         skipped->append(passed.begin(), passed.begin() + static_cast<ptrdiff_t>(ways.size()) - 1);
       return regrouping;
@@ -138,8 +149,8 @@ bool isLocalReshape(const spmd::MeshShape &mesh, ReshapeOp op, ArrayType from, A
          agree(projectToFactors(mesh, rule, rule.results[0], to.getShardingOrOpen().toValue()));
 }
 
-Value buildRegrouping(OpBuilder &builder, ReshapeOp op, Value local, const Regrouping &regrouping, ArrayType from,
-                      ArrayType to, MeshAttr mesh) {
+Value buildRegrouping(OpBuilder &builder, ReshapeOp op, Value local, Value outside, const Regrouping &regrouping,
+                      ArrayType from, ArrayType to, MeshAttr mesh) {
   auto reshape = [&](Value value, ArrayType type) -> Value {
     return builder.createOrFold<ReshapeOp>(op.getLoc(), type, value);
   };
@@ -149,6 +160,14 @@ Value buildRegrouping(OpBuilder &builder, ReshapeOp op, Value local, const Regro
   if (!piece) {
     std::string why = whyExchange(cast<ShardingRuleOpInterface>(op.getOperation()), from, to);
     piece = buildExchange(builder, op.getLoc(), flat, part, regrouping.from, regrouping.to, mesh, why);
+  }
+  if (regrouping.outside) {
+    SmallVector<spmd::ShardRange> extent;
+    for (auto [move, before, after] : llvm::zip(regrouping.moves, regrouping.from.getShape(), regrouping.to.getShape()))
+      extent.push_back(spmd::movedRange(move, {0, before}, {0, after}));
+    LocalBuilder builderOfLocal(builder, op.getLoc());
+    outside = builderOfLocal.broadcast(outside, arrayTypeOf(piece).getShape());
+    piece = chooseInside(builder, op.getLoc(), extent, regrouping.to, piece, outside);
   }
   return reshape(piece, to.getLocal(mesh));
 }

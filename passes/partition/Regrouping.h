@@ -8,7 +8,7 @@
 //
 // The rule of the operation cannot say that, because no factor of the shapes is cut alike. As two flat arrays, padded
 // so that runs are pieces, they are one exchange of the elements at the ends of runs. A slice in front of the reshape
-// (a pool that leaves rows over) is a part of that exchange.
+// (a pool that leaves rows over) is a part of that exchange, and so is a pad (one that makes its last window whole).
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -26,12 +26,13 @@ struct Regrouping {
   mlir::Value source; ///< The reshape's operand, or the array that slices and reshards make it of.
   ArrayType from, to;
   std::vector<spmd::DimMove> moves;
+  mlir::Value outside; ///< What a pad has where the array has no element; null where there is no such place.
   bool isWhole = true; ///< Every element stays at its place.
 };
 
-/// The reshape's result, which lies as `to`, from the array furthest back that it can be regrouped from: beyond slices
-/// and reshards whose results nothing else looks at, and that `isThere` allows. `skipped` takes these. Nothing where
-/// devices have runs of none of them.
+/// The reshape's result, which lies as `to`, from the array furthest back that it can be regrouped from: beyond slices,
+/// a pad and reshards whose results nothing else looks at, and that `isThere` allows. `skipped` takes these. Nothing
+/// where devices have runs of none of them.
 std::optional<Regrouping> findRegrouping(
     const spmd::MeshShape &mesh, ReshapeOp op, ArrayType to, llvm::function_ref<ArrayType(mlir::Value)> typeOf,
     llvm::SmallVectorImpl<mlir::Operation *> *skipped = nullptr,
@@ -40,8 +41,9 @@ std::optional<Regrouping> findRegrouping(
 /// Whether each device has what its piece of the result is made of, in the same order, of the reshape's operand `from`.
 bool isLocalReshape(const spmd::MeshShape &mesh, ReshapeOp op, ArrayType from, ArrayType to);
 
-/// The local piece of `to`, the reshape's result, from that of the regrouping's source, which lies as `from`.
-mlir::Value buildRegrouping(mlir::OpBuilder &builder, ReshapeOp op, mlir::Value local, const Regrouping &regrouping,
-                            ArrayType from, ArrayType to, MeshAttr mesh);
+/// The local piece of `to`, the reshape's result, from that of the regrouping's source, which lies as `from`, and the
+/// regrouping's outside.
+mlir::Value buildRegrouping(mlir::OpBuilder &builder, ReshapeOp op, mlir::Value local, mlir::Value outside,
+                            const Regrouping &regrouping, ArrayType from, ArrayType to, MeshAttr mesh);
 
 } // namespace spmdc

@@ -74,7 +74,8 @@ ValueRange getYielded(Operation *terminator) {
 } // namespace
 
 ShardingGraph::ShardingGraph(func::FuncOp func, ReshardPlanner &planner)
-    : mesh(planner.getMesh()), model(planner.getModel()), planner(planner), exploredBefore(planner.getExplored()) {
+    : mesh(planner.getMesh()), model(planner.getModel()), planner(planner), exploredBefore(planner.getExplored()),
+      families(func) {
   addVariables(func);
   func.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (auto manual = dyn_cast<ManualOp>(op); manual && !manual.hasAutomaticAxes())
@@ -149,10 +150,10 @@ void ShardingGraph::addVariables(func::FuncOp func) {
 
 const OperationChoice &ShardingGraph::choose(ShardingRuleOpInterface op) {
   const Signature &signature = signatures.at(op);
-  // Operations that move elements look at those before them, too.
+  // Operations that move elements look at those before them, too, and at others that do.
   if (signature.movesElements) {
     ++work;
-    return uncached = chooseAssignment(planner, op);
+    return uncached = chooseAssignment(planner, op, families.getWindows(op));
   }
   std::vector<const void *> key = {signature.name, signature.attributes,
                                    op->getResult(0).getType().getAsOpaquePointer(),
@@ -216,6 +217,10 @@ llvm::SetVector<Operation *> ShardingGraph::getTouched(const ShardingChange &cha
       }
       touched.insert(value.user_begin(), value.user_end());
     }
+  llvm::DenseSet<const void *> seen;
+  for (Operation *op : llvm::to_vector(touched))
+    if (ArrayRef<ShardingRuleOpInterface> family = families.getFamily(op); seen.insert(family.data()).second)
+      touched.insert(family.begin(), family.end());
   return touched;
 }
 

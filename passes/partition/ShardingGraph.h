@@ -8,6 +8,7 @@
 #pragma once
 
 #include "passes/partition/OperationChoice.h"
+#include "passes/partition/WindowFamilies.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
@@ -48,7 +49,7 @@ public:
     return work + kWorkOfExploring * static_cast<double>(planner.getExplored() - exploredBefore);
   }
 
-  /// The operations that touch a variable of the change.
+  /// The operations that touch a variable of the change, and those that may share a window with one of them.
   llvm::SetVector<mlir::Operation *> getTouched(const ShardingChange &change) const;
   /// Gives variables their new shardings, and returns what undoes that.
   ShardingChange apply(const ShardingChange &change);
@@ -82,6 +83,7 @@ private:
     ShardingRule rule;
   };
   llvm::DenseMap<mlir::Operation *, Signature> signatures;
+  WindowFamilies families;
   /// By what decides about the choice: the operation and the types around it. Only looked up.
   std::map<std::vector<const void *>, OperationChoice> choices;
   OperationChoice uncached;

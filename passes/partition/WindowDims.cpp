@@ -1,8 +1,10 @@
-//===- WindowDims.cpp - what devices look at of a cut dimension -----------===//
+//===- WindowDims.cpp - what devices look at of a dimension ---------------===//
 
 #include "passes/partition/WindowDims.h"
 
 #include <algorithm>
+#include <limits>
+#include <numeric>
 
 namespace spmdc {
 namespace {
@@ -15,12 +17,8 @@ Range unite(const Range &a, const Range &b) {
   return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
 }
 
-template <typename Looks> Range findPieces(const std::vector<Range> &looked, Looks looks) {
-  Range pieces;
-  for (int64_t i = 0; i < static_cast<int64_t>(looked.size()); ++i)
-    if (!looked[i].isEmpty() && looks(i, looked[i]))
-      pieces = unite(pieces, {i, i + 1});
-  return pieces;
+int64_t getAnyElement(const WindowDim &dim) {
+  return std::find_if(dim.looked.begin(), dim.looked.end(), [](const Range &range) { return !range.isEmpty(); })->begin;
 }
 
 } // namespace
@@ -39,69 +37,38 @@ std::optional<CutDim> getCutDim(const spmd::MeshShape &mesh, ArrayType type, int
   return cut;
 }
 
-int64_t WindowDim::getLow() const {
-  int64_t low = 0;
-  if (!isCut)
-    return low;
+int64_t WindowDim::getFirst() const {
+  int64_t first = std::numeric_limits<int64_t>::max();
   for (int64_t i = 0; i < getPieces(); ++i)
     if (!looked[i].isEmpty())
-      low = std::max(low, start + i * piece - looked[i].begin);
-  return low;
+      first = std::min(first, looked[i].begin - i * step);
+  return first;
 }
 
-int64_t WindowDim::getHigh() const {
-  int64_t high = 0;
-  if (!isCut)
-    return high;
+int64_t WindowDim::getLength() const {
+  int64_t last = std::numeric_limits<int64_t>::min();
   for (int64_t i = 0; i < getPieces(); ++i)
     if (!looked[i].isEmpty())
-      high = std::max(high, looked[i].end - start - (i + 1) * piece);
-  return high;
+      last = std::max(last, looked[i].end - 1 - i * step);
+  return (last - getFirst()) / stride + 1;
 }
 
-bool WindowDim::looksBeyond() const {
-  Range extent = getExtent();
-  bool isBefore = extent.begin<start, isBehind = extent.end> start + getPieces() * piece;
-  return isCut && !extent.isEmpty() && (isBefore || isBehind);
-}
-
-std::vector<int64_t> WindowDim::listStarts() const {
-  std::vector<int64_t> starts{start};
-  if (int64_t low = getLow(); low > 0)
-    starts.push_back(start - low);
-  if (int64_t high = getHigh(); high > 0)
-    starts.push_back(start + high);
-  return starts;
-}
-
-Range WindowDim::getPiecesLookingBefore(int64_t distance) const {
-  return findPieces(looked, [&](int64_t i, const Range &range) { return start + i * piece - range.begin >= distance; });
-}
-
-Range WindowDim::getPiecesLookingBehind(int64_t distance) const {
-  return findPieces(looked,
-                    [&](int64_t i, const Range &range) { return range.end - start - (i + 1) * piece >= distance; });
-}
-
-Range WindowDim::getExtent() const {
-  Range extent;
-  for (const Range &range : looked)
-    extent = unite(extent, range);
-  return extent;
-}
-
-Range WindowDim::getExtentInPieces(int64_t length) const {
-  Range extent;
-  int64_t low = getLow();
+spmd::DimMove WindowDim::getMove() const {
+  int64_t first = getFirst(), length = getLength(), begin = -1, end = 0;
   for (int64_t i = 0; i < getPieces(); ++i) {
-    int64_t move = i * length - (start + i * piece - low);
-    if (!looked[i].isEmpty())
-      extent = unite(extent, {looked[i].begin + move, looked[i].end + move});
+    if (looked[i].isEmpty())
+      continue;
+    if (begin < 0)
+      begin = i * length + (looked[i].begin - i * step - first) / stride;
+    end = i * length + (looked[i].end - 1 - i * step - first) / stride + 1;
   }
-  return extent;
+  if (getPieces() == 1 || step == length * stride) // One behind the other in the array, too.
+    return {first, stride, begin, end};
+  return {first, stride, begin, end, length, step};
 }
 
 void WindowDim::add(const WindowDim &other) {
+  stride = std::gcd(std::gcd(stride, other.stride), getAnyElement(*this) - getAnyElement(other));
   for (size_t i = 0; i < looked.size(); ++i)
     looked[i] = unite(looked[i], other.looked[i]);
 }

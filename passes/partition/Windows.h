@@ -2,18 +2,19 @@
 //
 // Convolution, pooling and stencils look at one array through several slices and pads that are shifted against each
 // other, perhaps in strides. One exchange for each of them sends the same edges again and again. Where that is less to
-// send, each device gets its piece with as much of the neighbours' as any of them looks at, a window, once:
+// send, each device gets all that any of them looks at, a window of the array, once:
 //
 //   a cut dimension       ... | 4 5 6 7 | 8 9 ...        x[0:-1], x[1:] of the padded array
 //   the window of device 1      3 4 5 6 7 8              one element from either side
 //
 // and every slice and pad is a part of the window. Those between the array and what is looked at (the pad of SAME) are
 // not built. Where it is less to send, the window is of an array further back, before what devices take of it by
-// themselves (the rows of a convolution, each taken at other columns). How pieces become windows: Window.h.
+// themselves (the rows of a convolution, each taken at other columns). How the array becomes windows: Window.h.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "passes/analysis/CostModel.h"
 #include "passes/partition/Window.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -26,10 +27,18 @@ namespace spmdc {
 
 class Windows {
 public:
-  Windows(mlir::Block &block, MeshAttr mesh, const CostModel &model);
+  /// Operations in program order, as in a block (`listMovers`).
+  Windows(llvm::ArrayRef<ShardingRuleOpInterface> ops, MeshAttr mesh);
+
+  /// The operations of a region, in program order, of which each makes its result of the elements of one array.
+  static std::vector<ShardingRuleOpInterface> listMovers(mlir::Region &region);
 
   /// Whether nobody looks at what the operation makes.
   bool isSkipped(mlir::Operation *op) const { return skipped.contains(op); }
+
+  /// What an operation has to do with the exchange of a window: its part where several look at it, nothing where it is
+  /// not built. None for an operation that looks at no window.
+  std::optional<CollectiveCost> getShare(mlir::Operation *op, const CostModel &model) const;
 
   /// The local result of an operation that looks at a window; null for any other.
   mlir::Value build(mlir::OpBuilder &builder, mlir::Operation *op,
@@ -46,10 +55,13 @@ private:
   /// Views of one array with pieces of one size.
   struct Group {
     Window window;
+    double bytes; ///< Of the window, sent by all devices together.
     std::vector<View> views;
     bool isUsed;       ///< Whether the window is less to send than what the views do one by one.
     mlir::Value local; ///< The window, once it is built.
   };
+
+  using Price = std::pair<double, int64_t>; ///< Bytes that all devices send together, and exchanges.
 
   std::optional<View> getView(ShardingRuleOpInterface op) const;
   /// The view of the first array that is seen through everything that only takes elements, moving them or not.
@@ -58,14 +70,18 @@ private:
   static bool seePast(View &view, const ArrayMoves &inner);
   /// What devices look at, for each dimension of the array; nothing where that is no window.
   std::optional<std::vector<WindowDim>> getDims(const View &view) const;
-  std::vector<Group> formGroups(mlir::Block &block, const std::vector<View> &views) const;
-  Window::Price settle(std::vector<Group> &list) const;
+  std::vector<Group> formGroups(const std::vector<View> &views) const;
+  /// Puts the last group to the one whose window becomes longer by least, if that is no more than its own sends.
+  void joinNearest(std::vector<Group> &list) const;
+  /// One group of all that can have one window, if that is no more than what they send now.
+  void joinAll(std::vector<Group> &list) const;
+  Price settle(std::vector<Group> &list) const;
   /// Removes operations of which nothing is left to be looked at, if these are all views.
-  static llvm::DenseSet<mlir::Operation *> findUnused(mlir::Block &block, llvm::ArrayRef<View> views);
+  llvm::DenseSet<mlir::Operation *> findUnused(llvm::ArrayRef<View> views) const;
 
   MeshAttr meshAttr;
   spmd::MeshShape mesh;
-  const CostModel &model;
+  std::vector<ShardingRuleOpInterface> ops;
   std::vector<Group> groups;
   llvm::DenseMap<mlir::Operation *, std::pair<unsigned, unsigned>> places; ///< Group and view of an operation.
   llvm::DenseSet<mlir::Operation *> skipped;

@@ -92,6 +92,8 @@ template <typename Archive> void describe(Archive &archive, DimMove &value) {
   archive.field("stride", value.stride);
   archive.field("begin", value.begin);
   archive.field("end", value.end);
+  archive.field("length", value.length);
+  archive.field("step", value.step);
 }
 
 template <typename Archive> void describe(Archive &archive, CollectiveDesc &value) {

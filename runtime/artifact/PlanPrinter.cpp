@@ -197,6 +197,8 @@ std::string moveText(const CollectiveDesc &desc) {
       text += " step " + std::to_string(move.stride);
     if (move.begin != 0 || move.end != desc.targetShape[d])
       text += " in " + std::to_string(move.begin) + ":" + std::to_string(move.end);
+    if (move.length != 0)
+      text += " in windows of " + std::to_string(move.length) + " every " + std::to_string(move.step);
   }
   return " shifted by [" + joined(texts, [](const std::string &text) { return text; }) + "] to " +
          typeText(desc.dtype, desc.targetShape);

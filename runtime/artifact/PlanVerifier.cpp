@@ -406,6 +406,14 @@ private:
       const DimMove &move = desc.moves[d];
       isValid = isSmall(move.shift, int64_t(1) << 61) && isSmall(move.stride, int64_t(1) << 61) && move.stride != 0 &&
                 move.begin >= 0 && move.begin <= move.end && move.end <= desc.targetShape[d];
+      if (!isValid || move.length == 0)
+        continue;
+      int64_t size = desc.targetShape[d], windows = 1, limit = (int64_t(1) << 61) / std::max<int64_t>(size, 1);
+      if (d < desc.target.dims.size())
+        for (const AxisRef &axis : desc.target.dims[d])
+          windows *= axis.sizeIn(plan.mesh);
+      isValid = move.length > 0 && size % move.length == 0 && size / move.length == windows &&
+                isSmall(move.stride, limit) && isSmall(move.step, limit);
     }
     if (!isValid)
       fail("an exchange's moves do not fit its array of " + std::to_string(desc.globalShape.size()) + " dimensions");

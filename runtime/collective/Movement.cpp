@@ -287,6 +287,7 @@ private:
     // What the source has, counted in this device's piece; outside of it is zero.
     Shape begins(rank), ends(rank), steps(rank);
     for (size_t d = 0; d < rank; ++d) {
+      moves[d] = moves[d].inWindowOf(wanted[d].start);
       ShardRange moved = movedRange(moves[d], {0, desc.globalShape[d]}, wanted[d]);
       begins[d] = moved.size > 0 ? moved.start - wanted[d].start : 0;
       ends[d] = begins[d] + moved.size;
@@ -456,7 +457,7 @@ uint64_t fingerprintCollective(const MeshShape &mesh, const CollectiveDesc &desc
   hash.add(desc.target);
   hash.add(desc.targetShape);
   for (const DimMove &move : desc.moves)
-    hash.add(std::vector<int64_t>{move.shift, move.stride, move.begin, move.end});
+    hash.add(std::vector<int64_t>{move.shift, move.stride, move.begin, move.end, move.length, move.step});
   return hash.state;
 }
 

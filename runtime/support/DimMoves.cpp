@@ -54,7 +54,18 @@ DimMove moveOf(const std::vector<DimMove> &moves, const ShardedShape &source, si
 
 } // namespace
 
-ShardRange movedRange(const DimMove &move, const ShardRange &source, const ShardRange &target) {
+DimMove DimMove::inWindowOf(int64_t i) const {
+  DimMove move = *this;
+  if (length == 0)
+    return move;
+  int64_t window = i / length;
+  move.shift += window * (step - length * stride);
+  move.length = move.step = 0;
+  return move;
+}
+
+ShardRange movedRange(const DimMove &windows, const ShardRange &source, const ShardRange &target) {
+  DimMove move = windows.inWindowOf(target.start);
   // shift + i * stride between the first and the last element of the source.
   int64_t near = source.start - move.shift, far = source.start + source.size - 1 - move.shift;
   if (move.stride < 0)
@@ -154,7 +165,7 @@ std::optional<std::vector<int64_t>> getLocalStarts(const MeshShape &mesh, const 
       ShardRange needs = ownedRange(mesh, target.shape[d], axesOf(target, d), coordinates);
       if (needs.size == 0)
         return;
-      int64_t own = move.shift + needs.start * move.stride - has.start;
+      int64_t own = move.sourceOf(needs.start) - has.start;
       isSame = isSame && own >= 0 && own + (needs.size - 1) * move.stride < has.size &&
                own + (targetPiece[d] - 1) * move.stride < sourcePiece[d] && (!start || *start == own);
       start = own;

@@ -14,13 +14,24 @@ namespace spmd {
 
 /// How a dimension of one array is made of a dimension of another: its element i is the other's element
 /// shift + i * stride, where begin <= i < end and there is one; zero elsewhere. A negative stride goes backwards.
+///
+/// With a `length` each device's piece of the target is a window of so many elements, and windows may overlap: element
+/// j of window w, which is element i = w * length + j, is the other's element shift + w * step + j * stride.
 struct DimMove {
   int64_t shift = 0, stride = 1;
   int64_t begin = 0, end = 0;
+  int64_t length = 0, step = 0;
   bool operator==(const DimMove &) const = default;
+
+  /// Which element of the other it is, if there is one.
+  int64_t sourceOf(int64_t i) const {
+    return length == 0 ? shift + i * stride : shift + i / length * step + i % length * stride;
+  }
+  /// The same for the elements of the window that element i is in, as if there were no others.
+  DimMove inWindowOf(int64_t i) const;
 };
 
-/// Which elements of the target, of those it owns, come from a range of the source.
+/// Which elements of the target, of those it owns (in one window), come from a range of the source.
 ShardRange movedRange(const DimMove &move, const ShardRange &source, const ShardRange &target);
 
 /// A sharded array.

@@ -153,6 +153,10 @@ const WrongText kSpmd[] = {
      "%0 = spmd.exchange %x over <a> from !spmd.array<f32[8@a, 4]> to !spmd.array<f32[8, 4@a]> : <f32[8, 4]> -> "
      "<f32[8, 1]>",
      "operand is the local piece: expected f32[2, 4], got f32[8, 4]"},
+    {"ExchangeWindows",
+     "%0 = spmd.exchange %x over <a> from !spmd.array<f32[32@a, 4]> to !spmd.array<f32[38@a, 4]> shifted [-1, 0] "
+     "windows [10, 0] every [8, 0] : <f32[8, 4]> -> <f32[10, 4]>",
+     "cuts 38 elements into 4 windows of 10"},
     {"CoordinateType", "%0 = spmd.shard_start 8 over <a> : <f32[]>", "result is i32[], got f32[]"},
     {"AxisIndexType", "%0 = spmd.axis_index <a> : <i32[1]>", "result is i32[], got i32[1]"},
     {"AxisIndexAxis", "%0 = spmd.axis_index <c> : <i32[]>", "names axis 'c', which the mesh does not have"},

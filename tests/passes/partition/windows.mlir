@@ -2,10 +2,8 @@
 
 // Rows of a convolution with strides over a padded array: one row from the device behind, and the pad is not built.
 // CHECK-LABEL: func.func @strided_taps_of_a_pad
-// CHECK: %[[SPLIT:.*]] = array.reshape %arg0 : <f32[16, 8]> -> <f32[1, 16, 8]>
-// CHECK: %[[EDGE:.*]] = spmd.exchange %[[SPLIT]] over <a> {{.*}} shifted [1, 0, 0] within [0, 0, 0] to [3, 1, 8] {{.*}} -> <f32[1, 1, 8]>
+// CHECK: %[[WINDOW:.*]] = spmd.exchange %arg0 over <a> from !spmd.array<f32[64@a, 8@_]> to !spmd.array<f32[68@a, 8@_]> shifted [0, 0] within [0, 0] to [67, 8] windows [17, 0] every [16, 0] {{.*}} -> <f32[17, 8]>
 // CHECK-NOT: spmd.exchange
-// CHECK: %[[WINDOW:.*]] = array.concatenate %arg0, %{{.*}} dim 0 : {{.*}} -> <f32[17, 8]>
 // CHECK: array.slice %[[WINDOW]] [0, 0] to [15, 8] step [2, 1]
 // CHECK: array.slice %[[WINDOW]] [1, 0] to [16, 8] step [2, 1]
 // CHECK: array.slice %[[WINDOW]] [2, 0] to [17, 8] step [2, 1]
@@ -23,7 +21,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 // -----
 
 // Pieces of 17, 17, 17 and 14 elements, of which the results look at 17, 18, 18 and 12, the second from element 17 on:
-// cut anew, so that a piece begins where the result looks first.
+// windows that do not overlap are the array cut at other places.
 // CHECK-LABEL: func.func @cut_anew
 // CHECK: %[[ANEW:.*]] = spmd.exchange %arg0 over <a> from !spmd.array<f32[65@a]> to !spmd.array<f32[72@a]> shifted [-1] within [1] to [66] {{.*}} -> <f32[18]>
 // CHECK-NOT: spmd.exchange
@@ -43,15 +41,12 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 
 // -----
 
-// Device i looks at elements 62 i to 62 i + 62 and has 63 i to 63 i + 62: the last one comes from where it lies, since
-// the piece behind, which is cut anew, gives it back to device 1 otherwise.
-// CHECK-LABEL: func.func @edges_from_the_array
-// CHECK: %[[ANEW:.*]] = spmd.exchange %arg0 over <a> from !spmd.array<f32[250@a, 65536@_]> to !spmd.array<f32[248@a, 65536@_]>
-// CHECK: %[[EDGE:.*]] = spmd.exchange %arg0 over <a> from !spmd.array<f32[250@a, 65536@_]> to !spmd.array<f32[4@a, 65536@_]> shifted [62, 0] strided [62, 1]
-// CHECK: array.concatenate %[[ANEW]], %[[EDGE]] dim 0 : {{.*}} -> <f32[63, 65536]>
+// Device i looks at elements 62 i to 62 i + 62 and has 63 i to 63 i + 62.
+// CHECK-LABEL: func.func @pieces_that_end_before
+// CHECK: spmd.exchange %arg0 over <a> from !spmd.array<f32[250@a, 65536@_]> to !spmd.array<f32[252@a, 65536@_]> shifted [0, 0] windows [63, 0] every [62, 0] {{.*}} -> <f32[63, 65536]>
 // CHECK-NOT: spmd.exchange
 module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
-  func.func @edges_from_the_array(%x: !spmd.array<f32[250@a, 65536@_]>)
+  func.func @pieces_that_end_before(%x: !spmd.array<f32[250@a, 65536@_]>)
       -> (!spmd.array<f32[124@a, 65536@_]>, !spmd.array<f32[124@a, 65536@_]>, !spmd.array<f32[124@a, 65536@_]>) {
     %0 = array.slice %x [0, 0] to [247, 65536] step [2, 1] : <f32[250@a, 65536@_]> -> <f32[124@a, 65536@_]>
     %1 = array.slice %x [1, 0] to [248, 65536] step [2, 1] : <f32[250@a, 65536@_]> -> <f32[124@a, 65536@_]>
@@ -64,15 +59,70 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 
 // What a device pads by itself it does behind the exchange.
 // CHECK-LABEL: func.func @a_pad_of_another_dimension
-// CHECK: spmd.exchange {{.*}} -> <f32[1, 1, 8]>
+// CHECK: %[[ROWS:.*]] = spmd.exchange {{.*}} shifted [1, 0] within [0, 0] to [63, 8] {{.*}} -> <f32[16, 8]>
 // CHECK-NOT: spmd.exchange
-// CHECK: array.pad
+// CHECK: array.pad %[[ROWS]]
 module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
   func.func @a_pad_of_another_dimension(%x: !spmd.array<f32[64@a, 8@_]>, %z: !spmd.array<f32[]>)
       -> !spmd.array<f32[63@a, 10@_]> {
     %0 = array.pad %x with %z low [0, 1] high [0, 1] interior [0, 0] : <f32[64@a, 8@_]>, <f32[]> -> <f32[64@a, 10@_]>
     %1 = array.slice %0 [1, 0] to [64, 10] step [1, 1] : <f32[64@a, 10@_]> -> <f32[63@a, 10@_]>
     return %1 : !spmd.array<f32[63@a, 10@_]>
+  }
+}
+
+// -----
+
+// VALID: along both dimensions pieces of the result end before those of the array. Device (i, j) looks at rows 12 i to
+// 12 i + 13 and columns 5 j to 5 j + 6; corners come with the rest.
+// CHECK-LABEL: func.func @rows_and_columns
+// CHECK: %[[WINDOW:.*]] = spmd.exchange %arg0 over <a, b> from !spmd.array<f32[26@a, 22@b]> to !spmd.array<f32[28@a, 28@b]> shifted [0, 0] windows [14, 7] every [12, 5] {{.*}} -> <f32[14, 7]>
+// CHECK-NOT: spmd.exchange
+// CHECK: array.slice %[[WINDOW]] [0, 0] to [12, 5]
+// CHECK: array.slice %[[WINDOW]] [0, 2] to [12, 7]
+// CHECK: array.slice %[[WINDOW]] [2, 0] to [14, 5]
+// CHECK: array.slice %[[WINDOW]] [2, 2] to [14, 7]
+module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=4>} {
+  func.func @rows_and_columns(%x: !spmd.array<f32[26@a, 22@b]>)
+      -> (!spmd.array<f32[24@a, 20@b]>, !spmd.array<f32[24@a, 20@b]>, !spmd.array<f32[24@a, 20@b]>, !spmd.array<f32[24@a, 20@b]>) {
+    %0 = array.slice %x [0, 0] to [24, 20] step [1, 1] : <f32[26@a, 22@b]> -> <f32[24@a, 20@b]>
+    %1 = array.slice %x [0, 2] to [24, 22] step [1, 1] : <f32[26@a, 22@b]> -> <f32[24@a, 20@b]>
+    %2 = array.slice %x [2, 0] to [26, 20] step [1, 1] : <f32[26@a, 22@b]> -> <f32[24@a, 20@b]>
+    %3 = array.slice %x [2, 2] to [26, 22] step [1, 1] : <f32[26@a, 22@b]> -> <f32[24@a, 20@b]>
+    return %0, %1, %2, %3 : !spmd.array<f32[24@a, 20@b]>, !spmd.array<f32[24@a, 20@b]>, !spmd.array<f32[24@a, 20@b]>, !spmd.array<f32[24@a, 20@b]>
+  }
+}
+
+// -----
+
+// Nobody looks at the corners: rows and columns come by themselves.
+// CHECK-LABEL: func.func @without_corners
+// CHECK: spmd.exchange {{.*}} -> <f32[14, 5]>
+// CHECK: spmd.exchange {{.*}} -> <f32[12, 7]>
+// CHECK-NOT: spmd.exchange
+module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=4>} {
+  func.func @without_corners(%x: !spmd.array<f32[24@a, 20@b]>, %z: !spmd.array<f32[]>)
+      -> (!spmd.array<f32[24@a, 20@b]>, !spmd.array<f32[24@a, 20@b]>, !spmd.array<f32[24@a, 20@b]>, !spmd.array<f32[24@a, 20@b]>) {
+    %0 = array.pad %x with %z low [1, 0] high [-1, 0] interior [0, 0] : <f32[24@a, 20@b]>, <f32[]> -> <f32[24@a, 20@b]>
+    %1 = array.pad %x with %z low [-1, 0] high [1, 0] interior [0, 0] : <f32[24@a, 20@b]>, <f32[]> -> <f32[24@a, 20@b]>
+    %2 = array.pad %x with %z low [0, 1] high [0, -1] interior [0, 0] : <f32[24@a, 20@b]>, <f32[]> -> <f32[24@a, 20@b]>
+    %3 = array.pad %x with %z low [0, -1] high [0, 1] interior [0, 0] : <f32[24@a, 20@b]>, <f32[]> -> <f32[24@a, 20@b]>
+    return %0, %1, %2, %3 : !spmd.array<f32[24@a, 20@b]>, !spmd.array<f32[24@a, 20@b]>, !spmd.array<f32[24@a, 20@b]>, !spmd.array<f32[24@a, 20@b]>
+  }
+}
+
+// -----
+
+// The array lies otherwise than the results: what devices look at comes straight from where it lies.
+// CHECK-LABEL: func.func @from_another_sharding
+// CHECK: spmd.exchange %arg0 over <a, b> from !spmd.array<f32[26@b, 4096@_]> to !spmd.array<f32[28@a, 4096@_]> shifted [0, 0] windows [14, 0] every [12, 0]
+// CHECK-NOT: spmd.exchange
+module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=4>} {
+  func.func @from_another_sharding(%x: !spmd.array<f32[26@b, 4096@_]>)
+      -> (!spmd.array<f32[24@a, 4096@_]>, !spmd.array<f32[24@a, 4096@_]>) {
+    %0 = array.slice %x [0, 0] to [24, 4096] step [1, 1] : <f32[26@b, 4096@_]> -> <f32[24@a, 4096@_]>
+    %1 = array.slice %x [2, 0] to [26, 4096] step [1, 1] : <f32[26@b, 4096@_]> -> <f32[24@a, 4096@_]>
+    return %0, %1 : !spmd.array<f32[24@a, 4096@_]>, !spmd.array<f32[24@a, 4096@_]>
   }
 }
 
@@ -87,6 +137,23 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
     %0 = array.slice %x [0, 0] to [60, 8] step [1, 1] : <f32[61@a, 8@_]> -> <f32[60@a, 8@_]>
     %1 = array.reshape %0 : <f32[60@a, 8@_]> -> <f32[30@a, 2@_, 8@_]>
     return %1 : !spmd.array<f32[30@a, 2@_, 8@_]>
+  }
+}
+
+// -----
+
+// A pool whose first and last windows are not whole: rows 9 i - 1 to 9 i + 7 of the array, which lies in pieces of 7, come
+// to device i at once, and the pad is what is outside of it.
+// CHECK-LABEL: func.func @pad_and_reshape
+// CHECK: %[[ROWS:.*]] = spmd.exchange %arg0 over <a> from !spmd.array<f32[28@a, 8@_]> to !spmd.array<f32[36@a, 8@_]> shifted [-1, 0] within [1, 0] to [26, 8]
+// CHECK-NOT: spmd.exchange
+// CHECK: %[[PADDED:.*]] = array.select %{{.*}}, %[[ROWS]],
+// CHECK: array.reshape %[[PADDED]] : <f32[9, 8]> -> <f32[3, 3, 8]>
+module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
+  func.func @pad_and_reshape(%x: !spmd.array<f32[25@a, 8@_]>, %z: !spmd.array<f32[]>) -> !spmd.array<f32[9@a, 3@_, 8@_]> {
+    %0 = array.pad %x with %z low [1, 0] high [1, 0] interior [0, 0] : <f32[25@a, 8@_]>, <f32[]> -> <f32[27@a, 8@_]>
+    %1 = array.reshape %0 : <f32[27@a, 8@_]> -> <f32[9@a, 3@_, 8@_]>
+    return %1 : !spmd.array<f32[9@a, 3@_, 8@_]>
   }
 }
 

@@ -247,6 +247,17 @@ TEST(Collectives, MovingExchangeBetweenAnyShardings) {
             move.shift += 15;
           move.end = random() % 3 ? desc.targetShape.back() : static_cast<int64_t>(random() % desc.targetShape.back());
           move.begin = random() % 3 ? 0 : static_cast<int64_t>(random() % (move.end + 1));
+          if (random() % 3 == 0) { // Each device's piece is a window.
+            int64_t windows = 1;
+            for (const AxisRef &axis : target.dims[d])
+              windows *= axis.sizeIn(mesh);
+            move.length = 1 + static_cast<int64_t>(random() % 6);
+            move.step = static_cast<int64_t>(random() % 7) - 1;
+            desc.targetShape.back() = windows * move.length;
+            move.begin = static_cast<int64_t>(random() % 2);
+            move.end = desc.targetShape.back() - static_cast<int64_t>(random() % 2);
+            move.end = std::max(move.begin, move.end);
+          }
         }
         desc.operandShape = localShape(mesh, desc.globalShape, source);
         desc.resultShape = localShape(mesh, desc.targetShape, target);
@@ -275,8 +286,11 @@ TEST(Collectives, MovingExchangeBetweenAnyShardings) {
             int64_t place[2] = {i + ranges[0].start, j + ranges[1].start};
             bool isInside = i < ranges[0].size && j < ranges[1].size;
             for (int d = 0; d < 2; ++d) {
-              isInside = isInside && place[d] >= desc.moves[d].begin && place[d] < desc.moves[d].end;
-              place[d] = desc.moves[d].shift + place[d] * desc.moves[d].stride;
+              const DimMove &move = desc.moves[d];
+              isInside = isInside && place[d] >= move.begin && place[d] < move.end;
+              place[d] = move.length == 0
+                             ? move.shift + place[d] * move.stride
+                             : move.shift + place[d] / move.length * move.step + place[d] % move.length * move.stride;
               isInside = isInside && place[d] >= 0 && place[d] < desc.globalShape[d];
             }
             uint32_t element = 0, expected = 0;

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <random>
@@ -15,6 +16,8 @@
 using namespace spmd;
 
 namespace {
+
+const MeshShape mesh{{{"a", 4}, {"b", 3}, {"c", 2}}};
 
 /// Axes dealt out to dimensions, some as parts.
 Sharding randomSharding(std::mt19937_64 &random, size_t rank) {
@@ -46,18 +49,38 @@ struct RandomMove {
       move.stride = isNear ? 1 : std::array{1, 1, 2, 3, -1, -2}[random() % 6];
       move.end = target.shape.back() - (isNear ? 0 : static_cast<int64_t>(random() % 2));
       move.begin = isNear ? 0 : static_cast<int64_t>(random() % static_cast<uint64_t>(move.end + 1));
+      if (random() % 3 == 0)
+        cutIntoWindows(random, d);
     }
   }
 
-  /// The element of the source at a place of the target; -1: none.
+  /// Each device's piece becomes a window, some way behind the one before.
+  void cutIntoWindows(std::mt19937_64 &random, size_t d) {
+    int64_t windows = 1;
+    for (const AxisRef &axis : target.sharding.dims[d])
+      windows *= axis.sizeIn(mesh);
+    DimMove &move = moves[d];
+    move.length = 1 + static_cast<int64_t>(random() % 6);
+    move.step = static_cast<int64_t>(random() % 7);
+    target.shape[d] = windows * move.length;
+    move.begin = static_cast<int64_t>(random() % 2);
+    move.end = std::max(move.begin, target.shape[d] - static_cast<int64_t>(random() % 2));
+  }
+
+  /// The element of the source at a place of the target, were the source endless.
+  int64_t elementAt(size_t d, int64_t i) const {
+    int64_t length = moves[d].length;
+    return length == 0 ? moves[d].shift + i * moves[d].stride
+                       : moves[d].shift + i / length * moves[d].step + i % length * moves[d].stride;
+  }
+
+  /// The same; -1: none.
   int64_t sourceOf(size_t d, int64_t i) const {
-    int64_t element = moves[d].shift + i * moves[d].stride;
+    int64_t element = elementAt(d, i);
     bool isThere = i >= moves[d].begin && i < moves[d].end && element >= 0 && element < source.shape[d];
     return isThere ? element : -1;
   }
 };
-
-const MeshShape mesh{{{"a", 4}, {"b", 3}, {"c", 2}}};
 
 TEST(DimMoves, MissingElementsAreThoseThatADeviceNeedsAndHasNot) {
   std::mt19937_64 random(5);
@@ -89,7 +112,7 @@ TEST(DimMoves, MissingElementsAreThoseThatADeviceNeedsAndHasNot) {
 TEST(DimMoves, LocalStartsHoldForEveryDevice) {
   std::mt19937_64 random(6);
   int found = 0;
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < 4000; ++i) {
     RandomMove move(random, i % 2 == 0);
     std::optional<std::vector<int64_t>> starts = getLocalStarts(mesh, move.source, move.target, move.moves);
     if (!starts)
@@ -103,8 +126,7 @@ TEST(DimMoves, LocalStartsHoldForEveryDevice) {
       for (size_t d = 0; d < needs.size(); ++d) {
         ASSERT_LT((*starts)[d] + (targetPiece[d] - 1) * move.moves[d].stride, sourcePiece[d]) << "case " << i;
         for (int64_t k = 0; k < needs[d].size; ++k)
-          ASSERT_EQ(has[d].start + (*starts)[d] + k * move.moves[d].stride,
-                    move.moves[d].shift + (needs[d].start + k) * move.moves[d].stride)
+          ASSERT_EQ(has[d].start + (*starts)[d] + k * move.moves[d].stride, move.elementAt(d, needs[d].start + k))
               << "case " << i << " device " << device;
       }
     }
