@@ -38,7 +38,9 @@ std::string wayText(const std::vector<CausePoint> &path) {
 
 std::string causeText(const CauseText &entry) {
   const Cause &cause = entry.cause;
-  std::string what = entry.written.empty() ? "dimension " + std::to_string(cause.dim) : entry.written;
+  std::string what = entry.written;
+  if (what.empty())
+    what = (cause.isWhole ? "" : cause.axis + " in ") + "dimension " + std::to_string(cause.dim);
   if (!cause.name.empty())
     what += " of '" + cause.name + "'";
   if (cause.isWhole)
