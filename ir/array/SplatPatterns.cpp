@@ -73,10 +73,84 @@ struct NeutralSplat : RewritePattern {
   }
 };
 
+/// Positions are from 0 to that, if it is known by what makes them.
+std::optional<int64_t> getLargestPosition(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (isa<SliceOp, ReshapeOp, TransposeOp, BroadcastInDimOp, ReverseOp, TakeOp, TakeAlongOp>(op)) {
+      value = op->getOperand(0); // Some of the same.
+      continue;
+    }
+    std::optional<int64_t> size;
+    if (auto iota = dyn_cast<IotaOp>(op); iota && iota.getType().getElementType().isSignlessInteger(32))
+      size = iota.getType().getDimSize(static_cast<int64_t>(iota.getDim()));
+    else if (auto argsort = dyn_cast<ArgsortOp>(op))
+      size = argsort.getType().getDimSize(static_cast<int64_t>(argsort.getDim()));
+    else if (auto reduce = dyn_cast<ArgReduceOp>(op))
+      size = reduce.getOperand().getType().getDimSize(static_cast<int64_t>(reduce.getDim()));
+    return size && *size > 0 ? std::make_optional(*size - 1) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+/// Positions compared with a number, where it is the same for all of them.
+struct CompareOfPositions : OpRewritePattern<CompareOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(CompareOp op, PatternRewriter &rewriter) const override {
+    std::optional<int64_t> largest = getLargestPosition(op.getLhs());
+    std::optional<Scalar> number = getSplat(op.getRhs());
+    auto result = cast<ArrayType>(op->getResult(0).getType());
+    if (!largest || !number || result.getSharding())
+      return failure();
+    bool isBelow = *largest < number->i, isAbove = number->i < 0, isInside = !isBelow && !isAbove;
+    std::optional<bool> answer;
+    switch (op.getDirection()) {
+    case ComparisonDirection::lt:
+      answer = isBelow ? std::make_optional(true) : number->i <= 0 ? std::make_optional(false) : std::nullopt;
+      break;
+    case ComparisonDirection::ge:
+      answer = isBelow ? std::make_optional(false) : number->i <= 0 ? std::make_optional(true) : std::nullopt;
+      break;
+    case ComparisonDirection::le:
+      answer = isAbove ? std::make_optional(false) : *largest <= number->i ? std::make_optional(true) : std::nullopt;
+      break;
+    case ComparisonDirection::gt:
+      answer = isAbove ? std::make_optional(true) : *largest <= number->i ? std::make_optional(false) : std::nullopt;
+      break;
+    case ComparisonDirection::eq:
+    case ComparisonDirection::ne:
+      if (!isInside)
+        answer = op.getDirection() == ComparisonDirection::ne;
+      break;
+    }
+    if (!answer)
+      return failure();
+    rewriter.replaceOpWithNewOp<ConstantOp>(op, result, Scalar::ofBool(*answer));
+    return success();
+  }
+};
+
+/// Everywhere the one or everywhere the other.
+struct SelectBySplat : OpRewritePattern<SelectOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(SelectOp op, PatternRewriter &rewriter) const override {
+    std::optional<Scalar> predicate = getSplat(op.getPredicate());
+    Value chosen = predicate && predicate->i ? op.getOnTrue() : op.getOnFalse();
+    if (!predicate || chosen.getType() != op->getResult(0).getType() || arrayTypeHasSharding(chosen))
+      return failure();
+    rewriter.replaceOp(op, chosen);
+    return success();
+  }
+
+private:
+  static bool arrayTypeHasSharding(Value value) { return cast<ArrayType>(value.getType()).getSharding() != nullptr; }
+};
+
 } // namespace
 
 void addSplatPatterns(RewritePatternSet &patterns) {
-  patterns.add<OperationOnSplats, NeutralSplat>(patterns.getContext());
+  patterns.add<OperationOnSplats, NeutralSplat, CompareOfPositions, SelectBySplat>(patterns.getContext());
 }
 
 } // namespace spmdc

@@ -144,6 +144,74 @@ TEST_F(FoldTest, OperationsOnNumbers) {
   EXPECT_NE(fold(c + "%r = array.sin %c : <f32[8, 6]>", "<f32[8, 6]>").find("array.sin"), std::string::npos);
 }
 
+// Positions of a dimension of 6 are from 0 to 5, whatever made them, and parts of them are, too.
+TEST_F(FoldTest, ComparisonsOfPositions) {
+  std::string argsort = "%0 = array.argsort %x dim 1 descending = false : <f32[8, 6]> -> <i32[8, 6]>\n";
+  std::string iota = "%0 = array.iota dim 1 : <i32[8, 6]>\n";
+  std::string largest = "%1 = array.arg_reduce %x max = true dim 1 : <f32[8, 6]> -> <i32[8]>\n"
+                        "%0 = array.broadcast_in_dim %1 dims [0] : <i32[8]> -> <i32[8, 6]>\n";
+  std::string shifted = argsort + "%2 = array.add %0, %0 : <i32[8, 6]>\n";
+  auto compare = [&](const std::string &positions, const std::string &what, int number, const char *value = "%0") {
+    return fold(positions + "%c = array.constant dense<" + std::to_string(number) +
+                    "> : tensor<8x6xi32> -> <i32[8, 6]>\n%r = array.compare " + what + " " + value +
+                    ", %c : <i32[8, 6]>, <i32[8, 6]> -> <bool[8, 6]>",
+                "<bool[8, 6]>");
+  };
+  auto constant = [](bool value) {
+    return std::string("%0 = array.constant dense<") + (value ? "true" : "false") +
+           "> : tensor<8x6xi1> -> <bool[8, 6]>\nfunc.return %0 : !spmd.array<bool[8, 6]>\n";
+  };
+  struct Known {
+    const char *what;
+    int number;
+    bool answer;
+  };
+  for (const std::string &positions : {argsort, iota, largest}) {
+    for (Known known : {Known{"lt", 0, false},
+                        {"lt", 6, true},
+                        {"le", -1, false},
+                        {"le", 5, true},
+                        {"gt", -1, true},
+                        {"gt", 5, false},
+                        {"ge", 0, true},
+                        {"ge", 6, false},
+                        {"eq", 6, false},
+                        {"eq", -1, false},
+                        {"ne", 6, true},
+                        {"ne", -7, true}})
+      EXPECT_EQ(compare(positions, known.what, known.number), constant(known.answer))
+          << positions << known.what << known.number;
+    for (Known unknown : {Known{"lt", 1, false},
+                          {"lt", 5, false},
+                          {"le", 0, false},
+                          {"le", 4, false},
+                          {"gt", 0, false},
+                          {"gt", 4, false},
+                          {"ge", 1, false},
+                          {"ge", 5, false},
+                          {"eq", 0, false},
+                          {"ne", 5, false}})
+      EXPECT_NE(compare(positions, unknown.what, unknown.number).find("array.compare"), std::string::npos)
+          << positions << unknown.what << unknown.number;
+  }
+  EXPECT_NE(compare(shifted, "lt", 6, "%2").find("array.compare"), std::string::npos);
+}
+
+TEST_F(FoldTest, SelectionsByOneValue) {
+  auto select = [&](const char *value, const char *type) {
+    return fold(std::string("%p = array.constant dense<") + value +
+                    "> : tensor<8x6xi1> -> <bool[8, 6]>\n%z = array.sin %x : <f32[8, 6]>\n"
+                    "%r = array.select %p, %x, %z : <bool[8, 6]>, <f32[8, 6]>, <f32[8, 6]> -> " +
+                    type,
+                type);
+  };
+  EXPECT_EQ(select("true", "<f32[8, 6]>"), "func.return %arg0 : !spmd.array<f32[8, 6]>\n");
+  EXPECT_EQ(select("false", "<f32[8, 6]>"),
+            "%0 = array.sin %arg0 : <f32[8, 6]>\nfunc.return %0 : !spmd.array<f32[8, 6]>\n");
+  // An annotation stays.
+  EXPECT_NE(select("true", "<f32[8@_, 6]>").find("array.select"), std::string::npos);
+}
+
 TEST_F(FoldTest, CarriesThatNobodyNeeds) {
   // The second carry is read by the third alone, and that by nobody; the first is a result.
   EXPECT_EQ(fold("%r, %u, %v = array.for 0 to 4 (%x, %x, %x) {\n"
