@@ -44,8 +44,9 @@ std::vector<Contributor> listCollectives(const ProgramReport &report) {
   std::vector<Contributor> contributors;
   for (const FunctionReport &function : report.functions)
     for (const CollectiveReport &collective : function.collectives)
-      contributors.push_back({collective.totalWireBytes(), collective.location,
-                              spmd::bytesText(collective.totalWireBytes()) + " by " + titleOf(collective)});
+      if (collective.isCounted)
+        contributors.push_back({collective.totalWireBytes(), collective.location,
+                                spmd::bytesText(collective.totalWireBytes()) + " by " + titleOf(collective)});
   sortBySize(contributors);
   return contributors;
 }

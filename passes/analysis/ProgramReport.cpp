@@ -4,6 +4,7 @@
 
 #include "ir/array/ArrayOps.h"
 #include "ir/spmd/Location.h"
+#include "passes/analysis/CountedArms.h"
 #include "passes/analysis/Rings.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -58,7 +59,7 @@ CollectiveReport reportCollective(CollectiveOpInterface op, MeshAttr mesh, const
 }
 
 /// How often an operation runs: the iterations of the loops around it. Those of a `while` are known to nobody and count
-/// once, as both arms of a branch do.
+/// once.
 int64_t countTrips(Operation *op) {
   int64_t trips = 1;
   for (Operation *parent = op->getParentOp(); parent; parent = parent->getParentOp())
@@ -66,20 +67,6 @@ int64_t countTrips(Operation *op) {
       if (llvm::MulOverflow(trips, loop.getTripCount(), trips))
         return INT64_MAX;
   return trips;
-}
-
-double countFlops(Operation *op) {
-  if (auto dot = dyn_cast<DotGeneralOp>(op)) {
-    double contracted = 1;
-    for (int64_t dim : dot.getLhsContract())
-      contracted *= static_cast<double>(dot.getLhs().getType().getDimSize(dim));
-    return 2 * contracted * static_cast<double>(dot.getType().getNumElements());
-  }
-  if (isa<ElementwiseOpInterface>(op))
-    return static_cast<double>(cast<ArrayType>(op->getResult(0).getType()).getNumElements());
-  if (isa<ReduceOp, ArgReduceOp, CumulativeOp>(op))
-    return static_cast<double>(cast<ArrayType>(op->getOperand(0).getType()).getNumElements());
-  return 0;
 }
 
 void reportGlobalView(func::FuncOp func, MeshAttr mesh, FunctionReport &report) {
@@ -104,8 +91,9 @@ void reportGlobalView(func::FuncOp func, MeshAttr mesh, FunctionReport &report) 
 
 double communicationSeconds(func::FuncOp func, MeshAttr mesh, const CostModel &model) {
   double seconds = 0;
+  CountedArms arms(func, mesh);
   func.walk([&](CollectiveOpInterface op) {
-    if (!isa<AllSliceOp>(op.getOperation()))
+    if (!isa<AllSliceOp>(op.getOperation()) && arms.counts(op))
       seconds += reportCollective(op, mesh, model).predictedSeconds * static_cast<double>(countTrips(op));
   });
   return seconds;
@@ -119,19 +107,26 @@ void reportDeviceView(func::FuncOp func, MeshAttr mesh, const CostModel &model, 
   llvm::DenseMap<Operation *, ChosenRing> rings;
   for (const ChosenRing &chosen : chooseRings(func, mesh, model))
     rings.try_emplace(chosen.ring.collective, chosen);
+  CountedArms arms(func, mesh);
   func.walk([&](Operation *op) {
-    report.flopsPerDevice += countFlops(op) * static_cast<double>(countTrips(op));
+    bool isCounted = arms.counts(op);
+    if (isCounted)
+      report.flopsPerDevice += countFlops(op) * static_cast<double>(countTrips(op));
     auto collective = dyn_cast<CollectiveOpInterface>(op);
     if (!collective || isa<AllSliceOp>(op))
       return;
     report.collectives.push_back(reportCollective(collective, mesh, model));
     CollectiveReport &last = report.collectives.back();
     last.tripCount = countTrips(op);
+    last.isCounted = isCounted;
     if (auto ring = rings.find(op); ring != rings.end()) {
       last.ring = ring->second.way;
       last.hiddenSeconds = last.predictedSeconds - ringTime(ring->second.ring.work, last.ring).exposed;
-      report.ringSaves += last.hiddenSeconds * static_cast<double>(last.tripCount);
+      if (isCounted)
+        report.ringSaves += last.hiddenSeconds * static_cast<double>(last.tripCount);
     }
+    if (!isCounted)
+      return;
     report.wireBytesPerDevice += last.totalWireBytes();
     report.communicationSeconds += last.totalSeconds();
   });

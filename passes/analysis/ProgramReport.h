@@ -39,6 +39,8 @@ struct CollectiveReport {
   double predictedSeconds = 0;  ///< Of one trip.
   RingWay ring = RingWay::None; ///< Its pieces go around a ring, under its product (spmdc-ring-contractions).
   double hiddenSeconds = 0;     ///< Of `predictedSeconds`, what runs under the product then.
+  /// Not in an arm of a branch of which the other arm counts (CountedArms.h).
+  bool isCounted = true;
   std::string location, why;
   std::vector<std::string> places; ///< Of all whose work it does, `location` first.
 
@@ -50,7 +52,7 @@ struct FunctionReport {
   std::string name;
   std::vector<ValueReport> params, results, values;
   std::vector<CollectiveReport> collectives;
-  double flopsPerDevice = 0;
+  double flopsPerDevice = 0; ///< Of a branch one arm counts, as in all of the following.
   int64_t argumentBytesPerDevice = 0, resultBytesPerDevice = 0;
   double wireBytesPerDevice = 0;   ///< Of all collectives, trips included.
   double communicationSeconds = 0; ///< Predicted, of all collectives, trips included, each by itself.

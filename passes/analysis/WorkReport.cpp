@@ -25,6 +25,13 @@ public:
   std::vector<WorkReport> reports;
 
 private:
+  static double secondsOf(llvm::ArrayRef<WorkReport> reports) {
+    double seconds = 0;
+    for (const WorkReport &report : reports)
+      seconds += report.isCounted ? report.totalSeconds() : 0;
+    return seconds;
+  }
+
   double bytesOf(llvm::ArrayRef<spmd::BufferId> buffers) const {
     double bytes = 0;
     for (spmd::BufferId buffer : buffers)
@@ -63,8 +70,14 @@ private:
     add("copy", "", step, 0, bytesOf({op.source, op.target}), trips);
   }
   void visit(const spmd::IfStep &op, const spmd::Step &, int64_t trips) {
+    size_t begin = reports.size();
     walk(op.thenSteps, trips);
+    size_t middle = reports.size();
     walk(op.elseSteps, trips);
+    llvm::MutableArrayRef<WorkReport> all(reports);
+    llvm::MutableArrayRef<WorkReport> first = all.slice(begin, middle - begin), second = all.slice(middle);
+    for (WorkReport &report : secondsOf(first) < secondsOf(second) ? first : second)
+      report.isCounted = false;
   }
   void visit(const spmd::WhileStep &op, const spmd::Step &, int64_t trips) {
     walk(op.condition, trips);

@@ -20,8 +20,9 @@ struct WorkReport {
   std::string location;        ///< `mlp.spmd:5:7`.
   double contractionFlops = 0; ///< Of one trip; of matrix products.
   double memoryBytes = 0;      ///< Of one trip: each operand and result once.
-  int64_t tripCount = 1;       ///< Iterations of a `while` are known to nobody and count once, as do both arms.
+  int64_t tripCount = 1;       ///< Iterations of a `while` are known to nobody and count once.
   double predictedSeconds = 0; ///< Of one trip.
+  bool isCounted = true;       ///< Not in an arm of a branch whose other arm takes longer.
 
   double totalSeconds() const { return predictedSeconds * static_cast<double>(tripCount); }
 };

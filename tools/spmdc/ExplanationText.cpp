@@ -19,7 +19,9 @@ std::string totalsText(const ProgramTotals &totals) {
 }
 
 double shareOf(const CollectiveReport &collective, const ProgramTotals &totals) {
-  return totals.communicationSeconds > 0 ? collective.totalSeconds() / totals.communicationSeconds : 0;
+  return totals.communicationSeconds > 0 && collective.isCounted
+             ? collective.totalSeconds() / totals.communicationSeconds
+             : 0;
 }
 
 /// `(through multiply at x.spmd:3:4, then add at x.spmd:3:2)`, without the operation that needs the collective.
@@ -69,6 +71,8 @@ std::string entryText(const CollectiveExplanation &entry, size_t number, const P
     text += "   " + collective.why + "\n";
   if (collective.ring != RingWay::None)
     text += "   " + ringText(collective) + "\n";
+  if (!collective.isCounted)
+    text += "   " + std::string(kOtherArmText) + "\n";
   if (entry.causes.empty())
     text += "   no annotation forces it: the program asks for it there\n";
   else

@@ -74,6 +74,8 @@ Json collectiveJson(const CollectiveReport &collective) {
     json["ring"] = ringWayName(collective.ring);
     json["hidden_us"] = microseconds(collective.hiddenSeconds);
   }
+  if (!collective.isCounted)
+    json["counted"] = false;
   json["loc"] = collective.location;
   if (collective.places.size() > 1)
     json["locs"] = collective.places;
@@ -92,6 +94,8 @@ Json workJson(const WorkReport &work) {
   json["bytes"] = number(work.memoryBytes);
   json["trip_count"] = work.tripCount;
   json["predicted_us"] = microseconds(work.predictedSeconds);
+  if (!work.isCounted)
+    json["counted"] = false;
   json["loc"] = work.location;
   return json;
 }
@@ -101,7 +105,7 @@ Json workJson(const WorkReport &work) {
 double Inspection::computeSeconds() const {
   double seconds = 0;
   for (const WorkReport &item : work)
-    seconds += item.totalSeconds();
+    seconds += item.isCounted ? item.totalSeconds() : 0;
   return seconds;
 }
 

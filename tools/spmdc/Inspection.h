@@ -32,6 +32,8 @@ std::string inspectionTable(const Inspection &inspection);
 std::string collectiveTitle(const CollectiveReport &collective);
 /// Of one that goes around a ring: which way, and what runs under the product.
 std::string ringText(const CollectiveReport &collective);
+/// What is said of a collective that does not count.
+inline constexpr const char *kOtherArmText = "in one arm of a branch: the other one counts, which sends more";
 
 /// `f32[8, 4]`.
 std::string shapeText(spmd::DType dtype, const std::vector<int64_t> &shape);

@@ -130,7 +130,8 @@ private:
              escaped(shapeText(collective.dtype, collective.resultShape)) + "</td><td class=\"n\">" +
              bytesText(collective.wireBytesPerDevice) + "</td><td class=\"n\">" + std::to_string(collective.tripCount) +
              "</td><td class=\"n\">" + timeText(collective.totalSeconds()) + "</td><td>" + linkTo(collective.location) +
-             "</td><td>" + escaped(collective.why) + "</td></tr>\n";
+             "</td><td>" + escaped(collective.why) +
+             (collective.isCounted ? "" : "; " + escaped(std::string(kOtherArmText))) + "</td></tr>\n";
     out += "</tbody>\n</table>\n";
   }
 

@@ -132,6 +132,8 @@ std::string inspectionTable(const Inspection &inspection) {
       text += "    " + collective.why + "\n";
       if (collective.ring != RingWay::None)
         text += "    " + ringText(collective) + "\n";
+      if (!collective.isCounted)
+        text += "    " + std::string(kOtherArmText) + "\n";
     }
     text += "\nper device: " + countText(function.flopsPerDevice) + " operations, " +
             bytesText(function.wireBytesPerDevice) + " sent, " +

@@ -161,5 +161,35 @@ TEST(WorkReport, CountsTripsAndBytes) {
   EXPECT_DOUBLE_EQ(work[1].totalSeconds(), 15 * 256e-6);
 }
 
+TEST(WorkReport, CountsTheArmThatTakesLonger) {
+  spmd::Plan plan;
+  plan.buffers.resize(2);
+  plan.buffers[0].shape = {4};
+  plan.buffers[1].shape = {8};
+  plan.kernels.resize(1);
+  auto launchOn = [](spmd::BufferId buffer) {
+    spmd::LaunchStep launch;
+    launch.operands = {buffer};
+    return spmd::Step{launch, {}};
+  };
+  // A loop of three times 4 numbers, and one of 8; around it a branch whose other arm has nothing.
+  spmd::ForStep loop;
+  loop.upper = 3;
+  loop.body = {launchOn(0)};
+  spmd::IfStep inner, outer;
+  inner.thenSteps = {launchOn(1)};
+  inner.elseSteps = {{loop, {}}};
+  outer.elseSteps = {{inner, {}}, launchOn(1)};
+  plan.steps = {launchOn(0), {outer, {}}};
+
+  std::vector<WorkReport> work = reportWork(plan, CostModel());
+  ASSERT_EQ(work.size(), 4u);
+  EXPECT_TRUE(work[0].isCounted);
+  EXPECT_FALSE(work[1].isCounted);
+  EXPECT_TRUE(work[2].isCounted);
+  EXPECT_EQ(work[2].tripCount, 3);
+  EXPECT_TRUE(work[3].isCounted);
+}
+
 } // namespace
 } // namespace spmdc

@@ -1,0 +1,73 @@
+//===- CountedArms.cpp - which arm of a branch counts ---------------------===//
+
+#include "passes/analysis/CountedArms.h"
+
+#include "ir/array/ArrayOps.h"
+
+#include <tuple>
+
+using namespace mlir;
+
+namespace spmdc {
+
+CountedArms::CountedArms(func::FuncOp func, MeshAttr mesh) : mesh(mesh) {
+  for (Block &block : func.getBody())
+    amountOf(block);
+}
+
+bool CountedArms::counts(Operation *op) const {
+  for (; op->getParentOp(); op = op->getParentOp())
+    if (auto arm = chosen.find(op->getParentOp());
+        arm != chosen.end() && op->getParentRegion()->getRegionNumber() != arm->second)
+      return false;
+  return true;
+}
+
+CountedArms::Amount CountedArms::amountOf(Block &block) {
+  Amount all;
+  for (Operation &op : block) {
+    Amount one = amountOf(op);
+    all.bytes += one.bytes;
+    all.operations += one.operations;
+  }
+  return all;
+}
+
+CountedArms::Amount CountedArms::amountOf(Operation &op) {
+  Amount all;
+  if (auto collective = dyn_cast<CollectiveOpInterface>(op); collective && !isa<AllSliceOp>(op))
+    all.bytes = collective.getWireBytes(mesh);
+  all.operations = countFlops(&op);
+  auto loop = dyn_cast<ForOp>(op);
+  double trips = loop ? static_cast<double>(loop.getTripCount()) : 1;
+  bool isBranch = isa<IfOp>(op);
+  for (Region &region : op.getRegions())
+    for (Block &block : region) {
+      Amount inside = amountOf(block);
+      if (!isBranch) {
+        all.bytes += trips * inside.bytes;
+        all.operations += trips * inside.operations;
+      } else if (unsigned arm = region.getRegionNumber();
+                 arm == 0 || std::tie(inside.bytes, inside.operations) > std::tie(all.bytes, all.operations)) {
+        all = inside;
+        chosen[&op] = arm;
+      }
+    }
+  return all;
+}
+
+double countFlops(Operation *op) {
+  if (auto dot = dyn_cast<DotGeneralOp>(op)) {
+    double contracted = 1;
+    for (int64_t dim : dot.getLhsContract())
+      contracted *= static_cast<double>(dot.getLhs().getType().getDimSize(dim));
+    return 2 * contracted * static_cast<double>(dot.getType().getNumElements());
+  }
+  if (isa<ElementwiseOpInterface>(op))
+    return static_cast<double>(cast<ArrayType>(op->getResult(0).getType()).getNumElements());
+  if (isa<ReduceOp, ArgReduceOp, CumulativeOp>(op))
+    return static_cast<double>(cast<ArrayType>(op->getOperand(0).getType()).getNumElements());
+  return 0;
+}
+
+} // namespace spmdc

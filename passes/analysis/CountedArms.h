@@ -1,0 +1,34 @@
+//===- CountedArms.h - which arm of a branch counts -------------*- C++ -*-===//
+#pragma once
+
+#include "ir/spmd/SpmdOps.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace spmdc {
+
+/// A device goes through one arm of a branch. A bound on what it sends counts the one that sends more; where both send
+/// as much, the one that computes more; else the first. Loops of a known number of trips count as often.
+class CountedArms {
+public:
+  CountedArms(mlir::func::FuncOp func, MeshAttr mesh);
+
+  /// Whether the operation is in no other arm than those.
+  bool counts(mlir::Operation *op) const;
+
+private:
+  struct Amount {
+    double bytes = 0, operations = 0;
+  };
+  Amount amountOf(mlir::Block &block);
+  Amount amountOf(mlir::Operation &op);
+
+  MeshAttr mesh;
+  llvm::DenseMap<mlir::Operation *, unsigned> chosen;
+};
+
+/// Operations of one device for one run of an operation: two for each product and sum of a contraction.
+double countFlops(mlir::Operation *op);
+
+} // namespace spmdc
