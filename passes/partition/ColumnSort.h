@@ -20,36 +20,26 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "ir/array/ArrayOps.h"
-#include "passes/collective/ReshardPlanner.h"
-
-#include <optional>
+#include "passes/partition/CutOrder.h"
 
 namespace spmdc {
 
 /// An order that is made so.
 struct ColumnSort {
-  ArgsortOp op;
-  int64_t pieces = 0; ///< How many there are.
-  int64_t piece = 0;  ///< Elements of each, padding included.
+  CutOrder &order;
+  int64_t piece = 0; ///< Elements of each, padding included.
   /// Whether positions travel, too: where they are asked for, or equal elements can be told apart.
   bool hasPositions = true;
-  /// Arrays beside the operand that are taken in the order.
-  llvm::SmallVector<mlir::Value> taken;
+  OperationPrice price = {};
 
-  int64_t getDim() { return static_cast<int64_t>(op.getDim()); }
   /// How many elements at the end of a piece may belong to the next one.
-  int64_t getEdge() const { return pieces * pieces; }
+  int64_t getEdge() const { return order.pieces * order.pieces; }
 };
 
-/// The sort of an order along a cut dimension, if the cost model has it take less time than bringing the dimension
-/// together.
-std::optional<ColumnSort> planColumnSort(ArgsortOp op, ReshardPlanner &planner);
+/// The sort of an order, with what the cost model has it take; none where pieces would be little but padding.
+std::optional<ColumnSort> planColumnSort(CutOrder &order, ReshardPlanner &planner);
 
 /// Puts it in place of the order, and of what takes elements by that.
-void buildColumnSort(ColumnSort &sort);
-
-/// What comes after every other element.
-Scalar lastOf(mlir::Type type, bool isDescending);
+void buildColumnSort(const ColumnSort &sort);
 
 } // namespace spmdc

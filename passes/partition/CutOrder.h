@@ -1,93 +1,105 @@
 //===- CutOrder.h - an order along a cut dimension --------------*- C++ -*-===//
 //
 // What the ways of sorting along a cut dimension (ColumnSort.h, SampleSort.h) know of an order, and build with. Both
-// work on arrays whose ordered dimension stands as [pieces, piece]: every device has its piece, of whose dimension it
-// has all.
+// work on arrays whose ordered dimension stands as [pieces, piece]: every device has its piece, and sorts by itself
+// along that.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
 #include "ir/array/ArrayOps.h"
 #include "passes/collective/ReshardPlanner.h"
+#include "passes/partition/OperationChoice.h"
 
 #include <optional>
 
 namespace spmdc {
 
+/// Something that is made of an order.
+struct OrderUse {
+  mlir::Value result;
+  mlir::Value array;  ///< Of which it has the elements, in order; null for the positions.
+  ArrayType type;     ///< Of all of them, as they are wanted.
+  SliceOp slice = {}; ///< Where only a part is taken (top_k).
+};
+
 /// An argsort along a dimension that is cut, with what is made of it.
 struct CutOrder {
   ArgsortOp op;
-  int64_t pieces = 0;       ///< How many there are: the devices along all axes that cut the dimension.
-  int64_t piece = 0;        ///< Elements that the largest of them holds.
-  bool isAsked = false;     ///< Whether somebody looks at the positions themselves.
-  bool takesItself = false; ///< Whether the operand is taken in the order, whole or its beginning.
-  /// Other arrays that are taken in it, which lie as the operand does.
+  int64_t pieces = 0; ///< The devices along all axes that cut the dimension.
+  int64_t piece = 0;  ///< Elements that the largest piece holds.
+  llvm::SmallVector<OrderUse> uses;
+  /// Arrays beside the operand that are taken in the order; they lie as the operand does.
   llvm::SmallVector<mlir::Value> taken;
-  /// Seconds of the order and of what is taken by it where the dimension is brought together instead.
-  double secondsApart = 0;
+  bool isAsked = false; ///< Whether positions themselves are wanted.
+  /// What it takes to bring the dimension together instead.
+  OperationPrice apart;
 
-  /// None where the dimension is not cut, or positions do not fit.
+  /// None where the dimension is not cut, is empty, or padded positions would not fit.
   static std::optional<CutOrder> of(ArgsortOp op, ReshardPlanner &planner);
 
   int64_t getDim() { return static_cast<int64_t>(op.getDim()); }
   ArrayType getType() { return op.getOperand().getType(); }
-  /// The names of the axes that cut the dimension.
-  std::vector<std::string> getAxes();
-  /// The operand, and what else is taken.
+  int64_t getSize() { return getType().getDimSize(getDim()); }
+  /// The operand, and the other arrays.
   llvm::SmallVector<mlir::Value> listArrays();
-  /// The results of others that take the whole operand, or one of the other arrays, in the order.
-  llvm::SmallVector<TakeAlongOp> listTakes();
+
+  /// Puts values of the types of `uses` in their place, and removes the order.
+  void replace(llvm::ArrayRef<mlir::Value> values);
 };
 
-/// Prices steps of a sort: transfers, memory that is touched, lines that are sorted.
+/// Adds up the steps of a sort: transfers, memory that is read and written, lines that are sorted.
 class SortPrice {
 public:
-  SortPrice(CutOrder &order, ReshardPlanner &planner) : order(order), planner(planner) {}
+  SortPrice(CutOrder &order, ReshardPlanner &planner);
 
-  /// Bytes of one device's part of an array like the operand, of whose ordered dimension it has `count`.
-  double bytesOf(ArrayType type, int64_t count) const;
-  /// Each device sends so many of its bytes.
-  void send(llvm::StringRef collective, double bytesPerDevice, double peakBytes);
-  /// Between arrays of other sizes of the ordered dimension, cut alike.
-  void resize(ArrayType from, ArrayType to);
-  void touch(double bytes) { touched += bytes; }
-  /// So many lines for each line of the array.
+  /// Bytes of one device's part of an array like this, of whose ordered dimension it has `count`.
+  double bytesOf(ArrayType type, double count) const;
+  /// Each device sends so many bytes.
+  void send(std::string_view collective, double bytes);
+  /// So many lines for each line of the operand.
   void sort(double lines, double line);
-  /// The results from where they are made to where they are wanted, of pieces of so many elements.
-  void deliver(int64_t piece, bool hasPositions);
+  /// So many bytes are read and written.
+  void touch(double bytes) { touched += 2 * bytes; }
+  /// What an array's pieces do not share with those of another size.
+  void resize(ArrayType array, int64_t piece);
+  /// The results, of pieces of this size, to where they are wanted.
+  void deliver(int64_t piece);
 
-  double getSeconds() const;
+  OperationPrice get() const;
 
 private:
   CutOrder &order;
   ReshardPlanner &planner;
+  std::vector<std::string> axes;
   CollectiveCost cost;
-  double touched = 0, sorting = 0;
+  double lines = 0, touched = 0, sorting = 0;
 };
 
-/// Builds on global arrays: which collectives the steps are the partitioner finds as for any other operation.
+/// Builds with whole arrays: which collectives the steps are the partitioner finds as for any other operation.
 class OrderBuilder {
 public:
-  explicit OrderBuilder(CutOrder &order)
-      : order(order), dim(order.getDim()), descending(order.op.getDescending()), b(order.op), loc(order.op.getLoc()),
-        original(order.getType()) {}
+  OrderBuilder(CutOrder &order, mlir::OpBuilder builder);
 
 protected:
   /// The operand's type with dimensions of these sizes in place of the ordered one, of which the first is cut or none.
   ArrayType typeOf(mlir::Type elementType, llvm::ArrayRef<int64_t> sizes, bool isCut = true) const;
-  ArrayType typeLike(mlir::Value x, llvm::ArrayRef<int64_t> sizes) const;
+  ArrayType typeLike(mlir::Value x, llvm::ArrayRef<int64_t> sizes, bool isCut = true) const;
 
-  mlir::Value reshape(mlir::Value x, llvm::ArrayRef<int64_t> sizes);
-  /// Extends the dimension `dim + at`, which `type` has so.
-  mlir::Value padDim(mlir::Value x, int64_t at, ArrayType type, int64_t low, int64_t high, Scalar filler);
-  /// The elements of the dimension `dim + at` from `begin` on, as many as `type` has.
-  mlir::Value sliceDim(mlir::Value x, int64_t at, ArrayType type, int64_t begin);
-  mlir::Value transpose(mlir::Value x, llvm::ArrayRef<int64_t> places, llvm::ArrayRef<int64_t> sizes);
-  mlir::Value argsort(mlir::Value x, int64_t at, bool isDescending);
-  mlir::Value take(mlir::Value x, mlir::Value indices, int64_t at);
-  /// [pieces, size] of an array of the operand's shape, padded.
-  mlir::Value split(mlir::Value x, int64_t size, Scalar filler);
-  /// One dimension again, without what it was padded with.
+  // Dimensions count from the ordered one.
+  mlir::Value reshape(mlir::Value x, llvm::ArrayRef<int64_t> sizes, bool isCut = true);
+  mlir::Value transpose(mlir::Value x, llvm::ArrayRef<int64_t> places, llvm::ArrayRef<int64_t> sizes,
+                        bool isCut = true);
+  mlir::Value pad(mlir::Value x, int64_t along, ArrayType type, int64_t low, int64_t high, Scalar filler);
+  /// The elements from `begin` on, as many as `type` has.
+  mlir::Value slice(mlir::Value x, int64_t along, ArrayType type, int64_t begin);
+  mlir::Value concatenate(llvm::ArrayRef<mlir::Value> parts, int64_t along, ArrayType type);
+  mlir::Value argsort(mlir::Value x, int64_t along, bool isDescending);
+  mlir::Value take(mlir::Value x, mlir::Value indices, int64_t along);
+
+  /// [pieces, piece] of an array of the operand's shape, padded at its end.
+  mlir::Value split(mlir::Value x, int64_t piece, Scalar filler);
+  /// One dimension again, without the padding.
   mlir::Value join(mlir::Value x, ArrayType type);
 
   CutOrder &order;

@@ -11,8 +11,9 @@ def SplitOrders : Pass<"spmdc-split-orders", "mlir::ModuleOp"> {
 
     Where an array.argsort runs along a dimension that is cut and only its first elements are used (top_k), the first
     of each piece are found where it lies, and the first of all among those, if that is less to send than the array.
-    Any other order along a cut dimension becomes a columnsort (ColumnSort.h), if the cost model has that take less time
-    than bringing the dimension together.
+    Any other order along a cut dimension becomes a sort by samples (SampleSort.h), with a branch for data that are not
+    spread over the pieces, or a columnsort (ColumnSort.h), if the cost model has that take less time than bringing the
+    dimension together.
 
     After: the same.
     ```

@@ -14,7 +14,7 @@
 // argsort, which is stable, finds equals in the order of all positions. Where pieces are uneven the array is padded
 // with what is last in the order; elements that are as low stand before it, and there are k of them.
 //
-// Orders that are used whole: ColumnSort.h.
+// Orders that are used whole: SampleSort.h, ColumnSort.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,6 +22,7 @@
 #include "passes/partition/ColumnSort.h"
 #include "passes/partition/FactorAxes.h"
 #include "passes/partition/Passes.h"
+#include "passes/partition/SampleSort.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -199,9 +200,48 @@ class SplitOrdersPass : public impl::SplitOrdersBase<SplitOrdersPass> {
       for (ArgsortOp op : orders)
         if (std::optional<PrefixOrder> order = matchPrefix(op, planner.getMesh()))
           OrderSplitter(*order).run();
-        else if (std::optional<ColumnSort> sort = planColumnSort(op, planner))
-          buildColumnSort(*sort);
+        else
+          splitWhole(op, planner);
     }
+  }
+
+  /// The quickest way that sends no more than gathering; of two that take nearly the same, the sort by samples, which
+  /// sends least: how long computing takes is known less well than what is sent. It sorts spread data only: where there
+  /// are others, its beginning is lost, which may be half as much time again as the way that is taken then, and hardly
+  /// any bytes.
+  static void splitWhole(ArgsortOp op, ReshardPlanner &planner) {
+    std::optional<CutOrder> order = CutOrder::of(op, planner);
+    if (!order)
+      return;
+    std::optional<ColumnSort> columns = findColumnSort(*order, planner);
+    const OperationPrice &otherwise = columns ? columns->price : order->apart;
+    // In a region that is manual along other axes, groups of devices may differ in which arm is theirs, so that all
+    // would go through both (spmdc-align-collectives).
+    bool mayBranch = !op->getParentOfType<ManualOp>();
+    auto samples =
+        planSampleSort(*order, planner, [&](const SampleSort &sort) { return mayBranch && isBetter(sort, otherwise); });
+    if (samples) {
+      if (std::optional<CutOrder> others = CutOrder::of(buildSampleSort(*samples), planner))
+        if (std::optional<ColumnSort> ofOthers = findColumnSort(*others, planner))
+          buildColumnSort(*ofOthers);
+    } else if (columns) {
+      buildColumnSort(*columns);
+    }
+  }
+
+  static bool isBetter(const SampleSort &samples, const OperationPrice &otherwise) {
+    constexpr double nearly = 1.1, hardlyMore = 1 + 1. / 64;
+    double gathered = samples.order.apart.linkBytes;
+    return samples.price.seconds < nearly * otherwise.seconds && 2 * samples.toBranch.seconds < otherwise.seconds &&
+           samples.price.linkBytes <= gathered &&
+           samples.toBranch.linkBytes + otherwise.linkBytes <= hardlyMore * gathered;
+  }
+
+  /// If it is better than gathering.
+  static std::optional<ColumnSort> findColumnSort(CutOrder &order, ReshardPlanner &planner) {
+    std::optional<ColumnSort> sort = planColumnSort(order, planner);
+    bool isBetter = sort && sort->price.seconds < order.apart.seconds && sort->price.linkBytes <= order.apart.linkBytes;
+    return isBetter ? std::move(sort) : std::nullopt;
   }
 };
 

@@ -67,9 +67,26 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 
 // -----
 
-// A whole order of a long dimension: sorted pieces are dealt out, sorted, taken back, sorted by position and by key, and
-// the last 64 elements of each with the first 64 of the next one. Nothing is gathered.
-// CHECK-LABEL: func.func @columnsort
+// A whole order of a long dimension: sorted pieces show some elements each, every K-th of which is a border: seven. Every
+// device counts what it has between them. If nobody has more for another device than there is room for, all is exchanged,
+// sorted, and evened out with the ends of the neighbours. Otherwise (else) sorted pieces are dealt out, sorted, taken back, sorted by
+// position and by key, and the last 64 elements of each with the first 64 of the next one. Nothing is gathered.
+// CHECK-LABEL: func.func @whole_order
+// CHECK: array.pad %arg0 {{.*}} high [5] {{.*}} -> <f32[1000008@a]>
+// CHECK: array.argsort %{{.*}} dim 1 descending = false : <f32[8@a, 125001@_]>
+// CHECK: %[[SHOWN:.*]] = array.reshape %{{.*}} : <f32[8@a, [[K:[0-9]+]]@_]> -> <f32[[[ALL:[0-9]+]]@_]>
+// CHECK: %[[SORTED:.*]] = array.argsort %[[SHOWN]] dim 0 descending = false
+// CHECK: array.slice %[[SORTED]] [[[K]]] to [[[ALL]]] step [[[K]]] : {{.*}} -> <i32[7@_]>
+// CHECK: %[[LARGEST:.*]] = array.reduce max %{{.*}} dims [0, 1] : <i32[8@_, 8@_]> -> <i32[]>
+// CHECK: %[[ROOM:.*]] = array.constant dense<[[C:[0-9]+]]>
+// CHECK: %[[FITS:.*]] = array.compare le %[[LARGEST]], %[[ROOM]]
+// CHECK: %[[R:.*]]:2 = array.if %[[FITS]] {
+// CHECK: array.transpose %{{.*}} perm [1, 0, 2] : <f32[8@a, 8@_, [[C]]@_]> -> <f32[8@a, 8@_, [[C]]@_]>
+// CHECK: array.argsort
+// CHECK-NOT: array.argsort
+// CHECK: array.transpose %{{.*}} perm [1, 0, 2] : <i32[8@a, 8@_, [[C]]@_]> -> <i32[8@a, 8@_, [[C]]@_]>
+// CHECK: array.yield
+// CHECK: } else {
 // CHECK: array.pad %arg0 {{.*}} high [61] {{.*}} -> <f32[1000064@a]>
 // CHECK: array.argsort %{{.*}} dim 1 descending = false : <f32[8@a, 125008@_]>
 // CHECK: array.transpose %{{.*}} perm [2, 0, 1] : <f32[8@a, 15626@_, 8@_]> -> <f32[8@a, 8@_, 15626@_]>
@@ -79,13 +96,20 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 // CHECK: array.argsort %{{.*}} dim 1 descending = false : <f32[8@a, 125008@_]>
 // CHECK: array.argsort %{{.*}} dim 1 descending = false : <i32[8@a, 128@_]>
 // CHECK: array.argsort %{{.*}} dim 1 descending = false : <f32[8@a, 128@_]>
-// LOCAL-LABEL: func.func @columnsort
+// CHECK: return %[[R]]#0, %[[R]]#1
+// LOCAL-LABEL: func.func @whole_order
+// LOCAL-COUNT-2: spmd.all_gather
+// LOCAL: array.if
+// LOCAL-NOT: spmd.all_gather
+// LOCAL-COUNT-2: spmd.all_to_all
+// LOCAL-NOT: spmd.all_{{gather|to_all}}
+// LOCAL: } else {
 // LOCAL-NOT: spmd.all_gather
 // LOCAL-COUNT-4: spmd.all_to_all
 // LOCAL-NOT: spmd.all
 // LOCAL: return
 module attributes {spmd.mesh = #spmd.mesh<m, a=8>} {
-  func.func @columnsort(%x: !spmd.array<f32[1000003@a]>) -> (!spmd.array<f32[1000003@a]>, !spmd.array<i32[1000003@a]>) {
+  func.func @whole_order(%x: !spmd.array<f32[1000003@a]>) -> (!spmd.array<f32[1000003@a]>, !spmd.array<i32[1000003@a]>) {
     %0 = array.argsort %x dim 0 descending = false : <f32[1000003@a]> -> <i32[1000003@a]>
     %1 = array.take_along %x, %0 dim 0 : <f32[1000003@a]>, <i32[1000003@a]> -> <f32[1000003@a]>
     return %1, %0 : !spmd.array<f32[1000003@a]>, !spmd.array<i32[1000003@a]>
@@ -94,15 +118,24 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=8>} {
 
 // -----
 
-// Of equal integers nobody sees which is which: no positions. What else is taken by the order travels with it.
+// Of equal integers nobody sees which is which: positions travel in neither arm. What else is taken by the order travels
+// with it, also where it is made behind the order, where a part of that is taken, and where it is indexed (x[order]).
 // CHECK-LABEL: func.func @integers
 // CHECK-NOT: array.iota {{.*}}1048576
 // CHECK: return
 // LOCAL-LABEL: func.func @integers
+// LOCAL: array.if
+// LOCAL-COUNT-1: spmd.all_to_all
+// LOCAL-NOT: spmd.all_{{gather|to_all}}
+// LOCAL: } else {
 // LOCAL-COUNT-2: spmd.all_to_all
 // LOCAL-NOT: spmd.all
 // LOCAL: return
 // LOCAL-LABEL: func.func @another_array
+// LOCAL: array.if
+// LOCAL-COUNT-2: spmd.all_to_all
+// LOCAL-NOT: spmd.all_{{gather|to_all}}
+// LOCAL: } else {
 // LOCAL-NOT: spmd.all_gather
 // LOCAL-COUNT-6: spmd.all_to_all
 // LOCAL-NOT: spmd.all
@@ -113,11 +146,91 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=8>} {
     %1 = array.take_along %x, %0 dim 0 : <i32[1048576@a]>, <i32[1048576@a]> -> <i32[1048576@a]>
     return %1 : !spmd.array<i32[1048576@a]>
   }
-  func.func @another_array(%x: !spmd.array<i32[1048576@a]>, %y: !spmd.array<f32[1048576@a]>) -> (!spmd.array<f32[1048576@a]>, !spmd.array<i32[1048576@a]>) {
+  func.func @another_array(%x: !spmd.array<i32[1048576@a]>, %y: !spmd.array<f32[1048576@a]>) -> (!spmd.array<f32[1048576@a]>, !spmd.array<i32[524288@a]>) {
     %0 = array.argsort %x dim 0 descending = true : <i32[1048576@a]> -> <i32[1048576@a]>
-    %1 = array.take_along %y, %0 dim 0 : <f32[1048576@a]>, <i32[1048576@a]> -> <f32[1048576@a]>
-    %2 = array.take_along %x, %0 dim 0 : <i32[1048576@a]>, <i32[1048576@a]> -> <i32[1048576@a]>
-    return %1, %2 : !spmd.array<f32[1048576@a]>, !spmd.array<i32[1048576@a]>
+    %z = array.negate %y : <f32[1048576@a]>
+    %1 = array.take %z, %0 dim 0 : <f32[1048576@a]>, <i32[1048576@a]> -> <f32[1048576@a]>
+    %2 = array.slice %0 [0] to [524288] step [1] : <i32[1048576@a]> -> <i32[524288@a]>
+    %3 = array.take_along %x, %2 dim 0 : <i32[1048576@a]>, <i32[524288@a]> -> <i32[524288@a]>
+    return %1, %3 : !spmd.array<f32[1048576@a]>, !spmd.array<i32[524288@a]>
+  }
+}
+
+// -----
+
+// Along two axes together.
+// CHECK-LABEL: func.func @two_axes
+// CHECK: array.argsort %{{.*}} dim 1 descending = false : <f32[4@"(a, b)", 262144@_]>
+// LOCAL-LABEL: func.func @two_axes
+// LOCAL: array.if
+// LOCAL: spmd.all_to_all {{.*}} over <a, b>
+module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=2>} {
+  func.func @two_axes(%x: !spmd.array<f32[1048576@"(a, b)"]>) -> !spmd.array<f32[1048576@"(a, b)"]> {
+    %0 = array.argsort %x dim 0 descending = false : <f32[1048576@"(a, b)"]> -> <i32[1048576@"(a, b)"]>
+    %1 = array.take_along %x, %0 dim 0 : <f32[1048576@"(a, b)"]>, <i32[1048576@"(a, b)"]> -> <f32[1048576@"(a, b)"]>
+    return %1 : !spmd.array<f32[1048576@"(a, b)"]>
+  }
+}
+
+// -----
+
+// Of two devices, half of what gathering sends, which is the way that is left for other data.
+// LOCAL-LABEL: func.func @two_devices
+// LOCAL-COUNT-2: spmd.all_gather
+// LOCAL-NOT: spmd.all_gather
+// LOCAL: array.if
+// LOCAL: spmd.all_to_all {{.*}} over <b>
+// LOCAL-NOT: spmd.all_gather
+// LOCAL: } else {
+// LOCAL: spmd.all_gather {{.*}} : <f32[524288]> -> <f32[1048576]>
+module attributes {spmd.mesh = #spmd.mesh<m, b=2>} {
+  func.func @two_devices(%x: !spmd.array<f32[1048576@b]>) -> !spmd.array<f32[1048576@b]> {
+    %0 = array.argsort %x dim 0 descending = false : <f32[1048576@b]> -> <i32[1048576@b]>
+    %1 = array.take_along %x, %0 dim 0 : <f32[1048576@b]>, <i32[1048576@b]> -> <f32[1048576@b]>
+    return %1 : !spmd.array<f32[1048576@b]>
+  }
+}
+
+// -----
+
+// Where latencies are more than the bytes, and where the result is wanted whole everywhere, the dimension is gathered.
+// So it is in a region that is manual along another axis, where all devices would go through both arms of a branch.
+// An array that is made of the order cannot be taken with it: its positions are made, and the array is taken by those.
+// CHECK-LABEL: func.func @short
+// CHECK-NOT: array.if
+// CHECK-LABEL: func.func @whole_everywhere
+// CHECK-NOT: array.if
+// CHECK-LABEL: func.func @in_a_region
+// CHECK: spmd.manual
+// CHECK-NOT: array.if
+// CHECK-LABEL: func.func @made_of_the_order
+// CHECK: %[[ORDER:.*]] = array.if
+// CHECK: %[[Z:.*]] = array.convert %[[ORDER]]
+// CHECK: array.take_along %[[Z]], %[[ORDER]]
+module attributes {spmd.mesh = #spmd.mesh<m, a=8, b=2>} {
+  func.func @short(%x: !spmd.array<f32[2048@a]>) -> !spmd.array<f32[2048@a]> {
+    %0 = array.argsort %x dim 0 descending = false : <f32[2048@a]> -> <i32[2048@a]>
+    %1 = array.take_along %x, %0 dim 0 : <f32[2048@a]>, <i32[2048@a]> -> <f32[2048@a]>
+    return %1 : !spmd.array<f32[2048@a]>
+  }
+  func.func @whole_everywhere(%x: !spmd.array<f32[4096@a]>) -> !spmd.array<i32[4096@_]> {
+    %0 = array.argsort %x dim 0 descending = false : <f32[4096@a]> -> <i32[4096@_]>
+    return %0 : !spmd.array<i32[4096@_]>
+  }
+  func.func @in_a_region(%x: !spmd.array<f32[2@b, 1048576@a]>) -> !spmd.array<f32[2@b, 1048576@a]> {
+    %0 = spmd.manual(%x) over <b> {
+    ^bb0(%p: !spmd.array<f32[1@_, 1048576@a]>):
+      %1 = array.argsort %p dim 1 descending = false : <f32[1@_, 1048576@a]> -> <i32[1@_, 1048576@a]>
+      %2 = array.take_along %p, %1 dim 1 : <f32[1@_, 1048576@a]>, <i32[1@_, 1048576@a]> -> <f32[1@_, 1048576@a]>
+      spmd.yield %2 : !spmd.array<f32[1@_, 1048576@a]>
+    } : (!spmd.array<f32[2@b, 1048576@a]>) -> !spmd.array<f32[2@b, 1048576@a]>
+    return %0 : !spmd.array<f32[2@b, 1048576@a]>
+  }
+  func.func @made_of_the_order(%x: !spmd.array<f32[1048576@a]>) -> !spmd.array<f32[1048576@a]> {
+    %0 = array.argsort %x dim 0 descending = false : <f32[1048576@a]> -> <i32[1048576@a]>
+    %1 = array.convert %0 : <i32[1048576@a]> -> <f32[1048576@a]>
+    %2 = array.take_along %1, %0 dim 0 : <f32[1048576@a]>, <i32[1048576@a]> -> <f32[1048576@a]>
+    return %2 : !spmd.array<f32[1048576@a]>
   }
 }
 
