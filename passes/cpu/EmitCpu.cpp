@@ -8,6 +8,8 @@
 #include "passes/cpu/LinkObject.h"
 #include "passes/cpu/MathExpansion.h"
 #include "passes/kernel/LlvmCode.h"
+#include "runtime/support/BackgroundThread.h"
+#include "runtime/support/Error.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
@@ -157,20 +159,22 @@ private:
 /// Loops of one object file. It does not depend on the machine, so that every machine gets the same bytes.
 constexpr size_t kLoopsPerObject = 6;
 
-/// Calls `work` with 0 to count - 1, on as many threads as the machine has cores.
+/// Calls `work` with 0 to count - 1, on as many threads as the machine has cores, or as there are to be had.
 void forEachInParallel(size_t count, llvm::function_ref<void(size_t)> work) {
   std::atomic<size_t> next = 0;
   auto run = [&] {
     for (size_t i = next++; i < count; i = next++)
       work(i);
   };
-  std::vector<std::thread> others;
+  std::vector<spmd::BackgroundThread> others;
   size_t threads = std::min<size_t>(count, std::max(1u, std::thread::hardware_concurrency()));
-  for (size_t i = 1; i < threads; ++i)
-    others.emplace_back(run);
+  try {
+    while (others.size() + 1 < threads)
+      others.emplace_back("spmd-compile", run);
+  } catch (const spmd::Error &) {
+    // It takes longer.
+  }
   run();
-  for (std::thread &thread : others)
-    thread.join();
 }
 
 /// The code of all kernels, `most` loops in each part: those that are optimised in full first.

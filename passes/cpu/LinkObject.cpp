@@ -10,19 +10,24 @@
 
 #include "passes/cpu/LinkObject.h"
 
+#include "runtime/support/BackgroundThread.h"
+#include "runtime/support/Error.h"
+#include "runtime/support/Process.h"
+
 #include "lld/Common/Driver.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <cerrno>
+#include <cstring>
 #include <deque>
 #include <fcntl.h>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <sys/mman.h>
-#include <thread>
 #include <unistd.h>
 
 LLD_HAS_DRIVER(elf)
@@ -62,34 +67,35 @@ private:
 /// which nothing nameless can take part in; to anything else it writes.
 class OutputPipe {
 public:
+  /// Throws spmd::Error where the system has no pipe or no thread.
   OutputPipe() {
-    if (::pipe2(ends, O_CLOEXEC) == 0)
-      reader = std::thread([this] {
-        char chunk[1 << 16];
-        for (ssize_t count; (count = ::read(ends[0], chunk, sizeof chunk)) > 0;)
-          contents.append(chunk, static_cast<size_t>(count));
-      });
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0)
+      throw spmd::Error(std::string("no pipe for the linker's output: ") + std::strerror(errno));
+    readEnd = spmd::UniqueFd(ends[0]);
+    writeEnd = spmd::UniqueFd(ends[1]);
+    reader = spmd::BackgroundThread("spmd-link", [this] {
+      char chunk[1 << 16];
+      for (ssize_t count; (count = ::read(readEnd.get(), chunk, sizeof chunk)) > 0;)
+        contents.append(chunk, static_cast<size_t>(count));
+    });
   }
-  ~OutputPipe() { finish(); }
+  ~OutputPipe() { writeEnd.reset(); } // Nothing more comes: the thread ends.
   OutputPipe(const OutputPipe &) = delete;
   OutputPipe &operator=(const OutputPipe &) = delete;
 
-  explicit operator bool() const { return ends[1] >= 0; }
-  std::string getPath() const { return "/proc/self/fd/" + std::to_string(ends[1]); }
+  std::string getPath() const { return "/proc/self/fd/" + std::to_string(writeEnd.get()); }
   /// What was written. Nothing can be written afterwards.
   std::string finish() {
-    if (!reader.joinable())
-      return {};
-    ::close(ends[1]);
+    writeEnd.reset();
     reader.join();
-    ::close(ends[0]);
     return std::move(contents);
   }
 
 private:
-  int ends[2] = {-1, -1};
+  spmd::UniqueFd readEnd, writeEnd;
   std::string contents;
-  std::thread reader;
+  spmd::BackgroundThread reader;
 };
 
 /// Runs the linker; on failure `errors` says why.
@@ -97,9 +103,11 @@ std::string link(std::vector<std::string> inputs, std::vector<std::string> optio
   // The linker keeps its state in global variables.
   static std::mutex oneAtATime;
   std::lock_guard<std::mutex> lock(oneAtATime);
-  OutputPipe output;
-  if (!output) {
-    errors = "no pipe for the linker's output";
+  std::optional<OutputPipe> output;
+  try {
+    output.emplace();
+  } catch (const spmd::Error &error) {
+    errors = error.what();
     return {};
   }
   std::vector<std::string> arguments = {"ld.lld",
@@ -114,7 +122,7 @@ std::string link(std::vector<std::string> inputs, std::vector<std::string> optio
                                         "-O1",
                                         "--allow-shlib-undefined",
                                         "-o",
-                                        output.getPath()};
+                                        output->getPath()};
   arguments.insert(arguments.end(), options.begin(), options.end());
   arguments.insert(arguments.end(), inputs.begin(), inputs.end());
   std::vector<const char *> pointers;
@@ -125,7 +133,7 @@ std::string link(std::vector<std::string> inputs, std::vector<std::string> optio
   lld::Result result = lld::lldMain(pointers, outStream, errorStream, {{lld::Gnu, &lld::elf::link}});
   if (result.retCode == 0)
     errors.clear();
-  return result.retCode == 0 ? output.finish() : std::string();
+  return result.retCode == 0 ? output->finish() : std::string();
 }
 
 /// Adds the names that the object uses and does not define.
