@@ -46,6 +46,7 @@ struct CollectiveReport {
 
   double totalWireBytes() const { return wireBytesPerDevice * static_cast<double>(tripCount); }
   double totalSeconds() const { return predictedSeconds * static_cast<double>(tripCount); }
+  double countedSeconds() const { return isCounted ? totalSeconds() : 0; }
 };
 
 struct FunctionReport {

@@ -234,8 +234,8 @@ std::optional<Explanation> explainProgram(Compiler &compiler, const std::string 
       byCost.push_back(byCost.size());
     }
   std::sort(byCost.begin(), byCost.end(), [&](size_t a, size_t b) {
-    double left = explanation->collectives[a].collective->totalSeconds();
-    double right = explanation->collectives[b].collective->totalSeconds();
+    double left = explanation->collectives[a].collective->countedSeconds();
+    double right = explanation->collectives[b].collective->countedSeconds();
     return left != right ? left > right : a < b;
   });
   for (size_t index : byCost) {

@@ -19,9 +19,7 @@ std::string totalsText(const ProgramTotals &totals) {
 }
 
 double shareOf(const CollectiveReport &collective, const ProgramTotals &totals) {
-  return totals.communicationSeconds > 0 && collective.isCounted
-             ? collective.totalSeconds() / totals.communicationSeconds
-             : 0;
+  return totals.communicationSeconds > 0 ? collective.countedSeconds() / totals.communicationSeconds : 0;
 }
 
 /// `(through multiply at x.spmd:3:4, then add at x.spmd:3:2)`, without the operation that needs the collective.
@@ -136,7 +134,7 @@ std::string explanationText(const Explanation &explanation) {
   for (const CollectiveExplanation &entry : explanation.collectives)
     byCost.push_back(&entry);
   std::sort(byCost.begin(), byCost.end(), [](const auto *a, const auto *b) {
-    double left = a->collective->totalSeconds(), right = b->collective->totalSeconds();
+    double left = a->collective->countedSeconds(), right = b->collective->countedSeconds();
     return left != right ? left > right : a < b; // Neighbours in one list.
   });
   for (size_t i = 0; i < byCost.size(); ++i)
