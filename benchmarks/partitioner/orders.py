@@ -1,8 +1,9 @@
 """Bytes that each device sends for orders along cut dimensions, from `spmdc inspect`, as a table.
 
-    orders.py --build DIR [--other DIR]
+    orders.py --build DIR [--other DIR] [--require]
 
-`other` is a build to compare with. Where a program has a branch, `spread` is what is sent where data are spread over the
+`other` is a build to compare with. `--require` fails where spread data send more than gathering, others 1/64 more, or a sort of
+a million elements on up to eight devices more than 1.11 times the bound. Where a program has a branch, `spread` is what is sent where data are spread over the
 pieces, as random ones are, and `other data` what is sent otherwise. `gathered` is the whole operand brought to each
 device. The bound is for random data: an element is where it belongs once in P times, and has to travel otherwise; of an
 argsort its position has to, or all elements to every device.
@@ -61,9 +62,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, required=True)
     parser.add_argument("--other", type=pathlib.Path)
+    parser.add_argument("--require", action="store_true")
     options = parser.parse_args()
     print("| order | mesh | gathered |" + (" before |" if options.other else "") + " spread | other data | bound | spread / bound |")
     print("| --- " * (8 if options.other else 7) + "|")
+    failed = False
     with tempfile.TemporaryDirectory() as folder:
         for kind in KINDS:
             for dtype, size, mesh in CASES:
@@ -75,6 +78,10 @@ def main():
                 before = f" {text(sent(options.other, *case)[0])} |" if options.other else ""
                 print(f"| `{kind}(x)`, {dtype}[{size}] | {', '.join(f'{axis}={count}' for axis, count in mesh.items())} | {text(gathered)} |"
                       f"{before} {text(spread)} | {text(others)} | {text(bound)} | {spread / bound:.2f} |")
+                isLong = kind == "sort" and size > 1e6 and devices <= 8
+                failed |= spread > gathered or others > gathered * 65 / 64 or (isLong and spread > 1.11 * bound)
+    if failed and options.require:
+        raise SystemExit("a device sends more than it should")
 
 
 if __name__ == "__main__":
