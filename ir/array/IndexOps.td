@@ -28,7 +28,7 @@ def Array_DynamicSliceOp : Array_Op<"dynamic_slice", [DeclareOpInterfaceMethods<
 }
 
 def Array_DynamicUpdateSliceOp : Array_Op<"dynamic_update_slice", [DeclareOpInterfaceMethods<EvaluateOpInterface>,
-    DeclareOpInterfaceMethods<DifferentiableOpInterface>, localRule]> {
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>, DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["createLocal", "getMoves"]>]> {
   let summary = "The operand with a window, which begins at run-time positions, replaced";
   let description = [{
     One start (i32[]) for each dimension, clamped so that the window lies inside. Done in place where the operand is

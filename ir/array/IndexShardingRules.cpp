@@ -89,6 +89,21 @@ ShardingRule DynamicUpdateSliceOp::getShardingRule() {
   return rule;
 }
 
+ArrayMoves DynamicUpdateSliceOp::getMoves() {
+  std::vector<spmd::DimMove> operand, update;
+  for (auto [start, size, written] : llvm::zip(getStarts(), getType().getShape(), getUpdate().getType().getShape())) {
+    auto constant = start.getDefiningOp<ConstantOp>();
+    if (!constant && written != size)
+      return {};
+    int64_t first = 0;
+    if (written != size)
+      first = std::clamp<int64_t>(constant.getValue().getSplatValue<APInt>().getSExtValue(), 0, size - written);
+    operand.push_back({0, 1, 0, size});
+    update.push_back({-first, 1, first, first + written});
+  }
+  return {{{getOperand(), operand}, {getUpdate(), update, /*mayBeWhole=*/true}}, Value()};
+}
+
 Value DynamicUpdateSliceOp::createLocal(OpBuilder &b, ValueRange operands, ArrayType, ArrayType) {
   LocalBuilder local(b, getLoc());
   ArrayType global = getOperand().getType();

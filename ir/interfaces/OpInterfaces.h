@@ -19,10 +19,11 @@ mlir::Value cloneWithLocalTypes(mlir::OpBuilder &builder, mlir::Operation *op, m
 struct ArrayMove {
   mlir::Value source;
   std::vector<spmd::DimMove> dims;
+  bool mayBeWhole = false; ///< Devices that have a dimension of it whole take what they need by themselves.
 };
 
-/// What an operation does that only moves elements: its result is made of parts, which do not overlap, and of a scalar
-/// (null: there is no such place) where no part is.
+/// What an operation does that only moves elements: its result is made of parts, later ones over those before, and of a
+/// scalar (null: there is no such place) where no part is.
 struct ArrayMoves {
   llvm::SmallVector<ArrayMove> parts; ///< Empty: the operation is none of that kind.
   mlir::Value outside;

@@ -54,6 +54,20 @@ bool isPlainZero(Value value) {
   return constant.getValue().getSplatValue<APInt>().isZero();
 }
 
+/// The same as getOnlyMove, or several arrays whose elements devices would have to exchange.
+SmallVector<ArrayMove> getOnlyMoves(Value value) {
+  if (std::optional<ArrayMove> move = getOnlyMove(value))
+    return {*move};
+  auto op = value.getDefiningOp<ShardingRuleOpInterface>();
+  if (!op || !value.hasOneUse() || isUnreduced(value))
+    return {};
+  ArrayMoves moves = op.getMoves();
+  if (moves.parts.size() < 2 || moves.outside || !needsExchange(op.getOperation()) ||
+      llvm::any_of(moves.parts, [](const ArrayMove &move) { return isUnreduced(move.source); }))
+    return {};
+  return moves.parts;
+}
+
 } // namespace
 
 std::optional<ArrayMove> getOnlyMove(Value value, Value *outside) {
@@ -159,31 +173,58 @@ Value chooseInside(OpBuilder &builder, Location loc, ArrayRef<spmd::ShardRange> 
 ArrayMoves getNearestMoves(ShardingRuleOpInterface op, SmallVectorImpl<Operation *> *skipped,
                            function_ref<bool(Value)> isThere) {
   ArrayMoves moves = op.getMoves();
-  for (ArrayMove &part : moves.parts)
-    while (std::optional<ArrayMove> inner = getOnlyMove(part.source)) {
-      if (!isThere(inner->source))
-        break;
-      if (skipped)
-        skipped->push_back(part.source.getDefiningOp());
-      part = composeMoves(part, *inner);
+  for (size_t i = 0; i < moves.parts.size();) {
+    const ArrayMove part = moves.parts[i];
+    SmallVector<ArrayMove> inner = getOnlyMoves(part.source);
+    if (inner.empty() || !llvm::all_of(inner, [&](const ArrayMove &move) { return isThere(move.source); })) {
+      ++i;
+      continue;
     }
+    if (skipped)
+      skipped->push_back(part.source.getDefiningOp());
+    SmallVector<ArrayMove> seen;
+    for (const ArrayMove &move : inner) {
+      ArrayMove composed = composeMoves(part, move);
+      bool isEmpty = llvm::any_of(composed.dims, [](const spmd::DimMove &dim) { return dim.begin >= dim.end; });
+      if (!isEmpty)
+        seen.push_back(composed);
+    }
+    if (seen.empty())
+      seen.push_back(composeMoves(part, inner.front()));
+    moves.parts.erase(moves.parts.begin() + i);
+    moves.parts.insert(moves.parts.begin() + i, seen.begin(), seen.end());
+  }
   return moves;
 }
 
 bool needsExchange(ShardingRuleOpInterface op, const ShardingRule &rule, ArrayRef<ArrayType> operands,
                    ArrayType result) {
-  if (op.getMoves().parts.empty())
+  ArrayMoves moves = op.getMoves();
+  if (moves.parts.empty())
     return false;
+  auto mayBeWhole = [&](Value operand) {
+    return llvm::any_of(moves.parts, [&](const ArrayMove &part) { return part.source == operand && part.mayBeWhole; });
+  };
   spmd::Sharding target = result.getShardingOrOpen().toValue();
   for (auto [index, operand] : llvm::enumerate(operands)) {
     spmd::Sharding source = operand.getShardingOrOpen().toValue();
     for (int64_t d = 0; d < operand.getRank(); ++d) {
-      bool isCut = !source.dims[d].empty();
+      bool isCut = !source.dims[d].empty(), isOther = rule.operands[index][d] != rule.results[0][d];
+      if (!isCut && isOther && mayBeWhole(op->getOperand(index)))
+        continue;
       if (source.dims[d] != target.dims[d] || (isCut && !canCut(rule.factors[rule.operands[index][d][0]])))
         return true;
     }
   }
   return false;
+}
+
+bool needsExchange(Operation *op) {
+  auto rule = cast<ShardingRuleOpInterface>(op);
+  SmallVector<ArrayType> types;
+  for (Value operand : op->getOperands())
+    types.push_back(arrayTypeOf(operand));
+  return needsExchange(rule, rule.getShardingRule(), types, arrayTypeOf(op->getResult(0)));
 }
 
 Value buildMoves(OpBuilder &builder, ShardingRuleOpInterface op, ArrayType to, MeshAttr mesh,
@@ -196,11 +237,14 @@ Value buildMoves(OpBuilder &builder, ShardingRuleOpInterface op, ArrayType to, M
   for (const ArrayMove &part : moves.parts) {
     ArrayType from = globalOf(part.source);
     SmallVector<spmd::ShardRange> extent = getExtent(part, from, to);
-    Value local = localOf(part.source);
+    bool isLast = &part == &moves.parts.back();
+    if (llvm::any_of(extent, [](const spmd::ShardRange &range) { return range.size == 0; }) && (result || !isLast))
+      continue;
+    Value local = localOf(part.source), moved;
     if (isWhole(extent, to))
-      if (Value piece = buildLocalPart(builder, loc, local, part, from, to, mesh))
-        return piece;
-    Value moved = buildExchange(builder, loc, local, part, from, to, mesh, whyExchange(op, from, to));
+      moved = buildLocalPart(builder, loc, local, part, from, to, mesh);
+    if (!moved)
+      moved = buildExchange(builder, loc, local, part, from, to, mesh, whyExchange(op, from, to));
     result = result ? chooseInside(builder, loc, extent, to, moved, result) : moved;
   }
   return result;

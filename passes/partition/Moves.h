@@ -1,8 +1,8 @@
 //===- Moves.h - operations that only move elements -------------*- C++ -*-===//
 //
-// Slices, pads, concatenations and reversals (ShardingRuleOpInterface::getMoves) run under any shardings of their
-// operands and result: each device receives the elements of its piece of the result that its pieces of the operands do
-// not have. Of a stencil that is the edges.
+// Slices, pads, concatenations, reversals and updates at places that are known (ShardingRuleOpInterface::getMoves) run
+// under any shardings of their operands and result: each device receives the elements of its piece of the result that
+// its pieces of the operands do not have. Of a stencil that is the edges.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -11,8 +11,9 @@
 
 namespace spmdc {
 
-/// What the operation's result is made of, seen through slices and reversals that nothing else uses: two slices that
-/// are joined again in another order are moved once. `skipped` takes the operations that are not needed then. Values of
+/// What the operation's result is made of, seen through slices and reversals that nothing else uses, and through
+/// concatenations and updates that would exchange elements themselves: two slices that are joined again in another
+/// order are moved once. `skipped` takes the operations that are not needed then. Values of
 /// which `isThere` is false are not taken.
 ArrayMoves getNearestMoves(
     ShardingRuleOpInterface op, llvm::SmallVectorImpl<mlir::Operation *> *skipped = nullptr,
@@ -26,6 +27,9 @@ std::optional<ArrayMove> getOnlyMove(mlir::Value value, mlir::Value *outside = n
 /// cut, or the sharding changes.
 bool needsExchange(ShardingRuleOpInterface op, const ShardingRule &rule, llvm::ArrayRef<ArrayType> operands,
                    ArrayType result);
+
+/// The same for an operation as its operands and its result lie.
+bool needsExchange(mlir::Operation *op);
 
 /// The local result, by one exchange for each part; where every device has its whole piece, at the same place, by a
 /// slice. `localOf` and `globalOf` give what a value of the global program has become (null where it was left out), and

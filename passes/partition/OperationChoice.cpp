@@ -162,11 +162,11 @@ private:
       bool isOwed = forms.getDebt(reshard, op).wireBytes > 0;
       return isOwed ? CollectiveCost() : planner.plan(reshard.getOperand().getType(), to).cost;
     }
-    auto from = cast<ArrayType>(other->getOperand(0).getType());
-    auto moving = cast<ShardingRuleOpInterface>(other);
-    if (!needsExchange(moving, moving.getShardingRule(), {from}, to))
-      return {};
-    return getExchangeCost(from, to, moving.getMoves().parts[0].dims);
+    CollectiveCost cost;
+    if (needsExchange(other))
+      for (const ArrayMove &part : cast<ShardingRuleOpInterface>(other).getMoves().parts)
+        cost = cost + getExchangeCost(typeOf(part.source), to, part.dims);
+    return cost;
   }
 
   std::optional<OperationChoice> tryAssign(const FactorAxes &axes) {

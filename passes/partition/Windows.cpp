@@ -6,6 +6,9 @@
 #include "passes/partition/Moves.h"
 
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <array>
 
 using namespace mlir;
 
@@ -15,13 +18,6 @@ namespace {
 bool isCut(ArrayType type, int64_t dim) { return !type.getShardingOrOpen().getDims()[dim].getAxes().empty(); }
 
 bool isUnreduced(ArrayType type) { return !type.getShardingOrOpen().getUnreduced().empty(); }
-
-bool needsExchange(ShardingRuleOpInterface op) {
-  SmallVector<ArrayType> types;
-  for (Value operand : op->getOperands())
-    types.push_back(arrayTypeOf(operand));
-  return needsExchange(op, op.getShardingRule(), types, arrayTypeOf(op->getResult(0)));
-}
 
 /// What a value is made of, if that is one array.
 std::optional<ArrayMoves> movesOf(Value value) {
@@ -36,25 +32,41 @@ std::optional<ArrayMoves> movesOf(Value value) {
 
 Windows::Windows(ArrayRef<ShardingRuleOpInterface> ops, MeshAttr meshAttr)
     : meshAttr(meshAttr), mesh(meshAttr.toValue()), ops(ops) {
-  std::vector<View> near, far;
-  for (ShardingRuleOpInterface op : ops)
-    if (std::optional<View> view = getView(op)) {
+  // Windows of what an array becomes before devices exchange elements, of the array itself, and of the array for those
+  // who take parts of what they get: whatever sends least.
+  std::array<std::vector<View>, 3> ways;
+  auto &[near, far, taken] = ways;
+  llvm::DenseMap<Operation *, Value> arrays;
+  for (ShardingRuleOpInterface op : ops) {
+    std::optional<View> view = getView(op), part = view ? std::nullopt : getPart(op);
+    if (view) {
       near.push_back(*view);
       far.push_back(getFarther(*view));
+      taken.push_back(far.back());
+      arrays[op] = far.back().move.source;
+      continue;
     }
-  // Windows of arrays before what devices take of them by themselves, where those send less than windows behind that.
-  llvm::DenseMap<Operation *, Value> arrays;
-  for (const View &view : far)
-    arrays[view.op] = view.move.source;
-  llvm::MapVector<Value, std::pair<std::vector<Group>, std::vector<Group>>> byArray;
-  for (Group &group : formGroups(near))
-    byArray[arrays[group.views.front().op]].first.push_back(std::move(group));
-  for (Group &group : formGroups(far))
-    byArray[group.window.getSource()].second.push_back(std::move(group));
-  for (auto &[array, ways] : byArray) {
-    auto &[nearGroups, farGroups] = ways;
-    Price nearPrice = settle(nearGroups), farPrice = settle(farGroups);
-    for (Group &group : farPrice < nearPrice ? farGroups : nearGroups)
+    if (!part)
+      continue;
+    Operation *nearest = *llvm::find_if(part->between, [](Operation *inner) { return needsExchange(inner); });
+    if (arrays.lookup(nearest) == part->move.source)
+      taken.push_back(*part);
+  }
+  llvm::MapVector<Value, std::array<std::vector<Group>, 3>> byArray;
+  for (auto [index, views] : llvm::enumerate(ways))
+    for (Group &group : formGroups(views)) {
+      Value array = index == 0 ? arrays.lookup(group.views.front().op) : group.window.getSource();
+      byArray[array][index].push_back(std::move(group));
+    }
+  for (auto &[array, choices] : byArray) {
+    std::vector<Group> *best = nullptr;
+    Price least;
+    for (std::vector<Group> &list : choices)
+      if (Price price = settle(list); !best || price < least) {
+        best = &list;
+        least = price;
+      }
+    for (Group &group : *best)
       if (group.isUsed)
         groups.push_back(std::move(group));
   }
@@ -65,79 +77,22 @@ Windows::Windows(ArrayRef<ShardingRuleOpInterface> ops, MeshAttr meshAttr)
     llvm::append_range(views, group.views);
   }
   skipped = findUnused(views);
+  sharePrices();
 }
 
-void Windows::joinNearest(std::vector<Group> &list) const {
-  Group &last = list.back();
-  Group *nearest = nullptr;
-  double least = last.bytes;
-  for (Group &group : llvm::drop_end(list)) {
-    if (!group.window.canTake(last.window))
-      continue;
-    Window both = group.window;
-    both.add(last.window);
-    double more = both.getBytes(mesh) - group.bytes;
-    if (more < least || (more == least && !nearest)) {
-      nearest = &group;
-      least = more;
+void Windows::sharePrices() {
+  for (auto [number, group] : llvm::enumerate(groups)) {
+    llvm::SmallSetVector<Operation *, 8> payers;
+    for (const View &view : group.views) {
+      if (needsExchange(view.op))
+        payers.insert(view.op);
+      for (Operation *op : view.between)
+        if (needsExchange(op) && skipped.contains(op))
+          payers.insert(op);
     }
+    for (Operation *op : payers)
+      shares[op].emplace_back(static_cast<unsigned>(number), 1.0 / static_cast<double>(payers.size()));
   }
-  if (!nearest)
-    return;
-  nearest->window.add(last.window);
-  nearest->bytes += least;
-  llvm::append_range(nearest->views, last.views);
-  list.pop_back();
-}
-
-void Windows::joinAll(std::vector<Group> &list) const {
-  std::vector<Group> kinds;
-  double bytes = 0, together = 0;
-  for (const Group &group : list) {
-    bytes += group.bytes;
-    auto kind = llvm::find_if(kinds, [&](const Group &other) { return other.window.canTake(group.window); });
-    if (kind == kinds.end()) {
-      kinds.push_back(group);
-      continue;
-    }
-    kind->window.add(group.window);
-    llvm::append_range(kind->views, group.views);
-  }
-  for (Group &kind : kinds)
-    together += kind.bytes = kind.window.getBytes(mesh);
-  if (together <= bytes)
-    list = std::move(kinds);
-}
-
-std::vector<Windows::Group> Windows::formGroups(const std::vector<View> &views) const {
-  // What all views see past is none itself.
-  llvm::DenseSet<Operation *> unused = findUnused(views);
-  llvm::MapVector<std::pair<Value, Block *>, std::vector<Group>> byPlace;
-  for (const View &view : views) {
-    if (unused.contains(view.op))
-      continue;
-    std::vector<Group> &list = byPlace[{view.move.source, view.op->getBlock()}];
-    Window own(view.move.source, arrayTypeOf(view.op->getResult(0)).getShardingOrOpen(), *getDims(view));
-    double bytes = own.getBytes(mesh);
-    list.push_back({own, bytes, {view}, false, Value()});
-    joinNearest(list);
-  }
-  // Groups that were better apart may be better together once they have grown: what looks at rows and what looks at
-  // columns does not need the corners, until somebody looks at these, too.
-  for (auto &[place, list] : byPlace) {
-    for (size_t before = 0; before != list.size();) {
-      before = list.size();
-      for (Group &group : std::exchange(list, {})) {
-        list.push_back(std::move(group));
-        joinNearest(list);
-      }
-    }
-    joinAll(list);
-  }
-  std::vector<Group> all;
-  for (auto &[place, list] : byPlace)
-    llvm::append_range(all, list);
-  return all;
 }
 
 std::vector<ShardingRuleOpInterface> Windows::listMovers(Region &region) {
@@ -150,23 +105,23 @@ std::vector<ShardingRuleOpInterface> Windows::listMovers(Region &region) {
 }
 
 std::optional<CollectiveCost> Windows::getShare(Operation *op, const CostModel &model) const {
-  if (isSkipped(op))
-    return CollectiveCost();
-  auto place = places.find(op);
-  if (place == places.end())
-    return std::nullopt;
-  const Group &group = groups[place->second.first];
-  ArrayType type = group.window.getType();
-  auto local = static_cast<double>(type.getLocal(meshAttr).getBytes());
-  if (group.bytes == 0)
-    return CollectiveCost{.peakBytes = local};
-  CollectiveCost cost =
-      model.costOf("exchange", listAxisNames({arrayTypeOf(group.window.getSource()), type}), group.bytes, local);
-  auto views = static_cast<double>(group.views.size());
-  cost.wireBytes /= views;
-  cost.linkBytes /= views;
-  cost.latencySeconds /= views;
-  return cost;
+  auto share = shares.find(op);
+  if (share == shares.end())
+    return isSkipped(op) ? std::make_optional(CollectiveCost()) : std::nullopt;
+  CollectiveCost total;
+  for (auto [number, part] : share->second) {
+    const Group &group = groups[number];
+    if (group.bytes == 0)
+      continue;
+    ArrayType from = arrayTypeOf(group.window.getSource()), type = group.window.getType();
+    auto local = static_cast<double>(type.getLocal(meshAttr).getBytes());
+    CollectiveCost cost = model.costOf("exchange", listAxisNames({from, type}), group.bytes, local);
+    cost.wireBytes *= part;
+    cost.linkBytes *= part;
+    cost.latencySeconds *= part;
+    total = total + cost;
+  }
+  return total;
 }
 
 std::optional<Windows::View> Windows::getView(ShardingRuleOpInterface op) const {
@@ -177,13 +132,24 @@ std::optional<Windows::View> Windows::getView(ShardingRuleOpInterface op) const 
   auto sees = [](Value value, const ArrayMoves &moves) {
     // A pad that devices do by themselves would make edges longer.
     bool isLonger = arrayTypeOf(value).getNumElements() > arrayTypeOf(moves.parts[0].source).getNumElements();
-    return isLonger || needsExchange(cast<ShardingRuleOpInterface>(value.getDefiningOp()));
+    return isLonger || needsExchange(value.getDefiningOp());
   };
   for (std::optional<ArrayMoves> inner = movesOf(view.move.source); inner && sees(view.move.source, *inner);
        inner = movesOf(view.move.source))
     if (!seePast(view, *inner))
       break;
   if (isUnreduced(arrayTypeOf(view.move.source)) || !getDims(view))
+    return std::nullopt;
+  return view;
+}
+
+std::optional<Windows::View> Windows::getPart(ShardingRuleOpInterface op) const {
+  std::optional<ArrayMoves> moves = movesOf(op->getResult(0));
+  if (!moves)
+    return std::nullopt;
+  View view = getFarther({op, moves->parts[0], moves->outside, {}});
+  bool isTaken = llvm::any_of(view.between, [](Operation *inner) { return needsExchange(inner); });
+  if (!isTaken || isUnreduced(arrayTypeOf(view.move.source)) || !getDims(view))
     return std::nullopt;
   return view;
 }
@@ -231,56 +197,6 @@ std::optional<std::vector<WindowDim>> Windows::getDims(const View &view) const {
     }
   }
   return dims;
-}
-
-/// What the groups send: each its window, if that is less than what its views, and what is between, send one by one.
-Windows::Price Windows::settle(std::vector<Group> &list) const {
-  Price total;
-  auto add = [](Price &price, double bytes) {
-    price.first += bytes;
-    price.second += bytes > 0;
-  };
-  for (Group &group : list) {
-    Price together, apart;
-    llvm::DenseSet<Operation *> counted;
-    auto addMover = [&](ShardingRuleOpInterface op) {
-      if (!counted.insert(op).second)
-        return;
-      ArrayMove part = getNearestMoves(op).parts[0];
-      add(apart, getExchangeBytes(mesh, arrayTypeOf(part.source), arrayTypeOf(op->getResult(0)), part.dims));
-    };
-    for (const View &view : group.views) {
-      addMover(view.op);
-      for (Operation *op : view.between)
-        if (auto mover = cast<ShardingRuleOpInterface>(op); needsExchange(mover))
-          addMover(mover);
-    }
-    add(together, group.bytes);
-    group.isUsed = together < apart;
-    const Price &price = group.isUsed ? together : apart;
-    total = {total.first + price.first, total.second + price.second};
-  }
-  return total;
-}
-
-llvm::DenseSet<Operation *> Windows::findUnused(ArrayRef<View> views) const {
-  llvm::DenseMap<Operation *, const View *> viewOf;
-  llvm::DenseSet<Operation *> between, unused;
-  for (const View &view : views) {
-    viewOf[view.op] = &view;
-    between.insert(view.between.begin(), view.between.end());
-  }
-  for (Operation *op : llvm::reverse(ops)) { // Users come first.
-    if (!between.contains(op))
-      continue;
-    bool isUsed = llvm::any_of(op->getUsers(), [&](Operation *user) {
-      const View *view = viewOf.lookup(user);
-      return !unused.contains(user) && !(view && llvm::is_contained(view->between, op));
-    });
-    if (!isUsed)
-      unused.insert(op);
-  }
-  return unused;
 }
 
 Value Windows::build(OpBuilder &builder, Operation *op, function_ref<Value(Value)> localOf) {

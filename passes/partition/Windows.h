@@ -64,6 +64,8 @@ private:
   using Price = std::pair<double, int64_t>; ///< Bytes that all devices send together, and exchanges.
 
   std::optional<View> getView(ShardingRuleOpInterface op) const;
+  /// The view of an operation that takes a part, by itself, of what others exchange elements for.
+  std::optional<View> getPart(ShardingRuleOpInterface op) const;
   /// The view of the first array that is seen through everything that only takes elements, moving them or not.
   View getFarther(View view) const;
   /// Looks at what the array is made of instead; false where that has another outside.
@@ -75,7 +77,10 @@ private:
   void joinNearest(std::vector<Group> &list) const;
   /// One group of all that can have one window, if that is no more than what they send now.
   void joinAll(std::vector<Group> &list) const;
+  /// What the groups send: each its window, if that is less than what its views, and what is between, send one by one.
   Price settle(std::vector<Group> &list) const;
+  /// Each window is paid by all that would have to exchange elements without it.
+  void sharePrices();
   /// Removes operations of which nothing is left to be looked at, if these are all views.
   llvm::DenseSet<mlir::Operation *> findUnused(llvm::ArrayRef<View> views) const;
 
@@ -85,6 +90,8 @@ private:
   std::vector<Group> groups;
   llvm::DenseMap<mlir::Operation *, std::pair<unsigned, unsigned>> places; ///< Group and view of an operation.
   llvm::DenseSet<mlir::Operation *> skipped;
+  /// Groups whose windows an operation pays for, and its part.
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<std::pair<unsigned, double>, 1>> shares;
 };
 
 } // namespace spmdc

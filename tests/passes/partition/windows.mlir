@@ -128,6 +128,20 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=4>} {
 
 // -----
 
+// Of the rows that devices exchange only every other column is looked at: the others do not travel.
+// CHECK-LABEL: func.func @columns_that_are_taken
+// CHECK: %[[WINDOW:.*]] = spmd.exchange %arg0 over <a> from !spmd.array<f32[27@a, 64@_]> to !spmd.array<f32[16@a, 32@_]> shifted [0, 0] strided [2, 2] within [0, 0] to [14, 32]
+// CHECK-NEXT: return %[[WINDOW]]
+module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
+  func.func @columns_that_are_taken(%x: !spmd.array<f32[27@a, 64@_]>) -> !spmd.array<f32[14@a, 32@_]> {
+    %0 = array.slice %x [0, 0] to [27, 64] step [2, 1] : <f32[27@a, 64@_]> -> <f32[14@a, 64@_]>
+    %1 = array.slice %0 [0, 0] to [14, 63] step [1, 2] : <f32[14@a, 64@_]> -> <f32[14@a, 32@_]>
+    return %1 : !spmd.array<f32[14@a, 32@_]>
+  }
+}
+
+// -----
+
 // A pool that leaves a row over: pieces of 16 rows are those of 8 rows of the result, and nothing moves.
 // CHECK-LABEL: func.func @slice_and_reshape
 // CHECK-NEXT: array.reshape %arg0 : <f32[16, 8]> -> <f32[8, 2, 8]>
