@@ -46,10 +46,8 @@ VaryingAxes::Axes namesOf(AxesAttr axes) {
 class HandedOver {
 public:
   HandedOver(ManualOp op, ArrayRef<Value> values) : op(op), values(values) {
-    auto outermost = op;
-    while (auto around = outermost->getParentOfType<ManualOp>())
-      outermost = around;
-    VaryingAxes varying(outermost);
+    // Nothing outside varies over the region's own axes.
+    VaryingAxes varying(op);
     MeshAttr mesh = getMesh(op);
     for (Value value : values) {
       auto piece = cast<ArrayType>(value.getType()).withoutSharding();
@@ -196,7 +194,7 @@ LogicalResult ReverseSweep::differentiateManual(ManualOp op, OpBuilder &builder)
     if (!isNested)
       derivative.varying.reset();
   });
-  Workspace workspace(builder, loc);
+  Workspace workspace(builder, op);
   Block &block = workspace.getBlock();
   OpBuilder inner = OpBuilder::atBlockEnd(&block);
   ReverseSweep sweep(derivative);

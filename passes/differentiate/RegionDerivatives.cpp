@@ -68,9 +68,10 @@ LogicalResult ReverseSweep::differentiateCheckpoint(CheckpointOp op, OpBuilder &
     mapping.map(value, copy);
     if (derivative.activity.isActive(value)) {
       derivative.activity.addArgument(barrier);
-      copies.emplace_back(value, barrier);
+      copies.emplace_back(value, copy);
     }
   }
+  Operation *lastCopy = block.empty() ? nullptr : &block.back();
   Block &forward = op.getBody().front();
   for (Operation &inside : forward.without_terminator())
     inner.clone(inside, mapping);
@@ -82,7 +83,8 @@ LogicalResult ReverseSweep::differentiateCheckpoint(CheckpointOp op, OpBuilder &
   for (auto [result, yielded] : llvm::zip(op->getResults(), forward.getTerminator()->getOperands()))
     if (Value cotangent = getCotangent(builder, result))
       sweep.add(inner, mapping.lookupOrDefault(yielded), cotangent, derivative.missing(result, yielded));
-  if (failed(sweep.run(block, inner)))
+  // Not over the copies: what devices know of their cotangents goes out as it is, and is summed behind branches.
+  if (failed(sweep.run(block, inner, lastCopy)))
     return failure();
 
   SmallVector<Contribution> found;

@@ -5,21 +5,25 @@
 
 namespace spmdc {
 
-/// A block for a backward region while its operation, whose types follow from it, is not there yet.
+/// A block for a backward region while its operation, whose types follow from it, is not there yet. In that of a manual
+/// region the same axes are manual: operations in it may ask.
 class Workspace {
 public:
   Workspace(mlir::OpBuilder &builder, mlir::Location loc)
-      : holder(builder.create<CheckpointOp>(loc, mlir::TypeRange())) {
-    holder.getBody().emplaceBlock();
-  }
+      : Workspace(builder.create<CheckpointOp>(loc, mlir::TypeRange())) {}
+  Workspace(mlir::OpBuilder &builder, ManualOp forward)
+      : Workspace(builder.create<ManualOp>(forward.getLoc(), mlir::TypeRange(), mlir::ValueRange(),
+                                           forward.getManualAttr())) {}
   Workspace(const Workspace &) = delete;
-  ~Workspace() { holder.erase(); }
+  ~Workspace() { holder->erase(); }
 
-  mlir::Block &getBlock() { return holder.getBody().front(); }
-  mlir::Region &getRegion() { return holder.getBody(); }
+  mlir::Block &getBlock() { return getRegion().front(); }
+  mlir::Region &getRegion() { return holder->getRegion(0); }
 
 private:
-  CheckpointOp holder;
+  explicit Workspace(mlir::Operation *holder) : holder(holder) { getRegion().emplaceBlock(); }
+
+  mlir::Operation *holder;
 };
 
 /// The type of a value's cotangent.

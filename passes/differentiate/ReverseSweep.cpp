@@ -100,9 +100,9 @@ SmallVector<ReverseSweep::Contribution> ReverseSweep::listOutside(Region &region
   return result;
 }
 
-LogicalResult ReverseSweep::run(Block &block, OpBuilder &builder) {
+LogicalResult ReverseSweep::run(Block &block, OpBuilder &builder, Operation *behind) {
   SmallVector<Operation *> ops;
-  for (Operation &op : block)
+  for (Operation &op : llvm::make_range(behind ? std::next(behind->getIterator()) : block.begin(), block.end()))
     ops.push_back(&op);
   for (Operation *op : llvm::reverse(ops)) {
     bool isAny = llvm::any_of(op->getResults(), [&](Value result) { return isReached(result); });

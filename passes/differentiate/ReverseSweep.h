@@ -52,9 +52,10 @@ public:
   /// Adds to a value's cotangent; nothing happens to a value that is not active.
   void add(mlir::OpBuilder &builder, mlir::Value value, mlir::Value cotangent, const Axes &axes = {});
 
-  /// Differentiates the operations of the block as they are now. What is built goes to the builder's insertion point,
-  /// which lies behind all of them. Fails with a diagnostic at an operation that has no derivative.
-  mlir::LogicalResult run(mlir::Block &block, mlir::OpBuilder &builder);
+  /// Differentiates the operations of the block as they are now, or those behind one of them. What is built goes to the
+  /// builder's insertion point, which lies behind all of them. Fails with a diagnostic at an operation that has no
+  /// derivative.
+  mlir::LogicalResult run(mlir::Block &block, mlir::OpBuilder &builder, mlir::Operation *behind = nullptr);
 
   bool isReached(mlir::Value value) const { return cotangents.count(value); }
   /// Reduced; null where nothing has reached the value.

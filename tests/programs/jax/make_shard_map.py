@@ -319,5 +319,43 @@ for sizes, names in (((4, 2), ", axis_names=b"), ((2, 4), ""), ((1, 2), ""), ((1
                   "arguments": [encode(x), encode(w), encode(v)],
                   "results": [encode(y) for y in (loss, *gradients, gradients[0])], "tolerance": 4e-6})
 
+# Computed again in the derivative, behind the region around: in loops and branches, too, and derivatives of derivatives.
+gradient = """
+fn tokens(x, w) { return psum(sum(tanh(x @ w) ** 3), b); }
+fn whole(x, w) { return shard_map(tokens, in=(P(_, b), P(b)), out=P()%s)(x, w); }
+fn twice(x, w) { return for i in 0..2 carry (s = 0.0) { yield s + whole(x * (s + 1.0), w); }; }
+fn rows(x, w) {
+  let s = for i in 0..2 carry (s = 0.0) { yield s + checkpoint(whole)(x * (s + 1.0), w); };
+  let t = if axis_index(a) == 0 { checkpoint(whole)(x, w) } else { 2.0 * checkpoint(whole)(x, sin(w)) };
+  return psum(s + t + checkpoint(twice)(cos(x), w), a);
+}
+fn loss(w, x) { return shard_map(rows, in=(P(a), P()), out=P(), axis_names=a)(x, w); }
+fn second(w, x) { return sum(cos(grad(loss)(w, x)) * w); }
+fn main(x: f32[8, 8], w: f32[8, 3]) { return (loss(w, x), grad(loss)(w, x), grad(second)(w, x)); }
+"""
+
+
+def checkpointed(w, x, sizes):
+    def whole(x, w):
+        return sum(jnp.sum(jnp.tanh(p @ q) ** 3) for p, q in zip(jnp.split(x, sizes[1], 1), jnp.split(w, sizes[1])))
+
+    def twice(x, w):
+        once = whole(x, w)
+        return once + whole(x * (once + 1), w)
+
+    return sum(twice(piece, w) + (whole(piece, w) if i == 0 else 2 * whole(piece, jnp.sin(w))) + twice(jnp.cos(piece), w)
+               for i, piece in enumerate(jnp.split(x, sizes[0])))
+
+
+x, w = normal(8, 8), normal(8, 3) * np.float32(0.25)
+for sizes, names in (((2, 2), ", axis_names=b"), ((1, 4), ""), ((4, 1), ", axis_names=b")):
+    first = jax.grad(checkpointed)
+    second = jax.grad(lambda w: jnp.sum(jnp.cos(first(w, x, sizes)) * w))
+    CASES.append({"name": f"within_checkpoint_{sizes[0]}x{sizes[1]}",
+                  "program": f"mesh m(a={sizes[0]}, b={sizes[1]})\n{gradient % names}",
+                  "arguments": [encode(x), encode(w)],
+                  "results": [encode(y) for y in (checkpointed(w, x, sizes), first(w, x, sizes), second(w))],
+                  "tolerance": 2e-5})
+
 pathlib.Path(__file__).with_name("shard_map.json").write_text(
     "[\n" + ",\n".join(json.dumps(c) for c in CASES) + "\n]\n")
