@@ -30,7 +30,8 @@ def DifferentiatePass : Pass<"spmdc-differentiate", "mlir::ModuleOp"> {
 def VerifyDifferentiatedPass : Pass<"spmdc-verify-differentiated", "mlir::ModuleOp"> {
   let summary = "Checks the exit of the differentiation leg";
   let description = [{
-    Fails with the place of a leftover array.gradient, array.stop_gradient or array.checkpoint. Changes nothing.
+    Fails with the place of a leftover array.gradient, array.stop_gradient or array.checkpoint, and of a collective in a
+    manual region that stands where a condition varies over its axes. Changes nothing.
   }];
 }
 

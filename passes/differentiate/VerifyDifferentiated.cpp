@@ -1,6 +1,7 @@
 //===- VerifyDifferentiated.cpp - checks the exit of the differentiation leg -===//
 
 #include "ir/array/ArrayOps.h"
+#include "ir/spmd/VaryingAxes.h"
 #include "passes/differentiate/Passes.h"
 
 using namespace mlir;
@@ -20,9 +21,22 @@ class VerifyDifferentiatedPass : public impl::VerifyDifferentiatedPassBase<Verif
       op->emitOpError("is left after differentiation");
       return WalkResult::interrupt();
     });
-    if (result.wasInterrupted())
+    if (result.wasInterrupted() || failed(verifyCollectives()))
       return signalPassFailure();
     markAllAnalysesPreserved();
+  }
+
+  /// The front end has refused what a person wrote so; a derivative must not make it either.
+  LogicalResult verifyCollectives() {
+    WalkResult walk = getOperation().walk<WalkOrder::PreOrder>([](ManualOp manual) {
+      std::optional<DividedCollective> divided = findDividedCollective(manual.getBlock(), VaryingAxes(manual));
+      if (!divided)
+        return WalkResult::skip(); // With those within.
+      InFlightDiagnostic error = divided->collective->emitOpError("stands where not all devices of its group come by");
+      error.attachNote(divided->control->getLoc()) << "this varies over '" << *divided->axes.begin() << "'";
+      return WalkResult::interrupt();
+    });
+    return failure(walk.wasInterrupted());
   }
 };
 

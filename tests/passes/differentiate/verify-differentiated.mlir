@@ -26,3 +26,28 @@ func.func @gradient(%x: !spmd.array<f32[]>) {
   } : (!spmd.array<f32[]>) -> (!spmd.array<f32[]>, !spmd.array<f32[]>)
   return
 }
+
+// -----
+
+// A sum over `a` where only some of the devices along `a` come by; over `b` whole groups do.
+module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=2>} {
+func.func @divided(%x: !spmd.array<f32[2@a]>) -> !spmd.array<f32[2@a]> {
+  %0 = spmd.manual(%x) {
+  ^bb0(%p: !spmd.array<f32[1]>):
+    %i = spmd.axis_index <a> : <i32[]>
+    %z = array.constant dense<0> : tensor<i32> -> <i32[]>
+    %c = array.compare eq %i, %z : <i32[]>, <i32[]> -> <bool[]>
+    // expected-note @below {{this varies over 'a'}}
+    %r = array.if %c {
+      %s = spmd.all_reduce sum %p over <b> : <f32[1]> -> <f32[1]>
+      // expected-error @below {{'spmd.all_reduce' op stands where not all devices of its group come by}}
+      %t = spmd.all_reduce sum %s over <b, a> : <f32[1]> -> <f32[1]>
+      array.yield %t : !spmd.array<f32[1]>
+    } else {
+      array.yield %p : !spmd.array<f32[1]>
+    } : (!spmd.array<bool[]>) -> !spmd.array<f32[1]>
+    spmd.yield %r : !spmd.array<f32[1]>
+  } : (!spmd.array<f32[2@a]>) -> !spmd.array<f32[2@a]>
+  return %0 : !spmd.array<f32[2@a]>
+}
+}
