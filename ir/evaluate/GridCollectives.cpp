@@ -156,6 +156,8 @@ private:
 
     Tensor result = poisoned(op.getType());
     std::vector<spmd::ShardRange> wanted = spmd::ownedRanges(mesh, targetShape, to, device);
+    for (size_t d = 0; d < moves.size(); ++d)
+      moves[d] = moves[d].inWindowOf(wanted[d].start, spmd::sizesOf(mesh, to.dims[d]));
     SmallVector<int64_t> sizes, offset(shape.size());
     for (const spmd::ShardRange &range : wanted)
       sizes.push_back(range.size);
@@ -170,7 +172,7 @@ private:
         index[d] = wanted[d].start + offset[d];
         if (!moves.empty()) {
           isInside &= index[d] >= moves[d].begin && index[d] < moves[d].end;
-          index[d] = moves[d].sourceOf(index[d]);
+          index[d] = moves[d].shift + index[d] * moves[d].stride;
         }
         isInside &= index[d] >= 0 && index[d] < shape[d];
       }
@@ -179,11 +181,12 @@ private:
         continue;
       }
       for (int64_t member : group) {
-        std::vector<spmd::ShardRange> has = spmd::ownedRanges(mesh, shape, from, member);
+        std::vector<int64_t> coordinates = mesh.coordinates(member);
         bool holds = true;
         for (size_t d = 0; d < shape.size(); ++d) {
-          position[d] = index[d] - has[d].start;
-          holds &= position[d] >= 0 && position[d] < has[d].size;
+          spmd::ShardRange has = spmd::ownedSource(mesh, {shape, from}, moves, d, coordinates);
+          position[d] = index[d] - has.start;
+          holds &= position[d] >= 0 && position[d] < has.size;
         }
         if (!holds)
           continue;

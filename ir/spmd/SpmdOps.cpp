@@ -198,7 +198,7 @@ LogicalResult ExchangeOp::verify() {
     return emitTypeMismatch(*this, "changes only the sharding", source.withoutSharding(), target.withoutSharding());
   auto rank = static_cast<size_t>(source.getRank());
   for (const std::optional<ArrayRef<int64_t>> &list :
-       {getShifts(), getStrides(), getBegins(), getEnds(), getLengths(), getSteps()})
+       {getShifts(), getStrides(), getBegins(), getEnds(), getLengths(), getBases(), getSteps(), getBlocks()})
     if (list && (!getShifts() || source.getElementType() != target.getElementType() ||
                  target.getRank() != source.getRank() || list->size() != rank))
       return emitOpError() << "moves each dimension and keeps the element type; it takes " << source.str() << " to "
@@ -214,9 +214,16 @@ LogicalResult ExchangeOp::verify() {
       windows *= axis.sizeIn(mesh.toValue());
     if (move.length < 0 || (move.length > 0 && move.length * windows != size))
       return emitOpError() << "cuts " << size << " elements into " << windows << " windows of " << move.length;
+    if (move.length > 0 && (move.stride < 0 || move.step < 0 || move.base < 0))
+      return emitOpError() << "has windows that go backwards: strided by " << move.stride << ", for " << move.base
+                           << " by " << move.step;
   }
-  if (source.getLocal(mesh) != getOperand().getType())
-    return emitTypeMismatch(*this, "operand is the local piece", source.getLocal(mesh), getOperand().getType());
+  for (auto [move, size] : llvm::zip(getMoves(), source.getShape()))
+    if (move.block < 1 || size % move.block != 0)
+      return emitOpError() << "takes " << size << " elements in blocks of " << move.block;
+  ArrayType piece = getLocalSource(mesh.toValue(), source, getMoves());
+  if (piece != getOperand().getType())
+    return emitTypeMismatch(*this, "operand is the local piece", piece, getOperand().getType());
   if (target.getLocal(mesh) != getType())
     return emitTypeMismatch(*this, "result is the local piece", target.getLocal(mesh), getType());
   return verifyAxes(*this, getAxes());
@@ -228,8 +235,13 @@ std::vector<spmd::DimMove> ExchangeOp::getMoves() {
   for (size_t d = 0; getShifts() && d < getShifts()->size(); ++d)
     moves.push_back({(*getShifts())[d], getStrides() ? (*getStrides())[d] : 1, getBegins() ? (*getBegins())[d] : 0,
                      getEnds() ? (*getEnds())[d] : sizes[d], getLengths() ? (*getLengths())[d] : 0,
-                     getSteps() ? (*getSteps())[d] : 0});
+                     getSteps() ? (*getSteps())[d] : 0, getBases() ? (*getBases())[d] : 0,
+                     getBlocks() ? (*getBlocks())[d] : 1});
   return moves;
+}
+
+ArrayType getLocalSource(const spmd::MeshShape &mesh, ArrayType source, const std::vector<spmd::DimMove> &moves) {
+  return ArrayType::get(spmd::localSourceShape(mesh, source.toShardedShape(), moves), source.getElementType());
 }
 
 double getExchangeBytes(const spmd::MeshShape &mesh, ArrayType source, ArrayType target,

@@ -14,6 +14,9 @@ namespace spmdc {
 /// How many devices a collective over these axes joins.
 double groupSize(MeshAttr mesh, AxesAttr axes);
 
+/// What a device holds of an exchange's source, which is cut in blocks perhaps.
+ArrayType getLocalSource(const spmd::MeshShape &mesh, ArrayType source, const std::vector<spmd::DimMove> &moves);
+
 /// What all devices together receive in an exchange because they do not hold it, in bytes; with moves the target is
 /// made of the source's elements. No way of bringing one to the other sends less.
 double getExchangeBytes(const spmd::MeshShape &mesh, ArrayType source, ArrayType target,

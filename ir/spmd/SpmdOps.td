@@ -188,17 +188,23 @@ def Spmd_ExchangeOp : Spmd_CollectiveOp<"exchange"> {
     neighbours send one another.
 
     Where a dimension has a `length` that is not 0, each device's piece of the target is a window of so many elements,
-    and windows may overlap: element j of window w is the source's element shift + w * step + j * stride. Rows with
-    those of the neighbours that a convolution looks at, each sent at most once to a device.
+    and windows may overlap. They follow the pieces of another dimension, of `base` elements, that is cut as the
+    target's: where piece w of that begins at element b, element j of window w is the source's element
+    shift + b * step + j * stride. Rows with those of the neighbours that a convolution looks at, to make a result of
+    `base` rows in strides of `step`, each sent at most once to a device.
+
+    With `blocks` the dimensions of the source are cut in whole blocks of so many elements: rows of which each device
+    has several whole ones, as one long dimension.
   }];
   let arguments = (ins Spmd_ArrayType:$operand, Spmd_AxesAttr:$axes, TypeAttrOf<Spmd_ArrayType>:$global,
                        TypeAttrOf<Spmd_ArrayType>:$target, OptionalAttr<DenseI64ArrayAttr>:$shifts,
                        OptionalAttr<DenseI64ArrayAttr>:$strides, OptionalAttr<DenseI64ArrayAttr>:$begins,
                        OptionalAttr<DenseI64ArrayAttr>:$ends, OptionalAttr<DenseI64ArrayAttr>:$lengths,
-                       OptionalAttr<DenseI64ArrayAttr>:$steps, OptionalAttr<StrAttr>:$why);
+                       OptionalAttr<DenseI64ArrayAttr>:$bases, OptionalAttr<DenseI64ArrayAttr>:$steps,
+                       OptionalAttr<DenseI64ArrayAttr>:$blocks, OptionalAttr<StrAttr>:$why);
   let assemblyFormat = [{
     $operand `over` $axes `from` $global `to` $target (`shifted` $shifts^)? (`strided` $strides^)?
-    (`within` $begins^ `to` $ends)? (`windows` $lengths^ `every` $steps)? attr-dict `:` type($operand) `->` type($result)
+    (`within` $begins^ `to` $ends)? (`windows` $lengths^ `for` $bases `by` $steps)? (`blocks` $blocks^)? attr-dict `:` type($operand) `->` type($result)
   }];
   let extraClassDeclaration = [{
     /// One per dimension; empty for a change of sharding alone.

@@ -36,7 +36,7 @@ ReshardMoves::ReshardMoves(const ReshardSpace &space, const CostModel &model) : 
     ratesOfAtom.push_back(model.ratesOf(namesOf(space.atoms.join(atom))));
 }
 
-/// A slice is free.
+/// What devices do by themselves is free.
 ReshardMove ReshardMoves::price(ReshardMove move, const ReshardState &before) const {
   double operand = space.localBytes(before), result = space.localBytes(move.after);
   // (g - 1) / g of something on each of n devices is (g - 1) * (n / g) of it on all: a whole number.
@@ -48,6 +48,8 @@ ReshardMove ReshardMoves::price(ReshardMove move, const ReshardState &before) co
     bytes = share * result;
     break;
   case Kind::AllSlice:
+  case Kind::KeepOnFirst:
+  case Kind::PlaceInZeros:
     move.cost.peakBytes = result;
     return move;
   case Kind::AllToAll:
@@ -107,6 +109,28 @@ void ReshardMoves::addAllToAlls(const ReshardState &state, std::vector<ReshardMo
       }
 }
 
+void ReshardMoves::addPartialSums(const ReshardState &state, const ReshardState &goal,
+                                  std::vector<ReshardMove> &moves) const {
+  auto makePartial = [&](Kind kind, const AtomList &atoms, int64_t dim) {
+    ReshardMove move{kind, atoms, dim, -1, state, {}};
+    if (dim >= 0)
+      move.after.dims[dim].resize(state.dims[dim].size() - atoms.size());
+    llvm::append_range(move.after.unreduced, atoms);
+    llvm::sort(move.after.unreduced);
+    moves.push_back(price(std::move(move), state));
+  };
+  auto isMissing = [&](int atom) {
+    return llvm::is_contained(goal.unreduced, atom) && !llvm::is_contained(state.unreduced, atom);
+  };
+  AtomList unused;
+  llvm::copy_if(goal.unreduced, std::back_inserter(unused), [&](int atom) { return !space.isUsed(state, atom); });
+  if (!unused.empty())
+    makePartial(Kind::KeepOnFirst, unused, -1);
+  for (size_t d = 0; d < state.dims.size(); ++d)
+    if (!state.dims[d].empty() && isMissing(state.dims[d].back()))
+      makePartial(Kind::PlaceInZeros, {state.dims[d].back()}, static_cast<int64_t>(d));
+}
+
 void ReshardMoves::addReductions(const ReshardState &state, const ReshardState &goal,
                                  std::vector<ReshardMove> &moves) const {
   AtomList pending;
@@ -146,13 +170,16 @@ void ReshardMoves::addReductions(const ReshardState &state, const ReshardState &
 }
 
 ReshardMove ReshardMoves::exchange(const ReshardState &state, const ReshardState &goal) const {
-  return price({Kind::Exchange, space.involvedAtoms(state, goal), -1, -1, goal, {}}, state);
+  ReshardState after = goal;
+  after.unreduced.clear();
+  return price({Kind::Exchange, space.involvedAtoms(state, after), -1, -1, after, {}}, state);
 }
 
 std::vector<ReshardMove> ReshardMoves::from(const ReshardState &state, const ReshardState &goal, bool mayExchange,
                                             bool isWide) const {
   std::vector<ReshardMove> moves;
   addReductions(state, goal, moves);
+  addPartialSums(state, goal, moves);
   if (isWide) {
     addGathers(state, moves);
     addSlices(state, goal, moves);
@@ -169,20 +196,25 @@ ReshardPlan ReshardMoves::planDirectly() const {
   double held = space.localBytes(space.from);
   plan.cost.peakBytes = held;
   std::vector<spmd::AxisRef> pending = space.without(space.from.unreduced, space.to.unreduced);
-  plan.isPossible = space.without(space.to.unreduced, space.from.unreduced).empty();
-  if (!plan.isPossible)
+  std::vector<spmd::AxisRef> missing = space.without(space.to.unreduced, space.from.unreduced);
+  auto finish = [&] {
+    if (!missing.empty())
+      plan.steps.push_back({Kind::KeepOnFirst, missing, -1, -1, space.to});
     return plan;
+  };
   if (!pending.empty()) {
     double group = 1, devices = static_cast<double>(space.mesh.deviceCount());
     for (const spmd::AxisRef &axis : pending)
       group *= static_cast<double>(axis.sizeIn(space.mesh));
-    current.unreduced = space.to.unreduced;
+    current.unreduced = space.without(space.from.unreduced, pending);
     plan.steps.push_back({Kind::AllReduce, pending, -1, -1, current});
     plan.cost =
         plan.cost + model.costOf("all_reduce", namesOf(pending), 2 * (group - 1) * (devices / group) * held, 2 * held);
   }
   if (current.dims == space.to.dims)
-    return plan;
+    return finish();
+  spmd::Sharding target = space.to;
+  target.unreduced = current.unreduced;
   std::vector<spmd::AxisRef> axes;
   for (const spmd::MeshAxis &axis : space.mesh.axes) {
     auto names = [&](const spmd::Sharding &sharding) {
@@ -193,10 +225,10 @@ ReshardPlan ReshardMoves::planDirectly() const {
     if (names(current) || names(space.to))
       axes.push_back({axis.name, 1, 0});
   }
-  plan.steps.push_back({Kind::Exchange, axes, -1, -1, space.to});
-  plan.cost = plan.cost + model.costOf("exchange", namesOf(axes), space.exchangeBytes(current, space.to),
-                                       held + space.localBytes(space.to));
-  return plan;
+  plan.steps.push_back({Kind::Exchange, axes, -1, -1, target});
+  plan.cost = plan.cost + model.costOf("exchange", namesOf(axes), space.exchangeBytes(current, target),
+                                       held + space.localBytes(target));
+  return finish();
 }
 
 } // namespace spmdc

@@ -23,11 +23,11 @@ public:
   std::vector<ReshardMove> from(const ReshardState &state, const ReshardState &goal, bool mayExchange,
                                 bool isWide) const;
 
-  /// One exchange to the goal: neither may have partial sums.
+  /// One exchange to where the goal lies; the state may not have partial sums.
   ReshardMove exchange(const ReshardState &state, const ReshardState &goal) const;
 
   /// Where atoms do not describe the source or the target, or do not exist: what is pending is reduced, then comes one
-  /// exchange over every axis that either names.
+  /// exchange over every axis that either names, and what is a partial sum from then on is on the first devices.
   ReshardPlan planDirectly() const;
 
 private:
@@ -35,6 +35,7 @@ private:
   void addGathers(const ReshardState &state, std::vector<ReshardMove> &moves) const;
   void addSlices(const ReshardState &state, const ReshardState &goal, std::vector<ReshardMove> &moves) const;
   void addAllToAlls(const ReshardState &state, std::vector<ReshardMove> &moves) const;
+  void addPartialSums(const ReshardState &state, const ReshardState &goal, std::vector<ReshardMove> &moves) const;
   void addReductions(const ReshardState &state, const ReshardState &goal, std::vector<ReshardMove> &moves) const;
 
   const ReshardSpace &space;

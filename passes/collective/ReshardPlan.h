@@ -8,18 +8,26 @@
 
 namespace spmdc {
 
-/// One collective of a plan, and the sharding after it.
+/// One collective of a plan, or what devices do by themselves, and the sharding after it.
 struct ReshardStep {
-  enum class Kind { AllGather, AllSlice, AllToAll, AllReduce, ReduceScatter, Exchange };
+  enum class Kind {
+    AllGather,
+    AllSlice,
+    AllToAll,
+    AllReduce,
+    ReduceScatter,
+    Exchange,
+    KeepOnFirst,  ///< Whole values become partial sums: the first device along the axes has them, others have zeros.
+    PlaceInZeros, ///< A cut dimension becomes a partial sum: each device has its piece, and zeros around it.
+  };
   Kind kind = Kind::AllGather;
   std::vector<spmd::AxisRef> axes; ///< Major to minor.
-  int64_t dim = -1;                ///< Gathered, sliced or scattered dimension; the split one of an all_to_all.
+  int64_t dim = -1;                ///< Gathered, sliced, scattered or placed; the split one of an all_to_all.
   int64_t concatDim = -1;          ///< all_to_all only.
   spmd::Sharding after;
 };
 
 struct ReshardPlan {
-  bool isPossible = true; ///< False only where the target has partial sums that the source has not.
   std::vector<ReshardStep> steps;
   CollectiveCost cost;
   int64_t explored = 1; ///< Shardings that were looked at to find it.

@@ -2,6 +2,7 @@
 
 #include "passes/collective/ReshardPlanner.h"
 
+#include "ir/array/LocalBuilder.h"
 #include "passes/collective/ReshardSearch.h"
 
 using namespace mlir;
@@ -14,6 +15,34 @@ AxesAttr axesAttr(MLIRContext *context, const std::vector<spmd::AxisRef> &axes) 
   for (const spmd::AxisRef &axis : axes)
     attrs.push_back(AxisRefAttr::get(context, axis.name, axis.preSize, axis.size));
   return AxesAttr::get(context, attrs);
+}
+
+/// The value on the first device along the axes; on the others what changes no sum.
+Value buildOnFirst(OpBuilder &builder, Location loc, Value local, AxesAttr axes) {
+  LocalBuilder b(builder, loc);
+  Value place = builder.create<AxisIndexOp>(loc, b.indexType(), axes);
+  Value isFirst = b.compare(place, b.splat({}, 0), ComparisonDirection::eq);
+  return b.select(b.broadcast(isFirst, arrayTypeOf(local).getShape()), local, b.nothing(arrayTypeOf(local)));
+}
+
+/// The piece at its place in the result, with what changes no sum around it.
+Value buildInZeros(OpBuilder &builder, Location loc, Value local, ArrayType result, int64_t dim, AxesAttr axes,
+                   const spmd::MeshShape &mesh) {
+  LocalBuilder b(builder, loc);
+  int64_t piece = arrayTypeOf(local).getDimSize(dim), size = result.getDimSize(dim), pieces = 1;
+  for (int64_t each : spmd::sizesOf(mesh, axes.toValues()))
+    pieces *= each;
+  // The last pieces may be longer than what is there.
+  SmallVector<int64_t> shape(result.getShape());
+  shape[dim] = piece * pieces;
+  SmallVector<Value> starts(shape.size(), b.splat({}, 0));
+  Value place = builder.create<AxisIndexOp>(loc, b.indexType(), axes);
+  starts[dim] = builder.create<MultiplyOp>(loc, place, b.splat({}, piece));
+  Value placed = builder.create<DynamicUpdateSliceOp>(loc, b.nothing(result.withShape(shape)), local, starts);
+  if (shape[dim] == size)
+    return placed;
+  return builder.create<SliceOp>(loc, result, placed, SmallVector<int64_t>(shape.size(), 0), result.getShape(),
+                                 SmallVector<int64_t>(shape.size(), 1));
 }
 
 } // namespace
@@ -69,10 +98,17 @@ Value ReshardPlanner::build(OpBuilder &builder, Location loc, Value local, Array
     case ReshardStep::Kind::ReduceScatter:
       local = builder.create<ReduceScatterOp>(loc, result, local, ReductionKind::sum, step.dim, axes, reason);
       break;
+    case ReshardStep::Kind::KeepOnFirst:
+      local = buildOnFirst(builder, loc, local, axes);
+      break;
+    case ReshardStep::Kind::PlaceInZeros:
+      local = buildInZeros(builder, loc, local, result, step.dim, axes, mesh);
+      break;
     case ReshardStep::Kind::Exchange:
       local = builder.create<ExchangeOp>(loc, result, local, axes, before, after, /*shifts=*/nullptr,
                                          /*strides=*/nullptr, /*begins=*/nullptr, /*ends=*/nullptr,
-                                         /*lengths=*/nullptr, /*steps=*/nullptr, reason);
+                                         /*lengths=*/nullptr, /*bases=*/nullptr, /*steps=*/nullptr,
+                                         /*blocks=*/nullptr, reason);
       break;
     }
     before = after;

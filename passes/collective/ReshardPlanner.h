@@ -3,8 +3,9 @@
 // A change of sharding is a path through shardings: each step is one collective that gathers axes off the minor end of
 // a dimension, slices axes onto it, moves axes from the minor end of one dimension to that of another (all_to_all),
 // reduces partial sums, or reduces them while slicing (reduce_scatter); or one exchange, in which each device sends
-// each byte at most once straight to where it is needed. The planner finds the cheapest path (bytes on the wire, those
-// along slow axes counting for more; then steps, then memory) by Dijkstra's algorithm.
+// each byte at most once straight to where it is needed. Devices make partial sums of whole values by themselves. The
+// planner finds the cheapest path (bytes on the wire, those along slow axes counting for more; then steps, then memory)
+// by Dijkstra's algorithm.
 //
 // Axes are cut into atoms, the coarsest parts in which both shardings can be written, so sub-axes need no special case.
 //
@@ -36,7 +37,7 @@ public:
   /// What no plan sends less than, as CollectiveCost::linkBytes, without a search for one.
   double getLeastBytes(ArrayType source, ArrayType target) const;
 
-  /// Builds the collectives of a plan that is possible on the local value; `why` goes on each of them.
+  /// Builds the collectives of a plan on the local value; `why` goes on each of them.
   mlir::Value build(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value local, ArrayType source, ArrayType target,
                     llvm::StringRef why);
 

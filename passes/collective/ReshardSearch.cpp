@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
 #include <queue>
 
 namespace spmdc {
@@ -40,7 +41,8 @@ public:
   Search(const ReshardSpace &space, const CostModel &model, const ReshardState &start, const ReshardState &goal)
       : space(space), moves(space, model), start(start), goal(goal), leastWeight(leastWeightOf(space.mesh, model)) {}
 
-  ReshardPlan run() {
+  /// Nothing where the search was left before it came to the goal.
+  std::optional<ReshardPlan> run() {
     visits[start].cost = {.peakBytes = space.localBytes(start)};
     open.push({visits[start].cost, start});
     while (!open.empty()) {
@@ -58,7 +60,7 @@ public:
     }
     for (const ReshardState &state : pricedLate)
       considerExchange(state);
-    return trace();
+    return visits.contains(goal) ? std::make_optional(trace()) : std::nullopt;
   }
 
 private:
@@ -67,8 +69,10 @@ private:
   bool mayExchange(const ReshardState &state, const Visit &visit) {
     bool isReduced =
         visit.move.kind == ReshardStep::Kind::AllReduce || visit.move.kind == ReshardStep::Kind::ReduceScatter;
-    if (!(state == start || isReduced) || !state.unreduced.empty() || !goal.unreduced.empty())
+    if (!(state == start || isReduced) || !state.unreduced.empty())
       return false;
+    if (!goal.unreduced.empty())
+      return true;
     if (space.mesh.deviceCount() <= kManyDevices || space.atoms.count() > kFewAtoms)
       return true;
     pricedLate.push_back(state);
@@ -126,9 +130,6 @@ private:
   ReshardPlan trace() {
     ReshardPlan plan;
     plan.explored = static_cast<int64_t>(visits.size());
-    plan.isPossible = visits.contains(goal);
-    if (!plan.isPossible)
-      return plan;
     plan.cost = visits[goal].cost;
     for (ReshardState state = goal; state != start; state = visits[state].previous) {
       const ReshardMove &move = visits[state].move;
@@ -166,12 +167,16 @@ ReshardPlan searchReshard(const spmd::MeshShape &mesh, const CostModel &model, A
   ReshardState start = space.toState(space.from), goal = space.toState(space.to);
   if (!space.isFaithful(start) || !space.isFaithful(goal))
     return ReshardMoves(space, model).planDirectly();
-  return Search(space, model, start, goal).run();
+  std::optional<ReshardPlan> plan = Search(space, model, start, goal).run();
+  return plan ? *plan : ReshardMoves(space, model).planDirectly();
 }
 
 double leastReshardBytes(const spmd::MeshShape &mesh, const CostModel &model, ArrayType source, ArrayType target) {
   ReshardSpace space(mesh, source, target);
   ReshardState start = space.toState(space.from), goal = space.toState(space.to);
+  // Devices may already have what is missing as partial sums.
+  if (!llvm::all_of(goal.unreduced, [&](int atom) { return llvm::is_contained(start.unreduced, atom); }))
+    return 0;
   double bytes =
       start.unreduced.empty() ? std::max(0.0, space.missingBytes(start, goal)) : space.leastReducedBytes(start, goal);
   return leastWeightOf(mesh, model) * bytes;

@@ -71,6 +71,8 @@ private:
     for (Operation *reduction : cone.getReductions())
       if (llvm::all_of(reduction->getUsers(), [&](Operation *user) { return llvm::is_contained(cone.getOps(), user); }))
         seconds += secondsOf(typeOf(reduction->getOperand(0)), typeOf(reduction->getResult(0)));
+    for (auto [value, type] : cone.listWholes())
+      seconds -= secondsOf(typeOf(value), type);
     MeshAttr meshAttr = MeshAttr::fromValue(cone.getOps().front()->getContext(), "", mesh);
     auto getGrowth = [&](Value value) {
       ArrayType partial = cone.getPartialType(value);
@@ -130,18 +132,15 @@ private:
     behind->setLoc(loc);
   }
 
-  /// A carry that starts from zero and to which each iteration adds partial sums.
+  /// A carry to which each iteration adds partial sums.
   void visitCarry(ForOp loop, unsigned index) {
     Block &body = loop.getBody().front();
     Operation *yield = body.getTerminator();
     Value argument = loop.getCarries()[index], next = yield->getOperand(index), result = loop.getOutputs()[index];
-    Value init = loop.getInitials()[index];
-    if (auto reshard = init.getDefiningOp<ReshardOp>())
-      init = reshard.getOperand();
     Operation *last = next.getDefiningOp();
     ArrayType type = typeOf(result);
     auto isYieldedAgain = [&](OpOperand &other) { return other.get() == next && other.getOperandNumber() != index; };
-    if (!LinearCone::isZero(init) || !last || llvm::any_of(yield->getOpOperands(), isYieldedAgain))
+    if (!last || llvm::any_of(yield->getOpOperands(), isYieldedAgain))
       return;
     LinearCone cone(mesh, &body, argument);
     if (!cone.collect(next) || cone.getReductions().empty() || !llvm::is_contained(cone.getOps(), last))
@@ -154,10 +153,17 @@ private:
     if (!cone.fitsCarry(partial))
       return;
     double trips = static_cast<double>(loop.getTripCount());
-    if (trips * savedSeconds(cone) <= secondsOf(partial, type))
+    // What the loop begins with becomes a partial sum from before it was brought to where the carry lay.
+    Value init = loop.getInitials()[index];
+    if (auto reshard = init.getDefiningOp<ReshardOp>())
+      init = reshard.getOperand();
+    if (!typeOf(init).getShardingOrOpen().getUnreduced().empty())
+      init = loop.getInitials()[index];
+    double ofInit = secondsOf(typeOf(init), partial) - secondsOf(typeOf(init), type);
+    if (trips * savedSeconds(cone) <= secondsOf(partial, type) + ofInit)
       return;
     std::string why = cone.why("those of all iterations are added before they are reduced");
-    loop->setOperand(index, LinearCone::createZero(loop, init, partial));
+    loop->setOperand(index, LinearCone::createPartial(loop, init, partial));
     argument.setType(partial);
     cone.rewrite();
     result.setType(partial);

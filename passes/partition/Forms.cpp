@@ -73,13 +73,13 @@ Forms::Source Forms::find(Value value, ArrayType wanted, Operation *user) {
   for (Value form : getOthers(value, user)) {
     const ReshardPlan &plan = planner.plan(typeOf(form), wanted);
     CollectiveCost cost = plan.cost + getDebt(form, user);
-    if (plan.isPossible && cost < best.cost)
+    if (cost < best.cost)
       best = {form, cost, {}};
   }
   visitTransposed(value, user, [&](Value form, ArrayType type, ArrayRef<int64_t> perm) {
     const ReshardPlan &plan = planner.plan(type, wanted);
     CollectiveCost cost = plan.cost + getDebt(form, user);
-    if (plan.isPossible && cost < best.cost)
+    if (cost < best.cost)
       best = {form, cost, llvm::to_vector(perm)};
   });
   return best;

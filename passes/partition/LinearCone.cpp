@@ -32,6 +32,13 @@ bool isLinearCollective(Operation *op) {
   return isa<AllGatherOp, AllSliceOp, AllToAllOp, CollectivePermuteOp>(op);
 }
 
+/// Whether the value is zero whatever the device.
+bool isZero(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  return constant && constant.getValue().isSplat() && isa<FloatType>(constant.getValue().getElementType()) &&
+         constant.getValue().getSplatValue<APFloat>().isZero();
+}
+
 /// Whether a value can be made in any sharding: a number, everywhere the same.
 bool isSplat(Value value) {
   if (auto constant = value.getDefiningOp<ConstantOp>())
@@ -42,14 +49,11 @@ bool isSplat(Value value) {
 
 } // namespace
 
-bool LinearCone::isZero(Value value) {
-  auto constant = value.getDefiningOp<ConstantOp>();
-  return constant && constant.getValue().isSplat() && isa<FloatType>(constant.getValue().getElementType()) &&
-         constant.getValue().getSplatValue<APFloat>().isZero();
-}
-
-Value LinearCone::createZero(Operation *before, Value zero, ArrayType type) {
-  Operation *constant = OpBuilder(before).clone(*zero.getDefiningOp());
+Value LinearCone::createPartial(Operation *before, Value value, ArrayType type) {
+  OpBuilder builder(before);
+  if (!isZero(value))
+    return builder.create<ReshardOp>(value.getLoc(), type, value, StringAttr());
+  Operation *constant = builder.clone(*value.getDefiningOp());
   constant->getResult(0).setType(type);
   return constant->getResult(0);
 }
@@ -66,8 +70,11 @@ bool LinearCone::collectOps(Value value) {
     return true;
   Member member;
   member.terms = listTerms(op);
-  if (member.terms.empty() ||
-      !llvm::all_of(member.terms, [&](unsigned term) { return collectOps(op->getOperand(term)); }))
+  auto collectTerm = [&](unsigned term) {
+    Value operand = op->getOperand(term);
+    return isWhole(operand) || collectOps(operand);
+  };
+  if (member.terms.empty() || !llvm::all_of(member.terms, collectTerm))
     return false;
   members[op] = std::move(member);
   ops.insert(op);
@@ -192,9 +199,14 @@ void LinearCone::rewrite() {
       ArrayType wanted = member.operands[operand.getOperandNumber()];
       if (reductions.contains(value.getDefiningOp())) {
         operand.set(value.getDefiningOp()->getOperand(0));
-      } else if (value.getType() != wanted && value != carry && !ops.contains(value.getDefiningOp())) {
-        // A zero, or a number by which is multiplied.
-        operand.set(createZero(op, value, wanted));
+      } else if (value.getType() == wanted || value == carry || ops.contains(value.getDefiningOp())) {
+        continue;
+      } else if (llvm::is_contained(member.terms, operand.getOperandNumber())) {
+        operand.set(createPartial(op, value, wanted));
+      } else { // A number by which is multiplied.
+        Operation *number = OpBuilder(op).clone(*value.getDefiningOp());
+        number->getResult(0).setType(wanted);
+        operand.set(number->getResult(0));
       }
     }
     op->getResult(0).setType(member.result);
@@ -230,24 +242,32 @@ SmallVector<unsigned> LinearCone::listTerms(Operation *op) const {
   return {};
 }
 
-/// Whether a cone may begin here: found upward through single uses.
 bool LinearCone::mayBePartial(Value value) const {
-  while (true) {
-    if (value == carry || getReduction(value))
-      return true;
-    Operation *op = value.getDefiningOp();
-    if (!op || op->getBlock() != block || !unreducedOf(typeOf(value)).empty())
-      return ops.contains(op);
-    if (ops.contains(op))
-      return true;
-    if (isa<AddOp, SubtractOp>(op) && mayBePartial(op->getOperand(1)))
-      return true;
-    if (!isa<NegateOp, TransposeOp, ReshapeOp, SliceOp, ReverseOp, BroadcastInDimOp, DynamicSliceOp, DivideOp,
-             ConvertOp, AddOp, SubtractOp>(op) &&
-        !isLinearCollective(op))
-      return false;
-    value = op->getOperand(0);
+  if (value == carry || getReduction(value))
+    return true;
+  Operation *op = value.getDefiningOp();
+  if (!op || op->getBlock() != block || !unreducedOf(typeOf(value)).empty())
+    return false;
+  auto [entry, isNew] = known.try_emplace(value, false);
+  if (!isNew)
+    return entry->second;
+  bool isPartial = llvm::any_of(listTerms(op), [&](unsigned term) { return mayBePartial(op->getOperand(term)); });
+  return known[value] = isPartial;
+}
+
+bool LinearCone::isWhole(Value value) const {
+  return unreducedOf(typeOf(value)).empty() && !isZero(value) && !mayBePartial(value);
+}
+
+llvm::SetVector<std::pair<Value, ArrayType>> LinearCone::listWholes() const {
+  llvm::SetVector<std::pair<Value, ArrayType>> wholes;
+  for (Operation *op : ops) {
+    const Member &member = members.at(op);
+    for (unsigned term : member.terms)
+      if (isWhole(op->getOperand(term)))
+        wholes.insert({op->getOperand(term), member.operands[term]});
   }
+  return wholes;
 }
 
 } // namespace spmdc

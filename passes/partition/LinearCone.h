@@ -3,7 +3,8 @@
 // A linear cone is what leads from reductions (a spmd.reshard of partial sums) to one value, through linear operations
 // that nobody else uses. It is rewritten as a whole: the reductions go, each value in it becomes a partial sum, and the
 // one value is reduced. Where the reductions also moved what they reduced (a reduce_scatter), the values of the cone
-// lie as the partial sums do.
+// lie as the partial sums do. What is added to partial sums and is none (a bias) becomes one, which devices make by
+// themselves: the first has the value, the others zeros.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -36,6 +37,8 @@ public:
 
   llvm::ArrayRef<mlir::Operation *> getOps() const { return ops.getArrayRef(); }
   llvm::ArrayRef<mlir::Operation *> getReductions() const { return reductions.getArrayRef(); }
+  /// What is added to partial sums as a whole value, and what it becomes.
+  llvm::SetVector<std::pair<mlir::Value, ArrayType>> listWholes() const;
 
   /// What a value of the cone, or the carry, becomes.
   ArrayType getPartialType(mlir::Value value) const;
@@ -48,15 +51,16 @@ public:
   /// Makes all values partial sums.
   void rewrite();
 
-  /// Whether the value is zero whatever the device, and such a value as a partial sum.
-  static bool isZero(mlir::Value value);
-  static mlir::Value createZero(mlir::Operation *before, mlir::Value zero, ArrayType type);
+  /// The value, which is none, as a partial sum for an operation.
+  static mlir::Value createPartial(mlir::Operation *before, mlir::Value value, ArrayType type);
 
 private:
   bool collectOps(mlir::Value value);
   bool agrees(llvm::ArrayRef<AxisRefAttr> others);
   llvm::SmallVector<unsigned> listTerms(mlir::Operation *op) const;
+  /// Whether partial sums lead to the value.
   bool mayBePartial(mlir::Value value) const;
+  bool isWhole(mlir::Value value) const;
   /// Whether the operation may add up along cut dimensions itself.
   bool maySum(mlir::Operation *op) const { return op == last && mlir::isa<ReduceOp>(op); }
   /// The types of the operation as one of partial sums, from those of its terms.
@@ -78,6 +82,7 @@ private:
   llvm::SetVector<mlir::Operation *> ops; ///< In the order of their dependence.
   llvm::DenseMap<mlir::Operation *, Member> members;
   llvm::SetVector<mlir::Operation *> reductions;
+  mutable llvm::DenseMap<mlir::Value, bool> known; ///< What mayBePartial has found.
 };
 
 } // namespace spmdc

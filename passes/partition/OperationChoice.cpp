@@ -206,10 +206,7 @@ private:
     for (size_t i = 0; i < candidate.operands.size(); ++i)
       if (!canMakeAnew(op->getOperand(i)))
         cost = cost + forms.find(op->getOperand(i), candidate.operands[i], op).cost;
-    const ReshardPlan &toResult = planner.plan(candidate.result, result);
-    if (!toResult.isPossible) // Partition says so, with the place.
-      return {std::numeric_limits<double>::max(), 0};
-    cost = cost + toResult.cost;
+    cost = cost + planner.plan(candidate.result, result).cost;
     MeshAttr meshAttr = MeshAttr::fromValue(op->getContext(), "", mesh);
     int64_t devices = mesh.deviceCount();
     if (op.getReductionKind() != ReductionKind::sum && !candidate.reduced.empty()) {

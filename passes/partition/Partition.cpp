@@ -101,9 +101,6 @@ private:
       return partitionPrint(print), success();
     if (auto reshard = dyn_cast<ReshardOp>(op)) {
       ArrayType from = globalOf(reshard.getOperand());
-      if (!planner.plan(from, reshard.getType()).isPossible)
-        return reshard.emitOpError() << "takes " << from.str() << " to " << reshard.getType().str()
-                                     << "; only an operation can make partial sums";
       StringRef why = reshard.getWhy().value_or("");
       locals[reshard] =
           planner.build(builder, op->getLoc(), locals[reshard.getOperand()], from, reshard.getType(), why);

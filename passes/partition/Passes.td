@@ -109,9 +109,10 @@ def DeferReductions : Pass<"spmdc-defer-reductions", "mlir::ModuleOp"> {
     Before: the shardings around each operation agree (spmdc-insert-reshards).
 
     Where partial sums are reduced and only then added, through operations that are linear, they are added first and
-    reduced once; a loop's carry that starts from zero and to which iterations add partial sums becomes one, and is
-    reduced behind the loop. Where a slice or a sum along dimensions leaves less of them, that is reduced; over the axes
-    of cut dimensions, too, where the sum is along these. Only where it takes less time by the cost model.
+    reduced once; a loop's carry to which iterations add partial sums becomes one, and is reduced behind the loop. What
+    is added to them and is whole (a bias, what a loop begins with) becomes a partial sum on the way, which sends
+    nothing. Where a slice or a sum along dimensions leaves less of them, that is reduced; over the axes of cut
+    dimensions, too, where the sum is along these. Only where it takes less time by the cost model.
 
     After: the same.
     ```

@@ -5,16 +5,19 @@
 #include "ir/array/LocalBuilder.h"
 #include "passes/partition/FactorAxes.h"
 #include "passes/partition/Moves.h"
+#include "passes/partition/WindowDims.h"
 
 using namespace mlir;
 
 namespace spmdc {
 namespace {
 
-/// Some dimensions as one.
+/// Some dimensions as one: blocks of so many elements, of which each device has a run.
 struct FlatDim {
-  int64_t size = 1; ///< With the padding of the pieces.
+  int64_t blocks = 1, block = 1;
   AxisList axes;
+
+  int64_t getSize() const { return blocks * block; }
 };
 
 /// Dimensions begin to end - 1 as one dimension, each piece of which is a run of elements; nothing where it is not.
@@ -24,17 +27,13 @@ std::optional<FlatDim> flatten(const spmd::MeshShape &mesh, ArrayRef<int64_t> sh
   for (size_t d = begin; d < end; ++d) {
     const AxisList &axes = sharding.dims[d];
     if (axes.empty()) {
-      flat.size *= shape[d];
-      continue;
-    }
-    std::vector<int64_t> sizes;
-    for (const spmd::AxisRef &axis : axes)
-      sizes.push_back(axis.sizeIn(mesh));
-    int64_t pieces = sizeOf(mesh, axes), piece = spmd::localDimSize(shape[d], sizes);
-    // Over several axes that do not divide, pieces do not follow one another at one distance.
-    if (flat.size != 1 || !flat.axes.empty() || (sizes.size() > 1 && pieces * piece != shape[d]))
+      (flat.axes.empty() ? flat.blocks : flat.block) *= shape[d];
+    } else if (flat.block == 1 && flat.blocks == sizeOf(mesh, flat.axes)) { // Pieces are single elements so far.
+      flat.blocks *= shape[d];
+      llvm::append_range(flat.axes, axes);
+    } else {
       return std::nullopt;
-    flat = {pieces * piece, axes};
+    }
   }
   return flat;
 }
@@ -52,20 +51,53 @@ std::optional<spmd::DimMove> flattenMove(const ArrayMove &part, ArrayRef<int64_t
     inner *= operand[d];
   }
   spmd::DimMove move = part.dims[begin];
-  // Behind the array are paddings of its pieces, which no element comes from.
-  spmd::ShardRange there = spmd::movedRange(move, {0, from[begin]}, {0, operand[begin]});
-  move.begin = there.start;
-  move.end = there.start + there.size;
   if (inner != 1 && move.stride != 1)
     return std::nullopt;
-  return spmd::DimMove{move.shift * inner, move.stride, move.begin * inner, move.end * inner};
+  // Where the array has no element is outside, which is not zero perhaps.
+  spmd::ShardRange there = spmd::movedRange(move, {0, from[begin]}, {0, operand[begin]});
+  return spmd::DimMove{move.shift * inner, move.stride, there.start * inner, (there.start + there.size) * inner};
 }
 
-ArrayType flatType(ArrayType type, ArrayRef<FlatDim> dims) {
+/// The move to the padded pieces of the target, one behind the other, from that to its elements.
+std::optional<spmd::DimMove> moveToPieces(const spmd::MeshShape &mesh, spmd::DimMove move, const FlatDim &from,
+                                          const FlatDim &to) {
+  std::vector<int64_t> sizes = spmd::sizesOf(mesh, to.axes);
+  int64_t piece = spmd::localDimSize(to.blocks, sizes);
+  bool isCutEvenly = from.blocks % sizeOf(mesh, from.axes) == 0;
+  move.block = isCutEvenly ? 1 : from.block;
+  // Over one axis, a piece that is not full has only empty ones behind it.
+  if (sizes.size() < 2 || piece * sizeOf(mesh, to.axes) == to.blocks)
+    return move;
+  if (move.stride < 1)
+    return std::nullopt;
+  spmd::DimMove windows = move;
+  windows.length = piece * to.block;
+  windows.step = to.block * move.stride;
+  windows.base = to.blocks;
+  // The elements that come from the array, as places of windows.
+  bool isFirst = true;
+  for (auto [index, range] : llvm::enumerate(listPieces(to.blocks, sizes))) {
+    int64_t start = range.start * to.block, begin = std::max(start, move.begin),
+            end = std::min(start + range.size * to.block, move.end);
+    if (begin >= end)
+      continue;
+    int64_t first = static_cast<int64_t>(index) * windows.length - start;
+    if (isFirst)
+      windows.begin = first + begin;
+    windows.end = first + end;
+    isFirst = false;
+  }
+  if (isFirst)
+    windows.begin = windows.end = 0;
+  return windows;
+}
+
+/// `sizeOf` says how long each dimension is.
+ArrayType flatType(ArrayType type, ArrayRef<FlatDim> dims, function_ref<int64_t(const FlatDim &)> sizeOf) {
   SmallVector<int64_t> shape;
   spmd::Sharding sharding;
   for (const FlatDim &dim : dims) {
-    shape.push_back(dim.size);
+    shape.push_back(sizeOf(dim));
     sharding.dims.push_back(dim.axes);
   }
   return type.withShape(shape).withSharding(ShardingAttr::fromValue(type.getContext(), sharding));
@@ -92,13 +124,18 @@ std::optional<Regrouping> getRegrouping(const spmd::MeshShape &mesh, ArrayType f
     std::optional<spmd::DimMove> move = flattenMove(part, from.getShape(), operand, firstBefore, i);
     if (!fromDim || !toDim || !move)
       return std::nullopt;
+    move = moveToPieces(mesh, *move, *fromDim, *toDim);
+    if (!move)
+      return std::nullopt;
     fromDims.push_back(*fromDim);
     toDims.push_back(*toDim);
     regrouping.moves.push_back(*move);
   }
   regrouping.isWhole = from.getShape() == operand;
-  regrouping.from = flatType(from, fromDims);
-  regrouping.to = flatType(to, toDims);
+  regrouping.from = flatType(from, fromDims, [](const FlatDim &dim) { return dim.getSize(); });
+  regrouping.to = flatType(to, toDims, [&](const FlatDim &dim) {
+    return spmd::localDimSize(dim.blocks, spmd::sizesOf(mesh, dim.axes)) * sizeOf(mesh, dim.axes) * dim.block;
+  });
   regrouping.source = part.source;
   return regrouping;
 }
@@ -154,7 +191,7 @@ Value buildRegrouping(OpBuilder &builder, ReshapeOp op, Value local, Value outsi
   auto reshape = [&](Value value, ArrayType type) -> Value {
     return builder.createOrFold<ReshapeOp>(op.getLoc(), type, value);
   };
-  Value flat = reshape(local, regrouping.from.getLocal(mesh));
+  Value flat = reshape(local, getLocalSource(mesh.toValue(), regrouping.from, regrouping.moves));
   ArrayMove part{op.getOperand(), regrouping.moves};
   Value piece = buildLocalPart(builder, op.getLoc(), flat, part, regrouping.from, regrouping.to, mesh);
   if (!piece) {
@@ -163,8 +200,8 @@ Value buildRegrouping(OpBuilder &builder, ReshapeOp op, Value local, Value outsi
   }
   if (regrouping.outside) {
     SmallVector<spmd::ShardRange> extent;
-    for (auto [move, before, after] : llvm::zip(regrouping.moves, regrouping.from.getShape(), regrouping.to.getShape()))
-      extent.push_back(spmd::movedRange(move, {0, before}, {0, after}));
+    for (const spmd::DimMove &move : regrouping.moves)
+      extent.push_back({move.begin, move.end - move.begin});
     LocalBuilder builderOfLocal(builder, op.getLoc());
     outside = builderOfLocal.broadcast(outside, arrayTypeOf(piece).getShape());
     piece = chooseInside(builder, op.getLoc(), extent, regrouping.to, piece, outside);

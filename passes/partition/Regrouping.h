@@ -1,7 +1,7 @@
 //===- Regrouping.h - reshapes whose pieces are not whole -------*- C++ -*-===//
 //
 // A reshape keeps the order of elements in memory, and where only the first dimension of those that it joins or splits
-// is cut, each device has a run of them:
+// is cut, or those before it into single elements, each device has a run of them:
 //
 //   f32[7@a, 5] over 4 devices     10, 10, 10 and 5 elements: rows 0 and 1, 2 and 3, 4 and 5, 6
 //   f32[35@a]                      9, 9, 9 and 8

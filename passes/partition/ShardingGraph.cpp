@@ -3,7 +3,6 @@
 #include "passes/partition/ShardingGraph.h"
 
 #include "ir/array/ArrayOps.h"
-#include "passes/partition/LinearCone.h"
 
 #include <limits>
 
@@ -56,7 +55,7 @@ double getReductionTrips(Operation *op) {
     }
     auto loop = isa<YieldOp>(user) ? dyn_cast<ForOp>(user->getParentOp()) : ForOp();
     unsigned index = use.getOperandNumber();
-    if (!loop || !LinearCone::isZero(loop.getInitials()[index]) || !loop.getCarries()[index].hasOneUse())
+    if (!loop || !loop.getCarries()[index].hasOneUse())
       break;
     trips /= static_cast<double>(std::max<int64_t>(1, loop.getTripCount()));
     value = loop.getOutputs()[index];
@@ -178,8 +177,7 @@ OperationPrice ShardingGraph::price(Operation *op) {
   OperationPrice price;
   auto addEdge = [&](ArrayType from, ArrayType to) {
     const ReshardPlan &plan = planner.plan(from, to);
-    price.seconds +=
-        plan.isPossible ? model.seconds(plan.cost, mesh.deviceCount()) : std::numeric_limits<double>::max();
+    price.seconds += model.seconds(plan.cost, mesh.deviceCount());
     price.linkBytes += plan.cost.linkBytes;
   };
   double trips = getTrips(op);

@@ -23,34 +23,42 @@ int64_t getAnyElement(const WindowDim &dim) {
 
 } // namespace
 
-std::optional<CutDim> getCutDim(const spmd::MeshShape &mesh, ArrayType type, int64_t dim) {
-  spmd::Sharding sharding = type.getShardingOrOpen().toValue();
-  CutDim cut{type.getDimSize(dim)};
-  std::vector<int64_t> sizes;
-  for (const spmd::AxisRef &axis : sharding.dims[dim]) {
-    sizes.push_back(axis.sizeIn(mesh));
-    cut.pieces *= sizes.back();
+std::vector<spmd::ShardRange> listPieces(int64_t size, const std::vector<int64_t> &axisSizes) {
+  std::vector<spmd::ShardRange> pieces;
+  std::vector<int64_t> coordinates(axisSizes.size());
+  while (true) {
+    pieces.push_back(spmd::shardRange(size, axisSizes, coordinates));
+    size_t next = axisSizes.size();
+    while (next > 0 && ++coordinates[next - 1] == axisSizes[next - 1])
+      coordinates[--next] = 0;
+    if (next == 0)
+      return pieces;
   }
-  cut.piece = spmd::localDimSize(cut.size, sizes);
-  if (sizes.size() > 1 && cut.size != cut.pieces * cut.piece)
-    return std::nullopt;
-  return cut;
+}
+
+CutDim getCutDim(const spmd::MeshShape &mesh, ArrayType type, int64_t dim) {
+  std::vector<int64_t> sizes = spmd::sizesOf(mesh, type.getShardingOrOpen().toValue().dims[dim]);
+  int64_t size = type.getDimSize(dim);
+  return {size, spmd::localDimSize(size, sizes), listPieces(size, sizes)};
 }
 
 int64_t WindowDim::getFirst() const {
   int64_t first = std::numeric_limits<int64_t>::max();
   for (int64_t i = 0; i < getPieces(); ++i)
     if (!looked[i].isEmpty())
-      first = std::min(first, looked[i].begin - i * step);
+      first = std::min(first, looked[i].begin - getOffset(i));
   return first;
 }
 
 int64_t WindowDim::getLength() const {
-  int64_t last = std::numeric_limits<int64_t>::min();
+  // Windows of short pieces are shorter by as much as these.
+  int64_t first = getFirst(), length = 0;
   for (int64_t i = 0; i < getPieces(); ++i)
-    if (!looked[i].isEmpty())
-      last = std::max(last, looked[i].end - 1 - i * step);
-  return (last - getFirst()) / stride + 1;
+    if (!looked[i].isEmpty()) {
+      int64_t places = (looked[i].end - 1 - getOffset(i) - first) / stride + 1;
+      length = std::max(length, places + (result.piece - result.pieces[i].size) * step / stride);
+    }
+  return length;
 }
 
 spmd::DimMove WindowDim::getMove() const {
@@ -59,12 +67,24 @@ spmd::DimMove WindowDim::getMove() const {
     if (looked[i].isEmpty())
       continue;
     if (begin < 0)
-      begin = i * length + (looked[i].begin - i * step - first) / stride;
-    end = i * length + (looked[i].end - 1 - i * step - first) / stride + 1;
+      begin = i * length + (looked[i].begin - getOffset(i) - first) / stride;
+    end = i * length + (looked[i].end - 1 - getOffset(i) - first) / stride + 1;
   }
-  if (getPieces() == 1 || step == length * stride) // One behind the other in the array, too.
+  bool isContiguous = true; // Windows are one behind the other in the array, too.
+  for (int64_t i = 0; i < getPieces(); ++i)
+    isContiguous &= looked[i].isEmpty() || getOffset(i) == i * length * stride;
+  if (isContiguous)
     return {first, stride, begin, end};
-  return {first, stride, begin, end, length, step};
+  return {first, stride, begin, end, length, step, result.size};
+}
+
+bool WindowDim::canTake(const WindowDim &other) const {
+  if (getPieces() != other.getPieces())
+    return false;
+  for (int64_t i = 0; i < getPieces(); ++i)
+    if (!other.looked[i].isEmpty() && (result.pieces[i].size == 0 || getOffset(i) != other.getOffset(i)))
+      return false;
+  return true;
 }
 
 void WindowDim::add(const WindowDim &other) {

@@ -3,24 +3,23 @@
 
 #include "ir/array/ArrayOps.h"
 
-#include <optional>
 #include <vector>
 
 namespace spmdc {
 
-/// How a dimension lies: `pieces` of `piece` elements each, the last ones short.
+/// How a dimension lies: pieces of at most `piece` elements each.
 struct CutDim {
-  int64_t size = 0, pieces = 1, piece = 0;
-
-  /// The elements of a piece that are no padding.
-  int64_t getCount(int64_t index) const { return std::clamp<int64_t>(size - index * piece, 0, piece); }
+  int64_t size = 0, piece = 0;
+  std::vector<spmd::ShardRange> pieces;
 };
 
-/// Nothing where a piece is not behind the one before it, as over several axes that do not divide the dimension.
-std::optional<CutDim> getCutDim(const spmd::MeshShape &mesh, ArrayType type, int64_t dim);
+/// What each piece has of a dimension that is cut by axes of these sizes.
+std::vector<spmd::ShardRange> listPieces(int64_t size, const std::vector<int64_t> &axisSizes);
+
+CutDim getCutDim(const spmd::MeshShape &mesh, ArrayType type, int64_t dim);
 
 /// A dimension of an array of which each device looks at a window, to make its piece of a result: elements `stride`
-/// apart, and the windows of devices one after the other `step` apart.
+/// apart. Windows begin where the pieces of the result do, each element of which stands for `step` of the array.
 struct WindowDim {
   /// Elements `begin` to `end - 1`; nothing where these do not ascend.
   struct Range {
@@ -29,10 +28,13 @@ struct WindowDim {
   };
 
   int64_t stride = 1;
-  int64_t step = 0;          ///< 0 where the result is not cut.
+  int64_t step = 0; ///< 0 where the result is not cut.
+  CutDim result;
   std::vector<Range> looked; ///< By piece of the result; somebody looks at something.
 
   int64_t getPieces() const { return static_cast<int64_t>(looked.size()); }
+  /// How far the window of a piece is from the first one's.
+  int64_t getOffset(int64_t piece) const { return result.pieces[piece].start * step; }
 
   /// The element that the first place of the first window stands for, be there one or not.
   int64_t getFirst() const;
@@ -42,8 +44,8 @@ struct WindowDim {
   /// looks at, and nothing behind the last.
   spmd::DimMove getMove() const;
 
-  /// Whether `other` is of windows that follow one another in the same steps.
-  bool canTake(const WindowDim &other) const { return looked.size() == other.looked.size() && step == other.step; }
+  /// Whether `other` is of windows that follow one another at the same distances.
+  bool canTake(const WindowDim &other) const;
   /// Lets devices look at that, too.
   void add(const WindowDim &other);
 };

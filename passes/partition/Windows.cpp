@@ -179,18 +179,18 @@ std::optional<std::vector<WindowDim>> Windows::getDims(const View &view) const {
   std::vector<WindowDim> dims(from.getRank());
   for (int64_t d = 0; d < from.getRank(); ++d) {
     const spmd::DimMove &move = view.move.dims[d];
-    std::optional<CutDim> cut = getCutDim(mesh, to, d);
-    if (move.stride < 1 || !cut)
+    if (move.stride < 1)
       return std::nullopt;
     WindowDim &dim = dims[d];
+    dim.result = getCutDim(mesh, to, d);
     dim.stride = move.stride;
-    dim.step = cut->pieces > 1 ? move.stride * cut->piece : 0;
-    spmd::ShardRange extent = spmd::movedRange(move, {0, from.getDimSize(d)}, {0, cut->size});
+    dim.step = dim.result.pieces.size() > 1 ? move.stride : 0;
+    spmd::ShardRange extent = spmd::movedRange(move, {0, from.getDimSize(d)}, {0, dim.result.size});
     if (extent.size == 0)
       return std::nullopt;
-    for (int64_t i = 0; i < cut->pieces; ++i) {
-      int64_t begin = std::max(i * cut->piece, extent.start);
-      int64_t end = std::min(i * cut->piece + cut->getCount(i), extent.start + extent.size);
+    for (const spmd::ShardRange &piece : dim.result.pieces) {
+      int64_t begin = std::max(piece.start, extent.start);
+      int64_t end = std::min(piece.start + piece.size, extent.start + extent.size);
       dim.looked.push_back(
           begin < end ? WindowDim::Range{move.shift + move.stride * begin, move.shift + move.stride * (end - 1) + 1}
                       : WindowDim::Range());

@@ -94,6 +94,8 @@ template <typename Archive> void describe(Archive &archive, DimMove &value) {
   archive.field("end", value.end);
   archive.field("length", value.length);
   archive.field("step", value.step);
+  archive.field("base", value.base);
+  archive.field("block", value.block);
 }
 
 template <typename Archive> void describe(Archive &archive, CollectiveDesc &value) {

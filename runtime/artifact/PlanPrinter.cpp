@@ -198,7 +198,10 @@ std::string moveText(const CollectiveDesc &desc) {
     if (move.begin != 0 || move.end != desc.targetShape[d])
       text += " in " + std::to_string(move.begin) + ":" + std::to_string(move.end);
     if (move.length != 0)
-      text += " in windows of " + std::to_string(move.length) + " every " + std::to_string(move.step);
+      text += " in windows of " + std::to_string(move.length) + " for pieces of " + std::to_string(move.base) + " by " +
+              std::to_string(move.step);
+    if (move.block != 1)
+      text += " from blocks of " + std::to_string(move.block);
   }
   return " shifted by [" + joined(texts, [](const std::string &text) { return text; }) + "] to " +
          typeText(desc.dtype, desc.targetShape);

@@ -386,7 +386,7 @@ private:
       verifySharding(desc.source, desc.globalShape.size(), "an exchange's source");
       verifySharding(desc.target, desc.globalShape.size(), "an exchange's target");
       verifyMoves(desc);
-      expectedOperand = localShape(plan.mesh, desc.globalShape, desc.source);
+      expectedOperand = localSourceShape(plan.mesh, {desc.globalShape, desc.source}, desc.moves);
       expectedResult = localShape(plan.mesh, desc.getTargetShape(), desc.target);
       break;
     }
@@ -405,15 +405,17 @@ private:
     for (size_t d = 0; isValid && d < desc.moves.size(); ++d) {
       const DimMove &move = desc.moves[d];
       isValid = isSmall(move.shift, int64_t(1) << 61) && isSmall(move.stride, int64_t(1) << 61) && move.stride != 0 &&
-                move.begin >= 0 && move.begin <= move.end && move.end <= desc.targetShape[d];
+                move.begin >= 0 && move.begin <= move.end && move.end <= desc.targetShape[d] && move.block > 0 &&
+                desc.globalShape[d] % move.block == 0;
       if (!isValid || move.length == 0)
         continue;
-      int64_t size = desc.targetShape[d], windows = 1, limit = (int64_t(1) << 61) / std::max<int64_t>(size, 1);
+      int64_t size = desc.targetShape[d], windows = 1;
+      int64_t limit = (int64_t(1) << 61) / std::max<int64_t>({size, move.base, 1});
       if (d < desc.target.dims.size())
         for (const AxisRef &axis : desc.target.dims[d])
           windows *= axis.sizeIn(plan.mesh);
-      isValid = move.length > 0 && size % move.length == 0 && size / move.length == windows &&
-                isSmall(move.stride, limit) && isSmall(move.step, limit);
+      isValid = move.length > 0 && size % move.length == 0 && size / move.length == windows && move.stride > 0 &&
+                move.stride < limit && move.step >= 0 && move.step < limit && move.base >= 0;
     }
     if (!isValid)
       fail("an exchange's moves do not fit its array of " + std::to_string(desc.globalShape.size()) + " dimensions");

@@ -275,7 +275,8 @@ private:
   }
 
   void buildExchange() {
-    expectShape(desc.operandShape, localShape(mesh, desc.globalShape, desc.source), "operand");
+    ShardedShape source{desc.globalShape, desc.source};
+    expectShape(desc.operandShape, localSourceShape(mesh, source, desc.moves), "operand");
     expectShape(desc.resultShape, localShape(mesh, desc.getTargetShape(), desc.target), "result");
     if (!(desc.source.unreduced == desc.target.unreduced))
       fail("an exchange does not sum; reduce the partial sums first");
@@ -287,7 +288,8 @@ private:
     // What the source has, counted in this device's piece; outside of it is zero.
     Shape begins(rank), ends(rank), steps(rank);
     for (size_t d = 0; d < rank; ++d) {
-      moves[d] = moves[d].inWindowOf(wanted[d].start);
+      moves[d] = moves[d].inWindowOf(wanted[d].start,
+                                     d < desc.target.dims.size() ? sizesOf(mesh, desc.target.dims[d]) : Shape());
       ShardRange moved = movedRange(moves[d], {0, desc.globalShape[d]}, wanted[d]);
       begins[d] = moved.size > 0 ? moved.start - wanted[d].start : 0;
       ends[d] = begins[d] + moved.size;
@@ -305,8 +307,11 @@ private:
       if (partOf(movement.group[peer]) != partOf(position))
         continue;
       std::vector<std::pair<int64_t, int64_t>> key;
-      for (ShardRange range : ownedRanges(mesh, desc.globalShape, desc.source, movement.group[peer]))
+      Shape coordinates = mesh.coordinates(movement.group[peer]);
+      for (size_t d = 0; d < rank; ++d) {
+        ShardRange range = ownedSource(mesh, source, desc.moves, d, coordinates);
         key.push_back({range.start, range.size});
+      }
       holders[key].push_back(peer);
     }
     int64_t covered = 0, needed = 1;
@@ -457,7 +462,8 @@ uint64_t fingerprintCollective(const MeshShape &mesh, const CollectiveDesc &desc
   hash.add(desc.target);
   hash.add(desc.targetShape);
   for (const DimMove &move : desc.moves)
-    hash.add(std::vector<int64_t>{move.shift, move.stride, move.begin, move.end, move.length, move.step});
+    hash.add(std::vector<int64_t>{move.shift, move.stride, move.begin, move.end, move.length, move.step, move.base,
+                                  move.block});
   return hash.state;
 }
 

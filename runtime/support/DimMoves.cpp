@@ -54,18 +54,22 @@ DimMove moveOf(const std::vector<DimMove> &moves, const ShardedShape &source, si
 
 } // namespace
 
-DimMove DimMove::inWindowOf(int64_t i) const {
-  DimMove move = *this;
+DimMove DimMove::inWindowOf(int64_t i, const std::vector<int64_t> &axisSizes) const {
   if (length == 0)
-    return move;
-  int64_t window = i / length;
-  move.shift += window * (step - length * stride);
-  move.length = move.step = 0;
+    return *this;
+  int64_t window = i / length, left = window;
+  std::vector<int64_t> coordinates(axisSizes.size());
+  for (size_t k = axisSizes.size(); k-- > 0; left /= axisSizes[k])
+    coordinates[k] = left % axisSizes[k];
+  ShardRange piece = shardRange(base, axisSizes, coordinates);
+  int64_t missing = localDimSize(base, axisSizes) - piece.size;
+  int64_t places = piece.size == 0 ? 0 : std::max<int64_t>(0, length - missing * step / stride);
+  DimMove move{shift + piece.start * step - window * length * stride, stride, begin, end, 0, 0, 0, block};
+  move.end = std::max(move.begin, std::min(end, window * length + places));
   return move;
 }
 
-ShardRange movedRange(const DimMove &windows, const ShardRange &source, const ShardRange &target) {
-  DimMove move = windows.inWindowOf(target.start);
+ShardRange movedRange(const DimMove &move, const ShardRange &source, const ShardRange &target) {
   // shift + i * stride between the first and the last element of the source.
   int64_t near = source.start - move.shift, far = source.start + source.size - 1 - move.shift;
   if (move.stride < 0)
@@ -75,16 +79,35 @@ ShardRange movedRange(const DimMove &windows, const ShardRange &source, const Sh
   return {begin, source.size > 0 ? std::max<int64_t>(0, end - begin) : 0};
 }
 
+ShardRange ownedSource(const MeshShape &mesh, const ShardedShape &source, const std::vector<DimMove> &moves, size_t dim,
+                       const std::vector<int64_t> &coordinates) {
+  int64_t block = moveOf(moves, source, dim).block;
+  ShardRange blocks = ownedRange(mesh, source.shape[dim] / block, axesOf(source, dim), coordinates);
+  return {blocks.start * block, blocks.size * block};
+}
+
+std::vector<int64_t> localSourceShape(const MeshShape &mesh, const ShardedShape &source,
+                                      const std::vector<DimMove> &moves) {
+  std::vector<int64_t> shape;
+  for (size_t d = 0; d < source.shape.size(); ++d) {
+    int64_t block = moveOf(moves, source, d).block;
+    shape.push_back(block * localDimSize(source.shape[d] / block, sizesOf(mesh, axesOf(source, d))));
+  }
+  return shape;
+}
+
 double missingElements(const MeshShape &mesh, const ShardedShape &source, const ShardedShape &target,
                        const std::vector<DimMove> &moves) {
   size_t rank = source.shape.size();
   std::vector<DimCounts> counts(rank);
   for (size_t d = 0; d < rank; ++d) {
-    DimMove move = moveOf(moves, source, d);
+    DimMove windows = moveOf(moves, source, d);
+    std::vector<int64_t> sizes = sizesOf(mesh, axesOf(target, d));
     counts[d].axes = axesOfDim(mesh, source, target, d);
     forEachPlace(mesh, counts[d].axes, [&](const std::vector<int64_t> &coordinates) {
-      ShardRange has = ownedRange(mesh, source.shape[d], axesOf(source, d), coordinates);
+      ShardRange has = ownedSource(mesh, source, moves, d, coordinates);
       ShardRange needs = ownedRange(mesh, target.shape[d], axesOf(target, d), coordinates);
+      DimMove move = windows.inWindowOf(needs.start, sizes);
       counts[d].needed.push_back(static_cast<double>(movedRange(move, {0, source.shape[d]}, needs).size));
       counts[d].held.push_back(static_cast<double>(movedRange(move, has, needs).size));
     });
@@ -151,26 +174,30 @@ double missingElements(const MeshShape &mesh, const ShardedShape &source, const 
 
 std::optional<std::vector<int64_t>> getLocalStarts(const MeshShape &mesh, const ShardedShape &source,
                                                    const ShardedShape &target, const std::vector<DimMove> &moves) {
-  std::vector<int64_t> sourcePiece = localShape(mesh, source.shape, source.sharding);
+  std::vector<int64_t> sourcePiece = localSourceShape(mesh, source, moves);
   std::vector<int64_t> targetPiece = localShape(mesh, target.shape, target.sharding);
   std::vector<int64_t> starts;
   for (size_t d = 0; d < source.shape.size(); ++d) {
-    DimMove move = moveOf(moves, source, d);
-    if (move.stride < 1)
+    DimMove windows = moveOf(moves, source, d);
+    std::vector<int64_t> sizes = sizesOf(mesh, axesOf(target, d));
+    if (windows.stride < 1)
       return std::nullopt;
     std::optional<int64_t> start;
     bool isSame = true;
     forEachPlace(mesh, axesOfDim(mesh, source, target, d), [&](const std::vector<int64_t> &coordinates) {
-      ShardRange has = ownedRange(mesh, source.shape[d], axesOf(source, d), coordinates);
+      ShardRange has = ownedSource(mesh, source, moves, d, coordinates);
       ShardRange needs = ownedRange(mesh, target.shape[d], axesOf(target, d), coordinates);
-      if (needs.size == 0)
+      DimMove move = windows.inWindowOf(needs.start, sizes);
+      ShardRange moved = movedRange(move, {0, source.shape[d]}, needs);
+      if (moved.size == 0)
         return;
-      int64_t own = move.sourceOf(needs.start) - has.start;
-      isSame = isSame && own >= 0 && own + (needs.size - 1) * move.stride < has.size &&
-               own + (targetPiece[d] - 1) * move.stride < sourcePiece[d] && (!start || *start == own);
+      int64_t own = move.shift + needs.start * move.stride - has.start;
+      isSame = isSame && own >= 0 && own + (targetPiece[d] - 1) * move.stride < sourcePiece[d] &&
+               movedRange(move, has, needs) == moved && (!start || *start == own);
       start = own;
     });
-    if (!isSame)
+    bool fits = start || (targetPiece[d] - 1) * windows.stride < sourcePiece[d]; // Where nothing comes from the source.
+    if (!isSame || !fits)
       return std::nullopt;
     starts.push_back(start.value_or(0));
   }

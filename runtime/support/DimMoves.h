@@ -15,23 +15,25 @@ namespace spmd {
 /// How a dimension of one array is made of a dimension of another: its element i is the other's element
 /// shift + i * stride, where begin <= i < end and there is one; zero elsewhere. A negative stride goes backwards.
 ///
-/// With a `length` each device's piece of the target is a window of so many elements, and windows may overlap: element
-/// j of window w, which is element i = w * length + j, is the other's element shift + w * step + j * stride.
+/// With a `length` each device's piece of the target is a window of so many elements, and windows may overlap. They
+/// follow the pieces of a dimension of `base` elements that is cut as the target is, each of which stands for `step`
+/// elements of the other: where piece w begins at element b, place j of window w is the other's element
+/// shift + b * step + j * stride. The window of a piece that is short by n elements has nothing in its last
+/// n * step / stride places, rounded down, and that of an empty piece nothing at all. Windows do not go backwards.
 struct DimMove {
   int64_t shift = 0, stride = 1;
   int64_t begin = 0, end = 0;
-  int64_t length = 0, step = 0;
+  int64_t length = 0, step = 0, base = 0;
+  /// The other's dimension is cut in whole blocks of so many elements.
+  int64_t block = 1;
   bool operator==(const DimMove &) const = default;
 
-  /// Which element of the other it is, if there is one.
-  int64_t sourceOf(int64_t i) const {
-    return length == 0 ? shift + i * stride : shift + i / length * step + i % length * stride;
-  }
-  /// The same for the elements of the window that element i is in, as if there were no others.
-  DimMove inWindowOf(int64_t i) const;
+  /// The move of the elements of the window that element i of the target is in, as if there were no others; the target
+  /// is cut by axes of these sizes.
+  DimMove inWindowOf(int64_t i, const std::vector<int64_t> &axisSizes) const;
 };
 
-/// Which elements of the target, of those it owns (in one window), come from a range of the source.
+/// Which elements of the target, of those it owns, come from a range of the source. The move has no windows.
 ShardRange movedRange(const DimMove &move, const ShardRange &source, const ShardRange &target);
 
 /// A sharded array.
@@ -40,13 +42,22 @@ struct ShardedShape {
   Sharding sharding;
 };
 
+/// What a place in the mesh (a coordinate for each axis) owns of a dimension of the source.
+ShardRange ownedSource(const MeshShape &mesh, const ShardedShape &source, const std::vector<DimMove> &moves, size_t dim,
+                       const std::vector<int64_t> &coordinates);
+
+/// The padded local shape of the source, the same on every device.
+std::vector<int64_t> localSourceShape(const MeshShape &mesh, const ShardedShape &source,
+                                      const std::vector<DimMove> &moves);
+
 /// How many elements of the target the devices together do not hold as elements of the source. Without moves the target
 /// is the source under another sharding.
 double missingElements(const MeshShape &mesh, const ShardedShape &source, const ShardedShape &target,
                        const std::vector<DimMove> &moves = {});
 
-/// Where in its own piece of the source each device finds its whole piece of the target, padding included, if that is
-/// the same for all devices: the first element, for each dimension.
+/// Where in its own piece of the source each device finds what its piece of the target has of the source, if that is
+/// the same for all devices: the first element, for each dimension. Everything else of the target's piece, padding
+/// included, is somewhere in the source's piece, too.
 std::optional<std::vector<int64_t>> getLocalStarts(const MeshShape &mesh, const ShardedShape &source,
                                                    const ShardedShape &target, const std::vector<DimMove> &moves);
 

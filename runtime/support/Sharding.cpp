@@ -126,16 +126,12 @@ ShardRange shardRange(int64_t n, const std::vector<int64_t> &axisSizes, const st
   return {start, owned};
 }
 
-namespace {
-
 std::vector<int64_t> sizesOf(const MeshShape &mesh, const std::vector<AxisRef> &axes) {
   std::vector<int64_t> sizes;
   for (const AxisRef &axis : axes)
     sizes.push_back(axis.sizeIn(mesh));
   return sizes;
 }
-
-} // namespace
 
 std::vector<int64_t> localShape(const MeshShape &mesh, const std::vector<int64_t> &globalShape,
                                 const Sharding &sharding) {

@@ -74,6 +74,9 @@ struct ShardRange {
   bool operator==(const ShardRange &) const = default;
 };
 
+/// How many pieces each of the axes cuts into.
+std::vector<int64_t> sizesOf(const MeshShape &mesh, const std::vector<AxisRef> &axes);
+
 /// ceil(...ceil(ceil(n/s0)/s1).../sk): the padded local size of a dimension cut by axes of these sizes.
 int64_t localDimSize(int64_t n, const std::vector<int64_t> &axisSizes);
 

@@ -8,14 +8,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/Frontend.h"
-#include "ir/evaluate/GlobalEvaluator.h"
-#include "ir/evaluate/ProcessGridEvaluator.h"
 #include "ir/interfaces/Scalar.h"
 #include "passes/partition/RingBuilder.h"
 #include "passes/pipeline/Pipeline.h"
-#include "tests/programs/generator/Random.h"
-#include "tests/programs/support/Case.h"
 #include "tests/programs/support/CompiledRun.h"
+#include "tests/programs/support/ExactPrograms.h"
 
 #include "gtest/gtest.h"
 
@@ -73,39 +70,21 @@ std::string replaced(std::string text, const std::string &from, const std::strin
   return text;
 }
 
-class RingChecks {
+class RingChecks : protected ExactPrograms {
 protected:
-  RingChecks() { loadDialects(context); }
-
-  Tensor randomArgument(Random &random, mlir::Type type) {
-    auto array = mlir::cast<ArrayType>(type);
-    std::vector<int64_t> shape(array.getShape().begin(), array.getShape().end());
-    Tensor tensor(shape, array.getElementType());
-    for (Scalar &element : tensor.elements) {
-      int64_t value = random.integer(-3, 3);
-      element = mlir::isa<mlir::FloatType>(array.getElementType()) ? Scalar::ofFloat(static_cast<double>(value))
-                                                                   : Scalar::ofInt(value);
-    }
-    return tensor;
-  }
-
-  static void expectSame(const Tensor &expected, const Tensor &actual) {
-    ASSERT_EQ(expected.shape, actual.shape);
-    for (size_t i = 0; i < expected.elements.size(); ++i) {
-      ASSERT_EQ(expected.elements[i].f, actual.elements[i].f) << "element " << i;
-      ASSERT_EQ(expected.elements[i].i, actual.elements[i].i) << "element " << i;
-    }
-  }
-
   /// Every station and, if `isCompiled`, the compiled program, with a ring for each product that can be in one; returns
   /// how many there are. `global` means the same.
   int check(const std::string &text, const std::string &global, RingWay way, bool isCompiled) {
-    int rings = 0;
-    checkStations(text, global, way, isCompiled, rings);
+    Random random(text.size());
+    Sample sample = makeSample(global, random);
+    auto module = parse(text);
+    if (!module || sample.results.empty())
+      return 0;
+    EXPECT_TRUE(succeeded(runPipeline(*module, Stage::Array, Stage::Partitioned, {})));
+    int rings = buildRings(*module, way);
+    checkStations(*module, sample, isCompiled);
     return rings;
   }
-
-  static mlir::func::FuncOp entryOf(mlir::ModuleOp module) { return *module.getOps<mlir::func::FuncOp>().begin(); }
 
   /// By one device; loops as often as they run.
   static double sentBytes(mlir::ModuleOp module) {
@@ -129,45 +108,6 @@ protected:
     EXPECT_DOUBLE_EQ(sentBytes(module), before);
     return static_cast<int>(products.size());
   }
-
-  void checkStations(const std::string &text, const std::string &global, RingWay way, bool isCompiled, int &rings) {
-    Diagnostics diagnostics;
-    auto whole = compileToArray(global, "global.spmd", {}, context, diagnostics);
-    ASSERT_TRUE(whole) << diagnostics.str();
-    Random random(text.size());
-    std::vector<Tensor> arguments;
-    for (mlir::Type type : entryOf(*whole).getArgumentTypes())
-      arguments.push_back(randomArgument(random, type));
-    auto expected = evaluateGlobal(entryOf(*whole), arguments);
-    ASSERT_TRUE(succeeded(expected));
-
-    auto module = compileToArray(text, "ring.spmd", {}, context, diagnostics);
-    ASSERT_TRUE(module) << diagnostics.str();
-    ASSERT_TRUE(succeeded(runPipeline(*module, Stage::Array, Stage::Partitioned, {})));
-    rings = buildRings(*module, way);
-    std::string error;
-    auto artifact = isCompiled ? compileModule(*module, /*optimizationLevel=*/1, error) : nullptr;
-    ASSERT_TRUE(artifact || !isCompiled) << error;
-    for (Stage stage : {Stage::Partitioned, Stage::Kernels, Stage::Plan}) {
-      if (stage != Stage::Partitioned)
-        ASSERT_TRUE(succeeded(runPipeline(*module, getStage(*module), stage, {})));
-      for (Poison poison : {Poison::Nan, Poison::Huge}) {
-        auto actual = ProcessGridEvaluator(getMesh(*module), poison).evaluateGlobalView(entryOf(*module), arguments);
-        ASSERT_TRUE(succeeded(actual));
-        expectSame((*expected)[0], (*actual)[0]);
-      }
-    }
-    if (!artifact)
-      return;
-    CompiledProgram compiled(artifact);
-    for (Poison poison : {Poison::Nan, Poison::Huge}) {
-      auto actual = compiled.run(context, arguments, poison, error);
-      ASSERT_TRUE(succeeded(actual)) << error;
-      expectSame((*expected)[0], (*actual)[0]);
-    }
-  }
-
-  mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
 };
 
 class RingPrograms : public RingChecks, public ::testing::TestWithParam<std::tuple<RingCase, const char *>> {};

@@ -155,8 +155,20 @@ const WrongText kSpmd[] = {
      "operand is the local piece: expected f32[2, 4], got f32[8, 4]"},
     {"ExchangeWindows",
      "%0 = spmd.exchange %x over <a> from !spmd.array<f32[32@a, 4]> to !spmd.array<f32[38@a, 4]> shifted [-1, 0] "
-     "windows [10, 0] every [8, 0] : <f32[8, 4]> -> <f32[10, 4]>",
+     "windows [10, 0] for [32, 0] by [1, 0] : <f32[8, 4]> -> <f32[10, 4]>",
      "cuts 38 elements into 4 windows of 10"},
+    {"ExchangeWindowsBackwards",
+     "%0 = spmd.exchange %x over <a> from !spmd.array<f32[32@a, 4]> to !spmd.array<f32[40@a, 4]> shifted [-1, 0] "
+     "windows [10, 0] for [32, 0] by [-1, 0] : <f32[8, 4]> -> <f32[10, 4]>",
+     "has windows that go backwards: strided by 1, for 32 by -1"},
+    {"ExchangeBlocks",
+     "%0 = spmd.exchange %x over <a> from !spmd.array<f32[32@a, 4]> to !spmd.array<f32[32@a, 4]> shifted [0, 0] blocks "
+     "[5, 1] : <f32[8, 4]> -> <f32[8, 4]>",
+     "takes 32 elements in blocks of 5"},
+    {"ExchangeBlocksOperand",
+     "%0 = spmd.exchange %x over <a> from !spmd.array<f32[30@a, 4]> to !spmd.array<f32[32@a, 4]> shifted [0, 0] blocks "
+     "[5, 1] : <f32[8, 4]> -> <f32[8, 4]>",
+     "operand is the local piece: expected f32[10, 4], got f32[8, 4]"},
     {"CoordinateType", "%0 = spmd.shard_start 8 over <a> : <f32[]>", "result is i32[], got f32[]"},
     {"AxisIndexType", "%0 = spmd.axis_index <a> : <i32[1]>", "result is i32[], got i32[1]"},
     {"AxisIndexAxis", "%0 = spmd.axis_index <c> : <i32[]>", "names axis 'c', which the mesh does not have"},

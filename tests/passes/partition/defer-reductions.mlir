@@ -209,6 +209,60 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
     return %t : !spmd.array<f32[12@_]>
   }
 
+  // Biases between partial sums become partial sums themselves: as whole arrays, or, where the sums were scattered, as
+  // pieces. What no partial sum is added to stays what it is.
+  // CHECK-LABEL: func.func @biases
+  func.func @biases(%p: !spmd.array<f32[8@_] unreduced(a)>, %q: !spmd.array<f32[8@_] unreduced(a)>, %b: !spmd.array<f32[8@_]>, %c: !spmd.array<f32[8@a]>) -> (!spmd.array<f32[8@_]>, !spmd.array<f32[8@a]>) {
+    // CHECK: %[[E:.*]] = array.add %arg2, %arg2 : <f32[8@_]>
+    // CHECK: %[[B:.*]] = spmd.reshard %[[E]] : <f32[8@_]> -> <f32[8@_] unreduced(a)>
+    // CHECK: %[[S:.*]] = array.add %arg0, %[[B]] : <f32[8@_] unreduced(a)>
+    // CHECK: %[[T:.*]] = array.add %[[S]], %arg1 : <f32[8@_] unreduced(a)>
+    // CHECK: %[[R:.*]] = spmd.reshard %[[T]] {{.*}} : <f32[8@_] unreduced(a)> -> <f32[8@_]>
+    // CHECK: %[[C:.*]] = spmd.reshard %arg3 : <f32[8@a]> -> <f32[8@_] unreduced(a)>
+    // CHECK: %[[U:.*]] = array.subtract %[[C]], %arg0 : <f32[8@_] unreduced(a)>
+    // CHECK: %[[V:.*]] = array.add %[[U]], %arg1 : <f32[8@_] unreduced(a)>
+    // CHECK: %[[W:.*]] = spmd.reshard %[[V]] {{.*}} : <f32[8@_] unreduced(a)> -> <f32[8@a]>
+    // CHECK: return %[[R]], %[[W]]
+    %pr = spmd.reshard %p : <f32[8@_] unreduced(a)> -> <f32[8@_]>
+    %qr = spmd.reshard %q : <f32[8@_] unreduced(a)> -> <f32[8@_]>
+    %e = array.add %b, %b : <f32[8@_]>
+    %s = array.add %pr, %e : <f32[8@_]>
+    %t = array.add %s, %qr : <f32[8@_]>
+    %ps = spmd.reshard %p : <f32[8@_] unreduced(a)> -> <f32[8@a]>
+    %qs = spmd.reshard %q : <f32[8@_] unreduced(a)> -> <f32[8@a]>
+    %u = array.subtract %c, %ps : <f32[8@a]>
+    %v = array.add %u, %qs : <f32[8@a]>
+    return %t, %v : !spmd.array<f32[8@_]>, !spmd.array<f32[8@a]>
+  }
+
+  // A loop that begins with something, and adds a bias each time.
+  // CHECK-LABEL: func.func @loop_from_something
+  func.func @loop_from_something(%p: !spmd.array<f32[8@_] unreduced(a)>, %x: !spmd.array<f32[8@_]>, %b: !spmd.array<f32[8@_]>) -> !spmd.array<f32[8@_]> {
+    // CHECK: %[[X:.*]] = spmd.reshard %arg1 : <f32[8@_]> -> <f32[8@_] unreduced(a)>
+    // CHECK: %[[L:.*]] = array.for 0 to 10(%[[X]])
+    // CHECK: spmd.reshard %arg2 : <f32[8@_]> -> <f32[8@_] unreduced(a)>
+    // CHECK-NOT: spmd.reshard
+    // CHECK: spmd.reshard %[[L]] {{.*}} : <f32[8@_] unreduced(a)> -> <f32[8@_]>
+    %0 = array.for 0 to 10(%x) {
+    ^bb0(%i: !spmd.array<i32[]>, %s: !spmd.array<f32[8@_]>):
+      %pr = spmd.reshard %p : <f32[8@_] unreduced(a)> -> <f32[8@_]>
+      %t = array.add %pr, %b : <f32[8@_]>
+      %u = array.add %s, %t : <f32[8@_]>
+      array.yield %u : !spmd.array<f32[8@_]>
+    } : (!spmd.array<f32[8@_]>) -> !spmd.array<f32[8@_]>
+    return %0 : !spmd.array<f32[8@_]>
+  }
+
+  // One partial sum and a bias: nothing would be saved.
+  // CHECK-LABEL: func.func @one_and_a_bias
+  func.func @one_and_a_bias(%p: !spmd.array<f32[8@_] unreduced(a)>, %b: !spmd.array<f32[8@_]>) -> !spmd.array<f32[8@_]> {
+    // CHECK: %[[P:.*]] = spmd.reshard %arg0
+    // CHECK: array.add %[[P]], %arg1 : <f32[8@_]>
+    %pr = spmd.reshard %p : <f32[8@_] unreduced(a)> -> <f32[8@_]>
+    %s = array.add %pr, %b : <f32[8@_]>
+    return %s : !spmd.array<f32[8@_]>
+  }
+
   // The greatest of sums is no sum of the greatest; what others use, too, is reduced for them.
   // CHECK-LABEL: func.func @nothing_less
   func.func @nothing_less(%p: !spmd.array<f32[16@_, 12@_] unreduced(b)>, %q: !spmd.array<f32[16@_, 12@_] unreduced(b)>) -> (!spmd.array<f32[12@_]>, !spmd.array<f32[12@_]>, !spmd.array<f32[16@_, 12@_]>) {

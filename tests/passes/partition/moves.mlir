@@ -139,7 +139,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
 // Pieces of 10, 10, 10 and 5 elements become pieces of 9, 9, 9 and 8: each device sends the ends of its run.
 // CHECK-LABEL: func.func @joined_uneven_dims
 // CHECK: %[[FLAT:.*]] = array.reshape %arg0 : <f32[2, 5, 8]> -> <f32[10, 8]>
-// CHECK: %[[MOVED:.*]] = spmd.exchange %[[FLAT]] over <a> from !spmd.array<f32[40@a, 8@_]> to !spmd.array<f32[36@a, 8@_]> shifted [0, 0] within [0, 0] to [35, 8]
+// CHECK: %[[MOVED:.*]] = spmd.exchange %[[FLAT]] over <a> from !spmd.array<f32[35@a, 8@_]> to !spmd.array<f32[36@a, 8@_]> shifted [0, 0] within [0, 0] to [35, 8] blocks [5, 1]
 // CHECK-SAME: reshape takes f32[7@a, 5@_, 8@_] to f32[35@a, 8@_]
 // CHECK-NOT: spmd.all_gather
 // CHECK: return %[[MOVED]] : !spmd.array<f32[9, 8]>
@@ -147,6 +147,26 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
   func.func @joined_uneven_dims(%x: !spmd.array<f32[7@a, 5@_, 8@_]>) -> !spmd.array<f32[35@a, 8@_]> {
     %0 = array.reshape %x : <f32[7@a, 5@_, 8@_]> -> <f32[35@a, 8@_]>
     return %0 : !spmd.array<f32[35@a, 8@_]>
+  }
+}
+
+// -----
+
+// Over two axes 19 pairs lie as 5, 5 | 5, 4, and 38 elements as 10, 9 | 10, 9: two elements have to go.
+// CHECK-LABEL: func.func @pairs_over_two_axes
+// CHECK: %[[PAIRS:.*]] = spmd.exchange %arg0 over <a, b> from !spmd.array<f32[38@"(a, b)"]> to !spmd.array<f32[40@"(a, b)"]> shifted [0] within [0] to [38] windows [10] for [19] by [2] {{.*}} : <f32[10]> -> <f32[10]>
+// CHECK: array.reshape %[[PAIRS]] : <f32[10]> -> <f32[5, 2]>
+// CHECK-LABEL: func.func @pairs_from_two_axes
+// CHECK: %[[FLAT:.*]] = array.reshape %arg0 : <f32[5, 2]> -> <f32[10]>
+// CHECK: spmd.exchange %[[FLAT]] over <a, b> from !spmd.array<f32[38@"(a, b)"]> to !spmd.array<f32[40@"(a, b)"]> shifted [0] within [0] to [39] windows [10] for [38] by [1] blocks [2] {{.*}} : <f32[10]> -> <f32[10]>
+module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=2>} {
+  func.func @pairs_over_two_axes(%x: !spmd.array<f32[38@"(a, b)"]>) -> !spmd.array<f32[19@"(a, b)", 2@_]> {
+    %0 = array.reshape %x : <f32[38@"(a, b)"]> -> <f32[19@"(a, b)", 2@_]>
+    return %0 : !spmd.array<f32[19@"(a, b)", 2@_]>
+  }
+  func.func @pairs_from_two_axes(%x: !spmd.array<f32[19@"(a, b)", 2@_]>) -> !spmd.array<f32[38@"(a, b)"]> {
+    %0 = array.reshape %x : <f32[19@"(a, b)", 2@_]> -> <f32[38@"(a, b)"]>
+    return %0 : !spmd.array<f32[38@"(a, b)"]>
   }
 }
 

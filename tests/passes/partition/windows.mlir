@@ -2,7 +2,7 @@
 
 // Rows of a convolution with strides over a padded array: one row from the device behind, and the pad is not built.
 // CHECK-LABEL: func.func @strided_taps_of_a_pad
-// CHECK: %[[WINDOW:.*]] = spmd.exchange %arg0 over <a> from !spmd.array<f32[64@a, 8@_]> to !spmd.array<f32[68@a, 8@_]> shifted [0, 0] within [0, 0] to [67, 8] windows [17, 0] every [16, 0] {{.*}} -> <f32[17, 8]>
+// CHECK: %[[WINDOW:.*]] = spmd.exchange %arg0 over <a> from !spmd.array<f32[64@a, 8@_]> to !spmd.array<f32[68@a, 8@_]> shifted [0, 0] within [0, 0] to [67, 8] windows [17, 0] for [32, 0] by [2, 0] {{.*}} -> <f32[17, 8]>
 // CHECK-NOT: spmd.exchange
 // CHECK: array.slice %[[WINDOW]] [0, 0] to [15, 8] step [2, 1]
 // CHECK: array.slice %[[WINDOW]] [1, 0] to [16, 8] step [2, 1]
@@ -43,7 +43,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 
 // Device i looks at elements 62 i to 62 i + 62 and has 63 i to 63 i + 62.
 // CHECK-LABEL: func.func @pieces_that_end_before
-// CHECK: spmd.exchange %arg0 over <a> from !spmd.array<f32[250@a, 65536@_]> to !spmd.array<f32[252@a, 65536@_]> shifted [0, 0] windows [63, 0] every [62, 0] {{.*}} -> <f32[63, 65536]>
+// CHECK: spmd.exchange %arg0 over <a> from !spmd.array<f32[250@a, 65536@_]> to !spmd.array<f32[252@a, 65536@_]> shifted [0, 0] windows [63, 0] for [124, 0] by [2, 0] {{.*}} -> <f32[63, 65536]>
 // CHECK-NOT: spmd.exchange
 module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
   func.func @pieces_that_end_before(%x: !spmd.array<f32[250@a, 65536@_]>)
@@ -76,7 +76,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 // VALID: along both dimensions pieces of the result end before those of the array. Device (i, j) looks at rows 12 i to
 // 12 i + 13 and columns 5 j to 5 j + 6; corners come with the rest.
 // CHECK-LABEL: func.func @rows_and_columns
-// CHECK: %[[WINDOW:.*]] = spmd.exchange %arg0 over <a, b> from !spmd.array<f32[26@a, 22@b]> to !spmd.array<f32[28@a, 28@b]> shifted [0, 0] windows [14, 7] every [12, 5] {{.*}} -> <f32[14, 7]>
+// CHECK: %[[WINDOW:.*]] = spmd.exchange %arg0 over <a, b> from !spmd.array<f32[26@a, 22@b]> to !spmd.array<f32[28@a, 28@b]> shifted [0, 0] windows [14, 7] for [24, 20] by [1, 1] {{.*}} -> <f32[14, 7]>
 // CHECK-NOT: spmd.exchange
 // CHECK: array.slice %[[WINDOW]] [0, 0] to [12, 5]
 // CHECK: array.slice %[[WINDOW]] [0, 2] to [12, 7]
@@ -115,7 +115,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=4>} {
 
 // The array lies otherwise than the results: what devices look at comes straight from where it lies.
 // CHECK-LABEL: func.func @from_another_sharding
-// CHECK: spmd.exchange %arg0 over <a, b> from !spmd.array<f32[26@b, 4096@_]> to !spmd.array<f32[28@a, 4096@_]> shifted [0, 0] windows [14, 0] every [12, 0]
+// CHECK: spmd.exchange %arg0 over <a, b> from !spmd.array<f32[26@b, 4096@_]> to !spmd.array<f32[28@a, 4096@_]> shifted [0, 0] windows [14, 0] for [24, 0] by [1, 0]
 // CHECK-NOT: spmd.exchange
 module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=4>} {
   func.func @from_another_sharding(%x: !spmd.array<f32[26@b, 4096@_]>)
@@ -142,6 +142,20 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 
 // -----
 
+// Over two axes 27 rows lie as 7, 7 | 7, 6, and what is made of three each 7, 6 | 7, 5: windows begin at 0, 7, 13, 20.
+// CHECK-LABEL: func.func @rows_over_two_axes
+// CHECK: spmd.exchange %arg0 over <a, b> from !spmd.array<f32[27@"(a, b)", 8@_]> to !spmd.array<f32[36@"(a, b)", 8@_]> shifted [0, 0] within [0, 0] to [34, 8] windows [9, 0] for [25, 0] by [1, 0] {{.*}} : <f32[7, 8]> -> <f32[9, 8]>
+// CHECK-NOT: spmd.exchange
+module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=2>} {
+  func.func @rows_over_two_axes(%x: !spmd.array<f32[27@"(a, b)", 8@_]>) -> (!spmd.array<f32[25@"(a, b)", 8@_]>, !spmd.array<f32[25@"(a, b)", 8@_]>) {
+    %0 = array.slice %x [0, 0] to [25, 8] step [1, 1] : <f32[27@"(a, b)", 8@_]> -> <f32[25@"(a, b)", 8@_]>
+    %1 = array.slice %x [2, 0] to [27, 8] step [1, 1] : <f32[27@"(a, b)", 8@_]> -> <f32[25@"(a, b)", 8@_]>
+    return %0, %1 : !spmd.array<f32[25@"(a, b)", 8@_]>, !spmd.array<f32[25@"(a, b)", 8@_]>
+  }
+}
+
+// -----
+
 // A pool that leaves a row over: pieces of 16 rows are those of 8 rows of the result, and nothing moves.
 // CHECK-LABEL: func.func @slice_and_reshape
 // CHECK-NEXT: array.reshape %arg0 : <f32[16, 8]> -> <f32[8, 2, 8]>
@@ -159,7 +173,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 // A pool whose first and last windows are not whole: rows 9 i - 1 to 9 i + 7 of the array, which lies in pieces of 7, come
 // to device i at once, and the pad is what is outside of it.
 // CHECK-LABEL: func.func @pad_and_reshape
-// CHECK: %[[ROWS:.*]] = spmd.exchange %arg0 over <a> from !spmd.array<f32[28@a, 8@_]> to !spmd.array<f32[36@a, 8@_]> shifted [-1, 0] within [1, 0] to [26, 8]
+// CHECK: %[[ROWS:.*]] = spmd.exchange %arg0 over <a> from !spmd.array<f32[25@a, 8@_]> to !spmd.array<f32[36@a, 8@_]> shifted [-1, 0] within [1, 0] to [26, 8]
 // CHECK-NOT: spmd.exchange
 // CHECK: %[[PADDED:.*]] = array.select %{{.*}}, %[[ROWS]],
 // CHECK: array.reshape %[[PADDED]] : <f32[9, 8]> -> <f32[3, 3, 8]>

@@ -23,10 +23,10 @@
 //                       propagation; `default`: what spmdc gives without an option
 //   shardy STRATEGY: .. what Shardy has where spmdc differs; `because` says why it does
 //   moves SHAPE: ...    what Shardy sends: the shardings of an array of f32 one after the other, and the collectives in
-//                       between. All of a case's lines together are the bytes that spmdc may send at most.
+//                       between; `partial` is what devices make partial sums of by themselves. All of a case's lines
+//                       together are the bytes that spmdc may send at most.
 //   sends BYTES         the same for what is no collective of one array: bytes of each device, averaged
 //   local               Shardy sends nothing
-//   worse BYTES         spmdc sends more than Shardy, so much; `because` says why
 //   refuses TEXT        spmdc does not compile it, and says this; `because` says why
 //
 //===----------------------------------------------------------------------===//
@@ -59,7 +59,6 @@ struct ShardyCase {
   std::vector<Expectation> expectations;
   std::vector<Move> moves;
   double sent = 0; ///< Beside the moves.
-  double worse = 0;
   std::string refusal;
   bool isCounted = false; ///< Says what is sent: `moves`, `sends` or `local`.
 };

@@ -163,8 +163,6 @@ void readLine(const std::string &line, ShardyCase &result) {
     result.isCounted = true;
   } else if (startsWith(line, "refuses ", rest)) {
     result.refusal = rest;
-  } else if (startsWith(line, "worse ", rest)) {
-    result.worse = std::stod(rest);
   } else if (startsWith(line, "sends ", rest)) {
     result.sent += std::stod(rest);
     result.isCounted = true;
@@ -220,6 +218,8 @@ double wireBytes(const ShardyCase::Move &move, const spmd::MeshShape &mesh) {
                    static_cast<double>(groupSize(move.after.unreduced, mesh));
     return (move.kind == "all_reduce" ? 2 : 1) * before * (group - 1) / group;
   }
+  if (move.kind == "partial") // What devices make by themselves.
+    return 0;
   if (move.kind != "permute" || dimsSize(move.before) != dimsSize(move.after))
     throw std::runtime_error("no such collective: " + move.kind);
   // Who keeps its piece sends nothing.

@@ -158,6 +158,44 @@ bool makeDotGeneral(ProgramBuilder &b) {
   return b.let(text + ")", {x, y}, dtype, shape, productOf(dtype, b.of(x), b.of(y), depth)).has_value();
 }
 
+/// Products and what is no product, added up: once, or in each iteration of a loop that begins with something.
+bool makeSumOfProducts(ProgramBuilder &b) {
+  std::optional<int> found =
+      b.find([&](int v) { return b.isUsable(v) && b.rankOf(v) == 2 && b.dtypeOf(v) != DType::Bool; });
+  if (!found)
+    return false;
+  int x = b.tame(*found);
+  DType dtype = b.dtypeOf(x);
+  int64_t rows = b.shapeOf(x)[0], depth = b.shapeOf(x)[1], columns = b.randomSize(), other = b.randomSize();
+  Shape shape{rows, columns};
+  if (!b.fits({depth, columns}) || !b.fits(shape) || !b.fits({rows, other}) || !b.fits({other, columns}))
+    return false;
+  auto operand = [&](llvm::ArrayRef<int64_t> of) { return b.tame(b.matching(of, dtype)); };
+  int y = operand({depth, columns}), z = operand({rows, other}), w = operand({other, columns});
+  int start = operand(shape), bias = b.random.chance(50) ? operand(shape) : operand({columns});
+  std::string expression = b.random.pick(std::vector<std::string>{
+      "$0 @ $1 + $5 + $2 @ $3",
+      "($0 @ $1 + $5) - ($2 @ $3 - $4)",
+      "$4 - $0 @ $1 + $5 + ($4 - $2 @ $3)",
+      "transpose(transpose($0 @ $1) - transpose($4)) + $2 @ $3",
+      "for k in 0..3 carry (s = $4) { yield s + $0 @ $1; }",
+      "for k in 0..3 carry (s = $4) { yield s - ($0 @ $1 + $5) + $2 @ $3; }",
+  });
+  Accuracy first = productOf(dtype, b.of(x), b.of(y), depth), second = productOf(dtype, b.of(z), b.of(w), other);
+  // Each at most three times.
+  double bound = 0, error = 0;
+  bool isExact = true;
+  int grain = 0;
+  for (const Accuracy &part : {first, second, b.of(start), b.of(bias)}) {
+    bound += 3 * part.bound;
+    error += 3 * part.error;
+    isExact &= part.exact;
+    grain = std::max(grain, part.grain);
+  }
+  return b.let(expression, {x, y, z, w, start, bias}, dtype, shape, computed(dtype, isExact, bound, grain, error, 12))
+      .has_value();
+}
+
 } // namespace
 
 std::vector<Operation> contractionOperations() {
@@ -165,6 +203,7 @@ std::vector<Operation> contractionOperations() {
       {"@", 14, makeMatmul},
       {"einsum", 10, makeEinsum},
       {"dot_general", 8, makeDotGeneral},
+      {"sum of products", 4, makeSumOfProducts},
   };
 }
 

@@ -39,7 +39,7 @@ bool makeGradient(ProgramBuilder &b, const std::string &kind) {
 std::vector<Operation> gradientOperations() {
   std::vector<Operation> operations;
   for (const char *kind : {"grad", "value_and_grad"})
-    operations.push_back({kind, 3, [kind](ProgramBuilder &b) { return makeGradient(b, kind); }});
+    operations.push_back({kind, 5, [kind](ProgramBuilder &b) { return makeGradient(b, kind); }});
   return operations;
 }
 

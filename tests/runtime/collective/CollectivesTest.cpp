@@ -143,9 +143,17 @@ TEST(Collectives, SeveralThreadsPerDevice) {
 
 /// What a device owns of the array whose element at index (i, j, ...) is a hash of it; `padding` fills the rest.
 Value ownedPart(const MeshShape &mesh, const std::vector<int64_t> &global, const Sharding &sharding, int64_t position,
-                uint32_t padding) {
-  Value value = zerosLike(DType::U32, localShape(mesh, global, sharding));
-  std::vector<ShardRange> ranges = ownedRanges(mesh, global, sharding, position);
+                uint32_t padding, const std::vector<DimMove> &moves = {}) {
+  std::vector<int64_t> blocks = global;
+  for (size_t d = 0; d < moves.size(); ++d)
+    blocks[d] /= moves[d].block;
+  std::vector<int64_t> shape = localShape(mesh, blocks, sharding);
+  std::vector<ShardRange> ranges = ownedRanges(mesh, blocks, sharding, position);
+  for (size_t d = 0; d < moves.size(); ++d) {
+    shape[d] *= moves[d].block;
+    ranges[d] = {ranges[d].start * moves[d].block, ranges[d].size * moves[d].block};
+  }
+  Value value = zerosLike(DType::U32, shape);
   std::vector<int64_t> index(global.size());
   for (int64_t i = 0; i < elementCount(value.shape); ++i) {
     int64_t rest = i;
@@ -252,14 +260,20 @@ TEST(Collectives, MovingExchangeBetweenAnyShardings) {
             for (const AxisRef &axis : target.dims[d])
               windows *= axis.sizeIn(mesh);
             move.length = 1 + static_cast<int64_t>(random() % 6);
-            move.step = static_cast<int64_t>(random() % 7) - 1;
+            move.step = static_cast<int64_t>(random() % 4);
+            move.base = static_cast<int64_t>(random() % 20);
+            move.stride = std::abs(move.stride);
             desc.targetShape.back() = windows * move.length;
             move.begin = static_cast<int64_t>(random() % 2);
             move.end = desc.targetShape.back() - static_cast<int64_t>(random() % 2);
             move.end = std::max(move.begin, move.end);
           }
+          if (random() % 3 == 0) {
+            move.block = 1 + static_cast<int64_t>(random() % 4);
+            desc.globalShape.back() = move.block * (1 + desc.globalShape.back() / move.block);
+          }
         }
-        desc.operandShape = localShape(mesh, desc.globalShape, source);
+        desc.operandShape = localSourceShape(mesh, {desc.globalShape, source}, desc.moves);
         desc.resultShape = localShape(mesh, desc.targetShape, target);
         cases.push_back(desc);
       }
@@ -269,7 +283,7 @@ TEST(Collectives, MovingExchangeBetweenAnyShardings) {
     auto outcomes = runJob(layout, [&](DeviceContext &context) {
       std::vector<char> all;
       for (const CollectiveDesc &desc : cases) {
-        Value operand = ownedPart(mesh, desc.globalShape, desc.source, context.position, 0xabababab);
+        Value operand = ownedPart(mesh, desc.globalShape, desc.source, context.position, 0xabababab, desc.moves);
         auto bytes = context.call(mesh, desc, operand.bytes);
         all.insert(all.end(), bytes.begin(), bytes.end());
       }
@@ -288,9 +302,16 @@ TEST(Collectives, MovingExchangeBetweenAnyShardings) {
             for (int d = 0; d < 2; ++d) {
               const DimMove &move = desc.moves[d];
               isInside = isInside && place[d] >= move.begin && place[d] < move.end;
-              place[d] = move.length == 0
-                             ? move.shift + place[d] * move.stride
-                             : move.shift + place[d] / move.length * move.step + place[d] % move.length * move.stride;
+              if (move.length == 0) {
+                place[d] = move.shift + place[d] * move.stride;
+              } else {
+                std::vector<int64_t> coordinates = mesh.coordinates(position);
+                ShardRange piece = ownedRange(mesh, move.base, desc.target.dims[d], coordinates);
+                ShardRange first = ownedRange(mesh, move.base, desc.target.dims[d], {0, 0});
+                int64_t inWindow = place[d] % move.length, missing = first.size - piece.size;
+                isInside = isInside && piece.size > 0 && inWindow < move.length - missing * move.step / move.stride;
+                place[d] = move.shift + piece.start * move.step + inWindow * move.stride;
+              }
               isInside = isInside && place[d] >= 0 && place[d] < desc.globalShape[d];
             }
             uint32_t element = 0, expected = 0;

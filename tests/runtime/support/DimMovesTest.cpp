@@ -51,7 +51,20 @@ struct RandomMove {
       move.begin = isNear ? 0 : static_cast<int64_t>(random() % static_cast<uint64_t>(move.end + 1));
       if (random() % 3 == 0)
         cutIntoWindows(random, d);
+      move.block = random() % 3 ? 1 : 1 + static_cast<int64_t>(random() % 3);
+      source.shape.back() *= move.block;
     }
+  }
+
+  /// What a device has of the source: blocks.
+  std::vector<ShardRange> rangesOf(int64_t device) const {
+    std::vector<int64_t> blocks;
+    for (size_t d = 0; d < moves.size(); ++d)
+      blocks.push_back(source.shape[d] / moves[d].block);
+    std::vector<ShardRange> ranges = ownedRanges(mesh, blocks, source.sharding, device);
+    for (size_t d = 0; d < moves.size(); ++d)
+      ranges[d] = {ranges[d].start * moves[d].block, ranges[d].size * moves[d].block};
+    return ranges;
   }
 
   /// Each device's piece becomes a window, some way behind the one before.
@@ -61,23 +74,47 @@ struct RandomMove {
       windows *= axis.sizeIn(mesh);
     DimMove &move = moves[d];
     move.length = 1 + static_cast<int64_t>(random() % 6);
-    move.step = static_cast<int64_t>(random() % 7);
+    move.step = static_cast<int64_t>(random() % 4);
+    move.base = static_cast<int64_t>(random() % 15);
+    move.stride = 1 + static_cast<int64_t>(random() % 3);
     target.shape[d] = windows * move.length;
     move.begin = static_cast<int64_t>(random() % 2);
     move.end = std::max(move.begin, target.shape[d] - static_cast<int64_t>(random() % 2));
+  }
+
+  /// The piece of a dimension's base that a window follows: cut again and again into the same lengths.
+  ShardRange pieceOf(size_t d, int64_t window) const {
+    ShardRange piece{0, moves[d].base};
+    int64_t windows = 1, length = piece.size;
+    for (const AxisRef &axis : target.sharding.dims[d])
+      windows *= axis.sizeIn(mesh);
+    for (const AxisRef &axis : target.sharding.dims[d]) {
+      windows /= axis.sizeIn(mesh);
+      length = (length + axis.sizeIn(mesh) - 1) / axis.sizeIn(mesh);
+      int64_t end = piece.start + piece.size, start = std::min(end, piece.start + window / windows * length);
+      piece = {start, std::min(length, end - start)};
+      window %= windows;
+    }
+    return piece;
   }
 
   /// The element of the source at a place of the target, were the source endless.
   int64_t elementAt(size_t d, int64_t i) const {
     int64_t length = moves[d].length;
     return length == 0 ? moves[d].shift + i * moves[d].stride
-                       : moves[d].shift + i / length * moves[d].step + i % length * moves[d].stride;
+                       : moves[d].shift + pieceOf(d, i / length).start * moves[d].step + i % length * moves[d].stride;
   }
 
   /// The same; -1: none.
   int64_t sourceOf(size_t d, int64_t i) const {
+    const DimMove &move = moves[d];
     int64_t element = elementAt(d, i);
-    bool isThere = i >= moves[d].begin && i < moves[d].end && element >= 0 && element < source.shape[d];
+    bool isThere = i >= move.begin && i < move.end && element >= 0 && element < source.shape[d];
+    if (move.length > 0) {
+      int64_t missing = pieceOf(d, 0).size - pieceOf(d, i / move.length).size;
+      isThere &=
+          pieceOf(d, i / move.length).size > 0 && i % move.length < move.length - missing * move.step / move.stride;
+    }
     return isThere ? element : -1;
   }
 };
@@ -88,7 +125,7 @@ TEST(DimMoves, MissingElementsAreThoseThatADeviceNeedsAndHasNot) {
     RandomMove move(random, i % 3 == 0);
     int64_t missing = 0;
     for (int64_t device = 0; device < mesh.deviceCount(); ++device) {
-      std::vector<ShardRange> has = ownedRanges(mesh, move.source.shape, move.source.sharding, device);
+      std::vector<ShardRange> has = move.rangesOf(device);
       std::vector<ShardRange> needs = ownedRanges(mesh, move.target.shape, move.target.sharding, device);
       int64_t needed = 1, held = 1;
       for (size_t d = 0; d < needs.size(); ++d) {
@@ -118,16 +155,21 @@ TEST(DimMoves, LocalStartsHoldForEveryDevice) {
     if (!starts)
       continue;
     ++found;
-    std::vector<int64_t> sourcePiece = localShape(mesh, move.source.shape, move.source.sharding);
+    std::vector<int64_t> sourcePiece;
+    for (ShardRange range : move.rangesOf(0)) // The first piece is full.
+      sourcePiece.push_back(range.size);
     std::vector<int64_t> targetPiece = localShape(mesh, move.target.shape, move.target.sharding);
     for (int64_t device = 0; device < mesh.deviceCount(); ++device) {
-      std::vector<ShardRange> has = ownedRanges(mesh, move.source.shape, move.source.sharding, device);
+      std::vector<ShardRange> has = move.rangesOf(device);
       std::vector<ShardRange> needs = ownedRanges(mesh, move.target.shape, move.target.sharding, device);
       for (size_t d = 0; d < needs.size(); ++d) {
         ASSERT_LT((*starts)[d] + (targetPiece[d] - 1) * move.moves[d].stride, sourcePiece[d]) << "case " << i;
-        for (int64_t k = 0; k < needs[d].size; ++k)
+        for (int64_t k = 0; k < needs[d].size; ++k) {
+          if (move.sourceOf(d, needs[d].start + k) < 0)
+            continue;
           ASSERT_EQ(has[d].start + (*starts)[d] + k * move.moves[d].stride, move.elementAt(d, needs[d].start + k))
               << "case " << i << " device " << device;
+        }
       }
     }
   }

@@ -1,0 +1,33 @@
+// RUN: spmd-opt %s --spmdc-insert-reshards --spmdc-partition --split-input-file --spmdc-verify-partitioned | FileCheck %s
+
+// Whole values become partial sums without a collective: the first device has them, the others what changes no sum.
+// CHECK-LABEL: func.func @whole
+// CHECK: %[[E:.*]] = array.exp %arg0
+// CHECK: %[[PLACE:.*]] = spmd.axis_index <a>
+// CHECK: %[[FIRST:.*]] = array.compare eq %[[PLACE]], %{{.*}}
+// CHECK: %[[MASK:.*]] = array.broadcast_in_dim %[[FIRST]]
+// CHECK: %[[NONE:.*]] = array.constant dense<-0.000000e+00>
+// CHECK: %[[SUM:.*]] = array.select %[[MASK]], %[[E]], %[[NONE]]
+// CHECK: return %[[SUM]]
+module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
+  func.func @whole(%x: !spmd.array<f32[8@_]>) -> !spmd.array<f32[8@_] unreduced(a)> {
+    %0 = array.exp %x : (<f32[8@_]>) -> <f32[8@_] unreduced(a)>
+    return %0 : !spmd.array<f32[8@_] unreduced(a)>
+  }
+}
+
+// -----
+
+// Pieces stand at their places. Those of 10 elements over 4 devices are 3 long, and the last one has two too many.
+// CHECK-LABEL: func.func @pieces
+// CHECK: %[[PLACE:.*]] = spmd.axis_index <a>
+// CHECK: %[[START:.*]] = array.multiply %[[PLACE]], %{{.*}}
+// CHECK: %[[ALL:.*]] = array.dynamic_update_slice %{{.*}}, %arg0 at(%[[START]]){{.*}} -> !spmd.array<f32[12]>
+// CHECK: %[[SUM:.*]] = array.slice %[[ALL]] [0] to [10]
+// CHECK: return %[[SUM]]
+module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
+  func.func @pieces(%x: !spmd.array<f32[10@a]>) -> !spmd.array<f32[10@_] unreduced(a)> {
+    %0 = spmd.reshard %x : <f32[10@a]> -> <f32[10@_] unreduced(a)>
+    return %0 : !spmd.array<f32[10@_] unreduced(a)>
+  }
+}

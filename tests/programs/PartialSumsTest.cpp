@@ -1,0 +1,101 @@
+//===- PartialSumsTest.cpp - sums of products and of others, executed -----===//
+//
+// Products whose contracted dimension is cut are partial sums. What is added to them and is none becomes one, where
+// that spares a reduction: random sums, in loops too, on meshes and of sizes that do not divide, every station against
+// the unpartitioned program.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ir/array/ArrayOps.h"
+#include "passes/analysis/CostModel.h"
+#include "passes/pipeline/Pipeline.h"
+#include "tests/programs/support/ExactPrograms.h"
+
+#include "gtest/gtest.h"
+
+using namespace spmdc;
+
+namespace {
+
+class PartialSums : protected ExactPrograms, public ::testing::TestWithParam<int> {
+protected:
+  /// `f32[7@a, 12@_]`; no axis where there is none among `axes`.
+  std::string typeOf(std::vector<int64_t> shape, std::vector<std::string> axes) {
+    std::string text = "f32[";
+    for (size_t d = 0; d < shape.size(); ++d)
+      text += (d ? ", " : "") + std::to_string(shape[d]) + "@" + (axes[d].empty() ? "_" : axes[d]);
+    return text + "]";
+  }
+
+  std::string makeText() {
+    int64_t rows = random.integer(5, 40), columns = random.integer(5, 40);
+    bool hasSecond = random.chance(40);
+    std::string mesh = "mesh m(a=" + std::to_string(random.pick({2, 3, 4})) + (hasSecond ? ", b=2" : "") + ")\n";
+    std::string free = hasSecond && random.chance(60) ? "b" : "";
+    // The products are cut alike; the rest lies anyhow.
+    auto product = [&](const std::string &left, const std::string &right) {
+      int64_t depth = random.integer(3, 20);
+      return left + ": " + typeOf({rows, depth}, {free, "a"}) + ", " + right + ": " +
+             typeOf({depth, columns}, {"a", ""});
+    };
+    auto anyhow = [&](std::vector<int64_t> shape) {
+      std::vector<std::string> axes(shape.size());
+      for (const char *axis : {"a", "b"})
+        if ((*axis == 'a' || hasSecond) && random.chance(40))
+          if (std::string &place = axes[static_cast<size_t>(random.integer(0, static_cast<int64_t>(axes.size()) - 1))];
+              place.empty())
+            place = axis;
+      return typeOf(shape, axes);
+    };
+    std::string bias = random.chance(50) ? anyhow({rows, columns}) : anyhow({columns});
+    std::string text = mesh + "fn main(" + product("x", "y") + ", " + product("z", "w") +
+                       ", s: " + anyhow({rows, columns}) + ", c: " + bias + ") -> " + anyhow({rows, columns}) +
+                       " {\n  return ";
+    return text +
+           random.pick(std::vector<std::string>{
+               "x @ y + c + z @ w",
+               "(x @ y + c) - (z @ w - s)",
+               "s - x @ y + c + (s - z @ w)",
+               "transpose(transpose(x @ y) - transpose(s)) + z @ w",
+               "flip(x @ y + c, 0) * 2.0 + z @ w",
+               "for i in 0..3 carry (t = s) { yield t + x @ y; }",
+               "for i in 0..3 carry (t = s) { yield t - (x @ y + c) + z @ w; }",
+           }) +
+           ";\n}\n";
+  }
+
+  Random random{static_cast<uint64_t>(70000 + GetParam())};
+  int kept = 0, placed = 0; ///< Programs in which whole arrays, and pieces, became partial sums.
+};
+
+constexpr int kBlocks = 4, kPerBlock = 60, kCompiledEvery = 6;
+
+TEST_P(PartialSums, AreThoseOfTheUnpartitioned) {
+  // Bytes alone decide: arrays are tiny here.
+  CostModel model;
+  model.link.latencyMicroseconds = 1e-9;
+  model.flopsPerSecond = model.memoryPerSecond = 1e30;
+  for (int i = 0; i < kPerBlock && !HasFailure(); ++i) {
+    std::string text = makeText();
+    SCOPED_TRACE(text);
+    Sample sample = makeSample(text, random);
+    auto module = parse(text);
+    ASSERT_TRUE(module && !sample.results.empty());
+    model.attachTo(*module);
+    ASSERT_TRUE(succeeded(runPipeline(*module, Stage::Array, Stage::Partitioned, {})));
+    bool isKept = false, isPlaced = false;
+    module->walk([&](mlir::Operation *op) {
+      isPlaced |= mlir::isa<DynamicUpdateSliceOp>(op);
+      isKept |= mlir::isa<SelectOp>(op);
+    });
+    kept += isKept;
+    placed += isPlaced;
+    checkStations(*module, sample, i % kCompiledEvery == 0);
+  }
+  EXPECT_GE(kept, kPerBlock / 8);
+  EXPECT_GE(placed, kPerBlock / 8);
+}
+
+INSTANTIATE_TEST_SUITE_P(Blocks, PartialSums, ::testing::Range(0, kBlocks));
+
+} // namespace

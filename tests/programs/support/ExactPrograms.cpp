@@ -1,0 +1,85 @@
+//===- ExactPrograms.cpp - programs of small integers ---------------------===//
+
+#include "tests/programs/support/ExactPrograms.h"
+
+#include "frontend/Frontend.h"
+#include "ir/evaluate/GlobalEvaluator.h"
+#include "ir/evaluate/ProcessGridEvaluator.h"
+#include "passes/pipeline/Pipeline.h"
+#include "tests/programs/support/Case.h"
+#include "tests/programs/support/CompiledRun.h"
+
+#include "gtest/gtest.h"
+
+namespace spmdc {
+namespace {
+
+Tensor randomArgument(Random &random, mlir::Type type) {
+  auto array = mlir::cast<ArrayType>(type);
+  std::vector<int64_t> shape(array.getShape().begin(), array.getShape().end());
+  Tensor tensor(shape, array.getElementType());
+  for (Scalar &element : tensor.elements) {
+    int64_t value = random.integer(-3, 3);
+    element = mlir::isa<mlir::FloatType>(array.getElementType()) ? Scalar::ofFloat(static_cast<double>(value))
+                                                                 : Scalar::ofInt(value);
+  }
+  return tensor;
+}
+
+void expectSame(const Tensor &expected, const Tensor &actual) {
+  ASSERT_EQ(expected.shape, actual.shape);
+  for (size_t i = 0; i < expected.elements.size(); ++i) {
+    ASSERT_EQ(expected.elements[i].f, actual.elements[i].f) << "element " << i;
+    ASSERT_EQ(expected.elements[i].i, actual.elements[i].i) << "element " << i;
+  }
+}
+
+} // namespace
+
+ExactPrograms::ExactPrograms() { loadDialects(context); }
+
+mlir::OwningOpRef<mlir::ModuleOp> ExactPrograms::parse(const std::string &text) {
+  Diagnostics diagnostics;
+  auto module = compileToArray(text, "exact.spmd", {}, context, diagnostics);
+  EXPECT_TRUE(module) << diagnostics.str();
+  return module;
+}
+
+ExactPrograms::Sample ExactPrograms::makeSample(const std::string &text, Random &random) {
+  Sample sample;
+  auto module = parse(text);
+  if (!module)
+    return sample;
+  for (mlir::Type type : entryOf(*module).getArgumentTypes())
+    sample.arguments.push_back(randomArgument(random, type));
+  auto results = evaluateGlobal(entryOf(*module), sample.arguments);
+  EXPECT_TRUE(succeeded(results));
+  if (succeeded(results))
+    sample.results = *results;
+  return sample;
+}
+
+void ExactPrograms::checkStations(mlir::ModuleOp module, const Sample &sample, bool isCompiled) {
+  std::string error;
+  auto artifact = isCompiled ? compileModule(module, /*optimizationLevel=*/1, error) : nullptr;
+  ASSERT_TRUE(artifact || !isCompiled) << error;
+  auto check = [&](const mlir::FailureOr<llvm::SmallVector<Tensor>> &actual) {
+    ASSERT_TRUE(succeeded(actual)) << error;
+    ASSERT_EQ(sample.results.size(), actual->size());
+    for (auto [expected, result] : llvm::zip_equal(sample.results, *actual))
+      expectSame(expected, result);
+  };
+  for (Stage stage : {Stage::Partitioned, Stage::Kernels, Stage::Plan}) {
+    if (stage != Stage::Partitioned)
+      ASSERT_TRUE(succeeded(runPipeline(module, getStage(module), stage, {})));
+    for (Poison poison : {Poison::Nan, Poison::Huge})
+      check(ProcessGridEvaluator(getMesh(module), poison).evaluateGlobalView(entryOf(module), sample.arguments));
+  }
+  if (!artifact)
+    return;
+  CompiledProgram compiled(artifact);
+  for (Poison poison : {Poison::Nan, Poison::Huge})
+    check(compiled.run(context, sample.arguments, poison, error));
+}
+
+} // namespace spmdc
