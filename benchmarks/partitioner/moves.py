@@ -11,10 +11,9 @@ element: which elements of the parameters each device's piece of the result is m
 
 import itertools
 import math
-import random
 
 import programs
-from windows import CHANNELS, MESHES
+from survey import CHANNELS, MESHES, arguments, survey
 
 KINDS = ["slice", "pad", "roll", "flip", "concatenate", "update", "tile", "repeat"]
 
@@ -110,6 +109,9 @@ def pieces(size, axes, mesh):
 
 
 class Case:
+    inputs = ["x", "y"]
+    isJoint = False
+
     def __init__(self, choose, kind):
         self.mesh = choose.choice(MESHES)
         rank = choose.randint(1, 2)
@@ -177,45 +179,9 @@ class Case:
             missing += sum(not all(i in have for i, have in zip(at, own[name])) for name, at in needed)
         return missing * CHANNELS * 4 / math.prod(self.mesh.values())
 
-    def values(self, build, mesh):
-        options = ["--print", "--input", "x=iota", "--input", "y=iota"]
-        if mesh:
-            options += ["--devices-per-process", str(math.prod(mesh.values()))]
-        else:
-            options += ["--mesh", ",".join(f"{axis}=1" for axis in self.mesh)]
-        lines = programs.spmdc(build, "run", self.text(2), *options).splitlines()
-        return [line.split(" @ ")[0] for line in lines if not line.startswith("run")]
-
 
 def main():
-    parser = programs.arguments(__doc__)
-    parser.add_argument("--cases", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
-    parser.add_argument("--worst", type=int, default=0, help="print so many of the worst cases")
-    parser.add_argument("--run", action="store_true", help="compare the results with those of one device")
-    options = parser.parse_args()
-    failed = False
-    print("| kind | cases | exactly what is needed | geometric mean | worst | sends where nothing is needed |")
-    print("| --- | --- | --- | --- | --- | --- |")
-    for kind in options.kinds:
-        choose = random.Random(f"{kind} {options.seed}")
-        cases = [Case(choose, kind) for _ in range(options.cases)]
-        texts = [case.text(CHANNELS) for case in cases]
-        ratios = []
-        for case, function in zip(cases, programs.inspect_all(options.build, texts)):
-            sent = sum(collective["wire_bytes_per_device"] for collective in function["collectives"])
-            ratios.append(programs.ratio(sent, case.bound()))
-            if options.run and case.values(options.build, case.mesh) != case.values(options.build, None):
-                print(f"gives something else on one device:\n{case.text(2)}")
-                failed = True
-        for ratio, text in sorted(zip(ratios, texts), key=lambda pair: -pair[0])[:options.worst]:
-            print(f"{ratio:.2f} times the bytes:\n{text}")
-        finite = [ratio for ratio in ratios if math.isfinite(ratio)]
-        exact = sum(math.isclose(ratio, 1, rel_tol=1e-9) for ratio in ratios)
-        mean = programs.geometric_mean([ratio for ratio in finite if ratio > 0])
-        print(f"| {kind} | {len(cases)} | {exact} | {mean:.3f} | {max(finite):.2f} | {len(ratios) - len(finite)} |")
-    raise SystemExit(failed)
+    survey(arguments(__doc__, KINDS).parse_args(), "what is needed", Case)
 
 
 if __name__ == "__main__":

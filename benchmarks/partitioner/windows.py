@@ -13,13 +13,11 @@ devices, and on one: the results are the same.
 
 import itertools
 import math
-import random
 
 import programs
+from survey import CHANNELS, MESHES, arguments, survey
 
-MESHES = [{"a": 2}, {"a": 4}, {"a": 5}, {"a": 8}, {"a": 2, "b": 2}, {"a": 2, "b": 4}, {"a": 4, "b": 2}]
 KINDS = ["conv1d", "conv2d", "max_pool", "avg_pool", "slices"]
-CHANNELS = 4096  # So many that bytes weigh more than the latency of an exchange.
 
 
 class Dim:
@@ -59,6 +57,7 @@ class Dim:
 class Case:
     def __init__(self, choose, kinds):
         self.kind = choose.choice(kinds)
+        self.inputs = ["x", "k"] if self.kind.startswith("conv") else ["x"]
         self.mesh = choose.choice(MESHES)
         positions = {"conv1d": 1, "conv2d": 2}.get(self.kind) or choose.randint(1, 3)
         layout = [()] * positions
@@ -123,51 +122,10 @@ class Case:
         unit = CHANNELS if self.hasChannels else 1
         return missing * unit * 4 / math.prod(self.mesh.values())
 
-    def values(self, build, mesh):
-        options = ["--print", "--input", "x=iota"] + ["--input", "k=iota"] * self.kind.startswith("conv")
-        if mesh:
-            options += ["--devices-per-process", str(math.prod(mesh.values()))]
-        else:
-            options += ["--mesh", ",".join(f"{axis}=1" for axis in self.mesh)]
-        lines = programs.spmdc(build, "run", self.text(2), *options).splitlines()
-        return [line.split(" @ ")[0] for line in lines if not line.startswith("run")]
-
 
 def main():
-    parser = programs.arguments(__doc__)
-    parser.add_argument("--cases", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
-    parser.add_argument("--require", type=float, help="fail where the geometric mean is more than so many times what is looked at")
-    parser.add_argument("--worst", type=int, default=0, help="print so many of the worst cases")
-    parser.add_argument("--run", action="store_true", help="compare the results with those of one device")
-    options = parser.parse_args()
-    failed = False
-    print("| kind | cases | exactly what is looked at | geometric mean | worst | sends where nothing is needed |")
-    print("| --- | --- | --- | --- | --- | --- |")
-    for kind in options.kinds:
-        choose = random.Random(f"{kind} {options.seed}")
-        cases = [Case(choose, [kind]) for _ in range(options.cases)]
-        texts = [case.text(CHANNELS) for case in cases]
-        ratios = []
-        for case, function in zip(cases, programs.inspect_all(options.build, texts)):
-            sent = sum(collective["wire_bytes_per_device"] for collective in function["collectives"])
-            ratios.append(programs.ratio(sent, case.bound()))
-            if options.run and case.values(options.build, case.mesh) != case.values(options.build, None):
-                print(f"gives something else on one device:\n{case.text(2)}")
-                failed = True
-        for ratio, text in sorted(zip(ratios, texts), key=lambda pair: -pair[0])[:options.worst]:
-            print(f"{ratio:.2f} times the bytes:\n{text}")
-        for isJoint, name in [(False, kind), (True, f"{kind}, one dimension cut by two axes")]:
-            chosen = [ratio for ratio, case in zip(ratios, cases) if case.isJoint == isJoint]
-            finite = [ratio for ratio in chosen if math.isfinite(ratio)]
-            if not finite:
-                continue
-            mean = programs.geometric_mean([ratio for ratio in finite if ratio > 0])
-            failed |= options.require is not None and mean > options.require
-            exact = sum(math.isclose(ratio, 1, rel_tol=1e-9) for ratio in chosen)
-            print(f"| {name} | {len(chosen)} | {exact} | {mean:.3f} | {max(finite):.2f} | {len(chosen) - len(finite)} |")
-    raise SystemExit(failed)
+    survey(arguments(__doc__, KINDS).parse_args(), "what is looked at",
+           lambda choose, kind: Case(choose, [kind]))
 
 
 if __name__ == "__main__":

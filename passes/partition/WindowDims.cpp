@@ -78,19 +78,27 @@ spmd::DimMove WindowDim::getMove() const {
   return {first, stride, begin, end, length, step, result.size};
 }
 
-bool WindowDim::canTake(const WindowDim &other) const {
-  if (getPieces() != other.getPieces())
-    return false;
+bool WindowDim::canFollowPiecesOf(const WindowDim &other) const {
   for (int64_t i = 0; i < getPieces(); ++i)
-    if (!other.looked[i].isEmpty() && (result.pieces[i].size == 0 || getOffset(i) != other.getOffset(i)))
+    if (!looked[i].isEmpty() && (other.result.pieces[i].size == 0 || getOffset(i) != other.getOffset(i)))
       return false;
   return true;
 }
 
+bool WindowDim::canTake(const WindowDim &other) const {
+  return getPieces() == other.getPieces() && (canFollowPiecesOf(other) || other.canFollowPiecesOf(*this));
+}
+
 void WindowDim::add(const WindowDim &other) {
-  stride = std::gcd(std::gcd(stride, other.stride), getAnyElement(*this) - getAnyElement(other));
+  WindowDim both = *this, following = other;
+  both.stride = std::gcd(std::gcd(stride, other.stride), getAnyElement(*this) - getAnyElement(other));
   for (size_t i = 0; i < looked.size(); ++i)
-    looked[i] = unite(looked[i], other.looked[i]);
+    both.looked[i] = unite(looked[i], other.looked[i]);
+  following.stride = both.stride;
+  following.looked = both.looked;
+  // Pieces that are short make all windows longer.
+  bool isOwn = other.canFollowPiecesOf(*this), isOthers = canFollowPiecesOf(other);
+  *this = isOwn && (!isOthers || both.getLength() <= following.getLength()) ? both : following;
 }
 
 } // namespace spmdc

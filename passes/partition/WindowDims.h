@@ -46,6 +46,8 @@ struct WindowDim {
 
   /// Whether `other` is of windows that follow one another at the same distances.
   bool canTake(const WindowDim &other) const;
+  /// Whether each piece for which somebody looks at something begins where that of another result does.
+  bool canFollowPiecesOf(const WindowDim &other) const;
   /// Lets devices look at that, too.
   void add(const WindowDim &other);
 };
