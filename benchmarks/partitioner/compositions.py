@@ -19,9 +19,6 @@ cores of a CPU, it sends more here and there, because to update whole parameters
 send those that were updated in pieces (`--default-rates`). Exit status 1 where it sends more than is described.
 """
 
-import json
-import tempfile
-
 import programs
 
 # Of one device: a link of 70 GB/s, memory of 900 GB/s, 100 TFLOP/s.
@@ -137,14 +134,6 @@ class Step:
         return gathers, reduces, scatters, sent
 
 
-def inspect(build, text, rates):
-    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-        json.dump(rates, file)
-        file.flush()
-        report = programs.spmdc(build, "inspect", text, "--json", "--cost-model", file.name)
-    return json.loads(report)["functions"][0]["collectives"]
-
-
 def main():
     parser = programs.arguments(__doc__)
     parser.add_argument("--layers", type=int, default=32)
@@ -156,7 +145,7 @@ def main():
     failed = False
     for name in "BP", "MP", "BP+MP", "BP+MP+Z2", "BP+MP+Z3":
         step = Step(set(name.split("+")), options.layers)
-        collectives = inspect(options.build, step.text(), rates)
+        collectives = programs.inspect(options.build, step.text(), rates)["collectives"]
         counts = [sum(c["op"] == op for c in collectives) for op in ("all_gather", "all_reduce", "reduce_scatter")]
         counts.append(len(collectives) - sum(counts))
         sent = sum(c["wire_bytes_per_device"] * c["trip_count"] for c in collectives)

@@ -41,14 +41,17 @@ def spmdc(build, command, text, *options):
     return result.stdout
 
 
-def inspect(build, text):
-    """`main` as `spmdc inspect --json` describes it."""
-    return json.loads(spmdc(build, "inspect", text, "--json"))["functions"][0]
+def inspect(build, text, rates=None):
+    """`main` as `spmdc inspect --json` describes it. `rates`: what a cost model's file says; spmdc's own without."""
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump(rates or {}, file)
+        file.flush()
+        return json.loads(spmdc(build, "inspect", text, "--json", "--cost-model", file.name))["functions"][0]
 
 
-def inspect_all(build, texts):
+def inspect_all(build, texts, rates=None):
     with ThreadPoolExecutor(2) as pool:
-        return list(pool.map(lambda text: inspect(build, text), texts))
+        return list(pool.map(lambda text: inspect(build, text, rates), texts))
 
 
 def operations(function):
