@@ -4,6 +4,8 @@
 
 #include "passes/partition/FactorAxes.h"
 
+#include <cmath>
+
 using namespace mlir;
 
 namespace spmdc {
@@ -47,6 +49,47 @@ bool isSplat(Value value) {
   return broadcast && typeOf(broadcast.getOperand()).getRank() == 0;
 }
 
+/// Operations of a cone, and values that are looked at for where partial sums may come from. Beyond that, what is one
+/// counts as whole, and its reductions stay: the way up from every sum would take as long as the program is.
+constexpr size_t kMostOperations = 256;
+
+/// Whether an operation that cannot be in a cone needs the result.
+bool isUsedOutside(Operation *op) {
+  return llvm::any_of(op->getUsers(), [&](Operation *user) {
+    return user->getBlock() != op->getBlock() ||
+           !(isLinearCollective(user) || isa<NegateOp, TransposeOp, ReshapeOp, SliceOp, ReverseOp, BroadcastInDimOp,
+                                             DynamicSliceOp, AddOp, SubtractOp, DynamicUpdateSliceOp, ScatterAddOp,
+                                             ConcatenateOp, ReduceOp, MultiplyOp, DivideOp, ConvertOp, YieldOp>(user));
+  });
+}
+
+/// Whether products and quotients of partial sums are those of the sum, whatever these are. A factor that is infinite,
+/// or 0 below, makes NaN of zeros, and one that is large makes infinities of numbers that cancel each other.
+bool isLinearIn(Operation *op, unsigned term) {
+  if (isa<IntegerType>(typeOf(op->getResult(0)).getElementType()))
+    return isa<MultiplyOp>(op); // Products wrap around.
+  Value factor = op->getOperand(1 - term);
+  while (auto broadcast = factor.getDefiningOp<BroadcastInDimOp>())
+    factor = broadcast.getOperand();
+  auto constant = factor.getDefiningOp<ConstantOp>();
+  if (!constant || !constant.getValue().isSplat() || (isa<DivideOp>(op) && term != 0))
+    return false;
+  constexpr double kLarge = 65536;
+  double size = std::abs(constant.getValue().getSplatValue<APFloat>().convertToDouble());
+  return isa<MultiplyOp>(op) ? size <= kLarge : size >= 1 / kLarge && std::isfinite(size);
+}
+
+/// Whether each number of the one type is one of the other: sums in a narrower one would be others.
+bool holdsAll(ConvertOp op) {
+  auto from = dyn_cast<FloatType>(op.getOperand().getType().getElementType());
+  auto to = dyn_cast<FloatType>(op.getType().getElementType());
+  if (!from || !to)
+    return false;
+  const llvm::fltSemantics &before = from.getFloatSemantics(), &after = to.getFloatSemantics();
+  return APFloat::semanticsPrecision(before) <= APFloat::semanticsPrecision(after) &&
+         APFloat::semanticsMaxExponent(before) <= APFloat::semanticsMaxExponent(after);
+}
+
 } // namespace
 
 Value LinearCone::createPartial(Operation *before, Value value, ArrayType type) {
@@ -68,6 +111,8 @@ bool LinearCone::collectOps(Value value) {
     return false;
   if (ops.contains(op))
     return true;
+  if (ops.size() >= kMostOperations || (op != last && isUsedOutside(op)))
+    return false;
   Member member;
   member.terms = listTerms(op);
   auto collectTerm = [&](unsigned term) {
@@ -230,15 +275,11 @@ SmallVector<unsigned> LinearCone::listTerms(Operation *op) const {
     return {0};
   if (isa<MultiplyOp, DivideOp>(op)) { // By what is no partial sum.
     bool isLeft = mayBePartial(op->getOperand(0)), isRight = mayBePartial(op->getOperand(1));
-    if (isLeft != isRight && (isLeft || isa<MultiplyOp>(op)))
+    if (isLeft != isRight && isLinearIn(op, isLeft ? 0 : 1))
       return {isLeft ? 0U : 1U};
   }
-  if (auto convert = dyn_cast<ConvertOp>(op)) { // Sums in a narrower type would be others.
-    auto from = dyn_cast<FloatType>(convert.getOperand().getType().getElementType());
-    auto to = dyn_cast<FloatType>(convert.getType().getElementType());
-    if (from && to && from.getWidth() <= to.getWidth())
-      return {0};
-  }
+  if (auto convert = dyn_cast<ConvertOp>(op); convert && holdsAll(convert))
+    return {0};
   return {};
 }
 
@@ -248,9 +289,11 @@ bool LinearCone::mayBePartial(Value value) const {
   Operation *op = value.getDefiningOp();
   if (!op || op->getBlock() != block || !unreducedOf(typeOf(value)).empty())
     return false;
-  auto [entry, isNew] = known.try_emplace(value, false);
-  if (!isNew)
+  if (auto entry = known.find(value); entry != known.end())
     return entry->second;
+  if (known.size() >= kMostOperations)
+    return false;
+  known[value] = false;
   bool isPartial = llvm::any_of(listTerms(op), [&](unsigned term) { return mayBePartial(op->getOperand(term)); });
   return known[value] = isPartial;
 }
