@@ -52,6 +52,12 @@ private:
     return model.seconds(planner.plan(from, to).cost, mesh.deviceCount());
   }
 
+  /// Of making a whole value a partial sum, less what bringing it to where it lies has taken.
+  double secondsToPartial(Value value, ArrayType type) {
+    ArrayType origin = typeOf(LinearCone::getOrigin(value));
+    return secondsOf(origin, type) - secondsOf(origin, typeOf(value));
+  }
+
   double allReduceSeconds(ArrayType type, ArrayRef<AxisRefAttr> axes) const {
     std::vector<std::string> names;
     int64_t group = 1;
@@ -72,7 +78,7 @@ private:
       if (llvm::all_of(reduction->getUsers(), [&](Operation *user) { return llvm::is_contained(cone.getOps(), user); }))
         seconds += secondsOf(typeOf(reduction->getOperand(0)), typeOf(reduction->getResult(0)));
     for (auto [value, type] : cone.listWholes())
-      seconds -= secondsOf(typeOf(value), type);
+      seconds -= secondsToPartial(value, type);
     MeshAttr meshAttr = MeshAttr::fromValue(cone.getOps().front()->getContext(), "", mesh);
     auto getGrowth = [&](Value value) {
       ArrayType partial = cone.getPartialType(value);
@@ -153,17 +159,12 @@ private:
     if (!cone.fitsCarry(partial))
       return;
     double trips = static_cast<double>(loop.getTripCount());
-    // What the loop begins with becomes a partial sum from before it was brought to where the carry lay.
     Value init = loop.getInitials()[index];
-    if (auto reshard = init.getDefiningOp<ReshardOp>())
-      init = reshard.getOperand();
-    if (!typeOf(init).getShardingOrOpen().getUnreduced().empty())
-      init = loop.getInitials()[index];
-    double ofInit = secondsOf(typeOf(init), partial) - secondsOf(typeOf(init), type);
-    if (trips * savedSeconds(cone) <= secondsOf(partial, type) + ofInit)
+    if (trips * savedSeconds(cone) <= secondsOf(partial, type) + secondsToPartial(init, partial))
       return;
     std::string why = cone.why("those of all iterations are added before they are reduced");
     loop->setOperand(index, LinearCone::createPartial(loop, init, partial));
+    LinearCone::eraseUnused(init);
     argument.setType(partial);
     cone.rewrite();
     result.setType(partial);

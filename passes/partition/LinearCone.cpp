@@ -53,16 +53,6 @@ bool isSplat(Value value) {
 /// counts as whole, and its reductions stay: the way up from every sum would take as long as the program is.
 constexpr size_t kMostOperations = 256;
 
-/// Whether an operation that cannot be in a cone needs the result.
-bool isUsedOutside(Operation *op) {
-  return llvm::any_of(op->getUsers(), [&](Operation *user) {
-    return user->getBlock() != op->getBlock() ||
-           !(isLinearCollective(user) || isa<NegateOp, TransposeOp, ReshapeOp, SliceOp, ReverseOp, BroadcastInDimOp,
-                                             DynamicSliceOp, AddOp, SubtractOp, DynamicUpdateSliceOp, ScatterAddOp,
-                                             ConcatenateOp, ReduceOp, MultiplyOp, DivideOp, ConvertOp, YieldOp>(user));
-  });
-}
-
 /// Whether products and quotients of partial sums are those of the sum, whatever these are. A factor that is infinite,
 /// or 0 below, makes NaN of zeros, and one that is large makes infinities of numbers that cancel each other.
 bool isLinearIn(Operation *op, unsigned term) {
@@ -92,8 +82,20 @@ bool holdsAll(ConvertOp op) {
 
 } // namespace
 
+Value LinearCone::getOrigin(Value value) {
+  auto reshard = value.getDefiningOp<ReshardOp>();
+  bool isOnlyHere = reshard && reshard->hasOneUse() && unreducedOf(typeOf(reshard.getOperand())).empty();
+  return isOnlyHere ? reshard.getOperand() : value;
+}
+
+void LinearCone::eraseUnused(Value value) {
+  if (auto reshard = value.getDefiningOp<ReshardOp>(); reshard && reshard->use_empty())
+    reshard->erase();
+}
+
 Value LinearCone::createPartial(Operation *before, Value value, ArrayType type) {
   OpBuilder builder(before);
+  value = getOrigin(value);
   if (!isZero(value))
     return builder.create<ReshardOp>(value.getLoc(), type, value, StringAttr());
   Operation *constant = builder.clone(*value.getDefiningOp());
@@ -248,6 +250,7 @@ void LinearCone::rewrite() {
         continue;
       } else if (llvm::is_contained(member.terms, operand.getOperandNumber())) {
         operand.set(createPartial(op, value, wanted));
+        eraseUnused(value);
       } else { // A number by which is multiplied.
         Operation *number = OpBuilder(op).clone(*value.getDefiningOp());
         number->getResult(0).setType(wanted);
@@ -296,6 +299,11 @@ bool LinearCone::mayBePartial(Value value) const {
   known[value] = false;
   bool isPartial = llvm::any_of(listTerms(op), [&](unsigned term) { return mayBePartial(op->getOperand(term)); });
   return known[value] = isPartial;
+}
+
+bool LinearCone::isUsedOutside(Operation *op) const {
+  return llvm::any_of(op->getUsers(),
+                      [&](Operation *user) { return user->getBlock() != block || listTerms(user).empty(); });
 }
 
 bool LinearCone::isWhole(Value value) const {

@@ -51,8 +51,12 @@ public:
   /// Makes all values partial sums.
   void rewrite();
 
-  /// The value, which is none, as a partial sum for an operation.
+  /// The value, which is none, as a partial sum for an operation: from before it was brought to where it lies, if
+  /// nobody else needs it there.
   static mlir::Value createPartial(mlir::Operation *before, mlir::Value value, ArrayType type);
+  static mlir::Value getOrigin(mlir::Value value);
+  /// Removes what brought a value to where nobody needs it any more.
+  static void eraseUnused(mlir::Value value);
 
 private:
   bool collectOps(mlir::Value value);
@@ -61,6 +65,8 @@ private:
   /// Whether partial sums lead to the value.
   bool mayBePartial(mlir::Value value) const;
   bool isWhole(mlir::Value value) const;
+  /// Whether an operation that cannot be in a cone needs the result.
+  bool isUsedOutside(mlir::Operation *op) const;
   /// Whether the operation may add up along cut dimensions itself.
   bool maySum(mlir::Operation *op) const { return op == last && mlir::isa<ReduceOp>(op); }
   /// The types of the operation as one of partial sums, from those of its terms.
