@@ -99,10 +99,14 @@ public:
   }
 
   bool parse_error(size_t, const std::string &, const nlohmann::detail::exception &exception) override {
-    // Without the library's own prefix: `[json.exception.parse_error.101] parse error at line 1, column 2: ...`.
+    // Without the library's own prefix: `[json.exception.parse_error.101] parse error at line 1, column 2: ...`,
+    // `[json.exception.out_of_range.406] number overflow ...`.
     std::string text = exception.what();
-    size_t colon = text.find(": ");
-    return fail("this is no JSON: " + (colon == std::string::npos ? text : text.substr(colon + 2)));
+    size_t begin = text.find(": ");
+    begin = begin == std::string::npos ? text.find("] ") : begin;
+    text = begin == std::string::npos ? text : text.substr(begin + 2);
+    bool isNumber = dynamic_cast<const nlohmann::json::out_of_range *>(&exception) != nullptr;
+    return fail((isNumber ? "too large a number: " : "this is no JSON: ") + text);
   }
 
   /// What an axis does not say is as elsewhere.

@@ -77,6 +77,8 @@ LaunchResult launchWithRestarts(
     launch.environment.emplace_back("SPMD_RESTART_COUNT", std::to_string(attempt));
     LaunchResult result = launchLocal(launch);
     report.describe(result);
+    if (result.interruptedBy != 0)
+      log.write(RunLog::Level::Warning, interruptionText(result.interruptedBy));
     if (attempt == options.count || !isFault(result))
       return result;
     if (options.minProcesses) {
@@ -96,6 +98,7 @@ LaunchResult launchWithRestarts(
     if (int number = sleepUnlessSignalled(signals, delay)) {
       result.interruptedBy = number;
       report.describe(result);
+      log.write(RunLog::Level::Warning, interruptionText(number));
       return result;
     }
     delay = std::min(2 * delay, kMaxDelay);

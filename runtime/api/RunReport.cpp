@@ -35,6 +35,10 @@ Verdict verdictOf(const ChildEnd &end, const std::optional<std::string> &error) 
 
 } // namespace
 
+std::string interruptionText(int signal) {
+  return "the run was ended by signal " + std::to_string(signal) + " (" + signalName(signal) + ")";
+}
+
 void RunReport::describe(const LaunchResult &result) {
   interruptedBy = result.interruptedBy;
   // A process that was asked to end by itself, and saved the job's state.
@@ -119,8 +123,7 @@ std::string RunReport::json(int exitStatus) const {
     cause["cause"] = "interrupted";
     cause["signal"] = interruptedBy;
     cause["signal_name"] = signalName(interruptedBy);
-    cause["message"] =
-        "the run was ended by signal " + std::to_string(interruptedBy) + " (" + signalName(interruptedBy) + ")";
+    cause["message"] = interruptionText(interruptedBy);
   } else if (verdict) {
     cause = verdictJson(*verdict);
   } else if (exitStatus != 0) {

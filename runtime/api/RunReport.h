@@ -63,6 +63,9 @@ private:
   std::vector<Restart> restarts;
 };
 
+/// What is said of a run that was ended by a signal to the command that started it.
+std::string interruptionText(int signal);
+
 /// Throws a usage error if a file could not be written there when the run ends: one of a week should not end with that.
 void checkWritable(const std::string &option, const std::string &path);
 

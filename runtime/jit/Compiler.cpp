@@ -167,9 +167,23 @@ struct Compiler::State {
       start = compileToArray(text, fileName, options.frontend, context, diagnostics);
     }
     times.push_back({"frontend", millisecondsSince(began)});
-    if (start)
+    if (start) {
       options.costModel.attachTo(*start);
+      warnOfUnknownAxes();
+    }
     return *start;
+  }
+
+  /// A cost model may have been measured for another mesh, or have a typo: its rates are not used then.
+  void warnOfUnknownAxes() {
+    auto meshAttr = (*start)->getAttrOfType<MeshAttr>(kMeshAttrName);
+    if (!meshAttr)
+      return;
+    spmd::MeshShape mesh = meshAttr.toValue();
+    for (const auto &[name, rates] : options.costModel.axes)
+      if (mesh.indexOf(name) < 0)
+        warnings.error(placeOf(UnknownLoc::get(&context)),
+                       "the cost model has rates for the axis '" + name + "', which the mesh does not have");
   }
 
   /// The module at a station up to Plan; null on errors.

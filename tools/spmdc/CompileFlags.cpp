@@ -113,6 +113,8 @@ std::optional<std::string> readFile(const std::string &path, size_t maxBytes, st
 }
 
 bool isArtifactFile(const std::string &path) {
+  if (path.ends_with(".spmdx")) // An empty one, too.
+    return true;
   std::ifstream in(path, std::ios::binary);
   char bytes[8] = {};
   in.read(bytes, sizeof bytes);
@@ -128,7 +130,19 @@ std::optional<Compiler> CompileFlags::makeCompiler(std::ostream &messages) const
 }
 
 std::optional<std::string> CompileFlags::readProgram(std::ostream &messages) const {
-  return readFile(file, Source::maxBytes, messages);
+  std::optional<std::string> text = readFile(file, Source::maxBytes, messages);
+  std::string isNone = "spmdc: error: '" + file + "' is no program (.spmd, .mlir) but ";
+  if (text && spmd::looksLikeArtifact(*text)) {
+    messages << isNone << "an artifact, compiled already: `spmdc run` takes it, this command the program\n";
+    return std::nullopt;
+  }
+  // As other tools tell text from data: no text has such a byte near its beginning.
+  constexpr size_t kLookedAt = 8000;
+  if (text && std::string_view(*text).substr(0, kLookedAt).find('\0') != std::string_view::npos) {
+    messages << isNone << "binary data; arrays are given by `spmdc run PROGRAM --input NAME=FILE`\n";
+    return std::nullopt;
+  }
+  return text;
 }
 
 std::optional<CostModel> CompileFlags::readCostModel(std::ostream &messages) const {

@@ -25,7 +25,7 @@ struct CompileFlags {
   CLI::Option *addTo(CLI::App &command, const std::string &fileHelp);
   /// Opens FILE and makes its compiler; prints why not and returns nothing when it, or the cost model, cannot be read.
   std::optional<Compiler> makeCompiler(std::ostream &messages = std::cerr) const;
-  /// The text of FILE. Prints why not and returns nothing when it cannot be read.
+  /// The text of FILE. Prints why not and returns nothing when it cannot be read, or is no text.
   std::optional<std::string> readProgram(std::ostream &messages = std::cerr) const;
   /// With the model of `--cost-model`. Prints what is wrong with that file and returns nothing on a mistake.
   std::optional<CompileOptions> toOptions(std::ostream &messages = std::cerr) const;
@@ -39,7 +39,7 @@ private:
 /// The bytes of a file, `-` being standard input. Prints why not and returns nothing on failure.
 std::optional<std::string> readFile(const std::string &path, size_t maxBytes, std::ostream &messages = std::cerr);
 
-/// Whether a file begins like an artifact.
+/// Whether a file begins like an artifact, or has the name of one.
 bool isArtifactFile(const std::string &path);
 
 } // namespace spmdc
