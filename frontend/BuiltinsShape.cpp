@@ -310,6 +310,9 @@ Value roll(Args &args) {
   return moved(args, x);
 }
 
+/// Copies of an array that are concatenated; more are a broadcast.
+constexpr int64_t kMostCopies = 8;
+
 /// Each of `counts` times along its dimension: [a, b] -> [a, b, a, b].
 Value tile(Args &args) {
   mlir::Value x = elementsOf(args);
@@ -322,6 +325,14 @@ Value tile(Args &args) {
     counts.insert(counts.begin(), 1);
   while (shape.size() < counts.size())
     shape.insert(shape.begin(), 1);
+  // Few copies one behind another: an array that is cut along them keeps its axes, and slices see through them.
+  for (size_t dim = 0; dim < counts.size(); ++dim)
+    if (shape[dim] > 1 && counts[dim] > 1 && counts[dim] <= kMostCopies) {
+      x = args.e.reshape(x, shape);
+      x = args.e.concatenate(llvm::SmallVector<mlir::Value>(counts[dim], x), dim);
+      shape[dim] *= counts[dim];
+      counts[dim] = 1;
+    }
   // [n, m] -> [1, n, 1, m] -> [c, n, d, m] -> [c*n, d*m].
   llvm::SmallVector<int64_t> spread, repeated, result;
   for (auto [size, count] : llvm::zip(shape, counts)) {

@@ -115,7 +115,7 @@ def Array_PadOp : Array_Op<"pad", [DeclareOpInterfaceMethods<DifferentiableOpInt
 
 def Array_ConcatenateOp : Array_Op<"concatenate", [DeclareOpInterfaceMethods<DifferentiableOpInterface>,
     DeclareOpInterfaceMethods<EvaluateOpInterface>,
-    DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["getMoves"]>]> {
+    DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["createLocal", "getMoves"]>]> {
   let summary = "Joins arrays along a dimension";
   let arguments = (ins Variadic<Spmd_ArrayType>:$operands, I64Attr:$dim);
   let assemblyFormat = "$operands `dim` $dim attr-dict `:` type($operands) `->` type($result)";

@@ -200,6 +200,20 @@ ArrayMoves SliceOp::getMoves() {
   return {{{getOperand(), dims}}, Value()};
 }
 
+/// Copies of one array are a broadcast to a kernel: no choice between operands for each element.
+Value ConcatenateOp::createLocal(OpBuilder &builder, ValueRange operands, ArrayType, ArrayType localResult) {
+  if (operands.size() == 1 || !llvm::all_equal(operands))
+    return builder.create<ConcatenateOp>(getLoc(), localResult, operands, getDim());
+  auto type = cast<ArrayType>(operands.front().getType());
+  SmallVector<int64_t> spread(type.getShape()), dims;
+  spread.insert(spread.begin() + getDim(), static_cast<int64_t>(operands.size()));
+  for (int64_t dim = 0; dim < static_cast<int64_t>(spread.size()); ++dim)
+    if (dim != static_cast<int64_t>(getDim()))
+      dims.push_back(dim);
+  Value copies = builder.create<BroadcastInDimOp>(getLoc(), type.withShape(spread), operands.front(), dims);
+  return builder.create<ReshapeOp>(getLoc(), localResult, copies);
+}
+
 Value SliceOp::createLocal(OpBuilder &builder, ValueRange operands, ArrayType, ArrayType localResult) {
   ArrayType global = getOperand().getType(), local = cast<ArrayType>(operands[0].getType());
   SmallVector<int64_t> limits(getLimits());

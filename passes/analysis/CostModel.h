@@ -68,6 +68,9 @@ struct LinkRates {
 };
 
 struct CostModel {
+  /// Times that differ by less, of their own size, are alike: fewer bytes decide.
+  static constexpr double kAlike = 0.02;
+
   LinkRates link;                        ///< Along axes that have no rates of their own.
   std::map<std::string, LinkRates> axes; ///< By name of the axis.
   double flopsPerSecond = 1e11;          ///< Of one device in a contraction.

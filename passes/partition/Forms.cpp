@@ -4,6 +4,8 @@
 
 #include "ir/array/ArrayOps.h"
 
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
@@ -69,20 +71,55 @@ CollectiveCost Forms::getDebt(Value value, Operation *user) const {
 }
 
 Forms::Source Forms::find(Value value, ArrayType wanted, Operation *user) {
-  Source best{value, planner.plan(typeOf(value), wanted).cost + getDebt(value, user), {}};
+  Source best{value, planner.plan(typeOf(value), wanted).cost + getDebt(value, user), {}, {}};
   for (Value form : getOthers(value, user)) {
     const ReshardPlan &plan = planner.plan(typeOf(form), wanted);
     CollectiveCost cost = plan.cost + getDebt(form, user);
     if (cost < best.cost)
-      best = {form, cost, {}};
+      best = {form, cost, {}, {}};
   }
   visitTransposed(value, user, [&](Value form, ArrayType type, ArrayRef<int64_t> perm) {
     const ReshardPlan &plan = planner.plan(type, wanted);
     CollectiveCost cost = plan.cost + getDebt(form, user);
     if (cost < best.cost)
-      best = {form, cost, llvm::to_vector(perm)};
+      best = {form, cost, llvm::to_vector(perm), {}};
   });
-  return best;
+  if (best.cost.linkBytes == 0)
+    return best;
+  Source again{value, {}, {}, {}};
+  bool canMake = visitMaking(value, wanted, again.maker, [&](Value operand, ArrayType type) {
+    Source part = find(operand, type, user);
+    MeshAttr mesh = MeshAttr::fromValue(value.getContext(), "", planner.getMesh());
+    again.cost = again.cost + part.cost;
+    again.readBytes += part.maker ? part.readBytes : static_cast<double>(type.getLocal(mesh).getBytes());
+  });
+  if (!canMake || !(again.cost < best.cost))
+    return best;
+  // What is gathered is written, too. One kernel, however long the chain is, reads beside that.
+  const CostModel &model = planner.getModel();
+  if (chainLeft == longestChain)
+    again.cost.latencySeconds += again.readBytes / model.memoryPerSecond;
+  int64_t devices = planner.getMesh().deviceCount();
+  bool isSlower = model.seconds(again.cost, devices) > (1 + CostModel::kAlike) * model.seconds(best.cost, devices);
+  return isSlower ? best : again;
+}
+
+bool Forms::visitMaking(Value value, ArrayType wanted, ShardingRuleOpInterface &maker,
+                        llvm::function_ref<void(Value, ArrayType)> visit) const {
+  bool isLittle = isMadeOfLittle(value);
+  if (!isLittle && chainLeft == 0)
+    return false;
+  maker = findMaker(getRoot(value));
+  std::optional<SmallVector<ArrayType>> types;
+  if (!maker || !(types = listOperandTypes(planner.getMesh(), maker, wanted)))
+    return false;
+  chainLeft -= !isLittle;
+  llvm::SmallDenseSet<std::pair<Value, Type>, 4> seen;
+  for (auto [operand, type] : llvm::zip(maker->getOperands(), *types))
+    if (seen.insert({operand, type}).second)
+      visit(operand, type);
+  chainLeft += !isLittle;
+  return true;
 }
 
 double Forms::getLeastBytes(Value value, ArrayType wanted, Operation *user) const {
@@ -92,7 +129,13 @@ double Forms::getLeastBytes(Value value, ArrayType wanted, Operation *user) cons
   visitTransposed(value, user, [&](Value, ArrayType type, ArrayRef<int64_t>) {
     least = std::min(least, planner.getLeastBytes(type, wanted));
   });
-  return least;
+  if (least == 0)
+    return 0;
+  double ofMaking = 0;
+  ShardingRuleOpInterface maker;
+  bool canMake = visitMaking(value, wanted, maker,
+                             [&](Value operand, ArrayType type) { ofMaking += getLeastBytes(operand, type, user); });
+  return canMake ? std::min(least, ofMaking) : least;
 }
 
 SmallVector<Value, 2> Forms::getOthers(Value value, Operation *user) const {
@@ -141,6 +184,8 @@ SmallVector<Operation *, 1> &Forms::getTransposes(Value root) const {
 
 Value Forms::take(Value value, ArrayType wanted, Operation *user, StringRef why) {
   Source source = find(value, wanted, user);
+  if (source.maker)
+    return makeAgain(source.maker, value, wanted, user, why);
   pay(source.value);
   OpBuilder builder(placeFor(source.value, user));
   // Where an operation needs it, or, where it is only handed on, where it comes from.
@@ -156,6 +201,28 @@ Value Forms::take(Value value, ArrayType wanted, Operation *user, StringRef why)
   if (liesAs(source.value, wanted))
     return source.value;
   return create(builder, loc, source.value, wanted, why);
+}
+
+Value Forms::makeAgain(ShardingRuleOpInterface maker, Value value, ArrayType wanted, Operation *user, StringRef why) {
+  SmallVector<ArrayType> types = *listOperandTypes(planner.getMesh(), maker, wanted);
+  IRMapping operands;
+  Operation *place = placeFor(value, user);
+  for (auto [operand, type] : llvm::zip(maker->getOperands(), types)) {
+    // Said once, of that which has to be moved.
+    bool isMadeAgain = find(operand, type, user).maker != nullptr;
+    std::string from = isMadeAgain ? "" : ", and is computed there again from " + type.str();
+    Value form = take(operand, type, user, (why + from).str());
+    operands.map(operand, form);
+    if (!isVisible(form, place))
+      place = user;
+  }
+  OpBuilder builder(place);
+  Operation *again = builder.clone(*maker, operands);
+  again->getResult(0).setType(wanted);
+  Value root = getRoot(value), form = again->getResult(0);
+  roots[form] = root;
+  made[root].push_back(form);
+  return form;
 }
 
 void Forms::addPropagated(Value result, ArrayType propagated, StringRef why) {

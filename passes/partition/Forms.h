@@ -3,7 +3,8 @@
 // Each operation gives its result in one form, and spmd.reshard makes others of it. Who needs a value takes the form
 // that is cheapest to bring into the sharding that it wants, one that is there already above all: an array that two
 // operations need gathered is gathered once, and a result that lies as its user wants it does not go through what
-// propagation thought of it. What a transpose of a value needs gathered is a transpose of the gathered value.
+// propagation thought of it. What a transpose of a value needs gathered is a transpose of the gathered value. A value
+// is made again (Makers.h) where that sends less: not the rows of a bias are gathered, the bias is.
 //
 // An operation's result is brought into its propagated sharding at once, but that is owed until somebody uses it: the
 // users share its price, the first one pays for all, and what nobody needs is removed (`clean`).
@@ -13,6 +14,7 @@
 
 #include "ir/spmd/SpmdOps.h"
 #include "passes/collective/ReshardPlanner.h"
+#include "passes/partition/Makers.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
@@ -21,7 +23,11 @@ namespace spmdc {
 
 class Forms {
 public:
-  explicit Forms(ReshardPlanner &planner) : planner(planner) {}
+  /// How many element-wise operations on large arrays, one after another, may be repeated to make a value again.
+  static constexpr unsigned kLongestChain = 8;
+
+  explicit Forms(ReshardPlanner &planner, unsigned longestChain = kLongestChain)
+      : planner(planner), longestChain(longestChain), chainLeft(longestChain) {}
 
   /// A form of the value from which the wanted sharding is made, with what that costs.
   struct Source {
@@ -29,6 +35,9 @@ public:
     CollectiveCost cost;
     /// Of a form of another value, how it is transposed to be one of this; empty otherwise.
     llvm::SmallVector<int64_t> perm;
+    /// What makes it again in the wanted sharding, then in place of a form; null otherwise.
+    ShardingRuleOpInterface maker;
+    double readBytes = 0; ///< By the kernel of that.
   };
 
   /// The cheapest for this operation, which uses the value as it is propagated.
@@ -64,8 +73,16 @@ private:
   /// The transposes of forms of this value, which may have very many other users.
   llvm::SmallVector<mlir::Operation *, 1> &getTransposes(mlir::Value root) const;
   mlir::Value create(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value from, ArrayType to, llvm::StringRef why);
+  /// Calls visit(operand, type) for each array of which the maker of a value makes the wanted sharding again; false,
+  /// and no call, where it cannot, or is no longer looked for.
+  bool visitMaking(mlir::Value value, ArrayType wanted, ShardingRuleOpInterface &maker,
+                   llvm::function_ref<void(mlir::Value, ArrayType)> visit) const;
+  mlir::Value makeAgain(ShardingRuleOpInterface maker, mlir::Value value, ArrayType wanted, mlir::Operation *user,
+                        llvm::StringRef why);
 
   ReshardPlanner &planner;
+  const unsigned longestChain;
+  mutable unsigned chainLeft;                     ///< Of what is looked at now.
   llvm::DenseMap<mlir::Value, mlir::Value> roots; ///< Of forms that were made here.
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value, 2>> made;
   llvm::DenseMap<mlir::Value, CollectiveCost> debts;

@@ -4,13 +4,15 @@
 // devices each sends 2 (gh - 1) / gh of the array, not 2 (g - 1) / g + 2 (h - 1) / h. Pieces gathered along one
 // dimension in two steps, or scattered, are gathered or scattered in one: as many bytes, one wait less.
 //
-// Where one of the axes is slow the way in two steps may be the faster one: the cost model decides.
+// Where one of the axes is slow the way in two steps may be the faster one, and a sum over several axes, in one step or
+// in several, is faster by parts: scattered over the fast axes, added over the slow ones, gathered. The cost model
+// decides.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ir/spmd/Location.h"
 #include "ir/spmd/SpmdOps.h"
-#include "passes/analysis/CostModel.h"
+#include "passes/collective/ReshardPlanner.h"
 #include "passes/partition/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -28,8 +30,8 @@ namespace {
 
 class Joiner {
 public:
-  explicit Joiner(ModuleOp module)
-      : meshAttr(getMesh(module)), mesh(meshAttr.toValue()), model(CostModel::of(module)) {}
+  Joiner(ModuleOp module, ReshardPlanner &planner)
+      : meshAttr(getMesh(module)), mesh(planner.getMesh()), model(planner.getModel()), planner(planner) {}
 
   /// Joins the collectives, each with those before it, as many as follow one another.
   void visit(ArrayRef<CollectiveOpInterface> collectives) {
@@ -42,23 +44,74 @@ private:
   void visit(CollectiveOpInterface second) {
     while (true) {
       auto first = second->getOperand(0).getDefiningOp<CollectiveOpInterface>();
-      if (!first || !first->hasOneUse() || first->getBlock() != second->getBlock())
-        return;
-      std::optional<AxesAttr> axes = findAxes(first, second);
+      bool mayJoin = first && first->hasOneUse() && first->getBlock() == second->getBlock();
+      std::optional<AxesAttr> axes = mayJoin ? findAxes(first, second) : std::nullopt;
       if (!axes)
-        return;
+        break;
       CollectiveOpInterface joined = join(first, second, *axes);
-      if (secondsOf(joined) > secondsOf(first) + secondsOf(second)) {
+      double apart = secondsOf(first) + secondsOf(second);
+      if (Value sum = addByParts(joined, apart)) {
+        replace(second, sum);
+        return erase({second, first, joined});
+      }
+      if (secondsOf(joined) > apart) {
         joined.erase();
-        return;
+        break;
       }
-      second->getResult(0).replaceAllUsesWith(joined->getResult(0));
-      for (Operation *op : {second.getOperation(), first.getOperation()}) {
-        gone.insert(op);
-        op->erase();
-      }
+      replace(second, joined->getResult(0));
+      erase({second, first});
       second = joined;
     }
+    if (Value sum = addByParts(second, secondsOf(second))) {
+      replace(second, sum);
+      erase({second});
+    }
+  }
+
+  static void replace(CollectiveOpInterface op, Value value) { op->getResult(0).replaceAllUsesWith(value); }
+
+  void erase(std::initializer_list<Operation *> ops) {
+    for (Operation *op : ops) {
+      gone.insert(op);
+      op->erase();
+    }
+  }
+
+  /// A sum over several axes in several steps, where they take less time than this, and than the sum in one step; null
+  /// otherwise.
+  Value addByParts(CollectiveOpInterface op, double seconds) {
+    auto sum = dyn_cast<AllReduceOp>(op.getOperation());
+    if (!sum || sum.getKind() != ReductionKind::sum || sum.getAxes().getAxes().size() < 2)
+      return {};
+    auto type = cast<ArrayType>(sum.getType());
+    // One all_reduce adds f16 and bf16 in f32; a part of the sum on its way would be rounded.
+    if (isa<FloatType>(type.getElementType()) && type.getElementType().getIntOrFloatBitWidth() == 16)
+      return {};
+    spmd::Sharding whole;
+    whole.dims.resize(type.getRank());
+    spmd::Sharding partial = whole;
+    partial.unreduced = sum.getAxes().toValues();
+    auto withSharding = [&](const spmd::Sharding &sharding) {
+      return type.withSharding(ShardingAttr::fromValue(op->getContext(), sharding));
+    };
+    ArrayType from = withSharding(partial), to = withSharding(whole);
+    if (planner.plan(from, to).steps.size() < 2)
+      return {};
+    OpBuilder builder(op);
+    Operation *before = op->getPrevNode();
+    Value byParts = planner.build(builder, op->getLoc(), sum.getOperand(), from, to, sum.getWhy().value_or(""));
+    SmallVector<Operation *> built;
+    double secondsByParts = 0;
+    for (Operation *part = op->getPrevNode(); part != before; part = part->getPrevNode()) {
+      built.push_back(part);
+      if (auto collective = dyn_cast<CollectiveOpInterface>(part))
+        secondsByParts += secondsOf(collective);
+    }
+    if (secondsByParts < std::min(seconds, secondsOf(op)))
+      return byParts;
+    for (Operation *part : built)
+      part->erase();
+    return {};
   }
 
   double secondsOf(CollectiveOpInterface op) const {
@@ -143,8 +196,9 @@ private:
   }
 
   MeshAttr meshAttr;
-  spmd::MeshShape mesh;
-  CostModel model;
+  const spmd::MeshShape &mesh;
+  const CostModel &model;
+  ReshardPlanner &planner;
   llvm::DenseSet<Operation *> gone;
 };
 
@@ -152,7 +206,7 @@ class JoinCollectivesPass : public impl::JoinCollectivesBase<JoinCollectivesPass
   void runOnOperation() override {
     SmallVector<CollectiveOpInterface> collectives;
     getOperation().walk([&](CollectiveOpInterface op) { collectives.push_back(op); });
-    Joiner(getOperation()).visit(collectives);
+    Joiner(getOperation(), getAnalysis<ReshardPlanner>()).visit(collectives);
   }
 };
 

@@ -5,20 +5,13 @@
 #include "passes/partition/Moves.h"
 #include "passes/partition/Regrouping.h"
 
+#include <cmath>
 #include <limits>
 
 using namespace mlir;
 
 namespace spmdc {
 namespace {
-
-/// Whether every device can make any part of a value by itself: a splat or an iota.
-bool canMakeAnew(Value value) {
-  auto op = value.getDefiningOp<ShardingRuleOpInterface>();
-  return op && op->getNumOperands() == 0 && llvm::all_of(op.getShardingRule().factors, [](const Factor &factor) {
-           return factor.kind == FactorKind::PassThrough;
-         });
-}
 
 std::vector<std::string> namesOf(const AxisList &axes) {
   std::vector<std::string> names;
@@ -75,12 +68,20 @@ private:
         return;
       std::optional<OperationChoice> candidate = tryAssign(axes);
       // Most need no plan to see that they are dearer.
-      if (!candidate || (best && leastSeconds(*candidate) >= best->price.seconds))
+      if (!candidate || (best && leastSeconds(*candidate) >= best->price.seconds * (1 + CostModel::kAlike)))
         continue;
       candidate->price = getPrice(*candidate);
-      if (!best || candidate->price.seconds < best->price.seconds)
+      if (!best || isBetter(candidate->price, best->price))
         best = std::move(candidate);
     }
+  }
+
+  /// Of times that the model cannot tell apart, fewer bytes decide.
+  static bool isBetter(const OperationPrice &price, const OperationPrice &other) {
+    bool isAlike =
+        std::abs(price.seconds - other.seconds) <= CostModel::kAlike * std::max(price.seconds, other.seconds);
+    return isAlike && price.linkBytes != other.linkBytes ? price.linkBytes < other.linkBytes
+                                                         : price.seconds < other.seconds;
   }
 
   /// Of exchanges from the operands as they lie to the result as it is wanted, less what the operations would send that
@@ -191,22 +192,33 @@ private:
     return candidate;
   }
 
+  /// Of bringing an operand there. Many candidates have it lie alike, and no form is made meanwhile.
+  const CollectiveCost &getCost(size_t operand, ArrayType wanted) {
+    auto [entry, isNew] = costs.try_emplace({operand, wanted});
+    if (isNew)
+      entry->second = forms.find(op->getOperand(operand), wanted, op).cost;
+    return entry->second;
+  }
+  double getLeastBytes(size_t operand, ArrayType wanted) {
+    auto [entry, isNew] = leastBytes.try_emplace({operand, wanted});
+    if (isNew)
+      entry->second = forms.getLeastBytes(op->getOperand(operand), wanted, op);
+    return entry->second;
+  }
+
   /// What the candidate takes at least.
   double leastSeconds(const OperationChoice &candidate) {
     CollectiveCost cost{.linkBytes = planner.getLeastBytes(candidate.result, result)};
     for (size_t i = 0; i < candidate.operands.size(); ++i)
-      if (!canMakeAnew(op->getOperand(i)))
-        cost.linkBytes += forms.getLeastBytes(op->getOperand(i), candidate.operands[i], op);
+      cost.linkBytes += getLeastBytes(i, candidate.operands[i]);
     return model.seconds(cost, mesh.deviceCount()) +
            computeSeconds(candidate, MeshAttr::fromValue(op->getContext(), "", mesh));
   }
 
   OperationPrice getPrice(const OperationChoice &candidate) {
-    CollectiveCost cost;
+    CollectiveCost cost = planner.plan(candidate.result, result).cost;
     for (size_t i = 0; i < candidate.operands.size(); ++i)
-      if (!canMakeAnew(op->getOperand(i)))
-        cost = cost + forms.find(op->getOperand(i), candidate.operands[i], op).cost;
-    cost = cost + planner.plan(candidate.result, result).cost;
+      cost = cost + getCost(i, candidate.operands[i]);
     MeshAttr meshAttr = MeshAttr::fromValue(op->getContext(), "", mesh);
     int64_t devices = mesh.deviceCount();
     if (op.getReductionKind() != ReductionKind::sum && !candidate.reduced.empty()) {
@@ -227,7 +239,7 @@ private:
   }
 
   /// Time of the local operation: a contraction by its multiplications, an order by its comparisons, anything else by
-  /// the memory it touches.
+  /// the memory it touches, where nothing lies that is made of little.
   double computeSeconds(const OperationChoice &candidate, MeshAttr meshAttr) {
     if (isa<DotGeneralOp>(op.getOperation())) {
       double work = 2;
@@ -244,8 +256,8 @@ private:
       return model.orderSeconds(elements, static_cast<double>(result.getDimSize(order.getDim())));
     }
     auto bytes = static_cast<double>(candidate.result.getLocal(meshAttr).getBytes());
-    for (ArrayType operand : candidate.operands)
-      bytes += static_cast<double>(operand.getLocal(meshAttr).getBytes());
+    for (auto [operand, type] : llvm::zip(op->getOperands(), candidate.operands))
+      bytes += isMadeOfLittle(operand) ? 0 : static_cast<double>(type.getLocal(meshAttr).getBytes());
     return bytes / model.memoryPerSecond;
   }
 
@@ -263,6 +275,8 @@ private:
   ShardingRule rule;
   ArrayType result;
   std::optional<OperationChoice> best;
+  llvm::DenseMap<std::pair<size_t, Type>, CollectiveCost> costs;
+  llvm::DenseMap<std::pair<size_t, Type>, double> leastBytes;
 };
 
 } // namespace

@@ -4,8 +4,8 @@
 // factors: first those that the operands and the result have on each factor (or nothing), then, if these need
 // communication, every other one (Assignments.h). Each is priced: resharding the operands, each from the form that is
 // there and cheapest (Forms.h), the local computation (what devices repeat included), and bringing the result (partial
-// sums included) to its sharding. The cheapest wins; ties go to the candidate that was listed first, which is the one
-// closest to the result.
+// sums included) to its sharding. The cheapest wins, of about as cheap ones that which sends least; ties go to the
+// candidate that was listed first, which is the one closest to the result.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -48,7 +48,7 @@ OperationChoice chooseAssignment(ReshardPlanner &planner, Forms &forms, const Wi
 /// The same where each value is there as it lies only; without windows each operation looks at what it moves by itself.
 inline OperationChoice chooseAssignment(ReshardPlanner &planner, ShardingRuleOpInterface op,
                                         const Windows *windows = nullptr) {
-  Forms none(planner);
+  Forms none(planner, /*longestChain=*/0);
   return chooseAssignment(planner, none, windows, op);
 }
 

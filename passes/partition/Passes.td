@@ -83,8 +83,8 @@ def InsertReshards : Pass<"spmdc-insert-reshards", "mlir::ModuleOp"> {
     For each operation the axes of its factors are chosen: the cheapest of what its operands and its result suggest,
     and, where that needs communication, of all other assignments, weighing bytes on the wire against computation that
     would be repeated on several devices. Operands that lie
-    otherwise get a spmd.reshard in front; the result keeps its propagated sharding, through a spmd.reshard behind
-    where the operation computes it otherwise. Partial sums show as unreduced axes.
+    otherwise get a spmd.reshard in front, or are made again of less (Makers.h); the result keeps its propagated sharding,
+    through a spmd.reshard behind where the operation computes it otherwise. Partial sums show as unreduced axes.
 
     What a loop's carry starts from and what its body yields take the carry's sharding, what the arms of a branch yield
     the result's.
@@ -247,6 +247,10 @@ def JoinCollectives : Pass<"spmdc-join-collectives", "mlir::ModuleOp"> {
     An all_reduce of an all_reduce of the same kind over other axes, used by nothing else, becomes one over both, where
     that takes less time by the cost model; so do all_gathers, and reduce_scatters, along one dimension that comes out
     even. The reason of the one is those of both, its location is fused.
+
+    A sum over several axes of which some are slow is made by parts (ReshardPlanner.h), if that takes less time: a
+    reduce_scatter over the fast axes, an all_reduce of the part over the slow ones, an all_gather. Not of f16 and bf16,
+    which one all_reduce adds in f32.
 
     After: the same.
     ```

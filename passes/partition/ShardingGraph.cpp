@@ -27,6 +27,19 @@ ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
 
 ShardingAttr shardingOf(Value value) { return typeOf(value).getShardingOrOpen(); }
 
+/// What decides about making a value again, if it is made of little: the operations and the types that they begin with.
+void appendRecipe(Value value, std::vector<const void *> &key) {
+  ShardingRuleOpInterface maker = isMadeOfLittle(value) ? findMaker(value) : ShardingRuleOpInterface();
+  key.push_back(maker ? maker->getName().getAsOpaquePointer() : nullptr);
+  if (!maker)
+    return;
+  key.push_back(maker->getAttrDictionary().getAsOpaquePointer());
+  for (Value operand : maker->getOperands()) {
+    key.push_back(operand.getType().getAsOpaquePointer());
+    appendRecipe(operand, key);
+  }
+}
+
 /// How often an operation runs.
 double getTrips(Operation *op) {
   double trips = 1;
@@ -159,10 +172,8 @@ const OperationChoice &ShardingGraph::choose(ShardingRuleOpInterface op) {
                                    // Whose manual axes cut nothing.
                                    op->getParentOfType<ManualOp>().getAsOpaquePointer()};
   for (Value operand : op->getOperands()) {
-    // What makes an operand may decide that it costs nothing.
-    Operation *origin = operand.getDefiningOp();
     key.push_back(operand.getType().getAsOpaquePointer());
-    key.push_back(origin && origin->getNumOperands() == 0 ? origin->getName().getAsOpaquePointer() : nullptr);
+    appendRecipe(operand, key);
   }
   auto entry = choices.find(key);
   if (entry != choices.end())
@@ -175,10 +186,10 @@ const OperationChoice &ShardingGraph::choose(ShardingRuleOpInterface op) {
 OperationPrice ShardingGraph::price(Operation *op) {
   work += kWorkOfLooking;
   OperationPrice price;
-  auto addEdge = [&](ArrayType from, ArrayType to) {
-    const ReshardPlan &plan = planner.plan(from, to);
-    price.seconds += model.seconds(plan.cost, mesh.deviceCount());
-    price.linkBytes += plan.cost.linkBytes;
+  auto addEdge = [&](Value value, ArrayType to) {
+    CollectiveCost cost = Forms(planner, /*longestChain=*/0).find(value, to, op).cost;
+    price.seconds += model.seconds(cost, mesh.deviceCount());
+    price.linkBytes += cost.linkBytes;
   };
   double trips = getTrips(op);
   if (ShardingRuleOpInterface ruled = getRuled(op)) {
@@ -189,17 +200,17 @@ OperationPrice ShardingGraph::price(Operation *op) {
     price.seconds += ofReduction * choice.ofReduction.seconds;
     price.linkBytes += ofReduction * choice.ofReduction.linkBytes;
   } else if (auto reshard = dyn_cast<ReshardOp>(op)) {
-    addEdge(reshard.getOperand().getType(), reshard.getType());
+    addEdge(reshard.getOperand(), reshard.getType());
   } else if (isLoop(op)) {
     for (auto [initial, result] : llvm::zip(op->getOperands(), op->getResults()))
-      addEdge(typeOf(initial), typeOf(result));
+      addEdge(initial, typeOf(result));
   } else if (isa<YieldOp>(op)) {
     for (auto [operand, result] : llvm::zip(op->getOperands(), getYielded(op)))
-      addEdge(typeOf(operand), typeOf(result));
+      addEdge(operand, typeOf(result));
   } else if (auto ret = dyn_cast<func::ReturnOp>(op)) {
     for (auto [operand, type] : llvm::zip(op->getOperands(), ret->getParentOfType<func::FuncOp>().getResultTypes()))
       if (auto wanted = dyn_cast<ArrayType>(type))
-        addEdge(typeOf(operand), wanted);
+        addEdge(operand, wanted);
   }
   return {price.seconds * trips, price.linkBytes * trips};
 }
@@ -215,6 +226,10 @@ llvm::SetVector<Operation *> ShardingGraph::getTouched(const ShardingChange &cha
       }
       touched.insert(value.user_begin(), value.user_end());
     }
+  // What is made of a value again is priced where it is used.
+  for (size_t i = 0; i < touched.size(); ++i)
+    if (Operation *op = touched[i]; op->getNumResults() == 1 && isMadeOfLittle(op->getResult(0)))
+      touched.insert(op->user_begin(), op->user_end());
   llvm::DenseSet<const void *> seen;
   for (Operation *op : llvm::to_vector(touched))
     if (ArrayRef<ShardingRuleOpInterface> family = families.getFamily(op); seen.insert(family.data()).second)

@@ -86,19 +86,6 @@ protected:
     return rings;
   }
 
-  /// By one device; loops as often as they run.
-  static double sentBytes(mlir::ModuleOp module) {
-    double bytes = 0;
-    module.walk([&](CollectiveOpInterface op) {
-      double trips = 1;
-      for (mlir::Operation *parent = op->getParentOp(); parent; parent = parent->getParentOp())
-        if (auto loop = mlir::dyn_cast<ForOp>(parent))
-          trips *= static_cast<double>(loop.getTripCount());
-      bytes += trips * op.getWireBytes(getMesh(module));
-    });
-    return bytes;
-  }
-
   int buildRings(mlir::ModuleOp module, RingWay way) {
     double before = sentBytes(module);
     llvm::DenseSet<mlir::Operation *> products;

@@ -9,10 +9,10 @@
 // CHECK: spmd.all_to_all {{.*}}why = "what each iteration of the loop yields is f32[8@a, 4@_], the carry is f32[8@_, 4@a]"
 // CHECK: array.yield %{{.*}} : !spmd.array<f32[8, 1]>
 module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
-  func.func @yields_are_resharded_in_the_body(%x: !spmd.array<f32[8@a, 4@_]>) -> !spmd.array<f32[8@_, 4@a]> {
+  func.func @yields_are_resharded_in_the_body(%x: !spmd.array<f32[8@a, 4@_]>, %y: !spmd.array<f32[8@a, 4@_]>) -> !spmd.array<f32[8@_, 4@a]> {
     %0 = array.for 0 to 3 (%x) {
     ^bb0(%i: !spmd.array<i32[]>, %c: !spmd.array<f32[8@_, 4@a]>):
-      %1 = array.negate %x : <f32[8@a, 4@_]>
+      %1 = array.negate %y : <f32[8@a, 4@_]>
       array.yield %1 : !spmd.array<f32[8@a, 4@_]>
     } : (!spmd.array<f32[8@a, 4@_]>) -> !spmd.array<f32[8@_, 4@a]>
     return %0 : !spmd.array<f32[8@_, 4@a]>

@@ -79,10 +79,47 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=2>,
     spmd.cost_model = "{\"axes\": {\"a\": {\"latency_us\": 10, \"bytes_per_second\": 1e8}}}"} {
 // CHECK-LABEL: func.func @slow
 func.func @slow(%x: !spmd.array<f32[1048576]>) -> !spmd.array<f32[1048576]> {
-  // CHECK-NEXT: spmd.all_reduce sum %arg0 over <b>
-  // CHECK-NEXT: spmd.all_reduce sum %{{.*}} over <a>
-  %0 = spmd.all_reduce sum %x over <b> : <f32[1048576]> -> <f32[1048576]>
-  %1 = spmd.all_reduce sum %0 over <a> : <f32[1048576]> -> <f32[1048576]>
+  // CHECK-NEXT: spmd.all_reduce max %arg0 over <b>
+  // CHECK-NEXT: spmd.all_reduce max %{{.*}} over <a>
+  %0 = spmd.all_reduce max %x over <b> : <f32[1048576]> -> <f32[1048576]>
+  %1 = spmd.all_reduce max %0 over <a> : <f32[1048576]> -> <f32[1048576]>
   return %1 : !spmd.array<f32[1048576]>
+}
+}
+
+// -----
+
+// Over a slow axis and a fast one, in one step or in two: by parts, of which the slow axis sees a quarter. Not where the
+// slow axis is alone, not other reductions, and not what would be rounded on the way. 'a' sends 1e8 bytes per second, 'b' 5e9.
+module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=4>, spmd.cost_model = "{\"axes\": {\"a\": {\"latency_us\": 200, \"bytes_per_second\": 1e8}}}"} {
+// CHECK-LABEL: func.func @by_parts
+func.func @by_parts(%x: !spmd.array<f32[1022, 64]>) -> (!spmd.array<f32[1022, 64]>, !spmd.array<f32[1022, 64]>) {
+  // CHECK-NEXT: %[[P:.*]] = spmd.reduce_scatter sum %arg0 dim {{[01]}} over <b> {why = "inner; outer"}
+  // CHECK-NEXT: %[[Q:.*]] = spmd.all_reduce sum %[[P]] over <a> {why = "inner; outer"}
+  // CHECK-NEXT: %[[R:.*]] = spmd.all_gather %[[Q]] dim {{[01]}} over <b> {why = "inner; outer"} {{.*}} -> <f32[1022, 64]>
+  // CHECK-NEXT: %[[P2:.*]] = spmd.reduce_scatter sum %arg0 dim {{[01]}} over <b> {why = "both"}
+  // CHECK-NEXT: %[[Q2:.*]] = spmd.all_reduce sum %[[P2]] over <a>
+  // CHECK-NEXT: %[[R2:.*]] = spmd.all_gather %[[Q2]] dim {{[01]}} over <b> {{.*}} -> <f32[1022, 64]>
+  // CHECK-NEXT: return %[[R]], %[[R2]]
+  %0 = spmd.all_reduce sum %x over <b> {why = "inner"} : <f32[1022, 64]> -> <f32[1022, 64]>
+  %1 = spmd.all_reduce sum %0 over <a> {why = "outer"} : <f32[1022, 64]> -> <f32[1022, 64]>
+  %2 = spmd.all_reduce sum %x over <a, b> {why = "both"} : <f32[1022, 64]> -> <f32[1022, 64]>
+  return %1, %2 : !spmd.array<f32[1022, 64]>, !spmd.array<f32[1022, 64]>
+}
+// CHECK-LABEL: func.func @whole
+func.func @whole(%x: !spmd.array<f32[1022, 64]>, %h: !spmd.array<f16[1022, 64]>)
+    -> (!spmd.array<f32[1022, 64]>, !spmd.array<f32[1022, 64]>, !spmd.array<f32[]>, !spmd.array<f16[1022, 64]>) {
+  // CHECK-NEXT: %[[C:.*]] = array.constant
+  // CHECK-NEXT: %[[S:.*]] = spmd.all_reduce sum %arg0 over <a> :
+  // CHECK-NEXT: %[[M:.*]] = spmd.all_reduce max %arg0 over <a, b> :
+  // CHECK-NEXT: %[[T:.*]] = spmd.all_reduce sum %[[C]] over <a, b> :
+  // CHECK-NEXT: %[[H:.*]] = spmd.all_reduce sum %arg1 over <a, b> :
+  // CHECK-NEXT: return %[[S]], %[[M]], %[[T]], %[[H]]
+  %one = array.constant dense<1.0> : tensor<f32> -> <f32[]>
+  %0 = spmd.all_reduce sum %x over <a> : <f32[1022, 64]> -> <f32[1022, 64]>
+  %1 = spmd.all_reduce max %x over <a, b> : <f32[1022, 64]> -> <f32[1022, 64]>
+  %2 = spmd.all_reduce sum %one over <a, b> : <f32[]> -> <f32[]>
+  %3 = spmd.all_reduce sum %h over <a, b> : <f16[1022, 64]> -> <f16[1022, 64]>
+  return %0, %1, %2, %3 : !spmd.array<f32[1022, 64]>, !spmd.array<f32[1022, 64]>, !spmd.array<f32[]>, !spmd.array<f16[1022, 64]>
 }
 }

@@ -3,8 +3,10 @@
 #include "tests/programs/support/ExactPrograms.h"
 
 #include "frontend/Frontend.h"
+#include "ir/array/ArrayOps.h"
 #include "ir/evaluate/GlobalEvaluator.h"
 #include "ir/evaluate/ProcessGridEvaluator.h"
+#include "ir/spmd/SpmdOps.h"
 #include "passes/pipeline/Pipeline.h"
 #include "tests/programs/support/Case.h"
 #include "tests/programs/support/CompiledRun.h"
@@ -18,8 +20,9 @@ Tensor randomArgument(Random &random, mlir::Type type) {
   auto array = mlir::cast<ArrayType>(type);
   std::vector<int64_t> shape(array.getShape().begin(), array.getShape().end());
   Tensor tensor(shape, array.getElementType());
+  bool isBool = array.getElementType().isInteger(1);
   for (Scalar &element : tensor.elements) {
-    int64_t value = random.integer(-3, 3);
+    int64_t value = isBool ? random.integer(0, 1) : random.integer(-3, 3);
     element = mlir::isa<mlir::FloatType>(array.getElementType()) ? Scalar::ofFloat(static_cast<double>(value))
                                                                  : Scalar::ofInt(value);
   }
@@ -80,6 +83,18 @@ void ExactPrograms::checkStations(mlir::ModuleOp module, const Sample &sample, b
   CompiledProgram compiled(artifact);
   for (Poison poison : {Poison::Nan, Poison::Huge})
     check(compiled.run(context, sample.arguments, poison, error));
+}
+
+double ExactPrograms::sentBytes(mlir::ModuleOp module) {
+  double bytes = 0;
+  module.walk([&](CollectiveOpInterface op) {
+    double trips = 1;
+    for (mlir::Operation *parent = op->getParentOp(); parent; parent = parent->getParentOp())
+      if (auto loop = mlir::dyn_cast<ForOp>(parent))
+        trips *= static_cast<double>(loop.getTripCount());
+    bytes += trips * op.getWireBytes(getMesh(module));
+  });
+  return bytes;
 }
 
 } // namespace spmdc

@@ -38,6 +38,9 @@ protected:
   /// A partitioned module, at every station from there on and, if `isCompiled`, as a compiled program.
   void checkStations(mlir::ModuleOp module, const Sample &sample, bool isCompiled);
 
+  /// By one device of a partitioned module, on average; loops as often as they run, both arms of branches.
+  static double sentBytes(mlir::ModuleOp module);
+
   mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
 };
 

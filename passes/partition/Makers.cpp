@@ -1,0 +1,97 @@
+//===- Makers.cpp - values that devices can make again --------------------===//
+
+#include "passes/partition/Makers.h"
+
+#include "ir/array/ArrayOps.h"
+#include "ir/spmd/SpmdOps.h"
+#include "passes/partition/FactorAxes.h"
+
+#include "llvm/ADT/SmallPtrSet.h"
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+/// Operations, written out as a tree, that a value is made with at most. Larger ones (random numbers) are dear to
+/// compute, and each part of the tree is priced for itself.
+constexpr int kSmallTree = 16;
+
+/// What a value was before its sharding was changed.
+Value getOrigin(Value value) {
+  for (ReshardOp reshard; (reshard = value.getDefiningOp<ReshardOp>());) {
+    if (!reshard.getOperand().getType().getShardingOrOpen().getUnreduced().empty())
+      break;
+    value = reshard.getOperand();
+  }
+  return value;
+}
+
+/// A splat, an iota: any part of them can be made; of other constants the whole is there.
+bool isGenerator(ShardingRuleOpInterface op) {
+  return op->getNumOperands() == 0 && llvm::all_of(op.getShardingRule().factors, [](const Factor &factor) {
+           return factor.kind == FactorKind::PassThrough;
+         });
+}
+
+/// Whether a value is made of little, with no more than so many operations, which are counted down.
+bool isSmallTree(Value origin, int &operationsLeft) {
+  auto maker = origin.getDefiningOp<ShardingRuleOpInterface>();
+  if (!maker || !isPure(maker) || --operationsLeft < 0)
+    return false;
+  if (maker->getNumOperands() == 0)
+    return isGenerator(maker);
+  bool isBroadcast = isa<BroadcastInDimOp>(maker.getOperation());
+  return (isBroadcast || isa<ElementwiseOpInterface>(maker.getOperation())) &&
+         llvm::all_of(maker->getOperands(), [&](Value operand) {
+           // What a broadcast repeats may be an array of any origin, but what can be made again is counted, too.
+           bool isLittle = isBroadcast || cast<ArrayType>(operand.getType()).getRank() == 0;
+           return isSmallTree(getOrigin(operand), operationsLeft) || (isLittle && operationsLeft >= 0);
+         });
+}
+
+} // namespace
+
+bool isMadeOfLittle(Value value) {
+  int operationsLeft = kSmallTree;
+  return isSmallTree(getOrigin(value), operationsLeft);
+}
+
+/// Whether the operation is element-wise, of one array and what is made of little.
+static bool isOfOneArray(Operation *op) {
+  llvm::SmallPtrSet<Value, 2> arrays;
+  if (!isa<ElementwiseOpInterface>(op) || !isPure(op))
+    return false;
+  for (Value operand : op->getOperands())
+    if (cast<ArrayType>(operand.getType()).getRank() > 0 && !isMadeOfLittle(operand))
+      arrays.insert(operand);
+  return arrays.size() == 1;
+}
+
+ShardingRuleOpInterface findMaker(Value value) {
+  if (isMadeOfLittle(value))
+    return getOrigin(value).getDefiningOp<ShardingRuleOpInterface>();
+  auto maker = value.getDefiningOp<ShardingRuleOpInterface>();
+  return maker && isOfOneArray(maker) ? maker : ShardingRuleOpInterface();
+}
+
+std::optional<SmallVector<ArrayType>> listOperandTypes(const spmd::MeshShape &mesh, ShardingRuleOpInterface maker,
+                                                       ArrayType wanted) {
+  ShardingRule rule = maker.getShardingRule();
+  spmd::Sharding sharding = wanted.getShardingOrOpen().toValue();
+  FactorAxes axes = projectToFactors(mesh, rule, rule.results[0], sharding);
+  std::optional<spmd::Sharding> made = shardingOf(mesh, rule, rule.results[0], axes);
+  if (!made || made->dims != sharding.dims)
+    return std::nullopt;
+  SmallVector<ArrayType> types;
+  for (auto [operand, factors] : llvm::zip(maker->getOperands(), rule.operands)) {
+    std::optional<spmd::Sharding> needed = shardingOf(mesh, rule, factors, axes);
+    if (!needed)
+      return std::nullopt;
+    types.push_back(
+        cast<ArrayType>(operand.getType()).withSharding(ShardingAttr::fromValue(maker->getContext(), *needed)));
+  }
+  return types;
+}
+
+} // namespace spmdc

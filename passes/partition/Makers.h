@@ -1,0 +1,34 @@
+//===- Makers.h - values that devices can make again ------------*- C++ -*-===//
+//
+// A splat and an iota need nothing, what is broadcast needs the smaller array, and element-wise results of such values
+// need no more than these: a bias along the rows of an array, a causal mask. Where one of them is needed otherwise than
+// it lies, it is not the large array that has to be moved.
+//
+// An element-wise result of one array can be made again where that array is there already, or is smaller: a cast to a
+// wider type.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "ir/interfaces/OpInterfaces.h"
+#include "ir/spmd/SpmdTypes.h"
+
+#include <optional>
+
+namespace spmdc {
+
+/// Whether devices can make the value, or any part of it, of nothing, of scalars and of what is broadcast; changes of
+/// its sharding are looked through. Looks at a bounded number of operations.
+bool isMadeOfLittle(mlir::Value value);
+
+/// The operation that can make the value again in whatever sharding: of little, or element-wise of one array beside
+/// what is made of little; null where there is none. Not beyond a sharding that the program asks for: whoever wrote it
+/// may not want devices to hold more than that until here.
+ShardingRuleOpInterface findMaker(mlir::Value value);
+
+/// How the operands of a maker lie where it makes its result in this sharding; nothing where no assignment of axes
+/// gives that.
+std::optional<llvm::SmallVector<ArrayType>> listOperandTypes(const spmd::MeshShape &mesh, ShardingRuleOpInterface maker,
+                                                             ArrayType wanted);
+
+} // namespace spmdc
