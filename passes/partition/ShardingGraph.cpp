@@ -22,6 +22,8 @@ ShardingRuleOpInterface getRuled(Operation *op) {
 
 /// Of a price that is known, beside one of a choice that has to be made.
 constexpr double kWorkOfLooking = 0.02;
+/// Of a choice that differs from one that was made in what its operands can be made of: the ways to reshard are known.
+constexpr double kWorkOfRecipe = 0.1;
 
 ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
 
@@ -171,14 +173,15 @@ const OperationChoice &ShardingGraph::choose(ShardingRuleOpInterface op) {
                                    op->getResult(0).getType().getAsOpaquePointer(),
                                    // Whose manual axes cut nothing.
                                    op->getParentOfType<ManualOp>().getAsOpaquePointer()};
-  for (Value operand : op->getOperands()) {
+  for (Value operand : op->getOperands())
     key.push_back(operand.getType().getAsOpaquePointer());
+  std::vector<const void *> types = key;
+  for (Value operand : op->getOperands())
     appendRecipe(operand, key);
-  }
   auto entry = choices.find(key);
   if (entry != choices.end())
     return entry->second;
-  ++work;
+  work += seen.insert(std::move(types)).second ? 1 : kWorkOfRecipe;
   entry = choices.emplace(std::move(key), chooseAssignment(planner, op)).first;
   return entry->second;
 }

@@ -15,6 +15,7 @@
 #include "llvm/ADT/SetVector.h"
 
 #include <map>
+#include <set>
 #include <vector>
 
 namespace spmdc {
@@ -86,6 +87,7 @@ private:
   WindowFamilies families;
   /// By what decides about the choice: the operation and the types around it. Only looked up.
   std::map<std::vector<const void *>, OperationChoice> choices;
+  std::set<std::vector<const void *>> seen; ///< What of that does not say what operands can be made of.
   OperationChoice uncached;
   double work = 0;
 };
