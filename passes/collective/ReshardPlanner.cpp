@@ -75,11 +75,13 @@ Value ReshardPlanner::build(OpBuilder &builder, Location loc, Value local, Array
   StringAttr reason = why.empty() ? StringAttr() : builder.getStringAttr(why);
   MeshAttr meshAttr = MeshAttr::fromValue(context, "", mesh);
   // Partial sums over an axis of one device are whole: no step reduces them, and none may still speak of them.
-  spmd::Sharding start = source.getShardingOrOpen().toValue();
-  std::erase_if(start.unreduced, [&](const spmd::AxisRef &axis) { return axis.sizeIn(mesh) == 1; });
-  ArrayType before = source.withSharding(ShardingAttr::fromValue(context, start));
+  auto typeOf = [&](spmd::Sharding sharding) {
+    std::erase_if(sharding.unreduced, [&](const spmd::AxisRef &axis) { return axis.sizeIn(mesh) == 1; });
+    return source.withSharding(ShardingAttr::fromValue(context, sharding));
+  };
+  ArrayType before = typeOf(source.getShardingOrOpen().toValue());
   for (const ReshardStep &step : plan(source, target).steps) {
-    ArrayType after = source.withSharding(ShardingAttr::fromValue(context, step.after));
+    ArrayType after = typeOf(step.after);
     ArrayType result = after.getLocal(meshAttr);
     AxesAttr axes = axesAttr(context, step.axes);
     switch (step.kind) {

@@ -173,13 +173,23 @@ Value chooseInside(OpBuilder &builder, Location loc, ArrayRef<spmd::ShardRange> 
   return isInside ? local.select(isInside, inside, outside) : inside;
 }
 
+/// Whether the value is there, or all that moves alone make it of: what is passed is not there itself.
+static bool isWithinReach(Value value, function_ref<bool(Value)> isThere) {
+  if (isThere(value))
+    return true;
+  SmallVector<ArrayMove> inner = getOnlyMoves(value);
+  return !inner.empty() &&
+         llvm::all_of(inner, [&](const ArrayMove &move) { return isWithinReach(move.source, isThere); });
+}
+
 ArrayMoves getNearestMoves(ShardingRuleOpInterface op, SmallVectorImpl<Operation *> *skipped,
                            function_ref<bool(Value)> isThere) {
   ArrayMoves moves = op.getMoves();
   for (size_t i = 0; i < moves.parts.size();) {
     const ArrayMove part = moves.parts[i];
     SmallVector<ArrayMove> inner = getOnlyMoves(part.source);
-    if (inner.empty() || !llvm::all_of(inner, [&](const ArrayMove &move) { return isThere(move.source); })) {
+    if (inner.empty() ||
+        !llvm::all_of(inner, [&](const ArrayMove &move) { return isWithinReach(move.source, isThere); })) {
       ++i;
       continue;
     }

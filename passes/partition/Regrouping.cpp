@@ -157,12 +157,15 @@ std::optional<Regrouping> findRegrouping(const spmd::MeshShape &mesh, ReshapeOp 
   SmallVector<Operation *> passed;
   Value outside;
   while (std::optional<ArrayMove> inner = getOnlyMove(ways.back().move.source, &outside)) {
-    if (!isThere(inner->source) || (outside && (ways.back().outside || !isThere(outside))))
+    if (outside && (ways.back().outside || !isThere(outside)))
       break;
     passed.push_back(ways.back().move.source.getDefiningOp());
     ways.push_back({composeMoves(ways.back().move, *inner), outside ? outside : ways.back().outside});
   }
-  for (; !ways.empty(); ways.pop_back())
+  for (; !ways.empty(); ways.pop_back()) {
+    // What is passed by itself is not there, but what it is made of may be.
+    if (!isThere(ways.back().move.source))
+      continue;
     if (std::optional<Regrouping> regrouping =
             getRegrouping(mesh, typeOf(ways.back().move.source), ways.back().move, shape, to)) {
       regrouping->outside = ways.back().outside;
@@ -170,6 +173,7 @@ std::optional<Regrouping> findRegrouping(const spmd::MeshShape &mesh, ReshapeOp 
         skipped->append(passed.begin(), passed.begin() + static_cast<ptrdiff_t>(ways.size()) - 1);
       return regrouping;
     }
+  }
   return std::nullopt;
 }
 

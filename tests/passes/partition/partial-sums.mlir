@@ -31,3 +31,18 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
     return %0 : !spmd.array<f32[10@_] unreduced(a)>
   }
 }
+
+// -----
+
+// Sums over an axis of one device are whole, and no exchange speaks of them, wherever it is on the way.
+// CHECK-LABEL: func.func @of_one_device
+// CHECK: spmd.exchange %{{.*}} from !spmd.array<f64[2@a, 2@c]> to !spmd.array<f64[2@
+// CHECK-NOT: unreduced
+// CHECK: return
+module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=1, c=2>} {
+  func.func @of_one_device(%x: !spmd.array<f64[2@a, 4@b]>, %y: !spmd.array<f64[4@b, 2@c]>) -> !spmd.array<f64[2@"a:(2)2", 2@c]> {
+    %0 = array.dot_general %x, %y contract [1] x [0] batch [] x [] : <f64[2@a, 4@b]>, <f64[4@b, 2@c]> -> <f64[2@a, 2@c] unreduced(b)>
+    %1 = spmd.reshard %0 : <f64[2@a, 2@c] unreduced(b)> -> <f64[2@"a:(2)2", 2@c]>
+    return %1 : !spmd.array<f64[2@"a:(2)2", 2@c]>
+  }
+}

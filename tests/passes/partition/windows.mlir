@@ -214,3 +214,18 @@ module attributes {spmd.mesh = #spmd.mesh<m, b=5>} {
     return %2 : !spmd.array<i32[5@b]>
   }
 }
+
+// -----
+
+// A reshape may be regrouped from behind what windows pass: the first slice is not built, what it looks at is there.
+// CHECK-LABEL: func.func @regrouped_behind_a_window
+// CHECK: %[[E:.*]] = spmd.exchange %{{.*}} from !spmd.array<i32[9@a, 48@_, 1@b]> to !spmd.array<i32[1@_, 3@_, 1@_]> shifted [5, 27, 0]
+// CHECK-NEXT: return %[[E]]
+module attributes {spmd.mesh = #spmd.mesh<m, a=5, b=3>} {
+  func.func @regrouped_behind_a_window(%x: !spmd.array<i32[9@a, 16@_, 3@_, 1@b]>) -> !spmd.array<i32[1@_, 3@_, 1@_]> {
+    %0 = array.slice %x [5, 0, 0, 0] to [6, 16, 3, 1] step [1, 1, 1, 1] : <i32[9@a, 16@_, 3@_, 1@b]> -> <i32[1@_, 16@_, 3@_, 1@_]>
+    %1 = array.slice %0 [0, 9, 0, 0] to [1, 10, 3, 1] step [1, 1, 1, 1] : <i32[1@_, 16@_, 3@_, 1@_]> -> <i32[1@_, 1@b, 3@a, 1@_]>
+    %2 = array.reshape %1 : <i32[1@_, 1@b, 3@a, 1@_]> -> <i32[1@_, 3@_, 1@_]>
+    return %2 : !spmd.array<i32[1@_, 3@_, 1@_]>
+  }
+}
