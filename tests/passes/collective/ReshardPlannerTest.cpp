@@ -3,6 +3,7 @@
 #include "passes/collective/ReshardPlanner.h"
 
 #include "ir/array/ArrayOps.h"
+#include "tests/passes/collective/Shardings.h"
 #include "tests/support/TimeLimit.h"
 
 #include "mlir/IR/MLIRContext.h"
@@ -140,69 +141,6 @@ TEST_F(ReshardPlannerTest, PartsOfAnUnevenlyCutAxisAreExchanged) {
   }
 }
 
-/// Every way to put the given axes (each at most once) on the dimensions of an array.
-void enumerate(size_t rank, const std::vector<spmd::AxisRef> &axes, size_t next, spmd::Sharding current,
-               std::vector<spmd::Sharding> &out) {
-  if (next == axes.size()) {
-    out.push_back(current);
-    return;
-  }
-  enumerate(rank, axes, next + 1, current, out);
-  for (size_t d = 0; d < rank; ++d)
-    for (size_t position = 0; position <= current.dims[d].size(); ++position) {
-      spmd::Sharding with = current;
-      with.dims[d].insert(with.dims[d].begin() + static_cast<long>(position), axes[next]);
-      enumerate(rank, axes, next + 1, with, out);
-    }
-}
-
-/// Elements that devices need and do not hold: no plan can send less.
-double lowerBound(const spmd::MeshShape &mesh, const std::vector<int64_t> &shape, const spmd::Sharding &from,
-                  const spmd::Sharding &to) {
-  double missing = 0;
-  for (int64_t device = 0; device < mesh.deviceCount(); ++device) {
-    auto has = spmd::ownedRanges(mesh, shape, from, device), needs = spmd::ownedRanges(mesh, shape, to, device);
-    std::vector<int64_t> index(shape.size());
-    std::function<void(size_t)> count = [&](size_t d) {
-      if (d == shape.size()) {
-        for (size_t e = 0; e < shape.size(); ++e)
-          if (index[e] < has[e].start || index[e] >= has[e].start + has[e].size) {
-            ++missing;
-            return;
-          }
-        return;
-      }
-      for (index[d] = needs[d].start; index[d] < needs[d].start + needs[d].size; ++index[d])
-        count(d + 1);
-    };
-    count(0);
-  }
-  return missing;
-}
-
-// Every pair of shardings of ranks 1 to 3 over two axes: no plan sends more than the one-shot bound, and its last
-// sharding is the target.
-TEST_F(ReshardPlannerTest, NoPairSendsMoreThanTheBound) {
-  spmd::MeshShape mesh{{{"a", 2}, {"b", 3}}};
-  ReshardPlanner planner(mesh);
-  for (size_t rank = 1; rank <= 3; ++rank) {
-    std::vector<int64_t> shape(rank, 6);
-    std::vector<spmd::Sharding> all;
-    spmd::Sharding none;
-    none.dims.resize(rank);
-    enumerate(rank, {a, b}, 0, none, all);
-    for (const spmd::Sharding &from : all)
-      for (const spmd::Sharding &to : all) {
-        const ReshardPlan &plan = planner.plan(type(shape, from), type(shape, to));
-        EXPECT_LE(plan.cost.wireBytes, 4 * lowerBound(mesh, shape, from, to)) << from.str() << " -> " << to.str();
-        if (!plan.steps.empty())
-          EXPECT_EQ(plan.steps.back().after, to) << from.str() << " -> " << to.str();
-        else
-          EXPECT_EQ(from, to);
-      }
-  }
-}
-
 /// The first element that a device needs and no device of its group has, or -1; of a one-dimensional array.
 int64_t elementOutOfReach(const spmd::MeshShape &mesh, int64_t size, const std::vector<spmd::AxisRef> &axes,
                           const spmd::Sharding &from, const spmd::Sharding &to) {
@@ -226,8 +164,7 @@ int64_t elementOutOfReach(const spmd::MeshShape &mesh, int64_t size, const std::
 TEST_F(ReshardPlannerTest, ExchangesReachWhatTheirDevicesNeed) {
   int exchanges = 0;
   auto check = [&](const spmd::MeshShape &mesh, const std::vector<spmd::AxisRef> &axes) {
-    std::vector<spmd::Sharding> all;
-    enumerate(1, axes, 0, {{{}}, {}}, all);
+    std::vector<spmd::Sharding> all = listShardings(1, axes);
     ReshardPlanner planner(mesh);
     for (int64_t size : {5, 8, 12, 30})
       for (const spmd::Sharding &from : all)
