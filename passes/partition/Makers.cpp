@@ -50,15 +50,8 @@ bool isSmallTree(Value origin, int &operationsLeft) {
          });
 }
 
-} // namespace
-
-bool isMadeOfLittle(Value value) {
-  int operationsLeft = kSmallTree;
-  return isSmallTree(getOrigin(value), operationsLeft);
-}
-
 /// Whether the operation is element-wise, of one array and what is made of little.
-static bool isOfOneArray(Operation *op) {
+bool isOfOneArray(Operation *op) {
   llvm::SmallPtrSet<Value, 2> arrays;
   if (!isa<ElementwiseOpInterface>(op) || !isPure(op))
     return false;
@@ -66,6 +59,13 @@ static bool isOfOneArray(Operation *op) {
     if (cast<ArrayType>(operand.getType()).getRank() > 0 && !isMadeOfLittle(operand))
       arrays.insert(operand);
   return arrays.size() == 1;
+}
+
+} // namespace
+
+bool isMadeOfLittle(Value value) {
+  int operationsLeft = kSmallTree;
+  return isSmallTree(getOrigin(value), operationsLeft);
 }
 
 ShardingRuleOpInterface findMaker(Value value) {

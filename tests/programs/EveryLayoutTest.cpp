@@ -7,7 +7,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/pipeline/Pipeline.h"
 #include "tests/programs/support/ExactPrograms.h"
 
 #include "gtest/gtest.h"
@@ -51,10 +50,8 @@ protected:
     std::string text = "mesh m(a=2, b=4)\nfn main(" + main;
     SCOPED_TRACE(text);
     Random random(++checked);
-    Sample sample = makeSample(text, random);
-    auto module = parse(text);
-    ASSERT_TRUE(module && !sample.results.empty());
-    ASSERT_TRUE(succeeded(runPipeline(*module, Stage::Array, Stage::Partitioned, {})));
+    auto [sample, module] = partition(text, random);
+    ASSERT_TRUE(module);
     checkStations(*module, sample, /*isCompiled=*/true);
   }
 

@@ -6,9 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/analysis/CostModel.h"
-#include "passes/pipeline/Pipeline.h"
 #include "tests/programs/support/ExactPrograms.h"
+#include "tests/support/BytesAlone.h"
 
 #include "gtest/gtest.h"
 
@@ -59,18 +58,11 @@ protected:
 constexpr int kBlocks = 2, kPerBlock = 60, kCompiledEvery = 6;
 
 TEST_P(MadeAgain, SendsNoMoreThanItIsMadeOf) {
-  // Bytes alone decide: arrays are tiny here.
-  CostModel model;
-  model.link.latencyMicroseconds = 1e-9;
-  model.flopsPerSecond = model.memoryPerSecond = 1e30;
   for (int i = 0; i < kPerBlock && !HasFailure(); ++i) {
     std::string text = makeText();
     SCOPED_TRACE(text);
-    Sample sample = makeSample(text, random);
-    auto module = parse(text);
-    ASSERT_TRUE(module && !sample.results.empty());
-    model.attachTo(*module);
-    ASSERT_TRUE(succeeded(runPipeline(*module, Stage::Array, Stage::Partitioned, {})));
+    auto [sample, module] = partition(text, random, bytesAlone());
+    ASSERT_TRUE(module);
     // Each bias, and what is computed of it before it is spread (twice a bias, or its sum with itself).
     EXPECT_LE(sentBytes(*module), 2 * 4.0 * static_cast<double>(rowCount + columnCount));
     sending += sentBytes(*module) > 0;

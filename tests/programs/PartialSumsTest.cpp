@@ -8,9 +8,8 @@
 
 #include "ir/array/ArrayOps.h"
 #include "ir/spmd/SpmdOps.h"
-#include "passes/analysis/CostModel.h"
-#include "passes/pipeline/Pipeline.h"
 #include "tests/programs/support/ExactPrograms.h"
+#include "tests/support/BytesAlone.h"
 
 #include "gtest/gtest.h"
 
@@ -72,18 +71,11 @@ protected:
 constexpr int kBlocks = 4, kPerBlock = 60, kCompiledEvery = 6;
 
 TEST_P(PartialSums, AreThoseOfTheUnpartitioned) {
-  // Bytes alone decide: arrays are tiny here.
-  CostModel model;
-  model.link.latencyMicroseconds = 1e-9;
-  model.flopsPerSecond = model.memoryPerSecond = 1e30;
   for (int i = 0; i < kPerBlock && !HasFailure(); ++i) {
     std::string text = makeText();
     SCOPED_TRACE(text);
-    Sample sample = makeSample(text, random);
-    auto module = parse(text);
-    ASSERT_TRUE(module && !sample.results.empty());
-    model.attachTo(*module);
-    ASSERT_TRUE(succeeded(runPipeline(*module, Stage::Array, Stage::Partitioned, {})));
+    auto [sample, module] = partition(text, random, bytesAlone());
+    ASSERT_TRUE(module);
     bool isKept = false, isPlaced = false;
     // Only they ask where a device is: to compare it with the first, and to find the place of a piece.
     module->walk([&](AxisIndexOp op) {

@@ -10,11 +10,11 @@
 #include "ir/evaluate/GlobalEvaluator.h"
 #include "ir/evaluate/ProcessGridEvaluator.h"
 #include "ir/spmd/Location.h"
-#include "passes/analysis/CostModel.h"
 #include "passes/differentiate/Passes.h"
 #include "passes/pipeline/Pipeline.h"
 #include "passes/propagate/Passes.h"
 #include "tests/passes/shardy/Cases.h"
+#include "tests/support/BytesAlone.h"
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/Verifier.h"
@@ -156,14 +156,6 @@ protected:
     }
   }
 
-  /// Arrays here are tiny. Bytes alone are to decide, as they do where arrays are large.
-  static void makeBytesCount(ModuleOp module) {
-    CostModel model;
-    model.link.latencyMicroseconds = 1e-9;
-    model.flopsPerSecond = model.memoryPerSecond = 1e30;
-    model.attachTo(module);
-  }
-
   void checkBytes(const ShardyCase &test, ModuleOp partitioned) {
     double sent = 0, shardys = test.sent;
     std::string text;
@@ -278,7 +270,7 @@ TEST_P(ShardyTest, Behaviour) {
     checkPropagation(test, *module);
   OwningOpRef<ModuleOp> partitioned = module->clone();
   if (test.isCounted)
-    makeBytesCount(*partitioned);
+    bytesAlone().attachTo(*partitioned);
   LogicalResult result =
       runPipeline(*partitioned, isReshard ? Stage::Propagated : Stage::Array, Stage::Partitioned, {});
   if (!test.refusal.empty()) {

@@ -62,6 +62,16 @@ ExactPrograms::Sample ExactPrograms::makeSample(const std::string &text, Random 
   return sample;
 }
 
+ExactPrograms::Partitioned ExactPrograms::partition(const std::string &text, Random &random, const CostModel &model) {
+  Partitioned result{makeSample(text, random), parse(text)};
+  if (!result.module || result.sample.results.empty())
+    return {};
+  model.attachTo(*result.module);
+  bool succeeds = succeeded(runPipeline(*result.module, Stage::Array, Stage::Partitioned, {}));
+  EXPECT_TRUE(succeeds);
+  return succeeds ? std::move(result) : Partitioned();
+}
+
 void ExactPrograms::checkStations(mlir::ModuleOp module, const Sample &sample, bool isCompiled) {
   std::string error;
   auto artifact = isCompiled ? compileModule(module, /*optimizationLevel=*/1, error) : nullptr;

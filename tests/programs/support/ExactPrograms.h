@@ -7,6 +7,7 @@
 #pragma once
 
 #include "ir/interfaces/Tensor.h"
+#include "passes/analysis/CostModel.h"
 #include "tests/programs/generator/Random.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -34,6 +35,13 @@ protected:
     llvm::SmallVector<Tensor> results;
   };
   Sample makeSample(const std::string &text, Random &random);
+
+  /// The text partitioned, and what it is to give. A null module, with a failure of the test, where there is none.
+  struct Partitioned {
+    Sample sample;
+    mlir::OwningOpRef<mlir::ModuleOp> module;
+  };
+  Partitioned partition(const std::string &text, Random &random, const CostModel &model = CostModel());
 
   /// A partitioned module, at every station from there on and, if `isCompiled`, as a compiled program.
   void checkStations(mlir::ModuleOp module, const Sample &sample, bool isCompiled);
