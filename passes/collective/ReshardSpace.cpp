@@ -24,27 +24,33 @@ ReshardSpace::ReshardSpace(const spmd::MeshShape &mesh, ArrayType source, ArrayT
       atoms(mesh, {&from, &to}), shape(source.getShape().begin(), source.getShape().end()),
       elementBytes(static_cast<double>(spmd::byteSize(source.getDType()))) {}
 
-const ReshardSpace::Cut &ReshardSpace::getCut(size_t dim, const AtomList &dimAtoms) const {
-  auto [entry, isNew] = cuts.try_emplace({dim, dimAtoms});
-  Cut &cut = entry->second;
+const std::vector<spmd::ShardRange> &ReshardSpace::getPieces(size_t dim, const AtomList &dimAtoms) const {
+  auto [entry, isNew] = pieces.try_emplace({dim, dimAtoms});
+  std::vector<spmd::ShardRange> &ranges = entry->second;
   if (!isNew)
-    return cut;
-  cut.isFaithful = isFaithful(dim, dimAtoms);
+    return ranges;
   std::vector<int64_t> sizes;
   for (int atom : dimAtoms)
     sizes.push_back(atoms.sizeOf(atom));
-  auto pieces = static_cast<int64_t>(groupOf(dimAtoms));
-  for (int64_t piece = 0; piece < pieces; ++piece)
-    cut.pieces.push_back(spmd::shardRange(shape[dim], sizes, positionsOf(piece, sizes)));
-  return cut;
+  auto count = static_cast<int64_t>(groupOf(dimAtoms));
+  for (int64_t piece = 0; piece < count; ++piece)
+    ranges.push_back(spmd::shardRange(shape[dim], sizes, positionsOf(piece, sizes)));
+  return ranges;
 }
 
 /// Nested ceilings over a:(1)2 and a:(2)2 are those over `a` only where the pieces come out even: 5 elements are 2 2 1
 /// 0 over `a`, but 2 1 2 0 over its halves.
-bool ReshardSpace::isFaithful(size_t dim, ArrayRef<int> dimAtoms) const {
-  auto pieces = static_cast<int64_t>(groupOf(dimAtoms));
-  if (dimAtoms.size() < 2 || shape[dim] % pieces == 0)
+bool ReshardSpace::isFaithful(size_t dim, const AtomList &dimAtoms) const {
+  auto count = static_cast<int64_t>(groupOf(dimAtoms));
+  if (dimAtoms.size() < 2 || shape[dim] % count == 0)
     return true;
+  auto [known, isNew] = faithful.try_emplace({dim, dimAtoms}, true);
+  if (isNew)
+    known->second = comesOutAlike(dim, dimAtoms);
+  return known->second;
+}
+
+bool ReshardSpace::comesOutAlike(size_t dim, const AtomList &dimAtoms) const {
   std::vector<spmd::AxisRef> axes = atoms.join(dimAtoms);
   if (axes.size() == dimAtoms.size())
     return true;
@@ -53,7 +59,8 @@ bool ReshardSpace::isFaithful(size_t dim, ArrayRef<int> dimAtoms) const {
     atomSizes.push_back(atoms.sizeOf(atom));
   for (const spmd::AxisRef &axis : axes)
     axisSizes.push_back(axis.sizeIn(mesh));
-  for (int64_t piece = 0; piece < pieces; ++piece)
+  auto count = static_cast<int64_t>(groupOf(dimAtoms));
+  for (int64_t piece = 0; piece < count; ++piece)
     if (spmd::shardRange(shape[dim], atomSizes, positionsOf(piece, atomSizes)) !=
         spmd::shardRange(shape[dim], axisSizes, positionsOf(piece, axisSizes)))
       return false;
@@ -62,7 +69,7 @@ bool ReshardSpace::isFaithful(size_t dim, ArrayRef<int> dimAtoms) const {
 
 bool ReshardSpace::isFaithful(const ReshardState &state) const {
   for (size_t d = 0; d < state.dims.size(); ++d)
-    if (!getCut(d, state.dims[d]).isFaithful)
+    if (!isFaithful(d, state.dims[d]))
       return false;
   return true;
 }
@@ -135,7 +142,7 @@ bool ReshardSpace::isUsed(const ReshardState &state, int atom) const {
 /// A dimension with all that share atoms with it, on either side.
 struct ReshardSpace::SharedDims {
   struct Dim {
-    const Cut *have, *want;
+    const std::vector<spmd::ShardRange> *have, *want;
     SmallVector<size_t, 4> haveAtoms, wantAtoms; ///< Places in `atoms`.
   };
   llvm::SmallBitVector dims;
@@ -184,7 +191,7 @@ private:
       }
       return result;
     };
-    members.push_back({&space.getCut(d, state.dims[d]), &space.getCut(d, goal.dims[d]), placesOf(state.dims[d]),
+    members.push_back({&space.getPieces(d, state.dims[d]), &space.getPieces(d, goal.dims[d]), placesOf(state.dims[d]),
                        placesOf(goal.dims[d])});
     auto sharesAtoms = [&](const AtomList &list) {
       return llvm::any_of(list, [&](int atom) { return llvm::is_contained(atoms, atom); });
@@ -194,12 +201,12 @@ private:
         add(space, state, goal, other);
   }
 
-  spmd::ShardRange pieceAt(const Cut &cut, const SmallVector<size_t, 4> &digits,
+  spmd::ShardRange pieceAt(const std::vector<spmd::ShardRange> &pieces, const SmallVector<size_t, 4> &digits,
                            const SmallVector<size_t, 8> &place) const {
     size_t piece = 0;
     for (size_t digit : digits)
       piece = piece * sizes[digit] + place[digit];
-    return cut.pieces[piece];
+    return pieces[piece];
   }
 
   SmallVector<size_t, 8> sizes;

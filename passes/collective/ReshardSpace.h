@@ -65,18 +65,18 @@ public:
 
 private:
   /// One dimension, cut by a list of atoms.
-  struct Cut {
-    bool isFaithful = true;
-    std::vector<spmd::ShardRange> pieces; ///< By the coordinates in the atoms, the first major.
-  };
+  using Cut = std::pair<size_t, AtomList>;
   struct SharedDims;
-  const Cut &getCut(size_t dim, const AtomList &dimAtoms) const;
-  bool isFaithful(size_t dim, llvm::ArrayRef<int> dimAtoms) const;
+  /// By the coordinates in the atoms, the first major.
+  const std::vector<spmd::ShardRange> &getPieces(size_t dim, const AtomList &dimAtoms) const;
+  bool isFaithful(size_t dim, const AtomList &dimAtoms) const;
+  bool comesOutAlike(size_t dim, const AtomList &dimAtoms) const;
   AtomList toList(const std::vector<spmd::AxisRef> &axes) const;
 
   std::vector<int64_t> shape;
   double elementBytes;
-  mutable std::map<std::pair<size_t, AtomList>, Cut> cuts;
+  mutable std::map<Cut, std::vector<spmd::ShardRange>> pieces;
+  mutable std::map<Cut, bool> faithful; ///< Of dimensions that do not come out even.
 };
 
 } // namespace spmdc

@@ -42,14 +42,117 @@ template <typename Visit> void forEachPlace(const MeshShape &mesh, const std::ve
   }
 }
 
-/// What the devices at each place along a dimension's axes (the last axis fastest) need of it, and hold of that.
-struct DimCounts {
-  std::vector<size_t> axes;
-  std::vector<double> needed, held;
-};
-
 DimMove moveOf(const std::vector<DimMove> &moves, const ShardedShape &source, size_t dim) {
   return moves.empty() ? DimMove{0, 1, 0, source.shape[dim]} : moves[dim];
+}
+
+/// Numbers of elements, added up over the places along axes: what the devices there need of dimensions, and hold of
+/// that.
+struct Counts {
+  double needed = 0, held = 0;
+};
+
+/// Of dimensions that share axes, where in each one side's pieces are pieces of the other's, without a look at each
+/// place: of one dimension pieces add up to the whole, of several they must be of one size.
+std::optional<Counts> countNested(const MeshShape &mesh, const ShardedShape &source, const ShardedShape &target,
+                                  const std::vector<DimMove> &moves, const std::vector<size_t> &dims) {
+  auto piecesOf = [&](const std::vector<AxisRef> &axes) {
+    std::vector<int64_t> sizes = sizesOf(mesh, axes);
+    return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
+  };
+  double elements = 1, pieces = 1, most = 1;
+  std::vector<bool> isCounted(mesh.axes.size());
+  for (size_t d : dims) {
+    const std::vector<AxisRef> &from = axesOf(source, d), &to = axesOf(target, d);
+    auto common = static_cast<std::ptrdiff_t>(std::min(from.size(), to.size()));
+    int64_t wanted = piecesOf(to), finest = std::max(wanted, piecesOf(from)), size = source.shape[d];
+    if (target.shape[d] != size || (!moves.empty() && moves[d] != DimMove{0, 1, 0, size}) ||
+        !std::equal(from.begin(), from.begin() + common, to.begin()) || (dims.size() > 1 && size % finest != 0))
+      return std::nullopt;
+    elements *= static_cast<double>(size);
+    pieces *= static_cast<double>(wanted);
+    most *= static_cast<double>(finest);
+    for (size_t axis : axesOfDim(mesh, source, target, d))
+      isCounted[axis] = true;
+  }
+  for (size_t i = 0; i < mesh.axes.size(); ++i)
+    if (isCounted[i])
+      elements *= static_cast<double>(mesh.axes[i].size);
+  return Counts{elements / pieces, elements / most};
+}
+
+/// Of dimensions that share axes, by a look at each place along all of them.
+Counts countPlaces(const MeshShape &mesh, const ShardedShape &source, const ShardedShape &target,
+                   const std::vector<DimMove> &moves, const std::vector<size_t> &dims) {
+  // Of each dimension by itself first, along its own axes (the last fastest).
+  struct OfDim {
+    std::vector<Counts> places;
+    std::vector<size_t> strides; ///< How far a step along each axis of the mesh leads in `places`.
+  };
+  std::vector<OfDim> counts;
+  std::vector<size_t> allAxes;
+  for (size_t d : dims) {
+    std::vector<size_t> axes = axesOfDim(mesh, source, target, d);
+    OfDim dim{{}, std::vector<size_t>(mesh.axes.size())};
+    DimMove windows = moveOf(moves, source, d);
+    std::vector<int64_t> sizes = sizesOf(mesh, axesOf(target, d));
+    forEachPlace(mesh, axes, [&](const std::vector<int64_t> &coordinates) {
+      ShardRange has = ownedSource(mesh, source, moves, d, coordinates);
+      ShardRange needs = ownedRange(mesh, target.shape[d], axesOf(target, d), coordinates);
+      DimMove move = windows.inWindowOf(needs.start, sizes);
+      dim.places.push_back({static_cast<double>(movedRange(move, {0, source.shape[d]}, needs).size),
+                            static_cast<double>(movedRange(move, has, needs).size)});
+    });
+    size_t stride = 1;
+    for (size_t i = axes.size(); i-- > 0; stride *= static_cast<size_t>(mesh.axes[axes[i]].size)) {
+      dim.strides[axes[i]] = stride;
+      if (std::find(allAxes.begin(), allAxes.end(), axes[i]) == allAxes.end())
+        allAxes.push_back(axes[i]);
+    }
+    counts.push_back(std::move(dim));
+  }
+  Counts sum;
+  forEachPlace(mesh, allAxes, [&](const std::vector<int64_t> &coordinates) {
+    Counts here{1, 1};
+    for (const OfDim &dim : counts) {
+      size_t at = 0;
+      for (size_t axis : allAxes)
+        at += dim.strides[axis] * static_cast<size_t>(coordinates[axis]);
+      here.needed *= dim.places[at].needed;
+      here.held *= dim.places[at].held;
+    }
+    sum.needed += here.needed;
+    sum.held += here.held;
+  });
+  return sum;
+}
+
+/// All dimensions, in groups of those that share axes, on either side, with others of their group.
+std::vector<std::vector<size_t>> dimsThatShareAxes(const MeshShape &mesh, const ShardedShape &source,
+                                                   const ShardedShape &target) {
+  size_t rank = source.shape.size();
+  std::vector<size_t> groupOfDim(rank);
+  std::iota(groupOfDim.begin(), groupOfDim.end(), 0);
+  std::vector<std::vector<size_t>> axes;
+  for (size_t d = 0; d < rank; ++d) {
+    axes.push_back(axesOfDim(mesh, source, target, d));
+    for (size_t e = 0; e < d; ++e) {
+      bool share = std::find_first_of(axes[d].begin(), axes[d].end(), axes[e].begin(), axes[e].end()) != axes[d].end();
+      size_t old = groupOfDim[e];
+      if (share)
+        std::replace(groupOfDim.begin(), groupOfDim.end(), old, groupOfDim[d]);
+    }
+  }
+  std::vector<std::vector<size_t>> groups;
+  for (size_t group = 0; group < rank; ++group) {
+    std::vector<size_t> dims;
+    for (size_t d = 0; d < rank; ++d)
+      if (groupOfDim[d] == group)
+        dims.push_back(d);
+    if (!dims.empty())
+      groups.push_back(dims);
+  }
+  return groups;
 }
 
 } // namespace
@@ -98,72 +201,19 @@ std::vector<int64_t> localSourceShape(const MeshShape &mesh, const ShardedShape 
 
 double missingElements(const MeshShape &mesh, const ShardedShape &source, const ShardedShape &target,
                        const std::vector<DimMove> &moves) {
-  size_t rank = source.shape.size();
-  std::vector<DimCounts> counts(rank);
-  for (size_t d = 0; d < rank; ++d) {
-    DimMove windows = moveOf(moves, source, d);
-    std::vector<int64_t> sizes = sizesOf(mesh, axesOf(target, d));
-    counts[d].axes = axesOfDim(mesh, source, target, d);
-    forEachPlace(mesh, counts[d].axes, [&](const std::vector<int64_t> &coordinates) {
-      ShardRange has = ownedSource(mesh, source, moves, d, coordinates);
-      ShardRange needs = ownedRange(mesh, target.shape[d], axesOf(target, d), coordinates);
-      DimMove move = windows.inWindowOf(needs.start, sizes);
-      counts[d].needed.push_back(static_cast<double>(movedRange(move, {0, source.shape[d]}, needs).size));
-      counts[d].held.push_back(static_cast<double>(movedRange(move, has, needs).size));
-    });
-  }
   // Dimensions that share no axis are independent: sums over devices of products are products of sums. Each group of
   // dimensions that do share axes is counted over the places along these.
-  std::vector<size_t> groupOfDim(rank);
-  std::iota(groupOfDim.begin(), groupOfDim.end(), 0);
-  for (size_t d = 0; d < rank; ++d)
-    for (size_t e = 0; e < d; ++e) {
-      bool share = std::any_of(counts[d].axes.begin(), counts[d].axes.end(), [&](size_t axis) {
-        return std::find(counts[e].axes.begin(), counts[e].axes.end(), axis) != counts[e].axes.end();
-      });
-      if (share)
-        for (size_t f = 0, old = groupOfDim[e]; f <= d; ++f)
-          if (groupOfDim[f] == old)
-            groupOfDim[f] = groupOfDim[d];
-    }
   double needed = 1, held = 1;
   std::vector<bool> isCounted(mesh.axes.size());
-  for (size_t group = 0; group < rank; ++group) {
-    std::vector<const DimCounts *> dims;
-    std::vector<size_t> places;
-    for (size_t d = 0; d < rank; ++d)
-      if (groupOfDim[d] == group) {
-        dims.push_back(&counts[d]);
-        for (size_t axis : counts[d].axes)
-          if (!isCounted[axis]) {
-            isCounted[axis] = true;
-            places.push_back(axis);
-          }
-      }
-    if (dims.empty())
-      continue;
-    // How far a step along each axis leads in the counts of each dimension.
-    std::vector<std::vector<size_t>> strides(dims.size(), std::vector<size_t>(mesh.axes.size()));
-    for (size_t d = 0; d < dims.size(); ++d)
-      for (size_t i = dims[d]->axes.size(), stride = 1; i-- > 0;) {
-        strides[d][dims[d]->axes[i]] = stride;
-        stride *= static_cast<size_t>(mesh.axes[dims[d]->axes[i]].size);
-      }
-    double neededHere = 0, heldHere = 0;
-    forEachPlace(mesh, places, [&](const std::vector<int64_t> &coordinates) {
-      double need = 1, common = 1;
-      for (size_t d = 0; d < dims.size(); ++d) {
-        size_t at = 0;
-        for (size_t axis : dims[d]->axes)
-          at += strides[d][axis] * static_cast<size_t>(coordinates[axis]);
-        need *= dims[d]->needed[at];
-        common *= dims[d]->held[at];
-      }
-      neededHere += need;
-      heldHere += common;
-    });
-    needed *= neededHere;
-    held *= heldHere;
+  for (const std::vector<size_t> &dims : dimsThatShareAxes(mesh, source, target)) {
+    std::optional<Counts> counts = countNested(mesh, source, target, moves, dims);
+    if (!counts)
+      counts = countPlaces(mesh, source, target, moves, dims);
+    needed *= counts->needed;
+    held *= counts->held;
+    for (size_t d : dims)
+      for (size_t axis : axesOfDim(mesh, source, target, d))
+        isCounted[axis] = true;
   }
   double replicas = 1;
   for (size_t i = 0; i < mesh.axes.size(); ++i)

@@ -183,4 +183,26 @@ TEST(DimMoves, ManyDevices) {
   EXPECT_EQ(missingElements(large, source, target), std::ldexp(4.0 * (64 * 8 - 16 * 8), 40));
 }
 
+// Nor where they cut the same dimension on both sides, or are gathered: 2^20 + 1 elements, each needed by all 2^20
+// devices along `x` and held by one.
+TEST(DimMoves, ManyDevicesAlongOneDimension) {
+  MeshShape large{{{"x", 1 << 20}, {"y", 1 << 20}, {"z", 4}}};
+  ShardedShape whole{{(1 << 20) + 1, 32}, {{{}, {}}, {}}}, cut{{(1 << 20) + 1, 32}, {{{{"x"}, {"y"}}, {}}, {}}},
+      more{{(1 << 20) + 1, 32}, {{{{"x"}, {"y"}}, {{"z"}}}, {}}};
+  double elements = std::ldexp(1, 20) + 1;
+  EXPECT_EQ(missingElements(large, cut, whole), 4 * 32 * elements * (std::ldexp(1, 40) - 1));
+  EXPECT_EQ(missingElements(large, whole, cut), 0);
+  EXPECT_EQ(missingElements(large, cut, more), 0);
+  EXPECT_EQ(missingElements(large, more, cut), elements * (4 * 32 - 32));
+  std::vector<DimMove> moves{{0, 1, 0, (1 << 20) + 1}, {1, 1, 0, 31}}; // Each but one of four pieces lacks one element.
+  EXPECT_EQ(missingElements(large, more, more, moves), elements * 3);
+}
+
+// Or where axes go from dimension to dimension and all pieces are of one size.
+TEST(DimMoves, ManyDevicesFromDimensionToDimension) {
+  MeshShape large{{{"x", 1 << 20}, {"y", 1 << 20}}};
+  ShardedShape rows{{1 << 20, 1 << 21}, {{{{"x"}}, {}}, {}}}, columns{{1 << 20, 1 << 21}, {{{}, {{"x"}}}, {}}};
+  EXPECT_EQ(missingElements(large, rows, columns), std::ldexp(std::ldexp(1, 21) - 2, 40));
+}
+
 } // namespace
