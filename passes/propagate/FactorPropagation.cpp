@@ -136,6 +136,36 @@ bool extendEach(ShardingProjection &projection, const AxesPerFactor &axes, bool 
   return changed;
 }
 
+bool isFree(const TensorProjection &tensor, int64_t factor) {
+  const FactorSharding *sharding = tensor.getFactor(factor);
+  return sharding && sharding->axes.empty() && sharding->overflow.empty();
+}
+
+/// The largest factor that the axes divide and that neither array has cut.
+std::optional<int64_t> findOtherPlace(const ShardingRule &rule, const TensorProjection &operand,
+                                      const TensorProjection &result, const AxisList &axes) {
+  std::optional<int64_t> best;
+  for (auto [other, info] : llvm::enumerate(rule.factors)) {
+    bool isPossible = info.kind == FactorKind::PassThrough && isFree(operand, other) && isFree(result, other) &&
+                      info.size % totalSize(axes) == 0 && (!best || info.size > rule.factors[*best].size);
+    if (isPossible && getUsablePrefix(result, other, info.size, axes) == axes)
+      best = other;
+  }
+  return best;
+}
+
+/// The result's factor of the same dimension, if the operation needs that whole, too, and it is as long.
+std::optional<int64_t> findSamePlace(const ShardingRule &rule, const ValueFactors &operand, const ValueFactors &result,
+                                     int64_t factor) {
+  for (auto [from, to] : llvm::zip(operand, result))
+    if (llvm::is_contained(from, factor))
+      for (int64_t other : to)
+        if (rule.factors[other].kind == FactorKind::NeedReplication &&
+            rule.factors[other].size == rule.factors[factor].size)
+          return other;
+  return std::nullopt;
+}
+
 } // namespace
 
 AxisList getUsablePrefix(const TensorProjection &tensor, int64_t factor, int64_t factorSize,
@@ -205,28 +235,23 @@ bool propagateFactors(ShardingProjection &projection, const OpKind &kind, Direct
 }
 
 bool displaceAxes(ShardingProjection &projection) {
-  llvm::ArrayRef<Factor> factors = projection.getRule().factors;
-  auto isFree = [](const TensorProjection &tensor, int64_t factor) {
-    const FactorSharding *sharding = tensor.getFactor(factor);
-    return sharding && sharding->axes.empty() && sharding->overflow.empty();
-  };
+  const ShardingRule &rule = projection.getRule();
   bool changed = false;
-  for (const TensorProjection &operand : projection.getOperands())
-    for (auto [index, factor] : llvm::enumerate(factors)) {
+  for (auto [o, operand] : llvm::enumerate(projection.getOperands()))
+    for (auto [index, factor] : llvm::enumerate(rule.factors)) {
       const FactorSharding *displaced = operand.getFactor(index);
       if (factor.kind != FactorKind::NeedReplication || !displaced || displaced->axes.empty())
         continue;
-      for (unsigned r = projection.getNumOperands(); r < projection.getTensors().size(); ++r) {
-        TensorProjection &result = projection.getTensor(r);
-        std::optional<int64_t> best;
-        for (auto [other, info] : llvm::enumerate(factors)) {
-          bool isPossible = info.kind == FactorKind::PassThrough && isFree(operand, other) && isFree(result, other) &&
-                            info.size % totalSize(displaced->axes) == 0 && (!best || info.size > factors[*best].size);
-          if (isPossible && getUsablePrefix(result, other, info.size, displaced->axes) == displaced->axes)
-            best = other;
-        }
-        if (best && result.getSize() == operand.getSize())
-          changed |= result.extend(*best, displaced->axes);
+      for (auto [r, resultFactors] : llvm::enumerate(rule.results)) {
+        TensorProjection &result = projection.getTensor(projection.getNumOperands() + r);
+        if (result.getSize() != operand.getSize())
+          continue;
+        std::optional<int64_t> place = findOtherPlace(rule, operand, result, displaced->axes);
+        if (!place)
+          place = findSamePlace(rule, rule.operands[o], resultFactors, index);
+        if (place && isFree(result, *place) &&
+            getUsablePrefix(result, *place, rule.factors[*place].size, displaced->axes) == displaced->axes)
+          changed |= result.extend(*place, displaced->axes);
       }
     }
   return changed;

@@ -12,7 +12,8 @@
 //               the largest that they can follow, instead of none.
 //   Displace    Of a factor that an operation needs whole (a sorted dimension) nothing is passed on. But its axes,
 //   which
-//               one all_to_all brings to another dimension, may cut that one of the result, rather than none.
+//               one all_to_all brings to another dimension, may cut that one of the result, rather than none; where no
+//               other takes them, the same one of a result in which it is as long.
 //
 // Nothing is ever taken away: axes of a factor are replaced by lists of which they are a prefix.
 //
@@ -42,7 +43,8 @@ bool propagateFactors(ShardingProjection &projection, const OpKind &kind, Direct
                       Strategy strategy);
 
 /// Gives the axes of factors that need replication, where an operand has them, to the largest factor that they divide
-/// and that this operand and a result of the same size have uncut: of the result. Returns whether anything changed.
+/// and that this operand and a result of the same size have uncut: of the result. If there is none, to the result's
+/// factor of the same dimension, which the operation needs whole, too. Returns whether anything changed.
 bool displaceAxes(ShardingProjection &projection);
 
 /// The operand, and its factor, that these axes were displaced from.

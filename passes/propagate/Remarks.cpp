@@ -111,6 +111,8 @@ void RemarkEmitter::reportDisagreements(const OpEntry &entry) {
     if (!leader)
       continue;
     if (info.kind == FactorKind::NeedReplication) {
+      if (*leader >= projection.getNumOperands())
+        continue; // It is cut once it is made.
       emitRemarkAt(entry) << "dimension " << getDimOf(entry.rule, *leader, factor) << " of " << describe(entry, *leader)
                           << " is sharded over "
                           << state.getMesh().str(projection.getTensors()[*leader].getFactor(factor)->axes)

@@ -1,4 +1,5 @@
-// Axes of a dimension that an operation needs whole cut another one of its result, where nothing else is said.
+// Axes of a dimension that an operation needs whole cut another one of its result, where nothing else is said, or, if no
+// other takes them, the same one.
 // RUN: spmd-opt %s --spmdc-propagate | FileCheck %s
 // RUN: spmd-opt %s --spmdc-propagate=strategy=aggressive | FileCheck %s --check-prefix=PUBLISHED
 // RUN: spmd-opt %s --spmdc-propagate=remarks=true 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
@@ -17,23 +18,50 @@ func.func @to_the_largest(%x: !spmd.array<f32[8@"(b, a)", 4, 16]>) -> !spmd.arra
   return %1 : !spmd.array<i32[8, 4, 16]>
 }
 
-// Not where it does not come out even, where somebody wants it whole, or where it is in use.
+// Not another one that does not come out even, that somebody wants whole, or that is in use.
 // CHECK-LABEL: func.func @not_unevenly
-// CHECK: array.argsort {{.*}} -> <i32[8@_, 6@_]>
+// CHECK: array.argsort {{.*}} -> <i32[8@b, 6@_]>
+// PUBLISHED-LABEL: func.func @not_unevenly
+// PUBLISHED: array.argsort {{.*}} -> <i32[8@_, 6@_]>
+// REMARK: argsort: dimension 0 of the result becomes sharded over b, as dimension 0 of the operand is, which the operation needs whole
 func.func @not_unevenly(%x: !spmd.array<f32[8@b, 6]>) -> !spmd.array<i32[8, 6]> {
   %0 = array.argsort %x dim 0 descending = false : <f32[8@b, 6]> -> <i32[8, 6]>
   return %0 : !spmd.array<i32[8, 6]>
 }
 // CHECK-LABEL: func.func @not_what_is_closed
-// CHECK: array.argsort {{.*}} -> <i32[8@_, 8@_]>
+// CHECK: array.argsort {{.*}} -> <i32[8@b, 8@_]>
 func.func @not_what_is_closed(%x: !spmd.array<f32[8@b, 8]>) -> !spmd.array<i32[8, 8@_]> {
   %0 = array.argsort %x dim 0 descending = false : <f32[8@b, 8]> -> <i32[8, 8@_]>
   return %0 : !spmd.array<i32[8, 8@_]>
 }
 // CHECK-LABEL: func.func @not_what_is_cut
-// CHECK: array.argsort {{.*}} -> <i32[8@_, 8@a]>
+// CHECK: array.argsort {{.*}} -> <i32[8@b, 8@a]>
 func.func @not_what_is_cut(%x: !spmd.array<f32[8@b, 8@a]>) -> !spmd.array<i32[8, 8]> {
   %0 = array.argsort %x dim 0 descending = false : <f32[8@b, 8@a]> -> <i32[8, 8]>
   return %0 : !spmd.array<i32[8, 8]>
+}
+
+// The only dimension, whatever its size.
+// CHECK-LABEL: func.func @in_place
+// CHECK: array.argsort {{.*}} -> <i32[1003@"(b, a)"]>
+// CHECK: array.take_along {{.*}} -> <f32[1003@"(b, a)"]>
+func.func @in_place(%x: !spmd.array<f32[1003@"(b, a)"]>) -> !spmd.array<f32[1003]> {
+  %0 = array.argsort %x dim 0 descending = false : <f32[1003@"(b, a)"]> -> <i32[1003]>
+  %1 = array.take_along %x, %0 dim 0 : <f32[1003@"(b, a)"]>, <i32[1003]> -> <f32[1003]>
+  return %1 : !spmd.array<f32[1003]>
+}
+// Not where the whole is asked for.
+// CHECK-LABEL: func.func @asked_for_whole
+// CHECK: array.argsort {{.*}} -> <i32[1003@_]>
+func.func @asked_for_whole(%x: !spmd.array<f32[1003@b]>) -> !spmd.array<i32[1003@_]> {
+  %0 = array.argsort %x dim 0 descending = false : <f32[1003@b]> -> <i32[1003@_]>
+  return %0 : !spmd.array<i32[1003@_]>
+}
+// A part of a dimension is not as long as all of it.
+// CHECK-LABEL: func.func @part
+// CHECK: array.slice {{.*}} -> <f32[3@_]>
+func.func @part(%x: !spmd.array<f32[1003@b]>) -> !spmd.array<f32[3]> {
+  %0 = array.slice %x [0] to [3] step [1] : <f32[1003@b]> -> <f32[3]>
+  return %0 : !spmd.array<f32[3]>
 }
 }

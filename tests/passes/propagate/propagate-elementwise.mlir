@@ -116,12 +116,12 @@ func.func @select_takes_the_sharding_of_its_branches(%p: !spmd.array<bool[8]>, %
   return %0 : !spmd.array<f32[8]>
 }
 
-// A dimension along which an operation needs all elements stops its axis, and only that one.
+// A dimension along which an operation needs all elements stops its axis, and only that one: it does not pass backward.
 // CHECK-LABEL: func.func @a_sort_needs_its_dimension_whole
-// CHECK-SAME: -> !spmd.array<i32[8@a, 4@_]>
-func.func @a_sort_needs_its_dimension_whole(%x: !spmd.array<f32[8@a, 4@b]>) -> !spmd.array<i32[8, 4]> {
-  %0 = array.argsort %x dim 1 descending = false : <f32[8@a, 4@b]> -> <i32[8, 4]>
-  return %0 : !spmd.array<i32[8, 4]>
+// CHECK-SAME: (%arg0: !spmd.array<f32[8@a, 4@_]>
+func.func @a_sort_needs_its_dimension_whole(%x: !spmd.array<f32[8, 4]>) -> !spmd.array<i32[8@a, 4@b]> {
+  %0 = array.argsort %x dim 1 descending = false : <f32[8, 4]> -> <i32[8@a, 4@b]>
+  return %0 : !spmd.array<i32[8@a, 4@b]>
 }
 
 // A running sum goes on where the device before has stopped.

@@ -51,7 +51,8 @@ func.func @one_dimension_over_two_axes(%x: !spmd.array<f32[8@a]>, %y: !spmd.arra
 
 module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
 func.func @the_operation_needs_it_whole(%x: !spmd.array<f32[8@a]>) -> !spmd.array<i32[8]> {
-  // expected-remark @+1 {{argsort: dimension 0 of the operand is sharded over a, but the operation needs it whole}}
+  // expected-remark @+2 {{argsort: dimension 0 of the operand is sharded over a, but the operation needs it whole}}
+  // expected-remark @+1 {{argsort: dimension 0 of the result becomes sharded over a, as dimension 0 of the operand is, which the operation needs whole}}
   %0 = array.argsort %x dim 0 descending = false : <f32[8@a]> -> <i32[8]>
   return %0 : !spmd.array<i32[8]>
 }
