@@ -22,9 +22,9 @@ std::vector<std::string> namesOf(const AxisList &axes) {
 
 class Chooser {
 public:
-  Chooser(ReshardPlanner &planner, Forms &forms, const Windows *windows, ShardingRuleOpInterface op)
-      : mesh(planner.getMesh()), model(planner.getModel()), planner(planner), forms(forms), windows(windows), op(op),
-        rule(op.getShardingRule()), result(cast<ArrayType>(op->getResult(0).getType())) {}
+  Chooser(ReshardPlanner &planner, Forms &forms, WindowsOf windowsOf, ShardingRuleOpInterface op)
+      : mesh(planner.getMesh()), model(planner.getModel()), planner(planner), forms(forms), windowsOf(windowsOf),
+        op(op), rule(op.getShardingRule()), result(cast<ArrayType>(op->getResult(0).getType())) {}
 
   OperationChoice run() {
     std::vector<spmd::Sharding> operands, roots;
@@ -106,18 +106,27 @@ private:
     CollectiveCost saved;
     for (Operation *other : skipped)
       saved = saved + getMoveCost(other);
+    // What devices do by themselves becomes part of their kernels; an exchange does not.
+    if (best->price.linkBytes == 0 && cost.linkBytes == saved.linkBytes)
+      return std::nullopt;
     return priceOf(cost, touched, saved);
   }
 
   /// Of the part that the operation has in the window of an array, or in none where it is not built.
   std::optional<OperationPrice> priceWindow() {
-    std::optional<CollectiveCost> share = windows ? windows->getShare(op, model) : std::nullopt;
+    std::optional<CollectiveCost> share = getShare(op);
     if (!share)
       return std::nullopt;
     MeshAttr meshAttr = MeshAttr::fromValue(op->getContext(), "", mesh);
-    bool isBuilt = !windows->isSkipped(op);
+    bool isBuilt = !windowsOf(op)->isSkipped(op);
     auto touched = isBuilt ? static_cast<double>(result.getLocal(meshAttr).getBytes()) : 0;
     return priceOf(*share + forms.getDebt(op->getOperand(0), op), touched, CollectiveCost());
+  }
+
+  /// What another operation, or this one, pays of a window.
+  std::optional<CollectiveCost> getShare(Operation *payer) const {
+    const Windows *windows = windowsOf(payer);
+    return windows ? windows->getShare(payer, model) : std::nullopt;
   }
 
   /// Of exchanges that touch so many bytes of memory, and spare what other operations would send.
@@ -167,7 +176,9 @@ private:
     if (needsExchange(other))
       for (const ArrayMove &part : cast<ShardingRuleOpInterface>(other).getMoves().parts)
         cost = cost + getExchangeCost(typeOf(part.source), to, part.dims);
-    return cost;
+    // It does not send more than it pays.
+    std::optional<CollectiveCost> share = getShare(other);
+    return share && *share < cost ? *share : cost;
   }
 
   std::optional<OperationChoice> tryAssign(const FactorAxes &axes) {
@@ -270,7 +281,7 @@ private:
   ReshardPlanner &planner;
   const int64_t exploredBefore = planner.getExplored();
   Forms &forms;
-  const Windows *windows;
+  WindowsOf windowsOf;
   ShardingRuleOpInterface op;
   ShardingRule rule;
   ArrayType result;
@@ -288,9 +299,9 @@ ReshardOp getOwnReshard(Value value) {
   return isOwn ? reshard : ReshardOp();
 }
 
-OperationChoice chooseAssignment(ReshardPlanner &planner, Forms &forms, const Windows *windows,
+OperationChoice chooseAssignment(ReshardPlanner &planner, Forms &forms, WindowsOf windowsOf,
                                  ShardingRuleOpInterface op) {
-  return Chooser(planner, forms, windows, op).run();
+  return Chooser(planner, forms, windowsOf, op).run();
 }
 
 } // namespace spmdc

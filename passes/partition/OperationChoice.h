@@ -41,15 +41,17 @@ struct OperationChoice {
 /// directly begins in front of it.
 ReshardOp getOwnReshard(mlir::Value value);
 
+/// What operations like this one look at together; null where it looks at what it moves by itself.
+using WindowsOf = llvm::function_ref<const Windows *(mlir::Operation *)>;
+
 /// The cheapest way for an operation of one result, for the types that its operands and result have now, the other
 /// forms of its operands, and what operations that move elements look at together.
-OperationChoice chooseAssignment(ReshardPlanner &planner, Forms &forms, const Windows *windows,
+OperationChoice chooseAssignment(ReshardPlanner &planner, Forms &forms, WindowsOf windowsOf,
                                  ShardingRuleOpInterface op);
-/// The same where each value is there as it lies only; without windows each operation looks at what it moves by itself.
-inline OperationChoice chooseAssignment(ReshardPlanner &planner, ShardingRuleOpInterface op,
-                                        const Windows *windows = nullptr) {
+/// The same where each value is there as it lies only, and without windows.
+inline OperationChoice chooseAssignment(ReshardPlanner &planner, ShardingRuleOpInterface op) {
   Forms none(planner, /*longestChain=*/0);
-  return chooseAssignment(planner, none, windows, op);
+  return chooseAssignment(planner, none, [](mlir::Operation *) { return nullptr; }, op);
 }
 
 } // namespace spmdc

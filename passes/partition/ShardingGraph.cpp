@@ -167,7 +167,9 @@ const OperationChoice &ShardingGraph::choose(ShardingRuleOpInterface op) {
   // Operations that move elements look at those before them, too, and at others that do.
   if (signature.movesElements) {
     ++work;
-    return uncached = chooseAssignment(planner, op, families.getWindows(op));
+    Forms none(planner, /*longestChain=*/0);
+    auto windowsOf = [&](Operation *other) { return families.getWindows(other); };
+    return uncached = chooseAssignment(planner, none, windowsOf, op);
   }
   std::vector<const void *> key = {signature.name, signature.attributes,
                                    op->getResult(0).getType().getAsOpaquePointer(),
