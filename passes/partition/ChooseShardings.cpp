@@ -20,19 +20,28 @@ namespace {
 /// Changes around one operation that are carried further, of those that are best for itself; and how far.
 constexpr size_t kMaxStarts = 12, kMaxLeaps = 40;
 constexpr unsigned kRadii[] = {0, 1, 2, 5, 16};
+/// The same of changes that are carried through whole layers, and what of the effort may go there first.
+constexpr size_t kMaxFarStarts = 4;
+constexpr unsigned kFarRadius = 64;
+constexpr double kFarShare = 1.0 / 3;
 
 class Search {
 public:
   Search(func::FuncOp func, ReshardPlanner &planner, double effort)
       : graph(func, planner), mesh(planner.getMesh()), effort(effort) {}
 
-  /// Until no change helps any more: one may make way for another. Where few operations send anything, changes are
-  /// tried too that help only together with others.
+  /// Until no change helps any more: one may make way for another. Whole layers first: what has been improved around
+  /// single operations keeps them where they are. Where few operations send anything, changes are tried too that help
+  /// only together with others.
   void run() {
     bool hasChanged = true;
+    while (hasChanged && graph.getWork() < kFarShare * effort)
+      hasChanged = llvm::any_of(listSending(), [&](Operation *op) { return improveFar(op, kFarShare * effort); });
+    hasChanged = true;
     while (hasChanged && !isSpent()) {
       auto sending = listSending();
       hasChanged = llvm::any_of(sending, [&](Operation *op) { return improve(op).has_value(); }) ||
+                   llvm::any_of(sending, [&](Operation *op) { return improveFar(op, effort); }) ||
                    llvm::any_of(sending, [&](Operation *op) { return leap(op); });
     }
   }
@@ -208,6 +217,27 @@ private:
       return bestGain;
     }
     return std::nullopt;
+  }
+
+  /// Makes the change that helps most of those that are carried through all that shares the dimensions.
+  bool improveFar(Operation *op, double limit) {
+    std::optional<ShardingChange> best;
+    OperationPrice bestGain;
+    std::vector<ShardingChange> starts = list(op);
+    starts.resize(std::min(starts.size(), kMaxFarStarts));
+    for (ShardingChange &change : starts) {
+      if (graph.getWork() >= limit)
+        break;
+      graph.follow(change, kFarRadius, /*isFar=*/true);
+      OperationPrice gain = getGain(change);
+      if (helps(gain) && (!best || gain.seconds > bestGain.seconds)) {
+        best = std::move(change);
+        bestGain = gain;
+      }
+    }
+    if (best)
+      make(*best, nullptr);
+    return best.has_value();
   }
 
   /// Makes a change that helps once the operations that it touches have been improved.

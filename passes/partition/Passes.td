@@ -43,11 +43,13 @@ def ChooseShardings : Pass<"spmdc-choose-shardings", "mlir::ModuleOp"> {
 
     The search is local: for each operation that sends something, each way to run it that would send less, carried
     through the operations around that follow without communication; a change is kept if all operations that touch a
-    changed value together send less and take less time. What sends most comes first; the work is bounded.
+    changed value together send less and take less time. What sends most comes first; the work is bounded. First of all
+    changes are carried far, through contractions and reductions, too, along the dimensions that they share: an
+    attention that is cut by heads comes to be cut by rows of the batch as a whole, with its derivative.
   }];
   let options = [
     Option<"remarks", "remarks", "bool", "false", "Say of each change what it saves">,
-    Option<"effort", "effort", "int64_t", "400", "How many ways to run an operation are priced at most, in a function">,
+    Option<"effort", "effort", "int64_t", "600", "How many ways to run an operation are priced at most, in a function">,
   ];
 }
 

@@ -42,6 +42,13 @@ void appendRecipe(Value value, std::vector<const void *> &key) {
   }
 }
 
+/// Adds the axes of factors that have none, where these cut nothing else.
+void keepOthers(FactorAxes &axes, const FactorAxes &present) {
+  for (size_t f = 0; f < axes.size(); ++f)
+    if (axes[f].empty() && llvm::none_of(axes, [&](const AxisList &used) { return overlap(used, present[f]); }))
+      axes[f] = present[f];
+}
+
 /// How often an operation runs.
 double getTrips(Operation *op) {
   double trips = 1;
@@ -252,7 +259,8 @@ ShardingChange ShardingGraph::apply(const ShardingChange &change) {
   return undo;
 }
 
-void ShardingGraph::followThrough(Operation *op, Value value, ShardingAttr sharding, ShardingChange &change) const {
+void ShardingGraph::followThrough(Operation *op, Value value, ShardingAttr sharding, bool isFar,
+                                  ShardingChange &change) const {
   auto visit = [&](Value other, ShardingAttr wanted) {
     std::optional<unsigned> variable = getVariable(other);
     if (variable && !change.contains(*variable) && !wanted.hasSameAxes(getSharding(*variable)) &&
@@ -275,7 +283,9 @@ void ShardingGraph::followThrough(Operation *op, Value value, ShardingAttr shard
   if (!found)
     return;
   const ShardingRule &rule = *found;
-  if (!llvm::all_of(rule.factors, [](const Factor &factor) { return factor.kind == FactorKind::PassThrough; }))
+  auto isOf = [&](FactorKind kind) { return [kind](const Factor &factor) { return factor.kind == kind; }; };
+  bool takesEach = llvm::all_of(rule.factors, isOf(FactorKind::PassThrough));
+  if (!takesEach && !(isFar && llvm::any_of(rule.factors, isOf(FactorKind::Reduction))))
     return;
   SmallVector<std::pair<Value, const ValueFactors *>> around;
   for (auto [operand, factors] : llvm::zip(op->getOperands(), rule.operands))
@@ -289,13 +299,22 @@ void ShardingGraph::followThrough(Operation *op, Value value, ShardingAttr shard
   std::optional<spmd::Sharding> kept = spmdc::shardingOf(mesh, rule, *self->second, axes);
   if (!kept || kept->dims != wanted.dims)
     return;
-  for (auto &[other, factors] : around)
-    if (other != value && typeOf(other).getRank() > 0)
-      if (std::optional<spmd::Sharding> next = spmdc::shardingOf(mesh, rule, *factors, axes))
-        visit(other, ShardingAttr::fromValue(op->getContext(), *next));
+  // What is summed over pieces is a partial sum: that is brought to where it was.
+  bool isPartial = false;
+  for (auto [factor, list] : llvm::zip(rule.factors, axes))
+    isPartial |= factor.kind != FactorKind::PassThrough && !list.empty();
+  for (auto &[other, factors] : around) {
+    if (other == value || typeOf(other).getRank() == 0 || (isPartial && other == op->getResult(0)))
+      continue;
+    FactorAxes of = axes;
+    if (!takesEach) // Along dimensions that the value does not have, it stays as it is.
+      keepOthers(of, projectToFactors(mesh, rule, *factors, shardingOf(other).toValue()));
+    if (std::optional<spmd::Sharding> next = spmdc::shardingOf(mesh, rule, *factors, of))
+      visit(other, ShardingAttr::fromValue(op->getContext(), *next));
+  }
 }
 
-void ShardingGraph::follow(ShardingChange &change, unsigned radius) const {
+void ShardingGraph::follow(ShardingChange &change, unsigned radius, bool isFar) const {
   size_t begin = 0;
   for (; radius > 0 && begin < change.size(); --radius) {
     size_t end = change.size();
@@ -303,12 +322,12 @@ void ShardingGraph::follow(ShardingChange &change, unsigned radius) const {
       auto [variable, sharding] = *(change.begin() + begin);
       for (Value value : variables[variable]) {
         if (Operation *op = value.getDefiningOp()) {
-          followThrough(op, value, sharding, change);
+          followThrough(op, value, sharding, isFar, change);
           for (Region &region : op->getRegions())
-            followThrough(region.front().getTerminator(), value, sharding, change);
+            followThrough(region.front().getTerminator(), value, sharding, isFar, change);
         }
         for (Operation *user : value.getUsers())
-          followThrough(user, value, sharding, change);
+          followThrough(user, value, sharding, isFar, change);
       }
     }
   }

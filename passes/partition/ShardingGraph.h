@@ -56,8 +56,10 @@ public:
   ShardingChange apply(const ShardingChange &change);
 
   /// Extends a change to variables that can follow without communication: through operations that take each element to
-  /// one element, and along the edges of loops; none that is more than `radius` operations away.
-  void follow(ShardingChange &change, unsigned radius) const;
+  /// one element, and along the edges of loops; none that is more than `radius` operations away. A change that goes far
+  /// goes through contractions and reductions, too, along the dimensions that they share: all of an attention from its
+  /// heads to its batch.
+  void follow(ShardingChange &change, unsigned radius, bool isFar = false) const;
 
 private:
   /// Of one sharding that is looked at to find a reshard, beside the choice that needs it.
@@ -67,7 +69,8 @@ private:
   void addVariable(llvm::ArrayRef<mlir::Value> values);
   bool isFree(mlir::Value value) const;
   /// What one operation says about the values around it, if one of them lies so.
-  void followThrough(mlir::Operation *op, mlir::Value value, ShardingAttr sharding, ShardingChange &change) const;
+  void followThrough(mlir::Operation *op, mlir::Value value, ShardingAttr sharding, bool isFar,
+                     ShardingChange &change) const;
 
   const spmd::MeshShape &mesh;
   const CostModel &model;
