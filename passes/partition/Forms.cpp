@@ -91,9 +91,12 @@ Forms::Source Forms::find(Value value, ArrayType wanted, Operation *user) {
     Source part = find(operand, type, user);
     MeshAttr mesh = MeshAttr::fromValue(value.getContext(), "", planner.getMesh());
     again.cost = again.cost + part.cost;
-    again.readBytes += part.maker ? part.readBytes : static_cast<double>(type.getLocal(mesh).getBytes());
+    bool isRead = !part.maker && !isa<ReshapeOp>(again.maker);
+    again.readBytes += isRead ? static_cast<double>(type.getLocal(mesh).getBytes()) : part.readBytes;
   });
-  if (!canMake || !(again.cost < best.cost))
+  // A form of the array itself serves all its shapes.
+  bool isCheaper = canMake && (isa<ReshapeOp>(again.maker) ? !(best.cost < again.cost) : again.cost < best.cost);
+  if (!isCheaper)
     return best;
   // What is gathered is written, too. One kernel, however long the chain is, reads beside that.
   const CostModel &model = planner.getModel();
@@ -210,7 +213,8 @@ Value Forms::makeAgain(ShardingRuleOpInterface maker, Value value, ArrayType wan
   for (auto [operand, type] : llvm::zip(maker->getOperands(), types)) {
     // Said once, of that which has to be moved.
     bool isMadeAgain = find(operand, type, user).maker != nullptr;
-    std::string from = isMadeAgain ? "" : ", and is computed there again from " + type.str();
+    StringRef how = isa<ReshapeOp>(maker) ? ", as a reshape of " : ", and is computed there again from ";
+    std::string from = isMadeAgain ? "" : (how + type.str()).str();
     Value form = take(operand, type, user, (why + from).str());
     operands.map(operand, form);
     if (!isVisible(form, place))

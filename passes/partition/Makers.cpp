@@ -50,10 +50,10 @@ bool isSmallTree(Value origin, int &operationsLeft) {
          });
 }
 
-/// Whether the operation is element-wise, of one array and what is made of little.
+/// Whether the operation is element-wise, of one array and what is made of little, or the array in another shape.
 bool isOfOneArray(Operation *op) {
   llvm::SmallPtrSet<Value, 2> arrays;
-  if (!isa<ElementwiseOpInterface>(op) || !isPure(op))
+  if (!isa<ElementwiseOpInterface, ReshapeOp>(op) || !isPure(op))
     return false;
   for (Value operand : op->getOperands())
     if (cast<ArrayType>(operand.getType()).getRank() > 0 && !isMadeOfLittle(operand))

@@ -4,8 +4,8 @@
 // need no more than these: a bias along the rows of an array, a causal mask. Where one of them is needed otherwise than
 // it lies, it is not the large array that has to be moved.
 //
-// An element-wise result of one array can be made again where that array is there already, or is smaller: a cast to a
-// wider type.
+// An element-wise result of one array, or the array in another shape, can be made again where that array is there
+// already, or is smaller: a cast to a wider type.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -21,8 +21,8 @@ namespace spmdc {
 /// its sharding are looked through. Looks at a bounded number of operations.
 bool isMadeOfLittle(mlir::Value value);
 
-/// The operation that can make the value again in whatever sharding: of little, or element-wise of one array beside
-/// what is made of little; null where there is none. Not beyond a sharding that the program asks for: whoever wrote it
+/// The operation that can make the value again in whatever sharding: of little, element-wise of one array beside what is
+/// made of little, or one array's reshape; null where there is none. Not beyond a sharding that the program asks for: whoever wrote it
 /// may not want devices to hold more than that until here.
 ShardingRuleOpInterface findMaker(mlir::Value value);
 

@@ -164,4 +164,29 @@ module attributes {spmd.mesh = #spmd.mesh<m, b=2>} {
     %2 = array.dot_general %x, %1 contract [1] x [0] batch [] x [] : <f32[4096@b, 64@_]>, <f32[64@b, 64@_]> -> <f32[4096@b, 64@_]>
     return %2 : !spmd.array<f32[4096@b, 64@_]>
   }
+  // An array and its shapes are gathered once, whichever is needed first.
+  // CHECK-LABEL: func.func @shape_first
+  // CHECK: %[[WHOLE:.*]] = spmd.reshard %arg0 {why = "operand 0 of argsort lies as f32[1@_, 64@b]; the operation runs on f32[1@_, 64@_], as a reshape of f32[64@_]"} : <f32[64@b]> -> <f32[64@_]>
+  // CHECK: %[[SHAPE:.*]] = array.reshape %[[WHOLE]] : <f32[64@_]> -> <f32[1@_, 64@_]>
+  // CHECK: array.argsort %[[SHAPE]] dim 1
+  // CHECK: array.argsort %[[WHOLE]] dim 0
+  // CHECK-NOT: spmd.reshard
+  func.func @shape_first(%x: !spmd.array<f32[64@b]>) -> (!spmd.array<i32[1@_, 64@_]>, !spmd.array<i32[64@_]>) {
+    %0 = array.reshape %x : <f32[64@b]> -> <f32[1@_, 64@b]>
+    %1 = array.argsort %0 dim 1 descending = false : <f32[1@_, 64@b]> -> <i32[1@_, 64@_]>
+    %2 = array.argsort %x dim 0 descending = false : <f32[64@b]> -> <i32[64@_]>
+    return %1, %2 : !spmd.array<i32[1@_, 64@_]>, !spmd.array<i32[64@_]>
+  }
+  // CHECK-LABEL: func.func @array_first
+  // CHECK: %[[WHOLE:.*]] = spmd.reshard %arg0 {{.*}} : <f32[64@b]> -> <f32[64@_]>
+  // CHECK: array.argsort %[[WHOLE]] dim 0
+  // CHECK: %[[SHAPE:.*]] = array.reshape %[[WHOLE]] : <f32[64@_]> -> <f32[1@_, 64@_]>
+  // CHECK: array.argsort %[[SHAPE]] dim 1
+  // CHECK-NOT: spmd.reshard
+  func.func @array_first(%x: !spmd.array<f32[64@b]>) -> (!spmd.array<i32[64@_]>, !spmd.array<i32[1@_, 64@_]>) {
+    %0 = array.argsort %x dim 0 descending = false : <f32[64@b]> -> <i32[64@_]>
+    %1 = array.reshape %x : <f32[64@b]> -> <f32[1@_, 64@b]>
+    %2 = array.argsort %1 dim 1 descending = false : <f32[1@_, 64@b]> -> <i32[1@_, 64@_]>
+    return %0, %2 : !spmd.array<i32[64@_]>, !spmd.array<i32[1@_, 64@_]>
+  }
 }

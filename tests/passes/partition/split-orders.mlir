@@ -17,7 +17,7 @@
 // CHECK: array.take_along %[[PLACES]]
 // CHECK: array.take_along %[[ALL]]
 // LOCAL-LABEL: func.func @top_k
-// LOCAL-COUNT-2: spmd.all_to_all {{.*}} : <{{[fi]}}32[64, 3]> -> <{{[fi]}}32[16, 12]>
+// LOCAL-COUNT-2: spmd.all_to_all {{.*}} : <{{[fi]}}32[64, 1, 3]> -> <{{[fi]}}32[16, 4, 3]>
 // LOCAL-NOT: spmd.all
 module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
   func.func @top_k(%x: !spmd.array<f32[64@_, 4096@a]>) -> (!spmd.array<f32[64@a, 3@_]>, !spmd.array<i32[64@a, 3@_]>) {
@@ -35,7 +35,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 // CHECK: %[[LAST:.*]] = array.constant dense<2147483647> : tensor<i32> -> <i32[]>
 // CHECK: array.pad %arg0 with %[[LAST]] low [0] high [1] interior [0] : <i32[4095@a]>, <i32[]> -> <i32[4096@a]>
 // LOCAL-LABEL: func.func @smallest_of_uneven_pieces
-// LOCAL: spmd.all_gather {{.*}} : <i32[3]> -> <i32[12]>
+// LOCAL: spmd.all_gather {{.*}} : <i32[1, 3]> -> <i32[4, 3]>
 // LOCAL-NOT: <i32[4095]>
 module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
   func.func @smallest_of_uneven_pieces(%x: !spmd.array<i32[4095@a]>) -> !spmd.array<i32[3@_]> {
