@@ -30,20 +30,32 @@ public:
   Search(func::FuncOp func, ReshardPlanner &planner, double effort)
       : graph(func, planner), mesh(planner.getMesh()), effort(effort) {}
 
-  /// Until no change helps any more: one may make way for another. Whole layers first: what has been improved around
-  /// single operations keeps them where they are. Where few operations send anything, changes are tried too that help
-  /// only together with others.
+  /// One search after another from what propagation gave; the best one is kept. Around single operations; through
+  /// whole layers first, which improvements around single operations would keep where they are; and so that devices may
+  /// hold more of a value than propagation gave them, where that is faster by more than the model can be wrong and
+  /// sends no more.
   void run() {
-    bool hasChanged = true;
-    while (hasChanged && graph.getWork() < kFarShare * effort)
-      hasChanged = llvm::any_of(listSending(), [&](Operation *op) { return improveFar(op, kFarShare * effort); });
-    hasChanged = true;
-    while (hasChanged && !isSpent()) {
-      auto sending = listSending();
-      hasChanged = llvm::any_of(sending, [&](Operation *op) { return improve(op).has_value(); }) ||
-                   llvm::any_of(sending, [&](Operation *op) { return improveFar(op, effort); }) ||
-                   llvm::any_of(sending, [&](Operation *op) { return leap(op); });
+    const ShardingChange propagated = graph.getState();
+    search(/*goesFar=*/false);
+    OperationPrice least = graph.priceAll();
+    ShardingChange best = graph.getState();
+    for (bool mayHoldMore : {false, true}) {
+      if (least.linkBytes == 0)
+        break;
+      graph.apply(propagated);
+      graph.setMostHeld(mayHoldMore ? graph.getLargestPiece() : 0);
+      search(/*goesFar=*/true);
+      graph.setMostHeld(0);
+      OperationPrice price = graph.priceAll();
+      bool isBetter =
+          mayHoldMore ? price.seconds < (1 - CostModel::kAlike) * least.seconds && price.linkBytes <= least.linkBytes
+                      : price.seconds < least.seconds;
+      if (!isBetter)
+        continue;
+      least = price;
+      best = graph.getState();
     }
+    graph.apply(best);
   }
 
   /// A remark for each operation that sends, or sent, and whose result lies otherwise than before.
@@ -64,6 +76,23 @@ public:
   }
 
 private:
+  /// Until no change helps any more: one may make way for another. Where few operations send anything, changes are
+  /// tried too that help only together with others.
+  void search(bool goesFar) {
+    double begin = graph.getWork(), farLimit = begin + kFarShare * effort;
+    limit = begin + effort;
+    bool hasChanged = goesFar;
+    while (hasChanged && graph.getWork() < farLimit)
+      hasChanged = llvm::any_of(listSending(), [&](Operation *op) { return improveFar(op, farLimit); });
+    hasChanged = true;
+    while (hasChanged && !isSpent()) {
+      auto sending = listSending();
+      hasChanged = llvm::any_of(sending, [&](Operation *op) { return improve(op).has_value(); }) ||
+                   (goesFar && llvm::any_of(sending, [&](Operation *op) { return improveFar(op, limit); })) ||
+                   llvm::any_of(sending, [&](Operation *op) { return leap(op); });
+    }
+  }
+
   /// What sends most comes first.
   SmallVector<Operation *> listSending() {
     std::multimap<double, Operation *, std::greater<>> sending;
@@ -76,7 +105,7 @@ private:
   /// Not by the rounding of sums alone.
   static bool helps(const OperationPrice &gain) { return gain.linkBytes >= 1 && gain.seconds > 1e-9; }
 
-  bool isSpent() const { return graph.getWork() >= effort; }
+  bool isSpent() const { return graph.getWork() >= limit; }
 
   /// Changes of the variables around one operation that would have it send less (or otherwise), the best for itself
   /// first.
@@ -220,13 +249,13 @@ private:
   }
 
   /// Makes the change that helps most of those that are carried through all that shares the dimensions.
-  bool improveFar(Operation *op, double limit) {
+  bool improveFar(Operation *op, double farLimit) {
     std::optional<ShardingChange> best;
     OperationPrice bestGain;
     std::vector<ShardingChange> starts = list(op);
     starts.resize(std::min(starts.size(), kMaxFarStarts));
     for (ShardingChange &change : starts) {
-      if (graph.getWork() >= limit)
+      if (graph.getWork() >= farLimit)
         break;
       graph.follow(change, kFarRadius, /*isFar=*/true);
       OperationPrice gain = getGain(change);
@@ -293,7 +322,8 @@ private:
 
   ShardingGraph graph;
   const spmd::MeshShape &mesh;
-  double effort;
+  const double effort;
+  double limit = 0; ///< Of the work, for the search that is under way.
 };
 
 class ChooseShardingsPass : public impl::ChooseShardingsBase<ChooseShardingsPass> {

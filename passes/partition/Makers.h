@@ -21,9 +21,9 @@ namespace spmdc {
 /// its sharding are looked through. Looks at a bounded number of operations.
 bool isMadeOfLittle(mlir::Value value);
 
-/// The operation that can make the value again in whatever sharding: of little, element-wise of one array beside what is
-/// made of little, or one array's reshape; null where there is none. Not beyond a sharding that the program asks for: whoever wrote it
-/// may not want devices to hold more than that until here.
+/// The operation that can make the value again in whatever sharding: of little, element-wise of one array beside what
+/// is made of little, or one array's reshape; null where there is none. Not beyond a sharding that the program asks
+/// for: whoever wrote it may not want devices to hold more than that until here.
 ShardingRuleOpInterface findMaker(mlir::Value value);
 
 /// How the operands of a maker lie where it makes its result in this sharding; nothing where no assignment of axes

@@ -39,17 +39,19 @@ def ChooseShardings : Pass<"spmdc-choose-shardings", "mlir::ModuleOp"> {
     reduce_scatter, half of the bytes (ZeRO). Products that follow one another are moved together, with all that lies
     between.
 
-    Devices never hold more of a value than propagation gave them.
+    Devices hold no more of a value than propagation gave them; or than of the largest piece of any, where that is
+    faster and sends no more.
 
     The search is local: for each operation that sends something, each way to run it that would send less, carried
     through the operations around that follow without communication; a change is kept if all operations that touch a
-    changed value together send less and take less time. What sends most comes first; the work is bounded. First of all
-    changes are carried far, through contractions and reductions, too, along the dimensions that they share: an
-    attention that is cut by heads comes to be cut by rows of the batch as a whole, with its derivative.
+    changed value together send less and take less time. What sends most comes first; the work is bounded. Another
+    search carries changes far first, through contractions and reductions, too, along the dimensions that they share:
+    an attention that is cut by heads comes to be cut by rows of the batch as a whole, with its derivative. The better
+    end is kept.
   }];
   let options = [
     Option<"remarks", "remarks", "bool", "false", "Say of each change what it saves">,
-    Option<"effort", "effort", "int64_t", "600", "How many ways to run an operation are priced at most, in a function">,
+    Option<"effort", "effort", "int64_t", "600", "How many ways to run an operation are priced at most, in each of three searches of a function">,
   ];
 }
 

@@ -123,10 +123,20 @@ const ShardingRule *ShardingGraph::getRule(Operation *op) const {
 
 ShardingAttr ShardingGraph::getSharding(unsigned variable) const { return shardingOf(getValue(variable)); }
 
-bool ShardingGraph::mayLie(unsigned variable, ShardingAttr sharding) const {
+int64_t ShardingGraph::getPieceBytes(unsigned variable, ShardingAttr sharding) const {
   ArrayType type = typeOf(getValue(variable));
-  MeshAttr meshAttr = MeshAttr::fromValue(type.getContext(), "", mesh);
-  return type.withSharding(sharding).getLocal(meshAttr).getBytes() <= type.getLocal(meshAttr).getBytes();
+  return type.withSharding(sharding).getLocal(MeshAttr::fromValue(type.getContext(), "", mesh)).getBytes();
+}
+
+bool ShardingGraph::mayLie(unsigned variable, ShardingAttr sharding) const {
+  return getPieceBytes(variable, sharding) <= std::max(getPieceBytes(variable, getSharding(variable)), mostHeld);
+}
+
+int64_t ShardingGraph::getLargestPiece() const {
+  int64_t largest = 0;
+  for (unsigned variable = 0; variable < variables.size(); ++variable)
+    largest = std::max(largest, getPieceBytes(variable, getSharding(variable)));
+  return largest;
 }
 
 /// Whether all uses of a value can be priced, and nothing holds it.
@@ -227,6 +237,16 @@ OperationPrice ShardingGraph::price(Operation *op) {
   return {price.seconds * trips, price.linkBytes * trips};
 }
 
+OperationPrice ShardingGraph::priceAll() {
+  OperationPrice total;
+  for (Operation *op : ops) {
+    OperationPrice one = price(op);
+    total.seconds += one.seconds;
+    total.linkBytes += one.linkBytes;
+  }
+  return total;
+}
+
 llvm::SetVector<Operation *> ShardingGraph::getTouched(const ShardingChange &change) const {
   llvm::SetVector<Operation *> touched;
   for (auto &[variable, sharding] : change)
@@ -257,6 +277,13 @@ ShardingChange ShardingGraph::apply(const ShardingChange &change) {
       value.setType(typeOf(value).withSharding(sharding));
   }
   return undo;
+}
+
+ShardingChange ShardingGraph::getState() const {
+  ShardingChange state;
+  for (unsigned variable = 0; variable < variables.size(); ++variable)
+    state[variable] = getSharding(variable);
+  return state;
 }
 
 void ShardingGraph::followThrough(Operation *op, Value value, ShardingAttr sharding, bool isFar,

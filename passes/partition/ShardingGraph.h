@@ -35,8 +35,12 @@ public:
   /// A value of the variable, for its type and place.
   mlir::Value getValue(unsigned variable) const { return variables[variable].front(); }
   ShardingAttr getSharding(unsigned variable) const;
-  /// Whether a variable may lie so: devices never hold more of a value than propagation gave them.
+  /// Whether a variable may lie so: devices hold no more of a value than they do now, or than `setMostHeld` allows.
   bool mayLie(unsigned variable, ShardingAttr sharding) const;
+  /// How many bytes a device may hold of a value that propagation has cut finer.
+  void setMostHeld(int64_t bytes) { mostHeld = bytes; }
+  /// The bytes of the largest piece of a variable that a device holds now.
+  int64_t getLargestPiece() const;
 
   /// Of an operation that is run by a sharding rule; null for any other.
   const ShardingRule *getRule(mlir::Operation *op) const;
@@ -44,6 +48,9 @@ public:
   const OperationChoice &choose(ShardingRuleOpInterface op);
   /// What the operation, or the edges of a loop, a branch or a return, cost; times the trips of the loops around.
   OperationPrice price(mlir::Operation *op);
+
+  /// Of all operations.
+  OperationPrice priceAll();
 
   /// What has been done so far, in choices made for an operation.
   double getWork() const {
@@ -54,6 +61,8 @@ public:
   llvm::SetVector<mlir::Operation *> getTouched(const ShardingChange &change) const;
   /// Gives variables their new shardings, and returns what undoes that.
   ShardingChange apply(const ShardingChange &change);
+  /// What gives all variables the shardings that they have now.
+  ShardingChange getState() const;
 
   /// Extends a change to variables that can follow without communication: through operations that take each element to
   /// one element, and along the edges of loops; none that is more than `radius` operations away. A change that goes far
@@ -68,6 +77,8 @@ private:
   void addVariables(mlir::func::FuncOp func);
   void addVariable(llvm::ArrayRef<mlir::Value> values);
   bool isFree(mlir::Value value) const;
+  /// Of the variable in this sharding, on a device.
+  int64_t getPieceBytes(unsigned variable, ShardingAttr sharding) const;
   /// What one operation says about the values around it, if one of them lies so.
   void followThrough(mlir::Operation *op, mlir::Value value, ShardingAttr sharding, bool isFar,
                      ShardingChange &change) const;
@@ -93,6 +104,7 @@ private:
   std::set<std::vector<const void *>> seen; ///< What of that does not say what operands can be made of.
   OperationChoice uncached;
   double work = 0;
+  int64_t mostHeld = 0;
 };
 
 } // namespace spmdc
