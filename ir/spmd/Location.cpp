@@ -56,6 +56,19 @@ mlir::Location getMarkedLoc(mlir::Location loc, mlir::Location mark) {
   return mlir::FusedLoc::get(context, {loc, mark}, mlir::StringAttr::get(context, kMark));
 }
 
+mlir::Location getUnmarkedLoc(mlir::Location loc) {
+  if (auto named = llvm::dyn_cast<mlir::NameLoc>(loc))
+    return getNamedLoc(getUnmarkedLoc(named.getChildLoc()), named.getName().getValue());
+  auto pair = llvm::dyn_cast<mlir::FusedLoc>(loc);
+  if (pair && isFused(pair, kMark))
+    return pair.getLocations().front();
+  if (pair && isFused(pair, kLet)) {
+    llvm::ArrayRef<mlir::Location> parts = pair.getLocations();
+    return mlir::FusedLoc::get(loc.getContext(), {getUnmarkedLoc(parts.front()), parts.back()}, pair.getMetadata());
+  }
+  return loc;
+}
+
 std::optional<mlir::Location> getMark(mlir::Location loc) {
   if (auto named = llvm::dyn_cast<mlir::NameLoc>(loc))
     return getMark(named.getChildLoc());

@@ -37,6 +37,9 @@ mlir::Location getNamedLoc(mlir::Location loc, llvm::StringRef name, mlir::Locat
 /// mark keeps it.
 mlir::Location getMarkedLoc(mlir::Location loc, mlir::Location mark);
 
+/// The same location, without that: of another value that the expression at `loc` needs.
+mlir::Location getUnmarkedLoc(mlir::Location loc);
+
 /// Where the value's sharding is written, if that is known.
 std::optional<mlir::Location> getMark(mlir::Location loc);
 

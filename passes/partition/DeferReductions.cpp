@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ir/spmd/Location.h"
 #include "passes/collective/ReshardPlanner.h"
 #include "passes/partition/LinearCone.h"
 #include "passes/partition/Passes.h"
@@ -129,8 +130,11 @@ private:
     bool isOne = cone.getReductions().size() == 1;
     std::string why =
         cone.why(isOne ? "what is left of it is reduced" : "partial sums are added before they are reduced");
-    // It stays the collective of the line where the partial sums come from.
+    // It stays the collective of the line where the partial sums come from, and how its result lies is written where it
+    // was.
     Location loc = isOne ? cone.getReductions().front()->getLoc() : end.getLoc();
+    std::optional<Location> mark = getMark(behind ? behind->getLoc() : end.getLoc());
+    loc = mark ? getMarkedLoc(getUnmarkedLoc(loc), *mark) : getUnmarkedLoc(loc);
     cone.rewrite();
     if (!behind)
       return reduceBehind(end, loc, type, why);

@@ -3,6 +3,7 @@
 #include "passes/partition/Forms.h"
 
 #include "ir/array/ArrayOps.h"
+#include "ir/spmd/Location.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/DenseSet.h"
@@ -191,8 +192,9 @@ Value Forms::take(Value value, ArrayType wanted, Operation *user, StringRef why)
     return makeAgain(source.maker, value, wanted, user, why);
   pay(source.value);
   OpBuilder builder(placeFor(source.value, user));
-  // Where an operation needs it, or, where it is only handed on, where it comes from.
-  Location loc = isa<ShardingRuleOpInterface>(user) ? user->getLoc() : value.getLoc();
+  // Where an operation needs it, or, where it is only handed on, where it comes from. What is written there of the
+  // sharding is about another value than this form.
+  Location loc = getUnmarkedLoc(isa<ShardingRuleOpInterface>(user) ? user->getLoc() : value.getLoc());
   if (!source.perm.empty()) {
     ArrayType type = transposed(typeOf(source.value), source.perm);
     SmallVector<Operation *, 1> &known = getTransposes(getRoot(source.value));
@@ -223,6 +225,7 @@ Value Forms::makeAgain(ShardingRuleOpInterface maker, Value value, ArrayType wan
   OpBuilder builder(place);
   Operation *again = builder.clone(*maker, operands);
   again->getResult(0).setType(wanted);
+  again->setLoc(getUnmarkedLoc(maker->getLoc()));
   Value root = getRoot(value), form = again->getResult(0);
   roots[form] = root;
   made[root].push_back(form);

@@ -139,8 +139,8 @@ def WarnReplication : Pass<"spmdc-warn-replication", "mlir::ModuleOp"> {
     Before: all changes of sharding are spmd.reshard.
 
     A warning at the place of each spmd.reshard from an array that is cut to one that lies whole on every device, with
-    the bytes and the reason, unless a person asked for it (what is gathered, or what is computed of it, is annotated to
-    lie whole) or it is small. What a shard_map gathers a person wrote. Changes nothing.
+    the bytes and the reason, unless a person asked for it (what is gathered, or values as large that are computed of
+    it, are annotated to lie whole) or it is small. What a shard_map gathers a person wrote. Changes nothing.
   }];
   let options = [
     Option<"minBytes", "min-bytes", "int64_t", "1 << 20", "Arrays of fewer bytes are gathered silently">,

@@ -6,6 +6,7 @@
 #include "runtime/support/ByteText.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -20,12 +21,33 @@ bool isCut(ArrayType type) {
   return llvm::any_of(type.getShardingOrOpen().getDims(), [](DimShardingAttr dim) { return !dim.getAxes().empty(); });
 }
 
-/// Whether a person wrote that the result of the operation lies whole on every device.
-bool isWrittenWhole(Operation *op) {
-  return getMark(op->getLoc()) && llvm::all_of(op->getResultTypes(), [](Type type) {
+/// Whether the operation gives arrays that lie whole on every device, of at least as many elements.
+bool givesWhole(Operation *op, int64_t elements) {
+  return op->getNumResults() && llvm::all_of(op->getResultTypes(), [&](Type type) {
            auto array = dyn_cast<ArrayType>(type);
-           return array && !isCut(array);
+           return array && !isCut(array) && array.getNumElements() >= elements;
          });
+}
+
+/// Whether all that is computed of the array is as large, lies whole, and ends in values of which a person wrote so.
+bool isForWrittenWhole(ReshardOp gathered) {
+  llvm::SetVector<Operation *> makers;
+  auto addUsers = [&](Operation *op) {
+    for (Operation *user : op->getUsers())
+      makers.insert(user->hasTrait<OpTrait::IsTerminator>() ? user->getParentOp() : user);
+    return !op->use_empty();
+  };
+  if (!addUsers(gathered))
+    return false;
+  for (size_t i = 0; i < makers.size(); ++i) {
+    Operation *maker = makers[i];
+    if (!givesWhole(maker, gathered.getType().getNumElements()))
+      return false;
+    // What a region does with an array is not all to be seen in its results.
+    if (!getMark(maker->getLoc()) && (maker->getNumRegions() || !addUsers(maker)))
+      return false;
+  }
+  return true;
 }
 
 class WarnReplicationPass : public impl::WarnReplicationBase<WarnReplicationPass> {
@@ -38,8 +60,8 @@ private:
       ArrayType from = op.getOperand().getType(), to = op.getType();
       if (!isCut(from) || isCut(to) || !to.getShardingOrOpen().getUnreduced().empty() || to.getBytes() < minBytes)
         return;
-      // The annotation of a constraint, of the value that an operation makes of it, or of what is returned.
-      if (getMark(op.getLoc()) || (!op->use_empty() && llvm::all_of(op->getUsers(), isWrittenWhole)))
+      // The annotation of a constraint or of what is returned, or of what is computed of it.
+      if (getMark(op.getLoc()) || isForWrittenWhole(op))
         return;
       std::string bytes = spmd::bytesText(static_cast<double>(to.getBytes()));
       std::string why = op.getWhy() ? ": " + op.getWhy()->str() : "";

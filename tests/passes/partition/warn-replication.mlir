@@ -15,6 +15,22 @@ func.func @warned(%x: !spmd.array<f32[512@a, 512@_]>, %y: !spmd.array<f32[512@a,
   return
 }
 
+// What a person wrote of what is computed of it asks for no whole array: it lies cut, is smaller, or is not all.
+func.func @asked_for_less(%x: !spmd.array<f32[512@a, 512@_]>) -> !spmd.array<f32[512@_, 512@_]> {
+  // expected-warning @+1 {{is gathered whole onto every device, 1.0 MiB each: cut}}
+  %0 = spmd.reshard %x {why = "cut"} : <f32[512@a, 512@_]> -> <f32[512@_, 512@_]>
+  %1 = array.dot_general %x, %0 contract [1] x [0] batch [] x [] : <f32[512@a, 512@_]>, <f32[512@_, 512@_]> -> <f32[512@a, 512@_]> loc(#written)
+  // expected-warning @+1 {{is gathered whole onto every device, 1.0 MiB each: smaller}}
+  %2 = spmd.reshard %x {why = "smaller"} : <f32[512@a, 512@_]> -> <f32[512@_, 512@_]>
+  %3 = array.sin %2 : <f32[512@_, 512@_]>
+  %4 = array.slice %3 [0, 0] to [2, 2] step [1, 1] : <f32[512@_, 512@_]> -> <f32[2@_, 2@_]> loc(#written)
+  // expected-warning @+1 {{is gathered whole onto every device, 1.0 MiB each: not all}}
+  %5 = spmd.reshard %x {why = "not all"} : <f32[512@a, 512@_]> -> <f32[512@_, 512@_]>
+  %6 = array.sin %5 : <f32[512@_, 512@_]> loc(#written)
+  %7 = array.cos %5 : <f32[512@_, 512@_]>
+  return %7 : !spmd.array<f32[512@_, 512@_]>
+}
+
 // What stays cut, what was whole before, what is small, and what a person asked for.
 func.func @silent(%x: !spmd.array<f32[512@a, 512@_]>, %y: !spmd.array<f32[512@a, 512@b]>,
                   %z: !spmd.array<f32[512@_, 512@_] unreduced(b)>, %small: !spmd.array<f32[512@a, 511@_]>) {
@@ -24,6 +40,9 @@ func.func @silent(%x: !spmd.array<f32[512@a, 512@_]>, %y: !spmd.array<f32[512@a,
   %3 = spmd.reshard %x : <f32[512@a, 512@_]> -> <f32[512@_, 512@_]> loc(#written)
   %4 = spmd.reshard %x : <f32[512@a, 512@_]> -> <f32[512@_, 512@_]>
   %5 = array.sin %4 : <f32[512@_, 512@_]> loc(#written)
+  %6 = spmd.reshard %x : <f32[512@a, 512@_]> -> <f32[512@_, 512@_]>
+  %7 = array.sin %6 : <f32[512@_, 512@_]>
+  %8 = array.cos %7 : <f32[512@_, 512@_]> loc(#written)
   return
 }
 }
