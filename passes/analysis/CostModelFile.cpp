@@ -22,6 +22,15 @@ constexpr std::string_view kLinkKeys = "latency_us, bytes_per_second, overlap";
 constexpr std::string_view kTopKeys =
     "latency_us, bytes_per_second, overlap, flops_per_second, memory_bytes_per_second, axes";
 
+/// What a number may be: beyond it no hardware is, and what is predicted of it would be no number.
+struct Bounds {
+  double least, most;
+  std::string_view text;
+};
+constexpr Bounds kLatencyBounds = {0, 1e9, "0 to 1e9"};
+constexpr Bounds kOverlapBounds = {0, 1, "0 to 1"};
+constexpr Bounds kRateBounds = {1, 1e30, "1 to 1e30"};
+
 /// Walks over the text and keeps the line it has reached, for whoever shares `line`.
 class LineCounter {
 public:
@@ -154,11 +163,9 @@ private:
     if (!isNumber)
       return expectNumber();
     const std::string &name = path.back();
-    bool mayBeZero = name == "latency_us" || name == "overlap";
-    if (!std::isfinite(value) || value < 0 || (value == 0 && !mayBeZero))
-      return fail("'" + pathText() + "' must be " + (mayBeZero ? "at least 0" : "above 0"));
-    if (name == "overlap" && value > 1)
-      return fail("'" + pathText() + "' must be at most 1");
+    const Bounds &bounds = name == "latency_us" ? kLatencyBounds : name == "overlap" ? kOverlapBounds : kRateBounds;
+    if (!(value >= bounds.least && value <= bounds.most))
+      return fail("'" + pathText() + "' must be from " + std::string(bounds.text));
     LinkRates &link = path.size() == 3 ? model.axes[path[1]] : model.link;
     if (name == "latency_us")
       link.latencyMicroseconds = value;

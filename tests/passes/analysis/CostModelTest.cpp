@@ -64,11 +64,19 @@ TEST(CostModel, ReadsWhatItWrites) {
 }
 
 TEST(CostModel, MistakesHaveTheirPlace) {
-  EXPECT_EQ(errorOf("{\n \"latency_us\": -1\n}"), "costs.json:2: error: 'latency_us' must be at least 0");
-  EXPECT_EQ(errorOf("{\n\n \"bytes_per_second\": 0}"), "costs.json:3: error: 'bytes_per_second' must be above 0");
-  EXPECT_EQ(errorOf("{\"overlap\": 1.5}"), "costs.json:1: error: 'overlap' must be at most 1");
+  EXPECT_EQ(errorOf("{\n \"latency_us\": -1\n}"), "costs.json:2: error: 'latency_us' must be from 0 to 1e9");
+  EXPECT_EQ(errorOf("{\n\n \"bytes_per_second\": 0}"),
+            "costs.json:3: error: 'bytes_per_second' must be from 1 to 1e30");
+  EXPECT_EQ(errorOf("{\"overlap\": 1.5}"), "costs.json:1: error: 'overlap' must be from 0 to 1");
   EXPECT_EQ(errorOf("{\"axes\": {\"a\": {\"overlap\": -1}}}"),
-            "costs.json:1: error: 'axes.a.overlap' must be at least 0");
+            "costs.json:1: error: 'axes.a.overlap' must be from 0 to 1");
+  // Of these the predictions would be no numbers.
+  EXPECT_EQ(errorOf("{\"latency_us\": 1e308}"), "costs.json:1: error: 'latency_us' must be from 0 to 1e9");
+  EXPECT_EQ(errorOf("{\"axes\": {\"a\": {\"bytes_per_second\": 1e-300}}}"),
+            "costs.json:1: error: 'axes.a.bytes_per_second' must be from 1 to 1e30");
+  EXPECT_EQ(errorOf("{\"flops_per_second\": 1e31}"), "costs.json:1: error: 'flops_per_second' must be from 1 to 1e30");
+  EXPECT_EQ(parsed(R"({"latency_us": 1e9, "bytes_per_second": 1, "flops_per_second": 1e30})").link,
+            (LinkRates{1e9, 1, 0}));
   EXPECT_EQ(errorOf("{\"flops_per_second\": \"fast\"}"), "costs.json:1: error: 'flops_per_second' is a number");
   EXPECT_EQ(errorOf("{\"axes\": {\"a\": {\"latency_us\": [1]}}}"),
             "costs.json:1: error: 'axes.a.latency_us' is a number");
