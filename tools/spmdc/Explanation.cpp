@@ -78,13 +78,22 @@ public:
     this->options.pipeline.remarks = false;
   }
 
-  /// The smallest change that makes the program faster, else the smallest at all: one of a single annotation, or the
-  /// collective's axes taken from everything that brings them.
+  /// Fills in what was tried to remove the entry's collective, and what does: the smallest change that makes the
+  /// program faster, else the smallest at all.
+  void search(CollectiveExplanation &entry, const std::set<std::string> &axes, const std::vector<Cause> &causes) {
+    current = &entry;
+    if (!causes.empty())
+      entry.removal = find(*entry.collective, axes, causes);
+  }
+
+  size_t tries = 0;
+  bool isCutShort = false;
+
+private:
+  /// One of a single annotation, or the collective's axes taken from everything that brings them.
   std::optional<Removal> find(const CollectiveReport &collective, const std::set<std::string> &axes,
                               const std::vector<Cause> &causes) {
     std::optional<Removal> best;
-    if (causes.empty())
-      return best;
     for (const AnnotationEdit &listed : listEdits(program.annotations, mesh, inOrder(collective, axes), causes)) {
       AnnotationEdit edit = program.spell(listed);
       const Outcome *outcome = test(edit);
@@ -97,10 +106,6 @@ public:
     return best ? best : takeAxes(collective, axes, causes);
   }
 
-  size_t tries = 0;
-  bool isCutShort = false;
-
-private:
   /// What the partitioner makes of a changed program, where that has no errors.
   struct Outcome {
     std::optional<ProgramReport> report;
@@ -133,13 +138,16 @@ private:
   /// Null where it would be one try too many.
   const Outcome *test(const AnnotationEdit &edit) {
     std::string edited = program.apply(edit);
-    if (auto known = outcomes.find(edited); known != outcomes.end())
+    if (auto known = outcomes.find(edited); known != outcomes.end()) {
+      ++current->triedEdits;
       return &known->second;
+    }
     if (tries == maxTries) {
-      isCutShort = true;
+      isCutShort = current->isCutShort = true;
       return nullptr;
     }
     ++tries;
+    ++current->triedEdits;
     Outcome &outcome = outcomes[edited];
     options.pipeline.propagationLog = &outcome.log;
     outcome.report = Compiler(fileName, edited, options).report();
@@ -188,6 +196,7 @@ private:
   spmd::MeshShape mesh;
   ProgramTotals now;
   size_t maxTries;
+  CollectiveExplanation *current = nullptr; ///< Whose removal is looked for.
   std::map<std::string, Outcome> outcomes;
 };
 
@@ -214,7 +223,7 @@ std::optional<Explanation> explainProgram(Compiler &compiler, const std::string 
   const ProgramReport &report = explanation->inspection.report;
   explanation->totals = totalsOf(report);
   ProgramSource program(fileName, text, options.frontend.function);
-  RemovalSearch search(program, fileName, options, report, maxTries);
+  RemovalSearch removals(program, fileName, options, report, maxTries);
 
   // The most expensive ones have the first choice of what is tried.
   std::vector<size_t> byCost;
@@ -240,10 +249,10 @@ std::optional<Explanation> explainProgram(Compiler &compiler, const std::string 
   });
   for (size_t index : byCost) {
     CollectiveExplanation &entry = explanation->collectives[index];
-    entry.removal = search.find(*entry.collective, findForcedAxes(log, *entry.collective), causes[index]);
+    removals.search(entry, findForcedAxes(log, *entry.collective), causes[index]);
   }
-  explanation->triedEdits = search.tries;
-  explanation->isCutShort = search.isCutShort;
+  explanation->triedEdits = removals.tries;
+  explanation->isCutShort = removals.isCutShort;
   return explanation;
 }
 

@@ -40,6 +40,8 @@ struct CollectiveExplanation {
   std::vector<std::pair<std::string, std::string>> otherLines;
   std::vector<CauseText> causes;
   std::optional<Removal> removal;
+  size_t triedEdits = 0;   ///< Changes that were tried to remove it.
+  bool isCutShort = false; ///< There were more of them than were to be tried.
 };
 
 struct Explanation {

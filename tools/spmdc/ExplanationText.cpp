@@ -84,8 +84,11 @@ std::string entryText(const CollectiveExplanation &entry, size_t number, const P
     if (std::abs(work - 1) >= 0.005)
       text += ", " + std::to_string(std::lround(100 * work)) + " % of the operations";
     text += removal.isFaster ? "\n" : ": not faster than now\n";
+  } else if (entry.isCutShort && entry.triedEdits == 0) {
+    text += "   no change of these annotations was tried\n";
   } else if (!entry.causes.empty()) {
-    text += "   no change of these annotations removes it\n";
+    text += entry.isCutShort ? "   no change of these annotations that was tried removes it\n"
+                             : "   no change of these annotations removes it\n";
   }
   return text;
 }
@@ -139,9 +142,12 @@ std::string explanationText(const Explanation &explanation) {
   });
   for (size_t i = 0; i < byCost.size(); ++i)
     text += "\n" + entryText(*byCost[i], i + 1, explanation.totals);
-  if (explanation.isCutShort)
+  if (explanation.isCutShort && explanation.triedEdits == 0)
+    text += "\nno change of annotations was tried; --tries N tries more\n";
+  else if (explanation.isCutShort)
     text += "\nonly " + std::to_string(explanation.triedEdits) +
-            " changes of annotations were tried; --tries N tries more\n";
+            (explanation.triedEdits == 1 ? " change of annotations was" : " changes of annotations were") +
+            " tried; --tries N tries more\n";
   return text;
 }
 
