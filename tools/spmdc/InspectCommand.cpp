@@ -6,6 +6,8 @@
 #include "tools/spmdc/Inspection.h"
 #include "tools/spmdc/InspectionHtml.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -61,7 +63,8 @@ struct InspectCommand {
     for (const FunctionReport &function : inspection.report.functions)
       for (const auto *list : {&function.values, &function.params, &function.results})
         for (const ValueReport &value : *list) {
-          known.push_back(value.name);
+          if (!llvm::is_contained(known, value.name)) // A result has the name of the value that it was returned as.
+            known.push_back(value.name);
           if (value.name != visualize)
             continue;
           if (value.shape.empty() || value.shape.size() > 2) {
