@@ -232,7 +232,9 @@ Value Emitter::evaluate(const Expr &e) {
     fail(e.range, "outside of functions there are only numbers and arithmetic on them");
   switch (e.kind) {
   case ExprKind::Integer:
-    return Value::ofConstant(Constant::ofInt(as<IntegerExpr>(e).value), e.range);
+    if (std::optional<int64_t> value = as<IntegerExpr>(e).value)
+      return Value::ofConstant(Constant::ofInt(*value), e.range);
+    throw Poisoned();
   case ExprKind::Float:
     return Value::ofConstant(Constant::ofFloat(as<FloatExpr>(e).value), e.range);
   case ExprKind::Bool:

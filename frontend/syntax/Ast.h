@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -136,7 +137,7 @@ template <typename T> const T *dynAs(const Expr &expr) {
 }
 
 struct IntegerExpr : ExprOf<ExprKind::Integer> {
-  int64_t value = 0;
+  std::optional<int64_t> value; ///< Nothing where it does not fit, which is reported.
   using ExprOf::ExprOf;
 };
 struct FloatExpr : ExprOf<ExprKind::Float> {

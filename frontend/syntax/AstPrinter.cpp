@@ -304,7 +304,10 @@ void Printer::type(const TypeSyntax &syntax) {
 void Printer::expr(const Expr &e) {
   switch (e.kind) {
   case ExprKind::Integer:
-    out += std::to_string(as<IntegerExpr>(e).value);
+    if (std::optional<int64_t> value = as<IntegerExpr>(e).value)
+      out += std::to_string(*value);
+    else
+      out += e.range.text();
     return;
   case ExprKind::Float: {
     char text[32];

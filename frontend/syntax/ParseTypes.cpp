@@ -92,7 +92,7 @@ DimShardingSyntax Parser::dimSharding() {
   if (accept(TokenKind::Not)) {
     if (!at(TokenKind::Integer))
       failExpected("a priority (0 first) after '!'");
-    result.priority = integerValue(take());
+    result.priority = integerValue(take()).value_or(0);
   }
   result.range = since(begin);
   return result;

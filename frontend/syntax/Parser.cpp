@@ -89,13 +89,14 @@ Identifier Parser::expectIdentifier(std::string_view what) {
   return {textOf(token), rangeOf(token)};
 }
 
-int64_t Parser::integerValue(const Token &token) {
+std::optional<int64_t> Parser::integerValue(const Token &token) {
   std::string_view text = textOf(token);
   int64_t value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc::result_out_of_range)
-    diagnostics.error(rangeOf(token), "the integer does not fit in 64 bits");
-  return value;
+  if (error != std::errc::result_out_of_range)
+    return value;
+  diagnostics.error(rangeOf(token), "the integer does not fit in 64 bits");
+  return std::nullopt;
 }
 
 std::unique_ptr<Ast> Parser::run() {

@@ -57,7 +57,7 @@ private:
   [[noreturn]] void failExpected(std::string_view what);
   void expect(TokenKind kind, std::string_view where);
   Identifier expectIdentifier(std::string_view what);
-  int64_t integerValue(const Token &token);
+  std::optional<int64_t> integerValue(const Token &token);
 
   /// Items up to the closing token, separated by commas; one may follow the last.
   template <typename Item> void commaList(TokenKind close, std::string_view where, Item item) {

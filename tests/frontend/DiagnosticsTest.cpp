@@ -148,6 +148,10 @@ TEST(Errors, declarations) {
               ElementsAre("1:20: parameter 'x' is declared twice", "  1:9: first here"));
   EXPECT_THAT(errors("mesh m(a=2, a=4) fn main() { return 1; }"),
               ElementsAre("1:13: axis 'a' is declared twice", "  1:8: first here"));
+  EXPECT_THAT(errors("mesh m(a=99999999999999999999) fn main() { return zeros(f32[8@a]); }"),
+              ElementsAre("1:10: the integer does not fit in 64 bits"));
+  EXPECT_THAT(errors("const N = 99999999999999999999; fn main(x: f32[N, 99999999999999999999]) { return x + N; }"),
+              ElementsAre("1:11: the integer does not fit in 64 bits", "1:51: the integer does not fit in 64 bits"));
   EXPECT_THAT(errors("mesh m(a=0) fn main() { return 1; }"),
               ElementsAre("1:10: the size of axis 'a' must be a positive integer, not the integer 0"));
   EXPECT_THAT(errors("fn main(x) { return x; }"),
