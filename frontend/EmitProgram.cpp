@@ -102,10 +102,15 @@ void Emitter::declare() {
 
 /// `--set NAME=VALUE`. Errors point into a source of that name.
 void Emitter::applySets() {
+  std::map<std::string_view, Range> seen;
   for (const auto &[name, text] : options.sets) {
     const Source &source = diagnostics.addSource("--set", name + "=" + text);
     Range nameRange{&source, 0, static_cast<uint32_t>(name.size())};
     Range valueRange{&source, nameRange.end + 1, static_cast<uint32_t>(source.getText().size())};
+    if (auto [first, isNew] = seen.emplace(name, nameRange); !isNew) {
+      diagnostics.error(nameRange, "const '" + name + "' is set twice").note(first->second, "first here");
+      continue;
+    }
     auto decl = constDecls.find(name);
     if (decl == constDecls.end()) {
       std::vector<std::string_view> known;
@@ -204,6 +209,7 @@ void Emitter::overrideMesh(std::vector<spmd::MeshAxis> &axes) {
   std::string_view text = source.getText();
   bool declares = !hasMesh;
   hasMesh = true;
+  std::map<std::string_view, Range> seen;
   for (size_t begin = 0; begin <= text.size();) {
     size_t end = std::min(text.find(',', begin), text.size());
     std::string_view item = text.substr(begin, end - begin);
@@ -218,11 +224,13 @@ void Emitter::overrideMesh(std::vector<spmd::MeshAxis> &axes) {
       continue;
     }
     std::string name(item.substr(0, equal));
+    if (auto [first, isNew] = seen.emplace(item.substr(0, equal), range); !isNew) {
+      diagnostics.error(range, "axis '" + name + "' is named twice").note(first->second, "first here");
+      continue;
+    }
     auto known = llvm::find_if(axes, [&](const spmd::MeshAxis &axis) { return axis.name == name; });
-    if (declares && known == axes.end()) {
+    if (declares) {
       axes.push_back({name, size});
-    } else if (declares) {
-      diagnostics.error(range, "axis '" + name + "' is named twice");
     } else if (known == axes.end()) {
       std::string list;
       for (const spmd::MeshAxis &axis : axes)

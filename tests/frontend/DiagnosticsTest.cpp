@@ -202,7 +202,13 @@ TEST(Errors, options) {
               ElementsAre("--mesh:1:5: unknown axis 'c'; the mesh has a, b", "  1:1: declared here"));
   options.meshOverride = "a=x";
   EXPECT_THAT(errors(text, options), ElementsAre("--mesh:1:1: expected NAME=SIZE with a positive size"));
+  options.meshOverride = "a=2,b=1,a=8";
+  EXPECT_THAT(errors(text, options), ElementsAre("--mesh:1:9: axis 'a' is named twice", "  --mesh:1:1: first here"));
+  EXPECT_THAT(errors("fn main() { return 1; }", options),
+              ElementsAre("--mesh:1:9: axis 'a' is named twice", "  --mesh:1:1: first here"));
   options.meshOverride = "";
+  options.sets = {{"B", "4"}, {"B", "4"}};
+  EXPECT_THAT(errors(text, options), ElementsAre("--set:1:1: const 'B' is set twice", "  --set:1:1: first here"));
   options.sets = {{"C", "3"}};
   EXPECT_THAT(errors(text, options), ElementsAre("--set:1:1: the program has no const 'C'; it has B"));
   options.sets = {{"B", "3x"}};
