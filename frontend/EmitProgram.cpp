@@ -370,6 +370,28 @@ void Emitter::checkUncalled() {
   }
 }
 
+/// The program has other functions than the entry, or none.
+void Emitter::reportMissingEntry() {
+  const std::string &name = options.function;
+  bool isDefault = name == FrontendOptions().function;
+  std::vector<std::string_view> names;
+  std::string list;
+  for (const FnDecl &fn : program.functions) {
+    names.push_back(fn.name.text);
+    list += (list.empty() ? "; it has " : ", ") + std::string(fn.name.text);
+  }
+  std::string hint = didYouMean(name, names);
+  if (hint.empty() && isDefault)
+    hint = "; the entry is 'main' or what --fn names";
+  // Where the name stands, or where it should: at the first function.
+  Range where = names.empty() ? Range{program.source, 0, 0} : program.functions.front().name.range;
+  if (!isDefault) {
+    const Source &source = diagnostics.addSource("--fn", name);
+    where = {&source, 0, static_cast<uint32_t>(name.size())};
+  }
+  diagnostics.error(where, "the program has no function '" + name + "'" + list + hint);
+}
+
 mlir::OwningOpRef<mlir::ModuleOp> Emitter::run() {
   module = mlir::ModuleOp::create(mlir::FileLineColLoc::get(builder.getContext(), program.source->getName(), 1, 1));
   declare();
@@ -383,12 +405,7 @@ mlir::OwningOpRef<mlir::ModuleOp> Emitter::run() {
   if (entry) {
     emitEntry(*entry);
   } else if (!llvm::is_contained(program.brokenNames, options.function)) {
-    std::vector<std::string_view> names;
-    for (const FnDecl &fn : program.functions)
-      names.push_back(fn.name.text);
-    std::string hint = didYouMean(options.function, names);
-    diagnostics.error({program.source, 0, 0}, "the program has no function '" + options.function + "'" +
-                                                  (hint.empty() ? "; the entry is 'main' or what --fn names" : hint));
+    reportMissingEntry();
   }
   checkUncalled();
   if (diagnostics.hasErrors())

@@ -214,6 +214,7 @@ private:
   void applySets();
   Value constant(const ConstDecl &decl);
   void emitEntry(const FnDecl &fn);
+  void reportMissingEntry();
   void checkUncalled();
   bool isWhole(const TypeSyntax &type) const;
   bool hasAllTypes(const FnDecl &fn) const;

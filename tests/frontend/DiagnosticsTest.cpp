@@ -157,7 +157,7 @@ TEST(Errors, declarations) {
   EXPECT_THAT(errors("fn main(x) { return x; }"),
               ElementsAre("1:9: a parameter of the entry has its type written: 'x' has none"));
   EXPECT_THAT(errors("fn mian(x: f32) { return x; }"),
-              ElementsAre("1:1: the program has no function 'main'; did you mean 'mian'?"));
+              ElementsAre("1:4: the program has no function 'main'; it has mian; did you mean 'mian'?"));
   EXPECT_THAT(errors("fn main(x: f33) { return x; }"), ElementsAre("1:12: unknown type 'f33'; did you mean 'f32'?"));
   EXPECT_THAT(errors("fn main(x: f32[4]) -> f32[5] { return x; }"),
               ElementsAre("1:39: the result is f32[4], but f32[5] is declared (dimension 0 is 4, not 5)",
@@ -215,7 +215,11 @@ TEST(Errors, options) {
   EXPECT_THAT(errors(text, options), ElementsAre("--set:1:3: a const is an integer or a float"));
   options.sets = {};
   options.function = "mian";
-  EXPECT_THAT(errors(text, options), ElementsAre("1:1: the program has no function 'mian'; did you mean 'main'?"));
+  EXPECT_THAT(errors(text, options),
+              ElementsAre("--fn:1:1: the program has no function 'mian'; it has main; did you mean 'main'?"));
+  options.function = "step";
+  EXPECT_THAT(errors("fn f() { return 1; } fn g() { return 2; }", options),
+              ElementsAre("--fn:1:1: the program has no function 'step'; it has f, g"));
 }
 
 // Inlining multiplies; the front end gives up with a message before the memory does.
