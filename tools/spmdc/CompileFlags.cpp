@@ -65,9 +65,22 @@ CLI::Option *CompileFlags::addTo(CLI::App &command, const std::string &fileHelp)
   return fileOption;
 }
 
+bool CompileFlags::checkSource(std::ostream &messages) const {
+  bool isIr = file.ends_with(".mlir");
+  const char *given = !mesh.empty()                         ? "--mesh"
+                      : !sets.empty()                       ? "--set"
+                      : function != CompileFlags().function ? "--fn"
+                                                            : nullptr;
+  if (!given || (!isIr && !isArtifactFile(file)))
+    return true;
+  messages << "spmdc: error: " << given << " is for the source of a program (.spmd); '" << file << "' is "
+           << (isIr ? "IR" : "an artifact, compiled already") << "\n";
+  return false;
+}
+
 std::optional<CompileOptions> CompileFlags::toOptions(std::ostream &messages) const {
   CompileOptions options;
-  std::optional<CostModel> model = readCostModel(messages);
+  std::optional<CostModel> model = checkSource(messages) ? readCostModel(messages) : std::nullopt;
   if (!model)
     return std::nullopt;
   options.costModel = std::move(*model);

@@ -23,11 +23,15 @@ struct CompileFlags {
 
   /// Adds the options; `fileHelp` describes the positional FILE, whose option is returned.
   CLI::Option *addTo(CLI::App &command, const std::string &fileHelp);
+  /// Whether FILE is a program's source where `--mesh`, `--set` or `--fn` is given, which change how it is read. Prints
+  /// why not.
+  bool checkSource(std::ostream &messages = std::cerr) const;
   /// Opens FILE and makes its compiler; prints why not and returns nothing when it, or the cost model, cannot be read.
   std::optional<Compiler> makeCompiler(std::ostream &messages = std::cerr) const;
   /// The text of FILE. Prints why not and returns nothing when it cannot be read, or is no text.
   std::optional<std::string> readProgram(std::ostream &messages = std::cerr) const;
-  /// With the model of `--cost-model`. Prints what is wrong with that file and returns nothing on a mistake.
+  /// With the model of `--cost-model`. Prints what is wrong with that file, or what FILE does not take, and returns
+  /// nothing on a mistake.
   std::optional<CompileOptions> toOptions(std::ostream &messages = std::cerr) const;
   /// Warnings, and what a person asked to see beside the result: remarks and times, on stderr.
   void printExtras(const Compiler &compiler, std::ostream &messages = std::cerr) const;

@@ -60,6 +60,8 @@ struct RunCommand {
   }
 
   std::shared_ptr<const spmd::Artifact> load(std::ostream &messages) const {
+    if (!flags.checkSource(messages))
+      return nullptr;
     if (isArtifactFile(flags.file))
       return std::make_shared<const spmd::Artifact>(spmd::readArtifact(flags.file));
     std::optional<Compiler> compiler = flags.makeCompiler(messages);
