@@ -6,7 +6,7 @@
 #include "runtime/support/BackgroundThread.h"
 
 #include <condition_variable>
-#include <functional>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -56,6 +56,7 @@ public:
   struct Request {
     int64_t step = 0;
     std::vector<Array> arrays;
+    std::optional<int64_t> restored; ///< The step of the folder that the job restored last.
     SaveOptions options;
     std::shared_ptr<SaveState> state;
   };
@@ -92,10 +93,16 @@ struct WantedArray {
   std::optional<std::vector<int64_t>> shape;
 };
 
-/// restore_checkpoint; of the steps that `isUsable` accepts. Without any, step -1 and no arrays.
+/// The steps that process 0 sees, newest first; the same on all processes, which all call it.
+std::vector<int64_t> agreeOnSteps(Job &job, const std::string &directory);
+
+/// restore_checkpoint; without a step, of those below `limit`. Where there is none, step -1 and no arrays.
 RestoredCheckpoint restoreCheckpoint(const std::shared_ptr<Job> &job, const std::string &directory,
                                      const std::vector<WantedArray> &wanted, std::optional<int64_t> step,
-                                     const std::function<bool(int64_t)> &isUsable);
+                                     int64_t limit = std::numeric_limits<int64_t>::max());
+
+/// A folder's name as the job's tables have it.
+std::string folderKey(const std::string &directory);
 
 /// The job's writer for a folder; made at the first call, which every process makes.
 CheckpointWriter &checkpointWriter(Job &job, const std::string &directory);

@@ -116,7 +116,10 @@ CheckpointWriter::~CheckpointWriter() {
 
 CheckpointSave CheckpointWriter::save(int64_t step, std::vector<Array> arrays, SaveOptions options) {
   auto state = std::make_shared<SaveState>();
-  Request request{step, std::move(arrays), std::move(options), state};
+  Request request{step, std::move(arrays), std::nullopt, std::move(options), state};
+  auto &restored = job.getRestoredSteps();
+  if (auto found = restored.find(directory); found != restored.end())
+    request.restored = found->second;
   std::lock_guard lock(mutex);
   queue.push_back(std::move(request));
   changed.notify_all();
@@ -254,7 +257,9 @@ void CheckpointWriter::lead(const Request &request, Manifest manifest, const std
   dropUnusedFiles(manifest);
   if (problem.empty())
     attempt(0, [&] {
-      own->commit(manifest);
+      if (request.restored)
+        own->goOnFrom(*request.restored);
+      own->commit(std::move(manifest));
       own->keepNewest(request.options.keep);
     });
   if (!problem.empty())
@@ -267,8 +272,13 @@ void CheckpointWriter::lead(const Request &request, Manifest manifest, const std
     throw SaveError(problem, culprit);
 }
 
+std::string folderKey(const std::string &directory) {
+  std::filesystem::path path = std::filesystem::absolute(directory).lexically_normal();
+  return path.has_filename() ? path : path.parent_path();
+}
+
 CheckpointWriter &checkpointWriter(Job &job, const std::string &directory) {
-  std::string path = std::filesystem::absolute(directory).lexically_normal();
+  std::string path = folderKey(directory);
   std::shared_ptr<CheckpointWriter> &writer = job.getCheckpointWriters()[path];
   if (!writer)
     writer = std::make_shared<CheckpointWriter>(job, path);

@@ -73,6 +73,9 @@ public:
   /// By folder; see Checkpoint.h.
   std::map<std::string, std::shared_ptr<CheckpointWriter>> &getCheckpointWriters() { return checkpointWriters; }
 
+  /// By folder, the step that was restored last: what is saved there goes on from it.
+  std::map<std::string, int64_t> &getRestoredSteps() { return restoredSteps; }
+
   /// Remembers that a call failed: then the end of the process is not an ordered one.
   void markFailed() { failed = true; }
   /// Waits until the checkpoints under way are written. Writers hold arrays, and arrays the job: without this call a
@@ -98,6 +101,7 @@ private:
   std::atomic<bool> failed{false};
   bool hasLeft = false;
   std::map<std::string, std::shared_ptr<CheckpointWriter>> checkpointWriters;
+  std::map<std::string, int64_t> restoredSteps;
 };
 
 } // namespace spmd

@@ -90,7 +90,8 @@ std::vector<Array> readArrays(const std::shared_ptr<Job> &job, const std::string
   return arrays;
 }
 
-/// The steps that process 0 sees, newest first.
+} // namespace
+
 std::vector<int64_t> agreeOnSteps(Job &job, const std::string &directory) {
   std::string list, problem;
   if (job.getProcess() == 0) {
@@ -113,10 +114,13 @@ std::vector<int64_t> agreeOnSteps(Job &job, const std::string &directory) {
   return steps;
 }
 
+namespace {
+
 /// One try; a message where some process cannot read its part. Other mistakes are thrown, on all processes.
 std::string tryStep(const std::shared_ptr<Job> &job, const std::string &directory, int64_t step,
                     const std::vector<WantedArray> &wanted, std::vector<Array> &arrays) {
   std::string own;
+  arrays.clear();
   try {
     arrays = readArrays(job, directory, step, wanted);
   } catch (const Error &error) {
@@ -136,7 +140,7 @@ std::string tryStep(const std::shared_ptr<Job> &job, const std::string &director
 
 RestoredCheckpoint restoreCheckpoint(const std::shared_ptr<Job> &job, const std::string &directory,
                                      const std::vector<WantedArray> &wanted, std::optional<int64_t> step,
-                                     const std::function<bool(int64_t)> &isUsable) {
+                                     int64_t limit) {
   RestoredCheckpoint result;
   std::vector<int64_t> steps = agreeOnSteps(*job, directory);
   if (step) {
@@ -150,11 +154,12 @@ RestoredCheckpoint restoreCheckpoint(const std::shared_ptr<Job> &job, const std:
     steps = {*step};
   }
   for (int64_t candidate : steps) {
-    if (!isUsable(candidate))
+    if (!step && candidate >= limit)
       continue;
     std::string problem = tryStep(job, directory, candidate, wanted, result.arrays);
     if (problem.empty()) {
       result.step = candidate;
+      job->getRestoredSteps()[folderKey(directory)] = candidate;
       return result;
     }
     if (step)
@@ -175,7 +180,7 @@ RestoredCheckpoint restore_checkpoint(const std::string &directory,
   for (const auto &[name, sharding] : wanted)
     list.push_back({name, sharding, std::nullopt, std::nullopt});
   try {
-    RestoredCheckpoint restored = restoreCheckpoint(job, directory, list, step, [](int64_t) { return true; });
+    RestoredCheckpoint restored = restoreCheckpoint(job, directory, list, step);
     if (restored.step >= 0)
       return restored;
     std::string problems;

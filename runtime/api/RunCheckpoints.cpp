@@ -7,6 +7,17 @@
 namespace spmd {
 namespace {
 
+/// `step 10`, `steps 10, 20, 30`, of a long list `300 steps from 10 to 3000`; `steps` ascend.
+std::string listText(const std::vector<int64_t> &steps) {
+  if (steps.size() > 6)
+    return std::to_string(steps.size()) + " steps from " + std::to_string(steps.front()) + " to " +
+           std::to_string(steps.back());
+  std::string text;
+  for (int64_t step : steps)
+    text += (text.empty() ? "" : ", ") + std::to_string(step);
+  return (steps.size() == 1 ? "step " : "steps ") + text;
+}
+
 /// Asking takes a tenth of a millisecond, a step at least some microseconds.
 constexpr int64_t kMaxStepsAhead = 10'000;
 
@@ -37,39 +48,80 @@ RunCheckpoints::RunCheckpoints(const RunOptions &options, const std::vector<Carr
 }
 
 int64_t RunCheckpoints::resume(std::vector<Array> &inputs, bool needsResults) {
-  if (!options.resume)
+  if (options.checkpointDirectory.empty())
     return 0;
+  if (!options.resume) {
+    sayWhatIsSuperseded(-1);
+    return 0;
+  }
   std::vector<WantedArray> wanted;
   for (const CarriedValue &carry : carries) {
     const ValueInfo &parameter = plan.params[carry.parameter];
     wanted.push_back({parameter.name, inputs[carry.parameter].sharding(), parameter.dtype, parameter.shape});
   }
-  std::optional<int64_t> step;
-  if (*options.resume >= 0)
-    step = *options.resume;
-  // A loop that is done already needs its last step again where its other results are wanted.
-  int64_t limit = options.steps - (needsResults ? 1 : 0);
-  if (step && *step > limit)
-    throw Error("--resume=" + std::to_string(*step) + " leaves nothing of --steps " + std::to_string(options.steps) +
-                    " to run; give more steps",
-                Error::Kind::Usage);
-  RestoredCheckpoint restored = restoreCheckpoint(job, options.checkpointDirectory, wanted, step,
-                                                  [&](int64_t candidate) { return candidate <= limit; });
-  for (const std::string &warning : restored.warnings)
-    tell(Notice::Level::Warning, warning);
-  if (restored.step < 0) {
-    tell(Notice::Level::Info, "checkpoint: there is none in '" + options.checkpointDirectory + "'" +
-                                  (restored.warnings.empty() ? "" : " that can be restored") + "; beginning at step 0");
+  RestoredCheckpoint restored =
+      *options.resume >= 0 ? restoreAskedFor(wanted, needsResults) : restoreNewest(wanted, needsResults);
+  if (restored.step < 0)
     return 0;
-  }
   for (size_t i = 0; i < carries.size(); ++i)
     inputs[carries[i].parameter] = restored.arrays[i];
   tell(Notice::Level::Info, "checkpoint: resumed from step " + std::to_string(restored.step));
+  if (restored.step < options.steps && !isRepeated)
+    sayWhatIsSuperseded(restored.step);
   return restored.step;
 }
 
+RestoredCheckpoint RunCheckpoints::restoreAskedFor(const std::vector<WantedArray> &wanted, bool needsResults) {
+  // What is not carried only a step can make.
+  if (*options.resume > options.steps - (needsResults ? 1 : 0))
+    throw Error("--resume=" + std::to_string(*options.resume) + " leaves nothing of --steps " +
+                    std::to_string(options.steps) + " to run; give more steps",
+                Error::Kind::Usage);
+  return restoreCheckpoint(job, options.checkpointDirectory, wanted, *options.resume);
+}
+
+RestoredCheckpoint RunCheckpoints::restoreNewest(const std::vector<WantedArray> &wanted, bool needsResults) {
+  const std::string &directory = options.checkpointDirectory;
+  std::vector<int64_t> steps = agreeOnSteps(*job, directory);
+  std::reverse(steps.begin(), steps.end());
+  if (!steps.empty() && steps.back() > options.steps)
+    throw Error("--resume leaves nothing of --steps " + std::to_string(options.steps) + " to run: '" + directory +
+                    "' has " + listText(steps) + "; give more steps, or --resume=N to go back to step N",
+                Error::Kind::Usage);
+  RestoredCheckpoint restored = restoreCheckpoint(job, directory, wanted, std::nullopt);
+  for (const std::string &warning : restored.warnings)
+    tell(Notice::Level::Warning, warning);
+  if (restored.step < 0 && !steps.empty())
+    throw Error("'" + directory + "' has checkpoints (" + listText(steps) +
+                ") and none can be restored: " + restored.warnings[0] + "; leave --resume out to begin at step 0");
+  if (restored.step < 0)
+    tell(Notice::Level::Info, "checkpoint: there is none in '" + directory + "'; beginning at step 0");
+  if (restored.step < options.steps || !needsResults)
+    return restored;
+  isRepeated = true;
+  restored.arrays.clear(); // Leaves its memory to the other one.
+  restored = restoreCheckpoint(job, directory, wanted, std::nullopt, options.steps);
+  if (restored.step < 0)
+    tell(Notice::Level::Info, "checkpoint: step " + std::to_string(options.steps) +
+                                  " is there, but not all results that are asked for; beginning at step 0");
+  return restored;
+}
+
+void RunCheckpoints::sayWhatIsSuperseded(int64_t from) {
+  if (job->getProcess() != 0)
+    return;
+  const std::string &directory = options.checkpointDirectory;
+  std::vector<int64_t> steps = findCheckpoints(directory);
+  std::erase_if(steps, [&](int64_t step) { return step <= from; });
+  if (steps.empty())
+    return;
+  tell(Notice::Level::Warning, "this run does not go on from what '" + directory + "' has (" + listText(steps) +
+                                   "): its first checkpoint moves that to '" + supersededPath(directory) + "'" +
+                                   (options.resume ? "" : "; give --resume to go on from the newest"));
+}
+
 void RunCheckpoints::afterStep(int64_t step, const std::vector<Array> &results) {
-  if (options.checkpointDirectory.empty())
+  if (options.checkpointDirectory.empty() || isRepeated)
     return;
   if (last && last->is_done())
     waitForLast();
@@ -115,12 +167,12 @@ bool RunCheckpoints::stopsAfter(int64_t step, const std::vector<Array> &results)
   auto told = std::find_if(answers.begin(), answers.end(), [](const auto &answer) { return answer.starts_with("s"); });
   if (told == answers.end())
     return false;
-  if (lastStep != step)
+  if (lastStep != step && !isRepeated)
     save(step, results);
   finish();
   tell(Notice::Level::Info, "process " + std::to_string(told - answers.begin()) + " was asked to end (SIGTERM): step " +
-                                std::to_string(step) + " of " + std::to_string(options.steps) +
-                                " is saved, and --resume goes on from it");
+                                std::to_string(isRepeated ? options.steps : step) + " of " +
+                                std::to_string(options.steps) + " is saved, and --resume goes on from it");
   return true;
 }
 

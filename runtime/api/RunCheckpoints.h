@@ -32,8 +32,10 @@ public:
   RunCheckpoints(const RunOptions &options, const std::vector<CarriedValue> &carries, std::shared_ptr<Job> job,
                  const Plan &plan, Say say);
 
-  /// Puts the newest checkpoint's values in the parameters' places, and returns how many steps they stand for; 0 where
-  /// there is none. `needsResults`: whether results are wanted that are not carried, which only a step can make.
+  /// Where it was asked to go on: puts a checkpoint's values in the parameters' places, and returns how many steps they
+  /// stand for; 0 where there is none. Says what the folder has that this run does not go on from. `needsResults`:
+  /// whether results are wanted that are not carried, which only a step can make: a loop that was done needs its last
+  /// step again.
   int64_t resume(std::vector<Array> &inputs, bool needsResults);
 
   /// Begins to save what is carried if this step's turn has come. Throws the error of an earlier save.
@@ -49,6 +51,9 @@ public:
 
 private:
   void tell(Notice::Level level, std::string text) const { say({level, std::move(text)}, -1); }
+  RestoredCheckpoint restoreAskedFor(const std::vector<WantedArray> &wanted, bool needsResults);
+  RestoredCheckpoint restoreNewest(const std::vector<WantedArray> &wanted, bool needsResults);
+  void sayWhatIsSuperseded(int64_t from);
   void waitForLast();
   void save(int64_t step, const std::vector<Array> &results);
 
@@ -59,6 +64,8 @@ private:
   Say say;
   std::optional<CheckpointSave> last;
   int64_t lastStep = -1; ///< Of `last`.
+  /// All steps were done and their state saved before; they are done again for their other results.
+  bool isRepeated = false;
 
   std::optional<SignalInlet> termination;
   bool isTold = false;

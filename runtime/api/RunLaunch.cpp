@@ -77,21 +77,19 @@ int launchProcesses(const ProcessLaunch &run) {
       --most;
     return most;
   };
-  // Who asked for the newest checkpoint gets the newest again. Otherwise the folder may hold another run's: what this
-  // one has saved counts.
-  LaunchResult result = launchWithRestarts(
-      launchOptions, restart, run.log, run.report, [&](LaunchOptions &launch, const LaunchResult &ended) {
-        std::optional<int64_t> saved;
-        for (const ChildReport &told : ended.reports)
-          saved = std::max(saved, told.savedStep);
-        if (saved && options.resume != -1)
-          current.resume = saved;
-        fill(launch);
-        if (options.resume == -1 && !saved)
-          if (std::vector<int64_t> steps = findCheckpoints(options.checkpointDirectory); !steps.empty())
-            return std::optional(steps.back());
-        return options.resume == -1 ? saved : current.resume;
-      });
+  // Until this run has saved, the folder may hold another one's checkpoints, which count only where they were asked
+  // for; then it shows none but those that this run goes on from.
+  LaunchResult result = launchWithRestarts(launchOptions, restart, run.log, run.report,
+                                           [&](LaunchOptions &launch, const LaunchResult &ended) {
+                                             for (const ChildReport &told : ended.reports)
+                                               if (told.savedStep)
+                                                 current.resume = -1;
+                                             fill(launch);
+                                             if (current.resume != -1)
+                                               return current.resume;
+                                             std::vector<int64_t> steps = findCheckpoints(options.checkpointDirectory);
+                                             return steps.empty() ? std::nullopt : std::optional(steps.back());
+                                           });
   if (profile)
     run.writeProfile(MappedFile(current.profilePart).bytes());
   if (result.culprit && result.culprit->signal != 0 && result.interruptedBy == 0)

@@ -12,6 +12,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace spmd {
@@ -26,9 +27,25 @@ std::string stepName(int64_t step) {
   return std::string(kPrefix) + std::string(number.size() < 10 ? 10 - number.size() : 0, '0') + number;
 }
 
+/// The step of a name that begins with `prefix`, goes on as stepName(), and ends in `suffix`.
+std::optional<int64_t> stepOf(std::string_view name, std::string_view prefix, std::string_view suffix) {
+  if (!name.starts_with(prefix) || !name.ends_with(suffix) || name.size() < prefix.size() + suffix.size())
+    return std::nullopt;
+  name.remove_prefix(prefix.size());
+  name.remove_suffix(suffix.size());
+  int64_t step = -1;
+  if (!name.starts_with(kPrefix) ||
+      std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), step).ec != std::errc() || step < 0 ||
+      name != stepName(step))
+    return std::nullopt;
+  return step;
+}
+
 std::string partialPath(const std::string &directory, int64_t step) {
   return directory + "/." + stepName(step) + ".partial";
 }
+
+std::string oldPath(const std::string &directory, int64_t step) { return directory + "/." + stepName(step) + ".old"; }
 
 Error failed(const std::string &action, const std::string &path, int reason) {
   return Error("cannot " + action + " '" + path + "': " + std::strerror(reason));
@@ -40,9 +57,51 @@ void syncFolder(const std::string &path) {
     throw failed("write", path, errno);
 }
 
+/// Checkpoints that are moved to a folder of their own, and back again unless that is kept.
+class Moved {
+public:
+  explicit Moved(const std::string &directory) : directory(directory), target(supersededPath(directory)) {}
+  ~Moved() {
+    if (kept)
+      return;
+    for (int64_t step : steps)
+      rename(checkpointPath(target, step).c_str(), checkpointPath(directory, step).c_str());
+    rmdir(target.c_str());
+  }
+  Moved(const Moved &) = delete;
+  Moved &operator=(const Moved &) = delete;
+
+  void move(int64_t step) {
+    if (steps.empty() && mkdir(target.c_str(), 0777) != 0)
+      throw failed("create", target, errno);
+    std::string path = checkpointPath(directory, step);
+    if (rename(path.c_str(), checkpointPath(target, step).c_str()) != 0)
+      throw failed("move", path, errno);
+    steps.push_back(step);
+  }
+
+  void sync() const {
+    if (!steps.empty())
+      syncFolder(target);
+  }
+  void keep() { kept = true; }
+
+private:
+  std::string directory, target;
+  std::vector<int64_t> steps;
+  bool kept = false;
+};
+
 } // namespace
 
 std::string checkpointPath(const std::string &directory, int64_t step) { return directory + "/" + stepName(step); }
+
+std::string supersededPath(const std::string &directory) {
+  std::error_code error;
+  for (int64_t number = 1;; ++number)
+    if (std::string path = directory + "/superseded-" + std::to_string(number); !fs::exists(path, error))
+      return path;
+}
 
 std::vector<int64_t> findCheckpoints(const std::string &directory) {
   std::vector<int64_t> steps;
@@ -53,13 +112,9 @@ std::vector<int64_t> findCheckpoints(const std::string &directory) {
   if (error)
     throw failed("read", directory, error.value());
   for (const fs::directory_entry &entry : entries) {
-    std::string name = entry.path().filename();
-    int64_t step = -1;
-    const char *begin = name.data() + kPrefix.size(), *end = name.data() + name.size();
-    if (!name.starts_with(kPrefix) || std::from_chars(begin, end, step).ptr != end || step < 0 ||
-        name != stepName(step) || !entry.is_directory(error))
-      continue;
-    steps.push_back(step);
+    std::optional<int64_t> step = stepOf(entry.path().filename().string(), "", "");
+    if (step && entry.is_directory(error))
+      steps.push_back(*step);
   }
   std::sort(steps.begin(), steps.end());
   return steps;
@@ -95,9 +150,37 @@ CheckpointDirectory::CheckpointDirectory(const std::string &directory, const std
   if (ftruncate(lock.get(), 0) != 0 ||
       pwrite(lock.get(), owner.data(), owner.size(), 0) != static_cast<ssize_t>(owner.size()))
     throw failed("write", path, errno);
+  endUnfinished();
+}
+
+void CheckpointDirectory::endUnfinished() {
+  std::error_code error;
+  std::vector<std::string> names;
   for (const fs::directory_entry &entry : fs::directory_iterator(directory, error))
-    if (entry.path().filename().string().starts_with("." + std::string(kPrefix)))
-      fs::remove_all(entry.path(), error);
+    if (std::string name = entry.path().filename(); name.starts_with("." + std::string(kPrefix)))
+      names.push_back(std::move(name));
+  for (const std::string &name : names) {
+    std::string path = directory + "/" + name + "/" + kManifestName;
+    std::optional<int64_t> step = stepOf(name, ".", ".partial");
+    if (!step || !fs::exists(path, error))
+      continue;
+    // The manifest is written last: all is there, and its job may have moved the others already.
+    std::optional<Manifest> manifest;
+    try {
+      manifest = decodeManifest(MappedFile(path).bytes(), path);
+    } catch (const Error &) {
+    }
+    if (manifest && manifest->step == *step)
+      finish(*step, manifest->previous, /*replaces=*/false);
+  }
+  for (const std::string &name : names)
+    fs::remove_all(directory + "/" + name, error);
+}
+
+void CheckpointDirectory::goOnFrom(int64_t step) {
+  // Once there is a commit, all that the folder shows is of this job's line.
+  if (!hasCommitted)
+    newest = step;
 }
 
 std::string CheckpointDirectory::begin(int64_t step) {
@@ -110,8 +193,8 @@ std::string CheckpointDirectory::begin(int64_t step) {
   return path;
 }
 
-void CheckpointDirectory::commit(const Manifest &manifest) {
-  std::string partial = partialPath(directory, manifest.step), complete = checkpointPath(directory, manifest.step);
+void CheckpointDirectory::commit(Manifest manifest) {
+  std::string partial = partialPath(directory, manifest.step);
   for (const CheckpointFile &file : manifest.files) {
     std::error_code error;
     uint64_t bytes = fs::file_size(partial + "/" + file.name, error);
@@ -119,20 +202,43 @@ void CheckpointDirectory::commit(const Manifest &manifest) {
       throw Error("'" + partial + "/" + file.name + "' is not here although a process has written it; '" + directory +
                   "' must be on a file system that all hosts share");
   }
+  manifest.previous.reset();
+  for (int64_t step : findCheckpoints(directory))
+    if (step <= newest && step < manifest.step)
+      manifest.previous = step;
   writeFileAtomically(partial + "/" + kManifestName, encodeManifest(manifest));
   syncFolder(partial);
+  finish(manifest.step, manifest.previous, /*replaces=*/manifest.step <= newest);
+  newest = manifest.step;
+  hasCommitted = true;
+}
+
+void CheckpointDirectory::finish(int64_t step, std::optional<int64_t> previous, bool replaces) {
+  std::string partial = partialPath(directory, step), complete = checkpointPath(directory, step);
+  std::string old = oldPath(directory, step);
   std::error_code error;
-  if (fs::exists(complete, error)) {
-    // The old one goes out of sight first; until then it is the newest.
-    std::string old = directory + "/." + stepName(manifest.step) + ".old";
-    fs::remove_all(old, error);
-    if (rename(complete.c_str(), old.c_str()) != 0)
-      throw failed("replace", complete, errno);
+  fs::remove_all(old, error);
+  // From here on until it has its name, an end of the job leaves the rest to endUnfinished() of the next one. The
+  // highest step is moved last: until then it is the newest.
+  Moved moved(directory);
+  bool isThere = false;
+  for (int64_t other : findCheckpoints(directory))
+    if (replaces && other == step)
+      isThere = true;
+    else if (!previous || other > *previous)
+      moved.move(other);
+  moved.sync();
+  if (isThere && rename(complete.c_str(), old.c_str()) != 0)
+    throw failed("replace", complete, errno);
+  if (rename(partial.c_str(), complete.c_str()) != 0) {
+    int reason = errno;
+    if (isThere)
+      rename(old.c_str(), complete.c_str());
+    throw failed("create", complete, reason);
   }
-  if (rename(partial.c_str(), complete.c_str()) != 0)
-    throw failed("create", complete, errno);
+  moved.keep();
   syncFolder(directory);
-  fs::remove_all(directory + "/." + stepName(manifest.step) + ".old", error);
+  fs::remove_all(old, error);
 }
 
 void CheckpointDirectory::abandon(int64_t step) noexcept {
@@ -146,8 +252,7 @@ void CheckpointDirectory::keepNewest(int64_t count) {
   std::vector<int64_t> steps = findCheckpoints(directory);
   for (size_t i = 0; i + static_cast<size_t>(count) < steps.size(); ++i) {
     // Out of sight by one rename: no reader meets half of it.
-    std::string complete = checkpointPath(directory, steps[i]);
-    std::string old = directory + "/." + stepName(steps[i]) + ".old";
+    std::string complete = checkpointPath(directory, steps[i]), old = oldPath(directory, steps[i]);
     std::error_code error;
     if (rename(complete.c_str(), old.c_str()) == 0)
       fs::remove_all(old, error);

@@ -135,7 +135,11 @@ std::string pieceKey(const CheckpointArray &array, const CheckpointPiece &piece)
 }
 
 std::string encodeManifest(const Manifest &manifest) {
-  Json json = {{"format", kFormat}, {"step", manifest.step}, {"files", Json::array()}, {"arrays", Json::array()}};
+  Json json = {{"format", kFormat}, {"step", manifest.step}};
+  if (manifest.previous)
+    json["previous"] = *manifest.previous;
+  json["files"] = Json::array();
+  json["arrays"] = Json::array();
   for (const CheckpointFile &file : manifest.files)
     json["files"].push_back({{"name", file.name}, {"bytes", file.bytes}, {"header_checksum", file.headerChecksum}});
   for (const CheckpointArray &array : manifest.arrays) {
@@ -165,6 +169,8 @@ Manifest decodeManifest(std::string_view text, const std::string &path) {
     throw decoder.damaged("its checksum does not match its content");
   Manifest manifest;
   manifest.step = static_cast<int64_t>(decoder.number(json, "step", INT64_MAX));
+  if (json.contains("previous"))
+    manifest.previous = static_cast<int64_t>(decoder.number(json, "previous", INT64_MAX));
   for (const Json &entry : decoder.list(json, "files")) {
     CheckpointFile file;
     file.name = decoder.text(entry, "name");

@@ -10,6 +10,7 @@
 #include "runtime/support/DType.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,8 @@ struct CheckpointFile {
 
 struct Manifest {
   int64_t step = 0;
+  /// The checkpoint of the folder that this one goes on from; none where the job began anew.
+  std::optional<int64_t> previous;
   std::vector<CheckpointArray> arrays;
   std::vector<CheckpointFile> files;
   bool operator==(const Manifest &) const = default;

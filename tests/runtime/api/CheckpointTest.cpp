@@ -113,6 +113,38 @@ TEST_F(Checkpoint, saves_in_order_and_keeps_the_newest) {
   EXPECT_EQ(restore_checkpoint(directory(), {{"n", sharding}}, 4).arrays[0].item<int32_t>(), 4);
 }
 
+// What was restored is what the next one goes on from, whether the folder was written to before or not.
+TEST_F(Checkpoint, keeps_what_it_went_on_from) {
+  std::vector<int32_t> value = {7};
+  auto save = [&](const std::string &path, int64_t step, int64_t keep) {
+    NamedSharding sharding(make_mesh({1}, {"i"}), P());
+    save_checkpoint(path, step, {{"n", device_put(view(value), sharding)}}, {.keep = keep}).wait();
+  };
+  auto restore = [&](const std::string &path, std::optional<int64_t> step) {
+    return restore_checkpoint(path, {{"n", NamedSharding(make_mesh({1}, {"i"}), P())}}, step).step;
+  };
+  {
+    LocalJob job(1);
+    for (int64_t step : {10, 20, 30})
+      save(directory(), step, 0);
+  }
+  std::filesystem::remove(directory() + "/step-0000000030/manifest.json");
+  {
+    LocalJob job(1);
+    EXPECT_EQ(restore(directory() + "/", std::nullopt), 20);
+    save(directory(), 25, 2);
+    EXPECT_THAT(checkpoint_steps(directory()), ElementsAre(20, 25));
+    EXPECT_EQ(restore(directory(), 20), 20); // As one looks something up.
+    save(directory(), 35, 3);
+    EXPECT_THAT(checkpoint_steps(directory()), ElementsAre(20, 25, 35));
+    EXPECT_TRUE(std::filesystem::exists(directory() + "/superseded-1/step-0000000030"));
+  }
+  LocalJob job(1);
+  save(directory(), 5, 1);
+  EXPECT_EQ(restore(directory(), std::nullopt), 5);
+  EXPECT_EQ(restore(directory() + "/superseded-2", std::nullopt), 35);
+}
+
 // A process that ends without shutdown(), or without waiting, leaves a whole checkpoint.
 TEST_F(Checkpoint, shutdown_waits_for_what_is_being_written) {
   {

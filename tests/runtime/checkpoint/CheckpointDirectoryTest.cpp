@@ -15,14 +15,27 @@ using testing::IsEmpty;
 
 namespace {
 
-/// One array `n` of one number.
-void save(CheckpointDirectory &directory, int64_t step, int32_t value) {
+/// One array `n` of one number, and what the manifest will say.
+Manifest write(CheckpointDirectory &directory, int64_t step, int32_t value) {
   std::string folder = directory.begin(step);
   Manifest manifest;
   manifest.step = step;
   manifest.files = {writePieceFile(folder, "process-00000.safetensors", step, {{"n", DType::I32, {}, &value}})};
   manifest.arrays = {{"n", DType::I32, {}, {{0, {}, {}}}}};
-  directory.commit(manifest);
+  return manifest;
+}
+
+void save(CheckpointDirectory &directory, int64_t step, int32_t value) {
+  directory.commit(write(directory, step, value));
+}
+
+/// A job that saves some steps, with ten times the step as the number.
+void runJob(const std::string &path, std::optional<int64_t> from, const std::vector<int64_t> &steps) {
+  CheckpointDirectory directory(path, "us");
+  if (from)
+    directory.goOnFrom(*from);
+  for (int64_t step : steps)
+    save(directory, step, static_cast<int32_t>(10 * step));
 }
 
 int32_t load(const std::string &path, int64_t step) {
@@ -39,18 +52,79 @@ TEST(CheckpointDirectory, keeps_what_was_committed) {
   EXPECT_THAT(findCheckpoints(path), IsEmpty());
   CheckpointDirectory directory(path, "us");
   save(directory, 5, 50);
-  save(directory, 12'345'678'901, 60);
   save(directory, 5, 51); // Again: replaced.
+  save(directory, 12'345'678'901, 60);
   directory.begin(7);
   EXPECT_THAT(findCheckpoints(path), ElementsAre(5, 12'345'678'901));
   EXPECT_EQ(load(path, 5), 51);
   EXPECT_EQ(load(path, 12'345'678'901), 60);
   directory.abandon(7);
-  save(directory, 8, 80);
+  save(directory, 12'345'678'902, 70);
   directory.keepNewest(2);
-  EXPECT_THAT(findCheckpoints(path), ElementsAre(8, 12'345'678'901));
+  EXPECT_THAT(findCheckpoints(path), ElementsAre(12'345'678'901, 12'345'678'902));
   directory.keepNewest(0);
-  EXPECT_THAT(findCheckpoints(path), ElementsAre(8, 12'345'678'901));
+  EXPECT_THAT(findCheckpoints(path), ElementsAre(12'345'678'901, 12'345'678'902));
+  EXPECT_EQ(readManifest(path, 12'345'678'902).previous, 12'345'678'901);
+}
+
+// Keeping one, a job that goes back to 20 ends with its own newest, and what it did not go on from is all there.
+TEST(CheckpointDirectory, puts_aside_what_a_job_does_not_go_on_from) {
+  TemporaryFolder folder;
+  std::string path = folder.str();
+  runJob(path, std::nullopt, {10, 20, 30, 40});
+  {
+    CheckpointDirectory directory(path, "us");
+    directory.goOnFrom(20);
+    EXPECT_THAT(findCheckpoints(path), ElementsAre(10, 20, 30, 40)); // Nothing better is there yet.
+    save(directory, 25, 1);
+    EXPECT_THAT(findCheckpoints(path), ElementsAre(10, 20, 25));
+    directory.goOnFrom(10); // Read in between: what was saved is of this job all the same.
+    save(directory, 30, 2);
+    directory.keepNewest(1);
+  }
+  EXPECT_THAT(findCheckpoints(path), ElementsAre(30));
+  EXPECT_EQ(load(path, 30), 2);
+  EXPECT_EQ(readManifest(path, 30).previous, 25);
+  EXPECT_THAT(findCheckpoints(path + "/superseded-1"), ElementsAre(30, 40));
+  EXPECT_EQ(load(path + "/superseded-1", 30), 300);
+
+  // What is superseded is a folder like any other.
+  runJob(path + "/superseded-1", 40, {50});
+  EXPECT_THAT(findCheckpoints(path + "/superseded-1"), ElementsAre(30, 40, 50));
+}
+
+// Whatever their numbers, also those below and the same one.
+TEST(CheckpointDirectory, a_job_that_begins_anew_removes_nothing) {
+  TemporaryFolder folder;
+  std::string path = folder.str();
+  runJob(path, std::nullopt, {10, 20, 30});
+  EXPECT_EQ(supersededPath(path), path + "/superseded-1");
+  runJob(path, std::nullopt, {20, 25});
+  EXPECT_THAT(findCheckpoints(path), ElementsAre(20, 25));
+  EXPECT_EQ(readManifest(path, 20).previous, std::nullopt);
+  EXPECT_THAT(findCheckpoints(path + "/superseded-1"), ElementsAre(10, 20, 30));
+  EXPECT_EQ(supersededPath(path), path + "/superseded-2");
+  runJob(path, std::nullopt, {100});
+  EXPECT_THAT(findCheckpoints(path), ElementsAre(100));
+  EXPECT_THAT(findCheckpoints(path + "/superseded-2"), ElementsAre(20, 25));
+}
+
+// A job that goes back by itself, without reading: its newest state has the highest step.
+TEST(CheckpointDirectory, an_older_step_supersedes_newer_ones_of_the_same_job) {
+  TemporaryFolder folder;
+  runJob(folder.str(), std::nullopt, {10, 20, 30, 15});
+  EXPECT_THAT(findCheckpoints(folder.str()), ElementsAre(10, 15));
+  EXPECT_EQ(readManifest(folder.str(), 15).previous, 10);
+  EXPECT_THAT(findCheckpoints(folder / "superseded-1"), ElementsAre(20, 30));
+}
+
+TEST(CheckpointDirectory, a_save_that_fails_leaves_all_in_place) {
+  TemporaryFolder folder;
+  runJob(folder.str(), std::nullopt, {10, 20});
+  writeAll(folder / "step-0000000005", "a file");
+  EXPECT_THAT(messageOf([&] { runJob(folder.str(), std::nullopt, {5}); }), HasSubstr("cannot create '"));
+  EXPECT_THAT(findCheckpoints(folder.str()), ElementsAre(10, 20));
+  EXPECT_FALSE(std::filesystem::exists(folder / "superseded-1"));
 }
 
 TEST(CheckpointDirectory, sees_only_complete_checkpoints) {
@@ -83,6 +157,29 @@ TEST(CheckpointDirectory, removes_what_a_job_left_unfinished) {
   CheckpointDirectory directory(folder.str(), "us again");
   EXPECT_FALSE(std::filesystem::exists(folder / ".step-0000000002.partial"));
   EXPECT_THAT(findCheckpoints(folder.str()), ElementsAre(1));
+}
+
+// A job that ended between moving others and giving its checkpoint the name; the manifest is written before both.
+TEST(CheckpointDirectory, ends_a_commit_that_was_interrupted) {
+  for (std::optional<int64_t> from : {std::optional<int64_t>(), std::optional<int64_t>(10)}) {
+    TemporaryFolder folder;
+    std::string path = folder.str();
+    runJob(path, std::nullopt, {10, 20, 30});
+    {
+      CheckpointDirectory directory(path, "us");
+      Manifest manifest = write(directory, 15, 7);
+      manifest.previous = from;
+      writeAll(path + "/.step-0000000015.partial/manifest.json", encodeManifest(manifest));
+      writeAll(directory.begin(16) + "/manifest.json", "half of one");
+    }
+    EXPECT_THAT(findCheckpoints(path), ElementsAre(10, 20, 30));
+    CheckpointDirectory(path, "us again");
+    EXPECT_EQ(load(path, 15), 7);
+    EXPECT_FALSE(std::filesystem::exists(folder / ".step-0000000016.partial"));
+    using Steps = std::vector<int64_t>;
+    EXPECT_EQ(findCheckpoints(path), from ? Steps({10, 15}) : Steps({15}));
+    EXPECT_EQ(findCheckpoints(path + "/superseded-1"), from ? Steps({20, 30}) : Steps({10, 20, 30}));
+  }
 }
 
 // A process's file is missing, as on hosts that do not share the folder: nothing gets a name.

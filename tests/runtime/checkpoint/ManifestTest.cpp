@@ -14,6 +14,7 @@ namespace {
 Manifest sample() {
   Manifest manifest;
   manifest.step = 120;
+  manifest.previous = 100;
   manifest.files = {{"process-00000.safetensors", 1234, 0xdeadbeef}, {"process-00001.safetensors", 99, 1}};
   manifest.arrays = {{"w", DType::F32, {5, 8}, {{0, {0, 0}, {3, 8}}, {1, {3, 0}, {2, 4}}, {0, {3, 4}, {2, 4}}}},
                      {"n", DType::I32, {}, {{1, {}, {}}}},
@@ -37,6 +38,9 @@ std::string messageFor(const std::string &text) {
 TEST(Manifest, comes_back_as_it_was_written) {
   EXPECT_EQ(decodeManifest(encodeManifest(sample()), "m.json"), sample());
   EXPECT_EQ(encodeManifest(sample()), encodeManifest(decodeManifest(encodeManifest(sample()), "m.json")));
+  Manifest first = sample(); // As those are that nothing goes before.
+  first.previous.reset();
+  EXPECT_EQ(decodeManifest(encodeManifest(first), "m.json"), first);
 }
 
 // The check value of CRC-32 of zlib, PNG and Ethernet.
@@ -71,6 +75,8 @@ TEST(Manifest, says_what_is_wrong) {
               HasSubstr("its format is 'spmd checkpoint 9' and this version reads 'spmd checkpoint 1'"));
   EXPECT_THAT(messageFor(changed([](auto &json) { json.erase("step"); })), HasSubstr("'step' is missing"));
   EXPECT_THAT(messageFor(changed([](auto &json) { json["step"] = -1; })), HasSubstr("'step' is not a number in range"));
+  EXPECT_THAT(messageFor(changed([](auto &json) { json["previous"] = "x"; })),
+              HasSubstr("'previous' is not a number in range"));
   EXPECT_THAT(messageFor(changed([](auto &json) { json["files"][0]["name"] = "../x"; })),
               HasSubstr("'../x' is no name of a file in the folder"));
   EXPECT_THAT(messageFor(changed([](auto &json) { json["files"].erase(1); })),

@@ -32,14 +32,16 @@ private:
 };
 
 struct SaveOptions {
-  int64_t keep = 0;                      ///< Remove all but so many of the newest checkpoints afterwards; 0: none.
+  int64_t keep = 0; ///< Remove all but so many of the newest checkpoints afterwards; 0: none. Not what is superseded.
   std::function<void()> when_saved = {}; ///< Called once it is durable, on a thread of the runtime.
 };
 
 /// Writes named arrays to the folder `directory`/step-0000000120, which all hosts must see, and returns at once: the
 /// arrays are read in the background (their memory stays in use that long). Each process writes the parts that its
 /// devices hold, every distinct part once, to a .safetensors file of its own. Every process calls it with the same
-/// names; shutdown() waits for it. One job at a time may write to a directory.
+/// names; shutdown() waits for it. One job at a time may write to a directory. Checkpoints that this one does not go on
+/// from (of another job, unless restore_checkpoint read them or later ones in this job; of a higher step) are moved to
+/// `directory`/superseded-1, or the first number that is free: the highest step is the newest state.
 CheckpointSave save_checkpoint(const std::string &directory, int64_t step,
                                const std::vector<std::pair<std::string, Array>> &arrays, SaveOptions options = {});
 
