@@ -93,6 +93,7 @@ private:
   UniqueFd makeStream(int target, const std::string &prefix);
   void onSignal(int number);
   void reap(std::vector<int32_t> ended);
+  bool endedAsAsked(const ChildEnd &end) const;
   void tell(const ChildEnd &end);
   void hear(int32_t process);
   bool readStream(Stream &stream);
@@ -269,7 +270,13 @@ void Job::onSignal(int number) {
   takingDown = true;
   group.signal(impatient ? SIGKILL : number);
   nextSignal = SIGKILL;
-  nextSignalAt = Clock::now() + (number == SIGTERM && !impatient ? options.terminationTime : options.graceTime);
+  bool mayTakeLong = number == SIGTERM && !impatient && !result.culprit;
+  nextSignalAt = Clock::now() + (mayTakeLong ? options.terminationTime : options.graceTime);
+}
+
+/// By the signal that the launcher passed on, or with the status that says so.
+bool Job::endedAsAsked(const ChildEnd &end) const {
+  return end.succeeded() || end.signal == result.interruptedBy || end.status == 128 + result.interruptedBy;
 }
 
 void Job::reap(std::vector<int32_t> ended) {
@@ -298,6 +305,9 @@ void Job::reap(std::vector<int32_t> ended) {
   });
   for (const ChildEnd &end : ends) {
     tell(end);
+    // Without this one the others cannot save anything any more, and one that is stopped never ends.
+    if (result.interruptedBy != 0 && !endedAsAsked(end))
+      nextSignalAt = std::min(nextSignalAt, Clock::now() + options.settleTime);
     if (end.succeeded() || result.culprit || takingDown)
       continue;
     result.culprit = end;

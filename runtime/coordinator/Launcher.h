@@ -38,7 +38,7 @@ struct LaunchOptions {
   /// left then is killed.
   std::chrono::milliseconds settleTime{1000};
   std::chrono::milliseconds graceTime{1000};
-  /// How long they may take after a first SIGTERM: programs that save their state need more.
+  /// How long they may take after a first SIGTERM, unless one fails: programs that save their state need more.
   std::chrono::milliseconds terminationTime{1000};
   /// What observers of the job (`spmdc status`) prove to know; empty: they cannot.
   std::string statusToken;

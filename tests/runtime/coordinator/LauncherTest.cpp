@@ -25,8 +25,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-Spawned spawnLauncher(int count, std::vector<std::string> command) {
-  std::vector<std::string> whole = {SPMD_TEST_MEMBER, "launch", std::to_string(count)};
+Spawned spawnLauncher(int count, std::vector<std::string> command, const std::string &how = "launch") {
+  std::vector<std::string> whole = {SPMD_TEST_MEMBER, how, std::to_string(count)};
   whole.insert(whole.end(), command.begin(), command.end());
   return Spawned(whole, {});
 }
@@ -153,6 +153,40 @@ TEST(Launcher, CtrlCEndsAllWithinTwoSeconds) {
   EXPECT_LT(Clock::now() - begin, timeLimit(2s));
   for (pid_t pid : pids)
     EXPECT_TRUE(waitUntilGone(pid, 0ms));
+}
+
+// A job that saves its state may take its time, but not when one of its processes has failed meanwhile: another may be
+// stopped, and would never end.
+TEST(Launcher, AfterAFailureNobodyIsWaitedForThatWasAskedToEnd) {
+  for (const char *failing :
+       {"trap 'exit 1' TERM; echo ready; while :; do sleep 0.05; done", "trap '' TERM; echo ready; exit 5"}) {
+    Spawned launcher = spawnLauncher(
+        2,
+        {"/bin/sh", "-c",
+         "if [ $SPMD_PROCESS_ID = 0 ]; then trap '' TERM; echo ready; sleep 1000; fi; " + std::string(failing)},
+        "launch-saving");
+    for (int process = 0; process != 2; ++process)
+      ASSERT_TRUE(launcher.waitForOutput("[process " + std::to_string(process) + "] ready"));
+    auto begin = Clock::now();
+    launcher.kill(SIGTERM);
+    EXPECT_EQ(exitStatus(launcher, 20s), 128 + SIGTERM);
+    EXPECT_LT(Clock::now() - begin, timeLimit(4s));
+    EXPECT_THAT(launcher.output, HasSubstr("SIGKILL) taken down"));
+  }
+}
+
+TEST(Launcher, WaitsForProcessesThatSaveTheirState) {
+  Spawned launcher =
+      spawnLauncher(2,
+                    {"/bin/sh", "-c",
+                     "trap 'if [ $SPMD_PROCESS_ID = 0 ]; then sleep 2.5; fi; echo saved; exit 143' TERM; echo ready; "
+                     "while :; do sleep 0.05; done"},
+                    "launch-saving");
+  for (int process = 0; process != 2; ++process)
+    ASSERT_TRUE(launcher.waitForOutput("[process " + std::to_string(process) + "] ready"));
+  launcher.kill(SIGTERM);
+  EXPECT_EQ(exitStatus(launcher, 20s), 128 + SIGTERM);
+  EXPECT_THAT(launcher.output, AllOf(HasSubstr("[process 0] saved"), HasSubstr("[process 1] saved")));
 }
 
 TEST(Launcher, ItsOwnDeathEndsAllWithinTwoSeconds) {

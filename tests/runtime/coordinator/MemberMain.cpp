@@ -7,6 +7,7 @@
 //     exit P S    as run, but process P exits with status S before it joins
 //     die P       as run, but process P kills itself before it joins
 //     launch N COMMAND...   launches N processes, their output prefixed, and exits as the launcher says
+//     launch-saving N COMMAND...   the same; after SIGTERM they may take an hour
 //
 //===----------------------------------------------------------------------===//
 
@@ -81,6 +82,8 @@ static int launch(int argc, char **argv) {
   options.numProcesses = atoi(argv[2]);
   options.command.assign(argv + 3, argv + argc);
   options.prefixOutput = true;
+  if (std::string(argv[1]) == "launch-saving")
+    options.terminationTime = std::chrono::hours(1);
   options.started = [](const std::vector<pid_t> &pids, const std::string &) {
     std::string text = "started";
     for (pid_t pid : pids)
@@ -97,7 +100,7 @@ static int launch(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   try {
-    if (argc > 3 && std::string(argv[1]) == "launch")
+    if (argc > 3 && std::string(argv[1]).starts_with("launch"))
       return launch(argc, argv);
     return argc > 1 ? member(argc, argv) : 2;
   } catch (const Error &error) {
