@@ -127,7 +127,7 @@ void MemberMachine::onMessage(Message message, TimePoint now) {
     handshakeDeadline = never;
     hostName = welcome->host;
     hostPid = welcome->pid;
-    nextHeartbeat = now;
+    heartbeats = HeartbeatPace(now);
   } else if (auto *heartbeat = std::get_if<Heartbeat>(&message)) {
     hostPosition = heartbeat->position;
   } else if (auto *come = std::get_if<TopologyMessage>(&message); come && stage == Stage::RollCall) {
@@ -159,12 +159,19 @@ void MemberMachine::fail(const std::string &text, const Position &position) {
     send(Fail{text, position});
 }
 
-void MemberMachine::goodbye() {
+void MemberMachine::goodbye(const Position &position) {
   if (stage != Stage::Running)
     return;
   stage = Stage::Leaving;
-  if (!disconnected)
-    send(Goodbye{});
+  if (disconnected)
+    return;
+  send(Heartbeat{position}); // Where it was last, should it not come to an orderly end.
+  send(Goodbye{});
+}
+
+void MemberMachine::onFirstStep(TimePoint now) {
+  if (isWelcome())
+    heartbeats.hurry(now);
 }
 
 //===----------------------------------------------------------------------===//
@@ -247,8 +254,8 @@ void MemberMachine::tick(const Position &position, TimePoint now) {
       send(VerdictMessage{hung}); // For when it wakes up: or it would blame those who have gone meanwhile.
       return conclude(std::move(hung));
     }
-    if (now >= nextHeartbeat && !disconnected) {
-      nextHeartbeat = now + heartbeatInterval;
+    if (now >= heartbeats.getDue() && !disconnected) {
+      heartbeats.sent(now);
       send(Heartbeat{position});
       send(VitalsMessage{vitals});
     }
@@ -281,7 +288,7 @@ TimePoint MemberMachine::nextDeadline() const {
   if (isEnded())
     return never;
   if (isWelcome())
-    return std::min({disconnected ? never : nextHeartbeat, hostLostAt, lastNow + heartbeatInterval,
+    return std::min({disconnected ? never : heartbeats.getDue(), hostLostAt, lastNow + heartbeatInterval,
                      lastHeard + options.heartbeatTimeout});
   return std::min({hostLostAt, joinDeadline, handshakeDeadline, retryAt, nextProgress, lastNow + heartbeatInterval});
 }

@@ -11,8 +11,8 @@
 #pragma once
 
 #include "runtime/coordinator/ChildEndMessage.h"
-#include "runtime/coordinator/Clock.h"
 #include "runtime/coordinator/Handshake.h"
+#include "runtime/coordinator/HeartbeatPace.h"
 #include "runtime/coordinator/Protocol.h"
 
 #include <optional>
@@ -65,7 +65,10 @@ public:
   /// One of the four requests; the answer comes with takeReplies.
   void request(const Message &message);
   void fail(const std::string &text, const Position &position);
-  void goodbye();
+  /// `position`: where this process is now.
+  void goodbye(const Position &position);
+  /// To be called when the process has begun its first step: the coordinator is told at once.
+  void onFirstStep(TimePoint now);
 
   //===--- Results ---===//
   std::vector<MemberAction> takeActions();
@@ -104,7 +107,8 @@ private:
   std::string hostName; ///< Process 0's, from Welcome.
   int64_t hostPid = 0;
   Position hostPosition;
-  TimePoint lastHeard, nextHeartbeat = never;
+  TimePoint lastHeard;
+  HeartbeatPace heartbeats{never};
   TimePoint hostLostAt = never; ///< When to conclude that process 0 is lost, unless something explains it before.
   bool disconnected = false, unanswered = false;
   std::optional<ChildEndMessage> hostEnd;

@@ -176,7 +176,7 @@ ConnectionEnds NetworkClient::coordinatorConnection() const {
 
 void NetworkClient::goodbye() {
   asio::post(io, [this] {
-    machine->goodbye();
+    machine->goodbye(currentPosition());
     pump();
   });
   std::unique_lock lock(mutex);
@@ -191,6 +191,11 @@ void NetworkClient::goodbye() {
 
 void NetworkClient::atStep(uint64_t launch, int32_t step, const SourceLocation &location) {
   position.write(launch, step, location);
+  if (!hasBegun.load(std::memory_order_relaxed) && !hasBegun.exchange(true))
+    asio::post(io, [this] {
+      machine->onFirstStep(Clock::now());
+      pump();
+    });
 }
 
 std::optional<Verdict> NetworkClient::verdict() const {

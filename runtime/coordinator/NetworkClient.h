@@ -79,6 +79,7 @@ private:
   bool hasLauncher = false;
   Topology places; ///< Written before join returns.
   PositionCell position;
+  std::atomic<bool> hasBegun{false}; ///< A first step.
 
   asio::io_context io;
   asio::executor_work_guard<asio::io_context::executor_type> work;

@@ -13,8 +13,8 @@ namespace spmd::coordinator {
 
 StateMachine::StateMachine(ServerOptions given, std::function<Nonce()> makeNonce, TimePoint now)
     : options(std::move(given)), makeNonce(std::move(makeNonce)), start(now), lastNow(now),
-      nextHeartbeat(now + heartbeatInterval), nextProgress(now + progressInterval),
-      joinDeadline(now + options.initializationTimeout),
+      nextProgress(now + progressInterval), joinDeadline(now + options.initializationTimeout),
+      heartbeats(now + heartbeatInterval),
       barriers(options.numProcesses, [this](int32_t process) { return describe(process); }) {}
 
 //===----------------------------------------------------------------------===//
@@ -366,8 +366,8 @@ void StateMachine::tick(TimePoint now) {
       silent.push_back(id);
   for (ConnectionId id : silent)
     close(id);
-  if (now >= nextHeartbeat) {
-    nextHeartbeat = now + heartbeatInterval;
+  if (now >= heartbeats.getDue()) {
+    heartbeats.sent(now);
     auto host = members.find(0);
     if (!isEnded())
       broadcast(Heartbeat{host == members.end() ? Position() : host->second.position});
@@ -388,7 +388,7 @@ void StateMachine::tick(TimePoint now) {
 }
 
 TimePoint StateMachine::nextDeadline() const {
-  TimePoint next = nextHeartbeat;
+  TimePoint next = heartbeats.getDue();
   for (ConnectionId id : strangers)
     next = std::min(next, connections.at(id).opened + handshakeTimeout);
   if (isEnded())

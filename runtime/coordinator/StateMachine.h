@@ -16,8 +16,8 @@
 
 #include "runtime/coordinator/Barriers.h"
 #include "runtime/coordinator/ChildEndMessage.h"
-#include "runtime/coordinator/Clock.h"
 #include "runtime/coordinator/Handshake.h"
+#include "runtime/coordinator/HeartbeatPace.h"
 #include "runtime/coordinator/KeyValueStore.h"
 #include "runtime/coordinator/Protocol.h"
 #include "runtime/coordinator/RateMeter.h"
@@ -147,7 +147,7 @@ private:
 
   // Running.
   void onMemberMessage(int32_t process, Message message, TimePoint now);
-  static void move(Member &member, const Position &position, TimePoint now);
+  void move(Member &member, const Position &position, TimePoint now);
   void deliver(const std::vector<Answer> &answers);
   void broadcast(const Message &message);
   void checkHeartbeats(TimePoint now);
@@ -171,7 +171,8 @@ private:
   ServerOptions options;
   std::function<Nonce()> makeNonce;
   Stage stage = Stage::RollCall;
-  TimePoint start, lastNow, nextHeartbeat, nextProgress, joinDeadline, mismatchDeadline = never;
+  TimePoint start, lastNow, nextProgress, joinDeadline, mismatchDeadline = never;
+  HeartbeatPace heartbeats;           ///< To the members, with process 0's position.
   std::string earlyWarning;           ///< For process 0, which has not joined yet: the last one.
   TimePoint nextRefusalNotice;        ///< Of strangers, who cost nothing.
   TimePoint nextStuckWarning = never; ///< never: the job moves.

@@ -29,6 +29,8 @@ void StateMachine::move(Member &member, const Position &position, TimePoint now)
   // Who has said goodbye stays there, whatever its heartbeats still say.
   if (member.position.state == Position::State::Leaving || member.position == position)
     return;
+  if (member.hello.processId == 0 && member.position.launch == 0 && position.launch > 0)
+    heartbeats.hurry(now); // So that the others know as much of process 0 as it does of them.
   member.position = position;
   member.positionSince = now;
 }

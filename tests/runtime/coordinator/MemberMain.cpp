@@ -1,7 +1,7 @@
 //===- MemberMain.cpp - a process of a job, for the tests -------*- C++ -*-===//
 //
 // The tests start this program as real processes, by themselves or through the launcher:
-//     run         joins, says `joined`, then works until the verdict: exit status 1
+//     run         joins, says `joined`, then works until the verdict: exit status 1; says `at work` on the way
 //     goodbye     joins, meets the others, says goodbye: exit status 0
 //     fail P      as run, but process P reports a failure
 //     exit P S    as run, but process P exits with status S before it joins
@@ -47,6 +47,8 @@ static void say(const std::string &text) {
 static void work(Client &client) {
   for (uint64_t launch = 1; !client.isOver(); ++launch) {
     client.atStep(launch, static_cast<int32_t>(launch % 10), {"mlp.spmd", 5, 7});
+    if (launch == 200)
+      say("at work");
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   client.throwVerdict();

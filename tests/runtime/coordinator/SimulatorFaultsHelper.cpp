@@ -142,7 +142,7 @@ void World::tryToLeave(size_t index) {
   if (!process.member || process.member->getStage() != MemberStage::Running)
     return in(100, [this, index] { tryToLeave(index); });
   whenRunning(index, [this, index] {
-    processes[index].member->goodbye();
+    processes[index].member->goodbye(processes[index].position);
     pumpMember(index);
   });
 }

@@ -66,6 +66,26 @@ TEST(StateMachine, WithALauncherTheSignalIsWaitedForButNotLong) {
   }
 }
 
+// What process 0 tells its members soon after its first step, and how often later on.
+TEST(StateMachine, MembersAreToldWhereProcess0HasBegun) {
+  Bench bench(2);
+  bench.joinAll();
+  bench.pass(1000ms);
+  auto told = [&] { return bench.all<Heartbeat>(bench.memberConnections[1]); };
+  size_t before = told().size();
+  bench.receiveFrom(0, Heartbeat{{1, 0, Position::State::Running, "f:5:7"}});
+  bench.machine->tick(bench.now);
+  bench.collect();
+  ASSERT_EQ(told().size(), before + 1);
+  EXPECT_EQ(told().back().position.launch, 1u);
+  bench.positions[0] = {900, 0, Position::State::Running, "f:5:7"};
+  bench.pass(400ms);
+  EXPECT_EQ(told().back().position.launch, 900u);
+  before = told().size();
+  bench.pass(10'000ms);
+  EXPECT_LE(told().size(), before + 21);
+}
+
 TEST(StateMachine, ADeathComesBeforeTheComplaintsAboutIt) {
   Bench bench(3);
   bench.joinAll();
