@@ -12,6 +12,7 @@
 
 #include "runtime/support/BackgroundThread.h"
 #include "runtime/support/Error.h"
+#include "runtime/support/File.h"
 #include "runtime/support/Process.h"
 
 #include "lld/Common/Driver.h"
@@ -46,7 +47,8 @@ public:
         break;
       written += static_cast<size_t>(count);
     }
-    isGood = fd >= 0 && written == contents.size();
+    if (fd < 0 || written < contents.size())
+      problem = spmd::writeProblem(errno);
   }
   ~MemoryFile() {
     if (fd >= 0)
@@ -55,12 +57,13 @@ public:
   MemoryFile(const MemoryFile &) = delete;
   MemoryFile &operator=(const MemoryFile &) = delete;
 
-  explicit operator bool() const { return isGood; }
+  /// Why it is not there; empty where it is.
+  const std::string &getProblem() const { return problem; }
   std::string getPath() const { return "/proc/self/fd/" + std::to_string(fd); }
 
 private:
   int fd = -1;
-  bool isGood = false;
+  std::string problem;
 };
 
 /// Where the linker writes: a pipe that a thread empties. lld replaces a regular file by renaming another one over it,
@@ -167,8 +170,8 @@ mlir::FailureOr<std::string> linkSharedObject(llvm::ArrayRef<std::string> object
   for (const std::string &object : objects) {
     if (llvm::Error error = addUndefinedSymbols(object, missing))
       return fail(llvm::toString(std::move(error)));
-    if (!files.emplace_back(object))
-      return fail("no memory for the object file");
+    if (const std::string &problem = files.emplace_back(object).getProblem(); !problem.empty())
+      return fail("no memory for the object file: " + problem);
     inputs.push_back(files.back().getPath());
   }
   std::string errors;
@@ -183,8 +186,8 @@ mlir::FailureOr<std::string> linkSharedObject(llvm::ArrayRef<std::string> object
     if (stub.empty())
       return fail(errors);
     library.emplace(stub);
-    if (!*library)
-      return fail("no memory for the linker's input");
+    if (const std::string &problem = library->getProblem(); !problem.empty())
+      return fail("no memory for the linker's input: " + problem);
     inputs.push_back(library->getPath());
   }
   std::string shared = link(inputs, {}, errors);

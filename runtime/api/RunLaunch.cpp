@@ -30,7 +30,7 @@ UniqueFd shareArtifact(const Artifact &artifact) {
     written += static_cast<size_t>(count);
   }
   if (written < bytes.size())
-    throw Error("there is not enough memory to hand the program to its processes");
+    throw Error("there is no memory to hand the program to its processes: " + writeProblem(errno));
   return fd;
 }
 

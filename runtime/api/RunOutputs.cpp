@@ -8,10 +8,10 @@
 #include "runtime/io/Npz.h"
 #include "runtime/io/NumpyPrinter.h"
 #include "runtime/io/Safetensors.h"
+#include "runtime/support/File.h"
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 
 #include <unistd.h>
@@ -110,12 +110,16 @@ void writeFile(const OutputFile &output, const Plan &plan, const std::vector<Who
     writeSafetensors(output.path, arrays);
 }
 
-void checkWritten(std::ostream &out) {
-  if (!out.flush())
-    throw Error("cannot write to standard output; is the disk full?");
-}
-
 } // namespace
+
+void writeText(std::ostream &out, const std::string &text) {
+  errno = 0;
+  if (out << text << std::flush)
+    return;
+  int reason = errno;
+  throw Error("cannot write to standard output: " +
+              (reason == EBADF ? "it is closed; leave it open, or give --output" : writeProblem(reason)));
+}
 
 void checkOutputs(const Plan &plan, const std::vector<std::string> &specs) {
   for (const std::string &spec : specs)
@@ -129,7 +133,7 @@ void checkOutputFolders(const Plan &plan, const std::vector<std::string> &specs)
     if (std::filesystem::is_directory(path, ignored))
       throw Error("cannot write '" + path.string() + "': it is a folder");
     if (::access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) != 0)
-      throw Error("cannot write '" + path.string() + "': folder '" + folder.string() + "': " + std::strerror(errno));
+      throw Error("cannot write '" + path.string() + "': folder '" + folder.string() + "': " + writeProblem(errno));
   }
 }
 
@@ -160,10 +164,9 @@ void writeResults(const std::shared_ptr<Job> &job, const Plan &plan, const std::
     return;
   for (size_t i = 0; i < results.size(); ++i)
     if (values[i].isHere)
-      out << plan.results[i].name << ": " << typeText(plan.results[i].dtype, plan.results[i].shape) << " @ "
-          << plan.results[i].sharding.str() << "\n"
-          << numpyText(plan.results[i].dtype, plan.results[i].shape, values[i].bytes.data()) << "\n";
-  checkWritten(out);
+      writeText(out, plan.results[i].name + ": " + typeText(plan.results[i].dtype, plan.results[i].shape) + " @ " +
+                         plan.results[i].sharding.str() + "\n" +
+                         numpyText(plan.results[i].dtype, plan.results[i].shape, values[i].bytes.data()) + "\n");
 }
 
 void printShards(const std::shared_ptr<Job> &job, const std::vector<Array> &results, std::ostream &out) {
@@ -184,8 +187,7 @@ void printShards(const std::shared_ptr<Job> &job, const std::vector<Array> &resu
   }
   if (process > 0)
     job->getClient().wait(key + std::to_string(process - 1), job->getTimeout());
-  out << text;
-  checkWritten(out);
+  writeText(out, text);
   job->getClient().set(key + std::to_string(process), "");
 }
 

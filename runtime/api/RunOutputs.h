@@ -28,6 +28,9 @@ std::vector<size_t> wantedResults(const Plan &plan, const std::vector<std::strin
 void writeResults(const std::shared_ptr<Job> &job, const Plan &plan, const std::vector<Array> &results,
                   const std::vector<std::string> &specs, bool print, std::ostream &out);
 
+/// To standard output, at once. Throws Error where it cannot be written.
+void writeText(std::ostream &out, const std::string &text);
+
 /// What each device holds, process after process.
 void printShards(const std::shared_ptr<Job> &job, const std::vector<Array> &results, std::ostream &out);
 

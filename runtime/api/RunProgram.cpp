@@ -204,7 +204,7 @@ private:
       std::string line = texts.empty() ? "" : texts[0];
       for (size_t i = 0; i < values.size(); ++i)
         line += numpyText(values[i].dtype, values[i].shape, values[i].data) + texts[i + 1];
-      request.out << line << std::flush;
+      writeText(request.out, line);
     };
     programOptions.checkNans = options.checkNans;
     programOptions.profileLog = profileLog.get();

@@ -5,11 +5,11 @@
 #include "runtime/api/RunLog.h"
 #include "runtime/api/VerdictJson.h"
 #include "runtime/support/Error.h"
+#include "runtime/support/File.h"
 #include "runtime/support/Process.h"
 
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <filesystem>
 
 #include <unistd.h>
@@ -161,7 +161,7 @@ void checkWritable(const std::string &option, const std::string &path) {
   else if (::access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) != 0)
     reason = errno;
   if (reason != 0)
-    throw Error(option + " " + path + " cannot be written: " + std::strerror(reason), Error::Kind::Usage);
+    throw Error(option + " " + path + " cannot be written: " + writeProblem(reason), Error::Kind::Usage);
 }
 
 } // namespace spmd

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <filesystem>
 
 #include <fcntl.h>
@@ -48,7 +47,7 @@ std::string partialPath(const std::string &directory, int64_t step) {
 std::string oldPath(const std::string &directory, int64_t step) { return directory + "/." + stepName(step) + ".old"; }
 
 Error failed(const std::string &action, const std::string &path, int reason) {
-  return Error("cannot " + action + " '" + path + "': " + std::strerror(reason));
+  return Error("cannot " + action + " '" + path + "': " + writeProblem(reason));
 }
 
 void syncFolder(const std::string &path) {
@@ -110,7 +109,7 @@ std::vector<int64_t> findCheckpoints(const std::string &directory) {
   if (error == std::errc::no_such_file_or_directory)
     return steps;
   if (error)
-    throw failed("read", directory, error.value());
+    throw Error("cannot read '" + directory + "': " + error.message());
   for (const fs::directory_entry &entry : entries) {
     std::optional<int64_t> step = stepOf(entry.path().filename().string(), "", "");
     if (step && entry.is_directory(error))

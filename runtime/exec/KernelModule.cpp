@@ -3,9 +3,9 @@
 #include "runtime/exec/KernelModule.h"
 #include "runtime/exec/CpuFeatures.h"
 #include "runtime/support/Error.h"
+#include "runtime/support/File.h"
 
 #include <cerrno>
-#include <cstring>
 #include <dlfcn.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -20,13 +20,13 @@ int createCodeFile(const std::string &code, const std::string &name) {
   if (fd < 0 && errno == EINVAL)
     fd = memfd_create(name.c_str(), MFD_CLOEXEC);
   if (fd < 0)
-    throw Error("the kernels of '" + name + "' cannot be loaded: memfd_create: " + std::strerror(errno));
+    throw Error("the kernels of '" + name + "' cannot be loaded: memfd_create: " + writeProblem(errno));
   for (size_t written = 0; written < code.size();) {
     ssize_t n = write(fd, code.data() + written, code.size() - written);
     if (n < 0 && errno == EINTR)
       continue;
     if (n <= 0) {
-      std::string why = std::strerror(errno);
+      std::string why = writeProblem(errno);
       close(fd);
       throw Error("the kernels of '" + name + "' cannot be loaded: " + why);
     }

@@ -25,7 +25,8 @@ struct ZipLibrary {
       apply(zip_name_locate) apply(zip_stat_index) apply(zip_fopen_index) apply(zip_fread) apply(zip_fseek)            \
           apply(zip_fclose) apply(zip_strerror) apply(zip_file_strerror) apply(zip_error_init_with_code)               \
               apply(zip_error_strerror) apply(zip_error_fini) apply(zip_source_buffer) apply(zip_source_free)          \
-                  apply(zip_file_add) apply(zip_set_file_compression) apply(zip_file_set_dostime)
+                  apply(zip_file_add) apply(zip_set_file_compression) apply(zip_file_set_dostime) apply(zip_get_error) \
+                      apply(zip_error_system_type) apply(zip_error_code_system)
 #define SPMD_DECLARE(name) decltype(&::name) name = nullptr;
   SPMD_ZIP_FUNCTIONS(SPMD_DECLARE)
 #undef SPMD_DECLARE
@@ -203,12 +204,17 @@ void writeNpz(const std::string &path, const std::vector<NamedArray> &arrays) {
     std::filesystem::remove(temporary);
     return Error("cannot write '" + path + "': " + reason);
   };
+  auto reasonOf = [&](zip_error_t *error) -> std::string {
+    if (library.zip_error_system_type(error) == ZIP_ET_SYS)
+      return writeProblem(library.zip_error_code_system(error));
+    return library.zip_error_strerror(error);
+  };
   int code = 0;
   zip_t *zip = library.zip_open(temporary.c_str(), ZIP_CREATE | ZIP_TRUNCATE, &code);
   if (!zip) {
     zip_error_t error;
     library.zip_error_init_with_code(&error, code);
-    std::string reason = library.zip_error_strerror(&error);
+    std::string reason = reasonOf(&error);
     library.zip_error_fini(&error);
     throw fail(reason);
   }
@@ -229,7 +235,7 @@ void writeNpz(const std::string &path, const std::vector<NamedArray> &arrays) {
               // The first day a zip can name: the bytes do not depend on when they were written.
               library.zip_file_set_dostime(zip, static_cast<zip_uint64_t>(index), 0, 0x21, 0) == 0;
     if (!ok) {
-      std::string reason = library.zip_strerror(zip);
+      std::string reason = reasonOf(library.zip_get_error(zip));
       if (source && index < 0)
         library.zip_source_free(source);
       library.zip_discard(zip);
@@ -241,7 +247,7 @@ void writeNpz(const std::string &path, const std::vector<NamedArray> &arrays) {
     throw fail("there is no array to write");
   }
   if (library.zip_close(zip) != 0) {
-    std::string reason = library.zip_strerror(zip);
+    std::string reason = reasonOf(library.zip_get_error(zip));
     library.zip_discard(zip);
     throw fail(reason);
   }

@@ -68,7 +68,7 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::fail(const char *action) const {
-  throw Error(std::string("cannot ") + action + " '" + path + "': " + std::strerror(errno));
+  throw Error(std::string("cannot ") + action + " '" + path + "': " + writeProblem(errno));
 }
 
 void AtomicFile::write(std::string_view bytes) {
@@ -100,7 +100,31 @@ void renameDurably(const std::string &temporary, const std::string &path) {
   if (descriptor >= 0)
     close(descriptor);
   if (!ok)
-    throw Error("cannot write '" + path + "': " + std::strerror(reason));
+    throw Error("cannot write '" + path + "': " + writeProblem(reason));
+}
+
+std::string writeProblem(int reason) {
+  std::string text = std::strerror(reason);
+  switch (reason) {
+  case ENOSPC:
+  case EDQUOT:
+    return text + "; free some, or choose another place";
+  case EACCES:
+  case EPERM:
+  case EROFS:
+    return text + "; choose another place, or see to it that it can be written";
+  case ENOENT:
+    return text + "; make its folder first";
+  case EISDIR:
+  case ENOTDIR:
+    return text + "; choose the name of a file in a folder";
+  case ENAMETOOLONG:
+    return text + "; choose a shorter one";
+  case EFBIG:
+    return text + "; raise the limit (ulimit -f)";
+  default:
+    return text;
+  }
 }
 
 void writeFileAtomically(const std::string &path, std::string_view bytes) {

@@ -51,6 +51,10 @@ private:
 /// Makes `temporary` durable and gives it its name.
 void renameDurably(const std::string &temporary, const std::string &path);
 
+/// What the system says of a file that cannot be written, and what to do: `No space left on device; free some, or
+/// choose another place`.
+std::string writeProblem(int reason);
+
 void writeFileAtomically(const std::string &path, std::string_view bytes);
 
 } // namespace spmd

@@ -6,12 +6,14 @@
 
 #include "runtime/artifact/ArtifactFile.h"
 #include "tools/common/RunCommandLine.h"
+#include "tools/common/StandardStreams.h"
 
 #include <CLI/CLI.hpp>
 
 #include <iostream>
 
 int main(int argc, char **argv) {
+  spmdc::prepareWriting();
   CLI::App app("Runs a program that `spmdc compile` wrote, on this machine or as one process of a cluster.",
                "spmd-run");
   app.set_version_flag("--version", "spmd-run " SPMDC_VERSION " (backends: cpu)");

@@ -3,6 +3,7 @@
 #include "runtime/api/include/spmd/spmd.h"
 #include "runtime/support/Env.h"
 #include "runtime/support/Error.h"
+#include "runtime/support/File.h"
 #include "tools/common/RunCommandLine.h"
 #include "tools/spmdc/Command.h"
 #include "tools/spmdc/MeasureCostModel.h"
@@ -10,7 +11,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -80,13 +80,13 @@ struct DevicesCommand {
     if (spmd::process_index() == 0) {
       out.open(measureFile);
       if (!out)
-        throw spmd::Error("cannot write '" + measureFile + "': " + std::strerror(errno));
+        throw spmd::Error("cannot write '" + measureFile + "': " + spmd::writeProblem(errno));
     }
     CostModel model = measureCostModel(mesh);
     if (spmd::process_index() != 0)
       return;
     if (!(out << model.str() << std::flush))
-      throw spmd::Error("cannot write '" + measureFile + "': " + std::strerror(errno));
+      throw spmd::Error("cannot write '" + measureFile + "': " + spmd::writeProblem(errno));
     std::cout << model.str();
   }
 

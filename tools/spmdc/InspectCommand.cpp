@@ -1,6 +1,7 @@
 //===- InspectCommand.cpp - spmdc inspect ---------------------------------===//
 
 #include "runtime/io/ShardingDrawing.h"
+#include "runtime/support/File.h"
 #include "tools/spmdc/Command.h"
 #include "tools/spmdc/CompileFlags.h"
 #include "tools/spmdc/Inspection.h"
@@ -45,7 +46,7 @@ struct InspectCommand {
     std::ofstream out(html, std::ios::binary);
     if (out << inspectionHtml(inspection, flags.file, text, dumps) << std::flush)
       return kOk;
-    std::cerr << "spmdc: error: cannot write '" << html << "': " << std::strerror(errno) << "\n";
+    std::cerr << "spmdc: error: cannot write '" << html << "': " << spmd::writeProblem(errno) << "\n";
     return kFailed;
   }
 

@@ -1,5 +1,6 @@
 //===- spmdc.cpp - the command --------------------------------------------===//
 
+#include "tools/common/StandardStreams.h"
 #include "tools/spmdc/Command.h"
 #include "tools/spmdc/Version.h"
 
@@ -7,6 +8,7 @@
 #include <iostream>
 
 int main(int argc, char **argv) {
+  spmdc::prepareWriting();
   CLI::App app{"spmdc: compiles array programs for many processes and devices, and shows what it did", "spmdc"};
   app.require_subcommand(1);
   app.set_version_flag("--version", [] { return spmdc::versionText(); }, "Versions and backends");

@@ -2,9 +2,9 @@
 
 #include "runtime/device/cpu/Segment.h"
 #include "runtime/support/Error.h"
+#include "runtime/support/File.h"
 
 #include <cerrno>
-#include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -14,7 +14,7 @@ namespace spmd {
 namespace {
 
 [[noreturn]] void fail(const std::string &what, int64_t bytes) {
-  throw Error("shared memory: " + what + " " + std::to_string(bytes) + " bytes failed: " + std::strerror(errno));
+  throw Error("shared memory: " + what + " " + std::to_string(bytes) + " bytes failed: " + writeProblem(errno));
 }
 
 } // namespace
