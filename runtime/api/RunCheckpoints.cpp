@@ -101,6 +101,8 @@ RestoredCheckpoint RunCheckpoints::restoreNewest(const std::vector<WantedArray> 
   isRepeated = true;
   restored.arrays.clear(); // Leaves its memory to the other one.
   restored = restoreCheckpoint(job, directory, wanted, std::nullopt, options.steps);
+  for (const std::string &warning : restored.warnings)
+    tell(Notice::Level::Warning, warning);
   if (restored.step < 0)
     tell(Notice::Level::Info, "checkpoint: step " + std::to_string(options.steps) +
                                   " is there, but not all results that are asked for; beginning at step 0");
