@@ -103,6 +103,20 @@ TEST(Kill, DuringTheRollCall) {
   EXPECT_LT(Clock::now() - begin, timeLimit(1s));
 }
 
+// It waits for the others, and is not where its last heartbeat before the goodbye may have seen it.
+TEST(Kill, WhoHasSaidGoodbyeWasLastSeenWhereItEnded) {
+  std::vector<Spawned> job = spawnJob(3, {"leave", "1"});
+  for (int32_t process : {0, 2})
+    ASSERT_TRUE(job[process].waitForOutput("one has left")) << job[process].output;
+  job[1].kill(SIGKILL);
+  for (int32_t process : {0, 2}) {
+    int status = job[process].waitForEnd(5s);
+    ASSERT_TRUE(status >= 0 && WIFEXITED(status));
+    EXPECT_THAT(job[process].output,
+                AllOf(HasSubstr("error: process 1 ("), HasSubstr("; last seen at launch 5, step 0")));
+  }
+}
+
 TEST(Kill, GoodbyeIsOrderly) {
   std::vector<Spawned> job = spawnJob(4, {"goodbye"});
   for (Spawned &process : job) {

@@ -3,6 +3,7 @@
 // The tests start this program as real processes, by themselves or through the launcher:
 //     run         joins, says `joined`, then works until the verdict: exit status 1; says `at work` on the way
 //     goodbye     joins, meets the others, says goodbye: exit status 0
+//     leave P     process P runs five launches and says goodbye; the others say `one has left`, and go on as run
 //     fail P      as run, but process P reports a failure
 //     exit P S    as run, but process P exits with status S before it joins
 //     die P       as run, but process P kills itself before it joins
@@ -72,6 +73,17 @@ static int member(int argc, char **argv) {
     client->goodbye();
     say("done");
     return 0;
+  }
+  if (mode == "leave" && chosen) {
+    for (uint64_t launch = 1; launch <= 5; ++launch)
+      client->atStep(launch, 0, {"mlp.spmd", 5, 7});
+    client->goodbye();
+  } else if (mode == "leave") {
+    try {
+      client->barrier("all here", std::chrono::seconds(20));
+    } catch (const Error &) {
+      say("one has left");
+    }
   }
   if (mode == "fail" && chosen)
     client->reportFailure("it was told to");
