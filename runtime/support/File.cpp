@@ -116,8 +116,9 @@ std::string writeProblem(int reason) {
   case ENOENT:
     return text + "; make its folder first";
   case EISDIR:
-  case ENOTDIR:
     return text + "; choose the name of a file in a folder";
+  case ENOTDIR:
+    return text + "; choose another place, or move the file that stands where a folder should be";
   case ENAMETOOLONG:
     return text + "; choose a shorter one";
   case EFBIG:
