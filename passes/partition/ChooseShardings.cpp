@@ -47,13 +47,11 @@ public:
       search(/*goesFar=*/true);
       graph.setMostHeld(0);
       OperationPrice price = graph.priceAll();
-      bool isBetter =
-          mayHoldMore ? price.seconds < (1 - CostModel::kAlike) * least.seconds && price.linkBytes <= least.linkBytes
-                      : price.seconds < least.seconds;
-      if (!isBetter)
-        continue;
-      least = price;
-      best = graph.getState();
+      bool isWorthMore = price.seconds < (1 - CostModel::kAlike) * least.seconds && price.linkBytes <= least.linkBytes;
+      if (mayHoldMore ? isWorthMore : price.isBetterThan(least)) {
+        least = price;
+        best = graph.getState();
+      }
     }
     graph.apply(best);
   }

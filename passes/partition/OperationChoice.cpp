@@ -71,17 +71,9 @@ private:
       if (!candidate || (best && leastSeconds(*candidate) >= best->price.seconds * (1 + CostModel::kAlike)))
         continue;
       candidate->price = getPrice(*candidate);
-      if (!best || isBetter(candidate->price, best->price))
+      if (!best || candidate->price.isBetterThan(best->price))
         best = std::move(candidate);
     }
-  }
-
-  /// Of times that the model cannot tell apart, fewer bytes decide.
-  static bool isBetter(const OperationPrice &price, const OperationPrice &other) {
-    bool isAlike =
-        std::abs(price.seconds - other.seconds) <= CostModel::kAlike * std::max(price.seconds, other.seconds);
-    return isAlike && price.linkBytes != other.linkBytes ? price.linkBytes < other.linkBytes
-                                                         : price.seconds < other.seconds;
   }
 
   /// Of exchanges from the operands as they lie to the result as it is wanted, less what the operations would send that

@@ -16,11 +16,19 @@
 #include "passes/partition/Forms.h"
 #include "passes/partition/Windows.h"
 
+#include <cmath>
+
 namespace spmdc {
 
 struct OperationPrice {
   double seconds = 0;
   double linkBytes = 0; ///< Sent by all devices together; along slow links they count for more (CollectiveCost).
+
+  /// Of times that the model cannot tell apart, fewer bytes decide.
+  bool isBetterThan(const OperationPrice &other) const {
+    bool isAlike = std::abs(seconds - other.seconds) <= CostModel::kAlike * std::max(seconds, other.seconds);
+    return isAlike && linkBytes != other.linkBytes ? linkBytes < other.linkBytes : seconds < other.seconds;
+  }
 };
 
 /// One assignment with the shardings that follow from it.

@@ -42,6 +42,7 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
     choose.remarks = options.remarks;
     passes.addPass(createChooseShardings(choose));
     passes.addPass(createInsertReshards());
+    passes.addPass(createNarrowReductions());
     passes.addPass(createDeferReductions());
     passes.addPass(createWarnReplication());
     passes.addPass(createAlignCollectives());
