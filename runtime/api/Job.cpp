@@ -73,8 +73,11 @@ JoinOptions resolveJoinOptions(const InitializeOptions &options, const Environme
     need(processId.has_value(), "process_id", "SPMD_PROCESS_ID");
     if (!missing.empty())
       throw Error("cannot join a job without " + listed(missing) + ": give " + (missing.size() == 1 ? "it" : "them") +
-                      " or set " + listed(variables) + " in the environment",
+                      " or set " + listed(variables) + " in the environment" +
+                      (environment.clusterError.empty() ? "" : ": " + environment.clusterError),
                   Error::Kind::Usage);
+  } else if (!numProcesses && !environment.clusterError.empty()) {
+    throw Error(environment.clusterError, Error::Kind::Usage);
   }
   join.address = address.value_or("");
   join.numProcesses = numProcesses.value_or(1);

@@ -61,7 +61,11 @@ public:
 private:
   int runAndReport() {
     try {
-      environment = Environment::read();
+      environment = Environment::read(/*isAlone=*/options.job.num_processes == 1);
+      if (!isMember() && options.job.num_processes != 1 && !environment.clusterError.empty())
+        throw Error(environment.clusterError, Error::Kind::Usage);
+      if (!isMember() && !options.job.num_processes && !environment.clusterWarning.empty())
+        log.write(RunLog::Level::Warning, environment.clusterWarning);
       checkWritable("--report", pathOf(options.reportFile));
       checkWritable("--profile", pathOf(options.profileFile));
     } catch (const Error &error) {

@@ -2,6 +2,7 @@
 
 #include "runtime/api/Runtime.h"
 
+#include <iostream>
 #include <mutex>
 
 namespace spmd {
@@ -59,7 +60,11 @@ void initializeRuntime(JoinOptions options, std::source_location where) {
 
 void initialize(const InitializeOptions &options, std::source_location where) {
   checkNotInitialized(where);
-  initializeRuntime(resolveJoinOptions(options, Environment::read(), /*defaultDevices=*/1), where);
+  Environment environment = Environment::read(/*isAlone=*/options.num_processes == 1);
+  JoinOptions join = resolveJoinOptions(options, environment, /*defaultDevices=*/1);
+  if (join.numProcesses == 1 && !options.num_processes && !environment.clusterWarning.empty())
+    std::cerr << "spmd: warning: " << environment.clusterWarning << "\n";
+  initializeRuntime(std::move(join), where);
 }
 
 void shutdown() {
@@ -85,7 +90,7 @@ std::shared_ptr<Job> currentJob(std::source_location where) {
       throw Error(std::string("devices are used at ") + placeText(where) +
                       " after shutdown(); call initialize() again before",
                   Error::Kind::Usage);
-    Environment environment = Environment::read();
+    Environment environment = Environment::read(/*isAlone=*/true);
     InitializeOptions alone;
     alone.num_processes = 1;
     alone.process_id = 0;

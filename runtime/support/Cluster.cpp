@@ -1,5 +1,7 @@
 #include "runtime/support/Cluster.h"
 
+#include "runtime/support/HostList.h"
+
 #include <algorithm>
 #include <charconv>
 #include <string_view>
@@ -19,11 +21,16 @@ std::string withPort(const std::string &host, const std::string &port) {
 /// Collects variables of one cluster; the first that is missing or wrong says why it is not this cluster.
 class Finder {
 public:
-  Finder(const Lookup &lookup, std::string name) : lookup(lookup) { cluster.name = std::move(name); }
+  /// `isNamedClearly`: no other software uses variables of these names.
+  Finder(const Lookup &lookup, std::string name, bool isNamedClearly = true)
+      : lookup(lookup), isNamedClearly(isNamedClearly) {
+    cluster.name = std::move(name);
+  }
 
   std::string text(const char *name) {
     std::optional<std::string> value = lookup(name);
     if (!value || value->empty()) {
+      lacksVariable |= isGood();
       refuse(std::string(name) + " is not set");
       return "";
     }
@@ -35,11 +42,18 @@ public:
   }
   uint64_t number(const char *name, uint64_t limit = INT32_MAX) {
     std::string value = text(name);
+    std::optional<uint64_t> result = peek(name, limit);
+    if (!value.empty() && !result)
+      refuse(std::string(name) + " is `" + value + "`, which is no number that it could be");
+    return result.value_or(0);
+  }
+  /// The number that a variable is, if it is one.
+  std::optional<uint64_t> peek(const char *name, uint64_t limit = INT32_MAX) const {
+    std::string value = lookup(name).value_or("");
     uint64_t result = 0;
     auto [end, code] = std::from_chars(value.data(), value.data() + value.size(), result);
-    if (!value.empty() && (code != std::errc() || end != value.data() + value.size() || result > limit))
-      refuse(std::string(name) + " is `" + value + "`, which is no number that it could be");
-    return result;
+    bool isNumber = code == std::errc() && end == value.data() + value.size() && result <= limit;
+    return isNumber ? std::optional(result) : std::nullopt;
   }
   void refuse(const std::string &why) {
     if (cluster.whyNot.empty())
@@ -52,16 +66,31 @@ public:
     cluster.processId = static_cast<int32_t>(processId);
     cluster.numProcesses = static_cast<int32_t>(numProcesses);
   }
+  /// Judges what was refused by the variables that hold this process's number and their count, which is `count`.
+  void judge(const char *idName, const char *countName, std::optional<uint64_t> count) {
+    bool hasBoth = has(idName) && has(countName), hasOne = has(idName) || has(countName);
+    bool isSeveral = count.value_or(0) > 1 || peek(idName).value_or(0) > 0;
+    if (isGood())
+      return;
+    if (hasBoth && isSeveral && (isNamedClearly || !lacksVariable))
+      cluster.standing = Cluster::Standing::Contradictory;
+    else if ((hasBoth || (hasOne && isNamedClearly)) && (isSeveral || (has(countName) && !count)))
+      cluster.standing = Cluster::Standing::Doubtful;
+  }
   Cluster finish() {
-    if (cluster.whyNot.empty())
+    if (isGood())
+      cluster.standing = Cluster::Standing::Found;
+    if (cluster.isFound())
       return std::move(cluster);
-    return Cluster{cluster.name, cluster.whyNot, {}, {}, {}, {}};
+    return Cluster{.name = cluster.name, .standing = cluster.standing, .whyNot = cluster.whyNot};
   }
 
   Cluster cluster;
 
 private:
   const Lookup &lookup;
+  const bool isNamedClearly;
+  bool lacksVariable = false; ///< That is why it was refused.
 };
 
 Cluster findSlurm(const Lookup &lookup) {
@@ -76,11 +105,14 @@ Cluster findSlurm(const Lookup &lookup) {
   auto hosts = expandHostList(nodes);
   if (finder.isGood() && !hosts)
     finder.refuse("SLURM_STEP_NODELIST is `" + nodes + "`, which is no list of hosts");
-  if (finder.isGood() && tasks == 1)
+  if (finder.isGood() && (tasks == 1 || finder.peek("SLURM_STEP_NUM_TASKS") == 1))
     finder.refuse("the step has one task");
   if (finder.isGood() && hosts->size() > tasks)
     finder.refuse("SLURM_STEP_NODELIST has " + std::to_string(hosts->size()) + " hosts, but SLURM_NTASKS is " +
                   std::to_string(tasks));
+  // A shell or script in an allocation has no step; the one shell of an interactive step has the allocation's tasks.
+  if (finder.has("SLURM_STEP_NODELIST") && finder.peek("SLURM_STEP_NUM_TASKS") != 1)
+    finder.judge("SLURM_PROCID", "SLURM_NTASKS", finder.peek("SLURM_NTASKS"));
   finder.cluster.coordinatorAddress = withPort(hosts ? hosts->front() : "", portOf(job));
   finder.cluster.jobId = "slurm-" + std::to_string(job);
   return finder.finish();
@@ -140,6 +172,7 @@ Cluster findOpenMpi(const Lookup &lookup) {
       finder.refuse("OMPI_MCA_orte_hnp_uri is `" + uri + "`, which names no TCP address");
     }
   }
+  finder.judge("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", finder.peek("OMPI_COMM_WORLD_SIZE"));
   return finder.finish();
 }
 
@@ -150,6 +183,7 @@ Cluster findMpich(const Lookup &lookup) {
   finder.setPlace(rank, size);
   if (finder.isGood() && size == 1)
     finder.refuse("the job has one process");
+  finder.judge("PMI_RANK", "PMI_SIZE", finder.peek("PMI_SIZE"));
   return finder.finish();
 }
 
@@ -159,11 +193,14 @@ Cluster findKubernetes(const Lookup &lookup) {
   Finder finder(lookup, "Kubernetes");
   finder.text("KUBERNETES_SERVICE_HOST");
   finder.cluster.processId = static_cast<int32_t>(finder.number("JOB_COMPLETION_INDEX"));
+  if (!finder.isGood() && finder.has("KUBERNETES_SERVICE_HOST") && finder.has("JOB_COMPLETION_INDEX"))
+    finder.cluster.standing = Cluster::Standing::Doubtful;
   return finder.finish();
 }
 
 Cluster findTorchrun(const Lookup &lookup) {
-  Finder finder(lookup, "torchrun");
+  // RANK and WORLD_SIZE are set by much that is not torchrun.
+  Finder finder(lookup, "torchrun", /*isNamedClearly=*/false);
   uint64_t size = finder.number("WORLD_SIZE"), rank = finder.number("RANK");
   finder.number("LOCAL_RANK");
   std::string host = finder.text("MASTER_ADDR");
@@ -171,6 +208,7 @@ Cluster findTorchrun(const Lookup &lookup) {
   finder.setPlace(rank, size);
   if (finder.isGood() && size == 1)
     finder.refuse("the job has one process");
+  finder.judge("RANK", "WORLD_SIZE", finder.peek("WORLD_SIZE"));
   // torchrun itself listens at MASTER_PORT.
   finder.cluster.coordinatorAddress = withPort(host, portOf(port));
   return finder.finish();
@@ -206,6 +244,8 @@ Cluster findCloudTpu(const Lookup &lookup) {
   finder.setPlace(slice * hosts.size() + worker, slices * hosts.size());
   if (finder.isGood() && slices * hosts.size() == 1)
     finder.refuse("there is one host");
+  finder.judge("TPU_WORKER_ID", "TPU_WORKER_HOSTNAMES",
+               std::max<uint64_t>(hosts.size(), finder.peek("MEGASCALE_NUM_SLICES").value_or(1)));
   finder.cluster.coordinatorAddress = withPort(first, "8476");
   return finder.finish();
 }
@@ -215,116 +255,6 @@ Cluster findCloudTpu(const Lookup &lookup) {
 std::vector<Cluster> findClusters(const Lookup &lookup) {
   return {findSlurm(lookup),      findOpenMpi(lookup),  findMpich(lookup),
           findKubernetes(lookup), findTorchrun(lookup), findCloudTpu(lookup)};
-}
-
-//===----------------------------------------------------------------------===//
-// Lists of hosts
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// `007-009`: numbers keep the width of the first.
-struct Range {
-  uint64_t first = 0, last = 0;
-  size_t width = 0;
-};
-
-std::optional<std::pair<uint64_t, size_t>> takeNumber(std::string_view &rest) {
-  uint64_t number = 0;
-  auto [end, code] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
-  auto digits = static_cast<size_t>(end - rest.data());
-  if (code != std::errc() || digits == 0 || digits > 18)
-    return std::nullopt;
-  rest.remove_prefix(digits);
-  return std::pair(number, digits);
-}
-
-/// What stands between brackets: `007-009,12`.
-std::optional<std::vector<Range>> parseRanges(std::string_view rest) {
-  std::vector<Range> ranges;
-  for (;;) {
-    auto first = takeNumber(rest);
-    if (!first)
-      return std::nullopt;
-    Range range{first->first, first->first, first->second};
-    if (!rest.empty() && rest.front() == '-') {
-      rest.remove_prefix(1);
-      auto last = takeNumber(rest);
-      if (!last || last->first < range.first)
-        return std::nullopt;
-      range.last = last->first;
-    }
-    ranges.push_back(range);
-    if (rest.empty())
-      return ranges;
-    if (rest.front() != ',')
-      return std::nullopt;
-    rest.remove_prefix(1);
-  }
-}
-
-/// Appends each number of the ranges to each host; false where that makes too many.
-bool appendNumbers(std::vector<std::string> &hosts, const std::vector<Range> &ranges, size_t limit) {
-  uint64_t count = 0;
-  for (const Range &range : ranges) {
-    if (range.last - range.first >= limit)
-      return false;
-    count += range.last - range.first + 1;
-  }
-  if (count * hosts.size() > limit)
-    return false;
-  std::vector<std::string> result;
-  for (const std::string &host : hosts)
-    for (const Range &range : ranges)
-      for (uint64_t number = range.first; number <= range.last; ++number) {
-        std::string digits = std::to_string(number);
-        result.push_back(host + std::string(range.width - std::min(range.width, digits.size()), '0') + digits);
-      }
-  hosts = std::move(result);
-  return true;
-}
-
-/// One entry of a list, from `at` to the comma after it.
-std::optional<std::vector<std::string>> expandEntry(std::string_view list, size_t &at, size_t limit) {
-  std::vector<std::string> hosts{""};
-  while (at < list.size() && list[at] != ',') {
-    char c = list[at++];
-    if (c == '[') {
-      size_t close = list.find(']', at);
-      if (close == std::string_view::npos)
-        return std::nullopt;
-      auto ranges = parseRanges(list.substr(at, close - at));
-      if (!ranges || !appendNumbers(hosts, *ranges, limit))
-        return std::nullopt;
-      at = close + 1;
-      continue;
-    }
-    bool isOfName = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-                    c == '.' || c == '_' || c == ':';
-    if (!isOfName)
-      return std::nullopt;
-    for (std::string &host : hosts)
-      host += c;
-  }
-  if (hosts.front().empty() || hosts.front().size() > 255)
-    return std::nullopt;
-  return hosts;
-}
-
-} // namespace
-
-std::optional<std::vector<std::string>> expandHostList(const std::string &list, size_t limit) {
-  std::vector<std::string> all;
-  if (list.size() > 16 * limit)
-    return std::nullopt;
-  for (size_t at = 0;; ++at) {
-    auto hosts = expandEntry(list, at, limit - std::min(limit, all.size()));
-    if (!hosts || all.size() + hosts->size() > limit)
-      return std::nullopt;
-    all.insert(all.end(), hosts->begin(), hosts->end());
-    if (at == list.size())
-      return all;
-  }
 }
 
 } // namespace spmd

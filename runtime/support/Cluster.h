@@ -15,21 +15,28 @@
 namespace spmd {
 
 struct Cluster {
+  enum class Standing : uint8_t {
+    Absent,        ///< Its variables are not there, or say that this process is alone.
+    Doubtful,      ///< Some of its variables are there; whether this process is one of several cannot be told.
+    Contradictory, ///< It says that this process is one of several, and is wrong or contradicts itself about which.
+    Found
+  };
+
+  /// What is wrong with one that is found without numProcesses.
+  static constexpr const char *lacksCount = "they do not say how many processes there are";
+
   std::string name;
-  /// Empty: it was found. Else what is missing, or what is wrong with a variable.
+  Standing standing = Standing::Absent;
+  /// What is missing, or what is wrong with a variable, where it was not found.
   std::string whyNot;
-  std::optional<std::string> coordinatorAddress;
-  std::optional<int32_t> numProcesses, processId;
-  std::optional<std::string> jobId;
-  bool isFound() const { return whyNot.empty(); }
+  std::optional<std::string> coordinatorAddress = {};
+  std::optional<int32_t> numProcesses = {}, processId = {};
+  std::optional<std::string> jobId = {};
+  bool isFound() const { return standing == Standing::Found; }
 };
 
 /// What each kind of cluster has to say, in the order in which they are looked for; the first that is found counts.
 /// `lookup` returns nullopt for a variable that is not set.
 std::vector<Cluster> findClusters(const std::function<std::optional<std::string>(const char *)> &lookup);
-
-/// The hosts of a list as Slurm writes it, in its order: `gpu[007-008,12]-a,login1` gives gpu007-a, gpu008-a, gpu12-a
-/// and login1; of several brackets the last counts fastest. nullopt: it is none, or has more hosts than `limit`.
-std::optional<std::vector<std::string>> expandHostList(const std::string &list, size_t limit = 65536);
 
 } // namespace spmd

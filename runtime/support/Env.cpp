@@ -110,9 +110,40 @@ std::optional<std::string> userFolder(const Reader &reader, const char *xdg, con
   return home + "/" + underHome + "/spmd";
 }
 
+/// What SPMD_* left open, from the first cluster that is found, and else what is wrong with those that are there.
+void fillFromCluster(Environment &result) {
+  // Who does not know how many there are is one of several only where that is given: pods of an indexed job may as well
+  // work each for itself.
+  auto isUsable = [&](const Cluster &each) { return each.isFound() && (each.numProcesses || result.numProcesses); };
+  auto cluster = std::find_if(result.clusters.begin(), result.clusters.end(), isUsable);
+  if (cluster != result.clusters.end()) {
+    auto fill = [](auto &item, const auto &found) { item = item ? item : found; };
+    fill(result.coordinatorAddress, cluster->coordinatorAddress);
+    fill(result.numProcesses, cluster->numProcesses);
+    fill(result.processId, cluster->processId);
+    fill(result.jobId, cluster->jobId);
+    return;
+  }
+  if (result.coordinatorAddress && result.numProcesses && result.processId)
+    return;
+  bool isGiven = result.coordinatorAddress || result.numProcesses || result.processId;
+  for (const Cluster &each : result.clusters) {
+    if (each.standing == Cluster::Standing::Contradictory && result.clusterError.empty())
+      result.clusterError = each.name +
+                            "'s variables say that this process is one of several, and are wrong: " + each.whyNot +
+                            "; correct or unset them, or give num_processes (SPMD_NUM_PROCESSES), which is 1 for a "
+                            "process alone, else with coordinator_address and process_id";
+    bool isDoubtful = each.standing == Cluster::Standing::Doubtful || each.isFound();
+    if (isDoubtful && !isGiven && result.clusterWarning.empty())
+      result.clusterWarning = "this process runs alone, and perhaps should not: there are variables of " + each.name +
+                              ", but " + (each.isFound() ? Cluster::lacksCount : each.whyNot) +
+                              "; set SPMD_NUM_PROCESSES, which is 1 for a process alone";
+  }
+}
+
 } // namespace
 
-Environment Environment::parse(const Lookup &lookup, std::vector<std::string> *problems) {
+Environment Environment::parse(const Lookup &lookup, std::vector<std::string> *problems, bool isAlone) {
   Reader reader{lookup, problems};
   Environment result;
   result.coordinatorAddress = reader.text("SPMD_COORDINATOR_ADDRESS");
@@ -126,17 +157,8 @@ Environment Environment::parse(const Lookup &lookup, std::vector<std::string> *p
   result.collectiveTimeout = reader.seconds("SPMD_COLLECTIVE_TIMEOUT", true);
   result.jobId = reader.text("SPMD_JOB_ID");
   result.clusters = findClusters(lookup);
-  auto cluster =
-      std::find_if(result.clusters.begin(), result.clusters.end(), [](const Cluster &each) { return each.isFound(); });
-  // Who does not know how many there are is one of several only where that is given: pods of an indexed job may as well
-  // work each for itself.
-  if (cluster != result.clusters.end() && (cluster->numProcesses || result.numProcesses)) {
-    auto fill = [](auto &item, const auto &found) { item = item ? item : found; };
-    fill(result.coordinatorAddress, cluster->coordinatorAddress);
-    fill(result.numProcesses, cluster->numProcesses);
-    fill(result.processId, cluster->processId);
-    fill(result.jobId, cluster->jobId);
-  }
+  if (!isAlone && result.numProcesses != 1)
+    fillFromCluster(result);
   result.hostId = reader.text("SPMD_HOST_ID");
   result.token = reader.text("SPMD_TOKEN");
   result.tokenFile = reader.text("SPMD_TOKEN_FILE");
@@ -163,7 +185,7 @@ static std::optional<std::string> lookUp(const char *name) {
   return value ? std::optional<std::string>(value) : std::nullopt;
 }
 
-Environment Environment::read() { return parse(lookUp); }
+Environment Environment::read(bool isAlone) { return parse(lookUp, nullptr, isAlone); }
 
 std::string Environment::explain() { return explain(lookUp); }
 

@@ -31,6 +31,11 @@ struct Environment {
   std::optional<std::string> jobId;                               ///< SPMD_JOB_ID
   /// What the clusters' own variables say; the first that is found has filled in what SPMD_* left open above.
   std::vector<Cluster> clusters;
+  /// Why none was found although one says that this process is one of several: to run alone would be wrong. Empty:
+  /// there is no such one, or what is given makes up for it.
+  std::string clusterError;
+  /// The same where it may as well be alone.
+  std::string clusterWarning;
   /// SPMD_HOST_ID: stands for this machine: processes with different ones share no memory and use the network.
   std::optional<std::string> hostId;
   std::optional<std::string> token;     ///< SPMD_TOKEN
@@ -54,13 +59,14 @@ struct Environment {
   std::optional<std::string> cudaToolkit;
 
   /// The environment of this process. Throws spmd::Error (usage) naming the variable, its value and what it should
-  /// be. Does not look at SPMD_* variables that it does not know.
-  static Environment read();
+  /// be. Does not look at SPMD_* variables that it does not know. `isAlone`: the caller said that the job has one
+  /// process, as SPMD_NUM_PROCESSES=1 does; then no cluster's variables count.
+  static Environment read(bool isAlone = false);
 
   /// The same from any source of variables; `lookup` returns nullopt for one that is not set. With `problems` nothing
   /// is thrown: all that is wrong is listed there, and counts as not set.
   static Environment parse(const std::function<std::optional<std::string>(const char *)> &lookup,
-                           std::vector<std::string> *problems = nullptr);
+                           std::vector<std::string> *problems = nullptr, bool isAlone = false);
 
   /// What was found in words, for people: values, clusters, what is wrong or contradicts itself, and what follows.
   static std::string explain(const std::function<std::optional<std::string>(const char *)> &lookup);

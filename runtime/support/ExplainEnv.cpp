@@ -42,14 +42,16 @@ private:
     text += cluster.name + ": ";
     if (!cluster.isFound())
       text += "no: " + cluster.whyNot;
+    else if (!cluster.numProcesses && !found.numProcesses)
+      text += std::string("found, but not used: ") + Cluster::lacksCount + "; set SPMD_NUM_PROCESSES";
     else if (used)
       text += "found, but not used: " + used->name + " comes before it";
-    else if (!cluster.numProcesses && !found.numProcesses)
-      text += "found, but not used: it does not say how many processes there are; set SPMD_NUM_PROCESSES";
+    else if (found.numProcesses == 1)
+      text += "found, but not used: SPMD_NUM_PROCESSES is 1";
     else
       text += "found";
     text += "\n";
-    if (used || !cluster.isFound())
+    if (used || !cluster.isFound() || !(cluster.numProcesses || found.numProcesses))
       return;
     used = &cluster;
     compare("SPMD_COORDINATOR_ADDRESS", found.coordinatorAddress, cluster.coordinatorAddress);
@@ -97,6 +99,10 @@ private:
     need("SPMD_PROCESS_ID", found.processId.has_value());
     if (missing.empty())
       return "a process of a cluster";
+    if (!found.clusterError.empty())
+      return "cannot tell which process this is: " + found.clusterError;
+    if (!found.clusterWarning.empty())
+      return found.clusterWarning;
     bool isNothing = !found.coordinatorAddress && !found.processId;
     if (isNothing && !found.numProcesses)
       return "one process on this machine";

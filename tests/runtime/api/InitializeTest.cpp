@@ -41,6 +41,23 @@ TEST(Initialize, missing_arguments_are_listed_together) {
               HasSubstr("without coordinator_address and num_processes"));
 }
 
+// A process of a cluster that cannot tell which one it is does not take itself for a job of its own.
+TEST(Initialize, contradictory_variables_of_a_cluster_are_an_error) {
+  std::map<std::string, std::string> variables = {{"PMI_SIZE", "2"}, {"PMI_RANK", "2"}};
+  const std::string why =
+      "MPICH's variables say that this process is one of several, and are wrong: process 2 of 2 does not "
+      "exist; correct or unset them, or give num_processes (SPMD_NUM_PROCESSES), which is 1 for a "
+      "process alone, else with coordinator_address and process_id";
+  EXPECT_EQ(messageOf([&] { resolve({}, variables); }), why);
+  EXPECT_EQ(messageOf([&] { resolve({.num_processes = 2, .process_id = 1}, variables); }),
+            "cannot join a job without coordinator_address: give it or set SPMD_COORDINATOR_ADDRESS in the "
+            "environment: " +
+                why);
+  EXPECT_EQ(resolve({.num_processes = 1}, variables).processId, 0);
+  EXPECT_EQ(
+      resolve({.coordinator_address = "127.0.0.1:5000", .num_processes = 2, .process_id = 1}, variables).processId, 1);
+}
+
 TEST(Initialize, what_is_given_wins_over_the_environment_item_by_item) {
   std::map<std::string, std::string> variables = {{"SPMD_COORDINATOR_ADDRESS", "127.0.0.1:5000"},
                                                   {"SPMD_NUM_PROCESSES", "4"},

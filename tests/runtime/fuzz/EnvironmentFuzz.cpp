@@ -4,6 +4,7 @@
 #include "runtime/coordinator/Address.h"
 #include "runtime/support/Cluster.h"
 #include "runtime/support/Env.h"
+#include "runtime/support/HostList.h"
 #include "tests/runtime/fuzz/FuzzSupport.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

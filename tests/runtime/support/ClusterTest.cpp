@@ -39,6 +39,9 @@ const Variables slurm{{"SLURM_JOB_ID", "4097"},
                       {"SLURM_PROCID", "3"},
                       {"SLURM_LOCALID", "1"}};
 
+const Variables torchrun{
+    {"RANK", "1"}, {"WORLD_SIZE", "2"}, {"LOCAL_RANK", "1"}, {"MASTER_ADDR", "h"}, {"MASTER_PORT", "29500"}};
+
 Variables with(Variables variables, const std::string &name, const std::string &value) {
   variables[name] = value;
   return variables;
@@ -56,64 +59,6 @@ TEST(Cluster, Slurm) {
   EXPECT_EQ(tell(with(with(slurm, "SLURM_NTASKS", "1"), "SLURM_PROCID", "0"), "Slurm"), "the step has one task");
   EXPECT_EQ(tell(with(slurm, "SLURM_STEP_NODELIST", "gpu[7"), "Slurm"),
             "SLURM_STEP_NODELIST is `gpu[7`, which is no list of hosts");
-}
-
-/// The hosts, separated by blanks; `none` where it is no list.
-std::string expand(const std::string &list, size_t limit = 65536) {
-  auto hosts = expandHostList(list, limit);
-  if (!hosts)
-    return "none";
-  std::string text;
-  for (const std::string &host : *hosts)
-    text += (text.empty() ? "" : " ") + host;
-  return text;
-}
-
-// As `scontrol show hostnames` has them; what stands behind brackets is known to newer Slurms only.
-TEST(Cluster, HostLists) {
-  EXPECT_EQ(expand("node1"), "node1");
-  EXPECT_EQ(expand("node1,node2"), "node1 node2");
-  EXPECT_EQ(expand("node[01-03,7],gpu-a[1-2]b"), "node01 node02 node03 node7 gpu-a1b gpu-a2b");
-  EXPECT_EQ(expand("node[001,004-006]"), "node001 node004 node005 node006");
-  EXPECT_EQ(expand("node[8-11]"), "node8 node9 node10 node11");
-  EXPECT_EQ(expand("node[098-101]"), "node098 node099 node100 node101");
-  EXPECT_EQ(expand("rack[2-3]node[07-08].example"),
-            "rack2node07.example rack2node08.example rack3node07.example rack3node08.example");
-  EXPECT_EQ(expand("[3-4]x,y"), "3x 4x y");
-  EXPECT_EQ(expand("n[5-5]"), "n5");
-  for (const char *wrong : {"",
-                            ",a",
-                            "a,",
-                            "a,,b",
-                            "a[",
-                            "a[]",
-                            "a[x]",
-                            "a]",
-                            "a[1;2]",
-                            "a[1",
-                            "a[2-1]",
-                            "a[1-]",
-                            "a[-1]",
-                            "a[1,]",
-                            "a[[1]]",
-                            "a b",
-                            "a/b",
-                            "a[1-2-3]",
-                            "a[1234567890123456789]",
-                            "a\n"})
-    EXPECT_EQ(expand(wrong), "none") << wrong;
-}
-
-// A list is short and may stand for more hosts than fit into memory.
-TEST(Cluster, HostListsAreBounded) {
-  EXPECT_EQ(expandHostList("n[1-65536]")->size(), 65536u);
-  EXPECT_EQ(expand("n[1-65537]"), "none");
-  EXPECT_EQ(expand("n[0-999999999999999999]"), "none");
-  EXPECT_EQ(expand("a[1-999]b[1-999]c[1-999]d[1-999]e[1-999]f[1-999]"), "none");
-  EXPECT_EQ(expand("n[1-4],m", 4), "none");
-  EXPECT_EQ(expand("n[1-3],m", 4), "n1 n2 n3 m");
-  EXPECT_EQ(expand(std::string(300, 'n')), "none");
-  EXPECT_EQ(expand(std::string(2'000'000, ',')), "none");
 }
 
 TEST(Cluster, OpenMpi) {
@@ -153,9 +98,8 @@ TEST(Cluster, Mpich) {
 TEST(Cluster, KubernetesTorchrunAndCloudTpu) {
   EXPECT_EQ(tell({{"KUBERNETES_SERVICE_HOST", "10.0.0.1"}, {"JOB_COMPLETION_INDEX", "5"}}, "Kubernetes"), "- 5/- -");
   EXPECT_EQ(tell({{"KUBERNETES_SERVICE_HOST", "10.0.0.1"}}, "Kubernetes"), "JOB_COMPLETION_INDEX is not set");
-  Variables torchrun{
-      {"RANK", "1"}, {"WORLD_SIZE", "2"}, {"LOCAL_RANK", "1"}, {"MASTER_ADDR", "fd00::1"}, {"MASTER_PORT", "29500"}};
-  EXPECT_EQ(tell(torchrun, "torchrun"), "[fd00::1]:62268 1/2 -"); // 29500 mod 4096 = 828.
+  EXPECT_EQ(tell(with(torchrun, "MASTER_ADDR", "fd00::1"), "torchrun"),
+            "[fd00::1]:62268 1/2 -"); // 29500 mod 4096 = 828.
   EXPECT_EQ(tell(with(torchrun, "MASTER_PORT", "99999"), "torchrun"),
             "MASTER_PORT is `99999`, which is no number that it could be");
   Variables tpu{{"TPU_WORKER_ID", "1"}, {"TPU_WORKER_HOSTNAMES", "t0,t1"}};
@@ -165,6 +109,90 @@ TEST(Cluster, KubernetesTorchrunAndCloudTpu) {
   EXPECT_EQ(tell(tpu, "Cloud TPU"), "s0:8476 5/6 -");
   EXPECT_EQ(tell(with(tpu, "TPU_WORKER_ID", "2"), "Cloud TPU"),
             "TPU_WORKER_ID is 2, but TPU_WORKER_HOSTNAMES has 2 hosts");
+}
+
+/// `error: ...` or `warning: ...` of what follows from the variables, without the remedy.
+std::string trouble(const Variables &variables) {
+  Environment found = Environment::parse(from(variables));
+  if (!found.clusterError.empty())
+    return "error: " + found.clusterError.substr(0, found.clusterError.find(';'));
+  if (!found.clusterWarning.empty())
+    return "warning: " + found.clusterWarning.substr(0, found.clusterWarning.find(';'));
+  return "";
+}
+
+// Who is one of several and cannot tell which must not work as if it were alone.
+TEST(Cluster, OneOfSeveralWithoutAPlace) {
+  const std::string says = "'s variables say that this process is one of several, and are wrong: ";
+  EXPECT_EQ(trouble(with(slurm, "SLURM_NTASKS", "4")),
+            "error: Slurm" + says + "SLURM_STEP_NODELIST has 5 hosts, but SLURM_NTASKS is 4");
+  EXPECT_EQ(trouble(with(slurm, "SLURM_STEP_NODELIST", "n[1-")),
+            "error: Slurm" + says + "SLURM_STEP_NODELIST is `n[1-`, which is no list of hosts");
+  EXPECT_EQ(trouble(with(slurm, "SLURM_NTASKS", "x")),
+            "error: Slurm" + says + "SLURM_NTASKS is `x`, which is no number that it could be");
+  EXPECT_EQ(trouble(with(slurm, "SLURM_LOCALID", "")), "error: Slurm" + says + "SLURM_LOCALID is not set");
+  EXPECT_EQ(trouble(with(torchrun, "RANK", "3")), "error: torchrun" + says + "process 3 of 2 does not exist");
+  EXPECT_EQ(trouble(with(torchrun, "MASTER_PORT", "70000")),
+            "error: torchrun" + says + "MASTER_PORT is `70000`, which is no number that it could be");
+  EXPECT_EQ(trouble({{"OMPI_MCA_orte_hnp_uri", "garbage"},
+                     {"OMPI_COMM_WORLD_SIZE", "4"},
+                     {"OMPI_COMM_WORLD_RANK", "1"},
+                     {"OMPI_COMM_WORLD_LOCAL_RANK", "1"}}),
+            "error: Open MPI" + says + "OMPI_MCA_orte_hnp_uri is `garbage`, which names no TCP address");
+  EXPECT_EQ(trouble({{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_RANK", "1"}}),
+            "error: Open MPI" + says + "OMPI_COMM_WORLD_LOCAL_RANK is not set");
+  EXPECT_EQ(trouble({{"PMI_SIZE", "2"}, {"PMI_RANK", "2"}}), "error: MPICH" + says + "process 2 of 2 does not exist");
+  EXPECT_EQ(trouble({{"TPU_WORKER_ID", "5"}, {"TPU_WORKER_HOSTNAMES", "a,b,c"}}),
+            "error: Cloud TPU" + says + "TPU_WORKER_ID is 5, but TPU_WORKER_HOSTNAMES has 3 hosts");
+}
+
+// Whatever is given in full makes up for it, as does a cluster that can tell.
+TEST(Cluster, WhatMakesUpForAMissingPlace) {
+  Variables wrong = with(slurm, "SLURM_NTASKS", "4");
+  EXPECT_EQ(trouble(with(wrong, "SPMD_NUM_PROCESSES", "1")), "");
+  EXPECT_EQ(Environment::parse(from(with(slurm, "SPMD_NUM_PROCESSES", "1"))).processId, std::nullopt);
+  EXPECT_EQ(Environment::parse(from(slurm), nullptr, /*isAlone=*/true).processId, std::nullopt);
+  Variables given = with(with(wrong, "SPMD_COORDINATOR_ADDRESS", "h:1"), "SPMD_PROCESS_ID", "0");
+  EXPECT_NE(trouble(given), "");
+  EXPECT_EQ(trouble(with(given, "SPMD_NUM_PROCESSES", "4")), "");
+  wrong.insert(torchrun.begin(), torchrun.end());
+  EXPECT_EQ(trouble(wrong), "");
+  EXPECT_EQ(Environment::parse(from(wrong)).processId, 1);
+}
+
+// Nobody is kept from working alone where the variables say so, or belong to something else.
+TEST(Cluster, AloneInACluster) {
+  Variables step = with(with(slurm, "SLURM_NTASKS", "1"), "SLURM_PROCID", "0");
+  EXPECT_EQ(trouble(step), "");
+  EXPECT_EQ(trouble(with(step, "SLURM_STEP_NODELIST", "n[1-")), "");
+  // A batch script, the shell of an allocation, and the same within a step of its own.
+  EXPECT_EQ(trouble(with(slurm, "SLURM_STEP_NODELIST", "")), "");
+  EXPECT_EQ(trouble({{"SLURM_JOB_ID", "4097"}, {"SLURM_NTASKS", "8"}}), "");
+  Variables shell =
+      with(with(with(slurm, "SLURM_PROCID", "0"), "SLURM_STEP_NODELIST", "n1"), "SLURM_STEP_NUM_TASKS", "1");
+  EXPECT_EQ(trouble(shell), "");
+  EXPECT_EQ(Environment::parse(from(shell)).processId, std::nullopt);
+  EXPECT_EQ(trouble({{"KUBERNETES_SERVICE_HOST", "10.0.0.1"}}), "");
+  EXPECT_EQ(trouble({{"RANK", "3"}}), "");
+  EXPECT_EQ(trouble({{"WORLD_SIZE", "8"}, {"MASTER_ADDR", "h"}}), "");
+  EXPECT_EQ(trouble({{"RANK", "0"}, {"WORLD_SIZE", "1"}}), "");
+  EXPECT_EQ(trouble({{"TPU_WORKER_ID", "0"}, {"TPU_WORKER_HOSTNAMES", "localhost"}}), "");
+  EXPECT_EQ(trouble({{"OMPI_COMM_WORLD_SIZE", "1"}, {"OMPI_COMM_WORLD_RANK", "0"}}), "");
+}
+
+TEST(Cluster, PerhapsOneOfSeveral) {
+  const std::string alone = "warning: this process runs alone, and perhaps should not: there are variables of ";
+  Variables pod{{"KUBERNETES_SERVICE_HOST", "10.0.0.1"}, {"JOB_COMPLETION_INDEX", "3"}};
+  EXPECT_EQ(trouble(pod), alone + "Kubernetes, but they do not say how many processes there are");
+  EXPECT_EQ(trouble(with(pod, "JOB_COMPLETION_INDEX", "x")),
+            alone + "Kubernetes, but JOB_COMPLETION_INDEX is `x`, which is no number that it could be");
+  EXPECT_EQ(trouble(with(pod, "SPMD_NUM_PROCESSES", "1")), "");
+  EXPECT_EQ(trouble(with(torchrun, "LOCAL_RANK", "")), alone + "torchrun, but LOCAL_RANK is not set");
+  EXPECT_EQ(trouble({{"OMPI_COMM_WORLD_SIZE", "4"}}), alone + "Open MPI, but OMPI_COMM_WORLD_RANK is not set");
+  // torchrun in a pod of an indexed job: torchrun knows.
+  pod.insert(torchrun.begin(), torchrun.end());
+  EXPECT_EQ(trouble(pod), "");
+  EXPECT_EQ(Environment::parse(from(pod)).processId, 1);
 }
 
 // What is given wins, item by item.

@@ -89,8 +89,12 @@ TEST(ExplainEnv, WhichClusterCounts) {
   EXPECT_THAT(text, HasSubstr("torchrun: found, but not used: Slurm comes before it\n"));
   EXPECT_THAT(text, HasSubstr("wrong: process 2 of 2 does not exist"));
   EXPECT_THAT(explain({{"KUBERNETES_SERVICE_HOST", "10.0.0.1"}, {"JOB_COMPLETION_INDEX", "5"}}),
-              HasSubstr("Kubernetes: found, but not used: it does not say how many processes there are; set "
+              HasSubstr("Kubernetes: found, but not used: they do not say how many processes there are; set "
                         "SPMD_NUM_PROCESSES\n"));
+  EXPECT_THAT(
+      explain({{"PMI_SIZE", "2"}, {"PMI_RANK", "2"}}),
+      HasSubstr("\ncannot tell which process this is: MPICH's variables say that this process is one of "
+                "several, and are wrong: process 2 of 2 does not exist; correct or unset them, or give num_processes"));
 }
 
 } // namespace
