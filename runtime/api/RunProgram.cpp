@@ -7,6 +7,7 @@
 #include "runtime/api/Metrics.h"
 #include "runtime/api/RunCheckpoints.h"
 #include "runtime/api/RunChecks.h"
+#include "runtime/api/RunColumns.h"
 #include "runtime/api/RunInputs.h"
 #include "runtime/api/RunLaunch.h"
 #include "runtime/api/RunOutputs.h"
@@ -160,32 +161,17 @@ private:
     if (numProcesses > 1)
       log.setProcess(process);
     join.columns = request.columns;
-    join.columns.push_back({"mesh", meshText(artifact->plan.mesh)});
-    join.columns.push_back({"entry function", artifact->plan.name});
-    join.columns.push_back({"target", artifact->plan.target.backend + ":" + artifact->plan.target.cpu});
-    join.columns.push_back({"--repeat", std::to_string(options.repeat)});
-    join.columns.push_back({"--steps", std::to_string(options.steps)});
-    std::string carried;
-    for (const std::string &name : options.carries)
-      carried += (carried.empty() ? "" : ",") + name;
-    join.columns.push_back({"--carry", carried});
-    join.columns.push_back({"--checkpoint-dir", options.checkpointDirectory});
-    join.columns.push_back({"--checkpoint-every", std::to_string(options.checkpointEvery)});
-    join.columns.push_back({"--resume", options.resume ? std::to_string(*options.resume) : "no"});
-    std::string results = options.print ? "--print\n" : "";
-    results += options.printShards ? "--print-shards\n" : "";
-    for (const std::string &output : options.outputs)
-      results += "--output " + output.substr(0, output.find('=')) + "\n";
-    join.columns.push_back({"results asked for", results});
-    std::string files;
-    for (const auto &[i, file] : checked.batchInputs)
-      files += artifact->plan.params[i].name + " ";
-    join.columns.push_back({"inputs in batches", files});
-    join.columns.push_back({"--shuffle", options.shuffle ? std::to_string(*options.shuffle) : "no"});
-    join.columns.push_back({"--last-batch", options.lastBatch == LastBatch::wrap ? "wrap" : "drop"});
-    join.columns.push_back({"--check-nans", options.checkNans ? "yes" : "no"});
-    join.columns.push_back({"--profile", profileLog ? "yes" : "no"});
+    for (JoinColumn &column : columnsOf(options, artifact->plan, checked, profileLog != nullptr))
+      join.columns.push_back(std::move(column));
     join.programDigest = fingerprint(*artifact);
+    join.programDetails = [this] {
+      std::vector<JoinColumn> details;
+      if (request.programDetails)
+        details = request.programDetails();
+      for (JoinColumn &detail : detailsOf(*artifact))
+        details.push_back(std::move(detail));
+      return details;
+    };
     join.notice = [this](const Notice &notice) { log.write(notice); };
     return join;
   }

@@ -56,6 +56,9 @@ struct RunRequest {
   std::function<std::shared_ptr<const Artifact>(std::ostream &messages)> load;
   /// What else must be the same on all processes: source text, --set, ...
   std::vector<JoinColumn> columns;
+  /// What the program was compiled of: options that make no difference where the compiled program is the same, and the
+  /// source text. Called after `load`, on another thread, and only where programs differ; may be empty.
+  std::function<std::vector<JoinColumn>()> programDetails = {};
   /// The command that runs the artifact in that file with these options in a process of its own.
   std::function<std::vector<std::string>(const RunOptions &options, const std::string &artifactPath)> childCommand;
   std::ostream &out;

@@ -36,7 +36,7 @@ std::string quoted(const std::string &text) {
 
 class Printer {
 public:
-  explicit Printer(const Plan &plan) : plan(plan) {}
+  Printer(const Plan &plan, bool withLocations) : plan(plan), withLocations(withLocations) {}
 
   std::string print() {
     out << "plan " << plan.name << " for " << plan.target.backend;
@@ -104,6 +104,8 @@ private:
 
   /// One line: the text, and the source line in a column of its own where there is room.
   void line(const std::string &text, const SourceLocation &location, int depth) {
+    if (!withLocations)
+      return plain(text, depth);
     std::string start = std::string(2 * depth, ' ') + text;
     out << start << std::string(start.size() < 68 ? 68 - start.size() : 1, ' ') << "// " << location.str() << "\n";
   }
@@ -175,6 +177,7 @@ private:
   }
 
   const Plan &plan;
+  const bool withLocations;
   std::ostringstream out;
 };
 
@@ -228,6 +231,7 @@ std::string collectiveText(const CollectiveDesc &desc) {
   return text;
 }
 
-std::string printPlan(const Plan &plan) { return Printer(plan).print(); }
+std::string printPlan(const Plan &plan) { return Printer(plan, /*withLocations=*/true).print(); }
+std::string printPlanWithoutLocations(const Plan &plan) { return Printer(plan, /*withLocations=*/false).print(); }
 
 } // namespace spmd

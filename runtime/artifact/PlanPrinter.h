@@ -10,6 +10,8 @@ namespace spmd {
 /// What `--emit=plan` prints: mesh, parameters, results, buffers, kernels, and the steps in order, each with its source
 /// line as a comment. For reading and for tests; nothing parses it.
 std::string printPlan(const Plan &plan);
+/// The same without the source lines.
+std::string printPlanWithoutLocations(const Plan &plan);
 
 /// `f32[4, 8]`; `f32[]` for a scalar.
 std::string typeText(DType dtype, const std::vector<int64_t> &shape);

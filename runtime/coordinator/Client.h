@@ -64,6 +64,9 @@ struct JoinOptions {
   std::vector<JoinColumn> columns;
   /// Compared after the columns: what they cannot say in words. May be empty.
   std::string programDigest;
+  /// What explains a difference of programDigest: the first item that differs is named. Asked for on the background
+  /// thread, during join, and only where digests differ; may be empty. At most six items, of which 1 MiB each counts.
+  std::function<std::vector<JoinColumn>()> programDetails;
   /// From Environment::coordinatorFd: process 0 listens there instead of binding `address`. Ignored (and not touched)
   /// when it is not a listening socket on the port of `address`.
   std::optional<int> listenFd;

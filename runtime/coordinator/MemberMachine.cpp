@@ -135,6 +135,8 @@ void MemberMachine::onMessage(Message message, TimePoint now) {
       return onMalformed("a topology of " + std::to_string(come->topology.processes.size()) + " processes", now);
     topology = std::move(come->topology);
     stage = Stage::Running;
+  } else if (std::holds_alternative<ProgramDetailsRequest>(message) && stage == Stage::RollCall) {
+    send(ProgramDetails{options.programDetails ? options.programDetails() : std::vector<JoinColumn>()});
   } else if (auto *reply = std::get_if<Reply>(&message)) {
     replies.push_back(std::move(*reply));
   } else if (std::holds_alternative<Farewell>(message) && stage == Stage::Leaving) {

@@ -15,6 +15,7 @@
 #include "runtime/coordinator/HeartbeatPace.h"
 #include "runtime/coordinator/Protocol.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,7 +27,8 @@ struct MemberOptions {
   std::string address; ///< For messages.
   std::string token;
   Milliseconds initializationTimeout{300'000}, heartbeatTimeout{10'000};
-  bool hasLauncher = false; ///< onChildEnded will be called.
+  bool hasLauncher = false;                                ///< onChildEnded will be called.
+  std::function<std::vector<JoinColumn>()> programDetails; ///< May be empty.
 };
 
 struct MemberAction {

@@ -131,6 +131,7 @@ void NetworkClient::startThread() {
   memberOptions.initializationTimeout = options.initializationTimeout;
   memberOptions.heartbeatTimeout = options.heartbeatTimeout;
   memberOptions.hasLauncher = hasLauncher;
+  memberOptions.programDetails = options.programDetails;
   machine = std::make_unique<MemberMachine>(std::move(memberOptions), makeNonce, Clock::now());
   thread = BackgroundThread("spmd-network", [this] { run(); });
 }

@@ -310,6 +310,26 @@ void get(Reader &in, StatusReply &message) {
   }
 }
 
+void put(Writer &, const ProgramDetailsRequest &) {}
+void get(Reader &, ProgramDetailsRequest &) {}
+
+void put(Writer &out, const ProgramDetails &message) {
+  size_t count = std::min(message.items.size(), maxDetails);
+  out.count(count, maxDetails);
+  for (size_t i = 0; i != count; ++i) {
+    out.text(message.items[i].name, maxNameBytes);
+    out.text(cutText(message.items[i].value, maxDetailBytes), maxDetailBytes);
+  }
+}
+
+void get(Reader &in, ProgramDetails &message) {
+  message.items.resize(in.count(8, maxDetails));
+  for (JoinColumn &item : message.items) {
+    item.name = in.text(maxNameBytes);
+    item.value = in.text(maxDetailBytes);
+  }
+}
+
 /// Reads the alternative whose index is `kind`.
 template <size_t index = 0> Message getAlternative(Reader &in, size_t kind) {
   if constexpr (index == std::variant_size_v<Message>) {

@@ -23,6 +23,8 @@ namespace spmd::coordinator {
 constexpr size_t frameHeaderBytes = 4;
 constexpr size_t maxFrameBytes = size_t(8) << 20;
 constexpr size_t maxColumnBytes = size_t(1) << 20; ///< Of all columns of one process together.
+constexpr size_t maxDetailBytes = size_t(1) << 20; ///< Of one item of a program's details; longer ones are cut.
+constexpr size_t maxDetails = 6;                   ///< So that all fit into a frame.
 constexpr size_t maxKeyBytes = 1024;
 constexpr size_t maxValueBytes = size_t(1) << 20;
 constexpr size_t maxTextBytes = 16384; ///< Of a message to people; longer ones are cut.
@@ -134,10 +136,18 @@ struct StatusReply {
   JobStatus status;
 };
 
+/// To a process whose program's digest differs from another's: of what was it compiled?
+struct ProgramDetailsRequest {};
+
+/// The answer: JoinOptions::programDetails.
+struct ProgramDetails {
+  std::vector<JoinColumn> items;
+};
+
 /// The index of an alternative is its kind on the wire.
 using Message = std::variant<Hello, Welcome, Reject, TopologyMessage, Heartbeat, VerdictMessage, Fail, NoticeMessage,
                              SetRequest, WaitRequest, RemoveRequest, BarrierRequest, Reply, Goodbye, Farewell,
-                             VitalsMessage, StatusRequest, StatusReply>;
+                             VitalsMessage, StatusRequest, StatusReply, ProgramDetailsRequest, ProgramDetails>;
 
 /// A whole frame, header included. Throws ProtocolError where a limit would be exceeded.
 std::string encode(const Message &message);

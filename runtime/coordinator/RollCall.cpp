@@ -11,6 +11,8 @@ namespace spmd::coordinator {
 
 namespace {
 
+constexpr size_t maxGroups = 4; ///< Values that are shown, and programs that are asked about.
+
 using Value = std::optional<std::string>; // nullopt: this process does not have the item at all.
 
 /// Processes that have the same value, ascending.
@@ -52,16 +54,33 @@ size_t firstDifferentLine(std::string_view left, std::string_view right) {
   return line;
 }
 
-std::string quote(const Value &value) {
-  constexpr size_t maxShown = 160;
+/// As much of a value as is shown; `difference`: where it parts from another.
+std::string quote(const Value &value, size_t difference) {
+  constexpr size_t maxShown = 160, before = 60;
   if (!value)
     return "not given";
-  return value->empty() ? "empty" : "`" + cutText(*value, maxShown) + "`";
+  if (value->empty())
+    return "empty";
+  size_t begin = 0;
+  if (difference + before > maxShown && difference <= value->size()) {
+    begin = difference - before;
+    while (begin > 0 && (static_cast<unsigned char>((*value)[begin]) & 0xC0) == 0x80)
+      --begin;
+  }
+  return (begin == 0 ? "`" : "`...") + cutText(value->substr(begin), maxShown) + "`";
+}
+
+size_t firstDifference(const Value &left, const Value &right) {
+  std::string_view a, b;
+  if (left)
+    a = *left;
+  if (right)
+    b = *right;
+  return static_cast<size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
 }
 
 /// The verdict that an item differs.
 Verdict mismatch(const std::string &name, std::vector<Group> groups, const std::map<int32_t, Hello> &hellos) {
-  constexpr size_t maxGroups = 4;
   auto smallest = std::min_element(groups.begin() + 1, groups.end(), [](const Group &a, const Group &b) {
     return a.processes.size() < b.processes.size();
   });
@@ -77,7 +96,6 @@ Verdict mismatch(const std::string &name, std::vector<Group> groups, const std::
   bool hasLines = std::any_of(groups.begin(), groups.end(), [](const Group &group) {
     return group.value && group.value->find('\n') != std::string::npos;
   });
-  std::set<Value> shown;
   if (hasLines && groups[0].value && groups[1].value) {
     size_t line = firstDifferentLine(*groups[0].value, *groups[1].value);
     where += " differs at line " + std::to_string(line + 1);
@@ -90,6 +108,7 @@ Verdict mismatch(const std::string &name, std::vector<Group> groups, const std::
   } else {
     where += " differs";
   }
+  size_t difference = firstDifference(groups[0].value, groups[1].value);
   verdict.text = "the processes were started with different programs or options: " + where + ": ";
   for (size_t i = 0; i != groups.size(); ++i) {
     if (i == maxGroups) {
@@ -100,44 +119,91 @@ Verdict mismatch(const std::string &name, std::vector<Group> groups, const std::
     const Hello &first = hellos.at(processes.front());
     std::string who = processes.size() == 1 ? describeProcess(processes.front(), first.host, first.pid)
                                             : describeProcesses(processes);
-    verdict.text += (i == 0 ? "" : "; ") + quote(groups[i].value) + " on " + who;
+    verdict.text += (i == 0 ? "" : "; ") + quote(groups[i].value, difference) + " on " + who;
   }
   return verdict;
 }
 
-} // namespace
+using Select = std::function<Value(const Hello &)>;
 
-std::optional<Verdict> compareHellos(const std::map<int32_t, Hello> &hellos) {
-  auto check = [&](const std::string &name,
-                   const std::function<Value(const Hello &)> &select) -> std::optional<Verdict> {
-    std::vector<Group> groups = groupBy(hellos, select);
-    return groups.size() > 1 ? std::optional(mismatch(name, std::move(groups), hellos)) : std::nullopt;
-  };
-  if (auto verdict = check("the build", [](const Hello &hello) { return hello.build; }))
-    return verdict;
-  if (auto verdict = check("num_processes", [](const Hello &hello) { return std::to_string(hello.numProcesses); }))
-    return verdict;
-  if (auto verdict = check("the backend", [](const Hello &hello) { return hello.backend; }))
-    return verdict;
+std::optional<Verdict> check(const std::map<int32_t, Hello> &hellos, const std::string &name, const Select &select) {
+  std::vector<Group> groups = groupBy(hellos, select);
+  return groups.size() > 1 ? std::optional(mismatch(name, std::move(groups), hellos)) : std::nullopt;
+}
 
-  // All names in the order in which the processes give them.
+const std::string &digestOf(const Hello &hello) { return hello.programDigest; }
+
+/// All names in the order in which the processes give them.
+std::vector<std::string> namesOf(const std::vector<const std::vector<JoinColumn> *> &lists) {
   std::vector<std::string> names;
   std::set<std::string> seen;
-  for (const auto &[process, hello] : hellos)
-    for (const JoinColumn &column : hello.columns)
+  for (const std::vector<JoinColumn> *list : lists)
+    for (const JoinColumn &column : *list)
       if (seen.insert(column.name).second)
         names.push_back(column.name);
-  for (const std::string &name : names) {
-    auto verdict = check(name, [&](const Hello &hello) -> Value {
-      for (const JoinColumn &column : hello.columns)
-        if (column.name == name)
-          return column.value;
-      return std::nullopt;
-    });
-    if (verdict)
+  return names;
+}
+
+Value valueOf(const std::vector<JoinColumn> &columns, const std::string &name) {
+  for (const JoinColumn &column : columns)
+    if (column.name == name)
+      return column.value;
+  return std::nullopt;
+}
+
+/// All but the program's digest.
+std::optional<Verdict> compareOptions(const std::map<int32_t, Hello> &hellos) {
+  if (auto verdict = check(hellos, "the build", [](const Hello &hello) { return hello.build; }))
+    return verdict;
+  if (auto verdict =
+          check(hellos, "num_processes", [](const Hello &hello) { return std::to_string(hello.numProcesses); }))
+    return verdict;
+  if (auto verdict = check(hellos, "the backend", [](const Hello &hello) { return hello.backend; }))
+    return verdict;
+  std::vector<const std::vector<JoinColumn> *> lists;
+  for (const auto &[process, hello] : hellos)
+    lists.push_back(&hello.columns);
+  for (const std::string &name : namesOf(lists))
+    if (auto verdict = check(hellos, name, [&](const Hello &hello) { return valueOf(hello.columns, name); }))
+      return verdict;
+  return std::nullopt;
+}
+
+/// What the programs of these digests were compiled of: the first that differs of what is known of all of them.
+std::optional<Verdict> compareDetails(std::map<int32_t, Hello> hellos,
+                                      const std::map<std::string, std::vector<JoinColumn>> &programDetails) {
+  std::erase_if(hellos, [&](const auto &entry) { return !programDetails.count(entry.second.programDigest); });
+  std::vector<const std::vector<JoinColumn> *> lists;
+  for (const auto &[digest, details] : programDetails)
+    lists.push_back(&details);
+  for (const std::string &name : namesOf(lists)) {
+    bool isKnown = std::all_of(lists.begin(), lists.end(), [&](const auto *list) { return valueOf(*list, name); });
+    auto select = [&](const Hello &hello) { return valueOf(programDetails.at(hello.programDigest), name); };
+    if (auto verdict = isKnown ? check(hellos, name, select) : std::nullopt)
       return verdict;
   }
-  return check("the program's digest", [](const Hello &hello) { return hello.programDigest; });
+  return std::nullopt;
+}
+
+} // namespace
+
+std::optional<Verdict> compareHellos(const std::map<int32_t, Hello> &hellos,
+                                     const std::map<std::string, std::vector<JoinColumn>> &programDetails) {
+  if (auto verdict = compareOptions(hellos))
+    return verdict;
+  if (auto verdict = compareDetails(hellos, programDetails))
+    return verdict;
+  return check(hellos, "the program's digest", digestOf);
+}
+
+std::vector<int32_t> findDifferentPrograms(const std::map<int32_t, Hello> &hellos) {
+  std::vector<Group> groups = groupBy(hellos, digestOf);
+  if (groups.size() < 2 || compareOptions(hellos))
+    return {};
+  std::vector<int32_t> processes;
+  for (size_t i = 0; i != std::min(groups.size(), maxGroups); ++i)
+    processes.push_back(groups[i].processes.front());
+  return processes;
 }
 
 } // namespace spmd::coordinator

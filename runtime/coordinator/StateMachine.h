@@ -35,6 +35,7 @@ using ConnectionId = uint64_t;
 constexpr Milliseconds handshakeTimeout{5000};
 constexpr Milliseconds progressInterval{5000};
 constexpr Milliseconds mismatchSettle{300}; ///< After the first difference, for those still on their way.
+constexpr Milliseconds detailsTimeout{500}; ///< For what programs that differ were compiled of.
 constexpr Milliseconds deathSettle{200};    ///< For the launcher's word, or for the last message of the dead.
 constexpr Milliseconds failSettle{150};     ///< Is the failure only the echo of a death?
 constexpr Milliseconds refusalNoticeInterval{1000};
@@ -144,6 +145,9 @@ private:
   void beginRunning();
   std::vector<int32_t> missingProcesses() const;
   bool areAllHere() const;
+  void onProgramDetails(int32_t process, ProgramDetails details);
+  bool askForDetails(const std::map<int32_t, Hello> &hellos, TimePoint now);
+  void decideMismatch(TimePoint now);
 
   // Running.
   void onMemberMessage(int32_t process, Message message, TimePoint now);
@@ -182,6 +186,10 @@ private:
   std::set<ConnectionId> strangers;
   std::map<int32_t, Member> members;
   int32_t reference = -1; ///< The process whose columns the others are compared with: the first.
+  /// By the program's digest; of those that differ, what was asked of one process each.
+  std::map<std::string, std::vector<JoinColumn>> programDetails;
+  std::set<int32_t> detailsAskedOf; ///< And not answered yet.
+  bool hasAskedForDetails = false;
   std::map<int32_t, Candidate> candidates;
   std::map<int32_t, ChildEndMessage> ends;
   KeyValueStore store;

@@ -1,7 +1,6 @@
 // The coordinator while the job runs: requests, heartbeats, and the verdict.
 
 #include "runtime/coordinator/Describe.h"
-#include "runtime/coordinator/RollCall.h"
 #include "runtime/coordinator/StateMachine.h"
 
 #include <tuple>
@@ -64,6 +63,10 @@ void StateMachine::onMemberMessage(int32_t process, Message message, TimePoint n
     if (over->verdict.culprit == 0 && over->verdict.cause == Verdict::Cause::Hung)
       return conclude(std::move(over->verdict));
     return onMalformed(member.connection, "a verdict that is not a member's to give", now);
+  }
+  if (auto *details = std::get_if<ProgramDetails>(&message)) {
+    onProgramDetails(process, std::move(*details));
+    return decide(now);
   }
   if (stage != Stage::Running)
     return onMalformed(member.connection, "a request before the roll call was over", now);
@@ -215,25 +218,9 @@ TimePoint StateMachine::decisionTime() const {
 void StateMachine::decide(TimePoint now) {
   if (isEnded())
     return;
-  if (mismatchDeadline != never && (now >= mismatchDeadline || areAllHere())) {
-    std::map<int32_t, Hello> hellos;
-    for (const auto &[process, member] : members) {
-      Hello &hello = hellos[process] = member.hello;
-      if (member.likeReference)
-        hello.columns = members.at(reference).hello.columns;
-    }
-    if (std::optional<Verdict> mismatch = compareHellos(hellos))
-      return conclude(std::move(*mismatch));
-    // All hellos agree with one another, but not with process 0, which has not said hello yet.
-    if (now >= mismatchDeadline) {
-      const Hello &hello = hellos.begin()->second;
-      Verdict count = blame(hello.processId, Verdict::Cause::Mismatch);
-      count.text = "the processes were started with different options: num_processes differs: `" +
-                   std::to_string(options.numProcesses) + "` on " + describeProcess(0, options.host, options.pid) +
-                   "; `" + std::to_string(hello.numProcesses) + "` on " + describe(hello.processId);
-      return conclude(std::move(count));
-    }
-  }
+  decideMismatch(now);
+  if (isEnded())
+    return;
   const auto *prime = primeSuspect();
   if (!prime || now < decisionTime())
     return;

@@ -134,11 +134,13 @@ bool isArtifactFile(const std::string &path) {
   return spmd::looksLikeArtifact({bytes, static_cast<size_t>(in.gcount())});
 }
 
-std::optional<Compiler> CompileFlags::makeCompiler(std::ostream &messages) const {
+std::optional<Compiler> CompileFlags::makeCompiler(std::ostream &messages, std::string *source) const {
   std::optional<CompileOptions> options = toOptions(messages);
   std::optional<std::string> text = options ? readProgram(messages) : std::nullopt;
   if (!text)
     return std::nullopt;
+  if (source)
+    *source = *text;
   return Compiler(file, std::move(*text), std::move(*options));
 }
 

@@ -27,7 +27,8 @@ struct CompileFlags {
   /// why not.
   bool checkSource(std::ostream &messages = std::cerr) const;
   /// Opens FILE and makes its compiler; prints why not and returns nothing when it, or the cost model, cannot be read.
-  std::optional<Compiler> makeCompiler(std::ostream &messages = std::cerr) const;
+  /// `source`: takes the text of FILE.
+  std::optional<Compiler> makeCompiler(std::ostream &messages = std::cerr, std::string *source = nullptr) const;
   /// The text of FILE. Prints why not and returns nothing when it cannot be read, or is no text.
   std::optional<std::string> readProgram(std::ostream &messages = std::cerr) const;
   /// With the model of `--cost-model`. Prints what is wrong with that file, or what FILE does not take, and returns

@@ -18,6 +18,7 @@ namespace {
 struct RunCommand {
   CompileFlags flags;
   spmd::RunOptions options;
+  std::string source; ///< Of a program that was compiled here.
 
   int run() {
     if (flags.target.rfind("cuda", 0) == 0) {
@@ -28,6 +29,7 @@ struct RunCommand {
     spmd::RunRequest request{.command = "spmdc",
                              .load = [this](std::ostream &messages) { return load(messages); },
                              .columns = columns(),
+                             .programDetails = [this] { return programDetails(); },
                              .childCommand =
                                  [](const spmd::RunOptions &options, const std::string &artifact) {
                                    std::vector<std::string> command = {ownExecutable(), "run", artifact};
@@ -53,18 +55,25 @@ struct RunCommand {
     return result;
   }
 
+  /// What the program was compiled of here.
+  std::vector<spmd::JoinColumn> programDetails() const {
+    if (source.empty())
+      return {};
+    return {{"-O", std::to_string(flags.optimizationLevel)}, {"the program", source}};
+  }
+
   /// The model itself: the file may be another on each machine. A broken one is told when it is loaded.
   std::string costModelText() const {
     std::ifstream in(flags.costModelFile, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
   }
 
-  std::shared_ptr<const spmd::Artifact> load(std::ostream &messages) const {
+  std::shared_ptr<const spmd::Artifact> load(std::ostream &messages) {
     if (!flags.checkSource(messages))
       return nullptr;
     if (isArtifactFile(flags.file))
       return std::make_shared<const spmd::Artifact>(spmd::readArtifact(flags.file));
-    std::optional<Compiler> compiler = flags.makeCompiler(messages);
+    std::optional<Compiler> compiler = flags.makeCompiler(messages, &source);
     if (!compiler)
       return nullptr;
     std::optional<spmd::Artifact> artifact = compiler->compile();

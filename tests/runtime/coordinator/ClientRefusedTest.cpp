@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <thread>
 
 #include <sys/socket.h>
@@ -77,6 +78,42 @@ TEST(Client, DifferentColumnsNameBothSidesAndTheFirstLine) {
     EXPECT_THAT(errors, Each(errors[0]));
   });
   EXPECT_LT(seconds, timeLimit(1));
+}
+
+// What a program was compiled of is asked for where programs differ, and not otherwise.
+TEST(Client, DifferentProgramsNameWhatTheyWereCompiledOf) {
+  auto joinWith = [](const std::vector<std::string> &digests, const std::vector<std::string> &sources,
+                     const std::vector<std::string> &levels, int &asked) {
+    Port port;
+    std::vector<JoinOptions> options = optionsForAll(port, static_cast<int32_t>(digests.size()));
+    std::atomic<int> count{0};
+    for (size_t i = 0; i != options.size(); ++i) {
+      options[i].programDigest = digests[i];
+      options[i].programDetails = [&, i]() -> std::vector<JoinColumn> {
+        ++count;
+        if (sources[i].empty()) // Its process has no source.
+          return {{"the plan", "launch k0"}};
+        return {{"-O", levels[i]}, {"the program", sources[i]}, {"the plan", "launch k0"}};
+      };
+    }
+    std::vector<std::string> errors;
+    double seconds = secondsOf([&] { errors = joinErrors(options); });
+    EXPECT_LT(seconds, timeLimit(1));
+    EXPECT_THAT(errors, Each(errors[0]));
+    asked = count;
+    return errors[0];
+  };
+  int asked = 0;
+  EXPECT_THAT(joinWith({"a", "b", "a"}, {"mesh\nx * 1", "mesh\nx * 2", "mesh\nx * 1"}, {"3", "3", "3"}, asked),
+              AllOf(HasSubstr("the program differs at line 2: `x * 1` on processes 0 and 2; `x * 2` on process 1")));
+  EXPECT_EQ(asked, 2); // One of each program.
+  EXPECT_THAT(joinWith({"a", "b"}, {"mesh\nx", "mesh\ny"}, {"1", "3"}, asked),
+              HasSubstr("options: -O differs: `1` on process 0"));
+  // Where one has no source, the others' cannot be compared; and nothing else differs here.
+  EXPECT_THAT(joinWith({"a", "b"}, {"", "mesh\ny"}, {"", "3"}, asked),
+              HasSubstr("the program's digest differs: `a` on process 0"));
+  EXPECT_EQ(joinWith({"a", "a"}, {"mesh\nx", "mesh\nx # y"}, {"1", "3"}, asked), ""); // All join.
+  EXPECT_EQ(asked, 0);
 }
 
 TEST(Client, DifferentDigestsBackendsAndMissingColumns) {

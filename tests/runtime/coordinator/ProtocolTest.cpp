@@ -59,10 +59,21 @@ std::vector<Message> examples() {
           Farewell{},
           VitalsMessage{vitals},
           StatusRequest{true, "job"},
-          StatusReply{status}};
+          StatusReply{status},
+          ProgramDetailsRequest{},
+          ProgramDetails{{{"the program", "mesh\nreturn"}}}};
 }
 
 std::string payload(const Message &message) { return encode(message).substr(frameHeaderBytes); }
+
+// A program may be of any size: what is sent of it is not.
+TEST(Protocol, DetailsOfAProgramAreCut) {
+  ProgramDetails details;
+  details.items.assign(maxDetails + 2, {"the program", std::string(maxDetailBytes + 1, 'x')});
+  auto back = std::get<ProgramDetails>(decode(payload(details)));
+  EXPECT_EQ(back.items.size(), maxDetails);
+  EXPECT_EQ(back.items.back().value, std::string(maxDetailBytes - 3, 'x') + "...");
+}
 
 TEST(Protocol, EveryMessageSurvivesTheWire) {
   std::vector<Message> messages = examples();
@@ -103,7 +114,7 @@ TEST(Protocol, CutOrLengthenedFramesAreRefused) {
       EXPECT_THROW(decode(std::string_view(whole).substr(0, size)), ProtocolError);
     EXPECT_THROW(decode(whole + "x"), ProtocolError);
   }
-  EXPECT_THROW(decode(std::string(1, '\x12')), ProtocolError);
+  EXPECT_THROW(decode(std::string(1, static_cast<char>(std::variant_size_v<Message>))), ProtocolError);
   EXPECT_THROW(decode(""), ProtocolError);
 }
 

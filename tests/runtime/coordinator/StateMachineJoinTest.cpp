@@ -159,6 +159,35 @@ TEST(StateMachine, ADifferenceWaitsShortlyForTheOthers) {
   ASSERT_EQ(bench.all<VerdictMessage>(id).size(), 1u);
 }
 
+// Of each program one process is asked what it was compiled of; the verdict does not wait for long.
+TEST(StateMachine, DifferentProgramsAreAskedAbout) {
+  for (bool answers : {true, false}) {
+    Bench bench(3);
+    std::vector<ConnectionId> ids;
+    for (int32_t process : {0, 1, 2}) {
+      Hello hello = bench.helloOf(process);
+      hello.programDigest = process == 1 ? "b" : "a";
+      ids.push_back(bench.join(hello));
+    }
+    EXPECT_EQ(bench.all<ProgramDetailsRequest>(ids[0]).size(), 1u);
+    EXPECT_EQ(bench.all<ProgramDetailsRequest>(ids[1]).size(), 1u);
+    EXPECT_EQ(bench.all<ProgramDetailsRequest>(ids[2]).size(), 0u);
+    bench.receive(ids[0], ProgramDetails{{{"the program", std::string(300, 'x') + "1"}}});
+    bench.receive(ids[2], ProgramDetails{{{"the program", "not asked for"}}});
+    EXPECT_EQ(bench.verdict(), "none");
+    if (answers)
+      bench.receive(ids[1], ProgramDetails{{{"the program", std::string(300, 'x') + "2"}}});
+    else
+      bench.pass(600ms);
+    std::string end(60, 'x');
+    EXPECT_THAT(bench.verdict(),
+                HasSubstr(answers ? "the program differs: `..." + end + "1` on processes 0 and 2; `..." + end +
+                                        "2` on process 1 (h1, pid 101)"
+                                  : "the program's digest differs: `a` on processes 0 and 2; `b`"));
+    EXPECT_EQ(bench.machine->getVerdict()->culprit, 1);
+  }
+}
+
 TEST(StateMachine, TheOddOneOutIsToBlameEvenIfItIsProcess0) {
   Bench bench(3);
   for (int32_t process : {0, 1, 2}) {
