@@ -25,6 +25,7 @@ public:
   int64_t sizeOf(int64_t number) const;
   /// The row of the file at a place of a batch.
   int64_t rowOf(int64_t number, int64_t place) const;
+  int64_t rowCount() const { return rows; }
   bool isShuffled() const { return seed.has_value(); }
 
 private:

@@ -2,6 +2,7 @@
 
 #include "runtime/api/RunColumns.h"
 
+#include "runtime/api/RunInputs.h"
 #include "runtime/artifact/PlanPrinter.h"
 #include "runtime/artifact/Sha256.h"
 
@@ -34,16 +35,14 @@ std::string textOf(const std::vector<std::pair<std::string, std::string>> &sourc
 
 } // namespace
 
-std::vector<JoinColumn> columnsOf(const RunOptions &options, const Plan &plan, const CheckedRun &run, bool isProfiled) {
-  std::string carried, results, files;
+std::vector<JoinColumn> columnsOf(const RunOptions &options, const Plan &plan, bool isProfiled) {
+  std::string carried, results;
   for (const std::string &name : options.carries)
     carried += (carried.empty() ? "" : ",") + name;
   results += options.print ? "--print\n" : "";
   results += options.printShards ? "--print-shards\n" : "";
   for (const std::string &output : options.outputs)
     results += "--output " + output.substr(0, output.find('=')) + "\n";
-  for (const auto &[i, file] : run.batchInputs)
-    files += plan.params[i].name + " ";
   return {{"mesh", meshText(plan.mesh)},
           {"entry function", plan.name},
           {"target", plan.target.backend + ":" + plan.target.cpu},
@@ -54,7 +53,7 @@ std::vector<JoinColumn> columnsOf(const RunOptions &options, const Plan &plan, c
           {"--checkpoint-every", std::to_string(options.checkpointEvery)},
           {"--resume", options.resume ? std::to_string(*options.resume) : "no"},
           {"results asked for", results},
-          {"inputs in batches", files},
+          {"--input (by parameter)", inputsText(plan, options.inputs)},
           {"--shuffle", options.shuffle ? std::to_string(*options.shuffle) : "no"},
           {"--last-batch", options.lastBatch == LastBatch::wrap ? "wrap" : "drop"},
           {"--check-nans", options.checkNans ? "yes" : "no"},

@@ -11,7 +11,7 @@
 namespace spmd {
 
 /// What makes a run what it is, but for its program.
-std::vector<JoinColumn> columnsOf(const RunOptions &options, const Plan &plan, const CheckedRun &run, bool isProfiled);
+std::vector<JoinColumn> columnsOf(const RunOptions &options, const Plan &plan, bool isProfiled);
 
 /// JoinOptions::programDetails of a compiled program: the lines of its source that it knows, the plan, and the digest
 /// of its kernels' code.

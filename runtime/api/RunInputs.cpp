@@ -24,6 +24,7 @@ struct Spec {
   std::string name;  ///< Parameter or struct.
   std::string value; ///< The file.
   uint64_t seed = 0;
+  bool isFile() const { return kind == Kind::Npy || isArchive(); }
   bool isArchive() const { return kind == Kind::Npz || kind == Kind::Safetensors; }
 };
 
@@ -191,6 +192,30 @@ std::vector<std::pair<size_t, std::string>> findBatchInputs(const Plan &plan, co
     if (assignments[i].spec->kind == Spec::Kind::Batches)
       found.emplace_back(i, assignments[i].spec->value);
   return found;
+}
+
+std::string inputsText(const Plan &plan, const std::vector<std::string> &texts) {
+  std::vector<Spec> specs = parseSpecs(texts);
+  std::vector<Assignment> assignments = assign(plan, specs);
+  std::string text;
+  for (size_t i = 0; i < assignments.size(); ++i) {
+    const Spec &spec = *assignments[i].spec;
+    text += plan.params[i].name + ": ";
+    if (spec.kind == Spec::Kind::Normal || spec.kind == Spec::Kind::Key) // However the number is written.
+      text += (spec.kind == Spec::Kind::Normal ? "normal:" : "key:") + std::to_string(spec.seed);
+    else
+      text += spec.kind == Spec::Kind::Batches ? "batches of a file" : spec.isFile() ? "a file" : spec.value;
+    text += "\n";
+  }
+  return text;
+}
+
+std::vector<std::string> inputFiles(const Plan &plan, const std::vector<std::string> &texts) {
+  std::vector<Spec> specs = parseSpecs(texts);
+  std::vector<std::string> files;
+  for (const Assignment &assignment : assign(plan, specs))
+    files.push_back(assignment.spec->isFile() ? assignment.spec->name + "=" + assignment.spec->value : "");
+  return files;
 }
 
 std::vector<Array> makeInputs(const std::shared_ptr<Job> &job, const Plan &plan, const Mesh &mesh,

@@ -20,6 +20,13 @@ void checkInputs(const Plan &plan, const std::vector<std::string> &specs);
 /// The parameters that are fed in batches (`batches:FILE`), and their files.
 std::vector<std::pair<size_t, std::string>> findBatchInputs(const Plan &plan, const std::vector<std::string> &specs);
 
+/// What feeds each parameter, a line each: `w: ones`, `x: a file`, `y: batches of a file`. Equal on all processes of a
+/// job; which files they read may differ.
+std::string inputsText(const Plan &plan, const std::vector<std::string> &specs);
+
+/// `w=FILE` of each parameter that is read from a file whole; empty for the others.
+std::vector<std::string> inputFiles(const Plan &plan, const std::vector<std::string> &specs);
+
 /// One array per parameter; none for those that are fed in batches. Throws with the parameter and the file in the
 /// message.
 std::vector<Array> makeInputs(const std::shared_ptr<Job> &job, const Plan &plan, const Mesh &mesh,

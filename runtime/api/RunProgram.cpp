@@ -5,6 +5,7 @@
 #include "runtime/api/BatchReader.h"
 #include "runtime/api/FunctionImpl.h"
 #include "runtime/api/Metrics.h"
+#include "runtime/api/ReplicatedInputs.h"
 #include "runtime/api/RunCheckpoints.h"
 #include "runtime/api/RunChecks.h"
 #include "runtime/api/RunColumns.h"
@@ -125,6 +126,15 @@ private:
                                             options.shuffle, options.lastBatch);
   }
 
+  /// With what other processes have read: devices that hold the same must hold the same values.
+  void compareInputs(const Mesh &mesh) {
+    std::vector<std::string> files = inputFiles(artifact->plan, options.inputs);
+    std::vector<ReadInput> read;
+    for (size_t i = 0; i < files.size(); ++i)
+      read.push_back({&inputs[i], files[i]});
+    checkReplicatedInputs(*job, mesh, read, batches ? batches->getOrder().rowCount() : -1);
+  }
+
   /// Puts the batch of a step (from 1) in the parameters' places.
   void feedBatch(int64_t step) {
     if (!batches)
@@ -161,7 +171,7 @@ private:
     if (numProcesses > 1)
       log.setProcess(process);
     join.columns = request.columns;
-    for (JoinColumn &column : columnsOf(options, artifact->plan, checked, profileLog != nullptr))
+    for (JoinColumn &column : columnsOf(options, artifact->plan, profileLog != nullptr))
       join.columns.push_back(std::move(column));
     join.programDigest = fingerprint(*artifact);
     join.programDetails = [this] {
@@ -189,6 +199,7 @@ private:
       checkOutputFolders(plan, options.outputs);
     inputs = makeInputs(job, plan, mesh, options.inputs);
     openBatches(mesh);
+    compareInputs(mesh);
     ProgramOptions programOptions;
     programOptions.print = [this](const std::vector<std::string> &texts, const std::vector<HostView> &values) {
       std::string line = texts.empty() ? "" : texts[0];
