@@ -8,6 +8,7 @@
 #include "runtime/checkpoint/CheckpointDirectory.h"
 #include "runtime/coordinator/Launcher.h"
 #include "runtime/support/File.h"
+#include "runtime/support/Process.h"
 #include "runtime/support/Token.h"
 
 #include <cstring>
@@ -44,7 +45,7 @@ int launchProcesses(const ProcessLaunch &run) {
   if (!options.profileFile.empty()) {
     profile = UniqueFd(memfd_create("spmd-profile", MFD_CLOEXEC));
     if (!profile)
-      throw Error(std::string("there is no memory for the profile: ") + std::strerror(errno));
+      throw Error(std::string("there is no memory for the profile: ") + systemErrorText(errno));
     current.profilePart = "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(profile.get());
   }
   LaunchOptions launchOptions;

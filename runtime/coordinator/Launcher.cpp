@@ -62,7 +62,7 @@ int LaunchResult::exitStatus() const {
 
 namespace {
 
-Error systemError(const std::string &what) { return Error(what + ": " + strerror(errno)); }
+Error systemError(const std::string &what) { return Error(what + ": " + systemErrorText(errno)); }
 
 /// One stream of one child.
 struct Stream {

@@ -1,6 +1,7 @@
 #include "runtime/coordinator/ProcessGroup.h"
 
 #include "runtime/support/Error.h"
+#include "runtime/support/Process.h"
 
 #include <cerrno>
 #include <csignal>
@@ -15,7 +16,7 @@
 
 namespace spmd::coordinator {
 
-static Error systemError(const std::string &what) { return Error(what + ": " + strerror(errno)); }
+static Error systemError(const std::string &what) { return Error(what + ": " + systemErrorText(errno)); }
 
 /// The guard's whole life. Only system calls: it is a copy of a process that may have had other threads.
 [[noreturn]] static void guardGroup(int lifeline, long graceMilliseconds) {

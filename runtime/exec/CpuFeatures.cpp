@@ -2,8 +2,10 @@
 
 #include "runtime/exec/CpuFeatures.h"
 #include "runtime/support/Error.h"
+#include "runtime/support/Process.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -35,6 +37,8 @@ std::string normalize(const std::string &name) {
 /// The flags that the kernel reports for the first processor; it leaves out what it did not enable.
 std::set<std::string> machineFlags() {
   std::ifstream file("/proc/cpuinfo");
+  if (!file)
+    throw Error("what this CPU can do is not known: /proc/cpuinfo: " + systemErrorText(errno));
   std::string line;
   std::set<std::string> flags;
   while (std::getline(file, line)) {

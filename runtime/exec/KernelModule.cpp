@@ -4,6 +4,7 @@
 #include "runtime/exec/CpuFeatures.h"
 #include "runtime/support/Error.h"
 #include "runtime/support/File.h"
+#include "runtime/support/Process.h"
 
 #include <cerrno>
 #include <dlfcn.h>
@@ -44,9 +45,10 @@ KernelModule::KernelModule(const Artifact &artifact) {
   // The descriptor stays open as long as the object is loaded: the loader knows objects by path, and a number that is
   // used again would give the wrong one.
   fd = createCodeFile(artifact.code, artifact.plan.name);
+  errno = 0;
   handle = dlopen(("/proc/self/fd/" + std::to_string(fd)).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) {
-    std::string why = dlerror();
+    std::string why = errno == EMFILE ? systemErrorText(errno) : dlerror();
     close(fd);
     throw Error("the kernels of '" + artifact.plan.name + "' cannot be loaded: " + why);
   }

@@ -3,6 +3,7 @@
 #include "runtime/support/File.h"
 
 #include "runtime/support/Error.h"
+#include "runtime/support/Process.h"
 
 #include <cerrno>
 #include <cstdlib>
@@ -19,17 +20,17 @@ MappedFile::MappedFile(const std::string &path) : path(path) {
   auto fail = [&](const std::string &reason) { return Error("cannot read '" + path + "': " + reason); };
   int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0)
-    throw fail(std::strerror(errno));
+    throw fail(systemErrorText(errno));
   struct stat status{};
   std::string problem;
   if (fstat(descriptor, &status) != 0)
-    problem = std::strerror(errno);
+    problem = systemErrorText(errno);
   else if (!S_ISREG(status.st_mode))
     problem = S_ISDIR(status.st_mode) ? "it is a directory" : "it is not a regular file";
   else if (status.st_size > 0) {
     void *mapped = mmap(nullptr, static_cast<size_t>(status.st_size), PROT_READ, MAP_PRIVATE, descriptor, 0);
     if (mapped == MAP_FAILED)
-      problem = std::strerror(errno);
+      problem = systemErrorText(errno);
     else {
       data = static_cast<const char *>(mapped);
       size = static_cast<size_t>(status.st_size);
@@ -104,7 +105,7 @@ void renameDurably(const std::string &temporary, const std::string &path) {
 }
 
 std::string writeProblem(int reason) {
-  std::string text = std::strerror(reason);
+  std::string text = systemErrorText(reason);
   switch (reason) {
   case ENOSPC:
   case EDQUOT:

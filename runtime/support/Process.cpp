@@ -1,8 +1,10 @@
 #include "runtime/support/Process.h"
 
+#include <cerrno>
 #include <cstring>
 #include <fstream>
 
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -40,6 +42,14 @@ UniqueFd &UniqueFd::operator=(UniqueFd &&other) noexcept {
     fd = other.release();
   }
   return *this;
+}
+
+std::string systemErrorText(int code) {
+  std::string text = std::strerror(code);
+  rlimit limit{};
+  if (code == EMFILE && getrlimit(RLIMIT_NOFILE, &limit) == 0)
+    text += ": this process may have " + std::to_string(limit.rlim_cur) + " at a time; raise `ulimit -n`";
+  return text;
 }
 
 void UniqueFd::reset() {

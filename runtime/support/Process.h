@@ -17,6 +17,9 @@ std::string machineId();
 /// `SIGKILL` for 9; `signal 99` for one without a name.
 std::string signalName(int signal);
 
+/// What the system says of an error; where no file descriptor is free, with how many there may be and the remedy.
+std::string systemErrorText(int code);
+
 /// A file descriptor that is closed when its owner goes.
 class UniqueFd {
 public:

@@ -2,6 +2,7 @@
 
 #include "runtime/support/SignalInlet.h"
 #include "runtime/support/Error.h"
+#include "runtime/support/Process.h"
 
 #include <cerrno>
 #include <cstring>
@@ -21,7 +22,7 @@ SignalInlet::SignalInlet(std::initializer_list<int> numbers) {
   }
   fd = UniqueFd(signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!fd)
-    throw Error(std::string("cannot watch for signals: ") + std::strerror(errno));
+    throw Error(std::string("cannot watch for signals: ") + systemErrorText(errno));
   pthread_sigmask(SIG_BLOCK, &taken, &old);
 }
 

@@ -2,6 +2,7 @@
 
 #include "runtime/collective/net/Door.h"
 #include "runtime/support/Error.h"
+#include "runtime/support/Process.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -31,8 +32,8 @@ constexpr std::chrono::seconds answerLimit(30);
 
 } // namespace
 
-Door::Door(const std::string &address, Secret given, Wrap wrap, Reply reply)
-    : secret(std::move(given)), wrap(std::move(wrap)), reply(std::move(reply)) {
+Door::Door(const std::string &address, Secret given, Wrap wrap, Reply reply, Fail fail)
+    : secret(std::move(given)), wrap(std::move(wrap)), reply(std::move(reply)), fail(std::move(fail)) {
   SocketAddress where = SocketAddress::make(address, 0);
   listener = UniqueFd(::socket(where.family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
   stopEvent = UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -44,7 +45,7 @@ Door::Door(const std::string &address, Secret given, Wrap wrap, Reply reply)
       ::bind(listener.get(), reinterpret_cast<const sockaddr *>(where.storage), where.length) != 0 ||
       ::listen(listener.get(), SOMAXCONN) != 0 ||
       ::getsockname(listener.get(), reinterpret_cast<sockaddr *>(where.storage), &length) != 0)
-    throw Error("cannot listen at " + address + " for processes of other hosts: " + std::strerror(errno));
+    throw Error("cannot listen at " + address + " for processes of other hosts: " + systemErrorText(errno));
   port = ntohs(where.family == AF_INET ? reinterpret_cast<sockaddr_in *>(where.storage)->sin_port
                                        : reinterpret_cast<sockaddr_in6 *>(where.storage)->sin6_port);
   thread = BackgroundThread("spmd-door", [this] { serve(); });
@@ -70,8 +71,10 @@ std::unique_ptr<Stream> Door::take(uint64_t communicator, int64_t from, int64_t 
 void Door::serve() {
   std::vector<pollfd> fds;
   for (;;) {
-    fds = {{stopEvent.get(), POLLIN, 0}, {listener.get(), POLLIN, 0}};
-    auto next = Clock::time_point::max();
+    bool isPaused = pause.isOn();
+    fds = {{stopEvent.get(), POLLIN, 0}, {listener.get(), static_cast<short>(isPaused ? 0 : POLLIN), 0}};
+    auto next =
+        isPaused ? Clock::now() + std::chrono::milliseconds(AcceptPause::pollLimit()) : Clock::time_point::max();
     for (Guest &guest : guests) {
       fds.push_back({guest.stream->getFd(), guest.stream->eventsFor(true, !guest.output.empty()), 0});
       next = std::min(next, guest.deadline);
@@ -101,16 +104,21 @@ void Door::accept() {
   for (int i = 0; i < 16; ++i) {
     UniqueFd fd(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!fd) {
-      if (errno != EMFILE && errno != ENFILE)
+      int error = errno;
+      if (!pause.begin(error))
         return;
       // No descriptor is free: who has waited longest gives his.
       auto stranger = std::find_if(guests.begin(), guests.end(),
                                    [](const Guest &guest) { return guest.stage != Guest::Stage::Question; });
-      if (stranger == guests.end())
+      if (stranger == guests.end()) {
+        if (pause.isTooLong() && fail)
+          fail("processes of other hosts cannot connect: " + systemErrorText(error));
         return;
+      }
       guests.erase(stranger);
       continue;
     }
+    pause.end();
     size_t strangers = 0;
     for (Guest &guest : guests)
       strangers += guest.stage != Guest::Stage::Question;

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "runtime/collective/AcceptPause.h"
 #include "runtime/collective/net/Stream.h"
 #include "runtime/collective/net/Wire.h"
 #include "runtime/coordinator/Handshake.h"
@@ -35,8 +36,11 @@ public:
   /// Makes a stream of an accepted socket.
   using Wrap = std::function<std::unique_ptr<Stream>(UniqueFd)>;
 
-  /// Listens on a port that the kernel chooses. `reply` is called on the door's thread.
-  Door(const std::string &address, Secret secret, Wrap wrap, Reply reply);
+  /// Called where nobody can come in any more.
+  using Fail = std::function<void(const std::string &why)>;
+
+  /// Listens on a port that the kernel chooses. `reply` and `fail` are called on the door's thread.
+  Door(const std::string &address, Secret secret, Wrap wrap, Reply reply, Fail fail);
   ~Door();
 
   uint16_t getPort() const { return port; }
@@ -65,8 +69,10 @@ private:
   const Secret secret;
   const Wrap wrap;
   const Reply reply;
+  const Fail fail;
   uint16_t port = 0;
   UniqueFd listener, stopEvent;
+  AcceptPause pause; ///< The thread's, as are its guests.
   std::list<Guest> guests;
 
   std::mutex mutex;

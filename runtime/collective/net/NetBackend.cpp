@@ -9,8 +9,13 @@ namespace {
 class NetBackend final : public CollectiveBackend {
 public:
   NetBackend(ShmOptions options, NetworkPlace place)
-      : backend(options), network(options.process, *options.store, std::move(place),
-                                  [this](const Question &question) { return answer(question); }) {}
+      : backend(options), network(
+                              options.process, *options.store, std::move(place),
+                              [this](const Question &question) { return answer(question); },
+                              [health = options.health](const std::string &why) {
+                                if (health)
+                                  health->reportFailure(why);
+                              }) {}
 
   std::shared_ptr<Communicator> communicator(const std::vector<int64_t> &devices,
                                              std::chrono::milliseconds timeout) override {

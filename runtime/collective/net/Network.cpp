@@ -56,10 +56,11 @@ std::string doorAddress(const NetworkPlace &place) {
   return hasV6 ? "::" : "0.0.0.0";
 }
 
-Network::Network(int32_t process, Store &store, NetworkPlace given, Door::Reply reply)
+Network::Network(int32_t process, Store &store, NetworkPlace given, Door::Reply reply, Door::Fail fail)
     : place(std::move(given)), store(store) {
   Secret secret{place.token, hex(coordinator::makeNonce())};
-  door = std::make_unique<Door>(doorAddress(place), secret, acceptedStream(place.tls), std::move(reply));
+  door =
+      std::make_unique<Door>(doorAddress(place), secret, acceptedStream(place.tls), std::move(reply), std::move(fail));
   // The store is the coordinator's, reached by connections that have been checked.
   store.set(keyOf(process),
             std::to_string(door->getPort()) + " " + secret.nonce + (place.tls ? " " + place.tls->fingerprint() : ""));

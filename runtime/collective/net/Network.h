@@ -13,7 +13,7 @@ namespace spmd::net {
 class Network {
 public:
   /// Opens the door and tells the others where it is.
-  Network(int32_t process, Store &store, NetworkPlace place, Door::Reply reply);
+  Network(int32_t process, Store &store, NetworkPlace place, Door::Reply reply, Door::Fail fail);
 
   /// One attempt to connect to a process of another host. Throws StreamEnded, or what `check` throws.
   std::unique_ptr<Stream> connect(int32_t peer, const Greeting &greeting, Clock::time_point deadline,

@@ -2,6 +2,7 @@
 
 #include "runtime/collective/net/Stream.h"
 #include "runtime/support/Error.h"
+#include "runtime/support/Process.h"
 
 #include <algorithm>
 #include <arpa/inet.h>
@@ -21,7 +22,7 @@ namespace {
 /// How often a waiting thread looks whether it should go on.
 constexpr std::chrono::milliseconds pollInterval(20);
 
-[[noreturn]] void throwErrno() { throw StreamEnded{std::strerror(errno)}; }
+[[noreturn]] void throwErrno() { throw StreamEnded{systemErrorText(errno)}; }
 
 bool isTransient() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
@@ -136,7 +137,7 @@ UniqueFd connectSocket(const SocketAddress &address, Clock::time_point deadline,
   socklen_t length = sizeof error;
   ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &length);
   if (error != 0)
-    throw StreamEnded{std::strerror(error)};
+    throw StreamEnded{systemErrorText(error)};
   return fd;
 }
 

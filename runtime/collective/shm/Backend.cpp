@@ -42,8 +42,12 @@ Backend::Backend(ShmOptions given) : options(std::move(given)) {
     hasPeers |= place.process != options.process && place.host == host;
   if (hasPeers && options.store) {
     client = std::make_unique<SegmentClient>(options.process, *options.store, options.health);
-    server = std::make_unique<SegmentServer>(options.process, *options.store,
-                                             [this](const SegmentName &name) { return findSegment(name); });
+    server = std::make_unique<SegmentServer>(
+        options.process, *options.store, [this](const SegmentName &name) { return findSegment(name); },
+        [health = options.health](const std::string &why) {
+          if (health)
+            health->reportFailure(why);
+        });
   }
 }
 

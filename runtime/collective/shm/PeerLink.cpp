@@ -2,6 +2,7 @@
 
 #include "runtime/collective/shm/PeerLink.h"
 #include "runtime/support/Error.h"
+#include "runtime/support/Process.h"
 
 #include <algorithm>
 #include <atomic>
@@ -77,8 +78,8 @@ std::string socketKey(int32_t process) { return "collective/shm/" + std::to_stri
 // Server
 //===----------------------------------------------------------------------===//
 
-SegmentServer::SegmentServer(int32_t process, Store &store, Find find)
-    : find(std::move(find)), proof(Segment::create("spmd-proof", proofBytes)) {
+SegmentServer::SegmentServer(int32_t process, Store &store, Find find, Fail fail)
+    : find(std::move(find)), fail(std::move(fail)), proof(Segment::create("spmd-proof", proofBytes)) {
   uint64_t nonce = randomWord();
   proofWord(*proof, 0).store(nonce);
   std::string name = "spmd-" + hex(randomWord()) + hex(randomWord());
@@ -88,7 +89,7 @@ SegmentServer::SegmentServer(int32_t process, Store &store, Find find)
   stopEvent = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!listener || !stopEvent || bind(listener.get(), reinterpret_cast<sockaddr *>(&address), length) != 0 ||
       listen(listener.get(), 1024) != 0)
-    throw Error(std::string("shared memory: a local socket could not be opened: ") + std::strerror(errno));
+    throw Error(std::string("shared memory: a local socket could not be opened: ") + systemErrorText(errno));
   // Throws where the job is over: no thread runs yet that would have to be ended.
   store.set(socketKey(process), name + " " + hex(nonce));
   thread = BackgroundThread("spmd-segments", [this] { serve(); });
@@ -102,19 +103,15 @@ SegmentServer::~SegmentServer() {
 void SegmentServer::serve() {
   std::vector<pollfd> fds{{stopEvent.get(), POLLIN, 0}, {listener.get(), POLLIN, 0}};
   for (;;) {
-    if (poll(fds.data(), fds.size(), -1) < 0 && errno != EINTR)
+    bool isPaused = pause.isOn();
+    fds[1].events = isPaused ? 0 : POLLIN;
+    if (poll(fds.data(), fds.size(), isPaused ? AcceptPause::pollLimit() : -1) < 0 && errno != EINTR)
       break;
     if (fds[0].revents)
       break;
-    if (fds[1].revents) {
-      int connection = accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-      if (connection >= 0) {
-        if (isSameUser(connection))
-          fds.push_back({connection, POLLIN, 0});
-        else
-          close(connection);
-      }
-    }
+    if (fds[1].revents)
+      if (int connection = accept(); connection >= 0)
+        fds.push_back({connection, POLLIN, 0});
     for (size_t i = 2; i < fds.size();) {
       if (fds[i].revents && !answer(fds[i].fd)) {
         close(fds[i].fd);
@@ -126,6 +123,21 @@ void SegmentServer::serve() {
   }
   for (size_t i = 2; i < fds.size(); ++i)
     close(fds[i].fd);
+}
+
+/// A connection of this user, or -1.
+int SegmentServer::accept() {
+  int connection = accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (connection < 0) {
+    if (int error = errno; pause.begin(error) && pause.isTooLong() && fail)
+      fail("shared memory: other processes of this host cannot connect: " + systemErrorText(error));
+    return -1;
+  }
+  pause.end();
+  if (isSameUser(connection))
+    return connection;
+  close(connection);
+  return -1;
 }
 
 bool SegmentServer::answer(int connection) {
@@ -198,6 +210,8 @@ Received receive(int fd, Reply &reply, int &descriptor, Health *health,
     std::memcpy(&descriptor, CMSG_DATA(header), sizeof descriptor);
   if (length != sizeof reply || reply.magic != linkMagic)
     return Received::Closed;
+  if (message.msg_flags & MSG_CTRUNC) // It was sent, and there was no place for it here.
+    throw Error("shared memory: memory of another process cannot be taken: " + systemErrorText(EMFILE));
   return Received::Ok;
 }
 
@@ -234,20 +248,17 @@ void SegmentClient::connect(Connection &connection, int32_t peer, std::chrono::s
   if (space == std::string::npos)
     fail(peer, "published no address of its shared memory");
   std::string name = entry.substr(0, space), nonce = entry.substr(space + 1);
-  int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  UniqueFd link(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  int fd = link.get();
+  if (!link)
+    throw Error("shared memory: process " + std::to_string(peer) + " cannot be reached: " + systemErrorText(errno));
   sockaddr_un address;
   socklen_t length = abstractAddress(name, address);
-  if (fd < 0 || ::connect(fd, reinterpret_cast<sockaddr *>(&address), length) != 0) {
-    std::string why = std::strerror(errno);
-    if (fd >= 0)
-      close(fd);
-    fail(peer, "cannot be reached through a local socket (" + why +
+  if (::connect(fd, reinterpret_cast<sockaddr *>(&address), length) != 0)
+    fail(peer, "cannot be reached through a local socket (" + systemErrorText(errno) +
                    "); processes of one host must share a network name space, or be told apart as hosts");
-  }
-  if (!isSameUser(fd)) {
-    close(fd);
+  if (!isSameUser(fd))
     fail(peer, "belongs to another user; all processes of a host must run as one user");
-  }
   // The proof: we read the server's nonce in its memory, it reads ours.
   auto exchange = [&](const Request &request, int &descriptor) {
     Reply reply;
@@ -268,12 +279,10 @@ void SegmentClient::connect(Connection &connection, int32_t peer, std::chrono::s
   } else if (descriptor >= 0) {
     close(descriptor);
   }
-  if (!isProven) {
-    close(fd);
+  if (!isProven)
     fail(peer, "does not see the same memory as process " + std::to_string(process) +
                    "; are they really on one host and of one job?");
-  }
-  connection.fd = fd;
+  connection.fd = link.release();
 }
 
 std::shared_ptr<Segment> SegmentClient::fetch(int32_t peer, const SegmentName &name, bool writable,

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "runtime/artifact/Health.h"
+#include "runtime/collective/AcceptPause.h"
 #include "runtime/device/cpu/Segment.h"
 #include "runtime/support/BackgroundThread.h"
 #include "runtime/support/Process.h"
@@ -36,15 +37,20 @@ class SegmentServer {
 public:
   /// `find` is called on the server's thread; null means there is no such segment.
   using Find = std::function<std::shared_ptr<Segment>(const SegmentName &)>;
+  /// Called on the server's thread, where it cannot serve any more.
+  using Fail = std::function<void(const std::string &why)>;
 
-  SegmentServer(int32_t process, Store &store, Find find);
+  SegmentServer(int32_t process, Store &store, Find find, Fail fail);
   ~SegmentServer();
 
 private:
   void serve();
+  int accept();
   bool answer(int connection);
 
   Find find;
+  Fail fail;
+  AcceptPause pause; ///< The thread's.
   std::shared_ptr<Segment> proof;
   UniqueFd listener, stopEvent;
   BackgroundThread thread;

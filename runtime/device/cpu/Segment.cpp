@@ -3,6 +3,7 @@
 #include "runtime/device/cpu/Segment.h"
 #include "runtime/support/Error.h"
 #include "runtime/support/File.h"
+#include "runtime/support/Process.h"
 
 #include <cerrno>
 #include <fcntl.h>

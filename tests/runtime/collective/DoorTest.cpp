@@ -2,9 +2,13 @@
 
 #include "runtime/collective/net/Network.h"
 #include "runtime/support/Error.h"
+#include "tests/support/NoFreeDescriptor.h"
 #include "tests/support/TimeLimit.h"
 
+#include <future>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <random>
 #include <sys/socket.h>
 #include <thread>
@@ -39,13 +43,30 @@ protected:
   }
 
   Secret secret{"token", "nonce"};
-  Door door{"127.0.0.1", secret, wrap(), [](const Question &question) {
+  std::promise<std::string> failure;
+  Door door{"127.0.0.1", secret, wrap(),
+            [](const Question &question) {
               Answer answer;
               answer.isThere = 1;
               answer.announced = question.sequence + 1;
               return answer;
-            }};
+            },
+            [this](const std::string &why) { failure.set_value(why); }};
 };
+
+// Where nobody can come in for want of descriptors, the job is told soon.
+TEST_F(DoorTest, WithoutAFreeDescriptorTheJobIsTold) {
+  UniqueFd caller(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP));
+  SocketAddress where = SocketAddress::make("127.0.0.1", door.getPort());
+  {
+    test::NoFreeDescriptor none;
+    ASSERT_EQ(::connect(caller.get(), reinterpret_cast<const sockaddr *>(where.storage), where.length), 0);
+    EXPECT_THAT(failure.get_future().get(),
+                testing::MatchesRegex("processes of other hosts cannot connect: Too many open files: .*`ulimit -n`"));
+  }
+  auto mine = come(secret, {.communicator = 7, .from = 1, .to = 2});
+  EXPECT_NE(door.take(7, 1, 2, timeLimit(5000ms)), nullptr);
+}
 
 TEST_F(DoorTest, LetsInWhoKnowsTheToken) {
   auto mine = come(secret, {.communicator = 7, .from = 1, .to = 2});
