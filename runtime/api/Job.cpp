@@ -118,36 +118,48 @@ std::shared_ptr<Job> Job::join(JoinOptions options) {
   network.token = options.token;
   network.tls = options.tls;
   job->client = Client::join(std::move(options));
+  try {
+    job->makeDevices(std::move(network), collectiveTimeout);
+  } catch (const Error &error) {
+    // The others believe that this process is one of them: its end is not an ordered one.
+    job->markFailed();
+    if (error.getKind() == Error::Kind::Verdict || job->getProcessCount() == 1)
+      throw;
+    job->client->reportFailure(error.what());
+    job->client->throwVerdict();
+  }
+  return job;
+}
 
-  const Topology &topology = job->client->topology();
-  const ProcessInfo &self = topology.processes[static_cast<size_t>(job->getProcess())];
+void Job::makeDevices(NetworkPlace network, std::chrono::milliseconds collectiveTimeout) {
+  const Topology &topology = client->topology();
+  const ProcessInfo &self = topology.processes[static_cast<size_t>(getProcess())];
   ShmOptions shm;
   int hostDevices = 0;
   for (const ProcessInfo &process : topology.processes) {
     network.addresses.push_back(process.address);
     for (size_t i = 0; i < process.localDeviceIds.size(); ++i) {
       DeviceInfo info{process.firstDevice + static_cast<int64_t>(i), process.index, "cpu", process.localDeviceIds[i]};
-      job->devices.push_back(std::move(info));
-      shm.places.push_back({process.index, job->hostOf(process.index)});
-      hostDevices += job->hostOf(process.index) == job->hostOf(self.index);
+      devices.push_back(std::move(info));
+      shm.places.push_back({process.index, hostOf(process.index)});
+      hostDevices += hostOf(process.index) == hostOf(self.index);
     }
   }
   std::vector<int64_t> localIds(static_cast<size_t>(self.deviceCount()));
   std::iota(localIds.begin(), localIds.end(), self.firstDevice);
   CpuDeviceOptions cpu;
   cpu.hostDeviceCount = hostDevices;
-  job->localDevices = createCpuDevices(localIds, cpu);
+  localDevices = createCpuDevices(localIds, cpu);
 
   shm.process = self.index;
-  shm.localDevices = job->localDevices;
-  shm.store = job->client.get();
-  shm.health = job->client.get();
+  shm.localDevices = localDevices;
+  shm.store = client.get();
+  shm.health = client.get();
   shm.timeouts.collective = collectiveTimeout;
-  ConnectionEnds ends = job->client->coordinatorConnection();
+  ConnectionEnds ends = client->coordinatorConnection();
   network.own = ends.own;
   network.coordinator = ends.coordinator;
-  job->collectives = createCollectives(std::move(shm), std::move(network));
-  return job;
+  collectives = createCollectives(std::move(shm), std::move(network));
 }
 
 Vitals Job::vitals() const {

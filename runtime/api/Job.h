@@ -29,6 +29,7 @@ JoinOptions resolveJoinOptions(const InitializeOptions &options, const Environme
 std::shared_ptr<const TlsIdentity> resolveTls(const InitializeOptions &options, const Environment &environment);
 
 class CheckpointWriter;
+struct NetworkPlace;
 
 class Job {
 public:
@@ -87,6 +88,8 @@ public:
 private:
   Job() = default;
 
+  /// What needs to know who else is there.
+  void makeDevices(NetworkPlace network, std::chrono::milliseconds collectiveTimeout);
   Vitals vitals() const;
 
   std::chrono::milliseconds timeout{300'000};

@@ -45,10 +45,11 @@ KernelModule::KernelModule(const Artifact &artifact) {
   // The descriptor stays open as long as the object is loaded: the loader knows objects by path, and a number that is
   // used again would give the wrong one.
   fd = createCodeFile(artifact.code, artifact.plan.name);
-  errno = 0;
   handle = dlopen(("/proc/self/fd/" + std::to_string(fd)).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) {
-    std::string why = errno == EMFILE ? systemErrorText(errno) : dlerror();
+    std::string why = dlerror();
+    if (why.find(std::strerror(EMFILE)) != std::string::npos) // It tells by its text alone.
+      why = systemErrorText(EMFILE);
     close(fd);
     throw Error("the kernels of '" + artifact.plan.name + "' cannot be loaded: " + why);
   }

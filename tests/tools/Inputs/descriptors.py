@@ -11,10 +11,9 @@ import sys
 
 FEWEST, MOST = 8, 60
 good, causes = 0, set()
-_, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
 for limit in range(FEWEST, MOST):
     run = subprocess.run(sys.argv[1:], capture_output=True, text=True, timeout=100,
-                         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard)))
+                         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit)))
     good = good + 1 if run.returncode == 0 else 0
     if good == 3:
         break
