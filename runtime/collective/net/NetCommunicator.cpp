@@ -15,6 +15,11 @@ constexpr std::chrono::milliseconds pollInterval(20);
 constexpr std::chrono::milliseconds patience(50);
 constexpr std::chrono::milliseconds askInterval(100);
 constexpr std::chrono::milliseconds answerLimit(1000);
+/// Who has not answered for so long does not.
+constexpr std::chrono::milliseconds silenceLimit(500);
+/// How much longer than the limit for collectives a device waits whose peers answer: these are held up by others, and
+/// the two between which nothing moves, or else the coordinator, which sees all, are to speak first.
+constexpr std::chrono::milliseconds grace(1500);
 /// Of one attempt to connect, and of all.
 constexpr std::chrono::seconds attemptLimit(3), connectLimit(30);
 
@@ -65,7 +70,9 @@ Answer NetCommunicator::answer(const Question &question) const {
 
 NetEndpoint::NetEndpoint(NetCommunicator &communicator, int64_t position)
     : communicator(communicator), local(static_cast<shm::ShmEndpoint &>(communicator.getLocal().getEndpoint(position))),
-      position(position), memory(communicator.getLocal()), queue(local.getDevice().getThreadCount()) {}
+      position(position), memory(communicator.getLocal()), queue(local.getDevice().getThreadCount()) {
+  local.setGrace(grace);
+}
 
 std::unique_ptr<CollectiveCall> NetEndpoint::prepare(const MeshShape &mesh, const CollectiveDesc &desc,
                                                      const CallSite &site) {
@@ -154,7 +161,7 @@ void NetEndpoint::waitForAny(const NetCall &call, Clock::time_point since) {
     short events = channel->getStream().eventsFor(channel->wantsToReceive(), channel->wantsToSend());
     if (events)
       fds.push_back({channel->getStream().getFd(), events, 0});
-    if (channel->wantsToReceive())
+    if (channel->wantsToReceive() || channel->wantsToSend())
       pending.push_back(channel->getPosition());
   }
   int limit = mayYetSpin ? 0 : static_cast<int>(pollInterval.count());
@@ -167,17 +174,37 @@ void NetEndpoint::checkWait(const NetCall &call, Clock::time_point since, const 
   local.checkJob();
   auto now = Clock::now();
   auto bound = communicator.getBackend().getOptions().timeouts.collective;
-  if (bound.count() > 0 && now - call.getBegin() >= bound)
-    local.throwTimeout(call, pending);
+  if (bound.count() > 0 && now - call.getBegin() >= bound) {
+    throwIfSilent(call, pending);
+    if (now - call.getBegin() >= bound + grace)
+      local.throwTimeout(call, pending);
+  }
   if (now - since < patience || now < nextQuestion || pending.empty())
     return;
   askPeer(call, pending[turn++ % pending.size()]);
   nextQuestion = Clock::now() + askInterval;
 }
 
+/// Throws where peers do not even answer: it is between them and this device that nothing moves.
+void NetEndpoint::throwIfSilent(const NetCall &call, const std::vector<int64_t> &pending) {
+  std::vector<int64_t> unheard;
+  for (int64_t peer : pending)
+    if (silent.count(communicator.processOf(peer)))
+      unheard.push_back(peer);
+  if (unheard.empty())
+    return;
+  std::string who = communicator.getNetwork().nameOf(communicator.processOf(unheard[0]));
+  local.throwTimeout(call, unheard,
+                     "nothing passes between the two hosts, not even a question to " + who +
+                         ", though both reach the coordinator: is the network between them broken?");
+}
+
 void NetEndpoint::askPeer(const NetCall &call, int64_t peer) {
   int32_t process = communicator.processOf(peer);
-  auto deadline = Clock::now() + answerLimit;
+  auto asked = Clock::now(), deadline = asked + answerLimit;
+  auto bound = communicator.getBackend().getOptions().timeouts.collective;
+  if (auto end = call.getBegin() + bound; bound.count() > 0 && asked < end)
+    deadline = std::min(deadline, end); // Then there is something else to say.
   auto check = [&] { local.checkJob(); };
   Answer answer;
   try {
@@ -196,8 +223,11 @@ void NetEndpoint::askPeer(const NetCall &call, int64_t peer) {
   } catch (const StreamEnded &) {
     // It is gone or out of reach: the coordinator finds out, or the data comes after all.
     questions.erase(process);
+    if (Clock::now() - asked >= silenceLimit)
+      silent.insert(process);
     return;
   }
+  silent.erase(process);
   if (!answer.isThere)
     return;
   if (answer.isAborted) {

@@ -14,6 +14,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 namespace spmd::net {
@@ -53,6 +54,7 @@ private:
   void waitForAny(const NetCall &call, Clock::time_point since);
   /// Once per slice of a long wait: throws if there is a reason to stop waiting for these devices.
   void checkWait(const NetCall &call, Clock::time_point since, const std::vector<int64_t> &pending);
+  void throwIfSilent(const NetCall &call, const std::vector<int64_t> &pending);
   void askPeer(const NetCall &call, int64_t peer);
   void checkHeader(const NetCall &call, Channel &channel, Incoming &message);
   [[noreturn]] void throwOutOfStep(const NetCall &call, int64_t peer, const MessageHeader &header);
@@ -63,6 +65,7 @@ private:
   const int64_t position;
   std::map<int64_t, std::unique_ptr<Channel>> channels;
   std::map<int32_t, std::unique_ptr<Stream>> questions; ///< By process.
+  std::set<int32_t> silent;                             ///< Processes that have not answered the last question.
   DeviceBufferRef received;
   std::vector<char> sent;
   size_t turn = 0; ///< Whom to ask next.

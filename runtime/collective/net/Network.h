@@ -18,6 +18,8 @@ public:
   /// One attempt to connect to a process of another host. Throws StreamEnded, or what `check` throws.
   std::unique_ptr<Stream> connect(int32_t peer, const Greeting &greeting, Clock::time_point deadline,
                                   const StopWaiting &check);
+  /// `process 2 at 10.0.0.3:4711`, of a process that has been found.
+  const std::string &nameOf(int32_t process) { return find(process, Clock::now()).name; }
   Door &getDoor() { return *door; }
   /// Who cannot be reached, where, and what may be the reason.
   Error unreachable(int32_t peer, const StreamEnded &ended);

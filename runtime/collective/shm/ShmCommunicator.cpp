@@ -198,8 +198,8 @@ void ShmEndpoint::waitOn(std::atomic<uint32_t> &word, std::atomic<uint32_t> &sle
   if (spinUntil(isReady, device.getSpin()))
     return;
   auto limit = communicator.getBackend().getOptions().timeouts.collective;
-  auto deadline =
-      limit.count() > 0 ? std::chrono::steady_clock::now() + limit : std::chrono::steady_clock::time_point::max();
+  auto deadline = limit.count() > 0 ? std::chrono::steady_clock::now() + limit + grace
+                                    : std::chrono::steady_clock::time_point::max();
   for (;;) {
     sleepers.fetch_add(1);
     uint32_t seen = word.load();
@@ -248,14 +248,15 @@ void ShmEndpoint::checkJob() {
     throwAborted();
 }
 
-void ShmEndpoint::throwTimeout(const AnnouncedCall &call, const std::vector<int64_t> &missing) {
+void ShmEndpoint::throwTimeout(const AnnouncedCall &call, const std::vector<int64_t> &missing,
+                               const std::string &reason) {
   std::string names;
   for (int64_t member : missing)
     names += (names.empty() ? "" : ", ") + nameOf(member);
   std::string cause =
       call.describe() + " on " + nameOf(position) + " waited for " +
       std::to_string(communicator.getBackend().getOptions().timeouts.collective.count() / 1000.0).substr(0, 6) + " s" +
-      (names.empty() ? "" : " for " + names) + "; a process hangs, or the limit (--collective-timeout) is too short";
+      (names.empty() ? "" : " for " + names) + "; " + reason;
   communicator.abort(cause);
   throw Error(cause);
 }

@@ -83,8 +83,13 @@ public:
   [[noreturn]] void throwDivergence(int64_t member, const std::string &theirs, const std::string &ours);
   /// Throws if the job is over or the communicator was aborted.
   void checkJob();
-  /// Ends the wait for these members.
-  [[noreturn]] void throwTimeout(const AnnouncedCall &call, const std::vector<int64_t> &missing);
+  /// Ends the wait for these members. `reason`: what else is known of it.
+  [[noreturn]] void throwTimeout(const AnnouncedCall &call, const std::vector<int64_t> &missing,
+                                 const std::string &reason = "a process hangs, or the limit (--collective-timeout) is "
+                                                             "too short");
+  /// How much longer than the limit for collectives to wait for members of this host, so that those speak first who
+  /// wait for others themselves and know more.
+  void setGrace(std::chrono::milliseconds given) { grace = given; }
 
   GroupState &groupFor(const std::vector<int64_t> &members, BarrierUse use = BarrierUse::Calls);
   uint64_t getLaunch() const { return launches; }
@@ -111,6 +116,7 @@ private:
   CpuDevice &device;
   Slot &slot;
   uint64_t sequence = 0, launches = 0;
+  std::chrono::milliseconds grace{0};
   std::map<std::pair<BarrierUse, std::vector<int64_t>>, GroupState> groups;
   InFlight inFlight[ringSize];
   PeerMemory memory;

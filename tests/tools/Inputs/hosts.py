@@ -7,6 +7,7 @@
 
     --cut SECONDS          once process 0 prints a line with `loss`, the last host's cable is out for so long
     --kill PROCESS         then this process is killed with signal 9
+    --sever                then nothing passes between the last two hosts any more, while both reach the others
 
 With --rate no host sends faster than that. With --tls each process has a certificate for its host's address, but for one that is odd: WHAT is `none` (without TLS),
 `stranger` (of another authority) or `name` (for another address).
@@ -60,6 +61,7 @@ def main():
     parser.add_argument("--rate")
     parser.add_argument("--cut", type=float)
     parser.add_argument("--kill", type=int)
+    parser.add_argument("--sever", action="store_true")
     parser.add_argument("--tls", action="store_true")
     parser.add_argument("--odd", default="none=-1")
     parser.add_argument("command", nargs="+")
@@ -118,7 +120,7 @@ def main():
     for waiter in waiters:
         waiter.start()
     fault = None
-    if args.cut is not None or args.kill is not None:
+    if args.cut is not None or args.kill is not None or args.sever:
         working.wait()
         fault = time.monotonic()
     if args.cut is not None:
@@ -127,6 +129,10 @@ def main():
         while time.monotonic() < fault + args.cut and len(ended) < count:
             time.sleep(0.01)
         sh(f"ip link set {cable} up")
+    if args.sever:
+        for i, other in [(args.hosts - 2, args.hosts), (args.hosts - 1, args.hosts - 1)]:  # Frames go to nobody.
+            sh(f"nsenter --target {hosts[i].pid} --net ip neigh replace 10.77.0.{other} lladdr 02:00:00:00:00:01 dev eth0 "
+               "nud permanent")
     if args.kill is not None:
         processes[args.kill].send_signal(signal.SIGKILL)
     for waiter in waiters:
