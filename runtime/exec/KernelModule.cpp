@@ -7,6 +7,7 @@
 #include "runtime/support/Process.h"
 
 #include <cerrno>
+#include <cstring>
 #include <dlfcn.h>
 #include <sys/mman.h>
 #include <unistd.h>
