@@ -2,8 +2,8 @@
 
 #include "runtime/api/ReplicatedInputs.h"
 
+#include "runtime/artifact/Sha256.h"
 #include "runtime/io/BoxCopy.h"
-#include "runtime/support/ByteHash.h"
 
 #include <map>
 #include <set>
@@ -12,7 +12,17 @@
 namespace spmd {
 namespace {
 
-constexpr size_t hashedBytes = size_t(64) << 20;
+/// Of the values, or, of more than so many bytes, of blocks that are spread evenly.
+std::string digestOf(const void *values, size_t size) {
+  constexpr size_t limit = size_t(64) << 20, block = 4096, count = limit / block;
+  std::string_view bytes(static_cast<const char *>(values), size);
+  std::vector<std::string_view> parts;
+  for (size_t i = 0; size > limit && i < count; ++i)
+    parts.push_back(bytes.substr((size - block) * i / (count - 1), block));
+  if (parts.empty())
+    parts.push_back(bytes);
+  return toHex(sha256(parts));
+}
 
 /// What devices of several processes hold: the first of these processes and its position tell what others are compared
 /// with.
@@ -40,7 +50,7 @@ std::optional<Shared> findShared(const Job &job, const ArrayImpl &array, const s
 
 /// What one process has read for a place of an input.
 struct Reading {
-  uint64_t hash = 0;
+  std::string value; ///< A digest, or a number.
   size_t input = 0;
 };
 
@@ -62,7 +72,7 @@ Readings readingsOf(const Job &job, const std::vector<ReadInput> &inputs) {
         continue;
       auto bytes = static_cast<size_t>(elementCount(array.localShape) * byteSize(array.dtype));
       result[shared->process][std::to_string(i) + "@" + std::to_string(shared->position)] = {
-          hashSample(part.buffer->data(), bytes, hashedBytes), i};
+          digestOf(part.buffer->data(), bytes), i};
     }
   }
   return result;
@@ -84,24 +94,23 @@ void checkReplicatedInputs(Job &job, const Mesh &mesh, const std::vector<ReadInp
   Readings readings = readingsOf(job, inputs);
   const std::string rowsPlace = "rows";
   if (batchRows >= 0)
-    readings[*processes.begin()][rowsPlace] = {static_cast<uint64_t>(batchRows), inputs.size()};
+    readings[*processes.begin()][rowsPlace] = {std::to_string(batchRows), inputs.size()};
   if (auto own = readings.find(self); own != readings.end()) {
     std::string text;
     for (const auto &[place, reading] : own->second)
-      text += place + " " + std::to_string(reading.hash) + "\n";
+      text += place + " " + reading.value + "\n";
     job.getClient().set(keyOf(self), text);
     readings.erase(own);
   }
   for (const auto &[process, ours] : readings) {
     std::istringstream text(job.getClient().wait(keyOf(process), job.getTimeout()));
-    std::string place;
-    for (uint64_t hash = 0; text >> place >> hash;) {
+    for (std::string place, value; text >> place >> value;) {
       auto found = ours.find(place);
-      if (found == ours.end() || found->second.hash == hash)
+      if (found == ours.end() || found->second.value == value)
         continue;
       if (place == rowsPlace)
         throw Error("the files that are fed in batches have " + std::to_string(batchRows) + " rows on " +
-                    processText(self) + " and " + std::to_string(hash) + " on " + processText(process) +
+                    processText(self) + " and " + value + " on " + processText(process) +
                     "; give all processes the same files");
       const ReadInput &input = inputs[found->second.input];
       throw Error("--input " + input.origin + ": devices of " + processText(process) + " and " + processText(self) +
