@@ -305,9 +305,10 @@ void Job::reap(std::vector<int32_t> ended) {
   });
   for (const ChildEnd &end : ends) {
     tell(end);
-    // Without this one the others cannot save anything any more, and one that is stopped never ends.
-    if (result.interruptedBy != 0 && !endedAsAsked(end))
-      nextSignalAt = std::min(nextSignalAt, Clock::now() + options.settleTime);
+    // Without this one the others cannot save anything any more, or have saved; and one that is stopped never ends.
+    if (result.interruptedBy != 0)
+      nextSignalAt =
+          std::min(nextSignalAt, Clock::now() + (endedAsAsked(end) ? options.partingTime : options.settleTime));
     if (end.succeeded() || result.culprit || takingDown)
       continue;
     result.culprit = end;

@@ -40,6 +40,8 @@ struct LaunchOptions {
   std::chrono::milliseconds graceTime{1000};
   /// How long they may take after a first SIGTERM, unless one fails: programs that save their state need more.
   std::chrono::milliseconds terminationTime{1000};
+  /// And once one of them has ended as it was asked to: they save together, and one that is stopped never ends.
+  std::chrono::milliseconds partingTime{30000};
   /// What observers of the job (`spmdc status`) prove to know; empty: they cannot.
   std::string statusToken;
   /// Called when all children run, with their pids by process id and the coordinator's address.

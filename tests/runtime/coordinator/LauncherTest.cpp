@@ -175,6 +175,23 @@ TEST(Launcher, AfterAFailureNobodyIsWaitedForThatWasAskedToEnd) {
   }
 }
 
+// Nor for one that is stopped: the others have saved their state, or did not have one yet.
+TEST(Launcher, AfterOthersHaveEndedNobodyIsWaitedForWithoutLimit) {
+  for (const char *ending :
+       {"trap 'exit 143' TERM; echo ready; while :; do sleep 0.05; done", "echo ready; exec sleep 1000"}) {
+    Spawned launcher = spawnLauncher(
+        2, {"/bin/sh", "-c", "if [ $SPMD_PROCESS_ID = 0 ]; then echo ready; kill -STOP $$; fi; " + std::string(ending)},
+        "launch-saving");
+    for (int process = 0; process != 2; ++process)
+      ASSERT_TRUE(launcher.waitForOutput("[process " + std::to_string(process) + "] ready"));
+    auto begin = Clock::now();
+    launcher.kill(SIGTERM);
+    EXPECT_EQ(exitStatus(launcher, 20s), 128 + SIGTERM);
+    EXPECT_LT(Clock::now() - begin, timeLimit(10s));
+    EXPECT_THAT(launcher.output, HasSubstr("SIGKILL) taken down"));
+  }
+}
+
 TEST(Launcher, WaitsForProcessesThatSaveTheirState) {
   Spawned launcher =
       spawnLauncher(2,
