@@ -77,6 +77,14 @@ Windows::Windows(ArrayRef<ShardingRuleOpInterface> ops, MeshAttr meshAttr)
     llvm::append_range(views, group.views);
   }
   skipped = findUnused(views);
+  // Where others look past what a window is of, that is made all the same.
+  for (const Group &group : groups) {
+    Value source = group.window.getSource();
+    while (source && skipped.erase(source.getDefiningOp())) {
+      std::optional<ArrayMoves> moves = movesOf(source);
+      source = moves ? moves->parts[0].source : Value();
+    }
+  }
   sharePrices();
 }
 
