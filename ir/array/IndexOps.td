@@ -74,7 +74,7 @@ def Array_TakeAlongOp : Array_Op<"take_along", [DeclareOpInterfaceMethods<Evalua
 
 class Array_ScatterOp<string mnemonic> : Array_Op<mnemonic, [DeclareOpInterfaceMethods<EvaluateOpInterface>,
     DeclareOpInterfaceMethods<DifferentiableOpInterface>,
-    DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["createLocal", "getPaddingValue"]>]> {
+    DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["createLocal", "getPaddingValue", "isAddedTo"]>]> {
   let arguments = (ins Spmd_ArrayType:$operand, Spmd_ArrayType:$indices, Spmd_ArrayType:$updates, I64Attr:$dim);
   let builders = [OpBuilder<(ins "::mlir::Value":$operand, "::mlir::Value":$indices, "::mlir::Value":$updates,
                                  "int64_t":$dim),

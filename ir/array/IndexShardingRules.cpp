@@ -2,7 +2,8 @@
 //
 // A dimension that is indexed need not be whole on any device. Who reads from one that is cut: each device answers for
 // the positions that it owns and puts in, elsewhere, what changes no sum, so the answers are partial sums. Who writes:
-// each device writes what falls on its own piece. Updates that are cut are partial sums, too.
+// each device writes what falls on its own piece. Updates that are cut make partial sums,
+// of one that they are added to.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,17 +20,6 @@ Value shiftIndices(const LocalBuilder &local, Value indices, Value operand, int6
   if (axes.empty())
     return indices;
   return local.offset(indices, local.shardStart(arrayTypeOf(operand).getDimSize(dim), axes), /*isSubtracted=*/true);
-}
-
-/// The operand of a sum that several devices make parts of: the first of them has it, the others nothing.
-Value onFirstDevice(OpBuilder &b, Location loc, Value operand, ArrayRef<AxisRefAttr> axes) {
-  if (axes.empty())
-    return operand;
-  LocalBuilder local(b, loc);
-  Value position = b.create<AxisIndexOp>(loc, local.indexType(), AxesAttr::get(b.getContext(), axes));
-  Value isFirst = local.compare(position, local.splat({}, 0), ComparisonDirection::eq);
-  ArrayType type = arrayTypeOf(operand);
-  return local.select(local.broadcast(isFirst, type.getShape()), operand, local.nothing(type));
 }
 
 TypedAttr indexOutside(MLIRContext *context) { return IntegerAttr::get(IntegerType::get(context, 32), -1); }
@@ -213,12 +203,11 @@ ShardingRule ScatterAddOp::getShardingRule() {
 
 Value ScatterAddOp::createLocal(OpBuilder &b, ValueRange operands, ArrayType, ArrayType) {
   auto dim = static_cast<int64_t>(getDim());
-  SmallVector<AxisRefAttr> reduced;
-  for (int64_t d = 0; d < getIndices().getType().getRank(); ++d)
-    llvm::append_range(reduced, axesOf(getIndices(), d));
   Value indices = shiftIndices(LocalBuilder(b, getLoc()), operands[1], getOperand(), dim);
-  return b.create<ScatterAddOp>(getLoc(), onFirstDevice(b, getLoc(), operands[0], reduced), indices, operands[2], dim);
+  return b.create<ScatterAddOp>(getLoc(), operands[0], indices, operands[2], dim);
 }
+
+bool ScatterAddOp::isAddedTo(unsigned operand) { return operand == 0; }
 
 TypedAttr ScatterAddOp::getPaddingValue(unsigned operand) {
   return operand == 1 ? indexOutside(getContext()) : TypedAttr();
@@ -241,9 +230,10 @@ ShardingRule ScatterAddAlongOp::getShardingRule() {
 Value ScatterAddAlongOp::createLocal(OpBuilder &b, ValueRange operands, ArrayType, ArrayType) {
   auto dim = static_cast<int64_t>(getDim());
   Value indices = shiftIndices(LocalBuilder(b, getLoc()), operands[1], getOperand(), dim);
-  Value operand = onFirstDevice(b, getLoc(), operands[0], axesOf(getIndices(), dim));
-  return b.create<ScatterAddAlongOp>(getLoc(), operand, indices, operands[2], dim);
+  return b.create<ScatterAddAlongOp>(getLoc(), operands[0], indices, operands[2], dim);
 }
+
+bool ScatterAddAlongOp::isAddedTo(unsigned operand) { return operand == 0; }
 
 TypedAttr ScatterAddAlongOp::getPaddingValue(unsigned operand) {
   return operand == 1 ? indexOutside(getContext()) : TypedAttr();

@@ -28,6 +28,10 @@ def ShardingRuleOpInterface : OpInterface<"ShardingRuleOpInterface"> {
         does not change the result. Null: padding there needs no value.
       }], "::mlir::TypedAttr", "getPaddingValue", (ins "unsigned":$operand), "", [{ return {}; }]>,
     InterfaceMethod<[{
+        Whether the operation adds to this operand what it sums up. Where that are partial sums (reduction factors are
+        cut), the operand is to be a partial sum over the same axes.
+      }], "bool", "isAddedTo", (ins "unsigned":$operand), "", [{ return false; }]>,
+    InterfaceMethod<[{
         For an operation that only moves elements: what its result is made of. Such an operation runs under any
         shardings of operands and result, by one exchange for each part.
       }], "::spmdc::ArrayMoves", "getMoves", (ins), "", [{ return {}; }]>,

@@ -46,6 +46,14 @@ struct CollectiveCost {
             peakBytes > other.peakBytes ? peakBytes : other.peakBytes,
             latencySeconds + other.latencySeconds};
   }
+  /// Of a part of it, or of several.
+  CollectiveCost scaledBy(double factor) const {
+    CollectiveCost scaled = *this;
+    scaled.wireBytes *= factor;
+    scaled.linkBytes *= factor;
+    scaled.latencySeconds *= factor;
+    return scaled;
+  }
 };
 
 /// Of the links along one mesh axis.

@@ -17,6 +17,8 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+#include <set>
+
 using namespace mlir;
 
 namespace spmdc {
@@ -27,6 +29,15 @@ namespace spmdc {
 namespace {
 
 ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
+
+/// The operand that an operation writes to, or adds at, places of its first one.
+std::optional<unsigned> getUpdate(Operation *op) {
+  if (isa<DynamicUpdateSliceOp>(op))
+    return 1;
+  return isa<ScatterAddOp, ScatterAddAlongOp>(op) ? std::optional(2U) : std::nullopt;
+}
+
+bool isPartial(ArrayType type) { return !type.getShardingOrOpen().getUnreduced().empty(); }
 
 class Deferrer {
 public:
@@ -39,11 +50,17 @@ public:
       for (Region &region : op.getRegions())
         for (Block &inner : region)
           visit(inner);
-      if (auto loop = dyn_cast<ForOp>(op)) {
+      if (isa<ForOp, WhileOp>(op)) {
+        reduceInSlices(getBody(&op));
         for (unsigned index = 0; index < op.getNumResults(); ++index)
-          visitCarry(loop, index);
-      } else if (isa<AddOp, SubtractOp, ReduceOp, SliceOp, DynamicSliceOp, AllReduceOp, ReduceScatterOp>(op)) {
+          visitCarry(&op, index);
+      } else if (isa<AddOp, SubtractOp, ReduceOp, SliceOp, DynamicSliceOp, ScatterAddOp, ScatterAddAlongOp, AllReduceOp,
+                     ReduceScatterOp>(op)) {
         visitEnd(&op);
+      } else if (auto entry = dyn_cast<ReshardOp>(op); entry && isPartial(entry.getType())) {
+        // What partial sums are added to may have been reduced for nothing.
+        if (Operation *end = entry.getOperand().getDefiningOp(); end && end->getBlock() == &block)
+          visitEnd(end);
       }
     }
   }
@@ -74,21 +91,30 @@ private:
   /// What is gained where a cone is rewritten: reductions that are not done any more, less what its operations take
   /// longer for values of which devices hold more then.
   double savedSeconds(const LinearCone &cone) {
+    auto isInCone = [&](Operation *op) { return llvm::is_contained(cone.getOps(), op); };
     double seconds = 0;
     for (Operation *reduction : cone.getReductions())
-      if (llvm::all_of(reduction->getUsers(), [&](Operation *user) { return llvm::is_contained(cone.getOps(), user); }))
+      if (llvm::all_of(reduction->getUsers(), isInCone))
         seconds += secondsOf(typeOf(reduction->getOperand(0)), typeOf(reduction->getResult(0)));
     for (auto [value, type] : cone.listWholes())
       seconds -= secondsToPartial(value, type);
     MeshAttr meshAttr = MeshAttr::fromValue(cone.getOps().front()->getContext(), "", mesh);
-    auto getGrowth = [&](Value value) {
+    auto getGrowth = [&](Value value) -> int64_t {
+      // What one operation makes for another is in no memory: they become one kernel.
+      if (value.hasOneUse() && isInCone(value.getDefiningOp()) && isInCone(*value.user_begin()))
+        return 0;
       ArrayType partial = cone.getPartialType(value);
       return partial ? partial.getLocal(meshAttr).getBytes() - typeOf(value).getLocal(meshAttr).getBytes() : 0;
     };
     for (Operation *op : cone.getOps()) {
-      int64_t grown = getGrowth(op->getResult(0));
-      for (Value operand : op->getOperands())
-        grown += getGrowth(operand);
+      int64_t grown = 0;
+      if (std::optional<unsigned> update = getUpdate(op)) { // In place.
+        grown = 2 * getGrowth(op->getOperand(*update));
+      } else {
+        grown = getGrowth(op->getResult(0));
+        for (Value operand : op->getOperands())
+          grown += getGrowth(operand);
+      }
       seconds -= static_cast<double>(grown) / model.memoryPerSecond;
     }
     return seconds;
@@ -113,7 +139,7 @@ private:
     auto behind = end.hasOneUse() ? dyn_cast<ReshardOp>(*end.user_begin()) : ReshardOp();
     if (behind && behind->getBlock() != op->getBlock())
       behind = {};
-    if (!behind && !type.getShardingOrOpen().getUnreduced().empty())
+    if (!behind && isPartial(type))
       return;
     ArrayType wanted = behind ? behind.getType() : type;
     double saved = savedSeconds(cone) + (behind ? secondsOf(type, wanted) : 0);
@@ -142,17 +168,74 @@ private:
     behind->setLoc(loc);
   }
 
+  static Block &getBody(Operation *loop) { return loop->getRegions().back().front(); }
+  static BlockArgument getCarry(Operation *loop, unsigned index) {
+    return getBody(loop).getArgument(index + (isa<ForOp>(loop) ? 1 : 0));
+  }
+  /// Nobody knows it of a `while`; most run more than once.
+  static double getTrips(Operation *loop) {
+    auto counted = dyn_cast<ForOp>(loop);
+    return counted ? static_cast<double>(counted.getTripCount()) : 2;
+  }
+
+  /// Of stacked partial sums that are only looked at in slices (the gradients of a list of layers), the slices are
+  /// reduced: they may be added to different carries. Those that are not come together again
+  /// (spmdc-combine-collectives).
+  static void reduceInSlices(Block &body) {
+    for (Operation &op : llvm::make_early_inc_range(body)) {
+      auto reduction = dyn_cast<ReshardOp>(op);
+      if (!reduction || !isPartial(typeOf(reduction.getOperand())) || isPartial(reduction.getType()) ||
+          !isInSlices(reduction))
+        continue;
+      ArrayType partial = typeOf(reduction.getOperand());
+      for (Operation *slice : llvm::make_early_inc_range(reduction->getUsers())) {
+        Value part = slice->getResult(0);
+        ArrayType type = typeOf(part);
+        slice->setOperand(0, reduction.getOperand());
+        part.setType(type.withSharding(partial.getSharding()));
+        OpBuilder builder(slice->getContext());
+        builder.setInsertionPointAfter(slice);
+        auto reduced = builder.create<ReshardOp>(slice->getLoc(), type, part, reduction.getWhyAttr());
+        part.replaceAllUsesExcept(reduced, reduced);
+      }
+      reduction.erase();
+    }
+  }
+
+  /// Whether all uses are slices that do not overlap, along dimensions that no axis cuts, before the reduction or
+  /// behind.
+  static bool isInSlices(ReshardOp reduction) {
+    int64_t elements = 0;
+    std::set<SmallVector<int64_t>> starts;
+    for (Operation *user : reduction->getUsers()) {
+      auto slice = dyn_cast<SliceOp>(user);
+      if (!slice || slice->getBlock() != reduction->getBlock() ||
+          !starts.insert(llvm::to_vector(slice.getStarts())).second)
+        return false;
+      for (int64_t dim = 0; dim < slice.getType().getRank(); ++dim)
+        if (slice.getType().getDimSize(dim) != reduction.getType().getDimSize(dim))
+          for (ArrayType type : {typeOf(reduction.getOperand()), reduction.getType()})
+            if (!type.getShardingOrOpen().getDims()[dim].getAxes().empty())
+              return false;
+      elements += slice.getType().getNumElements();
+    }
+    return starts.size() > 1 && elements <= reduction.getType().getNumElements();
+  }
+
   /// A carry to which each iteration adds partial sums.
-  void visitCarry(ForOp loop, unsigned index) {
-    Block &body = loop.getBody().front();
-    Operation *yield = body.getTerminator();
-    Value argument = loop.getCarries()[index], next = yield->getOperand(index), result = loop.getOutputs()[index];
+  void visitCarry(Operation *loop, unsigned index) {
+    Operation *yield = getBody(loop).getTerminator();
+    Value argument = getCarry(loop, index), next = yield->getOperand(index);
     Operation *last = next.getDefiningOp();
-    ArrayType type = typeOf(result);
     auto isYieldedAgain = [&](OpOperand &other) { return other.get() == next && other.getOperandNumber() != index; };
-    if (!last || llvm::any_of(yield->getOpOperands(), isYieldedAgain))
+    bool isLookedAt = isa<WhileOp>(loop) && !loop->getRegion(0).getArgument(index).use_empty();
+    if (!last || isLookedAt || llvm::any_of(yield->getOpOperands(), isYieldedAgain))
       return;
-    LinearCone cone(mesh, &body, argument);
+    if (argument.hasOneUse() && next.hasOneUse())
+      if (ReshardOp entry = dyn_cast<ReshardOp>(*argument.user_begin()), exit = dyn_cast<ReshardOp>(last);
+          entry && exit)
+        return visitPartialCarry(loop, index, entry, exit);
+    LinearCone cone(mesh, &getBody(loop), argument);
     if (!cone.collect(next) || cone.getReductions().empty() || !llvm::is_contained(cone.getOps(), last))
       return;
     bool isLastShared = llvm::any_of(
@@ -160,17 +243,44 @@ private:
     if (isLastShared || !cone.isClosed(last, yield))
       return;
     ArrayType partial = cone.getPartialType(next);
-    if (!cone.fitsCarry(partial))
+    if (!cone.fitsCarry(partial) || !isWorthIt(loop, index, partial, savedSeconds(cone)))
       return;
-    double trips = static_cast<double>(loop.getTripCount());
-    Value init = loop.getInitials()[index];
-    if (trips * savedSeconds(cone) <= secondsOf(partial, type) + secondsToPartial(init, partial))
+    makeCarryPartial(loop, index, partial, cone.why(kReducedBehind));
+    cone.rewrite();
+  }
+
+  /// A carry that each iteration makes a partial sum of, and reduces when that has been added to.
+  void visitPartialCarry(Operation *loop, unsigned index, ReshardOp entry, ReshardOp exit) {
+    ArrayType type = exit.getType(), partial = entry.getType();
+    if (!isPartial(partial) || exit.getOperand().getType() != partial ||
+        !isWorthIt(loop, index, partial, secondsOf(partial, type)))
       return;
-    std::string why = cone.why("those of all iterations are added before they are reduced");
+    std::string why = exit.getWhy().value_or("").take_until([](char c) { return c == ';'; }).str();
+    makeCarryPartial(loop, index, partial, why + (why.empty() ? "" : "; ") + kReducedBehind);
+    entry.replaceAllUsesWith(entry.getOperand());
+    exit.replaceAllUsesWith(exit.getOperand());
+    entry.erase();
+    exit.erase();
+  }
+
+  /// Whether what each iteration saves is more than making and reducing the partial sum once.
+  bool isWorthIt(Operation *loop, unsigned index, ArrayType partial, double saved) {
+    double once =
+        secondsOf(partial, typeOf(loop->getResult(index))) + secondsToPartial(loop->getOperand(index), partial);
+    return getTrips(loop) * saved > once;
+  }
+
+  static constexpr const char *kReducedBehind = "those of all iterations are added before they are reduced";
+
+  /// The carry and the loop's result become partial sums, which are reduced behind the loop.
+  static void makeCarryPartial(Operation *loop, unsigned index, ArrayType partial, const std::string &why) {
+    Value init = loop->getOperand(index), result = loop->getResult(index);
+    ArrayType type = typeOf(result);
     loop->setOperand(index, LinearCone::createPartial(loop, init, partial));
     LinearCone::eraseUnused(init);
-    argument.setType(partial);
-    cone.rewrite();
+    if (isa<WhileOp>(loop))
+      loop->getRegion(0).getArgument(index).setType(partial);
+    getCarry(loop, index).setType(partial);
     result.setType(partial);
     reduceBehind(result, result.getLoc(), type, why);
   }
@@ -183,9 +293,16 @@ private:
 class DeferReductionsPass : public impl::DeferReductionsBase<DeferReductionsPass> {
   void runOnOperation() override {
     Deferrer deferrer(getAnalysis<ReshardPlanner>());
-    for (auto func : getOperation().getOps<func::FuncOp>())
+    for (auto func : getOperation().getOps<func::FuncOp>()) {
       for (Block &block : func.getBody())
         deferrer.visit(block);
+      func.walk([](ReshardOp reshard) {
+        if (reshard.getOperand().getType() != reshard.getType())
+          return;
+        reshard.replaceAllUsesWith(reshard.getOperand());
+        reshard.erase();
+      });
+    }
   }
 };
 

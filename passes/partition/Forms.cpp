@@ -28,14 +28,15 @@ bool isVisible(Value value, Operation *user) {
   return around && (!maker || maker->isBeforeInBlock(around));
 }
 
-/// Before what the forms of this value are made for the operation: in front of the loops that it is not of, so that
-/// what is behind them can take them, too.
+/// Before what the forms of this value are made for the operation: in front of the loops that it is not of, also where
+/// these have the operation in a branch, so that what is behind them can take them, too.
 Operation *placeFor(Value value, Operation *user) {
   Operation *place = user;
-  for (Operation *loop = place->getParentOp(); isa<ForOp, WhileOp>(loop); loop = place->getParentOp()) {
-    if (loop->isAncestor(value.getParentRegion()->getParentOp()))
+  for (Operation *around = user->getParentOp(); isa<ForOp, WhileOp, IfOp>(around); around = around->getParentOp()) {
+    if (around->isAncestor(value.getParentRegion()->getParentOp()))
       break;
-    place = loop;
+    if (!isa<IfOp>(around))
+      place = around;
   }
   return place;
 }
@@ -59,6 +60,16 @@ SmallVector<int64_t> inverse(ArrayRef<int64_t> perm) {
 }
 
 } // namespace
+
+double getTripsPerForm(Value value, Operation *user) {
+  double trips = 1;
+  for (Operation *place = placeFor(value, user), *loop = user; loop != place;) {
+    loop = loop->getParentOp();
+    if (auto counted = dyn_cast<ForOp>(loop))
+      trips *= static_cast<double>(std::max<int64_t>(1, counted.getTripCount()));
+  }
+  return trips;
+}
 
 Value Forms::getRoot(Value value) const {
   auto root = roots.find(value);
@@ -187,6 +198,12 @@ SmallVector<Operation *, 1> &Forms::getTransposes(Value root) const {
 }
 
 Value Forms::take(Value value, ArrayType wanted, Operation *user, StringRef why) {
+  if (Value root = getRoot(value); !wanted.getShardingOrOpen().getUnreduced().empty() && isZero(root)) {
+    // Of zeros, devices have zeros.
+    Operation *zeros = OpBuilder(placeFor(value, user)).clone(*root.getDefiningOp());
+    zeros->getResult(0).setType(wanted);
+    return keep(root, zeros->getResult(0));
+  }
   Source source = find(value, wanted, user);
   if (source.maker)
     return makeAgain(source.maker, value, wanted, user, why);
@@ -200,8 +217,7 @@ Value Forms::take(Value value, ArrayType wanted, Operation *user, StringRef why)
     SmallVector<Operation *, 1> &known = getTransposes(getRoot(source.value));
     source.value = builder.create<TransposeOp>(loc, type, source.value, source.perm);
     known.push_back(source.value.getDefiningOp());
-    roots[source.value] = getRoot(value);
-    made[getRoot(value)].push_back(source.value);
+    keep(getRoot(value), source.value);
   }
   if (liesAs(source.value, wanted))
     return source.value;
@@ -226,7 +242,10 @@ Value Forms::makeAgain(ShardingRuleOpInterface maker, Value value, ArrayType wan
   Operation *again = builder.clone(*maker, operands);
   again->getResult(0).setType(wanted);
   again->setLoc(getUnmarkedLoc(maker->getLoc()));
-  Value root = getRoot(value), form = again->getResult(0);
+  return keep(getRoot(value), again->getResult(0));
+}
+
+Value Forms::keep(Value root, Value form) {
   roots[form] = root;
   made[root].push_back(form);
   return form;
@@ -240,20 +259,13 @@ void Forms::addPropagated(Value result, ArrayType propagated, StringRef why) {
   result.replaceAllUsesExcept(form, form.getDefiningOp());
   if (isUnreduced(result))
     return;
-  CollectiveCost debt = planner.plan(typeOf(result), propagated).cost;
-  debt.wireBytes /= uses;
-  debt.linkBytes /= uses;
-  debt.latencySeconds /= uses;
-  debts[form] = debt;
+  debts[form] = planner.plan(typeOf(result), propagated).cost.scaledBy(1 / uses);
 }
 
 Value Forms::create(OpBuilder &builder, Location loc, Value from, ArrayType to, StringRef why) {
   auto reshard = builder.create<ReshardOp>(loc, to, from, builder.getStringAttr(why));
-  Value root = getRoot(from), form = reshard.getResult();
-  roots[form] = root;
-  made[root].push_back(form);
   reshards.push_back(reshard);
-  return form;
+  return keep(getRoot(from), reshard.getResult());
 }
 
 void Forms::clean() {

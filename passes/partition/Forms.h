@@ -21,6 +21,10 @@
 
 namespace spmdc {
 
+/// How often the operation runs for each time that a form of the value is made for it, which is in front of the loops
+/// that the value is not of.
+double getTripsPerForm(mlir::Value value, mlir::Operation *user);
+
 class Forms {
 public:
   /// How many element-wise operations on large arrays, one after another, may be repeated to make a value again.
@@ -46,7 +50,8 @@ public:
   /// What it sends at least to make the wanted sharding for this operation, as CollectiveCost::linkBytes.
   double getLeastBytes(mlir::Value value, ArrayType wanted, mlir::Operation *user) const;
 
-  /// The value in the wanted sharding, through a new spmd.reshard in front of the operation where no form lies so.
+  /// The value in the wanted sharding, through a new spmd.reshard in front of the operation where no form lies so,
+  /// or made there again.
   mlir::Value take(mlir::Value value, ArrayType wanted, mlir::Operation *user, llvm::StringRef why);
 
   /// What it costs one user that the value lies as it is propagated, if nobody has paid for that yet.
@@ -72,6 +77,8 @@ private:
                        llvm::function_ref<void(mlir::Value, ArrayType, llvm::ArrayRef<int64_t>)> visit) const;
   /// The transposes of forms of this value, which may have very many other users.
   llvm::SmallVector<mlir::Operation *, 1> &getTransposes(mlir::Value root) const;
+  /// Notes a new form of the value with this root, and returns it.
+  mlir::Value keep(mlir::Value root, mlir::Value form);
   mlir::Value create(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value from, ArrayType to, llvm::StringRef why);
   /// Calls visit(operand, type) for each array of which the maker of a value makes the wanted sharding again; false,
   /// and no call, where it cannot, or is no longer looked for.

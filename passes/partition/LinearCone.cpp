@@ -3,6 +3,7 @@
 #include "passes/partition/LinearCone.h"
 
 #include "passes/partition/FactorAxes.h"
+#include "passes/partition/Makers.h"
 
 #include <cmath>
 
@@ -32,13 +33,6 @@ bool isLinearCollective(Operation *op) {
   if (auto scatter = dyn_cast<ReduceScatterOp>(op))
     return scatter.getKind() == ReductionKind::sum;
   return isa<AllGatherOp, AllSliceOp, AllToAllOp, CollectivePermuteOp>(op);
-}
-
-/// Whether the value is zero whatever the device.
-bool isZero(Value value) {
-  auto constant = value.getDefiningOp<ConstantOp>();
-  return constant && constant.getValue().isSplat() && isa<FloatType>(constant.getValue().getElementType()) &&
-         constant.getValue().getSplatValue<APFloat>().isZero();
 }
 
 /// Whether a value can be made in any sharding: a number, everywhere the same.
@@ -132,6 +126,20 @@ bool LinearCone::agrees(ArrayRef<AxisRefAttr> others) {
   if (axes.empty())
     axes.assign(others.begin(), others.end());
   return ArrayRef(axes) == others;
+}
+
+void LinearCone::assumeCarry() {
+  if (!carry)
+    return;
+  spmd::Sharding sharding = typeOf(carry).getShardingOrOpen().toValue();
+  size_t erased = 0;
+  for (AxisRefAttr axis : axes) {
+    for (AxisList &dim : sharding.dims)
+      erased += std::erase_if(dim, [&](const spmd::AxisRef &other) { return overlap({other}, {axis.toValue()}); });
+    sharding.unreduced.push_back(axis.toValue());
+  }
+  if (erased > 0)
+    carryType = typeOf(carry).withSharding(ShardingAttr::fromValue(carry.getContext(), sharding));
 }
 
 ArrayType LinearCone::getPartialType(Value value) const {
@@ -270,8 +278,10 @@ SmallVector<unsigned> LinearCone::listTerms(Operation *op) const {
     return {0};
   if (isa<AddOp, SubtractOp, DynamicUpdateSliceOp>(op))
     return {0, 1};
-  if (isa<ScatterAddOp>(op))
+  if (isa<ScatterAddOp, ScatterAddAlongOp>(op))
     return {0, 2};
+  if (isa<SelectOp>(op))
+    return {1, 2};
   if (isa<ConcatenateOp>(op))
     return llvm::to_vector(llvm::seq<unsigned>(0, op->getNumOperands()));
   if (auto reduce = dyn_cast<ReduceOp>(op); reduce && reduce.getKind() == ReductionKind::sum)

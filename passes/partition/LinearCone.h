@@ -29,7 +29,10 @@ public:
   /// the last operation: then the value is a partial sum already, and becomes one over more axes.
   bool collect(mlir::Value value) {
     last = value.getDefiningOp();
-    return collectOps(value) && llvm::all_of(ops, [&](mlir::Operation *op) { return findTypes(op); });
+    if (!collectOps(value))
+      return false;
+    assumeCarry();
+    return llvm::all_of(ops, [&](mlir::Operation *op) { return findTypes(op); });
   }
 
   /// Whether the values between are used in the cone alone; `end` uses the last one.
@@ -69,6 +72,8 @@ private:
   bool isUsedOutside(mlir::Operation *op) const;
   /// Whether the operation may add up along cut dimensions itself.
   bool maySum(mlir::Operation *op) const { return op == last && mlir::isa<ReduceOp>(op); }
+  /// A carry that is cut over the axes of the sums has to become whole along them to be a partial sum.
+  void assumeCarry();
   /// The types of the operation as one of partial sums, from those of its terms.
   bool findTypes(mlir::Operation *op);
 

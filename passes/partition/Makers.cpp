@@ -68,6 +68,14 @@ bool isMadeOfLittle(Value value) {
   return isSmallTree(getOrigin(value), operationsLeft);
 }
 
+bool isZero(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  if (!constant || !constant.getValue().isSplat())
+    return false;
+  return isa<FloatType>(constant.getValue().getElementType()) ? constant.getValue().getSplatValue<APFloat>().isZero()
+                                                              : constant.getValue().getSplatValue<APInt>().isZero();
+}
+
 ShardingRuleOpInterface findMaker(Value value) {
   if (isMadeOfLittle(value))
     return getOrigin(value).getDefiningOp<ShardingRuleOpInterface>();

@@ -21,6 +21,9 @@ namespace spmdc {
 /// its sharding are looked through. Looks at a bounded number of operations.
 bool isMadeOfLittle(mlir::Value value);
 
+/// Whether the value is a constant that is zero everywhere.
+bool isZero(mlir::Value value);
+
 /// The operation that can make the value again in whatever sharding: of little, element-wise of one array beside what
 /// is made of little, or one array's reshape; null where there is none. Not beyond a sharding that the program asks
 /// for: whoever wrote it may not want devices to hold more than that until here.

@@ -105,13 +105,25 @@ Value buildLocalPart(OpBuilder &builder, Location loc, Value local, const ArrayM
       spmd::getLocalStarts(mesh.toValue(), from.toShardedShape(), to.toShardedShape(), part.dims);
   if (!starts)
     return nullptr;
+  // What the piece has from elsewhere may be anything.
   ArrayType piece = to.getLocal(mesh);
-  SmallVector<int64_t> limits, strides;
-  for (auto [begin, size, dim] : llvm::zip(*starts, piece.getShape(), part.dims)) {
-    limits.push_back(size == 0 ? begin : begin + (size - 1) * dim.stride + 1);
+  SmallVector<int64_t> begins, limits, strides, low, high;
+  SmallVector<int64_t> padded(arrayTypeOf(local).getShape());
+  for (auto [begin, size, dim, there] : llvm::zip(*starts, piece.getShape(), part.dims, padded)) {
+    int64_t limit = size == 0 ? begin : begin + (size - 1) * dim.stride + 1;
+    low.push_back(std::max<int64_t>(0, -begin));
+    high.push_back(std::max<int64_t>(0, limit - there));
+    begins.push_back(begin + low.back());
+    limits.push_back(limit + low.back());
     strides.push_back(dim.stride);
+    there += low.back() + high.back();
   }
-  return builder.create<SliceOp>(loc, piece, local, *starts, limits, strides);
+  if (arrayTypeOf(local).getShape() != ArrayRef(padded)) {
+    SmallVector<int64_t> none(padded.size(), 0);
+    Value filler = LocalBuilder(builder, loc).nothing(piece.withShape({}));
+    local = builder.create<PadOp>(loc, piece.withShape(padded), local, filler, low, high, none);
+  }
+  return builder.create<SliceOp>(loc, piece, local, begins, limits, strides);
 }
 
 Value buildExchange(OpBuilder &builder, Location loc, Value local, const ArrayMove &part, ArrayType from, ArrayType to,
@@ -253,9 +265,9 @@ Value buildMoves(OpBuilder &builder, ShardingRuleOpInterface op, ArrayType to, M
     bool isLast = &part == &moves.parts.back();
     if (llvm::any_of(extent, [](const spmd::ShardRange &range) { return range.size == 0; }) && (result || !isLast))
       continue;
-    Value local = localOf(part.source), moved;
-    if (isWhole(extent, to))
-      moved = buildLocalPart(builder, loc, local, part, from, to, mesh);
+    Value local = localOf(part.source), moved = buildLocalPart(builder, loc, local, part, from, to, mesh);
+    if (moved && !result && moves.outside && !isWhole(extent, to)) // An exchange leaves zeros there.
+      result = LocalBuilder(builder, loc).nothing(to.getLocal(mesh));
     if (!moved)
       moved = buildExchange(builder, loc, local, part, from, to, mesh, whyExchange(op, from, to));
     result = result ? chooseInside(builder, loc, extent, to, moved, result) : moved;

@@ -41,8 +41,8 @@ mlir::Value buildMoves(mlir::OpBuilder &builder, ShardingRuleOpInterface op, Arr
 /// What `outer` is made of, if its source is made of `inner`'s.
 ArrayMove composeMoves(const ArrayMove &outer, const ArrayMove &inner);
 
-/// The local piece of `to`, whose every element the part gives, as a slice of that of `from`; null where some device
-/// does not have it, or where devices have it at different places.
+/// The local piece of `to`, as far as the part gives it, as a slice of that of `from`, with anything elsewhere; null
+/// where some device does not have it, or where devices have it at different places.
 mlir::Value buildLocalPart(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value local, const ArrayMove &part,
                            ArrayType from, ArrayType to, MeshAttr mesh);
 

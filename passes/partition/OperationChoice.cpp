@@ -3,6 +3,7 @@
 #include "passes/partition/OperationChoice.h"
 #include "passes/partition/Assignments.h"
 #include "passes/partition/Moves.h"
+#include "passes/partition/ReductionShare.h"
 #include "passes/partition/Regrouping.h"
 
 #include <cmath>
@@ -50,10 +51,6 @@ public:
       best->movesDirectly = true;
       best->regroupedFrom = from;
       best->price = *price;
-    }
-    if (!best->movesDirectly && !best->result.getShardingOrOpen().getUnreduced().empty()) {
-      const CollectiveCost &cost = planner.plan(best->result, result).cost;
-      best->ofReduction = {model.seconds(cost, mesh.deviceCount()), cost.linkBytes};
     }
     return std::move(*best);
   }
@@ -176,19 +173,21 @@ private:
   std::optional<OperationChoice> tryAssign(const FactorAxes &axes) {
     OperationChoice candidate;
     candidate.axes = axes;
+    for (size_t f = 0; f < axes.size(); ++f)
+      if (rule.factors[f].kind == FactorKind::Reduction)
+        candidate.reduced.insert(candidate.reduced.end(), axes[f].begin(), axes[f].end());
     MLIRContext *context = op->getContext();
     for (size_t i = 0; i < rule.operands.size(); ++i) {
       std::optional<spmd::Sharding> sharding = shardingOf(mesh, rule, rule.operands[i], axes);
       if (!sharding)
         return std::nullopt;
+      if (op.isAddedTo(i))
+        sharding->unreduced = candidate.reduced;
       candidate.operands.push_back(operandType(i).withSharding(ShardingAttr::fromValue(context, *sharding)));
     }
     std::optional<spmd::Sharding> sharding = shardingOf(mesh, rule, rule.results[0], axes);
     if (!sharding)
       return std::nullopt;
-    for (size_t f = 0; f < axes.size(); ++f)
-      if (rule.factors[f].kind == FactorKind::Reduction)
-        candidate.reduced.insert(candidate.reduced.end(), axes[f].begin(), axes[f].end());
     if (op.getReductionKind() == ReductionKind::sum)
       sharding->unreduced = candidate.reduced;
     candidate.result = result.withSharding(ShardingAttr::fromValue(context, *sharding));
@@ -199,27 +198,41 @@ private:
   const CollectiveCost &getCost(size_t operand, ArrayType wanted) {
     auto [entry, isNew] = costs.try_emplace({operand, wanted});
     if (isNew)
-      entry->second = forms.find(op->getOperand(operand), wanted, op).cost;
+      entry->second =
+          forms.find(op->getOperand(operand), wanted, op).cost.scaledBy(1 / getTripsPerForm(operand, wanted));
     return entry->second;
   }
   double getLeastBytes(size_t operand, ArrayType wanted) {
     auto [entry, isNew] = leastBytes.try_emplace({operand, wanted});
     if (isNew)
-      entry->second = forms.getLeastBytes(op->getOperand(operand), wanted, op);
+      entry->second = forms.getLeastBytes(op->getOperand(operand), wanted, op) / getTripsPerForm(operand, wanted);
     return entry->second;
   }
+  /// A form that is made in front of a loop is paid for once. But where each iteration looks at a part of it, all of it
+  /// is held for that: what holds more than what is there has to be worth it in each iteration.
+  double getTripsPerForm(size_t operand, ArrayType wanted) const {
+    MeshAttr meshAttr = MeshAttr::fromValue(op->getContext(), "", mesh);
+    bool holdsMore = wanted.getLocal(meshAttr).getBytes() > operandType(operand).getLocal(meshAttr).getBytes();
+    return holdsMore && readsPart(op) ? 1 : spmdc::getTripsPerForm(op->getOperand(operand), op);
+  }
+  /// Whether the operation looks at no more of its operand than its result has.
+  static bool readsPart(Operation *op) { return isa<SliceOp, DynamicSliceOp, TakeOp, TakeAlongOp>(op); }
 
   /// What the candidate takes at least.
   double leastSeconds(const OperationChoice &candidate) {
-    CollectiveCost cost{.linkBytes = planner.getLeastBytes(candidate.result, result)};
+    CollectiveCost cost{.linkBytes = planner.getLeastBytes(candidate.result, result) * shareOf(candidate)};
     for (size_t i = 0; i < candidate.operands.size(); ++i)
       cost.linkBytes += getLeastBytes(i, candidate.operands[i]);
     return model.seconds(cost, mesh.deviceCount()) +
            computeSeconds(candidate, MeshAttr::fromValue(op->getContext(), "", mesh));
   }
 
+  double shareOf(const OperationChoice &candidate) const {
+    return candidate.result.getShardingOrOpen().getUnreduced().empty() ? 1 : reductionShare;
+  }
+
   OperationPrice getPrice(const OperationChoice &candidate) {
-    CollectiveCost cost = planner.plan(candidate.result, result).cost;
+    CollectiveCost cost = planner.plan(candidate.result, result).cost.scaledBy(shareOf(candidate));
     for (size_t i = 0; i < candidate.operands.size(); ++i)
       cost = cost + getCost(i, candidate.operands[i]);
     MeshAttr meshAttr = MeshAttr::fromValue(op->getContext(), "", mesh);
@@ -258,9 +271,11 @@ private:
       auto elements = static_cast<double>(candidate.result.getLocal(meshAttr).getNumElements());
       return model.orderSeconds(elements, static_cast<double>(result.getDimSize(order.getDim())));
     }
-    auto bytes = static_cast<double>(candidate.result.getLocal(meshAttr).getBytes());
-    for (auto [operand, type] : llvm::zip(op->getOperands(), candidate.operands))
-      bytes += isMadeOfLittle(operand) ? 0 : static_cast<double>(type.getLocal(meshAttr).getBytes());
+    auto written = static_cast<double>(candidate.result.getLocal(meshAttr).getBytes()), bytes = written;
+    for (auto [operand, type] : llvm::zip(op->getOperands(), candidate.operands)) {
+      auto read = static_cast<double>(type.getLocal(meshAttr).getBytes());
+      bytes += isMadeOfLittle(operand) ? 0 : readsPart(op) ? std::min(read, written) : read;
+    }
     return bytes / model.memoryPerSecond;
   }
 
@@ -277,6 +292,7 @@ private:
   ShardingRuleOpInterface op;
   ShardingRule rule;
   ArrayType result;
+  const double reductionShare = getReductionShare(op);
   std::optional<OperationChoice> best;
   llvm::DenseMap<std::pair<size_t, Type>, CollectiveCost> costs;
   llvm::DenseMap<std::pair<size_t, Type>, double> leastBytes;

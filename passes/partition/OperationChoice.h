@@ -42,7 +42,6 @@ struct OperationChoice {
   /// Of a reshape that moves directly: the array that it is regrouped from (Regrouping.h).
   mlir::Value regroupedFrom;
   OperationPrice price;
-  OperationPrice ofReduction; ///< What of the price is for reducing partial sums to the result.
 };
 
 /// The reshard that makes a value for its one user, from what is no partial sum; null for any other value. What moves

@@ -87,7 +87,8 @@ def InsertReshards : Pass<"spmdc-insert-reshards", "mlir::ModuleOp"> {
     For each operation the axes of its factors are chosen: the cheapest of what its operands and its result suggest,
     and, where that needs communication, of all other assignments, weighing bytes on the wire against computation that
     would be repeated on several devices. Operands that lie
-    otherwise get a spmd.reshard in front, or are made again of less (Makers.h); the result keeps its propagated sharding,
+    otherwise get a spmd.reshard in front (in front of a loop that they are not of, where one serves all iterations), or
+    are made again of less (Makers.h); what an operation adds partial sums to becomes one; the result keeps its propagated sharding,
     through a spmd.reshard behind where the operation computes it otherwise. Partial sums show as unreduced axes.
 
     What a loop's carry starts from and what its body yields take the carry's sharding, what the arms of a branch yield
@@ -139,7 +140,8 @@ def DeferReductions : Pass<"spmdc-defer-reductions", "mlir::ModuleOp"> {
     Before: the shardings around each operation agree (spmdc-insert-reshards).
 
     Where partial sums are reduced and only then added, through operations that are linear, they are added first and
-    reduced once; a loop's carry to which iterations add partial sums becomes one, and is reduced behind the loop. What
+    reduced once; a loop's carry to which iterations add partial sums, or updates at indices, becomes one, and is
+    reduced behind the loop. What
     is added to them and is whole (a bias, what a loop begins with) becomes a partial sum on the way, which sends
     nothing. Where a slice or a sum along dimensions leaves less of them, that is reduced; over the axes of cut
     dimensions, too, where the sum is along these. Only where it takes less time by the cost model.

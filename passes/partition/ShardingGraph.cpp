@@ -3,7 +3,9 @@
 #include "passes/partition/ShardingGraph.h"
 
 #include "ir/array/ArrayOps.h"
+#include "passes/partition/ReductionShare.h"
 
+#include <bit>
 #include <limits>
 
 using namespace mlir;
@@ -58,33 +60,6 @@ double getTrips(Operation *op) {
   return trips;
 }
 
-/// How often partial sums of a value are reduced: behind the loops whose iterations only add to it.
-double getReductionTrips(Operation *op) {
-  double trips = getTrips(op);
-  Value value = op->getResult(0);
-  while (value.hasOneUse()) {
-    OpOperand &use = *value.use_begin();
-    Operation *user = use.getOwner();
-    auto isCarryOfOneUse = [](Value other) {
-      auto argument = dyn_cast<BlockArgument>(other);
-      return argument && argument.hasOneUse() && isa<ForOp>(argument.getOwner()->getParentOp());
-    };
-    if (isa<NegateOp, TransposeOp, ReshapeOp>(user) ||
-        (isa<MultiplyOp>(user) && user->getOperand(1 - use.getOperandNumber()).getDefiningOp<ConstantOp>()) ||
-        (isa<AddOp>(user) && isCarryOfOneUse(user->getOperand(1 - use.getOperandNumber())))) {
-      value = user->getResult(0);
-      continue;
-    }
-    auto loop = isa<YieldOp>(user) ? dyn_cast<ForOp>(user->getParentOp()) : ForOp();
-    unsigned index = use.getOperandNumber();
-    if (!loop || !loop.getCarries()[index].hasOneUse())
-      break;
-    trips /= static_cast<double>(std::max<int64_t>(1, loop.getTripCount()));
-    value = loop.getOutputs()[index];
-  }
-  return trips;
-}
-
 /// What the operands of a terminator become: the results of the loop or branch; nothing for a condition.
 ValueRange getYielded(Operation *terminator) {
   Operation *parent = terminator->getParentOp();
@@ -104,7 +79,7 @@ ShardingGraph::ShardingGraph(func::FuncOp func, ReshardPlanner &planner)
     ShardingRuleOpInterface ruled = getRuled(op);
     if (ruled)
       signatures[op] = {op->getName().getAsOpaquePointer(), op->getAttrDictionary().getAsOpaquePointer(),
-                        !ruled.getMoves().parts.empty(), getReductionTrips(op), ruled.getShardingRule()};
+                        !ruled.getMoves().parts.empty(), getReductionShare(ruled), ruled.getShardingRule()};
     if (ruled || isLoop(op) || isa<ReshardOp, YieldOp, func::ReturnOp>(op))
       ops.push_back(op);
     return WalkResult::advance();
@@ -191,9 +166,12 @@ const OperationChoice &ShardingGraph::choose(ShardingRuleOpInterface op) {
   std::vector<const void *> key = {signature.name, signature.attributes,
                                    op->getResult(0).getType().getAsOpaquePointer(),
                                    // Whose manual axes cut nothing.
-                                   op->getParentOfType<ManualOp>().getAsOpaquePointer()};
-  for (Value operand : op->getOperands())
+                                   op->getParentOfType<ManualOp>().getAsOpaquePointer(),
+                                   reinterpret_cast<const void *>(std::bit_cast<uintptr_t>(signature.reductionShare))};
+  for (Value operand : op->getOperands()) {
     key.push_back(operand.getType().getAsOpaquePointer());
+    key.push_back(reinterpret_cast<const void *>(static_cast<uintptr_t>(getTripsPerForm(operand, op))));
+  }
   std::vector<const void *> types = key;
   for (Value operand : op->getOperands())
     appendRecipe(operand, key);
@@ -215,12 +193,7 @@ OperationPrice ShardingGraph::price(Operation *op) {
   };
   double trips = getTrips(op);
   if (ShardingRuleOpInterface ruled = getRuled(op)) {
-    const OperationChoice &choice = choose(ruled);
-    price = choice.price;
-    // Iterations add partial sums, which are reduced behind the loop (spmdc-defer-reductions).
-    double ofReduction = signatures.at(op).reductionTrips / trips - 1;
-    price.seconds += ofReduction * choice.ofReduction.seconds;
-    price.linkBytes += ofReduction * choice.ofReduction.linkBytes;
+    price = choose(ruled).price;
   } else if (auto reshard = dyn_cast<ReshardOp>(op)) {
     addEdge(reshard.getOperand(), reshard.getType());
   } else if (isLoop(op)) {

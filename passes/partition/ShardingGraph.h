@@ -94,7 +94,7 @@ private:
   struct Signature {
     const void *name = nullptr, *attributes = nullptr;
     bool movesElements = false;
-    double reductionTrips = 1; ///< How often its partial sums are reduced.
+    double reductionShare = 1; ///< See ReductionShare.h.
     ShardingRule rule;
   };
   llvm::DenseMap<mlir::Operation *, Signature> signatures;

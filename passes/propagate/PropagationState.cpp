@@ -212,8 +212,15 @@ void PropagationState::applyConstraintsToOperands(func::FuncOp func) {
     Value operand = constraint.getOperand();
     Slot &slot = slots[slotOf[operand]];
     ShardingAttr annotation = slots[slotOf[constraint.getResult()]].annotation;
-    if (!annotation || slot.annotation || slot.isGrouped || !operand.getDefiningOp() || !slot.excluded.empty())
+    Operation *maker = operand.getDefiningOp();
+    if (!annotation || slot.annotation || slot.isGrouped || !maker || !slot.excluded.empty())
       return;
+    // A carry lies as what it starts from, not as somebody wants it behind the loop.
+    if (isa<ForOp, WhileOp>(maker)) {
+      Value initial = maker->getOperand(cast<OpResult>(operand).getResultNumber());
+      if (ShardingAttr written = slots[slotOf[initial]].annotation; written && written != annotation)
+        return;
+    }
     for (Operation *user : operand.getUsers())
       if (auto other = dyn_cast<ConstraintOp>(user))
         if (slots[slotOf[other.getResult()]].annotation != annotation)

@@ -63,25 +63,32 @@ BatchReader::BatchReader(std::shared_ptr<Job> ownJob, std::vector<File> files, i
     throw usage("'" + opened[0].file.path + "' has " + rowsText(rows) + ", fewer than a batch of " +
                 std::to_string(batch));
   order.emplace(rows, batch, seed, last);
+  std::vector<BatchLayout> layouts;
+  for (const Opened &one : opened) {
+    std::vector<int64_t> shape = {batch};
+    shape.insert(shape.end(), one.rowShape.begin(), one.rowShape.end());
+    layouts.push_back({one.file.parameter ? one.file.parameter->name : one.file.path, one.file.sharding, shape});
+  }
+  digests.emplace(*job, layouts);
 }
 
 std::vector<Array> BatchReader::take(int64_t number) {
-  std::vector<Array> batch;
+  Batch batch;
   if (ahead.valid()) {
-    std::future<std::vector<Array>> done = std::move(ahead);
+    std::future<Batch> done = std::move(ahead);
     batch = done.get();
   }
   if (aheadNumber != number)
     batch = read(number);
   aheadNumber = number + 1;
-  auto task =
-      std::make_shared<std::packaged_task<std::vector<Array>()>>([this, next = aheadNumber] { return read(next); });
+  auto task = std::make_shared<std::packaged_task<Batch()>>([this, next = aheadNumber] { return read(next); });
   ahead = task->get_future();
   thread = BackgroundThread("spmd-batches", [task] { (*task)(); });
-  return batch;
+  digests->add(batch.digests);
+  return std::move(batch.arrays);
 }
 
-std::vector<Array> BatchReader::read(int64_t number) const {
+BatchReader::Batch BatchReader::read(int64_t number) const {
   std::vector<Array> batch;
   for (const Opened &one : opened) {
     std::vector<int64_t> shape = {order->sizeOf(number)};
@@ -106,7 +113,8 @@ std::vector<Array> BatchReader::read(int64_t number) const {
     std::string name = one.file.parameter ? one.file.parameter->name : "";
     batch.push_back(fillArray(job, one.dtype, std::move(shape), one.file.sharding, fill, name));
   }
-  return batch;
+  BatchDigests::Digests read = digests->of(batch);
+  return {std::move(batch), std::move(read)};
 }
 
 //===----------------------------------------------------------------------===//

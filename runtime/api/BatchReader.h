@@ -7,6 +7,7 @@
 #pragma once
 
 #include "runtime/api/ArrayImpl.h"
+#include "runtime/api/ReplicatedInputs.h"
 #include "runtime/api/RowOrder.h"
 #include "runtime/io/ArraySource.h"
 #include "runtime/support/BackgroundThread.h"
@@ -34,9 +35,15 @@ public:
   const RowOrder &getOrder() const { return *order; }
   /// Batch `number`, of each file; `number + 1` is begun. Throws what went wrong while reading.
   std::vector<Array> take(int64_t number);
+  /// Compares what was taken so far with what other processes have, as BatchDigests do now and then; on all processes.
+  void compare() { digests->compare(); }
 
 private:
-  std::vector<Array> read(int64_t number) const;
+  struct Batch {
+    std::vector<Array> arrays;
+    BatchDigests::Digests digests;
+  };
+  Batch read(int64_t number) const;
 
   struct Opened {
     File file;
@@ -47,7 +54,8 @@ private:
   std::shared_ptr<Job> job;
   std::vector<Opened> opened;
   std::optional<RowOrder> order;
-  std::future<std::vector<Array>> ahead;
+  std::optional<BatchDigests> digests;
+  std::future<Batch> ahead;
   int64_t aheadNumber = -1;
   BackgroundThread thread; ///< Reads what is ahead.
 };

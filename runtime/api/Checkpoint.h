@@ -15,24 +15,13 @@
 
 namespace spmd {
 
-/// A checkpoint could not be saved; thrown on all processes.
-class SaveError : public Error {
-public:
-  SaveError(const std::string &message, int32_t culprit) : Error(message), culprit(culprit) {}
-  /// The process that met the cause.
-  int32_t getCulprit() const { return culprit; }
-
-private:
-  int32_t culprit;
-};
-
 /// How a save ends. An error is kept as what it says, and thrown anew to each who waits.
 class SaveState {
 public:
   void succeed();
   void fail(const Error &error, int32_t culprit);
   bool isDone() const;
-  /// Waits; throws the error, as SaveError unless it is a verdict.
+  /// Waits; throws the error, as SharedError unless it is a verdict.
   void wait() const;
 
 private:

@@ -101,7 +101,7 @@ CheckpointWriter::CheckpointWriter(Job &job, const std::string &directory)
   }
   problem = job.exchangeAll("checkpoint-writer", problem)[0];
   if (!problem.empty())
-    throw Error(problem);
+    throw SharedError(problem, 0);
   thread = BackgroundThread("spmd-checkpoint", [this] { threadMain(); });
 }
 
@@ -139,7 +139,7 @@ void CheckpointWriter::threadMain() {
     std::optional<Error> problem;
     try {
       write(request, number);
-    } catch (const SaveError &error) {
+    } catch (const SharedError &error) {
       problem = error;
       culprit = error.getCulprit();
     } catch (const Error &error) {
@@ -219,7 +219,7 @@ void CheckpointWriter::follow(const Request &request, const Manifest &manifest, 
   client.set(keys + std::to_string(job.getProcess()), answer.dump(-1, ' ', false, Json::error_handler_t::replace));
   Json end = Json::parse(client.waitInBackground(keys + "end", kNoLimit));
   if (end.contains("problem"))
-    throw SaveError(end["problem"], end["culprit"]);
+    throw SharedError(end["problem"], end["culprit"]);
 }
 
 void CheckpointWriter::lead(const Request &request, Manifest manifest, const std::string &keys) {
@@ -269,7 +269,7 @@ void CheckpointWriter::lead(const Request &request, Manifest manifest, const std
     end = {{"problem", problem}, {"culprit", culprit}};
   client.set(keys + "end", end.dump(-1, ' ', false, Json::error_handler_t::replace));
   if (!problem.empty())
-    throw SaveError(problem, culprit);
+    throw SharedError(problem, culprit);
 }
 
 std::string folderKey(const std::string &directory) {

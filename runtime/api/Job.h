@@ -31,6 +31,19 @@ std::shared_ptr<const TlsIdentity> resolveTls(const InitializeOptions &options, 
 class CheckpointWriter;
 struct NetworkPlace;
 
+/// What all processes have learned, and each throws alike.
+class SharedError : public Error {
+public:
+  SharedError(const std::string &message, int32_t culprit, Kind kind = Kind::Failed)
+      : Error(message, kind), culprit(culprit) {}
+  /// The process that met the cause, or nobody.
+  int32_t getCulprit() const { return culprit; }
+  static constexpr int32_t nobody = -1;
+
+private:
+  int32_t culprit;
+};
+
 class Job {
 public:
   /// Joins; throws as Client::join does.

@@ -2,9 +2,13 @@
 
 #include "runtime/api/ReplicatedInputs.h"
 
+#include "runtime/api/Disagreement.h"
 #include "runtime/artifact/Sha256.h"
+#include "runtime/coordinator/Describe.h"
 #include "runtime/io/BoxCopy.h"
 
+#include <algorithm>
+#include <bit>
 #include <map>
 #include <set>
 #include <sstream>
@@ -12,16 +16,8 @@
 namespace spmd {
 namespace {
 
-/// Of the values, or, of more than so many bytes, of blocks that are spread evenly.
 std::string digestOf(const void *values, size_t size) {
-  constexpr size_t limit = size_t(64) << 20, block = 4096, count = limit / block;
-  std::string_view bytes(static_cast<const char *>(values), size);
-  std::vector<std::string_view> parts;
-  for (size_t i = 0; size > limit && i < count; ++i)
-    parts.push_back(bytes.substr((size - block) * i / (count - 1), block));
-  if (parts.empty())
-    parts.push_back(bytes);
-  return toHex(sha256(parts));
+  return toHex(sha256({std::string_view(static_cast<const char *>(values), size)}));
 }
 
 /// What devices of several processes hold: the first of these processes and its position tell what others are compared
@@ -48,6 +44,18 @@ std::optional<Shared> findShared(const Job &job, const ArrayImpl &array, const s
   return isShared ? std::optional(first) : std::nullopt;
 }
 
+/// Calls visit(shared, digest) for each part of this process that devices of other processes hold as well.
+template <typename Visit> void visitShared(const Job &job, const ArrayImpl &array, const Visit &visit) {
+  std::set<const void *> seen;
+  for (const LocalPart &part : array.parts) {
+    if (part.device->getBackend() != "cpu" || !seen.insert(part.buffer->data()).second)
+      continue;
+    auto bytes = static_cast<size_t>(elementCount(array.localShape) * byteSize(array.dtype));
+    if (std::optional<Shared> shared = findShared(job, array, part.ranges))
+      visit(*shared, digestOf(part.buffer->data(), bytes));
+  }
+}
+
 /// What one process has read for a place of an input.
 struct Reading {
   std::string value; ///< A digest, or a number.
@@ -62,18 +70,9 @@ Readings readingsOf(const Job &job, const std::vector<ReadInput> &inputs) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].origin.empty())
       continue;
-    const ArrayImpl &array = *inputs[i].array->get_impl();
-    std::set<const void *> seen;
-    for (const LocalPart &part : array.parts) {
-      if (part.device->getBackend() != "cpu" || !seen.insert(part.buffer->data()).second)
-        continue;
-      std::optional<Shared> shared = findShared(job, array, part.ranges);
-      if (!shared)
-        continue;
-      auto bytes = static_cast<size_t>(elementCount(array.localShape) * byteSize(array.dtype));
-      result[shared->process][std::to_string(i) + "@" + std::to_string(shared->position)] = {
-          digestOf(part.buffer->data(), bytes), i};
-    }
+    visitShared(job, *inputs[i].array->get_impl(), [&](const Shared &shared, std::string digest) {
+      result[shared.process][std::to_string(i) + "@" + std::to_string(shared.position)] = {std::move(digest), i};
+    });
   }
   return result;
 }
@@ -82,19 +81,24 @@ std::string keyOf(int32_t process) { return "api/inputs/" + std::to_string(proce
 
 std::string processText(int32_t process) { return "process " + std::to_string(process); }
 
+std::vector<int32_t> processesOf(const Job &job, const Mesh &mesh) {
+  std::set<int32_t> processes;
+  for (int64_t id : mesh.device_ids())
+    processes.insert(job.getDevice(id).process_index);
+  return {processes.begin(), processes.end()};
+}
+
 } // namespace
 
 void checkReplicatedInputs(Job &job, const Mesh &mesh, const std::vector<ReadInput> &inputs, int64_t batchRows) {
   int32_t self = job.getProcess();
-  std::set<int32_t> processes;
-  for (int64_t id : mesh.device_ids())
-    processes.insert(job.getDevice(id).process_index);
-  if (processes.size() < 2 || !processes.count(self))
+  std::vector<int32_t> processes = processesOf(job, mesh);
+  if (processes.size() < 2 || !std::binary_search(processes.begin(), processes.end(), self))
     return;
   Readings readings = readingsOf(job, inputs);
   const std::string rowsPlace = "rows";
   if (batchRows >= 0)
-    readings[*processes.begin()][rowsPlace] = {std::to_string(batchRows), inputs.size()};
+    readings[processes.front()][rowsPlace] = {std::to_string(batchRows), inputs.size()};
   if (auto own = readings.find(self); own != readings.end()) {
     std::string text;
     for (const auto &[place, reading] : own->second)
@@ -118,6 +122,75 @@ void checkReplicatedInputs(Job &job, const Mesh &mesh, const std::vector<ReadInp
                   "', and what the two have read differs; give all processes the same file");
     }
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Batches
+//===----------------------------------------------------------------------===//
+
+BatchDigests::BatchDigests(Job &job, const std::vector<BatchLayout> &layouts) : job(job) {
+  std::set<int32_t> all;
+  for (const BatchLayout &layout : layouts) {
+    names.push_back(layout.name);
+    const Mesh &mesh = layout.sharding.mesh();
+    std::map<std::vector<int64_t>, int32_t> holders; // By the part's start: one of its processes.
+    bool isShared = false;
+    for (int64_t position = 0; position < mesh.size(); ++position) {
+      std::vector<ShardRange> ranges = ownedRanges(meshShapeOf(mesh), layout.shape,
+                                                   shardingOf(layout.sharding.spec(), layout.shape.size()), position);
+      int32_t process = job.getDevice(mesh.device_ids()[static_cast<size_t>(position)]).process_index;
+      isShared |=
+          elementCount(sizesOf(ranges)) > 0 && holders.emplace(startsOf(ranges), process).first->second != process;
+    }
+    areShared.push_back(isShared);
+    for (int32_t process : processesOf(job, mesh))
+      if (isShared)
+        all.insert(process);
+  }
+  if (all.count(job.getProcess()))
+    processes.assign(all.begin(), all.end());
+}
+
+BatchDigests::Digests BatchDigests::of(const std::vector<Array> &batch) const {
+  Digests digests;
+  for (size_t i = 0; i < batch.size(); ++i)
+    if (areShared[i])
+      visitShared(job, *batch[i].get_impl(),
+                  [&](const Shared &shared, std::string digest) { digests[{i, shared.position}] = std::move(digest); });
+  return digests;
+}
+
+void BatchDigests::add(const Digests &digests) {
+  for (const auto &[place, digest] : digests)
+    running[place] = toHex(sha256({running[place], digest}));
+  isCompared = false;
+  constexpr uint64_t longest = 1024;
+  if (++count % longest == 0 || std::has_single_bit(count))
+    compare();
+}
+
+void BatchDigests::compare() {
+  if (processes.empty() || isCompared)
+    return;
+  isCompared = true;
+  std::string own;
+  for (const auto &[place, digest] : running)
+    own += std::to_string(place.first) + " " + std::to_string(place.second) + " " + digest + "\n";
+  std::vector<std::string> texts = job.exchange("batch-digests", processes, own);
+  std::map<Place, std::map<int32_t, std::string>> answers;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    std::istringstream text(texts[i]);
+    Place place;
+    for (std::string digest; text >> place.first >> place.second >> digest;)
+      answers[place][processes[i]] = digest;
+  }
+  for (const auto &[place, digests] : answers)
+    if (auto found = findDisagreement(digests))
+      throw SharedError(coordinator::describeProcesses(found->others) + (found->others.size() == 1 ? " has" : " have") +
+                            " read other batches of '" + names[place.first] + "' than " +
+                            coordinator::describeProcesses(found->most) + ", whose devices hold the same part of it, " +
+                            "among the first " + std::to_string(count) + "; give all processes the same file",
+                        found->others.front());
 }
 
 } // namespace spmd

@@ -54,7 +54,8 @@ bool isFault(const LaunchResult &result) {
     return false;
   const ChildEnd &culprit = *result.culprit;
   if (const Verdict *verdict = result.verdict()) {
-    bool isOwnWord = verdict->cause == Verdict::Cause::Failed || verdict->cause == Verdict::Cause::Mismatch;
+    bool isOwnWord = verdict->cause == Verdict::Cause::Failed || verdict->cause == Verdict::Cause::Mismatch ||
+                     verdict->cause == Verdict::Cause::Interrupted;
     bool wasUsage = verdict->cause == Verdict::Cause::Exited && verdict->detail == 2;
     bool wasAsked = verdict->cause == Verdict::Cause::Exited && verdict->detail == 128 + SIGTERM;
     return !isOwnWord && !wasUsage && !wasAsked;

@@ -1,12 +1,16 @@
 //===- RestoreCheckpoint.cpp - reading the arrays of a checkpoint ---------===//
 
 #include "runtime/api/Checkpoint.h"
+#include "runtime/api/Disagreement.h"
 #include "runtime/api/Runtime.h"
 #include "runtime/artifact/PlanPrinter.h"
+#include "runtime/artifact/Sha256.h"
 #include "runtime/checkpoint/PieceFile.h"
+#include "runtime/coordinator/Describe.h"
 #include "runtime/io/BoxCopy.h"
 
 #include <algorithm>
+#include <map>
 
 namespace spmd {
 namespace {
@@ -17,6 +21,10 @@ public:
   Reader(const std::string &directory, int64_t step)
       : folder(checkpointPath(directory, step)), manifest(readManifest(directory, step)), files(manifest.files.size()) {
   }
+
+  /// What tells this checkpoint from all others: the manifest has the checksums of the files' headers, and those have
+  /// the ones of what lies in them.
+  std::string getIdentity() const { return toHex(sha256({encodeManifest(manifest)})); }
 
   /// What is wanted and there. An array that is missing, or of another type, is not damage: trying an older
   /// checkpoint would hide it.
@@ -74,9 +82,7 @@ private:
   std::vector<std::unique_ptr<PieceFile>> files;
 };
 
-std::vector<Array> readArrays(const std::shared_ptr<Job> &job, const std::string &directory, int64_t step,
-                              const std::vector<WantedArray> &wanted) {
-  Reader reader(directory, step);
+std::vector<Array> readArrays(const std::shared_ptr<Job> &job, Reader &reader, const std::vector<WantedArray> &wanted) {
   std::vector<Array> arrays;
   for (const WantedArray &one : wanted) {
     const CheckpointArray &array = reader.find(one);
@@ -104,7 +110,7 @@ std::vector<int64_t> agreeOnSteps(Job &job, const std::string &directory) {
   }
   std::string agreed = job.exchangeAll("checkpoint-steps", problem.empty() ? list : "!" + problem)[0];
   if (agreed.starts_with("!"))
-    throw Error(agreed.substr(1));
+    throw SharedError(agreed.substr(1), 0);
   std::vector<int64_t> steps;
   for (size_t begin = 0; begin < agreed.size();) {
     size_t end = agreed.find(' ', begin);
@@ -116,22 +122,44 @@ std::vector<int64_t> agreeOnSteps(Job &job, const std::string &directory) {
 
 namespace {
 
+/// Throws where processes read different checkpoints, each of which may be whole: folders of one name that their hosts
+/// do not share. `identities`: of those that could read one.
+void checkSameCheckpoint(const std::map<int32_t, std::string> &identities, const std::string &directory, int64_t step) {
+  using coordinator::describeProcesses;
+  if (auto found = findDisagreement(identities))
+    throw SharedError(describeProcesses(found->others) + (found->others.size() == 1 ? " sees" : " see") +
+                          " another checkpoint of step " + std::to_string(step) + " in '" + directory + "' than " +
+                          describeProcesses(found->most) + "; give all processes one folder, which their hosts share",
+                      found->others.front());
+}
+
 /// One try; a message where some process cannot read its part. Other mistakes are thrown, on all processes.
 std::string tryStep(const std::shared_ptr<Job> &job, const std::string &directory, int64_t step,
                     const std::vector<WantedArray> &wanted, std::vector<Array> &arrays) {
-  std::string own;
+  std::string identity, own;
   arrays.clear();
   try {
-    arrays = readArrays(job, directory, step, wanted);
+    Reader reader(directory, step);
+    identity = reader.getIdentity();
+    arrays = readArrays(job, reader, wanted);
   } catch (const Error &error) {
     own = (error.getKind() == Error::Kind::Usage ? "u" : "d") + std::string(error.what());
   }
-  for (const std::string &answer : job->exchangeAll("checkpoint-restored", own)) {
-    if (answer.empty())
+  std::map<int32_t, std::string> identities;
+  std::vector<std::string> problems;
+  for (const std::string &answer : job->exchangeAll("checkpoint-restored", identity + " " + own)) {
+    size_t end = answer.find(' ');
+    if (end > 0)
+      identities[static_cast<int32_t>(problems.size())] = answer.substr(0, end);
+    problems.push_back(answer.substr(end + 1));
+  }
+  checkSameCheckpoint(identities, directory, step);
+  for (const std::string &problem : problems) {
+    if (problem.empty())
       continue;
-    if (answer[0] == 'u')
-      throw Error(answer.substr(1));
-    return answer.substr(1);
+    if (problem[0] == 'u')
+      throw SharedError(problem.substr(1), SharedError::nobody);
+    return problem.substr(1);
   }
   return "";
 }
@@ -148,8 +176,9 @@ RestoredCheckpoint restoreCheckpoint(const std::shared_ptr<Job> &job, const std:
       std::string list;
       for (auto known = steps.rbegin(); known != steps.rend(); ++known)
         list += (list.empty() ? "" : ", ") + std::to_string(*known);
-      throw Error("'" + directory + "' has no checkpoint of step " + std::to_string(*step) +
-                  (list.empty() ? "; it has none" : "; it has " + list));
+      throw SharedError("'" + directory + "' has no checkpoint of step " + std::to_string(*step) +
+                            (list.empty() ? "; it has none" : "; it has " + list),
+                        SharedError::nobody);
     }
     steps = {*step};
   }
@@ -163,7 +192,8 @@ RestoredCheckpoint restoreCheckpoint(const std::shared_ptr<Job> &job, const std:
       return result;
     }
     if (step)
-      throw Error("the checkpoint of step " + std::to_string(candidate) + " cannot be restored: " + problem);
+      throw SharedError("the checkpoint of step " + std::to_string(candidate) + " cannot be restored: " + problem,
+                        SharedError::nobody);
     result.warnings.push_back("the checkpoint of step " + std::to_string(candidate) +
                               " cannot be restored: " + problem);
   }

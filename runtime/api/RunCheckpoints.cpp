@@ -74,9 +74,9 @@ int64_t RunCheckpoints::resume(std::vector<Array> &inputs, bool needsResults) {
 RestoredCheckpoint RunCheckpoints::restoreAskedFor(const std::vector<WantedArray> &wanted, bool needsResults) {
   // What is not carried only a step can make.
   if (*options.resume > options.steps - (needsResults ? 1 : 0))
-    throw Error("--resume=" + std::to_string(*options.resume) + " leaves nothing of --steps " +
-                    std::to_string(options.steps) + " to run; give more steps",
-                Error::Kind::Usage);
+    throw SharedError("--resume=" + std::to_string(*options.resume) + " leaves nothing of --steps " +
+                          std::to_string(options.steps) + " to run; give more steps",
+                      SharedError::nobody, Error::Kind::Usage);
   return restoreCheckpoint(job, options.checkpointDirectory, wanted, *options.resume);
 }
 
@@ -85,15 +85,16 @@ RestoredCheckpoint RunCheckpoints::restoreNewest(const std::vector<WantedArray> 
   std::vector<int64_t> steps = agreeOnSteps(*job, directory);
   std::reverse(steps.begin(), steps.end());
   if (!steps.empty() && steps.back() > options.steps)
-    throw Error("--resume leaves nothing of --steps " + std::to_string(options.steps) + " to run: '" + directory +
-                    "' has " + listText(steps) + "; give more steps, or --resume=N to go back to step N",
-                Error::Kind::Usage);
+    throw SharedError("--resume leaves nothing of --steps " + std::to_string(options.steps) + " to run: '" + directory +
+                          "' has " + listText(steps) + "; give more steps, or --resume=N to go back to step N",
+                      SharedError::nobody, Error::Kind::Usage);
   RestoredCheckpoint restored = restoreCheckpoint(job, directory, wanted, std::nullopt);
   for (const std::string &warning : restored.warnings)
     tell(Notice::Level::Warning, warning);
   if (restored.step < 0 && !steps.empty())
-    throw Error("'" + directory + "' has checkpoints (" + listText(steps) +
-                ") and none can be restored: " + restored.warnings[0] + "; leave --resume out to begin at step 0");
+    throw SharedError("'" + directory + "' has checkpoints (" + listText(steps) + ") and none can be restored: " +
+                          restored.warnings[0] + "; leave --resume out to begin at step 0",
+                      SharedError::nobody);
   if (restored.step < 0)
     tell(Notice::Level::Info, "checkpoint: there is none in '" + directory + "'; beginning at step 0");
   if (restored.step < options.steps || !needsResults)
@@ -126,7 +127,7 @@ void RunCheckpoints::afterStep(int64_t step, const std::vector<Array> &results) 
   if (options.checkpointDirectory.empty() || isRepeated)
     return;
   if (last && last->is_done())
-    waitForLast();
+    last->wait();
   bool isDue = options.checkpointEvery > 0 && step % options.checkpointEvery == 0;
   if (!isDue && step != options.steps)
     return;
@@ -134,6 +135,8 @@ void RunCheckpoints::afterStep(int64_t step, const std::vector<Array> &results) 
 }
 
 void RunCheckpoints::save(int64_t step, const std::vector<Array> &results) {
+  if (beforeSave)
+    beforeSave();
   finish(); // One at a time: what is saved stays in memory.
   std::vector<CheckpointWriter::Array> arrays;
   for (const CarriedValue &carry : carries)
@@ -172,31 +175,16 @@ bool RunCheckpoints::stopsAfter(int64_t step, const std::vector<Array> &results)
   if (lastStep != step && !isRepeated)
     save(step, results);
   finish();
-  tell(Notice::Level::Info, "process " + std::to_string(told - answers.begin()) + " was asked to end (SIGTERM): step " +
-                                std::to_string(isRepeated ? options.steps : step) + " of " +
-                                std::to_string(options.steps) + " is saved, and --resume goes on from it");
+  const ProcessInfo &process = job->getClient().topology().processes[static_cast<size_t>(told - answers.begin())];
+  interruption = {process.index, process.host, process.pid, Verdict::Cause::Interrupted, SIGTERM, "", {}};
+  interruption.text = ": step " + std::to_string(isRepeated ? options.steps : step) + " of " +
+                      std::to_string(options.steps) + " is saved, and --resume goes on from it";
   return true;
 }
 
 void RunCheckpoints::finish() {
   if (last)
-    waitForLast();
-}
-
-void RunCheckpoints::waitForLast() {
-  try {
     last->wait();
-  } catch (const SaveError &error) {
-    // The process whose disk is full should be the one that the job's verdict names.
-    if (error.getCulprit() != job->getProcess())
-      try {
-        job->getClient().wait("run/verdict", std::chrono::seconds(1)); // A key that nobody sets.
-      } catch (const Error &verdict) {
-        if (verdict.getKind() == Error::Kind::Verdict)
-          throw;
-      }
-    throw;
-  }
 }
 
 } // namespace spmd

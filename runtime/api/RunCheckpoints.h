@@ -32,6 +32,9 @@ public:
   RunCheckpoints(const RunOptions &options, const std::vector<CarriedValue> &carries, std::shared_ptr<Job> job,
                  const Plan &plan, Say say);
 
+  /// Called on all processes before what is carried is saved; may be empty.
+  std::function<void()> beforeSave;
+
   /// Where it was asked to go on: puts a checkpoint's values in the parameters' places, and returns how many steps they
   /// stand for; 0 where there is none. Says what the folder has that this run does not go on from. `needsResults`:
   /// whether results are wanted that are not carried, which only a step can make: a loop that was done needs its last
@@ -45,6 +48,8 @@ public:
   /// away): then what is carried is saved, and waited for. The same answer on all processes, which agree on it at most
   /// four times a second.
   bool stopsAfter(int64_t step, const std::vector<Array> &results);
+  /// Why it did, once stopsAfter() was true.
+  const Verdict &getInterruption() const { return interruption; }
 
   /// Waits until everything is saved.
   void finish();
@@ -54,7 +59,6 @@ private:
   RestoredCheckpoint restoreAskedFor(const std::vector<WantedArray> &wanted, bool needsResults);
   RestoredCheckpoint restoreNewest(const std::vector<WantedArray> &wanted, bool needsResults);
   void sayWhatIsSuperseded(int64_t from);
-  void waitForLast();
   void save(int64_t step, const std::vector<Array> &results);
 
   const RunOptions &options;
@@ -69,6 +73,7 @@ private:
 
   std::optional<SignalInlet> termination;
   bool isTold = false;
+  Verdict interruption;
   int64_t agreementStep = 0; ///< When the processes ask one another next.
   int64_t agreedAtStep = 0;  ///< When they did last.
   int64_t stepsAhead = 1;

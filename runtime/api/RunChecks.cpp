@@ -2,9 +2,14 @@
 
 #include "runtime/api/RunChecks.h"
 
+#include "runtime/api/Disagreement.h"
+#include "runtime/api/Job.h"
 #include "runtime/api/RunCheckpoints.h"
 #include "runtime/api/RunInputs.h"
 #include "runtime/api/RunOutputs.h"
+#include "runtime/coordinator/Describe.h"
+
+#include <map>
 
 namespace spmd {
 namespace {
@@ -92,6 +97,16 @@ CheckedRun checkRunOptions(const RunOptions &options, const Plan &plan, bool isM
   return run;
 }
 
+bool needsResults(const Plan &plan, const RunOptions &options, const std::vector<CarriedValue> &carries) {
+  std::vector<bool> isCarried(plan.results.size());
+  for (const CarriedValue &carry : carries)
+    isCarried[carry.result] = true;
+  for (size_t i : wantedResults(plan, options.outputs, options.print || options.printShards))
+    if (!isCarried[i])
+      return true;
+  return false;
+}
+
 int devicesPerProcess(const RunOptions &options, const Environment &environment, const MeshShape &mesh, int processes,
                       bool startsProcesses) {
   int64_t count = mesh.deviceCount();
@@ -118,6 +133,28 @@ int devicesPerProcess(const RunOptions &options, const Environment &environment,
                       "; give --num-processes and --devices-per-process whose product is " + std::to_string(count),
                   Error::Kind::Usage);
   return *told;
+}
+
+void checkJobDevices(const Topology &topology, const MeshShape &mesh) {
+  if (topology.deviceCount() == mesh.deviceCount())
+    return;
+  std::map<int64_t, std::vector<int32_t>> processes;
+  std::map<int32_t, std::string> counts;
+  for (const ProcessInfo &process : topology.processes) {
+    processes[process.deviceCount()].push_back(process.index);
+    counts[process.index] = std::to_string(process.deviceCount());
+  }
+  std::string text;
+  for (const auto &[count, those] : processes)
+    text += std::to_string(count) + " on " + coordinator::describeProcesses(those) + "; ";
+  text += "together they have " + std::to_string(topology.deviceCount()) + ", and the " + meshText(mesh) + " has " +
+          std::to_string(mesh.deviceCount());
+  if (auto found = findDisagreement(counts))
+    throw SharedError("the processes were started with different options: --devices-per-process differs: " + text,
+                      found->others.front());
+  throw SharedError("the processes have another number of devices than the mesh: " + text +
+                        "; give --num-processes and --devices-per-process whose product that is",
+                    SharedError::nobody);
 }
 
 } // namespace spmd

@@ -20,9 +20,16 @@ struct CheckedRun {
 /// Throws spmd::Error, mostly of the kind Usage. `isMember`: the process is one of a job that others belong to.
 CheckedRun checkRunOptions(const RunOptions &options, const Plan &plan, bool isMember);
 
+/// Whether results are wanted that are not among what is carried.
+bool needsResults(const Plan &plan, const RunOptions &options, const std::vector<CarriedValue> &carries);
+
 /// How many devices a process has: as told, or its share of the mesh. Throws usage errors with all the numbers.
 int devicesPerProcess(const RunOptions &options, const Environment &environment, const MeshShape &mesh, int processes,
                       bool startsProcesses);
+
+/// Throws, on all processes alike, where they have not as many devices together as the mesh; processes that have
+/// another number than the others are named. Processes may differ in that: only the sum counts.
+void checkJobDevices(const Topology &topology, const MeshShape &mesh);
 
 /// `mesh (a=4, b=2)`.
 std::string meshText(const MeshShape &mesh);

@@ -51,7 +51,9 @@ std::vector<JoinColumn> columnsOf(const RunOptions &options, const Plan &plan, b
           {"--carry", carried},
           {"--checkpoint-dir", options.checkpointDirectory},
           {"--checkpoint-every", std::to_string(options.checkpointEvery)},
-          {"--resume", options.resume ? std::to_string(*options.resume) : "no"},
+          {"--resume", !options.resume       ? "no"
+                       : *options.resume < 0 ? "the newest"
+                                             : std::to_string(*options.resume)},
           {"results asked for", results},
           {"--input (by parameter)", inputsText(plan, options.inputs)},
           {"--shuffle", options.shuffle ? std::to_string(*options.shuffle) : "no"},

@@ -42,6 +42,8 @@ void RunLog::writeRaw(Level level, std::string text) {
     return;
   if (format == LogFormat::Json) {
     text.erase(text.find_last_not_of('\n') + 1);
+    if (std::string prefix = command + ": error: "; text.starts_with(prefix)) // Which the line's fields say.
+      text.erase(0, prefix.size());
     return writeJson(level, text, nullptr);
   }
   std::lock_guard lock(mutex);

@@ -26,8 +26,12 @@ class RunLog {
 public:
   enum class Level : uint8_t { Info, Warning, Error };
 
+  /// Writing to `stream` no longer waits for the stream that it is tied to, as stderr is to stdout: a reader of results
+  /// who pauses must not keep back what is to be said about that.
   RunLog(std::ostream &stream, std::string command, LogFormat format)
-      : stream(stream), command(std::move(command)), format(format) {}
+      : stream(stream), command(std::move(command)), format(format) {
+    stream.tie(nullptr);
+  }
 
   /// From now on lines bear this process's number.
   void setProcess(int32_t number) { process = number; }

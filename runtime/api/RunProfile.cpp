@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <map>
@@ -125,6 +126,38 @@ private:
 };
 
 } // namespace
+
+void ProfileRecord::describe(const Job &job, const MeshShape &mesh) {
+  auto now = [] { return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count(); };
+  const Topology &topology = job.getClient().topology();
+  std::vector<int32_t> others; // Only hosts have clocks of their own.
+  for (const ProcessInfo &info : topology.processes)
+    if (job.hostOf(info.index) != job.hostOf(0))
+      others.push_back(info.index);
+  ClockOffset clock = measureClockOffset(job.getClient(), job.getProcess(), others, now, job.getTimeout());
+  std::lock_guard lock(mutex);
+  scene.process = job.getProcess();
+  scene.host = topology.processes[static_cast<size_t>(scene.process)].host;
+  scene.pid = ::getpid();
+  scene.clock = clock;
+  scene.mesh = mesh;
+}
+
+void ProfileRecord::describe(const Executor &executor, const Mesh &mesh) {
+  std::lock_guard lock(mutex);
+  scene.devices = mesh.device_ids();
+  for (const DeviceRef &device : executor.getLocalDevices())
+    scene.localDevices.push_back(device->getId());
+  scene.steps = executor.getStepInfo();
+}
+
+ProfileRecord::Lines ProfileRecord::take() {
+  std::lock_guard lock(mutex);
+  if (scene.devices.empty())
+    return {};
+  auto [runs, dropped] = log.take();
+  return {profileLines(scene, runs, dropped), dropped};
+}
 
 std::string profileLines(const ProfileScene &scene, const std::vector<ProfileLog::Run> &runs, size_t dropped) {
   LineWriter writer(scene);

@@ -11,8 +11,10 @@
 #pragma once
 
 #include "runtime/api/ClockOffset.h"
+#include "runtime/api/Job.h"
 #include "runtime/exec/ProfileLog.h"
 
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +31,27 @@ struct ProfileScene {
   std::vector<int64_t> devices;      ///< The global device at each position of the mesh.
   std::vector<int64_t> localDevices; ///< This process's.
   std::vector<StepInfo> steps;
+};
+
+/// What a process records. Thread-safe: a run may be ended while it goes on.
+class ProfileRecord {
+public:
+  struct Lines {
+    std::string text; ///< One event each; empty before there was a program.
+    size_t dropped = 0;
+  };
+
+  ProfileLog log;
+
+  /// Once the job is joined; on all its processes, which measure the difference of their clocks.
+  void describe(const Job &job, const MeshShape &mesh);
+  void describe(const Executor &executor, const Mesh &mesh);
+  /// All so far.
+  Lines take();
+
+private:
+  std::mutex mutex;
+  ProfileScene scene;
 };
 
 /// One event a line.

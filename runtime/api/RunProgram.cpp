@@ -5,10 +5,12 @@
 #include "runtime/api/BatchReader.h"
 #include "runtime/api/FunctionImpl.h"
 #include "runtime/api/Metrics.h"
+#include "runtime/api/ProgressLine.h"
 #include "runtime/api/ReplicatedInputs.h"
 #include "runtime/api/RunCheckpoints.h"
 #include "runtime/api/RunChecks.h"
 #include "runtime/api/RunColumns.h"
+#include "runtime/api/RunEnd.h"
 #include "runtime/api/RunInputs.h"
 #include "runtime/api/RunLaunch.h"
 #include "runtime/api/RunOutputs.h"
@@ -22,10 +24,13 @@
 #include "runtime/io/NumpyPrinter.h"
 #include "runtime/support/File.h"
 #include "runtime/support/Process.h"
+#include "runtime/support/SignalWatch.h"
 #include "runtime/support/Token.h"
 
+#include <atomic>
 #include <csignal>
 #include <cstring>
+#include <mutex>
 #include <sstream>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -33,10 +38,7 @@
 namespace spmd {
 namespace {
 
-int64_t nowNs() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
+int64_t nowNs() { return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 class Runner {
 public:
@@ -47,8 +49,11 @@ public:
       options.startedAtNs = nowNs();
   }
 
-  int run() {
-    int status = runAndReport();
+  int run() { return writeReport(runAndReport()); }
+
+private:
+  /// Returns the status that the process is to exit with.
+  int writeReport(int status) {
     if (options.reportFile.empty())
       return status;
     try {
@@ -60,7 +65,6 @@ public:
     return status;
   }
 
-private:
   int runAndReport() {
     try {
       environment = Environment::read(/*isAlone=*/options.job.num_processes == 1);
@@ -91,7 +95,8 @@ private:
         return launchProcesses({options, request, *artifact, environment, log, runReport,
                                 [this](std::string_view lines) { writeProfile(lines); }});
       int status = runHere();
-      describeEnd(/*failed=*/false, std::nullopt, nullptr);
+      std::lock_guard lock(ending);
+      describeEnd(topology(), /*failed=*/false, std::nullopt, interruption ? &*interruption : nullptr);
       return status;
     } catch (const VerdictError &error) { // The job ended while it was being joined.
       return report(error, &error.getVerdict());
@@ -105,8 +110,8 @@ private:
   /// `{process}` in a name stands for the number of the process: for clusters, whose processes are given the same
   /// options.
   std::string pathOf(std::string path) const {
-    int number = options.job.process_id.value_or(environment.processId.value_or(0));
     constexpr std::string_view mark = "{process}";
+    int number = options.job.process_id.value_or(environment.processId.value_or(0));
     for (size_t at; (at = path.find(mark)) != std::string::npos;)
       path.replace(at, mark.size(), std::to_string(number));
     return path;
@@ -171,7 +176,7 @@ private:
     if (numProcesses > 1)
       log.setProcess(process);
     join.columns = request.columns;
-    for (JoinColumn &column : columnsOf(options, artifact->plan, profileLog != nullptr))
+    for (JoinColumn &column : columnsOf(options, artifact->plan, profile != nullptr))
       join.columns.push_back(std::move(column));
     join.programDigest = fingerprint(*artifact);
     join.programDetails = [this] {
@@ -183,17 +188,31 @@ private:
       return details;
     };
     join.notice = [this](const Notice &notice) { log.write(notice); };
+    join.unheeded = [this, end = end](const Topology &topology, const Verdict &verdict) {
+      end->endInstead(exitStatusOf(verdict), [&] {
+        log.write(RunLog::Level::Error, verdict.str(), &verdict);
+        describeEnd(topology, /*failed=*/true, verdict.str(), &verdict);
+        writeReport(exitStatusOf(verdict));
+      });
+    };
     return join;
   }
 
   int runHere() {
     if (!options.profileFile.empty() || !options.profilePart.empty())
-      profileLog = std::make_unique<ProfileLog>();
-    initializeRuntime(joinOptions(), std::source_location::current());
-    job = currentJob(std::source_location::current());
+      profile = std::make_unique<ProfileRecord>();
+    JoinOptions join = joinOptions();
+    watchSignals();
+    initializeRuntime(std::move(join), std::source_location::current());
+    {
+      std::lock_guard lock(ending);
+      job = currentJob(std::source_location::current());
+    }
     serveMetrics();
-    describeScene();
+    if (profile)
+      profile->describe(*job, artifact->plan.mesh);
     const Plan &plan = artifact->plan;
+    checkJobDevices(job->getClient().topology(), plan.mesh);
     Mesh mesh = meshForProgram(plan.mesh, std::nullopt, std::source_location::current());
     if (process == 0)
       checkOutputFolders(plan, options.outputs);
@@ -208,21 +227,22 @@ private:
       writeText(request.out, line);
     };
     programOptions.checkNans = options.checkNans;
-    programOptions.profileLog = profileLog.get();
+    programOptions.profileLog = profile ? &profile->log : nullptr;
     program = std::make_unique<Program>(job, artifact, mesh, std::move(programOptions));
-    if (profileLog && program->getExecutor()) {
-      scene.devices = mesh.device_ids();
-      for (const DeviceRef &device : program->getExecutor()->getLocalDevices())
-        scene.localDevices.push_back(device->getId());
-      scene.steps = program->getExecutor()->getStepInfo();
-    }
+    if (profile && program->getExecutor())
+      profile->describe(*program->getExecutor(), mesh);
     RunCheckpoints checkpoints(options, checked.carries, job, plan, [this](const Notice &notice, int64_t savedStep) {
       if (process == 0)
         log.write(notice);
       if (savedStep >= 0)
         tellLauncher(environment.launcherFd, {.savedStep = savedStep});
     });
-    int64_t done = checkpoints.resume(inputs, needsResults());
+    auto compareBatches = [this] { // Before what was made of them is kept.
+      if (batches)
+        batches->compare();
+    };
+    checkpoints.beforeSave = compareBatches;
+    int64_t done = checkpoints.resume(inputs, needsResults(plan, options, checked.carries));
     countStep(done);
     if (done == 0 || done < options.steps)
       feedBatch(done + 1);
@@ -246,10 +266,12 @@ private:
       tellProgress();
       showProgress(step);
       if (checkpoints.stopsAfter(step, results)) {
+        sayInterrupted(checkpoints.getInterruption());
         shutdown();
         return 128 + SIGTERM;
       }
     }
+    compareBatches();
     checkpoints.finish();
     for (int i = 0; i < options.repeat; ++i) {
       results.clear(); // Their memory is taken again.
@@ -265,31 +287,14 @@ private:
     return 0;
   }
 
-  /// What the trace needs beside its events. Only hosts have clocks of their own.
-  void describeScene() {
-    if (!profileLog)
-      return;
-    const Topology &topology = job->getClient().topology();
-    scene.process = process;
-    scene.host = topology.processes[static_cast<size_t>(process)].host;
-    scene.pid = getpid();
-    scene.mesh = artifact->plan.mesh;
-    std::vector<int32_t> others;
-    for (const ProcessInfo &info : topology.processes)
-      if (job->hostOf(info.index) != job->hostOf(0))
-        others.push_back(info.index);
-    scene.clock = measureClockOffset(job->getClient(), process, others, nowNs, job->getTimeout());
-  }
-
   /// This process's part; to the launcher, or to a file of its own.
   void finishProfile() {
-    if (!profileLog || scene.devices.empty())
+    auto [lines, dropped] = profile ? profile->take() : ProfileRecord::Lines();
+    if (lines.empty())
       return;
-    auto [runs, dropped] = profileLog->take();
     if (dropped > 0)
       log.write(RunLog::Level::Warning, "--profile: the trace holds the first events only, and " +
                                             std::to_string(dropped) + " more were dropped; give fewer steps");
-    std::string lines = profileLines(scene, runs, dropped);
     if (options.profilePart.empty())
       return writeProfile(lines);
     try {
@@ -314,17 +319,6 @@ private:
     metrics =
         std::make_unique<MetricsServer>(*options.metricsPort, [job = job.get()] { return job->getClient().status(); });
     log.write(RunLog::Level::Info, "metrics at http://127.0.0.1:" + std::to_string(metrics->getPort()) + "/metrics");
-  }
-
-  /// Whether results are wanted that are not among what is carried.
-  bool needsResults() const {
-    std::vector<bool> isCarried(artifact->plan.results.size());
-    for (const CarriedValue &carry : checked.carries)
-      isCarried[carry.result] = true;
-    for (size_t i : wantedResults(artifact->plan, options.outputs, options.print || options.printShards))
-      if (!isCarried[i])
-        return true;
-    return false;
   }
 
   /// Of a loop whose last step was done by an earlier job.
@@ -352,21 +346,12 @@ private:
     if (!environment.launcherFd || nowNs() - lastToldNs < 200'000'000)
       return;
     lastToldNs = nowNs();
-    tellLauncher(environment.launcherFd, {.stepsDone = stepsDone});
+    tellLauncher(environment.launcherFd, {.stepsDone = stepsDone.load()});
   }
 
-  /// At most ten times a second; the last one leaves the line empty.
   void showProgress(int64_t step) {
-    if (!options.showProgress || process != 0 || options.logFormat == LogFormat::Json)
-      return;
-    bool isLast = step == options.steps;
-    if (!isLast && nowNs() - lastProgressNs < 100'000'000)
-      return;
-    lastProgressNs = nowNs();
-    request.err << "\r\033[K";
-    if (!isLast)
-      request.err << request.command << ": step " << step << " of " << options.steps;
-    request.err << std::flush;
+    if (options.showProgress && process == 0 && options.logFormat != LogFormat::Json)
+      progress.show(step, options.steps);
   }
 
   void reportTimes(double firstResultMs, std::vector<double> durations) {
@@ -386,8 +371,52 @@ private:
   // Messages
   //===--------------------------------------------------------------------===//
 
+  /// All processes have saved what they had. Of those that were started here, one speaks, and the command says the
+  /// rest.
+  void sayInterrupted(const Verdict &verdict) {
+    if (process == 0 || !environment.launcherFd)
+      log.write(RunLog::Level::Info, verdict.str());
+    if (!environment.launcherFd)
+      interruption = verdict;
+  }
+
+  /// Whoever is at the end first, the program or this thread of signals, has the last word.
+  void watchSignals() {
+    bool isLaunched = environment.launcherFd.has_value();
+    if (!isMember() || (isLaunched && !profile && options.reportFile.empty()))
+      return;
+    std::vector<int> numbers = {SIGINT, SIGHUP};
+    if (options.checkpointDirectory.empty()) // Else it is for RunCheckpoints.
+      numbers.push_back(SIGTERM);
+    signals = std::make_unique<SignalWatch>(numbers, [this](int number) { endBySignal(number); });
+  }
+
+  /// What is there is written, also where the program itself cannot be interrupted. Who started the processes here
+  /// signals all of them; in a cluster the others are told.
+  void endBySignal(int number) {
+    std::lock_guard lock(ending);
+    if (hasEnded)
+      return;
+    end->begin();
+    Verdict verdict{process, hostName(), ::getpid(), Verdict::Cause::Interrupted, number, "", {}};
+    if (!environment.launcherFd) {
+      if (job) {
+        job->getClient().reportInterruption(number);
+        verdict = job->getClient().verdict().value_or(verdict);
+      }
+      log.write(RunLog::Level::Warning, verdict.str(), &verdict);
+    }
+    describeEnd(topology(), /*failed=*/true, std::nullopt, &verdict);
+    writeReport(128 + number);
+    if (!environment.launcherFd)
+      ::_exit(128 + number);
+    endBy(number);
+  }
+
   /// Prints the root cause, which is the same on all processes.
   int report(const Error &error, const Verdict *told = nullptr) {
+    std::lock_guard lock(ending);
+    end->begin();
     std::string message = error.what();
     std::optional<Verdict> verdict;
     if (told)
@@ -397,7 +426,10 @@ private:
       Client &client = job->getClient();
       try {
         if (error.getKind() != Error::Kind::Verdict) {
-          client.reportFailure(message);
+          if (auto *shared = dynamic_cast<const SharedError *>(&error))
+            client.reportSharedFailure(message, shared->getCulprit());
+          else
+            client.reportFailure(message);
           if (numProcesses > 1)
             client.throwVerdict();
         }
@@ -406,22 +438,33 @@ private:
       }
       verdict = client.verdict();
     }
-    log.write(RunLog::Level::Error, message, verdict ? &*verdict : nullptr);
-    describeEnd(/*failed=*/true, message, verdict ? &*verdict : nullptr);
+    bool isInterrupted = verdict && verdict->cause == Verdict::Cause::Interrupted;
+    log.write(isInterrupted ? RunLog::Level::Warning : RunLog::Level::Error, message, verdict ? &*verdict : nullptr);
+    describeEnd(topology(), /*failed=*/true, message, verdict ? &*verdict : nullptr);
+    if (isInterrupted)
+      return exitStatusOf(*verdict);
     // Before a job is joined, what the caller gave is to blame.
     return error.getKind() == Error::Kind::Usage && !job ? 2 : 1;
   }
 
+  static int exitStatusOf(const Verdict &verdict) {
+    return verdict.cause == Verdict::Cause::Interrupted ? 128 + static_cast<int>(verdict.detail) : 1;
+  }
+
+  /// Of nobody, before the job is joined.
+  Topology topology() const { return job ? job->getClient().topology() : Topology(); }
+
   /// For this process's own report, and for the launcher's.
-  void describeEnd(bool failed, std::optional<std::string> message, const Verdict *verdict) {
+  void describeEnd(const Topology &topology, bool failed, std::optional<std::string> message, const Verdict *verdict) {
+    hasEnded = true;
     std::optional<int64_t> done;
-    if (options.steps > 0 && stepsDone >= 0)
-      done = stepsDone;
+    if (int64_t steps = stepsDone; options.steps > 0 && steps >= 0)
+      done = steps;
     if (message)
       runReport.setError(*message);
-    runReport.describe(job ? job->getClient().topology() : Topology(), process, verdict, failed, done);
+    runReport.describe(topology, process, verdict, failed, done);
     ChildReport last;
-    if (verdict)
+    if (verdict && verdict->cause != Verdict::Cause::Interrupted) // Which the launcher sees by itself.
       last.verdict = *verdict;
     last.error = std::move(message);
     last.stepsDone = done;
@@ -436,17 +479,23 @@ private:
   Environment environment;
   std::shared_ptr<const Artifact> artifact;
   CheckedRun checked;
+  /// Shared with the client, which may outlive this.
+  std::shared_ptr<RunEnd> end = std::make_shared<RunEnd>();
   // Members, so that an error is reported to the job before anything is taken apart.
   std::shared_ptr<Job> job;
   std::unique_ptr<MetricsServer> metrics;
-  std::unique_ptr<ProfileLog> profileLog; ///< Null: no trace is asked for.
-  ProfileScene scene;
+  std::unique_ptr<ProfileRecord> profile; ///< Null: no trace is asked for.
   std::unique_ptr<Program> program;
   std::unique_ptr<BatchReader> batches;
   std::vector<Array> inputs, results;
-  int64_t lastProgressNs = 0, lastToldNs = 0;
-  int64_t stepsDone = -1; ///< Of the loop of steps; -1: it has not begun.
+  ProgressLine progress{request.err, request.command};
+  int64_t lastToldNs = 0;
+  std::atomic<int64_t> stepsDone{-1}; ///< Of the loop of steps; -1: it has not begun.
   int numProcesses = 1, process = 0;
+  std::optional<Verdict> interruption; ///< All processes ended as one was asked to.
+  std::mutex ending;                   ///< Held by who ends the run, and for what is needed for that.
+  std::atomic<bool> hasEnded{false};
+  std::unique_ptr<SignalWatch> signals;
 };
 
 } // namespace

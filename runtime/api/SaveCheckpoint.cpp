@@ -34,7 +34,7 @@ void SaveState::wait() const {
     return;
   if (kind == Error::Kind::Verdict)
     throw Error(message, kind);
-  throw SaveError(message, culprit);
+  throw SharedError(message, culprit);
 }
 
 void CheckpointSave::wait() const {

@@ -7,7 +7,8 @@
 namespace spmd {
 
 const char *causeName(Verdict::Cause cause) {
-  constexpr const char *names[] = {"lost", "killed", "exited", "hung", "stuck", "failed", "mismatch", "missing"};
+  constexpr const char *names[] = {"lost",   "killed",   "exited",  "hung",       "stuck",
+                                   "failed", "mismatch", "missing", "interrupted"};
   return names[static_cast<int>(cause)];
 }
 
@@ -29,7 +30,7 @@ nlohmann::ordered_json verdictJson(const Verdict &verdict) {
     json["host"] = verdict.host;
   if (verdict.pid != 0)
     json["pid"] = verdict.pid;
-  if (verdict.cause == Verdict::Cause::Killed) {
+  if (verdict.cause == Verdict::Cause::Killed || verdict.cause == Verdict::Cause::Interrupted) {
     json["signal"] = verdict.detail;
     json["signal_name"] = signalName(static_cast<int>(verdict.detail));
   }

@@ -32,6 +32,8 @@ public:
     atStep(launch, step, location);
     reportFailure(message);
   }
+  /// This process has waited for that one for as long as it may, says `message`: that one is to blame.
+  virtual void reportMissing(int32_t /*process*/, const std::string &message) { reportFailure(message); }
 };
 
 } // namespace spmd

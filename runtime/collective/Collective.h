@@ -116,6 +116,9 @@ public:
 struct CollectiveTimeouts {
   /// A collective that peers do not reach in this time is an error; 0: never.
   std::chrono::milliseconds collective{300'000};
+  /// How much longer a device waits that works with other processes: the coordinator, which sees all, is to speak
+  /// first. It learns of a standstill with the heartbeats.
+  std::chrono::milliseconds grace{1500};
 };
 
 } // namespace spmd

@@ -36,6 +36,26 @@ struct Notice {
   std::string text;
 };
 
+/// One process of the job.
+struct ProcessInfo {
+  int32_t index = 0;
+  std::string host;    ///< For messages.
+  std::string bootId;  ///< machineId(), or what was given in its place.
+  std::string address; ///< As seen on its connection to the coordinator: `10.0.0.7`.
+  int64_t pid = 0;
+  std::vector<int32_t> localDeviceIds;
+  int64_t firstDevice = 0; ///< Global id of its first device; ids are dense in process order.
+  int64_t deviceCount() const { return static_cast<int64_t>(localDeviceIds.size()); }
+};
+
+/// All processes, by index.
+struct Topology {
+  std::vector<ProcessInfo> processes;
+  int64_t deviceCount() const {
+    return processes.empty() ? 0 : processes.back().firstDevice + processes.back().deviceCount();
+  }
+};
+
 struct JoinOptions {
   /// `host:port` or `[ipv6]:port` of process 0. Where numProcesses is 1 it may be empty, and nothing is opened.
   std::string address;
@@ -74,29 +94,12 @@ struct JoinOptions {
   std::optional<int> launcherFd;
   /// What this process has counted, asked for at each heartbeat on the background thread. May be empty.
   std::function<Vitals()> vitals;
-  /// Called on the background thread, without locks held: progress of the roll call every 5 s, strays refused, stuck
-  /// processes. Must not call the client.
+  /// Called on a thread of its own, which may wait for who reads: progress of the roll call every 5 s, strays refused,
+  /// stuck processes. Must not throw. The client's destructor waits until all is told.
   std::function<void(const Notice &)> notice;
-};
-
-/// One process of the job.
-struct ProcessInfo {
-  int32_t index = 0;
-  std::string host;    ///< For messages.
-  std::string bootId;  ///< machineId(), or what was given in its place.
-  std::string address; ///< As seen on its connection to the coordinator: `10.0.0.7`.
-  int64_t pid = 0;
-  std::vector<int32_t> localDeviceIds;
-  int64_t firstDevice = 0; ///< Global id of its first device; ids are dense in process order.
-  int64_t deviceCount() const { return static_cast<int64_t>(localDeviceIds.size()); }
-};
-
-/// All processes, by index.
-struct Topology {
-  std::vector<ProcessInfo> processes;
-  int64_t deviceCount() const {
-    return processes.empty() ? 0 : processes.back().firstDevice + processes.back().deviceCount();
-  }
+  /// Called on a thread of its own when the job has had a verdict for a while and the client is still there: whatever
+  /// the program does, it has not come back to learn of it, and perhaps never will. May be empty.
+  std::function<void(const Topology &, const Verdict &)> unheeded;
 };
 
 /// The two ends of this process's connection to the coordinator, as numeric addresses: how others reach it.
@@ -131,6 +134,12 @@ public:
   /// The ordered end: waits until every process has said goodbye, so that nobody's data or coordinator goes away under
   /// another. Throws the verdict if one does not get there. May be called again.
   virtual void goodbye() = 0;
+
+  /// As reportFailure, of what all processes have learned and report alike: `culprit` is who met the cause, or -1 where
+  /// that is no single process.
+  virtual void reportSharedFailure(const std::string &message, int32_t culprit) = 0;
+  /// This process was asked to end, by this signal: the job ends with that. Returns when all know, or after a second.
+  virtual void reportInterruption(int signal) = 0;
 
   /// On process 0: of all processes, as their heartbeats have told. Elsewhere: of this process alone.
   virtual JobStatus status() = 0;

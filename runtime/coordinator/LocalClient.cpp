@@ -94,7 +94,11 @@ void LocalClient::throwVerdict() {
   throw Error(failure ? failure->str() : "the job has not ended", Error::Kind::Verdict);
 }
 
-void LocalClient::reportFailure(const std::string &message) {
+void LocalClient::reportFailure(const std::string &message) { end(Verdict::Cause::Failed, 0, message); }
+
+void LocalClient::reportInterruption(int signal) { end(Verdict::Cause::Interrupted, signal, ""); }
+
+void LocalClient::end(Verdict::Cause cause, int signal, const std::string &text) {
   std::lock_guard lock(mutex);
   if (failure)
     return;
@@ -102,8 +106,9 @@ void LocalClient::reportFailure(const std::string &message) {
   failure->culprit = 0;
   failure->host = places.processes[0].host;
   failure->pid = places.processes[0].pid;
-  failure->cause = Verdict::Cause::Failed;
-  failure->text = message;
+  failure->cause = cause;
+  failure->detail = signal;
+  failure->text = text;
   failure->position = position.read();
   over.store(true, std::memory_order_release);
   changed.notify_all();

@@ -35,9 +35,12 @@ public:
   bool isOver() const override { return over.load(std::memory_order_acquire); }
   [[noreturn]] void throwVerdict() override;
   void reportFailure(const std::string &message) override;
+  void reportSharedFailure(const std::string &message, int32_t) override { reportFailure(message); }
+  void reportInterruption(int signal) override;
 
 private:
   void checkOver();
+  void end(Verdict::Cause cause, int signal, const std::string &text);
 
   Topology places;
   std::function<Vitals()> vitals;

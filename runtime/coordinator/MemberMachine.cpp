@@ -156,9 +156,9 @@ void MemberMachine::request(const Message &message) {
     send(message);
 }
 
-void MemberMachine::fail(const std::string &text, const Position &position) {
+void MemberMachine::fail(const Fail &report) {
   if (isWelcome() && !disconnected)
-    send(Fail{text, position});
+    send(report);
 }
 
 void MemberMachine::goodbye(const Position &position) {

@@ -64,9 +64,9 @@ public:
   void tick(const Position &position, TimePoint now);
 
   //===--- What the process wants ---===//
-  /// One of the four requests; the answer comes with takeReplies.
+  /// One of the four requests, whose answer comes with takeReplies; or a Missed.
   void request(const Message &message);
-  void fail(const std::string &text, const Position &position);
+  void fail(const Fail &report);
   /// `position`: where this process is now.
   void goodbye(const Position &position);
   /// To be called when the process has begun its first step: the coordinator is told at once.

@@ -3,6 +3,7 @@
 
 #include "runtime/coordinator/NetworkClient.h"
 
+#include "runtime/coordinator/Describe.h"
 #include "runtime/support/Error.h"
 #include "runtime/support/Process.h"
 
@@ -25,7 +26,8 @@ constexpr Milliseconds quietWait{500};   ///< So that all have read it before pr
 
 NetworkClient::NetworkClient(JoinOptions given)
     : options(std::move(given)), address(parseAddress(options.address, "coordinator_address")), target(address),
-      work(io.get_executor()), resolver(io), timer(io), connectTimer(io), launcher(io) {
+      work(io.get_executor()), resolver(io), timer(io), connectTimer(io), unheededTimer(io), launcher(io),
+      notices(options.notice) {
   Nonce incarnation = makeNonce();
   memcpy(&hello.incarnation, incarnation.data(), sizeof hello.incarnation);
   hello.processId = options.processId;
@@ -38,6 +40,9 @@ NetworkClient::NetworkClient(JoinOptions given)
   hello.backend = options.backend;
   hello.localDeviceIds = options.localDeviceIds;
   hello.columns = options.columns;
+  // Process 0 keeps these two for all. Of the limit of joining the shortest counts.
+  hello.columns.push_back({"heartbeat_timeout", formatSeconds(options.heartbeatTimeout.count())});
+  hello.columns.push_back({"collective_timeout", formatSeconds(options.collectiveTimeout.count())});
   hello.programDigest = options.programDigest;
   try {
     encode(hello);
@@ -110,6 +115,7 @@ std::string NetworkClient::whoHasThePort() const {
   JoinOptions question = options;
   question.initializationTimeout = Milliseconds(700);
   question.notice = nullptr;
+  question.unheeded = nullptr;
   question.launcherFd = std::nullopt;
   NetworkClient probe(std::move(question));
   probe.startThread();
@@ -250,18 +256,46 @@ void NetworkClient::throwVerdictLocked(std::unique_lock<std::mutex> &) {
               Error::Kind::Verdict);
 }
 
-void NetworkClient::reportFailure(const std::string &message) { fail(message, std::nullopt); }
+void NetworkClient::reportFailure(const std::string &message) { failHere({message, {}}); }
 
 void NetworkClient::reportFailureAt(const std::string &message, uint64_t launch, int32_t step,
                                     const SourceLocation &location) {
-  fail(message, Position{launch, step, Position::State::Running, location.line > 0 ? location.str() : ""});
+  fail({message, {launch, step, Position::State::Running, location.line > 0 ? location.str() : ""}});
 }
 
-void NetworkClient::fail(const std::string &message, const std::optional<Position> &where) {
-  asio::post(io, [this, message, where] {
-    machine->fail(message, where ? *where : currentPosition());
+void NetworkClient::reportSharedFailure(const std::string &message, int32_t culprit) {
+  failHere({message, {}, culprit});
+}
+
+void NetworkClient::reportInterruption(int signal) {
+  failHere({"", {}, {}, signal});
+  std::unique_lock lock(mutex);
+  if (server)
+    changed.wait_for(lock, quietWait, [&] { return quiet; });
+}
+
+void NetworkClient::failHere(Fail report) {
+  report.position = currentPosition();
+  fail(std::move(report));
+}
+
+void NetworkClient::fail(Fail report) {
+  asio::post(io, [this, report = std::move(report)] {
+    machine->fail(report);
     pump();
   });
+  waitForVerdict();
+}
+
+void NetworkClient::reportMissing(int32_t process, const std::string &message) {
+  asio::post(io, [this, process, message] {
+    machine->request(Missed{process, message});
+    pump();
+  });
+  waitForVerdict();
+}
+
+void NetworkClient::waitForVerdict() {
   std::unique_lock lock(mutex);
   changed.wait_for(lock, verdictWait, [&] { return stage >= Stage::Left; });
 }

@@ -1,7 +1,8 @@
 //===- NetworkClient.h - the client of a job with several processes ---*- C++ -*-===//
 //
 // Joins the member's logic (MemberMachine.h) to its connection, the launcher's socket, the clock, and the threads of
-// the process that call it. In process 0 the coordinator's server runs on the same background thread.
+// the process that call it. In process 0 the coordinator's server runs on the same background thread; that one never
+// waits, and what is for people is told on another.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -9,6 +10,7 @@
 #include "runtime/coordinator/Client.h"
 #include "runtime/coordinator/FramedConnection.h"
 #include "runtime/coordinator/MemberMachine.h"
+#include "runtime/coordinator/NoticeThread.h"
 #include "runtime/coordinator/PositionCell.h"
 #include "runtime/coordinator/Server.h"
 #include "runtime/support/BackgroundThread.h"
@@ -46,6 +48,9 @@ public:
   void reportFailure(const std::string &message) override;
   void reportFailureAt(const std::string &message, uint64_t launch, int32_t step,
                        const SourceLocation &location) override;
+  void reportMissing(int32_t process, const std::string &message) override;
+  void reportSharedFailure(const std::string &message, int32_t culprit) override;
+  void reportInterruption(int signal) override;
 
 private:
   explicit NetworkClient(JoinOptions options);
@@ -56,7 +61,9 @@ private:
   void startThread();
   void waitUntilJoined();
   uint64_t newRequest();
-  void fail(const std::string &message, const std::optional<Position> &where);
+  void failHere(Fail report);
+  void fail(Fail report);
+  void waitForVerdict();
   std::string request(Message message, uint64_t id, const std::string &text);
   [[noreturn]] void throwVerdictLocked(std::unique_lock<std::mutex> &lock);
 
@@ -69,6 +76,7 @@ private:
   void pump();
   void publish();
   void armTimer();
+  void armUnheeded();
   Position currentPosition() const;
   ProcessStatus ownStatus() const;
 
@@ -84,13 +92,14 @@ private:
   asio::io_context io;
   asio::executor_work_guard<asio::io_context::executor_type> work;
   asio::ip::tcp::resolver resolver;
-  asio::steady_timer timer, connectTimer;
+  asio::steady_timer timer, connectTimer, unheededTimer;
   asio::posix::stream_descriptor launcher;
+  NoticeThread notices;
   std::unique_ptr<Server> server;
   std::unique_ptr<MemberMachine> machine;
   std::shared_ptr<FramedConnection> connection;
   std::shared_ptr<asio::ip::tcp::socket> attempt; ///< The socket that is connecting.
-  BackgroundThread thread;
+  BackgroundThread unheededThread, thread;
 
   mutable std::mutex mutex;
   std::condition_variable changed;

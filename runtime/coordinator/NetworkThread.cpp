@@ -14,6 +14,7 @@ using asio::ip::tcp;
 using Stage = MemberMachine::Stage;
 
 constexpr Milliseconds connectTimeout{3000}; ///< Of one attempt; there are more until the deadline.
+constexpr Milliseconds unheededTime{700};    ///< So that who is stuck, too, ends within a second or so.
 
 void NetworkClient::run() {
   try {
@@ -24,7 +25,7 @@ void NetworkClient::run() {
     pump();
     io.run();
   } catch (const std::exception &error) {
-    // Nothing may be thrown here but by a lack of memory or descriptors, and by a notice callback.
+    // Nothing may be thrown here but by a lack of memory or descriptors.
     Verdict failed;
     failed.culprit = options.processId;
     failed.host = hello.host;
@@ -185,9 +186,8 @@ void NetworkClient::pump() {
     }
   }
   publish();
-  for (const Notice &notice : machine->takeNotices())
-    if (options.notice)
-      options.notice(notice);
+  for (Notice &notice : machine->takeNotices())
+    notices.add(std::move(notice));
   armTimer();
 }
 
@@ -207,11 +207,24 @@ void NetworkClient::publish() {
       places = machine->getTopology();
     if (decided && hasLauncher)
       tellLauncher(options.launcherFd, {.verdict = decided});
+    if (decided && options.unheeded)
+      armUnheeded();
     if (stage == Stage::Over || stage == Stage::Refused)
       over.store(true, std::memory_order_release);
   }
   if (news)
     changed.notify_all();
+}
+
+/// Nobody cancels it: a client whose program has heeded the verdict is gone by then.
+void NetworkClient::armUnheeded() {
+  unheededTimer.expires_after(unheededTime);
+  unheededTimer.async_wait([this](const asio::error_code &error) {
+    if (error)
+      return;
+    auto tell = [this, verdict = *machine->getVerdict()] { options.unheeded(machine->getTopology(), verdict); };
+    unheededThread = BackgroundThread("spmd-unheeded", tell);
+  });
 }
 
 void NetworkClient::armTimer() {

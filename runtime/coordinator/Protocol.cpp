@@ -45,7 +45,7 @@ void get(Reader &in, Verdict &verdict) {
   verdict.culprit = in.integer<int32_t>();
   verdict.host = in.text(maxNameBytes);
   verdict.pid = in.integer<int64_t>();
-  verdict.cause = in.enumerator(Verdict::Cause::Missing);
+  verdict.cause = in.enumerator(Verdict::Cause::Interrupted);
   verdict.detail = in.integer<int64_t>();
   verdict.text = in.text(maxTextBytes);
   get(in, verdict.position);
@@ -155,11 +155,18 @@ void get(Reader &in, VerdictMessage &message) { get(in, message.verdict); }
 void put(Writer &out, const Fail &fail) {
   out.text(cutText(fail.text), maxTextBytes);
   put(out, fail.position);
+  out.integer(static_cast<uint8_t>(fail.culprit.has_value()));
+  if (fail.culprit)
+    out.integer(*fail.culprit);
+  out.integer(fail.signal);
 }
 
 void get(Reader &in, Fail &fail) {
   fail.text = in.text(maxTextBytes);
   get(in, fail.position);
+  if (in.flag())
+    fail.culprit = in.integer<int32_t>();
+  fail.signal = in.integer<int32_t>();
 }
 
 void put(Writer &out, const NoticeMessage &message) {
@@ -328,6 +335,15 @@ void get(Reader &in, ProgramDetails &message) {
     item.name = in.text(maxNameBytes);
     item.value = in.text(maxDetailBytes);
   }
+}
+
+void put(Writer &out, const Missed &missed) {
+  out.integer(missed.process);
+  out.text(cutText(missed.text), maxTextBytes);
+}
+void get(Reader &in, Missed &missed) {
+  missed.process = in.integer<int32_t>();
+  missed.text = in.text(maxTextBytes);
 }
 
 /// Reads the alternative whose index is `kind`.

@@ -12,6 +12,7 @@
 #include "runtime/coordinator/Vitals.h"
 
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -74,10 +75,12 @@ struct VerdictMessage {
   Verdict verdict;
 };
 
-/// The sender has failed.
+/// The sender has failed, or knows who has: all processes that were told report the same then.
 struct Fail {
   std::string text;
   Position position;
+  std::optional<int32_t> culprit = {}; ///< Where it is not the sender; -1: nobody.
+  int32_t signal = 0;                  ///< Not a failure: it was asked to end, by this.
 };
 
 /// Something to tell people.
@@ -144,10 +147,16 @@ struct ProgramDetails {
   std::vector<JoinColumn> items;
 };
 
+/// The sender has waited for this process for as long as it may.
+struct Missed {
+  int32_t process = 0;
+  std::string text;
+};
+
 /// The index of an alternative is its kind on the wire.
 using Message = std::variant<Hello, Welcome, Reject, TopologyMessage, Heartbeat, VerdictMessage, Fail, NoticeMessage,
                              SetRequest, WaitRequest, RemoveRequest, BarrierRequest, Reply, Goodbye, Farewell,
-                             VitalsMessage, StatusRequest, StatusReply, ProgramDetailsRequest, ProgramDetails>;
+                             VitalsMessage, StatusRequest, StatusReply, ProgramDetailsRequest, ProgramDetails, Missed>;
 
 /// A whole frame, header included. Throws ProtocolError where a limit would be exceeded.
 std::string encode(const Message &message);

@@ -106,8 +106,11 @@ void StateMachine::onMalformed(ConnectionId id, const std::string &why, TimePoin
   if (found->second.phase != Phase::Member)
     return close(id);
   // The connection stays open for the verdict.
-  if (!isEnded())
-    suspect(found->second.process, false, "it sent the coordinator what is no message (" + why + ")", now);
+  if (isEnded())
+    return;
+  int32_t process = found->second.process;
+  Fail report{"it sent the coordinator what is no message (" + why + ")", members.at(process).position};
+  suspect(process, &report, now);
 }
 
 /// Process 0 tells its user, once it has joined.
@@ -204,7 +207,7 @@ void StateMachine::onClosed(ConnectionId id, TimePoint now) {
   Member &member = members.at(process);
   member.connected = false;
   if (!isEnded())
-    suspect(process, true, "", now);
+    suspect(process, nullptr, now);
 }
 
 //===----------------------------------------------------------------------===//
@@ -263,7 +266,7 @@ TimePoint StateMachine::nextDeadline() const {
   if (stage == Stage::RollCall)
     next = std::min({next, nextProgress, joinDeadline, mismatchDeadline});
   else
-    next = std::min({next, store.nextDeadline(), barriers.nextDeadline()});
+    next = std::min({next, store.nextDeadline(), barriers.nextDeadline(), nextStuck});
   return std::min(next, decisionTime());
 }
 

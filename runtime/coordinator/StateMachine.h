@@ -9,7 +9,8 @@
 //
 // Who is to blame is decided from candidates: processes that died (connection gone without goodbye, or the launcher's
 // word) or that reported a failure. A process that died without a word comes before one that complains, the earlier
-// before the later; the decision waits shortly for what explains a death: its signal, or its last message.
+// before the later; the decision waits shortly for what explains a death: its signal, or its last message. One that has
+// waited in vain for another comes last of all, and the other is to blame.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -41,6 +42,7 @@ constexpr Milliseconds failSettle{150};     ///< Is the failure only the echo of
 constexpr Milliseconds refusalNoticeInterval{1000};
 constexpr Milliseconds stuckWarning{2000};
 constexpr Milliseconds stuckRepeat{30'000};
+constexpr Milliseconds startWarning{30'000}; ///< Where nobody has begun a step: inputs may take their time.
 
 struct ServerOptions {
   int32_t numProcesses = 1;
@@ -121,9 +123,9 @@ private:
   /// Somebody who may be to blame.
   struct Candidate {
     TimePoint at;
-    bool died = true; ///< Otherwise it reported `text`, of this place.
-    std::string text;
-    std::optional<Position> where = {};
+    bool died = true; ///< Otherwise it reported this.
+    Fail report;
+    int32_t awaited = -1; ///< It complains of waiting for this process, which is no failure of its own.
   };
 
   // Connections and the handshake.
@@ -160,8 +162,10 @@ private:
   std::string describe(int32_t process) const;
 
   // Verdicts.
-  void suspect(int32_t process, bool died, const std::string &text, TimePoint now,
-               const std::optional<Position> &where = std::nullopt);
+  /// `report`: what it said; null: it died. `awaited`: whom it waits for, where it only complains of that.
+  void suspect(int32_t process, const Fail *report, TimePoint now, int32_t awaited = -1);
+  const Candidate &lastComplaint(const Candidate &first) const;
+  Verdict verdictOf(const Candidate &reported) const;
   const std::pair<const int32_t, Candidate> *primeSuspect() const;
   TimePoint decisionTime() const;
   void decide(TimePoint now);
@@ -180,6 +184,7 @@ private:
   std::string earlyWarning;           ///< For process 0, which has not joined yet: the last one.
   TimePoint nextRefusalNotice;        ///< Of strangers, who cost nothing.
   TimePoint nextStuckWarning = never; ///< never: the job moves.
+  TimePoint nextStuck = never;        ///< When that is an error, if it does not.
   TimePoint nextSilence = never;      ///< When who was heard the longest ago will be silent for too long.
   std::map<ConnectionId, Connection> connections;
   /// Those of no process (yet), and not closing: the few that time limits and bounds concern.

@@ -3,9 +3,13 @@
 #include "runtime/coordinator/Describe.h"
 #include "runtime/coordinator/StateMachine.h"
 
+#include <algorithm>
 #include <tuple>
 
 namespace spmd::coordinator {
+
+/// After the limit for collectives: the devices between whose hosts nothing passes speak at it, and know more.
+constexpr Milliseconds stuckSettle{500};
 
 //===----------------------------------------------------------------------===//
 // Messages of members
@@ -54,9 +58,17 @@ void StateMachine::onMemberMessage(int32_t process, Message message, TimePoint n
     return;
   }
   if (auto *fail = std::get_if<Fail>(&message)) {
+    if (fail->culprit && (*fail->culprit < -1 || *fail->culprit >= options.numProcesses))
+      return onMalformed(member.connection, "a failure of a process that does not exist", now);
     move(member, fail->position, now);
-    suspect(process, false, fail->text, now, fail->position);
-    return;
+    return suspect(process, fail, now);
+  }
+  if (auto *missed = std::get_if<Missed>(&message)) {
+    if (!members.count(missed->process) || missed->process == process)
+      return onMalformed(member.connection, "a process that it cannot wait for", now);
+    Fail complaint;
+    complaint.text = missed->text;
+    return suspect(process, &complaint, now, missed->process);
   }
   if (auto *over = std::get_if<VerdictMessage>(&message)) {
     // This process was stopped for so long that the others have given it up.
@@ -121,7 +133,8 @@ void StateMachine::checkHeartbeats(TimePoint now) {
 }
 
 /// The job stands still when nobody moves and not all are at the same place. Who is at the same place as all others
-/// may be computing; who has said goodbye has nothing left to do.
+/// may be computing; who has said goodbye has nothing left to do. Where all stay before their first step, that is told
+/// after a while, but nobody is behind, and so nobody is to blame.
 void StateMachine::checkStuck(TimePoint now) {
   std::map<std::string, std::vector<int32_t>> places;
   const Member *behind = nullptr;
@@ -139,7 +152,13 @@ void StateMachine::checkStuck(TimePoint now) {
     if (!behind || key(position) < key(behind->position))
       behind = &member;
   }
-  if (places.size() < 2 || now - moved < stuckWarning) {
+  bool areTogether = places.size() < 2;
+  bool mayCompute = areTogether && (!behind || behind->position.state != Position::State::Joining);
+  // Barriers and the store have time limits of their own. Shorter ones than that of the warning say nothing: who moves
+  // is only seen to at heartbeats.
+  bool isLimited = !areTogether && !waiting && options.collectiveTimeout.count() > 0;
+  nextStuck = isLimited ? after(moved + stuckSettle, std::max(options.collectiveTimeout, stuckWarning).count()) : never;
+  if (mayCompute || now - moved < (areTogether ? startWarning : stuckWarning)) {
     nextStuckWarning = never;
     return;
   }
@@ -150,8 +169,7 @@ void StateMachine::checkStuck(TimePoint now) {
         text += (text.empty() ? "" : "; ") + describeProcesses(processes) + ": " + place;
     return text;
   };
-  // Barriers and the store have time limits of their own.
-  if (!waiting && options.collectiveTimeout.count() > 0 && now - moved >= options.collectiveTimeout) {
+  if (now >= nextStuck) {
     Verdict stuck = blame(behind->hello.processId, Verdict::Cause::Stuck);
     stuck.detail = millisecondsBetween(moved, now);
     stuck.text = ", while others are elsewhere (" + list(behind->position.str()) + ")";
@@ -174,17 +192,15 @@ void StateMachine::onChildEnded(const ChildEndMessage &end, TimePoint now) {
   if (isEnded() || end.process < 0 || end.process >= options.numProcesses)
     return;
   ends.emplace(end.process, end);
-  suspect(end.process, true, "", now);
+  suspect(end.process, nullptr, now);
 }
 
-void StateMachine::suspect(int32_t process, bool died, const std::string &text, TimePoint now,
-                           const std::optional<Position> &where) {
-  auto [found, isNew] = candidates.emplace(process, Candidate{now, died, text, where});
+void StateMachine::suspect(int32_t process, const Fail *report, TimePoint now, int32_t awaited) {
+  auto [found, isNew] = candidates.emplace(process, Candidate{now, !report, report ? *report : Fail(), awaited});
   // The first word about a process counts, but for its own last one, which may come in after that of its launcher.
-  if (!isNew && found->second.died && !died) {
+  if (!isNew && found->second.died && report) {
     found->second.died = false;
-    found->second.text = text;
-    found->second.where = where;
+    found->second.report = *report;
   }
   decide(now);
 }
@@ -192,11 +208,26 @@ void StateMachine::suspect(int32_t process, bool died, const std::string &text, 
 const std::pair<const int32_t, StateMachine::Candidate> *StateMachine::primeSuspect() const {
   const std::pair<const int32_t, Candidate> *prime = nullptr;
   for (const auto &entry : candidates) {
-    auto key = [](const Candidate &candidate) { return std::tuple(!candidate.died, candidate.at); };
+    auto key = [](const Candidate &candidate) {
+      return std::tuple(!candidate.died, candidate.awaited >= 0, candidate.at);
+    };
     if (!prime || key(entry.second) < key(prime->second))
       prime = &entry;
   }
   return prime;
+}
+
+/// Who is waited for may wait, too: the complaint about one that does not complain.
+const StateMachine::Candidate &StateMachine::lastComplaint(const Candidate &first) const {
+  const Candidate *last = &first;
+  std::set<int32_t> passed;
+  for (auto next = candidates.find(first.awaited); next != candidates.end() && next->second.awaited >= 0;
+       next = candidates.find(last->awaited)) {
+    if (!passed.insert(next->first).second)
+      break;
+    last = &next->second;
+  }
+  return *last;
 }
 
 TimePoint StateMachine::decisionTime() const {
@@ -225,13 +256,14 @@ void StateMachine::decide(TimePoint now) {
   if (!prime || now < decisionTime())
     return;
   const auto &[process, candidate] = *prime;
-  if (!candidate.died) {
-    Verdict failed = blame(process, Verdict::Cause::Failed);
-    failed.text = candidate.text;
-    if (candidate.where) // Its other devices may have moved on since.
-      failed.position = *candidate.where;
-    return conclude(std::move(failed));
+  if (candidate.awaited >= 0) {
+    const Candidate &complaint = lastComplaint(candidate);
+    Verdict stuck = blame(complaint.awaited, Verdict::Cause::Stuck);
+    stuck.text = complaint.report.text;
+    return conclude(std::move(stuck));
   }
+  if (!candidate.died)
+    return conclude(verdictOf(candidate));
   auto end = ends.find(process);
   if (end == ends.end())
     return conclude(blame(process, Verdict::Cause::Lost));
@@ -243,6 +275,21 @@ void StateMachine::decide(TimePoint now) {
   if (died.host.empty())
     died.host = options.host; // The launcher's children are here.
   conclude(std::move(died));
+}
+
+/// Of several who report the same (one file that all read, say) it is the first by number, whoever was the fastest.
+Verdict StateMachine::verdictOf(const Candidate &reported) const {
+  const auto &[process, first] = *std::find_if(candidates.begin(), candidates.end(), [&](const auto &entry) {
+    return !entry.second.died && entry.second.awaited < 0 && entry.second.report.text == reported.report.text &&
+           entry.second.report.signal == reported.report.signal;
+  });
+  Verdict failed = blame(first.report.culprit.value_or(process),
+                         first.report.signal != 0 ? Verdict::Cause::Interrupted : Verdict::Cause::Failed);
+  failed.detail = first.report.signal;
+  failed.text = first.report.text;
+  if (failed.culprit == process) // Its other devices may have moved on since.
+    failed.position = first.report.position;
+  return failed;
 }
 
 Verdict StateMachine::blame(int32_t process, Verdict::Cause cause) const {

@@ -23,9 +23,8 @@ std::string Position::str() const {
 
 std::string Verdict::str() const {
   std::string who = describeProcess(culprit, host, pid);
-  std::string last = "; last seen at " + position.str();
-  if (position.step < 0 && position.launch == 0)
-    last = "; last seen " + position.str();
+  std::string place = (position.step < 0 && position.launch == 0 ? "" : "at ") + position.str();
+  std::string last = "; last seen " + place;
   switch (cause) {
   case Cause::Lost:
     return who + " was lost without goodbye" + last;
@@ -37,9 +36,13 @@ std::string Verdict::str() const {
   case Cause::Hung:
     return who + " hangs: no heartbeat for " + coordinator::formatSeconds(detail) + last;
   case Cause::Stuck:
-    return who + " is stuck: for " + coordinator::formatSeconds(detail) + " it has been at " + position.str() + text;
+    if (detail == 0)
+      return who + " is stuck: " + text + last;
+    return who + " is stuck: for " + coordinator::formatSeconds(detail) + " it has been " + place + text;
   case Cause::Failed:
-    return who + " failed: " + text;
+    return culprit < 0 ? text : who + " failed: " + text;
+  case Cause::Interrupted:
+    return who + " was asked to end (" + signalName(static_cast<int>(detail)) + ")" + text;
   case Cause::Mismatch:
   case Cause::Missing:
     return text;

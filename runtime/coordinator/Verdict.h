@@ -37,10 +37,11 @@ struct Verdict {
     Killed,   ///< Its launcher says: by `detail` (a signal).
     Exited,   ///< Its launcher says: with exit status `detail`, without goodbye.
     Hung,     ///< No heartbeat for `detail` milliseconds.
-    Stuck,    ///< Alive, but for `detail` milliseconds behind the others at the same step.
+    Stuck,    ///< Alive, but for `detail` milliseconds behind the others at the same step; 0: `text` says who waited.
     Failed,   ///< It reported an error: `text`.
     Mismatch, ///< It was started with something else than the others: `text`.
     Missing,  ///< Processes did not come within `initialization_timeout`: `text`.
+    Interrupted, ///< It was asked to end, by signal `detail`; `text` is what was done then.
   };
 
   int32_t culprit = -1; ///< -1 where no single process is to blame.

@@ -225,26 +225,36 @@ std::vector<std::string> splitCommas(const std::string &text) {
   return parts;
 }
 
+/// Of `host:8476`, `[fd00::1]:8476`, or a host alone.
+std::string withoutPort(const std::string &address) {
+  if (address.starts_with("["))
+    return address.substr(1, address.find(']') - 1);
+  size_t colon = address.find(':');
+  return address.substr(0, colon == address.rfind(':') ? colon : std::string::npos);
+}
+
 Cluster findCloudTpu(const Lookup &lookup) {
   Finder finder(lookup, "Cloud TPU");
   uint64_t worker = finder.number("TPU_WORKER_ID");
-  std::vector<std::string> hosts = splitCommas(finder.text("TPU_WORKER_HOSTNAMES"));
+  // The same list, with the ports of the TPUs' own runtime, which are not ours.
+  bool hasAddresses = !finder.has("TPU_WORKER_HOSTNAMES") && finder.has("TPU_PROCESS_ADDRESSES");
+  const char *list = hasAddresses ? "TPU_PROCESS_ADDRESSES" : "TPU_WORKER_HOSTNAMES";
+  std::vector<std::string> hosts = splitCommas(finder.text(list));
   uint64_t slices = 1, slice = 0;
-  std::string first = hosts.empty() ? "" : hosts[0];
+  std::string first = hosts.empty() ? "" : withoutPort(hosts[0]);
   if (finder.isGood() && finder.has("MEGASCALE_NUM_SLICES")) {
     slices = finder.number("MEGASCALE_NUM_SLICES");
     slice = finder.number("MEGASCALE_SLICE_ID");
     std::string coordinator = finder.text("MEGASCALE_COORDINATOR_ADDRESS");
-    // With or without a port, which is not ours.
-    first = coordinator.substr(0, coordinator.find(':'));
+    first = withoutPort(coordinator);
   }
   if (finder.isGood() && worker >= hosts.size())
-    finder.refuse("TPU_WORKER_ID is " + std::to_string(worker) + ", but TPU_WORKER_HOSTNAMES has " +
+    finder.refuse("TPU_WORKER_ID is " + std::to_string(worker) + ", but " + list + " has " +
                   std::to_string(hosts.size()) + " hosts");
   finder.setPlace(slice * hosts.size() + worker, slices * hosts.size());
   if (finder.isGood() && slices * hosts.size() == 1)
     finder.refuse("there is one host");
-  finder.judge("TPU_WORKER_ID", "TPU_WORKER_HOSTNAMES",
+  finder.judge("TPU_WORKER_ID", list,
                std::max<uint64_t>(hosts.size(), finder.peek("MEGASCALE_NUM_SLICES").value_or(1)));
   finder.cluster.coordinatorAddress = withPort(first, "8476");
   return finder.finish();

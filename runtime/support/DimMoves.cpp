@@ -224,8 +224,6 @@ double missingElements(const MeshShape &mesh, const ShardedShape &source, const 
 
 std::optional<std::vector<int64_t>> getLocalStarts(const MeshShape &mesh, const ShardedShape &source,
                                                    const ShardedShape &target, const std::vector<DimMove> &moves) {
-  std::vector<int64_t> sourcePiece = localSourceShape(mesh, source, moves);
-  std::vector<int64_t> targetPiece = localShape(mesh, target.shape, target.sharding);
   std::vector<int64_t> starts;
   for (size_t d = 0; d < source.shape.size(); ++d) {
     DimMove windows = moveOf(moves, source, d);
@@ -242,12 +240,10 @@ std::optional<std::vector<int64_t>> getLocalStarts(const MeshShape &mesh, const 
       if (moved.size == 0)
         return;
       int64_t own = move.shift + needs.start * move.stride - has.start;
-      isSame = isSame && own >= 0 && own + (targetPiece[d] - 1) * move.stride < sourcePiece[d] &&
-               movedRange(move, has, needs) == moved && (!start || *start == own);
+      isSame = isSame && movedRange(move, has, needs) == moved && (!start || *start == own);
       start = own;
     });
-    bool fits = start || (targetPiece[d] - 1) * windows.stride < sourcePiece[d]; // Where nothing comes from the source.
-    if (!isSame || !fits)
+    if (!isSame)
       return std::nullopt;
     starts.push_back(start.value_or(0));
   }

@@ -56,8 +56,8 @@ double missingElements(const MeshShape &mesh, const ShardedShape &source, const 
                        const std::vector<DimMove> &moves = {});
 
 /// Where in its own piece of the source each device finds what its piece of the target has of the source, if that is
-/// the same for all devices: the first element, for each dimension. Everything else of the target's piece, padding
-/// included, is somewhere in the source's piece, too.
+/// the same for all devices: the first element, for each dimension. What else the target's piece has, padding included,
+/// may be before the source's piece or behind it.
 std::optional<std::vector<int64_t>> getLocalStarts(const MeshShape &mesh, const ShardedShape &source,
                                                    const ShardedShape &target, const std::vector<DimMove> &moves);
 

@@ -18,7 +18,8 @@ namespace spmd {
 
 MappedFile::MappedFile(const std::string &path) : path(path) {
   auto fail = [&](const std::string &reason) { return Error("cannot read '" + path + "': " + reason); };
-  int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // A pipe that nobody writes to is refused below, instead of waited for.
+  int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0)
     throw fail(systemErrorText(errno));
   struct stat status{};

@@ -12,7 +12,7 @@
 
 namespace spmd {
 
-SignalInlet::SignalInlet(std::initializer_list<int> numbers) {
+SignalInlet::SignalInlet(const std::vector<int> &numbers) {
   sigset_t taken;
   sigemptyset(&taken);
   for (int number : numbers) {

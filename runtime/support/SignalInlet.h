@@ -5,6 +5,7 @@
 
 #include <csignal>
 #include <initializer_list>
+#include <vector>
 
 namespace spmd {
 
@@ -12,7 +13,8 @@ namespace spmd {
 /// background jobs) stay so. All other threads must have them blocked.
 class SignalInlet {
 public:
-  explicit SignalInlet(std::initializer_list<int> numbers);
+  explicit SignalInlet(const std::vector<int> &numbers);
+  SignalInlet(std::initializer_list<int> numbers) : SignalInlet(std::vector<int>(numbers)) {}
   ~SignalInlet();
   SignalInlet(const SignalInlet &) = delete;
   SignalInlet &operator=(const SignalInlet &) = delete;

@@ -98,9 +98,10 @@ void addReportOption(CLI::App &app, std::string &file) {
 
 void addRestartOptions(CLI::App &app, spmd::RestartOptions &options) {
   const char *group = "Running";
-  app.add_option("--restarts", options.count,
-                 "After a fault (a process was killed, is lost, hangs), start again so many times; from the newest "
-                 "checkpoint where there are any")
+  app.add_option(
+         "--restarts", options.count,
+         "After a fault (a process was killed, is lost, hangs, is stuck), start again so many times; from the newest "
+         "checkpoint where there are any")
       ->type_name("N")
       ->check(CLI::Range(0, 1'000'000))
       ->group(group);
@@ -280,8 +281,23 @@ std::vector<std::string> runArguments(const spmd::RunOptions &options) {
 
 std::string ownExecutable() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 
-int usageStatus(const CLI::App &app, const std::exception &error) {
+spmd::LogFormat logFormatOf(int argc, char **argv) {
+  for (int i = 1; i < argc && argv[i] != std::string_view("--"); ++i) {
+    std::string_view argument = argv[i];
+    if (argument == "--log-format=json" ||
+        (argument == "--log-format" && i + 1 < argc && argv[i + 1] == std::string_view("json")))
+      return spmd::LogFormat::Json;
+  }
+  return spmd::LogFormat::Text;
+}
+
+int usageStatus(const CLI::App &app, const std::exception &error, spmd::LogFormat format) {
   const auto *parse = dynamic_cast<const CLI::Error *>(&error);
+  bool isHelp = parse && parse->get_exit_code() == 0;
+  if (format == spmd::LogFormat::Json && !isHelp) {
+    spmd::RunLog(std::cerr, app.get_name(), format).write(spmd::RunLog::Level::Error, error.what());
+    return 2;
+  }
   if (!parse) {
     std::cerr << error.what() << "\n";
     return 2;

@@ -38,7 +38,10 @@ std::vector<std::string> runArguments(const spmd::RunOptions &options);
 /// This program's own file.
 std::string ownExecutable();
 
+/// How errors are to be printed, also of a command line that was refused before its options were read.
+spmd::LogFormat logFormatOf(int argc, char **argv);
+
 /// The exit status of a command line that CLI11 refused: 0 after help, 2 after an error, which is printed to stderr.
-int usageStatus(const CLI::App &app, const std::exception &error);
+int usageStatus(const CLI::App &app, const std::exception &error, spmd::LogFormat format);
 
 } // namespace spmdc

@@ -24,7 +24,7 @@ int main(int argc, char **argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Error &error) {
-    return spmdc::usageStatus(app, error);
+    return spmdc::usageStatus(app, error, spmdc::logFormatOf(argc, argv));
   }
 
   spmd::RunRequest request{

@@ -23,7 +23,10 @@ const char *stageName(spmd::JobStatus::Stage stage) {
   return names[static_cast<int>(stage)];
 }
 
-const char *stateName(spmd::Position::State state) {
+/// Who has joined starts once all have.
+const char *stateName(const spmd::JobStatus &status, spmd::Position::State state) {
+  if (state == spmd::Position::State::Joining && status.stage != spmd::JobStatus::Stage::RollCall)
+    return "starting";
   constexpr const char *names[] = {"joining", "running", "waiting", "leaving"};
   return names[static_cast<int>(state)];
 }
@@ -74,7 +77,7 @@ struct StatusCommand {
                                      {"host", process.host},
                                      {"pid", process.pid},
                                      {"devices", process.devices},
-                                     {"state", stateName(process.position.state)},
+                                     {"state", stateName(status, process.position.state)},
                                      {"steps_done", hasLoop ? Json(vitals.stepsDone) : Json(nullptr)},
                                      {"steps", hasLoop ? Json(vitals.stepsWanted) : Json(nullptr)},
                                      {"launches", vitals.launches},
@@ -103,7 +106,7 @@ struct StatusCommand {
                              ? std::to_string(vitals.stepsDone) + " of " + std::to_string(vitals.stepsWanted)
                              : std::to_string(vitals.launches);
       rows.push_back({std::to_string(process.process), process.host, std::to_string(process.pid),
-                      stateName(process.position.state), step,
+                      stateName(status, process.position.state), step,
                       process.position.location.empty() ? "-" : process.position.location, fixed(process.rate, 1),
                       memoryText(vitals.residentBytes),
                       fixed(static_cast<double>(process.heartbeatAgeMs) / 1000, 1) + " s"});

@@ -1,5 +1,6 @@
 //===- spmdc.cpp - the command --------------------------------------------===//
 
+#include "tools/common/RunCommandLine.h"
 #include "tools/common/StandardStreams.h"
 #include "tools/spmdc/Command.h"
 #include "tools/spmdc/Version.h"
@@ -28,9 +29,12 @@ int main(int argc, char **argv) {
     return app.exit(result);
   } catch (const CLI::ParseError &error) {
     bool isUnknown = app.get_subcommands().empty() && argc > 1 && argv[1][0] != '-';
-    std::cerr << "spmdc: error: "
-              << (isUnknown ? "unknown command '" + std::string(argv[1]) + "'" : std::string(error.what()))
-              << "\nspmdc --help lists the commands, spmdc COMMAND --help the options of one\n";
+    spmd::LogFormat format = spmdc::logFormatOf(argc, argv);
+    spmd::RunLog(std::cerr, "spmdc", format)
+        .write(spmd::RunLog::Level::Error,
+               isUnknown ? "unknown command '" + std::string(argv[1]) + "'" : std::string(error.what()));
+    if (format == spmd::LogFormat::Text)
+      std::cerr << "spmdc --help lists the commands, spmdc COMMAND --help the options of one\n";
     return spmdc::kUsage;
   } catch (const std::exception &error) {
     std::cerr << "spmdc: error: " << error.what() << "\n";

@@ -17,9 +17,6 @@ constexpr std::chrono::milliseconds askInterval(100);
 constexpr std::chrono::milliseconds answerLimit(1000);
 /// Who has not answered for so long does not.
 constexpr std::chrono::milliseconds silenceLimit(500);
-/// How much longer than the limit for collectives a device waits whose peers answer: these are held up by others, and
-/// the two between which nothing moves, or else the coordinator, which sees all, are to speak first.
-constexpr std::chrono::milliseconds grace(1500);
 /// Of one attempt to connect, and of all.
 constexpr std::chrono::seconds attemptLimit(3), connectLimit(30);
 
@@ -70,9 +67,7 @@ Answer NetCommunicator::answer(const Question &question) const {
 
 NetEndpoint::NetEndpoint(NetCommunicator &communicator, int64_t position)
     : communicator(communicator), local(static_cast<shm::ShmEndpoint &>(communicator.getLocal().getEndpoint(position))),
-      position(position), memory(communicator.getLocal()), queue(local.getDevice().getThreadCount()) {
-  local.setGrace(grace);
-}
+      position(position), memory(communicator.getLocal()), queue(local.getDevice().getThreadCount()) {}
 
 std::unique_ptr<CollectiveCall> NetEndpoint::prepare(const MeshShape &mesh, const CollectiveDesc &desc,
                                                      const CallSite &site) {
@@ -173,10 +168,11 @@ void NetEndpoint::waitForAny(const NetCall &call, Clock::time_point since) {
 void NetEndpoint::checkWait(const NetCall &call, Clock::time_point since, const std::vector<int64_t> &pending) {
   local.checkJob();
   auto now = Clock::now();
-  auto bound = communicator.getBackend().getOptions().timeouts.collective;
-  if (bound.count() > 0 && now - call.getBegin() >= bound) {
+  const CollectiveTimeouts &limits = communicator.getBackend().getOptions().timeouts;
+  if (limits.collective.count() > 0 && now - call.getBegin() >= limits.collective) {
     throwIfSilent(call, pending);
-    if (now - call.getBegin() >= bound + grace)
+    // Peers that answer are held up by others: the two between which nothing moves are to speak before.
+    if (now - call.getBegin() >= limits.collective + limits.grace)
       local.throwTimeout(call, pending);
   }
   if (now - since < patience || now < nextQuestion || pending.empty())

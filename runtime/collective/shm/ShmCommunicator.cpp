@@ -197,9 +197,11 @@ void ShmEndpoint::waitOn(std::atomic<uint32_t> &word, std::atomic<uint32_t> &sle
                          const AnnouncedCall &call, uint64_t number, IsReady &&isReady) {
   if (spinUntil(isReady, device.getSpin()))
     return;
-  auto limit = communicator.getBackend().getOptions().timeouts.collective;
-  auto deadline = limit.count() > 0 ? std::chrono::steady_clock::now() + limit + grace
-                                    : std::chrono::steady_clock::time_point::max();
+  const CollectiveTimeouts &limits = communicator.getBackend().getOptions().timeouts;
+  auto deadline = std::chrono::steady_clock::time_point::max();
+  if (limits.collective.count() > 0)
+    deadline = std::chrono::steady_clock::now() + limits.collective +
+               (communicator.spansProcesses() ? limits.grace : std::chrono::milliseconds(0));
   for (;;) {
     sleepers.fetch_add(1);
     uint32_t seen = word.load();
@@ -237,6 +239,9 @@ void ShmEndpoint::checkWait(const GroupState *group, const AnnouncedCall &call, 
     for (int64_t member : group->members)
       if (member != position && communicator.getPage().slot(member).announced.load() <= number)
         missing.push_back(member);
+  for (int64_t member : missing)
+    if (communicator.processOf(member) != communicator.processOf(position))
+      reportMissing(communicator.processOf(member), describeTimeout(call, missing));
   throwTimeout(call, missing);
 }
 
@@ -248,15 +253,27 @@ void ShmEndpoint::checkJob() {
     throwAborted();
 }
 
-void ShmEndpoint::throwTimeout(const AnnouncedCall &call, const std::vector<int64_t> &missing,
-                               const std::string &reason) {
+/// Who waits is not to blame for who does not come: the coordinator is told of that one, and throws.
+void ShmEndpoint::reportMissing(int32_t process, const std::string &cause) {
+  Health *health = communicator.getBackend().getOptions().health;
+  if (!health)
+    return;
+  health->reportMissing(process, cause);
+  checkJob();
+}
+
+std::string ShmEndpoint::describeTimeout(const AnnouncedCall &call, const std::vector<int64_t> &missing) const {
   std::string names;
   for (int64_t member : missing)
     names += (names.empty() ? "" : ", ") + nameOf(member);
-  std::string cause =
-      call.describe() + " on " + nameOf(position) + " waited for " +
-      std::to_string(communicator.getBackend().getOptions().timeouts.collective.count() / 1000.0).substr(0, 6) + " s" +
-      (names.empty() ? "" : " for " + names) + "; " + reason;
+  return call.describe() + " on " + nameOf(position) + " waited for " +
+         std::to_string(communicator.getBackend().getOptions().timeouts.collective.count() / 1000.0).substr(0, 6) +
+         " s" + (names.empty() ? "" : " for " + names);
+}
+
+void ShmEndpoint::throwTimeout(const AnnouncedCall &call, const std::vector<int64_t> &missing,
+                               const std::string &reason) {
+  std::string cause = describeTimeout(call, missing) + "; " + reason;
   communicator.abort(cause);
   throw Error(cause);
 }

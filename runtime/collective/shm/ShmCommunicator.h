@@ -87,9 +87,6 @@ public:
   [[noreturn]] void throwTimeout(const AnnouncedCall &call, const std::vector<int64_t> &missing,
                                  const std::string &reason = "a process hangs, or the limit (--collective-timeout) is "
                                                              "too short");
-  /// How much longer than the limit for collectives to wait for members of this host, so that those speak first who
-  /// wait for others themselves and know more.
-  void setGrace(std::chrono::milliseconds given) { grace = given; }
 
   GroupState &groupFor(const std::vector<int64_t> &members, BarrierUse use = BarrierUse::Calls);
   uint64_t getLaunch() const { return launches; }
@@ -109,6 +106,8 @@ private:
   /// Once per slice of a long wait: throws if there is a reason to stop waiting.
   void checkWait(const GroupState *group, const AnnouncedCall &call, uint64_t sequence,
                  std::chrono::steady_clock::time_point deadline);
+  void reportMissing(int32_t process, const std::string &cause);
+  std::string describeTimeout(const AnnouncedCall &call, const std::vector<int64_t> &missing) const;
   [[noreturn]] void throwAborted();
 
   ShmCommunicator &communicator;
@@ -116,7 +115,6 @@ private:
   CpuDevice &device;
   Slot &slot;
   uint64_t sequence = 0, launches = 0;
-  std::chrono::milliseconds grace{0};
   std::map<std::pair<BarrierUse, std::vector<int64_t>>, GroupState> groups;
   InFlight inFlight[ringSize];
   PeerMemory memory;
@@ -133,6 +131,9 @@ public:
   Backend &getBackend() { return backend; }
   const ControlPage &getPage() const { return page; }
   std::string nameOf(int64_t member) const;
+  int32_t processOf(int64_t member) const { return backend.processOf(devices[member]); }
+  /// Whether devices of other processes take part, here or on other hosts.
+  bool spansProcesses() const { return endpoints.size() < devices.size(); }
 
 private:
   Backend &backend;

@@ -236,7 +236,7 @@ TEST(Faults, LostConnectionIsNamed) {
 TEST(Faults, LimitNamesWhoIsMissing) {
   MeshShape mesh{{{"a", 3}}};
   for (Layout layout : oneAndManyHosts(3)) {
-    layout.timeouts.collective = std::chrono::milliseconds(200);
+    layout.timeouts = {.collective = std::chrono::milliseconds(200), .grace = std::chrono::milliseconds(300)};
     auto outcomes = runJob(
         layout,
         [&](DeviceContext &context) {
@@ -259,6 +259,9 @@ TEST(Faults, LimitNamesWhoIsMissing) {
         });
     EXPECT_NE(outcomes[0].error.find("waited for 0.2"), std::string::npos) << outcomes[0].error;
     EXPECT_NE(outcomes[0].error.find("for process 1 device 1"), std::string::npos) << outcomes[0].error;
+    EXPECT_GE(outcomes[0].seconds, 0.5); // The coordinator may speak before.
+    bool isOneHost = layout.hosts.empty();
+    EXPECT_EQ(outcomes[0].error.starts_with("process 1 is to blame: all_reduce"), isOneHost) << outcomes[0].error;
   }
 }
 

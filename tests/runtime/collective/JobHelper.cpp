@@ -101,6 +101,9 @@ void SharedStore::removePrefix(const std::string &) {}
 bool SharedHealth::isOver() const { return job.isOver.load(std::memory_order_acquire) != 0; }
 void SharedHealth::throwVerdict() { throw Error(job.verdict, Error::Kind::Verdict); }
 void SharedHealth::reportFailure(const std::string &message) { declareOver(job, message); }
+void SharedHealth::reportMissing(int32_t process, const std::string &message) {
+  declareOver(job, "process " + std::to_string(process) + " is to blame: " + message);
+}
 
 void declareOver(SharedJob &job, const std::string &verdict) {
   job.locked([&] {

@@ -35,6 +35,7 @@ public:
   bool isOver() const override;
   [[noreturn]] void throwVerdict() override;
   void reportFailure(const std::string &message) override;
+  void reportMissing(int32_t process, const std::string &message) override;
 
 private:
   SharedJob &job;

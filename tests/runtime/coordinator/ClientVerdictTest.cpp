@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <future>
 #include <mutex>
 #include <thread>
 
@@ -134,6 +135,49 @@ TEST(ClientVerdict, StandingStillIsWarnedOfThenEnded) {
   std::lock_guard lock(mutex);
   EXPECT_THAT(notices, testing::Contains(AllOf(HasSubstr("has not moved for 2 s"), HasSubstr("mlp.spmd:4:2"),
                                                HasSubstr("mlp.spmd:9:1"))));
+}
+
+// A pager that is paused, a full pipe: process 0 tells of a stray, and nobody reads it.
+TEST(ClientVerdict, WhoReadsNoticesMayTakeHisTime) {
+  Port port;
+  std::promise<void> paused, resumed;
+  auto clients = joinAll(port, 2, [&](JoinOptions &options) {
+    options.heartbeatTimeout = 1s;
+    if (options.processId == 0)
+      options.notice = [&](const Notice &) {
+        paused.set_value();
+        resumed.get_future().wait();
+      };
+  });
+  EXPECT_THAT(messageOf([&] { Client::join(optionsFor(port, 1, 2)); }), HasSubstr("is already in the job"));
+  paused.get_future().wait();
+  std::this_thread::sleep_for(1500ms);
+  EXPECT_FALSE(clients[0]->isOver());
+  EXPECT_FALSE(clients[1]->isOver());
+  resumed.set_value();
+  sayGoodbye(clients);
+}
+
+// Its program may be stuck; who has learned of the verdict and is gone is not asked for.
+TEST(ClientVerdict, WhoDoesNotComeBackIsToldOfOnAnotherThread) {
+  Port port;
+  std::promise<std::string> told;
+  std::atomic<int> others = 0;
+  auto clients = joinAll(port, 3, [&](JoinOptions &options) {
+    bool isStuck = options.processId == 2;
+    options.unheeded = [&, isStuck](const Topology &topology, const Verdict &verdict) {
+      EXPECT_EQ(topology.processes.size(), 3u);
+      isStuck ? told.set_value(verdict.str()) : void(++others);
+    };
+  });
+  clients[1]->reportFailure("device out of memory");
+  std::string verdict = messageOf([&] { clients[0]->throwVerdict(); });
+  clients[1].reset();
+  clients[0].reset();
+  std::future<std::string> heard = told.get_future();
+  ASSERT_EQ(heard.wait_for(timeLimit(1s)), std::future_status::ready);
+  EXPECT_EQ(heard.get(), verdict);
+  EXPECT_EQ(others, 0);
 }
 
 } // namespace

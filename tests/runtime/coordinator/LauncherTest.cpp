@@ -155,41 +155,33 @@ TEST(Launcher, CtrlCEndsAllWithinTwoSeconds) {
     EXPECT_TRUE(waitUntilGone(pid, 0ms));
 }
 
+/// Process 0 of two runs `first` and the other `second`, each of which says that it is ready. The launcher, asked to
+/// end, takes process 0 down within `limit`.
+void expectFirstIsKilled(const std::string &first, const std::string &second, std::chrono::milliseconds limit) {
+  Spawned launcher = spawnLauncher(
+      2, {"/bin/sh", "-c", "if [ $SPMD_PROCESS_ID = 0 ]; then " + first + "; fi; " + second}, "launch-saving");
+  for (int process = 0; process != 2; ++process)
+    ASSERT_TRUE(launcher.waitForOutput("[process " + std::to_string(process) + "] ready"));
+  auto begin = Clock::now();
+  launcher.kill(SIGTERM);
+  EXPECT_EQ(exitStatus(launcher, 20s), 128 + SIGTERM);
+  EXPECT_LT(Clock::now() - begin, timeLimit(limit));
+  EXPECT_THAT(launcher.output, HasSubstr("SIGKILL) taken down"));
+}
+
 // A job that saves its state may take its time, but not when one of its processes has failed meanwhile: another may be
 // stopped, and would never end.
 TEST(Launcher, AfterAFailureNobodyIsWaitedForThatWasAskedToEnd) {
   for (const char *failing :
-       {"trap 'exit 1' TERM; echo ready; while :; do sleep 0.05; done", "trap '' TERM; echo ready; exit 5"}) {
-    Spawned launcher = spawnLauncher(
-        2,
-        {"/bin/sh", "-c",
-         "if [ $SPMD_PROCESS_ID = 0 ]; then trap '' TERM; echo ready; sleep 1000; fi; " + std::string(failing)},
-        "launch-saving");
-    for (int process = 0; process != 2; ++process)
-      ASSERT_TRUE(launcher.waitForOutput("[process " + std::to_string(process) + "] ready"));
-    auto begin = Clock::now();
-    launcher.kill(SIGTERM);
-    EXPECT_EQ(exitStatus(launcher, 20s), 128 + SIGTERM);
-    EXPECT_LT(Clock::now() - begin, timeLimit(4s));
-    EXPECT_THAT(launcher.output, HasSubstr("SIGKILL) taken down"));
-  }
+       {"trap 'exit 1' TERM; echo ready; while :; do sleep 0.05; done", "trap '' TERM; echo ready; exit 5"})
+    expectFirstIsKilled("trap '' TERM; echo ready; sleep 1000", failing, 4s);
 }
 
 // Nor for one that is stopped: the others have saved their state, or did not have one yet.
 TEST(Launcher, AfterOthersHaveEndedNobodyIsWaitedForWithoutLimit) {
   for (const char *ending :
-       {"trap 'exit 143' TERM; echo ready; while :; do sleep 0.05; done", "echo ready; exec sleep 1000"}) {
-    Spawned launcher = spawnLauncher(
-        2, {"/bin/sh", "-c", "if [ $SPMD_PROCESS_ID = 0 ]; then echo ready; kill -STOP $$; fi; " + std::string(ending)},
-        "launch-saving");
-    for (int process = 0; process != 2; ++process)
-      ASSERT_TRUE(launcher.waitForOutput("[process " + std::to_string(process) + "] ready"));
-    auto begin = Clock::now();
-    launcher.kill(SIGTERM);
-    EXPECT_EQ(exitStatus(launcher, 20s), 128 + SIGTERM);
-    EXPECT_LT(Clock::now() - begin, timeLimit(10s));
-    EXPECT_THAT(launcher.output, HasSubstr("SIGKILL) taken down"));
-  }
+       {"trap 'exit 143' TERM; echo ready; while :; do sleep 0.05; done", "echo ready; exec sleep 1000"})
+    expectFirstIsKilled("echo ready; kill -STOP $$", ending, 10s);
 }
 
 TEST(Launcher, WaitsForProcessesThatSaveTheirState) {

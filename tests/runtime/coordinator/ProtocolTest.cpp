@@ -48,7 +48,7 @@ std::vector<Message> examples() {
           topology,
           Heartbeat{position},
           VerdictMessage{verdict},
-          Fail{"broken", position},
+          Fail{"broken", position, 1, 15},
           NoticeMessage{{Notice::Level::Warning, "slow"}},
           SetRequest{1, "k", "v"},
           WaitRequest{2, "k", 300},
@@ -61,7 +61,8 @@ std::vector<Message> examples() {
           StatusRequest{true, "job"},
           StatusReply{status},
           ProgramDetailsRequest{},
-          ProgramDetails{{{"the program", "mesh\nreturn"}}}};
+          ProgramDetails{{{"the program", "mesh\nreturn"}}},
+          Missed{3, "waited"}};
 }
 
 std::string payload(const Message &message) { return encode(message).substr(frameHeaderBytes); }
@@ -226,7 +227,7 @@ TEST(Handshake, ProofsDependOnEverything) {
   other.nonce[15] = 1; // Cannot be replayed.
   EXPECT_NE(prove(Side::Process, "token", process, other), proof);
   other = coordinator;
-  other.version = 2;
+  other.version = protocolVersion + 1;
   EXPECT_NE(prove(Side::Process, "token", process, other), proof);
   other = process;
   other.role = Role::Observer; // What an observer has proven makes no process.

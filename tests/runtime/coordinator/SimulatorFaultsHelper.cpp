@@ -60,7 +60,7 @@ void World::plan() {
           Process &process = processes[id];
           if (!faulty.count(victim) || !process.member || process.member->getStage() != MemberStage::Running)
             return;
-          process.member->fail("process " + std::to_string(victim) + " does not answer", process.position);
+          process.member->fail({"process " + std::to_string(victim) + " does not answer", process.position});
           pumpMember(id);
         });
     break;
@@ -74,7 +74,7 @@ void World::plan() {
       boundBegin = now;
       bound = Milliseconds(1000);
       // Its last message may be overtaken by everybody's goodbye.
-      process.member->fail("broken", process.position);
+      process.member->fail({"broken", process.position});
       pumpMember(victim);
     });
     break;

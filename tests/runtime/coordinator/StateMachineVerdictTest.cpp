@@ -164,6 +164,22 @@ TEST(StateMachine, StandingStillIsWarnedOfOnlyWhereProcessesAreApart) {
   EXPECT_EQ(bench.verdict(), "none");
 }
 
+// Inputs take their time, and nobody is behind another: who looks is told, and may decide.
+TEST(StateMachine, StandingStillBeforeTheFirstStepIsWarnedOf) {
+  Bench bench(2);
+  bench.joinAll();
+  bench.pass(29s);
+  EXPECT_TRUE(bench.all<NoticeMessage>(bench.memberConnections[0]).empty());
+  bench.pass(60s);
+  std::vector<NoticeMessage> notices = bench.all<NoticeMessage>(bench.memberConnections[0]);
+  ASSERT_EQ(notices.size(), 2u);
+  EXPECT_EQ(notices[0].notice.text, "the job has not moved for 30 s: processes 0 and 1: before its first step");
+  EXPECT_EQ(bench.verdict(), "none");
+  bench.positions[0] = bench.positions[1] = {1, 2, Position::State::Running, "f:4:1"};
+  bench.pass(3600s); // They may be computing.
+  EXPECT_EQ(bench.all<NoticeMessage>(bench.memberConnections[0]).size(), 2u);
+}
+
 TEST(StateMachine, WhoIsBehindIsToBlameForStandingStill) {
   Bench bench(3);
   bench.joinAll();
@@ -171,9 +187,49 @@ TEST(StateMachine, WhoIsBehindIsToBlameForStandingStill) {
   bench.positions[1] = {4, 7, Position::State::Running, "f:7:7"};
   bench.pass(31s);
   EXPECT_THAT(bench.verdict(),
-              AllOf(HasSubstr("process 1 (h1, pid 101) is stuck: for 30 s it has been at launch 4, step 7 "
+              AllOf(HasSubstr("process 1 (h1, pid 101) is stuck: for 30.5 s it has been at launch 4, step 7 "
                               "(f:7:7)"),
                     HasSubstr("processes 0 and 2: launch 5, step 1 (f:1:1)")));
+
+  // Whenever heartbeats come: so soon that devices need not speak, but after those that know of a broken network.
+  Bench exact(2, [](ServerOptions &options) { options.collectiveTimeout = 2010ms; });
+  exact.joinAll();
+  exact.positions[0] = {5, 1, Position::State::Running, "f:1:1"};
+  exact.pass(100ms);
+  exact.now = exact.machine->nextDeadline();
+  while (exact.verdict() == "none" && exact.now < TimePoint() + 1005s) {
+    exact.machine->tick(exact.now);
+    exact.now = exact.machine->nextDeadline();
+  }
+  ASSERT_TRUE(exact.machine->getVerdict());
+  EXPECT_EQ(exact.machine->getVerdict()->detail, 2510);
+
+  Bench starting(2);
+  starting.joinAll();
+  starting.positions[0] = {1, 2, Position::State::Running, "f:4:1"};
+  starting.pass(31s);
+  EXPECT_THAT(starting.verdict(), HasSubstr("process 1 (h1, pid 101) is stuck: for 30.5 s it has been before its first "
+                                            "step, while others are elsewhere (process 0: launch 1"));
+}
+
+// Process 0 waits for 1, which waits for 2: that they complain is no failure of theirs.
+TEST(StateMachine, WhoIsWaitedForInVainIsToBlame) {
+  Bench bench(4);
+  bench.joinAll();
+  bench.positions[2] = {4, 7, Position::State::Running, "f:7:7"};
+  bench.pass(500ms);
+  bench.receiveFrom(0, Missed{1, "all_reduce on process 0 waited for process 1"});
+  bench.receiveFrom(1, Missed{2, "all_reduce on process 1 waited for process 2"});
+  bench.pass(200ms);
+  EXPECT_EQ(bench.verdict(), "process 2 (h2, pid 102) is stuck: all_reduce on process 1 waited for process 2; "
+                             "last seen at launch 4, step 7 (f:7:7)");
+
+  Bench failing(3);
+  failing.joinAll();
+  failing.receiveFrom(0, Missed{1, "waited"});
+  failing.receiveFrom(1, Fail{"broken", {}});
+  failing.pass(200ms);
+  EXPECT_EQ(failing.verdict(), "process 1 (h1, pid 101) failed: broken");
 }
 
 TEST(StateMachine, WaitingHasItsOwnTimeLimits) {
@@ -231,6 +287,52 @@ TEST(StateMachine, AFailureKeepsItsPlace) {
   ASSERT_TRUE(bench.machine->getVerdict());
   EXPECT_EQ(bench.machine->getVerdict()->text, "broken");
   EXPECT_EQ(bench.machine->getVerdict()->position, where);
+}
+
+// What all have learned alike names who met the cause, or nobody, whoever says it first.
+TEST(StateMachine, ASharedFailureNamesWhoMetTheCause) {
+  for (int32_t first : {0, 1, 2}) {
+    Bench bench(3);
+    bench.joinAll();
+    bench.positions[1] = {7, 9, Position::State::Running, "mlp.spmd:8:1"};
+    bench.receiveFrom(1, Heartbeat{bench.positions[1]});
+    bench.receiveFrom(first, Fail{"not saved", bench.positions[first], 1});
+    bench.pass(1s);
+    EXPECT_EQ(bench.verdict(), "process 1 (h1, pid 101) failed: not saved");
+    EXPECT_EQ(bench.machine->getVerdict()->position, bench.positions[1]);
+  }
+  Bench bench(3);
+  bench.joinAll();
+  bench.receiveFrom(2, Fail{"nothing to run", {}, -1});
+  bench.pass(1s);
+  EXPECT_EQ(bench.verdict(), "nothing to run");
+  EXPECT_EQ(bench.machine->getVerdict()->culprit, -1);
+  Bench wrong(3);
+  wrong.joinAll();
+  wrong.receiveFrom(2, Fail{"not saved", {}, 3});
+  wrong.pass(1s);
+  EXPECT_THAT(wrong.verdict(), HasSubstr("process 2 (h2, pid 102) failed: it sent the coordinator what is no message"));
+}
+
+TEST(StateMachine, OfSeveralWhoReportTheSameItIsTheFirstByNumber) {
+  Bench bench(4);
+  bench.joinAll();
+  for (int32_t process : {2, 3, 0, 1}) {
+    bench.receiveFrom(process, Fail{process == 0 ? "another" : "no such file", {}});
+    bench.now += 10ms;
+  }
+  bench.pass(1s);
+  EXPECT_EQ(bench.verdict(), "process 1 (h1, pid 101) failed: no such file");
+}
+
+TEST(StateMachine, WhoIsAskedToEndSaysSo) {
+  Bench bench(2);
+  bench.joinAll();
+  bench.receiveFrom(1, Fail{"", {}, {}, 15});
+  bench.hangUp(1);
+  bench.pass(1s, {1});
+  EXPECT_EQ(bench.verdict(), "process 1 (h1, pid 101) was asked to end (SIGTERM)");
+  EXPECT_EQ(bench.machine->getVerdict()->cause, Verdict::Cause::Interrupted);
 }
 
 } // namespace

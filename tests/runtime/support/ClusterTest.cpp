@@ -109,6 +109,13 @@ TEST(Cluster, KubernetesTorchrunAndCloudTpu) {
   EXPECT_EQ(tell(tpu, "Cloud TPU"), "s0:8476 5/6 -");
   EXPECT_EQ(tell(with(tpu, "TPU_WORKER_ID", "2"), "Cloud TPU"),
             "TPU_WORKER_ID is 2, but TPU_WORKER_HOSTNAMES has 2 hosts");
+  Variables addresses{{"TPU_WORKER_ID", "1"}, {"TPU_PROCESS_ADDRESSES", "t5:8471,t6:8471,t7:8471"}};
+  EXPECT_EQ(tell(addresses, "Cloud TPU"), "t5:8476 1/3 -");
+  EXPECT_EQ(tell(with(addresses, "TPU_PROCESS_ADDRESSES", "[fd00::1]:8471,[fd00::2]:8471"), "Cloud TPU"),
+            "[fd00::1]:8476 1/2 -");
+  EXPECT_EQ(tell(with(addresses, "TPU_WORKER_HOSTNAMES", "t0,t1"), "Cloud TPU"), "t0:8476 1/2 -");
+  EXPECT_EQ(tell(with(addresses, "TPU_WORKER_ID", "3"), "Cloud TPU"),
+            "TPU_WORKER_ID is 3, but TPU_PROCESS_ADDRESSES has 3 hosts");
 }
 
 /// `error: ...` or `warning: ...` of what follows from the variables, without the remedy.

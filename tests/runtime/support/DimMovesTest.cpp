@@ -155,15 +155,10 @@ TEST(DimMoves, LocalStartsHoldForEveryDevice) {
     if (!starts)
       continue;
     ++found;
-    std::vector<int64_t> sourcePiece;
-    for (ShardRange range : move.rangesOf(0)) // The first piece is full.
-      sourcePiece.push_back(range.size);
-    std::vector<int64_t> targetPiece = localShape(mesh, move.target.shape, move.target.sharding);
     for (int64_t device = 0; device < mesh.deviceCount(); ++device) {
       std::vector<ShardRange> has = move.rangesOf(device);
       std::vector<ShardRange> needs = ownedRanges(mesh, move.target.shape, move.target.sharding, device);
       for (size_t d = 0; d < needs.size(); ++d) {
-        ASSERT_LT((*starts)[d] + (targetPiece[d] - 1) * move.moves[d].stride, sourcePiece[d]) << "case " << i;
         for (int64_t k = 0; k < needs[d].size; ++k) {
           if (move.sourceOf(d, needs[d].start + k) < 0)
             continue;

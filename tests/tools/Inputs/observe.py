@@ -6,6 +6,7 @@ COMMAND gets `--steps STEPS --verbose --metrics-port 0`: more steps than it will
 Prints what was seen; the step that was saved at the end goes to FILE.
 """
 
+import atexit
 import json
 import os
 import re
@@ -54,9 +55,16 @@ def pester(address, metrics_address):
     return keep
 
 
+def is_in_a_step(process):
+    """Between two steps it may wait for the others, who are told to go on."""
+    at_line = re.fullmatch(r"\S*step\.spmd:[34]:\d+", process["location"] or "")
+    return process["steps_done"] and process["steps_per_second"] > 0 and at_line
+
+
 def main():
     steps, wire, file, command = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4:]
     job = subprocess.Popen([*command, "--steps", str(steps), "--verbose", "--metrics-port", "0"], stderr=subprocess.PIPE, text=True)
+    atexit.register(lambda: job.poll() is None and job.terminate())
     address = url = None
     while not (address and url):
         line = job.stderr.readline()
@@ -68,16 +76,18 @@ def main():
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
         seen = json.loads(status(address, "--json").stdout)
-        if len(seen["processes"]) == 2 and all(p["steps_done"] and p["steps_per_second"] > 0 for p in seen["processes"]):
+        text = status(address).stdout
+        if len(seen["processes"]) == 2 and all(map(is_in_a_step, seen["processes"])) and text.count(" running ") == 2 and \
+                len(re.findall(r"step\.spmd:[34]:", text)) == 2:
             break
     for process in seen["processes"]:
         assert process["steps"] == steps and 0 < process["steps_done"] < steps, process
         assert process["memory_bytes"] > 1 << 20 and process["heartbeat_age_seconds"] < 10
-        assert re.fullmatch(r"\S*step\.spmd:[34]:\d+", process["location"]), process
+        assert is_in_a_step(process), process
         # What is counted at one moment: at most the step under way is missing.
         assert 0 <= process["wire_bytes"] - wire * process["launches"] <= wire, (process, wire)
     print("status", seen["stage"], len(seen["processes"]))
-    print(status(address).stdout)
+    print(text)
     values = metrics(url)
     later = metrics(url)
     for who in ("0", "1"):

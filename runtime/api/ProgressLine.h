@@ -1,0 +1,23 @@
+//===- ProgressLine.h - how far a loop of steps is, on one line -*- C++ -*-===//
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <ostream>
+#include <string>
+
+namespace spmd {
+
+/// For a person at a terminal. At most ten times a second; the last step leaves the line empty.
+class ProgressLine {
+public:
+  ProgressLine(std::ostream &out, std::string command) : out(out), command(std::move(command)) {}
+  void show(int64_t step, int64_t steps);
+
+private:
+  std::ostream &out;
+  std::string command;
+  std::chrono::steady_clock::time_point shownAt{};
+};
+
+} // namespace spmd
