@@ -2,8 +2,8 @@
 //
 // A dimension that is indexed need not be whole on any device. Who reads from one that is cut: each device answers for
 // the positions that it owns and puts in, elsewhere, what changes no sum, so the answers are partial sums. Who writes:
-// each device writes what falls on its own piece. Updates that are cut make partial sums,
-// of one that they are added to.
+// each device writes what falls on its own piece. Updates that are cut make partial sums, and so does what they are
+// added to.
 //
 //===----------------------------------------------------------------------===//
 

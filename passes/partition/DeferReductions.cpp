@@ -17,8 +17,6 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
-#include <set>
-
 using namespace mlir;
 
 namespace spmdc {
@@ -29,13 +27,6 @@ namespace spmdc {
 namespace {
 
 ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
-
-/// The operand that an operation writes to, or adds at, places of its first one.
-std::optional<unsigned> getUpdate(Operation *op) {
-  if (isa<DynamicUpdateSliceOp>(op))
-    return 1;
-  return isa<ScatterAddOp, ScatterAddAlongOp>(op) ? std::optional(2U) : std::nullopt;
-}
 
 bool isPartial(ArrayType type) { return !type.getShardingOrOpen().getUnreduced().empty(); }
 
@@ -202,15 +193,13 @@ private:
     }
   }
 
-  /// Whether all uses are slices that do not overlap, along dimensions that no axis cuts, before the reduction or
-  /// behind.
+  /// Whether all uses are slices that together have no more elements, along dimensions that no axis cuts, before the
+  /// reduction or behind.
   static bool isInSlices(ReshardOp reduction) {
     int64_t elements = 0;
-    std::set<SmallVector<int64_t>> starts;
     for (Operation *user : reduction->getUsers()) {
       auto slice = dyn_cast<SliceOp>(user);
-      if (!slice || slice->getBlock() != reduction->getBlock() ||
-          !starts.insert(llvm::to_vector(slice.getStarts())).second)
+      if (!slice || slice->getBlock() != reduction->getBlock())
         return false;
       for (int64_t dim = 0; dim < slice.getType().getRank(); ++dim)
         if (slice.getType().getDimSize(dim) != reduction.getType().getDimSize(dim))
@@ -219,7 +208,7 @@ private:
               return false;
       elements += slice.getType().getNumElements();
     }
-    return starts.size() > 1 && elements <= reduction.getType().getNumElements();
+    return !reduction->hasOneUse() && elements > 0 && elements <= reduction.getType().getNumElements();
   }
 
   /// A carry to which each iteration adds partial sums.

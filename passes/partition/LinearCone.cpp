@@ -76,6 +76,12 @@ bool holdsAll(ConvertOp op) {
 
 } // namespace
 
+std::optional<unsigned> getUpdate(Operation *op) {
+  if (isa<DynamicUpdateSliceOp>(op))
+    return 1;
+  return isa<ScatterAddOp, ScatterAddAlongOp>(op) ? std::optional(2U) : std::nullopt;
+}
+
 Value LinearCone::getOrigin(Value value) {
   auto reshard = value.getDefiningOp<ReshardOp>();
   bool isOnlyHere = reshard && reshard->hasOneUse() && unreducedOf(typeOf(reshard.getOperand())).empty();

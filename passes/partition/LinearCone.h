@@ -15,9 +15,13 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
+#include <optional>
 #include <string>
 
 namespace spmdc {
+
+/// The number of the operand that an operation writes to, or adds at, places of its first one.
+std::optional<unsigned> getUpdate(mlir::Operation *op);
 
 class LinearCone {
 public:

@@ -51,7 +51,8 @@ def ChooseShardings : Pass<"spmdc-choose-shardings", "mlir::ModuleOp"> {
   }];
   let options = [
     Option<"remarks", "remarks", "bool", "false", "Say of each change what it saves">,
-    Option<"effort", "effort", "int64_t", "600", "How many ways to run an operation are priced at most, in each of three searches of a function">,
+    Option<"effort", "effort", "int64_t", "600",
+           "How many ways to run an operation are priced at most, in each of three searches of a function">,
   ];
 }
 
@@ -86,10 +87,10 @@ def InsertReshards : Pass<"spmdc-insert-reshards", "mlir::ModuleOp"> {
 
     For each operation the axes of its factors are chosen: the cheapest of what its operands and its result suggest,
     and, where that needs communication, of all other assignments, weighing bytes on the wire against computation that
-    would be repeated on several devices. Operands that lie
-    otherwise get a spmd.reshard in front (in front of a loop that they are not of, where one serves all iterations), or
-    are made again of less (Makers.h); what an operation adds partial sums to becomes one; the result keeps its propagated sharding,
-    through a spmd.reshard behind where the operation computes it otherwise. Partial sums show as unreduced axes.
+    would be repeated on several devices. Operands that lie otherwise get a spmd.reshard in front (in front of a loop
+    that they are not of, where one serves all iterations), or are made again of less (Makers.h); what an operation adds
+    partial sums to becomes one; the result keeps its propagated sharding, through a spmd.reshard behind where the
+    operation computes it otherwise. Partial sums show as unreduced axes.
 
     What a loop's carry starts from and what its body yields take the carry's sharding, what the arms of a branch yield
     the result's.
@@ -114,8 +115,8 @@ def NarrowReductions : Pass<"spmdc-narrow-reductions", "mlir::ModuleOp"> {
     Before: the shardings around each operation agree (spmdc-insert-reshards).
 
     Where a slice, or what indices choose, is taken of what element-wise operations make of reduced partial sums, and
-    nobody else uses that, it is taken of what these operations begin with: of partial sums before they are reduced. Only
-    where that takes less time by the cost model.
+    nobody else uses that, it is taken of what these operations begin with: of partial sums before they are reduced.
+    Only where that takes less time by the cost model.
 
     After: the same.
     ```
@@ -141,10 +142,9 @@ def DeferReductions : Pass<"spmdc-defer-reductions", "mlir::ModuleOp"> {
 
     Where partial sums are reduced and only then added, through operations that are linear, they are added first and
     reduced once; a loop's carry to which iterations add partial sums, or updates at indices, becomes one, and is
-    reduced behind the loop. What
-    is added to them and is whole (a bias, what a loop begins with) becomes a partial sum on the way, which sends
-    nothing. Where a slice or a sum along dimensions leaves less of them, that is reduced; over the axes of cut
-    dimensions, too, where the sum is along these. Only where it takes less time by the cost model.
+    reduced behind the loop. What is added to them and is whole (a bias, what a loop begins with) becomes a partial sum
+    on the way, which sends nothing. Where a slice or a sum along dimensions leaves less of them, that is reduced; over
+    the axes of cut dimensions, too, where the sum is along these. Only where it takes less time by the cost model.
 
     After: the same.
     ```

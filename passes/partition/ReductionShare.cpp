@@ -4,6 +4,7 @@
 
 #include "ir/array/ArrayOps.h"
 #include "ir/spmd/SpmdOps.h"
+#include "passes/partition/LinearCone.h"
 
 using namespace mlir;
 
@@ -16,14 +17,6 @@ ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
 bool isScale(OpOperand &use) {
   return isa<MultiplyOp>(use.getOwner()) &&
          use.getOwner()->getOperand(1 - use.getOperandNumber()).getDefiningOp<ConstantOp>();
-}
-
-/// Whether the value is written to, or added at, places of the operation's first operand.
-bool isUpdate(OpOperand &use) {
-  unsigned number = use.getOperandNumber();
-  return isa<DynamicUpdateSliceOp>(use.getOwner())
-             ? number == 1
-             : isa<ScatterAddOp, ScatterAddAlongOp>(use.getOwner()) && number == 2;
 }
 
 /// The carry of a `for` that nothing uses but this value, which is its multiple; null for any other value.
@@ -64,7 +57,7 @@ double getReductionShare(ShardingRuleOpInterface op) {
     } else if (auto adding = dyn_cast<ShardingRuleOpInterface>(user);
                adding && adding.isAddedTo(use.getOperandNumber())) {
       value = user->getResult(0);
-    } else if (Value other; isUpdate(use) && (other = findCarry(user->getOperand(0)))) {
+    } else if (Value other; getUpdate(user) == use.getOperandNumber() && (other = findCarry(user->getOperand(0)))) {
       carry = other;
       resizeTo(user->getResult(0));
     } else if (isa<SliceOp, DynamicSliceOp>(user) || (reduce && reduce.getKind() == ReductionKind::sum)) {

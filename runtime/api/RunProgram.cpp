@@ -2,11 +2,11 @@
 
 #include "runtime/api/RunProgram.h"
 
-#include "runtime/api/BatchReader.h"
 #include "runtime/api/FunctionImpl.h"
 #include "runtime/api/Metrics.h"
 #include "runtime/api/ProgressLine.h"
 #include "runtime/api/ReplicatedInputs.h"
+#include "runtime/api/RunBatches.h"
 #include "runtime/api/RunCheckpoints.h"
 #include "runtime/api/RunChecks.h"
 #include "runtime/api/RunColumns.h"
@@ -18,6 +18,7 @@
 #include "runtime/api/RunReport.h"
 #include "runtime/api/RunTiming.h"
 #include "runtime/api/Runtime.h"
+#include "runtime/api/StartFailure.h"
 #include "runtime/artifact/ArtifactFile.h"
 #include "runtime/checkpoint/CheckpointDirectory.h"
 #include "runtime/coordinator/Launcher.h"
@@ -49,7 +50,12 @@ public:
       options.startedAtNs = nowNs();
   }
 
-  int run() { return writeReport(runAndReport()); }
+  int run() {
+    int status = writeReport(runAndReport());
+    if (!failureToStart.empty() && isMember())
+      tellStartFailure(options.job, environment, failureToStart);
+    return status;
+  }
 
 private:
   /// Returns the status that the process is to exit with.
@@ -85,6 +91,7 @@ private:
       log.writeRaw(artifact ? RunLog::Level::Warning : RunLog::Level::Error, messages.str());
       if (!artifact) {
         runReport.setError(messages.str());
+        failureToStart = findError(messages.str(), request.command);
         return 1;
       }
       if (options.compileMs == 0)
@@ -117,36 +124,13 @@ private:
     return path;
   }
 
-  /// Opened when the job is joined: what is wrong with a file is told to all.
-  void openBatches(const Mesh &mesh) {
-    if (checked.batchInputs.empty())
-      return;
-    std::vector<BatchReader::File> files;
-    for (const auto &[i, file] : checked.batchInputs) {
-      const ValueInfo &param = artifact->plan.params[i];
-      files.push_back({file, NamedSharding(mesh, specOf(param.sharding)), param});
-    }
-    batches = std::make_unique<BatchReader>(job, std::move(files),
-                                            artifact->plan.params[checked.batchInputs[0].first].shape[0],
-                                            options.shuffle, options.lastBatch);
-  }
-
   /// With what other processes have read: devices that hold the same must hold the same values.
   void compareInputs(const Mesh &mesh) {
     std::vector<std::string> files = inputFiles(artifact->plan, options.inputs);
     std::vector<ReadInput> read;
     for (size_t i = 0; i < files.size(); ++i)
       read.push_back({&inputs[i], files[i]});
-    checkReplicatedInputs(*job, mesh, read, batches ? batches->getOrder().rowCount() : -1);
-  }
-
-  /// Puts the batch of a step (from 1) in the parameters' places.
-  void feedBatch(int64_t step) {
-    if (!batches)
-      return;
-    std::vector<Array> batch = batches->take(step - 1);
-    for (size_t i = 0; i < batch.size(); ++i)
-      inputs[checked.batchInputs[i].first] = std::move(batch[i]);
+    checkReplicatedInputs(*job, mesh, read, batches->rowCount());
   }
 
   /// One process of a job that others belong to.
@@ -203,6 +187,7 @@ private:
       profile = std::make_unique<ProfileRecord>();
     JoinOptions join = joinOptions();
     watchSignals();
+    hasStarted = true;
     initializeRuntime(std::move(join), std::source_location::current());
     {
       std::lock_guard lock(ending);
@@ -217,7 +202,7 @@ private:
     if (process == 0)
       checkOutputFolders(plan, options.outputs);
     inputs = makeInputs(job, plan, mesh, options.inputs);
-    openBatches(mesh);
+    batches = std::make_unique<RunBatches>(job, plan, mesh, checked, options);
     compareInputs(mesh);
     ProgramOptions programOptions;
     programOptions.print = [this](const std::vector<std::string> &texts, const std::vector<HostView> &values) {
@@ -237,15 +222,11 @@ private:
       if (savedStep >= 0)
         tellLauncher(environment.launcherFd, {.savedStep = savedStep});
     });
-    auto compareBatches = [this] { // Before what was made of them is kept.
-      if (batches)
-        batches->compare();
-    };
-    checkpoints.beforeSave = compareBatches;
+    checkpoints.beforeSave = [this] { batches->compare(); };
     int64_t done = checkpoints.resume(inputs, needsResults(plan, options, checked.carries));
     countStep(done);
     if (done == 0 || done < options.steps)
-      feedBatch(done + 1);
+      batches->feed(done + 1, inputs);
     if (done == 0 || done < options.steps)
       results = callAndWait();
     else
@@ -256,7 +237,7 @@ private:
       if (step > done + 1) {
         carryOver(checked.carries, results, inputs);
         results.clear(); // What is not carried leaves its memory to the next step.
-        feedBatch(step);
+        batches->feed(step, inputs);
         int64_t began = nowNs();
         results = callAndWait();
         durations.push_back(static_cast<double>(nowNs() - began) * 1e-3);
@@ -271,7 +252,7 @@ private:
         return 128 + SIGTERM;
       }
     }
-    compareBatches();
+    batches->compare();
     checkpoints.finish();
     for (int i = 0; i < options.repeat; ++i) {
       results.clear(); // Their memory is taken again.
@@ -443,6 +424,8 @@ private:
     describeEnd(topology(), /*failed=*/true, message, verdict ? &*verdict : nullptr);
     if (isInterrupted)
       return exitStatusOf(*verdict);
+    if (!hasStarted)
+      failureToStart = message;
     // Before a job is joined, what the caller gave is to blame.
     return error.getKind() == Error::Kind::Usage && !job ? 2 : 1;
   }
@@ -486,12 +469,14 @@ private:
   std::unique_ptr<MetricsServer> metrics;
   std::unique_ptr<ProfileRecord> profile; ///< Null: no trace is asked for.
   std::unique_ptr<Program> program;
-  std::unique_ptr<BatchReader> batches;
+  std::unique_ptr<RunBatches> batches;
   std::vector<Array> inputs, results;
   ProgressLine progress{request.err, request.command};
   int64_t lastToldNs = 0;
   std::atomic<int64_t> stepsDone{-1}; ///< Of the loop of steps; -1: it has not begun.
   int numProcesses = 1, process = 0;
+  bool hasStarted = false;             ///< Whatever happens now, the others learn from the job.
+  std::string failureToStart;          ///< Before that.
   std::optional<Verdict> interruption; ///< All processes ended as one was asked to.
   std::mutex ending;                   ///< Held by who ends the run, and for what is needed for that.
   std::atomic<bool> hasEnded{false};

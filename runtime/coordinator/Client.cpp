@@ -8,6 +8,9 @@
 #include "runtime/coordinator/NetworkClient.h"
 #include "runtime/support/Error.h"
 
+#include <algorithm>
+#include <chrono>
+
 namespace spmd {
 
 using namespace coordinator;
@@ -61,6 +64,19 @@ std::unique_ptr<Client> Client::join(JoinOptions options) {
     return std::make_unique<LocalClient>(options);
   shortenColumns(options.columns);
   return NetworkClient::join(std::move(options));
+}
+
+void Client::tellFailure(JoinOptions options, const std::string &why) {
+  constexpr std::chrono::milliseconds longest{10'000};
+  options.initializationTimeout = std::min(options.initializationTimeout, longest);
+  options.columns.clear();
+  options.failure = why;
+  try {
+    checkOptions(options);
+    if (options.numProcesses > 1)
+      NetworkClient::join(std::move(options));
+  } catch (const Error &) { // The verdict, if all went well.
+  }
 }
 
 } // namespace spmd

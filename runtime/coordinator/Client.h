@@ -87,6 +87,8 @@ struct JoinOptions {
   /// What explains a difference of programDigest: the first item that differs is named. Asked for on the background
   /// thread, during join, and only where digests differ; may be empty. At most six items, of which 1 MiB each counts.
   std::function<std::vector<JoinColumn>()> programDetails;
+  /// Why this process cannot take part; empty: it can. For Client::tellFailure.
+  std::string failure;
   /// From Environment::coordinatorFd: process 0 listens there instead of binding `address`. Ignored (and not touched)
   /// when it is not a listening socket on the port of `address`.
   std::optional<int> listenFd;
@@ -115,6 +117,11 @@ public:
   /// address, id out of range; before any socket is opened), failed (port taken, wrong token, nobody there by the
   /// deadline), or the job's verdict.
   static std::unique_ptr<Client> join(JoinOptions options);
+
+  /// For a process that cannot take part, and has said why: the others learn it as the job's verdict, and need not wait
+  /// until their time to join is over. Takes 10 s at most, or as long as the others' coordinator lets it wait; throws
+  /// nothing, as there is nobody to tell where it fails.
+  static void tellFailure(JoinOptions options, const std::string &why);
 
   virtual int32_t getProcessId() const = 0;
   virtual const Topology &topology() const = 0;

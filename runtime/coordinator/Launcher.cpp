@@ -2,6 +2,7 @@
 
 #include "runtime/coordinator/ChildEndMessage.h"
 #include "runtime/coordinator/OutputPrefixer.h"
+#include "runtime/coordinator/OutputThread.h"
 #include "runtime/coordinator/ProcessGroup.h"
 #include "runtime/coordinator/Verdict.h"
 #include "runtime/support/Env.h"
@@ -64,6 +65,8 @@ namespace {
 
 Error systemError(const std::string &what) { return Error(what + ": " + systemErrorText(errno)); }
 
+constexpr int heldBackInterval = 20; ///< Milliseconds until it is looked whether somebody reads again.
+
 /// One stream of one child.
 struct Stream {
   UniqueFd fd;
@@ -90,7 +93,7 @@ public:
 private:
   void listenOnLoopback();
   void startChild(int32_t process, const std::string &token);
-  UniqueFd makeStream(int target, const std::string &prefix);
+  UniqueFd makeStream(OutputThread &target, const std::string &prefix);
   void onSignal(int number);
   void reap(std::vector<int32_t> ended);
   bool endedAsAsked(const ChildEnd &end) const;
@@ -105,6 +108,7 @@ private:
   SignalInlet signals{SIGINT, SIGTERM, SIGHUP};
   ProcessGroup group;
   std::vector<Child> children;
+  OutputThread output{STDOUT_FILENO}, error{STDERR_FILENO};
   std::vector<std::unique_ptr<Stream>> streams;
   UniqueFd listener;
   std::string address;
@@ -162,7 +166,7 @@ void Job::start() {
 }
 
 /// A pipe from a child to one of our own outputs; returns the child's end.
-UniqueFd Job::makeStream(int target, const std::string &prefix) {
+UniqueFd Job::makeStream(OutputThread &target, const std::string &prefix) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0)
     throw systemError("cannot make a pipe");
@@ -200,13 +204,13 @@ void Job::startChild(int32_t process, const std::string &token) {
   child.inherit = {theirs.get()};
   if (process == 0)
     child.inherit.push_back(listener.get());
-  UniqueFd output, error;
+  UniqueFd childOutput, childError;
   if (options.prefixOutput) {
     std::string prefix = "[process " + std::to_string(process) + "] ";
-    output = makeStream(STDOUT_FILENO, prefix);
-    error = makeStream(STDERR_FILENO, prefix);
-    child.standardOutput = output.get();
-    child.standardError = error.get();
+    childOutput = makeStream(output, prefix);
+    childError = makeStream(error, prefix);
+    child.standardOutput = childOutput.get();
+    child.standardError = childError.get();
   }
   children[process].pid = group.start(child);
   children[process].running = true;
@@ -232,12 +236,17 @@ LaunchResult Job::watch() {
       polled.push_back({children[i].word.get(), POLLIN, 0});
       processes.push_back(static_cast<int32_t>(i));
     }
-    for (const auto &stream : streams)
-      polled.push_back({stream->fd.get(), POLLIN, 0}); // A closed one is -1, which poll passes over.
     int timeout = -1;
+    for (const auto &stream : streams) {
+      bool isHeldBack = stream->fd && stream->prefixer.getTarget().isFull();
+      polled.push_back({isHeldBack ? -1 : stream->fd.get(), POLLIN, 0}); // What is -1, poll passes over.
+      if (isHeldBack)
+        timeout = heldBackInterval;
+    }
     if (nextSignal != 0)
-      timeout = static_cast<int>(std::clamp<int64_t>(
-          std::chrono::ceil<std::chrono::milliseconds>(nextSignalAt - Clock::now()).count(), 0, 1'000'000));
+      timeout = static_cast<int>(
+          std::clamp<int64_t>(std::chrono::ceil<std::chrono::milliseconds>(nextSignalAt - Clock::now()).count(), 0,
+                              timeout < 0 ? 1'000'000 : timeout));
     if (::poll(polled.data(), polled.size(), timeout) < 0 && errno != EINTR)
       throw systemError("cannot wait for the processes");
 

@@ -17,8 +17,9 @@ namespace spmd::coordinator {
 
 using Stage = MemberMachine::Stage;
 
-constexpr Milliseconds verdictWait{500}; ///< So that all processes print the same.
-constexpr Milliseconds quietWait{500};   ///< So that all have read it before process 0 goes.
+constexpr Milliseconds verdictWait{500};      ///< So that all processes print the same.
+constexpr Milliseconds quietWait{500};        ///< So that all have read it before process 0 goes.
+constexpr Milliseconds latecomerWait{10'000}; ///< The same, of processes that have not come yet.
 
 //===----------------------------------------------------------------------===//
 // Joining and leaving
@@ -44,6 +45,7 @@ NetworkClient::NetworkClient(JoinOptions given)
   hello.columns.push_back({"heartbeat_timeout", formatSeconds(options.heartbeatTimeout.count())});
   hello.columns.push_back({"collective_timeout", formatSeconds(options.collectiveTimeout.count())});
   hello.programDigest = options.programDigest;
+  hello.failure = options.failure;
   try {
     encode(hello);
   } catch (const ProtocolError &error) {
@@ -160,8 +162,12 @@ NetworkClient::~NetworkClient() {
         reportFailure("it ended without goodbye");
         lock.lock();
       }
-      if (server)
-        changed.wait_for(lock, quietWait, [&] { return quiet; });
+      if (server && !changed.wait_for(lock, quietWait, [&] { return quiet; }) && isForLatecomers()) {
+        notices.add({Notice::Level::Info, "the job has ended (" + decided->str() + "); for " +
+                                              formatSeconds(latecomerWait.count()) +
+                                              " at most this process stays to tell those that have not come yet"});
+        changed.wait_for(lock, latecomerWait, [&] { return quiet; });
+      }
     }
     asio::post(io, [this] {
       if (connection)
@@ -174,6 +180,12 @@ NetworkClient::~NetworkClient() {
   // The launcher's descriptor belongs to the process: another client may come after this one.
   if (launcher.is_open())
     launcher.release();
+}
+
+/// Whether the job ended before all had come, with what those would only learn from this process.
+bool NetworkClient::isForLatecomers() const {
+  bool isTheirs = decided && (decided->cause == Verdict::Cause::Failed || decided->cause == Verdict::Cause::Mismatch);
+  return isTheirs && places.processes.empty();
 }
 
 ConnectionEnds NetworkClient::coordinatorConnection() const {

@@ -1,31 +1,13 @@
 #include "runtime/coordinator/OutputPrefixer.h"
 
-#include <cerrno>
-
-#include <poll.h>
-#include <unistd.h>
+#include "runtime/coordinator/OutputThread.h"
 
 namespace spmd::coordinator {
 
 constexpr size_t maxLine = 65536;
 
-/// Errors are dropped: who reads our output is gone, but the children go on.
-static void writeAll(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    ssize_t size = ::write(fd, bytes.data(), bytes.size());
-    if (size >= 0) {
-      bytes.remove_prefix(static_cast<size_t>(size));
-    } else if (errno == EAGAIN) {
-      pollfd wait = {fd, POLLOUT, 0};
-      ::poll(&wait, 1, -1);
-    } else if (errno != EINTR) {
-      return;
-    }
-  }
-}
-
 void OutputPrefixer::flush(std::string_view piece) {
-  writeAll(target, (atLineStart ? prefix : "") + std::string(piece));
+  target.add((atLineStart ? prefix : "") + std::string(piece));
   atLineStart = piece.back() == '\n';
 }
 

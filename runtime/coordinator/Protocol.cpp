@@ -86,6 +86,7 @@ void put(Writer &out, const Hello &hello) {
   }
   out.text(hello.programDigest, maxNameBytes);
   out.integer(hello.remainingMs);
+  out.text(cutText(hello.failure), maxTextBytes);
 }
 
 void get(Reader &in, Hello &hello) {
@@ -105,6 +106,7 @@ void get(Reader &in, Hello &hello) {
   }
   hello.programDigest = in.text(maxNameBytes);
   hello.remainingMs = in.integer<int64_t>();
+  hello.failure = in.text(maxTextBytes);
 }
 
 void put(Writer &out, const Welcome &welcome) {

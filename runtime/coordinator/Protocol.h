@@ -47,6 +47,7 @@ struct Hello {
   std::vector<JoinColumn> columns;
   std::string programDigest;
   int64_t remainingMs = 0; ///< Of its initialization timeout.
+  std::string failure;     ///< Why it cannot take part, of which the others are to be told; empty: it can.
 };
 
 /// The hello is accepted; the roll call goes on. Says who serves, should it get lost.

@@ -62,8 +62,12 @@ void StateMachine::onHello(ConnectionId id, Connection &connection, Hello hello,
   send(id, Welcome{options.host, options.pid});
   if (process == 0 && !earlyWarning.empty())
     warnHost(std::exchange(earlyWarning, ""));
+  if (!member.hello.failure.empty()) {
+    Fail report{member.hello.failure, member.position};
+    return suspect(process, &report, now);
+  }
   compareWithReference(member, now);
-  if (mismatchDeadline == never && areAllHere())
+  if (mismatchDeadline == never && areAllHere() && candidates.empty())
     beginRunning();
   else if (mismatchDeadline != never)
     decide(now);
@@ -171,6 +175,8 @@ void StateMachine::decideMismatch(TimePoint now) {
     return;
   std::map<int32_t, Hello> hellos;
   for (const auto &[process, member] : members) {
+    if (!member.hello.failure.empty())
+      continue;
     Hello &hello = hellos[process] = member.hello;
     if (member.likeReference)
       hello.columns = members.at(reference).hello.columns;

@@ -2,9 +2,10 @@
 #pragma once
 
 #include "runtime/io/ArraySource.h"
+#include "runtime/support/Error.h"
 #include "runtime/support/File.h"
+#include "runtime/support/GuardedCopy.h"
 
-#include <cstring>
 #include <memory>
 
 namespace spmd {
@@ -14,7 +15,10 @@ class MappedSource final : public ByteSource {
 public:
   MappedSource(std::shared_ptr<const MappedFile> file, uint64_t begin) : file(std::move(file)), begin(begin) {}
   void read(uint64_t offset, uint64_t size, void *target) override {
-    std::memcpy(target, file->bytes().data() + begin + offset, size);
+    if (!copyGuarded(target, file->bytes().data() + begin + offset, size))
+      throw Error("cannot read '" + file->getPath() +
+                  "': the file has become shorter since it was opened, or its disk failed; files must stay as they are "
+                  "while they are read");
   }
 
 private:

@@ -11,7 +11,8 @@
 
 namespace spmd {
 
-/// A file mapped for reading: only the pages that are touched are read. The file must not shrink meanwhile.
+/// A file mapped for reading: only the pages that are touched are read. Where the file may shrink meanwhile,
+/// copyGuarded (GuardedCopy.h) takes what is still there.
 class MappedFile {
 public:
   explicit MappedFile(const std::string &path);

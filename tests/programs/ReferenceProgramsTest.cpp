@@ -19,15 +19,18 @@ using namespace spmdc;
 
 namespace {
 
-/// Units in the last place that generated code may be off where it approximates a function; everything else is as
-/// exact as the reference evaluation.
+/// Units in the last place that generated code may be off where it approximates a function, or adds numbers up;
+/// everything else is as exact as the reference evaluation. That one adds in f64 and rounds once. Generated code rounds
+/// each time, in an order that depends on how wide the machine's vectors are: of a hundred numbers up to 28 times in a
+/// row.
 int64_t allowedUlp(const ReferenceCase &reference) {
   static const std::set<std::string> kApproximated = {
       "exp",  "exp2", "expm1", "log",  "log1p", "log2", "rsqrt", "cbrt",  "sin",   "cos",     "tan",
       "tanh", "sinh", "cosh",  "asin", "acos",  "atan", "erf",   "atan2", "power", "erf_inv", "logistic"};
   if (kApproximated.count(reference.op))
     return reference.op == "erf_inv" ? 64 : 8;
-  return reference.ulp;
+  bool isRoundedSum = reference.op == "reduce" && reference.ulp > 0;
+  return isRoundedSum ? 14 : reference.ulp;
 }
 
 /// Parts of the cases, so that they run side by side.

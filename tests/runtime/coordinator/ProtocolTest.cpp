@@ -36,6 +36,7 @@ std::vector<Message> examples() {
   hello.columns = {{"mesh", "a=4"}, {"program", std::string("x\0\ny", 4)}};
   hello.programDigest = "beef";
   hello.remainingMs = 12345;
+  hello.failure = "no such file";
   Position position{7, 3, Position::State::Waiting, "mlp.spmd:5:7"};
   TopologyMessage topology;
   topology.topology.processes = {{0, "h", "b", "10.0.0.1", 11, {0, 1}, 0}, {1, "g", "c", "10.0.0.2", 12, {0}, 2}};
@@ -93,6 +94,7 @@ TEST(Protocol, EveryMessageSurvivesTheWire) {
   EXPECT_EQ(hello.localDeviceIds, (std::vector<int32_t>{4, 2}));
   EXPECT_EQ(hello.columns[1].value, std::string("x\0\ny", 4));
   EXPECT_EQ(hello.remainingMs, 12345);
+  EXPECT_EQ(hello.failure, "no such file");
   Message topology = decode(payload(messages[3]));
   const auto &processes = std::get<TopologyMessage>(topology).topology.processes;
   EXPECT_EQ(processes[1].index, 1);

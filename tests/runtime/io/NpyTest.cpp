@@ -160,4 +160,14 @@ TEST(Npy, a_file_that_cannot_be_written_leaves_nothing) {
   EXPECT_EQ(folder.fileCount(), 1u);
 }
 
+TEST(Npy, a_file_that_becomes_shorter_while_it_is_read_is_named) {
+  TemporaryFolder folder;
+  std::vector<float> values(4096, 1);
+  writeNpy(folder / "x.npy", DType::F32, {4096}, values.data());
+  ArraySource source = openNpy(folder / "x.npy");
+  std::filesystem::resize_file(folder / "x.npy", 4096);
+  EXPECT_THAT(messageOf([&] { source.read(DType::F32, {{0, 4096}}, {4096}, values.data()); }),
+              HasSubstr("x.npy': the file has become shorter since it was opened"));
+}
+
 } // namespace

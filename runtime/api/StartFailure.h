@@ -1,0 +1,19 @@
+//===- StartFailure.h - a process that cannot begin -------------*- C++ -*-===//
+#pragma once
+
+#include "runtime/api/RunProgram.h"
+#include "runtime/support/Env.h"
+
+#include <string>
+
+namespace spmd {
+
+/// Of what a command has said, the one line that others are to know: `FILE:LINE:COLUMN: error: TEXT`, or the text
+/// without the command's own `spmdc: error: ` in front.
+std::string findError(const std::string &messages, const std::string &command);
+
+/// Tells the other processes of a cluster, which wait for this one, why it does not come (Client::tellFailure); nothing
+/// where it is not known where they are.
+void tellStartFailure(const InitializeOptions &options, const Environment &environment, const std::string &why);
+
+} // namespace spmd

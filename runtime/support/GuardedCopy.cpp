@@ -1,0 +1,54 @@
+//===- GuardedCopy.cpp - reading memory that may not be there -------------===//
+
+#include "runtime/support/GuardedCopy.h"
+
+#include <atomic>
+#include <csetjmp>
+#include <csignal>
+#include <cstring>
+
+namespace spmd {
+namespace {
+
+/// Where the copy of this thread goes on after a SIGBUS; null: there is none.
+thread_local sigjmp_buf *volatile resume = nullptr;
+struct sigaction previous;
+
+void onBusError(int number, siginfo_t *info, void *context) {
+  if (resume)
+    siglongjmp(*resume, 1);
+  if (previous.sa_flags & SA_SIGINFO)
+    previous.sa_sigaction(number, info, context);
+  else if (previous.sa_handler == SIG_DFL || previous.sa_handler == SIG_IGN)
+    sigaction(number, &previous, nullptr); // The instruction runs again, and ends the process.
+  else
+    previous.sa_handler(number);
+}
+
+bool install() {
+  struct sigaction action{};
+  action.sa_sigaction = onBusError;
+  // Who jumps out of a handler leaves the signal blocked otherwise; to restore the mask would cost each copy a call.
+  action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
+  return sigaction(SIGBUS, &action, &previous) == 0;
+}
+
+} // namespace
+
+bool copyGuarded(void *target, const void *source, size_t size) {
+  static const bool isInstalled = install();
+  (void)isInstalled;
+  sigjmp_buf here;
+  if (sigsetjmp(here, /*savemask=*/0) != 0) {
+    resume = nullptr;
+    return false;
+  }
+  resume = &here;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  std::memcpy(target, source, size);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  resume = nullptr;
+  return true;
+}
+
+} // namespace spmd
