@@ -1,7 +1,7 @@
 //===- CombineCollectives.cpp - one collective for several small ones -----===//
 //
-// A group is of one kind: operation, reduction, element type and axes, and none of its members needs another's result.
-// It runs where its last member did; what lies between and reads a result goes behind it.
+// A group is of one kind: operation, reduction or pairs, element type and axes, and none of its members needs another's
+// result. It runs where its last member did; what lies between and reads a result goes behind it.
 //
 // Each member's operand becomes a matrix, the matrices are joined along their rows, and the result's columns become the
 // members' results. Of g devices
@@ -9,6 +9,8 @@
 //   all_reduce        [1, n] -> [1, n]
 //   all_gather        [1, n] -> [g, n]   the pieces, each a row; joined along the member's dimension afterwards
 //   reduce_scatter    [g, n] -> [1, n]   each row what one device gets, cut along the member's dimension before
+//   all_to_all        [g, n] -> [1, g n] both; the pieces, one behind the other, are rows again
+//   collective_permute [1, n] -> [1, n]
 //
 // Pieces of one size only: those of an uneven dimension are no rows of a matrix.
 //
@@ -45,12 +47,21 @@ using Group = SmallVector<CollectiveOpInterface>;
 ArrayType operandType(CollectiveOpInterface op) { return cast<ArrayType>(op->getOperand(0).getType()); }
 ArrayType resultType(CollectiveOpInterface op) { return cast<ArrayType>(op->getResult(0).getType()); }
 
-/// The dimension that is gathered or scattered; none of an all_reduce.
-std::optional<int64_t> dimOf(CollectiveOpInterface op) {
-  if (auto gather = dyn_cast<AllGatherOp>(op.getOperation()))
-    return gather.getDim();
+/// The dimension along which each device's operand is cut into one piece for each; none: all get the same.
+std::optional<int64_t> cutDim(CollectiveOpInterface op) {
   if (auto scatter = dyn_cast<ReduceScatterOp>(op.getOperation()))
     return scatter.getDim();
+  if (auto exchange = dyn_cast<AllToAllOp>(op.getOperation()))
+    return exchange.getSplit();
+  return std::nullopt;
+}
+
+/// The dimension along which pieces of all devices are joined; none: what comes out is one piece.
+std::optional<int64_t> joinDim(CollectiveOpInterface op) {
+  if (auto gather = dyn_cast<AllGatherOp>(op.getOperation()))
+    return gather.getDim();
+  if (auto exchange = dyn_cast<AllToAllOp>(op.getOperation()))
+    return exchange.getConcat();
   return std::nullopt;
 }
 
@@ -68,33 +79,40 @@ public:
 
   Value pack() {
     Value operand = op->getOperand(0);
-    if (!isa<ReduceScatterOp>(op.getOperation()))
+    std::optional<int64_t> dim = cutDim(op);
+    if (!dim)
       return reshape(operand, {1, operandType(op).getNumElements()});
     // What each device gets, in front.
-    int64_t dim = *dimOf(op);
-    SmallVector<int64_t> order = {dim};
+    SmallVector<int64_t> order = {*dim};
     for (int64_t d = 0; d <= operandType(op).getRank(); ++d)
-      if (d != dim)
+      if (d != *dim)
         order.push_back(d);
-    Value cut = reshape(operand, withDim(resultType(op).getShape(), dim, devices));
-    return reshape(transpose(cut, order), {devices, resultType(op).getNumElements()});
+    Value cut = reshape(operand, withDim(pieceShape(), *dim, devices));
+    return reshape(transpose(cut, order), {devices, operandType(op).getNumElements() / devices});
   }
 
   Value unpack(Value matrix) {
-    if (!isa<AllGatherOp>(op.getOperation()))
+    std::optional<int64_t> dim = joinDim(op);
+    if (!dim)
       return reshape(matrix, resultType(op).getShape());
-    int64_t dim = *dimOf(op);
     SmallVector<int64_t> order;
     for (int64_t d = 0; d < operandType(op).getRank(); ++d) {
-      if (d == dim)
+      if (d == *dim)
         order.push_back(0);
       order.push_back(d + 1);
     }
-    Value pieces = reshape(matrix, withDim(operandType(op).getShape(), 0, devices));
+    Value pieces = reshape(matrix, withDim(pieceShape(), 0, devices));
     return reshape(transpose(pieces, order), resultType(op).getShape());
   }
 
 private:
+  /// What one device sends to one other.
+  SmallVector<int64_t> pieceShape() const {
+    SmallVector<int64_t> shape(operandType(op).getShape());
+    if (std::optional<int64_t> dim = cutDim(op))
+      shape[*dim] /= devices;
+    return shape;
+  }
   Value reshape(Value value, ArrayRef<int64_t> shape) {
     return builder.createOrFold<ReshapeOp>(op->getLoc(), ArrayType::get(shape, operandType(op).getElementType()),
                                            value);
@@ -149,25 +167,34 @@ private:
 
   /// Whether it can be in a group: in one that is there already it pays.
   bool isSmall(CollectiveOpInterface op) const {
-    if (!isa<AllReduceOp, AllGatherOp, ReduceScatterOp>(op.getOperation()) || operandType(op).getNumElements() == 0)
-      return false;
-    if (std::optional<int64_t> dim = dimOf(op)) {
-      int64_t sizes[] = {operandType(op).getDimSize(*dim), resultType(op).getDimSize(*dim)};
-      if (std::max(sizes[0], sizes[1]) != std::min(sizes[0], sizes[1]) * devicesOf(op))
+    return isa<AllReduceOp, AllGatherOp, ReduceScatterOp, AllToAllOp, CollectivePermuteOp>(op.getOperation()) &&
+           operandType(op).getNumElements() > 0 && areEven(op) && copySeconds(op) < savedSeconds(op);
+  }
+
+  /// Whether all pieces have one size.
+  bool areEven(CollectiveOpInterface op) const {
+    int64_t devices = devicesOf(op);
+    SmallVector<int64_t> expected(operandType(op).getShape());
+    if (std::optional<int64_t> dim = cutDim(op)) {
+      if (expected[*dim] % devices != 0)
         return false;
+      expected[*dim] /= devices;
     }
-    return copySeconds(op) < savedSeconds(op);
+    if (std::optional<int64_t> dim = joinDim(op))
+      expected[*dim] *= devices;
+    return resultType(op).getShape() == ArrayRef(expected);
   }
 
   struct Kind {
     OperationName name;
     AxesAttr axes;
-    Attribute reduction;
+    Attribute reduction; ///< Or who sends to whom.
     Type elementType;
     bool operator==(const Kind &) const = default;
   };
   static Kind kindOf(CollectiveOpInterface op) {
-    return {op->getName(), op.getGroupAxes(), op->getAttr("kind"), operandType(op).getElementType()};
+    Attribute reduction = op->getAttr(isa<CollectivePermuteOp>(op.getOperation()) ? "pairs" : "kind");
+    return {op->getName(), op.getGroupAxes(), reduction, operandType(op).getElementType()};
   }
 
   /// The values that an operation reads, in its regions too.
@@ -246,9 +273,9 @@ private:
     }
     Location loc = fuseLocs(last->getContext(), locs);
     Type elementType = operandType(last).getElementType();
-    int64_t rows = isa<ReduceScatterOp>(last.getOperation()) ? devices : 1;
+    int64_t rows = cutDim(last) ? devices : 1;
     Value joined = builder.create<ConcatenateOp>(loc, ArrayType::get({rows, columns}, elementType), parts, 1);
-    int64_t resultRows = isa<AllGatherOp>(last.getOperation()) ? devices : 1;
+    int64_t resultRows = joinDim(last) ? devices : 1;
     StringAttr why = reasons.empty() ? StringAttr() : builder.getStringAttr(llvm::join(reasons, "; "));
     Value result = create(builder, loc, ArrayType::get({resultRows, columns}, elementType), joined, last, why);
     int64_t begin = 0;
@@ -269,6 +296,13 @@ private:
       return builder.create<AllReduceOp>(loc, type, operand, reduce.getKind(), like.getGroupAxes(), why);
     if (auto scatter = dyn_cast<ReduceScatterOp>(like.getOperation()))
       return builder.create<ReduceScatterOp>(loc, type, operand, scatter.getKind(), 0, like.getGroupAxes(), why);
+    if (isa<AllToAllOp>(like.getOperation())) {
+      ArrayType behind = ArrayType::get({1, type.getNumElements()}, type.getElementType());
+      Value pieces = builder.create<AllToAllOp>(loc, behind, operand, 0, 1, like.getGroupAxes(), why);
+      return builder.create<ReshapeOp>(loc, type, pieces);
+    }
+    if (auto permute = dyn_cast<CollectivePermuteOp>(like.getOperation()))
+      return builder.create<CollectivePermuteOp>(loc, type, operand, permute.getPairs(), like.getGroupAxes(), why);
     return builder.create<AllGatherOp>(loc, type, operand, 0, like.getGroupAxes(), why);
   }
 

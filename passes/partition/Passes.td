@@ -236,8 +236,9 @@ def CombineCollectives : Pass<"spmdc-combine-collectives", "mlir::ModuleOp"> {
 
     all_reduces of one kind, element type and axes in a block, none of which needs another's result, are done by one
     call, where the time of the calls that it saves is more than that of bringing their arrays together and apart again
-    (both by the cost model), up to 4 MiB; so are all_gathers and reduce_scatters whose pieces have one size, along
-    whatever dimensions. Each element is reduced as before, so the results have the same bits.
+    (both by the cost model), up to 4 MiB; so are all_gathers, reduce_scatters and all_to_alls whose pieces have one
+    size, along whatever dimensions, and collective_permutes of the same pairs. Each element is reduced as before, so the
+    results have the same bits.
 
     After: the same.
     ```

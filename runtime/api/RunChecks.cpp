@@ -157,4 +157,17 @@ void checkJobDevices(const Topology &topology, const MeshShape &mesh) {
                     SharedError::nobody);
 }
 
+std::string sharedFileWarning(const RunOptions &options, const Topology &topology, int32_t process) {
+  auto isShared = [](const std::string &file) { return !file.empty() && file.find("{process}") == std::string::npos; };
+  bool isReport = isShared(options.reportFile);
+  if (!isReport && !isShared(options.profileFile))
+    return "";
+  const std::string &file = isReport ? options.reportFile : options.profileFile;
+  for (const ProcessInfo &other : topology.processes)
+    if (other.index < process && other.bootId == topology.processes[process].bootId)
+      return (isReport ? "--report " : "--profile ") + file + ": if process " + std::to_string(other.index) +
+             " of this host writes that file, too, what the last one writes stays; write {process} in its name";
+  return "";
+}
+
 } // namespace spmd

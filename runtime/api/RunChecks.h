@@ -31,6 +31,10 @@ int devicesPerProcess(const RunOptions &options, const Environment &environment,
 /// another number than the others are named. Processes may differ in that: only the sum counts.
 void checkJobDevices(const Topology &topology, const MeshShape &mesh);
 
+/// A warning where processes of one host, which are usually given the same options, would write the same `--report` or
+/// `--profile`; said by all of a host but the first. Empty: they would not.
+std::string sharedFileWarning(const RunOptions &options, const Topology &topology, int32_t process);
+
 /// `mesh (a=4, b=2)`.
 std::string meshText(const MeshShape &mesh);
 

@@ -194,6 +194,9 @@ private:
       job = currentJob(std::source_location::current());
     }
     serveMetrics();
+    if (!environment.launcherFd)
+      if (std::string warning = sharedFileWarning(options, job->getClient().topology(), process); !warning.empty())
+        log.write(RunLog::Level::Warning, warning);
     if (profile)
       profile->describe(*job, artifact->plan.mesh);
     const Plan &plan = artifact->plan;

@@ -7,9 +7,11 @@
 #include "runtime/coordinator/LocalClient.h"
 #include "runtime/coordinator/NetworkClient.h"
 #include "runtime/support/Error.h"
+#include "runtime/support/Process.h"
 
 #include <algorithm>
 #include <chrono>
+#include <system_error>
 
 namespace spmd {
 
@@ -63,7 +65,11 @@ std::unique_ptr<Client> Client::join(JoinOptions options) {
   if (options.numProcesses == 1)
     return std::make_unique<LocalClient>(options);
   shortenColumns(options.columns);
-  return NetworkClient::join(std::move(options));
+  try {
+    return NetworkClient::join(std::move(options));
+  } catch (const std::system_error &error) { // No descriptors, or no memory for them.
+    throw Error("cannot join the job: " + systemErrorText(error.code().value()));
+  }
 }
 
 void Client::tellFailure(JoinOptions options, const std::string &why) {

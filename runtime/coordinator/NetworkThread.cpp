@@ -5,8 +5,10 @@
 #include "runtime/coordinator/Resolve.h"
 
 #include "runtime/support/Error.h"
+#include "runtime/support/Process.h"
 
 #include <sys/socket.h>
+#include <system_error>
 
 namespace spmd::coordinator {
 
@@ -26,12 +28,13 @@ void NetworkClient::run() {
     io.run();
   } catch (const std::exception &error) {
     // Nothing may be thrown here but by a lack of memory or descriptors.
+    auto *ofSystem = dynamic_cast<const std::system_error *>(&error);
     Verdict failed;
     failed.culprit = options.processId;
     failed.host = hello.host;
     failed.pid = hello.pid;
     failed.cause = Verdict::Cause::Failed;
-    failed.text = std::string("its control thread ended: ") + error.what();
+    failed.text = "its control thread ended: " + (ofSystem ? systemErrorText(ofSystem->code().value()) : error.what());
     std::lock_guard lock(mutex);
     if (stage < Stage::Left) {
       stage = Stage::Over;

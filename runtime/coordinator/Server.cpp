@@ -116,7 +116,9 @@ void Server::acceptAll() {
     socklen_t size = static_cast<socklen_t>(peer.capacity());
     int fd = ::accept4(acceptor.native_handle(), peer.data(), &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
-      // No descriptor is free: look again when some stranger has timed out.
+      machine.onNoRoom(systemErrorText(errno), Clock::now());
+      pump();
+      // Look again when some stranger has timed out.
       acceptTimer.expires_after(std::chrono::milliseconds(100));
       acceptTimer.async_wait([this](const asio::error_code &error) {
         if (!error)

@@ -134,6 +134,14 @@ void StateMachine::onRefused(ConnectionId id, const std::string &why, TimePoint 
   close(id);
 }
 
+void StateMachine::onNoRoom(const std::string &why, TimePoint now) {
+  advance(now);
+  if (now < nextNoRoomNotice || isEnded())
+    return;
+  nextNoRoomNotice = now + stuckRepeat;
+  warnHost("no more connections can be accepted (" + why + "): processes that have not joined cannot");
+}
+
 void StateMachine::onOpeningRecord(ConnectionId id, Connection &connection, std::string_view record, TimePoint now) {
   if (!record.empty() && beginsAsTls(static_cast<unsigned char>(record.front()))) {
     actions.push_back({ServerAction::Kind::Send, id, tlsMismatch()});

@@ -79,6 +79,8 @@ public:
   /// The transport does not trust the other side.
   void onRefused(ConnectionId connection, const std::string &why, TimePoint now);
   void onClosed(ConnectionId connection, TimePoint now);
+  /// A connection could not be accepted, for this reason.
+  void onNoRoom(const std::string &why, TimePoint now);
   void onChildEnded(const ChildEndMessage &end, TimePoint now);
   /// Where process 0 is, which needs no message.
   void onHostPosition(const Position &position, TimePoint now);
@@ -180,9 +182,10 @@ private:
   std::function<Nonce()> makeNonce;
   Stage stage = Stage::RollCall;
   TimePoint start, lastNow, nextProgress, joinDeadline, mismatchDeadline = never;
-  HeartbeatPace heartbeats;           ///< To the members, with process 0's position.
-  std::string earlyWarning;           ///< For process 0, which has not joined yet: the last one.
-  TimePoint nextRefusalNotice;        ///< Of strangers, who cost nothing.
+  HeartbeatPace heartbeats;    ///< To the members, with process 0's position.
+  std::string earlyWarning;    ///< For process 0, which has not joined yet: the last one.
+  TimePoint nextRefusalNotice; ///< Of strangers, who cost nothing.
+  TimePoint nextNoRoomNotice;
   TimePoint nextStuckWarning = never; ///< never: the job moves.
   TimePoint nextStuck = never;        ///< When that is an error, if it does not.
   TimePoint nextSilence = never;      ///< When who was heard the longest ago will be silent for too long.

@@ -175,3 +175,41 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
     return %0, %1 : !spmd.array<f32[30]>, !spmd.array<f32[30]>
   }
 }
+
+// -----
+
+// What each device gets is a row before, what each has sent is one behind.
+// CHECK-LABEL: func.func @all_to_alls
+// CHECK: %[[C:.*]] = array.reshape %arg1 : <f32[2, 12]> -> <f32[2, 4, 3]>
+// CHECK: %[[T:.*]] = array.transpose %[[C]] perm [1, 0, 2] : <f32[2, 4, 3]> -> <f32[4, 2, 3]>
+// CHECK: array.reshape %[[T]] : <f32[4, 2, 3]> -> <f32[4, 6]>
+// CHECK: %[[E:.*]] = spmd.all_to_all %{{.*}} split 0 concat 1 over <a> : <f32[4, 14]> -> <f32[1, 56]>
+// CHECK-NOT: spmd.all_to_all
+// CHECK: %[[R:.*]] = array.reshape %[[E]] : <f32[1, 56]> -> <f32[4, 14]>
+// CHECK: %[[S:.*]] = array.slice %[[R]] [0, 8] to [4, 14] step [1, 1]
+// CHECK: array.reshape %[[S]] : <f32[4, 6]> -> <f32[8, 3]>
+module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
+  func.func @all_to_alls(%x: !spmd.array<f32[4, 8]>, %y: !spmd.array<f32[2, 12]>)
+      -> (!spmd.array<f32[1, 32]>, !spmd.array<f32[8, 3]>) {
+    %0 = spmd.all_to_all %x split 0 concat 1 over <a> : <f32[4, 8]> -> <f32[1, 32]>
+    %1 = spmd.all_to_all %y split 1 concat 0 over <a> : <f32[2, 12]> -> <f32[8, 3]>
+    return %0, %1 : !spmd.array<f32[1, 32]>, !spmd.array<f32[8, 3]>
+  }
+}
+
+// -----
+
+// Between the same devices only.
+// CHECK-LABEL: func.func @permutes
+// CHECK: spmd.collective_permute %{{.*}} pairs [0, 1, 1, 0] over <b> : <f32[1, 14]> -> <f32[1, 14]>
+// CHECK: spmd.collective_permute %{{.*}} pairs [0, 1] over <b> : <f32[8]> -> <f32[8]>
+// CHECK-NOT: spmd.collective_permute
+module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
+  func.func @permutes(%x: !spmd.array<f32[8]>, %y: !spmd.array<f32[2, 3]>)
+      -> (!spmd.array<f32[8]>, !spmd.array<f32[2, 3]>, !spmd.array<f32[8]>) {
+    %0 = spmd.collective_permute %x pairs [0, 1, 1, 0] over <b> : <f32[8]> -> <f32[8]>
+    %1 = spmd.collective_permute %y pairs [0, 1, 1, 0] over <b> : <f32[2, 3]> -> <f32[2, 3]>
+    %2 = spmd.collective_permute %x pairs [0, 1] over <b> : <f32[8]> -> <f32[8]>
+    return %0, %1, %2 : !spmd.array<f32[8]>, !spmd.array<f32[2, 3]>, !spmd.array<f32[8]>
+  }
+}

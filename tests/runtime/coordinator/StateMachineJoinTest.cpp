@@ -110,6 +110,47 @@ TEST(StateMachine, ProgressEveryFiveSecondsThenTheMissing) {
   EXPECT_THAT(bench.verdict(), HasSubstr("processes 1, 2 and 4 of 5 did not join within 20 s"));
 }
 
+TEST(StateMachine, WhoCannotTakePartIsTheRootCauseForAllAlsoForThoseWhoComeLater) {
+  Bench bench(3);
+  bench.join(bench.helloOf(0));
+  Hello failing = bench.helloOf(2);
+  failing.columns.clear(); // It has not come as far as knowing what to compare.
+  failing.failure = "cannot read 'x.spmd': No such file or directory";
+  bench.join(failing);
+  bench.pass(200ms);
+  std::string verdict = "process 2 (h2, pid 102) failed: cannot read 'x.spmd': No such file or directory";
+  EXPECT_EQ(bench.verdict(), verdict);
+  ConnectionId late = bench.openWithToken();
+  bench.receive(late, bench.helloOf(1));
+  std::vector<VerdictMessage> told = bench.all<VerdictMessage>(late);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].verdict.str(), verdict);
+  EXPECT_EQ(bench.machine->countLatecomers(), 0u);
+}
+
+TEST(StateMachine, AJobDoesNotBeginWithoutWhoCannotTakePart) {
+  Bench bench(2);
+  Hello failing = bench.helloOf(0);
+  failing.failure = "no";
+  bench.join(failing);
+  bench.join(bench.helloOf(1));
+  EXPECT_EQ(bench.machine->getStage(), Stage::RollCall);
+  bench.pass(200ms);
+  EXPECT_EQ(bench.verdict(), "process 0 (h0, pid 100) failed: no");
+}
+
+TEST(StateMachine, ConnectionsThatCannotBeAcceptedAreToldOfNowAndThen) {
+  Bench bench(2);
+  bench.join(bench.helloOf(0));
+  for (int i = 0; i != 3; ++i)
+    bench.machine->onNoRoom("Too many open files", bench.now);
+  bench.pass(1ms);
+  std::vector<NoticeMessage> notices = bench.all<NoticeMessage>(bench.memberConnections[0]);
+  ASSERT_EQ(notices.size(), 1u);
+  EXPECT_EQ(notices[0].notice.text,
+            "no more connections can be accepted (Too many open files): processes that have not joined cannot");
+}
+
 TEST(StateMachine, TheHolderOfAnIdIsNamedToANewcomer) {
   Bench bench(3);
   bench.join(bench.helloOf(1));
