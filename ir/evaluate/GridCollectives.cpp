@@ -173,6 +173,8 @@ private:
         if (!moves.empty()) {
           isInside &= index[d] >= moves[d].begin && index[d] < moves[d].end;
           index[d] = moves[d].shift + index[d] * moves[d].stride;
+          if (moves[d].wraps && shape[d] > 0)
+            index[d] = ((index[d] % shape[d]) + shape[d]) % shape[d];
         }
         isInside &= index[d] >= 0 && index[d] < shape[d];
       }

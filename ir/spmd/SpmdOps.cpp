@@ -197,8 +197,8 @@ LogicalResult ExchangeOp::verify() {
   if (!getShifts() && source.withoutSharding() != target.withoutSharding())
     return emitTypeMismatch(*this, "changes only the sharding", source.withoutSharding(), target.withoutSharding());
   auto rank = static_cast<size_t>(source.getRank());
-  for (const std::optional<ArrayRef<int64_t>> &list :
-       {getShifts(), getStrides(), getBegins(), getEnds(), getLengths(), getBases(), getSteps(), getBlocks()})
+  for (const std::optional<ArrayRef<int64_t>> &list : {getShifts(), getStrides(), getBegins(), getEnds(), getLengths(),
+                                                       getBases(), getSteps(), getBlocks(), getWraps()})
     if (list && (!getShifts() || source.getElementType() != target.getElementType() ||
                  target.getRank() != source.getRank() || list->size() != rank))
       return emitOpError() << "moves each dimension and keeps the element type; it takes " << source.str() << " to "
@@ -218,9 +218,12 @@ LogicalResult ExchangeOp::verify() {
       return emitOpError() << "has windows that go backwards: strided by " << move.stride << ", for " << move.base
                            << " by " << move.step;
   }
-  for (auto [move, size] : llvm::zip(getMoves(), source.getShape()))
+  for (auto [move, size] : llvm::zip(getMoves(), source.getShape())) {
     if (move.block < 1 || size % move.block != 0)
       return emitOpError() << "takes " << size << " elements in blocks of " << move.block;
+    if (move.wraps && (move.stride != 1 || move.block != 1))
+      return emitOpError() << "goes round in steps of " << move.stride << " and blocks of " << move.block;
+  }
   ArrayType piece = getLocalSource(mesh.toValue(), source, getMoves());
   if (piece != getOperand().getType())
     return emitTypeMismatch(*this, "operand is the local piece", piece, getOperand().getType());
@@ -236,7 +239,7 @@ std::vector<spmd::DimMove> ExchangeOp::getMoves() {
     moves.push_back({(*getShifts())[d], getStrides() ? (*getStrides())[d] : 1, getBegins() ? (*getBegins())[d] : 0,
                      getEnds() ? (*getEnds())[d] : sizes[d], getLengths() ? (*getLengths())[d] : 0,
                      getSteps() ? (*getSteps())[d] : 0, getBases() ? (*getBases())[d] : 0,
-                     getBlocks() ? (*getBlocks())[d] : 1});
+                     getBlocks() ? (*getBlocks())[d] : 1, getWraps() && (*getWraps())[d] != 0});
   return moves;
 }
 

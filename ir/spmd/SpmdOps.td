@@ -195,16 +195,21 @@ def Spmd_ExchangeOp : Spmd_CollectiveOp<"exchange"> {
 
     With `blocks` the dimensions of the source are cut in whole blocks of so many elements: rows of which each device
     has several whole ones, as one long dimension.
+
+    A dimension of which `wrapped` says 1 goes round: behind the source's last element comes its first again. The edges
+    of a ring, for those who roll an array.
   }];
   let arguments = (ins Spmd_ArrayType:$operand, Spmd_AxesAttr:$axes, TypeAttrOf<Spmd_ArrayType>:$global,
                        TypeAttrOf<Spmd_ArrayType>:$target, OptionalAttr<DenseI64ArrayAttr>:$shifts,
                        OptionalAttr<DenseI64ArrayAttr>:$strides, OptionalAttr<DenseI64ArrayAttr>:$begins,
                        OptionalAttr<DenseI64ArrayAttr>:$ends, OptionalAttr<DenseI64ArrayAttr>:$lengths,
                        OptionalAttr<DenseI64ArrayAttr>:$bases, OptionalAttr<DenseI64ArrayAttr>:$steps,
-                       OptionalAttr<DenseI64ArrayAttr>:$blocks, OptionalAttr<StrAttr>:$why);
+                       OptionalAttr<DenseI64ArrayAttr>:$blocks, OptionalAttr<DenseI64ArrayAttr>:$wraps,
+                       OptionalAttr<StrAttr>:$why);
   let assemblyFormat = [{
     $operand `over` $axes `from` $global `to` $target (`shifted` $shifts^)? (`strided` $strides^)?
-    (`within` $begins^ `to` $ends)? (`windows` $lengths^ `for` $bases `by` $steps)? (`blocks` $blocks^)? attr-dict `:` type($operand) `->` type($result)
+    (`within` $begins^ `to` $ends)? (`windows` $lengths^ `for` $bases `by` $steps)? (`blocks` $blocks^)?
+    (`wrapped` $wraps^)? attr-dict `:` type($operand) `->` type($result)
   }];
   let extraClassDeclaration = [{
     /// One per dimension; empty for a change of sharding alone.

@@ -110,7 +110,7 @@ Value ReshardPlanner::build(OpBuilder &builder, Location loc, Value local, Array
       local = builder.create<ExchangeOp>(loc, result, local, axes, before, after, /*shifts=*/nullptr,
                                          /*strides=*/nullptr, /*begins=*/nullptr, /*ends=*/nullptr,
                                          /*lengths=*/nullptr, /*bases=*/nullptr, /*steps=*/nullptr,
-                                         /*blocks=*/nullptr, reason);
+                                         /*blocks=*/nullptr, /*wraps=*/nullptr, reason);
       break;
     }
     before = after;

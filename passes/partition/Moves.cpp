@@ -128,8 +128,8 @@ Value buildLocalPart(OpBuilder &builder, Location loc, Value local, const ArrayM
 
 Value buildExchange(OpBuilder &builder, Location loc, Value local, const ArrayMove &part, ArrayType from, ArrayType to,
                     MeshAttr mesh, StringRef why) {
-  SmallVector<int64_t> shifts, strides, begins, ends, lengths, bases, steps, blocks;
-  bool isStrided = false, isPart = false, hasWindows = false, hasBlocks = false;
+  SmallVector<int64_t> shifts, strides, begins, ends, lengths, bases, steps, blocks, wraps;
+  bool isStrided = false, isPart = false, hasWindows = false, hasBlocks = false, goesRound = false;
   for (auto [dim, size] : llvm::zip(part.dims, to.getShape())) {
     shifts.push_back(dim.shift);
     strides.push_back(dim.stride);
@@ -139,18 +139,21 @@ Value buildExchange(OpBuilder &builder, Location loc, Value local, const ArrayMo
     bases.push_back(dim.base);
     steps.push_back(dim.step);
     blocks.push_back(dim.block);
+    wraps.push_back(dim.wraps);
     isStrided |= dim.stride != 1;
     isPart |= dim.begin != 0 || dim.end != size;
     hasWindows |= dim.length != 0;
     hasBlocks |= dim.block != 1;
+    goesRound |= dim.wraps;
   }
   auto attr = [&](bool isNeeded, ArrayRef<int64_t> list) {
     return isNeeded ? builder.getDenseI64ArrayAttr(list) : DenseI64ArrayAttr();
   };
-  return builder.create<ExchangeOp>(
-      loc, to.getLocal(mesh), local, getNamedAxes(from, to, mesh), TypeAttr::get(from), TypeAttr::get(to),
-      attr(true, shifts), attr(isStrided, strides), attr(isPart, begins), attr(isPart, ends), attr(hasWindows, lengths),
-      attr(hasWindows, bases), attr(hasWindows, steps), attr(hasBlocks, blocks), builder.getStringAttr(why));
+  return builder.create<ExchangeOp>(loc, to.getLocal(mesh), local, getNamedAxes(from, to, mesh), TypeAttr::get(from),
+                                    TypeAttr::get(to), attr(true, shifts), attr(isStrided, strides),
+                                    attr(isPart, begins), attr(isPart, ends), attr(hasWindows, lengths),
+                                    attr(hasWindows, bases), attr(hasWindows, steps), attr(hasBlocks, blocks),
+                                    attr(goesRound, wraps), builder.getStringAttr(why));
 }
 
 std::vector<std::string> listAxisNames(ArrayRef<ArrayType> types) {

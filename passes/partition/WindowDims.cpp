@@ -74,8 +74,8 @@ spmd::DimMove WindowDim::getMove() const {
   for (int64_t i = 0; i < getPieces(); ++i)
     isContiguous &= looked[i].isEmpty() || getOffset(i) == i * length * stride;
   if (isContiguous)
-    return {first, stride, begin, end};
-  return {first, stride, begin, end, length, step, result.size};
+    return {first, stride, begin, end, 0, 0, 0, 1, wraps};
+  return {first, stride, begin, end, length, step, result.size, 1, wraps};
 }
 
 bool WindowDim::canFollowPiecesOf(const WindowDim &other) const {
@@ -86,7 +86,8 @@ bool WindowDim::canFollowPiecesOf(const WindowDim &other) const {
 }
 
 bool WindowDim::canTake(const WindowDim &other) const {
-  return getPieces() == other.getPieces() && (canFollowPiecesOf(other) || other.canFollowPiecesOf(*this));
+  return wraps == other.wraps && getPieces() == other.getPieces() &&
+         (canFollowPiecesOf(other) || other.canFollowPiecesOf(*this));
 }
 
 void WindowDim::add(const WindowDim &other) {

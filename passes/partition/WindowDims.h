@@ -30,6 +30,7 @@ struct WindowDim {
   int64_t stride = 1;
   int64_t step = 0; ///< 0 where the result is not cut.
   CutDim result;
+  bool wraps = false;        ///< Elements are counted on behind the last one: from the first again.
   std::vector<Range> looked; ///< By piece of the result; somebody looks at something.
 
   int64_t getPieces() const { return static_cast<int64_t>(looked.size()); }

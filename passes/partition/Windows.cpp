@@ -28,6 +28,53 @@ std::optional<ArrayMoves> movesOf(Value value) {
   return moves.parts.size() == 1 ? std::make_optional(moves) : std::nullopt;
 }
 
+/// Which elements of a dimension of the result there are.
+spmd::ShardRange getExtent(const spmd::DimMove &move, int64_t from, int64_t to) {
+  spmd::ShardRange all{0, to};
+  return move.wraps && from > 0 ? all : spmd::movedRange(move, {0, from}, all);
+}
+
+bool goesRound(const ArrayMove &move) {
+  return llvm::any_of(move.dims, [](const spmd::DimMove &dim) { return dim.wraps; });
+}
+
+/// Where an operation rolls an array (joins its end and its beginning, in this order), the slices of these, the
+/// beginning first.
+std::optional<std::array<SliceOp, 2>> getRolled(Operation *op) {
+  auto join = dyn_cast<ConcatenateOp>(op);
+  if (!join || join->getNumOperands() != 2)
+    return std::nullopt;
+  std::array<SliceOp, 2> slices{join->getOperand(1).getDefiningOp<SliceOp>(),
+                                join->getOperand(0).getDefiningOp<SliceOp>()};
+  int64_t dim = static_cast<int64_t>(join.getDim()), at = 0;
+  ArrayRef<int64_t> shape = join.getType().getShape();
+  for (SliceOp slice : slices) {
+    if (!slice || arrayTypeOf(slice.getOperand()).getShape() != shape)
+      return std::nullopt;
+    SmallVector<int64_t> starts(shape.size()), limits(shape);
+    starts[dim] = at;
+    limits[dim] = at += slice.getType().getDimSize(dim);
+    if (slice.getStarts() != ArrayRef(starts) || slice.getLimits() != ArrayRef(limits) ||
+        llvm::any_of(slice.getStrides(), [](int64_t stride) { return stride != 1; }))
+      return std::nullopt;
+  }
+  return slices[0].getOperand() == slices[1].getOperand() ? std::make_optional(slices) : std::nullopt;
+}
+
+/// How a rolled array is made of the array, going round, in the direction in which devices get less.
+ArrayMove getRoll(ConcatenateOp op, SliceOp beginning) {
+  auto dim = static_cast<int64_t>(op.getDim());
+  ArrayMove move{beginning.getOperand(), {}};
+  for (int64_t size : arrayTypeOf(move.source).getShape())
+    move.dims.push_back({0, 1, 0, size});
+  spmd::DimMove &rolled = move.dims[dim];
+  rolled.shift = beginning.getType().getDimSize(dim);
+  if (rolled.shift > rolled.end / 2)
+    rolled.shift -= rolled.end;
+  rolled.wraps = true;
+  return move;
+}
+
 } // namespace
 
 Windows::Windows(ArrayRef<ShardingRuleOpInterface> ops, MeshAttr meshAttr)
@@ -106,7 +153,9 @@ void Windows::sharePrices() {
 std::vector<ShardingRuleOpInterface> Windows::listMovers(Region &region) {
   std::vector<ShardingRuleOpInterface> movers;
   region.walk([&](ShardingRuleOpInterface op) {
-    if (!isa<ReshardOp, ConstraintOp>(op.getOperation()) && !isPerDevice(op) && op.getMoves().parts.size() == 1)
+    if (isa<ReshardOp, ConstraintOp>(op.getOperation()) || isPerDevice(op))
+      return;
+    if (op.getMoves().parts.size() == 1 || getRolled(op))
       movers.push_back(op);
   });
   return movers;
@@ -133,6 +182,8 @@ std::optional<CollectiveCost> Windows::getShare(Operation *op, const CostModel &
 }
 
 std::optional<Windows::View> Windows::getView(ShardingRuleOpInterface op) const {
+  if (std::optional<View> roll = getRollView(op))
+    return roll;
   std::optional<ArrayMoves> moves = movesOf(op->getResult(0));
   if (!moves || !needsExchange(op))
     return std::nullopt;
@@ -149,6 +200,18 @@ std::optional<Windows::View> Windows::getView(ShardingRuleOpInterface op) const 
   if (isUnreduced(arrayTypeOf(view.move.source)) || !getDims(view))
     return std::nullopt;
   return view;
+}
+
+std::optional<Windows::View> Windows::getRollView(ShardingRuleOpInterface op) const {
+  auto rolled = getRolled(op);
+  if (!rolled || !needsExchange(op))
+    return std::nullopt;
+  auto join = cast<ConcatenateOp>(op.getOperation());
+  View view{op, getRoll(join, (*rolled)[0]), Value(), {(*rolled)[0], (*rolled)[1]}};
+  ArrayType from = arrayTypeOf(view.move.source), to = join.getType();
+  // Of a dimension that is whole devices roll their pieces, once these lie as the result does.
+  bool isWhole = !isCut(to, static_cast<int64_t>(join.getDim()));
+  return isWhole || isUnreduced(from) || isUnreduced(to) || !getDims(view) ? std::nullopt : std::make_optional(view);
 }
 
 std::optional<Windows::View> Windows::getPart(ShardingRuleOpInterface op) const {
@@ -173,7 +236,7 @@ Windows::View Windows::getFarther(View view) const {
 }
 
 bool Windows::seePast(View &view, const ArrayMoves &inner) {
-  if (view.outside && inner.outside && view.outside != inner.outside)
+  if ((view.outside && inner.outside && view.outside != inner.outside) || goesRound(view.move))
     return false;
   view.between.push_back(view.move.source.getDefiningOp());
   view.move = composeMoves(view.move, inner.parts[0]);
@@ -193,7 +256,8 @@ std::optional<std::vector<WindowDim>> Windows::getDims(const View &view) const {
     dim.result = getCutDim(mesh, to, d);
     dim.stride = move.stride;
     dim.step = dim.result.pieces.size() > 1 ? move.stride : 0;
-    spmd::ShardRange extent = spmd::movedRange(move, {0, from.getDimSize(d)}, {0, dim.result.size});
+    dim.wraps = move.wraps;
+    spmd::ShardRange extent = getExtent(move, from.getDimSize(d), dim.result.size);
     if (extent.size == 0)
       return std::nullopt;
     for (const spmd::ShardRange &piece : dim.result.pieces) {
@@ -228,7 +292,7 @@ Value Windows::build(OpBuilder &builder, Operation *op, function_ref<Value(Value
   bool isPadded = false;
   for (int64_t d = 0; d < rank; ++d) {
     const spmd::DimMove &move = view.move.dims[d];
-    extent.push_back(spmd::movedRange(move, {0, from.getDimSize(d)}, {0, to.getDimSize(d)}));
+    extent.push_back(getExtent(move, from.getDimSize(d), to.getDimSize(d)));
     const WindowDim &dim = group.window.getDim(d);
     strides[d] = move.stride / dim.stride;
     int64_t first = (move.shift - dim.getFirst()) / dim.stride;

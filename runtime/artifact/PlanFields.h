@@ -96,6 +96,7 @@ template <typename Archive> void describe(Archive &archive, DimMove &value) {
   archive.field("step", value.step);
   archive.field("base", value.base);
   archive.field("block", value.block);
+  archive.field("wraps", value.wraps);
 }
 
 template <typename Archive> void describe(Archive &archive, CollectiveDesc &value) {

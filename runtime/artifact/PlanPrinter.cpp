@@ -205,6 +205,8 @@ std::string moveText(const CollectiveDesc &desc) {
               std::to_string(move.step);
     if (move.block != 1)
       text += " from blocks of " + std::to_string(move.block);
+    if (move.wraps)
+      text += " round";
   }
   return " shifted by [" + joined(texts, [](const std::string &text) { return text; }) + "] to " +
          typeText(desc.dtype, desc.targetShape);

@@ -18,6 +18,7 @@ namespace {
 constexpr int64_t kMaxDevices = int64_t(1) << 24;
 constexpr int64_t kMaxBytes = int64_t(1) << 56;
 constexpr size_t kMaxRank = 256;
+constexpr int64_t kMostTurns = int64_t(1) << 16; ///< That a move goes round an array.
 
 std::string quoted(const std::string &text) { return "'" + text + "'"; }
 
@@ -406,7 +407,9 @@ private:
       const DimMove &move = desc.moves[d];
       isValid = isSmall(move.shift, int64_t(1) << 61) && isSmall(move.stride, int64_t(1) << 61) && move.stride != 0 &&
                 move.begin >= 0 && move.begin <= move.end && move.end <= desc.targetShape[d] && move.block > 0 &&
-                desc.globalShape[d] % move.block == 0;
+                desc.globalShape[d] % move.block == 0 &&
+                (!move.wraps || (move.stride == 1 && move.block == 1 &&
+                                 desc.targetShape[d] / std::max<int64_t>(1, desc.globalShape[d]) < kMostTurns));
       if (!isValid || move.length == 0)
         continue;
       int64_t size = desc.targetShape[d], windows = 1;

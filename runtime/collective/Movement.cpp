@@ -287,12 +287,19 @@ private:
       moves.push_back({0, 1, 0, desc.globalShape[d]});
     // What the source has, counted in this device's piece; outside of it is zero.
     Shape begins(rank), ends(rank), steps(rank);
+    std::vector<std::vector<DimMove>> turns(rank);
     for (size_t d = 0; d < rank; ++d) {
-      moves[d] = moves[d].inWindowOf(wanted[d].start,
-                                     d < desc.target.dims.size() ? sizesOf(mesh, desc.target.dims[d]) : Shape());
-      ShardRange moved = movedRange(moves[d], {0, desc.globalShape[d]}, wanted[d]);
-      begins[d] = moved.size > 0 ? moved.start - wanted[d].start : 0;
-      ends[d] = begins[d] + moved.size;
+      DimMove move = moves[d].inWindowOf(wanted[d].start,
+                                         d < desc.target.dims.size() ? sizesOf(mesh, desc.target.dims[d]) : Shape());
+      turns[d] = unwrapped(move, desc.globalShape[d], wanted[d]);
+      for (const DimMove &turn : turns[d]) {
+        ShardRange moved = movedRange(turn, {0, desc.globalShape[d]}, wanted[d]);
+        if (moved.size == 0)
+          continue;
+        if (ends[d] == 0)
+          begins[d] = moved.start - wanted[d].start;
+        ends[d] = moved.start + moved.size - wanted[d].start;
+      }
       steps[d] = moves[d].stride;
     }
     // Partial sums are no replicas of one another: only holders of the same part count.
@@ -318,21 +325,27 @@ private:
     for (size_t d = 0; d < rank; ++d)
       needed *= ends[d] - begins[d];
     for (auto &[ranges, peers] : holders) {
-      Shape sourceStart(rank), targetStart(rank), extent(rank);
-      bool isEmpty = false;
-      for (size_t d = 0; d < rank; ++d) {
-        ShardRange moved = movedRange(moves[d], {ranges[d].first, ranges[d].second}, wanted[d]);
-        isEmpty |= moved.size == 0;
-        sourceStart[d] = moves[d].shift + moved.start * moves[d].stride - ranges[d].first;
-        targetStart[d] = moved.start - wanted[d].start;
-        extent[d] = moved.size;
-      }
-      if (isEmpty)
-        continue;
-      covered += product(extent);
       bool isMine = std::find(peers.begin(), peers.end(), movement.self) != peers.end();
       // Among replicas: ourselves, else spread the readers over them.
-      add(isMine ? movement.self : peers[movement.self % peers.size()], sourceStart, targetStart, extent, steps);
+      int64_t holder = isMine ? movement.self : peers[movement.self % peers.size()];
+      Shape sourceStart(rank), targetStart(rank), extent(rank);
+      auto addBoxes = [&](auto &&next, size_t d) -> void {
+        if (d == rank) {
+          covered += product(extent);
+          add(holder, sourceStart, targetStart, extent, steps);
+          return;
+        }
+        for (const DimMove &turn : turns[d]) {
+          ShardRange moved = movedRange(turn, {ranges[d].first, ranges[d].second}, wanted[d]);
+          if (moved.size == 0)
+            continue;
+          sourceStart[d] = turn.shift + moved.start * turn.stride - ranges[d].first;
+          targetStart[d] = moved.start - wanted[d].start;
+          extent[d] = moved.size;
+          next(next, d + 1);
+        }
+      };
+      addBoxes(addBoxes, 0);
     }
     if (covered != needed)
       fail("some elements of " + desc.target.str() + " have no owner in the group");
@@ -463,7 +476,7 @@ uint64_t fingerprintCollective(const MeshShape &mesh, const CollectiveDesc &desc
   hash.add(desc.targetShape);
   for (const DimMove &move : desc.moves)
     hash.add(std::vector<int64_t>{move.shift, move.stride, move.begin, move.end, move.length, move.step, move.base,
-                                  move.block});
+                                  move.block, move.wraps});
   return hash.state;
 }
 

@@ -99,9 +99,11 @@ Counts countPlaces(const MeshShape &mesh, const ShardedShape &source, const Shar
     forEachPlace(mesh, axes, [&](const std::vector<int64_t> &coordinates) {
       ShardRange has = ownedSource(mesh, source, moves, d, coordinates);
       ShardRange needs = ownedRange(mesh, target.shape[d], axesOf(target, d), coordinates);
-      DimMove move = windows.inWindowOf(needs.start, sizes);
-      dim.places.push_back({static_cast<double>(movedRange(move, {0, source.shape[d]}, needs).size),
-                            static_cast<double>(movedRange(move, has, needs).size)});
+      Counts &here = dim.places.emplace_back();
+      for (const DimMove &move : unwrapped(windows.inWindowOf(needs.start, sizes), source.shape[d], needs)) {
+        here.needed += static_cast<double>(movedRange(move, {0, source.shape[d]}, needs).size);
+        here.held += static_cast<double>(movedRange(move, has, needs).size);
+      }
     });
     size_t stride = 1;
     for (size_t i = axes.size(); i-- > 0; stride *= static_cast<size_t>(mesh.axes[axes[i]].size)) {
@@ -167,9 +169,25 @@ DimMove DimMove::inWindowOf(int64_t i, const std::vector<int64_t> &axisSizes) co
   ShardRange piece = shardRange(base, axisSizes, coordinates);
   int64_t missing = localDimSize(base, axisSizes) - piece.size;
   int64_t places = piece.size == 0 ? 0 : std::max<int64_t>(0, length - missing * step / stride);
-  DimMove move{shift + piece.start * step - window * length * stride, stride, begin, end, 0, 0, 0, block};
+  DimMove move{shift + piece.start * step - window * length * stride, stride, begin, end, 0, 0, 0, block, wraps};
   move.end = std::max(move.begin, std::min(end, window * length + places));
   return move;
+}
+
+std::vector<DimMove> unwrapped(const DimMove &move, int64_t size, const ShardRange &target) {
+  if (!move.wraps)
+    return {move};
+  int64_t begin = std::max(move.begin, target.start), end = std::min(move.end, target.start + target.size);
+  std::vector<DimMove> moves;
+  if (begin >= end || size == 0)
+    return moves;
+  int64_t last = floorDivide(move.shift + (end - 1) * move.stride, size);
+  for (int64_t turn = floorDivide(move.shift + begin * move.stride, size); turn <= last; ++turn) {
+    moves.push_back(move);
+    moves.back().shift -= turn * size;
+    moves.back().wraps = false;
+  }
+  return moves;
 }
 
 ShardRange movedRange(const DimMove &move, const ShardRange &source, const ShardRange &target) {
@@ -228,7 +246,7 @@ std::optional<std::vector<int64_t>> getLocalStarts(const MeshShape &mesh, const 
   for (size_t d = 0; d < source.shape.size(); ++d) {
     DimMove windows = moveOf(moves, source, d);
     std::vector<int64_t> sizes = sizesOf(mesh, axesOf(target, d));
-    if (windows.stride < 1)
+    if (windows.stride < 1 || windows.wraps)
       return std::nullopt;
     std::optional<int64_t> start;
     bool isSame = true;

@@ -26,6 +26,9 @@ struct DimMove {
   int64_t length = 0, step = 0, base = 0;
   /// The other's dimension is cut in whole blocks of so many elements.
   int64_t block = 1;
+  /// Behind the last element of the other comes its first again, and before the first the last: elements are counted
+  /// modulo its size. Such a move has a stride of 1, and no blocks.
+  bool wraps = false;
   bool operator==(const DimMove &) const = default;
 
   /// The move of the elements of the window that element i of the target is in, as if there were no others; the target
@@ -33,7 +36,12 @@ struct DimMove {
   DimMove inWindowOf(int64_t i, const std::vector<int64_t> &axisSizes) const;
 };
 
-/// Which elements of the target, of those it owns, come from a range of the source. The move has no windows.
+/// A move without windows, for a range of the target, as moves that do not wrap: one for each time that this goes round
+/// the source's `size` elements. What they give of the target follows one another and does not overlap.
+std::vector<DimMove> unwrapped(const DimMove &move, int64_t size, const ShardRange &target);
+
+/// Which elements of the target, of those it owns, come from a range of the source. The move has no windows, and does
+/// not wrap.
 ShardRange movedRange(const DimMove &move, const ShardRange &source, const ShardRange &target);
 
 /// A sharded array.

@@ -15,8 +15,15 @@ thread_local sigjmp_buf *volatile resume = nullptr;
 struct sigaction previous;
 
 void onBusError(int number, siginfo_t *info, void *context) {
-  if (resume)
+  if (resume) {
+    // Whoever jumps out of a handler leaves the signal blocked; to restore the mask instead would cost each copy a
+    // call.
+    sigset_t own;
+    sigemptyset(&own);
+    sigaddset(&own, SIGBUS);
+    pthread_sigmask(SIG_UNBLOCK, &own, nullptr);
     siglongjmp(*resume, 1);
+  }
   if (previous.sa_flags & SA_SIGINFO)
     previous.sa_sigaction(number, info, context);
   else if (previous.sa_handler == SIG_DFL || previous.sa_handler == SIG_IGN)
@@ -28,8 +35,7 @@ void onBusError(int number, siginfo_t *info, void *context) {
 bool install() {
   struct sigaction action{};
   action.sa_sigaction = onBusError;
-  // Who jumps out of a handler leaves the signal blocked otherwise; to restore the mask would cost each copy a call.
-  action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   return sigaction(SIGBUS, &action, &previous) == 0;
 }
 

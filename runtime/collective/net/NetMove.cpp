@@ -232,7 +232,8 @@ private:
         from = isOwn ? base : addressOf(copy.from, recordOf(copy.from).slice);
       else
         from = isOwn ? endpoint.getReceived() : addressOf(copy.from, recordOf(copy.from).received);
-      if (from != result)
+      // What was received in its place; other boxes of this device may be the same elements again.
+      if (from + copy.box.sourceOffset != result + copy.box.targetOffset)
         copyInParallel(copy.box, from, result);
     }
     meet(); // Nobody reads this device's memory any more.

@@ -101,13 +101,27 @@ TEST(PlanVerifier, collectives) {
   DimMove whole{0, 1, 0, 6};
   expectRefused([&](Plan &plan) { move(plan, {7, 6}, {whole}); }, unfit);
   expectRefused([&](Plan &plan) { move(plan, {7}, {whole, whole}); }, unfit);
-  for (DimMove bad :
-       {DimMove{INT64_MIN, 1, 0, 6}, DimMove{0, 0, 0, 6}, DimMove{0, INT64_MIN, 0, 6}, DimMove{0, 1, 0, 7},
-        DimMove{0, 1, -1, 6}, DimMove{0, 1, 4, 3}, DimMove{0, 1, 0, 6, 2, 1}, DimMove{0, 1, 0, 6, 4, 1},
-        DimMove{0, 1, 0, 6, -3, 1}, DimMove{0, 1, 0, 6, 3, INT64_MIN}, DimMove{0, 1, 0, 6, 3, INT64_MAX / 4},
-        DimMove{0, INT64_MAX / 4, 0, 6, 3, 1}, DimMove{0, -1, 0, 6, 3, 1, 4}, DimMove{0, 1, 0, 6, 3, -1, 4},
-        DimMove{0, 1, 0, 6, 3, 1, -1}, DimMove{0, 1, 0, 6, 3, INT64_MAX / 16, 64}, DimMove{0, 1, 0, 6, 0, 0, 0, 0},
-        DimMove{0, 1, 0, 6, 0, 0, 0, -2}, DimMove{0, 1, 0, 6, 0, 0, 0, 4}})
+  for (DimMove bad : {DimMove{INT64_MIN, 1, 0, 6},
+                      DimMove{0, 0, 0, 6},
+                      DimMove{0, INT64_MIN, 0, 6},
+                      DimMove{0, 1, 0, 7},
+                      DimMove{0, 1, -1, 6},
+                      DimMove{0, 1, 4, 3},
+                      DimMove{0, 1, 0, 6, 2, 1},
+                      DimMove{0, 1, 0, 6, 4, 1},
+                      DimMove{0, 1, 0, 6, -3, 1},
+                      DimMove{0, 1, 0, 6, 3, INT64_MIN},
+                      DimMove{0, 1, 0, 6, 3, INT64_MAX / 4},
+                      DimMove{0, INT64_MAX / 4, 0, 6, 3, 1},
+                      DimMove{0, -1, 0, 6, 3, 1, 4},
+                      DimMove{0, 1, 0, 6, 3, -1, 4},
+                      DimMove{0, 1, 0, 6, 3, 1, -1},
+                      DimMove{0, 1, 0, 6, 3, INT64_MAX / 16, 64},
+                      DimMove{0, 1, 0, 6, 0, 0, 0, 0},
+                      DimMove{0, 1, 0, 6, 0, 0, 0, -2},
+                      DimMove{0, 1, 0, 6, 0, 0, 0, 4},
+                      DimMove{0, 2, 0, 6, 0, 0, 0, 1, true},
+                      DimMove{0, 1, 0, 6, 0, 0, 0, 2, true}})
     expectRefused([&](Plan &plan) { move(plan, {7, 6}, {whole, bad}); }, unfit);
   expectRefused([&](Plan &plan) { move(plan, {9, 6}, {whole, whole}); }, "follows from its axes");
   expectRefused([](Plan &plan) { stepOf<CollectiveStartStep>(plan, 3).id = 0; },

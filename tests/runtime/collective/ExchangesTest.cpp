@@ -148,6 +148,10 @@ TEST(Exchanges, MovingBetweenAnyShardings) {
             move.block = 1 + static_cast<int64_t>(random() % 4);
             desc.globalShape.back() = move.block * (1 + desc.globalShape.back() / move.block);
           }
+          if (random() % 4 == 0 && move.block == 1) {
+            move.wraps = true;
+            move.stride = 1;
+          }
         }
         desc.operandShape = localSourceShape(mesh, {desc.globalShape, source}, desc.moves);
         desc.resultShape = localShape(mesh, desc.targetShape, target);
@@ -188,6 +192,8 @@ TEST(Exchanges, MovingBetweenAnyShardings) {
                 isInside = isInside && piece.size > 0 && inWindow < move.length - missing * move.step / move.stride;
                 place[d] = move.shift + piece.start * move.step + inWindow * move.stride;
               }
+              if (move.wraps)
+                place[d] = (place[d] % desc.globalShape[d] + desc.globalShape[d]) % desc.globalShape[d];
               isInside = isInside && place[d] >= 0 && place[d] < desc.globalShape[d];
             }
             uint32_t element = 0, expected = 0;

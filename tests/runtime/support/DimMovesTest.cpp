@@ -52,6 +52,9 @@ struct RandomMove {
       if (random() % 3 == 0)
         cutIntoWindows(random, d);
       move.block = random() % 3 ? 1 : 1 + static_cast<int64_t>(random() % 3);
+      move.wraps = random() % 4 == 0;
+      if (move.wraps)
+        move.block = move.stride = 1;
       source.shape.back() *= move.block;
     }
   }
@@ -108,7 +111,9 @@ struct RandomMove {
   /// The same; -1: none.
   int64_t sourceOf(size_t d, int64_t i) const {
     const DimMove &move = moves[d];
-    int64_t element = elementAt(d, i);
+    int64_t element = elementAt(d, i), size = source.shape[d];
+    if (move.wraps)
+      element = (element % size + size) % size;
     bool isThere = i >= move.begin && i < move.end && element >= 0 && element < source.shape[d];
     if (move.length > 0) {
       int64_t missing = pieceOf(d, 0).size - pieceOf(d, i / move.length).size;
