@@ -9,7 +9,8 @@
 //
 // and every slice and pad is a part of the window. Those between the array and what is looked at (the pad of SAME) are
 // not built. Where it is less to send, the window is of an array further back, before what devices take of it by
-// themselves (the rows of a convolution, each taken at other columns). How the array becomes windows: Window.h.
+// themselves (the rows of a convolution, each taken at other columns). Windows of an array that is rolled go round: the
+// first device's begins with the array's last elements. How the array becomes windows: Window.h.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -53,7 +53,7 @@ public:
   int run() {
     int status = writeReport(runAndReport());
     if (!failureToStart.empty() && isMember())
-      tellStartFailure(options.job, environment, failureToStart);
+      tellStartFailure(options.job, environment, failureToStart, [this](const Notice &notice) { log.write(notice); });
     return status;
   }
 

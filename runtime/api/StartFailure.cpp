@@ -6,6 +6,7 @@
 #include "runtime/support/Error.h"
 
 #include <sstream>
+#include <utility>
 
 namespace spmd {
 
@@ -23,9 +24,12 @@ std::string findError(const std::string &messages, const std::string &command) {
   return first;
 }
 
-void tellStartFailure(const InitializeOptions &options, const Environment &environment, const std::string &why) {
+void tellStartFailure(const InitializeOptions &options, const Environment &environment, const std::string &why,
+                      std::function<void(const Notice &)> notice) {
   try {
-    Client::tellFailure(resolveJoinOptions(options, environment, /*defaultDevices=*/1), why);
+    JoinOptions join = resolveJoinOptions(options, environment, /*defaultDevices=*/1);
+    join.notice = std::move(notice);
+    Client::tellFailure(std::move(join), why);
   } catch (const Error &) { // What is missing or wrong there, the process's own error says or would have said.
   }
 }

@@ -2,8 +2,10 @@
 #pragma once
 
 #include "runtime/api/RunProgram.h"
+#include "runtime/coordinator/Client.h"
 #include "runtime/support/Env.h"
 
+#include <functional>
 #include <string>
 
 namespace spmd {
@@ -13,7 +15,8 @@ namespace spmd {
 std::string findError(const std::string &messages, const std::string &command);
 
 /// Tells the other processes of a cluster, which wait for this one, why it does not come (Client::tellFailure); nothing
-/// where it is not known where they are.
-void tellStartFailure(const InitializeOptions &options, const Environment &environment, const std::string &why);
+/// where it is not known where they are. `notice`: as in JoinOptions, of what this waits for.
+void tellStartFailure(const InitializeOptions &options, const Environment &environment, const std::string &why,
+                      std::function<void(const Notice &)> notice);
 
 } // namespace spmd

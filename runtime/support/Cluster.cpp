@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <string_view>
+#include <utility>
 
 namespace spmd {
 namespace {
@@ -263,8 +264,24 @@ Cluster findCloudTpu(const Lookup &lookup) {
 } // namespace
 
 std::vector<Cluster> findClusters(const Lookup &lookup) {
-  return {findSlurm(lookup),      findOpenMpi(lookup),  findMpich(lookup),
-          findKubernetes(lookup), findTorchrun(lookup), findCloudTpu(lookup)};
+  Cluster slurm = findSlurm(lookup);
+  // What starts processes within a step of Slurm leaves them the step's variables, which tell of its own daemons. Where
+  // both say the same, the step has started the processes, and knows where they are.
+  auto startsWithin = [&](const Cluster &cluster) {
+    return slurm.standing >= Cluster::Standing::Contradictory && cluster.isFound() &&
+           std::pair(cluster.numProcesses, cluster.processId) != std::pair(slurm.numProcesses, slurm.processId);
+  };
+  std::vector<Cluster> clusters{slurm};
+  auto add = [&](Cluster cluster, bool isStarter) {
+    bool isFirst = isStarter && startsWithin(cluster) && clusters.front().name == slurm.name;
+    clusters.insert(isFirst ? clusters.begin() : clusters.end(), std::move(cluster));
+  };
+  add(findOpenMpi(lookup), true);
+  add(findMpich(lookup), true);
+  add(findKubernetes(lookup), false);
+  add(findTorchrun(lookup), lookup("TORCHELASTIC_RUN_ID").has_value()); // Scripts set the other variables themselves.
+  add(findCloudTpu(lookup), false);
+  return clusters;
 }
 
 } // namespace spmd

@@ -88,6 +88,24 @@ TEST(ExplainEnv, WhichClusterCounts) {
   EXPECT_THAT(text, HasSubstr("Slurm: found\n  SPMD_NUM_PROCESSES is set, and wins over what Slurm says: 3\n"));
   EXPECT_THAT(text, HasSubstr("torchrun: found, but not used: Slurm comes before it\n"));
   EXPECT_THAT(text, HasSubstr("wrong: process 2 of 2 does not exist"));
+  // What torchrun and mpirun start in a step of Slurm has its variables, too, which tell of their daemons.
+  variables.erase("SPMD_NUM_PROCESSES");
+  variables["TORCHELASTIC_RUN_ID"] = "run";
+  text = explain(variables);
+  EXPECT_THAT(text, HasSubstr("SPMD_NUM_PROCESSES: 2\nSPMD_PROCESS_ID: 1\n"));
+  EXPECT_THAT(text, HasSubstr("Slurm: found, but not used: torchrun comes before it\n"));
+  variables.erase("TORCHELASTIC_RUN_ID");
+  variables["OMPI_MCA_orte_hnp_uri"] = "1531576320.0;tcp://10.96.0.1:34911";
+  variables["OMPI_COMM_WORLD_SIZE"] = "6";
+  variables["OMPI_COMM_WORLD_RANK"] = "5";
+  variables["OMPI_COMM_WORLD_LOCAL_RANK"] = "1";
+  text = explain(variables);
+  EXPECT_THAT(text,
+              HasSubstr("SPMD_COORDINATOR_ADDRESS: 10.96.0.1:62624\nSPMD_NUM_PROCESSES: 6\nSPMD_PROCESS_ID: 5\n"));
+  EXPECT_THAT(text, HasSubstr("Slurm: found, but not used: Open MPI comes before it\n"));
+  variables["OMPI_COMM_WORLD_SIZE"] = "3"; // As the step says: it has started them.
+  variables["OMPI_COMM_WORLD_RANK"] = "2";
+  EXPECT_THAT(explain(variables), HasSubstr("Open MPI: found, but not used: Slurm comes before it\n"));
   EXPECT_THAT(explain({{"KUBERNETES_SERVICE_HOST", "10.0.0.1"}, {"JOB_COMPLETION_INDEX", "5"}}),
               HasSubstr("Kubernetes: found, but not used: they do not say how many processes there are; set "
                         "SPMD_NUM_PROCESSES\n"));
