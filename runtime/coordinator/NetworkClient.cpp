@@ -162,9 +162,9 @@ NetworkClient::~NetworkClient() {
         reportFailure("it ended without goodbye");
         lock.lock();
       }
-      if (server && !changed.wait_for(lock, quietWait, [&] { return quiet; }) && isForLatecomers()) {
-        notices.add({Notice::Level::Info, "the job has ended (" + decided->str() + "); for " +
-                                              formatSeconds(latecomerWait.count()) +
+      bool isTold = !server || changed.wait_for(lock, quietWait, [&] { return quiet; });
+      if (!isTold && !options.failure.empty() && stage == Stage::Over) { // Which has been said here, so there is time.
+        notices.add({Notice::Level::Info, "for " + formatSeconds(latecomerWait.count()) +
                                               " at most this process stays to tell those that have not come yet"});
         changed.wait_for(lock, latecomerWait, [&] { return quiet; });
       }
@@ -180,12 +180,6 @@ NetworkClient::~NetworkClient() {
   // The launcher's descriptor belongs to the process: another client may come after this one.
   if (launcher.is_open())
     launcher.release();
-}
-
-/// Whether the job ended before all had come, with what those would only learn from this process.
-bool NetworkClient::isForLatecomers() const {
-  bool isTheirs = decided && (decided->cause == Verdict::Cause::Failed || decided->cause == Verdict::Cause::Mismatch);
-  return isTheirs && places.processes.empty();
 }
 
 ConnectionEnds NetworkClient::coordinatorConnection() const {

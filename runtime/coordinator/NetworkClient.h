@@ -60,7 +60,6 @@ private:
   std::string whoHasThePort() const;
   void startThread();
   void waitUntilJoined();
-  bool isForLatecomers() const;
   uint64_t newRequest();
   void failHere(Fail report);
   void fail(Fail report);
