@@ -7,13 +7,13 @@
 using namespace mlir;
 
 namespace spmdc {
-namespace {
 
-/// Work that becomes a part of the kernel that needs it.
 bool isElementWork(Operation *op) {
   return isa<ElementwiseOpInterface, BroadcastInDimOp, IotaOp, ConstantOp, ReshapeOp, TransposeOp, SliceOp, PadOp,
              ConcatenateOp, ReverseOp>(op);
 }
+
+namespace {
 
 /// Whether all users, those of reshapes included, can compute what they read of it themselves.
 bool areUsersKernels(Value value) {

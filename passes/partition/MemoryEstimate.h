@@ -16,6 +16,9 @@
 
 namespace spmdc {
 
+/// Work that becomes a part of the kernel that needs it.
+bool isElementWork(mlir::Operation *op);
+
 /// From where to where the arrays of one block are needed: operations are numbered in their order, and one with regions
 /// stands for all that they hold.
 class BlockLiveness {

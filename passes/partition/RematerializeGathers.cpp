@@ -4,11 +4,17 @@
 // kept: it is gathered again before its next use. This is repeated until as much is saved as was asked for, or nothing
 // more can be. What parameters cut over the data axis need (FSDP, ZeRO-3) is then one layer's at a time.
 //
+// Where that does not suffice and the point is in a loop, what was made before the loop for a part of its body
+// (gathered arrays, and what is made of them element by element) is made there, in each iteration.
+//
 //===----------------------------------------------------------------------===//
 
 #include "ir/array/LocalBuilder.h"
 #include "passes/partition/MemoryEstimate.h"
 #include "passes/partition/Passes.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -75,6 +81,97 @@ std::optional<Choice> choose(const MemoryPeak &peak) {
   return best;
 }
 
+/// What is made before an operation with regions and used in one of them, away from the peak.
+struct InnerChoice {
+  SetVector<Operation *> chain;   ///< What makes it, in its order; the last operation is the array's.
+  Operation *around = nullptr;    ///< The operation with regions.
+  Operation *firstUser = nullptr; ///< In the block of the region.
+  int64_t saved = 0;              ///< Bytes at the peak.
+};
+
+/// Adds what makes the value, as far as that is cheap and is needed for nothing else at `end`, to the chain. Returns
+/// the bytes of what is needed for longer then.
+int64_t collectChain(Operation *op, int64_t end, const BlockLiveness &liveness, SetVector<Operation *> &chain) {
+  int64_t bytes = 0;
+  for (Value operand : op->getOperands()) {
+    Operation *def = operand.getDefiningOp();
+    if (!def || def->getBlock() != op->getBlock() || liveness.getLastUse(operand) >= end || chain.contains(def))
+      continue;
+    if (isa<AllGatherOp>(def) || isElementWork(def))
+      bytes += collectChain(def, end, liveness, chain);
+    else if (liveness.hasMemory(operand))
+      bytes += arrayTypeOf(operand).getBytes();
+  }
+  chain.insert(op);
+  return bytes;
+}
+
+/// The operation's result as a choice, where the peak is at or in `inner`, an operation of a region of `around`.
+std::optional<InnerChoice> considerInside(Operation *op, Operation *around, Operation *inner,
+                                          const BlockLiveness &outside, const BlockLiveness &inside) {
+  bool isCheap = isa<AllGatherOp>(op) || isElementWork(op);
+  if (!isCheap || !op->isBeforeInBlock(around) || !outside.hasMemory(op->getResult(0)) ||
+      outside.getLastUse(op->getResult(0)) != outside.getNumber(around))
+    return std::nullopt;
+  InnerChoice choice;
+  choice.around = around;
+  int64_t peak = inside.getNumber(inner), last = -1;
+  for (Operation *user : op->getUsers()) {
+    if (user->getBlock() == op->getBlock()) {
+      if (outside.getUseEnd(user) >= outside.getNumber(around))
+        return std::nullopt; // Computed behind.
+      continue;
+    }
+    if (!around->isProperAncestor(user))
+      continue;
+    Operation *use = inner->getBlock()->findAncestorOpInBlock(*user);
+    if (!use)
+      return std::nullopt; // The condition of a loop.
+    if (!choice.firstUser || use->isBeforeInBlock(choice.firstUser))
+      choice.firstUser = use;
+    last = std::max(last, inside.getUseEnd(user));
+  }
+  if (!choice.firstUser || (inside.getNumber(choice.firstUser) <= peak && peak <= last))
+    return std::nullopt;
+  choice.saved =
+      arrayTypeOf(op->getResult(0)).getBytes() - collectChain(op, outside.getNumber(around), outside, choice.chain);
+  return choice.saved > 0 ? std::optional(std::move(choice)) : std::nullopt;
+}
+
+/// The one that saves most; of equal ones the innermost, and the first.
+std::optional<InnerChoice> chooseInside(const MemoryPeak &peak) {
+  std::optional<InnerChoice> best;
+  for (size_t depth = 1; depth < peak.path.size(); ++depth) {
+    Operation *around = peak.path[depth], *inner = peak.path[depth - 1];
+    BlockLiveness outside(*around->getBlock()), inside(*inner->getBlock());
+    for (Operation &op : *around->getBlock()) {
+      if (&op == around)
+        break;
+      if (op.getNumResults() != 1)
+        continue;
+      std::optional<InnerChoice> choice = considerInside(&op, around, inner, outside, inside);
+      if (choice && (!best || choice->saved > best->saved))
+        best = std::move(choice);
+    }
+  }
+  return best;
+}
+
+void makeInside(const InnerChoice &choice) {
+  OpBuilder builder(choice.firstUser);
+  IRMapping made;
+  for (Operation *op : choice.chain)
+    if (auto gather = dyn_cast<AllGatherOp>(builder.clone(*op, made)))
+      gather.setWhy(gather.getWhy().value_or("").str() +
+                    "; gathered in each iteration, so that it need not be kept in memory all the while");
+  Value value = choice.chain.back()->getResult(0);
+  value.replaceUsesWithIf(made.lookup(value),
+                          [&](OpOperand &use) { return choice.around->isProperAncestor(use.getOwner()); });
+  for (Operation *op : llvm::reverse(choice.chain))
+    if (op->use_empty())
+      op->erase();
+}
+
 void gatherAgain(Choice choice) {
   OpBuilder builder(choice.next);
   auto again = cast<AllGatherOp>(builder.clone(*choice.gather));
@@ -103,10 +200,12 @@ private:
     MemoryPeak peak = estimateMemoryPeak(func);
     int64_t goal = peak.bytes - freeBytes;
     while (peak.bytes > goal) {
-      std::optional<Choice> choice = choose(peak);
-      if (!choice)
+      if (std::optional<Choice> choice = choose(peak))
+        gatherAgain(*choice);
+      else if (std::optional<InnerChoice> inner = chooseInside(peak))
+        makeInside(*inner);
+      else
         return;
-      gatherAgain(*choice);
       peak = estimateMemoryPeak(func);
     }
   }

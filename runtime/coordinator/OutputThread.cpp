@@ -8,8 +8,6 @@
 
 namespace spmd::coordinator {
 
-constexpr size_t capacity = size_t(1) << 20;
-
 /// Errors are dropped: who reads our output is gone, but the children go on.
 static void writeAll(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -25,44 +23,15 @@ static void writeAll(int fd, std::string_view bytes) {
   }
 }
 
-OutputThread::~OutputThread() {
-  {
-    std::lock_guard lock(mutex);
-    ending = true;
-  }
-  changed.notify_all();
-  thread.join();
-}
+OutputThread::OutputThread(int target)
+    : texts("spmd-output", [this, target](const std::string &bytes) {
+        writeAll(target, bytes);
+        unwrittenBytes -= bytes.size();
+      }) {}
 
 void OutputThread::add(std::string bytes) {
-  {
-    std::lock_guard lock(mutex);
-    waitingBytes += bytes.size();
-    waiting.push_back(std::move(bytes));
-  }
-  changed.notify_all();
-  if (!thread.joinable())
-    thread = BackgroundThread("spmd-output", [this] { run(); });
-}
-
-bool OutputThread::isFull() const {
-  std::lock_guard lock(mutex);
-  return waitingBytes >= capacity;
-}
-
-void OutputThread::run() {
-  std::unique_lock lock(mutex);
-  for (;;) {
-    changed.wait(lock, [&] { return ending || !waiting.empty(); });
-    if (waiting.empty())
-      return;
-    std::string bytes = std::move(waiting.front());
-    waiting.pop_front();
-    lock.unlock();
-    writeAll(target, bytes);
-    lock.lock();
-    waitingBytes -= bytes.size();
-  }
+  unwrittenBytes += bytes.size();
+  texts.add(std::move(bytes));
 }
 
 } // namespace spmd::coordinator

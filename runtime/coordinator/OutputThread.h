@@ -1,38 +1,30 @@
 //===- OutputThread.h - writes without waiting for who reads ----*- C++ -*-===//
 #pragma once
 
-#include "runtime/support/BackgroundThread.h"
+#include "runtime/support/BackgroundQueue.h"
 
-#include <condition_variable>
-#include <deque>
-#include <mutex>
+#include <atomic>
 #include <string>
 
 namespace spmd::coordinator {
 
 /// Writes to one of this process's own outputs, on a thread of its own: whoever reads them (a pager, a full pipe) may
-/// take his time, while the launcher watches its processes. The thread is there from the first bytes on.
+/// take his time, while the launcher watches its processes. Its end waits until all has been written, or nobody reads
+/// any more.
 class OutputThread {
 public:
-  explicit OutputThread(int target) : target(target) {}
-  /// Returns when all has been written, or nobody reads any more.
-  ~OutputThread();
+  explicit OutputThread(int target);
 
   /// Never waits. Throws spmd::Error where the system gives no thread.
   void add(std::string bytes);
   /// Whether so much waits to be read that no more is to be added.
-  bool isFull() const;
+  bool isFull() const { return unwrittenBytes >= capacity; }
 
 private:
-  void run();
+  static constexpr size_t capacity = size_t(1) << 20;
 
-  const int target;
-  mutable std::mutex mutex;
-  std::condition_variable changed;
-  std::deque<std::string> waiting;
-  size_t waitingBytes = 0;
-  bool ending = false;
-  BackgroundThread thread;
+  std::atomic<size_t> unwrittenBytes{0};
+  BackgroundQueue<std::string> texts;
 };
 
 } // namespace spmd::coordinator

@@ -52,8 +52,8 @@ module attributes {spmd.mesh = #spmd.mesh<m, d=4>} {
 
 // -----
 
-// In the body of a loop, where most is needed: gathered again in each iteration. What a loop reads from outside is
-// needed all through it, so it is not gathered again inside, but it need not be kept over an earlier loop.
+// In the body of a loop, where most is needed: gathered again in each iteration. What a loop reads from outside need not
+// be kept over an earlier loop.
 // ALL-LABEL: func.func @loops
 // ALL: spmd.all_gather %arg0
 // ALL: array.for
@@ -99,5 +99,75 @@ module attributes {spmd.mesh = #spmd.mesh<m, d=1>} {
     %3 = array.dot_general %2, %x contract [1] x [0] batch [] x [] : <f32[16, 16]>, <f32[16, 16]> -> <f32[16, 16]>
     %4 = array.dot_general %3, %1 contract [1] x [0] batch [] x [] : <f32[16, 16]>, <f32[16, 16]> -> <f32[16, 16]>
     return %4 : !spmd.array<f32[16, 16]>
+  }
+}
+
+// -----
+
+// What a loop reads from outside is needed all through it. Most is needed at the second product: the array of the first
+// is gathered in the loop. Then most is needed at the first one, and what is made of the other, element by element, is
+// made in the loop, too.
+// KEPT-LABEL: func.func @for_a_loop
+// KEPT-COUNT-2: spmd.all_gather
+// KEPT: array.for
+// ONE-LABEL: func.func @for_a_loop
+// ONE-NEXT: spmd.all_gather %arg0
+// ONE-NEXT: %[[T:.*]] = array.tanh
+// ONE-NEXT: array.for
+// ONE: %[[W:.*]] = spmd.all_gather %arg1 dim 0 over <d> {why = "w; gathered in each iteration, so that it need not be kept in memory all the while"}
+// ONE-NEXT: %[[C:.*]] = array.dot_general %{{.*}}, %[[W]]
+// ONE-NEXT: array.dot_general %[[C]], %[[T]]
+// ONE-NOT: spmd.all_gather
+// ALL-LABEL: func.func @for_a_loop
+// ALL-NEXT: array.for
+// ALL: %[[W:.*]] = spmd.all_gather %arg1
+// ALL-NEXT: %[[C:.*]] = array.dot_general %{{.*}}, %[[W]]
+// ALL-NEXT: %[[V:.*]] = spmd.all_gather %arg0
+// ALL-NEXT: %[[T:.*]] = array.tanh %[[V]]
+// ALL-NEXT: array.dot_general %[[C]], %[[T]]
+// ALL-NOT: spmd.all_gather
+module attributes {spmd.mesh = #spmd.mesh<m, d=4>} {
+  func.func @for_a_loop(%v: !spmd.array<f32[4, 16]>, %w: !spmd.array<f32[4, 16]>, %x: !spmd.array<f32[12, 16]>) -> !spmd.array<f32[12, 16]> {
+    %0 = spmd.all_gather %v dim 0 over <d> : <f32[4, 16]> -> <f32[16, 16]>
+    %1 = array.tanh %0 : <f32[16, 16]>
+    %2 = spmd.all_gather %w dim 0 over <d> {why = "w"} : <f32[4, 16]> -> <f32[16, 16]>
+    %3 = array.for 0 to 3(%x) {
+    ^bb0(%i: !spmd.array<i32[]>, %c: !spmd.array<f32[12, 16]>):
+      %4 = array.dot_general %c, %2 contract [1] x [0] batch [] x [] : <f32[12, 16]>, <f32[16, 16]> -> <f32[12, 16]>
+      %5 = array.dot_general %4, %1 contract [1] x [0] batch [] x [] : <f32[12, 16]>, <f32[16, 16]> -> <f32[12, 16]>
+      array.yield %5 : !spmd.array<f32[12, 16]>
+    } : (!spmd.array<f32[12, 16]>) -> !spmd.array<f32[12, 16]>
+    return %3 : !spmd.array<f32[12, 16]>
+  }
+}
+
+// -----
+
+// What is read behind the loop as well, or in the condition of a loop, stays before it.
+// ONE-LABEL: func.func @all_the_while
+// ALL-LABEL: func.func @all_the_while
+// ALL: spmd.all_gather
+// ALL: spmd.all_gather
+// ALL: array.while
+// ALL-NOT: spmd.all_gather
+module attributes {spmd.mesh = #spmd.mesh<m, d=4>} {
+  func.func @all_the_while(%v: !spmd.array<f32[4, 16]>, %w: !spmd.array<f32[4, 16]>, %x: !spmd.array<f32[16, 16]>) -> (!spmd.array<f32[16, 16]>, !spmd.array<f32[16, 16]>) {
+    %0 = spmd.all_gather %v dim 0 over <d> : <f32[4, 16]> -> <f32[16, 16]>
+    %1 = spmd.all_gather %w dim 0 over <d> : <f32[4, 16]> -> <f32[16, 16]>
+    %2 = array.while (%x) {
+    ^bb0(%c: !spmd.array<f32[16, 16]>):
+      %3 = array.dot_general %c, %1 contract [0, 1] x [0, 1] batch [] x [] : <f32[16, 16]>, <f32[16, 16]> -> <f32[]>
+      %4 = array.constant dense<1.0> : tensor<f32> -> <f32[]>
+      %5 = array.compare lt %3, %4 : <f32[]>, <f32[]> -> <bool[]>
+      array.yield %5 : !spmd.array<bool[]>
+    } do {
+    ^bb0(%c: !spmd.array<f32[16, 16]>):
+      %6 = array.dot_general %c, %1 contract [1] x [0] batch [] x [] : <f32[16, 16]>, <f32[16, 16]> -> <f32[16, 16]>
+      %7 = array.dot_general %6, %0 contract [1] x [0] batch [] x [] : <f32[16, 16]>, <f32[16, 16]> -> <f32[16, 16]>
+      %8 = array.dot_general %7, %7 contract [1] x [0] batch [] x [] : <f32[16, 16]>, <f32[16, 16]> -> <f32[16, 16]>
+      array.yield %8 : !spmd.array<f32[16, 16]>
+    } : (!spmd.array<f32[16, 16]>) -> !spmd.array<f32[16, 16]>
+    %9 = array.dot_general %2, %0 contract [1] x [0] batch [] x [] : <f32[16, 16]>, <f32[16, 16]> -> <f32[16, 16]>
+    return %9, %2 : !spmd.array<f32[16, 16]>, !spmd.array<f32[16, 16]>
   }
 }
