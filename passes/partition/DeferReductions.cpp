@@ -82,31 +82,36 @@ private:
   /// What is gained where a cone is rewritten: reductions that are not done any more, less what its operations take
   /// longer for values of which devices hold more then.
   double savedSeconds(const LinearCone &cone) {
-    auto isInCone = [&](Operation *op) { return llvm::is_contained(cone.getOps(), op); };
     double seconds = 0;
     for (Operation *reduction : cone.getReductions())
-      if (llvm::all_of(reduction->getUsers(), isInCone))
-        seconds += secondsOf(typeOf(reduction->getOperand(0)), typeOf(reduction->getResult(0)));
-    for (auto [value, type] : cone.listWholes())
-      seconds -= secondsToPartial(value, type);
+      if (cone.isUsedInside(reduction->getResult(0)))
+        seconds += cone.getShare(reduction->getBlock()) *
+                   secondsOf(typeOf(reduction->getOperand(0)), typeOf(reduction->getResult(0)));
+    for (const auto &[value, block, type] : cone.listWholes())
+      seconds -= cone.getShare(block) * secondsToPartial(value, type);
+    for (const auto &[value, arm] : cone.getEscapes())
+      seconds -= cone.getShare(arm) * secondsOf(cone.getPartialType(value), typeOf(value));
     MeshAttr meshAttr = MeshAttr::fromValue(cone.getOps().front()->getContext(), "", mesh);
     auto getGrowth = [&](Value value) -> int64_t {
       // What one operation makes for another is in no memory: they become one kernel.
-      if (value.hasOneUse() && isInCone(value.getDefiningOp()) && isInCone(*value.user_begin()))
+      bool isOfCone = llvm::is_contained(cone.getOps(), value.getDefiningOp());
+      if (value.hasOneUse() && isOfCone && llvm::is_contained(cone.getOps(), *value.user_begin()))
         return 0;
       ArrayType partial = cone.getPartialType(value);
       return partial ? partial.getLocal(meshAttr).getBytes() - typeOf(value).getLocal(meshAttr).getBytes() : 0;
     };
     for (Operation *op : cone.getOps()) {
       int64_t grown = 0;
+      if (isa<IfOp>(op)) // What arms yield is there already.
+        continue;
       if (std::optional<unsigned> update = getUpdate(op)) { // In place.
         grown = 2 * getGrowth(op->getOperand(*update));
       } else {
-        grown = getGrowth(op->getResult(0));
-        for (Value operand : op->getOperands())
-          grown += getGrowth(operand);
+        grown = getGrowth(cone.getValue(op));
+        for (OpOperand *term : cone.getTerms(op))
+          grown += getGrowth(term->get());
       }
-      seconds -= static_cast<double>(grown) / model.memoryPerSecond;
+      seconds -= cone.getShare(op->getBlock()) * static_cast<double>(grown) / model.memoryPerSecond;
     }
     return seconds;
   }
@@ -124,7 +129,7 @@ private:
     LinearCone cone(mesh, op->getBlock());
     Value end = op->getResult(0);
     ArrayType type = typeOf(end);
-    if (!cone.collect(end) || cone.getReductions().empty() || !cone.isClosed(op, nullptr))
+    if (!cone.collect(end) || cone.getReductions().empty() || !cone.isClosed())
       return;
     // What brings the result elsewhere, or reduces a sum along cut dimensions, reduces all.
     auto behind = end.hasOneUse() ? dyn_cast<ReshardOp>(*end.user_begin()) : ReshardOp();
@@ -227,15 +232,14 @@ private:
     LinearCone cone(mesh, &getBody(loop), argument);
     if (!cone.collect(next) || cone.getReductions().empty() || !llvm::is_contained(cone.getOps(), last))
       return;
-    bool isLastShared = llvm::any_of(
-        last->getUsers(), [&](Operation *user) { return user != yield && !llvm::is_contained(cone.getOps(), user); });
-    if (isLastShared || !cone.isClosed(last, yield))
+    if (!cone.isClosed(yield))
       return;
     ArrayType partial = cone.getPartialType(next);
     if (!cone.fitsCarry(partial) || !isWorthIt(loop, index, partial, savedSeconds(cone)))
       return;
-    makeCarryPartial(loop, index, partial, cone.why(kReducedBehind));
+    std::string why = cone.why(kReducedBehind);
     cone.rewrite();
+    makeCarryPartial(loop, index, partial, why);
   }
 
   /// A carry that each iteration makes a partial sum of, and reduces when that has been added to.

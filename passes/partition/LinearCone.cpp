@@ -103,29 +103,35 @@ Value LinearCone::createPartial(Operation *before, Value value, ArrayType type) 
   return constant->getResult(0);
 }
 
+bool LinearCone::isWithin(Operation *op) const {
+  while (op->getBlock() != block) {
+    op = op->getParentOp();
+    if (!isa_and_nonnull<IfOp>(op))
+      return false;
+  }
+  return true;
+}
+
 bool LinearCone::collectOps(Value value) {
   if (value == carry || isZero(value))
     return true;
   if (ReshardOp reduction = getReduction(value))
     return agrees(unreducedOf(typeOf(reduction.getOperand()))) && (reductions.insert(reduction), true);
   Operation *op = value.getDefiningOp();
-  if (!op || op->getBlock() != block || (!unreducedOf(typeOf(value)).empty() && !maySum(op)))
+  if (!op || !isWithin(op) || (!unreducedOf(typeOf(value)).empty() && !maySum(op)))
     return false;
   if (ops.contains(op))
-    return true;
-  if (ops.size() >= kMostOperations || (op != last && isUsedOutside(op)))
+    return getValue(op) == value;
+  if (ops.size() >= kMostOperations || (op != last && isUsedOutside(value)))
     return false;
   Member member;
-  member.terms = listTerms(op);
-  auto collectTerm = [&](unsigned term) {
-    Value operand = op->getOperand(term);
-    return isWhole(operand) || collectOps(operand);
-  };
+  member.result = cast<OpResult>(value).getResultNumber();
+  member.terms = listTerms(value);
+  auto collectTerm = [&](OpOperand *term) { return isWhole(term->get()) || collectOps(term->get()); };
   if (member.terms.empty() || !llvm::all_of(member.terms, collectTerm))
     return false;
   members[op] = std::move(member);
-  ops.insert(op);
-  return true;
+  return ops.insert(op);
 }
 
 bool LinearCone::agrees(ArrayRef<AxisRefAttr> others) {
@@ -154,10 +160,61 @@ ArrayType LinearCone::getPartialType(Value value) const {
   if (ReshardOp reduction = getReduction(value))
     return reduction.getOperand().getType();
   auto member = members.find(value.getDefiningOp());
-  return member == members.end() ? ArrayType() : member->second.result;
+  return member == members.end() || getValue(member->first) != value ? ArrayType() : member->second.type;
+}
+
+/// What is cut over an axis is no partial sum over it.
+bool LinearCone::canBePartial(ArrayType type) const {
+  AxisList summed;
+  for (AxisRefAttr axis : axes)
+    summed.push_back(axis.toValue());
+  spmd::Sharding sharding = type.getShardingOrOpen().toValue();
+  return !overlap(sharding.unreduced, summed) &&
+         llvm::none_of(sharding.dims, [&](const AxisList &dim) { return overlap(dim, summed); });
+}
+
+ArrayType LinearCone::toPartial(ArrayType type) const {
+  ShardingAttr sharding = ShardingAttr::fromValue(type.getContext(), type.getShardingOrOpen().toValue());
+  SmallVector<AxisRefAttr> all(sharding.getUnreduced());
+  all.append(axes);
+  return type.withSharding(ShardingAttr::get(type.getContext(), sharding.getDims(), all));
 }
 
 bool LinearCone::findTypes(Operation *op) {
+  if (isa<IfOp>(op) ? !findBranchTypes(op) : !findRuledTypes(op))
+    return false;
+  const Member &member = members[op];
+  for (auto [term, type] : llvm::zip_equal(member.terms, member.termTypes)) {
+    if (term->get() != carry)
+      continue;
+    if (carryType && carryType != type)
+      return false;
+    carryType = type;
+  }
+  return true;
+}
+
+/// All arms yield the same: what one of them says, or, where none does, what it was.
+bool LinearCone::findBranchTypes(Operation *op) {
+  Member &member = members[op];
+  for (OpOperand *term : member.terms) {
+    ArrayType type = getPartialType(term->get());
+    if (type && member.type && type != member.type)
+      return false;
+    if (type)
+      member.type = type;
+  }
+  if (!member.type) {
+    ArrayType type = typeOf(getValue(op));
+    if (!canBePartial(type))
+      return false;
+    member.type = toPartial(type);
+  }
+  member.termTypes.assign(member.terms.size(), member.type);
+  return true;
+}
+
+bool LinearCone::findRuledTypes(Operation *op) {
   Member &member = members[op];
   auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
   if (!ruled)
@@ -167,25 +224,24 @@ bool LinearCone::findTypes(Operation *op) {
   // Terms that are partial sums already say how the factors are cut; a zero and the carry follow.
   std::optional<FactorAxes> cut;
   bool isMoved = false;
-  for (unsigned term : member.terms) {
-    ArrayType type = getPartialType(op->getOperand(term));
+  for (OpOperand *term : member.terms) {
+    ArrayType type = getPartialType(term->get());
     if (!type)
       continue;
+    const ValueFactors &factors = rule.operands[term->getOperandNumber()];
     spmd::Sharding lies = type.getShardingOrOpen().toValue();
-    isMoved |= lies.dims != typeOf(op->getOperand(term)).getShardingOrOpen().toValue().dims;
-    FactorAxes of = projectToFactors(mesh, rule, rule.operands[term], lies);
-    std::optional<spmd::Sharding> kept = shardingOf(mesh, rule, rule.operands[term], of);
+    isMoved |= lies.dims != typeOf(term->get()).getShardingOrOpen().toValue().dims;
+    FactorAxes of = projectToFactors(mesh, rule, factors, lies);
+    std::optional<spmd::Sharding> kept = shardingOf(mesh, rule, factors, of);
     if (isMoved && (!kept || kept->dims != lies.dims || (cut && *cut != of)))
       return false;
     cut = std::move(of);
   }
-  // Otherwise all lies as before, and the operation is known to run so.
-  for (Value operand : op->getOperands())
-    member.operands.push_back(typeOf(operand));
-  member.result = typeOf(op->getResult(0));
   // It would send more.
   if (isMoved && isLinearCollective(op))
     return false;
+  // Otherwise all lies as before, and the operation is known to run so.
+  member.type = typeOf(getValue(op));
   if (isMoved) {
     AxisList summed;
     for (auto [factor, list] : llvm::zip(rule.factors, *cut)) {
@@ -194,56 +250,86 @@ bool LinearCone::findTypes(Operation *op) {
       else if (factor.kind != FactorKind::PassThrough && !list.empty())
         return false;
     }
-    for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
-      std::optional<spmd::Sharding> sharding = shardingOf(mesh, rule, rule.operands[index], *cut);
-      bool isTerm = llvm::is_contained(member.terms, index);
-      bool isFixed = !isTerm && typeOf(operand).getRank() > 0 && !isSplat(operand);
-      if (!sharding || (isFixed && sharding->dims != typeOf(operand).getShardingOrOpen().toValue().dims))
-        return false;
-      member.operands[index] = typeOf(operand).withSharding(ShardingAttr::fromValue(context, *sharding));
-    }
     std::optional<spmd::Sharding> sharding = shardingOf(mesh, rule, rule.results[0], *cut);
     if (!sharding)
       return false;
     sharding->unreduced = summed;
-    member.result = member.result.withSharding(ShardingAttr::fromValue(context, *sharding));
+    member.type = member.type.withSharding(ShardingAttr::fromValue(context, *sharding));
   }
-  // What is cut over an axis is no partial sum over it.
-  AxisList summed;
-  for (AxisRefAttr axis : axes)
-    summed.push_back(axis.toValue());
-  auto mayBePartial = [&](ArrayType type) {
-    spmd::Sharding sharding = type.getShardingOrOpen().toValue();
-    return !overlap(sharding.unreduced, summed) &&
-           llvm::none_of(sharding.dims, [&](const AxisList &dim) { return overlap(dim, summed); });
-  };
-  if (!mayBePartial(member.result) ||
-      !llvm::all_of(member.terms, [&](unsigned term) { return mayBePartial(member.operands[term]); }))
-    return false;
-  auto toPartial = [&](ArrayType type) {
-    ShardingAttr sharding = ShardingAttr::fromValue(context, type.getShardingOrOpen().toValue());
-    SmallVector<AxisRefAttr> all(sharding.getUnreduced());
-    all.append(axes);
-    return type.withSharding(ShardingAttr::get(context, sharding.getDims(), all));
-  };
-  for (unsigned term : member.terms) {
-    member.operands[term] = toPartial(member.operands[term]);
-    if (op->getOperand(term) != carry)
-      continue;
-    if (carryType && carryType != member.operands[term])
+  for (OpOperand &operand : op->getOpOperands()) {
+    ArrayType type = typeOf(operand.get());
+    bool isTerm = llvm::is_contained(member.terms, &operand);
+    if (isMoved) {
+      std::optional<spmd::Sharding> sharding = shardingOf(mesh, rule, rule.operands[operand.getOperandNumber()], *cut);
+      bool isFixed = !isTerm && type.getRank() > 0 && !isSplat(operand.get());
+      if (!sharding || (isFixed && sharding->dims != type.getShardingOrOpen().toValue().dims))
+        return false;
+      type = type.withSharding(ShardingAttr::fromValue(context, *sharding));
+    }
+    if (!isTerm)
+      member.others.emplace_back(&operand, type);
+    else if (canBePartial(type))
+      member.termTypes.push_back(toPartial(type));
+    else
       return false;
-    carryType = member.operands[term];
   }
-  member.result = toPartial(member.result);
+  if (!canBePartial(member.type))
+    return false;
+  member.type = toPartial(member.type);
   return true;
 }
 
-bool LinearCone::isClosed(Operation *last, Operation *end) const {
-  auto isInside = [&](Operation *user) { return ops.contains(user) || user == end; };
-  for (Operation *op : ops)
-    if (op != last && !llvm::all_of(op->getUsers(), [&](Operation *user) { return ops.contains(user); }))
+//===----------------------------------------------------------------------===//
+// Who uses it
+//===----------------------------------------------------------------------===//
+
+/// The arm around a use of a value that is defined outside of it; the outermost one. Null where something else than
+/// arms is around it, or nothing.
+static Block *getArm(OpOperand &use) {
+  Block *arm = nullptr;
+  for (Block *inner = use.getOwner()->getBlock(); inner != use.get().getParentBlock();
+       inner = inner->getParentOp()->getBlock()) {
+    if (!isa<IfOp>(inner->getParentOp()))
+      return nullptr;
+    arm = inner;
+  }
+  return arm;
+}
+
+bool LinearCone::isInside(OpOperand &use) const {
+  Operation *user = use.getOwner();
+  if (isa<YieldOp>(user)) {
+    auto branch = members.find(user->getParentOp());
+    return branch != members.end() && isa<IfOp>(user->getParentOp()) && branch->second.result == use.getOperandNumber();
+  }
+  return ops.contains(user) && !isa<IfOp>(user);
+}
+
+bool LinearCone::isClosedAt(Value value, Operation *end) {
+  for (OpOperand &use : value.getUses()) {
+    if (isInside(use) || use.getOwner() == end)
+      continue;
+    Block *arm = getArm(use);
+    if (!arm)
       return false;
-  return !carry || (llvm::all_of(carry.getUsers(), isInside) && !llvm::is_contained(carry.getUsers(), end));
+    if (Escape escape{value, arm}; !llvm::is_contained(escapes, escape))
+      escapes.push_back(escape);
+  }
+  return true;
+}
+
+bool LinearCone::isClosed(Operation *end) {
+  for (Operation *op : ops)
+    if ((op != last || end) && !isClosedAt(getValue(op), op == last ? end : nullptr))
+      return false;
+  return !carry || isClosedAt(carry, nullptr);
+}
+
+double LinearCone::getShare(Block *inner) const {
+  double share = 1;
+  for (; inner != block && isa<IfOp>(inner->getParentOp()); inner = inner->getParentOp()->getBlock())
+    share /= 2;
+  return share;
 }
 
 std::string LinearCone::why(StringRef end) const {
@@ -253,32 +339,58 @@ std::string LinearCone::why(StringRef end) const {
 }
 
 void LinearCone::rewrite() {
+  reduceInArms();
+  auto isPartialAlready = [&](Value value) {
+    return value == carry || (value.getDefiningOp() && ops.contains(value.getDefiningOp()));
+  };
   for (Operation *op : ops) {
     const Member &member = members[op];
-    for (OpOperand &operand : op->getOpOperands()) {
-      Value value = operand.get();
-      ArrayType wanted = member.operands[operand.getOperandNumber()];
+    for (auto [term, type] : llvm::zip_equal(member.terms, member.termTypes)) {
+      Value value = term->get();
       if (reductions.contains(value.getDefiningOp())) {
-        operand.set(value.getDefiningOp()->getOperand(0));
-      } else if (value.getType() == wanted || value == carry || ops.contains(value.getDefiningOp())) {
-        continue;
-      } else if (llvm::is_contained(member.terms, operand.getOperandNumber())) {
-        operand.set(createPartial(op, value, wanted));
+        term->set(value.getDefiningOp()->getOperand(0));
+      } else if (!isPartialAlready(value)) {
+        term->set(createPartial(term->getOwner(), value, type));
         eraseUnused(value);
-      } else { // A number by which is multiplied.
-        Operation *number = OpBuilder(op).clone(*value.getDefiningOp());
-        number->getResult(0).setType(wanted);
-        operand.set(number->getResult(0));
       }
     }
-    op->getResult(0).setType(member.result);
+    for (auto [operand, type] : member.others) {
+      if (operand->get().getType() == type)
+        continue;
+      // A number by which is multiplied.
+      Operation *number = OpBuilder(op).clone(*operand->get().getDefiningOp());
+      number->getResult(0).setType(type);
+      operand->set(number->getResult(0));
+    }
+    getValue(op).setType(member.type);
   }
   for (Operation *reduction : reductions)
     if (reduction->use_empty())
       reduction->erase();
 }
 
-SmallVector<unsigned> LinearCone::listTerms(Operation *op) const {
+/// In front of the first operation that needs it.
+void LinearCone::reduceInArms() {
+  for (auto [value, arm] : escapes) {
+    auto isOfArm = [&, arm = arm](OpOperand &use) { return !isInside(use) && getArm(use) == arm; };
+    Operation *first = nullptr;
+    for (OpOperand &use : value.getUses())
+      if (isOfArm(use))
+        if (Operation *user = arm->findAncestorOpInBlock(*use.getOwner()); !first || user->isBeforeInBlock(first))
+          first = user;
+    auto reduced = OpBuilder(first).create<ReshardOp>(
+        first->getLoc(), typeOf(value), value,
+        StringAttr::get(first->getContext(), why("an arm of a branch reduces what it needs of them")));
+    value.replaceUsesWithIf(reduced, [&](OpOperand &use) { return use.getOwner() != reduced && isOfArm(use); });
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// What is linear
+//===----------------------------------------------------------------------===//
+
+/// The numbers of the operands in which an operation is linear; of a product that which `mayBePartial`.
+static SmallVector<unsigned> listLinear(Operation *op, function_ref<bool(Value)> mayBePartial) {
   if (isa<NegateOp, TransposeOp, ReshapeOp, SliceOp, ReverseOp, BroadcastInDimOp, DynamicSliceOp>(op) ||
       isLinearCollective(op))
     return {0};
@@ -302,37 +414,57 @@ SmallVector<unsigned> LinearCone::listTerms(Operation *op) const {
   return {};
 }
 
+SmallVector<OpOperand *> LinearCone::listTerms(Value value) const {
+  Operation *op = value.getDefiningOp();
+  SmallVector<OpOperand *> terms;
+  if (auto branch = dyn_cast<IfOp>(op)) {
+    for (Region &arm : branch->getRegions())
+      terms.push_back(&arm.front().getTerminator()->getOpOperand(cast<OpResult>(value).getResultNumber()));
+    return terms;
+  }
+  for (unsigned number : listLinear(op, [&](Value operand) { return mayBePartial(operand); }))
+    terms.push_back(&op->getOpOperand(number));
+  return terms;
+}
+
 bool LinearCone::mayBePartial(Value value) const {
   if (value == carry || getReduction(value))
     return true;
   Operation *op = value.getDefiningOp();
-  if (!op || op->getBlock() != block || !unreducedOf(typeOf(value)).empty())
+  if (!op || !isWithin(op) || !unreducedOf(typeOf(value)).empty())
     return false;
   if (auto entry = known.find(value); entry != known.end())
     return entry->second;
   if (known.size() >= kMostOperations)
     return false;
   known[value] = false;
-  bool isPartial = llvm::any_of(listTerms(op), [&](unsigned term) { return mayBePartial(op->getOperand(term)); });
+  bool isPartial = llvm::any_of(listTerms(value), [&](OpOperand *term) { return mayBePartial(term->get()); });
   return known[value] = isPartial;
 }
 
-bool LinearCone::isUsedOutside(Operation *op) const {
-  return llvm::any_of(op->getUsers(),
-                      [&](Operation *user) { return user->getBlock() != block || listTerms(user).empty(); });
+bool LinearCone::isUsedOutside(Value value) const {
+  return llvm::any_of(value.getUses(), [&](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (user->getBlock() != value.getParentBlock())
+      return !getArm(use);
+    if (isa<YieldOp>(user))
+      return user->getBlock() == block; // The loop's.
+    return user->getNumResults() != 1 || isa<IfOp>(user) || listTerms(user->getResult(0)).empty();
+  });
 }
 
 bool LinearCone::isWhole(Value value) const {
   return unreducedOf(typeOf(value)).empty() && !isZero(value) && !mayBePartial(value);
 }
 
-llvm::SetVector<std::pair<Value, ArrayType>> LinearCone::listWholes() const {
-  llvm::SetVector<std::pair<Value, ArrayType>> wholes;
+SmallVector<LinearCone::Whole> LinearCone::listWholes() const {
+  SmallVector<Whole> wholes;
   for (Operation *op : ops) {
     const Member &member = members.at(op);
-    for (unsigned term : member.terms)
-      if (isWhole(op->getOperand(term)))
-        wholes.insert({op->getOperand(term), member.operands[term]});
+    for (auto [term, type] : llvm::zip_equal(member.terms, member.termTypes))
+      if (Whole whole{term->get(), term->getOwner()->getBlock(), type};
+          isWhole(whole.value) && !llvm::is_contained(wholes, whole))
+        wholes.push_back(whole);
   }
   return wholes;
 }

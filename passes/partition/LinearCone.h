@@ -6,6 +6,9 @@
 // lie as the partial sums do. What is added to partial sums and is none (a bias) becomes one, which devices make by
 // themselves: the first has the value, the others zeros.
 //
+// A branch is linear in what its arms yield, and what leads to that may be in the arms. What an arm needs of the cone
+// for something else it reduces itself.
+//
 //===----------------------------------------------------------------------===//
 #pragma once
 
@@ -25,7 +28,8 @@ std::optional<unsigned> getUpdate(mlir::Operation *op);
 
 class LinearCone {
 public:
-  /// Of values computed in this block. `carry`: an argument of the loop around, which may be a partial sum, too.
+  /// Of values computed in this block, and in the arms of its branches. `carry`: an argument of the loop around, which
+  /// may be a partial sum, too.
   LinearCone(const spmd::MeshShape &mesh, mlir::Block *block, mlir::Value carry = {})
       : mesh(mesh), block(block), carry(carry) {}
 
@@ -39,13 +43,38 @@ public:
     return llvm::all_of(ops, [&](mlir::Operation *op) { return findTypes(op); });
   }
 
-  /// Whether the values between are used in the cone alone; `end` uses the last one.
-  bool isClosed(mlir::Operation *last, mlir::Operation *end) const;
+  /// Whether the values between, and the carry, are used in the cone alone, or by arms. Where there is a loop's `end`,
+  /// which takes the last value, that too.
+  bool isClosed(mlir::Operation *end = nullptr);
 
   llvm::ArrayRef<mlir::Operation *> getOps() const { return ops.getArrayRef(); }
   llvm::ArrayRef<mlir::Operation *> getReductions() const { return reductions.getArrayRef(); }
-  /// What is added to partial sums as a whole value, and what it becomes.
-  llvm::SetVector<std::pair<mlir::Value, ArrayType>> listWholes() const;
+  mlir::Value getValue(mlir::Operation *op) const { return op->getResult(members.at(op).result); }
+  /// The operands in which an operation of the cone is linear; those that arms yield, of a branch.
+  llvm::ArrayRef<mlir::OpOperand *> getTerms(mlir::Operation *op) const { return members.at(op).terms; }
+  /// Whether all that use the value are in the cone.
+  bool isUsedInside(mlir::Value value) const {
+    return llvm::all_of(value.getUses(), [&](mlir::OpOperand &use) { return isInside(use); });
+  }
+  /// How often a block runs where the cone's does: of an arm nobody knows it, and every other time is as good as any.
+  double getShare(mlir::Block *inner) const;
+
+  /// What is added to partial sums as a whole value, in which block, and what it becomes.
+  struct Whole {
+    mlir::Value value;
+    mlir::Block *block;
+    ArrayType type;
+    bool operator==(const Whole &) const = default;
+  };
+  llvm::SmallVector<Whole> listWholes() const;
+
+  /// What arms need for something else.
+  struct Escape {
+    mlir::Value value;
+    mlir::Block *arm;
+    bool operator==(const Escape &) const = default;
+  };
+  llvm::ArrayRef<Escape> getEscapes() const { return escapes; }
 
   /// What a value of the cone, or the carry, becomes.
   ArrayType getPartialType(mlir::Value value) const;
@@ -66,27 +95,40 @@ public:
   static void eraseUnused(mlir::Value value);
 
 private:
+  /// An operation of the cone: which of its results is, the operands in which it is linear, and what they, what else it
+  /// reads (of an operation without arms), and that result become.
+  struct Member {
+    unsigned result = 0;
+    llvm::SmallVector<mlir::OpOperand *> terms;
+    llvm::SmallVector<ArrayType> termTypes;
+    llvm::SmallVector<std::pair<mlir::OpOperand *, ArrayType>> others;
+    ArrayType type;
+  };
+
   bool collectOps(mlir::Value value);
   bool agrees(llvm::ArrayRef<AxisRefAttr> others);
-  llvm::SmallVector<unsigned> listTerms(mlir::Operation *op) const;
+  /// Whether the operation is in the block, or in an arm in it.
+  bool isWithin(mlir::Operation *op) const;
+  llvm::SmallVector<mlir::OpOperand *> listTerms(mlir::Value value) const;
   /// Whether partial sums lead to the value.
   bool mayBePartial(mlir::Value value) const;
   bool isWhole(mlir::Value value) const;
-  /// Whether an operation that cannot be in a cone needs the result.
-  bool isUsedOutside(mlir::Operation *op) const;
+  /// Whether an operation that cannot be in a cone needs the value, and is in no arm.
+  bool isUsedOutside(mlir::Value value) const;
+  bool isInside(mlir::OpOperand &use) const;
+  /// Whether all uses but that of `end` are in the cone or in arms.
+  bool isClosedAt(mlir::Value value, mlir::Operation *end);
   /// Whether the operation may add up along cut dimensions itself.
   bool maySum(mlir::Operation *op) const { return op == last && mlir::isa<ReduceOp>(op); }
   /// A carry that is cut over the axes of the sums has to become whole along them to be a partial sum.
   void assumeCarry();
   /// The types of the operation as one of partial sums, from those of its terms.
   bool findTypes(mlir::Operation *op);
-
-  /// An operation of the cone: the operands in which it is linear, and what all of them and the result become.
-  struct Member {
-    llvm::SmallVector<unsigned> terms;
-    llvm::SmallVector<ArrayType> operands;
-    ArrayType result;
-  };
+  bool findBranchTypes(mlir::Operation *op);
+  bool findRuledTypes(mlir::Operation *op);
+  bool canBePartial(ArrayType type) const;
+  ArrayType toPartial(ArrayType type) const;
+  void reduceInArms();
 
   const spmd::MeshShape &mesh;
   mlir::Block *block;
@@ -97,6 +139,7 @@ private:
   llvm::SetVector<mlir::Operation *> ops; ///< In the order of their dependence.
   llvm::DenseMap<mlir::Operation *, Member> members;
   llvm::SetVector<mlir::Operation *> reductions;
+  llvm::SmallVector<Escape> escapes;
   mutable llvm::DenseMap<mlir::Value, bool> known; ///< What mayBePartial has found.
 };
 

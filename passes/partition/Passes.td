@@ -142,9 +142,11 @@ def DeferReductions : Pass<"spmdc-defer-reductions", "mlir::ModuleOp"> {
 
     Where partial sums are reduced and only then added, through operations that are linear, they are added first and
     reduced once; a loop's carry to which iterations add partial sums, or updates at indices, becomes one, and is
-    reduced behind the loop. What is added to them and is whole (a bias, what a loop begins with) becomes a partial sum
-    on the way, which sends nothing. Where a slice or a sum along dimensions leaves less of them, that is reduced; over
-    the axes of cut dimensions, too, where the sum is along these. Only where it takes less time by the cost model.
+    reduced behind the loop. A branch may lie between: its arms yield partial sums, and what an arm needs of them for
+    something else it reduces itself. What is added to them and is whole (a bias, what a loop begins with) becomes a
+    partial sum on the way, which sends nothing. Where a slice or a sum along dimensions leaves less of them, that is
+    reduced; over the axes of cut dimensions, too, where the sum is along these. Only where it takes less time by the
+    cost model.
 
     After: the same.
     ```

@@ -19,6 +19,15 @@ bool isScale(OpOperand &use) {
          use.getOwner()->getOperand(1 - use.getOperandNumber()).getDefiningOp<ConstantOp>();
 }
 
+/// Whether there is one use, or those are in different arms: only one of them takes place then, or none.
+bool isUsedOnceOrInArms(Value value) {
+  llvm::SmallPtrSet<Region *, 2> arms;
+  return value.hasOneUse() || llvm::all_of(value.getUsers(), [&](Operation *user) {
+           Region *arm = user->getParentRegion();
+           return isa<IfOp>(arm->getParentOp()) && arms.insert(arm).second;
+         });
+}
+
 /// The carry of a `for` that nothing uses but this value, which is its multiple; null for any other value.
 Value findCarry(Value value) {
   while (Operation *op = value.getDefiningOp()) {
@@ -31,7 +40,8 @@ Value findCarry(Value value) {
     value = *operand;
   }
   auto argument = dyn_cast<BlockArgument>(value);
-  return argument && argument.hasOneUse() && isa<ForOp>(argument.getOwner()->getParentOp()) ? argument : Value();
+  bool isCarry = argument && isa<ForOp>(argument.getOwner()->getParentOp());
+  return isCarry && isUsedOnceOrInArms(argument) ? argument : Value();
 }
 
 } // namespace
@@ -62,9 +72,12 @@ double getReductionShare(ShardingRuleOpInterface op) {
       resizeTo(user->getResult(0));
     } else if (isa<SliceOp, DynamicSliceOp>(user) || (reduce && reduce.getKind() == ReductionKind::sum)) {
       resizeTo(user->getResult(0));
-    } else if (Value other; isa<AddOp>(user) && (other = findCarry(user->getOperand(1 - use.getOperandNumber())))) {
+    } else if (Value other;
+               isa<AddOp, SubtractOp>(user) && (other = findCarry(user->getOperand(1 - use.getOperandNumber())))) {
       carry = other;
       value = user->getResult(0);
+    } else if (auto branch = isa<YieldOp>(user) ? dyn_cast<IfOp>(user->getParentOp()) : IfOp()) {
+      value = branch.getOutputs()[use.getOperandNumber()];
     } else {
       auto loop = isa<YieldOp>(user) ? dyn_cast<ForOp>(user->getParentOp()) : ForOp();
       unsigned index = use.getOperandNumber();

@@ -49,17 +49,24 @@ protected:
     };
     std::string bias = random.chance(50) ? anyhow({rows, columns}) : anyhow({columns});
     std::string text = mesh + "fn main(" + product("x", "y") + ", " + product("z", "w") +
-                       ", s: " + anyhow({rows, columns}) + ", c: " + bias + ") -> " + anyhow({rows, columns}) +
-                       " {\n  return ";
-    return text +
+                       ", s: " + anyhow({rows, columns}) + ", c: " + bias + ") -> " + anyhow({rows, columns}) + " {\n";
+    return text + "  " +
            random.pick(std::vector<std::string>{
-               "x @ y + c + z @ w",
-               "(x @ y + c) - (z @ w - s)",
-               "s - x @ y + c + (s - z @ w)",
-               "transpose(transpose(x @ y) - transpose(s)) + z @ w",
-               "flip(x @ y + c, 0) * 2.0 + z @ w",
-               "for i in 0..3 carry (t = s) { yield t + x @ y; }",
-               "for i in 0..3 carry (t = s) { yield t - (x @ y + c) + z @ w; }",
+               "return x @ y + c + z @ w",
+               "return (x @ y + c) - (z @ w - s)",
+               "return s - x @ y + c + (s - z @ w)",
+               "return transpose(transpose(x @ y) - transpose(s)) + z @ w",
+               "return flip(x @ y + c, 0) * 2.0 + z @ w",
+               "return for i in 0..3 carry (t = s) { yield t + x @ y; }",
+               "return for i in 0..3 carry (t = s) { yield t - (x @ y + c) + z @ w; }",
+               "return for i in 0..4 carry (t = s) { yield if i % 2 == 0 { t + x @ y } else { t }; }",
+               "return for i in 0..4 carry (t = s) { yield if i % 2 == 0 { t - x @ y + c } else { z @ w - t }; }",
+               "return for i in 0..4 carry (t = s) { yield t + if i < 3 { if i == 1 { x @ y } else { c + z @ w } } "
+               "else { s }; }",
+               // A part of them is needed as their sum, in an arm.
+               "let (t, u) = for i in 0..4 carry (t = s, u = s) { let t = t + x @ y;\n"
+               "    let (t, u) = if i % 2 == 1 { (s, u + t * t) } else { (t, u) };\n"
+               "    yield (t, u); };\n  return t + u",
            }) +
            ";\n}\n";
   }
