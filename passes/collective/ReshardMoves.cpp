@@ -31,7 +31,8 @@ std::vector<std::string> namesOf(const std::vector<spmd::AxisRef> &axes) {
 
 } // namespace
 
-ReshardMoves::ReshardMoves(const ReshardSpace &space, const CostModel &model) : space(space), model(model) {
+ReshardMoves::ReshardMoves(const ReshardSpace &space, const CostModel &model, AtomList spread)
+    : space(space), model(model), spread(std::move(spread)) {
   for (int atom = 0; atom < space.atoms.count(); ++atom)
     ratesOfAtom.push_back(model.ratesOf(namesOf(space.atoms.join(atom))));
 }
@@ -81,11 +82,11 @@ void ReshardMoves::addGathers(const ReshardState &state, std::vector<ReshardMove
     }
 }
 
-/// Axes that the goal does not name would have to be gathered again.
+/// Axes that the goal does not name have to be gathered again.
 void ReshardMoves::addSlices(const ReshardState &state, const ReshardState &goal,
                              std::vector<ReshardMove> &moves) const {
   for (int atom = 0; atom < space.atoms.count(); ++atom) {
-    if (space.isUsed(state, atom) || !space.isUsed(goal, atom))
+    if (space.isUsed(state, atom) || !(space.isUsed(goal, atom) || llvm::is_contained(spread, atom)))
       continue;
     for (size_t d = 0; d < state.dims.size(); ++d) {
       ReshardMove move{Kind::AllSlice, {atom}, static_cast<int64_t>(d), -1, state, {}};

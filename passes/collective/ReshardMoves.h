@@ -17,7 +17,8 @@ struct ReshardMove {
 
 class ReshardMoves {
 public:
-  ReshardMoves(const ReshardSpace &space, const CostModel &model);
+  /// A way may lead over the atoms of `spread`, which neither side names.
+  ReshardMoves(const ReshardSpace &space, const CostModel &model, AtomList spread = {});
 
   /// All that may help to get to the goal; only reductions, and the exchange, where it is not `isWide`.
   std::vector<ReshardMove> from(const ReshardState &state, const ReshardState &goal, bool mayExchange,
@@ -40,6 +41,7 @@ private:
 
   const ReshardSpace &space;
   const CostModel &model;
+  const AtomList spread;
   std::vector<LinkRates> ratesOfAtom;
 };
 

@@ -47,8 +47,16 @@ Value buildInZeros(OpBuilder &builder, Location loc, Value local, ArrayType resu
 
 } // namespace
 
+/// Along the manual axes of a region, which shardings in it do not name, its values may differ.
+static bool hasPartlyManualRegion(Operation *module) {
+  return module
+      ->walk([](ManualOp op) { return op.hasAutomaticAxes() ? WalkResult::interrupt() : WalkResult::advance(); })
+      .wasInterrupted();
+}
+
 ReshardPlanner::ReshardPlanner(Operation *module)
-    : ReshardPlanner(spmdc::getMesh(module).toValue(), CostModel::of(cast<ModuleOp>(module))) {}
+    : ReshardPlanner(spmdc::getMesh(module).toValue(), CostModel::of(cast<ModuleOp>(module)),
+                     !hasPartlyManualRegion(module)) {}
 
 std::pair<Type, Type> ReshardPlanner::keyOf(ArrayType source, ArrayType target) {
   return {source.withSharding(source.getShardingOrOpen().getClosed()),
@@ -63,7 +71,7 @@ double ReshardPlanner::getLeastBytes(ArrayType source, ArrayType target) const {
 const ReshardPlan &ReshardPlanner::plan(ArrayType source, ArrayType target) {
   auto [entry, isNew] = plans.try_emplace(keyOf(source, target));
   if (isNew) {
-    entry->second = std::make_unique<ReshardPlan>(searchReshard(mesh, model, source, target));
+    entry->second = std::make_unique<ReshardPlan>(searchReshard(mesh, model, source, target, spreads));
     explored += entry->second->explored;
   }
   return *entry->second;

@@ -7,6 +7,9 @@
 // planner finds the cheapest path (bytes on the wire, those along slow axes counting for more; then steps, then memory)
 // by Dijkstra's algorithm.
 //
+// Devices that hold the same may each send a part of it along slow axes, and share what comes along faster ones that
+// neither side names: slices in the beginning, gathered in the end.
+//
 // Axes are cut into atoms, the coarsest parts in which both shardings can be written, so sub-axes need no special case.
 //
 // Worked example, mesh (a=4): from [@a, _] to [_, @a], f32[8, 16]. Gathering and slicing sends 3/4 of 512 bytes, one
@@ -28,8 +31,9 @@ namespace spmdc {
 class ReshardPlanner {
 public:
   explicit ReshardPlanner(mlir::Operation *module);
-  explicit ReshardPlanner(spmd::MeshShape mesh, CostModel model = {})
-      : mesh(std::move(mesh)), model(std::move(model)) {}
+  /// `spreads`: values lie as their shardings say, so along axes that these do not name all devices have the same.
+  explicit ReshardPlanner(spmd::MeshShape mesh, CostModel model = {}, bool spreads = true)
+      : mesh(std::move(mesh)), model(std::move(model)), spreads(spreads) {}
 
   /// The cheapest plan from the source's sharding to the target's; both have one shape.
   const ReshardPlan &plan(ArrayType source, ArrayType target);
@@ -56,6 +60,7 @@ private:
 
   const spmd::MeshShape mesh;
   const CostModel model;
+  const bool spreads;
   int64_t explored = 0;
   llvm::DenseMap<std::pair<mlir::Type, mlir::Type>, std::unique_ptr<ReshardPlan>> plans; ///< Only looked up.
 };

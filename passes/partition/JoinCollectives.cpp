@@ -206,7 +206,9 @@ class JoinCollectivesPass : public impl::JoinCollectivesBase<JoinCollectivesPass
   void runOnOperation() override {
     SmallVector<CollectiveOpInterface> collectives;
     getOperation().walk([&](CollectiveOpInterface op) { collectives.push_back(op); });
-    Joiner(getOperation(), getAnalysis<ReshardPlanner>()).visit(collectives);
+    // Of one device's arrays nobody knows any more along which axes others have the same.
+    ReshardPlanner planner(getMesh(getOperation()).toValue(), CostModel::of(getOperation()), /*spreads=*/false);
+    Joiner(getOperation(), planner).visit(collectives);
   }
 };
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint64_t kSeedsPerBlock = 100;
 /// Of programs in which everything is sharded at random, the ones that take the longest to partition.
-constexpr uint64_t kShardedPerBlock = 40;
+constexpr uint64_t kShardedPerBlock = 25;
 /// Compiled ones: code generation takes most of the time.
 constexpr uint64_t kCompiledPerBlock = 20;
 

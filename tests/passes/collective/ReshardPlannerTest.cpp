@@ -115,17 +115,51 @@ TEST_F(ReshardPlannerTest, SlowAxesAreSpared) {
   EXPECT_DOUBLE_EQ(cost.latencySeconds, (10 + 100 + 10) / 1e6);
 }
 
+// Hosts that each have all of an array on several devices send one another every part of it once.
+TEST_F(ReshardPlannerTest, WhoHasTheSameSharesWhatComesAlongSlowAxes) {
+  spmd::MeshShape mesh{{{"host", 2}, {"local", 4}}};
+  spmd::AxisRef host{"host", 1, 0};
+  auto kindsOf = [](const ReshardPlan &plan) {
+    std::vector<Kind> kinds;
+    for (const ReshardStep &step : plan.steps)
+      kinds.push_back(step.kind);
+    return kinds;
+  };
+  CostModel slow;
+  slow.axes["host"] = {.latencyMicroseconds = 100, .bytesPerSecond = slow.link.bytesPerSecond / 10};
+  ReshardPlanner planner(mesh, slow);
+  ArrayType cut = type({512, 1024}, {{{host}, {}}, {}}), whole = type({512, 1024}, {{{}, {}}, {}});
+  ArrayType partial = type({512, 1024}, {{{}, {}}, {host}}), moved = type({512, 1024}, {{{}, {host}}, {}});
+  // A quarter of 1 MiB between hosts, and three quarters of 2 MiB within each.
+  const ReshardPlan &gather = planner.plan(cut, whole);
+  EXPECT_EQ(kindsOf(gather), (std::vector{Kind::AllSlice, Kind::AllGather, Kind::AllGather}));
+  EXPECT_EQ(gather.cost.wireBytes, 8 * (262144 + 1572864));
+  EXPECT_EQ(gather.cost.linkBytes, 8 * (10 * 262144 + 1572864));
+  EXPECT_EQ(kindsOf(planner.plan(partial, whole)), (std::vector{Kind::AllSlice, Kind::AllReduce, Kind::AllGather}));
+  EXPECT_LT(planner.plan(cut, moved).cost.linkBytes, 8 * 10 * 524288);
+  // Not where that takes longer: of little, where all axes are alike, and where others may have something else.
+  EXPECT_EQ(kindsOf(planner.plan(type({8, 8}, {{{host}, {}}, {}}), type({8, 8}, {{{}, {}}, {}}))),
+            std::vector{Kind::AllGather});
+  ReshardPlanner alike(mesh), apart(mesh, slow, /*spreads=*/false);
+  EXPECT_EQ(kindsOf(alike.plan(cut, whole)), std::vector{Kind::AllGather});
+  EXPECT_EQ(kindsOf(apart.plan(cut, whole)), std::vector{Kind::AllGather});
+}
+
 // Axes that neither side names cost no search: 4,096 devices over twelve axes, of which two are used.
 TEST_F(ReshardPlannerTest, AxesThatNobodyNamesAreNotSearched) {
   spmd::MeshShape mesh;
   for (char name = 'a'; name < 'm'; ++name)
     mesh.axes.push_back({std::string(1, name), 2});
-  ReshardPlanner planner(mesh);
-  auto start = std::chrono::steady_clock::now();
-  const ReshardPlan &plan =
-      planner.plan(type({64, 64, 64}, {{{a}, {b}, {}}, {}}), type({64, 64, 64}, {{{}, {a}, {b}}, {}}));
-  EXPECT_FALSE(plan.steps.empty());
-  EXPECT_LT(std::chrono::steady_clock::now() - start, spmd::test::timeLimit(std::chrono::seconds(5)));
+  CostModel slow;
+  slow.axes["a"].bytesPerSecond = slow.link.bytesPerSecond / 100;
+  for (const CostModel &model : {CostModel(), slow}) {
+    ReshardPlanner planner(mesh, model);
+    auto start = std::chrono::steady_clock::now();
+    const ReshardPlan &plan =
+        planner.plan(type({64, 64, 64}, {{{a}, {b}, {}}, {}}), type({64, 64, 64}, {{{}, {a}, {b}}, {}}));
+    EXPECT_FALSE(plan.steps.empty());
+    EXPECT_LT(std::chrono::steady_clock::now() - start, spmd::test::timeLimit(std::chrono::seconds(5)));
+  }
 }
 
 // 5 elements over a=4 are 2 2 1 0, but 2 1 2 0 over its halves: no gather of the minor half gives what the major one
