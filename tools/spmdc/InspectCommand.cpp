@@ -22,7 +22,7 @@ namespace {
 struct InspectCommand {
   CompileFlags flags;
   bool json = false;
-  std::string visualize, html, text;
+  std::string visualize, html, measured, text;
   std::vector<PassDump> dumps;
 
   int run() {
@@ -36,10 +36,23 @@ struct InspectCommand {
     Compiler compiler(flags.file, text, *options);
     std::optional<Inspection> inspection = inspectProgram(compiler);
     flags.printExtras(compiler);
+    if (inspection && !measured.empty())
+      readMeasured(*inspection);
     int status = inspection ? show(*inspection) : kFailed;
     bool isWithinBudget = compiler.checkBudget();
     std::cerr << compiler.errors();
     return isWithinBudget ? status : kFailed;
+  }
+
+  void readMeasured(Inspection &inspection) const {
+    inspection.measured = MeasuredTimes::read(measured);
+    auto isMeasured = [&](const CollectiveReport &collective) {
+      return inspection.measured->secondsOf(collective) > 0;
+    };
+    for (const FunctionReport &function : inspection.report.functions)
+      if (!function.collectives.empty() && llvm::none_of(function.collectives, isMeasured))
+        std::cerr << "spmdc: warning: '" << measured
+                  << "' has none of this program's collectives: it may be of another one\n";
   }
 
   int writeHtml(const Inspection &inspection) {
@@ -96,6 +109,11 @@ void addInspectCommand(CLI::App &app, int &status) {
       ->add_option("--html", state->html,
                    "Write one page: source beside the IR after each pass, collectives, shardings drawn")
       ->type_name("OUT.html");
+  command
+      ->add_option(
+          "--measured", state->measured,
+          "Print the times of a run beside the predicted ones, from the trace that `spmdc run --profile` wrote")
+      ->type_name("TRACE.json");
   command->add_option("--visualize", state->visualize, "Draw which device holds which block of this value")
       ->type_name("VALUE");
   command->callback([state, &status] { status = state->run(); });

@@ -116,7 +116,7 @@ std::optional<Inspection> inspectProgram(Compiler &compiler) {
   std::optional<int64_t> bytes = compiler.bytesPerDevice();
   if (!bytes)
     return std::nullopt;
-  return Inspection{std::move(*report), *bytes, *compiler.work()};
+  return Inspection{std::move(*report), *bytes, *compiler.work(), std::nullopt};
 }
 
 std::string inspectionJson(const Inspection &inspection) {
@@ -133,6 +133,10 @@ std::string inspectionJson(const Inspection &inspection) {
     entry["collectives"] = Json::array();
     for (const CollectiveReport &collective : function.collectives)
       entry["collectives"].push_back(collectiveJson(collective));
+    if (inspection.measured)
+      for (auto [index, collective] : llvm::enumerate(function.collectives))
+        entry["collectives"][index]["measured_us"] =
+            microseconds(inspection.measured->secondsOf(collective) / static_cast<double>(collective.tripCount));
     entry["flops_per_device"] = number(function.flopsPerDevice);
     entry["peak_bytes_per_device"] = inspection.peakBytesPerDevice;
     entry["argument_bytes_per_device"] = function.argumentBytesPerDevice;
@@ -144,6 +148,11 @@ std::string inspectionJson(const Inspection &inspection) {
     entry["combining_saves_us"] = microseconds(function.combiningSaves);
     entry["ring_saves_us"] = microseconds(function.ringSaves);
     entry["predicted_compute_us"] = microseconds(inspection.computeSeconds());
+    if (inspection.measured) {
+      entry["measured_communication_us"] = microseconds(inspection.measured->communicationSeconds);
+      entry["measured_compute_us"] = microseconds(inspection.measured->computeSeconds);
+      entry["measured_call_us"] = microseconds(inspection.measured->callSeconds);
+    }
     json["functions"].push_back(std::move(entry));
   }
   return json.dump(1) + "\n";

@@ -4,6 +4,7 @@
 #include "passes/analysis/ProgramReport.h"
 #include "runtime/jit/Compiler.h"
 #include "runtime/support/ByteText.h"
+#include "tools/spmdc/MeasuredTimes.h"
 
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@ struct Inspection {
   /// Arguments, results, arena and constants together.
   int64_t peakBytesPerDevice = 0;
   std::vector<WorkReport> work;
+  std::optional<MeasuredTimes> measured;
 
   double computeSeconds() const;
 };

@@ -48,6 +48,12 @@ std::string axesText(const CollectiveReport &collective) {
   return text;
 }
 
+/// Collectives of one kind from one place, and several that are one call, are measured together: it is said of each.
+std::string measuredText(const Inspection &inspection, const CollectiveReport &collective) {
+  double seconds = inspection.measured ? inspection.measured->secondsOf(collective) : 0;
+  return seconds > 0 ? ", measured " + timeText(seconds) : "";
+}
+
 } // namespace
 
 std::string shapeText(spmd::DType dtype, const std::vector<int64_t> &shape) {
@@ -121,14 +127,14 @@ std::string inspectionTable(const Inspection &inspection) {
     text += formatTable(rows);
     text += "\ncollectives: " + std::to_string(function.collectives.size()) + "\n";
     for (const CollectiveReport &collective : function.collectives) {
-      text +=
-          formatTable({{collectiveTitle(collective),
-                        shapeText(collective.dtype, collective.operandShape) + " -> " +
-                            shapeText(collective.dtype, collective.resultShape),
-                        std::to_string(collective.groups) + " groups of " + std::to_string(collective.groupSize),
-                        bytesText(collective.wireBytesPerDevice) + " sent by each device" +
-                            (collective.tripCount == 1 ? "" : " " + std::to_string(collective.tripCount) + " times"),
-                        timeText(collective.totalSeconds()), collective.location}});
+      text += formatTable(
+          {{collectiveTitle(collective),
+            shapeText(collective.dtype, collective.operandShape) + " -> " +
+                shapeText(collective.dtype, collective.resultShape),
+            std::to_string(collective.groups) + " groups of " + std::to_string(collective.groupSize),
+            bytesText(collective.wireBytesPerDevice) + " sent by each device" +
+                (collective.tripCount == 1 ? "" : " " + std::to_string(collective.tripCount) + " times"),
+            timeText(collective.totalSeconds()) + measuredText(inspection, collective), collective.location}});
       text += "    " + collective.why + "\n";
       if (collective.ring != RingWay::None)
         text += "    " + ringText(collective) + "\n";
@@ -142,6 +148,11 @@ std::string inspectionTable(const Inspection &inspection) {
             "predicted: " + timeText(function.communicationSeconds) + " of communication, " +
             timeText(inspection.computeSeconds()) + " of computation" +
             (function.ringSaves > 0 ? ", " + timeText(function.ringSaves) + " of them at once" : "") + "\n";
+    if (const std::optional<MeasuredTimes> &measured = inspection.measured)
+      text += "measured:  " + timeText(measured->communicationSeconds) + " of communication, " +
+              timeText(measured->computeSeconds) + " of computation, " + timeText(measured->callSeconds) +
+              " a call (the mean of all devices and of " + std::to_string(measured->calls) +
+              (measured->calls == 1 ? " call)\n" : " calls)\n");
   }
   return text;
 }
