@@ -40,7 +40,11 @@ public:
     if (!collectOps(value))
       return false;
     assumeCarry();
-    return llvm::all_of(ops, [&](mlir::Operation *op) { return findTypes(op); });
+    if (!llvm::all_of(ops, [&](mlir::Operation *op) { return findTypes(op); }))
+      return false;
+    if (!carryType) // Nothing is added to what it was.
+      carryType = getPartialType(value);
+    return true;
   }
 
   /// Whether the values between, and the carry, are used in the cone alone, or by arms. Where there is a loop's `end`,
