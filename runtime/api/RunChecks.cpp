@@ -9,6 +9,7 @@
 #include "runtime/api/RunOutputs.h"
 #include "runtime/coordinator/Describe.h"
 
+#include <filesystem>
 #include <map>
 
 namespace spmd {
@@ -67,6 +68,24 @@ void checkRestartOptions(const RunOptions &options, bool isMember) {
         Error::Kind::Usage);
 }
 
+/// Two things in one file: only the last one would be there.
+void checkFiles(const RunOptions &options) {
+  std::map<std::string, std::string> writers;
+  auto add = [&](const std::string &what, const std::string &file) {
+    if (file.empty())
+      return;
+    auto [known, isNew] = writers.try_emplace(std::filesystem::path(file).lexically_normal().string(), what);
+    if (!isNew && !std::filesystem::is_character_file(file))
+      throw Error(known->second + " and " + what + " both write '" + file + "'; give each a file of its own",
+                  Error::Kind::Usage);
+  };
+  for (const std::string &output : options.outputs)
+    add("--output " + output, output.substr(std::min(output.size(), output.find('=') + 1)));
+  add("--report", options.reportFile);
+  add("--profile", options.profileFile);
+  add("--time-json", options.timeJson);
+}
+
 } // namespace
 
 std::string meshText(const MeshShape &mesh) {
@@ -82,6 +101,7 @@ CheckedRun checkRunOptions(const RunOptions &options, const Plan &plan, bool isM
                 ", and this spmdc executes programs on CPUs only; compile it with --target=cpu to run it");
   checkInputs(plan, options.inputs);
   checkOutputs(plan, options.outputs);
+  checkFiles(options);
   CheckedRun run{findCarries(plan, options.carries), findBatchInputs(plan, options.inputs)};
   checkBatches(options, plan, run);
   if (options.steps < 0)

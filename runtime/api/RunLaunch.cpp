@@ -91,11 +91,11 @@ int launchProcesses(const ProcessLaunch &run) {
                                              std::vector<int64_t> steps = findCheckpoints(options.checkpointDirectory);
                                              return steps.empty() ? std::nullopt : std::optional(steps.back());
                                            });
-  if (profile)
-    run.writeProfile(MappedFile(current.profilePart).bytes());
+  bool isProfileWritten = !profile || run.writeProfile(MappedFile(current.profilePart).bytes());
   if (result.culprit && result.culprit->signal != 0 && result.interruptedBy == 0)
     run.log.write(RunLog::Level::Error, result.culprit->str(), result.verdict());
-  return result.exitStatus();
+  int status = result.exitStatus();
+  return status == 0 && !isProfileWritten ? 1 : status;
 }
 
 } // namespace spmd

@@ -16,8 +16,8 @@ struct ProcessLaunch {
   const Environment &environment;
   RunLog &log;
   RunReport &report;
-  /// Takes the lines of the profile that the processes have left, if one is asked for.
-  std::function<void(std::string_view lines)> writeProfile;
+  /// Takes the lines of the profile that the processes have left, if one is asked for; false where it is lost.
+  std::function<bool(std::string_view lines)> writeProfile;
 };
 
 /// Starts the processes and waits for them, again after faults where that is asked for; returns the exit status.

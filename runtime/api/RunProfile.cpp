@@ -28,7 +28,7 @@ public:
       positionOf[scene.devices[position]] = static_cast<int64_t>(position);
   }
 
-  void describeProcess(size_t dropped) {
+  void describeProcess() {
     std::string who =
         "process " + std::to_string(scene.process) + " (" + scene.host + ", pid " + std::to_string(scene.pid) + ")";
     lines += "{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":" + std::to_string(scene.process) +
@@ -38,6 +38,9 @@ public:
     for (int64_t device : scene.localDevices)
       lines += "{\"name\":\"thread_name\",\"ph\":\"M\"," + lane(device) +
                ",\"args\":{\"name\":\"cpu:" + std::to_string(device) + "\"}}\n";
+  }
+
+  void describeLog(size_t dropped) {
     lines += "{\"name\":\"spmd_profile\",\"ph\":\"M\",\"pid\":" + std::to_string(scene.process) +
              ",\"args\":{\"clock_offset_ns\":" + std::to_string(scene.clock.nanoseconds) +
              ",\"clock_uncertainty_ns\":" + std::to_string(scene.clock.uncertainty) +
@@ -149,19 +152,70 @@ void ProfileRecord::describe(const Executor &executor, const Mesh &mesh) {
   for (const DeviceRef &device : executor.getLocalDevices())
     scene.localDevices.push_back(device->getId());
   scene.steps = executor.getStepInfo();
+  thread = BackgroundThread("spmd-profile", [this] { run(); });
+}
+
+void ProfileRecord::run() {
+  constexpr std::chrono::milliseconds kInterval{100};
+  std::unique_lock lock(mutex);
+  while (!ended.wait_for(lock, kInterval, [&] { return isEnding; }))
+    write();
+}
+
+void ProfileRecord::stop() {
+  {
+    std::lock_guard lock(mutex);
+    isEnding = true;
+  }
+  ended.notify_all();
+  thread.join();
+}
+
+/// What has come since the last time.
+void ProfileRecord::write() {
+  auto [runs, dropped] = log.take();
+  lines.dropped = dropped;
+  if (runs.empty())
+    return;
+  if (!std::exchange(isDescribed, true))
+    lines.text += profileHeader(scene);
+  lines.text += profileLines(scene, runs);
+  if (part.empty() || !problem.empty())
+    return;
+  try {
+    appendProfile(part, lines.text);
+  } catch (const Error &error) {
+    problem = error.what();
+  }
+  lines.text.clear();
 }
 
 ProfileRecord::Lines ProfileRecord::take() {
+  stop();
   std::lock_guard lock(mutex);
   if (scene.devices.empty())
     return {};
-  auto [runs, dropped] = log.take();
-  return {profileLines(scene, runs, dropped), dropped};
+  write();
+  if (!problem.empty())
+    throw Error(problem);
+  lines.text += (isDescribed ? "" : profileHeader(scene)) + profileFooter(scene, lines.dropped);
+  return std::move(lines);
 }
 
-std::string profileLines(const ProfileScene &scene, const std::vector<ProfileLog::Run> &runs, size_t dropped) {
+std::string profileHeader(const ProfileScene &scene) {
   LineWriter writer(scene);
-  writer.describeProcess(dropped);
+  writer.describeProcess();
+  return std::move(writer.lines);
+}
+
+std::string profileFooter(const ProfileScene &scene, size_t dropped) {
+  LineWriter writer(scene);
+  writer.describeLog(dropped);
+  return std::move(writer.lines);
+}
+
+std::string profileLines(const ProfileScene &scene, const std::vector<ProfileLog::Run> &runs) {
+  LineWriter writer(scene);
   for (const ProfileLog::Run &run : runs)
     writer.add(run);
   return std::move(writer.lines);
@@ -169,7 +223,7 @@ std::string profileLines(const ProfileScene &scene, const std::vector<ProfileLog
 
 void appendProfile(const std::string &path, const std::string &lines) {
   UniqueFd fd(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
-  std::string text = "\n" + lines; // What a killed process has left of a line ends here.
+  std::string text = "\n\n" + lines; // What a killed process has left of a line ends here.
   std::string_view rest = text;
   while (fd && !rest.empty()) {
     ssize_t written = ::write(fd.get(), rest.data(), rest.size());
@@ -189,7 +243,8 @@ std::string profileDocument(std::string_view lines) {
   while (!lines.empty()) {
     std::string_view line = lines.substr(0, lines.find('\n'));
     lines.remove_prefix(std::min(lines.size(), line.size() + 1));
-    if (line.empty() || !nlohmann::json::accept(line))
+    bool isLast = lines.empty() || lines.front() == '\n';
+    if (line.empty() || (isLast && !nlohmann::json::accept(line)))
       continue;
     document += isFirst ? "" : ",\n";
     document += line;

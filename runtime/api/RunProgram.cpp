@@ -78,6 +78,8 @@ private:
         throw Error(environment.clusterError, Error::Kind::Usage);
       if (!isMember() && !options.job.num_processes && !environment.clusterWarning.empty())
         log.write(RunLog::Level::Warning, environment.clusterWarning);
+      if (environment.resumes && !options.checkpointDirectory.empty())
+        options.resume = -1;
       checkWritable("--report", pathOf(options.reportFile));
       checkWritable("--profile", pathOf(options.profileFile));
     } catch (const Error &error) {
@@ -100,11 +102,11 @@ private:
       runReport.steps = options.steps;
       if (startsProcesses())
         return launchProcesses({options, request, *artifact, environment, log, runReport,
-                                [this](std::string_view lines) { writeProfile(lines); }});
+                                [this](std::string_view lines) { return writeProfile(lines); }});
       int status = runHere();
       std::lock_guard lock(ending);
       describeEnd(topology(), /*failed=*/false, std::nullopt, interruption ? &*interruption : nullptr);
-      return status;
+      return status == 0 && isProfileLost ? 1 : status;
     } catch (const VerdictError &error) { // The job ended while it was being joined.
       return report(error, &error.getVerdict());
     } catch (const Error &error) {
@@ -184,7 +186,7 @@ private:
 
   int runHere() {
     if (!options.profileFile.empty() || !options.profilePart.empty())
-      profile = std::make_unique<ProfileRecord>();
+      profile = std::make_unique<ProfileRecord>(options.profilePart);
     JoinOptions join = joinOptions();
     watchSignals();
     hasStarted = true;
@@ -273,26 +275,31 @@ private:
 
   /// This process's part; to the launcher, or to a file of its own.
   void finishProfile() {
-    auto [lines, dropped] = profile ? profile->take() : ProfileRecord::Lines();
-    if (lines.empty())
-      return;
-    if (dropped > 0)
-      log.write(RunLog::Level::Warning, "--profile: the trace holds the first events only, and " +
-                                            std::to_string(dropped) + " more were dropped; give fewer steps");
-    if (options.profilePart.empty())
-      return writeProfile(lines);
     try {
-      appendProfile(options.profilePart, lines);
+      auto [lines, dropped] = profile ? profile->take() : ProfileRecord::Lines();
+      if (lines.empty())
+        return;
+      if (dropped > 0)
+        log.write(RunLog::Level::Warning, "--profile: the trace holds the first events only, and " +
+                                              std::to_string(dropped) + " more were dropped; give fewer steps");
+      if (options.profilePart.empty())
+        writeProfile(lines);
+      else
+        appendProfile(options.profilePart, lines);
     } catch (const Error &error) {
       log.write(RunLog::Level::Warning, std::string("--profile: ") + error.what());
     }
   }
 
-  void writeProfile(std::string_view lines) {
+  /// False where it cannot be written, which is said.
+  bool writeProfile(std::string_view lines) {
     try {
       writeFileAtomically(pathOf(options.profileFile), profileDocument(lines));
+      return true;
     } catch (const Error &error) {
       log.write(RunLog::Level::Error, std::string("--profile: ") + error.what());
+      isProfileLost = true;
+      return false;
     }
   }
 
@@ -471,6 +478,7 @@ private:
   std::shared_ptr<Job> job;
   std::unique_ptr<MetricsServer> metrics;
   std::unique_ptr<ProfileRecord> profile; ///< Null: no trace is asked for.
+  bool isProfileLost = false;
   std::unique_ptr<Program> program;
   std::unique_ptr<RunBatches> batches;
   std::vector<Array> inputs, results;

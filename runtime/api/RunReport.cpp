@@ -40,7 +40,7 @@ std::string interruptionText(int signal) {
 }
 
 void RunReport::describe(const LaunchResult &result) {
-  interruptedBy = result.interruptedBy;
+  interruptedBy = result.hasFailedAtTheEnd() ? 0 : result.interruptedBy;
   // A process that was asked to end by itself, and saved the job's state.
   if (interruptedBy == 0 && result.culprit && result.culprit->signal == 0 && !result.verdict() &&
       result.culprit->status == 128 + SIGTERM)

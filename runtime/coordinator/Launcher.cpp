@@ -55,7 +55,7 @@ const Verdict *LaunchResult::verdict() const {
 
 int LaunchResult::exitStatus() const {
   if (interruptedBy != 0)
-    return 128 + interruptedBy;
+    return hasFailedAtTheEnd() ? 1 : 128 + interruptedBy;
   if (!culprit)
     return 0;
   return culprit->signal != 0 ? 1 : culprit->status;
@@ -65,7 +65,8 @@ namespace {
 
 Error systemError(const std::string &what) { return Error(what + ": " + systemErrorText(errno)); }
 
-constexpr int heldBackInterval = 20; ///< Milliseconds until it is looked whether somebody reads again.
+constexpr std::chrono::seconds readerTime{2}; ///< For a reader who has not read meanwhile, where the job is to end.
+constexpr int heldBackInterval = 20;          ///< Milliseconds until it is looked whether somebody reads again.
 
 /// One stream of one child.
 struct Stream {
@@ -101,6 +102,7 @@ private:
   void hear(int32_t process);
   bool readStream(Stream &stream);
   void drainStreams();
+  void awaitReaders();
   void advanceTakeDown();
   bool anyRunning() const;
 
@@ -108,7 +110,8 @@ private:
   SignalInlet signals{SIGINT, SIGTERM, SIGHUP};
   ProcessGroup group;
   std::vector<Child> children;
-  OutputThread output{STDOUT_FILENO}, error{STDERR_FILENO};
+  std::unique_ptr<OutputThread> output = std::make_unique<OutputThread>(STDOUT_FILENO);
+  std::unique_ptr<OutputThread> error = std::make_unique<OutputThread>(STDERR_FILENO);
   std::vector<std::unique_ptr<Stream>> streams;
   UniqueFd listener;
   std::string address;
@@ -207,8 +210,8 @@ void Job::startChild(int32_t process, const std::string &token) {
   UniqueFd childOutput, childError;
   if (options.prefixOutput) {
     std::string prefix = "[process " + std::to_string(process) + "] ";
-    childOutput = makeStream(output, prefix);
-    childError = makeStream(error, prefix);
+    childOutput = makeStream(*output, prefix);
+    childError = makeStream(*error, prefix);
     child.standardOutput = childOutput.get();
     child.standardError = childError.get();
   }
@@ -268,6 +271,7 @@ LaunchResult Job::watch() {
   }
   group.signal(SIGKILL); // What the children have left behind, and the guard.
   drainStreams();
+  awaitReaders();
   return std::move(result);
 }
 
@@ -400,6 +404,30 @@ void Job::drainStreams() {
       }
       readStream(*stream);
     }
+  }
+}
+
+/// Until all that the children have said is written. Whoever has asked the job to end is not kept by somebody who does
+/// not read: what is left is dropped then, with the threads that wait in the system.
+void Job::awaitReaders() {
+  auto count = [&] { return output->countUnwritten() + error->countUnwritten(); };
+  size_t left = count();
+  auto deadline = Clock::now() + readerTime;
+  bool isInHurry = false;
+  while (left > 0) {
+    pollfd asked = {signals.get(), POLLIN, 0};
+    ::poll(&asked, 1, heldBackInterval);
+    while (signals.take())
+      isInHurry = true;
+    if (size_t now = count(); now < left) {
+      left = now;
+      deadline = Clock::now() + readerTime;
+    }
+    if (!isInHurry && (result.interruptedBy == 0 || Clock::now() < deadline))
+      continue;
+    (void)output.release();
+    (void)error.release();
+    return;
   }
 }
 

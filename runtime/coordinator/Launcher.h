@@ -69,7 +69,12 @@ struct LaunchResult {
   int interruptedBy = 0;
   /// The job's verdict, where the children had one: all have the same.
   const Verdict *verdict() const;
-  /// For the launcher's own exit: 0, the culprit's exit status, 1 if it was killed, or 128 + the signal.
+  /// Whether the job failed of itself when it was to end: what it was to save then is lost.
+  bool hasFailedAtTheEnd() const {
+    return interruptedBy != 0 && verdict() && verdict()->cause == Verdict::Cause::Failed;
+  }
+  /// For the launcher's own exit: 0, the culprit's exit status, 1 if it was killed or could not end in order, or
+  /// 128 + the signal.
   int exitStatus() const;
 };
 

@@ -19,6 +19,7 @@ public:
   void add(std::string bytes);
   /// Whether so much waits to be read that no more is to be added.
   bool isFull() const { return unwrittenBytes >= capacity; }
+  size_t countUnwritten() const { return unwrittenBytes; }
 
 private:
   static constexpr size_t capacity = size_t(1) << 20;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace spmd {
@@ -28,10 +29,10 @@ public:
     count += events.size();
     runs.push_back({launch, std::move(events)});
   }
-  /// All so far, and how many were dropped.
+  /// All that came since the last time, and how many were dropped in all.
   std::pair<std::vector<Run>, size_t> take() {
     std::lock_guard lock(mutex);
-    return {std::move(runs), dropped};
+    return {std::exchange(runs, {}), dropped};
   }
 
 private:

@@ -168,6 +168,7 @@ Environment Environment::parse(const Lookup &lookup, std::vector<std::string> *p
   result.statusToken = reader.text("SPMD_STATUS_TOKEN");
   result.coordinatorFd = reader.integer("SPMD_COORDINATOR_FD", 0, "a file descriptor");
   result.launcherFd = reader.integer("SPMD_LAUNCHER_FD", 0, "a file descriptor");
+  result.resumes = reader.text("SPMD_RESUME").has_value();
   result.restartCount = reader.integer("SPMD_RESTART_COUNT", 0, "a number of restarts");
   result.cacheDirectory = reader.text("SPMD_CACHE_DIR");
   if (!result.cacheDirectory)

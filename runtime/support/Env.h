@@ -49,6 +49,9 @@ struct Environment {
   std::optional<int> coordinatorFd;
   /// SPMD_LAUNCHER_FD: set by our launcher: a socket on which it tells how other processes ended.
   std::optional<int> launcherFd;
+  /// SPMD_RESUME: set by our launcher: the job has saved checkpoints before it was restarted, and goes on from the
+  /// newest.
+  bool resumes = false;
   /// SPMD_RESTART_COUNT: set by our launcher: how often the job has been restarted after a fault.
   std::optional<int32_t> restartCount;
   std::optional<std::string> cacheDirectory; ///< SPMD_CACHE_DIR, else `spmd` in XDG_CACHE_HOME or in ~/.cache.

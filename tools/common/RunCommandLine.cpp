@@ -180,6 +180,13 @@ void addRunOptions(CLI::App &app, spmd::RunOptions &options) {
   app.add_flag_function(
          "--resume{-1}", [&options](int64_t step) { options.resume = step; },
          "Go on from the newest checkpoint that is not damaged, or (--resume=N) from that of step N")
+      ->check(
+          [](const std::string &step) {
+            bool isStep =
+                !step.empty() && step.size() < 19 && step.find_first_not_of("0123456789") == std::string::npos;
+            return isStep || step == "-1" ? "" : "'" + step + "' is no step; --resume=N takes a number, from 0 on";
+          },
+          "", "")
       ->group(group);
   app.add_option("--time-json", options.timeJson, "Write the times to this file")->type_name("FILE")->group(group);
   addReportOption(app, options.reportFile);
@@ -277,6 +284,18 @@ std::vector<std::string> runArguments(const spmd::RunOptions &options) {
   add("--internal-compile-ms", std::to_string(options.compileMs));
   add("--internal-started-at", std::to_string(options.startedAtNs));
   return arguments;
+}
+
+void refuseEmptyValues(CLI::App &app) {
+  for (CLI::App *command : app.get_subcommands({}))
+    refuseEmptyValues(*command);
+  for (CLI::Option *option : app.get_options())
+    if (!option->get_positional() && option->get_items_expected_max() > 0)
+      option->check(
+          [](const std::string &value) {
+            return value.empty() ? std::string("the value is empty; is a variable not set?") : std::string();
+          },
+          "", "");
 }
 
 std::string ownExecutable() { return std::filesystem::read_symlink("/proc/self/exe").string(); }

@@ -35,6 +35,9 @@ void addRunOptions(CLI::App &app, spmd::RunOptions &options);
 /// command starts.
 std::vector<std::string> runArguments(const spmd::RunOptions &options);
 
+/// Refuses values that are empty, as those of variables that are not set are.
+void refuseEmptyValues(CLI::App &app);
+
 /// This program's own file.
 std::string ownExecutable();
 

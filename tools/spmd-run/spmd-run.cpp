@@ -21,6 +21,7 @@ int main(int argc, char **argv) {
   app.add_option("FILE", path, "The artifact (.spmdx)")->required()->type_name("");
   spmd::RunOptions options;
   spmdc::addRunOptions(app, options);
+  spmdc::refuseEmptyValues(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Error &error) {

@@ -23,6 +23,7 @@ struct LaunchCommand {
   int run() {
     spmd::RunLog log(std::cerr, "spmdc", spmd::LogFormat::Text);
     spmd::RunReport report("spmdc launch");
+    std::optional<int64_t> savedStep; // By any attempt.
     int status = kOk;
     try {
       spmd::checkWritable("--report", reportFile);
@@ -32,9 +33,14 @@ struct LaunchCommand {
         launch.started = [&](const std::vector<pid_t> &pids, const std::string &address) {
           log.writeStarted(pids, address);
         };
-      spmd::LaunchResult result =
-          spmd::launchWithRestarts(launch, restart, log, report, [](spmd::LaunchOptions &, const spmd::LaunchResult &) {
-            return std::optional<int64_t>();
+      spmd::LaunchResult result = spmd::launchWithRestarts(
+          launch, restart, log, report, [&](spmd::LaunchOptions &next, const spmd::LaunchResult &ended) {
+            for (const spmd::ChildReport &told : ended.reports)
+              if (told.savedStep)
+                savedStep = told.savedStep;
+            if (savedStep)
+              next.environment.emplace_back("SPMD_RESUME", "newest");
+            return savedStep;
           });
       status = result.exitStatus();
       if (result.culprit)

@@ -23,6 +23,7 @@ int main(int argc, char **argv) {
   spmdc::addLaunchCommand(app, status);
   spmdc::addStatusCommand(app, status);
   spmdc::addTokenCommand(app, status);
+  spmdc::refuseEmptyValues(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success &result) { // --help, --version

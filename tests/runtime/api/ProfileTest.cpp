@@ -92,7 +92,9 @@ TEST(Profile, TimesAreProcessZerosAndArrowsMeet) {
   std::vector<ProfileLog::Run> theirs = runs;
   for (ProfileEvent &event : theirs[0].events)
     event.device = 4;
-  auto document = nlohmann::json::parse(profileDocument(profileLines(own, runs, 0) + profileLines(other, theirs, 2)));
+  auto document = nlohmann::json::parse(profileDocument(profileHeader(own) + profileLines(own, runs) +
+                                                        profileFooter(own, 0) + profileHeader(other) +
+                                                        profileLines(other, theirs) + profileFooter(other, 2)));
   std::map<std::string, std::vector<nlohmann::json>> byKind;
   for (const nlohmann::json &event : document["traceEvents"])
     byKind[event["ph"].get<std::string>()].push_back(event);

@@ -47,6 +47,7 @@ TEST(Env, ReadsEveryVariable) {
                            {"SPMD_COORDINATOR_FD", "5"},
                            {"SPMD_LAUNCHER_FD", "6"},
                            {"SPMD_RESTART_COUNT", "2"},
+                           {"SPMD_RESUME", "newest"},
                            {"SPMD_STATUS_TOKEN", "st"},
                            {"SPMD_CACHE_DIR", "/c"},
                            {"XDG_CONFIG_HOME", "/x"},
@@ -72,6 +73,7 @@ TEST(Env, ReadsEveryVariable) {
   EXPECT_EQ(env.coordinatorFd, 5);
   EXPECT_EQ(env.launcherFd, 6);
   EXPECT_EQ(env.restartCount, 2);
+  EXPECT_TRUE(env.resumes);
   EXPECT_EQ(env.statusToken, "st");
   EXPECT_EQ(env.cacheDirectory, "/c");
   EXPECT_EQ(env.configDirectory, "/x/spmd");
