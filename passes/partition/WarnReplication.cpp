@@ -60,6 +60,9 @@ private:
       ArrayType from = op.getOperand().getType(), to = op.getType();
       if (!isCut(from) || isCut(to) || !to.getShardingOrOpen().getUnreduced().empty() || to.getBytes() < minBytes)
         return;
+      MeshAttr mesh = getMesh(op);
+      if (from.getLocal(mesh).getShape() == to.getLocal(mesh).getShape())
+        return; // Over axes of one device.
       // The annotation of a constraint or of what is returned, or of what is computed of it.
       if (getMark(op.getLoc()) || isForWrittenWhole(op))
         return;
