@@ -282,10 +282,9 @@ private:
       if (dropped > 0)
         log.write(RunLog::Level::Warning, "--profile: the trace holds the first events only, and " +
                                               std::to_string(dropped) + " more were dropped; give fewer steps");
-      if (options.profilePart.empty())
-        writeProfile(lines);
-      else
-        appendProfile(options.profilePart, lines);
+      if (!options.profilePart.empty())
+        return appendProfile(options.profilePart, lines);
+      writeProfile(lines);
     } catch (const Error &error) {
       log.write(RunLog::Level::Warning, std::string("--profile: ") + error.what());
     }
