@@ -307,8 +307,8 @@ def RematerializeGathers : Pass<"spmdc-rematerialize-gathers", "mlir::ModuleOp">
     Where `free` asks for memory: at the point that needs most of it (MemoryEstimate.h), the gathered array that is not
     used there and frees most is not kept until its next use but gathered again, until `free` bytes are saved or nothing
     is left to be saved. Each such gather is one of the program's, with its place; its reason says that it is a
-    repetition. Where there is none of these and most is needed in a loop, what was made before that for another part of
-    its body, gathered or element by element, is made there in each iteration.
+    repetition. Where there is none of these and most is needed in a loop or a branch, what was made before that for
+    another part of it, gathered or element by element, is made there, in each iteration of a loop.
 
     After: the same values.
     ```

@@ -4,8 +4,8 @@
 // kept: it is gathered again before its next use. This is repeated until as much is saved as was asked for, or nothing
 // more can be. What parameters cut over the data axis need (FSDP, ZeRO-3) is then one layer's at a time.
 //
-// Where that does not suffice and the point is in a loop, what was made before the loop for a part of its body
-// (gathered arrays, and what is made of them element by element) is made there, in each iteration.
+// Where that does not suffice and the point is in a loop or a branch, what was made before that for another part of it
+// (gathered arrays, and what is made of them element by element) is made there: in each iteration of a loop.
 //
 //===----------------------------------------------------------------------===//
 
@@ -81,36 +81,47 @@ std::optional<Choice> choose(const MemoryPeak &peak) {
   return best;
 }
 
+/// What a loop may do in each iteration.
+bool isCheap(Operation *op) { return isa<AllGatherOp>(op) || isElementWork(op); }
+
 /// What is made before an operation with regions and used in one of them, away from the peak.
 struct InnerChoice {
-  SetVector<Operation *> chain;   ///< What makes it, in its order; the last operation is the array's.
+  SmallVector<Operation *> chain; ///< What makes it, in its order; the last operation is the array's.
   Operation *around = nullptr;    ///< The operation with regions.
   Operation *firstUser = nullptr; ///< In the block of the region.
   int64_t saved = 0;              ///< Bytes at the peak.
 };
 
-/// Adds what makes the value, as far as that is cheap and is needed for nothing else at `end`, to the chain. Returns
-/// the bytes of what is needed for longer then.
-int64_t collectChain(Operation *op, int64_t end, const BlockLiveness &liveness, SetVector<Operation *> &chain) {
-  int64_t bytes = 0;
-  for (Value operand : op->getOperands()) {
-    Operation *def = operand.getDefiningOp();
-    if (!def || def->getBlock() != op->getBlock() || liveness.getLastUse(operand) >= end || chain.contains(def))
-      continue;
-    if (isa<AllGatherOp>(def) || isElementWork(def))
-      bytes += collectChain(def, end, liveness, chain);
-    else if (liveness.hasMemory(operand))
-      bytes += arrayTypeOf(operand).getBytes();
-  }
+/// Operations that are done again in each iteration, to save one array.
+constexpr size_t kLongestChain = 32;
+
+/// What makes the operation's result, as far as that is cheap and is needed for nothing else at `end`; in `kept` go the
+/// bytes of what is needed for longer then. Empty where it is too much.
+SmallVector<Operation *> collectChain(Operation *op, int64_t end, const BlockLiveness &liveness, int64_t &kept) {
+  llvm::SetVector<Operation *> chain;
+  llvm::SetVector<Value> others;
   chain.insert(op);
-  return bytes;
+  for (size_t i = 0; i < chain.size(); ++i)
+    for (Value operand : chain[i]->getOperands()) {
+      Operation *def = operand.getDefiningOp();
+      if (!def || def->getBlock() != op->getBlock() || liveness.getLastUse(operand) >= end)
+        continue;
+      if (isCheap(def))
+        chain.insert(def);
+      else if (liveness.hasMemory(operand) && others.insert(operand))
+        kept += arrayTypeOf(operand).getBytes();
+      if (chain.size() > kLongestChain)
+        return {};
+    }
+  SmallVector<Operation *> ordered = chain.takeVector();
+  llvm::sort(ordered, [](Operation *x, Operation *y) { return x->isBeforeInBlock(y); });
+  return ordered;
 }
 
 /// The operation's result as a choice, where the peak is at or in `inner`, an operation of a region of `around`.
 std::optional<InnerChoice> considerInside(Operation *op, Operation *around, Operation *inner,
                                           const BlockLiveness &outside, const BlockLiveness &inside) {
-  bool isCheap = isa<AllGatherOp>(op) || isElementWork(op);
-  if (!isCheap || !op->isBeforeInBlock(around) || !outside.hasMemory(op->getResult(0)) ||
+  if (!isCheap(op) || !op->isBeforeInBlock(around) || !outside.hasMemory(op->getResult(0)) ||
       outside.getLastUse(op->getResult(0)) != outside.getNumber(around))
     return std::nullopt;
   InnerChoice choice;
@@ -133,9 +144,10 @@ std::optional<InnerChoice> considerInside(Operation *op, Operation *around, Oper
   }
   if (!choice.firstUser || (inside.getNumber(choice.firstUser) <= peak && peak <= last))
     return std::nullopt;
-  choice.saved =
-      arrayTypeOf(op->getResult(0)).getBytes() - collectChain(op, outside.getNumber(around), outside, choice.chain);
-  return choice.saved > 0 ? std::optional(std::move(choice)) : std::nullopt;
+  int64_t kept = 0;
+  choice.chain = collectChain(op, outside.getNumber(around), outside, kept);
+  choice.saved = arrayTypeOf(op->getResult(0)).getBytes() - kept;
+  return choice.saved > 0 && !choice.chain.empty() ? std::optional(std::move(choice)) : std::nullopt;
 }
 
 /// The one that saves most; of equal ones the innermost, and the first.
@@ -160,10 +172,11 @@ std::optional<InnerChoice> chooseInside(const MemoryPeak &peak) {
 void makeInside(const InnerChoice &choice) {
   OpBuilder builder(choice.firstUser);
   IRMapping made;
+  const char *where = isa<IfOp>(choice.around) ? "; gathered in the arm" : "; gathered in each iteration";
   for (Operation *op : choice.chain)
     if (auto gather = dyn_cast<AllGatherOp>(builder.clone(*op, made)))
-      gather.setWhy(gather.getWhy().value_or("").str() +
-                    "; gathered in each iteration, so that it need not be kept in memory all the while");
+      gather.setWhy(gather.getWhy().value_or("").str() + where +
+                    ", so that it need not be kept in memory all the while");
   Value value = choice.chain.back()->getResult(0);
   value.replaceUsesWithIf(made.lookup(value),
                           [&](OpOperand &use) { return choice.around->isProperAncestor(use.getOwner()); });

@@ -75,7 +75,8 @@ void checkFiles(const RunOptions &options) {
     if (file.empty())
       return;
     auto [known, isNew] = writers.try_emplace(std::filesystem::path(file).lexically_normal().string(), what);
-    if (!isNew && !std::filesystem::is_character_file(file))
+    std::error_code unknown; // What cannot be looked at fails where it is written.
+    if (!isNew && !std::filesystem::is_character_file(file, unknown))
       throw Error(known->second + " and " + what + " both write '" + file + "'; give each a file of its own",
                   Error::Kind::Usage);
   };
