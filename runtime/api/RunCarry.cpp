@@ -64,4 +64,12 @@ void carryOver(const std::vector<CarriedValue> &carries, const std::vector<Array
   }
 }
 
+std::vector<Array> takeCarried(const std::vector<CarriedValue> &carries, const std::vector<Array> &inputs,
+                               size_t resultCount) {
+  std::vector<Array> results(resultCount);
+  for (const CarriedValue &carry : carries)
+    results[carry.result] = inputs[carry.parameter];
+  return results;
+}
+
 } // namespace spmd

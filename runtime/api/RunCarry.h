@@ -27,4 +27,8 @@ std::vector<CarriedValue> findCarries(const Plan &plan, const std::vector<std::s
 /// Puts the results in the parameters' places, under the parameters' shardings. Every process calls it.
 void carryOver(const std::vector<CarriedValue> &carries, const std::vector<Array> &results, std::vector<Array> &inputs);
 
+/// The results of a loop whose last step an earlier job did: those that are carried; the others are empty.
+std::vector<Array> takeCarried(const std::vector<CarriedValue> &carries, const std::vector<Array> &inputs,
+                               size_t resultCount);
+
 } // namespace spmd

@@ -3,6 +3,7 @@
 #include "runtime/api/RunCheckpoints.h"
 
 #include <algorithm>
+#include <csignal>
 
 namespace spmd {
 namespace {
@@ -37,13 +38,13 @@ void checkCheckpointOptions(const RunOptions &options) {
 }
 
 RunCheckpoints::RunCheckpoints(const RunOptions &options, const std::vector<CarriedValue> &carries,
-                               std::shared_ptr<Job> job, const Plan &plan, Say say)
-    : options(options), carries(carries), job(std::move(job)), plan(plan), say(std::move(say)) {
+                               std::shared_ptr<Job> job, const Plan &plan, StopRequest &stop, Say say)
+    : options(options), carries(carries), job(std::move(job)), plan(plan), stop(stop), say(std::move(say)) {
   // The folder is taken before anything is computed: who cannot have it learns it now.
   if (options.checkpointDirectory.empty())
     return;
   checkpointWriter(*this->job, options.checkpointDirectory);
-  termination.emplace({SIGTERM});
+  stop.heed(true);
   agreedAt = std::chrono::steady_clock::now();
 }
 
@@ -151,9 +152,8 @@ void RunCheckpoints::save(int64_t step, const std::vector<Array> &results) {
 }
 
 bool RunCheckpoints::stopsAfter(int64_t step, const std::vector<Array> &results) {
-  if (!termination || step == options.steps)
+  if (options.checkpointDirectory.empty() || step == options.steps)
     return false;
-  isTold |= termination->take() == SIGTERM;
   if (step < agreementStep)
     return false;
   // Processes need not be at the same step at the same time: they ask one another at steps on which they agreed the
@@ -165,7 +165,7 @@ bool RunCheckpoints::stopsAfter(int64_t step, const std::vector<Array> &results)
   stepsAhead =
       isFirst ? 1 : std::clamp<int64_t>(static_cast<int64_t>(rate / 4), 1, std::min(2 * stepsAhead, kMaxStepsAhead));
   std::vector<std::string> answers =
-      job->exchangeAll("run-stop", (isTold ? "stop " : "go ") + std::to_string(step + stepsAhead));
+      job->exchangeAll("run-stop", (stop.wasMade() ? "stop " : "go ") + std::to_string(step + stepsAhead));
   agreementStep = std::stoll(answers[0].substr(answers[0].find(' ')));
   agreedAt = now;
   agreedAtStep = step;

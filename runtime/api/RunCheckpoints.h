@@ -9,7 +9,7 @@
 #include "runtime/api/Checkpoint.h"
 #include "runtime/api/RunCarry.h"
 #include "runtime/api/RunProgram.h"
-#include "runtime/support/SignalInlet.h"
+#include "runtime/api/StopRequest.h"
 
 #include <chrono>
 #include <functional>
@@ -28,9 +28,9 @@ public:
   /// -1.
   using Say = std::function<void(const Notice &notice, int64_t savedStep)>;
 
-  /// `say` may be called from another thread.
+  /// `stop` is heeded from here on, and outlives this; `say` may be called from another thread.
   RunCheckpoints(const RunOptions &options, const std::vector<CarriedValue> &carries, std::shared_ptr<Job> job,
-                 const Plan &plan, Say say);
+                 const Plan &plan, StopRequest &stop, Say say);
 
   /// Called on all processes before what is carried is saved; may be empty.
   std::function<void()> beforeSave;
@@ -65,14 +65,13 @@ private:
   const std::vector<CarriedValue> &carries;
   std::shared_ptr<Job> job;
   const Plan &plan;
+  StopRequest &stop;
   Say say;
   std::optional<CheckpointSave> last;
   int64_t lastStep = -1; ///< Of `last`.
   /// All steps were done and their state saved before; they are done again for their other results.
   bool isRepeated = false;
 
-  std::optional<SignalInlet> termination;
-  bool isTold = false;
   Verdict interruption;
   int64_t agreementStep = 0; ///< When the processes ask one another next.
   int64_t agreedAtStep = 0;  ///< When they did last.

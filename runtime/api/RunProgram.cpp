@@ -19,6 +19,7 @@
 #include "runtime/api/RunTiming.h"
 #include "runtime/api/Runtime.h"
 #include "runtime/api/StartFailure.h"
+#include "runtime/api/StopRequest.h"
 #include "runtime/artifact/ArtifactFile.h"
 #include "runtime/checkpoint/CheckpointDirectory.h"
 #include "runtime/coordinator/Launcher.h"
@@ -174,6 +175,10 @@ private:
       return details;
     };
     join.notice = [this](const Notice &notice) { log.write(notice); };
+    join.joining = [this](Client *client) {
+      std::lock_guard lock(ending);
+      joining = client;
+    };
     join.unheeded = [this, end = end](const Topology &topology, const Verdict &verdict) {
       end->endInstead(exitStatusOf(verdict), [&] {
         log.write(RunLog::Level::Error, verdict.str(), &verdict);
@@ -221,12 +226,13 @@ private:
     program = std::make_unique<Program>(job, artifact, mesh, std::move(programOptions));
     if (profile && program->getExecutor())
       profile->describe(*program->getExecutor(), mesh);
-    RunCheckpoints checkpoints(options, checked.carries, job, plan, [this](const Notice &notice, int64_t savedStep) {
+    auto say = [this](const Notice &notice, int64_t savedStep) {
       if (process == 0)
         log.write(notice);
       if (savedStep >= 0)
         tellLauncher(environment.launcherFd, {.savedStep = savedStep});
-    });
+    };
+    RunCheckpoints checkpoints(options, checked.carries, job, plan, stopRequest, say);
     checkpoints.beforeSave = [this] { batches->compare(); };
     int64_t done = checkpoints.resume(inputs, needsResults(plan, options, checked.carries));
     countStep(done);
@@ -235,7 +241,7 @@ private:
     if (done == 0 || done < options.steps)
       results = callAndWait();
     else
-      takeCarriedResults();
+      results = takeCarried(checked.carries, inputs, plan.results.size());
     double firstResultMs = static_cast<double>(nowNs() - options.startedAtNs) * 1e-6;
     std::vector<double> durations;
     for (int64_t step = done + 1; step <= options.steps; ++step) {
@@ -259,13 +265,21 @@ private:
     }
     batches->compare();
     checkpoints.finish();
+    stopRequest.heed(false);
     for (int i = 0; i < options.repeat; ++i) {
       results.clear(); // Their memory is taken again.
       int64_t began = nowNs();
       results = callAndWait();
       durations.push_back(static_cast<double>(nowNs() - began) * 1e-3);
     }
-    reportTimes(firstResultMs, std::move(durations));
+    if (options.repeat > 0 || !options.timeJson.empty()) {
+      RunTimes times = slowestTimes(*job, firstResultMs, std::move(durations));
+      times.compileMs = options.compileMs;
+      if (process == 0 && !options.timeJson.empty())
+        writeFileAtomically(options.timeJson, times.json());
+      else if (process == 0)
+        log.write(RunLog::Level::Info, "time: " + times.text());
+    }
     writeResults(job, plan, results, options.outputs, options.print, request.out);
     if (options.printShards)
       printShards(job, results, request.out);
@@ -311,13 +325,6 @@ private:
     log.write(RunLog::Level::Info, "metrics at http://127.0.0.1:" + std::to_string(metrics->getPort()) + "/metrics");
   }
 
-  /// Of a loop whose last step was done by an earlier job.
-  void takeCarriedResults() {
-    results.resize(artifact->plan.results.size());
-    for (const CarriedValue &carry : checked.carries)
-      results[carry.result] = inputs[carry.parameter];
-  }
-
   std::vector<Array> callAndWait() {
     std::vector<Array> values = program->call(inputs);
     for (const Array &value : values)
@@ -344,19 +351,6 @@ private:
       progress.show(step, options.steps);
   }
 
-  void reportTimes(double firstResultMs, std::vector<double> durations) {
-    if (options.repeat == 0 && options.timeJson.empty())
-      return;
-    RunTimes times = slowestTimes(*job, firstResultMs, std::move(durations));
-    if (process != 0)
-      return;
-    times.compileMs = options.compileMs;
-    if (!options.timeJson.empty())
-      writeFileAtomically(options.timeJson, times.json());
-    if (options.repeat > 0 && options.timeJson.empty())
-      log.write(RunLog::Level::Info, "time: " + times.text());
-  }
-
   //===--------------------------------------------------------------------===//
   // Messages
   //===--------------------------------------------------------------------===//
@@ -373,12 +367,16 @@ private:
   /// Whoever is at the end first, the program or this thread of signals, has the last word.
   void watchSignals() {
     bool isLaunched = environment.launcherFd.has_value();
-    if (!isMember() || (isLaunched && !profile && options.reportFile.empty()))
-      return;
-    std::vector<int> numbers = {SIGINT, SIGHUP};
-    if (options.checkpointDirectory.empty()) // Else it is for RunCheckpoints.
+    std::vector<int> numbers;
+    if (isMember() && (!isLaunched || profile || !options.reportFile.empty()))
+      numbers = {SIGINT, SIGHUP};
+    if (!numbers.empty() || !options.checkpointDirectory.empty())
       numbers.push_back(SIGTERM);
-    signals = std::make_unique<SignalWatch>(numbers, [this](int number) { endBySignal(number); });
+    if (!numbers.empty())
+      signals = std::make_unique<SignalWatch>(numbers, [this](int number) {
+        if (number != SIGTERM || !stopRequest.make())
+          endBySignal(number);
+      });
   }
 
   /// What is there is written, also where the program itself cannot be interrupted. Who started the processes here
@@ -390,9 +388,9 @@ private:
     end->begin();
     Verdict verdict{process, hostName(), ::getpid(), Verdict::Cause::Interrupted, number, "", {}};
     if (!environment.launcherFd) {
-      if (job) {
-        job->getClient().reportInterruption(number);
-        verdict = job->getClient().verdict().value_or(verdict);
+      if (Client *client = job ? &job->getClient() : joining) {
+        client->reportInterruption(number);
+        verdict = client->verdict().value_or(verdict);
       }
       log.write(RunLog::Level::Warning, verdict.str(), &verdict);
     }
@@ -475,6 +473,7 @@ private:
   std::shared_ptr<RunEnd> end = std::make_shared<RunEnd>();
   // Members, so that an error is reported to the job before anything is taken apart.
   std::shared_ptr<Job> job;
+  Client *joining = nullptr; ///< Before there is a job.
   std::unique_ptr<MetricsServer> metrics;
   std::unique_ptr<ProfileRecord> profile; ///< Null: no trace is asked for.
   bool isProfileLost = false;
@@ -488,7 +487,8 @@ private:
   bool hasStarted = false;             ///< Whatever happens now, the others learn from the job.
   std::string failureToStart;          ///< Before that.
   std::optional<Verdict> interruption; ///< All processes ended as one was asked to.
-  std::mutex ending;                   ///< Held by who ends the run, and for what is needed for that.
+  StopRequest stopRequest;
+  std::mutex ending; ///< Held by who ends the run, and for what is needed for that.
   std::atomic<bool> hasEnded{false};
   std::unique_ptr<SignalWatch> signals;
 };

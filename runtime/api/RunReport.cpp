@@ -151,7 +151,8 @@ std::string RunReport::json(int exitStatus) const {
 }
 
 void checkWritable(const std::string &option, const std::string &path) {
-  if (path.empty())
+  std::error_code unknown;
+  if (path.empty() || std::filesystem::is_other(path, unknown)) // A device, a pipe.
     return;
   std::filesystem::path folder = std::filesystem::path(path).parent_path();
   std::error_code ignored;

@@ -22,6 +22,8 @@
 
 namespace spmd {
 
+class Client;
+
 /// Something that must be the same on all processes: an option, the mesh, the program's text. Where a value of several
 /// lines differs, the message names the first line that does.
 struct JoinColumn {
@@ -99,6 +101,9 @@ struct JoinOptions {
   /// Called on a thread of its own, which may wait for who reads: progress of the roll call every 5 s, strays refused,
   /// stuck processes. Must not throw. The client's destructor waits until all is told.
   std::function<void(const Notice &)> notice;
+  /// Called with the client while join waits, so that another thread can report an interruption, and with null before
+  /// it goes where join fails. May be empty; it is not called where numProcesses is 1.
+  std::function<void(Client *)> joining;
   /// Called on a thread of its own when the job has had a verdict for a while and the client is still there: whatever
   /// the program does, it has not come back to learn of it, and perhaps never will. May be empty.
   std::function<void(const Topology &, const Verdict &)> unheeded;

@@ -53,11 +53,17 @@ const Verdict *LaunchResult::verdict() const {
   return best ? &*best->verdict : nullptr;
 }
 
+bool LaunchResult::hasFailedAtTheEnd() const {
+  const Verdict *last = interruptedBy != 0 ? verdict() : nullptr;
+  return last && (last->cause == Verdict::Cause::Failed || last->cause == Verdict::Cause::Hung ||
+                  last->cause == Verdict::Cause::Stuck);
+}
+
 int LaunchResult::exitStatus() const {
   if (interruptedBy != 0)
     return hasFailedAtTheEnd() ? 1 : 128 + interruptedBy;
   if (!culprit)
-    return 0;
+    return outputProblem != 0 ? 1 : 0;
   return culprit->signal != 0 ? 1 : culprit->status;
 }
 
@@ -272,6 +278,7 @@ LaunchResult Job::watch() {
   group.signal(SIGKILL); // What the children have left behind, and the guard.
   drainStreams();
   awaitReaders();
+  result.outputProblem = output && output->getProblem() != 0 ? output->getProblem() : error ? error->getProblem() : 0;
   return std::move(result);
 }
 

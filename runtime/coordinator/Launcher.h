@@ -70,9 +70,9 @@ struct LaunchResult {
   /// The job's verdict, where the children had one: all have the same.
   const Verdict *verdict() const;
   /// Whether the job failed of itself when it was to end: what it was to save then is lost.
-  bool hasFailedAtTheEnd() const {
-    return interruptedBy != 0 && verdict() && verdict()->cause == Verdict::Cause::Failed;
-  }
+  bool hasFailedAtTheEnd() const;
+  /// Why not all that they said could be written to stdout or stderr (an errno); 0: it was, or nobody reads any more.
+  int outputProblem = 0;
   /// For the launcher's own exit: 0, the culprit's exit status, 1 if it was killed or could not end in order, or
   /// 128 + the signal.
   int exitStatus() const;

@@ -128,6 +128,8 @@ void MemberMachine::onMessage(Message message, TimePoint now) {
     hostName = welcome->host;
     hostPid = welcome->pid;
     heartbeats = HeartbeatPace(now);
+    if (early)
+      send(*std::exchange(early, std::nullopt));
   } else if (auto *heartbeat = std::get_if<Heartbeat>(&message)) {
     hostPosition = heartbeat->position;
   } else if (auto *come = std::get_if<TopologyMessage>(&message); come && stage == Stage::RollCall) {
@@ -157,7 +159,9 @@ void MemberMachine::request(const Message &message) {
 }
 
 void MemberMachine::fail(const Fail &report) {
-  if (isWelcome() && !disconnected)
+  if (!isWelcome())
+    early = report;
+  else if (!disconnected)
     send(report);
 }
 

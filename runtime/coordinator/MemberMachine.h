@@ -66,6 +66,7 @@ public:
   //===--- What the process wants ---===//
   /// One of the four requests, whose answer comes with takeReplies; or a Missed.
   void request(const Message &message);
+  /// Before the coordinator has said welcome, it is told then.
   void fail(const Fail &report);
   /// `position`: where this process is now.
   void goodbye(const Position &position);
@@ -114,6 +115,7 @@ private:
   TimePoint hostLostAt = never; ///< When to conclude that process 0 is lost, unless something explains it before.
   bool disconnected = false, unanswered = false;
   std::optional<ChildEndMessage> hostEnd;
+  std::optional<Fail> early; ///< What is to be told after the welcome.
   Topology topology;
   std::optional<Verdict> verdict;
   std::string refusal;

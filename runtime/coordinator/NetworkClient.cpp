@@ -63,7 +63,17 @@ std::unique_ptr<Client> NetworkClient::join(JoinOptions options) {
   if (client->options.processId == 0)
     client->openServer();
   client->startThread();
-  client->waitUntilJoined();
+  auto tell = [&](Client *joining) {
+    if (client->options.joining)
+      client->options.joining(joining);
+  };
+  try {
+    tell(client.get());
+    client->waitUntilJoined();
+  } catch (...) {
+    tell(nullptr);
+    throw;
+  }
   return client;
 }
 

@@ -8,8 +8,8 @@
 
 namespace spmd::coordinator {
 
-/// Errors are dropped: who reads our output is gone, but the children go on.
-static void writeAll(int fd, std::string_view bytes) {
+/// Returns why it could not, or 0: the children go on in any case, also where who reads our output is gone.
+static int writeAll(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     ssize_t size = ::write(fd, bytes.data(), bytes.size());
     if (size >= 0) {
@@ -18,14 +18,16 @@ static void writeAll(int fd, std::string_view bytes) {
       pollfd wait = {fd, POLLOUT, 0};
       ::poll(&wait, 1, -1);
     } else if (errno != EINTR) {
-      return;
+      return errno == EPIPE ? 0 : errno;
     }
   }
+  return 0;
 }
 
 OutputThread::OutputThread(int target)
     : texts("spmd-output", [this, target](const std::string &bytes) {
-        writeAll(target, bytes);
+        if (int reason = writeAll(target, bytes))
+          problem = reason;
         unwrittenBytes -= bytes.size();
       }) {}
 

@@ -20,11 +20,14 @@ public:
   /// Whether so much waits to be read that no more is to be added.
   bool isFull() const { return unwrittenBytes >= capacity; }
   size_t countUnwritten() const { return unwrittenBytes; }
+  /// Why something could not be written (an errno), or 0; that nobody reads any more is none.
+  int getProblem() const { return problem; }
 
 private:
   static constexpr size_t capacity = size_t(1) << 20;
 
   std::atomic<size_t> unwrittenBytes{0};
+  std::atomic<int> problem{0};
   BackgroundQueue<std::string> texts;
 };
 

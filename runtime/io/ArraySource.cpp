@@ -3,6 +3,7 @@
 #include "runtime/io/ArraySource.h"
 
 #include "runtime/artifact/PlanPrinter.h"
+#include "runtime/io/BoxCopy.h"
 #include "runtime/support/Error.h"
 
 #include <algorithm>
@@ -11,13 +12,17 @@
 namespace spmd {
 namespace {
 
-/// Elements of the shape; nothing where it overflows.
-std::optional<int64_t> countOf(const std::vector<int64_t> &shape) {
-  int64_t count = 1;
-  for (int64_t size : shape)
-    if (size < 0 || __builtin_mul_overflow(count, size, &count))
+/// Bytes of the array; nothing where they overflow, also where only a size of 0 makes them none: strides do not fit
+/// either then, and NumPy has no such array.
+std::optional<int64_t> countBytes(const std::vector<int64_t> &shape, int64_t elementBytes) {
+  int64_t bytes = elementBytes;
+  bool isEmpty = false;
+  for (int64_t size : shape) {
+    if (size < 0 || __builtin_mul_overflow(bytes, std::max<int64_t>(size, 1), &bytes))
       return std::nullopt;
-  return count;
+    isEmpty |= size == 0;
+  }
+  return isEmpty ? 0 : bytes;
 }
 
 /// The dtype's name for numpy's astype.
@@ -108,14 +113,13 @@ std::vector<int64_t> rowMajorStrides(const std::vector<int64_t> &shape) {
 
 ArraySource::ArraySource(std::string name, ArrayLayout layout, std::unique_ptr<ByteSource> bytes, uint64_t available)
     : name(std::move(name)), layout(std::move(layout)), bytes(std::move(bytes)) {
-  std::optional<int64_t> count = countOf(this->layout.shape);
-  int64_t elementBytes = this->layout.dtype ? byteSize(*this->layout.dtype) : 1;
-  int64_t needed = 0;
-  if (!count || __builtin_mul_overflow(*count, elementBytes, &needed))
+  std::optional<int64_t> needed =
+      countBytes(this->layout.shape, this->layout.dtype ? byteSize(*this->layout.dtype) : 1);
+  if (!needed)
     throw Error("'" + this->name + "' is damaged: its shape has more elements than a file can hold");
-  if (available < static_cast<uint64_t>(needed))
+  if (available < static_cast<uint64_t>(*needed))
     throw Error("'" + this->name + "' is truncated: it has " + std::to_string(available) +
-                " bytes of data where its shape needs " + std::to_string(needed) + "; save or copy it again");
+                " bytes of data where its shape needs " + std::to_string(*needed) + "; save or copy it again");
 }
 
 void ArraySource::check(const ValueInfo &parameter) const {
@@ -156,7 +160,7 @@ void ArraySource::read(DType dtype, const std::vector<ShardRange> &ranges, const
     fileStrides = rowMajorStrides(shape);
   }
 
-  int64_t padded = *countOf(paddedShape), owned = 1;
+  int64_t padded = elementCount(paddedShape), owned = 1;
   for (const ShardRange &range : ranges)
     owned *= range.size;
   if (owned < padded)

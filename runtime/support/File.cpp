@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
+#include <random>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -50,16 +52,39 @@ MappedFile::~MappedFile() {
     munmap(const_cast<char *>(data), size);
 }
 
-AtomicFile::AtomicFile(const std::string &path) : path(path), temporary(path + ".XXXXXX") {
-  descriptor = mkostemp(temporary.data(), O_CLOEXEC);
+/// Where links lead, also to what is not there yet.
+static std::filesystem::path followLinks(std::filesystem::path path) {
+  constexpr int mostLinks = 40; // As the system follows.
+  std::error_code ignored;
+  for (int i = 0; i < mostLinks && std::filesystem::is_symlink(path, ignored); ++i)
+    path = path.parent_path() / std::filesystem::read_symlink(path, ignored);
+  return path;
+}
+
+AtomicFile::AtomicFile(const std::string &path) : path(path) {
+  struct stat old{};
+  bool exists = stat(path.c_str(), &old) == 0;
+  if (exists && !S_ISREG(old.st_mode) && !S_ISDIR(old.st_mode)) {
+    descriptor = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (descriptor < 0)
+      fail("write");
+    return;
+  }
+  std::filesystem::path place = followLinks(path);
+  target = place.string();
+  std::string folder = place.parent_path().string();
+  descriptor = open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+  if (descriptor < 0) { // Not every file system has files without a name.
+    temporary = target + ".XXXXXX";
+    descriptor = mkostemp(temporary.data(), O_CLOEXEC);
+  }
   if (descriptor < 0) {
     temporary.clear();
     fail("create");
   }
-  // mkostemp makes the file private; a result is made as any other file of this person is.
   mode_t mask = umask(0);
   umask(mask);
-  fchmod(descriptor, 0666 & ~mask);
+  fchmod(descriptor, exists ? old.st_mode & 0777 : 0666 & ~mask);
 }
 
 AtomicFile::~AtomicFile() {
@@ -84,13 +109,30 @@ void AtomicFile::write(std::string_view bytes) {
   }
 }
 
+/// A link cannot replace another file, so what has no name gets one of its own before that.
+void AtomicFile::giveName() {
+  std::string self = "/proc/self/fd/" + std::to_string(descriptor), name;
+  std::random_device random;
+  int failed = 0;
+  do {
+    name = target + "." + std::to_string(random());
+    failed = linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW);
+  } while (failed != 0 && errno == EEXIST);
+  if (failed != 0)
+    fail("create");
+  temporary = name;
+}
+
 void AtomicFile::commit() {
-  if (fsync(descriptor) != 0)
+  bool isFile = !target.empty();
+  if (isFile && fsync(descriptor) != 0)
     fail("write");
+  if (isFile && temporary.empty())
+    giveName();
   int closed = close(std::exchange(descriptor, -1));
   if (closed != 0)
     fail("write");
-  if (rename(temporary.c_str(), path.c_str()) != 0)
+  if (isFile && rename(temporary.c_str(), target.c_str()) != 0)
     fail("create");
   temporary.clear();
 }

@@ -30,8 +30,10 @@ private:
   size_t size = 0;
 };
 
-/// A file that appears complete under its name or not at all: written beside it, synced, then renamed. If the writer
-/// is destroyed before commit(), nothing is left.
+/// A file that appears complete under its name or not at all: written without a name (where the file system can do
+/// that, nothing is left of it also after kill -9; else beside the name), synced, then renamed. If the writer is
+/// destroyed before commit(), nothing is left. A symbolic link stays, and a file keeps its mode. What is no file (a
+/// device, a pipe) is written as it is.
 class AtomicFile {
 public:
   explicit AtomicFile(const std::string &path);
@@ -44,8 +46,11 @@ public:
 
 private:
   [[noreturn]] void fail(const char *action) const;
+  void giveName();
 
-  std::string path, temporary;
+  std::string path;      ///< As it was given.
+  std::string target;    ///< Where its symbolic links lead; empty: written as it is.
+  std::string temporary; ///< Empty: there is none.
   int descriptor = -1;
 };
 

@@ -31,10 +31,10 @@ struct ExplainCommand {
     std::optional<Explanation> explanation = explainProgram(compiler, flags.file, *text, *options, log, maxTries);
     flags.printExtras(compiler);
     if (explanation)
-      std::cout << (json ? explanationJson(*explanation) : explanationText(*explanation)) << std::flush;
+      std::cout << (json ? explanationJson(*explanation) : explanationText(*explanation));
     bool isWithinBudget = compiler.checkBudget();
     std::cerr << compiler.errors();
-    return explanation && isWithinBudget && std::cout ? kOk : kFailed;
+    return explanation && isWithinBudget ? kOk : kFailed;
   }
 
   int compare() {
@@ -58,9 +58,8 @@ struct ExplainCommand {
         return kFailed;
       programs.push_back({Source(file, std::move(*text)), std::move(*inspection)});
     }
-    std::cout << (json ? comparisonJson(programs[0], programs[1]) : comparisonText(programs[0], programs[1]))
-              << std::flush;
-    return std::cout && isWithinBudget ? kOk : kFailed;
+    std::cout << (json ? comparisonJson(programs[0], programs[1]) : comparisonText(programs[0], programs[1]));
+    return isWithinBudget ? kOk : kFailed;
   }
 };
 

@@ -68,8 +68,8 @@ struct InspectCommand {
       return writeHtml(inspection);
     if (!visualize.empty())
       return draw(inspection);
-    std::cout << (json ? inspectionJson(inspection) : inspectionTable(inspection)) << std::flush;
-    return std::cout ? kOk : kFailed;
+    std::cout << (json ? inspectionJson(inspection) : inspectionTable(inspection));
+    return kOk;
   }
 
   int draw(const Inspection &inspection) {

@@ -45,6 +45,9 @@ struct LaunchCommand {
       status = result.exitStatus();
       if (result.culprit)
         log.write(spmd::RunLog::Level::Error, result.culprit->str());
+      if (result.outputProblem != 0)
+        log.write(spmd::RunLog::Level::Error,
+                  "cannot write what the processes say: " + spmd::writeProblem(result.outputProblem));
     } catch (const spmd::Error &error) {
       log.write(spmd::RunLog::Level::Error, error.what());
       if (error.getKind() == spmd::Error::Kind::Usage)

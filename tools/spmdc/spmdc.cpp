@@ -27,7 +27,7 @@ int main(int argc, char **argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success &result) { // --help, --version
-    return app.exit(result);
+    return spmdc::finishWriting("spmdc", app.exit(result));
   } catch (const CLI::ParseError &error) {
     bool isUnknown = app.get_subcommands().empty() && argc > 1 && argv[1][0] != '-';
     spmd::LogFormat format = spmdc::logFormatOf(argc, argv);
@@ -41,5 +41,5 @@ int main(int argc, char **argv) {
     std::cerr << "spmdc: error: " << error.what() << "\n";
     return spmdc::kFailed;
   }
-  return status;
+  return spmdc::finishWriting("spmdc", status);
 }

@@ -99,6 +99,19 @@ TEST(Npy, missing_and_foreign_files) {
   EXPECT_THAT(messageOf([] { openNpy(dataFile("stored.npz")); }), HasSubstr("is not a .npy file"));
 }
 
+// NumPy has no such array either: the strides behind the empty dimension would not fit.
+TEST(Npy, a_shape_that_overflows_behind_an_empty_dimension_is_refused) {
+  TemporaryFolder folder;
+  for (const char *shape : {"(0, 4611686018427387904, 4611686018427387904)", "(4611686018427387904, 2, 0)",
+                            "(4611686018427387904, 4611686018427387904, 0)"})
+    for (const char *order : {"True", "False"}) {
+      std::string text = std::string("{'descr': '<i8', 'fortran_order': ") + order + ", 'shape': " + shape + "}\n";
+      std::ofstream(folder / "e.npy", std::ios::binary)
+          << std::string("\x93NUMPY\x01\x00", 8) << static_cast<char>(text.size()) << '\0' << text;
+      EXPECT_THAT(messageOf([&] { openNpy(folder / "e.npy"); }), HasSubstr("more elements than a file can hold"));
+    }
+}
+
 // No header, however damaged, may crash the parser or make it believe a size that the file does not have.
 TEST(Npy, damaged_files_are_refused_or_read_but_never_crash) {
   MappedFile file(dataFile("f32.npy"));

@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <filesystem>
 
 #include <sys/resource.h>
 
@@ -44,6 +45,41 @@ TEST(File, aLimitOfSizesLeavesNothing) {
   std::signal(SIGXFSZ, before);
   EXPECT_EQ(message, "cannot write '" + (folder / "x") + "': File too large; raise the limit (ulimit -f)");
   EXPECT_EQ(folder.fileCount(), 0u);
+}
+
+std::string contentOf(const std::string &path) { return std::string(MappedFile(path).bytes()); }
+
+// Also of a writer that is killed: the file has no name until it is complete.
+TEST(File, hasNoNameBeforeItIsComplete) {
+  TemporaryFolder folder;
+  {
+    AtomicFile file(folder / "x");
+    file.write("half");
+    EXPECT_EQ(folder.fileCount(), 0u);
+  }
+  EXPECT_EQ(folder.fileCount(), 0u);
+}
+
+TEST(File, keepsLinksAndModes) {
+  TemporaryFolder folder;
+  writeFileAtomically(folder / "x", "old");
+  std::filesystem::permissions(folder / "x", std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  std::filesystem::create_symlink("x", folder / "link");
+  writeFileAtomically(folder / "link", "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link"));
+  EXPECT_EQ(contentOf(folder / "x"), "new");
+  EXPECT_EQ(static_cast<int>(std::filesystem::status(folder / "x").permissions()), 0600);
+  std::filesystem::create_symlink("later", folder / "ahead");
+  writeFileAtomically(folder / "ahead", "there");
+  EXPECT_EQ(contentOf(folder / "later"), "there");
+  EXPECT_EQ(folder.fileCount(), 4u);
+}
+
+TEST(File, writesToADeviceAsItIs) {
+  writeFileAtomically("/dev/null", "nothing");
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+  EXPECT_EQ(messageOf([] { writeFileAtomically("/dev/full", "much"); }),
+            "cannot write '/dev/full': No space left on device; free some, or choose another place");
 }
 
 } // namespace
