@@ -4,13 +4,14 @@
 
 #include "runtime/support/Error.h"
 #include "runtime/support/Process.h"
+#include "runtime/support/SystemRandom.h"
 
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
-#include <random>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -112,10 +113,11 @@ void AtomicFile::write(std::string_view bytes) {
 /// A link cannot replace another file, so what has no name gets one of its own before that.
 void AtomicFile::giveName() {
   std::string self = "/proc/self/fd/" + std::to_string(descriptor), name;
-  std::random_device random;
   int failed = 0;
   do {
-    name = target + "." + std::to_string(random());
+    uint32_t number = 0;
+    fillWithSystemRandom(&number, sizeof number);
+    name = target + "." + std::to_string(number);
     failed = linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW);
   } while (failed != 0 && errno == EEXIST);
   if (failed != 0)

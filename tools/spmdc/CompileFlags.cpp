@@ -6,13 +6,16 @@
 #include "runtime/jit/Target.h"
 #include "runtime/support/Env.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <sstream>
 #include <sys/stat.h>
+#include <vector>
 
 namespace spmdc {
 
@@ -66,15 +69,23 @@ CLI::Option *CompileFlags::addTo(CLI::App &command, const std::string &fileHelp)
 }
 
 bool CompileFlags::checkSource(std::ostream &messages) const {
-  bool isIr = file.ends_with(".mlir");
-  const char *given = !mesh.empty()                         ? "--mesh"
-                      : !sets.empty()                       ? "--set"
-                      : function != CompileFlags().function ? "--fn"
-                                                            : nullptr;
-  if (!given || (!isIr && !isArtifactFile(file)))
+  const CompileFlags defaults;
+  bool isIr = file.ends_with(".mlir"), isArtifact = !isIr && isArtifactFile(file);
+  const char *ofSource = !mesh.empty()                   ? "--mesh"
+                         : !sets.empty()                 ? "--set"
+                         : function != defaults.function ? "--fn"
+                                                         : nullptr;
+  const char *ofCompiling = optimizationLevel != defaults.optimizationLevel ? "-O"
+                            : target != defaults.target                     ? "--target"
+                                                                            : nullptr;
+  if ((isIr || isArtifact) && ofSource)
+    messages << "spmdc: error: " << ofSource << " is for the source of a program (.spmd); '" << file << "' is "
+             << (isIr ? "IR" : "an artifact, compiled already") << "\n";
+  else if (isArtifact && ofCompiling)
+    messages << "spmdc: error: " << ofCompiling << " is for a program; '" << file
+             << "' is an artifact, compiled already\n";
+  else
     return true;
-  messages << "spmdc: error: " << given << " is for the source of a program (.spmd); '" << file << "' is "
-           << (isIr ? "IR" : "an artifact, compiled already") << "\n";
   return false;
 }
 
@@ -100,10 +111,20 @@ std::optional<CompileOptions> CompileFlags::toOptions(std::ostream &messages) co
   return options;
 }
 
+/// At most one byte more than allowed: a pipe need not end.
+static void copyText(std::istream &in, size_t maxBytes, std::ostream &text) {
+  std::vector<char> buffer(size_t(1) << 16);
+  for (size_t left = maxBytes + 1; left > 0 && in;) {
+    in.read(buffer.data(), static_cast<std::streamsize>(std::min(left, buffer.size())));
+    text.write(buffer.data(), in.gcount());
+    left -= static_cast<size_t>(in.gcount());
+  }
+}
+
 std::optional<std::string> readFile(const std::string &path, size_t maxBytes, std::ostream &messages) {
   std::ostringstream text;
   if (path == "-") {
-    text << std::cin.rdbuf();
+    copyText(std::cin, maxBytes, text);
   } else {
     struct stat info;
     if (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) {
@@ -115,12 +136,12 @@ std::optional<std::string> readFile(const std::string &path, size_t maxBytes, st
       messages << "spmdc: error: cannot read '" << path << "': " << std::strerror(errno) << "\n";
       return std::nullopt;
     }
-    if (info.st_size > static_cast<off_t>(maxBytes)) {
-      messages << "spmdc: error: '" << path << "' has " << info.st_size << " bytes; a program has at most " << maxBytes
-               << "\n";
-      return std::nullopt;
-    }
-    text << in.rdbuf();
+    copyText(in, maxBytes, text);
+  }
+  if (static_cast<size_t>(text.tellp()) > maxBytes) {
+    messages << "spmdc: error: '" << path << "' has more than the " << maxBytes
+             << " bytes that a program has at most\n";
+    return std::nullopt;
   }
   return std::move(text).str();
 }
@@ -128,6 +149,9 @@ std::optional<std::string> readFile(const std::string &path, size_t maxBytes, st
 bool isArtifactFile(const std::string &path) {
   if (path.ends_with(".spmdx")) // An empty one, too.
     return true;
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(path, unknown)) // What is read from a pipe is gone for who reads the program.
+    return false;
   std::ifstream in(path, std::ios::binary);
   char bytes[8] = {};
   in.read(bytes, sizeof bytes);

@@ -23,8 +23,8 @@ struct CompileFlags {
 
   /// Adds the options; `fileHelp` describes the positional FILE, whose option is returned.
   CLI::Option *addTo(CLI::App &command, const std::string &fileHelp);
-  /// Whether FILE is a program's source where `--mesh`, `--set` or `--fn` is given, which change how it is read. Prints
-  /// why not.
+  /// Whether FILE is a program's source where `--mesh`, `--set` or `--fn` is given, which change how it is read, and a
+  /// program where `-O` or `--target` is. Prints why not.
   bool checkSource(std::ostream &messages = std::cerr) const;
   /// Opens FILE and makes its compiler; prints why not and returns nothing when it, or the cost model, cannot be read.
   /// `source`: takes the text of FILE.
@@ -44,7 +44,7 @@ private:
 /// The bytes of a file, `-` being standard input. Prints why not and returns nothing on failure.
 std::optional<std::string> readFile(const std::string &path, size_t maxBytes, std::ostream &messages = std::cerr);
 
-/// Whether a file begins like an artifact, or has the name of one.
+/// Whether a file begins like an artifact, or has the name of one. A pipe is not looked into: it is a program's text.
 bool isArtifactFile(const std::string &path);
 
 } // namespace spmdc
