@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """What convolutions, pools and sums of slices send over cut dimensions, beside what devices look at and do not hold.
 
-    benchmarks/partitioner/windows.py [--build build/release] [--cases 100] [--seed 1] [--kinds conv2d] [--run]
+    benchmarks/partitioner/windows.py [--build build/release] [--cases 100] [--seed 1] [--kinds conv2d "conv2d gradient"] [--run]
 
 Random sizes, windows, strides, dilations, paddings and meshes of 2 to 8 devices: arrays of one to three positions (rank 1 to
 5), one or two of them cut, by one axis or two, arrays and results alike, as many channels in as out. The bound is counted
 element by element, from the meaning of the operations and of shardings alone: what each device looks at and does not hold.
-Pools may send less than that, what they have reduced along one dimension before the other. Where two axes cut one
+The gradient by the array that is looked at, for a cotangent that lies as the result does, has the same bound: what a device
+adds up for elements that it does not hold. Pools may send less than that, what they have reduced along one dimension before the other. Where two axes cut one
 dimension, pieces may be uneven in the middle of an array, too: a line of its own. `--run` executes every program on its
 devices, and on one: the results are the same.
 """
@@ -17,7 +18,8 @@ import math
 import programs
 from survey import CHANNELS, MESHES, arguments, survey
 
-KINDS = ["conv1d", "conv2d", "max_pool", "avg_pool", "slices"]
+KINDS = ["conv1d", "conv2d", "max_pool", "avg_pool", "slices", "conv1d gradient", "conv2d gradient", "avg_pool gradient",
+         "slices gradient"]
 
 
 class Dim:
@@ -57,7 +59,9 @@ class Dim:
 class Case:
     def __init__(self, choose, kinds):
         self.kind = choose.choice(kinds)
-        self.inputs = ["x", "k"] if self.kind.startswith("conv") else ["x"]
+        self.isGradient = self.kind.endswith(" gradient")
+        self.kind = self.kind.removesuffix(" gradient")
+        self.inputs = ["x"] + ["k"] * self.kind.startswith("conv") + ["c"] * self.isGradient
         self.mesh = choose.choice(MESHES)
         positions = {"conv1d": 1, "conv2d": 2}.get(self.kind) or choose.randint(1, 3)
         layout = [()] * positions
@@ -100,7 +104,11 @@ class Case:
         if self.kind.startswith("conv"):
             shape = (*(dim.window for dim in self.dims), channels, channels)
             kernel = f", k: {programs.array(shape, [()] * len(shape))}"
-        return f"{programs.mesh(self.mesh)}fn main(x: {x}{kernel}) -> {result} {{ return {self.body()}; }}\n"
+        if not self.isGradient:
+            return f"{programs.mesh(self.mesh)}fn main(x: {x}{kernel}) -> {result} {{ return {self.body()}; }}\n"
+        names = ", ".join(self.inputs)
+        return (f"{programs.mesh(self.mesh)}fn product({names}) {{ return sum(({self.body()}) * c); }}\n"
+                f"fn main(x: {x}{kernel}, c: {result}) -> {x} {{ return grad(product)({names}); }}\n")
 
     def bound(self):
         """Bytes that each device receives, the mean over the devices."""

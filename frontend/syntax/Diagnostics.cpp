@@ -112,6 +112,11 @@ Diagnostic &Diagnostics::error(Range where, std::string message) {
   return errors.emplace_back(Diagnostic{where, std::move(message), {}});
 }
 
+bool Diagnostics::areInOptions() const {
+  return std::all_of(errors.begin(), errors.end(),
+                     [](const Diagnostic &error) { return error.where.source->getName().starts_with("--"); });
+}
+
 std::vector<Diagnostic> Diagnostics::getErrors() const {
   auto orderOf = [&](const Source *source) {
     return std::find_if(sources.begin(), sources.end(), [&](auto &owned) { return owned.get() == source; }) -

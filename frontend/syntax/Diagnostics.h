@@ -50,6 +50,9 @@ public:
   Diagnostic &last() { return lastIsDropped ? dropped : errors.back(); }
 
   bool hasErrors() const { return !errors.empty(); }
+  /// Whether all errors are in what a command line says (sources with the name of an option: `--mesh`), not in a
+  /// program.
+  bool areInOptions() const;
   /// In the order of their places within a source, sources in the order they were added.
   std::vector<Diagnostic> getErrors() const;
 

@@ -31,15 +31,16 @@ enum class DimRole { PassesThrough, IsWhole, Moves };
 
 /// Rule of an operation whose operand and result agree in all dimensions that pass through. Dimensions that move
 /// elements are cut alike all the same, so that neighbours stay neighbours, unless one is a small part of the other,
-/// which may lie on one device: `scale` elements of the operand for each of the result.
+/// which may lie on one device: `scale` elements of the operand for each of the result, which are `dilation` apart.
 ShardingRule movementRule(ArrayType operand, ArrayType result, function_ref<DimRole(int64_t)> roleOf,
-                          ArrayRef<int64_t> scales = {}) {
+                          ArrayRef<int64_t> scales = {}, ArrayRef<int64_t> dilations = {}) {
   ShardingRule rule;
   ValueFactors from, to;
   for (int64_t d = 0; d < operand.getRank(); ++d) {
     int64_t before = operand.getDimSize(d), after = result.getDimSize(d);
     DimRole role = roleOf(d);
-    if (role == DimRole::Moves && !isComparable(scales.empty() ? before : before / scales[d], after))
+    int64_t scale = scales.empty() ? 1 : scales[d], dilation = dilations.empty() ? 1 : dilations[d];
+    if (role == DimRole::Moves && !isComparable(before / scale * dilation, after))
       role = DimRole::IsWhole;
     if (role == DimRole::IsWhole) {
       from.push_back({rule.addFactor(before, FactorKind::NeedReplication)});
@@ -225,21 +226,23 @@ Value SliceOp::createLocal(OpBuilder &builder, ValueRange operands, ArrayType, A
 
 ShardingRule PadOp::getShardingRule() {
   auto roleOf = [&](int64_t d) {
-    if (getInterior()[d] != 0)
-      return DimRole::IsWhole;
-    return getLow()[d] == 0 && getHigh()[d] == 0 ? DimRole::PassesThrough : DimRole::Moves;
+    bool isWhole = getLow()[d] == 0 && getHigh()[d] == 0 && getInterior()[d] == 0;
+    return isWhole ? DimRole::PassesThrough : DimRole::Moves;
   };
-  ShardingRule rule = movementRule(getOperand().getType(), getType(), roleOf);
+  SmallVector<int64_t> dilations;
+  for (int64_t interior : getInterior())
+    dilations.push_back(interior + 1);
+  ShardingRule rule = movementRule(getOperand().getType(), getType(), roleOf, {}, dilations);
   rule.operands.emplace_back();
   return rule;
 }
 
 ArrayMoves PadOp::getMoves() {
-  if (llvm::any_of(getInterior(), [](int64_t interior) { return interior != 0; }))
-    return {};
   std::vector<spmd::DimMove> dims = stayingMoves(getType());
-  for (size_t d = 0; d < dims.size(); ++d)
+  for (size_t d = 0; d < dims.size(); ++d) {
     dims[d].shift = -getLow()[d];
+    dims[d].dilation = getInterior()[d] + 1;
+  }
   return {{{getOperand(), dims}}, getValue()};
 }
 

@@ -14,6 +14,54 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
+/// A pad that only cuts is a slice.
+struct PadThatCuts : OpRewritePattern<PadOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(PadOp op, PatternRewriter &rewriter) const override {
+    auto adds = [](int64_t width) { return width > 0; };
+    auto isNone = [](int64_t width) { return width == 0; };
+    if (op.getType().getSharding() || llvm::any_of(op.getLow(), adds) || llvm::any_of(op.getHigh(), adds) ||
+        !llvm::all_of(op.getInterior(), isNone) ||
+        (llvm::all_of(op.getLow(), isNone) && llvm::all_of(op.getHigh(), isNone)))
+      return failure();
+    SmallVector<int64_t> starts, limits, strides(op.getLow().size(), 1);
+    for (auto [low, size] : llvm::zip(op.getLow(), op.getType().getShape())) {
+      starts.push_back(-low);
+      limits.push_back(size - low);
+    }
+    rewriter.replaceOpWithNewOp<SliceOp>(op, op.getType(), op.getOperand(), starts, limits, strides);
+    return success();
+  }
+};
+
+/// A window of a sum of padded arrays is the sum of windows of them: where they are the gradients of what looks at one
+/// array through shifted windows (a convolution), each is shifted by as much as the array was, and the padded array,
+/// which lies otherwise on the devices, is not built.
+struct SliceOfSum : OpRewritePattern<SliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  static bool isSumOfPads(Value value) {
+    if (!value.hasOneUse() || cast<ArrayType>(value.getType()).getSharding())
+      return false;
+    auto sum = value.getDefiningOp<AddOp>();
+    return sum ? isSumOfPads(sum.getLhs()) && isSumOfPads(sum.getRhs()) : value.getDefiningOp<PadOp>() != nullptr;
+  }
+
+  LogicalResult matchAndRewrite(SliceOp op, PatternRewriter &rewriter) const override {
+    auto sum = op.getOperand().getDefiningOp<AddOp>();
+    if (!sum || op.getType().getSharding() || !isSumOfPads(op.getOperand()) ||
+        !llvm::all_of(op.getStrides(), [](int64_t stride) { return stride == 1; }))
+      return failure();
+    auto slice = [&](Value value) -> Value {
+      return rewriter.create<SliceOp>(op.getLoc(), op.getType(), value, op.getStarts(), op.getLimits(),
+                                      op.getStrides());
+    };
+    rewriter.replaceOpWithNewOp<AddOp>(op, op.getType(), slice(sum.getLhs()), slice(sum.getRhs()));
+    return success();
+  }
+};
+
 /// A window of a padded array is the array, padded (or cut, which is negative) on each side by what the window shows.
 struct SliceOfPad : OpRewritePattern<SliceOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -21,29 +69,52 @@ struct SliceOfPad : OpRewritePattern<SliceOp> {
   LogicalResult matchAndRewrite(SliceOp op, PatternRewriter &rewriter) const override {
     auto pad = op.getOperand().getDefiningOp<PadOp>();
     auto isOne = [](int64_t stride) { return stride == 1; };
-    auto isNone = [](int64_t interior) { return interior == 0; };
     // What has a sharding may be wanted as it is.
-    if (!pad || pad.getType().getSharding() || op.getType().getSharding() || !llvm::all_of(op.getStrides(), isOne) ||
-        !llvm::all_of(pad.getInterior(), isNone))
+    if (!pad || pad.getType().getSharding() || op.getType().getSharding() || !llvm::all_of(op.getStrides(), isOne))
       return failure();
     SmallVector<int64_t> low, high, starts, limits;
     bool isInside = true;
-    for (auto [size, before, start, limit] :
-         llvm::zip(pad.getOperand().getType().getShape(), pad.getLow(), op.getStarts(), op.getLimits())) {
+    for (auto [count, before, between, start, limit] : llvm::zip(pad.getOperand().getType().getShape(), pad.getLow(),
+                                                                 pad.getInterior(), op.getStarts(), op.getLimits())) {
+      int64_t step = between + 1, size = count == 0 ? 0 : (count - 1) * step + 1;
       low.push_back(before - start);
       high.push_back(limit - before - size);
       starts.push_back(-low.back());
       limits.push_back(size + high.back());
       // A window of nothing but padding is left as it is.
-      if (limits.back() <= starts.back() || limits.back() <= 0 || starts.back() >= size)
+      int64_t first = llvm::divideCeil(std::max<int64_t>(starts.back(), 0), step) * step;
+      if (first >= std::min(limits.back(), size))
         return failure();
-      isInside &= low.back() <= 0 && high.back() <= 0;
+      isInside &= low.back() <= 0 && high.back() <= 0 && between == 0;
     }
     if (isInside)
       rewriter.replaceOpWithNewOp<SliceOp>(op, op.getType(), pad.getOperand(), starts, limits, op.getStrides());
     else
       rewriter.replaceOpWithNewOp<PadOp>(op, op.getType(), pad.getOperand(), pad.getValue(), low, high,
                                          pad.getInterior());
+    return success();
+  }
+};
+
+/// A window at a known place is a slice: the derivative of an update there.
+struct SliceAtConstant : OpRewritePattern<DynamicSliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(DynamicSliceOp op, PatternRewriter &rewriter) const override {
+    if (op.getType().getSharding())
+      return failure();
+    SmallVector<int64_t> starts, limits, strides;
+    for (auto [start, size, taken] :
+         llvm::zip(op.getStarts(), op.getOperand().getType().getShape(), op.getType().getShape())) {
+      auto constant = start.getDefiningOp<ConstantOp>();
+      if (!constant && size != taken)
+        return failure();
+      int64_t at = size == taken ? 0 : constant.getValue().getSplatValue<APInt>().getSExtValue();
+      starts.push_back(std::clamp<int64_t>(at, 0, size - taken));
+      limits.push_back(starts.back() + taken);
+      strides.push_back(1);
+    }
+    rewriter.replaceOpWithNewOp<SliceOp>(op, op.getType(), op.getOperand(), starts, limits, strides);
     return success();
   }
 };
@@ -71,7 +142,7 @@ struct SliceOfTakeAlong : OpRewritePattern<SliceOp> {
 } // namespace
 
 void addMovementPatterns(RewritePatternSet &patterns) {
-  patterns.add<SliceOfPad, SliceOfTakeAlong>(patterns.getContext());
+  patterns.add<PadThatCuts, SliceOfSum, SliceOfPad, SliceAtConstant, SliceOfTakeAlong>(patterns.getContext());
 }
 
 } // namespace spmdc

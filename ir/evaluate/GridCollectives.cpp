@@ -175,6 +175,8 @@ private:
           index[d] = moves[d].shift + index[d] * moves[d].stride;
           if (moves[d].wraps && shape[d] > 0)
             index[d] = ((index[d] % shape[d]) + shape[d]) % shape[d];
+          isInside &= index[d] % moves[d].dilation == 0;
+          index[d] /= moves[d].dilation;
         }
         isInside &= index[d] >= 0 && index[d] < shape[d];
       }

@@ -198,7 +198,7 @@ LogicalResult ExchangeOp::verify() {
     return emitTypeMismatch(*this, "changes only the sharding", source.withoutSharding(), target.withoutSharding());
   auto rank = static_cast<size_t>(source.getRank());
   for (const std::optional<ArrayRef<int64_t>> &list : {getShifts(), getStrides(), getBegins(), getEnds(), getLengths(),
-                                                       getBases(), getSteps(), getBlocks(), getWraps()})
+                                                       getBases(), getSteps(), getBlocks(), getWraps(), getDilations()})
     if (list && (!getShifts() || source.getElementType() != target.getElementType() ||
                  target.getRank() != source.getRank() || list->size() != rank))
       return emitOpError() << "moves each dimension and keeps the element type; it takes " << source.str() << " to "
@@ -221,8 +221,11 @@ LogicalResult ExchangeOp::verify() {
   for (auto [move, size] : llvm::zip(getMoves(), source.getShape())) {
     if (move.block < 1 || size % move.block != 0)
       return emitOpError() << "takes " << size << " elements in blocks of " << move.block;
-    if (move.wraps && (move.stride != 1 || move.block != 1))
-      return emitOpError() << "goes round in steps of " << move.stride << " and blocks of " << move.block;
+    if (move.wraps && (move.stride != 1 || move.block != 1 || move.dilation != 1))
+      return emitOpError() << "goes round in steps of " << move.stride << " and blocks of " << move.block
+                           << ", dilated by " << move.dilation;
+    if (move.dilation < 1 || std::gcd(move.stride, move.dilation) != 1)
+      return emitOpError() << "dilates by " << move.dilation << " in steps of " << move.stride;
   }
   ArrayType piece = getLocalSource(mesh.toValue(), source, getMoves());
   if (piece != getOperand().getType())
@@ -235,11 +238,14 @@ LogicalResult ExchangeOp::verify() {
 std::vector<spmd::DimMove> ExchangeOp::getMoves() {
   std::vector<spmd::DimMove> moves;
   ArrayRef<int64_t> sizes = llvm::cast<ArrayType>(getTarget()).getShape();
+  auto numberOf = [](std::optional<ArrayRef<int64_t>> list, size_t d, int64_t otherwise) {
+    return list ? (*list)[d] : otherwise;
+  };
   for (size_t d = 0; getShifts() && d < getShifts()->size(); ++d)
-    moves.push_back({(*getShifts())[d], getStrides() ? (*getStrides())[d] : 1, getBegins() ? (*getBegins())[d] : 0,
-                     getEnds() ? (*getEnds())[d] : sizes[d], getLengths() ? (*getLengths())[d] : 0,
-                     getSteps() ? (*getSteps())[d] : 0, getBases() ? (*getBases())[d] : 0,
-                     getBlocks() ? (*getBlocks())[d] : 1, getWraps() && (*getWraps())[d] != 0});
+    moves.push_back({numberOf(getShifts(), d, 0), numberOf(getStrides(), d, 1), numberOf(getBegins(), d, 0),
+                     numberOf(getEnds(), d, sizes[d]), numberOf(getLengths(), d, 0), numberOf(getSteps(), d, 0),
+                     numberOf(getBases(), d, 0), numberOf(getBlocks(), d, 1), numberOf(getWraps(), d, 0) != 0,
+                     numberOf(getDilations(), d, 1)});
   return moves;
 }
 

@@ -198,6 +198,10 @@ def Spmd_ExchangeOp : Spmd_CollectiveOp<"exchange"> {
 
     A dimension of which `wrapped` says 1 goes round: behind the source's last element comes its first again. The edges
     of a ring, for those who roll an array.
+
+    A dimension of which `dilated` says n > 1 has the source's elements n places apart and zeros between them: the
+    element of the source is what is said above divided by n, where that leaves no remainder. What is taken in strides,
+    on its way back.
   }];
   let arguments = (ins Spmd_ArrayType:$operand, Spmd_AxesAttr:$axes, TypeAttrOf<Spmd_ArrayType>:$global,
                        TypeAttrOf<Spmd_ArrayType>:$target, OptionalAttr<DenseI64ArrayAttr>:$shifts,
@@ -205,11 +209,11 @@ def Spmd_ExchangeOp : Spmd_CollectiveOp<"exchange"> {
                        OptionalAttr<DenseI64ArrayAttr>:$ends, OptionalAttr<DenseI64ArrayAttr>:$lengths,
                        OptionalAttr<DenseI64ArrayAttr>:$bases, OptionalAttr<DenseI64ArrayAttr>:$steps,
                        OptionalAttr<DenseI64ArrayAttr>:$blocks, OptionalAttr<DenseI64ArrayAttr>:$wraps,
-                       OptionalAttr<StrAttr>:$why);
+                       OptionalAttr<DenseI64ArrayAttr>:$dilations, OptionalAttr<StrAttr>:$why);
   let assemblyFormat = [{
     $operand `over` $axes `from` $global `to` $target (`shifted` $shifts^)? (`strided` $strides^)?
     (`within` $begins^ `to` $ends)? (`windows` $lengths^ `for` $bases `by` $steps)? (`blocks` $blocks^)?
-    (`wrapped` $wraps^)? attr-dict `:` type($operand) `->` type($result)
+    (`wrapped` $wraps^)? (`dilated` $dilations^)? attr-dict `:` type($operand) `->` type($result)
   }];
   let extraClassDeclaration = [{
     /// One per dimension; empty for a change of sharding alone.

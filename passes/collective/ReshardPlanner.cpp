@@ -118,7 +118,7 @@ Value ReshardPlanner::build(OpBuilder &builder, Location loc, Value local, Array
       local = builder.create<ExchangeOp>(loc, result, local, axes, before, after, /*shifts=*/nullptr,
                                          /*strides=*/nullptr, /*begins=*/nullptr, /*ends=*/nullptr,
                                          /*lengths=*/nullptr, /*bases=*/nullptr, /*steps=*/nullptr,
-                                         /*blocks=*/nullptr, /*wraps=*/nullptr, reason);
+                                         /*blocks=*/nullptr, /*wraps=*/nullptr, /*dilations=*/nullptr, reason);
       break;
     }
     before = after;

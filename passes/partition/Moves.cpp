@@ -6,6 +6,7 @@
 #include "passes/partition/Conditions.h"
 #include "passes/partition/FactorAxes.h"
 
+#include <numeric>
 #include <set>
 
 using namespace mlir;
@@ -16,14 +17,22 @@ namespace {
 bool isUnreduced(Value value) { return !cast<ArrayType>(value.getType()).getShardingOrOpen().getUnreduced().empty(); }
 
 /// Which elements of each dimension of the result a part gives.
-SmallVector<spmd::ShardRange> getExtent(const ArrayMove &part, ArrayType from, ArrayType to) {
-  SmallVector<spmd::ShardRange> extent;
+SmallVector<spmd::MovedRange> getExtent(const ArrayMove &part, ArrayType from, ArrayType to) {
+  SmallVector<spmd::MovedRange> extent;
   for (auto [dim, before, after] : llvm::zip(part.dims, from.getShape(), to.getShape()))
     extent.push_back(spmd::movedRange(dim, {0, before}, {0, after}));
   return extent;
 }
 
-bool isWhole(ArrayRef<spmd::ShardRange> extent, ArrayType to) {
+/// From the first to the last element, with what is between them.
+SmallVector<spmd::MovedRange> withoutGaps(ArrayRef<spmd::MovedRange> extent) {
+  SmallVector<spmd::MovedRange> ranges;
+  for (const spmd::MovedRange &range : extent)
+    ranges.push_back({range.start, range.end() - range.start});
+  return ranges;
+}
+
+bool isWhole(ArrayRef<spmd::MovedRange> extent, ArrayType to) {
   return llvm::all_of(llvm::zip(extent, to.getShape()),
                       [](auto pair) { return std::get<0>(pair).size == std::get<1>(pair); });
 }
@@ -89,46 +98,78 @@ std::optional<ArrayMove> getOnlyMove(Value value, Value *outside) {
   return moves.parts[0];
 }
 
-ArrayMove composeMoves(const ArrayMove &outer, const ArrayMove &inner) {
+std::optional<ArrayMove> composeMoves(const ArrayMove &outer, const ArrayMove &inner) {
   ArrayMove move{inner.source, outer.dims};
   for (auto [dim, step] : llvm::zip(move.dims, inner.dims)) {
-    spmd::ShardRange part =
+    // Only then can what lies between elements of the outer one be told from what the inner one skips.
+    if (std::gcd(step.stride, dim.dilation) != 1)
+      return std::nullopt;
+    spmd::MovedRange part =
         spmd::movedRange(dim, {step.begin, step.end - step.begin}, {dim.begin, dim.end - dim.begin});
-    dim = {step.shift + step.stride * dim.shift, step.stride * dim.stride, part.start, part.start + part.size};
+    spmd::DimMove both{dim.dilation * step.shift + step.stride * dim.shift, step.stride * dim.stride, part.start,
+                       part.end()};
+    both.dilation = dim.dilation * step.dilation;
+    int64_t common = std::gcd(both.stride, both.dilation);
+    if (both.shift % common != 0)
+      return std::nullopt;
+    both.shift /= common;
+    both.stride /= common;
+    both.dilation /= common;
+    dim = both;
   }
   return move;
 }
 
+bool isDilated(const ArrayMove &move) {
+  return llvm::any_of(move.dims, [](const spmd::DimMove &dim) { return dim.dilation != 1; });
+}
+
 Value buildLocalPart(OpBuilder &builder, Location loc, Value local, const ArrayMove &part, ArrayType from, ArrayType to,
-                     MeshAttr mesh) {
-  std::optional<std::vector<int64_t>> starts =
+                     MeshAttr mesh, Value between) {
+  std::optional<std::vector<spmd::LocalStart>> starts =
       spmd::getLocalStarts(mesh.toValue(), from.toShardedShape(), to.toShardedShape(), part.dims);
   if (!starts)
     return nullptr;
   // What the piece has from elsewhere may be anything.
   ArrayType piece = to.getLocal(mesh);
-  SmallVector<int64_t> begins, limits, strides, low, high;
+  SmallVector<int64_t> begins, limits, strides, low, high, interior, kept;
   SmallVector<int64_t> padded(arrayTypeOf(local).getShape());
-  for (auto [begin, size, dim, there] : llvm::zip(*starts, piece.getShape(), part.dims, padded)) {
-    int64_t limit = size == 0 ? begin : begin + (size - 1) * dim.stride + 1;
-    low.push_back(std::max<int64_t>(0, -begin));
+  for (auto [start, size, dim, there] : llvm::zip(*starts, piece.getShape(), part.dims, padded)) {
+    int64_t limit = size == 0 ? start.greatest : start.greatest + (size - 1) * dim.stride + 1;
+    interior.push_back(dim.dilation - 1);
+    there = there == 0 ? 0 : (there - 1) * dim.dilation + 1;
+    low.push_back(std::max<int64_t>(0, -start.least));
     high.push_back(std::max<int64_t>(0, limit - there));
-    begins.push_back(begin + low.back());
+    begins.push_back(start.least + low.back());
     limits.push_back(limit + low.back());
     strides.push_back(dim.stride);
     there += low.back() + high.back();
+    kept.push_back(size + start.greatest - start.least);
   }
+  LocalBuilder localBuilder(builder, loc);
   if (arrayTypeOf(local).getShape() != ArrayRef(padded)) {
-    SmallVector<int64_t> none(padded.size(), 0);
-    Value filler = LocalBuilder(builder, loc).nothing(piece.withShape({}));
-    local = builder.create<PadOp>(loc, piece.withShape(padded), local, filler, low, high, none);
+    Value filler = between ? between : localBuilder.nothing(piece.withShape({}));
+    local = builder.create<PadOp>(loc, piece.withShape(padded), local, filler, low, high, interior);
   }
-  return builder.create<SliceOp>(loc, piece, local, begins, limits, strides);
+  local = builder.create<SliceOp>(loc, piece.withShape(kept), local, begins, limits, strides);
+  if (ArrayRef(kept) == piece.getShape())
+    return local;
+  SmallVector<Value> places(starts->size(), localBuilder.splat({}, 0));
+  for (auto [d, start] : llvm::enumerate(*starts)) {
+    if (start.isSame())
+      continue;
+    auto startOf = [&](ArrayType type) {
+      return localBuilder.shardStart(type.getDimSize(d), type.getShardingOrOpen().getDims()[d].getAxes());
+    };
+    Value place = localBuilder.subtract(startOf(to), startOf(from));
+    places[d] = localBuilder.add(place, localBuilder.splat({}, part.dims[d].shift - start.least));
+  }
+  return builder.create<DynamicSliceOp>(loc, local, places, piece.getShape());
 }
 
 Value buildExchange(OpBuilder &builder, Location loc, Value local, const ArrayMove &part, ArrayType from, ArrayType to,
                     MeshAttr mesh, StringRef why) {
-  SmallVector<int64_t> shifts, strides, begins, ends, lengths, bases, steps, blocks, wraps;
+  SmallVector<int64_t> shifts, strides, begins, ends, lengths, bases, steps, blocks, wraps, dilations;
   bool isStrided = false, isPart = false, hasWindows = false, hasBlocks = false, goesRound = false;
   for (auto [dim, size] : llvm::zip(part.dims, to.getShape())) {
     shifts.push_back(dim.shift);
@@ -140,6 +181,7 @@ Value buildExchange(OpBuilder &builder, Location loc, Value local, const ArrayMo
     steps.push_back(dim.step);
     blocks.push_back(dim.block);
     wraps.push_back(dim.wraps);
+    dilations.push_back(dim.dilation);
     isStrided |= dim.stride != 1;
     isPart |= dim.begin != 0 || dim.end != size;
     hasWindows |= dim.length != 0;
@@ -149,11 +191,11 @@ Value buildExchange(OpBuilder &builder, Location loc, Value local, const ArrayMo
   auto attr = [&](bool isNeeded, ArrayRef<int64_t> list) {
     return isNeeded ? builder.getDenseI64ArrayAttr(list) : DenseI64ArrayAttr();
   };
-  return builder.create<ExchangeOp>(loc, to.getLocal(mesh), local, getNamedAxes(from, to, mesh), TypeAttr::get(from),
-                                    TypeAttr::get(to), attr(true, shifts), attr(isStrided, strides),
-                                    attr(isPart, begins), attr(isPart, ends), attr(hasWindows, lengths),
-                                    attr(hasWindows, bases), attr(hasWindows, steps), attr(hasBlocks, blocks),
-                                    attr(goesRound, wraps), builder.getStringAttr(why));
+  return builder.create<ExchangeOp>(
+      loc, to.getLocal(mesh), local, getNamedAxes(from, to, mesh), TypeAttr::get(from), TypeAttr::get(to),
+      attr(true, shifts), attr(isStrided, strides), attr(isPart, begins), attr(isPart, ends), attr(hasWindows, lengths),
+      attr(hasWindows, bases), attr(hasWindows, steps), attr(hasBlocks, blocks), attr(goesRound, wraps),
+      attr(isDilated(part), dilations), builder.getStringAttr(why));
 }
 
 std::vector<std::string> listAxisNames(ArrayRef<ArrayType> types) {
@@ -171,7 +213,7 @@ std::string whyExchange(ShardingRuleOpInterface op, ArrayType from, ArrayType to
       .str();
 }
 
-Value chooseInside(OpBuilder &builder, Location loc, ArrayRef<spmd::ShardRange> extent, ArrayType to, Value inside,
+Value chooseInside(OpBuilder &builder, Location loc, ArrayRef<spmd::MovedRange> extent, ArrayType to, Value inside,
                    Value outside) {
   LocalBuilder local(builder, loc);
   ArrayRef<int64_t> shape = arrayTypeOf(inside).getShape();
@@ -181,7 +223,13 @@ Value chooseInside(OpBuilder &builder, Location loc, ArrayRef<spmd::ShardRange> 
       continue;
     Value first = local.shardStart(to.getDimSize(d), to.getShardingOrOpen().getDims()[d].getAxes());
     first = local.subtract(first, local.splat({}, extent[d].start));
-    Value mask = local.isWithin(local.countFrom(first, shape[d]), local.splat({}, extent[d].size));
+    Value index = local.countFrom(first, shape[d]);
+    Value mask = local.isWithin(index, local.splat({}, extent[d].end() - extent[d].start));
+    if (extent[d].step > 1) {
+      Value rest = builder.create<RemainderOp>(loc, index, local.splat({shape[d]}, extent[d].step));
+      Value isThere = local.compare(rest, local.splat({shape[d]}, 0), ComparisonDirection::eq);
+      mask = builder.create<AndOp>(loc, mask, isThere);
+    }
     mask = local.broadcast(mask, shape, {d});
     isInside = isInside ? builder.create<AndOp>(loc, isInside, mask).getResult() : mask;
   }
@@ -203,7 +251,8 @@ ArrayMoves getNearestMoves(ShardingRuleOpInterface op, SmallVectorImpl<Operation
   for (size_t i = 0; i < moves.parts.size();) {
     const ArrayMove part = moves.parts[i];
     SmallVector<ArrayMove> inner = getOnlyMoves(part.source);
-    if (inner.empty() ||
+    bool isOne = llvm::all_of(inner, [&](const ArrayMove &move) { return composeMoves(part, move).has_value(); });
+    if (inner.empty() || !isOne ||
         !llvm::all_of(inner, [&](const ArrayMove &move) { return isWithinReach(move.source, isThere); })) {
       ++i;
       continue;
@@ -212,13 +261,13 @@ ArrayMoves getNearestMoves(ShardingRuleOpInterface op, SmallVectorImpl<Operation
       skipped->push_back(part.source.getDefiningOp());
     SmallVector<ArrayMove> seen;
     for (const ArrayMove &move : inner) {
-      ArrayMove composed = composeMoves(part, move);
+      ArrayMove composed = *composeMoves(part, move);
       bool isEmpty = llvm::any_of(composed.dims, [](const spmd::DimMove &dim) { return dim.begin >= dim.end; });
       if (!isEmpty)
         seen.push_back(composed);
     }
     if (seen.empty())
-      seen.push_back(composeMoves(part, inner.front()));
+      seen.push_back(*composeMoves(part, inner.front()));
     moves.parts.erase(moves.parts.begin() + i);
     moves.parts.insert(moves.parts.begin() + i, seen.begin(), seen.end());
   }
@@ -264,15 +313,22 @@ Value buildMoves(OpBuilder &builder, ShardingRuleOpInterface op, ArrayType to, M
     result = LocalBuilder(builder, loc).broadcast(localOf(moves.outside), to.getLocal(mesh).getShape());
   for (const ArrayMove &part : moves.parts) {
     ArrayType from = globalOf(part.source);
-    SmallVector<spmd::ShardRange> extent = getExtent(part, from, to);
+    SmallVector<spmd::MovedRange> extent = getExtent(part, from, to);
     bool isLast = &part == &moves.parts.back();
-    if (llvm::any_of(extent, [](const spmd::ShardRange &range) { return range.size == 0; }) && (result || !isLast))
+    if (llvm::any_of(extent, [](const spmd::MovedRange &range) { return range.size == 0; }) && (result || !isLast))
       continue;
-    Value local = localOf(part.source), moved = buildLocalPart(builder, loc, local, part, from, to, mesh);
-    if (moved && !result && moves.outside && !isWhole(extent, to)) // An exchange leaves zeros there.
-      result = LocalBuilder(builder, loc).nothing(to.getLocal(mesh));
-    if (!moved)
+    auto zero = [&](ArrayType type) -> Value { return builder.create<ConstantOp>(loc, type, Scalar()); };
+    Value between;
+    if (isDilated(part))
+      between = isPlainZero(moves.outside) ? zero(to.getLocal(mesh).withShape({})) : localOf(moves.outside);
+    Value local = localOf(part.source), moved = buildLocalPart(builder, loc, local, part, from, to, mesh, between);
+    if (moved) {
+      extent = withoutGaps(extent);
+      if (!result && moves.outside && !isWhole(extent, to)) // An exchange leaves zeros there.
+        result = zero(to.getLocal(mesh));
+    } else {
       moved = buildExchange(builder, loc, local, part, from, to, mesh, whyExchange(op, from, to));
+    }
     result = result ? chooseInside(builder, loc, extent, to, moved, result) : moved;
   }
   return result;

@@ -31,20 +31,24 @@ bool needsExchange(ShardingRuleOpInterface op, const ShardingRule &rule, llvm::A
 /// The same for an operation as its operands and its result lie.
 bool needsExchange(mlir::Operation *op);
 
-/// The local result, by one exchange for each part; where every device has its whole piece, at the same place, by a
-/// slice. `localOf` and `globalOf` give what a value of the global program has become (null where it was left out), and
-/// its type.
+/// The local result, by one exchange for each part; where every device has its whole piece, by a slice. `localOf` and
+/// `globalOf` give what a value of the global program has become (null where it was left out), and its type.
 mlir::Value buildMoves(mlir::OpBuilder &builder, ShardingRuleOpInterface op, ArrayType result, MeshAttr mesh,
                        llvm::function_ref<mlir::Value(mlir::Value)> localOf,
                        llvm::function_ref<ArrayType(mlir::Value)> globalOf);
 
-/// What `outer` is made of, if its source is made of `inner`'s.
-ArrayMove composeMoves(const ArrayMove &outer, const ArrayMove &inner);
+/// What `outer` is made of, if its source is made of `inner`'s; none where no one move does that: every third of what
+/// has zeros between its elements.
+std::optional<ArrayMove> composeMoves(const ArrayMove &outer, const ArrayMove &inner);
 
-/// The local piece of `to`, as far as the part gives it, as a slice of that of `from`, with anything elsewhere; null
-/// where some device does not have it, or where devices have it at different places.
+/// Whether elements come to lie apart along some dimension.
+bool isDilated(const ArrayMove &move);
+
+/// The local piece of `to`, as far as the part gives it, as a slice of that of `from` (at a place of each device's own,
+/// perhaps), with `between` (a scalar) where elements lie apart and anything elsewhere; null where some device does not
+/// have it.
 mlir::Value buildLocalPart(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value local, const ArrayMove &part,
-                           ArrayType from, ArrayType to, MeshAttr mesh);
+                           ArrayType from, ArrayType to, MeshAttr mesh, mlir::Value between = nullptr);
 
 /// The local piece of `to` with the elements that a part gives, and zeros elsewhere: `local` is that of `from`.
 mlir::Value buildExchange(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value local, const ArrayMove &part,
@@ -57,7 +61,7 @@ std::vector<std::string> listAxisNames(llvm::ArrayRef<ArrayType> types);
 std::string whyExchange(ShardingRuleOpInterface op, ArrayType from, ArrayType to);
 
 /// `inside` where the result's elements are in the extent, `outside` elsewhere.
-mlir::Value chooseInside(mlir::OpBuilder &builder, mlir::Location loc, llvm::ArrayRef<spmd::ShardRange> extent,
+mlir::Value chooseInside(mlir::OpBuilder &builder, mlir::Location loc, llvm::ArrayRef<spmd::MovedRange> extent,
                          ArrayType to, mlir::Value inside, mlir::Value outside);
 
 } // namespace spmdc

@@ -51,10 +51,10 @@ std::optional<spmd::DimMove> flattenMove(const ArrayMove &part, ArrayRef<int64_t
     inner *= operand[d];
   }
   spmd::DimMove move = part.dims[begin];
-  if (inner != 1 && move.stride != 1)
+  if (move.dilation != 1 || (inner != 1 && move.stride != 1))
     return std::nullopt;
   // Where the array has no element is outside, which is not zero perhaps.
-  spmd::ShardRange there = spmd::movedRange(move, {0, from[begin]}, {0, operand[begin]});
+  spmd::MovedRange there = spmd::movedRange(move, {0, from[begin]}, {0, operand[begin]});
   return spmd::DimMove{move.shift * inner, move.stride, there.start * inner, (there.start + there.size) * inner};
 }
 
@@ -159,8 +159,11 @@ std::optional<Regrouping> findRegrouping(const spmd::MeshShape &mesh, ReshapeOp 
   while (std::optional<ArrayMove> inner = getOnlyMove(ways.back().move.source, &outside)) {
     if (outside && (ways.back().outside || !isThere(outside)))
       break;
+    std::optional<ArrayMove> move = composeMoves(ways.back().move, *inner);
+    if (!move)
+      break;
     passed.push_back(ways.back().move.source.getDefiningOp());
-    ways.push_back({composeMoves(ways.back().move, *inner), outside ? outside : ways.back().outside});
+    ways.push_back({*move, outside ? outside : ways.back().outside});
   }
   for (; !ways.empty(); ways.pop_back()) {
     // What is passed by itself is not there, but what it is made of may be.
@@ -203,7 +206,7 @@ Value buildRegrouping(OpBuilder &builder, ReshapeOp op, Value local, Value outsi
     piece = buildExchange(builder, op.getLoc(), flat, part, regrouping.from, regrouping.to, mesh, why);
   }
   if (regrouping.outside) {
-    SmallVector<spmd::ShardRange> extent;
+    SmallVector<spmd::MovedRange> extent;
     for (const spmd::DimMove &move : regrouping.moves)
       extent.push_back({move.begin, move.end - move.begin});
     LocalBuilder builderOfLocal(builder, op.getLoc());

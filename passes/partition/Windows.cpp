@@ -29,9 +29,8 @@ std::optional<ArrayMoves> movesOf(Value value) {
 }
 
 /// Which elements of a dimension of the result there are.
-spmd::ShardRange getExtent(const spmd::DimMove &move, int64_t from, int64_t to) {
-  spmd::ShardRange all{0, to};
-  return move.wraps && from > 0 ? all : spmd::movedRange(move, {0, from}, all);
+spmd::MovedRange getExtent(const spmd::DimMove &move, int64_t from, int64_t to) {
+  return move.wraps && from > 0 ? spmd::MovedRange{0, to} : spmd::movedRange(move, {0, from}, {0, to});
 }
 
 bool goesRound(const ArrayMove &move) {
@@ -238,8 +237,11 @@ Windows::View Windows::getFarther(View view) const {
 bool Windows::seePast(View &view, const ArrayMoves &inner) {
   if ((view.outside && inner.outside && view.outside != inner.outside) || goesRound(view.move))
     return false;
+  std::optional<ArrayMove> move = composeMoves(view.move, inner.parts[0]);
+  if (!move || isDilated(*move))
+    return false;
   view.between.push_back(view.move.source.getDefiningOp());
-  view.move = composeMoves(view.move, inner.parts[0]);
+  view.move = *move;
   if (!view.outside)
     view.outside = inner.outside;
   return true;
@@ -250,14 +252,14 @@ std::optional<std::vector<WindowDim>> Windows::getDims(const View &view) const {
   std::vector<WindowDim> dims(from.getRank());
   for (int64_t d = 0; d < from.getRank(); ++d) {
     const spmd::DimMove &move = view.move.dims[d];
-    if (move.stride < 1)
+    if (move.stride < 1 || move.dilation != 1)
       return std::nullopt;
     WindowDim &dim = dims[d];
     dim.result = getCutDim(mesh, to, d);
     dim.stride = move.stride;
     dim.step = dim.result.pieces.size() > 1 ? move.stride : 0;
     dim.wraps = move.wraps;
-    spmd::ShardRange extent = getExtent(move, from.getDimSize(d), dim.result.size);
+    spmd::MovedRange extent = getExtent(move, from.getDimSize(d), dim.result.size);
     if (extent.size == 0)
       return std::nullopt;
     for (const spmd::ShardRange &piece : dim.result.pieces) {
@@ -288,7 +290,7 @@ Value Windows::build(OpBuilder &builder, Operation *op, function_ref<Value(Value
 
   // Where each dimension begins in the window, and what is missing there: behind the ends of the array.
   SmallVector<int64_t> starts(rank), strides(rank), low(rank), high(rank), none(rank);
-  SmallVector<spmd::ShardRange> extent;
+  SmallVector<spmd::MovedRange> extent;
   bool isPadded = false;
   for (int64_t d = 0; d < rank; ++d) {
     const spmd::DimMove &move = view.move.dims[d];
@@ -323,7 +325,7 @@ Value Windows::build(OpBuilder &builder, Operation *op, function_ref<Value(Value
   for (int64_t d = 0; d < rank; ++d) {
     const spmd::DimMove &move = view.move.dims[d];
     spmd::DimMove everywhere{move.shift, move.stride, 0, to.getDimSize(d)};
-    spmd::ShardRange natural = spmd::movedRange(everywhere, {0, from.getDimSize(d)}, {0, to.getDimSize(d)});
+    spmd::MovedRange natural = spmd::movedRange(everywhere, {0, from.getDimSize(d)}, {0, to.getDimSize(d)});
     if (!isCut(to, d) && natural == extent[d])
       extent[d] = {0, to.getDimSize(d)};
   }

@@ -35,11 +35,6 @@ int sleepUnlessSignalled(SignalInlet &signals, Milliseconds time) {
   }
 }
 
-std::string causeOf(const LaunchResult &result) {
-  const Verdict *verdict = result.verdict();
-  return verdict ? verdict->str() : result.culprit->str();
-}
-
 int32_t countDead(const LaunchResult &result) {
   int32_t count = 0;
   for (const ChildEnd &end : result.children)
@@ -90,12 +85,12 @@ LaunchResult launchWithRestarts(
     launch.environment = environment;
     std::optional<int64_t> step = prepare(launch, result);
     log.write(RunLog::Level::Warning,
-              causeOf(result) + "; restart " + std::to_string(attempt + 1) + " of " + std::to_string(options.count) +
+              result.cause() + "; restart " + std::to_string(attempt + 1) + " of " + std::to_string(options.count) +
                   " in " + secondsText(delay) + ", " +
                   (step ? "from the checkpoint of step " + std::to_string(*step) : "from the beginning") + ", with " +
                   std::to_string(launch.numProcesses) + (launch.numProcesses == 1 ? " process" : " processes"),
               result.verdict());
-    report.addRestart(causeOf(result), step, launch.numProcesses);
+    report.addRestart(result.cause(), step, launch.numProcesses);
     if (int number = sleepUnlessSignalled(signals, delay)) {
       result.interruptedBy = number;
       report.describe(result);

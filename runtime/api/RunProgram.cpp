@@ -88,6 +88,8 @@ private:
       return report(error);
     }
     try {
+      if (isMember() && !environment.launcherFd)
+        watchSignals();
       auto began = nowNs();
       std::ostringstream messages;
       artifact = request.load(messages);
@@ -121,11 +123,14 @@ private:
   /// options.
   std::string pathOf(std::string path) const {
     constexpr std::string_view mark = "{process}";
-    int number = options.job.process_id.value_or(environment.processId.value_or(0));
+    int number = getGivenProcess();
     for (size_t at; (at = path.find(mark)) != std::string::npos;)
       path.replace(at, mark.size(), std::to_string(number));
     return path;
   }
+
+  /// The number that this process is given, before the job is joined.
+  int getGivenProcess() const { return options.job.process_id.value_or(environment.processId.value_or(0)); }
 
   /// With what other processes have read: devices that hold the same must hold the same values.
   void compareInputs(const Mesh &mesh) {
@@ -193,7 +198,8 @@ private:
     if (!options.profileFile.empty() || !options.profilePart.empty())
       profile = std::make_unique<ProfileRecord>(options.profilePart);
     JoinOptions join = joinOptions();
-    watchSignals();
+    if (!signals)
+      watchSignals();
     hasStarted = true;
     initializeRuntime(std::move(join), std::source_location::current());
     {
@@ -386,7 +392,8 @@ private:
     if (hasEnded)
       return;
     end->begin();
-    Verdict verdict{process, hostName(), ::getpid(), Verdict::Cause::Interrupted, number, "", {}};
+    Verdict verdict{
+        hasStarted ? process : getGivenProcess(), hostName(), ::getpid(), Verdict::Cause::Interrupted, number, "", {}};
     if (!environment.launcherFd) {
       if (Client *client = job ? &job->getClient() : joining) {
         client->reportInterruption(number);
@@ -396,6 +403,8 @@ private:
     }
     describeEnd(topology(), /*failed=*/true, std::nullopt, &verdict);
     writeReport(128 + number);
+    if (!hasStarted && !environment.launcherFd)
+      tellInterruption(options.job, environment, number);
     if (!environment.launcherFd)
       ::_exit(128 + number);
     endBy(number);
@@ -484,7 +493,7 @@ private:
   int64_t lastToldNs = 0;
   std::atomic<int64_t> stepsDone{-1}; ///< Of the loop of steps; -1: it has not begun.
   int numProcesses = 1, process = 0;
-  bool hasStarted = false;             ///< Whatever happens now, the others learn from the job.
+  std::atomic<bool> hasStarted{false}; ///< Whatever happens now, the others learn from the job.
   std::string failureToStart;          ///< Before that.
   std::optional<Verdict> interruption; ///< All processes ended as one was asked to.
   StopRequest stopRequest;

@@ -4,8 +4,12 @@
 
 #include "runtime/api/Job.h"
 #include "runtime/support/Error.h"
+#include "runtime/support/Process.h"
 
+#include <chrono>
+#include <future>
 #include <sstream>
+#include <thread>
 #include <utility>
 
 namespace spmd {
@@ -32,6 +36,15 @@ void tellStartFailure(const InitializeOptions &options, const Environment &envir
     Client::tellFailure(std::move(join), why);
   } catch (const Error &) { // What is missing or wrong there, the process's own error says or would have said.
   }
+}
+
+void tellInterruption(const InitializeOptions &options, const Environment &environment, int signal) {
+  std::string why = "was asked to end (" + signalName(signal) + ") before it joined";
+  std::packaged_task<void()> tell(
+      [options, environment, why] { tellStartFailure(options, environment, why, [](const Notice &) {}); });
+  std::future<void> told = tell.get_future();
+  std::thread(std::move(tell)).detach();
+  told.wait_for(std::chrono::seconds(1));
 }
 
 } // namespace spmd

@@ -19,4 +19,8 @@ std::string findError(const std::string &messages, const std::string &command);
 void tellStartFailure(const InitializeOptions &options, const Environment &environment, const std::string &why,
                       std::function<void(const Notice &)> notice);
 
+/// The same of a process that a signal ends before it has joined. For a second at most, since who has sent it waits,
+/// and perhaps for all processes; the process is to end then, whatever has come of it.
+void tellInterruption(const InitializeOptions &options, const Environment &environment, int signal);
+
 } // namespace spmd

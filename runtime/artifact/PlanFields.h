@@ -97,6 +97,7 @@ template <typename Archive> void describe(Archive &archive, DimMove &value) {
   archive.field("base", value.base);
   archive.field("block", value.block);
   archive.field("wraps", value.wraps);
+  archive.field("dilation", value.dilation);
 }
 
 template <typename Archive> void describe(Archive &archive, CollectiveDesc &value) {

@@ -207,6 +207,8 @@ std::string moveText(const CollectiveDesc &desc) {
       text += " from blocks of " + std::to_string(move.block);
     if (move.wraps)
       text += " round";
+    if (move.dilation != 1)
+      text += " dilated by " + std::to_string(move.dilation);
   }
   return " shifted by [" + joined(texts, [](const std::string &text) { return text; }) + "] to " +
          typeText(desc.dtype, desc.targetShape);

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <set>
 
 namespace spmd {
@@ -407,8 +408,10 @@ private:
       const DimMove &move = desc.moves[d];
       isValid = isSmall(move.shift, int64_t(1) << 61) && isSmall(move.stride, int64_t(1) << 61) && move.stride != 0 &&
                 move.begin >= 0 && move.begin <= move.end && move.end <= desc.targetShape[d] && move.block > 0 &&
-                desc.globalShape[d] % move.block == 0 &&
-                (!move.wraps || (move.stride == 1 && move.block == 1 &&
+                desc.globalShape[d] % move.block == 0 && move.dilation > 0 &&
+                move.dilation < (int64_t(1) << 61) / std::max<int64_t>(1, desc.globalShape[d]) &&
+                std::gcd(move.stride, move.dilation) == 1 &&
+                (!move.wraps || (move.stride == 1 && move.block == 1 && move.dilation == 1 &&
                                  desc.targetShape[d] / std::max<int64_t>(1, desc.globalShape[d]) < kMostTurns));
       if (!isValid || move.length == 0)
         continue;

@@ -41,9 +41,10 @@ Shape stridesOf(const Shape &shape, int64_t elementBytes) {
 }
 
 /// The box of `extent` elements from `sourceStart` to `targetStart`, with as long runs and as few loops as possible.
-/// In the source they lie `steps` apart, or next to one another.
+/// They lie `sourceSteps` apart in the source and `targetSteps` in the target, or next to one another.
 Box makeBox(int64_t peer, int64_t elementBytes, const Shape &sourceShape, const Shape &sourceStart,
-            const Shape &targetShape, const Shape &targetStart, const Shape &extent, const Shape &steps = {}) {
+            const Shape &targetShape, const Shape &targetStart, const Shape &extent, const Shape &sourceSteps = {},
+            const Shape &targetSteps = {}) {
   Shape sourceStrides = stridesOf(sourceShape, elementBytes), targetStrides = stridesOf(targetShape, elementBytes);
   Box box;
   box.source = peer;
@@ -51,7 +52,8 @@ Box makeBox(int64_t peer, int64_t elementBytes, const Shape &sourceShape, const 
   for (size_t d = 0; d < extent.size(); ++d) {
     box.sourceOffset += sourceStart[d] * sourceStrides[d];
     box.targetOffset += targetStart[d] * targetStrides[d];
-    sourceStrides[d] *= steps.empty() ? 1 : steps[d];
+    sourceStrides[d] *= sourceSteps.empty() ? 1 : sourceSteps[d];
+    targetStrides[d] *= targetSteps.empty() ? 1 : targetSteps[d];
   }
   size_t inner = extent.size();
   // Dimensions whose elements follow one another without a gap on both sides become part of the run.
@@ -78,20 +80,28 @@ Box makeBox(int64_t peer, int64_t elementBytes, const Shape &sourceShape, const 
   return box;
 }
 
-/// Everything of `shape` outside the box [begin, end).
-void addComplement(Movement &movement, int64_t elementBytes, const Shape &shape, const Shape &begin, const Shape &end) {
+/// Everything of `shape` that is not in [begin, end), every `steps` (1 if empty) of a dimension.
+void addComplement(Movement &movement, int64_t elementBytes, const Shape &shape, const Shape &begin, const Shape &end,
+                   const Shape &steps = {}) {
   for (size_t d = 0; d < shape.size(); ++d) {
-    Shape start(shape.size(), 0), extent(shape);
-    for (size_t i = 0; i < d; ++i) {
-      start[i] = begin[i];
-      extent[i] = end[i] - begin[i];
-    }
-    for (auto [from, to] : {std::pair<int64_t, int64_t>(0, begin[d]), {end[d], shape[d]}}) {
-      start[d] = from;
-      extent[d] = to - from;
+    Shape start(shape.size(), 0), extent(shape), apart(shape.size(), 1);
+    auto take = [&](size_t dim, int64_t from, int64_t to, int64_t step) {
+      start[dim] = from;
+      extent[dim] = from < to ? (to - from - 1) / step + 1 : 0;
+      apart[dim] = step;
+    };
+    auto addZeros = [&](int64_t from, int64_t to, int64_t step) {
+      take(d, from, to, step);
       if (product(extent) > 0)
-        movement.zeros.push_back(makeBox(0, elementBytes, shape, start, shape, start, extent));
-    }
+        movement.zeros.push_back(makeBox(0, elementBytes, shape, start, shape, start, extent, apart, apart));
+    };
+    auto stepOf = [&](size_t dim) { return steps.empty() ? 1 : steps[dim]; };
+    for (size_t i = 0; i < d; ++i)
+      take(i, begin[i], end[i], stepOf(i));
+    addZeros(0, begin[d], 1);
+    addZeros(end[d], shape[d], 1);
+    for (int64_t gap = 1; gap < std::min(stepOf(d), end[d] - begin[d]); ++gap)
+      addZeros(begin[d] + gap, end[d], stepOf(d));
   }
 }
 
@@ -176,10 +186,10 @@ private:
   Shape unit(int64_t d, int64_t start) const { return with(Shape(desc.resultShape.size(), 0), d, start); }
 
   void add(int64_t peer, const Shape &sourceStart, const Shape &targetStart, const Shape &extent,
-           const Shape &steps = {}) {
+           const Shape &sourceSteps = {}, const Shape &targetSteps = {}) {
     if (product(extent) > 0 && (!isWanted || peer < 0 || isWanted(peer)))
-      movement.boxes.push_back(
-          makeBox(peer, elementBytes, desc.operandShape, sourceStart, desc.resultShape, targetStart, extent, steps));
+      movement.boxes.push_back(makeBox(peer, elementBytes, desc.operandShape, sourceStart, desc.resultShape,
+                                       targetStart, extent, sourceSteps, targetSteps));
   }
 
   void buildAllReduce() {
@@ -286,21 +296,23 @@ private:
     for (size_t d = moves.size(); d < rank; ++d)
       moves.push_back({0, 1, 0, desc.globalShape[d]});
     // What the source has, counted in this device's piece; outside of it is zero.
-    Shape begins(rank), ends(rank), steps(rank);
+    Shape begins(rank), ends(rank), sourceSteps(rank), targetSteps(rank);
     std::vector<std::vector<DimMove>> turns(rank);
     for (size_t d = 0; d < rank; ++d) {
       DimMove move = moves[d].inWindowOf(wanted[d].start,
                                          d < desc.target.dims.size() ? sizesOf(mesh, desc.target.dims[d]) : Shape());
       turns[d] = unwrapped(move, desc.globalShape[d], wanted[d]);
       for (const DimMove &turn : turns[d]) {
-        ShardRange moved = movedRange(turn, {0, desc.globalShape[d]}, wanted[d]);
+        MovedRange moved = movedRange(turn, {0, desc.globalShape[d]}, wanted[d]);
         if (moved.size == 0)
           continue;
         if (ends[d] == 0)
           begins[d] = moved.start - wanted[d].start;
-        ends[d] = moved.start + moved.size - wanted[d].start;
+        ends[d] = moved.end() - wanted[d].start;
       }
-      steps[d] = moves[d].stride;
+      // Elements that are neighbours in the dilated source are a stride apart in it.
+      sourceSteps[d] = moves[d].stride;
+      targetSteps[d] = moves[d].dilation;
     }
     // Partial sums are no replicas of one another: only holders of the same part count.
     auto partOf = [&](int64_t device) {
@@ -323,7 +335,7 @@ private:
     }
     int64_t covered = 0, needed = 1;
     for (size_t d = 0; d < rank; ++d)
-      needed *= ends[d] - begins[d];
+      needed *= (ends[d] - begins[d] + targetSteps[d] - 1) / targetSteps[d];
     for (auto &[ranges, peers] : holders) {
       bool isMine = std::find(peers.begin(), peers.end(), movement.self) != peers.end();
       // Among replicas: ourselves, else spread the readers over them.
@@ -332,14 +344,14 @@ private:
       auto addBoxes = [&](auto &&next, size_t d) -> void {
         if (d == rank) {
           covered += product(extent);
-          add(holder, sourceStart, targetStart, extent, steps);
+          add(holder, sourceStart, targetStart, extent, sourceSteps, targetSteps);
           return;
         }
         for (const DimMove &turn : turns[d]) {
-          ShardRange moved = movedRange(turn, {ranges[d].first, ranges[d].second}, wanted[d]);
+          MovedRange moved = movedRange(turn, {ranges[d].first, ranges[d].second}, wanted[d]);
           if (moved.size == 0)
             continue;
-          sourceStart[d] = turn.shift + moved.start * turn.stride - ranges[d].first;
+          sourceStart[d] = (turn.shift + moved.start * turn.stride) / turn.dilation - ranges[d].first;
           targetStart[d] = moved.start - wanted[d].start;
           extent[d] = moved.size;
           next(next, d + 1);
@@ -349,7 +361,7 @@ private:
     }
     if (covered != needed)
       fail("some elements of " + desc.target.str() + " have no owner in the group");
-    addComplement(movement, elementBytes, desc.resultShape, begins, ends);
+    addComplement(movement, elementBytes, desc.resultShape, begins, ends, targetSteps);
   }
 
   const MeshShape &mesh;
@@ -476,7 +488,7 @@ uint64_t fingerprintCollective(const MeshShape &mesh, const CollectiveDesc &desc
   hash.add(desc.targetShape);
   for (const DimMove &move : desc.moves)
     hash.add(std::vector<int64_t>{move.shift, move.stride, move.begin, move.end, move.length, move.step, move.base,
-                                  move.block, move.wraps});
+                                  move.block, move.wraps, move.dilation});
   return hash.state;
 }
 

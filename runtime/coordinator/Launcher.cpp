@@ -53,6 +53,11 @@ const Verdict *LaunchResult::verdict() const {
   return best ? &*best->verdict : nullptr;
 }
 
+std::string LaunchResult::cause() const {
+  const Verdict *known = verdict();
+  return known ? known->str() : culprit->str();
+}
+
 bool LaunchResult::hasFailedAtTheEnd() const {
   const Verdict *last = interruptedBy != 0 ? verdict() : nullptr;
   return last && (last->cause == Verdict::Cause::Failed || last->cause == Verdict::Cause::Hung ||

@@ -69,6 +69,8 @@ struct LaunchResult {
   int interruptedBy = 0;
   /// The job's verdict, where the children had one: all have the same.
   const Verdict *verdict() const;
+  /// Why a job failed in which there is a culprit: the verdict, or how that process ended.
+  std::string cause() const;
   /// Whether the job failed of itself when it was to end: what it was to save then is lost.
   bool hasFailedAtTheEnd() const;
   /// Why not all that they said could be written to stdout or stderr (an errno); 0: it was, or nobody reads any more.

@@ -465,6 +465,10 @@ std::string Compiler::errors() const {
   return (state->diagnostics.hasErrors() ? state->diagnostics.str() : "") + state->general;
 }
 
+bool Compiler::hasOptionErrors() const {
+  return state->diagnostics.hasErrors() && state->diagnostics.areInOptions() && state->general.empty();
+}
+
 std::string Compiler::warnings() const { return state->warnings.getErrors().empty() ? "" : state->warnings.str(); }
 
 const std::string &Compiler::remarks() const { return state->remarks; }

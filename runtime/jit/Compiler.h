@@ -65,6 +65,9 @@ public:
 
   /// All errors so far, as `file:line:col: error: ...` with source line, caret and notes. Empty: none.
   std::string errors() const;
+  /// Whether there are errors, and all of them in the options (`meshOverride`, consts, the entry's name), not in the
+  /// program.
+  bool hasOptionErrors() const;
   /// All warnings so far, in the same form.
   std::string warnings() const;
   /// Remarks (why propagation decided as it did), one a line; only with PipelineOptions::remarks.

@@ -4,12 +4,27 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace spmd {
 namespace {
 
 int64_t floorDivide(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
 int64_t ceilDivide(int64_t a, int64_t b) { return -floorDivide(-a, b); }
+int64_t moduloOf(int64_t a, int64_t b) { return a - floorDivide(a, b) * b; }
+
+/// The i for which shift + i * stride can be divided, modulo the divisor, which shares none with the stride.
+int64_t firstMultiple(int64_t shift, int64_t stride, int64_t divisor) {
+  // The inverse of the stride, by Euclid's algorithm.
+  int64_t rest = divisor, next = moduloOf(stride, divisor), factor = 0, nextFactor = 1;
+  while (next != 0) {
+    int64_t quotient = rest / next;
+    rest = std::exchange(next, rest - quotient * next);
+    factor = std::exchange(nextFactor, factor - quotient * nextFactor);
+  }
+  auto product = static_cast<__int128>(moduloOf(-shift, divisor)) * moduloOf(factor, divisor);
+  return static_cast<int64_t>(product % divisor);
+}
 
 const std::vector<AxisRef> &axesOf(const ShardedShape &array, size_t dim) {
   static const std::vector<AxisRef> none;
@@ -169,7 +184,9 @@ DimMove DimMove::inWindowOf(int64_t i, const std::vector<int64_t> &axisSizes) co
   ShardRange piece = shardRange(base, axisSizes, coordinates);
   int64_t missing = localDimSize(base, axisSizes) - piece.size;
   int64_t places = piece.size == 0 ? 0 : std::max<int64_t>(0, length - missing * step / stride);
-  DimMove move{shift + piece.start * step - window * length * stride, stride, begin, end, 0, 0, 0, block, wraps};
+  DimMove move = *this;
+  move.shift = shift + piece.start * step - window * length * stride;
+  move.length = move.step = move.base = 0;
   move.end = std::max(move.begin, std::min(end, window * length + places));
   return move;
 }
@@ -190,14 +207,18 @@ std::vector<DimMove> unwrapped(const DimMove &move, int64_t size, const ShardRan
   return moves;
 }
 
-ShardRange movedRange(const DimMove &move, const ShardRange &source, const ShardRange &target) {
-  // shift + i * stride between the first and the last element of the source.
-  int64_t near = source.start - move.shift, far = source.start + source.size - 1 - move.shift;
+MovedRange movedRange(const DimMove &move, const ShardRange &source, const ShardRange &target) {
+  // shift + i * stride between the first and the last element of the source, dilated.
+  int64_t near = source.start * move.dilation - move.shift;
+  int64_t far = (source.start + source.size - 1) * move.dilation - move.shift;
   if (move.stride < 0)
     std::swap(near, far);
   int64_t begin = std::max({ceilDivide(near, move.stride), move.begin, target.start});
   int64_t end = std::min({floorDivide(far, move.stride) + 1, move.end, target.start + target.size});
-  return {begin, source.size > 0 ? std::max<int64_t>(0, end - begin) : 0};
+  if (move.dilation > 1)
+    begin += moduloOf(firstMultiple(move.shift, move.stride, move.dilation) - begin, move.dilation);
+  int64_t count = source.size > 0 && begin < end ? (end - begin - 1) / move.dilation + 1 : 0;
+  return {begin, count, move.dilation};
 }
 
 ShardRange ownedSource(const MeshShape &mesh, const ShardedShape &source, const std::vector<DimMove> &moves, size_t dim,
@@ -240,30 +261,38 @@ double missingElements(const MeshShape &mesh, const ShardedShape &source, const 
   return replicas * (needed - held);
 }
 
-std::optional<std::vector<int64_t>> getLocalStarts(const MeshShape &mesh, const ShardedShape &source,
-                                                   const ShardedShape &target, const std::vector<DimMove> &moves) {
-  std::vector<int64_t> starts;
+std::optional<std::vector<LocalStart>> getLocalStarts(const MeshShape &mesh, const ShardedShape &source,
+                                                      const ShardedShape &target, const std::vector<DimMove> &moves) {
+  std::vector<LocalStart> starts;
   for (size_t d = 0; d < source.shape.size(); ++d) {
     DimMove windows = moveOf(moves, source, d);
     std::vector<int64_t> sizes = sizesOf(mesh, axesOf(target, d));
     if (windows.stride < 1 || windows.wraps)
       return std::nullopt;
-    std::optional<int64_t> start;
-    bool isSame = true;
+    std::optional<LocalStart> start;
+    bool isThere = true;
+    bool isShift = windows.stride == 1 && windows.dilation == 1 && windows.length == 0 && windows.block == 1;
+    MovedRange all = movedRange(windows, {0, source.shape[d]}, {0, target.shape[d]});
     forEachPlace(mesh, axesOfDim(mesh, source, target, d), [&](const std::vector<int64_t> &coordinates) {
       ShardRange has = ownedSource(mesh, source, moves, d, coordinates);
       ShardRange needs = ownedRange(mesh, target.shape[d], axesOf(target, d), coordinates);
       DimMove move = windows.inWindowOf(needs.start, sizes);
-      ShardRange moved = movedRange(move, {0, source.shape[d]}, needs);
-      if (moved.size == 0)
+      MovedRange moved = movedRange(move, {0, source.shape[d]}, needs);
+      // Between elements that are apart are places that must not be taken for one.
+      bool isWithin = std::max(all.start, needs.start) < std::min(all.end(), needs.start + needs.size);
+      bool hasGap = windows.dilation > 1 && (windows.length > 0 || isWithin);
+      if (moved.size == 0 && !hasGap)
         return;
-      int64_t own = move.shift + needs.start * move.stride - has.start;
-      isSame = isSame && movedRange(move, has, needs) == moved && (!start || *start == own);
-      start = own;
+      int64_t own = move.shift + needs.start * move.stride - has.start * move.dilation;
+      isThere = isThere && movedRange(move, has, needs) == moved;
+      if (!start)
+        start = {own, own};
+      start->least = std::min(start->least, own);
+      start->greatest = std::max(start->greatest, own);
     });
-    if (!isSame)
+    if (!isThere || (start && !start->isSame() && !isShift))
       return std::nullopt;
-    starts.push_back(start.value_or(0));
+    starts.push_back(start.value_or(LocalStart()));
   }
   return starts;
 }

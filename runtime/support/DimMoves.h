@@ -20,6 +20,9 @@ namespace spmd {
 /// elements of the other: where piece w begins at element b, place j of window w is the other's element
 /// shift + b * step + j * stride. The window of a piece that is short by n elements has nothing in its last
 /// n * step / stride places, rounded down, and that of an empty piece nothing at all. Windows do not go backwards.
+///
+/// With a `dilation` the elements come to lie that far apart: the other's element is what is said above divided by it,
+/// and where that leaves a remainder there is none. It has no common divisor with the stride.
 struct DimMove {
   int64_t shift = 0, stride = 1;
   int64_t begin = 0, end = 0;
@@ -27,8 +30,9 @@ struct DimMove {
   /// The other's dimension is cut in whole blocks of so many elements.
   int64_t block = 1;
   /// Behind the last element of the other comes its first again, and before the first the last: elements are counted
-  /// modulo its size. Such a move has a stride of 1, and no blocks.
+  /// modulo its size. Such a move has a stride and a dilation of 1, and no blocks.
   bool wraps = false;
+  int64_t dilation = 1;
   bool operator==(const DimMove &) const = default;
 
   /// The move of the elements of the window that element i of the target is in, as if there were no others; the target
@@ -40,9 +44,16 @@ struct DimMove {
 /// the source's `size` elements. What they give of the target follows one another and does not overlap.
 std::vector<DimMove> unwrapped(const DimMove &move, int64_t size, const ShardRange &target);
 
-/// Which elements of the target, of those it owns, come from a range of the source. The move has no windows, and does
-/// not wrap.
-ShardRange movedRange(const DimMove &move, const ShardRange &source, const ShardRange &target);
+/// Elements of a dimension, `step` apart.
+struct MovedRange {
+  int64_t start = 0, size = 0, step = 1;
+  int64_t end() const { return size == 0 ? start : start + (size - 1) * step + 1; }
+  bool operator==(const MovedRange &) const = default;
+};
+
+/// Which elements of the target, of those it owns, come from a range of the source: as far apart as the move's
+/// dilation. The move has no windows, and does not wrap.
+MovedRange movedRange(const DimMove &move, const ShardRange &source, const ShardRange &target);
 
 /// A sharded array.
 struct ShardedShape {
@@ -63,10 +74,18 @@ std::vector<int64_t> localSourceShape(const MeshShape &mesh, const ShardedShape 
 double missingElements(const MeshShape &mesh, const ShardedShape &source, const ShardedShape &target,
                        const std::vector<DimMove> &moves = {});
 
-/// Where in its own piece of the source each device finds what its piece of the target has of the source, if that is
-/// the same for all devices: the first element, for each dimension. What else the target's piece has, padding included,
-/// may be before the source's piece or behind it.
-std::optional<std::vector<int64_t>> getLocalStarts(const MeshShape &mesh, const ShardedShape &source,
-                                                   const ShardedShape &target, const std::vector<DimMove> &moves);
+/// Where in its own piece of the source (dilated, if the move says so) devices find the first element that their piece
+/// of the target has of the source: from the least to the greatest place along a dimension.
+struct LocalStart {
+  int64_t least = 0, greatest = 0;
+  bool isSame() const { return least == greatest; }
+};
+
+/// For each dimension, if every device finds in its own piece all that its piece of the target has of the source. What
+/// else the target's piece has, padding included, may be before the source's piece or behind it. Places differ among
+/// devices only along dimensions of which the move is a shift alone: where the target's piece begins at t and the
+/// source's at s, at shift + t - s.
+std::optional<std::vector<LocalStart>> getLocalStarts(const MeshShape &mesh, const ShardedShape &source,
+                                                      const ShardedShape &target, const std::vector<DimMove> &moves);
 
 } // namespace spmd

@@ -27,8 +27,7 @@ struct CompileCommand {
       return kFailed;
     bool done = emit.empty() ? writeArtifact(*compiler) : printStage(*compiler);
     flags.printExtras(*compiler);
-    std::cerr << compiler->errors();
-    return done && compiler->errors().empty() ? kOk : kFailed;
+    return CompileFlags::finish(*compiler, done);
   }
 
   /// The program with the annotations that are cheapest, which are printed. The program as it is where it has errors.

@@ -5,6 +5,7 @@
 #include "runtime/artifact/ArtifactFile.h"
 #include "runtime/jit/Target.h"
 #include "runtime/support/Env.h"
+#include "tools/spmdc/Command.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -198,6 +199,13 @@ std::optional<CostModel> CompileFlags::readCostModel(std::ostream &messages) con
   if (!model)
     messages << error << "\n";
   return model;
+}
+
+int CompileFlags::finish(const Compiler &compiler, bool isDone) {
+  std::cerr << compiler.errors();
+  if (compiler.hasOptionErrors())
+    return kUsage;
+  return isDone && compiler.errors().empty() ? kOk : kFailed;
 }
 
 void CompileFlags::printExtras(const Compiler &compiler, std::ostream &messages) const {

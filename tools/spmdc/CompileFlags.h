@@ -36,6 +36,8 @@ struct CompileFlags {
   std::optional<CompileOptions> toOptions(std::ostream &messages = std::cerr) const;
   /// Warnings, and what a person asked to see beside the result: remarks and times, on stderr.
   void printExtras(const Compiler &compiler, std::ostream &messages = std::cerr) const;
+  /// Prints the errors. The exit status of a command that did, or did not do, what it was to do with the program.
+  static int finish(const Compiler &compiler, bool isDone);
 
 private:
   std::optional<CostModel> readCostModel(std::ostream &messages) const;

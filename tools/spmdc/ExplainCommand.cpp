@@ -33,8 +33,7 @@ struct ExplainCommand {
     if (explanation)
       std::cout << (json ? explanationJson(*explanation) : explanationText(*explanation));
     bool isWithinBudget = compiler.checkBudget();
-    std::cerr << compiler.errors();
-    return explanation && isWithinBudget ? kOk : kFailed;
+    return CompileFlags::finish(compiler, explanation && isWithinBudget);
   }
 
   int compare() {
@@ -53,9 +52,8 @@ struct ExplainCommand {
       std::optional<Inspection> inspection = inspectProgram(compiler);
       own.printExtras(compiler);
       isWithinBudget &= compiler.checkBudget();
-      std::cerr << compiler.errors();
-      if (!inspection)
-        return kFailed;
+      if (int status = CompileFlags::finish(compiler, inspection.has_value()); !inspection)
+        return status;
       programs.push_back({Source(file, std::move(*text)), std::move(*inspection)});
     }
     std::cout << (json ? comparisonJson(programs[0], programs[1]) : comparisonText(programs[0], programs[1]));

@@ -40,8 +40,7 @@ struct InspectCommand {
       readMeasured(*inspection);
     int status = inspection ? show(*inspection) : kFailed;
     bool isWithinBudget = compiler.checkBudget();
-    std::cerr << compiler.errors();
-    return isWithinBudget ? status : kFailed;
+    return CompileFlags::finish(compiler, status == kOk && isWithinBudget);
   }
 
   void readMeasured(Inspection &inspection) const {

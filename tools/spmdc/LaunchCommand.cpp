@@ -44,7 +44,7 @@ struct LaunchCommand {
           });
       status = result.exitStatus();
       if (result.culprit)
-        log.write(spmd::RunLog::Level::Error, result.culprit->str());
+        log.write(spmd::RunLog::Level::Error, result.cause());
       if (result.outputProblem != 0)
         log.write(spmd::RunLog::Level::Error,
                   "cannot write what the processes say: " + spmd::writeProblem(result.outputProblem));

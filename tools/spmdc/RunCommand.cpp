@@ -19,6 +19,7 @@ struct RunCommand {
   CompileFlags flags;
   spmd::RunOptions options;
   std::string source; ///< Of a program that was compiled here.
+  bool hasOptionErrors = false;
 
   int run() {
     if (flags.target.rfind("cuda", 0) == 0) {
@@ -39,7 +40,8 @@ struct RunCommand {
                                  },
                              .out = std::cout,
                              .err = std::cerr};
-    return spmd::runProgram(options, request);
+    int status = spmd::runProgram(options, request);
+    return status == kFailed && hasOptionErrors ? kUsage : status;
   }
 
   /// What changes the run, compared among processes when they join.
@@ -79,6 +81,7 @@ struct RunCommand {
     std::optional<spmd::Artifact> artifact = compiler->compile();
     flags.printExtras(*compiler, messages);
     messages << compiler->errors();
+    hasOptionErrors = compiler->hasOptionErrors();
     return artifact ? std::make_shared<const spmd::Artifact>(std::move(*artifact)) : nullptr;
   }
 };

@@ -80,7 +80,9 @@ TEST_F(ShardingRulesTest, Moving) {
   expectRule("array.pad %x with %s low [0, 1] high [0, 0] interior [0, 0] : <f32[8, 6]>, <f32[]> -> <f32[8, 7]>",
              "([i, j], []) -> ([i, j]) {i=8, j=7} permutation={j}");
   expectRule("array.pad %x with %s low [0, 1] high [0, 0] interior [0, 1] : <f32[8, 6]>, <f32[]> -> <f32[8, 12]>",
-             "([i, j], []) -> ([i, k]) {i=8, j=6, k=12} need_replication={j, k}");
+             "([i, j], []) -> ([i, j]) {i=8, j=12} permutation={j}");
+  expectRule("array.pad %x with %s low [0, 1] high [0, 90] interior [0, 1] : <f32[8, 6]>, <f32[]> -> <f32[8, 102]>",
+             "([i, j], []) -> ([i, k]) {i=8, j=6, k=102} need_replication={j, k}");
   expectRule("array.concatenate %x, %one dim 1 : !spmd.array<f32[8, 6]>, !spmd.array<f32[8, 1]> -> <f32[8, 7]>",
              "([i, j], [i, k]) -> ([i, j]) {i=8, j=7, k=1} permutation={j} need_replication={k}");
   expectRule("array.reverse %x dims [1] : <f32[8, 6]> -> <f32[8, 6]>",

@@ -17,13 +17,13 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
 
 // Zeros need no mask; another number does.
 // CHECK-LABEL: func.func @pad
-// CHECK: %[[MOVED:.*]] = spmd.exchange %{{.*}} shifted [-1]
+// CHECK: %[[MOVED:.*]] = spmd.exchange %{{.*}} shifted [-2]
 // CHECK: spmd.shard_start 12 over <a>
 // CHECK: array.select %{{.*}}, %[[MOVED]]
 module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
   func.func @pad(%x: !spmd.array<f32[10@a]>) -> !spmd.array<f32[12@a]> {
     %one = array.constant dense<1.0> : tensor<f32> -> <f32[]>
-    %0 = array.pad %x with %one low [1] high [1] interior [0] : <f32[10@a]>, <f32[]> -> <f32[12@a]>
+    %0 = array.pad %x with %one low [2] high [0] interior [0] : <f32[10@a]>, <f32[]> -> <f32[12@a]>
     return %0 : !spmd.array<f32[12@a]>
   }
 }
@@ -32,12 +32,12 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
 
 // -0 is a number that is not the zero which an exchange leaves outside.
 // CHECK-LABEL: func.func @pad_with_minus_zero
-// CHECK: %[[MOVED:.*]] = spmd.exchange %{{.*}} shifted [-1]
+// CHECK: %[[MOVED:.*]] = spmd.exchange %{{.*}} shifted [-2]
 // CHECK: array.select %{{.*}}, %[[MOVED]]
 module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
   func.func @pad_with_minus_zero(%x: !spmd.array<f32[10@a]>) -> !spmd.array<f32[12@a]> {
     %zero = array.constant dense<-0.0> : tensor<f32> -> <f32[]>
-    %0 = array.pad %x with %zero low [1] high [1] interior [0] : <f32[10@a]>, <f32[]> -> <f32[12@a]>
+    %0 = array.pad %x with %zero low [2] high [0] interior [0] : <f32[10@a]>, <f32[]> -> <f32[12@a]>
     return %0 : !spmd.array<f32[12@a]>
   }
 }
@@ -46,13 +46,13 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
 
 // +0 needs no mask.
 // CHECK-LABEL: func.func @pad_with_zero
-// CHECK: spmd.exchange %{{.*}} shifted [-1]
+// CHECK: spmd.exchange %{{.*}} shifted [-2]
 // CHECK-NOT: array.select
 // CHECK: return
 module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
   func.func @pad_with_zero(%x: !spmd.array<f32[10@a]>) -> !spmd.array<f32[12@a]> {
     %zero = array.constant dense<0.0> : tensor<f32> -> <f32[]>
-    %0 = array.pad %x with %zero low [1] high [1] interior [0] : <f32[10@a]>, <f32[]> -> <f32[12@a]>
+    %0 = array.pad %x with %zero low [2] high [0] interior [0] : <f32[10@a]>, <f32[]> -> <f32[12@a]>
     return %0 : !spmd.array<f32[12@a]>
   }
 }

@@ -55,6 +55,10 @@ ExactPrograms::Sample ExactPrograms::makeSample(const std::string &text, Random 
     return sample;
   for (mlir::Type type : entryOf(*module).getArgumentTypes())
     sample.arguments.push_back(randomArgument(random, type));
+  module = differentiated(*module);
+  EXPECT_TRUE(module);
+  if (!module)
+    return sample;
   auto results = evaluateGlobal(entryOf(*module), sample.arguments);
   EXPECT_TRUE(succeeded(results));
   if (succeeded(results))

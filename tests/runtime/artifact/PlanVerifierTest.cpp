@@ -121,7 +121,11 @@ TEST(PlanVerifier, collectives) {
                       DimMove{0, 1, 0, 6, 0, 0, 0, -2},
                       DimMove{0, 1, 0, 6, 0, 0, 0, 4},
                       DimMove{0, 2, 0, 6, 0, 0, 0, 1, true},
-                      DimMove{0, 1, 0, 6, 0, 0, 0, 2, true}})
+                      DimMove{0, 1, 0, 6, 0, 0, 0, 2, true},
+                      DimMove{0, 1, 0, 6, 0, 0, 0, 1, true, 2},
+                      DimMove{0, 1, 0, 6, 0, 0, 0, 1, false, 0},
+                      DimMove{0, 1, 0, 6, 0, 0, 0, 1, false, INT64_MAX / 4},
+                      DimMove{0, 2, 0, 6, 0, 0, 0, 1, false, 4}})
     expectRefused([&](Plan &plan) { move(plan, {7, 6}, {whole, bad}); }, unfit);
   expectRefused([&](Plan &plan) { move(plan, {9, 6}, {whole, whole}); }, "follows from its axes");
   expectRefused([](Plan &plan) { stepOf<CollectiveStartStep>(plan, 3).id = 0; },

@@ -11,6 +11,7 @@
 #include <array>
 #include <cstring>
 #include <gtest/gtest.h>
+#include <numeric>
 
 using namespace spmd;
 using namespace spmd::test;
@@ -151,6 +152,10 @@ TEST(Exchanges, MovingBetweenAnyShardings) {
           if (random() % 4 == 0 && move.block == 1) {
             move.wraps = true;
             move.stride = 1;
+          } else if (random() % 3 == 0) { // Its elements come to lie apart.
+            move.dilation = 2 + static_cast<int64_t>(random() % 3);
+            if (std::gcd(move.stride, move.dilation) != 1)
+              move.stride = 1;
           }
         }
         desc.operandShape = localSourceShape(mesh, {desc.globalShape, source}, desc.moves);
@@ -194,6 +199,8 @@ TEST(Exchanges, MovingBetweenAnyShardings) {
               }
               if (move.wraps)
                 place[d] = (place[d] % desc.globalShape[d] + desc.globalShape[d]) % desc.globalShape[d];
+              isInside = isInside && place[d] % move.dilation == 0;
+              place[d] /= move.dilation;
               isInside = isInside && place[d] >= 0 && place[d] < desc.globalShape[d];
             }
             uint32_t element = 0, expected = 0;

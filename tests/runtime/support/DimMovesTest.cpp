@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <random>
 
 using namespace spmd;
@@ -55,6 +56,8 @@ struct RandomMove {
       move.wraps = random() % 4 == 0;
       if (move.wraps)
         move.block = move.stride = 1;
+      else if (random() % 3 == 0)
+        dilate(random, move);
       source.shape.back() *= move.block;
     }
   }
@@ -101,7 +104,13 @@ struct RandomMove {
     return piece;
   }
 
-  /// The element of the source at a place of the target, were the source endless.
+  static void dilate(std::mt19937_64 &random, DimMove &move) {
+    move.dilation = 2 + static_cast<int64_t>(random() % 4);
+    if (std::gcd(move.stride, move.dilation) != 1)
+      move.stride = 1;
+  }
+
+  /// The element of the dilated source at a place of the target, were the source endless.
   int64_t elementAt(size_t d, int64_t i) const {
     int64_t length = moves[d].length;
     return length == 0 ? moves[d].shift + i * moves[d].stride
@@ -114,6 +123,9 @@ struct RandomMove {
     int64_t element = elementAt(d, i), size = source.shape[d];
     if (move.wraps)
       element = (element % size + size) % size;
+    if (element % move.dilation != 0)
+      return -1;
+    element /= move.dilation;
     bool isThere = i >= move.begin && i < move.end && element >= 0 && element < source.shape[d];
     if (move.length > 0) {
       int64_t missing = pieceOf(d, 0).size - pieceOf(d, i / move.length).size;
@@ -156,7 +168,7 @@ TEST(DimMoves, LocalStartsHoldForEveryDevice) {
   int found = 0;
   for (int i = 0; i < 4000; ++i) {
     RandomMove move(random, i % 2 == 0);
-    std::optional<std::vector<int64_t>> starts = getLocalStarts(mesh, move.source, move.target, move.moves);
+    std::optional<std::vector<LocalStart>> starts = getLocalStarts(mesh, move.source, move.target, move.moves);
     if (!starts)
       continue;
     ++found;
@@ -164,11 +176,26 @@ TEST(DimMoves, LocalStartsHoldForEveryDevice) {
       std::vector<ShardRange> has = move.rangesOf(device);
       std::vector<ShardRange> needs = ownedRanges(mesh, move.target.shape, move.target.sharding, device);
       for (size_t d = 0; d < needs.size(); ++d) {
+        int64_t dilation = move.moves[d].dilation;
+        std::optional<int64_t> first, last; // Of elements of the target that there are on any device.
+        for (int64_t k = 0; k < move.target.shape[d]; ++k)
+          if (move.sourceOf(d, k) >= 0) {
+            first = first.value_or(k);
+            last = k;
+          }
         for (int64_t k = 0; k < needs[d].size; ++k) {
-          if (move.sourceOf(d, needs[d].start + k) < 0)
-            continue;
-          ASSERT_EQ(has[d].start + (*starts)[d] + k * move.moves[d].stride, move.elementAt(d, needs[d].start + k))
-              << "case " << i << " device " << device;
+          const LocalStart &start = (*starts)[d];
+          int64_t place = needs[d].start + k, at = move.moves[d].shift + needs[d].start - has[d].start;
+          int64_t index = (start.isSame() ? start.least : at) + k * move.moves[d].stride;
+          if (move.sourceOf(d, place) >= 0 && !start.isSame())
+            ASSERT_TRUE(at >= start.least && at <= start.greatest) << "case " << i << " device " << device;
+          if (move.sourceOf(d, place) >= 0) {
+            ASSERT_EQ(has[d].start * dilation + index, move.elementAt(d, place))
+                << "case " << i << " device " << device;
+          } else if (dilation > 1 && first && place > *first && place < *last) {
+            bool isTaken = index >= 0 && index % dilation == 0 && index / dilation < has[d].size;
+            ASSERT_FALSE(isTaken) << "case " << i << " device " << device << ": a gap is taken for an element";
+          }
         }
       }
     }
