@@ -131,6 +131,7 @@ void addRunOptions(CLI::App &app, spmd::RunOptions &options) {
       ->type_name("NAME=SPEC")
       ->expected(1)
       ->take_all()
+      ->allow_extra_args(false)
       ->group(group);
   app.add_option("--shuffle", options.shuffle, "The rows of batches in another order in each epoch, by this seed")
       ->type_name("SEED")
@@ -148,6 +149,7 @@ void addRunOptions(CLI::App &app, spmd::RunOptions &options) {
       ->type_name("NAME=FILE")
       ->expected(1)
       ->take_all()
+      ->allow_extra_args(false)
       ->group(group);
   app.add_flag("--print", options.print, "Print the results, by process 0")->group(group);
   app.add_flag("--print-shards", options.printShards, "Print what each device holds, by each process")->group(group);
@@ -164,6 +166,7 @@ void addRunOptions(CLI::App &app, spmd::RunOptions &options) {
       ->delimiter(',')
       ->expected(1)
       ->take_all()
+      ->allow_extra_args(false)
       ->group(group);
   app.add_option("--checkpoint-dir", options.checkpointDirectory,
                  "Where to save what --carry names, after --checkpoint-every N steps and at the end")

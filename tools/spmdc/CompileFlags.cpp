@@ -28,6 +28,7 @@ CLI::Option *CompileFlags::addTo(CLI::App &command, const std::string &fileHelp)
       ->type_name("NAME=VALUE")
       ->expected(1)
       ->take_all()
+      ->allow_extra_args(false)
       ->check(CLI::Validator(
           [](std::string &text) {
             size_t equals = text.find('=');
