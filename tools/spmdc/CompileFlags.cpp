@@ -7,6 +7,8 @@
 #include "runtime/support/Env.h"
 #include "tools/spmdc/Command.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -54,17 +56,20 @@ CLI::Option *CompileFlags::addTo(CLI::App &command, const std::string &fileHelp)
                   "Rates of links and devices (JSON; `spmdc devices --measure` makes one) to choose and predict by")
       ->type_name("FILE");
   command
-      .add_option_function<std::string>(
+      .add_option_function<std::vector<std::string>>(
           "--budget",
-          [this](const std::string &text) {
-            std::string error;
+          [this](const std::vector<std::string> &texts) {
+            std::string error, text = llvm::join(texts, ",");
             std::optional<std::vector<BudgetLimit>> limits = parseBudget(text, error);
             if (!limits)
               throw CLI::ValidationError("--budget", error);
             budget = std::move(*limits);
           },
           "Fail where the program costs more: wire=64MiB,collectives=3,memory=2GiB (wire and memory of each device)")
-      ->type_name("LIMITS");
+      ->type_name("LIMITS")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
   command.add_flag("--time", showTimes, "Time per pass, on stderr");
   command.add_flag("--remarks", showRemarks, "Why propagation decided as it did, on stderr");
   return fileOption;
