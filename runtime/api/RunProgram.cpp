@@ -64,7 +64,7 @@ private:
     if (options.reportFile.empty())
       return status;
     try {
-      writeFileAtomically(pathOf(options.reportFile), runReport.json(status));
+      writeFileAtomically(pathOfProcess(options.reportFile, getGivenProcess()), runReport.json(status));
     } catch (const Error &error) {
       log.write(RunLog::Level::Error, std::string("--report: ") + error.what());
       return status == 0 ? 1 : status;
@@ -81,8 +81,8 @@ private:
         log.write(RunLog::Level::Warning, environment.clusterWarning);
       if (environment.resumes && !options.checkpointDirectory.empty())
         options.resume = -1;
-      checkWritable("--report", pathOf(options.reportFile));
-      checkWritable("--profile", pathOf(options.profileFile));
+      checkWritable("--report", pathOfProcess(options.reportFile, getGivenProcess()));
+      checkWritable("--profile", pathOfProcess(options.profileFile, getGivenProcess()));
     } catch (const Error &error) {
       options.reportFile.clear();
       return report(error);
@@ -117,16 +117,6 @@ private:
     } catch (const std::exception &error) {
       return report(Error(error.what()));
     }
-  }
-
-  /// `{process}` in a name stands for the number of the process: for clusters, whose processes are given the same
-  /// options.
-  std::string pathOf(std::string path) const {
-    constexpr std::string_view mark = "{process}";
-    int number = getGivenProcess();
-    for (size_t at; (at = path.find(mark)) != std::string::npos;)
-      path.replace(at, mark.size(), std::to_string(number));
-    return path;
   }
 
   /// The number that this process is given, before the job is joined.
@@ -313,7 +303,7 @@ private:
   /// False where it cannot be written, which is said.
   bool writeProfile(std::string_view lines) {
     try {
-      writeFileAtomically(pathOf(options.profileFile), profileDocument(lines));
+      writeFileAtomically(pathOfProcess(options.profileFile, getGivenProcess()), profileDocument(lines));
       return true;
     } catch (const Error &error) {
       log.write(RunLog::Level::Error, std::string("--profile: ") + error.what());

@@ -150,6 +150,13 @@ std::string RunReport::json(int exitStatus) const {
   return jsonText(report, 2) + "\n";
 }
 
+std::string pathOfProcess(std::string path, int process) {
+  constexpr std::string_view mark = "{process}";
+  for (size_t at; (at = path.find(mark)) != std::string::npos;)
+    path.replace(at, mark.size(), std::to_string(process));
+  return path;
+}
+
 void checkWritable(const std::string &option, const std::string &path) {
   std::error_code unknown;
   if (path.empty() || std::filesystem::is_other(path, unknown)) // A device, a pipe.

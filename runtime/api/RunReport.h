@@ -66,6 +66,10 @@ private:
 /// What is said of a run that was ended by a signal to the command that started it.
 std::string interruptionText(int signal);
 
+/// Where a process writes what an option names: `{process}` stands for its number, for clusters, whose processes are
+/// given the same options.
+std::string pathOfProcess(std::string path, int process);
+
 /// Throws a usage error if a file could not be written there when the run ends: one of a week should not end with that.
 void checkWritable(const std::string &option, const std::string &path);
 
