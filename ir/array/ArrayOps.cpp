@@ -224,6 +224,15 @@ LogicalResult SliceOp::verify() {
   return verifyResult(*this, shape, operand.getElementType());
 }
 
+bool isPlainZero(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  if (!constant || !constant.getValue().isSplat())
+    return false;
+  if (isa<FloatType>(constant.getValue().getElementType()))
+    return constant.getValue().getSplatValue<APFloat>().isPosZero();
+  return constant.getValue().getSplatValue<APInt>().isZero();
+}
+
 LogicalResult PadOp::verify() {
   ArrayType operand = getOperand().getType(), value = getValue().getType();
   auto rank = static_cast<size_t>(operand.getRank());

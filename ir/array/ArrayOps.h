@@ -20,6 +20,9 @@ mlir::LogicalResult verifySameArrayShape(mlir::Operation *op);
 /// ... and of one element type. Shardings may differ: they are reconciled by partitioning.
 mlir::LogicalResult verifySameArray(mlir::Operation *op);
 
+/// Whether a value is a constant whose elements are all +0, as exchanges leave it where nothing is.
+bool isPlainZero(mlir::Value value);
+
 template <typename ConcreteType> class SameArrayShape : public mlir::OpTrait::TraitBase<ConcreteType, SameArrayShape> {
 public:
   static mlir::LogicalResult verifyTrait(mlir::Operation *op) { return verifySameArrayShape(op); }

@@ -62,6 +62,58 @@ struct SliceOfSum : OpRewritePattern<SliceOp> {
   }
 };
 
+/// A sum of arrays of which some are padded, in the midst of zeros, is the sum of the arrays padded at once: the
+/// gradient of a window of rows and columns adds up columns first, then rows, and what lies between is not built.
+struct PadOfSum : OpRewritePattern<PadOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  static bool hasPad(Value value) {
+    if (!value.hasOneUse())
+      return false;
+    auto sum = value.getDefiningOp<AddOp>();
+    return sum ? hasPad(sum.getLhs()) || hasPad(sum.getRhs()) : value.getDefiningOp<PadOp>() != nullptr;
+  }
+
+  LogicalResult matchAndRewrite(PadOp op, PatternRewriter &rewriter) const override {
+    auto sum = op.getOperand().getDefiningOp<AddOp>();
+    if (!sum || op.getType().getSharding() || sum.getType().getSharding() || !isPlainZero(op.getValue()) ||
+        !hasPad(sum))
+      return failure();
+    auto pad = [&](Value value) -> Value {
+      return rewriter.create<PadOp>(op.getLoc(), op.getType(), value, op.getValue(), op.getLow(), op.getHigh(),
+                                    op.getInterior());
+    };
+    rewriter.replaceOpWithNewOp<AddOp>(op, op.getType(), pad(sum.getLhs()), pad(sum.getRhs()));
+    return success();
+  }
+};
+
+/// Zeros around an array with zeros around it, unless what is between was cut.
+struct PadOfPad : OpRewritePattern<PadOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(PadOp op, PatternRewriter &rewriter) const override {
+    auto inner = op.getOperand().getDefiningOp<PadOp>();
+    if (!inner || !inner->hasOneUse() || op.getType().getSharding() || inner.getType().getSharding() ||
+        !isPlainZero(op.getValue()) || !isPlainZero(inner.getValue()))
+      return failure();
+    SmallVector<int64_t> low, high, interior;
+    for (int64_t d = 0; d < op.getType().getRank(); ++d) {
+      auto isHidden = [](int64_t first, int64_t second) { return first < 0 && second > 0; };
+      int64_t count = inner.getOperand().getType().getDimSize(d), between = op.getInterior()[d] + 1;
+      if (count == 0 || isHidden(inner.getLow()[d], op.getLow()[d]) || isHidden(inner.getHigh()[d], op.getHigh()[d]) ||
+          (between > 1 && (inner.getLow()[d] < 0 || inner.getHigh()[d] < 0)))
+        return failure();
+      int64_t step = (inner.getInterior()[d] + 1) * between;
+      low.push_back(inner.getLow()[d] * between + op.getLow()[d]);
+      high.push_back(op.getType().getDimSize(d) - low.back() - ((count - 1) * step + 1));
+      interior.push_back(step - 1);
+    }
+    rewriter.replaceOpWithNewOp<PadOp>(op, op.getType(), inner.getOperand(), op.getValue(), low, high, interior);
+    return success();
+  }
+};
+
 /// A window of a padded array is the array, padded (or cut, which is negative) on each side by what the window shows.
 struct SliceOfPad : OpRewritePattern<SliceOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -142,7 +194,8 @@ struct SliceOfTakeAlong : OpRewritePattern<SliceOp> {
 } // namespace
 
 void addMovementPatterns(RewritePatternSet &patterns) {
-  patterns.add<PadThatCuts, SliceOfSum, SliceOfPad, SliceAtConstant, SliceOfTakeAlong>(patterns.getContext());
+  patterns.add<PadThatCuts, SliceOfSum, PadOfSum, PadOfPad, SliceOfPad, SliceAtConstant, SliceOfTakeAlong>(
+      patterns.getContext());
 }
 
 } // namespace spmdc

@@ -53,16 +53,6 @@ AxesAttr getNamedAxes(ArrayType from, ArrayType to, MeshAttr meshAttr) {
   return AxesAttr::get(context, axes);
 }
 
-/// Zero as an exchange makes it: +0.
-bool isPlainZero(Value value) {
-  auto constant = value.getDefiningOp<ConstantOp>();
-  if (!constant || constant.getValue().getNumElements() != 1)
-    return false;
-  if (isa<FloatType>(constant.getValue().getElementType()))
-    return constant.getValue().getSplatValue<APFloat>().isPosZero();
-  return constant.getValue().getSplatValue<APInt>().isZero();
-}
-
 /// The same as getOnlyMove, or several arrays whose elements devices would have to exchange.
 SmallVector<ArrayMove> getOnlyMoves(Value value) {
   if (std::optional<ArrayMove> move = getOnlyMove(value))

@@ -41,8 +41,9 @@ public:
       llvm::append_range(operands, roots);
       compare(listAllAssignments(getAutomaticMesh(op), rule, operands, wanted));
     }
+    bool isNotBuilt = windowsOf(op) && windowsOf(op)->isSkipped(op);
     for (const std::optional<OperationPrice> &price : {priceMoves(), priceWindow()})
-      if (price && price->seconds < best->price.seconds) {
+      if (price && (price->seconds < best->price.seconds || isNotBuilt)) {
         best->movesDirectly = true;
         best->price = *price;
       }

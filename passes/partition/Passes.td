@@ -274,6 +274,32 @@ def DropBarriers : Pass<"spmdc-drop-barriers", "mlir::ModuleOp"> {
   }];
 }
 
+def AddBeforeExchange : Pass<"spmdc-add-before-exchange", "mlir::ModuleOp"> {
+  let summary = "Adds up what goes to one place before it is sent";
+  let description = [{
+    Before: one device's program; collectives are explicit.
+
+    A sum of exchanged arrays that are shifted against each other, with zeros where they are not (the gradient of a
+    convolution), is added up by each device as far as it has what is added: for its own piece, and for edges of the
+    pieces of others. One exchange for each neighbour brings the edges there, along one dimension after the other. Only
+    where fewer bytes are sent, and in no more exchanges. The reason of each says what is added up, its location is that
+    of all exchanges before.
+
+    After: the same values, but for the order in which floats are added.
+    ```
+    %1 = spmd.exchange %x over <a> from <f32[8@a]> to <f32[8@a]> shifted [-1] : <f32[4]> -> <f32[4]>
+    %2 = spmd.exchange %y over <a> from <f32[8@a]> to <f32[8@a]> shifted [-2] : <f32[4]> -> <f32[4]>
+    %3 = array.add %1, %2
+    ```
+    becomes: what device 0 has for places 4 and 5 is %x[3] + %y[2] and %y[3]
+    ```
+    %edge = ...
+    %1 = spmd.exchange %edge over <a> from <f32[4@a]> to <f32[4@a]> shifted [-2] : <f32[2]> -> <f32[2]>
+    ```
+  }];
+  let dependentDialects = ["::spmdc::SpmdDialect", "::spmdc::ArrayDialect"];
+}
+
 def JoinCollectives : Pass<"spmdc-join-collectives", "mlir::ModuleOp"> {
   let summary = "Makes one collective of two that follow one another";
   let description = [{

@@ -11,13 +11,38 @@
 using namespace mlir;
 
 namespace spmdc {
+namespace {
+
+bool isAddend(Operation *op) { return op->hasOneUse() && isa<AddOp>(*op->user_begin()); }
+
+/// Whether nobody looks at what the others look at, along a dimension that every device has whole.
+bool areApart(const Window &one, const Window &other) {
+  for (int64_t d = 0; d < arrayTypeOf(one.getSource()).getRank(); ++d) {
+    const WindowDim &dim = one.getDim(d), &otherDim = other.getDim(d);
+    if (dim.getPieces() > 1)
+      continue;
+    const WindowDim::Range &range = dim.looked.front(), &otherRange = otherDim.looked.front();
+    if (range.end <= otherRange.begin || otherRange.end <= range.begin)
+      return true;
+  }
+  return false;
+}
+
+} // namespace
+
+bool Windows::mayJoin(const Group &one, const Group &other) {
+  auto isSum = [](const Group &group) {
+    return llvm::all_of(group.views, [](const View &view) { return isAddend(view.op); });
+  };
+  return one.window.canTake(other.window) && !(isSum(one) && isSum(other) && areApart(one.window, other.window));
+}
 
 void Windows::joinNearest(std::vector<Group> &list) const {
   Group &last = list.back();
   Group *nearest = nullptr;
   double least = last.bytes;
   for (Group &group : llvm::drop_end(list)) {
-    if (!group.window.canTake(last.window))
+    if (!mayJoin(group, last))
       continue;
     Window both = group.window;
     both.add(last.window);
@@ -40,7 +65,7 @@ void Windows::joinAll(std::vector<Group> &list) const {
   double bytes = 0, together = 0;
   for (const Group &group : list) {
     bytes += group.bytes;
-    auto kind = llvm::find_if(kinds, [&](const Group &other) { return other.window.canTake(group.window); });
+    auto kind = llvm::find_if(kinds, [&](const Group &other) { return mayJoin(other, group); });
     if (kind == kinds.end()) {
       kinds.push_back(group);
       continue;

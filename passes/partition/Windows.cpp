@@ -138,11 +138,12 @@ void Windows::sharePrices() {
   for (auto [number, group] : llvm::enumerate(groups)) {
     llvm::SmallSetVector<Operation *, 8> payers;
     for (const View &view : group.views) {
-      if (needsExchange(view.op))
+      // What is not built has no other way; who looks at it may find one, and then pays nothing.
+      auto isPayer = [&](Operation *op) { return needsExchange(op) && skipped.contains(op); };
+      auto between = llvm::make_filter_range(view.between, isPayer);
+      payers.insert(between.begin(), between.end());
+      if (between.empty() && needsExchange(view.op))
         payers.insert(view.op);
-      for (Operation *op : view.between)
-        if (needsExchange(op) && skipped.contains(op))
-          payers.insert(op);
     }
     for (Operation *op : payers)
       shares[op].emplace_back(static_cast<unsigned>(number), 1.0 / static_cast<double>(payers.size()));
@@ -163,7 +164,7 @@ std::vector<ShardingRuleOpInterface> Windows::listMovers(Region &region) {
 std::optional<CollectiveCost> Windows::getShare(Operation *op, const CostModel &model) const {
   auto share = shares.find(op);
   if (share == shares.end())
-    return isSkipped(op) ? std::make_optional(CollectiveCost()) : std::nullopt;
+    return isSkipped(op) || places.contains(op) ? std::make_optional(CollectiveCost()) : std::nullopt;
   CollectiveCost total;
   for (auto [number, part] : share->second) {
     const Group &group = groups[number];

@@ -77,6 +77,9 @@ private:
   /// What devices look at, for each dimension of the array; nothing where that is no window.
   std::optional<std::vector<WindowDim>> getDims(const View &view) const;
   std::vector<Group> formGroups(const std::vector<View> &views) const;
+  /// Whether both can have one window. What is added up, each of elements of its own, is added before it is sent
+  /// instead (spmdc-add-before-exchange): a window would bring all of it.
+  static bool mayJoin(const Group &one, const Group &other);
   /// Puts the last group to the one whose window becomes longer by least, if that is no more than its own sends.
   void joinNearest(std::vector<Group> &list) const;
   /// One group of all that can have one window, if that is no more than what they send now.

@@ -47,6 +47,7 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
     passes.addPass(createWarnReplication());
     passes.addPass(createAlignCollectives());
     passes.addPass(createPartition());
+    passes.addPass(createAddBeforeExchange());
     passes.addPass(createCanonicalizerPass());
     passes.addPass(createCSEPass());
     // What a loop moves or computes anew in each iteration without need, collectives above all, happens once before it.

@@ -1,0 +1,146 @@
+//===- EdgeSumsTest.cpp - sums of moved arrays, executed ------------------===//
+//
+// The gradient of what looks at one array through shifted windows is a sum of arrays that are moved against each other:
+// devices add up what they have for one another's pieces and send that, along one or two cut dimensions, with strides,
+// dilations and paddings, in any sizes. Every station against the unpartitioned program; where pieces lie alike, no
+// more bytes than a count of the elements that devices have something for and do not hold.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tests/programs/support/ExactPrograms.h"
+#include "tests/support/BytesAlone.h"
+
+#include "gtest/gtest.h"
+
+#include <algorithm>
+#include <set>
+
+using namespace spmdc;
+
+namespace {
+
+constexpr int kBlocks = 2, kPerBlock = 30, kCompiledEvery = 3;
+
+class EdgeSums : protected ExactPrograms, public ::testing::TestWithParam<int> {
+protected:
+  /// One position of a convolution.
+  struct Position {
+    int64_t size, window, stride, dilation, low, high;
+    std::string axes;
+
+    int64_t getExtent() const { return (window - 1) * dilation + 1; }
+    int64_t getCount() const { return (size + low + high - getExtent()) / stride + 1; }
+    std::string getSize() const { return std::to_string(size) + "@" + axes; }
+    std::string getCountSize() const { return std::to_string(getCount()) + "@" + axes; }
+    std::string getPadding() const { return "(" + std::to_string(low) + ", " + std::to_string(high) + ")"; }
+  };
+
+  Position makePosition(const std::string &axes) {
+    Position position{0,
+                      random.integer(1, 5),
+                      random.pick({1, 1, 2, 3}),
+                      random.pick({1, 1, 2}),
+                      random.integer(0, 3),
+                      random.integer(0, 3),
+                      axes};
+    position.size = position.getExtent() + random.integer(0, 25);
+    return position;
+  }
+
+  static std::string tuple(std::vector<int64_t> numbers) {
+    std::string text;
+    for (int64_t number : numbers)
+      text += (text.empty() ? "" : ", ") + std::to_string(number);
+    return numbers.size() > 1 ? "(" + text + ")" : text;
+  }
+
+  std::string mesh() const { return "mesh m(a=" + std::to_string(devices) + ", b=2)\n"; }
+
+  void check(const std::string &text, bool isCompiled, double most = INFINITY) {
+    SCOPED_TRACE(text);
+    auto [sample, module] = partition(text, random, bytesAlone());
+    ASSERT_TRUE(module);
+    EXPECT_LE(sentBytes(*module), most);
+    checkStations(*module, sample, isCompiled);
+  }
+
+  Random random{static_cast<uint64_t>(98000 + GetParam())};
+  int64_t devices = 2;
+};
+
+TEST_P(EdgeSums, OneEdgeToEachNeighbour) {
+  constexpr int64_t kChannels = 3;
+  for (int i = 0; i < kPerBlock && !HasFailure(); ++i) {
+    devices = random.pick({2, 3, 4, 5});
+    Position x = makePosition("a");
+    x.stride = 1;
+    x.low = random.integer(0, x.getExtent() - 1); // SAME, at whatever end.
+    x.high = x.getExtent() - 1 - x.low;
+    int64_t piece = (x.size + devices - 1) / devices, missing = 0;
+    for (int64_t device = 0; device < devices; ++device) {
+      std::set<int64_t> others;
+      for (int64_t row = device * piece; row < std::min(x.size, (device + 1) * piece); ++row)
+        for (int64_t tap = 0; tap < x.window; ++tap) {
+          int64_t at = row + tap * x.dilation - x.low;
+          if (at >= 0 && at < x.size && at / piece != device)
+            others.insert(at);
+        }
+      missing += static_cast<int64_t>(others.size());
+    }
+    std::string array = "f32[1, " + x.getSize() + ", " + std::to_string(kChannels) + "]";
+    std::string text = mesh() + "fn loss(x, k, c) { return sum(conv1d(x, k, padding=[" + x.getPadding() +
+                       "], dilation=" + std::to_string(x.dilation) + ") * c); }\nfn main(x: " + array + ", k: f32[" +
+                       std::to_string(x.window) + "@_, 3@_, 2@_], c: f32[1, " + x.getCountSize() + ", 2]) -> " + array +
+                       " { return grad(loss)(x, k, c); }\n";
+    // Gaps of more than a piece are sent as if there were none.
+    bool isNear = x.getExtent() <= piece;
+    double bound = 4.0 * kChannels * static_cast<double>(missing) / static_cast<double>(devices);
+    check(text, i % kCompiledEvery == 0, isNear && x.dilation == 1 ? bound : INFINITY);
+  }
+}
+
+TEST_P(EdgeSums, OfAnySizesAlongTwoDimensions) {
+  const std::vector<std::string> kAxes{"a", "b", "(a, b)", "(b, a)", "_"};
+  for (int i = 0; i < kPerBlock && !HasFailure(); ++i) {
+    devices = random.pick({2, 3, 4});
+    std::string rowAxes = random.pick(kAxes);
+    std::string columnAxes = rowAxes == "a" ? "b" : rowAxes == "b" ? "a" : rowAxes == "_" ? random.pick(kAxes) : "_";
+    Position rows = makePosition(rowAxes), columns = makePosition(columnAxes);
+    std::string array = "f32[1, " + rows.getSize() + ", " + columns.getSize() + ", 2]";
+    std::string text = mesh() +
+                       "fn loss(x, k, c) { return sum(conv2d(x, k, strides=" + tuple({rows.stride, columns.stride}) +
+                       ", padding=[" + rows.getPadding() + ", " + columns.getPadding() +
+                       "], dilation=" + tuple({rows.dilation, columns.dilation}) + ") * c); }\nfn main(x: " + array +
+                       ", k: f32[" + std::to_string(rows.window) + "@_, " + std::to_string(columns.window) +
+                       "@_, 2@_, 2@_], c: f32[1, " + rows.getCountSize() + ", " + columns.getCountSize() + ", 2]) -> " +
+                       array + " { return grad(loss)(x, k, c); }\n";
+    check(text, i % kCompiledEvery == 0);
+  }
+}
+
+TEST_P(EdgeSums, OfShiftedProducts) {
+  // Sums of which some are moved and some are not, some used elsewhere, in loops, and of parts of parts.
+  for (int i = 0; i < kPerBlock && !HasFailure(); ++i) {
+    devices = random.pick({2, 3, 4});
+    int64_t size = random.integer(6, 40);
+    auto shifted = [&](const std::string &value) {
+      int64_t by = random.integer(-3, 3), low = std::max<int64_t>(by, 0), high = std::max<int64_t>(-by, 0);
+      std::string part = "(" + value + ")[" + std::to_string(high) + ":" + std::to_string(size - low) + "]";
+      return by == 0 ? value
+                     : "pad(" + part + ", [(" + std::to_string(low) + ", " + std::to_string(high) + "), (0, 0)])";
+    };
+    std::string body = random.pick(std::vector<std::string>{
+        shifted("x * y") + " + " + shifted("x + y") + " + " + shifted("(x - y)") + " + x",
+        shifted("(" + shifted("x * y") + " + " + shifted("x") + ")") + " + " + shifted("y"),
+        "pad((" + shifted("x * y") + " + " + shifted("y") + ")[:, 1:], [(0, 0), (1, 0)]) + x",
+        "for i in 0..3 carry (t = x) { yield " + shifted("t * y") + " + " + shifted("(t - y)") + "; }",
+    });
+    std::string array = "f32[" + std::to_string(size) + "@a, 4]";
+    check(mesh() + "fn main(x: " + array + ", y: " + array + ") -> " + array + " { let z = " + body + "; return z; }\n",
+          i % kCompiledEvery == 0);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Blocks, EdgeSums, ::testing::Range(0, kBlocks));
+
+} // namespace
