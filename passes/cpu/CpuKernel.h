@@ -58,6 +58,11 @@ private:
   /// Rows [base, base + count) side by side: accumulators lie in memory, one for each.
   void emitStageOfBlock(const KernelSchedule::Stage &stage, const IndexExpr &laneVar, mlir::Value base,
                         mlir::Value count);
+  /// Rows [low, high) of the last dimension side by side: in one loop those of the interior, in another the others.
+  void emitLanes(const IndexExpr &laneVar, mlir::Value low, mlir::Value high);
+  /// From where to where, between low and high, the interior is.
+  std::pair<mlir::Value, mlir::Value> emitInterior(llvm::ArrayRef<IndexAssumption> interior, unsigned lane,
+                                                   mlir::Value low, mlir::Value high);
   void emitRowsSideBySide();
   void emitTiles();
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/cpu/CpuKernel.h"
+#include "passes/cpu/Interior.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -90,6 +91,68 @@ void CpuKernel::emitStageOfBlock(const KernelSchedule::Stage &stage, const Index
   loops.closeDomain(nest, carried);
 }
 
+void CpuKernel::emitLanes(const IndexExpr &laneVar, Value low, Value high) {
+  currentStage = 0;
+  auto over = [&](Value from, Value to, std::vector<IndexAssumption> assumed) {
+    Loop lanes = loops.open(from, to, 1, {}, /*isParallel=*/true);
+    loopDepth = emitter.getDepth();
+    if (!assumed.empty())
+      emitter.assume(std::move(assumed));
+    emitter.bind(laneVar, lanes.iv);
+    emitStores(schedule.stages[0]);
+    loops.close(lanes);
+  };
+  std::vector<IndexAssumption> interior;
+  if (!laneVar.isConstant())
+    for (const KernelSchedule::Store &store : schedule.stages[0].stores)
+      for (const IndexAssumption &assumption :
+           findInterior(*schedule.indexing, body, body.outputs[store.output], store.index, laneVar.terms[0].first))
+        if (!llvm::is_contained(interior, assumption))
+          interior.push_back(assumption);
+  if (interior.empty())
+    return over(low, high, {});
+  auto [from, to] = emitInterior(interior, laneVar.terms[0].first, low, high);
+  over(from, to, interior);
+  // What is left, on either side of it.
+  Value zero = emitter.emitConstant(0);
+  Loop sides = loops.open(zero, emitter.emitConstant(2), 1);
+  sides.isPlain = true;
+  Value isFirst = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, sides.iv, zero);
+  over(b.create<arith::SelectOp>(loc, isFirst, low, to), b.create<arith::SelectOp>(loc, isFirst, from, high), {});
+  loops.close(sides);
+}
+
+std::pair<Value, Value> CpuKernel::emitInterior(ArrayRef<IndexAssumption> interior, unsigned lane, Value low,
+                                                Value high) {
+  Value from = low, to = high, isThere;
+  auto both = [&](Value x, Value y) { return x ? b.create<arith::AndIOp>(loc, x, y).getResult() : y; };
+  for (const auto &[guard, holds] : interior) {
+    int64_t factor = guard.expr.coefficientOf(lane);
+    if (factor == 0) {
+      Value answer = emitter.emitGuard(guard);
+      if (!holds)
+        answer = b.create<arith::XOrIOp>(loc, answer, b.create<arith::ConstantOp>(loc, b.getBoolAttr(true)));
+      isThere = both(isThere, answer);
+      continue;
+    }
+    IndexExpr rest = guard.expr;
+    llvm::erase_if(rest.terms, [&](auto &term) { return term.first == lane; });
+    // low <= rest + lane < high, or low <= rest - lane < high.
+    Value others = emitter.emitIndex(rest);
+    auto beside = [&](int64_t bound) -> Value {
+      Value constant = emitter.emitConstant(bound);
+      return factor > 0 ? b.create<arith::SubIOp>(loc, constant, others)
+                        : b.create<arith::SubIOp>(loc, others, constant);
+    };
+    from = b.create<arith::MaxSIOp>(loc, from, beside(factor > 0 ? guard.low : guard.high - 1));
+    to = b.create<arith::MinSIOp>(loc, to, beside(factor > 0 ? guard.high : guard.low - 1));
+  }
+  from = b.create<arith::MinSIOp>(loc, from, high);
+  if (isThere)
+    from = b.create<arith::SelectOp>(loc, isThere, from, high);
+  return {from, b.create<arith::MaxSIOp>(loc, from, to)};
+}
+
 void CpuKernel::emitRowsSideBySide() {
   // The last row dimension runs over lanes; the others are walked around it.
   ArrayRef<int64_t> shape = schedule.rowShape;
@@ -99,15 +162,8 @@ void CpuKernel::emitRowsSideBySide() {
   bool isOneLoop = schedule.stages.size() == 1 && schedule.stages[0].reductions.empty() &&
                    schedule.stages[0].scans.empty() && schedule.domains[schedule.stages[0].domain].shape.empty();
   auto segment = [&](Value low, Value high) {
-    if (isOneLoop) {
-      currentStage = 0;
-      Loop lanes = loops.open(low, high, 1, {}, /*isParallel=*/true);
-      loopDepth = emitter.getDepth();
-      emitter.bind(laneVar, lanes.iv);
-      emitStores(schedule.stages[0]);
-      loops.close(lanes);
-      return;
-    }
+    if (isOneLoop)
+      return emitLanes(laneVar, low, high);
     Loop blocks = loops.open(low, high, kRowBlock);
     blocks.isPlain = true;
     Value rest = b.create<arith::SubIOp>(loc, high, blocks.iv);

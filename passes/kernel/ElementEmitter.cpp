@@ -61,6 +61,15 @@ void ElementEmitter::bind(const IndexExpr &variable, Value value) {
     variables[variable.terms[0].first] = {value, getDepth()};
 }
 
+void ElementEmitter::assume(std::vector<IndexAssumption> assumptions) {
+  scopes.back().isGuard = true;
+  scopes.back().assumed = std::move(assumptions);
+}
+
+bool ElementEmitter::isAssumed(const IndexAssumption &assumption) const {
+  return llvm::any_of(scopes, [&](const Scope &scope) { return llvm::is_contained(scope.assumed, assumption); });
+}
+
 unsigned ElementEmitter::guardDepth() const {
   for (unsigned depth = scopes.size(); depth-- > 0;)
     if (scopes[depth].isGuard)
@@ -122,17 +131,20 @@ void ElementEmitter::store(Value pointer, ArrayType type, ArrayRef<IndexExpr> in
     hooks.annotate(store);
 }
 
+Value ElementEmitter::emitGuard(const IndexGuard &guard) {
+  Value position = emitIndex(guard.expr);
+  // One unsigned comparison checks both ends.
+  if (guard.low)
+    position = builder.create<arith::SubIOp>(loc, position, emitConstant(guard.low));
+  return builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, position, emitConstant(guard.high - guard.low));
+}
+
 ElementEmitter::Emitted ElementEmitter::emitGuarded(Type type, ArrayRef<IndexGuard> guards,
                                                     llvm::function_ref<Value()> inside,
                                                     llvm::function_ref<Value()> outside) {
   Value condition;
   for (const IndexGuard &guard : guards) {
-    Value position = emitIndex(guard.expr);
-    // One unsigned comparison checks both ends.
-    if (guard.low)
-      position = builder.create<arith::SubIOp>(loc, position, emitConstant(guard.low));
-    Value holds =
-        builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, position, emitConstant(guard.high - guard.low));
+    Value holds = emitGuard(guard);
     condition = condition ? builder.create<arith::AndIOp>(loc, condition, holds).getResult() : holds;
   }
   Region *region = getBlock()->getParent();
@@ -218,21 +230,28 @@ ElementEmitter::Emitted ElementEmitter::emitOp(Operation *op, const Index &index
   }
   if (isIndexOp(op)) {
     MappedIndex mapped = schedule.indexing->map(op, index);
-    if (mapped.guards.empty())
-      return emitAt(op->getOperand(isa<DynamicUpdateSliceOp>(op) ? 1 : 0), std::move(mapped.index));
-    Type type = registerType(elementType);
     bool isUpdate = isa<DynamicUpdateSliceOp>(op);
-    return emitGuarded(
-        type, mapped.guards, [&] { return emit(op->getOperand(isUpdate ? 1 : 0), mapped.index); },
-        [&] {
-          if (isUpdate)
-            return emit(op->getOperand(0), index);
-          if (isa<PadOp>(op))
-            return emit(op->getOperand(1), {});
-          // Behind the end of an all_slice lies padding.
-          return isa<FloatType>(type) ? emitFloatConstant(builder, loc, type, 0)
-                                      : emitIntConstant(builder, loc, type, 0);
-        });
+    Value source = op->getOperand(isUpdate ? 1 : 0);
+    Type type = registerType(elementType);
+    auto emitOutside = [&]() -> Value {
+      if (isUpdate)
+        return emit(op->getOperand(0), index);
+      if (isa<PadOp>(op))
+        return emit(op->getOperand(1), {});
+      // Behind the end of an all_slice lies padding.
+      return isa<FloatType>(type) ? emitFloatConstant(builder, loc, type, 0) : emitIntConstant(builder, loc, type, 0);
+    };
+    if (llvm::any_of(mapped.guards, [&](const IndexGuard &guard) { return isAssumed({guard, false}); }))
+      return {emitOutside(), getDepth()};
+    size_t asked = mapped.guards.size();
+    llvm::erase_if(mapped.guards, [&](const IndexGuard &guard) { return isAssumed({guard, true}); });
+    if (mapped.guards.empty()) {
+      Emitted emitted = emitAt(source, std::move(mapped.index));
+      if (asked > 0) // That this is the value is known only where the guards hold.
+        emitted.depth = std::max(emitted.depth, guardDepth());
+      return emitted;
+    }
+    return emitGuarded(type, mapped.guards, [&] { return emit(source, mapped.index); }, emitOutside);
   }
   if (auto concatenate = dyn_cast<ConcatenateOp>(op))
     return emitConcatenate(concatenate, index);

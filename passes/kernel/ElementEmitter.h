@@ -58,6 +58,8 @@ public:
   mlir::Block *getBlock() const { return scopes.back().block; }
   /// Lets the builder stand where this scope goes on.
   void moveTo(unsigned depth);
+  /// What is known of guards in the innermost scope: they are not asked there, and nothing that is read leaves it.
+  void assume(std::vector<IndexAssumption> assumptions);
   /// Gives a loop variable its value in the innermost scope; a constant needs none.
   void bind(const IndexExpr &variable, mlir::Value value);
 
@@ -67,6 +69,8 @@ public:
   mlir::Value emit(mlir::Value value, llvm::ArrayRef<IndexExpr> index);
   void store(mlir::Value pointer, ArrayType type, llvm::ArrayRef<IndexExpr> index, mlir::Value value);
   mlir::Value emitIndex(const IndexExpr &expr);
+  /// Whether a guard holds.
+  mlir::Value emitGuard(const IndexGuard &guard);
   mlir::Value emitConstant(int64_t value);
 
 private:
@@ -77,6 +81,7 @@ private:
     std::map<Key, mlir::Value> values;
     std::map<IndexExpr, mlir::Value> indices;
     bool isGuard = false;
+    std::vector<IndexAssumption> assumed; ///< What need not be asked in it.
   };
 
   Emitted emitAt(mlir::Value value, Index index);
@@ -92,6 +97,7 @@ private:
   /// First element and number of elements of the device's piece (i64), where the builder stands.
   std::pair<mlir::Value, mlir::Value> emitShardStart(int64_t size, AxesAttr axes, MeshAttr mesh);
   unsigned guardDepth() const;
+  bool isAssumed(const IndexAssumption &assumption) const;
 
   mlir::OpBuilder &builder;
   mlir::Location loc;

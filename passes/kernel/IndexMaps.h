@@ -23,6 +23,14 @@ using Index = llvm::SmallVector<IndexExpr>;
 struct IndexGuard {
   IndexExpr expr;
   int64_t low = 0, high = 0;
+  bool operator==(const IndexGuard &) const = default;
+};
+
+/// A guard, and whether it holds.
+struct IndexAssumption {
+  IndexGuard guard;
+  bool holds = true;
+  bool operator==(const IndexAssumption &) const = default;
 };
 
 /// A position that an element of an array of indices holds, clamped to [0, high].

@@ -61,6 +61,36 @@ std::string fullReductionProgram(const std::string &size) {
               {{"$t", "<f64[" + size + "]>"}});
 }
 
+std::string paddedProgram(const std::string &rows, const std::string &size) {
+  return fill(R"(func.func @main(%x: !spmd.array$t, %edge: !spmd.array<f32[1, $size]>) -> (!spmd.array$t, !spmd.array$t) {
+    %three = array.constant dense<3.0> : tensor<f32> -> <f32[]>
+    %zero = array.constant dense<0.0> : tensor<f32> -> <f32[]>
+    %0 = array.pad %x with %three low [1, -1] high [-1, 1] interior [0, 0] : $t, <f32[]> -> $t
+    %1 = array.pad %x with %zero low [-2, 0] high [2, 0] interior [0, 0] : $t, <f32[]> -> $t
+    %2 = array.pad %edge with %zero low [0, 0] high [$less, 0] interior [0, 0] : <f32[1, $size]>, <f32[]> -> $t
+    %3 = array.reverse %x dims [0, 1] : $t -> $t
+    %4 = array.pad %3 with %three low [0, 2] high [0, -2] interior [0, 0] : $t, <f32[]> -> $t
+    %5 = array.pad %x with %zero low [0, 1] high [0, -1] interior [0, 0] : $t, <f32[]> -> $t
+    %6 = array.reverse %5 dims [1] : $t -> $t
+    %7 = array.iota dim 0 : $t
+    %8 = array.pad %7 with %three low [1, 1] high [-1, -1] interior [0, 0] : $t, <f32[]> -> $t
+    %9 = array.add %0, %1 : $t
+    %10 = array.add %9, %2 : $t
+    %11 = array.add %10, %4 : $t
+    %12 = array.add %11, %6 : $t
+    %13 = array.add %12, %8 : $t
+    %14 = array.slice %x [0, 0] to [$half, $size] step [1, 1] : $t -> <f32[$half, $size]>
+    %15 = array.pad %14 with %three low [1, 0] high [$gaps, 0] interior [1, 0] : <f32[$half, $size]>, <f32[]> -> $t
+    %16 = array.multiply %15, %8 : $t
+    return %13, %16 : !spmd.array$t, !spmd.array$t
+  })",
+              {{"$t", "<f32[" + rows + ", " + size + "]>"},
+               {"$size", size},
+               {"$less", std::to_string(std::stoi(rows) - 1)},
+               {"$half", std::to_string(std::stoi(rows) / 2)},
+               {"$gaps", std::to_string(std::stoi(rows) - 2 * (std::stoi(rows) / 2))}});
+}
+
 std::string transposeProgram() {
   return R"(func.func @main(%x: !spmd.array<f32[37, 53]>, %y: !spmd.array<i8[3, 20, 40]>)
       -> (!spmd.array<f32[53, 37]>, !spmd.array<i8[40, 3, 20]>) {

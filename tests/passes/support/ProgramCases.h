@@ -18,6 +18,9 @@ std::string fullReductionProgram(const std::string &size);
 std::string transposeProgram();
 /// Along both dimensions, over several rounds of a block of threads.
 std::string scanProgram();
+/// Sums of arrays that are padded, or cut, on all sides, by much and by little, reversed, with gaps, and of what is
+/// computed from positions: elements in the middle of f32[rows, size] read no padding.
+std::string paddedProgram(const std::string &rows, const std::string &size);
 /// An argument, a result twice, and a constant.
 std::string returnProgram();
 
