@@ -33,7 +33,8 @@ TEST(Program, FullReductionInBlocks) {
     checkProgram(fullReductionProgram(size), {.tolerances = {{.ulps = 1e4}}}, compileForCpu);
 }
 
-// Whether an element reads padding is asked for ranges: of rows and columns, of one of either, and of none that does not.
+// Whether an element reads padding is asked for ranges: of rows and columns, of one of either, and of none that does
+// not.
 TEST(Program, PaddedArrays) {
   for (std::string rows : {"2", "9", "40"})
     for (std::string size : {"3", "17", "133"})

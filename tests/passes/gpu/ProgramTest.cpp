@@ -50,9 +50,7 @@ TEST(GpuProgram, FullReductionInBlocks) {
 }
 
 // Squares through shared memory, with rests on both sides.
-TEST(GpuProgram, PaddedArrays) {
-  checkProgram(paddedProgram("9", "133"), {.inputs = InputKind::Wild}, compileForGpu);
-}
+TEST(GpuProgram, PaddedArrays) { checkProgram(paddedProgram("9", "133"), {.inputs = InputKind::Wild}, compileForGpu); }
 
 TEST(GpuProgram, Transposes) { checkProgram(transposeProgram(), {.inputs = InputKind::Wild}, compileForGpu); }
 

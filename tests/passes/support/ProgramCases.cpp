@@ -62,7 +62,8 @@ std::string fullReductionProgram(const std::string &size) {
 }
 
 std::string paddedProgram(const std::string &rows, const std::string &size) {
-  return fill(R"(func.func @main(%x: !spmd.array$t, %edge: !spmd.array<f32[1, $size]>) -> (!spmd.array$t, !spmd.array$t) {
+  return fill(
+      R"(func.func @main(%x: !spmd.array$t, %edge: !spmd.array<f32[1, $size]>) -> (!spmd.array$t, !spmd.array$t) {
     %three = array.constant dense<3.0> : tensor<f32> -> <f32[]>
     %zero = array.constant dense<0.0> : tensor<f32> -> <f32[]>
     %0 = array.pad %x with %three low [1, -1] high [-1, 1] interior [0, 0] : $t, <f32[]> -> $t
@@ -84,11 +85,11 @@ std::string paddedProgram(const std::string &rows, const std::string &size) {
     %16 = array.multiply %15, %8 : $t
     return %13, %16 : !spmd.array$t, !spmd.array$t
   })",
-              {{"$t", "<f32[" + rows + ", " + size + "]>"},
-               {"$size", size},
-               {"$less", std::to_string(std::stoi(rows) - 1)},
-               {"$half", std::to_string(std::stoi(rows) / 2)},
-               {"$gaps", std::to_string(std::stoi(rows) - 2 * (std::stoi(rows) / 2))}});
+      {{"$t", "<f32[" + rows + ", " + size + "]>"},
+       {"$size", size},
+       {"$less", std::to_string(std::stoi(rows) - 1)},
+       {"$half", std::to_string(std::stoi(rows) / 2)},
+       {"$gaps", std::to_string(std::stoi(rows) - 2 * (std::stoi(rows) / 2))}});
 }
 
 std::string transposeProgram() {
