@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <map>
 
 namespace spmdc {
@@ -185,18 +186,23 @@ std::vector<BudgetExcess> checkBudget(const std::vector<BudgetLimit> &limits, co
     auto add = [&](const std::string &message, const std::vector<Contributor> &contributors) {
       excesses.push_back(describe(limit, message, contributors));
     };
+    // To the byte where rounded figures look alike.
+    auto exceeds = [&](double bytes, const std::string &behind) {
+      bool isAlike = spmd::bytesText(bytes) == spmd::bytesText(allowed);
+      auto text = [&](double number) {
+        return isAlike ? std::to_string(static_cast<int64_t>(std::ceil(number))) + " B" : spmd::bytesText(number);
+      };
+      return text(bytes) + behind + ", and the budget is " + text(allowed);
+    };
     if (limit.what == "wire" && wireBytes > allowed)
-      add("each device sends " + spmd::bytesText(wireBytes) + ", and the budget is " + spmd::bytesText(allowed),
-          collectives);
+      add("each device sends " + exceeds(wireBytes, ""), collectives);
     else if (limit.what == "collectives" && collectives.size() > static_cast<size_t>(limit.limit))
       add("the program has " + std::to_string(collectives.size()) +
               (collectives.size() == 1 ? " collective" : " collectives") + ", and the budget is " +
               std::to_string(limit.limit),
           collectives);
     else if (limit.what == "memory" && bytesPerDevice > limit.limit)
-      add("each device needs " + spmd::bytesText(static_cast<double>(bytesPerDevice)) +
-              " of memory, and the budget is " + spmd::bytesText(allowed),
-          listMemory(report, plan));
+      add("each device needs " + exceeds(static_cast<double>(bytesPerDevice), " of memory"), listMemory(report, plan));
   }
   return excesses;
 }

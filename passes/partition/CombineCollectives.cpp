@@ -1,7 +1,8 @@
 //===- CombineCollectives.cpp - one collective for several small ones -----===//
 //
 // A group is of one kind: operation, reduction or pairs, element type and axes, and none of its members needs another's
-// result. It runs where its last member did; what lies between and reads a result goes behind it.
+// result. It runs where its first member did, or as soon as all operands are there; what stands before that and reads a
+// result goes behind it.
 //
 // Each member's operand becomes a matrix, the matrices are joined along their rows, and the result's columns become the
 // members' results. Of g devices
@@ -257,6 +258,13 @@ private:
     // Others that were combined may have changed their order.
     llvm::sort(group, [](Operation *x, Operation *y) { return x->isBeforeInBlock(y); });
     CollectiveOpInterface last = group.back();
+    Operation *ready = group.front();
+    for (CollectiveOpInterface member : group)
+      if (Operation *origin = member->getOperand(0).getDefiningOp();
+          origin && origin->getBlock() == &block && ready->isBeforeInBlock(origin))
+        ready = origin;
+    if (ready != last)
+      last->moveAfter(ready);
     moveFollowers(group);
     OpBuilder builder(last);
     int64_t devices = devicesOf(last);
@@ -306,7 +314,8 @@ private:
     return builder.create<AllGatherOp>(loc, type, operand, 0, like.getGroupAxes(), why);
   }
 
-  /// What stands between the members and needs one of them goes behind the last.
+  /// What stands between the first member and the last, which is where the group runs, and needs one of them goes
+  /// behind that.
   void moveFollowers(const Group &group) {
     llvm::DenseSet<Operation *> followers;
     for (CollectiveOpInterface member : group)

@@ -239,8 +239,8 @@ def CombineCollectives : Pass<"spmdc-combine-collectives", "mlir::ModuleOp"> {
     all_reduces of one kind, element type and axes in a block, none of which needs another's result, are done by one
     call, where the time of the calls that it saves is more than that of bringing their arrays together and apart again
     (both by the cost model), up to 4 MiB; so are all_gathers, reduce_scatters and all_to_alls whose pieces have one
-    size, along whatever dimensions, and collective_permutes of the same pairs. Each element is reduced as before, so the
-    results have the same bits.
+    size, along whatever dimensions, and collective_permutes of the same pairs. The one runs where the first of them did, or
+    as soon as all operands are there. Each element is reduced as before, so the results have the same bits.
 
     After: the same.
     ```
@@ -334,7 +334,8 @@ def RematerializeGathers : Pass<"spmdc-rematerialize-gathers", "mlir::ModuleOp">
     used there and frees most is not kept until its next use but gathered again, until `free` bytes are saved or nothing
     is left to be saved. Each such gather is one of the program's, with its place; its reason says that it is a
     repetition. Where there is none of these and most is needed in a loop or a branch, what was made before that for
-    another part of it, gathered or element by element, is made there, in each iteration of a loop.
+    another part of it, gathered or element by element, is made there, in each iteration of a loop; of loops within one
+    another in the outermost that suffices.
 
     After: the same values.
     ```

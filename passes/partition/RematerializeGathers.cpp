@@ -150,18 +150,23 @@ std::optional<InnerChoice> considerInside(Operation *op, Operation *around, Oper
   return choice.saved > 0 && !choice.chain.empty() ? std::optional(std::move(choice)) : std::nullopt;
 }
 
-/// The one that saves most; of equal ones the innermost, and the first.
+/// The one that saves most; of equal ones the innermost, and the first. Each goes into as few loops within one another
+/// as suffice.
 std::optional<InnerChoice> chooseInside(const MemoryPeak &peak) {
   std::optional<InnerChoice> best;
+  std::vector<BlockLiveness> liveness;
+  for (Operation *atPeak : peak.path)
+    liveness.emplace_back(*atPeak->getBlock());
   for (size_t depth = 1; depth < peak.path.size(); ++depth) {
-    Operation *around = peak.path[depth], *inner = peak.path[depth - 1];
-    BlockLiveness outside(*around->getBlock()), inside(*inner->getBlock());
+    Operation *around = peak.path[depth];
     for (Operation &op : *around->getBlock()) {
       if (&op == around)
         break;
       if (op.getNumResults() != 1)
         continue;
-      std::optional<InnerChoice> choice = considerInside(&op, around, inner, outside, inside);
+      std::optional<InnerChoice> choice;
+      for (size_t inner = depth; inner-- > 0 && !choice;)
+        choice = considerInside(&op, around, peak.path[inner], liveness[depth], liveness[inner]);
       if (choice && (!best || choice->saved > best->saved))
         best = std::move(choice);
     }

@@ -76,7 +76,8 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
   }
   if (passesThrough(Stage::Plan)) {
     passes.addPass(createBuildPlan());
-    passes.addPass(createScheduleCollectives());
+    if (options.startsEarly)
+      passes.addPass(createScheduleCollectives());
     passes.addPass(createAssignBuffers());
     passes.addPass(createVerifyPlan());
     arriveAt(Stage::Plan);

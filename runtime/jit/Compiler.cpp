@@ -220,6 +220,9 @@ struct Compiler::State {
     return *modules[stage];
   }
 
+  /// Into how many parts what could be asked for is cut, where nothing suffices.
+  static constexpr int64_t kParts = 8;
+
   /// Where the budget's memory does not suffice, asks the partitioner to gather again instead of keeping. How much that
   /// saves shows once buffers are assigned, so plans are made until one fits or everything has been asked for.
   void fitMemory() {
@@ -232,30 +235,44 @@ struct Compiler::State {
         limit = budget.limit;
     if (!limit)
       return;
-    std::optional<int64_t> first = planBytes(0), least = first;
-    int64_t asked = 0, more = 0;
-    while (least && *least > *limit && asked < *first) {
-      // What is missing; where that has changed nothing, as one gather frees more than it, twice as much as before.
-      more = std::max(2 * more, *least - *limit);
-      asked += more;
-      std::optional<int64_t> bytes = planBytes(asked);
-      if (bytes && *bytes < *least) {
-        least = bytes;
-        more = 0;
-        options.pipeline.bytesToFree = asked;
+    PipelineOptions best;
+    std::optional<int64_t> least = planBytes(best), first = least;
+    auto attempt = [&](int64_t asked, bool startsEarly) {
+      PipelineOptions trial;
+      trial.bytesToFree = asked;
+      trial.startsEarly = startsEarly;
+      std::optional<int64_t> bytes = planBytes(trial);
+      if (!bytes || *bytes >= *least)
+        return false;
+      least = bytes;
+      best = trial;
+      return true;
+    };
+    // Transfers under computation are given up last.
+    for (bool startsEarly : {true, false}) {
+      int64_t asked = startsEarly ? 0 : -1, more = 0;
+      while (least && *least > *limit && asked < *first) {
+        // What is missing; where that has changed nothing, as one gather frees more than it, twice as much as before.
+        more = std::max(2 * more, *least - *limit);
+        asked = asked < 0 ? 0 : asked + more;
+        if (attempt(asked, startsEarly))
+          more = 0;
       }
     }
+    // An error names what is least whatever the limit.
+    for (int64_t part = 1; part <= kParts && least && *least > *limit; ++part)
+      attempt(*first / kParts * part, /*startsEarly=*/false);
+    options.pipeline.bytesToFree = best.bytesToFree;
+    options.pipeline.startsEarly = best.startsEarly;
   }
 
   /// What a device would hold; nothing on errors, which are said when the plan is made in earnest.
-  std::optional<int64_t> planBytes(int64_t bytesToFree) {
+  std::optional<int64_t> planBytes(PipelineOptions trial) {
     ModuleOp propagated = getModule(Stage::Propagated);
     if (!propagated)
       return std::nullopt;
     ScopedDiagnosticHandler silent(&context, [](mlir::Diagnostic &) { return success(); });
-    PipelineOptions trial;
     trial.backend = options.pipeline.backend;
-    trial.bytesToFree = bytesToFree;
     OwningOpRef<ModuleOp> module = propagated.clone();
     if (failed(runPipeline(*module, Stage::Propagated, Stage::Plan, trial)))
       return std::nullopt;

@@ -213,3 +213,29 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
     return %0, %1, %2 : !spmd.array<f32[8]>, !spmd.array<f32[2, 3]>, !spmd.array<f32[8]>
   }
 }
+
+// -----
+
+// What can be gathered from the beginning is, where the first is needed: it does not wait for what stands before the last.
+// What is computed in between and needed by one is waited for.
+// CHECK-LABEL: func.func @early
+// CHECK-NOT: array.dot_general
+// CHECK: spmd.all_gather %{{.*}} dim 0 over <a> : <f32[1, 4]> -> <f32[4, 4]>
+// CHECK: array.dot_general
+// CHECK: array.dot_general
+// CHECK: array.tanh
+// CHECK: spmd.all_reduce
+// CHECK-NOT: spmd.all_reduce
+module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
+  func.func @early(%b: !spmd.array<f32[2]>, %c: !spmd.array<f32[2]>, %x: !spmd.array<f32[8, 8]>)
+      -> (!spmd.array<f32[8]>, !spmd.array<f32[8]>, !spmd.array<f32[8, 8]>, !spmd.array<f32[8]>, !spmd.array<f32[2]>) {
+    %0 = spmd.all_gather %b dim 0 over <a> : <f32[2]> -> <f32[8]>
+    %s = spmd.all_reduce sum %0 over <a> : <f32[8]> -> <f32[8]>
+    %1 = array.dot_general %x, %x contract [1] x [0] batch [] x [] : <f32[8, 8]>, <f32[8, 8]> -> <f32[8, 8]>
+    %2 = spmd.all_gather %c dim 0 over <a> : <f32[2]> -> <f32[8]>
+    %3 = array.dot_general %1, %x contract [1] x [0] batch [] x [] : <f32[8, 8]>, <f32[8, 8]> -> <f32[8, 8]>
+    %4 = array.tanh %c : <f32[2]>
+    %t = spmd.all_reduce sum %4 over <a> : <f32[2]> -> <f32[2]>
+    return %s, %2, %3, %0, %t : !spmd.array<f32[8]>, !spmd.array<f32[8]>, !spmd.array<f32[8, 8]>, !spmd.array<f32[8]>, !spmd.array<f32[2]>
+  }
+}
