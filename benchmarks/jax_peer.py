@@ -71,6 +71,17 @@ def data_parallel(p, x):
     return jax.tree.map(lambda w, g: w - 0.1 * g, p, jax.grad(loss)(p))
 
 
+def convolutions(w1, w2, x):
+    def convolve(x, w):
+        return jax.lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+    def loss(w1, w2):
+        return jnp.mean(convolve(jax.nn.relu(convolve(x, w1)), w2) ** 2)
+
+    g1, g2 = jax.grad(loss, argnums=(0, 1))(w1, w2)
+    return w1 - 0.1 * g1, w2 - 0.1 * g2
+
+
 n = sizes.get("N", {"elementwise": 4096, "softmax": 8192, "all_reduce": 1024}.get(case, 2048))
 m = sizes.get("M", 1024)
 function, arguments, result = {
@@ -80,6 +91,8 @@ function, arguments, result = {
     "softmax": lambda: (softmax, [put((n, m), "d")], P("d")),
     "all_reduce": lambda: (lambda x: x.sum(axis=0), [put((count, n), "d")], P()),
     "data_parallel": lambda: (data_parallel, [[put((1024, 1024)) for _ in range(6)], put((1024, 1024), "d")], P()),
+    "convolutions": lambda: (convolutions, [put((3, 3, 32, 32)), put((3, 3, 32, 32)), put((8, 128, 128, 32), None, "d")],
+                             P()),
     "launch": lambda: (lambda x: x + 1.0, [put((8,), "d")], P("d")),
     "ten_operations": lambda: (ten, [put((512, 256), "d"), put((256, 256)), put((256,)), put((256, 64)), put((64,))],
                                P("d")),

@@ -28,6 +28,7 @@ CASES = {
     "all_reduce": [{"N": n} for n in (1, 1024, 65536, 4194304)],
     "launch": [{}],
     "ten_operations": [{}],
+    "convolutions": [{}],
 }
 
 
@@ -45,7 +46,7 @@ def run_spmdc(build, case, processes, devices, repeat, sizes):
                    "--num-processes", str(processes), "--devices-per-process", str(devices),
                    "--repeat", str(repeat), "--time-json", str(out)]
         names = {"matmul_rows": "xy", "matmul_contract": "xy", "elementwise": "xy"}.get(case, "x")
-        names = ["x", "w1", "b1", "w2", "b2"] if case == "ten_operations" else list(names)
+        names = {"ten_operations": ["x", "w1", "b1", "w2", "b2"], "convolutions": ["w1", "w2", "x"]}.get(case, list(names))
         for index, name in enumerate(names):
             command += ["--input", f"{name}=normal:{index}"]
         if case == "all_reduce":

@@ -71,7 +71,7 @@ private:
   ArrayType getEdgesType(int64_t d, const EdgeDim::Edge &edge) const;
   std::vector<spmd::DimMove> getEdgeMoves(ArrayType edges, int64_t d, const EdgeDim::Edge &edge) const;
 
-  /// Builds the sum; a local class, since it lives as long as one call.
+  /// Emits one sum, at one place.
   class Builder;
 
   MeshAttr meshAttr;
