@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "passes/cpu/Interior.h"
 #include "passes/cpu/LoopEmitter.h"
 #include "passes/kernel/ElementEmitter.h"
 #include "passes/kernel/ScratchEmitter.h"
@@ -58,8 +59,11 @@ private:
   /// Rows [base, base + count) side by side: accumulators lie in memory, one for each.
   void emitStageOfBlock(const KernelSchedule::Stage &stage, const IndexExpr &laneVar, mlir::Value base,
                         mlir::Value count);
-  /// Rows [low, high) of the last dimension side by side: in one loop those of the interior, in another the others.
+  /// Rows [low, high) of the last dimension side by side, segment by segment: in one loop those of the interior, in
+  /// another the others.
   void emitLanes(const IndexExpr &laneVar, mlir::Value low, mlir::Value high);
+  void emitSegment(const LaneReads &reads, const IndexExpr &laneVar, mlir::Value low, mlir::Value high);
+  void emitLanesWith(std::vector<IndexAssumption> assumed, const IndexExpr &laneVar, mlir::Value low, mlir::Value high);
   /// From where to where, between low and high, the interior is.
   std::pair<mlir::Value, mlir::Value> emitInterior(llvm::ArrayRef<IndexAssumption> interior, unsigned lane,
                                                    mlir::Value low, mlir::Value high);

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/cpu/CpuKernel.h"
-#include "passes/cpu/Interior.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -91,34 +90,60 @@ void CpuKernel::emitStageOfBlock(const KernelSchedule::Stage &stage, const Index
   loops.closeDomain(nest, carried);
 }
 
+/// More segments than that make more code than they save time.
+static constexpr size_t kMostBorders = 32;
+
 void CpuKernel::emitLanes(const IndexExpr &laneVar, Value low, Value high) {
   currentStage = 0;
-  auto over = [&](Value from, Value to, std::vector<IndexAssumption> assumed) {
-    Loop lanes = loops.open(from, to, 1, {}, /*isParallel=*/true);
-    loopDepth = emitter.getDepth();
-    if (!assumed.empty())
-      emitter.assume(std::move(assumed));
-    emitter.bind(laneVar, lanes.iv);
-    emitStores(schedule.stages[0]);
-    loops.close(lanes);
-  };
-  std::vector<IndexAssumption> interior;
-  if (!laneVar.isConstant())
+  if (laneVar.isConstant())
+    return emitLanesWith({}, laneVar, low, high);
+  int64_t extent = schedule.rowShape.back();
+  auto getReads = [&](int64_t first, int64_t last) {
+    LaneReads reads(*schedule.indexing, body, laneVar.terms[0].first, first, last);
     for (const KernelSchedule::Store &store : schedule.stages[0].stores)
-      for (const IndexAssumption &assumption :
-           findInterior(*schedule.indexing, body, body.outputs[store.output], store.index, laneVar.terms[0].first))
-        if (!llvm::is_contained(interior, assumption))
-          interior.push_back(assumption);
-  if (interior.empty())
-    return over(low, high, {});
-  auto [from, to] = emitInterior(interior, laneVar.terms[0].first, low, high);
-  over(from, to, interior);
+      reads.add(body.outputs[store.output], store.index);
+    return reads;
+  };
+  LaneReads reads = getReads(0, extent);
+  if (reads.getBorders().empty() || reads.getBorders().size() > kMostBorders)
+    return emitSegment(reads, laneVar, low, high);
+  SmallVector<int64_t> ends(reads.getBorders());
+  ends.push_back(extent);
+  int64_t first = 0;
+  for (int64_t last : ends) {
+    Value from = b.create<arith::MaxSIOp>(loc, low, emitter.emitConstant(first));
+    Value to = b.create<arith::MinSIOp>(loc, high, emitter.emitConstant(last));
+    // A range may end before the segment begins.
+    emitSegment(getReads(first, last), laneVar, from, b.create<arith::MaxSIOp>(loc, from, to));
+    first = last;
+  }
+}
+
+void CpuKernel::emitLanesWith(std::vector<IndexAssumption> assumed, const IndexExpr &laneVar, Value low, Value high) {
+  Loop lanes = loops.open(low, high, 1, {}, /*isParallel=*/true);
+  loopDepth = emitter.getDepth();
+  if (!assumed.empty())
+    emitter.assume(std::move(assumed));
+  emitter.bind(laneVar, lanes.iv);
+  emitStores(schedule.stages[0]);
+  loops.close(lanes);
+}
+
+void CpuKernel::emitSegment(const LaneReads &reads, const IndexExpr &laneVar, Value low, Value high) {
+  std::vector<IndexAssumption> known(reads.getKnown().begin(), reads.getKnown().end());
+  if (reads.getInterior().empty())
+    return emitLanesWith(known, laneVar, low, high);
+  auto [from, to] = emitInterior(reads.getInterior(), laneVar.terms[0].first, low, high);
+  std::vector<IndexAssumption> all = known;
+  llvm::append_range(all, reads.getInterior());
+  emitLanesWith(std::move(all), laneVar, from, to);
   // What is left, on either side of it.
   Value zero = emitter.emitConstant(0);
   Loop sides = loops.open(zero, emitter.emitConstant(2), 1);
   sides.isPlain = true;
   Value isFirst = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, sides.iv, zero);
-  over(b.create<arith::SelectOp>(loc, isFirst, low, to), b.create<arith::SelectOp>(loc, isFirst, from, high), {});
+  emitLanesWith(known, laneVar, b.create<arith::SelectOp>(loc, isFirst, low, to),
+                b.create<arith::SelectOp>(loc, isFirst, from, high));
   loops.close(sides);
 }
 

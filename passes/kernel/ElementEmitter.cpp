@@ -185,14 +185,14 @@ ElementEmitter::Emitted ElementEmitter::emitConcatenate(ConcatenateOp op, const 
     }
     size_t middle = begin + (end - begin) / 2;
     IndexRange range = space.rangeOf(index[dim]);
+    IndexGuard guard = schedule.indexing->getFirstParts(op, index, middle);
     auto before = [&] { return part(begin, middle); };
     auto behind = [&] { return part(middle, end); };
-    if (range.high < offsets[middle])
+    if (range.high < guard.high || isAssumed({guard, true}))
       return before();
-    if (range.low >= offsets[middle])
+    if (range.low >= guard.high || isAssumed({guard, false}))
       return behind();
-    return emitGuarded(type, IndexGuard{index[dim], std::min<int64_t>(range.low, 0), offsets[middle]}, before, behind)
-        .value;
+    return emitGuarded(type, guard, before, behind).value;
   };
   Value result = part(0, op.getNumOperands());
   return {result, getDepth()};

@@ -41,6 +41,14 @@ IndexExpr KernelIndexing::lookUp(MappedIndex &mapped, Value indices, ArrayRef<In
   return entry->second;
 }
 
+IndexGuard KernelIndexing::getFirstParts(ConcatenateOp op, ArrayRef<IndexExpr> index, size_t count) const {
+  auto dim = static_cast<int64_t>(op.getDim());
+  int64_t end = 0;
+  for (Value operand : op.getOperands().take_front(count))
+    end += shapeOf(operand)[dim];
+  return {index[dim], std::min<int64_t>(space.rangeOf(index[dim]).low, 0), end};
+}
+
 MappedIndex KernelIndexing::map(Operation *op, ArrayRef<IndexExpr> index) {
   MappedIndex mapped;
   ArrayRef<int64_t> source = shapeOf(op->getOperand(0));

@@ -55,6 +55,8 @@ public:
   /// The index of the operand's element that result element `index` of a broadcast, reshape, transpose, slice,
   /// reverse, pad, all_slice, dynamic_slice or take is; for dynamic_update_slice that of the update's element.
   MappedIndex map(mlir::Operation *op, llvm::ArrayRef<IndexExpr> index);
+  /// Where the elements of a concatenation are those of one of its first operands, `count` of them.
+  IndexGuard getFirstParts(ConcatenateOp op, llvm::ArrayRef<IndexExpr> index, size_t count) const;
   /// First element of the device's piece, for every all_slice that `map` met.
   const llvm::MapVector<mlir::Operation *, IndexExpr> &getSliceStarts() const { return sliceStarts; }
 

@@ -33,6 +33,13 @@ TEST(Program, FullReductionInBlocks) {
     checkProgram(fullReductionProgram(size), {.tolerances = {{.ulps = 1e4}}}, compileForCpu);
 }
 
+// Loops are cut where another array begins, and each part reads its own.
+TEST(Program, JoinedArrays) {
+  for (std::string rows : {"2", "40"})
+    for (std::string size : {"1", "17", "133"})
+      checkProgram(joinedProgram(rows, size), {.tolerances = {{.ulps = 1}, {}, {}}}, compileForCpu);
+}
+
 // Whether an element reads padding is asked for ranges: of rows and columns, of one of either, and of none that does
 // not.
 TEST(Program, PaddedArrays) {

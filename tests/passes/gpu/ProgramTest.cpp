@@ -50,6 +50,10 @@ TEST(GpuProgram, FullReductionInBlocks) {
 }
 
 // Squares through shared memory, with rests on both sides.
+TEST(GpuProgram, JoinedArrays) {
+  checkProgram(joinedProgram("9", "133"), {.tolerances = {{.ulps = 4}, {}, {}}}, compileForGpu);
+}
+
 TEST(GpuProgram, PaddedArrays) { checkProgram(paddedProgram("9", "133"), {.inputs = InputKind::Wild}, compileForGpu); }
 
 TEST(GpuProgram, Transposes) { checkProgram(transposeProgram(), {.inputs = InputKind::Wild}, compileForGpu); }

@@ -92,6 +92,38 @@ std::string paddedProgram(const std::string &rows, const std::string &size) {
        {"$gaps", std::to_string(std::stoi(rows) - 2 * (std::stoi(rows) / 2))}});
 }
 
+std::string joinedProgram(const std::string &rows, const std::string &size) {
+  int64_t width = std::stoi(size);
+  std::string wide = "<f32[" + rows + ", " + std::to_string(3 * width + 1) + "]>", many, types;
+  for (int i = 0; i < 40; ++i) {
+    many += (i ? ", %c" : "%c") + std::string(i % 2 ? "" : "p");
+    types += (i ? ", " : "") + std::string("!spmd.array<f32[$rows, 1]>");
+  }
+  return fill(R"(func.func @main(%x: !spmd.array$t, %c: !spmd.array<f32[$rows, 1]>, %e: !spmd.array<f32[1, $size]>)
+      -> (!spmd.array$wide, !spmd.array<f32[$rows, 40]>, !spmd.array<f32[$more, $size]>) {
+    %three = array.constant dense<3.0> : tensor<f32> -> <f32[]>
+    %0 = array.pad %x with %three low [1, -1] high [-1, 1] interior [0, 0] : $t, <f32[]> -> $t
+    %1 = array.concatenate %x, %c dim 1 : !spmd.array$t, !spmd.array<f32[$rows, 1]> -> <f32[$rows, $next]>
+    %2 = array.exp %1 : <f32[$rows, $next]>
+    %3 = array.pad %x with %three low [-1, 1] high [1, -1] interior [0, 0] : $t, <f32[]> -> $t
+    %4 = array.concatenate %0, %2, %3 dim 1 : !spmd.array$t, !spmd.array<f32[$rows, $next]>, !spmd.array$t -> $wide
+    %5 = array.negate %4 : $wide
+    %cp = array.pad %c with %three low [1, 0] high [-1, 0] interior [0, 0] : <f32[$rows, 1]>, <f32[]> -> <f32[$rows, 1]>
+    %6 = array.concatenate $many dim 1 : $kinds -> <f32[$rows, 40]>
+    %7 = array.concatenate %e, %x dim 0 : !spmd.array<f32[1, $size]>, !spmd.array$t -> <f32[$more, $size]>
+    %8 = array.negate %7 : <f32[$more, $size]>
+    return %5, %6, %8 : !spmd.array$wide, !spmd.array<f32[$rows, 40]>, !spmd.array<f32[$more, $size]>
+  })",
+              {{"$t", "<f32[" + rows + ", " + size + "]>"},
+               {"$wide", wide},
+               {"$many", many},
+               {"$kinds", types},
+               {"$more", std::to_string(std::stoi(rows) + 1)},
+               {"$next", std::to_string(width + 1)},
+               {"$rows", rows},
+               {"$size", size}});
+}
+
 std::string transposeProgram() {
   return R"(func.func @main(%x: !spmd.array<f32[37, 53]>, %y: !spmd.array<i8[3, 20, 40]>)
       -> (!spmd.array<f32[53, 37]>, !spmd.array<i8[40, 3, 20]>) {
