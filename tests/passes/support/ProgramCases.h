@@ -21,8 +21,8 @@ std::string scanProgram();
 /// Sums of arrays that are padded, or cut, on all sides, by much and by little, reversed, with gaps, and of what is
 /// computed from positions: elements in the middle of f32[rows, size] read no padding.
 std::string paddedProgram(const std::string &rows, const std::string &size);
-/// Arrays joined along the last dimension of f32[rows, size] and within one another, along the first, padded and not, with
-/// one element each and in more pieces than a loop is cut into.
+/// Arrays joined along the last dimension of f32[rows, size] and within one another, along the first, padded and not,
+/// with one element each and in more pieces than a loop is cut into.
 std::string joinedProgram(const std::string &rows, const std::string &size);
 /// An argument, a result twice, and a constant.
 std::string returnProgram();
