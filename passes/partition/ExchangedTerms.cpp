@@ -27,9 +27,8 @@ std::optional<ArrayMove> getPlainMove(Operation *op) {
   }
   auto rule = dyn_cast<ShardingRuleOpInterface>(op);
   ArrayMoves moves = rule ? rule.getMoves() : ArrayMoves();
-  if (moves.parts.size() != 1 || (moves.outside && !isPlainZero(moves.outside)))
-    return std::nullopt;
-  return moves.parts[0];
+  bool isPlain = moves.parts.size() == 1 && moves.parts[0].source == op->getOperand(0);
+  return isPlain && (!moves.outside || isPlainZero(moves.outside)) ? std::make_optional(moves.parts[0]) : std::nullopt;
 }
 
 class Collector {
