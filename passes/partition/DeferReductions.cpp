@@ -81,17 +81,20 @@ private:
 
   /// What is gained where a cone is rewritten: reductions that are not done any more, less what its operations take
   /// longer for values of which devices hold more then.
-  double savedSeconds(const LinearCone &cone) {
+  double savedSeconds(const LinearCone &cone, Operation *end = nullptr) {
     double seconds = 0;
     for (Operation *reduction : cone.getReductions())
-      if (cone.isUsedInside(reduction->getResult(0)))
+      if (cone.isUsedInside(reduction->getResult(0), end))
         seconds += cone.getShare(reduction->getBlock()) *
                    secondsOf(typeOf(reduction->getOperand(0)), typeOf(reduction->getResult(0)));
+    for (Operation *entry : cone.getEntries())
+      seconds +=
+          cone.getShare(entry->getBlock()) * secondsOf(typeOf(entry->getOperand(0)), typeOf(entry->getResult(0)));
     for (const auto &[value, block, type] : cone.listWholes())
       seconds -= cone.getShare(block) * secondsToPartial(value, type);
     for (const auto &[value, arm] : cone.getEscapes())
       seconds -= cone.getShare(arm) * secondsOf(cone.getPartialType(value), typeOf(value));
-    MeshAttr meshAttr = MeshAttr::fromValue(cone.getOps().front()->getContext(), "", mesh);
+    MeshAttr meshAttr = MeshAttr::fromValue(cone.getReductions().front()->getContext(), "", mesh);
     auto getGrowth = [&](Value value) -> int64_t {
       // What one operation makes for another is in no memory: they become one kernel.
       bool isOfCone = llvm::is_contained(cone.getOps(), value.getDefiningOp());
@@ -168,10 +171,11 @@ private:
   static BlockArgument getCarry(Operation *loop, unsigned index) {
     return getBody(loop).getArgument(index + (isa<ForOp>(loop) ? 1 : 0));
   }
-  /// Nobody knows it of a `while`; most run more than once.
+  /// Nobody knows it of a `while`. One reduction too many, behind it, is less of a loss than one in each of many
+  /// iterations.
   static double getTrips(Operation *loop) {
     auto counted = dyn_cast<ForOp>(loop);
-    return counted ? static_cast<double>(counted.getTripCount()) : 2;
+    return counted ? static_cast<double>(counted.getTripCount()) : 8;
   }
 
   /// Of stacked partial sums that are only looked at in slices (the gradients of a list of layers), the slices are
@@ -225,35 +229,16 @@ private:
     bool isLookedAt = isa<WhileOp>(loop) && !loop->getRegion(0).getArgument(index).use_empty();
     if (!last || isLookedAt || llvm::any_of(yield->getOpOperands(), isYieldedAgain))
       return;
-    if (argument.hasOneUse() && next.hasOneUse())
-      if (ReshardOp entry = dyn_cast<ReshardOp>(*argument.user_begin()), exit = dyn_cast<ReshardOp>(last);
-          entry && exit)
-        return visitPartialCarry(loop, index, entry, exit);
     LinearCone cone(mesh, &getBody(loop), argument);
-    if (!cone.collect(next) || cone.getReductions().empty() || !llvm::is_contained(cone.getOps(), last))
-      return;
-    if (!cone.isClosed(yield))
+    if (!cone.collect(next) || cone.getReductions().empty() || !cone.isClosed(yield))
       return;
     ArrayType partial = cone.getPartialType(next);
-    if (!cone.fitsCarry(partial) || !isWorthIt(loop, index, partial, savedSeconds(cone)))
+    if (!cone.fitsCarry(partial) || !isWorthIt(loop, index, partial, savedSeconds(cone, yield)))
       return;
-    std::string why = cone.why(kReducedBehind);
-    cone.rewrite();
+    std::string why = cone.why(argument.use_empty() ? "that of the last iteration is reduced"
+                                                    : "those of all iterations are added before they are reduced");
+    cone.rewrite(yield);
     makeCarryPartial(loop, index, partial, why);
-  }
-
-  /// A carry that each iteration makes a partial sum of, and reduces when that has been added to.
-  void visitPartialCarry(Operation *loop, unsigned index, ReshardOp entry, ReshardOp exit) {
-    ArrayType type = exit.getType(), partial = entry.getType();
-    if (!isPartial(partial) || exit.getOperand().getType() != partial ||
-        !isWorthIt(loop, index, partial, secondsOf(partial, type)))
-      return;
-    std::string why = exit.getWhy().value_or("").take_until([](char c) { return c == ';'; }).str();
-    makeCarryPartial(loop, index, partial, why + (why.empty() ? "" : "; ") + kReducedBehind);
-    entry.replaceAllUsesWith(entry.getOperand());
-    exit.replaceAllUsesWith(exit.getOperand());
-    entry.erase();
-    exit.erase();
   }
 
   /// Whether what each iteration saves is more than making and reducing the partial sum once.
@@ -262,8 +247,6 @@ private:
         secondsOf(partial, typeOf(loop->getResult(index))) + secondsToPartial(loop->getOperand(index), partial);
     return getTrips(loop) * saved > once;
   }
-
-  static constexpr const char *kReducedBehind = "those of all iterations are added before they are reduced";
 
   /// The carry and the loop's result become partial sums, which are reduced behind the loop.
   static void makeCarryPartial(Operation *loop, unsigned index, ArrayType partial, const std::string &why) {

@@ -305,10 +305,19 @@ bool LinearCone::isInside(OpOperand &use) const {
   return ops.contains(user) && !isa<IfOp>(user);
 }
 
+/// Whether that makes the value what it becomes.
+bool LinearCone::isEntry(OpOperand &use) const {
+  return isa<ReshardOp>(use.getOwner()) && use.getOwner()->getResult(0).getType() == getPartialType(use.get());
+}
+
 bool LinearCone::isClosedAt(Value value, Operation *end) {
   for (OpOperand &use : value.getUses()) {
     if (isInside(use) || use.getOwner() == end)
       continue;
+    if (isEntry(use)) {
+      entries.insert(use.getOwner());
+      continue;
+    }
     Block *arm = getArm(use);
     if (!arm)
       return false;
@@ -338,7 +347,7 @@ std::string LinearCone::why(StringRef end) const {
   return (first + (first.empty() ? "" : "; ") + end).str();
 }
 
-void LinearCone::rewrite() {
+void LinearCone::rewrite(Operation *end) {
   reduceInArms();
   auto isPartialAlready = [&](Value value) {
     return value == carry || (value.getDefiningOp() && ops.contains(value.getDefiningOp()));
@@ -363,6 +372,12 @@ void LinearCone::rewrite() {
       operand->set(number->getResult(0));
     }
     getValue(op).setType(member.type);
+  }
+  if (end && reductions.contains(last))
+    end->replaceUsesOfWith(last->getResult(0), last->getOperand(0));
+  for (Operation *entry : entries) {
+    entry->getResult(0).replaceAllUsesWith(entry->getOperand(0));
+    entry->erase();
   }
   for (Operation *reduction : reductions)
     if (reduction->use_empty())
@@ -449,6 +464,8 @@ bool LinearCone::isUsedOutside(Value value) const {
       return !getArm(use);
     if (isa<YieldOp>(user))
       return user->getBlock() == block; // The loop's.
+    if (isa<ReshardOp>(user))
+      return unreducedOf(typeOf(user->getResult(0))).empty(); // Perhaps an entry.
     return user->getNumResults() != 1 || isa<IfOp>(user) || listTerms(user->getResult(0)).empty();
   });
 }

@@ -7,7 +7,8 @@
 // themselves: the first has the value, the others zeros.
 //
 // A branch is linear in what its arms yield, and what leads to that may be in the arms. What an arm needs of the cone
-// for something else it reduces itself.
+// for something else it reduces itself. Where a value of the cone is made a partial sum of the kind that it becomes (an
+// entry), by an arm's loop or for an update at indices, that is not needed any more.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -39,7 +40,10 @@ public:
     last = value.getDefiningOp();
     if (!collectOps(value))
       return false;
-    assumeCarry();
+    if (reductions.contains(last))
+      carryType = mlir::cast<ArrayType>(last->getOperand(0).getType());
+    else
+      assumeCarry();
     if (!llvm::all_of(ops, [&](mlir::Operation *op) { return findTypes(op); }))
       return false;
     if (!carryType) // Nothing is added to what it was.
@@ -56,9 +60,9 @@ public:
   mlir::Value getValue(mlir::Operation *op) const { return op->getResult(members.at(op).result); }
   /// The operands in which an operation of the cone is linear; those that arms yield, of a branch.
   llvm::ArrayRef<mlir::OpOperand *> getTerms(mlir::Operation *op) const { return members.at(op).terms; }
-  /// Whether all that use the value are in the cone.
-  bool isUsedInside(mlir::Value value) const {
-    return llvm::all_of(value.getUses(), [&](mlir::OpOperand &use) { return isInside(use); });
+  /// Whether all that use the value are in the cone, or the loop's end.
+  bool isUsedInside(mlir::Value value, mlir::Operation *end = nullptr) const {
+    return llvm::all_of(value.getUses(), [&](mlir::OpOperand &use) { return use.getOwner() == end || isInside(use); });
   }
   /// How often a block runs where the cone's does: of an arm nobody knows it, and every other time is as good as any.
   double getShare(mlir::Block *inner) const;
@@ -79,6 +83,8 @@ public:
     bool operator==(const Escape &) const = default;
   };
   llvm::ArrayRef<Escape> getEscapes() const { return escapes; }
+  /// Known when it is closed.
+  llvm::ArrayRef<mlir::Operation *> getEntries() const { return entries.getArrayRef(); }
 
   /// What a value of the cone, or the carry, becomes.
   ArrayType getPartialType(mlir::Value value) const;
@@ -88,8 +94,8 @@ public:
   /// The reason why there are partial sums, and how the sentence ends.
   std::string why(llvm::StringRef end) const;
 
-  /// Makes all values partial sums.
-  void rewrite();
+  /// Makes all values partial sums; a loop's `end` takes the last one.
+  void rewrite(mlir::Operation *end = nullptr);
 
   /// The value, which is none, as a partial sum for an operation: from before it was brought to where it lies, if
   /// nobody else needs it there.
@@ -120,6 +126,7 @@ private:
   /// Whether an operation that cannot be in a cone needs the value, and is in no arm.
   bool isUsedOutside(mlir::Value value) const;
   bool isInside(mlir::OpOperand &use) const;
+  bool isEntry(mlir::OpOperand &use) const;
   /// Whether all uses but that of `end` are in the cone or in arms.
   bool isClosedAt(mlir::Value value, mlir::Operation *end);
   /// Whether the operation may add up along cut dimensions itself.
@@ -142,7 +149,7 @@ private:
   llvm::SmallVector<AxisRefAttr> axes;
   llvm::SetVector<mlir::Operation *> ops; ///< In the order of their dependence.
   llvm::DenseMap<mlir::Operation *, Member> members;
-  llvm::SetVector<mlir::Operation *> reductions;
+  llvm::SetVector<mlir::Operation *> reductions, entries;
   llvm::SmallVector<Escape> escapes;
   mutable llvm::DenseMap<mlir::Value, bool> known; ///< What mayBePartial has found.
 };

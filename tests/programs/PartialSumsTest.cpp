@@ -63,6 +63,25 @@ protected:
                "return for i in 0..4 carry (t = s) { yield if i % 2 == 0 { t - x @ y + c } else { z @ w - t }; }",
                "return for i in 0..4 carry (t = s) { yield t + if i < 3 { if i == 1 { x @ y } else { c + z @ w } } "
                "else { s }; }",
+               // Loops and updates in arms make the carry a partial sum themselves.
+               "return for i in 0..4 carry (t = s) { yield if i % 2 == 0 {\n"
+               "    for j in 0..3 carry (u = t) { yield u + x @ y; } } else { t }; }",
+               "return for i in 0..4 carry (t = s) { yield if i % 2 == 0 {\n"
+               "    for j in 0..3 carry (u = t) { yield u - x @ y + c; } } else { z @ w - t }; }",
+               "return for i in 0..4 carry (t = s) { yield if i % 2 == 0 {\n"
+               "    for j in 0..3 carry (u = t) { yield u + x @ y; } } else { t + t * t }; }",
+               "return for i in 0..4 carry (t = s) { yield if i % 2 == 0 {\n"
+               "    scatter_add(t, (arange(" +
+                   std::to_string(rows) + ") + i) % " + std::to_string(rows) + ", x @ y) } else { t }; }",
+               "let (t, u) = for i in 0..4 carry (t = s, u = s) {\n"
+               "    yield (scatter_add(u, arange(" +
+                   std::to_string(rows) + "), x @ y), scatter_add(t, arange(" + std::to_string(rows) +
+                   "), z @ w)); };\n  return t + u",
+               "return for i in 0..4 carry (t = s) { yield x @ y + c; }",
+               "return for i in 0..0 carry (t = s) { yield x @ y; }",
+               "let (t, i) = while i < 3 carry (t = s, i = 0) {\n"
+               "    yield (if i % 2 == 0 { for j in 0..3 carry (u = t) { yield u + x @ y; } } else { t }, i + 1); };\n"
+               "  return t",
                // A part of them is needed as their sum, in an arm.
                "let (t, u) = for i in 0..4 carry (t = s, u = s) { let t = t + x @ y;\n"
                "    let (t, u) = if i % 2 == 1 { (s, u + t * t) } else { (t, u) };\n"
