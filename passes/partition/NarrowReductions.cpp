@@ -13,6 +13,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 
+#include <set>
+
 using namespace mlir;
 
 namespace spmdc {
@@ -28,13 +30,6 @@ constexpr size_t kMostOperations = 32;
 ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
 
 bool isUnreduced(Value value) { return !typeOf(value).getShardingOrOpen().getUnreduced().empty(); }
-
-/// A reshard that reduces partial sums, for one user.
-ReshardOp getReduction(Value value) {
-  auto reshard = value.getDefiningOp<ReshardOp>();
-  return reshard && reshard->hasOneUse() && isUnreduced(reshard.getOperand()) && !isUnreduced(value) ? reshard
-                                                                                                     : ReshardOp();
-}
 
 /// An operation that takes a part of an array, and the element-wise operations that make the array for it alone.
 class TakenPart {
@@ -56,34 +51,73 @@ public:
   }
 
 private:
-  /// Whether the parts of all that the value is made of can be taken instead.
+  struct Leaf {
+    Value origin;                  ///< Before it was reduced, or brought to where it lies.
+    ArrayType part;                ///< Of that.
+    SmallVector<ArrayType> others; ///< The operands by which it is taken, as they have to lie.
+    ReshardOp reduction;
+  };
+
+  /// Whether the parts of all that the value is made of, for that alone, can be taken instead.
   bool collect(Value value) {
-    Operation *op = value.getDefiningOp();
-    bool isMadeHere = op && op->getBlock() == take->getBlock() && value.hasOneUse() && !isUnreduced(value) &&
-                      isa<ElementwiseOpInterface>(op) && isPure(op);
-    if (!isMadeHere)
-      return addLeaf(value);
-    if (ops.size() >= kMostOperations)
-      return false;
-    for (Value operand : op->getOperands())
-      if (typeOf(operand).getRank() > 0 && !collect(operand))
+    auto isBefore = [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); };
+    std::set<Operation *, decltype(isBefore)> made(isBefore);
+    llvm::SetVector<Value> others;
+    auto add = [&](Value operand) {
+      Operation *op = operand.getDefiningOp();
+      bool isMadeHere = op && op->getBlock() == take->getBlock() && !isUnreduced(operand) &&
+                        isa<ElementwiseOpInterface>(op) && isPure(op);
+      if (isMadeHere)
+        made.insert(op);
+      else
+        others.insert(operand);
+    };
+    add(value);
+    while (!made.empty()) { // The last first: all that may use it has been looked at.
+      Operation *op = *std::prev(made.end());
+      made.erase(op);
+      if (!isForTakeAlone(op)) {
+        others.insert(op->getResult(0));
+        continue;
+      }
+      if (ops.size() >= kMostOperations)
         return false;
-    ops.push_back(op);
-    return true;
+      ops.push_back(op);
+      users.insert(op);
+      for (Value operand : op->getOperands())
+        if (typeOf(operand).getRank() > 0)
+          add(operand);
+    }
+    std::reverse(ops.begin(), ops.end());
+    return llvm::all_of(others, [&](Value other) { return addLeaf(other); });
+  }
+
+  bool isForTakeAlone(Operation *op) const {
+    return llvm::all_of(op->getUsers(), [&](Operation *user) { return users.contains(user); });
+  }
+
+  /// A reshard that reduces partial sums, for that part alone.
+  ReshardOp getReduction(Value value) const {
+    auto reshard = value.getDefiningOp<ReshardOp>();
+    bool isReduction = reshard && isUnreduced(reshard.getOperand()) && !isUnreduced(value);
+    return isReduction && isForTakeAlone(reshard) ? reshard : ReshardOp();
   }
 
   bool addLeaf(Value value) {
     ReshardOp reduction = getReduction(value);
     Value origin = reduction ? reduction.getOperand() : LinearCone::getOrigin(value);
-    std::optional<ArrayType> part = getPart(typeOf(origin));
+    std::optional<Leaf> leaf = getLeaf(typeOf(origin));
     hasReduction |= static_cast<bool>(reduction);
-    if (part)
-      leaves.insert({value, {origin, *part, reduction}});
-    return part.has_value();
+    if (leaf) {
+      leaf->origin = origin;
+      leaf->reduction = reduction;
+      leaves.insert({value, *leaf});
+    }
+    return leaf.has_value();
   }
 
-  /// How a part of an array lies, if each device takes its own of what it has.
-  std::optional<ArrayType> getPart(ArrayType from) const {
+  /// What is needed for a part of an array, and how it lies, if each device takes its own of what it has.
+  std::optional<Leaf> getLeaf(ArrayType from) const {
     ShardingRule rule = cast<ShardingRuleOpInterface>(take).getShardingRule();
     const spmd::MeshShape &mesh = planner.getMesh();
     spmd::Sharding sharding = from.getShardingOrOpen().toValue();
@@ -91,13 +125,40 @@ private:
     for (auto [factor, list] : llvm::zip(rule.factors, axes))
       if (factor.kind != FactorKind::PassThrough && !list.empty())
         return std::nullopt;
+    followIndices(rule, sharding, axes);
     std::optional<spmd::Sharding> kept = shardingOf(mesh, rule, rule.operands[0], axes),
                                   part = shardingOf(mesh, rule, rule.results[0], axes);
     if (!kept || !part || kept->dims != sharding.dims)
       return std::nullopt;
     part->unreduced = sharding.unreduced;
+    MLIRContext *context = from.getContext();
     ArrayType type = typeOf(take->getResult(0)).withElementType(from.getElementType());
-    return type.withSharding(ShardingAttr::fromValue(from.getContext(), *part));
+    Leaf leaf;
+    leaf.part = type.withSharding(ShardingAttr::fromValue(context, *part));
+    for (unsigned index = 1; index < take->getNumOperands(); ++index) {
+      std::optional<spmd::Sharding> needed = shardingOf(mesh, rule, rule.operands[index], axes);
+      if (!needed)
+        return std::nullopt;
+      leaf.others.push_back(typeOf(take->getOperand(index)).withSharding(ShardingAttr::fromValue(context, *needed)));
+    }
+    return leaf;
+  }
+
+  /// What only the indices have stays cut as it is, over axes that the array leaves.
+  void followIndices(const ShardingRule &rule, const spmd::Sharding &sharding, FactorAxes &axes) const {
+    AxisList used = sharding.unreduced;
+    for (const AxisList &dim : sharding.dims)
+      llvm::append_range(used, dim);
+    for (unsigned index = 1; index < take->getNumOperands(); ++index) {
+      FactorAxes own = projectToFactors(planner.getMesh(), rule, rule.operands[index],
+                                        typeOf(take->getOperand(index)).getShardingOrOpen().toValue());
+      for (auto [list, more] : llvm::zip(axes, own)) {
+        if (!list.empty() || overlap(more, used))
+          continue;
+        llvm::append_range(used, more);
+        list = more;
+      }
+    }
   }
 
   double secondsOf(ArrayType from, ArrayType to) {
@@ -114,8 +175,11 @@ private:
 
   double secondsOfParts() {
     double seconds = 0;
-    for (auto &[value, leaf] : leaves)
+    for (auto &[value, leaf] : leaves) {
       seconds += secondsOf(leaf.part, typeAtEnd(value));
+      for (auto [operand, type] : llvm::zip(llvm::drop_begin(take->getOperands()), leaf.others))
+        seconds += secondsOf(typeOf(operand), type);
+    }
     return seconds;
   }
 
@@ -127,6 +191,9 @@ private:
     for (auto &[value, leaf] : leaves) {
       IRMapping operands;
       operands.map(take->getOperand(0), leaf.origin);
+      for (auto [operand, type] : llvm::zip(llvm::drop_begin(take->getOperands()), leaf.others))
+        if (typeOf(operand) != type)
+          operands.map(operand, builder.create<ReshardOp>(take->getLoc(), type, operand, StringAttr()));
       Operation *part = builder.clone(*take, operands);
       part->getResult(0).setType(leaf.part);
       Value result = part->getResult(0);
@@ -154,16 +221,11 @@ private:
       LinearCone::eraseUnused(value);
   }
 
-  struct Leaf {
-    Value origin;   ///< Before it was reduced, or brought to where it lies.
-    ArrayType part; ///< Of that.
-    ReshardOp reduction;
-  };
-
   Operation *take;
   ReshardPlanner &planner;
   Value end; ///< The part where it is used.
   SmallVector<Operation *> ops;
+  llvm::SmallPtrSet<Operation *, 16> users{take}; ///< These, and who takes the part.
   llvm::MapVector<Value, Leaf> leaves;
   bool hasReduction = false;
 };
@@ -173,7 +235,7 @@ class NarrowReductionsPass : public impl::NarrowReductionsBase<NarrowReductionsP
     auto &planner = getAnalysis<ReshardPlanner>();
     SmallVector<Operation *> takes;
     getOperation().walk([&](Operation *op) {
-      if (isa<SliceOp, DynamicSliceOp, TakeOp>(op) && !isPerDevice(op))
+      if (isa<SliceOp, DynamicSliceOp, TakeOp, TakeAlongOp>(op) && !isPerDevice(op))
         takes.push_back(op);
     });
     for (Operation *take : takes)

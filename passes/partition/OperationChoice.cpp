@@ -229,7 +229,7 @@ private:
   }
 
   double shareOf(const OperationChoice &candidate) const {
-    return candidate.result.getShardingOrOpen().getUnreduced().empty() ? 1 : reductionShare;
+    return candidate.result.getShardingOrOpen().getUnreduced().empty() ? 1 : reductionShare.of(candidate.result);
   }
 
   OperationPrice getPrice(const OperationChoice &candidate) {
@@ -293,7 +293,7 @@ private:
   ShardingRuleOpInterface op;
   ShardingRule rule;
   ArrayType result;
-  const double reductionShare = getReductionShare(op);
+  const ReductionShare reductionShare = getReductionShare(op);
   std::optional<OperationChoice> best;
   llvm::DenseMap<std::pair<size_t, Type>, CollectiveCost> costs;
   llvm::DenseMap<std::pair<size_t, Type>, double> leastBytes;

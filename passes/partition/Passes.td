@@ -116,7 +116,7 @@ def NarrowReductions : Pass<"spmdc-narrow-reductions", "mlir::ModuleOp"> {
 
     Where a slice, or what indices choose, is taken of what element-wise operations make of reduced partial sums, and
     nobody else uses that, it is taken of what these operations begin with: of partial sums before they are reduced.
-    Only where that takes less time by the cost model.
+    Indices are brought to where the partial sums need them. Only where that takes less time by the cost model.
 
     After: the same.
     ```

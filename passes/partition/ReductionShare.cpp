@@ -19,6 +19,39 @@ bool isScale(OpOperand &use) {
          use.getOwner()->getOperand(1 - use.getOperandNumber()).getDefiningOp<ConstantOp>();
 }
 
+/// Whether a part of the array is taken that has fewer elements.
+bool isTaken(OpOperand &use) {
+  Operation *user = use.getOwner();
+  return use.getOperandNumber() == 0 && isa<SliceOp, DynamicSliceOp, TakeOp, TakeAlongOp>(user) &&
+         typeOf(user->getResult(0)).getNumElements() < typeOf(use.get()).getNumElements();
+}
+
+/// Where a part is taken of what element-wise operations make of the value, for that alone: then they and the reduction
+/// are done for that part (spmdc-narrow-reductions). Null where that is nowhere.
+OpOperand *findTaken(Value value) {
+  constexpr size_t kMostOperations = 32;
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  SmallVector<Operation *> next; // Users of what has been made so far, the earliest last.
+  auto addUsers = [&](Value made) {
+    for (Operation *user : made.getUsers())
+      if (user->getBlock() == value.getParentBlock() && seen.insert(user).second)
+        next.push_back(user);
+      else if (user->getBlock() != value.getParentBlock())
+        seen.insert(nullptr);
+    llvm::sort(next, [](Operation *a, Operation *b) { return b->isBeforeInBlock(a); });
+  };
+  addUsers(value);
+  while (!next.empty() && seen.size() <= kMostOperations && !seen.contains(nullptr)) {
+    Operation *user = next.pop_back_val();
+    if (OpOperand &first = user->getOpOperand(0); next.empty() && isTaken(first))
+      return &first;
+    if (!isa<ElementwiseOpInterface>(user))
+      return nullptr;
+    addUsers(user->getResult(0));
+  }
+  return nullptr;
+}
+
 /// Whether there is one use, or those are in different arms: only one of them takes place then, or none.
 bool isUsedOnceOrInArms(Value value) {
   llvm::SmallPtrSet<Region *, 2> arms;
@@ -46,49 +79,106 @@ Value findCarry(Value value) {
 
 } // namespace
 
-double getReductionShare(ShardingRuleOpInterface op) {
-  double share = 1;
-  Value value = op->getResult(0), carry;
-  for (unsigned index = 0; index < op->getNumOperands(); ++index)
-    if (op.isAddedTo(index))
-      carry = findCarry(op->getOperand(index));
-  auto resizeTo = [&](Value other) {
-    double before = static_cast<double>(std::max<int64_t>(1, typeOf(value).getNumElements()));
-    share *= static_cast<double>(typeOf(other).getNumElements()) / before;
-    value = other;
-  };
-  while (value.hasOneUse()) {
-    OpOperand &use = *value.use_begin();
+namespace {
+
+/// Follows the result of an operation to where it will be reduced.
+class Follower {
+public:
+  explicit Follower(ShardingRuleOpInterface op) : value(op->getResult(0)) {
+    for (unsigned index = 0; index < op->getNumOperands(); ++index)
+      if (op.isAddedTo(index))
+        carry = findCarry(op->getOperand(index));
+    origins = llvm::to_vector(llvm::seq<int64_t>(0, typeOf(value).getRank()));
+  }
+
+  ReductionShare run() {
+    while (value.hasOneUse() && step(*value.use_begin())) {
+    }
+    return result;
+  }
+
+private:
+  bool step(OpOperand &use) {
     Operation *user = use.getOwner();
     auto reduce = dyn_cast<ReduceOp>(user);
-    if (isa<NegateOp, TransposeOp, ReshapeOp, ConcatenateOp>(user) || isScale(use) ||
-        (isa<SelectOp>(user) && use.getOperandNumber() > 0)) {
+    auto adding = dyn_cast<ShardingRuleOpInterface>(user);
+    if (auto transpose = dyn_cast<TransposeOp>(user)) {
+      origins = llvm::map_to_vector(transpose.getPerm(), [&](int64_t dim) { return origins[dim]; });
+      value = transpose.getResult();
+    } else if (isa<NegateOp>(user) || isScale(use) || (isa<SelectOp>(user) && use.getOperandNumber() > 0) ||
+               (adding && adding.isAddedTo(use.getOperandNumber()))) {
       value = user->getResult(0);
-    } else if (auto adding = dyn_cast<ShardingRuleOpInterface>(user);
-               adding && adding.isAddedTo(use.getOperandNumber())) {
+    } else if (isa<ReshapeOp, ConcatenateOp>(user)) {
       value = user->getResult(0);
+      origins.assign(typeOf(value).getRank(), -1);
     } else if (Value other; getUpdate(user) == use.getOperandNumber() && (other = findCarry(user->getOperand(0)))) {
       carry = other;
       resizeTo(user->getResult(0));
-    } else if (isa<SliceOp, DynamicSliceOp>(user) || (reduce && reduce.getKind() == ReductionKind::sum)) {
+    } else if (reduce && reduce.getKind() == ReductionKind::sum) {
       resizeTo(user->getResult(0));
+    } else if (isTaken(use)) {
+      take(use);
     } else if (Value other;
                isa<AddOp, SubtractOp>(user) && (other = findCarry(user->getOperand(1 - use.getOperandNumber())))) {
       carry = other;
       value = user->getResult(0);
     } else if (auto branch = isa<YieldOp>(user) ? dyn_cast<IfOp>(user->getParentOp()) : IfOp()) {
       value = branch.getOutputs()[use.getOperandNumber()];
-    } else {
-      auto loop = isa<YieldOp>(user) ? dyn_cast<ForOp>(user->getParentOp()) : ForOp();
+    } else if (auto loop = isa<YieldOp>(user) ? dyn_cast<ForOp>(user->getParentOp()) : ForOp();
+               loop && loop.getCarries()[use.getOperandNumber()] == carry) {
       unsigned index = use.getOperandNumber();
-      if (!loop || loop.getCarries()[index] != carry)
-        break;
-      share /= static_cast<double>(std::max<int64_t>(1, loop.getTripCount()));
+      scaleBy(1 / static_cast<double>(std::max<int64_t>(1, loop.getTripCount())));
       value = loop.getOutputs()[index];
       carry = findCarry(loop.getInitials()[index]);
+    } else {
+      // What is not linear is done for a part alone, if no more is used.
+      if (OpOperand *taken = findTaken(value))
+        take(*taken);
+      return false;
     }
+    return true;
   }
-  return share;
+
+  void scaleBy(double factor) {
+    result.share *= factor;
+    result.shareOfCut *= factor;
+  }
+
+  static double getRatio(Value part, Value all) {
+    return static_cast<double>(typeOf(part).getNumElements()) /
+           static_cast<double>(std::max<int64_t>(1, typeOf(all).getNumElements()));
+  }
+
+  void resizeTo(Value other) {
+    scaleBy(getRatio(other, value));
+    value = other;
+    origins.assign(typeOf(value).getRank(), -1);
+  }
+
+  void take(OpOperand &use) {
+    ShardingRule rule = cast<ShardingRuleOpInterface>(use.getOwner()).getShardingRule();
+    for (auto [dim, factors] : llvm::enumerate(rule.operands[0]))
+      if (origins[dim] >= 0 &&
+          llvm::any_of(factors, [&](unsigned factor) { return rule.factors[factor].kind != FactorKind::PassThrough; }))
+        result.whole.push_back(origins[dim]);
+    value = use.getOwner()->getResult(0);
+    result.share *= getRatio(value, use.get());
+    origins.assign(typeOf(value).getRank(), -1);
+  }
+
+  ReductionShare result;
+  Value value, carry;
+  SmallVector<int64_t> origins; ///< Of the value's dimensions: which they are of the operation's result; -1: unknown.
+};
+
+} // namespace
+
+double ReductionShare::of(ArrayType type) const {
+  ShardingAttr sharding = type.getShardingOrOpen();
+  bool isCut = llvm::any_of(whole, [&](int64_t dim) { return !sharding.getDims()[dim].getAxes().empty(); });
+  return isCut ? shareOfCut : share;
 }
+
+ReductionShare getReductionShare(ShardingRuleOpInterface op) { return Follower(op).run(); }
 
 } // namespace spmdc

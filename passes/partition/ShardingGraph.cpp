@@ -3,7 +3,6 @@
 #include "passes/partition/ShardingGraph.h"
 
 #include "ir/array/ArrayOps.h"
-#include "passes/partition/ReductionShare.h"
 
 #include <bit>
 #include <limits>
@@ -166,8 +165,14 @@ const OperationChoice &ShardingGraph::choose(ShardingRuleOpInterface op) {
   std::vector<const void *> key = {signature.name, signature.attributes,
                                    op->getResult(0).getType().getAsOpaquePointer(),
                                    // Whose manual axes cut nothing.
-                                   op->getParentOfType<ManualOp>().getAsOpaquePointer(),
-                                   reinterpret_cast<const void *>(std::bit_cast<uintptr_t>(signature.reductionShare))};
+                                   op->getParentOfType<ManualOp>().getAsOpaquePointer()};
+  auto appendNumber = [&](auto number) {
+    key.push_back(reinterpret_cast<const void *>(std::bit_cast<uintptr_t>(number)));
+  };
+  appendNumber(signature.reductionShare.share);
+  appendNumber(signature.reductionShare.shareOfCut);
+  for (int64_t dim : signature.reductionShare.whole)
+    appendNumber(dim);
   for (Value operand : op->getOperands()) {
     key.push_back(operand.getType().getAsOpaquePointer());
     key.push_back(reinterpret_cast<const void *>(static_cast<uintptr_t>(getTripsPerForm(operand, op))));

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "passes/partition/OperationChoice.h"
+#include "passes/partition/ReductionShare.h"
 #include "passes/partition/WindowFamilies.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -94,7 +95,7 @@ private:
   struct Signature {
     const void *name = nullptr, *attributes = nullptr;
     bool movesElements = false;
-    double reductionShare = 1; ///< See ReductionShare.h.
+    ReductionShare reductionShare;
     ShardingRule rule;
   };
   llvm::DenseMap<mlir::Operation *, Signature> signatures;

@@ -13,6 +13,8 @@
 
 #include "gtest/gtest.h"
 
+#include <functional>
+
 using namespace spmdc;
 
 namespace {
@@ -27,7 +29,39 @@ protected:
     return text + "]";
   }
 
-  std::string makeText() {
+  /// A part of what is made of them, in the text of `makeText`.
+  std::string makeTaken(int64_t rows, int64_t columns, const std::function<std::string(std::vector<int64_t>)> &anyhow,
+                        std::string &result) {
+    std::string made =
+        random.pick(std::vector<std::string>{"x @ y", "x @ y + c", "maximum(x @ y, 0.0) + s", "(x @ y) * (x @ y + c)",
+                                             "x @ y + z @ w", "transpose(transpose(x @ y) + transpose(s))"});
+    bool ofRows = random.chance(50);
+    int64_t size = ofRows ? rows : columns, count = random.integer(1, 3);
+    auto resultOf = [&](int64_t taken) { return ofRows ? anyhow({taken, columns}) : anyhow({rows, taken}); };
+    std::string indices = "(arange(" + std::to_string(count) + ") * 7 + 1) % " + std::to_string(size),
+                axis = ofRows ? "0" : "1", first = std::to_string(random.integer(0, size - count));
+    switch (random.integer(0, 3)) {
+    case 0:
+      result = resultOf(count);
+      return "let t = " + made + ";\n  return take(t, " + indices + ", axis=" + axis + ")";
+    case 1: {
+      result = resultOf(1);
+      std::string other = std::to_string(ofRows ? columns : rows),
+                  shape = ofRows ? "[1, " + other + "]" : "[" + other + ", 1]";
+      return "let t = " + made + ";\n  return take_along_axis(t, reshape(arange(" + other + ") % " +
+             std::to_string(size) + ", " + shape + "), axis=" + axis + ")";
+    }
+    case 2:
+      result = resultOf(count);
+      return "let t = " + made + ";\n  return t[" + (ofRows ? "" : ":, ") + first + ":" + first + " + " +
+             std::to_string(count) + "]";
+    default:
+      result = anyhow({ofRows ? columns : rows});
+      return "let i = sum(arange(3));\n  let t = " + made + ";\n  return t[" + (ofRows ? "i]" : ":, i]");
+    }
+  }
+
+  std::string makeText(bool isTaken = false) {
     int64_t rows = random.integer(5, 40), columns = random.integer(5, 40);
     bool hasSecond = random.chance(40);
     std::string mesh = "mesh m(a=" + std::to_string(random.pick({2, 3, 4})) + (hasSecond ? ", b=2" : "") + ")\n";
@@ -48,9 +82,15 @@ protected:
       return typeOf(shape, axes);
     };
     std::string bias = random.chance(50) ? anyhow({rows, columns}) : anyhow({columns});
-    std::string text = mesh + "fn main(" + product("x", "y") + ", " + product("z", "w") +
-                       ", s: " + anyhow({rows, columns}) + ", c: " + bias + ") -> " + anyhow({rows, columns}) + " {\n";
-    return text + "  " +
+    std::string parameters =
+                    product("x", "y") + ", " + product("z", "w") + ", s: " + anyhow({rows, columns}) + ", c: " + bias,
+                result = anyhow({rows, columns}), taken;
+    if (isTaken)
+      taken = makeTaken(rows, columns, anyhow, result);
+    std::string text = mesh + "fn main(" + parameters + ") -> " + result + " {\n  ";
+    if (isTaken)
+      return text + taken + ";\n}\n";
+    return text +
            random.pick(std::vector<std::string>{
                "return x @ y + c + z @ w",
                "return (x @ y + c) - (z @ w - s)",
@@ -123,6 +163,21 @@ TEST_P(PartialSums, AreThoseOfTheUnpartitioned) {
   }
   EXPECT_GE(kept, kPerBlock / 20);
   EXPECT_GE(placed, kPerBlock / 20);
+}
+
+TEST_P(PartialSums, PartsOfThem) {
+  int narrowed = 0;
+  for (int i = 0; i < kPerBlock && !HasFailure(); ++i) {
+    std::string text = makeText(/*isTaken=*/true);
+    SCOPED_TRACE(text);
+    auto [sample, module] = partition(text, random, bytesAlone());
+    ASSERT_TRUE(module);
+    std::string ir;
+    llvm::raw_string_ostream(ir) << *module;
+    narrowed += ir.find("what is used of it is reduced") != std::string::npos;
+    checkStations(*module, sample, i % kCompiledEvery == 0);
+  }
+  EXPECT_GE(narrowed, kPerBlock / 8);
 }
 
 INSTANTIATE_TEST_SUITE_P(Blocks, PartialSums, ::testing::Range(0, kBlocks));
