@@ -30,8 +30,8 @@ bool isTaken(OpOperand &use) {
 /// are done for that part (spmdc-narrow-reductions). Null where that is nowhere.
 OpOperand *findTaken(Value value) {
   constexpr size_t kMostOperations = 32;
-  llvm::SmallPtrSet<Operation *, 16> seen;
-  SmallVector<Operation *> next; // Users of what has been made so far, the earliest last.
+  llvm::SmallPtrSet<Operation *, 16> seen; // And null, where the value is used in another block.
+  SmallVector<Operation *> next;           // Users of what has been made so far, the earliest last.
   auto addUsers = [&](Value made) {
     for (Operation *user : made.getUsers())
       if (user->getBlock() == value.getParentBlock() && seen.insert(user).second)
@@ -43,9 +43,11 @@ OpOperand *findTaken(Value value) {
   addUsers(value);
   while (!next.empty() && seen.size() <= kMostOperations && !seen.contains(nullptr)) {
     Operation *user = next.pop_back_val();
-    if (OpOperand &first = user->getOpOperand(0); next.empty() && isTaken(first))
+    OpOperand &first = user->getOpOperand(0);
+    bool isMade = first.get() == value || seen.contains(first.get().getDefiningOp());
+    if (isMade && next.empty() && isTaken(first))
       return &first;
-    if (!isa<ElementwiseOpInterface>(user))
+    if (!isa<ElementwiseOpInterface>(user) || typeOf(user->getResult(0)).getShape() != typeOf(value).getShape())
       return nullptr;
     addUsers(user->getResult(0));
   }
