@@ -2,6 +2,7 @@
 
 #include "passes/partition/OperationChoice.h"
 #include "passes/partition/Assignments.h"
+#include "passes/partition/LinearCone.h"
 #include "passes/partition/Moves.h"
 #include "passes/partition/ReductionShare.h"
 #include "passes/partition/Regrouping.h"
@@ -272,6 +273,10 @@ private:
       auto elements = static_cast<double>(candidate.result.getLocal(meshAttr).getNumElements());
       return model.orderSeconds(elements, static_cast<double>(result.getDimSize(order.getDim())));
     }
+    // What is updated in place is touched where the update goes.
+    if (std::optional<unsigned> update = getUpdate(op.getOperation()))
+      return 2 * static_cast<double>(candidate.operands[*update].getLocal(meshAttr).getBytes()) /
+             model.memoryPerSecond;
     auto written = static_cast<double>(candidate.result.getLocal(meshAttr).getBytes()), bytes = written;
     for (auto [operand, type] : llvm::zip(op->getOperands(), candidate.operands)) {
       auto read = static_cast<double>(type.getLocal(meshAttr).getBytes());
