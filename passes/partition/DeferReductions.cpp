@@ -94,29 +94,55 @@ private:
       seconds -= cone.getShare(block) * secondsToPartial(value, type);
     for (const auto &[value, arm] : cone.getEscapes())
       seconds -= cone.getShare(arm) * secondsOf(cone.getPartialType(value), typeOf(value));
-    MeshAttr meshAttr = MeshAttr::fromValue(cone.getReductions().front()->getContext(), "", mesh);
-    auto getGrowth = [&](Value value) -> int64_t {
-      // What one operation makes for another is in no memory: they become one kernel.
-      bool isOfCone = llvm::is_contained(cone.getOps(), value.getDefiningOp());
-      if (value.hasOneUse() && isOfCone && llvm::is_contained(cone.getOps(), *value.user_begin()))
-        return 0;
-      ArrayType partial = cone.getPartialType(value);
-      return partial ? partial.getLocal(meshAttr).getBytes() - typeOf(value).getLocal(meshAttr).getBytes() : 0;
-    };
-    for (Operation *op : cone.getOps()) {
-      int64_t grown = 0;
-      if (isa<IfOp>(op)) // What arms yield is there already.
-        continue;
-      if (std::optional<unsigned> update = getUpdate(op)) { // In place.
-        grown = 2 * getGrowth(op->getOperand(*update));
-      } else {
-        grown = getGrowth(cone.getValue(op));
-        for (OpOperand *term : cone.getTerms(op))
-          grown += getGrowth(term->get());
-      }
-      seconds -= cone.getShare(op->getBlock()) * static_cast<double>(grown) / model.memoryPerSecond;
-    }
+    for (Operation *op : cone.getOps())
+      seconds -= cone.getShare(op->getBlock()) * static_cast<double>(getGrowth(cone, op)) / model.memoryPerSecond;
     return seconds;
+  }
+
+  int64_t localBytes(ArrayType type) const {
+    return type.getLocal(MeshAttr::fromValue(type.getContext(), "", mesh)).getBytes();
+  }
+
+  /// How many bytes of memory an operation of the cone touches more.
+  int64_t getGrowth(const LinearCone &cone, Operation *op) const {
+    if (isa<IfOp>(op)) // What arms yield is there already.
+      return 0;
+    auto growthOf = [&](Value value) {
+      ArrayType partial = cone.getPartialType(value);
+      return partial ? localBytes(partial) - localBytes(typeOf(value)) : 0;
+    };
+    // What one operation makes for another is in no memory: they become one kernel, but a product has its own.
+    auto isInMemory = [&](Value value) {
+      Operation *maker = value.getDefiningOp();
+      bool isForOther = value.hasOneUse() && llvm::is_contained(cone.getOps(), maker) &&
+                        llvm::is_contained(cone.getOps(), *value.user_begin());
+      return !isForOther || findProduct(cone, maker);
+    };
+    auto readGrowthOf = [&](Value value) { return isInMemory(value) ? growthOf(value) : 0; };
+    if (std::optional<unsigned> update = getUpdate(op)) // In place.
+      return 2 * readGrowthOf(op->getOperand(*update));
+    // The product writes the sum in place of itself: then neither the one nor the other is touched.
+    OpOperand *product = findProduct(cone, op);
+    Value result = cone.getValue(op);
+    int64_t grown = product ? -localBytes(typeOf(result)) : readGrowthOf(result);
+    for (OpOperand *term : cone.getTerms(op))
+      grown += term == product ? -localBytes(typeOf(term->get())) : readGrowthOf(term->get());
+    // What a kernel less would save alone is no reason to reduce elsewhere.
+    return std::max<int64_t>(grown, 0);
+  }
+
+  /// A term that is the reduction of a product: once nothing lies between them, the product's kernel adds the other
+  /// term.
+  static OpOperand *findProduct(const LinearCone &cone, Operation *op) {
+    if (!isa<AddOp, SubtractOp>(op))
+      return nullptr;
+    for (OpOperand *term : cone.getTerms(op)) {
+      Operation *reduction = term->get().getDefiningOp();
+      if (reduction && llvm::is_contained(cone.getReductions(), reduction) && reduction->hasOneUse() &&
+          reduction->getOperand(0).hasOneUse() && reduction->getOperand(0).getDefiningOp<DotGeneralOp>())
+        return term;
+    }
+    return nullptr;
   }
 
   /// The value becomes the reduction of what it is now.
