@@ -453,8 +453,10 @@ bool LinearCone::mayBePartial(Value value) const {
   if (known.size() >= kMostOperations)
     return false;
   known[value] = false;
-  bool isPartial = llvm::any_of(listTerms(value), [&](OpOperand *term) { return mayBePartial(term->get()); });
-  return known[value] = isPartial;
+  known[value] = llvm::any_of(listTerms(value), [&](OpOperand *term) { return mayBePartial(term->get()); });
+  if (known[value] && op != last && isUsedOutside(value))
+    known[value] = false;
+  return known[value];
 }
 
 bool LinearCone::isUsedOutside(Value value) const {

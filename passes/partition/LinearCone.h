@@ -120,7 +120,7 @@ private:
   /// Whether the operation is in the block, or in an arm in it.
   bool isWithin(mlir::Operation *op) const;
   llvm::SmallVector<mlir::OpOperand *> listTerms(mlir::Value value) const;
-  /// Whether partial sums lead to the value.
+  /// Whether partial sums lead to the value, and what uses it can be in the cone.
   bool mayBePartial(mlir::Value value) const;
   bool isWhole(mlir::Value value) const;
   /// Whether an operation that cannot be in a cone needs the value, and is in no arm.

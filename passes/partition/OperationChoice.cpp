@@ -26,7 +26,10 @@ class Chooser {
 public:
   Chooser(ReshardPlanner &planner, Forms &forms, WindowsOf windowsOf, ShardingRuleOpInterface op)
       : mesh(planner.getMesh()), model(planner.getModel()), planner(planner), forms(forms), windowsOf(windowsOf),
-        op(op), rule(op.getShardingRule()), result(cast<ArrayType>(op->getResult(0).getType())) {}
+        op(op), rule(op.getShardingRule()), result(cast<ArrayType>(op->getResult(0).getType())) {
+    for (ShardingRuleOpInterface sharer : reductionShare.sharers)
+      sharersAxes.push_back(findPartialAxes(mesh, sharer, sharer.getShardingRule()));
+  }
 
   OperationChoice run() {
     std::vector<spmd::Sharding> operands, roots;
@@ -230,7 +233,7 @@ private:
   }
 
   double shareOf(const OperationChoice &candidate) const {
-    return candidate.result.getShardingOrOpen().getUnreduced().empty() ? 1 : reductionShare.of(candidate.result);
+    return candidate.result.getShardingOrOpen().getUnreduced().empty() ? 1 : reductionShare.of(candidate.result, sharersAxes);
   }
 
   OperationPrice getPrice(const OperationChoice &candidate) {
@@ -299,6 +302,7 @@ private:
   ShardingRule rule;
   ArrayType result;
   const ReductionShare reductionShare = getReductionShare(op);
+  std::vector<AxisList> sharersAxes;
   std::optional<OperationChoice> best;
   llvm::DenseMap<std::pair<size_t, Type>, CollectiveCost> costs;
   llvm::DenseMap<std::pair<size_t, Type>, double> leastBytes;

@@ -96,6 +96,9 @@ public:
   ReductionShare run() {
     while (value.hasOneUse() && step(*value.use_begin())) {
     }
+    // What is not linear is done for a part alone, if no more is used.
+    if (OpOperand *taken = findTaken(value))
+      take(*taken);
     return result;
   }
 
@@ -124,6 +127,9 @@ private:
                isa<AddOp, SubtractOp>(user) && (other = findCarry(user->getOperand(1 - use.getOperandNumber())))) {
       carry = other;
       value = user->getResult(0);
+    } else if (isa<AddOp, SubtractOp>(user)) {
+      collectSharers(user->getOperand(1 - use.getOperandNumber()));
+      value = user->getResult(0);
     } else if (auto branch = isa<YieldOp>(user) ? dyn_cast<IfOp>(user->getParentOp()) : IfOp()) {
       value = branch.getOutputs()[use.getOperandNumber()];
     } else if (auto loop = isa<YieldOp>(user) ? dyn_cast<ForOp>(user->getParentOp()) : ForOp();
@@ -133,12 +139,30 @@ private:
       value = loop.getOutputs()[index];
       carry = findCarry(loop.getInitials()[index]);
     } else {
-      // What is not linear is done for a part alone, if no more is used.
-      if (OpOperand *taken = findTaken(value))
-        take(*taken);
       return false;
     }
     return true;
+  }
+
+  /// Sums that lead to the value, through linear operations and for it alone.
+  void collectSharers(Value term) {
+    Operation *op = term.getDefiningOp();
+    if (!op || !term.hasOneUse() || op->getBlock() != value.getParentBlock() ||
+        result.sharers.size() >= kMostSharers)
+      return;
+    if (isa<AddOp, SubtractOp>(op)) {
+      for (Value operand : op->getOperands())
+        collectSharers(operand);
+    } else if (isa<TransposeOp, NegateOp, ReshapeOp, ReshardOp>(op)) {
+      collectSharers(op->getOperand(0));
+    } else if (isa<MultiplyOp>(op)) {
+      for (OpOperand &factor : op->getOpOperands())
+        if (isScale(factor))
+          return collectSharers(factor.get());
+    } else if (auto sum = dyn_cast<ShardingRuleOpInterface>(op);
+               sum && sum.getReductionKind() == ReductionKind::sum) {
+      result.sharers.push_back(sum);
+    }
   }
 
   void scaleBy(double factor) {
@@ -168,6 +192,8 @@ private:
     origins.assign(typeOf(value).getRank(), -1);
   }
 
+  static constexpr size_t kMostSharers = 16;
+
   ReductionShare result;
   Value value, carry;
   SmallVector<int64_t> origins; ///< Of the value's dimensions: which they are of the operation's result; -1: unknown.
@@ -175,10 +201,31 @@ private:
 
 } // namespace
 
-double ReductionShare::of(ArrayType type) const {
-  ShardingAttr sharding = type.getShardingOrOpen();
-  bool isCut = llvm::any_of(whole, [&](int64_t dim) { return !sharding.getDims()[dim].getAxes().empty(); });
-  return isCut ? shareOfCut : share;
+double ReductionShare::of(ArrayType type, ArrayRef<AxisList> sharersAxes) const {
+  spmd::Sharding sharding = type.getShardingOrOpen().toValue();
+  bool isCut = llvm::any_of(whole, [&](int64_t dim) { return !sharding.dims[dim].empty(); });
+  auto sum = llvm::count_if(sharersAxes, [&](const AxisList &axes) {
+    return axes.size() == sharding.unreduced.size() &&
+           std::is_permutation(axes.begin(), axes.end(), sharding.unreduced.begin());
+  });
+  return (isCut ? shareOfCut : share) / static_cast<double>(1 + sum);
+}
+
+AxisList findPartialAxes(const spmd::MeshShape &mesh, ShardingRuleOpInterface op, const ShardingRule &rule) {
+  FactorAxes cut(rule.factors.size());
+  for (auto [operand, factors] : llvm::zip(op->getOperands(), rule.operands)) {
+    FactorAxes own = projectToFactors(mesh, rule, factors, typeOf(operand).getShardingOrOpen().toValue());
+    for (auto [all, axes] : llvm::zip(cut, own)) {
+      if (!all.empty() && !axes.empty() && all != axes)
+        return {};
+      if (all.empty())
+        all = axes;
+    }
+  }
+  AxisList summed, kept;
+  for (auto [factor, axes] : llvm::zip(rule.factors, cut))
+    llvm::append_range(factor.kind == FactorKind::Reduction ? summed : kept, axes);
+  return overlap(summed, kept) ? AxisList() : summed;
 }
 
 ReductionShare getReductionShare(ShardingRuleOpInterface op) { return Follower(op).run(); }

@@ -3,21 +3,26 @@
 
 #include "ir/interfaces/OpInterfaces.h"
 #include "ir/spmd/SpmdTypes.h"
+#include "passes/partition/FactorAxes.h"
 
 namespace spmdc {
 
 /// What reducing partial sums of an operation's result will take, of reducing them whole and each time that it runs:
-/// behind loops whose iterations only add to them (spmdc-defer-reductions), and no more than sums leave and is taken of
-/// them (spmdc-narrow-reductions).
+/// behind loops whose iterations only add to them, together with other partial sums that are added to them
+/// (spmdc-defer-reductions), and no more than sums leave and is taken of them (spmdc-narrow-reductions).
 struct ReductionShare {
   double share = 1;
   double shareOfCut = 1;            ///< Where a dimension is cut along which a part is taken.
   llvm::SmallVector<int64_t> whole; ///< These dimensions.
+  /// Sums that are added to this one. Those that are over the same axes share one reduction with it.
+  llvm::SmallVector<ShardingRuleOpInterface> sharers;
 
-  /// Of partial sums that lie so.
-  double of(ArrayType type) const;
-  bool operator==(const ReductionShare &) const = default;
+  /// Of partial sums that lie so, where the sharers' are over these axes.
+  double of(ArrayType type, llvm::ArrayRef<AxisList> sharersAxes) const;
 };
+
+/// The axes over which an operation's result is a partial sum if its operands stay as they lie.
+AxisList findPartialAxes(const spmd::MeshShape &mesh, ShardingRuleOpInterface op, const ShardingRule &rule);
 
 ReductionShare getReductionShare(ShardingRuleOpInterface op);
 

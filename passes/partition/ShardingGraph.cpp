@@ -173,6 +173,11 @@ const OperationChoice &ShardingGraph::choose(ShardingRuleOpInterface op) {
   appendNumber(signature.reductionShare.shareOfCut);
   for (int64_t dim : signature.reductionShare.whole)
     appendNumber(dim);
+  for (ShardingRuleOpInterface sharer : signature.reductionShare.sharers) {
+    spmd::Sharding summed;
+    summed.unreduced = findPartialAxes(mesh, sharer, signatures.at(sharer).rule);
+    key.push_back(ShardingAttr::fromValue(op->getContext(), summed).getAsOpaquePointer());
+  }
   for (Value operand : op->getOperands()) {
     key.push_back(operand.getType().getAsOpaquePointer());
     key.push_back(reinterpret_cast<const void *>(static_cast<uintptr_t>(getTripsPerForm(operand, op))));
@@ -236,6 +241,10 @@ llvm::SetVector<Operation *> ShardingGraph::getTouched(const ShardingChange &cha
       }
       touched.insert(value.user_begin(), value.user_end());
     }
+  // What others add to sums decides what it costs to reduce them.
+  for (Operation *op : llvm::to_vector(touched))
+    if (auto entry = signatures.find(op); entry != signatures.end())
+      touched.insert(entry->second.reductionShare.sharers.begin(), entry->second.reductionShare.sharers.end());
   // What is made of a value again is priced where it is used.
   for (size_t i = 0; i < touched.size(); ++i)
     if (Operation *op = touched[i]; op->getNumResults() == 1 && isMadeOfLittle(op->getResult(0)))
