@@ -38,15 +38,18 @@ CountedArms::Amount CountedArms::amountOf(Operation &op) {
   if (auto collective = dyn_cast<CollectiveOpInterface>(op); collective && !isa<AllSliceOp>(op))
     all.bytes = collective.getWireBytes(mesh);
   all.operations = countFlops(&op);
+  auto add = [&](const Amount &inside, double times) {
+    all.bytes += times * inside.bytes;
+    all.operations += times * inside.operations;
+  };
   auto loop = dyn_cast<ForOp>(op);
   double trips = loop ? static_cast<double>(loop.getTripCount()) : 1;
-  bool isBranch = isa<IfOp>(op);
   for (Region &region : op.getRegions())
     for (Block &block : region) {
       Amount inside = amountOf(block);
-      if (!isBranch) {
-        all.bytes += trips * inside.bytes;
-        all.operations += trips * inside.operations;
+      std::optional<double> share = isa<IfOp>(op) ? runs.getShare(&block) : 1;
+      if (share) {
+        add(inside, trips * *share);
       } else if (unsigned arm = region.getRegionNumber();
                  arm == 0 || std::tie(inside.bytes, inside.operations) > std::tie(all.bytes, all.operations)) {
         all = inside;

@@ -2,14 +2,16 @@
 #pragma once
 
 #include "ir/spmd/SpmdOps.h"
+#include "passes/analysis/RunCounts.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace spmdc {
 
-/// A device goes through one arm of a branch. A bound on what it sends counts the one that sends more; where both send
-/// as much, the one that computes more; else the first. Loops of a known number of trips count as often.
+/// A device goes through one arm of a branch. Where it is known how often through which (RunCounts.h), both count, so
+/// often. Otherwise a bound on what it sends counts the one that sends more; where both send as much, the one that
+/// computes more; else the first. Loops of a known number of trips count as often.
 class CountedArms {
 public:
   CountedArms(mlir::func::FuncOp func, MeshAttr mesh);
@@ -25,6 +27,7 @@ private:
   Amount amountOf(mlir::Operation &op);
 
   MeshAttr mesh;
+  RunCounts runs;
   llvm::DenseMap<mlir::Operation *, unsigned> chosen;
 };
 

@@ -58,17 +58,6 @@ CollectiveReport reportCollective(CollectiveOpInterface op, MeshAttr mesh, const
   return report;
 }
 
-/// How often an operation runs: the iterations of the loops around it. Those of a `while` are known to nobody and count
-/// once.
-int64_t countTrips(Operation *op) {
-  int64_t trips = 1;
-  for (Operation *parent = op->getParentOp(); parent; parent = parent->getParentOp())
-    if (auto loop = dyn_cast<ForOp>(parent))
-      if (llvm::MulOverflow(trips, loop.getTripCount(), trips))
-        return INT64_MAX;
-  return trips;
-}
-
 void reportGlobalView(func::FuncOp func, MeshAttr mesh, FunctionReport &report) {
   for (unsigned i = 0; i < func.getNumArguments(); ++i) {
     auto name = func.getArgAttrOfType<StringAttr>(i, kNameAttrName);
@@ -92,9 +81,10 @@ void reportGlobalView(func::FuncOp func, MeshAttr mesh, FunctionReport &report) 
 double communicationSeconds(func::FuncOp func, MeshAttr mesh, const CostModel &model) {
   double seconds = 0;
   CountedArms arms(func, mesh);
+  RunCounts runs;
   func.walk([&](CollectiveOpInterface op) {
     if (!isa<AllSliceOp>(op.getOperation()) && arms.counts(op))
-      seconds += reportCollective(op, mesh, model).predictedSeconds * static_cast<double>(countTrips(op));
+      seconds += reportCollective(op, mesh, model).predictedSeconds * static_cast<double>(runs.count(op));
   });
   return seconds;
 }
@@ -108,16 +98,17 @@ void reportDeviceView(func::FuncOp func, MeshAttr mesh, const CostModel &model, 
   for (const ChosenRing &chosen : chooseRings(func, mesh, model))
     rings.try_emplace(chosen.ring.collective, chosen);
   CountedArms arms(func, mesh);
+  RunCounts runs;
   func.walk([&](Operation *op) {
     bool isCounted = arms.counts(op);
     if (isCounted)
-      report.flopsPerDevice += countFlops(op) * static_cast<double>(countTrips(op));
+      report.flopsPerDevice += countFlops(op) * static_cast<double>(runs.count(op));
     auto collective = dyn_cast<CollectiveOpInterface>(op);
     if (!collective || isa<AllSliceOp>(op))
       return;
     report.collectives.push_back(reportCollective(collective, mesh, model));
     CollectiveReport &last = report.collectives.back();
-    last.tripCount = countTrips(op);
+    last.tripCount = runs.count(op);
     last.isCounted = isCounted;
     if (auto ring = rings.find(op); ring != rings.end()) {
       last.ring = ring->second.way;

@@ -155,7 +155,7 @@ private:
 
   /// An operation that adds partial sums, or leaves less of them.
   void visitEnd(Operation *op) {
-    LinearCone cone(mesh, op->getBlock());
+    LinearCone cone(mesh, runs, op->getBlock());
     Value end = op->getResult(0);
     ArrayType type = typeOf(end);
     if (!cone.collect(end) || cone.getReductions().empty() || !cone.isClosed())
@@ -255,7 +255,7 @@ private:
     bool isLookedAt = isa<WhileOp>(loop) && !loop->getRegion(0).getArgument(index).use_empty();
     if (!last || isLookedAt || llvm::any_of(yield->getOpOperands(), isYieldedAgain))
       return;
-    LinearCone cone(mesh, &getBody(loop), argument);
+    LinearCone cone(mesh, runs, &getBody(loop), argument);
     if (!cone.collect(next) || cone.getReductions().empty() || !cone.isClosed(yield))
       return;
     ArrayType partial = cone.getPartialType(next);
@@ -290,6 +290,7 @@ private:
   const spmd::MeshShape &mesh;
   ReshardPlanner &planner;
   const CostModel &model;
+  RunCounts runs;
 };
 
 class DeferReductionsPass : public impl::DeferReductionsBase<DeferReductionsPass> {

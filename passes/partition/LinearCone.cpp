@@ -337,7 +337,7 @@ bool LinearCone::isClosed(Operation *end) {
 double LinearCone::getShare(Block *inner) const {
   double share = 1;
   for (; inner != block && isa<IfOp>(inner->getParentOp()); inner = inner->getParentOp()->getBlock())
-    share /= 2;
+    share *= runs.getShare(inner).value_or(0.5);
   return share;
 }
 

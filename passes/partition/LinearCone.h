@@ -15,6 +15,7 @@
 
 #include "ir/array/ArrayOps.h"
 #include "ir/spmd/SpmdOps.h"
+#include "passes/analysis/RunCounts.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
@@ -31,8 +32,8 @@ class LinearCone {
 public:
   /// Of values computed in this block, and in the arms of its branches. `carry`: an argument of the loop around, which
   /// may be a partial sum, too.
-  LinearCone(const spmd::MeshShape &mesh, mlir::Block *block, mlir::Value carry = {})
-      : mesh(mesh), block(block), carry(carry) {}
+  LinearCone(const spmd::MeshShape &mesh, RunCounts &runs, mlir::Block *block, mlir::Value carry = {})
+      : mesh(mesh), runs(runs), block(block), carry(carry) {}
 
   /// Whether the value can be a partial sum; takes what leads to it into the cone. A sum along cut dimensions may be
   /// the last operation: then the value is a partial sum already, and becomes one over more axes.
@@ -64,7 +65,7 @@ public:
   bool isUsedInside(mlir::Value value, mlir::Operation *end = nullptr) const {
     return llvm::all_of(value.getUses(), [&](mlir::OpOperand &use) { return use.getOwner() == end || isInside(use); });
   }
-  /// How often a block runs where the cone's does: of an arm nobody knows it, and every other time is as good as any.
+  /// How often a block runs where the cone's does. Where nobody knows it, every other time is as good as any.
   double getShare(mlir::Block *inner) const;
 
   /// What is added to partial sums as a whole value, in which block, and what it becomes.
@@ -142,6 +143,7 @@ private:
   void reduceInArms();
 
   const spmd::MeshShape &mesh;
+  RunCounts &runs;
   mlir::Block *block;
   mlir::Value carry;
   mlir::Operation *last = nullptr;

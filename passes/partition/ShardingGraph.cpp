@@ -50,15 +50,6 @@ void keepOthers(FactorAxes &axes, const FactorAxes &present) {
       axes[f] = present[f];
 }
 
-/// How often an operation runs.
-double getTrips(Operation *op) {
-  double trips = 1;
-  for (Operation *around = op->getParentOp(); around; around = around->getParentOp())
-    if (auto loop = dyn_cast<ForOp>(around))
-      trips *= static_cast<double>(std::max<int64_t>(1, loop.getTripCount()));
-  return trips;
-}
-
 /// What the operands of a terminator become: the results of the loop or branch; nothing for a condition.
 ValueRange getYielded(Operation *terminator) {
   Operation *parent = terminator->getParentOp();
@@ -201,7 +192,8 @@ OperationPrice ShardingGraph::price(Operation *op) {
     price.seconds += model.seconds(cost, mesh.deviceCount());
     price.linkBytes += cost.linkBytes;
   };
-  double trips = getTrips(op);
+  // A loop that nobody knows to run at all counts.
+  auto trips = static_cast<double>(std::max<int64_t>(1, runs.count(op)));
   if (ShardingRuleOpInterface ruled = getRuled(op)) {
     price = choose(ruled).price;
   } else if (auto reshard = dyn_cast<ReshardOp>(op)) {

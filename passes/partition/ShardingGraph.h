@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "passes/analysis/RunCounts.h"
 #include "passes/partition/OperationChoice.h"
 #include "passes/partition/ReductionShare.h"
 #include "passes/partition/WindowFamilies.h"
@@ -100,6 +101,7 @@ private:
   };
   llvm::DenseMap<mlir::Operation *, Signature> signatures;
   WindowFamilies families;
+  RunCounts runs;
   /// By what decides about the choice: the operation and the types around it. Only looked up.
   std::map<std::vector<const void *>, OperationChoice> choices;
   std::set<std::vector<const void *>> seen; ///< What of that does not say what operands can be made of.
