@@ -281,9 +281,10 @@ private:
       return 2 * static_cast<double>(candidate.operands[*update].getLocal(meshAttr).getBytes()) /
              model.memoryPerSecond;
     auto written = static_cast<double>(candidate.result.getLocal(meshAttr).getBytes()), bytes = written;
-    for (auto [operand, type] : llvm::zip(op->getOperands(), candidate.operands)) {
-      auto read = static_cast<double>(type.getLocal(meshAttr).getBytes());
-      bytes += isMadeOfLittle(operand) ? 0 : readsPart(op) ? std::min(read, written) : read;
+    for (auto [index, operand, type] : llvm::enumerate(op->getOperands(), candidate.operands)) {
+      // Of what a part is taken of, as much as is taken: also of rows that are taken again and again.
+      bool isTaken = index == 0 && readsPart(op);
+      bytes += isMadeOfLittle(operand) ? 0 : isTaken ? written : static_cast<double>(type.getLocal(meshAttr).getBytes());
     }
     return bytes / model.memoryPerSecond;
   }
