@@ -24,6 +24,8 @@ constexpr unsigned kRadii[] = {0, 1, 2, 5, 16};
 constexpr size_t kMaxFarStarts = 4;
 constexpr unsigned kFarRadius = 64;
 constexpr double kFarShare = 1.0 / 3;
+/// Of the time of all, what a change has to save that may send more.
+constexpr double kWorthMoreBytes = 0.25;
 
 class Search {
 public:
@@ -35,6 +37,8 @@ public:
   /// hold more of a value than propagation gave them, where that is faster by more than the model can be wrong and
   /// sends no more.
   void run() {
+    for (Operation *op : graph.getOps())
+      cutWhatIsPicked(op);
     const ShardingChange propagated = graph.getState();
     search(/*goesFar=*/false);
     OperationPrice least = graph.priceAll();
@@ -88,6 +92,41 @@ private:
       hasChanged = llvm::any_of(sending, [&](Operation *op) { return improve(op).has_value(); }) ||
                    (goesFar && llvm::any_of(sending, [&](Operation *op) { return improveFar(op, limit); })) ||
                    llvm::any_of(sending, [&](Operation *op) { return leap(op); });
+    }
+  }
+
+  /// Where each iteration of a loop picks a part of an array along a cut dimension, one device has that part, and the
+  /// others compute the same as it does. If all is faster by far with another dimension cut, that is.
+  void cutWhatIsPicked(Operation *op) {
+    if (!isa<TakeOp, DynamicSliceOp>(op) || !isa<ForOp, WhileOp>(op->getParentOp()))
+      return;
+    const ShardingRule &rule = *graph.getRule(op);
+    auto isPicked = [&](size_t dim) {
+      return llvm::any_of(rule.operands[0][dim],
+                          [&](unsigned factor) { return rule.factors[factor].kind == FactorKind::Reduction; });
+    };
+    spmd::Sharding sharding = shardingOf(op->getOperand(0));
+    AxisList axes;
+    for (auto [dim, list] : llvm::enumerate(sharding.dims))
+      if (isPicked(dim))
+        llvm::append_range(axes, std::exchange(list, {}));
+    if (axes.empty())
+      return;
+    auto type = cast<ArrayType>(op->getOperand(0).getType());
+    double worth = kWorthMoreBytes * graph.priceAll().seconds;
+    for (size_t dim = 0; dim < sharding.dims.size(); ++dim) {
+      spmd::Sharding moved = sharding;
+      llvm::append_range(moved.dims[dim], axes);
+      if (isPicked(dim) || sizeOf(mesh, moved.dims[dim]) > type.getDimSize(dim))
+        continue;
+      FactorAxes cut = projectToFactors(mesh, rule, rule.operands[0], moved);
+      ShardingChange change;
+      if (!add(change, op->getOperand(0), moved) ||
+          !add(change, op->getResult(0), spmdc::shardingOf(mesh, rule, rule.results[0], cut)))
+        continue;
+      graph.follow(change, kFarRadius, /*isFar=*/true);
+      if (getGain(change).seconds > worth)
+        return make(change, nullptr);
     }
   }
 

@@ -291,7 +291,8 @@ void ShardingGraph::followThrough(Operation *op, Value value, ShardingAttr shard
   const ShardingRule &rule = *found;
   auto isOf = [&](FactorKind kind) { return [kind](const Factor &factor) { return factor.kind == kind; }; };
   bool takesEach = llvm::all_of(rule.factors, isOf(FactorKind::PassThrough));
-  if (!takesEach && !(isFar && llvm::any_of(rule.factors, isOf(FactorKind::Reduction))))
+  bool picks = isa<DynamicSliceOp, TakeOp, TakeAlongOp>(op); // Which is a sum where the dimension is cut.
+  if (!isFar && !picks && llvm::any_of(rule.factors, isOf(FactorKind::Reduction)))
     return;
   SmallVector<std::pair<Value, const ValueFactors *>> around;
   for (auto [operand, factors] : llvm::zip(op->getOperands(), rule.operands))

@@ -52,12 +52,13 @@ void writeTypes(func::FuncOp func, const PropagationState &state) {
 }
 
 /// A constraint has done its work: where its operand lies as it says, the operand takes its place (and its name, if it
-/// has none of its own); elsewhere it is a change of sharding.
+/// has none of its own); elsewhere it is a change of sharding. So it is behind a loop: what is written of the outcome
+/// need not be best for the iterations.
 void replaceConstraints(func::FuncOp func) {
   func.walk([](ConstraintOp constraint) {
     Value operand = constraint.getOperand();
     OpBuilder builder(constraint);
-    if (operand.getType() == constraint.getType()) {
+    if (operand.getType() == constraint.getType() && !isa_and_nonnull<ForOp, WhileOp>(operand.getDefiningOp())) {
       if (!constraint.getDerived())
         markAnnotated(operand);
       Operation *producer = operand.getDefiningOp();
