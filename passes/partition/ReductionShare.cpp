@@ -160,7 +160,9 @@ private:
         if (isScale(factor))
           return collectSharers(factor.get());
     } else if (auto sum = dyn_cast<ShardingRuleOpInterface>(op);
-               sum && sum.getReductionKind() == ReductionKind::sum) {
+               sum && sum.getReductionKind() == ReductionKind::sum &&
+               llvm::any_of(sum.getShardingRule().factors,
+                            [](const Factor &factor) { return factor.kind == FactorKind::Reduction; })) {
       result.sharers.push_back(sum);
     }
   }
