@@ -31,6 +31,18 @@ int64_t ArrayType::getNumElements() const { return elementCount(getShape()); }
 
 int64_t ArrayType::getBytes() const { return getNumElements() * spmd::byteSize(getDType()); }
 
+int64_t ArrayType::getLocalBytes(const spmd::MeshShape &mesh, ShardingAttr sharding) const {
+  int64_t bytes = spmd::byteSize(getDType());
+  for (auto [d, size] : llvm::enumerate(getShape())) {
+    int64_t piece = size;
+    if (sharding)
+      for (AxisRefAttr axis : sharding.getDims()[d].getAxes())
+        piece = spmd::localDimSize(piece, {axis.sizeIn(mesh)});
+    bytes *= piece;
+  }
+  return bytes;
+}
+
 ArrayType ArrayType::withSharding(ShardingAttr sharding) const {
   return ArrayType::get(getShape(), getElementType(), sharding);
 }

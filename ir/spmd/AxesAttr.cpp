@@ -8,6 +8,13 @@ namespace spmdc {
 
 spmd::AxisRef AxisRefAttr::toValue() const { return {getName().str(), getPreSize(), getSize()}; }
 
+int64_t AxisRefAttr::sizeIn(const spmd::MeshShape &mesh) const {
+  if (!isWholeAxis())
+    return getSize();
+  int index = mesh.indexOf(getName());
+  return index < 0 ? 1 : mesh.axes[index].size;
+}
+
 std::string AxisRefAttr::str() const { return toValue().str(); }
 
 LogicalResult AxisRefAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name, int64_t preSize,

@@ -39,6 +39,8 @@ def Spmd_AxisRefAttr : Spmd_Attr<"AxisRef", "axis"> {
   let extraClassDeclaration = [{
     bool isWholeAxis() const { return getSize() == 0; }
     ::spmd::AxisRef toValue() const;
+    /// How many pieces it cuts into; 1 where the mesh has no such axis.
+    int64_t sizeIn(const ::spmd::MeshShape &mesh) const;
     /// `a` or `a:(2)4`.
     std::string str() const;
   }];
@@ -154,6 +156,9 @@ def Spmd_ArrayType : TypeDef<Spmd_Dialect, "Array"> {
     int64_t getNumElements() const;
     /// Bytes of the whole array; bool takes one byte an element.
     int64_t getBytes() const;
+    /// Bytes of the padded piece of a device, with this sharding or the type's own. Makes no type.
+    int64_t getLocalBytes(const ::spmd::MeshShape &mesh, ShardingAttr sharding) const;
+    int64_t getLocalBytes(const ::spmd::MeshShape &mesh) const { return getLocalBytes(mesh, getSharding()); }
     ArrayType withSharding(ShardingAttr sharding) const;
     ArrayType withShape(::llvm::ArrayRef<int64_t> shape) const;      // without sharding
     ArrayType withElementType(::mlir::Type elementType) const;       // same sharding

@@ -64,8 +64,13 @@ std::pair<Type, Type> ReshardPlanner::keyOf(ArrayType source, ArrayType target) 
 }
 
 double ReshardPlanner::getLeastBytes(ArrayType source, ArrayType target) const {
-  auto known = plans.find(keyOf(source, target));
-  return known == plans.end() ? leastReshardBytes(mesh, model, source, target) : known->second->cost.linkBytes;
+  std::pair<Type, Type> key = keyOf(source, target);
+  if (auto known = plans.find(key); known != plans.end())
+    return known->second->cost.linkBytes;
+  auto [entry, isNew] = least.try_emplace(key, 0.0);
+  if (isNew)
+    entry->second = leastReshardBytes(mesh, model, source, target);
+  return entry->second;
 }
 
 const ReshardPlan &ReshardPlanner::plan(ArrayType source, ArrayType target) {

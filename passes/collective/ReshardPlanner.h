@@ -63,6 +63,7 @@ private:
   const bool spreads;
   int64_t explored = 0;
   llvm::DenseMap<std::pair<mlir::Type, mlir::Type>, std::unique_ptr<ReshardPlan>> plans; ///< Only looked up.
+  mutable llvm::DenseMap<std::pair<mlir::Type, mlir::Type>, double> least; ///< Of what has no plan; only looked up.
 };
 
 } // namespace spmdc

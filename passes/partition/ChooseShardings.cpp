@@ -183,7 +183,10 @@ private:
     spmd::Sharding result = shardingOf(op->getResult(0));
     std::vector<FactorAxes> ways = listSuggestedAssignments(mesh, rule, operands, result);
     llvm::append_range(ways, listAllAssignments(getAutomaticMesh(op), rule, operands, result));
+    graph.addWork(ways.size());
     for (const FactorAxes &axes : ways) {
+      if (isSpent())
+        return;
       ShardingChange ofOperands, ofResult;
       bool isPossible = true;
       for (auto [operand, factors] : llvm::zip(op->getOperands(), rule.operands))

@@ -74,7 +74,7 @@ private:
       names.push_back(axis.getName().str());
       group *= axis.toValue().sizeIn(mesh);
     }
-    int64_t bytes = type.getLocal(MeshAttr::fromValue(type.getContext(), "", mesh)).getBytes();
+    int64_t bytes = type.getLocalBytes(mesh);
     double sent = 2 * static_cast<double>(bytes * (group - 1) * (mesh.deviceCount() / group));
     return model.seconds(model.costOf("all_reduce", names, sent, 0), mesh.deviceCount());
   }
@@ -99,17 +99,13 @@ private:
     return seconds;
   }
 
-  int64_t localBytes(ArrayType type) const {
-    return type.getLocal(MeshAttr::fromValue(type.getContext(), "", mesh)).getBytes();
-  }
-
   /// How many bytes of memory an operation of the cone touches more.
   int64_t getGrowth(const LinearCone &cone, Operation *op) const {
     if (isa<IfOp>(op)) // What arms yield is there already.
       return 0;
     auto growthOf = [&](Value value) {
       ArrayType partial = cone.getPartialType(value);
-      return partial ? localBytes(partial) - localBytes(typeOf(value)) : 0;
+      return partial ? partial.getLocalBytes(mesh) - typeOf(value).getLocalBytes(mesh) : 0;
     };
     // What one operation makes for another is in no memory: they become one kernel, but a product has its own.
     auto isInMemory = [&](Value value) {
@@ -124,9 +120,9 @@ private:
     // The product writes the sum in place of itself: then neither the one nor the other is touched.
     OpOperand *product = findProduct(cone, op);
     Value result = cone.getValue(op);
-    int64_t grown = product ? -localBytes(typeOf(result)) : readGrowthOf(result);
+    int64_t grown = product ? -typeOf(result).getLocalBytes(mesh) : readGrowthOf(result);
     for (OpOperand *term : cone.getTerms(op))
-      grown += term == product ? -localBytes(typeOf(term->get())) : readGrowthOf(term->get());
+      grown += term == product ? -typeOf(term->get()).getLocalBytes(mesh) : readGrowthOf(term->get());
     // What a kernel less would save alone is no reason to reduce elsewhere.
     return std::max<int64_t>(grown, 0);
   }

@@ -101,10 +101,9 @@ Forms::Source Forms::find(Value value, ArrayType wanted, Operation *user) {
   Source again{value, {}, {}, {}};
   bool canMake = visitMaking(value, wanted, again.maker, [&](Value operand, ArrayType type) {
     Source part = find(operand, type, user);
-    MeshAttr mesh = MeshAttr::fromValue(value.getContext(), "", planner.getMesh());
     again.cost = again.cost + part.cost;
     bool isRead = !part.maker && !isa<ReshapeOp>(again.maker);
-    again.readBytes += isRead ? static_cast<double>(type.getLocal(mesh).getBytes()) : part.readBytes;
+    again.readBytes += isRead ? static_cast<double>(type.getLocalBytes(planner.getMesh())) : part.readBytes;
   });
   // A form of the array itself serves all its shapes.
   bool isCheaper = canMake && (isa<ReshapeOp>(again.maker) ? !(best.cost < again.cost) : again.cost < best.cost);

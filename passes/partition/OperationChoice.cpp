@@ -25,10 +25,13 @@ std::vector<std::string> namesOf(const AxisList &axes) {
 class Chooser {
 public:
   Chooser(ReshardPlanner &planner, Forms &forms, WindowsOf windowsOf, ShardingRuleOpInterface op)
-      : mesh(planner.getMesh()), model(planner.getModel()), planner(planner), forms(forms), windowsOf(windowsOf),
+      : mesh(planner.getMesh()), model(planner.getModel()), meshAttr(MeshAttr::fromValue(op->getContext(), "", mesh)),
+        planner(planner), forms(forms), windowsOf(windowsOf),
         op(op), rule(op.getShardingRule()), result(cast<ArrayType>(op->getResult(0).getType())) {
     for (ShardingRuleOpInterface sharer : reductionShare.sharers)
       sharersAxes.push_back(findPartialAxes(mesh, sharer, sharer.getShardingRule()));
+    for (Value operand : op->getOperands())
+      isOfLittle.push_back(isMadeOfLittle(operand));
   }
 
   OperationChoice run() {
@@ -57,6 +60,7 @@ public:
       best->regroupedFrom = from;
       best->price = *price;
     }
+    best->assignments = assignments;
     return std::move(*best);
   }
 
@@ -64,17 +68,44 @@ private:
   static ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
   ArrayType operandType(size_t index) const { return typeOf(op->getOperand(index)); }
 
-  void compare(const std::vector<FactorAxes> &assignments) {
-    for (const FactorAxes &axes : assignments) {
+  void compare(const std::vector<FactorAxes> &listed) {
+    assignments += static_cast<int64_t>(listed.size());
+    struct Bounded {
+      OperationChoice choice;
+      double leastSeconds = 0;
+    };
+    // Most need no plan to see that they are dearer, and many no types.
+    double bound = best ? best->price.seconds : std::numeric_limits<double>::infinity();
+    std::vector<Bounded> candidates;
+    for (const FactorAxes &axes : listed) {
+      if (leastComputeSeconds(axes) > bound * (1 + CostModel::kAlike))
+        continue;
+      if (std::optional<OperationChoice> choice = tryAssign(axes)) {
+        double seconds = leastSeconds(*choice);
+        candidates.push_back({std::move(*choice), seconds});
+      }
+    }
+    if (candidates.empty())
+      return;
+    // The price of the most promising one is a bound for the others.
+    Bounded &first = *llvm::min_element(
+        candidates, [](const Bounded &a, const Bounded &b) { return a.leastSeconds < b.leastSeconds; });
+    constexpr double kAny = std::numeric_limits<double>::infinity();
+    if (first.leastSeconds <= bound * (1 + CostModel::kAlike))
+      bound = std::min(bound, getPrice(first.choice, kAny)->seconds);
+    for (Bounded &candidate : candidates) {
       if (best && planner.getExplored() - exploredBefore > kMostExplored)
         return;
-      std::optional<OperationChoice> candidate = tryAssign(axes);
-      // Most need no plan to see that they are dearer.
-      if (!candidate || (best && leastSeconds(*candidate) >= best->price.seconds * (1 + CostModel::kAlike)))
+      double limit = bound * (1 + CostModel::kAlike);
+      if (candidate.leastSeconds > limit)
         continue;
-      candidate->price = getPrice(*candidate);
-      if (!best || candidate->price.isBetterThan(best->price))
-        best = std::move(candidate);
+      std::optional<OperationPrice> price = getPrice(candidate.choice, limit);
+      if (!price)
+        continue;
+      candidate.choice.price = *price;
+      bound = std::min(bound, candidate.choice.price.seconds);
+      if (!best || candidate.choice.price.isBetterThan(best->price))
+        best = std::move(candidate.choice);
     }
   }
 
@@ -85,8 +116,7 @@ private:
     ArrayMoves moves = getNearestMoves(op, &skipped);
     if (moves.parts.empty() || !result.getShardingOrOpen().getUnreduced().empty())
       return std::nullopt;
-    MeshAttr meshAttr = MeshAttr::fromValue(op->getContext(), "", mesh);
-    auto local = static_cast<double>(result.getLocal(meshAttr).getBytes());
+    auto local = static_cast<double>(result.getLocalBytes(mesh));
     CollectiveCost cost;
     for (const ArrayMove &part : moves.parts) {
       auto from = cast<ArrayType>(part.source.getType());
@@ -111,9 +141,8 @@ private:
     std::optional<CollectiveCost> share = getShare(op);
     if (!share)
       return std::nullopt;
-    MeshAttr meshAttr = MeshAttr::fromValue(op->getContext(), "", mesh);
     bool isBuilt = !windowsOf(op)->isSkipped(op);
-    auto touched = isBuilt ? static_cast<double>(result.getLocal(meshAttr).getBytes()) : 0;
+    auto touched = isBuilt ? static_cast<double>(result.getLocalBytes(mesh)) : 0;
     return priceOf(*share + forms.getDebt(op->getOperand(0), op), touched, CollectiveCost());
   }
 
@@ -145,14 +174,12 @@ private:
       saved = saved + getMoveCost(other);
     CollectiveCost cost =
         getExchangeCost(regrouping->from, regrouping->to, regrouping->moves) + forms.getDebt(regrouping->source, op);
-    MeshAttr meshAttr = MeshAttr::fromValue(op->getContext(), "", mesh);
-    return priceOf(cost, 2 * static_cast<double>(result.getLocal(meshAttr).getBytes()), saved);
+    return priceOf(cost, 2 * static_cast<double>(result.getLocalBytes(mesh)), saved);
   }
 
   CollectiveCost getExchangeCost(ArrayType from, ArrayType to, const std::vector<spmd::DimMove> &dims) {
     double bytes = getExchangeBytes(mesh, from, to, dims);
-    MeshAttr meshAttr = MeshAttr::fromValue(op->getContext(), "", mesh);
-    auto local = static_cast<double>(to.getLocal(meshAttr).getBytes());
+    auto local = static_cast<double>(to.getLocalBytes(mesh));
     if (bytes == 0)
       return {.peakBytes = local};
     return model.costOf("exchange", listAxisNames({from, to}), bytes, local);
@@ -216,8 +243,7 @@ private:
   /// A form that is made in front of a loop is paid for once. But where each iteration looks at a part of it, all of it
   /// is held for that: what holds more than what is there has to be worth it in each iteration.
   double getTripsPerForm(size_t operand, ArrayType wanted) const {
-    MeshAttr meshAttr = MeshAttr::fromValue(op->getContext(), "", mesh);
-    bool holdsMore = wanted.getLocal(meshAttr).getBytes() > operandType(operand).getLocal(meshAttr).getBytes();
+    bool holdsMore = wanted.getLocalBytes(mesh) > operandType(operand).getLocalBytes(mesh);
     return holdsMore && readsPart(op) ? 1 : spmdc::getTripsPerForm(op->getOperand(operand), op);
   }
   /// Whether the operation looks at no more of its operand than its result has.
@@ -229,22 +255,37 @@ private:
     for (size_t i = 0; i < candidate.operands.size(); ++i)
       cost.linkBytes += getLeastBytes(i, candidate.operands[i]);
     return model.seconds(cost, mesh.deviceCount()) +
-           computeSeconds(candidate, MeshAttr::fromValue(op->getContext(), "", mesh));
+           computeSeconds(candidate);
   }
 
   double shareOf(const OperationChoice &candidate) const {
     return candidate.result.getShardingOrOpen().getUnreduced().empty() ? 1 : reductionShare.of(candidate.result, sharersAxes);
   }
 
-  OperationPrice getPrice(const OperationChoice &candidate) {
-    CollectiveCost cost = planner.plan(candidate.result, result).cost.scaledBy(shareOf(candidate));
-    for (size_t i = 0; i < candidate.operands.size(); ++i)
-      cost = cost + getCost(i, candidate.operands[i]);
-    MeshAttr meshAttr = MeshAttr::fromValue(op->getContext(), "", mesh);
+  /// Nothing where that is more than `bound` seconds.
+  std::optional<OperationPrice> getPrice(const OperationChoice &candidate, double bound) {
+    // What is known at least is replaced by what is known, one after the other.
+    double seconds = leastSeconds(candidate);
+    auto know = [&](double leastBytes, const CollectiveCost &cost) {
+      seconds += model.seconds(cost, mesh.deviceCount()) -
+                 model.seconds({.linkBytes = leastBytes}, mesh.deviceCount());
+      return seconds <= bound;
+    };
+    double share = shareOf(candidate), leastOfResult = planner.getLeastBytes(candidate.result, result) * share;
+    CollectiveCost cost = planner.plan(candidate.result, result).cost.scaledBy(share);
+    if (!know(leastOfResult, cost))
+      return std::nullopt;
+    for (size_t i = 0; i < candidate.operands.size(); ++i) {
+      double least = getLeastBytes(i, candidate.operands[i]);
+      CollectiveCost ofOperand = getCost(i, candidate.operands[i]);
+      cost = cost + ofOperand;
+      if (!know(least, ofOperand))
+        return std::nullopt;
+    }
     int64_t devices = mesh.deviceCount();
     if (op.getReductionKind() != ReductionKind::sum && !candidate.reduced.empty()) {
       auto group = static_cast<double>(sizeOf(mesh, candidate.reduced));
-      auto bytes = static_cast<double>(candidate.result.getLocal(meshAttr).getBytes());
+      auto bytes = static_cast<double>(candidate.result.getLocalBytes(mesh));
       double sent = 2 * (group - 1) * (static_cast<double>(devices) / group) * bytes;
       cost = cost + model.costOf("all_reduce", namesOf(candidate.reduced), sent, bytes);
     }
@@ -256,35 +297,61 @@ private:
       if (combined > 0)
         cost = cost + model.costOf("all_gather", namesOf(axes), combined * static_cast<double>(devices), combined);
     }
-    return {model.seconds(cost, devices) + computeSeconds(candidate, meshAttr), cost.linkBytes};
+    return OperationPrice{model.seconds(cost, devices) + computeSeconds(candidate), cost.linkBytes};
+  }
+
+  /// Of computeSeconds, what follows from the factors alone.
+  double leastComputeSeconds(const FactorAxes &axes) {
+    if (isa<DotGeneralOp>(op.getOperation()))
+      return dotSeconds(axes);
+    if (isa<ArgsortOp>(op.getOperation()) || getUpdate(op.getOperation()))
+      return 0;
+    std::vector<double> pieces;
+    for (const AxisList &list : axes)
+      pieces.push_back(static_cast<double>(sizeOf(mesh, list)));
+    auto bytesOf = [&](ArrayType type, const ValueFactors &factors) {
+      auto bytes = static_cast<double>(type.getBytes());
+      for (const DimFactors &dim : factors)
+        for (unsigned factor : dim)
+          bytes /= pieces[factor];
+      return bytes;
+    };
+    double written = bytesOf(result, rule.results[0]), bytes = written;
+    for (size_t i = 0; i < rule.operands.size(); ++i)
+      if (!isOfLittle[i])
+        bytes += i == 0 && readsPart(op) ? written : bytesOf(operandType(i), rule.operands[i]);
+    return bytes / model.memoryPerSecond;
+  }
+
+  double dotSeconds(const FactorAxes &axes) const {
+    double work = 2;
+    for (size_t f = 0; f < rule.factors.size(); ++f) {
+      int64_t size = rule.factors[f].size;
+      for (const spmd::AxisRef &axis : axes[f])
+        size = spmd::localDimSize(size, {axis.sizeIn(mesh)});
+      work *= static_cast<double>(size);
+    }
+    return work / model.flopsPerSecond;
   }
 
   /// Time of the local operation: a contraction by its multiplications, an order by its comparisons, anything else by
   /// the memory it touches, where nothing lies that is made of little.
-  double computeSeconds(const OperationChoice &candidate, MeshAttr meshAttr) {
-    if (isa<DotGeneralOp>(op.getOperation())) {
-      double work = 2;
-      for (size_t f = 0; f < rule.factors.size(); ++f) {
-        int64_t size = rule.factors[f].size;
-        for (const spmd::AxisRef &axis : candidate.axes[f])
-          size = spmd::localDimSize(size, {axis.sizeIn(mesh)});
-        work *= static_cast<double>(size);
-      }
-      return work / model.flopsPerSecond;
-    }
+  double computeSeconds(const OperationChoice &candidate) {
+    if (isa<DotGeneralOp>(op.getOperation()))
+      return dotSeconds(candidate.axes);
     if (auto order = dyn_cast<ArgsortOp>(op.getOperation())) {
       auto elements = static_cast<double>(candidate.result.getLocal(meshAttr).getNumElements());
       return model.orderSeconds(elements, static_cast<double>(result.getDimSize(order.getDim())));
     }
     // What is updated in place is touched where the update goes.
     if (std::optional<unsigned> update = getUpdate(op.getOperation()))
-      return 2 * static_cast<double>(candidate.operands[*update].getLocal(meshAttr).getBytes()) /
+      return 2 * static_cast<double>(candidate.operands[*update].getLocalBytes(mesh)) /
              model.memoryPerSecond;
-    auto written = static_cast<double>(candidate.result.getLocal(meshAttr).getBytes()), bytes = written;
-    for (auto [index, operand, type] : llvm::enumerate(op->getOperands(), candidate.operands)) {
+    auto written = static_cast<double>(candidate.result.getLocalBytes(mesh)), bytes = written;
+    for (auto [index, type] : llvm::enumerate(candidate.operands)) {
       // Of what a part is taken of, as much as is taken: also of rows that are taken again and again.
       bool isTaken = index == 0 && readsPart(op);
-      bytes += isMadeOfLittle(operand) ? 0 : isTaken ? written : static_cast<double>(type.getLocal(meshAttr).getBytes());
+      bytes += isOfLittle[index] ? 0 : isTaken ? written : static_cast<double>(type.getLocalBytes(mesh));
     }
     return bytes / model.memoryPerSecond;
   }
@@ -295,6 +362,7 @@ private:
 
   const spmd::MeshShape &mesh;
   const CostModel &model;
+  const MeshAttr meshAttr;
   ReshardPlanner &planner;
   const int64_t exploredBefore = planner.getExplored();
   Forms &forms;
@@ -304,6 +372,8 @@ private:
   ArrayType result;
   const ReductionShare reductionShare = getReductionShare(op);
   std::vector<AxisList> sharersAxes;
+  SmallVector<bool> isOfLittle; ///< The operands (Makers.h).
+  int64_t assignments = 0;
   std::optional<OperationChoice> best;
   llvm::DenseMap<std::pair<size_t, Type>, CollectiveCost> costs;
   llvm::DenseMap<std::pair<size_t, Type>, double> leastBytes;

@@ -42,6 +42,7 @@ struct OperationChoice {
   /// Of a reshape that moves directly: the array that it is regrouped from (Regrouping.h).
   mlir::Value regroupedFrom;
   OperationPrice price;
+  int64_t assignments = 0; ///< That were looked at for this choice.
 };
 
 /// The reshard that makes a value for its one user, from what is no partial sum; null for any other value. What moves

@@ -89,8 +89,7 @@ const ShardingRule *ShardingGraph::getRule(Operation *op) const {
 ShardingAttr ShardingGraph::getSharding(unsigned variable) const { return shardingOf(getValue(variable)); }
 
 int64_t ShardingGraph::getPieceBytes(unsigned variable, ShardingAttr sharding) const {
-  ArrayType type = typeOf(getValue(variable));
-  return type.withSharding(sharding).getLocal(MeshAttr::fromValue(type.getContext(), "", mesh)).getBytes();
+  return typeOf(getValue(variable)).getLocalBytes(mesh, sharding);
 }
 
 bool ShardingGraph::mayLie(unsigned variable, ShardingAttr sharding) const {
@@ -148,10 +147,11 @@ const OperationChoice &ShardingGraph::choose(ShardingRuleOpInterface op) {
   const Signature &signature = signatures.at(op);
   // Operations that move elements look at those before them, too, and at others that do.
   if (signature.movesElements) {
-    ++work;
     Forms none(planner, /*longestChain=*/0);
     auto windowsOf = [&](Operation *other) { return families.getWindows(other); };
-    return uncached = chooseAssignment(planner, none, windowsOf, op);
+    uncached = chooseAssignment(planner, none, windowsOf, op);
+    work += getWork(uncached);
+    return uncached;
   }
   std::vector<const void *> key = {signature.name, signature.attributes,
                                    op->getResult(0).getType().getAsOpaquePointer(),
@@ -179,8 +179,8 @@ const OperationChoice &ShardingGraph::choose(ShardingRuleOpInterface op) {
   auto entry = choices.find(key);
   if (entry != choices.end())
     return entry->second;
-  work += seen.insert(std::move(types)).second ? 1 : kWorkOfRecipe;
   entry = choices.emplace(std::move(key), chooseAssignment(planner, op)).first;
+  work += (seen.insert(std::move(types)).second ? 1 : kWorkOfRecipe) * getWork(entry->second);
   return entry->second;
 }
 

@@ -59,6 +59,9 @@ public:
     return work + kWorkOfExploring * static_cast<double>(planner.getExplored() - exploredBefore);
   }
 
+  /// Notes that so many ways to run an operation have been listed.
+  void addWork(size_t ways) { work += static_cast<double>(ways) / kWaysPerWork; }
+
   /// The operations that touch a variable of the change, and those that may share a window with one of them.
   llvm::SetVector<mlir::Operation *> getTouched(const ShardingChange &change) const;
   /// Gives variables their new shardings, and returns what undoes that.
@@ -74,8 +77,13 @@ public:
 
 private:
   /// Of one sharding that is looked at to find a reshard, beside the choice that needs it.
-  static constexpr double kWorkOfExploring = 0.002;
+  static constexpr double kWorkOfExploring = 0.01;
+  /// As many ways to run an operation as one choice has, but on meshes of many axes.
+  static constexpr double kWaysPerWork = 256;
 
+  static double getWork(const OperationChoice &choice) {
+    return std::max(1.0, static_cast<double>(choice.assignments) / kWaysPerWork);
+  }
   void addVariables(mlir::func::FuncOp func);
   void addVariable(llvm::ArrayRef<mlir::Value> values);
   bool isFree(mlir::Value value) const;

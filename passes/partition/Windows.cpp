@@ -171,7 +171,7 @@ std::optional<CollectiveCost> Windows::getShare(Operation *op, const CostModel &
     if (group.bytes == 0)
       continue;
     ArrayType from = arrayTypeOf(group.window.getSource()), type = group.window.getType();
-    auto local = static_cast<double>(type.getLocal(meshAttr).getBytes());
+    auto local = static_cast<double>(type.getLocalBytes(mesh));
     CollectiveCost cost = model.costOf("exchange", listAxisNames({from, type}), group.bytes, local);
     cost.wireBytes *= part;
     cost.linkBytes *= part;
