@@ -45,9 +45,15 @@ void appendRecipe(Value value, std::vector<const void *> &key) {
 
 /// Adds the axes of factors that have none, where these cut nothing else.
 void keepOthers(FactorAxes &axes, const FactorAxes &present) {
-  for (size_t f = 0; f < axes.size(); ++f)
-    if (axes[f].empty() && llvm::none_of(axes, [&](const AxisList &used) { return overlap(used, present[f]); }))
-      axes[f] = present[f];
+  AxisList used;
+  for (const AxisList &list : axes)
+    llvm::append_range(used, list);
+  for (size_t f = 0; f < axes.size(); ++f) {
+    if (!axes[f].empty() || present[f].empty() || overlap(used, present[f]))
+      continue;
+    axes[f] = present[f];
+    llvm::append_range(used, present[f]);
+  }
 }
 
 /// What the operands of a terminator become: the results of the loop or branch; nothing for a condition.
