@@ -42,8 +42,8 @@ public:
         continue;
       }
       SmallVector<Scalar> operands = llvm::map_to_vector(op->getOperands(), resultOf);
-      results.push_back(roundTo(cast<ElementwiseOpInterface>(op).evaluateScalar(operands),
-                                elementType(op->getResult(0))));
+      results.push_back(
+          roundTo(cast<ElementwiseOpInterface>(op).evaluateScalar(operands), elementType(op->getResult(0))));
     }
     return resultOf(value).i != 0;
   }
@@ -89,8 +89,7 @@ std::optional<double> RunCounts::getShare(Block *arm) {
   auto branch = cast<IfOp>(arm->getParentOp());
   for (Operation *around = branch->getParentOp(); around; around = around->getParentOp()) {
     auto loop = dyn_cast<ForOp>(around);
-    if (!loop || !ScalarProgram(loop.getCounter()).add(branch.getPredicate()) ||
-        loop.getTripCount() > kMostIterations)
+    if (!loop || !ScalarProgram(loop.getCounter()).add(branch.getPredicate()) || loop.getTripCount() > kMostIterations)
       continue;
     int64_t outside = countIterations(branch->getBlock(), loop), inside = countIterations(arm, loop);
     return outside == 0 ? 0 : static_cast<double>(inside) / static_cast<double>(outside);

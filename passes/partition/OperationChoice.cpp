@@ -26,8 +26,8 @@ class Chooser {
 public:
   Chooser(ReshardPlanner &planner, Forms &forms, WindowsOf windowsOf, ShardingRuleOpInterface op)
       : mesh(planner.getMesh()), model(planner.getModel()), meshAttr(MeshAttr::fromValue(op->getContext(), "", mesh)),
-        planner(planner), forms(forms), windowsOf(windowsOf),
-        op(op), rule(op.getShardingRule()), result(cast<ArrayType>(op->getResult(0).getType())) {
+        planner(planner), forms(forms), windowsOf(windowsOf), op(op), rule(op.getShardingRule()),
+        result(cast<ArrayType>(op->getResult(0).getType())) {
     for (ShardingRuleOpInterface sharer : reductionShare.sharers)
       sharersAxes.push_back(findPartialAxes(mesh, sharer, sharer.getShardingRule()));
     for (Value operand : op->getOperands())
@@ -254,12 +254,13 @@ private:
     CollectiveCost cost{.linkBytes = planner.getLeastBytes(candidate.result, result) * shareOf(candidate)};
     for (size_t i = 0; i < candidate.operands.size(); ++i)
       cost.linkBytes += getLeastBytes(i, candidate.operands[i]);
-    return model.seconds(cost, mesh.deviceCount()) +
-           computeSeconds(candidate);
+    return model.seconds(cost, mesh.deviceCount()) + computeSeconds(candidate);
   }
 
   double shareOf(const OperationChoice &candidate) const {
-    return candidate.result.getShardingOrOpen().getUnreduced().empty() ? 1 : reductionShare.of(candidate.result, sharersAxes);
+    return candidate.result.getShardingOrOpen().getUnreduced().empty()
+               ? 1
+               : reductionShare.of(candidate.result, sharersAxes);
   }
 
   /// Nothing where that is more than `bound` seconds.
@@ -267,8 +268,7 @@ private:
     // What is known at least is replaced by what is known, one after the other.
     double seconds = leastSeconds(candidate);
     auto know = [&](double leastBytes, const CollectiveCost &cost) {
-      seconds += model.seconds(cost, mesh.deviceCount()) -
-                 model.seconds({.linkBytes = leastBytes}, mesh.deviceCount());
+      seconds += model.seconds(cost, mesh.deviceCount()) - model.seconds({.linkBytes = leastBytes}, mesh.deviceCount());
       return seconds <= bound;
     };
     double share = shareOf(candidate), leastOfResult = planner.getLeastBytes(candidate.result, result) * share;
@@ -345,8 +345,7 @@ private:
     }
     // What is updated in place is touched where the update goes.
     if (std::optional<unsigned> update = getUpdate(op.getOperation()))
-      return 2 * static_cast<double>(candidate.operands[*update].getLocalBytes(mesh)) /
-             model.memoryPerSecond;
+      return 2 * static_cast<double>(candidate.operands[*update].getLocalBytes(mesh)) / model.memoryPerSecond;
     auto written = static_cast<double>(candidate.result.getLocalBytes(mesh)), bytes = written;
     for (auto [index, type] : llvm::enumerate(candidate.operands)) {
       // Of what a part is taken of, as much as is taken: also of rows that are taken again and again.

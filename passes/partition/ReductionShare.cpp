@@ -147,8 +147,7 @@ private:
   /// Sums that lead to the value, through linear operations and for it alone.
   void collectSharers(Value term) {
     Operation *op = term.getDefiningOp();
-    if (!op || !term.hasOneUse() || op->getBlock() != value.getParentBlock() ||
-        result.sharers.size() >= kMostSharers)
+    if (!op || !term.hasOneUse() || op->getBlock() != value.getParentBlock() || result.sharers.size() >= kMostSharers)
       return;
     if (isa<AddOp, SubtractOp>(op)) {
       for (Value operand : op->getOperands())

@@ -111,6 +111,48 @@ std::vector<AnnotationEdit> listEdits(const std::vector<Annotation> &annotations
   return std::move(lister.edits);
 }
 
+std::vector<AnnotationEdit> listResultEdits(const Ast &ast, std::string_view entry,
+                                            const std::vector<ValueReport> &results,
+                                            const std::vector<std::string> &axes) {
+  auto fn = std::find_if(ast.functions.begin(), ast.functions.end(),
+                         [&](const FnDecl &decl) { return decl.name.text == entry; });
+  // Leaves of structs have names of their own.
+  for (size_t i = 0; i < results.size(); ++i)
+    if (results[i].name != std::to_string(i))
+      return {};
+  if (fn == ast.functions.end() || fn->result || results.empty())
+    return {};
+  auto typeOf = [](const ValueReport &result, size_t changed, const std::vector<std::string> &cut) {
+    std::string text;
+    for (size_t dim = 0; dim < result.shape.size(); ++dim)
+      text += (dim ? ", " : "") + std::to_string(result.shape[dim]) +
+              (dim == changed ? writeDim(cut, /*isOpen=*/false, /*priority=*/-1, /*isPartition=*/false) : "");
+    return std::string(spmd::dtypeName(result.dtype)) + (text.empty() ? "" : "[" + text + "]");
+  };
+  Range place{fn->body.range.source, fn->body.range.begin, fn->body.range.begin};
+  std::vector<AnnotationEdit> edits;
+  for (size_t i = 0; i < results.size(); ++i)
+    for (size_t dim = 0; dim < results[i].shape.size(); ++dim)
+      for (const std::string &axis : axes) {
+        std::vector<std::string> cut;
+        bool isUsed = false;
+        for (const auto &list : results[i].sharding.dims)
+          for (const spmd::AxisRef &used : list)
+            isUsed |= used.name == axis;
+        for (const spmd::AxisRef &used : results[i].sharding.dims[dim])
+          cut.push_back(used.name);
+        cut.push_back(axis);
+        if (isUsed || results[i].shape[dim] <= 1)
+          continue;
+        std::string types;
+        for (size_t other = 0; other < results.size(); ++other)
+          types += (other ? ", " : "") + typeOf(results[other], other == i ? dim : results[other].shape.size(), cut);
+        std::string text = results.size() == 1 ? "-> " + types : "-> (" + types + ")";
+        edits.push_back({{place, place.str(), "", text, text + " "}});
+      }
+  return edits;
+}
+
 AnnotationEdit editWithout(const std::vector<Annotation> &annotations, const TakenAxes &taken) {
   AnnotationEdit edit;
   for (const auto &[where, axes] : taken) {

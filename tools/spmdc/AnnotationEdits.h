@@ -3,6 +3,7 @@
 
 #include "frontend/syntax/Annotations.h"
 #include "passes/analysis/Causes.h"
+#include "passes/analysis/ProgramReport.h"
 
 #include <map>
 #include <set>
@@ -16,7 +17,7 @@ namespace spmdc {
 struct DimEdit {
   Range suffix;      ///< What is replaced.
   std::string place; ///< `mlp.spmd:3:12`, where the dimension begins.
-  std::string from;  ///< `2048@b`.
+  std::string from;  ///< `2048@b`; empty where a type is written that was not.
   std::string to;    ///< `2048@_`.
   std::string text;  ///< In place of the suffix.
 };
@@ -30,6 +31,12 @@ using AnnotationEdit = std::vector<DimEdit>;
 /// the language allows by itself.
 std::vector<AnnotationEdit> listEdits(const std::vector<Annotation> &annotations, const spmd::MeshShape &mesh,
                                       const std::vector<std::string> &axes, const std::vector<Cause> &causes);
+
+/// The same for what the entry gives where no type of that is written: the types with an axis added to a dimension of one.
+/// None where it gives structs.
+std::vector<AnnotationEdit> listResultEdits(const Ast &ast, std::string_view entry,
+                                            const std::vector<ValueReport> &results,
+                                            const std::vector<std::string> &axes);
 
 /// Axes taken from dimensions, each given by the numbers of its annotation and of the dimension, which stay open.
 using TakenAxes = std::map<std::pair<size_t, size_t>, std::set<std::string>>;

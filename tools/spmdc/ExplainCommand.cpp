@@ -16,7 +16,7 @@ struct ExplainCommand {
   bool json = false;
   std::vector<std::string> compared;
   std::string otherMesh;
-  size_t maxTries = 256;
+  TryLimits limits;
 
   int run() { return compared.empty() ? explain() : compare(); }
 
@@ -28,7 +28,7 @@ struct ExplainCommand {
     PropagationLog log;
     options->pipeline.propagationLog = &log;
     Compiler compiler(flags.file, *text, *options);
-    std::optional<Explanation> explanation = explainProgram(compiler, flags.file, *text, *options, log, maxTries);
+    std::optional<Explanation> explanation = explainProgram(compiler, flags.file, *text, *options, log, limits);
     flags.printExtras(compiler);
     if (explanation)
       std::cout << (json ? explanationJson(*explanation) : explanationText(*explanation));
@@ -69,8 +69,12 @@ void addExplainCommand(CLI::App &app, int &status) {
   auto state = std::make_shared<ExplainCommand>();
   CLI::Option *file = state->flags.addTo(*command, "A program (.spmd), or IR of a station up to propagated (.mlir)");
   command->add_flag("--json", state->json, "As JSON");
-  command->add_option("--tries", state->maxTries, "How many changes of annotations to compile at most")
+  command->add_option("--tries", state->limits.tries, "How many changes of annotations to compile at most")
       ->type_name("N")
+      ->capture_default_str();
+  command->add_option("--seconds", state->limits.seconds, "For how long to compile changes of annotations at most")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   CLI::Option *diff = command->add_option("--diff", state->compared, "Compare two programs instead")
                           ->type_name("A B")

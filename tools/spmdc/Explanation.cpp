@@ -5,9 +5,13 @@
 #include "frontend/syntax/Parser.h"
 #include "tools/spmdc/IrAnnotations.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <set>
+#include <tuple>
 
 namespace spmdc {
 namespace {
@@ -71,9 +75,9 @@ public:
 class RemovalSearch {
 public:
   RemovalSearch(const ProgramSource &program, const std::string &fileName, CompileOptions options,
-                const ProgramReport &report, size_t maxTries)
-      : program(program), fileName(fileName), options(std::move(options)), mesh(report.mesh), now(totalsOf(report)),
-        maxTries(maxTries) {
+                const ProgramReport &report, const TryLimits &limits)
+      : program(program), fileName(fileName), options(std::move(options)), report(report), mesh(report.mesh),
+        now(totalsOf(report)), limits(limits) {
     this->options.pipeline.dumpDirectory.clear();
     this->options.pipeline.remarks = false;
   }
@@ -87,14 +91,19 @@ public:
   }
 
   size_t tries = 0;
-  bool isCutShort = false;
+  bool isCutShort = false, isOutOfTime = false;
 
 private:
   /// One of a single annotation, or the collective's axes taken from everything that brings them.
   std::optional<Removal> find(const CollectiveReport &collective, const std::set<std::string> &axes,
                               const std::vector<Cause> &causes) {
     std::optional<Removal> best;
-    for (const AnnotationEdit &listed : listEdits(program.annotations, mesh, inOrder(collective, axes), causes)) {
+    std::vector<AnnotationEdit> edits = listEdits(program.annotations, mesh, inOrder(collective, axes), causes);
+    if (program.isProgram)
+      for (const FunctionReport &function : report.functions)
+        llvm::append_range(edits,
+                           listResultEdits(*program.ast, function.name, function.results, inOrder(collective, axes)));
+    for (const AnnotationEdit &listed : edits) {
       AnnotationEdit edit = program.spell(listed);
       const Outcome *outcome = test(edit);
       if (!outcome || !outcome->report || findLike(collective, axes, *outcome->report))
@@ -142,7 +151,8 @@ private:
       ++current->triedEdits;
       return &known->second;
     }
-    if (tries == maxTries) {
+    isOutOfTime |= std::chrono::steady_clock::now() - begin > std::chrono::duration<double>(limits.seconds);
+    if (tries == limits.tries || isOutOfTime) {
       isCutShort = current->isCutShort = true;
       return nullptr;
     }
@@ -193,9 +203,11 @@ private:
   const ProgramSource &program;
   const std::string &fileName;
   CompileOptions options;
+  const ProgramReport &report; ///< Of the program as it is.
   spmd::MeshShape mesh;
   ProgramTotals now;
-  size_t maxTries;
+  const TryLimits limits;
+  const std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
   CollectiveExplanation *current = nullptr; ///< Whose removal is looked for.
   std::map<std::string, Outcome> outcomes;
 };
@@ -209,12 +221,14 @@ ProgramTotals totalsOf(const ProgramReport &report) {
     totals.wireBytes += function.wireBytesPerDevice;
     totals.communicationSeconds += function.communicationSeconds;
     totals.flops += function.flopsPerDevice;
+    totals.argumentBytes += function.argumentBytesPerDevice;
   }
   return totals;
 }
 
 std::optional<Explanation> explainProgram(Compiler &compiler, const std::string &fileName, const std::string &text,
-                                          const CompileOptions &options, const PropagationLog &log, size_t maxTries) {
+                                          const CompileOptions &options, const PropagationLog &log,
+                                          const TryLimits &limits) {
   std::optional<Inspection> inspection = inspectProgram(compiler);
   if (!inspection)
     return std::nullopt;
@@ -223,7 +237,7 @@ std::optional<Explanation> explainProgram(Compiler &compiler, const std::string 
   const ProgramReport &report = explanation->inspection.report;
   explanation->totals = totalsOf(report);
   ProgramSource program(fileName, text, options.frontend.function);
-  RemovalSearch removals(program, fileName, options, report, maxTries);
+  RemovalSearch removals(program, fileName, options, report, limits);
 
   // The most expensive ones have the first choice of what is tried.
   std::vector<size_t> byCost;
@@ -238,8 +252,10 @@ std::optional<Explanation> explainProgram(Compiler &compiler, const std::string 
         if (shown.insert(lineOf(place)).second)
           entry.otherLines.emplace_back(place, program.source.lineOf(place));
       causes.push_back(findCauses(log, collective));
+      std::set<std::tuple<std::string, unsigned, std::string, bool>> described; // By whatever ways they come.
       for (const Cause &cause : causes.back())
-        entry.causes.push_back(program.describe(cause));
+        if (described.emplace(cause.mark, cause.dim, cause.axis, cause.isWhole).second)
+          entry.causes.push_back(program.describe(cause));
       byCost.push_back(byCost.size());
     }
   std::sort(byCost.begin(), byCost.end(), [&](size_t a, size_t b) {
@@ -253,6 +269,7 @@ std::optional<Explanation> explainProgram(Compiler &compiler, const std::string 
   }
   explanation->triedEdits = removals.tries;
   explanation->isCutShort = removals.isCutShort;
+  explanation->isOutOfTime = removals.isOutOfTime;
   return explanation;
 }
 

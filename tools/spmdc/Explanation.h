@@ -16,6 +16,7 @@ namespace spmdc {
 struct ProgramTotals {
   size_t collectives = 0;
   double wireBytes = 0, communicationSeconds = 0, flops = 0;
+  int64_t argumentBytes = 0;
 };
 
 ProgramTotals totalsOf(const ProgramReport &report);
@@ -49,13 +50,20 @@ struct Explanation {
   ProgramTotals totals;
   std::vector<CollectiveExplanation> collectives; ///< In the order of the program.
   size_t triedEdits = 0;
-  bool isCutShort = false; ///< There were more edits than were to be tried.
+  bool isCutShort = false;  ///< There were more edits than were to be tried,
+  bool isOutOfTime = false; ///< since that took too long.
 };
 
-/// Explains a program; tries at most `maxTries` changes of its annotations in all. Nothing where it has errors (see
-/// `compiler`).
+/// How many changes of annotations may be compiled in all, and for how long.
+struct TryLimits {
+  size_t tries = 256;
+  double seconds = 20;
+};
+
+/// Explains a program. Nothing where it has errors (see `compiler`).
 std::optional<Explanation> explainProgram(Compiler &compiler, const std::string &fileName, const std::string &text,
-                                          const CompileOptions &options, const PropagationLog &log, size_t maxTries);
+                                          const CompileOptions &options, const PropagationLog &log,
+                                          const TryLimits &limits);
 
 std::string explanationText(const Explanation &explanation);
 std::string explanationJson(const Explanation &explanation);

@@ -51,7 +51,8 @@ std::string causeText(const CauseText &entry) {
 std::string editText(const AnnotationEdit &edit) {
   std::string text;
   for (const DimEdit &dim : edit)
-    text += (text.empty() ? "'" : " and '") + dim.to + "' in place of '" + dim.from + "' at " + dim.place;
+    text += (text.empty() ? "'" : " and '") + dim.to + "'" +
+            (dim.from.empty() ? "" : " in place of '" + dim.from + "'") + " at " + dim.place;
   return text;
 }
 
@@ -83,6 +84,9 @@ std::string entryText(const CollectiveExplanation &entry, size_t number, const P
     text += "   gone with " + editText(removal.edit) + "\n     then " + totalsText(removal.totals);
     if (std::abs(work - 1) >= 0.005)
       text += ", " + std::to_string(std::lround(100 * work)) + " % of the operations";
+    if (removal.totals.argumentBytes != totals.argumentBytes)
+      text += ", " + bytesText(static_cast<double>(removal.totals.argumentBytes)) + " of arguments for " +
+              bytesText(static_cast<double>(totals.argumentBytes));
     text += removal.isFaster ? "\n" : ": not faster than now\n";
   } else if (entry.isCutShort && entry.triedEdits == 0) {
     text += "   no change of these annotations was tried\n";
@@ -97,7 +101,8 @@ Json totalsJson(const ProgramTotals &totals) {
   return {{"collectives", totals.collectives},
           {"wire_bytes_per_device", number(totals.wireBytes)},
           {"predicted_communication_us", microseconds(totals.communicationSeconds)},
-          {"flops_per_device", number(totals.flops)}};
+          {"flops_per_device", number(totals.flops)},
+          {"argument_bytes_per_device", totals.argumentBytes}};
 }
 
 Json causeJson(const CauseText &entry) {
@@ -142,12 +147,16 @@ std::string explanationText(const Explanation &explanation) {
   });
   for (size_t i = 0; i < byCost.size(); ++i)
     text += "\n" + entryText(*byCost[i], i + 1, explanation.totals);
-  if (explanation.isCutShort && explanation.triedEdits == 0)
-    text += "\nno change of annotations was tried; --tries N tries more\n";
-  else if (explanation.isCutShort)
-    text += "\nonly " + std::to_string(explanation.triedEdits) +
-            (explanation.triedEdits == 1 ? " change of annotations was" : " changes of annotations were") +
-            " tried; --tries N tries more\n";
+  if (explanation.isCutShort) {
+    size_t tried = explanation.triedEdits;
+    std::string count = tried == 0   ? "no change of annotations was"
+                        : tried == 1 ? "only 1 change of annotations was"
+                                     : "only " + std::to_string(tried) + " changes of annotations were";
+    text +=
+        "\n" + count + " tried; " +
+        (explanation.isOutOfTime ? "there was no time for others: --seconds N tries longer" : "--tries N tries more") +
+        "\n";
+  }
   return text;
 }
 

@@ -26,7 +26,8 @@ def inspected(file):
     functions = json.loads(run("inspect", file, "--json"))["functions"]
     collectives = [c for f in functions for c in f["collectives"]]
     totals = {"collectives": len(collectives)}
-    for key in ("wire_bytes_per_device", "predicted_communication_us", "flops_per_device"):
+    for key in ("wire_bytes_per_device", "predicted_communication_us", "flops_per_device",
+                "argument_bytes_per_device"):
         totals[key] = sum(f[key] for f in functions)
     return collectives, totals
 
