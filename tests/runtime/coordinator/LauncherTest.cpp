@@ -9,9 +9,11 @@
 
 #include <gmock/gmock.h>
 
+#include <cerrno>
 #include <csignal>
 #include <sstream>
 
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 using namespace spmd;
@@ -219,6 +221,22 @@ TEST(Launcher, ItsOwnDeathEndsAllWithinTwoSeconds) {
   for (pid_t pid : all)
     EXPECT_TRUE(waitUntilGone(pid, 3s));
   EXPECT_LT(Clock::now() - begin, timeLimit(2s));
+}
+
+// The time between SIGTERM and SIGKILL is for those who use it, and who is dead does not, though nobody reaps it.
+TEST(Launcher, NobodyWaitsWhereNobodyIsLeft) {
+  ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+  Spawned launcher = spawnLauncher(3, {SPMD_TEST_MEMBER, "run"});
+  pid_t guard = ::getpgid(pidsOf(launcher).front());
+  waitForJoined(launcher, 3);
+  auto begin = Clock::now();
+  launcher.kill(SIGKILL);
+  EXPECT_TRUE(waitUntilGone(guard, 3s));
+  EXPECT_LT(Clock::now() - begin, timeLimit(500ms));
+  launcher.waitForEnd(5s);
+  while (::waitpid(-1, nullptr, 0) > 0 || errno == EINTR)
+    ;
+  ::prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
 
 TEST(Launcher, LinesAreWholeAndEndsAreKept) {
