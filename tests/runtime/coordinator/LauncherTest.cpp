@@ -2,6 +2,7 @@
 
 #include "runtime/coordinator/Launcher.h"
 
+#include "runtime/coordinator/Protocol.h"
 #include "runtime/support/Error.h"
 #include "tests/runtime/coordinator/SpawnHelper.h"
 #include "tests/runtime/coordinator/TransportHelper.h"
@@ -265,8 +266,10 @@ TEST(Launcher, CannotStartWhatIsNotThere) {
               AllOf(HasSubstr("cannot start `/no/such/program`"), HasSubstr("No such file")));
   options.command = {"spmd-no-such-program"};
   EXPECT_THAT(messageOf([&] { launchLocal(options); }), HasSubstr("cannot start `spmd-no-such-program`"));
-  options.numProcesses = 0;
-  EXPECT_THAT(messageOf([&] { launchLocal(options); }), HasSubstr("at least 1"));
+  for (int32_t count : {0, coordinator::maxProcesses + 1}) { // None is started for nothing.
+    options.numProcesses = count;
+    EXPECT_THAT(messageOf([&] { launchLocal(options); }), HasSubstr("but should be from 1 to 16384"));
+  }
 }
 
 TEST(Launcher, GivesTheEnvironmentAndFindsProgramsInPath) {
