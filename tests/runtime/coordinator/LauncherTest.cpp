@@ -16,6 +16,7 @@
 
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 using namespace spmd;
 using namespace spmd::test;
@@ -238,6 +239,19 @@ TEST(Launcher, NobodyWaitsWhereNobodyIsLeft) {
   while (::waitpid(-1, nullptr, 0) > 0 || errno == EINTR)
     ;
   ::prctl(PR_SET_CHILD_SUBREAPER, 0);
+}
+
+TEST(Launcher, WhoIsAskedToEndHasItsTime) {
+  std::string saved = testing::TempDir() + "spmd-launcher-saved-" + std::to_string(::getpid());
+  Spawned launcher = spawnLauncher(1, {"/bin/sh", "-c",
+                                       "(trap 'sleep 0.3; echo > " + saved +
+                                           "; exit' TERM; echo ready; exec > /dev/null 2>&1; while :; do sleep 0.05; "
+                                           "done) & wait"});
+  ASSERT_TRUE(launcher.waitForOutput("[process 0] ready"));
+  pid_t guard = ::getpgid(pidsOf(launcher).front());
+  launcher.kill(SIGKILL);
+  EXPECT_TRUE(waitUntilGone(guard, 3s));
+  EXPECT_EQ(::unlink(saved.c_str()), 0) << "killed before it had saved its state";
 }
 
 TEST(Launcher, LinesAreWholeAndEndsAreKept) {
