@@ -34,13 +34,16 @@ static void checkOptions(const JoinOptions &options) {
                 ", give the HOST:PORT of process 0");
   if (options.jobId.size() > 256)
     throw usage("job_id has " + std::to_string(options.jobId.size()) + " bytes; the limit is 256");
-  if (options.initializationTimeout.count() <= 0 || options.heartbeatTimeout.count() <= 0 ||
-      options.collectiveTimeout.count() < 0)
-    throw usage("a timeout is negative or zero: only collective_timeout may be 0 (never)");
+  if (options.initializationTimeout.count() <= 0)
+    throw usage("initialization_timeout is " + std::to_string(options.initializationTimeout.count()) +
+                " ms, but should be more than 0");
   if (options.heartbeatTimeout < 2 * heartbeatInterval)
     throw usage("heartbeat_timeout is " + std::to_string(options.heartbeatTimeout.count()) +
                 " ms, but should be at least " + std::to_string(2 * heartbeatInterval.count()) +
                 " ms: heartbeats are sent every " + std::to_string(heartbeatInterval.count()) + " ms");
+  if (options.collectiveTimeout.count() < 0)
+    throw usage("collective_timeout is " + std::to_string(options.collectiveTimeout.count()) +
+                " ms, but should be at least 0 (never)");
 }
 
 /// Large columns (a program's text of megabytes) are replaced by their hash: they still differ where they differ, only

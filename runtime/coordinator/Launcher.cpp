@@ -4,6 +4,7 @@
 #include "runtime/coordinator/OutputPrefixer.h"
 #include "runtime/coordinator/OutputThread.h"
 #include "runtime/coordinator/ProcessGroup.h"
+#include "runtime/coordinator/Protocol.h"
 #include "runtime/coordinator/Verdict.h"
 #include "runtime/support/Env.h"
 #include "runtime/support/Error.h"
@@ -448,8 +449,9 @@ void Job::awaitReaders() {
 LaunchResult launchLocal(const LaunchOptions &options) {
   if (options.command.empty())
     throw Error("there is no command to launch", Error::Kind::Usage);
-  if (options.numProcesses < 1)
-    throw Error("the number of processes is " + std::to_string(options.numProcesses) + ", but should be at least 1",
+  if (options.numProcesses < 1 || options.numProcesses > maxProcesses)
+    throw Error("the number of processes is " + std::to_string(options.numProcesses) + ", but should be from 1 to " +
+                    std::to_string(maxProcesses),
                 Error::Kind::Usage);
   Job job(options);
   job.start();

@@ -3,10 +3,15 @@
 #include "runtime/support/Error.h"
 #include "runtime/support/Process.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
+#include <ctime>
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
@@ -18,7 +23,43 @@ namespace spmd::coordinator {
 
 static Error systemError(const std::string &what) { return Error(what + ": " + systemErrorText(errno)); }
 
-/// The guard's whole life. Only system calls: it is a copy of a process that may have had other threads.
+/// Whether the process of this folder in /proc runs, and in this one's group.
+static bool isRunningMember(int processes, const char *folder) {
+  char name[NAME_MAX + 8], line[256] = {}; // `4711 (name) S 1 4700 ...`: its state, its parent, its group.
+  snprintf(name, sizeof name, "%s/stat", folder);
+  int file = openat(processes, name, O_RDONLY);
+  if (file < 0)
+    return false;
+  (void)!read(file, line, sizeof line - 1);
+  close(file);
+  char state;
+  pid_t group;
+  const char *rest = strrchr(line, ')');
+  return rest && sscanf(rest, ") %c %*d %d", &state, &group) == 2 && group == getpgrp() && state != 'Z' && state != 'X';
+}
+
+/// Whether others of this group run. Not asked of kill(), to which those count that nobody has reaped: their parent is
+/// gone, and not every container has somebody in its place.
+static bool isAnybodyLeft() {
+  int processes = open("/proc", O_RDONLY | O_DIRECTORY);
+  alignas(dirent64) char entries[4096];
+  int count = 0;
+  for (long size; count < 2 && (size = syscall(SYS_getdents64, processes, entries, sizeof entries)) > 0;)
+    for (const char *at = entries; at < entries + size; at += reinterpret_cast<const dirent64 *>(at)->d_reclen) {
+      const char *name = reinterpret_cast<const dirent64 *>(at)->d_name;
+      count += *name >= '1' && *name <= '9' && isRunningMember(processes, name);
+    }
+  close(processes);
+  return count != 1; // With none, not even this one, it is the /proc of others, or cannot be read.
+}
+
+static long millisecondsNow() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/// The guard's whole life. Nothing is allocated: it is a copy of a process that may have had other threads.
 [[noreturn]] static void guardGroup(int lifeline, long graceMilliseconds) {
   sigset_t all;
   sigfillset(&all);
@@ -34,8 +75,12 @@ static Error systemError(const std::string &what) { return Error(what + ": " + s
   while (read(0, &byte, 1) < 0 && errno == EINTR)
     ;
   kill(0, SIGTERM);
-  timespec grace = {graceMilliseconds / 1000, graceMilliseconds % 1000 * 1000000};
-  nanosleep(&grace, nullptr);
+  // Mostly they are gone at once, by the kernel's hand.
+  long end = millisecondsNow() + graceMilliseconds;
+  for (long pause = 2; millisecondsNow() < end && isAnybodyLeft(); pause = std::min(2 * pause, 50l)) {
+    timespec time = {0, pause * 1'000'000};
+    nanosleep(&time, nullptr);
+  }
   kill(0, SIGKILL);
   _exit(0);
 }

@@ -1,8 +1,8 @@
 //===- ProcessGroup.h - children that cannot outlive their parent ---*- C++ -*-===//
 //
-// A process group led by a guard: a small process that does nothing but wait for its maker's end, and then ends the
-// whole group. As long as the guard is not reaped the group's number cannot be used by anybody else, so signals to the
-// group never hit a stranger, and grandchildren are reached too.
+// A process group led by a guard: a small process that does nothing but wait for its maker's end, then ends the whole
+// group, and goes when nobody of it is left. As long as the guard is not reaped the group's number cannot be used by
+// anybody else, so signals to the group never hit a stranger, and grandchildren are reached too.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -20,7 +20,8 @@ namespace spmd::coordinator {
 
 class ProcessGroup {
 public:
-  /// Starts the guard. `grace`: between SIGTERM and SIGKILL, should this process end. Throws spmd::Error.
+  /// Starts the guard. `grace`: between SIGTERM and SIGKILL, should this process end and others not. Throws
+  /// spmd::Error.
   explicit ProcessGroup(std::chrono::milliseconds grace);
   /// Kills what is left, guard included.
   ~ProcessGroup();

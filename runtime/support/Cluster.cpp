@@ -115,7 +115,9 @@ Cluster findSlurm(const Lookup &lookup) {
   if (finder.has("SLURM_STEP_NODELIST") && finder.peek("SLURM_STEP_NUM_TASKS") != 1)
     finder.judge("SLURM_PROCID", "SLURM_NTASKS", finder.peek("SLURM_NTASKS"));
   finder.cluster.coordinatorAddress = withPort(hosts ? hosts->front() : "", portOf(job));
-  finder.cluster.jobId = "slurm-" + std::to_string(job);
+  // Steps of a job share its port: without the step's number the processes of two would join one another.
+  std::optional<uint64_t> step = finder.peek("SLURM_STEP_ID", UINT32_MAX);
+  finder.cluster.jobId = "slurm-" + std::to_string(job) + (step ? "." + std::to_string(*step) : "");
   return finder.finish();
 }
 

@@ -3,7 +3,7 @@
 import signal
 import time
 
-from jobs import STEPS, Job, has_joined, named, send
+from jobs import STEPS, Job, has_joined, named, send, send_if_there
 from sandbox import expect
 
 HEARTBEAT = 3  # Seconds, where a test waits for it.
@@ -78,22 +78,24 @@ def end_launcher(number):
 
 
 def stop_shortly(box, choose):
-    job = any_job(box, choose, steps=STEPS, options=["--heartbeat-timeout", str(HEARTBEAT)])
-    job.at(choose.uniform(0, 0.15) if choose.random() < 0.35 else choose.uniform(0.15, 0.8))
+    """A job that is through before its moment says nothing, and is begun again for an earlier one."""
+    moment = choose.uniform(0, 0.15) if choose.random() < 0.35 else choose.uniform(0.15, 0.8)
     everybody = choose.random() < 0.25
-    while not (members := job.members()) and not job.has_ended():
-        time.sleep(0.001)
-    victims = list(members) if everybody or not members else [choose.choice(sorted(members))]
-    for number, pause in ((signal.SIGSTOP, choose.uniform(0.01, HEARTBEAT * 0.6)), (signal.SIGCONT, 0)):
+    pause = choose.uniform(0.01, HEARTBEAT * 0.6)
+    was_stopped = False
+    while not was_stopped:
+        job = any_job(box, choose, steps=STEPS, options=["--heartbeat-timeout", str(HEARTBEAT)])
+        job.at(moment)
+        while not (members := job.members()) and not job.has_ended():
+            time.sleep(0.001)
+        victims = list(members) if everybody or not members else [choose.choice(sorted(members))]
+        was_stopped = all([send_if_there(victim, signal.SIGSTOP) for victim in victims] or [False])
+        time.sleep(pause if was_stopped else 0)
         for victim in victims:
-            try:
-                send(victim, number)
-            except ProcessLookupError:  # It was through.
-                pass
-        time.sleep(pause)
-    job.watch(40)
-    job.check_result()
-    return None, int(len(victims) > 0)
+            send_if_there(victim, signal.SIGCONT)
+        job.watch(40)
+        job.check_result()
+        moment /= 2
 
 
 def stop_for_long(box, choose):

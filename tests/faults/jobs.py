@@ -224,6 +224,15 @@ def send(pid, number):
     return time.monotonic()
 
 
+def send_if_there(pid, number):
+    """Whether it was; it may be through."""
+    try:
+        send(pid, number)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 def named(process, pid):
     return f"process {process} ({socket.gethostname()}, pid {pid})"
 

@@ -30,7 +30,7 @@ ROWS = {
     "kill-launcher": Row("the launcher is killed (-9): the processes are gone",
                          deaths.end_launcher(signal.SIGKILL), 1, 40, 2.0),
     "interrupt": Row("Ctrl-C: the processes are gone", deaths.end_launcher(signal.SIGINT), 2, 40, 2.0),
-    "stop": Row("processes are stopped for less than the limit: the same bits", deaths.stop_shortly, 4, 150, None, 4),
+    "stop": Row("processes are stopped for less than the limit: the same bits", deaths.stop_shortly, 4, 200, None, 6),
     "stop-long": Row("a process is stopped for longer than the limit (3 s): named", deaths.stop_for_long, 1, 50,
                      deaths.HEARTBEAT + 1.0, 6),
     "stop-default": Row("the same with the default limit (10 s)", deaths.stop_with_defaults, 0, 6, 11.0, 6),

@@ -145,8 +145,9 @@ TEST(Client, WrongArgumentsAreUsageErrorsBeforeAnySocket) {
   check([](JoinOptions &o) { o.address = ":80"; }, "the host is missing");
   check([](JoinOptions &o) { o.address = "http://host:80"; }, "coordinator_address is `http://host:80`");
   check([](JoinOptions &o) { o.localDeviceIds = {}; }, "has no devices");
-  check([](JoinOptions &o) { o.initializationTimeout = 0ms; }, "timeout");
+  check([](JoinOptions &o) { o.initializationTimeout = 0ms; }, "initialization_timeout is 0 ms");
   check([](JoinOptions &o) { o.heartbeatTimeout = 10ms; }, "heartbeat_timeout is 10 ms");
+  check([](JoinOptions &o) { o.collectiveTimeout = -1ms; }, "collective_timeout is -1 ms");
 }
 
 TEST(Client, ServingOthersWithoutATokenIsRefused) {

@@ -2,6 +2,7 @@
 
 #include "runtime/coordinator/Launcher.h"
 
+#include "runtime/coordinator/Protocol.h"
 #include "runtime/support/Error.h"
 #include "tests/runtime/coordinator/SpawnHelper.h"
 #include "tests/runtime/coordinator/TransportHelper.h"
@@ -9,10 +10,13 @@
 
 #include <gmock/gmock.h>
 
+#include <cerrno>
 #include <csignal>
 #include <sstream>
 
+#include <sys/prctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 using namespace spmd;
 using namespace spmd::test;
@@ -221,6 +225,35 @@ TEST(Launcher, ItsOwnDeathEndsAllWithinTwoSeconds) {
   EXPECT_LT(Clock::now() - begin, timeLimit(2s));
 }
 
+// The time between SIGTERM and SIGKILL is for those who use it, and who is dead does not, though nobody reaps it.
+TEST(Launcher, NobodyWaitsWhereNobodyIsLeft) {
+  ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+  Spawned launcher = spawnLauncher(3, {SPMD_TEST_MEMBER, "run"});
+  pid_t guard = ::getpgid(pidsOf(launcher).front());
+  waitForJoined(launcher, 3);
+  auto begin = Clock::now();
+  launcher.kill(SIGKILL);
+  EXPECT_TRUE(waitUntilGone(guard, 3s));
+  EXPECT_LT(Clock::now() - begin, timeLimit(500ms));
+  launcher.waitForEnd(5s);
+  while (::waitpid(-1, nullptr, 0) > 0 || errno == EINTR)
+    ;
+  ::prctl(PR_SET_CHILD_SUBREAPER, 0);
+}
+
+TEST(Launcher, WhoIsAskedToEndHasItsTime) {
+  std::string saved = testing::TempDir() + "spmd-launcher-saved-" + std::to_string(::getpid());
+  Spawned launcher = spawnLauncher(1, {"/bin/sh", "-c",
+                                       "(trap 'sleep 0.3; echo > " + saved +
+                                           "; exit' TERM; echo ready; exec > /dev/null 2>&1; while :; do sleep 0.05; "
+                                           "done) & wait"});
+  ASSERT_TRUE(launcher.waitForOutput("[process 0] ready"));
+  pid_t guard = ::getpgid(pidsOf(launcher).front());
+  launcher.kill(SIGKILL);
+  EXPECT_TRUE(waitUntilGone(guard, 3s));
+  EXPECT_EQ(::unlink(saved.c_str()), 0) << "killed before it had saved its state";
+}
+
 TEST(Launcher, LinesAreWholeAndEndsAreKept) {
   Spawned launcher = spawnLauncher(4, {"/bin/sh", "-c",
                                        "i=0; while [ $i -lt 200 ]; do printf 'a%s' b; echo c; i=$((i+1)); done; "
@@ -247,8 +280,10 @@ TEST(Launcher, CannotStartWhatIsNotThere) {
               AllOf(HasSubstr("cannot start `/no/such/program`"), HasSubstr("No such file")));
   options.command = {"spmd-no-such-program"};
   EXPECT_THAT(messageOf([&] { launchLocal(options); }), HasSubstr("cannot start `spmd-no-such-program`"));
-  options.numProcesses = 0;
-  EXPECT_THAT(messageOf([&] { launchLocal(options); }), HasSubstr("at least 1"));
+  for (int32_t count : {0, coordinator::maxProcesses + 1}) { // None is started for nothing.
+    options.numProcesses = count;
+    EXPECT_THAT(messageOf([&] { launchLocal(options); }), HasSubstr("but should be from 1 to 16384"));
+  }
 }
 
 TEST(Launcher, GivesTheEnvironmentAndFindsProgramsInPath) {

@@ -49,6 +49,7 @@ Variables with(Variables variables, const std::string &name, const std::string &
 
 TEST(Cluster, Slurm) {
   EXPECT_EQ(tell(slurm, "Slurm"), "gpu007-a:61441 3/8 slurm-4097");
+  EXPECT_EQ(tell(with(slurm, "SLURM_STEP_ID", "2"), "Slurm"), "gpu007-a:61441 3/8 slurm-4097.2");
   EXPECT_EQ(tell(with(slurm, "SLURM_STEP_NODELIST", ""), "Slurm"),
             "SLURM_STEP_NODELIST is not set: processes of a job are started with srun");
   EXPECT_EQ(tell(with(with(slurm, "SLURM_NTASKS", "4"), "SLURM_PROCID", "0"), "Slurm"),
