@@ -6,6 +6,7 @@
 #include "tools/spmdc/Inspection.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -15,7 +16,7 @@ namespace {
 
 /// States that are followed up in each round, and rounds without a better one after which the search ends: two marks
 /// may help only together.
-constexpr size_t kBeam = 3;
+constexpr size_t kBeam = 6;
 constexpr int kPatience = 2;
 
 /// Marks: for an annotation and one of its dimensions the axes, major to minor.
@@ -59,10 +60,13 @@ private:
     ProgramCost cost;
   };
 
-  /// What fits comes first.
-  std::tuple<int64_t, double, double> keyOf(const ProgramCost &cost) const {
+  /// What fits comes first; of times that the model cannot tell apart fewer bytes decide. Times are in classes, each as
+  /// wide as that, so that this is an order.
+  std::tuple<int64_t, double, double, double> keyOf(const ProgramCost &cost) const {
     int64_t excess = memoryLimit ? std::max<int64_t>(0, cost.memoryBytes - *memoryLimit) : 0;
-    return {excess, cost.seconds, cost.wireBytes};
+    double timeClass =
+        cost.seconds > 0 ? std::floor(std::log(cost.seconds) / std::log1p(CostModel::kAlike)) : -HUGE_VAL;
+    return {excess, timeClass, cost.wireBytes, cost.seconds};
   }
 
   static bool isUnannotated(const Annotation &annotation) {
