@@ -17,15 +17,16 @@ public:
   explicit ScalarProgram(Value counter) : counter(counter) {}
 
   /// Notes what leads to the value; false where that is not scalars of the counter and constants alone.
-  bool add(Value value) {
+  bool add(Value value, size_t depth = 0) {
     if (value == counter || positions.contains(value))
       return true;
     Operation *op = value.getDefiningOp();
     auto type = dyn_cast<ArrayType>(value.getType());
-    if (!op || !type || type.getRank() != 0 || steps.size() >= kMostSteps)
+    if (!op || !type || type.getRank() != 0 || steps.size() >= kMostSteps || depth >= kMostSteps)
       return false;
-    if (!isa<ConstantOp>(op) && (!isa<ElementwiseOpInterface>(op) ||
-                                 !llvm::all_of(op->getOperands(), [&](Value operand) { return add(operand); })))
+    if (!isa<ConstantOp>(op) &&
+        (!isa<ElementwiseOpInterface>(op) ||
+         !llvm::all_of(op->getOperands(), [&](Value operand) { return add(operand, depth + 1); })))
       return false;
     positions[value] = steps.size();
     steps.push_back(op);

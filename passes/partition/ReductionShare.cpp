@@ -145,19 +145,20 @@ private:
   }
 
   /// Sums that lead to the value, through linear operations and for it alone.
-  void collectSharers(Value term) {
+  void collectSharers(Value term, unsigned depth = 0) {
     Operation *op = term.getDefiningOp();
-    if (!op || !term.hasOneUse() || op->getBlock() != value.getParentBlock() || result.sharers.size() >= kMostSharers)
+    if (!op || !term.hasOneUse() || op->getBlock() != value.getParentBlock() || result.sharers.size() >= kMostSharers ||
+        depth >= kMostTerms)
       return;
     if (isa<AddOp, SubtractOp>(op)) {
       for (Value operand : op->getOperands())
-        collectSharers(operand);
+        collectSharers(operand, depth + 1);
     } else if (isa<TransposeOp, NegateOp, ReshapeOp, ReshardOp>(op)) {
-      collectSharers(op->getOperand(0));
+      collectSharers(op->getOperand(0), depth + 1);
     } else if (isa<MultiplyOp>(op)) {
       for (OpOperand &factor : op->getOpOperands())
         if (isScale(factor))
-          return collectSharers(factor.get());
+          return collectSharers(factor.get(), depth + 1);
     } else if (auto sum = dyn_cast<ShardingRuleOpInterface>(op);
                sum && sum.getReductionKind() == ReductionKind::sum &&
                llvm::any_of(sum.getShardingRule().factors,
@@ -194,6 +195,7 @@ private:
   }
 
   static constexpr size_t kMostSharers = 16;
+  static constexpr unsigned kMostTerms = 64;
 
   ReductionShare result;
   Value value, carry;
