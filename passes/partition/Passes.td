@@ -40,7 +40,8 @@ def ChooseShardings : Pass<"spmdc-choose-shardings", "mlir::ModuleOp"> {
     between.
 
     Devices hold no more of a value than propagation gave them; or than of the largest piece of any, where that is
-    faster and sends no more.
+    faster and sends no more. Where iterations of a loop pick parts along a cut dimension, another one may be cut, if
+    all is faster by far.
 
     The search is local: for each operation that sends something, each way to run it that would send less, carried
     through the operations around that follow without communication; a change is kept if all operations that touch a
