@@ -32,8 +32,8 @@ using AnnotationEdit = std::vector<DimEdit>;
 std::vector<AnnotationEdit> listEdits(const std::vector<Annotation> &annotations, const spmd::MeshShape &mesh,
                                       const std::vector<std::string> &axes, const std::vector<Cause> &causes);
 
-/// The same for what the entry gives where no type of that is written: the types with an axis added to a dimension of one.
-/// None where it gives structs.
+/// The same for what the entry gives where no type of that is written: the types with an axis added to a dimension of
+/// one. None where it gives structs.
 std::vector<AnnotationEdit> listResultEdits(const Ast &ast, std::string_view entry,
                                             const std::vector<ValueReport> &results,
                                             const std::vector<std::string> &axes);
