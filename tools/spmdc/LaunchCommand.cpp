@@ -58,7 +58,7 @@ struct LaunchCommand {
     }
     if (!reportFile.empty())
       try {
-        spmd::writeFileAtomically(reportFile, report.json(status));
+        spmd::writeFileAtomically(reportFile, report.json(status), spmd::Readers::Owner);
       } catch (const spmd::Error &error) {
         log.write(spmd::RunLog::Level::Error, std::string("--report: ") + error.what());
         return status == kOk ? kFailed : status;
