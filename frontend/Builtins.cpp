@@ -37,9 +37,9 @@ std::vector<std::string_view> builtinNames() {
 // Arguments
 //===----------------------------------------------------------------------===//
 
-void Args::fail(size_t i, std::string expected) const {
+void Args::fail(size_t i, std::string expected, std::string found) const {
   e.fail(values[i]->range, "'" + std::string(names[i]) + "' of '" + std::string(function) + "' must be " + expected +
-                               ", not " + values[i]->describe());
+                               ", not " + (found.empty() ? values[i]->describe() : found));
 }
 
 const Value &Args::array(size_t i) const {

@@ -41,7 +41,8 @@ public:
   /// Axes in increasing order, no two the same; all of them where none is given.
   llvm::SmallVector<int64_t> axes(size_t i, int64_t rank) const;
   int64_t normalizeAxis(const Value &value, int64_t axis, int64_t rank) const;
-  [[noreturn]] void fail(size_t i, std::string expected) const;
+  /// Found: what it is instead, where its kind says too little.
+  [[noreturn]] void fail(size_t i, std::string expected, std::string found = "") const;
 
   /// The result of the call.
   Value result(mlir::Value array, bool isWeak = false) const { return Value::ofArray(array, isWeak, range); }

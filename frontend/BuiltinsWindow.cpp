@@ -43,7 +43,7 @@ std::vector<int64_t> perDimension(const Args &args, size_t i, size_t rank, int64
   return values;
 }
 
-/// `"SAME"`, `"VALID"`, or a list of (low, high).
+/// `"SAME"`, `"VALID"`, in any case, or a list of (low, high).
 void setPadding(const Args &args, size_t i, std::string_view otherwise, llvm::ArrayRef<int64_t> sizes,
                 llvm::MutableArrayRef<Window> windows) {
   std::string_view name;
@@ -63,7 +63,7 @@ void setPadding(const Args &args, size_t i, std::string_view otherwise, llvm::Ar
       window.low = pair.elements[0].constant.i;
       window.high = pair.elements[1].constant.i;
     }
-  } else if (name == "SAME") {
+  } else if (llvm::StringRef(name).equals_insensitive("SAME")) {
     // As many positions as strides fit; what is odd goes to the end.
     for (auto [window, size] : llvm::zip(windows, sizes)) {
       int64_t count = (size + window.stride - 1) / window.stride;
@@ -71,8 +71,8 @@ void setPadding(const Args &args, size_t i, std::string_view otherwise, llvm::Ar
       window.low = missing / 2;
       window.high = missing - window.low;
     }
-  } else if (name != "VALID") {
-    args.fail(i, expected);
+  } else if (!llvm::StringRef(name).equals_insensitive("VALID")) {
+    args.fail(i, expected, "\"" + std::string(name) + "\"");
   }
   for (auto [window, size] : llvm::zip(windows, sizes)) {
     int64_t room = size + window.low + window.high - window.extent();

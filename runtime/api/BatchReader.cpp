@@ -52,8 +52,7 @@ BatchReader::BatchReader(std::shared_ptr<Job> ownJob, std::vector<File> files, i
     if (whole.dtype != DType::Key && !sameRows)
       throw usage("'" + file.path + "' has rows of shape " + shapeText(layout.shape) + " and parameter '" + whole.name +
                   "' takes rows of shape " + shapeText(whole.shape));
-    whole.shape[0] = rows;
-    source.check(whole);
+    source.check(whole, /*byRows=*/true);
     std::vector<int64_t> rowShape(whole.shape.begin() + 1, whole.shape.end());
     opened.push_back({std::move(file), std::move(source), whole.dtype, std::move(rowShape)});
   }

@@ -64,7 +64,7 @@ private:
     if (options.reportFile.empty())
       return status;
     try {
-      writeFileAtomically(pathOfProcess(options.reportFile, getGivenProcess()), runReport.json(status));
+      writeFileAtomically(pathOfProcess(options.reportFile, getGivenProcess()), runReport.json(status), Readers::Owner);
     } catch (const Error &error) {
       log.write(RunLog::Level::Error, std::string("--report: ") + error.what());
       return status == 0 ? 1 : status;
@@ -303,7 +303,8 @@ private:
   /// False where it cannot be written, which is said.
   bool writeProfile(std::string_view lines) {
     try {
-      writeFileAtomically(pathOfProcess(options.profileFile, getGivenProcess()), profileDocument(lines));
+      writeFileAtomically(pathOfProcess(options.profileFile, getGivenProcess()), profileDocument(lines),
+                          Readers::Owner);
       return true;
     } catch (const Error &error) {
       log.write(RunLog::Level::Error, std::string("--profile: ") + error.what());

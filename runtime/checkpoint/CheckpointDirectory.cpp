@@ -205,7 +205,7 @@ void CheckpointDirectory::commit(Manifest manifest) {
   for (int64_t step : findCheckpoints(directory))
     if (step <= newest && step < manifest.step)
       manifest.previous = step;
-  writeFileAtomically(partial + "/" + kManifestName, encodeManifest(manifest));
+  writeFileAtomically(partial + "/" + kManifestName, encodeManifest(manifest), Readers::Owner);
   syncFolder(partial);
   finish(manifest.step, manifest.previous, /*replaces=*/manifest.step <= newest);
   newest = manifest.step;

@@ -33,7 +33,7 @@ CheckpointFile writePieceFile(const std::string &folder, const std::string &name
         nlohmann::json(checksumsOf({static_cast<const char *>(piece.data), bytes})).dump();
   }
   std::string path = folder + "/" + name;
-  writeSafetensors(path, pieces, metadata);
+  writeSafetensors(path, pieces, metadata, Readers::Owner);
   CheckpointFile file;
   file.name = name;
   MappedFile mapped(path);

@@ -122,7 +122,7 @@ ArraySource::ArraySource(std::string name, ArrayLayout layout, std::unique_ptr<B
                 " bytes of data where its shape needs " + std::to_string(*needed) + "; save or copy it again");
 }
 
-void ArraySource::check(const ValueInfo &parameter) const {
+void ArraySource::check(const ValueInfo &parameter, bool byRows) const {
   std::vector<int64_t> expectedShape = parameter.shape;
   DType expectedDType = parameter.dtype;
   if (expectedDType == DType::Key) {
@@ -132,6 +132,10 @@ void ArraySource::check(const ValueInfo &parameter) const {
   std::string expected = "parameter '" + parameter.name + "' is " + typeText(parameter.dtype, parameter.shape);
   if (parameter.dtype == DType::Key)
     expected += ", stored as " + typeText(expectedDType, expectedShape);
+  if (byRows) {
+    expected += ", fed in batches of rows";
+    expectedShape[0] = layout.shape[0];
+  }
   std::string found = layout.dtype ? typeText(*layout.dtype, layout.shape)
                                    : "elements of type `" + layout.dtypeText + "`, which the language does not have";
   if (layout.dtype != expectedDType)

@@ -43,8 +43,8 @@ public:
   const ArrayLayout &getLayout() const { return layout; }
 
   /// Throws unless this is an array of the parameter's dtype and global shape; the sentence names both and the remedy.
-  /// A key is two u32 in a last dimension of its own.
-  void check(const ValueInfo &parameter) const;
+  /// A key is two u32 in a last dimension of its own. By rows: the parameter takes some of its rows at a time.
+  void check(const ValueInfo &parameter, bool byRows = false) const;
 
   /// Reads the elements of `ranges` (one per dimension) to `target`, a row-major array of `paddedShape` whose other
   /// elements become zero. Call check first.

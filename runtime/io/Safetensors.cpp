@@ -169,7 +169,7 @@ std::unique_ptr<SafetensorsArchive> openSafetensors(const std::string &path) {
 }
 
 void writeSafetensors(const std::string &path, const std::vector<NamedArray> &arrays,
-                      const std::map<std::string, std::string> &metadata) {
+                      const std::map<std::string, std::string> &metadata, Readers readers) {
   auto elementBytes = [&](size_t i) { return arrays[i].dtype == DType::Key ? 4 : byteSize(arrays[i].dtype); };
   std::vector<size_t> order(arrays.size());
   std::iota(order.begin(), order.end(), size_t(0));
@@ -204,7 +204,7 @@ void writeSafetensors(const std::string &path, const std::vector<NamedArray> &ar
   std::string length(8, '\0');
   for (size_t i = 0; i < 8; ++i)
     length[i] = static_cast<char>(text.size() >> (8 * i) & 255);
-  AtomicFile file(path);
+  AtomicFile file(path, readers);
   file.write(length);
   file.write(text);
   for (std::string_view content : contents)

@@ -9,6 +9,7 @@
 
 #include "runtime/io/ArraySource.h"
 #include "runtime/io/Npz.h"
+#include "runtime/support/File.h"
 
 #include <map>
 
@@ -34,6 +35,6 @@ std::unique_ptr<SafetensorsArchive> openSafetensors(const std::string &path);
 /// element size, so that each begins at a multiple of it.
 /// With metadata, it stands first in the header.
 void writeSafetensors(const std::string &path, const std::vector<NamedArray> &arrays,
-                      const std::map<std::string, std::string> &metadata = {});
+                      const std::map<std::string, std::string> &metadata = {}, Readers readers = Readers::ByUmask);
 
 } // namespace spmd

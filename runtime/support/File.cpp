@@ -62,7 +62,7 @@ static std::filesystem::path followLinks(std::filesystem::path path) {
   return path;
 }
 
-AtomicFile::AtomicFile(const std::string &path) : path(path) {
+AtomicFile::AtomicFile(const std::string &path, Readers readers) : path(path) {
   struct stat old{};
   bool exists = stat(path.c_str(), &old) == 0;
   if (exists && !S_ISREG(old.st_mode) && !S_ISDIR(old.st_mode)) {
@@ -85,7 +85,8 @@ AtomicFile::AtomicFile(const std::string &path) : path(path) {
   }
   mode_t mask = umask(0);
   umask(mask);
-  fchmod(descriptor, exists ? old.st_mode & 0777 : 0666 & ~mask);
+  mode_t fresh = readers == Readers::Owner ? 0600 : 0666;
+  fchmod(descriptor, exists ? old.st_mode & 0777 : fresh & ~mask);
 }
 
 AtomicFile::~AtomicFile() {
@@ -174,8 +175,8 @@ std::string writeProblem(int reason) {
   }
 }
 
-void writeFileAtomically(const std::string &path, std::string_view bytes) {
-  AtomicFile file(path);
+void writeFileAtomically(const std::string &path, std::string_view bytes, Readers readers) {
+  AtomicFile file(path, readers);
   file.write(bytes);
   file.commit();
 }

@@ -30,13 +30,16 @@ private:
   size_t size = 0;
 };
 
+/// Who may read a file that is new: whom the umask lets, or its owner alone.
+enum class Readers { ByUmask, Owner };
+
 /// A file that appears complete under its name or not at all: written without a name (where the file system can do
 /// that, nothing is left of it also after kill -9; else beside the name), synced, then renamed. If the writer is
 /// destroyed before commit(), nothing is left. A symbolic link stays, and a file keeps its mode. What is no file (a
 /// device, a pipe) is written as it is.
 class AtomicFile {
 public:
-  explicit AtomicFile(const std::string &path);
+  explicit AtomicFile(const std::string &path, Readers readers = Readers::ByUmask);
   ~AtomicFile();
   AtomicFile(const AtomicFile &) = delete;
   AtomicFile &operator=(const AtomicFile &) = delete;
@@ -61,6 +64,6 @@ void renameDurably(const std::string &temporary, const std::string &path);
 /// choose another place`.
 std::string writeProblem(int reason);
 
-void writeFileAtomically(const std::string &path, std::string_view bytes);
+void writeFileAtomically(const std::string &path, std::string_view bytes, Readers readers = Readers::ByUmask);
 
 } // namespace spmd

@@ -2,6 +2,8 @@
 
 #include "tools/common/RunCommandLine.h"
 
+#include "runtime/coordinator/Protocol.h"
+
 #include <CLI/CLI.hpp>
 
 #include <charconv>
@@ -48,7 +50,7 @@ void addJobOptions(CLI::App &app, spmd::InitializeOptions &job) {
   const char *group = "Running";
   app.add_option("--num-processes", job.num_processes, "How many processes; without an address they are started here")
       ->type_name("N")
-      ->check(CLI::Range(1, 1 << 20))
+      ->check(CLI::Range(1, spmd::coordinator::maxProcesses))
       ->group(group);
   app.add_option("--devices-per-process", job.devices_per_process, "CPU devices of each process")
       ->type_name("D")
@@ -117,7 +119,7 @@ void addRestartOptions(CLI::App &app, spmd::RestartOptions &options) {
   app.add_option("--min-processes", options.minProcesses,
                  "Restart without the processes that died, on so many at least (default: as many as before)")
       ->type_name("N")
-      ->check(CLI::Range(1, 1 << 20))
+      ->check(CLI::Range(1, spmd::coordinator::maxProcesses))
       ->group(group);
 }
 

@@ -1,6 +1,7 @@
 //===- LaunchCommand.cpp - spmdc launch -----------------------------------===//
 
 #include "runtime/api/Restarts.h"
+#include "runtime/coordinator/Protocol.h"
 #include "runtime/support/Env.h"
 #include "runtime/support/Error.h"
 #include "runtime/support/File.h"
@@ -57,7 +58,7 @@ struct LaunchCommand {
     }
     if (!reportFile.empty())
       try {
-        spmd::writeFileAtomically(reportFile, report.json(status));
+        spmd::writeFileAtomically(reportFile, report.json(status), spmd::Readers::Owner);
       } catch (const spmd::Error &error) {
         log.write(spmd::RunLog::Level::Error, std::string("--report: ") + error.what());
         return status == kOk ? kFailed : status;
@@ -85,7 +86,9 @@ void addLaunchCommand(CLI::App &app, int &status) {
       "launch", "Start local processes of any program that uses the C++ API; all are taken down if one fails");
   auto state = std::make_shared<LaunchCommand>();
   state->launch.prefixOutput = true;
-  command->add_option("-n", state->launch.numProcesses, "How many processes")->required()->check(CLI::Range(1, 100000));
+  command->add_option("-n", state->launch.numProcesses, "How many processes")
+      ->required()
+      ->check(CLI::Range(1, spmd::coordinator::maxProcesses));
   addRestartOptions(*command, state->restart);
   addReportOption(*command, state->reportFile);
   command->add_flag("--verbose", state->verbose, "Say the coordinator's address and the pids of the processes");

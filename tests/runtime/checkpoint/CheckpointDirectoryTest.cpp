@@ -5,7 +5,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
+#include <filesystem>
 #include <memory>
+
+#include <fcntl.h>
+#include <grp.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace spmd;
 using namespace spmd::testing_checkpoint;
@@ -44,6 +52,46 @@ int32_t load(const std::string &path, int64_t step) {
   PieceFile(checkpointPath(path, step), manifest.files[0])
       .read(manifest.arrays[0], manifest.arrays[0].pieces[0], {}, {}, &value, {}, {});
   return value;
+}
+
+/// How many of the files another user finds readable, or -1 where this one cannot become another.
+int readableByOthers(const std::vector<std::string> &paths) {
+  pid_t child = fork();
+  if (child == 0) {
+    if (setgroups(0, nullptr) != 0 || setgid(65533) != 0 || setuid(65533) != 0)
+      _exit(100);
+    int count = 0;
+    for (const std::string &path : paths)
+      if (open(path.c_str(), O_RDONLY) >= 0)
+        ++count;
+      else if (errno != EACCES)
+        _exit(101);
+    _exit(count);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) < 100 ? WEXITSTATUS(status) : -1;
+}
+
+TEST(CheckpointDirectory, is_nothing_for_other_users) {
+  TemporaryFolder folder;
+  std::filesystem::permissions(folder.str(), std::filesystem::perms(0755));
+  mode_t before = umask(022);
+  runJob(folder / "c", {}, {1, 2});
+  runJob(folder / "c", 1, {2});
+  writeAll(folder / "open", "for all");
+  umask(before);
+  std::vector<std::string> paths;
+  for (const auto &entry : std::filesystem::recursive_directory_iterator(folder / "c"))
+    if (entry.is_regular_file()) {
+      paths.push_back(entry.path());
+      EXPECT_EQ(static_cast<int>(entry.status().permissions()), 0600) << entry.path();
+    }
+  EXPECT_EQ(paths.size(), 7u); // The lock, and two files for each of three checkpoints, one of them superseded.
+  if (geteuid() != 0)
+    GTEST_SKIP() << "only root can open files as another user";
+  EXPECT_EQ(readableByOthers({folder / "open"}), 1);
+  EXPECT_EQ(readableByOthers(paths), 0);
 }
 
 TEST(CheckpointDirectory, keeps_what_was_committed) {

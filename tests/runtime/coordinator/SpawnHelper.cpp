@@ -41,6 +41,7 @@ Spawned::Spawned(const std::vector<std::string> &command,
   UniqueFd writing(ends[1]);
   pid = ::fork();
   if (pid == 0) {
+    ::signal(SIGINT, SIG_DFL); // A shell's background commands ignore it, and launchers go on doing so.
     ::dup2(writing.get(), STDOUT_FILENO);
     if (inheritedFd >= 0)
       ::fcntl(inheritedFd, F_SETFD, 0);

@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 using namespace spmd;
 using spmd::test::messageOf;
@@ -73,6 +74,25 @@ TEST(File, keepsLinksAndModes) {
   writeFileAtomically(folder / "ahead", "there");
   EXPECT_EQ(contentOf(folder / "later"), "there");
   EXPECT_EQ(folder.fileCount(), 4u);
+}
+
+int modeOf(const std::string &path) { return static_cast<int>(std::filesystem::status(path).permissions()); }
+
+// A file that is there already is its owner's to open to others.
+TEST(File, isForItsOwnerAloneWhereAskedFor) {
+  TemporaryFolder folder;
+  mode_t before = umask(022);
+  writeFileAtomically(folder / "asked", "");
+  writeFileAtomically(folder / "own", "", Readers::Owner);
+  umask(0277);
+  writeFileAtomically(folder / "less", "", Readers::Owner);
+  umask(before);
+  EXPECT_EQ(modeOf(folder / "asked"), 0644);
+  EXPECT_EQ(modeOf(folder / "own"), 0600);
+  EXPECT_EQ(modeOf(folder / "less"), 0400);
+  std::filesystem::permissions(folder / "own", std::filesystem::perms(0640));
+  writeFileAtomically(folder / "own", "again", Readers::Owner);
+  EXPECT_EQ(modeOf(folder / "own"), 0640);
 }
 
 TEST(File, writesToADeviceAsItIs) {
