@@ -90,16 +90,18 @@ private:
     // The price of the most promising one is a bound for the others.
     Bounded &first = *llvm::min_element(
         candidates, [](const Bounded &a, const Bounded &b) { return a.leastSeconds < b.leastSeconds; });
-    constexpr double kAny = std::numeric_limits<double>::infinity();
-    if (first.leastSeconds <= bound * (1 + CostModel::kAlike))
-      bound = std::min(bound, getPrice(first.choice, kAny)->seconds);
+    std::optional<OperationPrice> ofFirst;
+    if (!(first.leastSeconds > bound * (1 + CostModel::kAlike))) {
+      ofFirst = getPrice(first.choice, std::numeric_limits<double>::infinity());
+      bound = std::min(bound, ofFirst->seconds);
+    }
     for (Bounded &candidate : candidates) {
       if (best && planner.getExplored() - exploredBefore > kMostExplored)
         return;
       double limit = bound * (1 + CostModel::kAlike);
-      if (candidate.leastSeconds > limit)
-        continue;
-      std::optional<OperationPrice> price = getPrice(candidate.choice, limit);
+      std::optional<OperationPrice> price = &candidate == &first              ? ofFirst
+                                            : candidate.leastSeconds <= limit ? getPrice(candidate.choice, limit)
+                                                                              : std::nullopt;
       if (!price)
         continue;
       candidate.choice.price = *price;
