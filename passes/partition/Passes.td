@@ -49,6 +49,18 @@ def ChooseShardings : Pass<"spmdc-choose-shardings", "mlir::ModuleOp"> {
     search carries changes far first, through contractions and reductions, too, along the dimensions that they share:
     an attention that is cut by heads comes to be cut by rows of the batch as a whole, with its derivative. The better
     end is kept.
+
+    Where parts of a product are used, or products are of parts (SplitProducts.h), all is searched again with these
+    multiplied by themselves, which is kept if it is better in the end and sends less:
+    ```
+    %0 = array.dot_general %x, %w ... : <f32[8192@a, 64@_]>, <f32[64@_, 32@b]> -> <f32[8192@a, 32@b]>
+    %1 = array.slice %0 [0, 0] to [8192, 16] step [1, 1] : <f32[8192@a, 32@b]> -> <f32[8192@a, 16@b]>
+    ```
+    becomes
+    ```
+    %0 = array.slice %w [0, 0] to [64, 16] step [1, 1] : <f32[64@_, 32@b]> -> <f32[64@_, 16@b]>
+    %1 = array.dot_general %x, %0 ... : <f32[8192@a, 64@_]>, <f32[64@_, 16@b]> -> <f32[8192@a, 16@b]>
+    ```
   }];
   let options = [
     Option<"remarks", "remarks", "bool", "false", "Say of each change what it saves">,

@@ -56,6 +56,13 @@ void keepOthers(FactorAxes &axes, const FactorAxes &present) {
   }
 }
 
+/// Whether it is a part of a weight, for products alone: then it lies as they need it, as a weight does that a product
+/// gathers.
+bool isOperandForm(Value value) {
+  return value.getDefiningOp<SliceOp>() &&
+         llvm::all_of(value.getUsers(), [](Operation *user) { return isa<DotGeneralOp>(user); });
+}
+
 /// What the operands of a terminator become: the results of the loop or branch; nothing for a condition.
 ValueRange getYielded(Operation *terminator) {
   Operation *parent = terminator->getParentOp();
@@ -99,7 +106,8 @@ int64_t ShardingGraph::getPieceBytes(unsigned variable, ShardingAttr sharding) c
 }
 
 bool ShardingGraph::mayLie(unsigned variable, ShardingAttr sharding) const {
-  return getPieceBytes(variable, sharding) <= std::max(getPieceBytes(variable, getSharding(variable)), mostHeld);
+  return isOperandForm(getValue(variable)) ||
+         getPieceBytes(variable, sharding) <= std::max(getPieceBytes(variable, getSharding(variable)), mostHeld);
 }
 
 int64_t ShardingGraph::getLargestPiece() const {

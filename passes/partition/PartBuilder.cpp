@@ -1,0 +1,160 @@
+//===- PartBuilder.cpp - computes ranges of values on their own -----------===//
+
+#include "passes/partition/PartBuilder.h"
+
+#include "passes/partition/Joins.h"
+
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
+
+/// In front of the loops around the operation that the value is not of.
+Operation *findPlace(Value value, Operation *user) {
+  while (user->getBlock() != value.getParentBlock() && isa<ForOp, WhileOp>(user->getParentOp()))
+    user = user->getParentOp();
+  return user;
+}
+
+bool isBefore(Operation *op, Operation *place) {
+  Operation *around = op->getBlock()->findAncestorOpInBlock(*place);
+  return around && op->isBeforeInBlock(around);
+}
+
+} // namespace
+
+std::optional<DimPart> getDimPart(SliceOp slice) {
+  ArrayRef<int64_t> shape = slice.getOperand().getType().getShape();
+  std::optional<DimPart> part;
+  for (auto [dim, start, limit, stride] : llvm::enumerate(slice.getStarts(), slice.getLimits(), slice.getStrides())) {
+    if (stride != 1)
+      return std::nullopt;
+    if (start == 0 && limit == shape[dim])
+      continue;
+    if (part)
+      return std::nullopt;
+    part = DimPart{static_cast<int64_t>(dim), start, limit - start};
+  }
+  return part;
+}
+
+bool canTakeParts(Operation *op) {
+  return (isa<ElementwiseOpInterface, DotGeneralOp, ReduceOp, TransposeOp, BroadcastInDimOp, ReshapeOp>(op)) &&
+         op->getNumResults() == 1 && isPure(op) && !op->hasAttr(kAnnotatedAttrName) && !isPerDevice(op);
+}
+
+void PartBuilder::start(ArrayRef<Operation *> ops) {
+  computed.clear();
+  computed.insert(ops.begin(), ops.end());
+  known.clear();
+  built.clear();
+  movers.clear();
+  sources.clear();
+}
+
+void PartBuilder::note(Operation *op, bool isMover) {
+  built.push_back(op);
+  if (isMover)
+    movers.push_back(op);
+}
+
+Operation *PartBuilder::clone(Operation *op, ArrayRef<Value> operands, ArrayType type) {
+  IRMapping mapping;
+  mapping.map(op->getOperands(), operands);
+  Operation *copy = OpBuilder(op).clone(*op, mapping);
+  copy->getResult(0).setType(type);
+  copy->removeAttr(kAnnotatedAttrName);
+  note(copy, /*isMover=*/false);
+  return copy;
+}
+
+Value PartBuilder::take(Value value, DimPart range, ArrayType type, Operation *user) {
+  if (range.start == 0 && range.size == typeOf(value).getDimSize(range.dim))
+    return value;
+  Operation *op = value.getDefiningOp();
+  if (!op || !computed.contains(op))
+    return slice(value, range, type, user);
+  auto [entry, isNew] = known.try_emplace({op, range.start});
+  if (!isNew)
+    return entry->second;
+  Value part = compute(op, range, type);
+  return known[{op, range.start}] = part;
+}
+
+Value PartBuilder::compute(Operation *op, DimPart range, ArrayType type) {
+  ShardingRule rule = cast<ShardingRuleOpInterface>(op).getShardingRule();
+  const ValueFactors &result = rule.results[0];
+  std::optional<int64_t> factor = findFactor(rule, result[range.dim]);
+  std::optional<FactorPart> part = factor ? toFactorPart(rule, result, *factor, range) : std::nullopt;
+  if (!part)
+    return {};
+  SmallVector<Value> operands;
+  for (auto [operand, factors] : llvm::zip_equal(op->getOperands(), rule.operands)) {
+    operands.push_back(operand);
+    std::optional<DimPart> needed = toDimPart(rule, factors, *part);
+    if (!needed)
+      continue;
+    std::optional<ArrayType> partType = getPartType(getMesh(), rule, *part, factors, typeOf(operand), result, type);
+    operands.back() = partType ? take(operand, *needed, *partType, op) : Value();
+    if (!operands.back())
+      return {};
+  }
+  return clone(op, operands, type)->getResult(0);
+}
+
+Value PartBuilder::slice(Value value, DimPart range, ArrayType type, Operation *user) {
+  Location loc = user->getLoc();
+  if (auto constant = value.getDefiningOp<ConstantOp>(); constant && constant.getValue().isSplat()) {
+    auto splat = cast<SplatElementsAttr>(constant.getValue()).resizeSplat(type.getTensorType());
+    auto part = OpBuilder(user).create<ConstantOp>(loc, type, splat);
+    note(part, /*isMover=*/false);
+    return part;
+  }
+  if (std::optional<Join> join = matchJoin(value); join && join->dim == range.dim)
+    for (const Join::Part &part : join->parts)
+      if (int64_t start = range.start - part.start; start >= 0 && start + range.size <= part.getSize(range.dim))
+        return take(part.value, {range.dim, start, range.size}, type, user);
+  Operation *place = findPlace(value, user);
+  for (Operation *other : value.getUsers())
+    if (auto known = dyn_cast<SliceOp>(other); known && known.getType() == type && isBefore(known, place))
+      if (std::optional<DimPart> same = getDimPart(known); same && same->dim == range.dim && same->start == range.start)
+        return known;
+  SmallVector<int64_t> starts(type.getRank(), 0), limits(typeOf(value).getShape()), strides(type.getRank(), 1);
+  starts[range.dim] = range.start;
+  limits[range.dim] = range.start + range.size;
+  auto part = OpBuilder(place).create<SliceOp>(loc, type, value, starts, limits, strides);
+  note(part, /*isMover=*/true);
+  sources.push_back(value);
+  return part;
+}
+
+OperationPrice PartBuilder::price(ArrayRef<Operation *> ops) {
+  OperationPrice sum;
+  for (Operation *op : ops) {
+    OperationPrice once = chooseAssignment(planner, cast<ShardingRuleOpInterface>(op)).price;
+    double count = static_cast<double>(runs.count(op));
+    sum.seconds += count * once.seconds;
+    sum.linkBytes += count * once.linkBytes;
+  }
+  return sum;
+}
+
+bool PartBuilder::isBetterThan(ArrayRef<Operation *> others) {
+  OperationPrice old = price(others);
+  if (old.linkBytes == 0)
+    return false;
+  OperationPrice parts = price(movers);
+  return parts.linkBytes < old.linkBytes && parts.isBetterThan(old);
+}
+
+void PartBuilder::discard() {
+  for (Operation *op : llvm::reverse(built))
+    op->erase();
+  start({});
+}
+
+} // namespace spmdc

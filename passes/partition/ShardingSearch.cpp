@@ -1,0 +1,201 @@
+//===- ShardingSearch.cpp - shardings with which less is sent -------------===//
+
+#include "passes/partition/ShardingSearch.h"
+
+#include <map>
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+/// How far changes are carried.
+constexpr unsigned kRadii[] = {0, 1, 2, 5, 16};
+/// Changes that are carried through whole layers, how far, and what of the effort may go there first.
+constexpr size_t kMaxFarStarts = 4;
+constexpr unsigned kFarRadius = 64;
+constexpr double kFarShare = 1.0 / 3;
+/// Of the time of all, what a change has to save that may send more.
+constexpr double kWorthMoreBytes = 0.25;
+
+/// Not by the rounding of sums alone.
+bool helps(const OperationPrice &gain) { return gain.linkBytes >= 1 && gain.seconds > 1e-9; }
+
+} // namespace
+
+void ShardingSearch::run() {
+  for (Operation *op : graph.getOps())
+    before.emplace_back(op, llvm::to_vector(op->getResultTypes()));
+  sentBefore = listSending();
+  for (Operation *op : graph.getOps())
+    cutWhatIsPicked(op);
+  const ShardingChange propagated = graph.getState();
+  search(/*goesFar=*/false);
+  OperationPrice least = graph.priceAll();
+  ShardingChange best = graph.getState();
+  for (bool mayHoldMore : {false, true}) {
+    if (least.linkBytes == 0)
+      break;
+    graph.apply(propagated);
+    graph.setMostHeld(mayHoldMore ? graph.getLargestPiece() : 0);
+    search(/*goesFar=*/true);
+    graph.setMostHeld(0);
+    OperationPrice price = graph.priceAll();
+    bool isWorthMore = price.seconds < (1 - CostModel::kAlike) * least.seconds && price.linkBytes <= least.linkBytes;
+    if (mayHoldMore ? isWorthMore : price.isBetterThan(least)) {
+      least = price;
+      best = graph.getState();
+    }
+  }
+  graph.apply(best);
+}
+
+void ShardingSearch::emitRemarks() {
+  llvm::SmallPtrSet<Operation *, 16> sending(sentBefore.begin(), sentBefore.end());
+  for (Operation *op : listSending())
+    sending.insert(op);
+  for (auto &[op, types] : before)
+    for (auto [result, type] : llvm::zip_equal(op->getResults(), types))
+      if (result.getType() != type && sending.contains(op))
+        emitRemark(result.getLoc()) << "lies as " << cast<ArrayType>(result.getType()).str() << ", not as "
+                                    << cast<ArrayType>(type).str() << ", so that less is sent";
+}
+
+/// Until no change helps any more: one may make way for another. Where few operations send anything, changes are
+/// tried too that help only together with others.
+void ShardingSearch::search(bool goesFar) {
+  double begin = graph.getWork(), farLimit = begin + kFarShare * effort;
+  limit = begin + effort;
+  bool hasChanged = goesFar;
+  while (hasChanged && graph.getWork() < farLimit)
+    hasChanged = llvm::any_of(listSending(), [&](Operation *op) { return improveFar(op, farLimit); });
+  hasChanged = true;
+  while (hasChanged && !isSpent()) {
+    auto sending = listSending();
+    hasChanged = llvm::any_of(sending, [&](Operation *op) { return improve(op).has_value(); }) ||
+                 (goesFar && llvm::any_of(sending, [&](Operation *op) { return improveFar(op, limit); })) ||
+                 llvm::any_of(sending, [&](Operation *op) { return leap(op); });
+  }
+}
+
+/// If all is faster by far with another dimension cut than the one along which iterations pick, that is.
+void ShardingSearch::cutWhatIsPicked(Operation *op) {
+  std::vector<ShardingChange> changes = ways.listUnpicked(op);
+  if (changes.empty())
+    return;
+  double worth = kWorthMoreBytes * graph.priceAll().seconds;
+  for (ShardingChange &change : changes) {
+    graph.follow(change, kFarRadius, /*isFar=*/true);
+    if (getGain(change).seconds > worth)
+      return make(change, nullptr);
+  }
+}
+
+/// What sends most comes first.
+SmallVector<Operation *> ShardingSearch::listSending() {
+  std::multimap<double, Operation *, std::greater<>> sending;
+  for (Operation *op : graph.getOps())
+    if (double bytes = graph.price(op).linkBytes; bytes > 0)
+      sending.emplace(bytes, op);
+  return llvm::to_vector(llvm::make_second_range(sending));
+}
+
+/// Makes the first change that helps, carried as far as it helps most, and returns what it gains.
+std::optional<OperationPrice> ShardingSearch::improve(Operation *op, std::vector<ShardingChange> *undos) {
+  for (const ShardingChange &start : ways.list(op, limit)) {
+    std::optional<ShardingChange> best;
+    OperationPrice bestGain;
+    size_t size = 0;
+    for (unsigned radius : kRadii) {
+      ShardingChange change = start;
+      graph.follow(change, radius);
+      if (change.size() == size || isSpent())
+        break;
+      size = change.size();
+      OperationPrice gain = getGain(change);
+      if (helps(gain) && (!best || gain.seconds > bestGain.seconds)) {
+        best = change;
+        bestGain = gain;
+      }
+    }
+    if (!best)
+      continue;
+    make(*best, undos);
+    return bestGain;
+  }
+  return std::nullopt;
+}
+
+/// Makes the change that helps most of those that are carried through all that shares the dimensions.
+bool ShardingSearch::improveFar(Operation *op, double farLimit) {
+  std::optional<ShardingChange> best;
+  OperationPrice bestGain;
+  std::vector<ShardingChange> starts = ways.list(op, limit);
+  starts.resize(std::min(starts.size(), kMaxFarStarts));
+  for (ShardingChange &change : starts) {
+    if (graph.getWork() >= farLimit)
+      break;
+    graph.follow(change, kFarRadius, /*isFar=*/true);
+    OperationPrice gain = getGain(change);
+    if (helps(gain) && (!best || gain.seconds > bestGain.seconds)) {
+      best = std::move(change);
+      bestGain = gain;
+    }
+  }
+  if (best)
+    make(*best, nullptr);
+  return best.has_value();
+}
+
+/// Makes a change that helps once the operations that it touches have been improved.
+bool ShardingSearch::leap(Operation *op) {
+  for (const ShardingChange &start : ways.list(op, limit, /*mayCostMore=*/true)) {
+    for (unsigned radius : {kRadii[0], kRadii[std::size(kRadii) - 1]}) {
+      if (isSpent())
+        return false;
+      ShardingChange change = start;
+      graph.follow(change, radius);
+      OperationPrice total = getGain(change);
+      std::vector<ShardingChange> undos;
+      make(change, &undos);
+      for (Operation *touched : graph.getTouched(change))
+        while (!isSpent() && touched != op && graph.price(touched).linkBytes > 0) {
+          std::optional<OperationPrice> gain = improve(touched, &undos);
+          if (!gain)
+            break;
+          total.seconds += gain->seconds;
+          total.linkBytes += gain->linkBytes;
+        }
+      if (helps(total))
+        return true;
+      for (const ShardingChange &undo : llvm::reverse(undos))
+        graph.apply(undo);
+    }
+  }
+  return false;
+}
+
+void ShardingSearch::make(const ShardingChange &change, std::vector<ShardingChange> *undos) {
+  ShardingChange undo = graph.apply(change);
+  if (undos)
+    undos->push_back(std::move(undo));
+}
+
+OperationPrice ShardingSearch::getGain(const ShardingChange &change) {
+  llvm::SetVector<Operation *> touched = graph.getTouched(change);
+  OperationPrice gain;
+  for (double sign : {1.0, -1.0}) {
+    ShardingChange undo;
+    if (sign < 0)
+      undo = graph.apply(change);
+    for (Operation *op : touched) {
+      OperationPrice price = graph.price(op);
+      gain.seconds += sign * price.seconds;
+      gain.linkBytes += sign * price.linkBytes;
+    }
+    graph.apply(undo);
+  }
+  return gain;
+}
+
+} // namespace spmdc

@@ -1,0 +1,161 @@
+//===- ShardingWays.cpp - changes around one operation --------------------===//
+
+#include "passes/partition/ShardingWays.h"
+
+#include "passes/partition/Assignments.h"
+
+#include <map>
+#include <set>
+
+using namespace mlir;
+
+namespace spmdc {
+
+static spmd::Sharding shardingOf(Value value) { return cast<ArrayType>(value.getType()).getShardingOrOpen().toValue(); }
+
+std::vector<ShardingChange> ShardingWays::list(Operation *op, double limit, bool mayCostMore) {
+  std::multimap<double, ShardingChange> found; // By what the operation sends then.
+  OperationPrice now = graph.price(op);
+  std::set<std::vector<std::pair<unsigned, const void *>>> seen;
+  auto consider = [&](const ShardingChange &change) {
+    std::vector<std::pair<unsigned, const void *>> key;
+    for (auto &[variable, sharding] : change)
+      key.emplace_back(variable, sharding.getAsOpaquePointer());
+    if (graph.getWork() >= limit || change.empty() || !seen.insert(key).second)
+      return;
+    ShardingChange undo = graph.apply(change);
+    OperationPrice price = graph.price(op);
+    graph.apply(undo);
+    if (price.linkBytes < now.linkBytes || mayCostMore)
+      found.emplace(price.linkBytes, change);
+  };
+  if (graph.getRule(op))
+    listAround(cast<ShardingRuleOpInterface>(op), limit, consider);
+  else
+    listEdges(op, consider);
+  std::vector<ShardingChange> changes;
+  for (auto &[linkBytes, change] : found)
+    if (changes.size() < (mayCostMore ? kMaxLeaps : kMaxStarts))
+      changes.push_back(std::move(change));
+  return changes;
+}
+
+/// Every way to cut the operation's factors: all values around lie so, or the operands alone, or the result alone;
+/// the result also cut along a dimension where partial sums would be reduced whole.
+void ShardingWays::listAround(ShardingRuleOpInterface op, double limit,
+                              llvm::function_ref<void(const ShardingChange &)> consider) {
+  const ShardingRule &rule = *graph.getRule(op);
+  std::vector<spmd::Sharding> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(shardingOf(operand));
+  spmd::Sharding result = shardingOf(op->getResult(0));
+  std::vector<FactorAxes> ways = listSuggestedAssignments(mesh, rule, operands, result);
+  llvm::append_range(ways, listAllAssignments(getAutomaticMesh(op), rule, operands, result));
+  graph.addWork(ways.size());
+  for (const FactorAxes &axes : ways) {
+    if (graph.getWork() >= limit)
+      return;
+    ShardingChange ofOperands, ofResult;
+    bool isPossible = true;
+    for (auto [operand, factors] : llvm::zip(op->getOperands(), rule.operands))
+      isPossible = isPossible && add(ofOperands, operand, spmdc::shardingOf(mesh, rule, factors, axes));
+    std::optional<spmd::Sharding> made = spmdc::shardingOf(mesh, rule, rule.results[0], axes);
+    if (!isPossible || !add(ofResult, op->getResult(0), made))
+      continue;
+    consider(ofOperands);
+    consider(ofResult);
+    ShardingChange all = ofOperands;
+    for (auto &entry : ofResult)
+      all.insert(entry);
+    consider(all);
+    for (auto [factor, list] : llvm::zip(rule.factors, axes)) {
+      if (factor.kind != FactorKind::Reduction || list.empty())
+        continue;
+      for (size_t dim = 0; dim < made->dims.size(); ++dim) {
+        spmd::Sharding scattered = *made;
+        llvm::append_range(scattered.dims[dim], list);
+        if (sizeOf(mesh, scattered.dims[dim]) > cast<ArrayType>(op->getResult(0).getType()).getDimSize(dim))
+          continue;
+        ShardingChange change;
+        if (add(change, op->getResult(0), scattered))
+          consider(change);
+      }
+    }
+  }
+}
+
+/// A value lies as its place wants it.
+void ShardingWays::listEdges(Operation *op, llvm::function_ref<void(const ShardingChange &)> consider) {
+  SmallVector<Value> places;
+  if (isa<ReshardOp, ForOp, WhileOp>(op))
+    llvm::append_range(places, op->getResults());
+  else if (isa<YieldOp>(op))
+    llvm::append_range(places, op->getParentOp()->getResults());
+  SmallVector<Type> wanted;
+  if (auto ret = dyn_cast<func::ReturnOp>(op))
+    llvm::append_range(wanted, ret->getParentOfType<func::FuncOp>().getResultTypes());
+  else
+    llvm::append_range(wanted, ValueRange(places).getTypes());
+  for (auto [index, operand, type] : llvm::enumerate(op->getOperands(), wanted)) {
+    auto to = dyn_cast<ArrayType>(type);
+    if (!to || !isa<ArrayType>(operand.getType()))
+      continue;
+    ShardingChange ofOperand, ofPlace;
+    add(ofOperand, operand, to.getShardingOrOpen().toValue());
+    consider(ofOperand);
+    if (index >= places.size())
+      continue;
+    add(ofPlace, places[index], shardingOf(operand));
+    consider(ofPlace);
+  }
+}
+
+/// False where there is no such sharding, or one value would lie in two ways.
+bool ShardingWays::add(ShardingChange &change, Value value, const std::optional<spmd::Sharding> &sharding) {
+  if (!sharding)
+    return false;
+  std::optional<unsigned> variable = graph.getVariable(value);
+  if (!variable)
+    return true;
+  ShardingAttr wanted = ShardingAttr::fromValue(value.getContext(), *sharding);
+  if (wanted.hasSameAxes(graph.getSharding(*variable)))
+    return true;
+  if (!graph.mayLie(*variable, wanted))
+    return false;
+  auto [entry, isNew] = change.insert({*variable, wanted});
+  return isNew || entry->second == wanted;
+}
+
+std::vector<ShardingChange> ShardingWays::listUnpicked(Operation *op) {
+  std::vector<ShardingChange> changes;
+  if (!isa<TakeOp, DynamicSliceOp>(op) || (!op->getParentOfType<ForOp>() && !op->getParentOfType<WhileOp>()))
+    return changes;
+  const ShardingRule &rule = *graph.getRule(op);
+  auto isPicked = [&](size_t dim) {
+    return llvm::any_of(rule.operands[0][dim],
+                        [&](unsigned factor) { return rule.factors[factor].kind == FactorKind::Reduction; });
+  };
+  spmd::Sharding sharding = shardingOf(op->getOperand(0));
+  AxisList axes;
+  for (auto [dim, list] : llvm::enumerate(sharding.dims))
+    if (isPicked(dim))
+      llvm::append_range(axes, std::exchange(list, {}));
+  if (axes.empty())
+    return changes;
+  auto type = cast<ArrayType>(op->getOperand(0).getType());
+  for (size_t dim = 0; dim < sharding.dims.size(); ++dim) {
+    spmd::Sharding moved = sharding;
+    llvm::append_range(moved.dims[dim], axes);
+    if (isPicked(dim) || sizeOf(mesh, moved.dims[dim]) > type.getDimSize(dim))
+      continue;
+    FactorAxes cut = projectToFactors(mesh, rule, rule.operands[0], moved);
+    ShardingChange change;
+    if (!add(change, op->getOperand(0), moved) ||
+        !add(change, op->getResult(0), spmdc::shardingOf(mesh, rule, rule.results[0], cut)))
+      continue;
+    changes.push_back(std::move(change));
+  }
+  return changes;
+}
+
+} // namespace spmdc

@@ -1,0 +1,34 @@
+//===- ShardingWays.h - changes around one operation ------------*- C++ -*-===//
+#pragma once
+
+#include "passes/partition/ShardingGraph.h"
+
+namespace spmdc {
+
+/// Lists the changes of shardings with which a search begins.
+class ShardingWays {
+public:
+  /// Changes around one operation that are tried, of those that are best for itself; and where few operations send
+  /// anything, of those too that help only together with others.
+  static constexpr size_t kMaxStarts = 12, kMaxLeaps = 40;
+
+  ShardingWays(ShardingGraph &graph, const spmd::MeshShape &mesh) : graph(graph), mesh(mesh) {}
+
+  /// Changes of the variables around one operation that would have it send less (or otherwise), the best for itself
+  /// first; those that are found before the graph's work has come to `limit`.
+  std::vector<ShardingChange> list(mlir::Operation *op, double limit, bool mayCostMore = false);
+
+  /// Where each iteration of a loop picks a part of an array along a cut dimension, one device has that part, and the
+  /// others compute the same as it does: the ways to have another dimension cut.
+  std::vector<ShardingChange> listUnpicked(mlir::Operation *op);
+
+private:
+  void listAround(ShardingRuleOpInterface op, double limit, llvm::function_ref<void(const ShardingChange &)> consider);
+  void listEdges(mlir::Operation *op, llvm::function_ref<void(const ShardingChange &)> consider);
+  bool add(ShardingChange &change, mlir::Value value, const std::optional<spmd::Sharding> &sharding);
+
+  ShardingGraph &graph;
+  const spmd::MeshShape &mesh;
+};
+
+} // namespace spmdc
