@@ -19,6 +19,9 @@ public:
   /// Whether the operation is in no other arm than those.
   bool counts(mlir::Operation *op) const;
 
+  /// How often the operation runs (RunCounts::count).
+  int64_t countRuns(mlir::Operation *op) { return runs.count(op); }
+
 private:
   struct Amount {
     double bytes = 0, operations = 0;

@@ -81,10 +81,9 @@ void reportGlobalView(func::FuncOp func, MeshAttr mesh, FunctionReport &report) 
 double communicationSeconds(func::FuncOp func, MeshAttr mesh, const CostModel &model) {
   double seconds = 0;
   CountedArms arms(func, mesh);
-  RunCounts runs;
   func.walk([&](CollectiveOpInterface op) {
     if (!isa<AllSliceOp>(op.getOperation()) && arms.counts(op))
-      seconds += reportCollective(op, mesh, model).predictedSeconds * static_cast<double>(runs.count(op));
+      seconds += reportCollective(op, mesh, model).predictedSeconds * static_cast<double>(arms.countRuns(op));
   });
   return seconds;
 }
@@ -98,17 +97,16 @@ void reportDeviceView(func::FuncOp func, MeshAttr mesh, const CostModel &model, 
   for (const ChosenRing &chosen : chooseRings(func, mesh, model))
     rings.try_emplace(chosen.ring.collective, chosen);
   CountedArms arms(func, mesh);
-  RunCounts runs;
   func.walk([&](Operation *op) {
     bool isCounted = arms.counts(op);
     if (isCounted)
-      report.flopsPerDevice += countFlops(op) * static_cast<double>(runs.count(op));
+      report.flopsPerDevice += countFlops(op) * static_cast<double>(arms.countRuns(op));
     auto collective = dyn_cast<CollectiveOpInterface>(op);
     if (!collective || isa<AllSliceOp>(op))
       return;
     report.collectives.push_back(reportCollective(collective, mesh, model));
     CollectiveReport &last = report.collectives.back();
-    last.tripCount = runs.count(op);
+    last.tripCount = arms.countRuns(op);
     last.isCounted = isCounted;
     if (auto ring = rings.find(op); ring != rings.end()) {
       last.ring = ring->second.way;

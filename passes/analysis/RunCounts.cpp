@@ -6,62 +6,75 @@
 
 #include "llvm/Support/MathExtras.h"
 
+#include <vector>
+
 using namespace mlir;
 
 namespace spmdc {
 namespace {
 
-/// Of scalars, from the counter of a loop and constants; nothing where something else decides.
+/// A scalar, from the counter of a loop and constants; nothing where something else decides.
 class ScalarProgram {
 public:
-  explicit ScalarProgram(Value counter) : counter(counter) {}
+  /// False where the value is more than scalars of the counter and constants alone.
+  bool build(Value value, Value loopCounter) {
+    counter = loopCounter;
+    result = value;
+    return add(value, /*depth=*/0);
+  }
 
-  /// Notes what leads to the value; false where that is not scalars of the counter and constants alone.
-  bool add(Value value, size_t depth = 0) {
+  bool isTrue(int64_t iteration) const {
+    SmallVector<Scalar> results;
+    Scalar first = roundTo(Scalar::ofInt(iteration), elementType(counter));
+    auto resultOf = [&](Value operand) { return operand == counter ? first : results[positions.at(operand)]; };
+    for (const Step &step : steps) {
+      ElementwiseOpInterface op = step.op;
+      if (!op) {
+        results.push_back(step.constant);
+        continue;
+      }
+      SmallVector<Scalar> operands = llvm::map_to_vector(op->getOperands(), resultOf);
+      results.push_back(roundTo(op.evaluateScalar(operands), elementType(op->getResult(0))));
+    }
+    return resultOf(result).i != 0;
+  }
+
+private:
+  static constexpr size_t kMostSteps = 64;
+
+  struct Step {
+    ElementwiseOpInterface op; ///< Null for a constant.
+    Scalar constant;
+  };
+
+  bool add(Value value, size_t depth) {
     if (value == counter || positions.contains(value))
       return true;
     Operation *op = value.getDefiningOp();
     auto type = dyn_cast<ArrayType>(value.getType());
     if (!op || !type || type.getRank() != 0 || steps.size() >= kMostSteps || depth >= kMostSteps)
       return false;
-    if (!isa<ConstantOp>(op) &&
-        (!isa<ElementwiseOpInterface>(op) ||
-         !llvm::all_of(op->getOperands(), [&](Value operand) { return add(operand, depth + 1); })))
+    Step step;
+    if (auto constant = dyn_cast<ConstantOp>(op))
+      step.constant = constant.evaluate({}).elements.front();
+    else if (step.op = dyn_cast<ElementwiseOpInterface>(op);
+             !step.op || !llvm::all_of(op->getOperands(), [&](Value operand) { return add(operand, depth + 1); }))
       return false;
     positions[value] = steps.size();
-    steps.push_back(op);
+    steps.push_back(step);
     return true;
   }
 
-  bool isTrue(Value value, int64_t iteration) const {
-    SmallVector<Scalar> results;
-    Scalar first = roundTo(Scalar::ofInt(iteration), elementType(counter));
-    auto resultOf = [&](Value operand) { return operand == counter ? first : results[positions.at(operand)]; };
-    for (Operation *op : steps) {
-      if (auto constant = dyn_cast<ConstantOp>(op)) {
-        results.push_back(constant.evaluate({}).elements.front());
-        continue;
-      }
-      SmallVector<Scalar> operands = llvm::map_to_vector(op->getOperands(), resultOf);
-      results.push_back(
-          roundTo(cast<ElementwiseOpInterface>(op).evaluateScalar(operands), elementType(op->getResult(0))));
-    }
-    return resultOf(value).i != 0;
-  }
-
-private:
-  static constexpr size_t kMostSteps = 64;
-
   static Type elementType(Value value) { return cast<ArrayType>(value.getType()).getElementType(); }
 
-  Value counter;
-  SmallVector<Operation *> steps;
+  Value counter, result;
+  SmallVector<Step> steps;
   llvm::DenseMap<Value, size_t> positions;
 };
 
 /// An arm of a branch.
 struct Arm {
-  Value condition;
+  ScalarProgram condition;
   bool isElse;
 };
 
@@ -71,17 +84,19 @@ int64_t RunCounts::countIterations(Block *block, ForOp loop) {
   auto [entry, isNew] = known.try_emplace({block, loop.getOperation()}, loop.getTripCount());
   if (!isNew || loop.getTripCount() > kMostIterations)
     return entry->second;
-  ScalarProgram program(loop.getCounter());
-  SmallVector<Arm> arms;
-  for (Block *inner = block; inner->getParentOp() != loop.getOperation(); inner = inner->getParentOp()->getBlock())
-    if (auto branch = dyn_cast<IfOp>(inner->getParentOp()); branch && program.add(branch.getPredicate()))
-      arms.push_back({branch.getPredicate(), inner->getParent()->getRegionNumber() == 1});
+  std::vector<Arm> arms;
+  for (Block *inner = block; inner->getParentOp() != loop.getOperation(); inner = inner->getParentOp()->getBlock()) {
+    ScalarProgram condition;
+    if (auto branch = dyn_cast<IfOp>(inner->getParentOp());
+        branch && condition.build(branch.getPredicate(), loop.getCounter()))
+      arms.push_back({std::move(condition), inner->getParent()->getRegionNumber() == 1});
+  }
   if (arms.empty())
     return entry->second;
   int64_t count = 0;
   for (int64_t i = 0; i < loop.getTripCount(); ++i)
     count += llvm::all_of(arms, [&](const Arm &arm) {
-      return program.isTrue(arm.condition, static_cast<int64_t>(loop.getLower()) + i) != arm.isElse;
+      return arm.condition.isTrue(static_cast<int64_t>(loop.getLower()) + i) != arm.isElse;
     });
   return known[{block, loop.getOperation()}] = count;
 }
@@ -90,7 +105,8 @@ std::optional<double> RunCounts::getShare(Block *arm) {
   auto branch = cast<IfOp>(arm->getParentOp());
   for (Operation *around = branch->getParentOp(); around; around = around->getParentOp()) {
     auto loop = dyn_cast<ForOp>(around);
-    if (!loop || !ScalarProgram(loop.getCounter()).add(branch.getPredicate()) || loop.getTripCount() > kMostIterations)
+    if (!loop || !ScalarProgram().build(branch.getPredicate(), loop.getCounter()) ||
+        loop.getTripCount() > kMostIterations)
       continue;
     int64_t outside = countIterations(branch->getBlock(), loop), inside = countIterations(arm, loop);
     return outside == 0 ? 0 : static_cast<double>(inside) / static_cast<double>(outside);

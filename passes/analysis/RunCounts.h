@@ -30,8 +30,8 @@ private:
   /// More iterations are not looked at.
   static constexpr int64_t kMostIterations = 1 << 16;
 
-  /// The loop whose counter decides about the arms around a block, and how many of its iterations take them all; arms
-  /// that nothing is known of count as taken.
+  /// How many iterations of a loop come to a block in it: take all the arms around it whose conditions follow from this
+  /// loop's counter. Arms that nothing is known of count as taken.
   int64_t countIterations(mlir::Block *block, ForOp loop);
 
   llvm::DenseMap<std::pair<mlir::Block *, mlir::Operation *>, int64_t> known;
