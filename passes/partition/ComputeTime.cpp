@@ -1,0 +1,73 @@
+//===- ComputeTime.cpp - how long devices compute -------------------------===//
+
+#include "passes/partition/ComputeTime.h"
+
+#include "passes/partition/LinearCone.h"
+#include "passes/partition/Makers.h"
+
+using namespace mlir;
+
+namespace spmdc {
+
+static ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
+
+ComputeTime::ComputeTime(const spmd::MeshShape &mesh, const CostModel &model, ShardingRuleOpInterface op)
+    : mesh(mesh), model(model), op(op), rule(op.getShardingRule()), result(typeOf(op->getResult(0))) {
+  for (Value operand : op->getOperands())
+    isOfLittle.push_back(isMadeOfLittle(operand));
+}
+
+double ComputeTime::atLeast(const FactorAxes &axes) const {
+  if (isa<DotGeneralOp>(op.getOperation()))
+    return dotSeconds(axes);
+  if (isa<ArgsortOp>(op.getOperation()) || getUpdate(op.getOperation()))
+    return 0;
+  std::vector<double> pieces;
+  for (const AxisList &list : axes)
+    pieces.push_back(static_cast<double>(sizeOf(mesh, list)));
+  auto bytesOf = [&](ArrayType type, const ValueFactors &factors) {
+    auto bytes = static_cast<double>(type.getBytes());
+    for (const DimFactors &dim : factors)
+      for (unsigned factor : dim)
+        bytes /= pieces[factor];
+    return bytes;
+  };
+  double written = bytesOf(result, rule.results[0]), bytes = written;
+  for (size_t i = 0; i < rule.operands.size(); ++i)
+    if (!isOfLittle[i])
+      bytes += i == 0 && readsPart(op) ? written : bytesOf(typeOf(op->getOperand(i)), rule.operands[i]);
+  return bytes / model.memoryPerSecond;
+}
+
+double ComputeTime::dotSeconds(const FactorAxes &axes) const {
+  double work = 2;
+  for (size_t f = 0; f < rule.factors.size(); ++f) {
+    int64_t size = rule.factors[f].size;
+    for (const spmd::AxisRef &axis : axes[f])
+      size = spmd::localDimSize(size, {axis.sizeIn(mesh)});
+    work *= static_cast<double>(size);
+  }
+  return work / model.flopsPerSecond;
+}
+
+double ComputeTime::of(const OperationChoice &candidate) const {
+  if (isa<DotGeneralOp>(op.getOperation()))
+    return dotSeconds(candidate.axes);
+  if (auto order = dyn_cast<ArgsortOp>(op.getOperation())) {
+    auto elements = static_cast<double>(
+        candidate.result.getLocal(MeshAttr::fromValue(op->getContext(), "", mesh)).getNumElements());
+    return model.orderSeconds(elements, static_cast<double>(result.getDimSize(order.getDim())));
+  }
+  // What is updated in place is touched where the update goes.
+  if (std::optional<unsigned> update = getUpdate(op.getOperation()))
+    return 2 * static_cast<double>(candidate.operands[*update].getLocalBytes(mesh)) / model.memoryPerSecond;
+  auto written = static_cast<double>(candidate.result.getLocalBytes(mesh)), bytes = written;
+  for (auto [index, type] : llvm::enumerate(candidate.operands)) {
+    // Of what a part is taken of, as much as is taken: also of rows that are taken again and again.
+    bool isTaken = index == 0 && readsPart(op);
+    bytes += isOfLittle[index] ? 0 : isTaken ? written : static_cast<double>(type.getLocalBytes(mesh));
+  }
+  return bytes / model.memoryPerSecond;
+}
+
+} // namespace spmdc

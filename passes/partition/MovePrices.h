@@ -1,0 +1,41 @@
+//===- MovePrices.h - what it costs to move elements directly ---*- C++ -*-===//
+#pragma once
+
+#include "passes/partition/OperationChoice.h"
+
+namespace spmdc {
+
+/// Of an operation that only moves elements: prices of exchanges from the operands as they lie to the result as it is
+/// wanted, in place of an assignment.
+class MovePrices {
+public:
+  MovePrices(ReshardPlanner &planner, Forms &forms, WindowsOf windowsOf, ShardingRuleOpInterface op)
+      : mesh(planner.getMesh()), model(planner.getModel()), planner(planner), forms(forms), windowsOf(windowsOf),
+        op(op), result(mlir::cast<ArrayType>(op->getResult(0).getType())) {}
+
+  /// Of exchanges, less what the operations would send that are skipped; nothing where the operation does more than
+  /// move elements, or `best` sends as little.
+  std::optional<OperationPrice> ofMoves(const OperationPrice &best);
+
+  /// Of the part that the operation has in the window of an array, or in none where it is not built.
+  std::optional<OperationPrice> ofWindow();
+
+  /// Of a reshape as an exchange of the ends of runs, from its operand before it is brought into any other sharding.
+  std::optional<OperationPrice> ofRegrouping(const OperationPrice &best, mlir::Value &from);
+
+private:
+  std::optional<CollectiveCost> getShare(mlir::Operation *payer) const;
+  OperationPrice priceOf(const CollectiveCost &cost, double touched, const CollectiveCost &saved) const;
+  CollectiveCost getExchangeCost(ArrayType from, ArrayType to, const std::vector<spmd::DimMove> &dims);
+  CollectiveCost getMoveCost(mlir::Operation *other);
+
+  const spmd::MeshShape &mesh;
+  const CostModel &model;
+  ReshardPlanner &planner;
+  Forms &forms;
+  WindowsOf windowsOf;
+  ShardingRuleOpInterface op;
+  ArrayType result;
+};
+
+} // namespace spmdc
