@@ -19,7 +19,7 @@
 namespace spmdc {
 
 /// What a compile gives that has no errors.
-struct CompiledProgram {
+struct KeptProgram {
   spmd::Artifact artifact;
   std::string warnings; ///< Shown again each time: the program is as it was.
 };
@@ -33,7 +33,7 @@ public:
   static std::shared_ptr<CompileCache> open(const std::optional<std::string> &directory,
                                             const spmd::Environment &environment);
 
-  std::optional<CompiledProgram> find(const std::string &key);
+  std::optional<KeptProgram> find(const std::string &key);
   void keep(const std::string &key, const spmd::Artifact &artifact, const std::string &warnings);
 
   /// Why nothing was kept or found, and what to do. Empty: nothing is wrong, or nobody named the folder.

@@ -471,7 +471,7 @@ std::optional<spmd::Artifact> Compiler::compile() {
   if (state->hasErrors())
     return std::nullopt;
   if (state->cacheKey)
-    if (std::optional<CompiledProgram> kept = state->options.cache->find(*state->cacheKey)) {
+    if (std::optional<KeptProgram> kept = state->options.cache->find(*state->cacheKey)) {
       state->keptWarnings = std::move(kept->warnings);
       return std::move(kept->artifact);
     }
