@@ -66,7 +66,9 @@ bool CacheFolder::exists() const {
   if (status.st_uid != geteuid())
     throw fail("belongs to another user, whose code would be run; name a folder of your own");
   if (!isOwnersAlone(status))
-    throw fail("can be written by other users, whose code would be run; name a folder of your own, or `chmod go-w` it");
+    // A folder such as /tmp is for all on purpose.
+    throw fail(std::string("can be written by other users, whose code would be run; name a folder of your own") +
+               (status.st_mode & S_ISVTX ? "" : ", or `chmod go-w` it"));
   return true;
 }
 

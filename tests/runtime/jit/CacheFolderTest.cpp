@@ -67,11 +67,10 @@ TEST_F(CacheFolderTest, is_the_users_alone) {
 
 TEST_F(CacheFolderTest, does_not_trust_a_folder_that_others_can_write) {
   folder.write(keyOf('0'), "x");
-  for (mode_t mode : {0770, 0702, 01777}) {
-    ASSERT_EQ(chmod(path.c_str(), mode), 0);
+  for (auto [mode, more] : {std::pair(0770, ", or `chmod go-w` it"), {0702, ", or `chmod go-w` it"}, {01777, ""}}) {
+    ASSERT_EQ(chmod(path.c_str(), static_cast<mode_t>(mode)), 0);
     std::string expected =
-        "'" + path +
-        "' can be written by other users, whose code would be run; name a folder of your own, or `chmod go-w` it";
+        "'" + path + "' can be written by other users, whose code would be run; name a folder of your own" + more;
     EXPECT_EQ(messageOf([&] { folder.read(keyOf('0')); }), expected);
     EXPECT_EQ(messageOf([&] { folder.write(keyOf('1'), "y"); }), expected);
   }
