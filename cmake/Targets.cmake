@@ -79,5 +79,5 @@ function(spmdc_gtest name label)
   include(GoogleTest)
   math(EXPR timeout "300 * ${SPMDC_TEST_TIME_SCALE}")
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-    PROPERTIES LABELS ${label} TIMEOUT ${timeout})
+    PROPERTIES LABELS ${label} TIMEOUT ${timeout} ENVIRONMENT SPMD_NO_CACHE=1)
 endfunction()

@@ -21,9 +21,10 @@ config.environment["FILECHECK_OPTS"] = "--enable-var-scope --dump-input-filter=a
 for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
-# The token and the compile cache of the tests are their own.
+# The token and the compile cache of the tests are their own, and what they compile is compiled there.
 config.environment["XDG_CONFIG_HOME"] = os.path.join(config.test_exec_root, "config")
 config.environment["XDG_CACHE_HOME"] = os.path.join(config.test_exec_root, "cache")
+config.environment["SPMD_NO_CACHE"] = "1"
 config.substitutions.append(("%source", config.source_dir))
 config.substitutions.append(("%binary", config.binary_dir))
 config.substitutions.append(("%examples", os.path.join(config.source_dir, "examples")))

@@ -11,6 +11,8 @@
 #include "passes/pipeline/Registration.h"
 #include "passes/plan/ExportPlan.h"
 #include "runtime/artifact/PlanPrinter.h"
+#include "runtime/jit/CompileCache.h"
+#include "runtime/jit/CompileKey.h"
 #include "runtime/jit/Target.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -61,6 +63,8 @@ struct Compiler::State {
       : fileName(std::move(fileName)), text(std::move(text)), options(std::move(options)),
         context(registry(), MLIRContext::Threading::DISABLED),
         handler(&context, [this](mlir::Diagnostic &diagnostic) { return take(diagnostic); }) {
+    if (this->options.cache) // Of the options as they were given: some are changed on the way.
+      cacheKey = compileKey(this->fileName, this->text, this->options);
     // Messages say in the program's terms what is wrong; an operation's text would be in the compiler's.
     context.printOpOnDiagnostic(llvm::StringRef(this->fileName).ends_with(".mlir"));
     chooseTarget();
@@ -376,6 +380,8 @@ struct Compiler::State {
   std::string general; ///< Errors that have no place in the program.
   const Source *source = nullptr;
   std::string remarks;
+  std::optional<std::string> cacheKey;     ///< Nothing: the program is neither looked for nor kept.
+  std::optional<std::string> keptWarnings; ///< Of a program that was compiled before.
   std::vector<PassTime> times;
   MLIRContext context;
   ScopedDiagnosticHandler handler;
@@ -462,6 +468,13 @@ bool Compiler::checkBudget() {
 }
 
 std::optional<spmd::Artifact> Compiler::compile() {
+  if (state->hasErrors())
+    return std::nullopt;
+  if (state->cacheKey)
+    if (std::optional<KeptProgram> kept = state->options.cache->find(*state->cacheKey)) {
+      state->keptWarnings = std::move(kept->warnings);
+      return std::move(kept->artifact);
+    }
   spmd::Artifact *planned = state->getPlan();
   if (!planned || !checkBudget())
     return std::nullopt;
@@ -470,6 +483,8 @@ std::optional<spmd::Artifact> Compiler::compile() {
   if (!code)
     return std::nullopt;
   artifact.code = std::move(*code);
+  if (state->cacheKey)
+    state->options.cache->keep(*state->cacheKey, artifact, warnings());
   return artifact;
 }
 
@@ -486,7 +501,13 @@ bool Compiler::hasOptionErrors() const {
   return state->diagnostics.hasErrors() && state->diagnostics.areInOptions() && state->general.empty();
 }
 
-std::string Compiler::warnings() const { return state->warnings.getErrors().empty() ? "" : state->warnings.str(); }
+std::string Compiler::warnings() const {
+  if (state->keptWarnings)
+    return *state->keptWarnings;
+  return state->warnings.getErrors().empty() ? "" : state->warnings.str();
+}
+
+const CompileCache *Compiler::cache() const { return state->options.cache.get(); }
 
 const std::string &Compiler::remarks() const { return state->remarks; }
 

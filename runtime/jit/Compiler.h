@@ -22,6 +22,8 @@
 
 namespace spmdc {
 
+class CompileCache;
+
 struct CompileOptions {
   FrontendOptions frontend;
   PipelineOptions pipeline;
@@ -35,6 +37,9 @@ struct CompileOptions {
   unsigned optimizationLevel = 3;
   /// CUDA targets: the folder of the toolkit, which holds the functions of libdevice; empty: the usual places.
   std::string cudaToolkit;
+  /// Where `compile` looks first, and keeps what it makes; null: nowhere. (A new option is to be named in
+  /// CompileKey.cpp.)
+  std::shared_ptr<CompileCache> cache = nullptr;
 };
 
 class Compiler {
@@ -48,7 +53,7 @@ public:
   /// One station as text (`--emit=`). Nothing where there are errors (see `errors`).
   std::optional<std::string> textOf(Stage stage);
 
-  /// The whole way. Nothing where there are errors.
+  /// The whole way, or the same from the cache: then no pass runs. Nothing where there are errors.
   std::optional<spmd::Artifact> compile();
 
   /// Memory of one device: arguments, results, arena and constants. Nothing where there are errors.
@@ -70,6 +75,8 @@ public:
   bool hasOptionErrors() const;
   /// All warnings so far, in the same form.
   std::string warnings() const;
+  /// That of the options; null: none.
+  const CompileCache *cache() const;
   /// Remarks (why propagation decided as it did), one a line; only with PipelineOptions::remarks.
   const std::string &remarks() const;
   /// Time of each part of the way so far, in order.

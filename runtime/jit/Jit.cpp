@@ -6,7 +6,11 @@
 
 #include "runtime/api/FunctionImpl.h"
 #include "runtime/api/Runtime.h"
+#include "runtime/jit/CompileCache.h"
 #include "runtime/jit/Compiler.h"
+
+#include <iostream>
+#include <mutex>
 
 namespace spmd {
 namespace {
@@ -49,11 +53,20 @@ private:
     throw Error(text);
   }
 
+  /// Once a process, as all its functions use the same folder.
+  void warnOfCache() const {
+    static std::once_flag isSaid;
+    const spmdc::CompileCache *cache = compiler.cache();
+    if (cache && !cache->problem().empty())
+      std::call_once(isSaid, [&] { std::cerr << "spmd: warning: " << cache->problem() << "\n"; });
+  }
+
   static spmdc::CompileOptions compileOptions(const JitOptions &options) {
     spmdc::CompileOptions result;
     result.frontend.function = options.function;
     result.frontend.sets = options.constants;
     result.frontend.meshOverride = meshOverride(options.mesh);
+    result.cache = spmdc::CompileCache::open(std::nullopt, Environment::read(/*isAlone=*/true));
     return result;
   }
 
@@ -61,6 +74,7 @@ private:
   Program &getProgram() const {
     if (!program) {
       std::optional<Artifact> artifact = compiler.compile();
+      warnOfCache();
       if (!artifact)
         fail();
       auto shared = std::make_shared<const Artifact>(std::move(*artifact));

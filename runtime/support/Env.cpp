@@ -1,5 +1,6 @@
 #include "runtime/support/Env.h"
 
+#include "runtime/support/ByteText.h"
 #include "runtime/support/Error.h"
 
 #include <algorithm>
@@ -67,6 +68,14 @@ struct Reader {
       return std::nullopt;
     }
     return std::chrono::milliseconds(static_cast<int64_t>(std::ceil(number * 1000)));
+  }
+
+  std::optional<int64_t> bytes(const char *name) const {
+    std::optional<std::string> value = text(name);
+    std::optional<int64_t> number = value ? parseBytes(*value) : std::nullopt;
+    if (value && !number)
+      wrong(name, *value, "a number of bytes such as 2GiB");
+    return number;
   }
 
   std::optional<std::vector<int32_t>> integers(const char *name) const {
@@ -171,8 +180,11 @@ Environment Environment::parse(const Lookup &lookup, std::vector<std::string> *p
   result.resumes = reader.text("SPMD_RESUME").has_value();
   result.restartCount = reader.integer("SPMD_RESTART_COUNT", 0, "a number of restarts");
   result.cacheDirectory = reader.text("SPMD_CACHE_DIR");
+  result.isCacheDirectoryNamed = result.cacheDirectory.has_value();
   if (!result.cacheDirectory)
     result.cacheDirectory = userFolder(reader, "XDG_CACHE_HOME", ".cache");
+  result.noCache = reader.text("SPMD_NO_CACHE").value_or("0") != "0";
+  result.cacheLimit = reader.bytes("SPMD_CACHE_LIMIT").value_or(result.cacheLimit);
   result.configDirectory = userFolder(reader, "XDG_CONFIG_HOME", ".config");
   result.noColor = reader.text("NO_COLOR").has_value();
   result.cudaToolkit = reader.text("CUDA_HOME");

@@ -55,6 +55,9 @@ struct Environment {
   /// SPMD_RESTART_COUNT: set by our launcher: how often the job has been restarted after a fault.
   std::optional<int32_t> restartCount;
   std::optional<std::string> cacheDirectory; ///< SPMD_CACHE_DIR, else `spmd` in XDG_CACHE_HOME or in ~/.cache.
+  bool isCacheDirectoryNamed = false;        ///< By SPMD_CACHE_DIR.
+  bool noCache = false;                  ///< SPMD_NO_CACHE: compiled programs are kept only where an option says so.
+  int64_t cacheLimit = int64_t(1) << 30; ///< SPMD_CACHE_LIMIT: bytes that compiled programs take at most.
   /// `spmd` in XDG_CONFIG_HOME or in ~/.config, the home being HOME or else the one of the user database.
   std::optional<std::string> configDirectory;
   bool noColor = false; ///< NO_COLOR

@@ -126,9 +126,9 @@ void AtomicFile::giveName() {
   temporary = name;
 }
 
-void AtomicFile::commit() {
+void AtomicFile::commit(Durability durability) {
   bool isFile = !target.empty();
-  if (isFile && fsync(descriptor) != 0)
+  if (isFile && durability == Durability::Synced && fsync(descriptor) != 0)
     fail("write");
   if (isFile && temporary.empty())
     giveName();

@@ -33,6 +33,9 @@ private:
 /// Who may read a file that is new: whom the umask lets, or its owner alone.
 enum class Readers { ByUmask, Owner };
 
+/// Whether a file outlives a crash of the machine, which takes the time that the disk takes.
+enum class Durability { Synced, None };
+
 /// A file that appears complete under its name or not at all: written without a name (where the file system can do
 /// that, nothing is left of it also after kill -9; else beside the name), synced, then renamed. If the writer is
 /// destroyed before commit(), nothing is left. A symbolic link stays, and a file keeps its mode. What is no file (a
@@ -45,7 +48,7 @@ public:
   AtomicFile &operator=(const AtomicFile &) = delete;
 
   void write(std::string_view bytes);
-  void commit();
+  void commit(Durability durability = Durability::Synced);
 
 private:
   [[noreturn]] void fail(const char *action) const;

@@ -97,6 +97,7 @@ def serve(rows, binaries, shared):
     os.environ["HOME"] = os.environ["XDG_CONFIG_HOME"] = str(own / "home")
     for name in [name for name in os.environ if name.startswith("SPMD_")]:
         del os.environ[name]
+    os.environ["SPMD_NO_CACHE"] = "1"
     os.environ["PATH"] = f"{binaries}:{os.environ['PATH']}"
     for line in sys.stdin:
         name, seed, number = json.loads(line)

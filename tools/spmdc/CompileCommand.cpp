@@ -43,6 +43,7 @@ struct CompileCommand {
     std::optional<AutoSharding> found = searchShardings(flags.file, *text, *options, memoryLimit, maxTries);
     if (!found)
       return Compiler(flags.file, std::move(*text), std::move(*options));
+    options->cache = flags.openCache();
     std::cout << autoShardingText(*found) << std::flush;
     if (memoryLimit && found->after.memoryBytes > *memoryLimit) {
       std::cerr << "spmdc: error: no sharding was found that needs at most "

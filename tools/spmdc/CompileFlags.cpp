@@ -3,6 +3,7 @@
 #include "tools/spmdc/CompileFlags.h"
 
 #include "runtime/artifact/ArtifactFile.h"
+#include "runtime/jit/CompileCache.h"
 #include "runtime/jit/Target.h"
 #include "runtime/support/Env.h"
 #include "tools/spmdc/Command.h"
@@ -70,6 +71,11 @@ CLI::Option *CompileFlags::addTo(CLI::App &command, const std::string &fileHelp)
       ->expected(1)
       ->take_all()
       ->allow_extra_args(false);
+  command
+      .add_option("--cache-dir", cacheDirectory,
+                  "Where programs that were compiled are kept (default: SPMD_CACHE_DIR, else your cache folder)")
+      ->type_name("DIR");
+  command.add_flag("--no-cache", noCache, "Compile anew, and keep nothing");
   command.add_flag("--time", showTimes, "Time per pass, on stderr");
   command.add_flag("--remarks", showRemarks, "Why propagation decided as it did, on stderr");
   return fileOption;
@@ -172,7 +178,15 @@ std::optional<Compiler> CompileFlags::makeCompiler(std::ostream &messages, std::
     return std::nullopt;
   if (source)
     *source = *text;
+  options->cache = openCache();
   return Compiler(file, std::move(*text), std::move(*options));
+}
+
+std::shared_ptr<CompileCache> CompileFlags::openCache() const {
+  bool needsPasses = showTimes || showRemarks || !dumpDirectory.empty();
+  if (noCache || needsPasses)
+    return nullptr;
+  return CompileCache::open(cacheDirectory, spmd::Environment::read(/*isAlone=*/true));
 }
 
 std::optional<std::string> CompileFlags::readProgram(std::ostream &messages) const {
@@ -216,6 +230,8 @@ int CompileFlags::finish(const Compiler &compiler, bool isDone) {
 
 void CompileFlags::printExtras(const Compiler &compiler, std::ostream &messages) const {
   messages << compiler.warnings();
+  if (const CompileCache *cache = compiler.cache(); cache && !cache->problem().empty())
+    messages << "spmdc: warning: " << cache->problem() << "\n";
   if (showRemarks)
     messages << compiler.remarks();
   if (!showTimes)

@@ -12,14 +12,16 @@
 
 namespace spmdc {
 
-/// `--mesh --set --fn --target -O --dump-ir --time --cost-model --budget --remarks`, filled by the command line.
+/// `--mesh --set --fn --target -O --dump-ir --time --cost-model --budget --remarks --cache-dir --no-cache`, filled by
+/// the command line.
 struct CompileFlags {
   std::string file;
   std::vector<std::string> sets;
   std::vector<BudgetLimit> budget;
   std::string mesh, function = "main", target = "cpu", dumpDirectory, costModelFile;
   unsigned optimizationLevel = 3;
-  bool showTimes = false, showRemarks = false;
+  bool showTimes = false, showRemarks = false, noCache = false;
+  std::optional<std::string> cacheDirectory;
 
   /// Adds the options; `fileHelp` describes the positional FILE, whose option is returned.
   CLI::Option *addTo(CLI::App &command, const std::string &fileHelp);
@@ -34,7 +36,9 @@ struct CompileFlags {
   /// With the model of `--cost-model`. Prints what is wrong with that file, or what FILE does not take, and returns
   /// nothing on a mistake.
   std::optional<CompileOptions> toOptions(std::ostream &messages = std::cerr) const;
-  /// Warnings, and what a person asked to see beside the result: remarks and times, on stderr.
+  /// Where compiled programs are kept; null: nowhere, as where the passes have to run to show what was asked for.
+  std::shared_ptr<CompileCache> openCache() const;
+  /// Warnings, also of the cache, and what a person asked to see beside the result: remarks and times, on stderr.
   void printExtras(const Compiler &compiler, std::ostream &messages = std::cerr) const;
   /// Prints the errors. The exit status of a command that did, or did not do, what it was to do with the program.
   static int finish(const Compiler &compiler, bool isDone);

@@ -2,6 +2,7 @@
 
 #include "runtime/api/RunProgram.h"
 #include "runtime/artifact/ArtifactFile.h"
+#include "runtime/jit/CompileCache.h"
 #include "runtime/support/Error.h"
 #include "tools/common/RunCommandLine.h"
 #include "tools/spmdc/Command.h"
@@ -82,6 +83,9 @@ struct RunCommand {
     flags.printExtras(*compiler, messages);
     messages << compiler->errors();
     hasOptionErrors = compiler->hasOptionErrors();
+    if (const CompileCache *cache = compiler->cache(); options.verbose && cache && !cache->foundFile().empty())
+      spmd::RunLog(std::cerr, "spmdc", options.logFormat)
+          .write(spmd::RunLog::Level::Info, "the program was compiled before: " + cache->foundFile());
     return artifact ? std::make_shared<const spmd::Artifact>(std::move(*artifact)) : nullptr;
   }
 };

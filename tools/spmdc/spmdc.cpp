@@ -1,5 +1,6 @@
 //===- spmdc.cpp - the command --------------------------------------------===//
 
+#include "runtime/support/Error.h"
 #include "tools/common/RunCommandLine.h"
 #include "tools/common/StandardStreams.h"
 #include "tools/spmdc/Command.h"
@@ -37,6 +38,9 @@ int main(int argc, char **argv) {
     if (format == spmd::LogFormat::Text)
       std::cerr << "spmdc --help lists the commands, spmdc COMMAND --help the options of one\n";
     return spmdc::kUsage;
+  } catch (const spmd::Error &error) {
+    std::cerr << "spmdc: error: " << error.what() << "\n";
+    return error.getKind() == spmd::Error::Kind::Usage ? spmdc::kUsage : spmdc::kFailed;
   } catch (const std::exception &error) {
     std::cerr << "spmdc: error: " << error.what() << "\n";
     return spmdc::kFailed;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 
 using namespace spmd;
 using namespace spmd::testing_api;
@@ -58,6 +59,27 @@ TEST_F(Jit, constants_mesh_and_function_are_options) {
   std::vector<float> values = counting(5);
   Array x = device_put(view(values), NamedSharding(mesh, P("i")));
   EXPECT_THAT(scale(x)[0].to_host<float>(), testing::ElementsAre(0, 2, 4, 6, 8));
+}
+
+// In the folder that the environment names; a second function of the same text is the first one's program.
+TEST_F(Jit, programs_are_kept_for_the_next_process) {
+  TemporaryFolder folder;
+  const char *before = std::getenv("SPMD_NO_CACHE");
+  ::unsetenv("SPMD_NO_CACHE");
+  ::setenv("SPMD_CACHE_DIR", folder.str().c_str(), 1);
+  auto sumOfCounting = [] {
+    Mesh mesh = make_mesh({8}, {"i"});
+    std::vector<float> values = counting(8);
+    Function total = jit("mesh m(i=8)\nfn main(x: f32[8@i]) -> f32 { return sum(x); }");
+    return total(device_put(view(values), NamedSharding(mesh, P("i"))))[0].item<float>();
+  };
+  EXPECT_EQ(sumOfCounting(), 28);
+  EXPECT_EQ(folder.fileCount(), 1u);
+  EXPECT_EQ(sumOfCounting(), 28);
+  EXPECT_EQ(folder.fileCount(), 1u);
+  ::unsetenv("SPMD_CACHE_DIR");
+  if (before)
+    ::setenv("SPMD_NO_CACHE", "1", 1);
 }
 
 TEST(JitChecks, a_nan_is_an_error_where_that_is_asked_for) {

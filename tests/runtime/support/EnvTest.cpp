@@ -50,6 +50,8 @@ TEST(Env, ReadsEveryVariable) {
                            {"SPMD_RESUME", "newest"},
                            {"SPMD_STATUS_TOKEN", "st"},
                            {"SPMD_CACHE_DIR", "/c"},
+                           {"SPMD_CACHE_LIMIT", "2GiB"},
+                           {"SPMD_NO_CACHE", "1"},
                            {"XDG_CONFIG_HOME", "/x"},
                            {"NO_COLOR", "1"},
                            {"CUDA_PATH", "/p"},
@@ -76,6 +78,9 @@ TEST(Env, ReadsEveryVariable) {
   EXPECT_TRUE(env.resumes);
   EXPECT_EQ(env.statusToken, "st");
   EXPECT_EQ(env.cacheDirectory, "/c");
+  EXPECT_TRUE(env.isCacheDirectoryNamed);
+  EXPECT_EQ(env.cacheLimit, int64_t(2) << 30);
+  EXPECT_TRUE(env.noCache);
   EXPECT_EQ(env.configDirectory, "/x/spmd");
   EXPECT_TRUE(env.noColor);
   EXPECT_EQ(env.cudaToolkit, "/cuda");
@@ -87,6 +92,7 @@ TEST(Env, EmptyCountsAsUnset) {
   EXPECT_FALSE(env.token);
   EXPECT_EQ(env.configDirectory, "/home/u/.config/spmd");
   EXPECT_EQ(env.cacheDirectory, "/home/u/.cache/spmd");
+  EXPECT_FALSE(env.isCacheDirectoryNamed);
 }
 
 TEST(Env, NamesVariableAndValueWhereOneIsWrong) {
@@ -97,7 +103,14 @@ TEST(Env, NamesVariableAndValueWhereOneIsWrong) {
   EXPECT_THAT(errorOf({{"SPMD_LOCAL_DEVICE_IDS", "0,,1"}}), HasSubstr("such as 0,1"));
   EXPECT_THAT(errorOf({{"SPMD_HEARTBEAT_TIMEOUT", "0"}}), HasSubstr("positive number of seconds"));
   EXPECT_THAT(errorOf({{"SPMD_COLLECTIVE_TIMEOUT", "inf"}}), HasSubstr("0 for never"));
+  EXPECT_THAT(errorOf({{"SPMD_CACHE_LIMIT", "much"}}), HasSubstr("a number of bytes such as 2GiB"));
   EXPECT_THAT(errorOf({{"SPMD_INITIALIZATION_TIMEOUT", "nan"}}), HasSubstr("positive number"));
+}
+
+TEST(Env, NoCacheIsSaidByAnythingButZero) {
+  EXPECT_FALSE(parse({}).noCache);
+  EXPECT_FALSE(parse({{"SPMD_NO_CACHE", "0"}}).noCache);
+  EXPECT_TRUE(parse({{"SPMD_NO_CACHE", "yes"}}).noCache);
 }
 
 TEST(Env, RelativeXdgFoldersAreIgnored) {

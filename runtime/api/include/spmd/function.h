@@ -64,7 +64,8 @@ struct JitOptions {
   bool check_nans = false; ///< A call whose results hold a NaN fails, naming the step that made it.
 };
 
-/// A program in the language of LANGUAGE.md; compiled at the first call and kept. Needs the library with the compiler.
+/// A program in the language of LANGUAGE.md; compiled at the first call and kept, also for later processes of the user
+/// (docs/cache.md). Needs the library with the compiler.
 Function jit(std::string source, JitOptions options = {}, std::source_location where = std::source_location::current());
 
 } // namespace spmd
