@@ -92,6 +92,8 @@ private:
           cone.getShare(entry->getBlock()) * secondsOf(typeOf(entry->getOperand(0)), typeOf(entry->getResult(0)));
     for (const auto &[value, block, type] : cone.listWholes())
       seconds -= cone.getShare(block) * secondsToPartial(value, type);
+    for (const auto &[block, move] : cone.listRemakes())
+      seconds -= cone.getShare(block) * secondsOf(move.from, move.to);
     for (const auto &[value, arm] : cone.getEscapes())
       seconds -= cone.getShare(arm) * secondsOf(cone.getPartialType(value), typeOf(value));
     for (Operation *op : cone.getOps())

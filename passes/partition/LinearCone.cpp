@@ -26,81 +26,16 @@ ReshardOp getReduction(Value value) {
   return isReduction ? reshard : ReshardOp();
 }
 
-/// Whether the operation is a collective that a person wrote, along a manual axis, and linear in its operand.
-bool isLinearCollective(Operation *op) {
-  if (auto reduce = dyn_cast<AllReduceOp>(op))
-    return reduce.getKind() == ReductionKind::sum;
-  if (auto scatter = dyn_cast<ReduceScatterOp>(op))
-    return scatter.getKind() == ReductionKind::sum;
-  return isa<AllGatherOp, AllSliceOp, AllToAllOp, CollectivePermuteOp>(op);
-}
-
-/// Whether a value can be made in any sharding: a number, everywhere the same.
-bool isSplat(Value value) {
-  if (auto constant = value.getDefiningOp<ConstantOp>())
-    return constant.getValue().isSplat();
-  auto broadcast = value.getDefiningOp<BroadcastInDimOp>();
-  return broadcast && typeOf(broadcast.getOperand()).getRank() == 0;
-}
-
 /// Operations of a cone, and values that are looked at for where partial sums may come from. Beyond that, what is one
 /// counts as whole, and its reductions stay: the way up from every sum would take as long as the program is.
 constexpr size_t kMostOperations = 256;
 
-/// Whether products and quotients of partial sums are those of the sum, whatever these are. A factor that is infinite,
-/// or 0 below, makes NaN of zeros, and one that is large makes infinities of numbers that cancel each other.
-bool isLinearIn(Operation *op, unsigned term) {
-  if (isa<IntegerType>(typeOf(op->getResult(0)).getElementType()))
-    return isa<MultiplyOp>(op); // Products wrap around.
-  Value factor = op->getOperand(1 - term);
-  while (auto broadcast = factor.getDefiningOp<BroadcastInDimOp>())
-    factor = broadcast.getOperand();
-  auto constant = factor.getDefiningOp<ConstantOp>();
-  if (!constant || !constant.getValue().isSplat() || (isa<DivideOp>(op) && term != 0))
-    return false;
-  constexpr double kLarge = 65536;
-  double size = std::abs(constant.getValue().getSplatValue<APFloat>().convertToDouble());
-  return isa<MultiplyOp>(op) ? size <= kLarge : size >= 1 / kLarge && std::isfinite(size);
-}
-
-/// Whether each number of the one type is one of the other: sums in a narrower one would be others.
-bool holdsAll(ConvertOp op) {
-  auto from = dyn_cast<FloatType>(op.getOperand().getType().getElementType());
-  auto to = dyn_cast<FloatType>(op.getType().getElementType());
-  if (!from || !to)
-    return false;
-  const llvm::fltSemantics &before = from.getFloatSemantics(), &after = to.getFloatSemantics();
-  return APFloat::semanticsPrecision(before) <= APFloat::semanticsPrecision(after) &&
-         APFloat::semanticsMaxExponent(before) <= APFloat::semanticsMaxExponent(after);
-}
-
 } // namespace
-
-std::optional<unsigned> getUpdate(Operation *op) {
-  if (isa<DynamicUpdateSliceOp>(op))
-    return 1;
-  return isa<ScatterAddOp, ScatterAddAlongOp>(op) ? std::optional(2U) : std::nullopt;
-}
 
 Value LinearCone::getOrigin(Value value) {
   auto reshard = value.getDefiningOp<ReshardOp>();
   bool isOnlyHere = reshard && reshard->hasOneUse() && unreducedOf(typeOf(reshard.getOperand())).empty();
   return isOnlyHere ? reshard.getOperand() : value;
-}
-
-void LinearCone::eraseUnused(Value value) {
-  if (auto reshard = value.getDefiningOp<ReshardOp>(); reshard && reshard->use_empty())
-    reshard->erase();
-}
-
-Value LinearCone::createPartial(Operation *before, Value value, ArrayType type) {
-  OpBuilder builder(before);
-  value = getOrigin(value);
-  if (!isZero(value))
-    return builder.create<ReshardOp>(value.getLoc(), type, value, StringAttr());
-  Operation *constant = builder.clone(*value.getDefiningOp());
-  constant->getResult(0).setType(type);
-  return constant->getResult(0);
 }
 
 bool LinearCone::isWithin(Operation *op) const {
@@ -261,10 +196,12 @@ bool LinearCone::findRuledTypes(Operation *op) {
     bool isTerm = llvm::is_contained(member.terms, &operand);
     if (isMoved) {
       std::optional<spmd::Sharding> sharding = shardingOf(mesh, rule, rule.operands[operand.getOperandNumber()], *cut);
-      bool isFixed = !isTerm && type.getRank() > 0 && !isSplat(operand.get());
-      if (!sharding || (isFixed && sharding->dims != type.getShardingOrOpen().toValue().dims))
+      if (!sharding)
         return false;
+      bool isElsewhere = sharding->dims != type.getShardingOrOpen().toValue().dims;
       type = type.withSharding(ShardingAttr::fromValue(context, *sharding));
+      if (!isTerm && isElsewhere && !listMovesToRemake(mesh, operand.get(), type))
+        return false;
     }
     if (!isTerm)
       member.others.emplace_back(&operand, type);
@@ -283,9 +220,7 @@ bool LinearCone::findRuledTypes(Operation *op) {
 // Who uses it
 //===----------------------------------------------------------------------===//
 
-/// The arm around a use of a value that is defined outside of it; the outermost one. Null where something else than
-/// arms is around it, or nothing.
-static Block *getArm(OpOperand &use) {
+Block *LinearCone::getArm(OpOperand &use) {
   Block *arm = nullptr;
   for (Block *inner = use.getOwner()->getBlock(); inner != use.get().getParentBlock();
        inner = inner->getParentOp()->getBlock()) {
@@ -347,88 +282,6 @@ std::string LinearCone::why(StringRef end) const {
   return (first + (first.empty() ? "" : "; ") + end).str();
 }
 
-void LinearCone::rewrite(Operation *end) {
-  reduceInArms();
-  auto isPartialAlready = [&](Value value) {
-    return value == carry || (value.getDefiningOp() && ops.contains(value.getDefiningOp()));
-  };
-  for (Operation *op : ops) {
-    const Member &member = members[op];
-    for (auto [term, type] : llvm::zip_equal(member.terms, member.termTypes)) {
-      Value value = term->get();
-      if (reductions.contains(value.getDefiningOp())) {
-        term->set(value.getDefiningOp()->getOperand(0));
-      } else if (!isPartialAlready(value)) {
-        term->set(createPartial(term->getOwner(), value, type));
-        eraseUnused(value);
-      }
-    }
-    for (auto [operand, type] : member.others) {
-      if (operand->get().getType() == type)
-        continue;
-      // A number by which is multiplied.
-      Operation *number = OpBuilder(op).clone(*operand->get().getDefiningOp());
-      number->getResult(0).setType(type);
-      operand->set(number->getResult(0));
-    }
-    getValue(op).setType(member.type);
-  }
-  if (end && reductions.contains(last))
-    end->replaceUsesOfWith(last->getResult(0), last->getOperand(0));
-  for (Operation *entry : entries) {
-    entry->getResult(0).replaceAllUsesWith(entry->getOperand(0));
-    entry->erase();
-  }
-  for (Operation *reduction : reductions)
-    if (reduction->use_empty())
-      reduction->erase();
-}
-
-/// In front of the first operation that needs it.
-void LinearCone::reduceInArms() {
-  for (auto [value, arm] : escapes) {
-    auto isOfArm = [&, arm = arm](OpOperand &use) { return !isInside(use) && getArm(use) == arm; };
-    Operation *first = nullptr;
-    for (OpOperand &use : value.getUses())
-      if (isOfArm(use))
-        if (Operation *user = arm->findAncestorOpInBlock(*use.getOwner()); !first || user->isBeforeInBlock(first))
-          first = user;
-    auto reduced = OpBuilder(first).create<ReshardOp>(
-        first->getLoc(), typeOf(value), value,
-        StringAttr::get(first->getContext(), why("an arm of a branch reduces what it needs of them")));
-    value.replaceUsesWithIf(reduced, [&](OpOperand &use) { return use.getOwner() != reduced && isOfArm(use); });
-  }
-}
-
-//===----------------------------------------------------------------------===//
-// What is linear
-//===----------------------------------------------------------------------===//
-
-/// The numbers of the operands in which an operation is linear; of a product that which `mayBePartial`.
-static SmallVector<unsigned> listLinear(Operation *op, function_ref<bool(Value)> mayBePartial) {
-  if (isa<NegateOp, TransposeOp, ReshapeOp, SliceOp, ReverseOp, BroadcastInDimOp, DynamicSliceOp>(op) ||
-      isLinearCollective(op))
-    return {0};
-  if (isa<AddOp, SubtractOp, DynamicUpdateSliceOp>(op))
-    return {0, 1};
-  if (isa<ScatterAddOp, ScatterAddAlongOp>(op))
-    return {0, 2};
-  if (isa<SelectOp>(op))
-    return {1, 2};
-  if (isa<ConcatenateOp>(op))
-    return llvm::to_vector(llvm::seq<unsigned>(0, op->getNumOperands()));
-  if (auto reduce = dyn_cast<ReduceOp>(op); reduce && reduce.getKind() == ReductionKind::sum)
-    return {0};
-  if (isa<MultiplyOp, DivideOp>(op)) { // By what is no partial sum.
-    bool isLeft = mayBePartial(op->getOperand(0)), isRight = mayBePartial(op->getOperand(1));
-    if (isLeft != isRight && isLinearIn(op, isLeft ? 0 : 1))
-      return {isLeft ? 0U : 1U};
-  }
-  if (auto convert = dyn_cast<ConvertOp>(op); convert && holdsAll(convert))
-    return {0};
-  return {};
-}
-
 SmallVector<OpOperand *> LinearCone::listTerms(Value value) const {
   Operation *op = value.getDefiningOp();
   SmallVector<OpOperand *> terms;
@@ -486,6 +339,16 @@ SmallVector<LinearCone::Whole> LinearCone::listWholes() const {
         wholes.push_back(whole);
   }
   return wholes;
+}
+
+SmallVector<LinearCone::Remake> LinearCone::listRemakes() const {
+  SmallVector<Remake> remakes;
+  for (Operation *op : ops)
+    for (auto [operand, type] : members.at(op).others)
+      if (auto moves = listMovesToRemake(mesh, operand->get(), type))
+        for (const Move &move : *moves)
+          remakes.push_back({op->getBlock(), move});
+  return remakes;
 }
 
 } // namespace spmdc

@@ -16,6 +16,8 @@
 #include "ir/array/ArrayOps.h"
 #include "ir/spmd/SpmdOps.h"
 #include "passes/analysis/RunCounts.h"
+#include "passes/partition/Linearity.h"
+#include "passes/partition/Makers.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
@@ -24,9 +26,6 @@
 #include <string>
 
 namespace spmdc {
-
-/// The number of the operand that an operation writes to, or adds at, places of its first one.
-std::optional<unsigned> getUpdate(mlir::Operation *op);
 
 class LinearCone {
 public:
@@ -77,6 +76,13 @@ public:
   };
   llvm::SmallVector<Whole> listWholes() const;
 
+  /// What has to be moved where another operand, which is made of little, is made again to lie as the partial sums do.
+  struct Remake {
+    mlir::Block *block;
+    Move move;
+  };
+  llvm::SmallVector<Remake> listRemakes() const;
+
   /// What arms need for something else.
   struct Escape {
     mlir::Value value;
@@ -126,6 +132,9 @@ private:
   bool isWhole(mlir::Value value) const;
   /// Whether an operation that cannot be in a cone needs the value, and is in no arm.
   bool isUsedOutside(mlir::Value value) const;
+  /// The arm around a use of a value that is defined outside of it; the outermost one. Null where something else than
+  /// arms is around it, or nothing.
+  static mlir::Block *getArm(mlir::OpOperand &use);
   bool isInside(mlir::OpOperand &use) const;
   bool isEntry(mlir::OpOperand &use) const;
   /// Whether all uses but that of `end` are in the cone or in arms.

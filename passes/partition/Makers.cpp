@@ -6,6 +6,7 @@
 #include "ir/spmd/SpmdOps.h"
 #include "passes/partition/FactorAxes.h"
 
+#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
@@ -100,6 +101,49 @@ std::optional<SmallVector<ArrayType>> listOperandTypes(const spmd::MeshShape &me
         cast<ArrayType>(operand.getType()).withSharding(ShardingAttr::fromValue(maker->getContext(), *needed)));
   }
   return types;
+}
+
+std::optional<SmallVector<Move>> listMovesToRemake(const spmd::MeshShape &mesh, Value value, ArrayType wanted) {
+  auto type = cast<ArrayType>(value.getType());
+  if (type.getShardingOrOpen().hasSameAxes(wanted.getShardingOrOpen()))
+    return SmallVector<Move>();
+  if (!type.getShardingOrOpen().getUnreduced().empty() || !isMadeOfLittle(value))
+    return std::nullopt;
+  auto maker = getOrigin(value).getDefiningOp<ShardingRuleOpInterface>();
+  std::optional<SmallVector<ArrayType>> types = listOperandTypes(mesh, maker, wanted);
+  if (!types)
+    return std::nullopt;
+  SmallVector<Move> moves;
+  for (auto [operand, needed] : llvm::zip_equal(maker->getOperands(), *types)) {
+    if (std::optional<SmallVector<Move>> ofOperand = listMovesToRemake(mesh, operand, needed))
+      moves.append(*ofOperand);
+    else // What a broadcast repeats.
+      moves.push_back({cast<ArrayType>(operand.getType()), needed});
+  }
+  return moves;
+}
+
+Value remake(OpBuilder &builder, const spmd::MeshShape &mesh, Value value, ArrayType wanted) {
+  auto type = cast<ArrayType>(value.getType());
+  if (type.getShardingOrOpen().hasSameAxes(wanted.getShardingOrOpen()))
+    return value;
+  auto maker = getOrigin(value).getDefiningOp<ShardingRuleOpInterface>();
+  SmallVector<ArrayType> types = *listOperandTypes(mesh, maker, wanted);
+  IRMapping operands;
+  for (auto [index, operand, needed] : llvm::enumerate(maker->getOperands(), types)) {
+    if (listMovesToRemake(mesh, operand, needed)) {
+      operands.map(operand, remake(builder, mesh, operand, needed));
+      continue;
+    }
+    std::string why = ("operand " + Twine(index) + " of " + maker->getName().stripDialect() + " lies as " +
+                       cast<ArrayType>(operand.getType()).str() + "; where it meets partial sums it is " + needed.str())
+                          .str();
+    operands.map(operand,
+                 builder.create<ReshardOp>(maker.getLoc(), needed, operand, builder.getStringAttr(why)).getResult());
+  }
+  Operation *made = builder.clone(*maker, operands);
+  made->getResult(0).setType(wanted);
+  return made->getResult(0);
 }
 
 } // namespace spmdc

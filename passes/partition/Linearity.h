@@ -1,0 +1,21 @@
+//===- Linearity.h - operations that are linear -----------------*- C++ -*-===//
+#pragma once
+
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+#include <optional>
+
+namespace spmdc {
+
+/// The numbers of the operands in which an operation is linear: of the sum of two arrays it makes the sum of what it
+/// makes of each, for all numbers that may occur. Of a product, the operand which `mayBePartial`.
+llvm::SmallVector<unsigned> listLinear(mlir::Operation *op, llvm::function_ref<bool(mlir::Value)> mayBePartial);
+
+/// Whether the operation is a collective that a person wrote, along a manual axis, and linear in its operand.
+bool isLinearCollective(mlir::Operation *op);
+
+/// The number of the operand that an operation writes to, or adds at, places of its first one.
+std::optional<unsigned> getUpdate(mlir::Operation *op);
+
+} // namespace spmdc
