@@ -137,6 +137,26 @@ protected:
            ";\n}\n";
   }
 
+  /// Sums along a dimension of what a mask leaves of products, or of rows of a cut table.
+  std::string makeMasked() {
+    int64_t rows = random.integer(5, 20), columns = random.integer(5, 20), taken = random.integer(3, 9);
+    auto cut = [&](int64_t size) {
+      return std::to_string(size) + random.pick(std::vector<std::string>{"@a", "@b", "@(a, b)", "@(b, a)", "@_"});
+    };
+    std::string r = std::to_string(rows), c = std::to_string(columns), t = std::to_string(taken);
+    bool isLookup = random.chance(50);
+    std::string array = isLookup ? "take(e, i, axis=0)" : "dot_general(x, y, contract=([2], [0]))";
+    std::string masked = random.pick(std::vector<std::string>{
+        "where((n > 0)[:, :, None], " + array + ", 0.0)", "where(((n + i) > 0)[:, :, None], " + array + ", 1.0)",
+        "where((k > 0)[None, None, :], " + array + ", 0.0) * 2.0", array + " - 1.0"});
+    std::string axes = random.pick(std::vector<std::string>{"a", "b", "(a, b)"});
+    return "mesh m(a=" + std::to_string(random.pick({2, 3})) + ", b=2)\nfn main(e: f32[23@" + axes + ", " + c +
+           "@_], x: f32[" + r + "@_, " + t + "@_, 6@" + axes + "], y: f32[6@" + axes + ", " + c + "@_], i: i32[" +
+           cut(rows) + ", " + t + "@_], n: i32[" + cut(rows) + ", " + t + "@_], k: i32[" + cut(columns) + "]) -> f32[" +
+           (random.chance(50) ? cut(rows) + ", " + c + "@_" : r + "@_, " + cut(columns)) + "] { return sum(" + masked +
+           ", axis=1); }\n";
+  }
+
   Random random{static_cast<uint64_t>(70000 + GetParam())};
   int kept = 0, placed = 0; ///< Programs in which whole arrays, and pieces, became partial sums.
 };
@@ -178,6 +198,21 @@ TEST_P(PartialSums, PartsOfThem) {
     checkStations(*module, sample, i % kCompiledEvery == 0);
   }
   EXPECT_GE(narrowed, kPerBlock / 8);
+}
+
+TEST_P(PartialSums, OfWhatMasksLeave) {
+  int remade = 0;
+  for (int i = 0; i < kPerBlock / 2 && !HasFailure(); ++i) {
+    std::string text = makeMasked();
+    SCOPED_TRACE(text);
+    auto [sample, module] = partition(text, random, bytesAlone());
+    ASSERT_TRUE(module);
+    std::string ir;
+    llvm::raw_string_ostream(ir) << *module;
+    remade += ir.find("where it meets partial sums") != std::string::npos;
+    checkStations(*module, sample, i % kCompiledEvery == 0);
+  }
+  EXPECT_GE(remade, kPerBlock / 80);
 }
 
 INSTANTIATE_TEST_SUITE_P(Blocks, PartialSums, ::testing::Range(0, kBlocks));
