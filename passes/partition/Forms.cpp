@@ -28,19 +28,6 @@ bool isVisible(Value value, Operation *user) {
   return around && (!maker || maker->isBeforeInBlock(around));
 }
 
-/// Before what the forms of this value are made for the operation: in front of the loops that it is not of, also where
-/// these have the operation in a branch, so that what is behind them can take them, too.
-Operation *placeFor(Value value, Operation *user) {
-  Operation *place = user;
-  for (Operation *around = user->getParentOp(); isa<ForOp, WhileOp, IfOp>(around); around = around->getParentOp()) {
-    if (around->isAncestor(value.getParentRegion()->getParentOp()))
-      break;
-    if (!isa<IfOp>(around))
-      place = around;
-  }
-  return place;
-}
-
 ArrayType transposed(ArrayType type, ArrayRef<int64_t> perm) {
   SmallVector<int64_t> shape;
   SmallVector<DimShardingAttr> dims;
@@ -61,9 +48,20 @@ SmallVector<int64_t> inverse(ArrayRef<int64_t> perm) {
 
 } // namespace
 
+Operation *findFormPlace(Value value, Operation *user) {
+  Operation *place = user;
+  for (Operation *around = user->getParentOp(); isa<ForOp, WhileOp, IfOp>(around); around = around->getParentOp()) {
+    if (around->isAncestor(value.getParentRegion()->getParentOp()))
+      break;
+    if (!isa<IfOp>(around))
+      place = around;
+  }
+  return place;
+}
+
 double getTripsPerForm(Value value, Operation *user) {
   double trips = 1;
-  for (Operation *place = placeFor(value, user), *loop = user; loop != place;) {
+  for (Operation *place = findFormPlace(value, user), *loop = user; loop != place;) {
     loop = loop->getParentOp();
     if (auto counted = dyn_cast<ForOp>(loop))
       trips *= static_cast<double>(std::max<int64_t>(1, counted.getTripCount()));
@@ -199,7 +197,7 @@ SmallVector<Operation *, 1> &Forms::getTransposes(Value root) const {
 Value Forms::take(Value value, ArrayType wanted, Operation *user, StringRef why) {
   if (Value root = getRoot(value); !wanted.getShardingOrOpen().getUnreduced().empty() && isZero(root)) {
     // Of zeros, devices have zeros.
-    Operation *zeros = OpBuilder(placeFor(value, user)).clone(*root.getDefiningOp());
+    Operation *zeros = OpBuilder(findFormPlace(value, user)).clone(*root.getDefiningOp());
     zeros->getResult(0).setType(wanted);
     return keep(root, zeros->getResult(0));
   }
@@ -207,7 +205,7 @@ Value Forms::take(Value value, ArrayType wanted, Operation *user, StringRef why)
   if (source.maker)
     return makeAgain(source.maker, value, wanted, user, why);
   pay(source.value);
-  OpBuilder builder(placeFor(source.value, user));
+  OpBuilder builder(findFormPlace(source.value, user));
   // Where an operation needs it, or, where it is only handed on, where it comes from. What is written there of the
   // sharding is about another value than this form.
   Location loc = getUnmarkedLoc(isa<ShardingRuleOpInterface>(user) ? user->getLoc() : value.getLoc());
@@ -226,7 +224,7 @@ Value Forms::take(Value value, ArrayType wanted, Operation *user, StringRef why)
 Value Forms::makeAgain(ShardingRuleOpInterface maker, Value value, ArrayType wanted, Operation *user, StringRef why) {
   SmallVector<ArrayType> types = *listOperandTypes(planner.getMesh(), maker, wanted);
   IRMapping operands;
-  Operation *place = placeFor(value, user);
+  Operation *place = findFormPlace(value, user);
   for (auto [operand, type] : llvm::zip(maker->getOperands(), types)) {
     // Said once, of that which has to be moved.
     bool isMadeAgain = find(operand, type, user).maker != nullptr;

@@ -21,6 +21,10 @@
 
 namespace spmdc {
 
+/// Before what the forms of this value are made for the operation: in front of the loops that it is not of, also where
+/// these have the operation in a branch, so that what is behind them can take them, too.
+mlir::Operation *findFormPlace(mlir::Value value, mlir::Operation *user);
+
 /// How often the operation runs for each time that a form of the value is made for it, which is in front of the loops
 /// that the value is not of.
 double getTripsPerForm(mlir::Value value, mlir::Operation *user);

@@ -13,13 +13,6 @@ namespace {
 
 ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
 
-/// In front of the loops around the operation that the value is not of.
-Operation *findPlace(Value value, Operation *user) {
-  while (user->getBlock() != value.getParentBlock() && isa<ForOp, WhileOp>(user->getParentOp()))
-    user = user->getParentOp();
-  return user;
-}
-
 bool isBefore(Operation *op, Operation *place) {
   Operation *around = op->getBlock()->findAncestorOpInBlock(*place);
   return around && op->isBeforeInBlock(around);
@@ -118,7 +111,7 @@ Value PartBuilder::slice(Value value, DimPart range, ArrayType type, Operation *
     for (const Join::Part &part : join->parts)
       if (int64_t start = range.start - part.start; start >= 0 && start + range.size <= part.getSize(range.dim))
         return take(part.value, {range.dim, start, range.size}, type, user);
-  Operation *place = findPlace(value, user);
+  Operation *place = findFormPlace(value, user);
   for (Operation *other : value.getUsers())
     if (auto known = dyn_cast<SliceOp>(other); known && known.getType() == type && isBefore(known, place))
       if (std::optional<DimPart> same = getDimPart(known); same && same->dim == range.dim && same->start == range.start)

@@ -228,10 +228,25 @@ OperationPrice ShardingGraph::price(Operation *op) {
 
 OperationPrice ShardingGraph::priceAll() {
   OperationPrice total;
+  std::set<std::tuple<const void *, const void *, Block *>> forms;
   for (Operation *op : ops) {
     OperationPrice one = price(op);
     total.seconds += one.seconds;
     total.linkBytes += one.linkBytes;
+    ShardingRuleOpInterface ruled = getRuled(op);
+    if (!ruled || choose(ruled).movesDirectly)
+      continue;
+    for (auto [operand, type] : llvm::zip_equal(op->getOperands(), choose(ruled).operands)) {
+      if (type.getShardingOrOpen().hasSameAxes(typeOf(operand).getShardingOrOpen()))
+        continue;
+      Block *place = findFormPlace(operand, op)->getBlock();
+      if (forms.insert({operand.getAsOpaquePointer(), type.getAsOpaquePointer(), place}).second)
+        continue;
+      CollectiveCost cost = planner.plan(typeOf(operand), type).cost;
+      double times = static_cast<double>(std::max<int64_t>(1, runs.count(op))) / getTripsPerForm(operand, op);
+      total.seconds -= model.seconds(cost, mesh.deviceCount()) * times;
+      total.linkBytes -= cost.linkBytes * times;
+    }
   }
   return total;
 }

@@ -51,7 +51,7 @@ public:
   /// What the operation, or the edges of a loop, a branch or a return, cost; times the trips of the loops around.
   OperationPrice price(mlir::Operation *op);
 
-  /// Of all operations.
+  /// Of all operations; what several of them need of a value in the same form is brought there once.
   OperationPrice priceAll();
 
   /// What has been done so far, in choices made for an operation.
