@@ -228,11 +228,18 @@ OperationPrice ShardingGraph::price(Operation *op) {
 
 OperationPrice ShardingGraph::priceAll() {
   OperationPrice total;
-  std::set<std::tuple<const void *, const void *, Block *>> forms;
   for (Operation *op : ops) {
     OperationPrice one = price(op);
     total.seconds += one.seconds;
     total.linkBytes += one.linkBytes;
+  }
+  return total;
+}
+
+OperationPrice ShardingGraph::priceTogether() {
+  OperationPrice total = priceAll();
+  std::set<std::tuple<const void *, const void *, Block *>> forms;
+  for (Operation *op : ops) {
     ShardingRuleOpInterface ruled = getRuled(op);
     if (!ruled || choose(ruled).movesDirectly)
       continue;
@@ -242,7 +249,7 @@ OperationPrice ShardingGraph::priceAll() {
       Block *place = findFormPlace(operand, op)->getBlock();
       if (forms.insert({operand.getAsOpaquePointer(), type.getAsOpaquePointer(), place}).second)
         continue;
-      CollectiveCost cost = planner.plan(typeOf(operand), type).cost;
+      CollectiveCost cost = Forms(planner, /*longestChain=*/0).find(operand, type, op).cost;
       double times = static_cast<double>(std::max<int64_t>(1, runs.count(op))) / getTripsPerForm(operand, op);
       total.seconds -= model.seconds(cost, mesh.deviceCount()) * times;
       total.linkBytes -= cost.linkBytes * times;

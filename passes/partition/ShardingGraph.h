@@ -51,8 +51,10 @@ public:
   /// What the operation, or the edges of a loop, a branch or a return, cost; times the trips of the loops around.
   OperationPrice price(mlir::Operation *op);
 
-  /// Of all operations; what several of them need of a value in the same form is brought there once.
+  /// Of all operations, each by itself.
   OperationPrice priceAll();
+  /// The same where what several of them need of a value in one form is brought there once.
+  OperationPrice priceTogether();
 
   /// What has been done so far, in choices made for an operation.
   double getWork() const {

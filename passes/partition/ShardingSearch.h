@@ -21,7 +21,7 @@ public:
   /// propagation gave them, where that is faster by more than the model can be wrong and sends no more.
   void run();
 
-  OperationPrice getPrice() { return graph.priceAll(); }
+  OperationPrice getPrice() { return graph.priceTogether(); }
 
   /// A remark for each operation that sends, or sent before it was run, and whose result lies otherwise than then.
   void emitRemarks();
