@@ -34,29 +34,36 @@ private:
   /// Of the function as it is, and with parts of products multiplied by themselves, the one that is cheaper in the end
   /// and sends less.
   void choose(func::FuncOp func, ReshardPlanner &planner) {
-    func::FuncOp split = cloneSplit(func, planner);
+    SmallVector<Location> places;
+    func::FuncOp split = cloneSplit(func, planner, places);
     ShardingSearch search(func, planner, effort);
     search.run();
     if (!split)
-      return finish(search);
+      return emitRemarks(search, {});
     ShardingSearch ofSplit(split, planner, effort);
     ofSplit.run();
     OperationPrice whole = search.getPrice(), parts = ofSplit.getPrice();
-    bool isBetter = parts.linkBytes < kFewerBytes * whole.linkBytes && parts.isBetterThan(whole);
-    finish(isBetter ? ofSplit : search);
-    StringAttr name = func.getSymNameAttr();
-    (isBetter ? func : split).erase();
-    if (isBetter)
+    if (parts.linkBytes < kFewerBytes * whole.linkBytes && parts.isBetterThan(whole)) {
+      emitRemarks(ofSplit, places);
+      StringAttr name = func.getSymNameAttr();
+      func.erase();
       split.setSymNameAttr(name);
+    } else {
+      emitRemarks(search, {});
+      split.erase();
+    }
   }
 
-  void finish(ShardingSearch &search) const {
-    if (remarks)
-      search.emitRemarks();
+  void emitRemarks(ShardingSearch &search, ArrayRef<Location> split) const {
+    if (!remarks)
+      return;
+    for (Location loc : split)
+      emitRemark(loc) << "is computed in parts, each by itself, so that less is sent";
+    search.emitRemarks();
   }
 
   /// Beside the function, under another name; null where nothing is split.
-  static func::FuncOp cloneSplit(func::FuncOp func, ReshardPlanner &planner) {
+  static func::FuncOp cloneSplit(func::FuncOp func, ReshardPlanner &planner, SmallVector<Location> &places) {
     auto mayBeSplit = [](Operation *op) {
       return isa<SliceOp, PadOp, ConcatenateOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
     };
@@ -66,7 +73,8 @@ private:
     builder.setInsertionPointAfter(func);
     auto split = cast<func::FuncOp>(builder.clone(*func));
     split.setSymName((func.getSymName() + ".split").str());
-    if (splitProducts(split, planner))
+    places = splitProducts(split, planner);
+    if (!places.empty())
       return split;
     split.erase();
     return {};

@@ -241,51 +241,64 @@ private:
   SmallVector<std::pair<Operation *, Value>> results; ///< In place of those of products and sums.
 };
 
-/// The last one first, since what it takes parts of may then be one, too.
-bool splitTaken(Block &block, PartBuilder &parts) {
-  std::set<Operation *, InOrder> open;
-  auto add = [&](Value value) {
-    if (Operation *op = value.getDefiningOp(); op && op->getBlock() == &block && !isPerDevice(op))
-      open.insert(op);
-  };
-  for (auto slice : block.getOps<SliceOp>())
-    add(slice.getOperand());
-  bool isSplit = false;
-  while (!open.empty()) {
-    Operation *op = *std::prev(open.end());
-    open.erase(op);
-    if (op->getNumResults() == 1 && TakenParts(op->getResult(0), parts).rewrite()) {
+/// Splits what it finds in a block, and notes where that was.
+class BlockSplitter {
+public:
+  BlockSplitter(Block &block, PartBuilder &parts, SmallVectorImpl<Location> &places)
+      : block(block), parts(parts), places(places) {}
+
+  /// The last one first, since what it takes parts of may then be one, too.
+  void splitTaken() {
+    std::set<Operation *, InOrder> open;
+    auto add = [&](Value value) {
+      if (Operation *op = value.getDefiningOp(); op && op->getBlock() == &block && !isPerDevice(op))
+        open.insert(op);
+    };
+    for (auto slice : block.getOps<SliceOp>())
+      add(slice.getOperand());
+    while (!open.empty()) {
+      Operation *op = *std::prev(open.end());
+      open.erase(op);
+      Location loc = op->getLoc();
+      if (op->getNumResults() != 1 || !TakenParts(op->getResult(0), parts).rewrite())
+        continue;
       llvm::for_each(parts.getSources(), add);
-      isSplit = true;
+      places.push_back(loc);
     }
   }
-  return isSplit;
-}
 
-bool splitJoined(Block &block, PartBuilder &parts) {
-  SmallVector<Value> joins;
-  for (Operation &op : block)
-    if (isa<ConcatenateOp, AddOp>(op) && !isPerDevice(&op) && matchJoin(op.getResult(0)))
-      joins.push_back(op.getResult(0));
-  bool isSplit = false;
-  for (Value value : joins)
-    isSplit |= JoinedParts(value, parts).rewrite();
-  return isSplit;
-}
+  void splitJoined() {
+    SmallVector<Value> joins;
+    for (Operation &op : block)
+      if (isa<ConcatenateOp, AddOp>(op) && !isPerDevice(&op) && matchJoin(op.getResult(0)))
+        joins.push_back(op.getResult(0));
+    for (Value value : joins) {
+      Location loc = value.getLoc();
+      if (JoinedParts(value, parts).rewrite())
+        places.push_back(loc);
+    }
+  }
+
+private:
+  Block &block;
+  PartBuilder &parts;
+  SmallVectorImpl<Location> &places;
+};
 
 } // namespace
 
-bool splitProducts(func::FuncOp func, ReshardPlanner &planner) {
+SmallVector<Location> splitProducts(func::FuncOp func, ReshardPlanner &planner) {
   RunCounts runs;
   PartBuilder parts(planner, runs);
   SmallVector<Block *> blocks;
   func.walk([&](Block *block) { blocks.push_back(block); });
-  bool isSplit = false;
+  SmallVector<Location> places;
   for (Block *block : blocks) {
-    isSplit |= splitTaken(*block, parts);
-    isSplit |= splitJoined(*block, parts);
+    BlockSplitter splitter(*block, parts, places);
+    splitter.splitTaken();
+    splitter.splitJoined();
   }
-  return isSplit;
+  return places;
 }
 
 } // namespace spmdc

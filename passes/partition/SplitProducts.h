@@ -11,7 +11,7 @@ namespace spmdc {
 /// ranges of the operand that has the dimension, and multiplies each by itself. Where a product or a sum is of parts
 /// that have been joined (concatenated, or padded with zeros and added, as derivatives of slices are), computes it of
 /// each part; what has the dimension is joined then, the others are added. Each only where that sends less as values
-/// lie now. Returns whether anything has been changed.
-bool splitProducts(mlir::func::FuncOp func, ReshardPlanner &planner);
+/// lie now. Returns where what parts are taken of, or what is joined of them, comes from.
+llvm::SmallVector<mlir::Location> splitProducts(mlir::func::FuncOp func, ReshardPlanner &planner);
 
 } // namespace spmdc
