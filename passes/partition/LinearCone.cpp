@@ -346,7 +346,7 @@ SmallVector<LinearCone::Remake> LinearCone::listRemakes() const {
   for (Operation *op : ops)
     for (auto [operand, type] : members.at(op).others)
       if (auto moves = listMovesToRemake(mesh, operand->get(), type))
-        for (const Move &move : *moves)
+        for (const ShardingMove &move : *moves)
           remakes.push_back({op->getBlock(), move});
   return remakes;
 }

@@ -79,7 +79,7 @@ public:
   /// What has to be moved where another operand, which is made of little, is made again to lie as the partial sums do.
   struct Remake {
     mlir::Block *block;
-    Move move;
+    ShardingMove move;
   };
   llvm::SmallVector<Remake> listRemakes() const;
 

@@ -103,19 +103,19 @@ std::optional<SmallVector<ArrayType>> listOperandTypes(const spmd::MeshShape &me
   return types;
 }
 
-std::optional<SmallVector<Move>> listMovesToRemake(const spmd::MeshShape &mesh, Value value, ArrayType wanted) {
+std::optional<SmallVector<ShardingMove>> listMovesToRemake(const spmd::MeshShape &mesh, Value value, ArrayType wanted) {
   auto type = cast<ArrayType>(value.getType());
   if (type.getShardingOrOpen().hasSameAxes(wanted.getShardingOrOpen()))
-    return SmallVector<Move>();
+    return SmallVector<ShardingMove>();
   if (!type.getShardingOrOpen().getUnreduced().empty() || !isMadeOfLittle(value))
     return std::nullopt;
   auto maker = getOrigin(value).getDefiningOp<ShardingRuleOpInterface>();
   std::optional<SmallVector<ArrayType>> types = listOperandTypes(mesh, maker, wanted);
   if (!types)
     return std::nullopt;
-  SmallVector<Move> moves;
+  SmallVector<ShardingMove> moves;
   for (auto [operand, needed] : llvm::zip_equal(maker->getOperands(), *types)) {
-    if (std::optional<SmallVector<Move>> ofOperand = listMovesToRemake(mesh, operand, needed))
+    if (std::optional<SmallVector<ShardingMove>> ofOperand = listMovesToRemake(mesh, operand, needed))
       moves.append(*ofOperand);
     else // What a broadcast repeats.
       moves.push_back({cast<ArrayType>(operand.getType()), needed});

@@ -35,14 +35,14 @@ std::optional<llvm::SmallVector<ArrayType>> listOperandTypes(const spmd::MeshSha
                                                              ArrayType wanted);
 
 /// A change of a value's sharding.
-struct Move {
+struct ShardingMove {
   ArrayType from, to;
 };
 
 /// What has to be moved so that devices make a value that is made of little in another sharding; nothing where it is
 /// not, or cannot be made so.
-std::optional<llvm::SmallVector<Move>> listMovesToRemake(const spmd::MeshShape &mesh, mlir::Value value,
-                                                         ArrayType wanted);
+std::optional<llvm::SmallVector<ShardingMove>> listMovesToRemake(const spmd::MeshShape &mesh, mlir::Value value,
+                                                                 ArrayType wanted);
 
 /// Makes it so for partial sums, with a spmd.reshard for each of those moves. Only where they are known.
 mlir::Value remake(mlir::OpBuilder &builder, const spmd::MeshShape &mesh, mlir::Value value, ArrayType wanted);
