@@ -225,10 +225,15 @@ AxisList findPartialAxes(const spmd::MeshShape &mesh, ShardingRuleOpInterface op
         all = axes;
     }
   }
-  AxisList summed, kept;
-  for (auto [factor, axes] : llvm::zip(rule.factors, cut))
-    llvm::append_range(factor.kind == FactorKind::Reduction ? summed : kept, axes);
-  return overlap(summed, kept) ? AxisList() : summed;
+  AxisList summed, used;
+  for (auto [factor, axes] : llvm::zip(rule.factors, cut)) {
+    if (overlap(axes, used))
+      return {};
+    llvm::append_range(used, axes);
+    if (factor.kind == FactorKind::Reduction)
+      llvm::append_range(summed, axes);
+  }
+  return summed;
 }
 
 ReductionShare getReductionShare(ShardingRuleOpInterface op) { return Follower(op).run(); }
