@@ -162,8 +162,11 @@ private:
   bool pushThrough(OpOperand &use, ArrayRef<Value> ofWhole, int64_t dim) {
     Operation *op = use.getOwner();
     bool isEnd = isa<DotGeneralOp, ReduceOp>(op);
-    if (replaced.size() == kMostOperations || op->getBlock() != value.getParentBlock() || isPerDevice(op) ||
-        !isLinear(op) || (!isEnd && op->hasAttr(kAnnotatedAttrName)) || llvm::count(op->getOperands(), use.get()) != 1)
+    // An operation that comes to the parts in two ways (a product of an array with itself, transposed) is in two of
+    // them.
+    if (replaced.size() == kMostOperations || llvm::is_contained(replaced, op) ||
+        op->getBlock() != value.getParentBlock() || isPerDevice(op) || !isLinear(op) ||
+        (!isEnd && op->hasAttr(kAnnotatedAttrName)) || llvm::count(op->getOperands(), use.get()) != 1)
       return false;
     hasProduct |= isa<DotGeneralOp>(op);
     replaced.push_back(op);
