@@ -13,6 +13,7 @@
 #include "runtime/artifact/PlanPrinter.h"
 #include "runtime/jit/CompileCache.h"
 #include "runtime/jit/CompileKey.h"
+#include "runtime/jit/CompileMessages.h"
 #include "runtime/jit/Target.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -29,20 +30,6 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-/// The range of one character at a line and column, or of nothing at the end of the source.
-Range rangeAt(const Source &source, unsigned line, unsigned column) {
-  std::string_view text = source.getText();
-  size_t offset = 0;
-  for (unsigned current = 1; current < line && offset < text.size(); ++current) {
-    size_t end = text.find('\n', offset);
-    offset = end == std::string_view::npos ? text.size() : end + 1;
-  }
-  for (unsigned current = 1; current < column && offset < text.size() && text[offset] != '\n'; ++current)
-    offset += std::max<size_t>(1, utf8Length(text.substr(offset)));
-  auto begin = static_cast<uint32_t>(offset);
-  return {&source, begin, begin < text.size() ? begin + 1 : begin};
-}
-
 /// What a device holds in all: the arena, constants, parameters and results.
 int64_t bytesOnDevice(const spmd::Artifact &artifact) {
   int64_t bytes = artifact.plan.arenaBytes + static_cast<int64_t>(artifact.constants.size());
@@ -58,9 +45,9 @@ double millisecondsSince(std::chrono::steady_clock::time_point start) {
 
 } // namespace
 
-struct Compiler::State {
+struct Compiler::State : CompileMessages {
   State(std::string fileName, std::string text, CompileOptions options)
-      : fileName(std::move(fileName)), text(std::move(text)), options(std::move(options)),
+      : CompileMessages(std::move(fileName), std::move(text)), options(std::move(options)),
         context(registry(), MLIRContext::Threading::DISABLED),
         handler(&context, [this](mlir::Diagnostic &diagnostic) { return take(diagnostic); }) {
     if (this->options.cache) // Of the options as they were given: some are changed on the way.
@@ -97,65 +84,6 @@ struct Compiler::State {
     DialectRegistry result;
     registerDialects(result);
     return result;
-  }
-
-  /// MLIR's diagnostics become this compilation's, at the place of the expression.
-  LogicalResult take(mlir::Diagnostic &diagnostic) {
-    if (diagnostic.getSeverity() == DiagnosticSeverity::Remark) {
-      std::optional<SourcePosition> place = getSourcePosition(diagnostic.getLocation());
-      remarks += (place ? place->str() + ": " : "") + "remark: " + diagnostic.str() + "\n";
-      return success();
-    }
-    if (diagnostic.getSeverity() == DiagnosticSeverity::Warning)
-      warnings.error(placeOf(diagnostic.getLocation()), diagnostic.str());
-    if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
-      return success();
-    if (!getSourcePosition(diagnostic.getLocation())) {
-      // About the request, not about a place in the program.
-      general += "error: " + diagnostic.str() + "\n";
-      for (mlir::Diagnostic &note : diagnostic.getNotes())
-        general += "note: " + note.str() + "\n";
-      return success();
-    }
-    spmdc::Diagnostic &error = diagnostics.error(placeOf(diagnostic.getLocation()), diagnostic.str());
-    noteCalls(error, diagnostic.getLocation());
-    for (mlir::Diagnostic &note : diagnostic.getNotes())
-      error.note(placeOf(note.getLocation()), note.str());
-    return success();
-  }
-
-  /// The calls that led to where an error is.
-  void noteCalls(spmdc::Diagnostic &error, Location loc) {
-    constexpr int shownCalls = 5;
-    for (int i = 0; i < shownCalls; ++i) {
-      while (!isa<CallSiteLoc>(loc)) {
-        if (auto named = dyn_cast<NameLoc>(loc))
-          loc = named.getChildLoc();
-        else if (auto fused = dyn_cast<FusedLoc>(loc); fused && !fused.getLocations().empty())
-          loc = fused.getLocations().front();
-        else
-          return;
-      }
-      loc = cast<CallSiteLoc>(loc).getCaller();
-      error.note(placeOf(loc), "in the call here");
-    }
-  }
-
-  /// `mlp.spmd:5:7`.
-  Range placeOf(llvm::StringRef place) {
-    auto [rest, column] = place.rsplit(':');
-    auto [file, line] = rest.rsplit(':');
-    unsigned lineNumber = 0, columnNumber = 0;
-    line.getAsInteger(10, lineNumber);
-    column.getAsInteger(10, columnNumber);
-    return placeOf(FileLineColLoc::get(&context, file, lineNumber, columnNumber));
-  }
-
-  Range placeOf(Location loc) {
-    std::optional<SourcePosition> place = getSourcePosition(loc);
-    if (!source)
-      source = &diagnostics.addSource(fileName, text);
-    return place && place->file == fileName ? rangeAt(*source, place->line, place->column) : Range{source, 0, 0};
   }
 
   /// The module at the beginning of the way, and its station.
@@ -366,20 +294,7 @@ struct Compiler::State {
     return stage == Stage::Llvm ? emitLlvmText(module, cpu) : emitAsmText(module, cpu);
   }
 
-  FailureOr<std::string> fail(const std::string &message) {
-    general += "error: " + message + "\n";
-    return failure();
-  }
-
-  bool hasErrors() const { return diagnostics.hasErrors() || !general.empty(); }
-
-  std::string fileName, text;
   CompileOptions options;
-  Diagnostics diagnostics;
-  Diagnostics warnings{"warning"};
-  std::string general; ///< Errors that have no place in the program.
-  const Source *source = nullptr;
-  std::string remarks;
   std::optional<std::string> cacheKey;     ///< Nothing: the program is neither looked for nor kept.
   std::optional<std::string> keptWarnings; ///< Of a program that was compiled before.
   std::vector<PassTime> times;
