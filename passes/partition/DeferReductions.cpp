@@ -14,6 +14,7 @@
 #include "passes/collective/ReshardPlanner.h"
 #include "passes/partition/LinearCone.h"
 #include "passes/partition/Passes.h"
+#include "passes/partition/ReductionShare.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -32,7 +33,8 @@ bool isPartial(ArrayType type) { return !type.getShardingOrOpen().getUnreduced()
 
 class Deferrer {
 public:
-  explicit Deferrer(ReshardPlanner &planner) : mesh(planner.getMesh()), planner(planner), model(planner.getModel()) {}
+  Deferrer(ReshardPlanner &planner, bool growsCarries)
+      : mesh(planner.getMesh()), planner(planner), model(planner.getModel()), growsCarries(growsCarries) {}
 
   void visit(Block &block) {
     for (Operation &op : llvm::make_early_inc_range(block)) {
@@ -257,7 +259,7 @@ private:
     if (!cone.collect(next) || cone.getReductions().empty() || !cone.isClosed(yield))
       return;
     ArrayType partial = cone.getPartialType(next);
-    if (!cone.fitsCarry(partial) || !isWorthIt(loop, index, partial, savedSeconds(cone, yield)))
+    if (!isWorthIt(loop, index, partial, savedSeconds(cone, yield)))
       return;
     std::string why = cone.why(argument.use_empty() ? "that of the last iteration is reduced"
                                                     : "those of all iterations are added before they are reduced");
@@ -265,10 +267,14 @@ private:
     makeCarryPartial(loop, index, partial, why);
   }
 
-  /// Whether what each iteration saves is more than making and reducing the partial sum once.
+  /// Whether what each iteration saves is more than making and reducing the partial sum once; of which loops around this
+  /// one may leave less, in the same way.
   bool isWorthIt(Operation *loop, unsigned index, ArrayType partial, double saved) {
+    if (!growsCarries && partial.getLocalBytes(mesh) > typeOf(loop->getResult(index)).getLocalBytes(mesh))
+      return false;
+    double share = getReductionShare(loop, index).of(partial, {});
     double once =
-        secondsOf(partial, typeOf(loop->getResult(index))) + secondsToPartial(loop->getOperand(index), partial);
+        share * secondsOf(partial, typeOf(loop->getResult(index))) + secondsToPartial(loop->getOperand(index), partial);
     return getTrips(loop) * saved > once;
   }
 
@@ -288,12 +294,17 @@ private:
   const spmd::MeshShape &mesh;
   ReshardPlanner &planner;
   const CostModel &model;
+  bool growsCarries;
   RunCounts runs;
 };
 
 class DeferReductionsPass : public impl::DeferReductionsBase<DeferReductionsPass> {
+public:
+  using DeferReductionsBase::DeferReductionsBase;
+
+private:
   void runOnOperation() override {
-    Deferrer deferrer(getAnalysis<ReshardPlanner>());
+    Deferrer deferrer(getAnalysis<ReshardPlanner>(), growCarries);
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       for (Block &block : func.getBody())
         deferrer.visit(block);

@@ -75,18 +75,48 @@ bool LinearCone::agrees(ArrayRef<AxisRefAttr> others) {
   return ArrayRef(axes) == others;
 }
 
-void LinearCone::assumeCarry() {
+bool LinearCone::collect(Value value) {
+  last = value.getDefiningOp();
+  return collectOps(value) &&
+         llvm::any_of(listCarryTypes(), [&](ArrayType ofCarry) { return findAllTypes(value, ofCarry); });
+}
+
+SmallVector<ArrayType> LinearCone::listCarryTypes() const {
   if (!carry)
-    return;
-  spmd::Sharding sharding = typeOf(carry).getShardingOrOpen().toValue();
+    return {ArrayType()};
+  ArrayType type = typeOf(carry);
+  spmd::Sharding sharding = type.getShardingOrOpen().toValue();
   size_t erased = 0;
   for (AxisRefAttr axis : axes) {
     for (AxisList &dim : sharding.dims)
       erased += std::erase_if(dim, [&](const spmd::AxisRef &other) { return overlap({other}, {axis.toValue()}); });
     sharding.unreduced.push_back(axis.toValue());
   }
+  SmallVector<ArrayType> types;
   if (erased > 0)
-    carryType = typeOf(carry).withSharding(ShardingAttr::fromValue(carry.getContext(), sharding));
+    types.push_back(type.withSharding(ShardingAttr::fromValue(carry.getContext(), sharding)));
+  types.push_back({});
+  for (Operation *reduction : reductions)
+    if (ArrayType partial = typeOf(reduction->getOperand(0));
+        partial.getShape() == type.getShape() && !llvm::is_contained(types, partial))
+      types.push_back(partial);
+  return types;
+}
+
+bool LinearCone::findAllTypes(Value value, ArrayType ofCarry) {
+  carryType = ofCarry;
+  for (Operation *op : ops) {
+    Member &member = members[op];
+    member.termTypes.clear();
+    member.others.clear();
+    member.type = {};
+    if (!findTypes(op))
+      return false;
+  }
+  ArrayType type = getPartialType(value);
+  if (!carryType) // Nothing is added to what it was.
+    carryType = type;
+  return !carry || carryType == type;
 }
 
 ArrayType LinearCone::getPartialType(Value value) const {

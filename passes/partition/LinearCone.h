@@ -36,20 +36,7 @@ public:
 
   /// Whether the value can be a partial sum; takes what leads to it into the cone. A sum along cut dimensions may be
   /// the last operation: then the value is a partial sum already, and becomes one over more axes.
-  bool collect(mlir::Value value) {
-    last = value.getDefiningOp();
-    if (!collectOps(value))
-      return false;
-    if (reductions.contains(last))
-      carryType = mlir::cast<ArrayType>(last->getOperand(0).getType());
-    else
-      assumeCarry();
-    if (!llvm::all_of(ops, [&](mlir::Operation *op) { return findTypes(op); }))
-      return false;
-    if (!carryType) // Nothing is added to what it was.
-      carryType = getPartialType(value);
-    return true;
-  }
+  bool collect(mlir::Value value);
 
   /// Whether the values between, and the carry, are used in the cone alone, or by arms. Where there is a loop's `end`,
   /// which takes the last value, that too.
@@ -95,9 +82,6 @@ public:
 
   /// What a value of the cone, or the carry, becomes.
   ArrayType getPartialType(mlir::Value value) const;
-  /// Whether the carry, where it is used, becomes the same.
-  bool fitsCarry(ArrayType next) const { return !carryType || carryType == next; }
-
   /// The reason why there are partial sums, and how the sentence ends.
   std::string why(llvm::StringRef end) const;
 
@@ -141,8 +125,11 @@ private:
   bool isClosedAt(mlir::Value value, mlir::Operation *end);
   /// Whether the operation may add up along cut dimensions itself.
   bool maySum(mlir::Operation *op) const { return op == last && mlir::isa<ReduceOp>(op); }
-  /// A carry that is cut over the axes of the sums has to become whole along them to be a partial sum.
-  void assumeCarry();
+  /// What the carry may become, the most likely first: lying as it does, but for axes of the sums, which cut no partial
+  /// sum; as what it is added to (null); as one of the partial sums.
+  llvm::SmallVector<ArrayType> listCarryTypes() const;
+  /// The types of all operations, where the carry becomes this; whether all agree.
+  bool findAllTypes(mlir::Value value, ArrayType ofCarry);
   /// The types of the operation as one of partial sums, from those of its terms.
   bool findTypes(mlir::Operation *op);
   bool findBranchTypes(mlir::Operation *op);

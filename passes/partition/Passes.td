@@ -173,6 +173,10 @@ def DeferReductions : Pass<"spmdc-defer-reductions", "mlir::ModuleOp"> {
     %5 = spmd.reshard %4 : <f32[8@_] unreduced(a)> -> <f32[8@_]>
     ```
   }];
+  let options = [
+    Option<"growCarries", "grow-carries", "bool", "true",
+           "A loop may carry partial sums of which a device holds more than of what they sum to">,
+  ];
   let dependentDialects = ["::spmdc::SpmdDialect", "::spmdc::ArrayDialect"];
 }
 

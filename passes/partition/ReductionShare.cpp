@@ -90,8 +90,11 @@ public:
     for (unsigned index = 0; index < op->getNumOperands(); ++index)
       if (op.isAddedTo(index))
         carry = findCarry(op->getOperand(index));
-    origins = llvm::to_vector(llvm::seq<int64_t>(0, typeOf(value).getRank()));
+    findOrigins();
   }
+
+  /// Of a value that one carry, or none, leads to.
+  Follower(Value value, Value carry) : value(value), carry(carry) { findOrigins(); }
 
   ReductionShare run() {
     while (value.hasOneUse() && step(*value.use_begin())) {
@@ -103,6 +106,8 @@ public:
   }
 
 private:
+  void findOrigins() { origins = llvm::to_vector(llvm::seq<int64_t>(0, typeOf(value).getRank())); }
+
   bool step(OpOperand &use) {
     Operation *user = use.getOwner();
     auto reduce = dyn_cast<ReduceOp>(user);
@@ -237,5 +242,9 @@ AxisList findPartialAxes(const spmd::MeshShape &mesh, ShardingRuleOpInterface op
 }
 
 ReductionShare getReductionShare(ShardingRuleOpInterface op) { return Follower(op).run(); }
+
+ReductionShare getReductionShare(Operation *loop, unsigned result) {
+  return Follower(loop->getResult(result), findCarry(loop->getOperand(result))).run();
+}
 
 } // namespace spmdc

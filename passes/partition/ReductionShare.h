@@ -25,5 +25,7 @@ struct ReductionShare {
 AxisList findPartialAxes(const spmd::MeshShape &mesh, ShardingRuleOpInterface op, const ShardingRule &rule);
 
 ReductionShare getReductionShare(ShardingRuleOpInterface op);
+/// Of partial sums that a loop's result would be: what will be reduced of them behind loops around it.
+ReductionShare getReductionShare(mlir::Operation *loop, unsigned result);
 
 } // namespace spmdc

@@ -43,7 +43,9 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
     passes.addPass(createChooseShardings(choose));
     passes.addPass(createInsertReshards());
     passes.addPass(createNarrowReductions());
-    passes.addPass(createDeferReductions());
+    DeferReductionsOptions defer;
+    defer.growCarries = options.growsCarries;
+    passes.addPass(createDeferReductions(defer));
     passes.addPass(createWarnReplication());
     passes.addPass(createAlignCollectives());
     passes.addPass(createPartition());

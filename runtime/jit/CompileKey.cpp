@@ -86,7 +86,7 @@ std::string libdeviceOf(const CompileOptions &options) {
 std::optional<std::string> compileKey(const std::string &fileName, const std::string &programText,
                                       const CompileOptions &options) {
   const auto &[frontend, pipeline, costModel, budget, target, optimizationLevel, cudaToolkit, cache] = options;
-  const auto &[backend, dumpDirectory, dumps, bytesToFree, startsEarly, remarks, propagationLog] = pipeline;
+  const auto &[backend, dumpDirectory, dumps, bytesToFree, growsCarries, startsEarly, remarks, propagationLog] = pipeline;
   bool needsPasses = !dumpDirectory.empty() || dumps || remarks || propagationLog;
   const std::optional<std::string> &compiler = compilerIdentity();
   if (needsPasses || !compiler)
@@ -94,7 +94,7 @@ std::optional<std::string> compileKey(const std::string &fileName, const std::st
   KeyText key;
   try {
     key.addEach(*compiler, spmd::kArtifactFormatVersion, fileName, programText, frontend, static_cast<int>(backend),
-                bytesToFree, startsEarly, costModel, budget, target, optimizationLevel, cudaToolkit,
+                bytesToFree, growsCarries, startsEarly, costModel, budget, target, optimizationLevel, cudaToolkit,
                 libdeviceOf(options));
   } catch (const spmd::Error &) {
     return std::nullopt;

@@ -169,9 +169,10 @@ struct Compiler::State : CompileMessages {
       return;
     PipelineOptions best;
     std::optional<int64_t> least = planBytes(best), first = least;
-    auto attempt = [&](int64_t asked, bool startsEarly) {
+    auto attempt = [&](int64_t asked, bool growsCarries, bool startsEarly) {
       PipelineOptions trial;
       trial.bytesToFree = asked;
+      trial.growsCarries = growsCarries;
       trial.startsEarly = startsEarly;
       std::optional<int64_t> bytes = planBytes(trial);
       if (!bytes || *bytes >= *least)
@@ -180,21 +181,22 @@ struct Compiler::State : CompileMessages {
       best = trial;
       return true;
     };
-    // Transfers under computation are given up last.
-    for (bool startsEarly : {true, false}) {
-      int64_t asked = startsEarly ? 0 : -1, more = 0;
+    // What loops add up before they reduce it is given up after gathers, transfers under computation last.
+    for (auto [growsCarries, startsEarly] : {std::pair(true, true), {false, true}, {false, false}}) {
+      int64_t asked = growsCarries ? 0 : -1, more = 0;
       while (least && *least > *limit && asked < *first) {
         // What is missing; where that has changed nothing, as one gather frees more than it, twice as much as before.
         more = std::max(2 * more, *least - *limit);
         asked = asked < 0 ? 0 : asked + more;
-        if (attempt(asked, startsEarly))
+        if (attempt(asked, growsCarries, startsEarly))
           more = 0;
       }
     }
     // An error names what is least whatever the limit.
     for (int64_t part = 1; part <= kParts && least && *least > *limit; ++part)
-      attempt(*first / kParts * part, /*startsEarly=*/false);
+      attempt(*first / kParts * part, /*growsCarries=*/false, /*startsEarly=*/false);
     options.pipeline.bytesToFree = best.bytesToFree;
+    options.pipeline.growsCarries = best.growsCarries;
     options.pipeline.startsEarly = best.startsEarly;
   }
 
