@@ -267,8 +267,8 @@ private:
     makeCarryPartial(loop, index, partial, why);
   }
 
-  /// Whether what each iteration saves is more than making and reducing the partial sum once; of which loops around this
-  /// one may leave less, in the same way.
+  /// Whether what each iteration saves is more than making and reducing the partial sum once; of which loops around
+  /// this one may leave less, in the same way.
   bool isWorthIt(Operation *loop, unsigned index, ArrayType partial, double saved) {
     if (!growsCarries && partial.getLocalBytes(mesh) > typeOf(loop->getResult(index)).getLocalBytes(mesh))
       return false;

@@ -86,7 +86,8 @@ std::string libdeviceOf(const CompileOptions &options) {
 std::optional<std::string> compileKey(const std::string &fileName, const std::string &programText,
                                       const CompileOptions &options) {
   const auto &[frontend, pipeline, costModel, budget, target, optimizationLevel, cudaToolkit, cache] = options;
-  const auto &[backend, dumpDirectory, dumps, bytesToFree, growsCarries, startsEarly, remarks, propagationLog] = pipeline;
+  const auto &[backend, dumpDirectory, dumps, bytesToFree, growsCarries, startsEarly, remarks, propagationLog] =
+      pipeline;
   bool needsPasses = !dumpDirectory.empty() || dumps || remarks || propagationLog;
   const std::optional<std::string> &compiler = compilerIdentity();
   if (needsPasses || !compiler)
