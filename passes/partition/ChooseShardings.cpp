@@ -1,5 +1,6 @@
 //===- ChooseShardings.cpp - values lie where less has to be sent ---------===//
 
+#include "passes/partition/Partitioning.h"
 #include "passes/partition/Passes.h"
 #include "passes/partition/ShardingSearch.h"
 #include "passes/partition/SplitProducts.h"
@@ -28,7 +29,8 @@ private:
       if (!func.isExternal())
         choose(func, planner);
     getOperation().walk([](Operation *op) { op->removeAttr(kAnnotatedAttrName); });
-    getOperation().walk([](func::ReturnOp op) { reconcileReturn(op); });
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      reconcileReturns(func);
   }
 
   /// Of the function as it is, and with parts of products multiplied by themselves, the one that is cheaper in the end
@@ -78,19 +80,6 @@ private:
       return split;
     split.erase();
     return {};
-  }
-
-  /// A returned value takes the sharding of the result.
-  static void reconcileReturn(func::ReturnOp op) {
-    OpBuilder builder(op);
-    for (auto [index, expected] : llvm::enumerate(op->getParentOfType<func::FuncOp>().getResultTypes())) {
-      Value value = op.getOperand(index);
-      auto from = dyn_cast<ArrayType>(value.getType()), to = dyn_cast<ArrayType>(expected);
-      if (!from || !to || from.getShardingOrOpen().hasSameAxes(to.getShardingOrOpen()))
-        continue;
-      std::string why = ("result " + Twine(index) + " is " + to.str() + "; the value lies as " + from.str()).str();
-      op.setOperand(index, builder.create<ReshardOp>(value.getLoc(), to, value, builder.getStringAttr(why)));
-    }
   }
 };
 

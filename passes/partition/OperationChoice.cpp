@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 
 using namespace mlir;
 
@@ -61,6 +62,33 @@ public:
     }
     best->assignments = assignments;
     return std::move(*best);
+  }
+
+  std::optional<std::vector<OperationWay>> listWays(size_t most) {
+    std::vector<spmd::Sharding> operands;
+    for (size_t i = 0; i < rule.operands.size(); ++i)
+      operands.push_back(operandType(i).getShardingOrOpen().toValue());
+    std::vector<FactorAxes> listed =
+        listAllAssignments(getAutomaticMesh(op), rule, operands, result.getShardingOrOpen().toValue());
+    if (listed.empty() || listed.size() > most)
+      return std::nullopt;
+    std::vector<OperationWay> ways;
+    std::map<std::vector<const void *>, size_t> known; // Only looked up.
+    for (const FactorAxes &axes : listed) {
+      std::optional<OperationChoice> choice = tryAssign(axes);
+      if (!choice)
+        continue;
+      std::vector<const void *> types = {choice->result.getAsOpaquePointer()};
+      for (ArrayType type : choice->operands)
+        types.push_back(type.getAsOpaquePointer());
+      double seconds = model.seconds(getCombiningCost(*choice), mesh.deviceCount()) + computeTime.of(*choice);
+      auto [entry, isNew] = known.try_emplace(std::move(types), ways.size());
+      if (isNew)
+        ways.push_back({choice->operands, choice->result, seconds, shareOf(*choice)});
+      else
+        ways[entry->second].seconds = std::min(ways[entry->second].seconds, seconds);
+    }
+    return ways;
   }
 
 private:
@@ -188,6 +216,13 @@ private:
       if (!know(least, ofOperand))
         return std::nullopt;
     }
+    cost = cost + getCombiningCost(candidate);
+    return OperationPrice{model.seconds(cost, mesh.deviceCount()) + computeTime.of(candidate), cost.linkBytes};
+  }
+
+  /// Of results that are no sums, or of which devices tell one another about their pieces.
+  CollectiveCost getCombiningCost(const OperationChoice &candidate) {
+    CollectiveCost cost;
     int64_t devices = mesh.deviceCount();
     if (op.getReductionKind() != ReductionKind::sum && !candidate.reduced.empty()) {
       auto group = static_cast<double>(sizeOf(mesh, candidate.reduced));
@@ -203,7 +238,7 @@ private:
       if (combined > 0)
         cost = cost + model.costOf("all_gather", namesOf(axes), combined * static_cast<double>(devices), combined);
     }
-    return OperationPrice{model.seconds(cost, devices) + computeTime.of(candidate), cost.linkBytes};
+    return cost;
   }
 
   /// Shardings on the way of reshards that are looked at to price one operation. On meshes of two or three axes there
@@ -241,6 +276,12 @@ ReshardOp getOwnReshard(Value value) {
 OperationChoice chooseAssignment(ReshardPlanner &planner, Forms &forms, WindowsOf windowsOf,
                                  ShardingRuleOpInterface op) {
   return Chooser(planner, forms, windowsOf, op).run();
+}
+
+std::optional<std::vector<OperationWay>> listOperationWays(ReshardPlanner &planner, ShardingRuleOpInterface op,
+                                                           size_t most) {
+  Forms none(planner, /*longestChain=*/0);
+  return Chooser(planner, none, [](Operation *) { return nullptr; }, op).listWays(most);
 }
 
 } // namespace spmdc

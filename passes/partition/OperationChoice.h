@@ -62,4 +62,16 @@ inline OperationChoice chooseAssignment(ReshardPlanner &planner, ShardingRuleOpI
   return chooseAssignment(planner, none, [](mlir::Operation *) { return nullptr; }, op);
 }
 
+/// A way to run an operation, for parts of the price of which nothing else has to be known.
+struct OperationWay {
+  llvm::SmallVector<ArrayType> operands;
+  ArrayType result;       ///< With unreduced axes where the operation leaves partial sums.
+  double seconds = 0;     ///< Of computing, and of combining what is no sum.
+  double resultShare = 1; ///< How much of bringing the result elsewhere is paid for.
+};
+
+/// All ways to run an operation by its sharding rule, each with other types; nothing where there are more than that.
+std::optional<std::vector<OperationWay>> listOperationWays(ReshardPlanner &planner, ShardingRuleOpInterface op,
+                                                           size_t most);
+
 } // namespace spmdc

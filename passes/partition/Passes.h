@@ -3,11 +3,20 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
 
 namespace spmdc {
 
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "passes/partition/Passes.h.inc"
+
+struct PartitioningOptions {
+  bool growsCarries = true; ///< Of spmdc-defer-reductions.
+  int64_t bytesToFree = 0;  ///< Of spmdc-rematerialize-gathers.
+};
+
+/// The passes from chosen shardings to one device's program with explicit collectives.
+void addPartitioning(mlir::OpPassManager &passes, const PartitioningOptions &options);
 
 } // namespace spmdc

@@ -50,6 +50,10 @@ def ChooseShardings : Pass<"spmdc-choose-shardings", "mlir::ModuleOp"> {
     an attention that is cut by heads comes to be cut by rows of the batch as a whole, with its derivative. The better
     end is kept.
 
+    Then all shardings and all ways to run operations are chosen at once, by dynamic programming over the graph of
+    operations and values (ShardingElimination.h), which is exact where its tables stay small. What that gives is
+    partitioned on trial, as the best so far is, and kept if it sends less then.
+
     Where parts of a product are used, or products are of parts (SplitProducts.h), all is searched again with these
     multiplied by themselves, which is kept if it is better in the end and sends less:
     ```

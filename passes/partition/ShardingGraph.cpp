@@ -63,14 +63,13 @@ bool isOperandForm(Value value) {
          llvm::all_of(value.getUsers(), [](Operation *user) { return isa<DotGeneralOp>(user); });
 }
 
-/// What the operands of a terminator become: the results of the loop or branch; nothing for a condition.
-ValueRange getYielded(Operation *terminator) {
+} // namespace
+
+ValueRange ShardingGraph::getYielded(Operation *terminator) {
   Operation *parent = terminator->getParentOp();
   bool isBody = isa<IfOp>(parent) || (isLoop(parent) && terminator->getParentRegion() == &parent->getRegions().back());
   return isBody ? ValueRange(parent->getResults()) : ValueRange();
 }
-
-} // namespace
 
 ShardingGraph::ShardingGraph(func::FuncOp func, ReshardPlanner &planner)
     : mesh(planner.getMesh()), model(planner.getModel()), planner(planner), exploredBefore(planner.getExplored()),
@@ -206,8 +205,7 @@ OperationPrice ShardingGraph::price(Operation *op) {
     price.seconds += model.seconds(cost, mesh.deviceCount());
     price.linkBytes += cost.linkBytes;
   };
-  // A loop that nobody knows to run at all counts.
-  auto trips = static_cast<double>(std::max<int64_t>(1, runs.count(op)));
+  double trips = getTrips(op);
   if (ShardingRuleOpInterface ruled = getRuled(op)) {
     price = choose(ruled).price;
   } else if (auto reshard = dyn_cast<ReshardOp>(op)) {

@@ -32,8 +32,12 @@ public:
   /// All operations that may send something, in program order.
   llvm::ArrayRef<mlir::Operation *> getOps() const { return ops; }
 
+  /// What the operands of a terminator become: the results of the loop or branch; nothing for a condition.
+  static mlir::ValueRange getYielded(mlir::Operation *terminator);
+
   /// The variable of a value; none where its sharding stays.
   std::optional<unsigned> getVariable(mlir::Value value) const;
+  unsigned getVariableCount() const { return static_cast<unsigned>(variables.size()); }
   /// A value of the variable, for its type and place.
   mlir::Value getValue(unsigned variable) const { return variables[variable].front(); }
   ShardingAttr getSharding(unsigned variable) const;
@@ -50,6 +54,11 @@ public:
   const OperationChoice &choose(ShardingRuleOpInterface op);
   /// What the operation, or the edges of a loop, a branch or a return, cost; times the trips of the loops around.
   OperationPrice price(mlir::Operation *op);
+
+  /// How often the operation, or the edges, count; a loop that nobody knows to run at all does, too.
+  double getTrips(mlir::Operation *op) { return static_cast<double>(std::max<int64_t>(1, runs.count(op))); }
+  /// How many may look at a window together, the operation included.
+  size_t countWindowUsers(mlir::Operation *op) const { return std::max<size_t>(1, families.getFamily(op).size()); }
 
   /// Of all operations, each by itself.
   OperationPrice priceAll();

@@ -13,7 +13,7 @@ class ShardingSearch {
 public:
   /// `effort`: how many ways to run an operation are priced at most, in each of three searches.
   ShardingSearch(mlir::func::FuncOp func, ReshardPlanner &planner, double effort)
-      : graph(func, planner), ways(graph, planner.getMesh()), effort(effort) {}
+      : func(func), planner(planner), graph(func, planner), ways(graph, planner.getMesh()), effort(effort) {}
 
   /// First, loops that pick parts along a cut dimension have another one cut, where that is faster by far. Then one
   /// search after another from there; the best one is kept. Around single operations; through whole layers first, which
@@ -23,11 +23,13 @@ public:
 
   OperationPrice getPrice() { return graph.priceTogether(); }
 
-  /// A remark for each operation that sends, or sent before it was run, and whose result lies otherwise than then.
+  /// How far the outcome is from a bound for all others, where one is known; and a remark for each operation that
+  /// sends, or sent before it was run, and whose result lies otherwise than then.
   void emitRemarks();
 
 private:
   void search(bool goesFar);
+  void findTogether(const ShardingChange &propagated, ShardingChange &best);
   void cutWhatIsPicked(mlir::Operation *op);
   llvm::SmallVector<mlir::Operation *> listSending();
   bool isSpent() const { return graph.getWork() >= limit; }
@@ -37,10 +39,13 @@ private:
   void make(const ShardingChange &change, std::vector<ShardingChange> *undos);
   OperationPrice getGain(const ShardingChange &change);
 
+  mlir::func::FuncOp func;
+  ReshardPlanner &planner;
   ShardingGraph graph;
   ShardingWays ways;
   const double effort;
-  double limit = 0; ///< Of the work, for the search that is under way.
+  std::optional<double> bound; ///< What all operations take at least, whatever the shardings; in seconds.
+  double limit = 0;            ///< Of the work, for the search that is under way.
   llvm::SmallVector<std::pair<mlir::Operation *, llvm::SmallVector<mlir::Type>>> before; ///< Types of results.
   llvm::SmallVector<mlir::Operation *> sentBefore;
 };

@@ -41,25 +41,7 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
     ChooseShardingsOptions choose;
     choose.remarks = options.remarks;
     passes.addPass(createChooseShardings(choose));
-    passes.addPass(createInsertReshards());
-    passes.addPass(createNarrowReductions());
-    DeferReductionsOptions defer;
-    defer.growCarries = options.growsCarries;
-    passes.addPass(createDeferReductions(defer));
-    passes.addPass(createWarnReplication());
-    passes.addPass(createAlignCollectives());
-    passes.addPass(createPartition());
-    passes.addPass(createAddBeforeExchange());
-    passes.addPass(createCanonicalizerPass());
-    passes.addPass(createCSEPass());
-    // What a loop moves or computes anew in each iteration without need, collectives above all, happens once before it.
-    passes.addPass(createLoopInvariantCodeMotionPass());
-    passes.addPass(createCSEPass());
-    passes.addPass(createDropBarriers());
-    passes.addPass(createJoinCollectives());
-    RematerializeGathersOptions rematerialize;
-    rematerialize.freeBytes = options.bytesToFree;
-    passes.addPass(createRematerializeGathers(rematerialize));
+    addPartitioning(passes, {options.growsCarries, options.bytesToFree});
     passes.addPass(createVerifyPartitioned());
     arriveAt(Stage::Partitioned);
   }

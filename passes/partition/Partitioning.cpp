@@ -1,0 +1,101 @@
+//===- Partitioning.cpp - the passes of the leg, and what they would come to -===//
+
+#include "passes/partition/Partitioning.h"
+
+#include "passes/analysis/CountedArms.h"
+#include "passes/partition/ComputeTime.h"
+#include "passes/partition/Passes.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace spmdc {
+
+void addPartitioning(OpPassManager &passes, const PartitioningOptions &options) {
+  passes.addPass(createInsertReshards());
+  passes.addPass(createNarrowReductions());
+  DeferReductionsOptions defer;
+  defer.growCarries = options.growsCarries;
+  passes.addPass(createDeferReductions(defer));
+  passes.addPass(createWarnReplication());
+  passes.addPass(createAlignCollectives());
+  passes.addPass(createPartition());
+  passes.addPass(createAddBeforeExchange());
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+  // What a loop moves or computes anew in each iteration without need, collectives above all, happens once before it.
+  passes.addPass(createLoopInvariantCodeMotionPass());
+  passes.addPass(createCSEPass());
+  passes.addPass(createDropBarriers());
+  passes.addPass(createJoinCollectives());
+  RematerializeGathersOptions rematerialize;
+  rematerialize.freeBytes = options.bytesToFree;
+  passes.addPass(createRematerializeGathers(rematerialize));
+}
+
+void reconcileReturns(func::FuncOp func) {
+  func.walk([](func::ReturnOp op) {
+    OpBuilder builder(op);
+    for (auto [index, expected] : llvm::enumerate(op->getParentOfType<func::FuncOp>().getResultTypes())) {
+      Value value = op.getOperand(index);
+      auto from = dyn_cast<ArrayType>(value.getType()), to = dyn_cast<ArrayType>(expected);
+      if (!from || !to || from.getShardingOrOpen().hasSameAxes(to.getShardingOrOpen()))
+        continue;
+      std::string why = ("result " + Twine(index) + " is " + to.str() + "; the value lies as " + from.str()).str();
+      op.setOperand(index, builder.create<ReshardOp>(value.getLoc(), to, value, builder.getStringAttr(why)));
+    }
+  });
+}
+
+namespace {
+
+/// Of a local operation, by its types alone.
+double computeSeconds(ShardingRuleOpInterface op, const spmd::MeshShape &mesh, const CostModel &model) {
+  OperationChoice choice;
+  choice.axes.resize(op.getShardingRule().factors.size());
+  for (Value operand : op->getOperands())
+    choice.operands.push_back(cast<ArrayType>(operand.getType()));
+  choice.result = cast<ArrayType>(op->getResult(0).getType());
+  return ComputeTime(mesh, model, op).of(choice);
+}
+
+} // namespace
+
+std::optional<OperationPrice> priceOfPartitioned(func::FuncOp func, const spmd::MeshShape &mesh,
+                                                 const CostModel &model) {
+  OwningOpRef<ModuleOp> trial = ModuleOp::create(func.getLoc());
+  trial.get()->setAttrs(func->getParentOp()->getAttrDictionary());
+  func::FuncOp copy = func.clone();
+  trial->push_back(copy);
+  copy.walk([](Operation *op) { op->removeAttr(kAnnotatedAttrName); });
+  reconcileReturns(copy);
+  ScopedDiagnosticHandler silent(func.getContext(), [](Diagnostic &) { return success(); });
+  PassManager passes(func.getContext());
+  addPartitioning(passes, {});
+  if (failed(passes.run(*trial)))
+    return std::nullopt;
+  MeshAttr meshAttr = MeshAttr::fromValue(func.getContext(), "", mesh);
+  CountedArms arms(copy, meshAttr);
+  OperationPrice price;
+  copy.walk([&](Operation *op) {
+    if (!arms.counts(op))
+      return;
+    auto runs = static_cast<double>(arms.countRuns(op));
+    if (auto collective = dyn_cast<CollectiveOpInterface>(op); collective && !isa<AllSliceOp>(op)) {
+      std::vector<std::string> axes;
+      for (const spmd::AxisRef &axis : collective.getGroupAxes().toValues())
+        axes.push_back(axis.str());
+      double bytes = collective.getWireBytes(meshAttr);
+      StringRef name = op->getName().stripDialect();
+      price.seconds += runs * model.collectiveSeconds(name, axes, bytes);
+      price.linkBytes += runs * bytes * static_cast<double>(mesh.deviceCount());
+    } else if (auto ruled = dyn_cast<ShardingRuleOpInterface>(op); ruled && op->getNumResults() == 1) {
+      price.seconds += runs * computeSeconds(ruled, mesh, model);
+    }
+  });
+  return price;
+}
+
+} // namespace spmdc
