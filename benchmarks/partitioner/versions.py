@@ -3,8 +3,8 @@
 
     benchmarks/partitioner/versions.py --before BUILD [--build build/release] [--random 300] [--seed 1] [--worst 3]
 
-Random programs as the compiler's tests make them (`spmd-fuzz --print`), whose arrays are tiny, and training steps and forward
-passes of networks with biases, norms and weights of 16 bits, their parameters cut as data, tensor and fully sharded
+Random programs as the compiler's tests make them (`spmd-fuzz --print`), whose arrays are tiny, models of several kinds
+(models.py), and training steps and forward passes of networks with biases, norms and weights of 16 bits, their parameters cut as data, tensor and fully sharded
 parallelism do, or at random. A line for each kind: bytes that a device sends, predicted time, memory, each as geometric mean
 of the ratios and with the numbers of programs that became better and worse.
 """
@@ -15,6 +15,7 @@ import random
 import re
 import subprocess
 
+import models
 import programs
 
 MESHES = [{"a": 2, "b": 2}, {"a": 2, "b": 4}, {"a": 4, "b": 2}]
@@ -85,7 +86,9 @@ def main():
     strategies = itertools.cycle(STRATEGIES.values())
     kinds = {"random": random_programs(options.build, 1000 * options.seed, options.random),
              "networks": [network(choose, next(strategies)) for _ in range(options.random)],
-             "networks, cut at random": [network(choose, None) for _ in range(options.random)]}
+             "networks, cut at random": [network(choose, None) for _ in range(options.random)],
+             "models": [models.model(choose, template)
+                        for template in itertools.islice(itertools.cycle(models.TEMPLATES.values()), options.random)]}
     print("| programs | size | better | worse | geometric mean | worst |\n| --- | --- | --- | --- | --- | --- |")
     for kind, texts in kinds.items():
         before, now = ([sizes(function) for function in programs.inspect_all(build, texts)]
