@@ -14,17 +14,26 @@ namespace {
 
 ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
 
-/// Whether products and quotients of partial sums are those of the sum, whatever these are. A factor that is infinite,
-/// or 0 below, makes NaN of zeros, and one that is large makes infinities of numbers that cancel each other.
+/// What is broadcast, in the end.
+Value getBroadcast(Value value) {
+  while (auto broadcast = value.getDefiningOp<BroadcastInDimOp>())
+    value = broadcast.getOperand();
+  return value;
+}
+
+/// Whether products and quotients of partial sums are those of the sum. A constant that is infinite, or 0 below, makes
+/// NaN of zeros, and one that is large makes infinities of numbers that cancel each other. One number that is known
+/// when the program runs (a momentum, a count of tokens) is taken for none of these: where it is one, what comes out is
+/// not finite in either order. An array may be so in any of its elements, as masks are.
 bool isLinearIn(Operation *op, unsigned term) {
   if (isa<IntegerType>(typeOf(op->getResult(0)).getElementType()))
     return isa<MultiplyOp>(op); // Products wrap around.
-  Value factor = op->getOperand(1 - term);
-  while (auto broadcast = factor.getDefiningOp<BroadcastInDimOp>())
-    factor = broadcast.getOperand();
-  auto constant = factor.getDefiningOp<ConstantOp>();
-  if (!constant || !constant.getValue().isSplat() || (isa<DivideOp>(op) && term != 0))
+  Value factor = getBroadcast(op->getOperand(1 - term));
+  if (!isOneNumber(factor) || (isa<DivideOp>(op) && term != 0))
     return false;
+  auto constant = factor.getDefiningOp<ConstantOp>();
+  if (!constant)
+    return true;
   constexpr double kLarge = 65536;
   double size = std::abs(constant.getValue().getSplatValue<APFloat>().convertToDouble());
   return isa<MultiplyOp>(op) ? size <= kLarge : size >= 1 / kLarge && std::isfinite(size);
@@ -42,6 +51,12 @@ bool holdsAll(ConvertOp op) {
 }
 
 } // namespace
+
+bool isOneNumber(Value value) {
+  value = getBroadcast(value);
+  auto constant = value.getDefiningOp<ConstantOp>();
+  return typeOf(value).getRank() == 0 || (constant && constant.getValue().isSplat());
+}
 
 bool isLinearCollective(Operation *op) {
   if (auto reduce = dyn_cast<AllReduceOp>(op))

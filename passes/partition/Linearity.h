@@ -12,6 +12,9 @@ namespace spmdc {
 /// makes of each, for all numbers that may occur. Of a product, the operand which `mayBePartial`.
 llvm::SmallVector<unsigned> listLinear(mlir::Operation *op, llvm::function_ref<bool(mlir::Value)> mayBePartial);
 
+/// Whether all elements are one number: a splat, or what is broadcast of a scalar.
+bool isOneNumber(mlir::Value value);
+
 /// Whether the operation is a collective that a person wrote, along a manual axis, and linear in its operand.
 bool isLinearCollective(mlir::Operation *op);
 

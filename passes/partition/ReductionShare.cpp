@@ -13,10 +13,11 @@ namespace {
 
 ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
 
-/// Whether the operation multiplies, and the other operand is a constant.
+/// Whether the operation multiplies by one number, or divides by one.
 bool isScale(OpOperand &use) {
-  return isa<MultiplyOp>(use.getOwner()) &&
-         use.getOwner()->getOperand(1 - use.getOperandNumber()).getDefiningOp<ConstantOp>();
+  Operation *op = use.getOwner();
+  return (isa<MultiplyOp>(op) || (isa<DivideOp>(op) && use.getOperandNumber() == 0)) &&
+         isOneNumber(op->getOperand(1 - use.getOperandNumber()));
 }
 
 /// Whether a part of the array is taken that has fewer elements.
@@ -66,11 +67,10 @@ bool isUsedOnceOrInArms(Value value) {
 /// The carry of a `for` that nothing uses but this value, which is its multiple; null for any other value.
 Value findCarry(Value value) {
   while (Operation *op = value.getDefiningOp()) {
-    bool isScaled = isa<MultiplyOp, NegateOp, ReshardOp>(op) && value.hasOneUse();
-    auto operand =
-        isScaled ? llvm::find_if(op->getOperands(), [](Value factor) { return !factor.getDefiningOp<ConstantOp>(); })
-                 : op->operand_end();
-    if (operand == op->operand_end() || (isa<MultiplyOp>(op) && !isScale(*operand.getBase())))
+    bool isScaled = isa<MultiplyOp, DivideOp, NegateOp, ReshardOp>(op) && value.hasOneUse();
+    auto operand = isScaled ? llvm::find_if(op->getOperands(), [](Value factor) { return !isOneNumber(factor); })
+                            : op->operand_end();
+    if (operand == op->operand_end() || (isa<MultiplyOp, DivideOp>(op) && !isScale(*operand.getBase())))
       return {};
     value = *operand;
   }
@@ -160,7 +160,7 @@ private:
         collectSharers(operand, depth + 1);
     } else if (isa<TransposeOp, NegateOp, ReshapeOp, ReshardOp>(op)) {
       collectSharers(op->getOperand(0), depth + 1);
-    } else if (isa<MultiplyOp>(op)) {
+    } else if (isa<MultiplyOp, DivideOp>(op)) {
       for (OpOperand &factor : op->getOpOperands())
         if (isScale(factor))
           return collectSharers(factor.get(), depth + 1);

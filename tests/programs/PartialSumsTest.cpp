@@ -82,8 +82,8 @@ protected:
       return typeOf(shape, axes);
     };
     std::string bias = random.chance(50) ? anyhow({rows, columns}) : anyhow({columns});
-    std::string parameters =
-                    product("x", "y") + ", " + product("z", "w") + ", s: " + anyhow({rows, columns}) + ", c: " + bias,
+    std::string parameters = product("x", "y") + ", " + product("z", "w") + ", s: " + anyhow({rows, columns}) +
+                             ", c: " + bias + ", u: f32",
                 result = anyhow({rows, columns}), taken;
     if (isTaken)
       taken = makeTaken(rows, columns, anyhow, result);
@@ -96,6 +96,10 @@ protected:
                "return (x @ y + c) - (z @ w - s)",
                "return s - x @ y + c + (s - z @ w)",
                "return transpose(transpose(x @ y) - transpose(s)) + z @ w",
+               // Numbers that are known when the program runs.
+               "return u * (x @ y) + c - (z @ w) / where(u > 1.0, 2.0, 4.0)",
+               "return for i in 0..3 carry (t = s) { yield u * t + (x @ y) * u; }",
+               "return for i in 0..3 carry (t = s) { yield t + (x @ y - t) / where(u > 1.0, 2.0, 4.0); }",
                "return flip(x @ y + c, 0) * 2.0 + z @ w",
                "return for i in 0..3 carry (t = s) { yield t + x @ y; }",
                "return for i in 0..3 carry (t = s) { yield t - (x @ y + c) + z @ w; }",
