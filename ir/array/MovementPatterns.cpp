@@ -220,11 +220,33 @@ struct ReverseOfCumulative : OpRewritePattern<ReverseOp> {
   }
 };
 
+/// Of reversed elements some: only those are reversed. The k largest, the largest first, need only the end of an order.
+struct SliceOfReverse : OpRewritePattern<SliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(SliceOp op, PatternRewriter &rewriter) const override {
+    auto reverse = op.getOperand().getDefiningOp<ReverseOp>();
+    if (!reverse || !reverse->hasOneUse() || reverse.getType().getSharding() || op.getType().getSharding() ||
+        op.getType().getNumElements() == 0)
+      return failure();
+    SmallVector<int64_t> starts(op.getStarts()), limits(op.getLimits());
+    for (int64_t d : reverse.getDims()) {
+      int64_t size = reverse.getType().getDimSize(d), first = op.getStarts()[d];
+      limits[d] = size - first;
+      starts[d] = limits[d] - 1 - (op.getType().getDimSize(d) - 1) * op.getStrides()[d];
+    }
+    Value some =
+        rewriter.create<SliceOp>(op.getLoc(), op.getType(), reverse.getOperand(), starts, limits, op.getStrides());
+    rewriter.replaceOpWithNewOp<ReverseOp>(op, op.getType(), some, reverse.getDims());
+    return success();
+  }
+};
+
 } // namespace
 
 void addMovementPatterns(RewritePatternSet &patterns) {
   patterns.add<PadThatCuts, SliceOfSum, PadOfSum, PadOfPad, SliceOfPad, SliceAtConstant, SliceOfTakeAlong,
-               ReverseOfCumulative>(patterns.getContext());
+               ReverseOfCumulative, SliceOfReverse>(patterns.getContext());
 }
 
 } // namespace spmdc

@@ -45,6 +45,15 @@ TEST_F(FoldTest, ChangesOfShardingStay) {
             std::string::npos);
 }
 
+TEST_F(FoldTest, SliceOfReverse) {
+  const char *reverse = "%0 = array.reverse %x dims [0] : <f32[8, 6]> -> <f32[8, 6]>\n";
+  EXPECT_EQ(fold(reverse + std::string("%r = array.slice %0 [1, 2] to [8, 6] step [3, 1] : <f32[8, 6]> -> <f32[3, 4]>"),
+                 "<f32[3, 4]>"),
+            "%0 = array.slice %arg0 [0, 2] to [7, 6] step [3, 1] : <f32[8, 6]> -> <f32[3, 4]>\n"
+            "%1 = array.reverse %0 dims [0] : <f32[3, 4]> -> <f32[3, 4]>\n"
+            "func.return %1 : !spmd.array<f32[3, 4]>\n");
+}
+
 // Of what runs along a reversed dimension, other dimensions are reversed as before: those that are twice, not at all.
 TEST_F(FoldTest, ReverseOfCumulative) {
   auto running = [&](const char *inner, const char *outer, const char *kind, const char *from) {
