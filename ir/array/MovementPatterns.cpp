@@ -1,7 +1,8 @@
 //===- MovementPatterns.cpp - moves of moved elements ---------------------===//
 //
 // A stencil is written as slices of a padded array. As pads of their own the slices read the array itself: where it is
-// cut, each neighbour's edge travels once, and nothing travels to make the padded array.
+// cut, each neighbour's edge travels once, and nothing travels to make the padded array. A running sum from behind is
+// written as one of the reversed array, which would travel as a whole.
 //
 //===----------------------------------------------------------------------===//
 
@@ -191,11 +192,61 @@ struct SliceOfTakeAlong : OpRewritePattern<SliceOp> {
   }
 };
 
+/// What runs along a reversed dimension and is reversed again runs from the other end. Other dimensions may be reversed
+/// before or after.
+struct ReverseOfCumulative : OpRewritePattern<ReverseOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ReverseOp op, PatternRewriter &rewriter) const override {
+    auto running = op.getOperand().getDefiningOp<CumulativeOp>();
+    auto inner = running ? running.getOperand().getDefiningOp<ReverseOp>() : nullptr;
+    if (!inner || !running->hasOneUse() || running.getType().getSharding() || inner.getType().getSharding())
+      return failure();
+    auto dim = static_cast<int64_t>(running.getDim());
+    if (!llvm::is_contained(op.getDims(), dim) || !llvm::is_contained(inner.getDims(), dim))
+      return failure();
+    SmallVector<int64_t> left; // Reversed once.
+    for (int64_t d = 0; d < op.getType().getRank(); ++d)
+      if (llvm::is_contained(op.getDims(), d) != llvm::is_contained(inner.getDims(), d))
+        left.push_back(d);
+    ArrayType type = left.empty() ? op.getType() : running.getType();
+    Value result = rewriter.create<CumulativeOp>(running.getLoc(), type, inner.getOperand(), running.getKind(), dim,
+                                                 !running.getReversed());
+    if (left.empty())
+      rewriter.replaceOp(op, result);
+    else
+      rewriter.replaceOpWithNewOp<ReverseOp>(op, op.getType(), result, left);
+    return success();
+  }
+};
+
+/// Of reversed elements some: only those are reversed. The k largest, the largest first, need only the end of an order.
+struct SliceOfReverse : OpRewritePattern<SliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(SliceOp op, PatternRewriter &rewriter) const override {
+    auto reverse = op.getOperand().getDefiningOp<ReverseOp>();
+    if (!reverse || !reverse->hasOneUse() || reverse.getType().getSharding() || op.getType().getSharding() ||
+        op.getType().getNumElements() == 0)
+      return failure();
+    SmallVector<int64_t> starts(op.getStarts()), limits(op.getLimits());
+    for (int64_t d : reverse.getDims()) {
+      int64_t size = reverse.getType().getDimSize(d), first = op.getStarts()[d];
+      limits[d] = size - first;
+      starts[d] = limits[d] - 1 - (op.getType().getDimSize(d) - 1) * op.getStrides()[d];
+    }
+    Value some =
+        rewriter.create<SliceOp>(op.getLoc(), op.getType(), reverse.getOperand(), starts, limits, op.getStrides());
+    rewriter.replaceOpWithNewOp<ReverseOp>(op, op.getType(), some, reverse.getDims());
+    return success();
+  }
+};
+
 } // namespace
 
 void addMovementPatterns(RewritePatternSet &patterns) {
-  patterns.add<PadThatCuts, SliceOfSum, PadOfSum, PadOfPad, SliceOfPad, SliceAtConstant, SliceOfTakeAlong>(
-      patterns.getContext());
+  patterns.add<PadThatCuts, SliceOfSum, PadOfSum, PadOfPad, SliceOfPad, SliceAtConstant, SliceOfTakeAlong,
+               ReverseOfCumulative, SliceOfReverse>(patterns.getContext());
 }
 
 } // namespace spmdc

@@ -122,19 +122,22 @@ Value buildLocalPart(OpBuilder &builder, Location loc, Value local, const ArrayM
     return nullptr;
   // What the piece has from elsewhere may be anything.
   ArrayType piece = to.getLocal(mesh);
-  SmallVector<int64_t> begins, limits, strides, low, high, interior, kept;
+  SmallVector<int64_t> begins, limits, strides, low, high, interior, kept, window, leftStrides;
   SmallVector<int64_t> padded(arrayTypeOf(local).getShape());
   for (auto [start, size, dim, there] : llvm::zip(*starts, piece.getShape(), part.dims, padded)) {
-    int64_t limit = size == 0 ? start.greatest : start.greatest + (size - 1) * dim.stride + 1;
+    int64_t extent = size == 0 ? 0 : (size - 1) * dim.stride + 1, limit = start.greatest + extent;
     interior.push_back(dim.dilation - 1);
     there = there == 0 ? 0 : (there - 1) * dim.dilation + 1;
     low.push_back(std::max<int64_t>(0, -start.least));
     high.push_back(std::max<int64_t>(0, limit - there));
     begins.push_back(start.least + low.back());
     limits.push_back(limit + low.back());
-    strides.push_back(dim.stride);
     there += low.back() + high.back();
-    kept.push_back(size + start.greatest - start.least);
+    // Strides begin at a place of each device's own only once that has been cut out.
+    strides.push_back(start.isSame() ? dim.stride : 1);
+    leftStrides.push_back(start.isSame() ? 1 : dim.stride);
+    window.push_back(start.isSame() ? size : extent);
+    kept.push_back(window.back() + start.greatest - start.least);
   }
   LocalBuilder localBuilder(builder, loc);
   if (arrayTypeOf(local).getShape() != ArrayRef(padded)) {
@@ -148,13 +151,21 @@ Value buildLocalPart(OpBuilder &builder, Location loc, Value local, const ArrayM
   for (auto [d, start] : llvm::enumerate(*starts)) {
     if (start.isSame())
       continue;
-    auto startOf = [&](ArrayType type) {
-      return localBuilder.shardStart(type.getDimSize(d), type.getShardingOrOpen().getDims()[d].getAxes());
+    const spmd::DimMove &dim = part.dims[d];
+    auto startIn = [&](ArrayType type, int64_t size, int64_t scale) {
+      Value first = localBuilder.shardStart(size, type.getShardingOrOpen().getDims()[d].getAxes());
+      return scale == 1 ? first : builder.create<MultiplyOp>(loc, first, localBuilder.splat({}, scale)).getResult();
     };
-    Value place = localBuilder.subtract(startOf(to), startOf(from));
-    places[d] = localBuilder.add(place, localBuilder.splat({}, part.dims[d].shift - start.least));
+    Value needed = dim.length == 0 ? startIn(to, to.getDimSize(d), dim.stride) : startIn(to, dim.base, dim.step);
+    Value held = startIn(from, from.getDimSize(d) / dim.block, dim.block * dim.dilation);
+    Value place = localBuilder.subtract(needed, held);
+    places[d] = localBuilder.add(place, localBuilder.splat({}, dim.shift - start.least));
   }
-  return builder.create<DynamicSliceOp>(loc, local, places, piece.getShape());
+  local = builder.create<DynamicSliceOp>(loc, local, places, window);
+  if (ArrayRef(window) == piece.getShape())
+    return local;
+  SmallVector<int64_t> zeros(window.size(), 0);
+  return builder.create<SliceOp>(loc, piece, local, zeros, window, leftStrides);
 }
 
 Value buildExchange(OpBuilder &builder, Location loc, Value local, const ArrayMove &part, ArrayType from, ArrayType to,

@@ -10,7 +10,8 @@ def SplitOrders : Pass<"spmdc-split-orders", "mlir::ModuleOp"> {
     Before: every array has a closed sharding (spmdc-propagate).
 
     Where an array.argsort runs along a dimension that is cut and only its first elements are used (top_k), the first
-    of each piece are found where it lies, and the first of all among those, if that is less to send than the array.
+    of each piece are found where it lies, and the first of all among those, if that is less to send than the array. So
+    are the last ones, where only these are used.
     Any other order along a cut dimension becomes a sort by samples (SampleSort.h), with a branch for data that are not
     spread over the pieces, or a columnsort (ColumnSort.h), if the cost model has that take less time than bringing the
     dimension together.

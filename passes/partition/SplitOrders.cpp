@@ -1,4 +1,4 @@
-//===- SplitOrders.cpp - the first of an order, piece by piece ------------===//
+//===- SplitOrders.cpp - an end of an order, piece by piece ---------------===//
 //
 // top_k along a cut dimension: the k first of all are among the k first of each device's piece, so only those
 // candidates travel. In terms of global arrays, with a dimension of 4096 over a=8:
@@ -13,6 +13,9 @@
 // Candidates stand in the order of their pieces, and among equals in the order of their positions, so that the second
 // argsort, which is stable, finds equals in the order of all positions. Where pieces are uneven the array is padded
 // with what is last in the order; elements that are as low stand before it, and there are k of them.
+//
+// The last of an order (argsort(x)[-k:]) are found in the same way, for it is one of elements and positions, in which
+// no two are equal. What pads the array stands behind them there: each piece gives as many more candidates.
 //
 // Orders that are used whole: SampleSort.h, ColumnSort.h.
 //
@@ -35,35 +38,40 @@ namespace spmdc {
 
 namespace {
 
-/// An order of which only the first elements are used.
-struct PrefixOrder {
+/// An order of which only the first elements are used, or only the last ones.
+struct PartOfOrder {
   ArgsortOp op;
   SmallVector<SliceOp> slices;
+  bool isLast = false;
   int64_t count = 0;             ///< How many are used.
   int64_t pieces = 1, piece = 0; ///< How many there are, and how large each is.
 
   int64_t getDim() { return static_cast<int64_t>(op.getDim()); }
+  int64_t getSize() { return op.getOperand().getType().getDimSize(getDim()); }
+  int64_t getPadding() { return pieces * piece - getSize(); }
+  int64_t getCandidatesOfPiece() { return std::min(count + (isLast ? getPadding() : 0), piece); }
 };
 
-/// How many elements of an order this takes, if those are the first ones.
-std::optional<int64_t> getPrefix(SliceOp slice, int64_t dim) {
+/// Whether this takes elements from one end of an order.
+bool takesEnd(SliceOp slice, int64_t dim, bool isLast) {
   ArrayRef<int64_t> shape = slice.getOperand().getType().getShape();
   for (int64_t d = 0; d < static_cast<int64_t>(shape.size()); ++d)
-    if (slice.getStarts()[d] != 0 || slice.getStrides()[d] != 1 || (d != dim && slice.getLimits()[d] != shape[d]))
-      return std::nullopt;
-  return slice.getLimits()[dim];
+    if (slice.getStrides()[d] != 1 || ((d != dim || !isLast) && slice.getStarts()[d] != 0) ||
+        ((d != dim || isLast) && slice.getLimits()[d] != shape[d]))
+      return false;
+  return true;
 }
 
-std::optional<PrefixOrder> matchPrefix(ArgsortOp op, const spmd::MeshShape &mesh) {
-  PrefixOrder order;
+std::optional<PartOfOrder> matchEnd(ArgsortOp op, bool isLast, const spmd::MeshShape &mesh) {
+  PartOfOrder order;
   order.op = op;
+  order.isLast = isLast;
   for (Operation *user : op->getUsers()) {
     auto slice = dyn_cast<SliceOp>(user);
-    std::optional<int64_t> count = slice ? getPrefix(slice, order.getDim()) : std::nullopt;
-    if (!count)
+    if (!slice || !takesEnd(slice, order.getDim(), isLast))
       return std::nullopt;
     order.slices.push_back(slice);
-    order.count = std::max(order.count, *count);
+    order.count = std::max(order.count, slice.getType().getDimSize(order.getDim()));
   }
   ArrayType type = op.getOperand().getType();
   std::vector<int64_t> sizes;
@@ -77,19 +85,19 @@ std::optional<PrefixOrder> matchPrefix(ArgsortOp op, const spmd::MeshShape &mesh
     return std::nullopt;
   // A candidate is an element and its position.
   int64_t bytes = spmd::byteSize(type.getDType());
-  int64_t candidates = order.pieces * std::min(order.count, order.piece);
-  return candidates * (bytes + 4) < type.getDimSize(order.getDim()) * bytes ? std::make_optional(order) : std::nullopt;
+  int64_t candidates = order.pieces * order.getCandidatesOfPiece();
+  return candidates * (bytes + 4) < order.getSize() * bytes ? std::make_optional(order) : std::nullopt;
 }
 
 class OrderSplitter {
 public:
-  explicit OrderSplitter(PrefixOrder &order) : order(order), dim(order.getDim()), b(order.op), loc(order.op.getLoc()) {}
+  explicit OrderSplitter(PartOfOrder &order) : order(order), dim(order.getDim()), b(order.op), loc(order.op.getLoc()) {}
 
   void run() {
     Value x = order.op.getOperand();
     ArrayType type = arrayTypeOf(x);
     bool isDescending = order.op.getDescending();
-    int64_t count = std::min(order.count, order.piece);
+    int64_t count = order.getCandidatesOfPiece();
 
     // The pieces as a dimension of their own.
     ShardingAttr split = splitSharding(type.getShardingOrOpen());
@@ -98,7 +106,7 @@ public:
     Value ranks = argsort(pieces, dim + 1, isDescending);
     ArrayType candidateType = typeFor(type, shapeWith({order.pieces, count}), split);
     ArrayType positionType = candidateType.withElementType(b.getI32Type());
-    ranks = slice(ranks, positionType);
+    ranks = slice(ranks, positionType, dim + 1, order.isLast ? order.piece - count : 0);
     Value elements = b.create<TakeAlongOp>(loc, candidateType, pieces, ranks, dim + 1);
     Value number = b.create<IotaOp>(loc, positionType, dim);
     Value size = b.create<ConstantOp>(loc, positionType, Scalar::ofInt(order.piece));
@@ -113,7 +121,8 @@ public:
       ArrayType result = user.getType();
       ArrayType all = result.withShape(joined.getShape()).withSharding(wholeSharding(result.getShardingOrOpen()));
       Value first = b.create<ArgsortOp>(loc, all, elements, dim, isDescending);
-      first = slice(first, result);
+      int64_t end = order.pieces * count - order.getPadding();
+      first = slice(first, result, dim, order.isLast ? end - result.getDimSize(dim) : 0);
       replaceTaken(user, x, elements, first);
       user.replaceAllUsesWith(b.create<TakeAlongOp>(loc, result, positions, first, dim).getResult());
       user.erase();
@@ -162,10 +171,12 @@ private:
     return b.create<ArgsortOp>(loc, arrayTypeOf(x).withElementType(b.getI32Type()), x, along, isDescending);
   }
 
-  /// The first elements of each dimension.
-  Value slice(Value x, ArrayType type) {
-    SmallVector<int64_t> starts(type.getRank(), 0), strides(type.getRank(), 1);
-    return b.create<SliceOp>(loc, type, x, starts, type.getShape(), strides);
+  /// The elements from `start` on of a dimension, as many as the type says.
+  Value slice(Value x, ArrayType type, int64_t along, int64_t start) {
+    SmallVector<int64_t> starts(type.getRank(), 0), limits(type.getShape()), strides(type.getRank(), 1);
+    starts[along] = start;
+    limits[along] += start;
+    return b.create<SliceOp>(loc, type, x, starts, limits, strides);
   }
 
   /// What takes the ordered elements themselves finds them among the candidates.
@@ -182,7 +193,7 @@ private:
     }
   }
 
-  PrefixOrder &order;
+  PartOfOrder &order;
   int64_t dim;
   OpBuilder b;
   Location loc;
@@ -197,11 +208,15 @@ class SplitOrdersPass : public impl::SplitOrdersBase<SplitOrdersPass> {
         if (!isPerDevice(op))
           orders.push_back(op);
       });
-      for (ArgsortOp op : orders)
-        if (std::optional<PrefixOrder> order = matchPrefix(op, planner.getMesh()))
+      for (ArgsortOp op : orders) {
+        std::optional<PartOfOrder> order = matchEnd(op, /*isLast=*/false, planner.getMesh());
+        if (!order)
+          order = matchEnd(op, /*isLast=*/true, planner.getMesh());
+        if (order)
           OrderSplitter(*order).run();
         else
           splitWhole(op, planner);
+      }
     }
   }
 

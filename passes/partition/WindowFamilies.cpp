@@ -11,15 +11,20 @@ namespace spmdc {
 WindowFamilies::WindowFamilies(func::FuncOp func) : mesh(getMesh(func)) {
   std::vector<ShardingRuleOpInterface> movers = Windows::listMovers(func.getBody());
   llvm::EquivalenceClasses<void *> arrays;
-  auto sourceOf = [](ShardingRuleOpInterface op) { return op.getMoves().parts[0].source.getAsOpaquePointer(); };
-  for (ShardingRuleOpInterface op : movers)
-    arrays.unionSets(sourceOf(op), op->getResult(0).getAsOpaquePointer());
-  llvm::DenseMap<void *, unsigned> numbers;
+  SmallVector<Value> sources;
   for (ShardingRuleOpInterface op : movers) {
-    auto [number, isNew] = numbers.try_emplace(arrays.getLeaderValue(sourceOf(op)), families.size());
+    sources.push_back(op.getMoves().parts[0].source);
+    arrays.unionSets(sources.back().getAsOpaquePointer(), op->getResult(0).getAsOpaquePointer());
+  }
+  llvm::DenseMap<void *, unsigned> numbers;
+  for (auto [op, source] : llvm::zip(movers, sources)) {
+    auto [number, isNew] = numbers.try_emplace(arrays.getLeaderValue(source.getAsOpaquePointer()), families.size());
     if (isNew)
       families.emplace_back();
-    families[number->second].ops.push_back(op);
+    Family &family = families[number->second];
+    family.ops.push_back(op);
+    family.values.push_back(source);
+    family.values.push_back(op->getResult(0));
     familyOf[op] = number->second;
   }
 }
@@ -36,13 +41,10 @@ const Windows *WindowFamilies::getWindows(Operation *op) {
   if (number == familyOf.end() || families[number->second].ops.size() < 2)
     return nullptr;
   Family &family = families[number->second];
-  std::vector<const void *> types;
-  for (ShardingRuleOpInterface other : family.ops)
-    for (Value value : {other.getMoves().parts[0].source, Value(other->getResult(0))})
-      types.push_back(value.getType().getAsOpaquePointer());
-  if (types != family.types) {
+  auto typesNow = llvm::map_range(family.values, [](Value value) { return value.getType(); });
+  if (!llvm::equal(typesNow, family.types)) {
     family.windows.emplace(family.ops, mesh);
-    family.types = std::move(types);
+    family.types.assign(typesNow.begin(), typesNow.end());
   }
   return &*family.windows;
 }

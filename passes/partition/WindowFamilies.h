@@ -29,7 +29,8 @@ public:
 private:
   struct Family {
     std::vector<ShardingRuleOpInterface> ops;
-    std::vector<const void *> types; ///< For which the windows are.
+    std::vector<mlir::Value> values; ///< What operations take elements of, and what they make of them.
+    std::vector<mlir::Type> types;   ///< Of the values, for which the windows are.
     std::optional<Windows> windows;
   };
 

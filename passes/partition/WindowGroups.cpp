@@ -6,6 +6,7 @@
 
 #include "llvm/ADT/MapVector.h"
 
+#include <numeric>
 #include <utility>
 
 using namespace mlir;
@@ -28,6 +29,27 @@ bool areApart(const Window &one, const Window &other) {
   return false;
 }
 
+/// What a window of both sends at least, if they send `bytes` and `otherBytes`: along a dimension that every device has
+/// whole and needs whole, as many times more as there are more elements to be looked at. Of many views (a convolution
+/// has one for each element of its kernel) most need no closer look.
+double getLeastTogether(const Window &one, double bytes, const Window &other, double otherBytes) {
+  ArrayRef<DimShardingAttr> cuts = arrayTypeOf(one.getSource()).getShardingOrOpen().getDims();
+  for (int64_t d = 0; d < static_cast<int64_t>(cuts.size()); ++d) {
+    const WindowDim &dim = one.getDim(d), &otherDim = other.getDim(d);
+    if (!cuts[d].getAxes().empty() || dim.getPieces() > 1 || otherDim.getPieces() > 1 || dim.wraps || otherDim.wraps)
+      continue;
+    auto count = [](int64_t begin, int64_t end, int64_t stride) {
+      return static_cast<double>((end - begin - 1) / stride + 1);
+    };
+    const WindowDim::Range &range = dim.looked.front(), &otherRange = otherDim.looked.front();
+    int64_t stride = std::gcd(std::gcd(dim.stride, otherDim.stride), range.begin - otherRange.begin);
+    double both = count(std::min(range.begin, otherRange.begin), std::max(range.end, otherRange.end), stride);
+    bytes = bytes / count(range.begin, range.end, dim.stride) * both;
+    otherBytes = otherBytes / count(otherRange.begin, otherRange.end, otherDim.stride) * both;
+  }
+  return std::max(bytes, otherBytes);
+}
+
 } // namespace
 
 bool Windows::mayJoin(const Group &one, const Group &other) {
@@ -42,7 +64,8 @@ void Windows::joinNearest(std::vector<Group> &list) const {
   Group *nearest = nullptr;
   double least = last.bytes;
   for (Group &group : llvm::drop_end(list)) {
-    if (!mayJoin(group, last))
+    if (getLeastTogether(group.window, group.bytes, last.window, last.bytes) - group.bytes > least ||
+        !mayJoin(group, last))
       continue;
     Window both = group.window;
     both.add(last.window);

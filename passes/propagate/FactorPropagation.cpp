@@ -166,6 +166,28 @@ std::optional<int64_t> findSamePlace(const ShardingRule &rule, const ValueFactor
   return std::nullopt;
 }
 
+/// What cuts the factor evenly of axes that are free on an array which has some of them already.
+AxisList getEvenPrefix(const FactorSharding &own, int64_t factorSize, llvm::ArrayRef<AxisPart> axes) {
+  AxisList result;
+  int64_t cut = 1;
+  for (auto [index, part] : llvm::enumerate(axes)) {
+    const AxisPart *present = index < own.axes.size() ? &own.axes[index] : nullptr;
+    AxisPart piece = part;
+    if (!present || !part.isPrefixOf(*present)) {
+      piece = part.majorPart(factorSize % cut == 0 ? std::gcd(factorSize / cut, part.size) : 1);
+      if (present && present->isPrefixOf(part) && piece.isPrefixOf(*present))
+        piece = *present;
+      if (piece.size == 1 && part.size != 1)
+        break;
+    }
+    result.push_back(piece);
+    if (piece != part)
+      break;
+    cut *= piece.size;
+  }
+  return result;
+}
+
 } // namespace
 
 AxisList getUsablePrefix(const TensorProjection &tensor, int64_t factor, int64_t factorSize,
@@ -182,35 +204,29 @@ AxisList getUsablePrefix(const TensorProjection &tensor, int64_t factor, int64_t
     conflicts.append(sharding->overflow);
   }
 
-  AxisList result;
-  int64_t cut = 1;
+  AxisList unused;
   for (auto [index, part] : llvm::enumerate(axes)) {
     const AxisPart *present = own && index < own->axes.size() ? &own->axes[index] : nullptr;
     std::optional<AxisPart> piece;
-    if (present && part.isPrefixOf(*present)) {
+    if (present && part.isPrefixOf(*present))
       piece = part;
-    } else if (!own || (!own->isClosed && own->overflow.empty())) {
+    else if (!own || (!own->isClosed && own->overflow.empty()))
       piece = part.prefixWithout(conflicts);
-      if (piece && own && !own->isAlone) {
-        int64_t even = factorSize % cut == 0 ? std::gcd(factorSize / cut, piece->size) : 1;
-        bool isWhole = own->isMajor && axes.size() == 1 && *piece == part && isRun(factorSize, part);
-        if (even == 1 && piece->size > 1 && !isWhole)
-          piece.reset();
-        else if (!isWhole)
-          piece = piece->majorPart(even);
-      }
-    }
     // What the array has already stays usable.
     if (present && present->isPrefixOf(part) && (!piece || piece->isPrefixOf(*present)))
       piece = *present;
     if (!piece)
       break;
-    result.push_back(*piece);
+    unused.push_back(*piece);
     if (*piece != part)
       break;
-    cut *= piece->size;
   }
-  return result;
+  if (!own || own->isAlone)
+    return unused;
+  AxisList whole = unused;
+  if (!whole.empty() && whole.back() != axes[whole.size() - 1])
+    whole.pop_back();
+  return own->isMajor && isRun(factorSize, whole) ? whole : getEvenPrefix(*own, factorSize, unused);
 }
 
 bool propagateFactors(ShardingProjection &projection, const OpKind &kind, DirectionOfFactor direction,

@@ -45,7 +45,10 @@ private:
 
 } // namespace
 
-bool isRun(int64_t factorSize, const AxisPart &axis) { return axis.size < factorSize && factorSize % axis.size != 0; }
+bool isRun(int64_t factorSize, llvm::ArrayRef<AxisPart> axes) {
+  int64_t pieces = totalSize(axes);
+  return pieces < factorSize && factorSize % pieces != 0;
+}
 
 TensorProjection::TensorProjection(const TensorSharding &sharding, llvm::ArrayRef<DimFactors> dimFactors,
                                    llvm::ArrayRef<Factor> factors)
@@ -79,7 +82,7 @@ void TensorProjection::projectDim(const TensorSharding::Dim &dim, const DimFacto
       return;
     }
     int64_t rest = factors[factor].size;
-    if (sharding.isMajor && dim.axes.size() == 1 && isRun(rest, dim.axes.front())) {
+    if (sharding.isMajor && isRun(rest, dim.axes)) {
       cursor.takeRest(sharding.axes);
       hasOverflow = true;
       continue;

@@ -21,8 +21,8 @@
 // Where a dimension is a product of factors, a minor factor can only be cut once every factor major to it is cut into
 // single elements (a device would otherwise own a strided set); projecting back leaves out what comes after a factor
 // that is not. Sizes that share no divisor with the next axis make that axis and all after it `overflow` of the factor:
-// they belong to the dimension, but to no factor, and nothing may be added behind them. One axis alone on the major
-// factor stays its own, though: pieces are runs of elements, and what joins or splits them exchanges their ends.
+// they belong to the dimension, but to no factor, and nothing may be added behind them. Axes that all fit the major
+// factor stay its own, though: pieces are runs of elements, and what joins or splits them exchanges their ends.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -42,13 +42,14 @@ struct FactorSharding {
   /// uneven over any axes: padding at the end of a dimension would otherwise come to lie between the elements of
   /// another array.
   bool isAlone = true;
-  /// The major factor of its dimension: uneven over one axis.
+  /// The major factor of its dimension, which may be uneven if no other is cut (isRun).
   bool isMajor = true;
   bool operator==(const FactorSharding &) const = default;
 };
 
-/// Whether pieces of a dimension are runs of elements where its major factor is cut by this axis alone.
-bool isRun(int64_t factorSize, const AxisPart &axis);
+/// Whether pieces of a dimension are uneven runs of elements of its major factor where that alone is cut, by these
+/// axes.
+bool isRun(int64_t factorSize, llvm::ArrayRef<AxisPart> axes);
 
 /// One array of an operation.
 class TensorProjection {

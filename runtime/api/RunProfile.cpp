@@ -23,7 +23,7 @@ class LineWriter {
 public:
   explicit LineWriter(const ProfileScene &scene) : scene(scene) {
     for (const StepInfo &step : scene.steps)
-      steps.push_back({quoted(step.name), quoted(step.location.str()), quoted(step.location.file)});
+      steps.push_back({quoted(step.name), quoted(step.location.str()), quoted(step.location.file), axesText(step)});
     for (size_t position = 0; position < scene.devices.size(); ++position)
       positionOf[scene.devices[position]] = static_cast<int64_t>(position);
   }
@@ -63,6 +63,8 @@ public:
       std::string args = "\"launch\":" + launch + ",\"step\":" + std::to_string(event.step);
       if (info.location.line > 0)
         args += ",\"source\":" + texts.location;
+      if (isCollective)
+        args += ",\"axes\":" + texts.axes;
       slice(texts.name, isCollective ? "collective" : "step", device, event.beginNs, event.endNs, args);
       if (isCollective)
         link(run.launch, event, info, occurrences[event.step]++);
@@ -73,8 +75,25 @@ public:
 
 private:
   struct Texts {
-    std::string name, location, file;
+    std::string name, location, file, axes;
   };
+
+  /// Those that a collective's groups are over.
+  std::vector<AxisRef> axesOf(const StepInfo &info) const {
+    if (!info.axes.empty())
+      return info.axes;
+    std::vector<AxisRef> all;
+    for (const MeshAxis &axis : scene.mesh.axes)
+      all.push_back({axis.name, 1, 0});
+    return all;
+  }
+
+  std::string axesText(const StepInfo &info) const {
+    auto list = nlohmann::ordered_json::array();
+    for (const AxisRef &axis : axesOf(info))
+      list.push_back(axis.str());
+    return jsonText(list);
+  }
 
   static std::string quoted(const std::string &text) { return jsonText(nlohmann::ordered_json(text)); }
 
@@ -102,12 +121,8 @@ private:
   /// An arrow goes from where the first device of the group starts to where each other one is done, which is never
   /// earlier. Each process writes its own ends.
   void link(uint64_t launch, const ProfileEvent &event, const StepInfo &info, int64_t occurrence) {
-    std::vector<AxisRef> axes = info.axes;
-    if (axes.empty())
-      for (const MeshAxis &axis : scene.mesh.axes)
-        axes.push_back({axis.name, 1, 0});
     int64_t position = positionOf.at(event.device);
-    std::vector<int64_t> group = groupOf(scene.mesh, axes, position);
+    std::vector<int64_t> group = groupOf(scene.mesh, axesOf(info), position);
     bool isStart = info.collective == StepInfo::Collective::Start;
     if (isStart != (position == group.front()))
       return;

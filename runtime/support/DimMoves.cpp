@@ -271,7 +271,6 @@ std::optional<std::vector<LocalStart>> getLocalStarts(const MeshShape &mesh, con
       return std::nullopt;
     std::optional<LocalStart> start;
     bool isThere = true;
-    bool isShift = windows.stride == 1 && windows.dilation == 1 && windows.length == 0 && windows.block == 1;
     MovedRange all = movedRange(windows, {0, source.shape[d]}, {0, target.shape[d]});
     forEachPlace(mesh, axesOfDim(mesh, source, target, d), [&](const std::vector<int64_t> &coordinates) {
       ShardRange has = ownedSource(mesh, source, moves, d, coordinates);
@@ -290,7 +289,9 @@ std::optional<std::vector<LocalStart>> getLocalStarts(const MeshShape &mesh, con
       start->least = std::min(start->least, own);
       start->greatest = std::max(start->greatest, own);
     });
-    if (!isThere || (start && !start->isSame() && !isShift))
+    // The end of a short window would be taken for elements, where it is a gap between others.
+    bool hasGaps = windows.dilation > 1 && windows.length > 0;
+    if (!isThere || (hasGaps && start && !start->isSame()))
       return std::nullopt;
     starts.push_back(start.value_or(LocalStart()));
   }

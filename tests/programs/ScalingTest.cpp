@@ -54,6 +54,18 @@ TEST(Scaling, CompileTimeIsLinear) {
   EXPECT_LT(large, 8 * small) << small << " s for 500 statements, " << large << " s for 2000";
 }
 
+/// A convolution looks at as many windows of a cut array as its kernel has elements.
+TEST(Scaling, KernelsOfManyElements) {
+  auto convolution = [](int size) {
+    std::string kernel = std::to_string(size), rows = std::to_string(6 * size);
+    return "mesh m(a=4, b=2)\nfn main(x: f32[2, " + rows + "@(a, b), " + rows + ", 3], w: f32[" + kernel + ", " +
+           kernel + ", 3, 8]) {\n  return conv2d(x, w, strides=" + kernel + ", padding=\"VALID\");\n}\n";
+  };
+  secondsToPlan(convolution(4)); // What happens once.
+  double small = secondsToPlan(convolution(24)), large = secondsToPlan(convolution(48));
+  EXPECT_LT(large, 10 * small) << small << " s for 576 elements, " << large << " s for 2304";
+}
+
 /// Random numbers from a constant key are constants, in expressions that use their parts many times; each of these ten
 /// draws hangs on all keys before it.
 TEST(Scaling, RandomNumbersAreNoTrees) {

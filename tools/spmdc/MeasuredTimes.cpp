@@ -66,8 +66,10 @@ MeasuredTimes MeasuredTimes::read(const std::string &fileName) {
             times.callSeconds += share * seconds;
           } else if (category == "collective") {
             times.communicationSeconds += share * seconds;
-            std::string place = placeOf(event.at("args").value("source", ""));
-            times.collectives[{name.substr(0, name.find(' ')), place}] += share * seconds;
+            const Json &args = event.at("args");
+            std::string place = placeOf(args.value("source", ""));
+            auto axes = args.value("axes", std::vector<std::string>());
+            times.collectives[{name.substr(0, name.find(' ')), place, axes}] += share * seconds;
           } else if (category == "step" && !isContainer(name)) {
             times.computeSeconds += share * seconds;
           }
@@ -79,7 +81,7 @@ MeasuredTimes MeasuredTimes::read(const std::string &fileName) {
 }
 
 double MeasuredTimes::secondsOf(const CollectiveReport &collective) const {
-  auto known = collectives.find({collective.op, placeOf(collective.location)});
+  auto known = collectives.find({collective.op, placeOf(collective.location), collective.axes});
   return known == collectives.end() ? 0 : known->second;
 }
 

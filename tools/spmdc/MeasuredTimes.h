@@ -5,7 +5,8 @@
 
 #include <map>
 #include <string>
-#include <utility>
+#include <tuple>
+#include <vector>
 
 namespace spmdc {
 
@@ -22,11 +23,12 @@ public:
   double callSeconds = 0; ///< From the beginning of a call to its end.
   int64_t calls = 0;      ///< The first left out, if there are others.
 
-  /// Of collectives of this operation from this place, all trips together.
+  /// Of collectives of this operation over these axes from this place, all trips together.
   double secondsOf(const CollectiveReport &collective) const;
 
 private:
-  std::map<std::pair<std::string, std::string>, double> collectives; ///< By operation and place.
+  using Key = std::tuple<std::string, std::string, std::vector<std::string>>;
+  std::map<Key, double> collectives; ///< By operation, place and axes.
 };
 
 } // namespace spmdc

@@ -45,6 +45,40 @@ TEST_F(FoldTest, ChangesOfShardingStay) {
             std::string::npos);
 }
 
+TEST_F(FoldTest, SliceOfReverse) {
+  const char *reverse = "%0 = array.reverse %x dims [0] : <f32[8, 6]> -> <f32[8, 6]>\n";
+  EXPECT_EQ(fold(reverse + std::string("%r = array.slice %0 [1, 2] to [8, 6] step [3, 1] : <f32[8, 6]> -> <f32[3, 4]>"),
+                 "<f32[3, 4]>"),
+            "%0 = array.slice %arg0 [0, 2] to [7, 6] step [3, 1] : <f32[8, 6]> -> <f32[3, 4]>\n"
+            "%1 = array.reverse %0 dims [0] : <f32[3, 4]> -> <f32[3, 4]>\n"
+            "func.return %1 : !spmd.array<f32[3, 4]>\n");
+}
+
+// Of what runs along a reversed dimension, other dimensions are reversed as before: those that are twice, not at all.
+TEST_F(FoldTest, ReverseOfCumulative) {
+  auto running = [&](const char *inner, const char *outer, const char *kind, const char *from) {
+    return fold((llvm::Twine("%0 = array.reverse %x dims ") + inner +
+                 " : <f32[8, 6]> -> <f32[8, 6]>\n%1 = array.cumulative " + kind + " %0 dim 0 " + from +
+                 ": <f32[8, 6]> -> <f32[8, 6]>\n%r = array.reverse %1 dims " + outer + " : <f32[8, 6]> -> <f32[8, 6]>")
+                    .str(),
+                "<f32[8, 6]>");
+  };
+  auto returned = [](const char *value) {
+    return (llvm::Twine("func.return ") + value + " : !spmd.array<f32[8, 6]>\n").str();
+  };
+  std::string reversed = "%0 = array.cumulative sum %arg0 dim 0 reversed : <f32[8, 6]> -> <f32[8, 6]>\n";
+  EXPECT_EQ(running("[0]", "[0]", "sum", ""), reversed + returned("%0"));
+  EXPECT_EQ(running("[0, 1]", "[0, 1]", "sum", ""), reversed + returned("%0"));
+  EXPECT_EQ(running("[0]", "[0]", "max", "reversed "),
+            "%0 = array.cumulative max %arg0 dim 0 : <f32[8, 6]> -> <f32[8, 6]>\n" + returned("%0"));
+  std::string other = reversed + "%1 = array.reverse %0 dims [1] : <f32[8, 6]> -> <f32[8, 6]>\n" + returned("%1");
+  EXPECT_EQ(running("[0]", "[0, 1]", "sum", ""), other);
+  EXPECT_EQ(running("[0, 1]", "[0]", "sum", ""), other);
+  // Along another dimension, or from one side only, it stays.
+  EXPECT_NE(running("[1]", "[1]", "sum", "").find("reverse %"), std::string::npos);
+  EXPECT_NE(running("[0]", "[1]", "sum", "").find("reverse %"), std::string::npos);
+}
+
 // The window shows one element of padding on the right, and lacks one of the array on the left.
 TEST_F(FoldTest, SliceOfPad) {
   const char *pad =

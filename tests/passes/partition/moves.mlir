@@ -114,11 +114,40 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
 
 // -----
 
+// So does every third, from a place of each device's own.
+// CHECK-LABEL: func.func @strided_at_places_of_their_own
+// CHECK-NOT: spmd.exchange
+// CHECK: %[[WINDOW:.*]] = array.dynamic_slice {{.*}} sizes [4]
+// CHECK-NEXT: array.slice %[[WINDOW]] [0] to [4] step [3] : <f32[4]> -> <f32[2]>
+module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
+  func.func @strided_at_places_of_their_own(%x: !spmd.array<f32[10@a]>) -> !spmd.array<f32[3@a]> {
+    %0 = array.slice %x [1] to [10] step [3] : <f32[10@a]> -> <f32[3@a]>
+    return %0 : !spmd.array<f32[3@a]>
+  }
+}
+
+// -----
+
+// Zeros between elements are put there by each device, which begins with another number of them.
+// CHECK-LABEL: func.func @dilated_at_places_of_their_own
+// CHECK-NOT: spmd.exchange
+// CHECK: array.pad %arg0 {{.*}} interior [1]
+// CHECK: array.dynamic_slice {{.*}} sizes [9]
+module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
+  func.func @dilated_at_places_of_their_own(%x: !spmd.array<f32[9@a]>, %zero: !spmd.array<f32[]>)
+      -> !spmd.array<f32[17@a]> {
+    %0 = array.pad %x with %zero low [0] high [0] interior [1] : <f32[9@a]>, <f32[]> -> <f32[17@a]>
+    return %0 : !spmd.array<f32[17@a]>
+  }
+}
+
+// -----
+
 // CHECK-LABEL: func.func @strided
-// CHECK: spmd.exchange %arg0 {{.*}} shifted [1] strided [3]
+// CHECK: spmd.exchange %arg0 {{.*}} shifted [2] strided [3]
 module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
   func.func @strided(%x: !spmd.array<f32[10@a]>) -> !spmd.array<f32[3@a]> {
-    %0 = array.slice %x [1] to [10] step [3] : <f32[10@a]> -> <f32[3@a]>
+    %0 = array.slice %x [2] to [10] step [3] : <f32[10@a]> -> <f32[3@a]>
     return %0 : !spmd.array<f32[3@a]>
   }
 }

@@ -47,6 +47,22 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 
 // -----
 
+// The last ones, of uneven pieces: what pads the last piece is behind its candidates and behind those of all.
+// CHECK-LABEL: func.func @last_of_uneven_pieces
+// CHECK: %[[RANKS:.*]] = array.argsort %{{.*}} dim 1 descending = false : <i32[4@a, 1024@_]>
+// CHECK: array.slice %[[RANKS]] [0, 1020] to [4, 1024] step [1, 1] : <i32[4@a, 1024@_]> -> <i32[4@a, 4@_]>
+// CHECK: %[[ORDER:.*]] = array.argsort %{{.*}} dim 0 descending = false : <i32[16@a]> -> <i32[16@_]>
+// CHECK: array.slice %[[ORDER]] [12] to [15] step [1] : <i32[16@_]> -> <i32[3@_]>
+module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
+  func.func @last_of_uneven_pieces(%x: !spmd.array<i32[4095@a]>) -> !spmd.array<i32[3@_]> {
+    %0 = array.argsort %x dim 0 descending = false : <i32[4095@a]> -> <i32[4095@_]>
+    %1 = array.slice %0 [4092] to [4095] step [1] : <i32[4095@_]> -> <i32[3@_]>
+    return %1 : !spmd.array<i32[3@_]>
+  }
+}
+
+// -----
+
 // As many candidates as elements, and an order that is used whole: left as they are.
 // CHECK-LABEL: func.func @no_less_to_send
 // CHECK: array.argsort %arg0 dim 0 descending = true : <f32[16@a]> -> <i32[16@_]>

@@ -95,7 +95,30 @@ func.func @through_a_merge_and_a_split(%x: !spmd.array<f32[7@a, 5, 8]>) -> !spmd
   return %2 : !spmd.array<f32[7, 5, 8]>
 }
 
-// Of a minor dimension, or over two axes, pieces are no runs: padding would come to lie between elements.
+// Over several axes pieces are runs, too, as long as each has elements of the major dimension.
+// CHECK-LABEL: func.func @uneven_shards_over_two_axes_pass_a_split
+// CHECK-SAME: -> !spmd.array<f32[25@"(a, b)", 2@_]>
+func.func @uneven_shards_over_two_axes_pass_a_split(%x: !spmd.array<f32[50@"(a, b)"]>) -> !spmd.array<f32[25, 2]> {
+  %0 = array.reshape %x : <f32[50@"(a, b)"]> -> <f32[25, 2]>
+  return %0 : !spmd.array<f32[25, 2]>
+}
+
+// CHECK-LABEL: func.func @uneven_shards_over_two_axes_pass_a_merge
+// CHECK-SAME: -> !spmd.array<f32[50@"(a, b)"]>
+func.func @uneven_shards_over_two_axes_pass_a_merge(%x: !spmd.array<f32[25@"(a, b)", 2]>) -> !spmd.array<f32[50]> {
+  %0 = array.reshape %x : <f32[25@"(a, b)", 2]> -> <f32[50]>
+  return %0 : !spmd.array<f32[50]>
+}
+
+// Where the second axis cuts a dimension of its own, the first goes on without it.
+// CHECK-LABEL: func.func @an_axis_in_use_ends_the_runs
+// CHECK-SAME: -> !spmd.array<f32[25@a, 2@_, 4@b]>
+func.func @an_axis_in_use_ends_the_runs(%x: !spmd.array<f32[50@"(a, b)", 4]>) -> !spmd.array<f32[25, 2, 4@b]> {
+  %0 = array.reshape %x : <f32[50@"(a, b)", 4]> -> <f32[25, 2, 4@b]>
+  return %0 : !spmd.array<f32[25, 2, 4@b]>
+}
+
+// Of a minor dimension pieces are no runs: padding would come to lie between elements.
 // CHECK-LABEL: func.func @uneven_shards_of_a_minor_dim_do_not_pass
 // CHECK-SAME: -> !spmd.array<f32[10@_]>
 func.func @uneven_shards_of_a_minor_dim_do_not_pass(%x: !spmd.array<f32[2, 5@a]>) -> !spmd.array<f32[10]> {

@@ -106,6 +106,8 @@ TEST(Profile, TimesAreProcessZerosAndArrowsMeet) {
   EXPECT_DOUBLE_EQ(step["dur"].get<double>(), 2.5);
   EXPECT_EQ(step["args"]["source"], "m.spmd:3:4");
   EXPECT_EQ(step["args"]["launch"], 3);
+  EXPECT_FALSE(step["args"].contains("axes"));
+  EXPECT_EQ(byKind["X"][2]["args"]["axes"], nlohmann::json::array({"a"}));
   EXPECT_EQ(byKind["X"][0]["name"], "launch 3");
   EXPECT_DOUBLE_EQ(byKind["X"][0]["dur"].get<double>(), 8.999);
   // Device 4 is the first of the group: the arrow begins there.

@@ -185,7 +185,8 @@ TEST(DimMoves, LocalStartsHoldForEveryDevice) {
           }
         for (int64_t k = 0; k < needs[d].size; ++k) {
           const LocalStart &start = (*starts)[d];
-          int64_t place = needs[d].start + k, at = move.moves[d].shift + needs[d].start - has[d].start;
+          int64_t place = needs[d].start + k;
+          int64_t at = move.elementAt(d, needs[d].start) - has[d].start * dilation;
           int64_t index = (start.isSame() ? start.least : at) + k * move.moves[d].stride;
           if (move.sourceOf(d, place) >= 0 && !start.isSame())
             ASSERT_TRUE(at >= start.least && at <= start.greatest) << "case " << i << " device " << device;
