@@ -86,6 +86,8 @@ private:
   static double getWork(const OperationChoice &choice) {
     return std::max(1.0, static_cast<double>(choice.assignments) / kWaysPerWork);
   }
+  /// Iterations of a `while` as getTrips takes them.
+  double countRuns(mlir::Operation *op);
   void addVariables(mlir::func::FuncOp func);
   void addVariable(llvm::ArrayRef<mlir::Value> values);
   bool isFree(mlir::Value value) const;
