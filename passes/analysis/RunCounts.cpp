@@ -80,6 +80,12 @@ struct Arm {
 
 } // namespace
 
+double getTrips(Operation *loop) {
+  constexpr double kTripsOfWhile = 8;
+  auto counted = dyn_cast<ForOp>(loop);
+  return counted ? static_cast<double>(std::max<int64_t>(1, counted.getTripCount())) : kTripsOfWhile;
+}
+
 int64_t RunCounts::countIterations(Block *block, ForOp loop) {
   auto [entry, isNew] = known.try_emplace({block, loop.getOperation()}, loop.getTripCount());
   if (!isNew || loop.getTripCount() > kMostIterations)

@@ -15,6 +15,10 @@
 
 namespace spmdc {
 
+/// How often the body of a loop is taken to run where something is chosen. Nobody knows it of a `while`: what is sent
+/// once in front of it, and would not have been needed, is less of a loss than what is sent in each of many iterations.
+double getTrips(mlir::Operation *loop);
+
 /// Of a program whose branches and loops do not change meanwhile.
 class RunCounts {
 public:

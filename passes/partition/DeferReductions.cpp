@@ -197,13 +197,6 @@ private:
   static BlockArgument getCarry(Operation *loop, unsigned index) {
     return getBody(loop).getArgument(index + (isa<ForOp>(loop) ? 1 : 0));
   }
-  /// Nobody knows it of a `while`. One reduction too many, behind it, is less of a loss than one in each of many
-  /// iterations.
-  static double getTrips(Operation *loop) {
-    auto counted = dyn_cast<ForOp>(loop);
-    return counted ? static_cast<double>(counted.getTripCount()) : 8;
-  }
-
   /// Of stacked partial sums that are only looked at in slices (the gradients of a list of layers), the slices are
   /// reduced: they may be added to different carries. Those that are not come together again
   /// (spmdc-combine-collectives).

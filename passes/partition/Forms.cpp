@@ -4,6 +4,7 @@
 
 #include "ir/array/ArrayOps.h"
 #include "ir/spmd/Location.h"
+#include "passes/analysis/RunCounts.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/DenseSet.h"
@@ -63,8 +64,8 @@ double getTripsPerForm(Value value, Operation *user) {
   double trips = 1;
   for (Operation *place = findFormPlace(value, user), *loop = user; loop != place;) {
     loop = loop->getParentOp();
-    if (auto counted = dyn_cast<ForOp>(loop))
-      trips *= static_cast<double>(std::max<int64_t>(1, counted.getTripCount()));
+    if (isa<ForOp, WhileOp>(loop))
+      trips *= getTrips(loop);
   }
   return trips;
 }

@@ -83,6 +83,8 @@ std::optional<OperationPrice> priceOfPartitioned(func::FuncOp func, const spmd::
     if (!arms.counts(op))
       return;
     auto runs = static_cast<double>(arms.countRuns(op));
+    for (auto loop = op->getParentOfType<WhileOp>(); loop; loop = loop->getParentOfType<WhileOp>())
+      runs *= getTrips(loop);
     if (auto collective = dyn_cast<CollectiveOpInterface>(op); collective && !isa<AllSliceOp>(op)) {
       std::vector<std::string> axes;
       for (const spmd::AxisRef &axis : collective.getGroupAxes().toValues())

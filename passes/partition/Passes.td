@@ -49,7 +49,8 @@ def ChooseShardings : Pass<"spmdc-choose-shardings", "mlir::ModuleOp"> {
     changed value together send less and take less time. What sends most comes first; the work is bounded. Another
     search carries changes far first, through contractions and reductions, too, along the dimensions that they share:
     an attention that is cut by heads comes to be cut by rows of the batch as a whole, with its derivative. The better
-    end is kept.
+    end is kept. From there operands that devices may not hold as an operation needs them are brought there for that
+    alone, as the weight of each layer is where rows come to be cut over an axis that it is cut over.
 
     Then all shardings and all ways to run operations are chosen at once, by dynamic programming over the graph of
     operations and values (ShardingElimination.h), which is exact where its tables stay small. What that gives is

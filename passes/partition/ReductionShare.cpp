@@ -4,6 +4,7 @@
 
 #include "ir/array/ArrayOps.h"
 #include "ir/spmd/SpmdOps.h"
+#include "passes/analysis/RunCounts.h"
 #include "passes/partition/LinearCone.h"
 
 using namespace mlir;
@@ -64,7 +65,19 @@ bool isUsedOnceOrInArms(Value value) {
          });
 }
 
-/// The carry of a `for` that nothing uses but this value, which is its multiple; null for any other value.
+/// Whether it is a carry in the body of a `while` whose condition does not look at it.
+bool isUnseenByCondition(BlockArgument argument) {
+  auto loop = dyn_cast<WhileOp>(argument.getOwner()->getParentOp());
+  return loop && argument.getParentRegion() == &loop.getBody() &&
+         loop.getCondition().getArgument(argument.getArgNumber()).use_empty();
+}
+
+/// What a loop's body takes for one of its results.
+Value getCarry(Operation *loop, unsigned result) {
+  return loop->getRegions().back().getArgument(result + (isa<ForOp>(loop) ? 1 : 0));
+}
+
+/// The carry of a loop that nothing uses but this value, which is its multiple; null for any other value.
 Value findCarry(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     bool isScaled = isa<MultiplyOp, DivideOp, NegateOp, ReshardOp>(op) && value.hasOneUse();
@@ -75,7 +88,8 @@ Value findCarry(Value value) {
     value = *operand;
   }
   auto argument = dyn_cast<BlockArgument>(value);
-  bool isCarry = argument && isa<ForOp>(argument.getOwner()->getParentOp());
+  Operation *loop = argument ? argument.getOwner()->getParentOp() : nullptr;
+  bool isCarry = loop && (isa<ForOp>(loop) || isUnseenByCondition(argument));
   return isCarry && isUsedOnceOrInArms(argument) ? argument : Value();
 }
 
@@ -137,16 +151,44 @@ private:
       value = user->getResult(0);
     } else if (auto branch = isa<YieldOp>(user) ? dyn_cast<IfOp>(user->getParentOp()) : IfOp()) {
       value = branch.getOutputs()[use.getOperandNumber()];
-    } else if (auto loop = isa<YieldOp>(user) ? dyn_cast<ForOp>(user->getParentOp()) : ForOp();
-               loop && loop.getCarries()[use.getOperandNumber()] == carry) {
+    } else if (Operation *loop = user->getParentOp(); carry && isa<YieldOp>(user) && isa<ForOp, WhileOp>(loop) &&
+                                                      comesTo(loop, getCarry(loop, use.getOperandNumber()), carry)) {
       unsigned index = use.getOperandNumber();
-      scaleBy(1 / static_cast<double>(std::max<int64_t>(1, loop.getTripCount())));
-      value = loop.getOutputs()[index];
-      carry = findCarry(loop.getInitials()[index]);
+      scaleBy(1 / getTrips(loop));
+      value = loop->getResult(index);
+      carry = findCarry(loop->getOperand(index));
     } else {
       return false;
     }
     return true;
+  }
+
+  /// Whether one carry of a loop is another after some iterations, which only add to them: they swap their places.
+  static bool comesTo(Operation *loop, Value from, Value to) {
+    for (unsigned i = 1; from && from != to && i < loop->getNumResults(); ++i)
+      from = Follower(from, from).findNextCarry(loop);
+    return from == to;
+  }
+
+  /// What the value is in the next iteration of the loop; null where more is done with it than adding.
+  Value findNextCarry(Operation *loop) {
+    while (value.hasOneUse()) {
+      OpOperand &use = *value.use_begin();
+      if (isa<YieldOp>(use.getOwner()) && use.getOwner()->getParentOp() == loop)
+        return getCarry(loop, use.getOperandNumber());
+      if (isOfPartialSums(use.getOwner()))
+        value = use.getOwner()->getResult(0);
+      else if (!step(use))
+        break;
+    }
+    return {};
+  }
+
+  /// Whether it stands around an operation that has been found to leave partial sums.
+  static bool isOfPartialSums(Operation *op) {
+    auto reshard = dyn_cast<ReshardOp>(op);
+    auto isPartial = [](ArrayType type) { return !type.getShardingOrOpen().getUnreduced().empty(); };
+    return reshard && (isPartial(reshard.getOperand().getType()) || isPartial(reshard.getType()));
   }
 
   /// Sums that lead to the value, through linear operations and for it alone.

@@ -152,7 +152,7 @@ void ShardingElimination::addFunction(ArrayRef<Place> places, llvm::function_ref
 }
 
 bool ShardingElimination::addOp(Operation *op) {
-  double trips = graph.getTrips(op);
+  double trips = graph.countRuns(op);
   auto addEdge = [&](Value from, const Place &to) {
     addFunction({placeOf(from), to}, [&](ArrayRef<ArrayType> types) { return trips * secondsOf(types[0], types[1]); });
   };
@@ -183,7 +183,7 @@ bool ShardingElimination::addRuled(ShardingRuleOpInterface op) {
   std::optional<std::vector<OperationWay>> ways = listOperationWays(planner, op, kMostWays);
   if (!ways || ways->empty() || known.size() > kMostReshards)
     return false;
-  double trips = graph.getTrips(op);
+  double trips = graph.countRuns(op);
   ArrayMoves moves = op.getMoves();
   bool mayMove = !moves.parts.empty();
   size_t count = ways->size();

@@ -197,6 +197,14 @@ const OperationChoice &ShardingGraph::choose(ShardingRuleOpInterface op) {
   return entry->second;
 }
 
+double ShardingGraph::countRuns(Operation *op) {
+  // A loop that nobody knows to run at all counts.
+  auto times = static_cast<double>(std::max<int64_t>(1, runs.count(op)));
+  for (auto loop = op->getParentOfType<WhileOp>(); loop; loop = loop->getParentOfType<WhileOp>())
+    times *= getTrips(loop);
+  return times;
+}
+
 OperationPrice ShardingGraph::price(Operation *op) {
   work += kWorkOfLooking;
   OperationPrice price;
@@ -205,7 +213,7 @@ OperationPrice ShardingGraph::price(Operation *op) {
     price.seconds += model.seconds(cost, mesh.deviceCount());
     price.linkBytes += cost.linkBytes;
   };
-  double trips = getTrips(op);
+  double trips = countRuns(op);
   if (ShardingRuleOpInterface ruled = getRuled(op)) {
     price = choose(ruled).price;
   } else if (auto reshard = dyn_cast<ReshardOp>(op)) {
@@ -248,7 +256,7 @@ OperationPrice ShardingGraph::priceTogether() {
       if (forms.insert({operand.getAsOpaquePointer(), type.getAsOpaquePointer(), place}).second)
         continue;
       CollectiveCost cost = Forms(planner, /*longestChain=*/0).find(operand, type, op).cost;
-      double times = static_cast<double>(std::max<int64_t>(1, runs.count(op))) / getTripsPerForm(operand, op);
+      double times = countRuns(op) / getTripsPerForm(operand, op);
       total.seconds -= model.seconds(cost, mesh.deviceCount()) * times;
       total.linkBytes -= cost.linkBytes * times;
     }

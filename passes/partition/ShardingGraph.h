@@ -55,8 +55,9 @@ public:
   /// What the operation, or the edges of a loop, a branch or a return, cost; times the trips of the loops around.
   OperationPrice price(mlir::Operation *op);
 
-  /// How often the operation, or the edges, count; a loop that nobody knows to run at all does, too.
-  double getTrips(mlir::Operation *op) { return static_cast<double>(std::max<int64_t>(1, runs.count(op))); }
+  /// How often the operation, or the edges, count; a loop that nobody knows to run at all does, too. Iterations of a
+  /// `while` as getTrips takes them.
+  double countRuns(mlir::Operation *op);
   /// How many may look at a window together, the operation included.
   size_t countWindowUsers(mlir::Operation *op) const { return std::max<size_t>(1, families.getFamily(op).size()); }
 

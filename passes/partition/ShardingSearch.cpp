@@ -19,6 +19,8 @@ constexpr unsigned kRadii[] = {0, 1, 2, 5, 16};
 constexpr size_t kMaxFarStarts = 4;
 constexpr unsigned kFarRadius = 64;
 constexpr double kFarShare = 1.0 / 3;
+/// Of the effort of a search, what operands are brought with.
+constexpr double kBringShare = 1.0 / 6;
 /// Of the time of all, what a change has to save that may send more.
 constexpr double kWorthMoreBytes = 0.25;
 /// How many times what is moved counts, where all shardings are chosen at once.
@@ -39,7 +41,7 @@ void ShardingSearch::run() {
     cutWhatIsPicked(op);
   const ShardingChange propagated = graph.getState();
   search(/*goesFar=*/false);
-  OperationPrice least = graph.priceAll();
+  OperationPrice least = graph.priceTogether();
   ShardingChange best = graph.getState();
   for (bool mayHoldMore : {false, true}) {
     if (least.linkBytes == 0)
@@ -48,7 +50,7 @@ void ShardingSearch::run() {
     graph.setMostHeld(mayHoldMore ? graph.getLargestPiece() : 0);
     search(/*goesFar=*/true);
     graph.setMostHeld(0);
-    OperationPrice price = graph.priceAll();
+    OperationPrice price = graph.priceTogether();
     bool isWorthMore = price.seconds < (1 - CostModel::kAlike) * least.seconds && price.linkBytes <= least.linkBytes;
     if (mayHoldMore ? isWorthMore : price.isBetterThan(least)) {
       least = price;
@@ -57,6 +59,11 @@ void ShardingSearch::run() {
   }
   findTogether(propagated, best);
   graph.apply(best);
+  if (least.linkBytes == 0)
+    return;
+  bringOperands();
+  if (!graph.priceTogether().isBetterThan(least))
+    graph.apply(best);
 }
 
 /// All at once, from what has been propagated. What is moved counts more the second time and the third, as time alone
@@ -145,6 +152,18 @@ void ShardingSearch::search(bool goesFar) {
     hasChanged = llvm::any_of(sending, [&](Operation *op) { return improve(op).has_value(); }) ||
                  (goesFar && llvm::any_of(sending, [&](Operation *op) { return improveFar(op, limit); })) ||
                  llvm::any_of(sending, [&](Operation *op) { return leap(op); });
+  }
+}
+
+/// Operands that devices may not hold as an operation needs them are brought there for that alone, where this helps.
+/// Not in the searches before: bringing what lies elsewhere would keep them from ends that send less.
+void ShardingSearch::bringOperands() {
+  ways.setBringsOperands(true);
+  limit = graph.getWork() + kBringShare * effort;
+  for (bool hasChanged = true; hasChanged && !isSpent();) {
+    auto sending = listSending();
+    hasChanged = llvm::any_of(sending, [&](Operation *op) { return improveFar(op, limit); }) ||
+                 llvm::any_of(sending, [&](Operation *op) { return improve(op).has_value(); });
   }
 }
 

@@ -18,7 +18,8 @@ public:
   /// First, loops that pick parts along a cut dimension have another one cut, where that is faster by far. Then one
   /// search after another from there; the best one is kept. Around single operations; through whole layers first, which
   /// improvements around single operations would keep where they are; and so that devices may hold more of a value than
-  /// propagation gave them, where that is faster by more than the model can be wrong and sends no more.
+  /// propagation gave them, where that is faster by more than the model can be wrong and sends no more. Last of all,
+  /// from there, operands are brought to single operations.
   void run();
 
   OperationPrice getPrice() { return graph.priceTogether(); }
@@ -29,6 +30,7 @@ public:
 
 private:
   void search(bool goesFar);
+  void bringOperands();
   void findTogether(const ShardingChange &propagated, ShardingChange &best);
   void cutWhatIsPicked(mlir::Operation *op);
   llvm::SmallVector<mlir::Operation *> listSending();

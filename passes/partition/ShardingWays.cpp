@@ -57,8 +57,11 @@ void ShardingWays::listAround(ShardingRuleOpInterface op, double limit,
       return;
     ShardingChange ofOperands, ofResult;
     bool isPossible = true;
-    for (auto [operand, factors] : llvm::zip(op->getOperands(), rule.operands))
-      isPossible = isPossible && add(ofOperands, operand, spmdc::shardingOf(mesh, rule, factors, axes));
+    for (auto [operand, factors] : llvm::zip(op->getOperands(), rule.operands)) {
+      std::optional<spmd::Sharding> sharding = spmdc::shardingOf(mesh, rule, factors, axes);
+      bool isBrought = bringsOperands && sharding && !mayLie(operand, *sharding);
+      isPossible = isPossible && (isBrought || add(ofOperands, operand, sharding));
+    }
     std::optional<spmd::Sharding> made = spmdc::shardingOf(mesh, rule, rule.results[0], axes);
     if (!isPossible || !add(ofResult, op->getResult(0), made))
       continue;
@@ -108,6 +111,11 @@ void ShardingWays::listEdges(Operation *op, llvm::function_ref<void(const Shardi
     add(ofPlace, places[index], shardingOf(operand));
     consider(ofPlace);
   }
+}
+
+bool ShardingWays::mayLie(Value value, const spmd::Sharding &sharding) const {
+  std::optional<unsigned> variable = graph.getVariable(value);
+  return !variable || graph.mayLie(*variable, ShardingAttr::fromValue(value.getContext(), sharding));
 }
 
 /// False where there is no such sharding, or one value would lie in two ways.

@@ -14,6 +14,10 @@ public:
 
   ShardingWays(ShardingGraph &graph, const spmd::MeshShape &mesh) : graph(graph), mesh(mesh) {}
 
+  /// Whether an operand that devices may not hold as an operation needs it is brought there for that alone, as a
+  /// parameter is: a weight that is gathered in each layer. Otherwise there is no such way to run the operation.
+  void setBringsOperands(bool brings) { bringsOperands = brings; }
+
   /// Changes of the variables around one operation that would have it send less (or otherwise), the best for itself
   /// first; those that are found before the graph's work has come to `limit`.
   std::vector<ShardingChange> list(mlir::Operation *op, double limit, bool mayCostMore = false);
@@ -25,10 +29,12 @@ public:
 private:
   void listAround(ShardingRuleOpInterface op, double limit, llvm::function_ref<void(const ShardingChange &)> consider);
   void listEdges(mlir::Operation *op, llvm::function_ref<void(const ShardingChange &)> consider);
+  bool mayLie(mlir::Value value, const spmd::Sharding &sharding) const;
   bool add(ShardingChange &change, mlir::Value value, const std::optional<spmd::Sharding> &sharding);
 
   ShardingGraph &graph;
   const spmd::MeshShape &mesh;
+  bool bringsOperands = false;
 };
 
 } // namespace spmdc

@@ -37,6 +37,8 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
     arriveAt(Stage::Propagated);
   }
   if (passesThrough(Stage::Partitioned)) {
+    // What no iteration changes is priced, and brought elsewhere, once for all of them.
+    passes.addPass(createLoopInvariantCodeMotionPass());
     passes.addPass(createSplitOrders());
     ChooseShardingsOptions choose;
     choose.remarks = options.remarks;
