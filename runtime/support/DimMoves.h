@@ -82,9 +82,10 @@ struct LocalStart {
 };
 
 /// For each dimension, if every device finds in its own piece all that its piece of the target has of the source. What
-/// else the target's piece has, padding included, may be before the source's piece or behind it. Places differ among
-/// devices only along dimensions of which the move is a shift alone: where the target's piece begins at t and the
-/// source's at s, at shift + t - s.
+/// else the target's piece has, padding included, may be before the source's piece or behind it. Where places differ
+/// among devices, that of one is shift + t * stride - s * dilation, if its piece of the target begins at t and that of
+/// the source at s; in windows shift + b * step - s * dilation, if its piece of the base begins at b. No move that goes
+/// backwards or round, and of dilated windows only those that begin at one place.
 std::optional<std::vector<LocalStart>> getLocalStarts(const MeshShape &mesh, const ShardedShape &source,
                                                       const ShardedShape &target, const std::vector<DimMove> &moves);
 
