@@ -21,7 +21,8 @@ constexpr unsigned kFarRadius = 64;
 constexpr double kFarShare = 1.0 / 3;
 /// Of the effort of a search, what operands are brought with.
 constexpr double kBringShare = 1.0 / 6;
-/// Of the time of all, what a change has to save that may send more.
+/// Of the time of all, what a change has to save that may send more; so much more where all shardings are chosen at
+/// once.
 constexpr double kWorthMoreBytes = 0.25;
 /// How many times what is moved counts, where all shardings are chosen at once.
 constexpr double kWeights[] = {1, 4, 16};
@@ -57,23 +58,25 @@ void ShardingSearch::run() {
       best = graph.getState();
     }
   }
-  findTogether(propagated, best);
   graph.apply(best);
   if (least.linkBytes == 0)
     return;
   bringOperands();
-  if (!graph.priceTogether().isBetterThan(least))
-    graph.apply(best);
+  if (graph.priceTogether().isBetterThan(least))
+    best = graph.getState();
+  findTogether(propagated, best);
+  graph.apply(best);
 }
 
 /// All at once, from what has been propagated. What is moved counts more the second time and the third, as time alone
-/// would send more. What is better than the best so far, and sends less, is kept: as it comes to be partitioned.
+/// would send more. What is better than the best so far, and sends less or is faster by far, is kept: as it comes to be
+/// partitioned.
 void ShardingSearch::findTogether(const ShardingChange &propagated, ShardingChange &best) {
   graph.apply(best);
   const OperationPrice least = graph.priceTogether();
   graph.apply(propagated);
   ShardingElimination elimination(graph, planner);
-  if (least.linkBytes == 0 || !elimination.build())
+  if (!elimination.build())
     return;
   std::optional<OperationPrice> ofBest;
   auto consider = [&](const ShardingChange &shardings) {
@@ -87,9 +90,14 @@ void ShardingSearch::findTogether(const ShardingChange &propagated, ShardingChan
       graph.apply(best);
       ofBest = partition();
     }
-    // For less time alone nothing changes: one all_reduce stays one.
-    bool isBetter = partitioned && ofBest && partitioned->isBetterThan(*ofBest) &&
-                    partitioned->linkBytes < (1 - CostModel::kAlike) * ofBest->linkBytes;
+    if (!partitioned || !ofBest)
+      return false;
+    // For a little less time alone nothing changes: one all_reduce stays one.
+    bool isLess =
+        partitioned->isBetterThan(*ofBest) && partitioned->linkBytes < (1 - CostModel::kAlike) * ofBest->linkBytes;
+    bool isFaster = partitioned->seconds < (1 - kWorthMoreBytes) * ofBest->seconds &&
+                    partitioned->linkBytes <= (1 + kWorthMoreBytes) * ofBest->linkBytes;
+    bool isBetter = isLess || isFaster;
     if (isBetter) {
       ofBest = partitioned;
       best = shardings;
