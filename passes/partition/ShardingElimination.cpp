@@ -85,8 +85,6 @@ ShardingElimination::Place ShardingElimination::placeOf(Value value) const {
   return variable ? Place{variable, shardings[*variable]} : Place{std::nullopt, {typeOf(value)}};
 }
 
-/// What it takes at least: the bytes that devices miss, and a latency. Of partial sums, what they need of them is
-/// reduced to pieces, and brought to all that want more than a piece.
 double ShardingElimination::secondsOf(ArrayType from, ArrayType to) {
   auto [entry, isNew] = known.try_emplace({from, to}, 0.0);
   if (isNew)
@@ -94,6 +92,8 @@ double ShardingElimination::secondsOf(ArrayType from, ArrayType to) {
   return entry->second;
 }
 
+/// What it takes at least: the bytes that devices miss, and a latency. Of partial sums, what they need of them is
+/// reduced to pieces, and brought to all that want more than a piece.
 double ShardingElimination::computeSeconds(ArrayType from, ArrayType to) const {
   ShardingAttr before = from.getShardingOrOpen(), after = to.getShardingOrOpen();
   if (!isUnreduced(to) && before.hasSameAxes(after))

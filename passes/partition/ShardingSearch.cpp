@@ -173,6 +173,7 @@ void ShardingSearch::bringOperands() {
     hasChanged = llvm::any_of(sending, [&](Operation *op) { return improveFar(op, limit); }) ||
                  llvm::any_of(sending, [&](Operation *op) { return improve(op).has_value(); });
   }
+  ways.setBringsOperands(false);
 }
 
 /// If all is faster by far with another dimension cut than the one along which iterations pick, that is.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace spmdc {
 namespace {
@@ -76,8 +77,11 @@ std::string entryText(const CollectiveExplanation &entry, size_t number, const P
     text += "   no annotation forces it: the program asks for it there\n";
   else
     text += "   forced by\n";
+  // Several axes of one mark are one line.
+  std::set<std::string> said;
   for (const CauseText &cause : entry.causes)
-    text += "     " + causeText(cause) + "\n";
+    if (std::string line = causeText(cause); said.insert(line).second)
+      text += "     " + line + "\n";
   if (entry.removal) {
     const Removal &removal = *entry.removal;
     double work = totals.flops > 0 ? removal.totals.flops / totals.flops : 1;
