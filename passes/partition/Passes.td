@@ -12,6 +12,9 @@ def SplitOrders : Pass<"spmdc-split-orders", "mlir::ModuleOp"> {
     Where an array.argsort runs along a dimension that is cut and only its first elements are used (top_k), the first
     of each piece are found where it lies, and the first of all among those, if that is less to send than the array. So
     are the last ones, where only these are used.
+    The position of an extreme element among all of an array that is cut behind its first dimension is found along one
+    dimension after the other (FlatExtremes.h).
+
     Any other order along a cut dimension becomes a sort by samples (SampleSort.h), with a branch for data that are not
     spread over the pieces, or a columnsort (ColumnSort.h), if the cost model has that take less time than bringing the
     dimension together.

@@ -24,6 +24,7 @@
 #include "ir/array/LocalBuilder.h"
 #include "passes/partition/ColumnSort.h"
 #include "passes/partition/FactorAxes.h"
+#include "passes/partition/FlatExtremes.h"
 #include "passes/partition/Passes.h"
 #include "passes/partition/SampleSort.h"
 
@@ -204,10 +205,16 @@ class SplitOrdersPass : public impl::SplitOrdersBase<SplitOrdersPass> {
     auto &planner = getAnalysis<ReshardPlanner>();
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       SmallVector<ArgsortOp> orders;
-      func.walk([&](ArgsortOp op) {
-        if (!isPerDevice(op))
-          orders.push_back(op);
+      SmallVector<ArgReduceOp> extremes;
+      func.walk([&](Operation *op) {
+        if (isPerDevice(op))
+          return;
+        if (auto order = dyn_cast<ArgsortOp>(op))
+          orders.push_back(order);
+        else if (auto extreme = dyn_cast<ArgReduceOp>(op))
+          extremes.push_back(extreme);
       });
+      llvm::for_each(extremes, splitFlatExtreme);
       for (ArgsortOp op : orders) {
         std::optional<PartOfOrder> order = matchEnd(op, /*isLast=*/false, planner.getMesh());
         if (!order)

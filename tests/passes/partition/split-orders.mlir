@@ -262,3 +262,37 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=8>} {
     return %0 : !spmd.array<i32[65536@a, 64@_]>
   }
 }
+
+// -----
+
+// The first of the largest elements of all, of which no device has a run: per row, then among the rows. No element of the
+// array travels.
+// CHECK-LABEL: func.func @extreme_of_all
+module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
+  func.func @extreme_of_all(%x: !spmd.array<f32[8@_, 16@a]>) -> !spmd.array<i32[]> {
+    // CHECK-NEXT: %[[COLUMN:.*]] = array.arg_reduce %arg0 max = true dim 1 : <f32[8@_, 16@a]> -> <i32[8@_]>
+    // CHECK-NEXT: %[[LARGEST:.*]] = array.reduce max %arg0 dims [1] : <f32[8@_, 16@a]> -> <f32[8@_]>
+    // CHECK-NEXT: %[[ROW:.*]] = array.arg_reduce %[[LARGEST]] max = true dim 0 : <f32[8@_]> -> <i32[]>
+    // CHECK-NEXT: array.dynamic_slice %[[COLUMN]] at(%[[ROW]]) sizes [1]
+    // CHECK-NOT: array.reshape %arg0
+    // CHECK: return
+    %0 = array.reshape %x : <f32[8@_, 16@a]> -> <f32[128@_]>
+    %1 = array.arg_reduce %0 max = true dim 0 : <f32[128@_]> -> <i32[]>
+    return %1 : !spmd.array<i32[]>
+  }
+}
+
+// -----
+
+// Rows lie as runs of all elements.
+// CHECK-LABEL: func.func @extreme_of_runs
+module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
+  func.func @extreme_of_runs(%x: !spmd.array<f32[8@a, 16@_]>) -> !spmd.array<i32[]> {
+    // CHECK-NEXT: array.reshape %arg0
+    // CHECK-NEXT: array.arg_reduce
+    // CHECK-NEXT: return
+    %0 = array.reshape %x : <f32[8@a, 16@_]> -> <f32[128@a]>
+    %1 = array.arg_reduce %0 max = true dim 0 : <f32[128@a]> -> <i32[]>
+    return %1 : !spmd.array<i32[]>
+  }
+}
