@@ -4,6 +4,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/ErrorHandling.h"
 
 #include <cassert>
 #include <limits>
@@ -29,22 +30,37 @@ double MinSum::valueOf(const Function &function, llvm::ArrayRef<unsigned> values
   return function.values[place];
 }
 
+/// How often a function counts; 0: not at all, whatever it says.
+double MinSum::weightOf(const Function &function, const Terms &terms) {
+  switch (function.kind) {
+  case Kind::Plain:
+    return 1;
+  case Kind::Weighted:
+    return terms.weight;
+  case Kind::Held:
+    return terms.held;
+  case Kind::Optional:
+    return terms.hasOptional ? 1 : 0;
+  }
+  llvm_unreachable("all kinds are named");
+}
+
 double MinSum::evaluate(llvm::ArrayRef<unsigned> values, Terms terms) const {
   double sum = 0;
   for (const Function &function : functions)
-    if (function.kind != Kind::Optional || terms.hasOptional)
-      sum += (function.kind == Kind::Weighted ? terms.weight : 1) * valueOf(function, values);
+    if (double weight = weightOf(function, terms); weight > 0)
+      sum += weight * valueOf(function, values);
   return sum;
 }
 
 class MinSum::Elimination {
 public:
   Elimination(const MinSum &problem, size_t mostNumbers, Terms terms)
-      : problem(problem), mostNumbers(mostNumbers), weight(terms.weight) {
+      : problem(problem), mostNumbers(mostNumbers), terms(terms) {
     ofVariable.resize(problem.sizes.size());
     buckets.resize(problem.sizes.size());
     for (const Function &function : problem.functions)
-      if (function.kind != Kind::Optional || terms.hasOptional)
+      if (weightOf(function) > 0)
         addFunction(&function);
   }
 
@@ -90,7 +106,7 @@ private:
       ofVariable[variable].push_back(function);
   }
 
-  double weightOf(const Function &function) const { return function.kind == Kind::Weighted ? weight : 1; }
+  double weightOf(const Function &function) const { return MinSum::weightOf(function, terms); }
 
   double sizeOf(llvm::ArrayRef<unsigned> variables) const {
     double size = 1;
@@ -207,7 +223,7 @@ private:
 
   const MinSum &problem;
   const size_t mostNumbers;
-  const double weight;
+  const Terms terms;
   std::vector<Functions> ofVariable;
   std::vector<std::unique_ptr<Function>> made;
   std::vector<Functions> buckets; ///< Of each variable that is eliminated, its functions then.

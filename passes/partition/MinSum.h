@@ -27,6 +27,7 @@ public:
   enum class Kind {
     Plain,
     Weighted, ///< Counts as often as the terms say.
+    Held,     ///< The same, of its own.
     Optional, ///< Counts if the terms say so.
   };
   /// A function of different variables: its values for all of theirs, those of the last variable next to one another.
@@ -34,7 +35,7 @@ public:
   void add(llvm::ArrayRef<unsigned> variables, std::vector<double> values, Kind kind = Kind::Plain);
 
   struct Terms {
-    double weight = 1;
+    double weight = 1, held = 0; ///< Not negative.
     bool hasOptional = true;
   };
 
@@ -57,6 +58,8 @@ private:
     Kind kind = Kind::Plain;
   };
   class Elimination;
+
+  static double weightOf(const Function &function, const Terms &terms);
 
   double valueOf(const Function &function, llvm::ArrayRef<unsigned> values) const;
 

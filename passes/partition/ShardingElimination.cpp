@@ -39,8 +39,18 @@ bool ShardingElimination::build() {
   return listShardings() && llvm::all_of(graph.getOps(), [&](Operation *op) { return addOp(op); });
 }
 
-ShardingElimination::Outcome ShardingElimination::solve(double weight, bool mayHoldMore) const {
-  MinSum::Solution solution = problem.solve(kMostNumbers, {weight, /*hasOptional=*/!mayHoldMore});
+void ShardingElimination::countHeld(Value value) {
+  unsigned variable = *graph.getVariable(value);
+  std::vector<double> bytes;
+  for (ArrayType type : shardings[variable])
+    bytes.push_back(static_cast<double>(type.getLocalBytes(mesh)));
+  problem.add({variable}, std::move(bytes), MinSum::Kind::Held);
+}
+
+ShardingElimination::Outcome ShardingElimination::solve(double weight, bool mayHoldMore,
+                                                        double secondsPerHeldByte) const {
+  MinSum::Solution solution =
+      problem.solve(mostNumbers, {.weight = weight, .held = secondsPerHeldByte, .hasOptional = !mayHoldMore});
   Outcome outcome;
   outcome.leastSeconds = solution.bound;
   for (auto [variable, listed] : llvm::enumerate(shardings))

@@ -18,24 +18,31 @@ namespace spmdc {
 
 class ShardingElimination {
 public:
-  ShardingElimination(ShardingGraph &graph, ReshardPlanner &planner)
-      : graph(graph), planner(planner), mesh(planner.getMesh()) {}
+  /// Numbers of one table that is made.
+  static constexpr size_t kMostNumbers = 1 << 16;
+
+  ShardingElimination(ShardingGraph &graph, ReshardPlanner &planner, size_t mostNumbers = kMostNumbers)
+      : graph(graph), planner(planner), mesh(planner.getMesh()), mostNumbers(mostNumbers) {}
 
   /// Lists what there is to choose from; false where that is too much: many axes, or many ways to run one operation.
   bool build();
+
+  /// What devices hold of the value is to count, too. It has a variable.
+  void countHeld(mlir::Value value);
 
   struct Outcome {
     ShardingChange shardings;
     /// What no shardings take less than, by the prices of operations one by one.
     double leastSeconds = 0;
   };
-  /// What takes least if what is moved counts so many times; where devices hold no more of a value than now, or up to
-  /// the largest piece of any. (The bound is one for times with weight 1 only.)
-  Outcome solve(double weight, bool mayHoldMore) const;
+  /// What takes least if what is moved counts so many times, and each byte that is held so many seconds; where devices
+  /// hold no more of a value than now, or up to the largest piece of any. (The bound is one for times with weight 1
+  /// only, where nothing is held.)
+  Outcome solve(double weight, bool mayHoldMore, double secondsPerHeldByte = 0) const;
 
 private:
-  /// Limits of what is listed: of a value, of an operation, of changes of sharding for all, and numbers of one table.
-  static constexpr size_t kMostShardings = 64, kMostWays = 512, kMostReshards = 1 << 17, kMostNumbers = 1 << 16;
+  /// Limits of what is listed: of a value, of an operation, and of changes of sharding for all.
+  static constexpr size_t kMostShardings = 64, kMostWays = 512, kMostReshards = 1 << 17;
 
   /// Where something lies: a variable, or what stays.
   struct Place {
@@ -55,6 +62,7 @@ private:
   ShardingGraph &graph;
   ReshardPlanner &planner;
   const spmd::MeshShape &mesh;
+  const size_t mostNumbers;
   MinSum problem;
   std::vector<llvm::SmallVector<ArrayType>> shardings; ///< By variable of the graph, which has the same number here.
   llvm::DenseMap<std::pair<mlir::Type, mlir::Type>, double> known; ///< Of secondsOf.

@@ -71,9 +71,11 @@ ValueRange ShardingGraph::getYielded(Operation *terminator) {
   return isBody ? ValueRange(parent->getResults()) : ValueRange();
 }
 
-ShardingGraph::ShardingGraph(func::FuncOp func, ReshardPlanner &planner)
+ShardingGraph::ShardingGraph(func::FuncOp func, ReshardPlanner &planner, const Freed &freed)
     : mesh(planner.getMesh()), model(planner.getModel()), planner(planner), exploredBefore(planner.getExplored()),
       families(func) {
+  for (const SmallVector<Value> &values : freed)
+    addVariable(values);
   addVariables(func);
   func.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (auto manual = dyn_cast<ManualOp>(op); manual && !manual.hasAutomaticAxes())

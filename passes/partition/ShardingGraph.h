@@ -27,7 +27,10 @@ using ShardingChange = llvm::MapVector<unsigned, ShardingAttr>;
 
 class ShardingGraph {
 public:
-  ShardingGraph(mlir::func::FuncOp func, ReshardPlanner &planner);
+  /// Values that may lie anywhere though they are parameters or marked, those of a group all alike.
+  using Freed = std::vector<llvm::SmallVector<mlir::Value>>;
+
+  ShardingGraph(mlir::func::FuncOp func, ReshardPlanner &planner, const Freed &freed = {});
 
   /// All operations that may send something, in program order.
   llvm::ArrayRef<mlir::Operation *> getOps() const { return ops; }

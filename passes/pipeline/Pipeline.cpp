@@ -17,6 +17,12 @@ using namespace mlir;
 
 namespace spmdc {
 
+void addBeforeShardings(OpPassManager &passes) {
+  // What no iteration changes is priced, and brought elsewhere, once for all of them.
+  passes.addPass(createLoopInvariantCodeMotionPass());
+  passes.addPass(createSplitOrders());
+}
+
 void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOptions &options) {
   auto passesThrough = [&](Stage leg) { return from < leg && leg <= to; };
   auto arriveAt = [&](Stage stage) {
@@ -37,9 +43,7 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
     arriveAt(Stage::Propagated);
   }
   if (passesThrough(Stage::Partitioned)) {
-    // What no iteration changes is priced, and brought elsewhere, once for all of them.
-    passes.addPass(createLoopInvariantCodeMotionPass());
-    passes.addPass(createSplitOrders());
+    addBeforeShardings(passes);
     ChooseShardingsOptions choose;
     choose.remarks = options.remarks;
     passes.addPass(createChooseShardings(choose));

@@ -365,6 +365,23 @@ std::optional<std::vector<WorkReport>> Compiler::work() {
   return artifact ? std::optional(reportWork(artifact->plan, state->options.costModel)) : std::nullopt;
 }
 
+std::optional<std::vector<ShardingProposal>> Compiler::proposals(llvm::function_ref<bool(llvm::StringRef)> isFree,
+                                                                 bool limitsMemory) {
+  ModuleOp propagated = state->getModule(Stage::Propagated);
+  if (!propagated)
+    return std::nullopt;
+  OwningOpRef<ModuleOp> module = propagated.clone();
+  PassManager passes(module->getContext());
+  addBeforeShardings(passes);
+  if (failed(passes.run(*module)))
+    return std::nullopt;
+  std::vector<ShardingProposal> found;
+  for (auto func : module->getOps<func::FuncOp>())
+    if (!func.isExternal())
+      llvm::append_range(found, proposeShardings(func, isFree, limitsMemory));
+  return found;
+}
+
 bool Compiler::checkBudget() {
   ModuleOp start = state->getStart();
   std::vector<BudgetLimit> limits = start ? getBudget(start, state->options.budget) : std::vector<BudgetLimit>();

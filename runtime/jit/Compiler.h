@@ -12,6 +12,7 @@
 #include "passes/analysis/CostModel.h"
 #include "passes/analysis/ProgramReport.h"
 #include "passes/analysis/WorkReport.h"
+#include "passes/partition/ShardingProposals.h"
 #include "passes/pipeline/Pipeline.h"
 #include "runtime/artifact/Plan.h"
 
@@ -64,6 +65,11 @@ public:
 
   /// What one device computes. Nothing where there are errors.
   std::optional<std::vector<WorkReport>> work();
+
+  /// Shardings for parameters whose types stand where `isFree` says so, with which the program may cost least
+  /// (passes/partition/ShardingProposals.h). Nothing where there are errors.
+  std::optional<std::vector<ShardingProposal>> proposals(llvm::function_ref<bool(llvm::StringRef)> isFree,
+                                                         bool limitsMemory);
 
   /// Whether the program keeps to the budget; where it does not, `errors` says what exceeds it. False on other errors.
   bool checkBudget();

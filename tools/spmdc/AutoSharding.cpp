@@ -19,14 +19,18 @@ namespace {
 constexpr size_t kBeam = 6;
 constexpr int kPatience = 2;
 
-/// Marks: for an annotation and one of its dimensions the axes, major to minor.
+/// Programs that are compiled, if nobody says how many: fewer if they are large, by their kernels and parameters.
+constexpr size_t kMostTries = 256, kFewestTries = 24, kSizeOfAll = 8192;
+
+/// Marks: for an annotation and one of its dimensions the axes, major to minor; none: it is to be whole.
 using Marks = std::map<std::pair<size_t, size_t>, std::vector<std::string>>;
 
 class Search {
 public:
   Search(const std::string &fileName, const std::string &text, const CompileOptions &options,
-         std::optional<int64_t> memoryLimit, size_t maxTries)
-      : fileName(fileName), text(text), options(options), memoryLimit(memoryLimit), maxTries(maxTries),
+         std::optional<int64_t> memoryLimit, std::optional<size_t> maxTries)
+      : fileName(fileName), text(text), options(options), memoryLimit(memoryLimit),
+        maxTries(maxTries.value_or(kMostTries)), isLimited(maxTries.has_value()),
         source(diagnostics.addSource(fileName, text)), ast(parse(source, diagnostics)),
         annotations(listAnnotations(*ast, options.frontend.function)) {
     this->options.pipeline.dumpDirectory.clear();
@@ -38,8 +42,13 @@ public:
     std::optional<ProgramCost> start = costOf({});
     if (!start)
       return std::nullopt;
+    if (!isLimited)
+      maxTries = std::clamp(kSizeOfAll / size, kFewestTries, kMostTries);
     State best{{}, *start};
-    std::vector<State> beam = {best};
+    std::vector<State> beam = propose();
+    beam.push_back(best);
+    sortByCost(beam);
+    best = beam.front();
     for (int patience = kPatience; patience > 0 && !beam.empty();) {
       beam = expand(beam);
       if (!beam.empty() && keyOf(beam.front().cost) < keyOf(best.cost)) {
@@ -81,14 +90,60 @@ private:
     });
   }
 
+  /// What may be cheapest by the prices of all operations together; the dimensions that are not cut then open, or
+  /// whole.
+  std::vector<State> propose() {
+    std::map<std::string, size_t> byPlace;
+    for (size_t i = 0; i < annotations.size(); ++i)
+      if (isUnannotated(annotations[i])) {
+        byPlace.emplace(annotations[i].range.str(), i);
+        order.push_back(i);
+      }
+    Compiler compiler(fileName, text, options);
+    auto proposals = compiler.proposals([&](llvm::StringRef place) { return byPlace.count(place.str()) > 0; },
+                                        memoryLimit.has_value());
+    std::vector<State> states;
+    if (!proposals || proposals->empty())
+      return states;
+    // What is large matters most.
+    std::map<size_t, int64_t> bytes;
+    for (const ShardingProposal::Entry &entry : proposals->front().entries)
+      bytes[byPlace.at(entry.place)] += entry.bytes;
+    std::sort(order.begin(), order.end(),
+              [&](size_t a, size_t b) { return std::pair(-bytes[a], a) < std::pair(-bytes[b], b); });
+    for (const ShardingProposal &proposal : *proposals)
+      for (bool isOpen : {true, false}) {
+        Marks marks;
+        for (const ShardingProposal::Entry &entry : proposal.entries)
+          addMarks(marks, byPlace.at(entry.place), entry.sharding, isOpen);
+        if (std::optional<ProgramCost> cost = costOf(marks))
+          states.push_back({std::move(marks), *cost});
+      }
+    return states;
+  }
+
+  /// Of whole axes: the language has no words for parts of them.
+  void addMarks(Marks &marks, size_t annotation, const spmd::Sharding &sharding, bool isOpen) const {
+    if (sharding.dims.size() != annotations[annotation].dims.size())
+      return;
+    for (size_t dim = 0; dim < sharding.dims.size(); ++dim) {
+      std::vector<std::string> axes;
+      for (const spmd::AxisRef &axis : sharding.dims[dim])
+        if (axis.isWholeAxis())
+          axes.push_back(axis.name);
+      if (!axes.empty() || !isOpen)
+        marks[{annotation, dim}] = std::move(axes);
+    }
+  }
+
   /// The cheapest states with one mark more.
   std::vector<State> expand(const std::vector<State> &beam) {
     std::map<Marks, ProgramCost> found;
     for (const State &state : beam)
-      for (size_t i = 0; i < annotations.size(); ++i)
+      for (size_t i : order)
         for (const spmd::MeshAxis &axis : mesh.axes)
           for (size_t dim = 0; dim < annotations[i].dims.size(); ++dim) {
-            if (!isUnannotated(annotations[i]) || axis.size == 1 || uses(state.marks, i, axis.name))
+            if (axis.size == 1 || uses(state.marks, i, axis.name))
               continue;
             Marks marks = state.marks;
             marks[{i, dim}].push_back(axis.name);
@@ -98,28 +153,35 @@ private:
     std::vector<State> states;
     for (auto &[marks, cost] : found)
       states.push_back({marks, cost});
-    std::sort(states.begin(), states.end(), [&](const State &a, const State &b) {
-      return std::pair(keyOf(a.cost), a.marks) < std::pair(keyOf(b.cost), b.marks);
-    });
-    states.resize(std::min(states.size(), kBeam));
+    sortByCost(states);
     return states;
   }
 
-  /// Takes back marks without which the program costs no more.
+  /// Of those that cost as much the one with fewer marks, and no more than are followed up.
+  void sortByCost(std::vector<State> &states) const {
+    auto keyOfState = [&](const State &state) {
+      return std::tuple(keyOf(state.cost), state.marks.size(), state.marks);
+    };
+    std::sort(states.begin(), states.end(),
+              [&](const State &a, const State &b) { return keyOfState(a) < keyOfState(b); });
+    states.resize(std::min(states.size(), kBeam));
+  }
+
+  /// Takes back marks without which the program costs no more, until none is idle.
   void dropIdle(State &state) {
     for (bool isChanged = true; isChanged;) {
       isChanged = false;
-      for (const auto &[where, axes] : state.marks) {
+      for (const auto &[where, axes] : Marks(state.marks)) {
         Marks fewer = state.marks;
-        fewer[where].pop_back();
-        if (fewer[where].empty())
+        if (axes.size() > 1)
+          fewer[where].pop_back();
+        else
           fewer.erase(where);
         std::optional<ProgramCost> cost = costOf(fewer, /*isExtra=*/true);
         if (!cost || keyOf(state.cost) < keyOf(*cost))
           continue;
         state = {std::move(fewer), *cost};
         isChanged = true;
-        break;
       }
     }
   }
@@ -143,12 +205,14 @@ private:
     if (!inspection)
       return std::nullopt;
     mesh = inspection->report.mesh;
+    size = std::max<size_t>(1, inspection->work.size());
     cost.emplace();
     cost->seconds = inspection->computeSeconds();
     cost->memoryBytes = inspection->peakBytesPerDevice;
     for (const FunctionReport &function : inspection->report.functions) {
       cost->seconds += function.communicationSeconds - function.combiningSaves - function.ringSaves;
       cost->wireBytes += function.wireBytesPerDevice;
+      size += function.params.size();
     }
     return cost;
   }
@@ -156,11 +220,13 @@ private:
   const std::string &fileName, &text;
   CompileOptions options;
   std::optional<int64_t> memoryLimit;
-  size_t maxTries, tries = 0;
+  size_t maxTries, tries = 0, size = 0;
+  bool isLimited;
   Diagnostics diagnostics;
   const Source &source;
   std::unique_ptr<Ast> ast;
   std::vector<Annotation> annotations;
+  std::vector<size_t> order; ///< Of those that may be changed, what is largest first.
   spmd::MeshShape mesh;
   std::map<Marks, std::optional<ProgramCost>> costs;
 };
@@ -169,7 +235,7 @@ private:
 
 std::optional<AutoSharding> searchShardings(const std::string &fileName, const std::string &text,
                                             const CompileOptions &options, std::optional<int64_t> memoryLimit,
-                                            size_t maxTries) {
+                                            std::optional<size_t> maxTries) {
   return Search(fileName, text, options, memoryLimit, maxTries).run();
 }
 

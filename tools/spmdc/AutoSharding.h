@@ -23,11 +23,12 @@ struct AutoSharding {
 };
 
 /// Looks for annotations of the entry's parameters about which nothing is written (fields of structs are taken one by
-/// one) that make the program cheapest: what fits into the memory first, then what is fastest. A beam search over
-/// marks, each state compiled to its plan. Nothing where the program itself has errors.
+/// one) that make the program cheapest: what fits into the memory first, then what is fastest. Begins with what is best
+/// by the prices of operations (passes/partition/ShardingProposals.h), and goes on as a beam search over marks, each
+/// state compiled to its plan: `maxTries` at most, or by the size of the program. Nothing where it has errors itself.
 std::optional<AutoSharding> searchShardings(const std::string &fileName, const std::string &text,
                                             const CompileOptions &options, std::optional<int64_t> memoryLimit,
-                                            size_t maxTries);
+                                            std::optional<size_t> maxTries);
 
 /// The annotations to paste, and what they change.
 std::string autoShardingText(const AutoSharding &sharding);

@@ -19,7 +19,7 @@ struct CompileCommand {
   std::string output, emit;
   bool isAuto = false;
   std::optional<int64_t> memoryLimit;
-  size_t maxTries = 512;
+  std::optional<size_t> maxTries;
 
   int run() {
     std::optional<Compiler> compiler = isAuto ? annotated() : flags.makeCompiler();
@@ -105,9 +105,10 @@ void addCompileCommand(CLI::App &app, int &status) {
           "With --auto: what each device may need at most: 8GiB")
       ->type_name("BYTES")
       ->needs(automatic);
-  command->add_option("--tries", state->maxTries, "With --auto: how many programs to compile at most")
+  command
+      ->add_option("--tries", state->maxTries,
+                   "With --auto: how many programs to compile at most (default: by the size of the program, 24 to 256)")
       ->type_name("N")
-      ->capture_default_str()
       ->needs(automatic);
   std::vector<std::string> names(kStageNames.begin(), kStageNames.end());
   command->add_option("--emit", state->emit, "Print one stage as text instead: " + CLI::detail::join(names, ", "))

@@ -40,8 +40,8 @@ Problem makeProblem(std::mt19937 &random) {
     std::vector<double> values(numbers);
     for (double &value : values)
       value = random() % 20 == 0 ? kInfinity : random() % 50;
-    auto kinds = {MinSum::Kind::Plain, MinSum::Kind::Weighted, MinSum::Kind::Optional};
-    problem.sum.add(variables, std::move(values), kinds.begin()[random() % 3]);
+    auto kinds = {MinSum::Kind::Plain, MinSum::Kind::Weighted, MinSum::Kind::Held, MinSum::Kind::Optional};
+    problem.sum.add(variables, std::move(values), kinds.begin()[random() % 4]);
   }
   return problem;
 }
@@ -65,7 +65,8 @@ TEST(MinSum, IsExactWhereTablesFit) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
     Problem problem = makeProblem(random);
-    for (MinSum::Terms terms : {MinSum::Terms{1, true}, MinSum::Terms{3, true}, MinSum::Terms{2, false}}) {
+    for (MinSum::Terms terms :
+         {MinSum::Terms{}, {.weight = 3, .held = 2}, {.weight = 2, .held = 1, .hasOptional = false}}) {
       MinSum::Solution solution = problem.sum.solve(kAnyNumbers, terms);
       EXPECT_TRUE(solution.isExact);
       EXPECT_EQ(solution.bound, findLeast(problem, terms));
