@@ -1,4 +1,4 @@
-//===- ProgressLine.cpp - how far a loop of steps is, on one line ---------===//
+//===- ProgressLine.cpp - how far a long loop is, on one line --------------===//
 
 #include "runtime/api/ProgressLine.h"
 
@@ -12,7 +12,7 @@ void ProgressLine::show(int64_t step, int64_t steps) {
   shownAt = now;
   out << "\r\033[K";
   if (!isLast)
-    out << command << ": step " << step << " of " << steps;
+    out << command << ": " << what << " " << step << " of " << steps;
   out << std::flush;
 }
 

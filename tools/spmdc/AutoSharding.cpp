@@ -5,6 +5,8 @@
 #include "frontend/syntax/Parser.h"
 #include "tools/spmdc/Inspection.h"
 
+#include "llvm/ADT/ScopeExit.h"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -28,9 +30,10 @@ using Marks = std::map<std::pair<size_t, size_t>, std::vector<std::string>>;
 class Search {
 public:
   Search(const std::string &fileName, const std::string &text, const CompileOptions &options,
-         std::optional<int64_t> memoryLimit, std::optional<size_t> maxTries)
+         std::optional<int64_t> memoryLimit, std::optional<size_t> maxTries,
+         const std::function<void(size_t, size_t)> &onProgress)
       : fileName(fileName), text(text), options(options), memoryLimit(memoryLimit),
-        maxTries(maxTries.value_or(kMostTries)), isLimited(maxTries.has_value()),
+        maxTries(maxTries.value_or(kMostTries)), isLimited(maxTries.has_value()), onProgress(onProgress),
         source(diagnostics.addSource(fileName, text)), ast(parse(source, diagnostics)),
         annotations(listAnnotations(*ast, options.frontend.function)) {
     this->options.pipeline.dumpDirectory.clear();
@@ -39,6 +42,10 @@ public:
   }
 
   std::optional<AutoSharding> run() {
+    auto finish = llvm::make_scope_exit([&] {
+      if (onProgress)
+        onProgress(tries, tries);
+    });
     std::optional<ProgramCost> start = costOf({});
     if (!start)
       return std::nullopt;
@@ -199,6 +206,8 @@ private:
     if (tries >= maxTries && !isExtra)
       return std::nullopt;
     ++tries;
+    if (onProgress)
+      onProgress(tries, std::max(tries, maxTries));
     Compiler compiler(fileName, applyEdit(text, editOf(marks)), options);
     std::optional<Inspection> inspection = inspectProgram(compiler);
     std::optional<ProgramCost> &cost = costs[marks];
@@ -222,6 +231,7 @@ private:
   std::optional<int64_t> memoryLimit;
   size_t maxTries, tries = 0, size = 0;
   bool isLimited;
+  const std::function<void(size_t, size_t)> &onProgress;
   Diagnostics diagnostics;
   const Source &source;
   std::unique_ptr<Ast> ast;
@@ -235,8 +245,9 @@ private:
 
 std::optional<AutoSharding> searchShardings(const std::string &fileName, const std::string &text,
                                             const CompileOptions &options, std::optional<int64_t> memoryLimit,
-                                            std::optional<size_t> maxTries) {
-  return Search(fileName, text, options, memoryLimit, maxTries).run();
+                                            std::optional<size_t> maxTries,
+                                            const std::function<void(size_t, size_t)> &onProgress) {
+  return Search(fileName, text, options, memoryLimit, maxTries, onProgress).run();
 }
 
 std::string autoShardingText(const AutoSharding &sharding) {

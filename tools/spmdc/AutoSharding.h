@@ -4,6 +4,7 @@
 #include "runtime/jit/Compiler.h"
 #include "tools/spmdc/AnnotationEdits.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -26,9 +27,11 @@ struct AutoSharding {
 /// one) that make the program cheapest: what fits into the memory first, then what is fastest. Begins with what is best
 /// by the prices of operations (passes/partition/ShardingProposals.h), and goes on as a beam search over marks, each
 /// state compiled to its plan: `maxTries` at most, or by the size of the program. Nothing where it has errors itself.
+/// `onProgress` is told how many have been, of how many.
 std::optional<AutoSharding> searchShardings(const std::string &fileName, const std::string &text,
                                             const CompileOptions &options, std::optional<int64_t> memoryLimit,
-                                            std::optional<size_t> maxTries);
+                                            std::optional<size_t> maxTries,
+                                            const std::function<void(size_t, size_t)> &onProgress = {});
 
 /// The annotations to paste, and what they change.
 std::string autoShardingText(const AutoSharding &sharding);

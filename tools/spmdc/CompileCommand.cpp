@@ -1,5 +1,6 @@
 //===- CompileCommand.cpp - spmdc compile ---------------------------------===//
 
+#include "runtime/api/ProgressLine.h"
 #include "runtime/artifact/ArtifactFile.h"
 #include "runtime/support/ByteText.h"
 #include "runtime/support/Error.h"
@@ -10,6 +11,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <unistd.h>
 
 namespace spmdc {
 namespace {
@@ -40,7 +42,13 @@ struct CompileCommand {
       std::cerr << "spmdc: error: --auto annotates the source of a program (.spmd); '" << flags.file << "' is IR\n";
       return std::nullopt;
     }
-    std::optional<AutoSharding> found = searchShardings(flags.file, *text, *options, memoryLimit, maxTries);
+    spmd::ProgressLine progress(std::cerr, "spmdc: --auto", "program");
+    auto show = [&](size_t tried, size_t most) {
+      progress.show(static_cast<int64_t>(tried), static_cast<int64_t>(most));
+    };
+    std::optional<AutoSharding> found =
+        searchShardings(flags.file, *text, *options, memoryLimit, maxTries,
+                        isatty(STDERR_FILENO) ? std::function<void(size_t, size_t)>(show) : nullptr);
     if (!found)
       return Compiler(flags.file, std::move(*text), std::move(*options));
     options->cache = flags.openCache();
