@@ -27,7 +27,7 @@ struct AutoSharding {
 /// one) that make the program cheapest: what fits into the memory first, then what is fastest. Begins with what is best
 /// by the prices of operations (passes/partition/ShardingProposals.h), and goes on as a beam search over marks, each
 /// state compiled to its plan: `maxTries` at most, or by the size of the program. Nothing where it has errors itself.
-/// `onProgress` is told how many have been, of how many.
+/// `onProgress` is told how many have been, of how many; at the end, of as many.
 std::optional<AutoSharding> searchShardings(const std::string &fileName, const std::string &text,
                                             const CompileOptions &options, std::optional<int64_t> memoryLimit,
                                             std::optional<size_t> maxTries,
