@@ -40,6 +40,7 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
     // What no iteration changes is priced, and brought elsewhere, once for all of them.
     passes.addPass(createLoopInvariantCodeMotionPass());
     passes.addPass(createSplitOrders());
+    passes.addPass(createSkipReshapes());
     ChooseShardingsOptions choose;
     choose.remarks = options.remarks;
     passes.addPass(createChooseShardings(choose));
