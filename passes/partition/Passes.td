@@ -11,9 +11,8 @@ def SplitOrders : Pass<"spmdc-split-orders", "mlir::ModuleOp"> {
 
     Where an array.argsort runs along a dimension that is cut and only its first elements are used (top_k), the first
     of each piece are found where it lies, and the first of all among those, if that is less to send than the array. So
-    are the last ones, where only these are used.
-    The position of an extreme element among all of an array that is cut behind its first dimension is found along one
-    dimension after the other (FlatExtremes.h).
+    are the last ones, where only these are used (OrderEnds.h). The dimension may be one that a reshape merges of others
+    that are cut, and so may be that along which an extreme element is looked for (array.arg_reduce).
 
     Any other order along a cut dimension becomes a sort by samples (SampleSort.h), with a branch for data that are not
     spread over the pieces, or a columnsort (ColumnSort.h), if the cost model has that take less time than bringing the
@@ -26,6 +25,27 @@ def SplitOrders : Pass<"spmdc-split-orders", "mlir::ModuleOp"> {
     ```
     with a=8 becomes an argsort of the f32[8@a, 512] that `x` is, of whose results f32[8@a, 8] are taken, and one of
     those 64 elements.
+  }];
+  let dependentDialects = ["::spmdc::SpmdDialect", "::spmdc::ArrayDialect"];
+}
+
+def SkipReshapes : Pass<"spmdc-skip-reshapes", "mlir::ModuleOp"> {
+  let summary = "Looks at elements before they are reshaped";
+  let description = [{
+    Before: every array has a closed sharding (spmdc-propagate).
+
+    A reshape that merges dimensions of which a minor one is cut sends elements from device to device. Sums along the
+    merged dimension, what looks elements of it up (take, take_along) or adds to them (scatter_add, scatter_add_along),
+    and what is reshaped back do without it, also if something is computed of it element by element first. What is added
+    to constants and reshaped then is added to constants of the shape that it gets, if that is cut where it cannot be cut
+    before.
+
+    After: the same.
+    ```
+    %0 = array.reshape %x : <f32[64@_, 128@a]> -> <f32[8192@_]>
+    %1 = array.take %0, %i dim 0 : <f32[8192@_]>, <i32[9@_]> -> <f32[9@_]>
+    ```
+    becomes a take from f32[8192@a], which has each device's elements one behind the other (MergedDim.h).
   }];
   let dependentDialects = ["::spmdc::SpmdDialect", "::spmdc::ArrayDialect"];
 }

@@ -3,6 +3,7 @@
 #include "passes/partition/SampleSort.h"
 
 #include "ir/array/LocalBuilder.h"
+#include "passes/partition/IndexArithmetic.h"
 
 #include <cmath>
 
@@ -17,11 +18,12 @@ constexpr double kDeviations = 6;
 /// Of what no arrays of the operand's size have a part in: a hundred small steps, a microsecond each.
 constexpr double kSmallSteps = 1e-4;
 
-class SampleSorter : OrderBuilder {
+class SampleSorter : OrderBuilder, IndexArithmetic {
 public:
   explicit SampleSorter(const SampleSort &sort)
-      : OrderBuilder(sort.order, OpBuilder(sort.order.op)), sort(sort), pieces(order.pieces), piece(sort.getPiece()),
-        samples(sort.samples), edge(sort.getEdge()), most(sort.getMost()), room(sort.getRoom()) {}
+      : OrderBuilder(sort.order, OpBuilder(sort.order.op)), IndexArithmetic(b, loc), sort(sort), pieces(order.pieces),
+        piece(sort.getPiece()), samples(sort.samples), edge(sort.getEdge()), most(sort.getMost()),
+        room(sort.getRoom()) {}
 
   ArgsortOp run() {
     Type elementType = original.getElementType();
@@ -48,29 +50,12 @@ public:
 
 private:
   //===--------------------------------------------------------------------===//
-  // Arithmetic on positions
+  // Arrays of positions
   //===--------------------------------------------------------------------===//
 
-  Value number(ArrayType type, int64_t value) { return b.create<ConstantOp>(loc, type, Scalar::ofInt(value)); }
-  Value like(Value x, int64_t value) { return number(arrayTypeOf(x), value); }
   /// 0, 1, 2, ... along a dimension.
   Value count(ArrayRef<int64_t> sizes, int64_t along, bool isCut = true) {
     return b.create<IotaOp>(loc, typeOf(b.getI32Type(), sizes, isCut), dim + along);
-  }
-  Value add(Value x, Value y) { return b.create<AddOp>(loc, x, y); }
-  Value add(Value x, int64_t y) { return add(x, like(x, y)); }
-  Value subtract(Value x, Value y) { return b.create<SubtractOp>(loc, x, y); }
-  Value times(Value x, int64_t y) { return b.create<MultiplyOp>(loc, x, like(x, y)); }
-  Value over(Value x, int64_t y) { return b.create<DivideOp>(loc, x, like(x, y)); }
-  Value rest(Value x, int64_t y) { return b.create<RemainderOp>(loc, x, like(x, y)); }
-  Value clamp(Value x, int64_t low, int64_t high) {
-    return b.create<ClampOp>(loc, x.getType(), like(x, low), x, like(x, high));
-  }
-  Value compare(Value x, ComparisonDirection direction, Value y) {
-    return b.create<CompareOp>(loc, arrayTypeOf(x).withElementType(b.getI1Type()), x, y, direction);
-  }
-  Value select(Value condition, Value onTrue, Value onFalse) {
-    return b.create<SelectOp>(loc, onTrue.getType(), condition, onTrue, onFalse);
   }
   /// Dimension i of those in place of the ordered one becomes `places[i]`.
   Value broadcast(Value x, ArrayRef<int64_t> places, ArrayRef<int64_t> sizes) {

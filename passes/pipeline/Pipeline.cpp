@@ -21,6 +21,7 @@ void addBeforeShardings(OpPassManager &passes) {
   // What no iteration changes is priced, and brought elsewhere, once for all of them.
   passes.addPass(createLoopInvariantCodeMotionPass());
   passes.addPass(createSplitOrders());
+  passes.addPass(createSkipReshapes());
 }
 
 void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOptions &options) {

@@ -7,11 +7,11 @@
 // CHECK: %[[RANKS:.*]] = array.argsort %[[PIECES]] dim 2 descending = true
 // CHECK: %[[FIRST:.*]] = array.slice %[[RANKS]] [0, 0, 0] to [64, 4, 3]
 // CHECK: %[[ELEMENTS:.*]] = array.take_along %[[PIECES]], %[[FIRST]] dim 2
+// CHECK: %[[ALL:.*]] = array.reshape %[[ELEMENTS]] : <f32[64@_, 4@a, 3@_]> -> <f32[64@_, 12@a]>
 // CHECK: %[[NUMBER:.*]] = array.iota dim 1
 // CHECK: %[[SIZE:.*]] = array.constant dense<1024>
 // CHECK: %[[START:.*]] = array.multiply %[[NUMBER]], %[[SIZE]]
 // CHECK: %[[POSITIONS:.*]] = array.add %[[FIRST]], %[[START]]
-// CHECK: %[[ALL:.*]] = array.reshape %[[ELEMENTS]] : <f32[64@_, 4@a, 3@_]> -> <f32[64@_, 12@a]>
 // CHECK: %[[PLACES:.*]] = array.reshape %[[POSITIONS]] : <i32[64@_, 4@a, 3@_]> -> <i32[64@_, 12@a]>
 // CHECK: array.argsort %[[ALL]] dim 1 descending = true : <f32[64@_, 12@a]> -> <i32[64@a, 12@_]>
 // CHECK: array.take_along %[[PLACES]]
@@ -47,12 +47,17 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 
 // -----
 
-// The last ones, of uneven pieces: what pads the last piece is behind its candidates and behind those of all.
+// The last ones, of uneven pieces: what is missing in the last piece is as low as any element, and stands in front of
+// what is there, and among all candidates.
 // CHECK-LABEL: func.func @last_of_uneven_pieces
+// CHECK: array.select %{{.*}} : <bool[4@a, 1024@_]>
 // CHECK: %[[RANKS:.*]] = array.argsort %{{.*}} dim 1 descending = false : <i32[4@a, 1024@_]>
-// CHECK: array.slice %[[RANKS]] [0, 1020] to [4, 1024] step [1, 1] : <i32[4@a, 1024@_]> -> <i32[4@a, 4@_]>
-// CHECK: %[[ORDER:.*]] = array.argsort %{{.*}} dim 0 descending = false : <i32[16@a]> -> <i32[16@_]>
-// CHECK: array.slice %[[ORDER]] [12] to [15] step [1] : <i32[16@_]> -> <i32[3@_]>
+// CHECK: array.slice %[[RANKS]] [0, 1021] to [4, 1024] step [1, 1] : <i32[4@a, 1024@_]> -> <i32[4@a, 3@_]>
+// CHECK: array.constant dense<-1>
+// CHECK: %[[POSITIONS:.*]] = array.reshape %{{.*}} : <i32[4@a, 3@_]> -> <i32[12@a]>
+// CHECK: array.argsort %[[POSITIONS]] dim 0 descending = false : <i32[12@a]> -> <i32[12@_]>
+// CHECK: %[[ORDER:.*]] = array.argsort %{{.*}} dim 0 descending = false : <i32[12@_]>
+// CHECK: array.slice %[[ORDER]] [9] to [12] step [1] : <i32[12@_]> -> <i32[3@_]>
 module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
   func.func @last_of_uneven_pieces(%x: !spmd.array<i32[4095@a]>) -> !spmd.array<i32[3@_]> {
     %0 = array.argsort %x dim 0 descending = false : <i32[4095@a]> -> <i32[4095@_]>
@@ -265,20 +270,86 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=8>} {
 
 // -----
 
-// The first of the largest elements of all, of which no device has a run: per row, then among the rows. No element of the
-// array travels.
+// The first of the largest elements of all, of which no device has a run: its own each, then that of those, in the order
+// of all positions. No element of the array travels.
 // CHECK-LABEL: func.func @extreme_of_all
+// LOCAL-LABEL: func.func @extreme_of_all
+// LOCAL-COUNT-2: spmd.all_gather {{.*}}[1, 1]> -> <{{[fi]}}32[4, 1]>
+// LOCAL-NOT: spmd.all
 module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
   func.func @extreme_of_all(%x: !spmd.array<f32[8@_, 16@a]>) -> !spmd.array<i32[]> {
-    // CHECK-NEXT: %[[COLUMN:.*]] = array.arg_reduce %arg0 max = true dim 1 : <f32[8@_, 16@a]> -> <i32[8@_]>
-    // CHECK-NEXT: %[[LARGEST:.*]] = array.reduce max %arg0 dims [1] : <f32[8@_, 16@a]> -> <f32[8@_]>
-    // CHECK-NEXT: %[[ROW:.*]] = array.arg_reduce %[[LARGEST]] max = true dim 0 : <f32[8@_]> -> <i32[]>
-    // CHECK-NEXT: array.dynamic_slice %[[COLUMN]] at(%[[ROW]]) sizes [1]
+    // CHECK: %[[APART:.*]] = array.reshape %arg0 : <f32[8@_, 16@a]> -> <f32[8@_, 4@a, 4@_]>
+    // CHECK: %[[FRONT:.*]] = array.transpose %[[APART]] perm [1, 0, 2]
+    // CHECK: %[[PIECES:.*]] = array.reshape %[[FRONT]] : <f32[4@a, 8@_, 4@_]> -> <f32[4@a, 32@_]>
+    // CHECK: array.arg_reduce %[[PIECES]] max = true dim 1 : <f32[4@a, 32@_]> -> <i32[4@a]>
+    // CHECK: %[[ORDER:.*]] = array.argsort %{{.*}} dim 0 descending = false : <i32[4@a]> -> <i32[4@_]>
+    // CHECK: %[[VALUES:.*]] = array.take_along %{{.*}}, %[[ORDER]] dim 0 : <f32[4@a]>
+    // CHECK: %[[POSITIONS:.*]] = array.take_along %{{.*}}, %[[ORDER]] dim 0 : <i32[4@a]>
+    // CHECK: array.arg_reduce %[[VALUES]] max = true dim 0
+    // CHECK: array.take_along %[[POSITIONS]]
     // CHECK-NOT: array.reshape %arg0
-    // CHECK: return
     %0 = array.reshape %x : <f32[8@_, 16@a]> -> <f32[128@_]>
     %1 = array.arg_reduce %0 max = true dim 0 : <f32[128@_]> -> <i32[]>
     return %1 : !spmd.array<i32[]>
+  }
+}
+
+// -----
+
+// The first of all of a matrix whose columns are cut, also of absolute values: candidates of each device.
+// CHECK-LABEL: func.func @first_of_merged
+// CHECK: %[[ABS:.*]] = array.abs %arg0 : <f32[64@_, 1024@a]>
+// CHECK: array.reshape %[[ABS]] : <f32[64@_, 1024@a]> -> <f32[64@_, 4@a, 256@_]>
+// CHECK: array.argsort %{{.*}} dim 1 descending = true : <f32[4@a, 16384@_]>
+// CHECK: array.argsort %{{.*}} dim 0 descending = false : <i32[32@a]> -> <i32[32@_]>
+// CHECK: array.argsort %{{.*}} dim 0 descending = true : <f32[32@_]>
+// LOCAL-LABEL: func.func @first_of_merged
+// LOCAL-COUNT-2: spmd.all_gather {{.*}}[1, 8]> -> <{{[fi]}}32[4, 8]>
+// LOCAL-NOT: spmd.all
+// Rows and columns cut, over three axes, none of which divides anything: what devices lack is behind what they have, and
+// nothing is evened out.
+// LOCAL-LABEL: func.func @first_of_uneven
+// LOCAL-NOT: spmd.exchange
+// LOCAL-COUNT-2: spmd.all_gather {{.*}} over <a, b, c>
+// LOCAL-NOT: spmd.{{all|exchange}}
+// LOCAL-LABEL: func.func @ends_of_rows
+module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2, c=3>} {
+  func.func @first_of_merged(%x: !spmd.array<f32[64@_, 1024@a]>) -> (!spmd.array<f32[8@_]>, !spmd.array<i32[8@_]>) {
+    %f = array.reshape %x : <f32[64@_, 1024@a]> -> <f32[65536@_]>
+    %0 = array.abs %f : <f32[65536@_]>
+    %1 = array.argsort %0 dim 0 descending = true : <f32[65536@_]> -> <i32[65536@_]>
+    %2 = array.slice %1 [0] to [8] step [1] : <i32[65536@_]> -> <i32[8@_]>
+    %3 = array.take_along %0, %2 dim 0 : <f32[65536@_]>, <i32[8@_]> -> <f32[8@_]>
+    return %3, %2 : !spmd.array<f32[8@_]>, !spmd.array<i32[8@_]>
+  }
+  func.func @first_of_uneven(%x: !spmd.array<f32[101@a, 103@"(b, c)"]>) -> !spmd.array<i32[8@_]> {
+    %0 = array.reshape %x : <f32[101@a, 103@"(b, c)"]> -> <f32[10403@_]>
+    %1 = array.argsort %0 dim 0 descending = true : <f32[10403@_]> -> <i32[10403@_]>
+    %2 = array.slice %1 [0] to [8] step [1] : <i32[10403@_]> -> <i32[8@_]>
+    return %2 : !spmd.array<i32[8@_]>
+  }
+  func.func @ends_of_rows(%x: !spmd.array<f32[6@b, 64@_, 1024@a]>) -> !spmd.array<i32[6@b, 8@_]> {
+    // CHECK-LABEL: func.func @ends_of_rows
+    // CHECK: array.argsort %{{.*}} dim 2 descending = false : <f32[6@b, 4@a, 16384@_]>
+    %0 = array.reshape %x : <f32[6@b, 64@_, 1024@a]> -> <f32[6@b, 65536@_]>
+    %1 = array.argsort %0 dim 1 descending = false : <f32[6@b, 65536@_]> -> <i32[6@b, 65536@_]>
+    %2 = array.slice %1 [0, 65528] to [6, 65536] step [1, 1] : <i32[6@b, 65536@_]> -> <i32[6@b, 8@_]>
+    return %2 : !spmd.array<i32[6@b, 8@_]>
+  }
+}
+
+// -----
+
+// All of such an order: a sort by samples of runs, which one all_to_all makes.
+// CHECK-LABEL: func.func @whole_order_of_merged
+// CHECK: array.reshape %arg0 : <i32[1024@_, 1024@a]> -> <i32[1048576@a]>
+// CHECK: array.if
+module attributes {spmd.mesh = #spmd.mesh<m, a=8>} {
+  func.func @whole_order_of_merged(%x: !spmd.array<i32[1024@_, 1024@a]>) -> !spmd.array<i32[1048576@a]> {
+    %0 = array.reshape %x : <i32[1024@_, 1024@a]> -> <i32[1048576@_]>
+    %1 = array.argsort %0 dim 0 descending = false : <i32[1048576@_]> -> <i32[1048576@_]>
+    %2 = array.take_along %0, %1 dim 0 : <i32[1048576@_]>, <i32[1048576@_]> -> <i32[1048576@a]>
+    return %2 : !spmd.array<i32[1048576@a]>
   }
 }
 
