@@ -3,6 +3,9 @@
 #include "tools/spmdc/Explanation.h"
 #include "tools/spmdc/InspectionJson.h"
 
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringExtras.h"
+
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -79,6 +82,8 @@ std::string entryText(const CollectiveExplanation &entry, size_t number, const P
                      timeText(collective.totalSeconds()) + ", " +
                      std::to_string(std::lround(100 * shareOf(collective, totals))) + " % of the communication\n";
   text += "   " + collective.location + (entry.sourceLine.empty() ? "" : ": " + entry.sourceLine) + "\n";
+  if (!collective.ways.empty() && collective.ways.front().size() > 1)
+    text += "   called at " + llvm::join(llvm::ArrayRef(collective.ways.front()).drop_front(), ", from ") + "\n";
   for (const auto &[place, line] : entry.otherLines)
     text += "   " + place + (line.empty() ? "" : ": " + line) + "\n";
   if (!collective.why.empty())
@@ -145,6 +150,9 @@ Json causeJson(const CauseText &entry) {
 Json entryJson(const CollectiveExplanation &entry, const ProgramTotals &totals) {
   Json json = collectiveJson(*entry.collective);
   json["source"] = entry.sourceLine;
+  json["calls"] = Json::array();
+  for (size_t i = 1; !entry.collective->ways.empty() && i < entry.collective->ways.front().size(); ++i)
+    json["calls"].push_back(entry.collective->ways.front()[i]);
   json["share"] = std::round(shareOf(*entry.collective, totals) * 1e6) / 1e6;
   json["causes"] = Json::array();
   for (const CauseText &cause : entry.causes)

@@ -32,6 +32,10 @@ double bytesOf(const std::vector<const CollectiveReport *> &collectives) {
   return bytes;
 }
 
+std::vector<std::string> firstWayOf(const CollectiveReport &collective) {
+  return collective.ways.empty() ? std::vector<std::string>() : collective.ways.front();
+}
+
 /// The operation that a reason speaks of first: what is at one place may come of several.
 std::string operationOf(const CollectiveReport &collective) {
   return collective.why.substr(0, collective.why.find(' '));
@@ -123,9 +127,11 @@ std::vector<AnnotationEdit> RemovalSearch::listLarger(const WantedRemoval &wante
 const CollectiveReport *RemovalSearch::findLeft(const WantedRemoval &wanted, const AnnotationEdit &edit,
                                                 const ProgramReport &then) const {
   std::vector<const CollectiveReport *> before = findLike(wanted, report), after = findLike(wanted, then);
-  std::string place = program.moved(wanted.collective->location, edit);
+  std::vector<std::string> way;
+  for (const std::string &place : firstWayOf(*wanted.collective))
+    way.push_back(program.moved(place, edit));
   for (const CollectiveReport *other : after)
-    if (other->location == place && operationOf(*other) == operationOf(*wanted.collective))
+    if (firstWayOf(*other) == way && operationOf(*other) == operationOf(*wanted.collective))
       return other;
   bool isGone = after.size() < before.size() && bytesOf(after) <= bytesOf(before) - wanted.collective->totalWireBytes();
   return after.empty() || isGone ? nullptr : after.front();
