@@ -3,6 +3,7 @@
 #include "tools/spmdc/UnwrittenTypes.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace spmdc {
 namespace {
@@ -84,6 +85,19 @@ private:
   size_t next; ///< Result.
 };
 
+/// The struct whose arrays begin with this result, and the result behind them.
+std::optional<std::pair<std::string, size_t>> findStruct(const Ast &ast, const std::vector<ValueReport> &results,
+                                                         size_t first) {
+  std::string path = results[first].name.substr(0, results[first].name.find('.'));
+  for (const StructDecl &decl : ast.structs) {
+    TypeWalk walk(ast, results, first);
+    // A generic struct's name alone is no type.
+    if (decl.generics.empty() && walk.take(decl, path))
+      return std::pair(std::string(decl.name.text), walk.getNext());
+  }
+  return std::nullopt;
+}
+
 /// Nothing where a type has no name.
 std::vector<Part> partsOf(const Ast &ast, const std::vector<ValueReport> &results) {
   std::vector<Part> parts;
@@ -92,16 +106,11 @@ std::vector<Part> partsOf(const Ast &ast, const std::vector<ValueReport> &result
       parts.push_back({"", i++});
       continue;
     }
-    size_t first = i;
-    // A generic struct's name alone is no type.
-    for (const StructDecl &decl : ast.structs)
-      if (TypeWalk walk(ast, results, first); i == first && decl.generics.empty() &&
-                                              walk.take(decl, results[i].name.substr(0, results[i].name.find('.')))) {
-        parts.push_back({std::string(decl.name.text), first});
-        i = walk.getNext();
-      }
-    if (i == first)
+    auto found = findStruct(ast, results, i);
+    if (!found)
       return {};
+    parts.push_back({found->first, i});
+    i = found->second;
   }
   return parts;
 }
