@@ -92,14 +92,48 @@ std::optional<SourcePosition> getSourcePosition(mlir::Location loc) {
   return result;
 }
 
+/// The locations of the expressions whose work was fused into one operation.
+static llvm::SmallVector<mlir::Location> getParts(mlir::Location loc) {
+  auto several = llvm::dyn_cast<mlir::FusedLoc>(loc);
+  if (!several || !isFused(several, kFused))
+    return {loc};
+  llvm::SmallVector<mlir::Location> parts;
+  for (mlir::Location part : several.getLocations())
+    llvm::append_range(parts, getParts(part));
+  return parts;
+}
+
+/// The call that the expression of a location is in, if it is in one.
+static std::optional<mlir::CallSiteLoc> getCallSite(mlir::Location loc) {
+  if (auto named = llvm::dyn_cast<mlir::NameLoc>(loc))
+    return getCallSite(named.getChildLoc());
+  if (auto pair = llvm::dyn_cast<mlir::FusedLoc>(loc); pair && (isFused(pair, kLet) || isFused(pair, kMark)))
+    return getCallSite(pair.getLocations().front());
+  auto site = llvm::dyn_cast<mlir::CallSiteLoc>(loc);
+  return site ? std::optional(site) : std::nullopt;
+}
+
 llvm::SmallVector<SourcePosition> getSourcePositions(mlir::Location loc) {
   llvm::SmallVector<SourcePosition> result;
-  if (auto several = llvm::dyn_cast<mlir::FusedLoc>(loc); several && isFused(several, kFused))
-    for (mlir::Location part : several.getLocations())
-      llvm::append_range(result, getSourcePositions(part));
-  else if (std::optional<SourcePosition> position = getSourcePosition(loc))
-    result.push_back(std::move(*position));
+  for (mlir::Location part : getParts(loc))
+    if (std::optional<SourcePosition> position = getSourcePosition(part))
+      result.push_back(std::move(*position));
   return result;
+}
+
+llvm::SmallVector<llvm::SmallVector<SourcePosition>> getSourceWays(mlir::Location loc) {
+  llvm::SmallVector<llvm::SmallVector<SourcePosition>> ways;
+  for (mlir::Location part : getParts(loc)) {
+    std::optional<SourcePosition> position = getSourcePosition(part);
+    if (!position)
+      continue;
+    llvm::SmallVector<SourcePosition> &way = ways.emplace_back();
+    way.push_back(std::move(*position));
+    for (auto site = getCallSite(part); site; site = getCallSite(site->getCaller()))
+      if (std::optional<SourcePosition> caller = getSourcePosition(site->getCaller()))
+        way.push_back(std::move(*caller));
+  }
+  return ways;
 }
 
 std::optional<llvm::StringRef> getValueName(mlir::Location loc) {

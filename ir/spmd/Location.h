@@ -49,6 +49,10 @@ std::optional<SourcePosition> getSourcePosition(mlir::Location loc);
 /// Where each of the expressions begins whose work was fused into one operation.
 llvm::SmallVector<SourcePosition> getSourcePositions(mlir::Location loc);
 
+/// For each of the same expressions the place and behind it the calls that led there, innermost first: what is written
+/// once in a function is there as often as that is called.
+llvm::SmallVector<llvm::SmallVector<SourcePosition>> getSourceWays(mlir::Location loc);
+
 /// The name that `let` gave to the value, if any.
 std::optional<llvm::StringRef> getValueName(mlir::Location loc);
 

@@ -32,6 +32,9 @@ std::vector<const PropagationLog::Op *> findSites(const PropagationLog &log, con
   for (const PropagationLog::Op &op : log.ops)
     if (std::find(collective.places.begin(), collective.places.end(), op.place) != collective.places.end())
       sites.push_back(&op);
+  narrow(sites, [&](const PropagationLog::Op *op) {
+    return std::find(collective.ways.begin(), collective.ways.end(), op->way) != collective.ways.end();
+  });
   narrow(sites, [&](const PropagationLog::Op *op) { return mentions(collective.why, op->name); });
   narrow(sites, [&](const PropagationLog::Op *op) {
     return std::any_of(op->arrays.begin(), op->arrays.end(), [&](const PropagationLog::Operand &operand) {
@@ -46,12 +49,12 @@ public:
   CauseFinder(const PropagationLog &log, std::set<std::string> axes) : log(log), axes(std::move(axes)) {}
 
   void visit(const PropagationLog::Op &op) {
-    std::set<int64_t> cutFactors;
+    std::map<std::string, std::set<int64_t>> cutFactors; // For each axis.
     for (size_t tensor = 0; tensor < op.arrays.size(); ++tensor)
       for (size_t dim = 0; dim < op.factors[tensor].size(); ++dim)
         for (const std::string &axis : axes)
           if (std::optional<PropagationLog::Origin> origin = log.trace(op.arrays[tensor].array, dim, axis)) {
-            cutFactors.insert(op.factors[tensor][dim].begin(), op.factors[tensor][dim].end());
+            cutFactors[axis].insert(op.factors[tensor][dim].begin(), op.factors[tensor][dim].end());
             add({&op}, axis, *origin);
           }
     // What a person keeps whole although it meets something that is cut.
@@ -59,12 +62,13 @@ public:
       const PropagationLog::Array &array = log.arrays[op.arrays[tensor].array];
       for (size_t dim = 0; dim < std::min(array.written.size(), op.factors[tensor].size()); ++dim) {
         const PropagationLog::WrittenDim &written = array.written[dim];
-        bool meetsCut = std::any_of(op.factors[tensor][dim].begin(), op.factors[tensor][dim].end(),
-                                    [&](int64_t factor) { return cutFactors.count(factor) > 0; });
-        if (!written.isClosed || !meetsCut)
-          continue;
+        auto meetsCut = [&](const std::string &axis) {
+          return std::any_of(op.factors[tensor][dim].begin(), op.factors[tensor][dim].end(),
+                             [&](int64_t factor) { return cutFactors[axis].count(factor) > 0; });
+        };
         for (const std::string &axis : axes)
-          if (std::find(written.axes.begin(), written.axes.end(), axis) == written.axes.end())
+          if (written.isClosed && meetsCut(axis) &&
+              std::find(written.axes.begin(), written.axes.end(), axis) == written.axes.end())
             keep({array.mark, static_cast<unsigned>(dim), axis, /*isWhole=*/true, array.name, {{op.place, op.name}}});
       }
     }

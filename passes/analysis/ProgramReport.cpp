@@ -51,8 +51,12 @@ CollectiveReport reportCollective(CollectiveOpInterface op, MeshAttr mesh, const
   report.steps = CostModel::stepsOf(report.op);
   report.predictedSeconds = model.collectiveSeconds(report.op, report.axes, report.wireBytesPerDevice);
   report.location = locationText(op->getLoc());
-  for (const SourcePosition &position : getSourcePositions(op->getLoc()))
-    report.places.push_back(position.str());
+  for (const auto &positions : getSourceWays(op->getLoc())) {
+    std::vector<std::string> &way = report.ways.emplace_back();
+    for (const SourcePosition &position : positions)
+      way.push_back(position.str());
+    report.places.push_back(way.front());
+  }
   if (auto why = op->getAttrOfType<StringAttr>("why"))
     report.why = why.str();
   return report;

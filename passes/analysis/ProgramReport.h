@@ -43,6 +43,8 @@ struct CollectiveReport {
   bool isCounted = true;
   std::string location, why;
   std::vector<std::string> places; ///< Of all whose work it does, `location` first.
+  /// For each of them the place and the calls that led there, innermost first.
+  std::vector<std::vector<std::string>> ways;
 
   double totalWireBytes() const { return wireBytesPerDevice * static_cast<double>(tripCount); }
   double totalSeconds() const { return predictedSeconds * static_cast<double>(tripCount); }

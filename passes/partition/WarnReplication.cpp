@@ -17,15 +17,22 @@ namespace spmdc {
 
 namespace {
 
-bool isCut(ArrayType type) {
+/// Whether devices hold different pieces of the array: an axis of one device cuts nothing.
+bool isCut(ArrayType type, MeshAttr mesh) {
+  return llvm::any_of(type.getShardingOrOpen().getDims(), [&](DimShardingAttr dim) {
+    return llvm::any_of(dim.getAxes(), [&](AxisRefAttr axis) { return axis.toValue().sizeIn(mesh.toValue()) > 1; });
+  });
+}
+
+bool namesAxes(ArrayType type) {
   return llvm::any_of(type.getShardingOrOpen().getDims(), [](DimShardingAttr dim) { return !dim.getAxes().empty(); });
 }
 
-/// Whether the operation gives arrays that lie whole on every device, of at least as many elements.
+/// Whether the operation gives arrays that are to lie whole on every device of any mesh, of at least as many elements.
 bool givesWhole(Operation *op, int64_t elements) {
   return op->getNumResults() && llvm::all_of(op->getResultTypes(), [&](Type type) {
            auto array = dyn_cast<ArrayType>(type);
-           return array && !isCut(array) && array.getNumElements() >= elements;
+           return array && !namesAxes(array) && array.getNumElements() >= elements;
          });
 }
 
@@ -50,26 +57,50 @@ bool isForWrittenWhole(ReshardOp gathered) {
   return true;
 }
 
+struct Gathered {
+  ReshardOp first;
+  int count = 1;
+};
+
+/// Whether the same is to be said of both, of one place: of a function's that is called twice, or of two operands.
+bool isSaidWith(ReshardOp a, ReshardOp b) {
+  auto place = [](ReshardOp op) { return getSourcePosition(op.getLoc()); };
+  bool isOnePlace = a.getLoc() == b.getLoc() || (place(a) && place(b) && place(a)->str() == place(b)->str());
+  return isOnePlace && a.getOperand().getType() == b.getOperand().getType() && a.getWhyAttr() == b.getWhyAttr();
+}
+
 class WarnReplicationPass : public impl::WarnReplicationBase<WarnReplicationPass> {
 public:
   using WarnReplicationBase::WarnReplicationBase;
 
 private:
   void runOnOperation() override {
+    std::vector<Gathered> gathered;
     getOperation().walk([&](ReshardOp op) {
       ArrayType from = op.getOperand().getType(), to = op.getType();
-      if (!isCut(from) || isCut(to) || !to.getShardingOrOpen().getUnreduced().empty() || to.getBytes() < minBytes)
-        return;
       MeshAttr mesh = getMesh(op);
-      if (from.getLocal(mesh).getShape() == to.getLocal(mesh).getShape())
-        return; // Over axes of one device.
-      // The annotation of a constraint or of what is returned, or of what is computed of it.
-      if (getMark(op.getLoc()) || isForWrittenWhole(op))
+      if (!isCut(from, mesh) || isCut(to, mesh) || !to.getShardingOrOpen().getUnreduced().empty() ||
+          to.getBytes() < minBytes)
         return;
-      std::string bytes = spmd::bytesText(static_cast<double>(to.getBytes()));
-      std::string why = op.getWhy() ? ": " + op.getWhy()->str() : "";
-      emitWarning(op.getLoc()) << from.str() << " is gathered whole onto every device, " << bytes << " each" << why;
+      // The annotation of a constraint or of what is returned, or of what is computed of it.
+      if (!namesAxes(to) && (getMark(op.getLoc()) || isForWrittenWhole(op)))
+        return;
+      auto known = llvm::find_if(gathered, [&](const Gathered &other) { return isSaidWith(op, other.first); });
+      if (known == gathered.end())
+        gathered.push_back({op});
+      else
+        ++known->count;
     });
+    for (const Gathered &arrays : gathered)
+      warn(arrays.first, arrays.count);
+  }
+
+  static void warn(ReshardOp op, int count) {
+    ArrayType array = op.getOperand().getType();
+    std::string arrays = count == 1 ? array.str() + " is" : std::to_string(count) + " arrays " + array.str() + " are";
+    std::string bytes = spmd::bytesText(static_cast<double>(array.getBytes()));
+    std::string why = op.getWhy() ? ": " + op.getWhy()->str() : "";
+    emitWarning(op.getLoc()) << arrays << " gathered whole onto every device, " << bytes << " each" << why;
   }
 };
 

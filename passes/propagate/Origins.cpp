@@ -22,6 +22,14 @@ std::string placeOf(Location loc) {
   return position ? position->str() : "";
 }
 
+std::vector<std::string> wayOf(Location loc) {
+  std::vector<std::string> way;
+  for (const auto &positions : getSourceWays(loc))
+    for (const SourcePosition &position : positions)
+      way.push_back(position.str());
+  return way;
+}
+
 std::string nameOf(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value))
     if (auto func = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()))
@@ -112,7 +120,7 @@ void OriginRecorder::finish() {
       log->arrays[slot].written.push_back({namesOf(state.getMesh().getParts(dim.getAxes())), dim.getIsClosed()});
   }
   for (const PropagationState::OpEntry &entry : state.getOps()) {
-    PropagationLog::Op op{placeOf(entry.op->getLoc()), entry.getName().str(), {}, {}, {}};
+    PropagationLog::Op op{placeOf(entry.op->getLoc()), wayOf(entry.op->getLoc()), entry.getName().str(), {}, {}, {}};
     if (auto collective = dyn_cast<CollectiveOpInterface>(entry.op))
       for (AxisRefAttr axis : collective.getGroupAxes().getAxes())
         op.groupAxes.push_back(axis.getName().str());

@@ -40,7 +40,9 @@ struct PropagationLog {
   };
   struct Op {
     std::string place; ///< `mlp.spmd:5:7`.
-    std::string name;  ///< `dot_general`.
+    /// The same, and the calls that led there, innermost first.
+    std::vector<std::string> way;
+    std::string name; ///< `dot_general`.
     std::vector<Operand> arrays;
     /// For each of the arrays and each of its dimensions the factors of the operation's rule.
     std::vector<std::vector<std::vector<int64_t>>> factors;

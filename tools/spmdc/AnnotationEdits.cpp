@@ -25,9 +25,8 @@ std::vector<std::string> without(std::vector<std::string> axes, const std::strin
   return axes;
 }
 
-std::vector<std::string> with(std::vector<std::string> axes, const std::string &axis) {
-  axes.push_back(axis);
-  return axes;
+std::vector<std::string> with(const std::vector<std::string> &axes, const std::string &axis) {
+  return AxisAddition{{axis}}.on(axes);
 }
 
 class EditLister {
@@ -43,15 +42,42 @@ public:
     for (size_t dim = 0; dim < annotation.dims.size(); ++dim)
       if (annotation.dims[dim].axes.empty() && !annotation.dims[dim].isOpen)
         keep({rewriteDim(annotation, dim, {}, /*isOpen=*/true)});
-    add(annotation);
+    add(annotation, additionsOfOne(axes));
   }
 
-  /// An axis more on each dimension.
-  void add(const Annotation &annotation) {
-    for (const std::string &axis : axes)
-      if (!uses(annotation, axis))
+  /// Axes more on each dimension.
+  void add(const Annotation &annotation, const std::vector<AxisAddition> &additions) {
+    for (const AxisAddition &addition : additions)
+      for (size_t dim = 0; dim < annotation.dims.size(); ++dim)
+        if (!usesAny(annotation, addition.axes) && addition.differsOn(annotation.dims[dim].axes))
+          keep({rewriteDim(annotation, dim, addition.on(annotation.dims[dim].axes), /*isOpen=*/false)});
+  }
+
+  /// Two axes more on two dimensions.
+  void spread(const Annotation &annotation) {
+    for (const std::string &first : axes)
+      for (const std::string &second : axes)
         for (size_t dim = 0; dim < annotation.dims.size(); ++dim)
-          keep({rewriteDim(annotation, dim, with(annotation.dims[dim].axes, axis), /*isOpen=*/false)});
+          for (size_t other = dim + 1; other < annotation.dims.size(); ++other)
+            if (first != second && !usesAny(annotation, {first, second}))
+              keep({rewriteDim(annotation, dim, with(annotation.dims[dim].axes, first), /*isOpen=*/false),
+                    rewriteDim(annotation, other, with(annotation.dims[other].axes, second), /*isOpen=*/false)});
+  }
+
+  /// These annotations, those with marks that are causes first, those of the entry next.
+  static std::vector<const Annotation *> inOrder(const std::vector<Annotation> &annotations,
+                                                 const std::vector<Cause> &causes) {
+    std::vector<const Annotation *> order;
+    auto append = [&](auto holds) {
+      for (const Annotation &annotation : annotations)
+        if (holds(annotation) && std::find(order.begin(), order.end(), &annotation) == order.end())
+          order.push_back(&annotation);
+    };
+    for (const Cause &cause : causes)
+      append([&](const Annotation &annotation) { return annotation.range.str() == cause.mark; });
+    append([](const Annotation &annotation) { return annotation.isSignature; });
+    append([](const Annotation &) { return true; });
+    return order;
   }
 
   std::vector<AnnotationEdit> edits;
@@ -60,6 +86,10 @@ private:
   static bool uses(const Annotation &annotation, const std::string &axis) {
     return std::any_of(annotation.dims.begin(), annotation.dims.end(),
                        [&](const AnnotatedDim &dim) { return contains(dim.axes, axis); });
+  }
+
+  static bool usesAny(const Annotation &annotation, const std::vector<std::string> &some) {
+    return std::any_of(some.begin(), some.end(), [&](const std::string &axis) { return uses(annotation, axis); });
   }
 
   void changeDim(const Annotation &annotation, size_t dim, const std::string &axis) {
@@ -71,7 +101,7 @@ private:
         keep({rewriteDim(annotation, dim, rest, /*isOpen=*/false),
               rewriteDim(annotation, other, with(annotation.dims[other].axes, axis), /*isOpen=*/false)});
     for (const spmd::MeshAxis &free : mesh.axes) {
-      if (uses(annotation, free.name))
+      if (free.size == 1 || uses(annotation, free.name))
         continue;
       std::vector<std::string> replaced = annotation.dims[dim].axes;
       std::replace(replaced.begin(), replaced.end(), axis, free.name);
@@ -104,52 +134,47 @@ std::vector<AnnotationEdit> listEdits(const std::vector<Annotation> &annotations
     for (const Annotation &annotation : annotations)
       if (annotation.range.str() == cause.mark)
         lister.change(annotation);
-  for (bool isSignature : {true, false})
-    for (const Annotation &annotation : annotations)
-      if (annotation.isSignature == isSignature)
-        lister.add(annotation);
+  for (const Annotation *annotation : EditLister::inOrder(annotations, causes))
+    lister.add(*annotation, additionsOfOne(axes));
   return std::move(lister.edits);
 }
 
-std::vector<AnnotationEdit> listResultEdits(const Ast &ast, std::string_view entry,
-                                            const std::vector<ValueReport> &results,
-                                            const std::vector<std::string> &axes) {
-  auto fn = std::find_if(ast.functions.begin(), ast.functions.end(),
-                         [&](const FnDecl &decl) { return decl.name.text == entry; });
-  // Leaves of structs have names of their own.
-  for (size_t i = 0; i < results.size(); ++i)
-    if (results[i].name != std::to_string(i))
-      return {};
-  if (fn == ast.functions.end() || fn->result || results.empty())
-    return {};
-  auto typeOf = [](const ValueReport &result, size_t changed, const std::vector<std::string> &cut) {
-    std::string text;
-    for (size_t dim = 0; dim < result.shape.size(); ++dim)
-      text += (dim ? ", " : "") + std::to_string(result.shape[dim]) +
-              (dim == changed ? writeDim(cut, /*isOpen=*/false, /*priority=*/-1, /*isPartition=*/false) : "");
-    return std::string(spmd::dtypeName(result.dtype)) + (text.empty() ? "" : "[" + text + "]");
-  };
-  Range place{fn->body.range.source, fn->body.range.begin, fn->body.range.begin};
+std::vector<AnnotationEdit> listWiderEdits(const std::vector<Annotation> &annotations, const spmd::MeshShape &mesh,
+                                           const std::vector<std::string> &axes, const std::vector<Cause> &causes) {
+  EditLister lister(mesh, axes);
+  for (const Annotation *annotation : EditLister::inOrder(annotations, causes))
+    lister.add(*annotation, additionsOfSeveral(axes));
+  for (const Annotation *annotation : EditLister::inOrder(annotations, causes))
+    lister.spread(*annotation);
+  return std::move(lister.edits);
+}
+
+std::vector<AnnotationEdit> listAlignments(const std::vector<Annotation> &annotations, const spmd::MeshShape &mesh,
+                                           const std::vector<std::string> &axes, const std::vector<Cause> &causes) {
+  // Where more come together, they do so by ways of which each has its own reasons.
+  constexpr size_t maxDims = 4;
+  std::set<std::pair<const Annotation *, unsigned>> met;
+  for (const Cause &cause : causes)
+    for (const Annotation &annotation : annotations)
+      if (annotation.range.str() == cause.mark && cause.dim < annotation.dims.size())
+        met.emplace(&annotation, cause.dim);
   std::vector<AnnotationEdit> edits;
-  for (size_t i = 0; i < results.size(); ++i)
-    for (size_t dim = 0; dim < results[i].shape.size(); ++dim)
-      for (const std::string &axis : axes) {
-        std::vector<std::string> cut;
-        bool isUsed = false;
-        for (const auto &list : results[i].sharding.dims)
-          for (const spmd::AxisRef &used : list)
-            isUsed |= used.name == axis;
-        for (const spmd::AxisRef &used : results[i].sharding.dims[dim])
-          cut.push_back(used.name);
-        cut.push_back(axis);
-        if (isUsed || results[i].shape[dim] <= 1)
-          continue;
-        std::string types;
-        for (size_t other = 0; other < results.size(); ++other)
-          types += (other ? ", " : "") + typeOf(results[other], other == i ? dim : results[other].shape.size(), cut);
-        std::string text = results.size() == 1 ? "-> " + types : "-> (" + types + ")";
-        edits.push_back({{place, place.str(), "", text, text + " "}});
-      }
+  if (met.size() < 2 || met.size() > maxDims)
+    return edits;
+  std::vector<std::string> all;
+  for (const spmd::MeshAxis &axis : mesh.axes)
+    if (contains(axes, axis.name) || std::any_of(met.begin(), met.end(), [&](const auto &where) {
+          return contains(where.first->dims[where.second].axes, axis.name);
+        }))
+      all.push_back(axis.name);
+  for (const std::vector<std::string> &order : ordersOf(all)) {
+    AnnotationEdit edit;
+    for (const auto &[annotation, dim] : met)
+      if (DimEdit aligned = rewriteDim(*annotation, dim, order, /*isOpen=*/false); aligned.from != aligned.to)
+        edit.push_back(std::move(aligned));
+    if (!edit.empty())
+      edits.push_back(std::move(edit));
+  }
   return edits;
 }
 

@@ -4,6 +4,7 @@
 #include "frontend/syntax/Annotations.h"
 #include "passes/analysis/Causes.h"
 #include "passes/analysis/ProgramReport.h"
+#include "tools/spmdc/AxisAddition.h"
 
 #include <map>
 #include <set>
@@ -32,11 +33,15 @@ using AnnotationEdit = std::vector<DimEdit>;
 std::vector<AnnotationEdit> listEdits(const std::vector<Annotation> &annotations, const spmd::MeshShape &mesh,
                                       const std::vector<std::string> &axes, const std::vector<Cause> &causes);
 
-/// The same for what the entry gives where no type of that is written: the types with an axis added to a dimension of
-/// one. None where it gives structs.
-std::vector<AnnotationEdit> listResultEdits(const Ast &ast, std::string_view entry,
-                                            const std::vector<ValueReport> &results,
-                                            const std::vector<std::string> &axes);
+/// Where one axis more on one dimension is not enough: on the same types several axes on one dimension, in every order,
+/// an axis as the major one, and two axes on two dimensions.
+std::vector<AnnotationEdit> listWiderEdits(const std::vector<Annotation> &annotations, const spmd::MeshShape &mesh,
+                                           const std::vector<std::string> &axes, const std::vector<Cause> &causes);
+
+/// The dimensions that meet at the collective all cut alike, over the axes of them all, in every order: then none of
+/// them has to move.
+std::vector<AnnotationEdit> listAlignments(const std::vector<Annotation> &annotations, const spmd::MeshShape &mesh,
+                                           const std::vector<std::string> &axes, const std::vector<Cause> &causes);
 
 /// Axes taken from dimensions, each given by the numbers of its annotation and of the dimension, which stay open.
 using TakenAxes = std::map<std::pair<size_t, size_t>, std::set<std::string>>;

@@ -3,6 +3,9 @@
 #include "tools/spmdc/Explanation.h"
 #include "tools/spmdc/InspectionJson.h"
 
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringExtras.h"
+
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -57,6 +60,20 @@ std::string editText(const AnnotationEdit &edit) {
   return text;
 }
 
+/// The change, and what the program is after it: of operations and memory what differs.
+std::string removalText(const Removal &removal, const ProgramTotals &now) {
+  const ProgramTotals &then = removal.totals;
+  std::string text = editText(removal.edit) + "\n     then " + totalsText(then);
+  double work = now.flops > 0 ? then.flops / now.flops : 1;
+  if (std::abs(work - 1) >= 0.005)
+    text += ", " + std::to_string(std::lround(100 * work)) + " % of the operations";
+  std::string memory = bytesText(static_cast<double>(then.peakBytes));
+  if (std::string before = bytesText(static_cast<double>(now.peakBytes)); memory != before)
+    text += ", " + memory + " of memory for " + before;
+  text += "; with operations " + timeText(then.seconds()) + " for " + timeText(now.seconds());
+  return text + (removal.isFaster ? "\n" : ": not faster than now\n");
+}
+
 std::string entryText(const CollectiveExplanation &entry, size_t number, const ProgramTotals &totals) {
   const CollectiveReport &collective = *entry.collective;
   std::string text = std::to_string(number) + ". " + collectiveTitle(collective) + ": " +
@@ -65,6 +82,8 @@ std::string entryText(const CollectiveExplanation &entry, size_t number, const P
                      timeText(collective.totalSeconds()) + ", " +
                      std::to_string(std::lround(100 * shareOf(collective, totals))) + " % of the communication\n";
   text += "   " + collective.location + (entry.sourceLine.empty() ? "" : ": " + entry.sourceLine) + "\n";
+  if (!collective.ways.empty() && collective.ways.front().size() > 1)
+    text += "   called at " + llvm::join(llvm::ArrayRef(collective.ways.front()).drop_front(), ", from ") + "\n";
   for (const auto &[place, line] : entry.otherLines)
     text += "   " + place + (line.empty() ? "" : ": " + line) + "\n";
   if (!collective.why.empty())
@@ -82,16 +101,13 @@ std::string entryText(const CollectiveExplanation &entry, size_t number, const P
   for (const CauseText &cause : entry.causes)
     if (std::string line = causeText(cause); said.insert(line).second)
       text += "     " + line + "\n";
-  if (entry.removal) {
-    const Removal &removal = *entry.removal;
-    double work = totals.flops > 0 ? removal.totals.flops / totals.flops : 1;
-    text += "   gone with " + editText(removal.edit) + "\n     then " + totalsText(removal.totals);
-    if (std::abs(work - 1) >= 0.005)
-      text += ", " + std::to_string(std::lround(100 * work)) + " % of the operations";
-    if (removal.totals.argumentBytes != totals.argumentBytes)
-      text += ", " + bytesText(static_cast<double>(removal.totals.argumentBytes)) + " of arguments for " +
-              bytesText(static_cast<double>(totals.argumentBytes));
-    text += removal.isFaster ? "\n" : ": not faster than now\n";
+  const Proposal &proposal = entry.proposal;
+  if (proposal.best) {
+    text += "   gone with " + removalText(*proposal.best, totals);
+    if (proposal.faster)
+      text += "   or, faster, with " + removalText(*proposal.faster, totals);
+    if (proposal.leaner)
+      text += "   or, in less memory, with " + removalText(*proposal.leaner, totals);
   } else if (entry.isCutShort && entry.triedEdits == 0) {
     text += "   no change of these annotations was tried\n";
   } else if (!entry.causes.empty()) {
@@ -105,8 +121,21 @@ Json totalsJson(const ProgramTotals &totals) {
   return {{"collectives", totals.collectives},
           {"wire_bytes_per_device", number(totals.wireBytes)},
           {"predicted_communication_us", microseconds(totals.communicationSeconds)},
+          {"predicted_compute_us", microseconds(totals.computeSeconds)},
+          {"predicted_us", microseconds(totals.seconds())},
           {"flops_per_device", number(totals.flops)},
-          {"argument_bytes_per_device", totals.argumentBytes}};
+          {"argument_bytes_per_device", totals.argumentBytes},
+          {"peak_bytes_per_device", totals.peakBytes}};
+}
+
+Json removalJson(const Removal &removal) {
+  Json edits = Json::array();
+  for (const DimEdit &dim : removal.edit)
+    edits.push_back({{"loc", dim.place}, {"from", dim.from}, {"to", dim.to}});
+  Json json = {{"edits", std::move(edits)}};
+  json.update(totalsJson(removal.totals));
+  json["faster"] = removal.isFaster;
+  return json;
 }
 
 Json causeJson(const CauseText &entry) {
@@ -121,20 +150,22 @@ Json causeJson(const CauseText &entry) {
 Json entryJson(const CollectiveExplanation &entry, const ProgramTotals &totals) {
   Json json = collectiveJson(*entry.collective);
   json["source"] = entry.sourceLine;
+  json["calls"] = Json::array();
+  for (size_t i = 1; !entry.collective->ways.empty() && i < entry.collective->ways.front().size(); ++i)
+    json["calls"].push_back(entry.collective->ways.front()[i]);
   json["share"] = std::round(shareOf(*entry.collective, totals) * 1e6) / 1e6;
   json["causes"] = Json::array();
   for (const CauseText &cause : entry.causes)
     json["causes"].push_back(causeJson(cause));
-  json["removal"] = nullptr;
-  if (entry.removal) {
-    Json edits = Json::array();
-    for (const DimEdit &dim : entry.removal->edit)
-      edits.push_back({{"loc", dim.place}, {"from", dim.from}, {"to", dim.to}});
-    Json removal = {{"edits", std::move(edits)}};
-    removal.update(totalsJson(entry.removal->totals));
-    removal["faster"] = entry.removal->isFaster;
-    json["removal"] = std::move(removal);
-  }
+  const Proposal &proposal = entry.proposal;
+  json["removal"] = proposal.best ? removalJson(*proposal.best) : Json();
+  json["alternatives"] = Json::array();
+  for (const auto &[better, removal] : {std::pair("time", &proposal.faster), {"memory", &proposal.leaner}})
+    if (*removal) {
+      Json alternative = removalJson(**removal);
+      alternative["better"] = better;
+      json["alternatives"].push_back(std::move(alternative));
+    }
   return json;
 }
 

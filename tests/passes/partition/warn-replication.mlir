@@ -2,7 +2,7 @@
 // RUN: spmd-opt %s --spmdc-warn-replication=min-bytes=1048577 2>&1 | FileCheck %s --check-prefix=LARGER --implicit-check-not=warning
 // LARGER: module
 
-module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
+module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2, one=1>} {
 // 1 MiB: gathered over one axis, over two, and with partial sums added on the way.
 func.func @warned(%x: !spmd.array<f32[512@a, 512@_]>, %y: !spmd.array<f32[512@a, 512@b]>,
                   %z: !spmd.array<f32[512@a, 512@_] unreduced(b)>) {
@@ -12,6 +12,15 @@ func.func @warned(%x: !spmd.array<f32[512@a, 512@_]>, %y: !spmd.array<f32[512@a,
   %1 = spmd.reshard %y : <f32[512@a, 512@b]> -> <f32[512@_, 512@_]>
   // expected-warning @+1 {{is gathered whole onto every device, 1.0 MiB each}}
   %2 = spmd.reshard %z : <f32[512@a, 512@_] unreduced(b)> -> <f32[512@_, 512@_]>
+  return
+}
+
+// An axis of one device cuts nothing: cut over it an array is whole, and never was cut.
+func.func @axis_of_one_device(%x: !spmd.array<f32[512@a, 512@one]>, %y: !spmd.array<f32[512@one, 512@_]>) {
+  // expected-warning @+1 {{f32[512@a, 512@one] is gathered whole onto every device, 1.0 MiB each: one}}
+  %0 = spmd.reshard %x {why = "one"} : <f32[512@a, 512@one]> -> <f32[512@_, 512@one]>
+  %1 = spmd.reshard %y : <f32[512@one, 512@_]> -> <f32[512@_, 512@_]>
+  %2 = spmd.reshard %y : <f32[512@one, 512@_]> -> <f32[512@_, 512@one]>
   return
 }
 

@@ -1,0 +1,90 @@
+//===- Removal.cpp - changes of annotations that remove a collective ------===//
+
+#include "tools/spmdc/Removal.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace spmdc {
+namespace {
+
+bool isClearlyMore(double value, double than) { return value > than * (1 + CostModel::kAlike); }
+
+bool isClearlyFaster(const Removal &a, const Removal &b) {
+  return isClearlyMore(b.totals.seconds(), a.totals.seconds());
+}
+
+bool isClearlyLeaner(const Removal &a, const Removal &b) {
+  return isClearlyMore(static_cast<double>(b.totals.peakBytes), static_cast<double>(a.totals.peakBytes));
+}
+
+/// The fastest; where times are alike, what is smallest and needs least otherwise. Null where there are none.
+const Removal *findFastest(const std::vector<const Removal *> &removals) {
+  if (removals.empty())
+    return nullptr;
+  const Removal *fastest = *std::min_element(removals.begin(), removals.end(), [](const auto *a, const auto *b) {
+    return a->totals.seconds() < b->totals.seconds();
+  });
+  auto keyOf = [&](const Removal *removal) {
+    const ProgramTotals &totals = removal->totals;
+    std::pair<double, double> bytes(totals.wireBytes, totals.peakBytes);
+    if (removal->isPaidFor)
+      std::swap(bytes.first, bytes.second);
+    return std::tuple(isClearlyFaster(*fastest, *removal), removal->isPaidFor, removal->edit.size(), bytes,
+                      totals.flops, totals.seconds());
+  };
+  return *std::min_element(removals.begin(), removals.end(),
+                           [&](const auto *a, const auto *b) { return keyOf(a) < keyOf(b); });
+}
+
+} // namespace
+
+ProgramTotals totalsOf(const Inspection &inspection) {
+  ProgramTotals totals;
+  for (const FunctionReport &function : inspection.report.functions) {
+    totals.collectives += function.collectives.size();
+    totals.wireBytes += function.wireBytesPerDevice;
+    totals.communicationSeconds += function.communicationSeconds;
+    totals.savedSeconds += function.combiningSaves + function.ringSaves;
+    totals.flops += function.flopsPerDevice;
+    totals.argumentBytes += function.argumentBytesPerDevice;
+  }
+  totals.computeSeconds = inspection.computeSeconds();
+  totals.peakBytes = inspection.peakBytesPerDevice;
+  return totals;
+}
+
+Removal::Removal(AnnotationEdit edit, const ProgramTotals &totals, const ProgramTotals &now)
+    : edit(std::move(edit)), totals(totals), isFaster(totals.seconds() < now.seconds()),
+      isPaidFor(isClearlyMore(totals.flops, now.flops) ||
+                isClearlyMore(static_cast<double>(totals.peakBytes), static_cast<double>(now.peakBytes)) ||
+                isClearlyMore(totals.netCommunicationSeconds(), now.netCommunicationSeconds())) {}
+
+Proposal chooseRemoval(const std::vector<Removal> &removals) {
+  auto rankOf = [](const Removal &removal) {
+    return std::tuple(!removal.isFaster, removal.isPaidFor, removal.edit.size());
+  };
+  auto first = std::min_element(removals.begin(), removals.end(),
+                                [&](const Removal &a, const Removal &b) { return rankOf(a) < rankOf(b); });
+  if (first == removals.end())
+    return {};
+  std::vector<const Removal *> equals, fasterThanNow, lean;
+  for (const Removal &removal : removals) {
+    if (rankOf(removal) == rankOf(*first))
+      equals.push_back(&removal);
+    if (removal.isFaster)
+      fasterThanNow.push_back(&removal);
+  }
+  const Removal &best = *findFastest(equals);
+  Proposal proposal{best, std::nullopt, std::nullopt};
+  if (const Removal *fastest = findFastest(fasterThanNow); fastest && isClearlyFaster(*fastest, best))
+    proposal.faster = *fastest;
+  for (const Removal *removal : fasterThanNow)
+    if (isClearlyLeaner(*removal, best) && (!proposal.faster || isClearlyLeaner(*removal, *proposal.faster)))
+      lean.push_back(removal);
+  if (const Removal *leaner = findFastest(lean))
+    proposal.leaner = *leaner;
+  return proposal;
+}
+
+} // namespace spmdc

@@ -1,0 +1,74 @@
+//===- RemovalSearch.h - what removes a program's collectives ---*- C++ -*-===//
+#pragma once
+
+#include "runtime/jit/Compiler.h"
+#include "tools/spmdc/AnnotatedProgram.h"
+#include "tools/spmdc/Removal.h"
+#include "tools/spmdc/UnwrittenTypes.h"
+
+#include <chrono>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace spmdc {
+
+/// How many changes of annotations may be compiled in all, and for how long.
+struct TryLimits {
+  size_t tries = 256;
+  double seconds = 20;
+};
+
+/// A collective that is to go, and what was found.
+struct WantedRemoval {
+  const CollectiveReport *collective = nullptr;
+  std::set<std::string> axes; ///< That annotations force.
+  std::vector<Cause> causes;
+  std::vector<Removal> found; ///< All that remove it.
+  size_t tried = 0;           ///< Changes that were tried to remove it.
+  bool isCutShort = false;    ///< There were more of them than were to be tried.
+};
+
+/// Looks for changes of annotations that remove collectives, by compiling what the changes give, each once.
+class RemovalSearch {
+public:
+  RemovalSearch(const AnnotatedProgram &program, CompileOptions options, const Inspection &inspection,
+                const TryLimits &limits);
+
+  /// Fills in what was tried and found, in the order given: for all the likeliest changes first, then larger ones for
+  /// those that are not yet gone for nothing, and for those that nothing faster removes their axes are taken from
+  /// everything that brings them.
+  void run(const std::vector<WantedRemoval *> &wanted);
+
+  size_t getTries() const { return tries; }
+  bool isOutOfTime() const { return wasTooLong; }
+
+private:
+  /// What the partitioner makes of a changed program, where that has no errors.
+  struct Outcome {
+    std::optional<Inspection> inspection;
+    PropagationLog log;
+  };
+
+  std::vector<AnnotationEdit> listResults(const std::vector<AxisAddition> &additions, CutResults which) const;
+  std::vector<AnnotationEdit> listLikely(const WantedRemoval &wanted) const;
+  std::vector<AnnotationEdit> listLarger(const WantedRemoval &wanted) const;
+  const CollectiveReport *findLeft(const WantedRemoval &wanted, const AnnotationEdit &edit,
+                                   const ProgramReport &then) const;
+  void tryAll(WantedRemoval &wanted, const std::vector<AnnotationEdit> &edits);
+  void takeAxes(WantedRemoval &wanted);
+  const Outcome *test(WantedRemoval &wanted, const AnnotationEdit &edit);
+
+  const AnnotatedProgram &program;
+  CompileOptions options;
+  const ProgramReport &report; ///< Of the program as it is.
+  const ProgramTotals now;
+  const TryLimits limits;
+  const std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
+  size_t tries = 0;
+  bool wasTooLong = false;
+  std::map<std::string, Outcome> outcomes; ///< By the program's text.
+};
+
+} // namespace spmdc
