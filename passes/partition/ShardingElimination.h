@@ -43,7 +43,10 @@ private:
     llvm::SmallVector<ArrayType> types;
   };
 
+  using Ways = std::optional<std::vector<OperationWay>>;
+
   bool listShardings();
+  const Ways &listWays(ShardingRuleOpInterface op);
   bool addOp(mlir::Operation *op);
   bool addRuled(ShardingRuleOpInterface op);
   void addExchanges(const ArrayMoves &moves, const Place &result, unsigned node, unsigned way, double trips);
@@ -57,7 +60,8 @@ private:
   const spmd::MeshShape &mesh;
   MinSum problem;
   std::vector<llvm::SmallVector<ArrayType>> shardings; ///< By variable of the graph, which has the same number here.
-  llvm::DenseMap<std::pair<mlir::Type, mlir::Type>, double> known; ///< Of secondsOf.
+  llvm::DenseMap<std::pair<mlir::Type, mlir::Type>, double> known;             ///< Of secondsOf.
+  std::unordered_map<ShardingGraph::Key, Ways, ShardingGraph::Key::Hash> ways; ///< Of listWays; only looked up.
 };
 
 } // namespace spmdc

@@ -30,16 +30,19 @@ ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
 
 ShardingAttr shardingOf(Value value) { return typeOf(value).getShardingOrOpen(); }
 
-/// What decides about making a value again, if it is made of little: the operations and the types that they begin with.
-void appendRecipe(Value value, std::vector<const void *> &key) {
+const void *asPart(uintptr_t number) { return reinterpret_cast<const void *>(number); }
+
+/// What decides about making a value again, if it is made of little: the operations, and the values that they begin
+/// with.
+void appendRecipe(Value value, std::vector<const void *> &recipe, SmallVectorImpl<Value> &ingredients) {
   ShardingRuleOpInterface maker = isMadeOfLittle(value) ? findMaker(value) : ShardingRuleOpInterface();
-  key.push_back(maker ? maker->getName().getAsOpaquePointer() : nullptr);
+  recipe.push_back(maker ? maker->getName().getAsOpaquePointer() : nullptr);
   if (!maker)
     return;
-  key.push_back(maker->getAttrDictionary().getAsOpaquePointer());
+  recipe.push_back(maker->getAttrDictionary().getAsOpaquePointer());
   for (Value operand : maker->getOperands()) {
-    key.push_back(operand.getType().getAsOpaquePointer());
-    appendRecipe(operand, key);
+    ingredients.push_back(operand);
+    appendRecipe(operand, recipe, ingredients);
   }
 }
 
@@ -80,8 +83,7 @@ ShardingGraph::ShardingGraph(func::FuncOp func, ReshardPlanner &planner)
       return WalkResult::skip();
     ShardingRuleOpInterface ruled = getRuled(op);
     if (ruled)
-      signatures[op] = {op->getName().getAsOpaquePointer(), op->getAttrDictionary().getAsOpaquePointer(),
-                        !ruled.getMoves().parts.empty(), getReductionShare(ruled), ruled.getShardingRule()};
+      addSignature(ruled);
     if (ruled || isLoop(op) || isa<ReshardOp, YieldOp, func::ReturnOp>(op))
       ops.push_back(op);
     return WalkResult::advance();
@@ -93,9 +95,38 @@ std::optional<unsigned> ShardingGraph::getVariable(Value value) const {
   return entry == variableOf.end() ? std::nullopt : std::optional(entry->second);
 }
 
-const ShardingRule *ShardingGraph::getRule(Operation *op) const {
+const OperationTraits *ShardingGraph::getTraits(Operation *op) const {
   auto entry = signatures.find(op);
-  return entry == signatures.end() ? nullptr : &entry->second.rule;
+  return entry == signatures.end() ? nullptr : &entry->second.traits;
+}
+
+const ShardingRule *ShardingGraph::getRule(Operation *op) const {
+  const OperationTraits *traits = getTraits(op);
+  return traits ? &traits->rule : nullptr;
+}
+
+const void *ShardingGraph::numberOf(std::vector<const void *> parts) {
+  return asPart(numbers.try_emplace(std::move(parts), numbers.size()).first->second);
+}
+
+void ShardingGraph::addSignature(ShardingRuleOpInterface op) {
+  Signature signature{OperationTraits(op), !op.getMoves().parts.empty(), nullptr, nullptr, {}};
+  const ReductionShare &reductionShare = signature.traits.reductionShare;
+  std::vector<const void *> fixed = {
+      op->getName().getAsOpaquePointer(), op->getAttrDictionary().getAsOpaquePointer(),
+      // Whose manual axes cut nothing.
+      op->getParentOfType<ManualOp>().getAsOpaquePointer(), asPart(std::bit_cast<uintptr_t>(reductionShare.share)),
+      asPart(std::bit_cast<uintptr_t>(reductionShare.shareOfCut)), asPart(reductionShare.whole.size())};
+  for (int64_t dim : reductionShare.whole)
+    fixed.push_back(asPart(static_cast<uintptr_t>(dim)));
+  std::vector<const void *> recipes;
+  for (Value operand : op->getOperands()) {
+    fixed.push_back(asPart(static_cast<uintptr_t>(getTripsPerForm(operand, op))));
+    appendRecipe(operand, recipes, signature.ingredients);
+  }
+  signature.fixed = numberOf(std::move(fixed));
+  signature.recipes = numberOf(std::move(recipes));
+  signatures.try_emplace(op, std::move(signature));
 }
 
 ShardingAttr ShardingGraph::getSharding(unsigned variable) const { return shardingOf(getValue(variable)); }
@@ -156,44 +187,48 @@ void ShardingGraph::addVariables(func::FuncOp func) {
   });
 }
 
+ShardingGraph::Key ShardingGraph::getKeyOfTypes(ShardingRuleOpInterface op, const Signature &signature) const {
+  Key key{{signature.fixed, op->getResult(0).getType().getAsOpaquePointer()}};
+  for (ShardingRuleOpInterface sharer : signature.traits.reductionShare.sharers) {
+    spmd::Sharding summed;
+    summed.unreduced = findPartialAxes(mesh, sharer, signatures.at(sharer).traits.rule);
+    key.parts.push_back(ShardingAttr::fromValue(op->getContext(), summed).getAsOpaquePointer());
+  }
+  for (Value operand : op->getOperands())
+    key.parts.push_back(operand.getType().getAsOpaquePointer());
+  return key;
+}
+
+void ShardingGraph::addRecipes(const Signature &signature, Key &key) {
+  key.parts.push_back(signature.recipes);
+  for (Value value : signature.ingredients)
+    key.parts.push_back(value.getType().getAsOpaquePointer());
+}
+
+ShardingGraph::Key ShardingGraph::getKey(ShardingRuleOpInterface op) const {
+  const Signature &signature = signatures.find(op)->second;
+  Key key = getKeyOfTypes(op, signature);
+  addRecipes(signature, key);
+  return key;
+}
+
 const OperationChoice &ShardingGraph::choose(ShardingRuleOpInterface op) {
-  const Signature &signature = signatures.at(op);
+  const Signature &signature = signatures.find(op)->second;
   // Operations that move elements look at those before them, too, and at others that do.
   if (signature.movesElements) {
     Forms none(planner, /*longestChain=*/0);
     auto windowsOf = [&](Operation *other) { return families.getWindows(other); };
-    uncached = chooseAssignment(planner, none, windowsOf, op);
+    uncached = chooseAssignment(planner, none, windowsOf, op, signature.traits);
     work += getWork(uncached);
     return uncached;
   }
-  std::vector<const void *> key = {signature.name, signature.attributes,
-                                   op->getResult(0).getType().getAsOpaquePointer(),
-                                   // Whose manual axes cut nothing.
-                                   op->getParentOfType<ManualOp>().getAsOpaquePointer()};
-  auto appendNumber = [&](auto number) {
-    key.push_back(reinterpret_cast<const void *>(std::bit_cast<uintptr_t>(number)));
-  };
-  appendNumber(signature.reductionShare.share);
-  appendNumber(signature.reductionShare.shareOfCut);
-  for (int64_t dim : signature.reductionShare.whole)
-    appendNumber(dim);
-  for (ShardingRuleOpInterface sharer : signature.reductionShare.sharers) {
-    spmd::Sharding summed;
-    summed.unreduced = findPartialAxes(mesh, sharer, signatures.at(sharer).rule);
-    key.push_back(ShardingAttr::fromValue(op->getContext(), summed).getAsOpaquePointer());
+  Key ofTypes = getKeyOfTypes(op, signature), key = ofTypes;
+  addRecipes(signature, key);
+  auto [entry, isNew] = choices.try_emplace(std::move(key));
+  if (isNew) {
+    entry->second = chooseAssignment(planner, op, signature.traits);
+    work += (seen.insert(std::move(ofTypes)).second ? 1 : kWorkOfRecipe) * getWork(entry->second);
   }
-  for (Value operand : op->getOperands()) {
-    key.push_back(operand.getType().getAsOpaquePointer());
-    key.push_back(reinterpret_cast<const void *>(static_cast<uintptr_t>(getTripsPerForm(operand, op))));
-  }
-  std::vector<const void *> types = key;
-  for (Value operand : op->getOperands())
-    appendRecipe(operand, key);
-  auto entry = choices.find(key);
-  if (entry != choices.end())
-    return entry->second;
-  entry = choices.emplace(std::move(key), chooseAssignment(planner, op)).first;
-  work += (seen.insert(std::move(types)).second ? 1 : kWorkOfRecipe) * getWork(entry->second);
   return entry->second;
 }
 
@@ -278,7 +313,8 @@ llvm::SetVector<Operation *> ShardingGraph::getTouched(const ShardingChange &cha
   // What others add to sums decides what it costs to reduce them.
   for (Operation *op : llvm::to_vector(touched))
     if (auto entry = signatures.find(op); entry != signatures.end())
-      touched.insert(entry->second.reductionShare.sharers.begin(), entry->second.reductionShare.sharers.end());
+      touched.insert(entry->second.traits.reductionShare.sharers.begin(),
+                     entry->second.traits.reductionShare.sharers.end());
   // What is made of a value again is priced where it is used.
   for (size_t i = 0; i < touched.size(); ++i)
     if (Operation *op = touched[i]; op->getNumResults() == 1 && isMadeOfLittle(op->getResult(0)))

@@ -9,7 +9,6 @@
 
 #include "passes/analysis/RunCounts.h"
 #include "passes/partition/OperationChoice.h"
-#include "passes/partition/ReductionShare.h"
 #include "passes/partition/WindowFamilies.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -17,7 +16,8 @@
 #include "llvm/ADT/SetVector.h"
 
 #include <map>
-#include <set>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace spmdc {
@@ -49,7 +49,20 @@ public:
   int64_t getLargestPiece() const;
 
   /// Of an operation that is run by a sharding rule; null for any other.
+  const OperationTraits *getTraits(mlir::Operation *op) const;
   const ShardingRule *getRule(mlir::Operation *op) const;
+
+  /// What decides how an operation with a sharding rule is run, and what that costs, if it moves no elements: the
+  /// operation, and the types around it. Equal for operations that are alike.
+  struct Key {
+    llvm::SmallVector<const void *, 16> parts;
+    bool operator==(const Key &) const = default;
+    struct Hash {
+      size_t operator()(const Key &key) const { return llvm::hash_combine_range(key.parts.begin(), key.parts.end()); }
+    };
+  };
+  Key getKey(ShardingRuleOpInterface op) const;
+
   /// How such an operation is run now.
   const OperationChoice &choose(ShardingRuleOpInterface op);
   /// What the operation, or the edges of a loop, a branch or a return, cost; times the trips of the loops around.
@@ -112,19 +125,27 @@ private:
   std::vector<llvm::SmallVector<mlir::Value, 2>> variables;
   llvm::DenseMap<mlir::Value, unsigned> variableOf;
   std::vector<mlir::Operation *> ops;
-  /// What is known of an operation with a sharding rule, whatever its types.
   struct Signature {
-    const void *name = nullptr, *attributes = nullptr;
+    OperationTraits traits;
     bool movesElements = false;
-    ReductionShare reductionShare;
-    ShardingRule rule;
+    const void *fixed =
+        nullptr; ///< What decides about the choice beside types: the same for operations that are alike.
+    const void *recipes = nullptr;              ///< Of that, what operands can be made of again,
+    llvm::SmallVector<mlir::Value> ingredients; ///< and the values that this begins with.
   };
+  void addSignature(ShardingRuleOpInterface op);
+  /// A number for each list of parts, as a part of others.
+  const void *numberOf(std::vector<const void *> parts);
+  /// The parts of a key but for what operands can be made of.
+  Key getKeyOfTypes(ShardingRuleOpInterface op, const Signature &signature) const;
+  static void addRecipes(const Signature &signature, Key &key);
+
   llvm::DenseMap<mlir::Operation *, Signature> signatures;
+  std::map<std::vector<const void *>, uintptr_t> numbers;
   WindowFamilies families;
   RunCounts runs;
-  /// By what decides about the choice: the operation and the types around it. Only looked up.
-  std::map<std::vector<const void *>, OperationChoice> choices;
-  std::set<std::vector<const void *>> seen; ///< What of that does not say what operands can be made of.
+  std::unordered_map<Key, OperationChoice, Key::Hash> choices; ///< Only looked up.
+  std::unordered_set<Key, Key::Hash> seen; ///< Without what operands can be made of; only looked up.
   OperationChoice uncached;
   double work = 0;
   int64_t mostHeld = 0;

@@ -96,6 +96,35 @@ std::optional<Counts> countNested(const MeshShape &mesh, const ShardedShape &sou
   return Counts{elements / pieces, elements / most};
 }
 
+/// One dimension of an array, for the piece that each place in the mesh owns of it.
+class CutDim {
+public:
+  CutDim(const MeshShape &mesh, int64_t size, const std::vector<AxisRef> &axes)
+      : size(size), sizes(sizesOf(mesh, axes)), positions(axes.size()) {
+    for (size_t i = 0; i < axes.size(); ++i)
+      if (int index = mesh.indexOf(axes[i].name); index >= 0)
+        digits.push_back({i, static_cast<size_t>(index), mesh.axes[index].size / (axes[i].preSize * sizes[i])});
+  }
+
+  const std::vector<int64_t> &getSizes() const { return sizes; }
+
+  ShardRange at(const std::vector<int64_t> &coordinates) {
+    for (const Digit &digit : digits)
+      positions[digit.position] = coordinates[digit.axis] / digit.minor % sizes[digit.position];
+    return shardRange(size, sizes, positions);
+  }
+
+private:
+  struct Digit {
+    size_t position; ///< Among the axes that cut the dimension,
+    size_t axis;     ///< and of which of the mesh it is a part,
+    int64_t minor;   ///< of which so many pieces are minor to it.
+  };
+  int64_t size;
+  std::vector<int64_t> sizes, positions;
+  std::vector<Digit> digits;
+};
+
 /// Of dimensions that share axes, by a look at each place along all of them.
 Counts countPlaces(const MeshShape &mesh, const ShardedShape &source, const ShardedShape &target,
                    const std::vector<DimMove> &moves, const std::vector<size_t> &dims) {
@@ -109,16 +138,22 @@ Counts countPlaces(const MeshShape &mesh, const ShardedShape &source, const Shar
   for (size_t d : dims) {
     std::vector<size_t> axes = axesOfDim(mesh, source, target, d);
     OfDim dim{{}, std::vector<size_t>(mesh.axes.size())};
-    DimMove windows = moveOf(moves, source, d);
-    std::vector<int64_t> sizes = sizesOf(mesh, axesOf(target, d));
+    const DimMove windows = moveOf(moves, source, d);
+    CutDim blocks(mesh, source.shape[d] / windows.block, axesOf(source, d));
+    CutDim wanted(mesh, target.shape[d], axesOf(target, d));
     forEachPlace(mesh, axes, [&](const std::vector<int64_t> &coordinates) {
-      ShardRange has = ownedSource(mesh, source, moves, d, coordinates);
-      ShardRange needs = ownedRange(mesh, target.shape[d], axesOf(target, d), coordinates);
+      ShardRange ofBlocks = blocks.at(coordinates), needs = wanted.at(coordinates);
+      ShardRange has{ofBlocks.start * windows.block, ofBlocks.size * windows.block};
       Counts &here = dim.places.emplace_back();
-      for (const DimMove &move : unwrapped(windows.inWindowOf(needs.start, sizes), source.shape[d], needs)) {
+      auto count = [&](const DimMove &move) {
         here.needed += static_cast<double>(movedRange(move, {0, source.shape[d]}, needs).size);
         here.held += static_cast<double>(movedRange(move, has, needs).size);
-      }
+      };
+      DimMove move = windows.inWindowOf(needs.start, wanted.getSizes());
+      if (!move.wraps)
+        return count(move);
+      for (const DimMove &turn : unwrapped(move, source.shape[d], needs))
+        count(turn);
     });
     size_t stride = 1;
     for (size_t i = axes.size(); i-- > 0; stride *= static_cast<size_t>(mesh.axes[axes[i]].size)) {
