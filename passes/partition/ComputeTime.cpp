@@ -45,7 +45,7 @@ double ComputeTime::dotSeconds(const FactorAxes &axes) const {
   for (size_t f = 0; f < rule.factors.size(); ++f) {
     int64_t size = rule.factors[f].size;
     for (const spmd::AxisRef &axis : axes[f])
-      size = spmd::localDimSize(size, {axis.sizeIn(mesh)});
+      size = llvm::divideCeilSigned(size, axis.sizeIn(mesh));
     work *= static_cast<double>(size);
   }
   return work / model.flopsPerSecond;

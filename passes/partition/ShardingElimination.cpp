@@ -256,13 +256,18 @@ void ShardingElimination::addExchanges(const ArrayMoves &moves, const Place &res
     if (isMadeOfLittle(part.source))
       continue;
     const Place source = placeOf(part.source);
+    auto targets = llvm::map_to_vector(result.types, [](ArrayType type) { return type.toShardedShape(); });
+    const auto elementBytes = static_cast<double>(spmd::byteSize(result.types.front().getDType()));
     std::vector<double> values;
-    for (ArrayType from : source.types)
-      for (ArrayType to : result.types) {
+    for (ArrayType type : source.types) {
+      const spmd::ShardedShape from = type.toShardedShape();
+      for (const spmd::ShardedShape &to : targets) {
         values.resize(values.size() + way, 0);
-        double bytes = isUnreduced(from) || isUnreduced(to) ? 0 : getExchangeBytes(mesh, from, to, part.dims);
+        bool isSum = !from.sharding.unreduced.empty() || !to.sharding.unreduced.empty();
+        double bytes = isSum ? 0 : missing.of(from, to, part.dims) * elementBytes;
         values.push_back(trips * model.seconds({.linkBytes = bytes}, mesh.deviceCount()));
       }
+    }
     SmallVector<unsigned> nodes;
     for (const Place *place : {&source, &result})
       if (place->node && !llvm::is_contained(nodes, *place->node))

@@ -13,13 +13,14 @@
 
 #include "passes/partition/MinSum.h"
 #include "passes/partition/ShardingGraph.h"
+#include "runtime/support/MissingElements.h"
 
 namespace spmdc {
 
 class ShardingElimination {
 public:
   ShardingElimination(ShardingGraph &graph, ReshardPlanner &planner)
-      : graph(graph), planner(planner), mesh(planner.getMesh()) {}
+      : graph(graph), planner(planner), mesh(planner.getMesh()), missing(mesh) {}
 
   /// Lists what there is to choose from; false where that is too much: many axes, or many ways to run one operation.
   bool build();
@@ -60,7 +61,8 @@ private:
   const spmd::MeshShape &mesh;
   MinSum problem;
   std::vector<llvm::SmallVector<ArrayType>> shardings; ///< By variable of the graph, which has the same number here.
-  llvm::DenseMap<std::pair<mlir::Type, mlir::Type>, double> known;             ///< Of secondsOf.
+  llvm::DenseMap<std::pair<mlir::Type, mlir::Type>, double> known; ///< Of secondsOf.
+  spmd::MissingElements missing;
   std::unordered_map<ShardingGraph::Key, Ways, ShardingGraph::Key::Hash> ways; ///< Of listWays; only looked up.
 };
 

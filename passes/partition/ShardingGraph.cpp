@@ -110,7 +110,10 @@ const void *ShardingGraph::numberOf(std::vector<const void *> parts) {
 }
 
 void ShardingGraph::addSignature(ShardingRuleOpInterface op) {
-  Signature signature{OperationTraits(op), !op.getMoves().parts.empty(), nullptr, nullptr, {}};
+  Signature signature{OperationTraits(op), !op.getMoves().parts.empty()};
+  auto isOf = [](FactorKind kind) { return [kind](const Factor &factor) { return factor.kind == kind; }; };
+  signature.takesEach = llvm::all_of(signature.traits.rule.factors, isOf(FactorKind::PassThrough));
+  signature.reduces = llvm::any_of(signature.traits.rule.factors, isOf(FactorKind::Reduction));
   const ReductionShare &reductionShare = signature.traits.reductionShare;
   std::vector<const void *> fixed = {
       op->getName().getAsOpaquePointer(), op->getAttrDictionary().getAsOpaquePointer(),
@@ -119,8 +122,10 @@ void ShardingGraph::addSignature(ShardingRuleOpInterface op) {
       asPart(std::bit_cast<uintptr_t>(reductionShare.shareOfCut)), asPart(reductionShare.whole.size())};
   for (int64_t dim : reductionShare.whole)
     fixed.push_back(asPart(static_cast<uintptr_t>(dim)));
+  fixed.push_back(typeOf(op->getResult(0)).withoutSharding().getAsOpaquePointer());
   std::vector<const void *> recipes;
   for (Value operand : op->getOperands()) {
+    fixed.push_back(typeOf(operand).withoutSharding().getAsOpaquePointer());
     fixed.push_back(asPart(static_cast<uintptr_t>(getTripsPerForm(operand, op))));
     appendRecipe(operand, recipes, signature.ingredients);
   }
@@ -363,40 +368,52 @@ void ShardingGraph::followThrough(Operation *op, Value value, ShardingAttr shard
         visit(operand == value ? result : operand, sharding);
     return;
   }
-  const ShardingRule *found = getRule(op);
-  if (!found)
+  auto found = signatures.find(op);
+  if (found == signatures.end())
     return;
-  const ShardingRule &rule = *found;
-  auto isOf = [&](FactorKind kind) { return [kind](const Factor &factor) { return factor.kind == kind; }; };
-  bool takesEach = llvm::all_of(rule.factors, isOf(FactorKind::PassThrough));
+  const Signature &signature = found->second;
   bool picks = isa<DynamicSliceOp, TakeOp, TakeAlongOp>(op); // Which is a sum where the dimension is cut.
-  if (!isFar && !picks && llvm::any_of(rule.factors, isOf(FactorKind::Reduction)))
+  if (!isFar && !picks && signature.reduces)
     return;
-  SmallVector<std::pair<Value, const ValueFactors *>> around;
-  for (auto [operand, factors] : llvm::zip(op->getOperands(), rule.operands))
-    around.emplace_back(operand, &factors);
-  around.emplace_back(op->getResult(0), &rule.results[0]);
-  auto self = llvm::find_if(around, [&](auto &entry) { return entry.first == value; });
-  if (self == around.end())
+  SmallVector<Value> around(op->getOperands());
+  around.push_back(op->getResult(0));
+  auto self = static_cast<unsigned>(llvm::find(around, value) - around.begin());
+  if (self == around.size())
     return;
+  for (auto [index, other] : llvm::enumerate(around)) {
+    if (other == value || typeOf(other).getRank() == 0)
+      continue;
+    ShardingAttr present = signature.takesEach ? ShardingAttr() : shardingOf(other);
+    auto [entry, isNew] = followed.try_emplace(
+        {signature.fixed, self, sharding.getAsOpaquePointer(), index, present.getAsOpaquePointer()}, ShardingAttr());
+    if (isNew)
+      entry->second = followTo(signature, self, sharding, static_cast<unsigned>(index), present);
+    if (entry->second)
+      visit(other, entry->second);
+  }
+}
+
+ShardingAttr ShardingGraph::followTo(const Signature &signature, unsigned self, ShardingAttr sharding, unsigned other,
+                                     ShardingAttr present) const {
+  const ShardingRule &rule = signature.traits.rule;
+  auto factorsOf = [&](unsigned index) -> const ValueFactors & {
+    return index < rule.operands.size() ? rule.operands[index] : rule.results[0];
+  };
   spmd::Sharding wanted = sharding.toValue();
-  FactorAxes axes = projectToFactors(mesh, rule, *self->second, wanted);
-  std::optional<spmd::Sharding> kept = spmdc::shardingOf(mesh, rule, *self->second, axes);
+  FactorAxes axes = projectToFactors(mesh, rule, factorsOf(self), wanted);
+  std::optional<spmd::Sharding> kept = spmdc::shardingOf(mesh, rule, factorsOf(self), axes);
   if (!kept || kept->dims != wanted.dims)
-    return;
+    return {};
   // What is summed over pieces is a partial sum: that is brought to where it was.
   bool isPartial = false;
   for (auto [factor, list] : llvm::zip(rule.factors, axes))
     isPartial |= factor.kind != FactorKind::PassThrough && !list.empty();
-  for (auto &[other, factors] : around) {
-    if (other == value || typeOf(other).getRank() == 0 || (isPartial && other == op->getResult(0)))
-      continue;
-    FactorAxes of = axes;
-    if (!takesEach) // Along dimensions that the value does not have, it stays as it is.
-      keepOthers(of, projectToFactors(mesh, rule, *factors, shardingOf(other).toValue()));
-    if (std::optional<spmd::Sharding> next = spmdc::shardingOf(mesh, rule, *factors, of))
-      visit(other, ShardingAttr::fromValue(op->getContext(), *next));
-  }
+  if (isPartial && other == rule.operands.size())
+    return {};
+  if (present) // Along dimensions that the value does not have, it stays as it is.
+    keepOthers(axes, projectToFactors(mesh, rule, factorsOf(other), present.toValue()));
+  std::optional<spmd::Sharding> next = spmdc::shardingOf(mesh, rule, factorsOf(other), axes);
+  return next ? ShardingAttr::fromValue(sharding.getContext(), *next) : ShardingAttr();
 }
 
 void ShardingGraph::follow(ShardingChange &change, unsigned radius, bool isFar) const {

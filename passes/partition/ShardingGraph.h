@@ -128,12 +128,19 @@ private:
   struct Signature {
     OperationTraits traits;
     bool movesElements = false;
-    const void *fixed =
-        nullptr; ///< What decides about the choice beside types: the same for operations that are alike.
-    const void *recipes = nullptr;              ///< Of that, what operands can be made of again,
-    llvm::SmallVector<mlir::Value> ingredients; ///< and the values that this begins with.
+    bool takesEach = false; ///< Each element to one element,
+    bool reduces = false;   ///< or several to one.
+    /// What decides about the choice beside shardings: the same for operations that are alike.
+    const void *fixed = nullptr;
+    /// What operands can be made of again, and the values that this begins with.
+    const void *recipes = nullptr;
+    llvm::SmallVector<mlir::Value> ingredients = {};
   };
   void addSignature(ShardingRuleOpInterface op);
+  /// What follows for one of the values around an operation from how another one lies, by their places; null where
+  /// nothing does. `present`: how it lies now, if that matters.
+  ShardingAttr followTo(const Signature &signature, unsigned self, ShardingAttr sharding, unsigned other,
+                        ShardingAttr present) const;
   /// A number for each list of parts, as a part of others.
   const void *numberOf(std::vector<const void *> parts);
   /// The parts of a key but for what operands can be made of.
@@ -141,6 +148,9 @@ private:
   static void addRecipes(const Signature &signature, Key &key);
 
   llvm::DenseMap<mlir::Operation *, Signature> signatures;
+  /// Of followTo, by the operation's fixed part; only looked up.
+  mutable llvm::DenseMap<std::tuple<const void *, unsigned, const void *, unsigned, const void *>, ShardingAttr>
+      followed;
   std::map<std::vector<const void *>, uintptr_t> numbers;
   WindowFamilies families;
   RunCounts runs;
