@@ -74,6 +74,7 @@ std::optional<OperationPrice> priceOfPartitioned(func::FuncOp func, const spmd::
   reconcileReturns(copy);
   ScopedDiagnosticHandler silent(func.getContext(), [](Diagnostic &) { return success(); });
   PassManager passes(func.getContext());
+  passes.enableVerifier(false); // What is kept is partitioned again.
   addPartitioning(passes, {});
   if (failed(passes.run(*trial)))
     return std::nullopt;
