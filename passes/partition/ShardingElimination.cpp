@@ -175,9 +175,9 @@ bool ShardingElimination::addOp(Operation *op) {
 
 /// Of operations that are alike, once.
 const ShardingElimination::Ways &ShardingElimination::listWays(ShardingRuleOpInterface op) {
-  auto [entry, isNew] = ways.try_emplace(graph.getKey(op));
+  auto [entry, isNew] = ways.try_emplace(graph.getChoices().getKey(op));
   if (isNew)
-    entry->second = listOperationWays(planner, op, *graph.getTraits(op), kMostWays);
+    entry->second = listOperationWays(planner, op, graph.getChoices().find(op)->traits, kMostWays);
   return entry->second;
 }
 

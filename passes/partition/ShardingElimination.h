@@ -63,7 +63,7 @@ private:
   std::vector<llvm::SmallVector<ArrayType>> shardings; ///< By variable of the graph, which has the same number here.
   llvm::DenseMap<std::pair<mlir::Type, mlir::Type>, double> known; ///< Of secondsOf.
   spmd::MissingElements missing;
-  std::unordered_map<ShardingGraph::Key, Ways, ShardingGraph::Key::Hash> ways; ///< Of listWays; only looked up.
+  std::unordered_map<OperationKey, Ways, OperationKey::Hash> ways; ///< Of listWays; only looked up.
 };
 
 } // namespace spmdc

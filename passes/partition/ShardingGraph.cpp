@@ -4,8 +4,7 @@
 
 #include "ir/array/ArrayOps.h"
 
-#include <bit>
-#include <limits>
+#include <set>
 
 using namespace mlir;
 
@@ -23,41 +22,9 @@ ShardingRuleOpInterface getRuled(Operation *op) {
 
 /// Of a price that is known, beside one of a choice that has to be made.
 constexpr double kWorkOfLooking = 0.02;
-/// Of a choice that differs from one that was made in what its operands can be made of: the ways to reshard are known.
-constexpr double kWorkOfRecipe = 0.1;
-
 ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
 
 ShardingAttr shardingOf(Value value) { return typeOf(value).getShardingOrOpen(); }
-
-const void *asPart(uintptr_t number) { return reinterpret_cast<const void *>(number); }
-
-/// What decides about making a value again, if it is made of little: the operations, and the values that they begin
-/// with.
-void appendRecipe(Value value, std::vector<const void *> &recipe, SmallVectorImpl<Value> &ingredients) {
-  ShardingRuleOpInterface maker = isMadeOfLittle(value) ? findMaker(value) : ShardingRuleOpInterface();
-  recipe.push_back(maker ? maker->getName().getAsOpaquePointer() : nullptr);
-  if (!maker)
-    return;
-  recipe.push_back(maker->getAttrDictionary().getAsOpaquePointer());
-  for (Value operand : maker->getOperands()) {
-    ingredients.push_back(operand);
-    appendRecipe(operand, recipe, ingredients);
-  }
-}
-
-/// Adds the axes of factors that have none, where these cut nothing else.
-void keepOthers(FactorAxes &axes, const FactorAxes &present) {
-  AxisList used;
-  for (const AxisList &list : axes)
-    llvm::append_range(used, list);
-  for (size_t f = 0; f < axes.size(); ++f) {
-    if (!axes[f].empty() || present[f].empty() || overlap(used, present[f]))
-      continue;
-    axes[f] = present[f];
-    llvm::append_range(used, present[f]);
-  }
-}
 
 /// Whether it is a part of a weight, for products alone: then it lies as they need it, as a weight does that a product
 /// gathers.
@@ -76,14 +43,14 @@ ValueRange ShardingGraph::getYielded(Operation *terminator) {
 
 ShardingGraph::ShardingGraph(func::FuncOp func, ReshardPlanner &planner)
     : mesh(planner.getMesh()), model(planner.getModel()), planner(planner), exploredBefore(planner.getExplored()),
-      families(func) {
+      families(func), choices(planner, families), followed(mesh) {
   addVariables(func);
   func.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (auto manual = dyn_cast<ManualOp>(op); manual && !manual.hasAutomaticAxes())
       return WalkResult::skip();
     ShardingRuleOpInterface ruled = getRuled(op);
     if (ruled)
-      addSignature(ruled);
+      choices.add(ruled);
     if (ruled || isLoop(op) || isa<ReshardOp, YieldOp, func::ReturnOp>(op))
       ops.push_back(op);
     return WalkResult::advance();
@@ -93,45 +60,6 @@ ShardingGraph::ShardingGraph(func::FuncOp func, ReshardPlanner &planner)
 std::optional<unsigned> ShardingGraph::getVariable(Value value) const {
   auto entry = variableOf.find(value);
   return entry == variableOf.end() ? std::nullopt : std::optional(entry->second);
-}
-
-const OperationTraits *ShardingGraph::getTraits(Operation *op) const {
-  auto entry = signatures.find(op);
-  return entry == signatures.end() ? nullptr : &entry->second.traits;
-}
-
-const ShardingRule *ShardingGraph::getRule(Operation *op) const {
-  const OperationTraits *traits = getTraits(op);
-  return traits ? &traits->rule : nullptr;
-}
-
-const void *ShardingGraph::numberOf(std::vector<const void *> parts) {
-  return asPart(numbers.try_emplace(std::move(parts), numbers.size()).first->second);
-}
-
-void ShardingGraph::addSignature(ShardingRuleOpInterface op) {
-  Signature signature{OperationTraits(op), !op.getMoves().parts.empty()};
-  auto isOf = [](FactorKind kind) { return [kind](const Factor &factor) { return factor.kind == kind; }; };
-  signature.takesEach = llvm::all_of(signature.traits.rule.factors, isOf(FactorKind::PassThrough));
-  signature.reduces = llvm::any_of(signature.traits.rule.factors, isOf(FactorKind::Reduction));
-  const ReductionShare &reductionShare = signature.traits.reductionShare;
-  std::vector<const void *> fixed = {
-      op->getName().getAsOpaquePointer(), op->getAttrDictionary().getAsOpaquePointer(),
-      // Whose manual axes cut nothing.
-      op->getParentOfType<ManualOp>().getAsOpaquePointer(), asPart(std::bit_cast<uintptr_t>(reductionShare.share)),
-      asPart(std::bit_cast<uintptr_t>(reductionShare.shareOfCut)), asPart(reductionShare.whole.size())};
-  for (int64_t dim : reductionShare.whole)
-    fixed.push_back(asPart(static_cast<uintptr_t>(dim)));
-  fixed.push_back(typeOf(op->getResult(0)).withoutSharding().getAsOpaquePointer());
-  std::vector<const void *> recipes;
-  for (Value operand : op->getOperands()) {
-    fixed.push_back(typeOf(operand).withoutSharding().getAsOpaquePointer());
-    fixed.push_back(asPart(static_cast<uintptr_t>(getTripsPerForm(operand, op))));
-    appendRecipe(operand, recipes, signature.ingredients);
-  }
-  signature.fixed = numberOf(std::move(fixed));
-  signature.recipes = numberOf(std::move(recipes));
-  signatures.try_emplace(op, std::move(signature));
 }
 
 ShardingAttr ShardingGraph::getSharding(unsigned variable) const { return shardingOf(getValue(variable)); }
@@ -192,51 +120,6 @@ void ShardingGraph::addVariables(func::FuncOp func) {
   });
 }
 
-ShardingGraph::Key ShardingGraph::getKeyOfTypes(ShardingRuleOpInterface op, const Signature &signature) const {
-  Key key{{signature.fixed, op->getResult(0).getType().getAsOpaquePointer()}};
-  for (ShardingRuleOpInterface sharer : signature.traits.reductionShare.sharers) {
-    spmd::Sharding summed;
-    summed.unreduced = findPartialAxes(mesh, sharer, signatures.at(sharer).traits.rule);
-    key.parts.push_back(ShardingAttr::fromValue(op->getContext(), summed).getAsOpaquePointer());
-  }
-  for (Value operand : op->getOperands())
-    key.parts.push_back(operand.getType().getAsOpaquePointer());
-  return key;
-}
-
-void ShardingGraph::addRecipes(const Signature &signature, Key &key) {
-  key.parts.push_back(signature.recipes);
-  for (Value value : signature.ingredients)
-    key.parts.push_back(value.getType().getAsOpaquePointer());
-}
-
-ShardingGraph::Key ShardingGraph::getKey(ShardingRuleOpInterface op) const {
-  const Signature &signature = signatures.find(op)->second;
-  Key key = getKeyOfTypes(op, signature);
-  addRecipes(signature, key);
-  return key;
-}
-
-const OperationChoice &ShardingGraph::choose(ShardingRuleOpInterface op) {
-  const Signature &signature = signatures.find(op)->second;
-  // Operations that move elements look at those before them, too, and at others that do.
-  if (signature.movesElements) {
-    Forms none(planner, /*longestChain=*/0);
-    auto windowsOf = [&](Operation *other) { return families.getWindows(other); };
-    uncached = chooseAssignment(planner, none, windowsOf, op, signature.traits);
-    work += getWork(uncached);
-    return uncached;
-  }
-  Key ofTypes = getKeyOfTypes(op, signature), key = ofTypes;
-  addRecipes(signature, key);
-  auto [entry, isNew] = choices.try_emplace(std::move(key));
-  if (isNew) {
-    entry->second = chooseAssignment(planner, op, signature.traits);
-    work += (seen.insert(std::move(ofTypes)).second ? 1 : kWorkOfRecipe) * getWork(entry->second);
-  }
-  return entry->second;
-}
-
 double ShardingGraph::countRuns(Operation *op) {
   // A loop that nobody knows to run at all counts.
   auto times = static_cast<double>(std::max<int64_t>(1, runs.count(op)));
@@ -255,7 +138,7 @@ OperationPrice ShardingGraph::price(Operation *op) {
   };
   double trips = countRuns(op);
   if (ShardingRuleOpInterface ruled = getRuled(op)) {
-    price = choose(ruled).price;
+    price = choices.choose(ruled, work).price;
   } else if (auto reshard = dyn_cast<ReshardOp>(op)) {
     addEdge(reshard.getOperand(), reshard.getType());
   } else if (isLoop(op)) {
@@ -287,9 +170,10 @@ OperationPrice ShardingGraph::priceTogether() {
   std::set<std::tuple<const void *, const void *, Block *>> forms;
   for (Operation *op : ops) {
     ShardingRuleOpInterface ruled = getRuled(op);
-    if (!ruled || choose(ruled).movesDirectly)
+    const OperationChoice *choice = ruled ? &choices.choose(ruled, work) : nullptr;
+    if (!choice || choice->movesDirectly)
       continue;
-    for (auto [operand, type] : llvm::zip_equal(op->getOperands(), choose(ruled).operands)) {
+    for (auto [operand, type] : llvm::zip_equal(op->getOperands(), choice->operands)) {
       if (type.getShardingOrOpen().hasSameAxes(typeOf(operand).getShardingOrOpen()))
         continue;
       Block *place = findFormPlace(operand, op)->getBlock();
@@ -317,9 +201,10 @@ llvm::SetVector<Operation *> ShardingGraph::getTouched(const ShardingChange &cha
     }
   // What others add to sums decides what it costs to reduce them.
   for (Operation *op : llvm::to_vector(touched))
-    if (auto entry = signatures.find(op); entry != signatures.end())
-      touched.insert(entry->second.traits.reductionShare.sharers.begin(),
-                     entry->second.traits.reductionShare.sharers.end());
+    if (const OperationSignature *signature = choices.find(op)) {
+      ArrayRef<ShardingRuleOpInterface> sharers = signature->traits.reductionShare.sharers;
+      touched.insert(sharers.begin(), sharers.end());
+    }
   // What is made of a value again is priced where it is used.
   for (size_t i = 0; i < touched.size(); ++i)
     if (Operation *op = touched[i]; op->getNumResults() == 1 && isMadeOfLittle(op->getResult(0)))
@@ -349,7 +234,7 @@ ShardingChange ShardingGraph::getState() const {
 }
 
 void ShardingGraph::followThrough(Operation *op, Value value, ShardingAttr sharding, bool isFar,
-                                  ShardingChange &change) const {
+                                  ShardingChange &change) {
   auto visit = [&](Value other, ShardingAttr wanted) {
     std::optional<unsigned> variable = getVariable(other);
     if (variable && !change.contains(*variable) && !wanted.hasSameAxes(getSharding(*variable)) &&
@@ -368,12 +253,11 @@ void ShardingGraph::followThrough(Operation *op, Value value, ShardingAttr shard
         visit(operand == value ? result : operand, sharding);
     return;
   }
-  auto found = signatures.find(op);
-  if (found == signatures.end())
+  const OperationSignature *signature = choices.find(op);
+  if (!signature)
     return;
-  const Signature &signature = found->second;
   bool picks = isa<DynamicSliceOp, TakeOp, TakeAlongOp>(op); // Which is a sum where the dimension is cut.
-  if (!isFar && !picks && signature.reduces)
+  if (!isFar && !picks && signature->reduces)
     return;
   SmallVector<Value> around(op->getOperands());
   around.push_back(op->getResult(0));
@@ -383,40 +267,12 @@ void ShardingGraph::followThrough(Operation *op, Value value, ShardingAttr shard
   for (auto [index, other] : llvm::enumerate(around)) {
     if (other == value || typeOf(other).getRank() == 0)
       continue;
-    ShardingAttr present = signature.takesEach ? ShardingAttr() : shardingOf(other);
-    auto [entry, isNew] = followed.try_emplace(
-        {signature.fixed, self, sharding.getAsOpaquePointer(), index, present.getAsOpaquePointer()}, ShardingAttr());
-    if (isNew)
-      entry->second = followTo(signature, self, sharding, static_cast<unsigned>(index), present);
-    if (entry->second)
-      visit(other, entry->second);
+    if (ShardingAttr wanted = followed.find(*signature, self, sharding, static_cast<unsigned>(index), other))
+      visit(other, wanted);
   }
 }
 
-ShardingAttr ShardingGraph::followTo(const Signature &signature, unsigned self, ShardingAttr sharding, unsigned other,
-                                     ShardingAttr present) const {
-  const ShardingRule &rule = signature.traits.rule;
-  auto factorsOf = [&](unsigned index) -> const ValueFactors & {
-    return index < rule.operands.size() ? rule.operands[index] : rule.results[0];
-  };
-  spmd::Sharding wanted = sharding.toValue();
-  FactorAxes axes = projectToFactors(mesh, rule, factorsOf(self), wanted);
-  std::optional<spmd::Sharding> kept = spmdc::shardingOf(mesh, rule, factorsOf(self), axes);
-  if (!kept || kept->dims != wanted.dims)
-    return {};
-  // What is summed over pieces is a partial sum: that is brought to where it was.
-  bool isPartial = false;
-  for (auto [factor, list] : llvm::zip(rule.factors, axes))
-    isPartial |= factor.kind != FactorKind::PassThrough && !list.empty();
-  if (isPartial && other == rule.operands.size())
-    return {};
-  if (present) // Along dimensions that the value does not have, it stays as it is.
-    keepOthers(axes, projectToFactors(mesh, rule, factorsOf(other), present.toValue()));
-  std::optional<spmd::Sharding> next = spmdc::shardingOf(mesh, rule, factorsOf(other), axes);
-  return next ? ShardingAttr::fromValue(sharding.getContext(), *next) : ShardingAttr();
-}
-
-void ShardingGraph::follow(ShardingChange &change, unsigned radius, bool isFar) const {
+void ShardingGraph::follow(ShardingChange &change, unsigned radius, bool isFar) {
   size_t begin = 0;
   for (; radius > 0 && begin < change.size(); --radius) {
     size_t end = change.size();

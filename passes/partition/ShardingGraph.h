@@ -8,16 +8,12 @@
 #pragma once
 
 #include "passes/analysis/RunCounts.h"
-#include "passes/partition/OperationChoice.h"
-#include "passes/partition/WindowFamilies.h"
+#include "passes/partition/FollowedShardings.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
-#include <map>
-#include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 namespace spmdc {
@@ -49,22 +45,12 @@ public:
   int64_t getLargestPiece() const;
 
   /// Of an operation that is run by a sharding rule; null for any other.
-  const OperationTraits *getTraits(mlir::Operation *op) const;
-  const ShardingRule *getRule(mlir::Operation *op) const;
-
-  /// What decides how an operation with a sharding rule is run, and what that costs, if it moves no elements: the
-  /// operation, and the types around it. Equal for operations that are alike.
-  struct Key {
-    llvm::SmallVector<const void *, 16> parts;
-    bool operator==(const Key &) const = default;
-    struct Hash {
-      size_t operator()(const Key &key) const { return llvm::hash_combine_range(key.parts.begin(), key.parts.end()); }
-    };
-  };
-  Key getKey(ShardingRuleOpInterface op) const;
-
-  /// How such an operation is run now.
-  const OperationChoice &choose(ShardingRuleOpInterface op);
+  const ShardingRule *getRule(mlir::Operation *op) const {
+    const OperationSignature *signature = choices.find(op);
+    return signature ? &signature->traits.rule : nullptr;
+  }
+  /// What is known of such operations.
+  const KnownChoices &getChoices() const { return choices; }
   /// What the operation, or the edges of a loop, a branch or a return, cost; times the trips of the loops around.
   OperationPrice price(mlir::Operation *op);
 
@@ -85,7 +71,7 @@ public:
   }
 
   /// Notes that so many ways to run an operation have been listed.
-  void addWork(size_t ways) { work += static_cast<double>(ways) / kWaysPerWork; }
+  void addWork(size_t ways) { work += static_cast<double>(ways) / KnownChoices::kWaysPerWork; }
 
   /// The operations that touch a variable of the change, and those that may share a window with one of them.
   llvm::SetVector<mlir::Operation *> getTouched(const ShardingChange &change) const;
@@ -98,25 +84,19 @@ public:
   /// one element, and along the edges of loops; none that is more than `radius` operations away. A change that goes far
   /// goes through contractions and reductions, too, along the dimensions that they share: all of an attention from its
   /// heads to its batch.
-  void follow(ShardingChange &change, unsigned radius, bool isFar = false) const;
+  void follow(ShardingChange &change, unsigned radius, bool isFar = false);
 
 private:
   /// Of one sharding that is looked at to find a reshard, beside the choice that needs it.
   static constexpr double kWorkOfExploring = 0.01;
-  /// As many ways to run an operation as one choice has, but on meshes of many axes.
-  static constexpr double kWaysPerWork = 256;
 
-  static double getWork(const OperationChoice &choice) {
-    return std::max(1.0, static_cast<double>(choice.assignments) / kWaysPerWork);
-  }
   void addVariables(mlir::func::FuncOp func);
   void addVariable(llvm::ArrayRef<mlir::Value> values);
   bool isFree(mlir::Value value) const;
   /// Of the variable in this sharding, on a device.
   int64_t getPieceBytes(unsigned variable, ShardingAttr sharding) const;
   /// What one operation says about the values around it, if one of them lies so.
-  void followThrough(mlir::Operation *op, mlir::Value value, ShardingAttr sharding, bool isFar,
-                     ShardingChange &change) const;
+  void followThrough(mlir::Operation *op, mlir::Value value, ShardingAttr sharding, bool isFar, ShardingChange &change);
 
   const spmd::MeshShape &mesh;
   const CostModel &model;
@@ -125,38 +105,10 @@ private:
   std::vector<llvm::SmallVector<mlir::Value, 2>> variables;
   llvm::DenseMap<mlir::Value, unsigned> variableOf;
   std::vector<mlir::Operation *> ops;
-  struct Signature {
-    OperationTraits traits;
-    bool movesElements = false;
-    bool takesEach = false; ///< Each element to one element,
-    bool reduces = false;   ///< or several to one.
-    /// What decides about the choice beside shardings: the same for operations that are alike.
-    const void *fixed = nullptr;
-    /// What operands can be made of again, and the values that this begins with.
-    const void *recipes = nullptr;
-    llvm::SmallVector<mlir::Value> ingredients = {};
-  };
-  void addSignature(ShardingRuleOpInterface op);
-  /// What follows for one of the values around an operation from how another one lies, by their places; null where
-  /// nothing does. `present`: how it lies now, if that matters.
-  ShardingAttr followTo(const Signature &signature, unsigned self, ShardingAttr sharding, unsigned other,
-                        ShardingAttr present) const;
-  /// A number for each list of parts, as a part of others.
-  const void *numberOf(std::vector<const void *> parts);
-  /// The parts of a key but for what operands can be made of.
-  Key getKeyOfTypes(ShardingRuleOpInterface op, const Signature &signature) const;
-  static void addRecipes(const Signature &signature, Key &key);
-
-  llvm::DenseMap<mlir::Operation *, Signature> signatures;
-  /// Of followTo, by the operation's fixed part; only looked up.
-  mutable llvm::DenseMap<std::tuple<const void *, unsigned, const void *, unsigned, const void *>, ShardingAttr>
-      followed;
-  std::map<std::vector<const void *>, uintptr_t> numbers;
   WindowFamilies families;
   RunCounts runs;
-  std::unordered_map<Key, OperationChoice, Key::Hash> choices; ///< Only looked up.
-  std::unordered_set<Key, Key::Hash> seen; ///< Without what operands can be made of; only looked up.
-  OperationChoice uncached;
+  KnownChoices choices;
+  FollowedShardings followed;
   double work = 0;
   int64_t mostHeld = 0;
 };
