@@ -37,7 +37,7 @@ int64_t ArrayType::getLocalBytes(const spmd::MeshShape &mesh, ShardingAttr shard
     int64_t piece = size;
     if (sharding)
       for (AxisRefAttr axis : sharding.getDims()[d].getAxes())
-        piece = spmd::localDimSize(piece, {axis.sizeIn(mesh)});
+        piece = llvm::divideCeilSigned(piece, axis.sizeIn(mesh));
     bytes *= piece;
   }
   return bytes;

@@ -58,6 +58,9 @@ ShardingAttr ShardingAttr::fromValue(MLIRContext *context, const spmd::Sharding 
 }
 
 ShardingAttr ShardingAttr::getClosed() const {
+  auto isClosed = [](DimShardingAttr dim) { return dim.getIsClosed() && dim.getPriority() < 0; };
+  if (llvm::all_of(getDims(), isClosed)) // Most are, and making one anew is a look into the context's tables.
+    return *this;
   SmallVector<DimShardingAttr> dims;
   for (DimShardingAttr dim : getDims())
     dims.push_back(DimShardingAttr::get(getContext(), dim.getAxes(), true, -1));
@@ -68,7 +71,11 @@ bool ShardingAttr::isReplicated() const {
   return getUnreduced().empty() && llvm::all_of(getDims(), [](DimShardingAttr dim) { return dim.empty(); });
 }
 
-bool ShardingAttr::hasSameAxes(ShardingAttr other) const { return getClosed() == other.getClosed(); }
+bool ShardingAttr::hasSameAxes(ShardingAttr other) const {
+  auto haveSame = [](auto dims) { return std::get<0>(dims).getAxes() == std::get<1>(dims).getAxes(); };
+  return *this == other || (getRank() == other.getRank() && getUnreduced() == other.getUnreduced() &&
+                            llvm::all_of(llvm::zip(getDims(), other.getDims()), haveSame));
+}
 
 ShardingAttr ShardingAttr::getReplicated(MLIRContext *context, int64_t rank, bool isClosed) {
   SmallVector<DimShardingAttr> dims(rank, DimShardingAttr::get(context, {}, isClosed, -1));

@@ -179,6 +179,7 @@ ReshardMove ReshardMoves::exchange(const ReshardState &state, const ReshardState
 std::vector<ReshardMove> ReshardMoves::from(const ReshardState &state, const ReshardState &goal, bool mayExchange,
                                             bool isWide) const {
   std::vector<ReshardMove> moves;
+  moves.reserve(32);
   addReductions(state, goal, moves);
   addPartialSums(state, goal, moves);
   if (isWide) {

@@ -196,6 +196,8 @@ ReshardPlan searchReshard(const spmd::MeshShape &mesh, const CostModel &model, A
   std::optional<ReshardPlan> plan = Search(space, model, start, goal).run();
   if (!plan)
     return ReshardMoves(space, model).planDirectly();
+  if (start == goal)
+    return *plan;
   // Bytes and not seconds lead the search: more steps may take longer for few of them.
   if (AtomList spread = findSpread(space, model, start, goal); spreads && !spread.empty())
     if (std::optional<ReshardPlan> way = Search(space, model, start, goal, std::move(spread)).run();

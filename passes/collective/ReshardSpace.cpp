@@ -213,9 +213,19 @@ private:
   SmallVector<Dim, 4> members;
 };
 
+/// Whether one of two cuts of a dimension goes on where the other one ends.
+static bool isPieceOfOther(const std::tuple<const AtomList &, const AtomList &> &cuts) {
+  const auto &[x, y] = cuts;
+  return std::equal(x.begin(), x.begin() + std::min(x.size(), y.size()), y.begin());
+}
+
 double ReshardSpace::missingBytes(const ReshardState &state, const ReshardState &goal) const {
+  double least = leastBytes(state, goal);
   if (mesh.deviceCount() > kManyDevices)
-    return std::max(0.0, leastBytes(state, goal));
+    return std::max(0.0, least);
+  // Pieces of one size, of which the one lies within the other: each device holds all that it can of what it needs.
+  if (least >= 0 && llvm::all_of(llvm::zip_equal(state.dims, goal.dims), isPieceOfOther))
+    return least;
   // Dimensions that share no atom are independent: sums over devices of products are products of sums. Each set of
   // dimensions that do share atoms is counted over the places along these.
   double wanted = elementBytes, held = elementBytes, places = 1;

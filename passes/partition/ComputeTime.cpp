@@ -11,8 +11,9 @@ namespace spmdc {
 
 static ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
 
-ComputeTime::ComputeTime(const spmd::MeshShape &mesh, const CostModel &model, ShardingRuleOpInterface op)
-    : mesh(mesh), model(model), op(op), rule(op.getShardingRule()), result(typeOf(op->getResult(0))) {
+ComputeTime::ComputeTime(const spmd::MeshShape &mesh, const CostModel &model, ShardingRuleOpInterface op,
+                         const ShardingRule &rule)
+    : mesh(mesh), model(model), op(op), rule(rule), result(typeOf(op->getResult(0))) {
   for (Value operand : op->getOperands())
     isOfLittle.push_back(isMadeOfLittle(operand));
 }
@@ -44,7 +45,7 @@ double ComputeTime::dotSeconds(const FactorAxes &axes) const {
   for (size_t f = 0; f < rule.factors.size(); ++f) {
     int64_t size = rule.factors[f].size;
     for (const spmd::AxisRef &axis : axes[f])
-      size = spmd::localDimSize(size, {axis.sizeIn(mesh)});
+      size = llvm::divideCeilSigned(size, axis.sizeIn(mesh));
     work *= static_cast<double>(size);
   }
   return work / model.flopsPerSecond;

@@ -12,7 +12,9 @@ inline bool readsPart(mlir::Operation *op) { return mlir::isa<SliceOp, DynamicSl
 /// comparisons, of anything else by the memory it touches, where nothing lies that is made of little (Makers.h).
 class ComputeTime {
 public:
-  ComputeTime(const spmd::MeshShape &mesh, const CostModel &model, ShardingRuleOpInterface op);
+  /// `rule`: the operation's; has to stay.
+  ComputeTime(const spmd::MeshShape &mesh, const CostModel &model, ShardingRuleOpInterface op,
+              const ShardingRule &rule);
 
   double of(const OperationChoice &candidate) const;
   /// What follows from the factors alone, without the types: no more than `of` says.
@@ -24,7 +26,7 @@ private:
   const spmd::MeshShape &mesh;
   const CostModel &model;
   mutable ShardingRuleOpInterface op;
-  ShardingRule rule;
+  const ShardingRule &rule;
   ArrayType result;
   llvm::SmallVector<bool> isOfLittle; ///< The operands.
 };

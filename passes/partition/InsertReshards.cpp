@@ -84,7 +84,8 @@ class InsertReshardsPass : public impl::InsertReshardsBase<InsertReshardsPass> {
       Forms forms(planner);
       Windows windows(Windows::listMovers(func.getBody()), getMesh(func));
       for (ShardingRuleOpInterface op : ops)
-        apply(forms, op, chooseAssignment(planner, forms, [&](Operation *) { return &windows; }, op));
+        apply(forms, op,
+              chooseAssignment(planner, forms, [&](Operation *) { return &windows; }, op, OperationTraits(op)));
       func.walk([&](Operation *op) {
         if (auto manual = dyn_cast<ManualOp>(op))
           reconcileManual(forms, manual);

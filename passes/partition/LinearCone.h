@@ -106,6 +106,8 @@ private:
     ArrayType type;
   };
 
+  /// A reshard that reduces all of its partial sums; null for any other value.
+  static ReshardOp getReduction(mlir::Value value);
   bool collectOps(mlir::Value value);
   bool agrees(llvm::ArrayRef<AxisRefAttr> others);
   /// Whether the operation is in the block, or in an arm in it.

@@ -10,6 +10,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <set>
 
 namespace spmdc {
 
@@ -66,26 +67,22 @@ public:
 
   Solution run() {
     size_t count = problem.sizes.size();
-    std::vector<bool> isDone(count, false);
     std::vector<double> numbers(count);
-    for (unsigned variable = 0; variable < count; ++variable)
+    std::set<std::pair<double, unsigned>> left; // The one with the fewest numbers first.
+    for (unsigned variable = 0; variable < count; ++variable) {
       numbers[variable] = countNumbers(variable);
+      left.insert({numbers[variable], variable});
+    }
     std::vector<unsigned> order;
-    while (order.size() < count) {
-      unsigned next = 0;
-      double least = std::numeric_limits<double>::infinity();
-      for (unsigned variable = 0; variable < count; ++variable)
-        if (!isDone[variable] && numbers[variable] < least) {
-          least = numbers[variable];
-          next = variable;
-        }
-      if (isDone[next]) // All tables would be beyond any number.
-        next = static_cast<unsigned>(llvm::find(isDone, false) - isDone.begin());
-      isDone[next] = true;
+    while (!left.empty()) {
+      unsigned next = left.begin()->second;
+      left.erase(left.begin());
       order.push_back(next);
-      llvm::SmallSetVector<unsigned, 8> changed = eliminate(next);
-      for (unsigned variable : changed)
+      for (unsigned variable : eliminate(next)) {
+        left.erase({numbers[variable], variable});
         numbers[variable] = countNumbers(variable);
+        left.insert({numbers[variable], variable});
+      }
     }
     Solution solution;
     solution.bound = constant;
@@ -162,41 +159,60 @@ private:
     return groups;
   }
 
+  /// A function's numbers, times its weight, those of `last` next to one another; and how far a step of each of the
+  /// variables leads there, in numbers of `last`.
+  struct Table {
+    std::vector<double> values;
+    std::vector<size_t> strides;
+  };
+  Table arrange(const Function &function, unsigned last, llvm::ArrayRef<unsigned> variables) const {
+    const double factor = weightOf(function);
+    size_t size = problem.sizes[last], after = 1; // Of the variables behind `last`.
+    auto place = llvm::find(function.variables, last);
+    for (auto behind = std::next(place); behind != function.variables.end(); ++behind)
+      after *= problem.sizes[*behind];
+    Table table{std::vector<double>(function.values.size()), std::vector<size_t>(variables.size(), 0)};
+    double *to = table.values.data();
+    for (size_t begin = 0; begin < function.values.size(); begin += size * after)
+      for (size_t row = 0; row < after; ++row)
+        for (size_t value = 0; value < size; ++value)
+          *to++ = factor * function.values[begin + value * after + row];
+    size_t stride = size;
+    for (unsigned variable : llvm::reverse(function.variables)) {
+      if (variable == last)
+        continue;
+      table.strides[static_cast<size_t>(llvm::find(variables, variable) - variables.begin())] = stride;
+      stride *= problem.sizes[variable];
+    }
+    return table;
+  }
+
   /// The sum of the functions where the variable takes its best value, as a function of all others.
   Function minimize(unsigned variable, const Functions &members) const {
     llvm::SmallSetVector<unsigned, 8> around = getVariables(members);
     around.remove(variable);
     Function result{llvm::SmallVector<unsigned, 4>(around.begin(), around.end()), {}, Kind::Plain};
-    // How far each step of a variable, this one last, goes in the table of each function.
-    llvm::SmallVector<unsigned, 8> all(around.begin(), around.end());
-    all.push_back(variable);
-    std::vector<std::vector<size_t>> strides;
-    for (const Function *function : members) {
-      std::vector<size_t> &own = strides.emplace_back(all.size(), 0);
-      size_t stride = 1;
-      for (unsigned other : llvm::reverse(function->variables)) {
-        own[static_cast<size_t>(llvm::find(all, other) - all.begin())] = stride;
-        stride *= problem.sizes[other];
-      }
-    }
-    std::vector<size_t> places(members.size(), 0);
+    llvm::SmallVector<Table, 4> tables;
+    for (const Function *function : members)
+      tables.push_back(arrange(*function, variable, result.variables));
+    llvm::SmallVector<const double *, 4> rows; // Of each table, what belongs to the place.
+    for (const Table &table : tables)
+      rows.push_back(table.values.data());
     std::vector<unsigned> at(around.size(), 0);
+    std::vector<double> sums(problem.sizes[variable]);
     result.values.reserve(static_cast<size_t>(sizeOf(result.variables)));
     for (bool isMore = true; isMore;) {
-      double best = std::numeric_limits<double>::infinity();
-      for (unsigned value = 0; value < problem.sizes[variable]; ++value) {
-        double sum = 0;
-        for (size_t f = 0; f < members.size(); ++f)
-          sum += weightOf(*members[f]) * members[f]->values[places[f] + value * strides[f].back()];
-        best = std::min(best, sum);
-      }
-      result.values.push_back(best);
+      std::copy_n(rows.front(), sums.size(), sums.begin());
+      for (const double *row : llvm::drop_begin(rows))
+        for (size_t value = 0; value < sums.size(); ++value)
+          sums[value] += row[value];
+      result.values.push_back(*std::min_element(sums.begin(), sums.end()));
       // The next place: the last variable first.
       isMore = false;
-      for (size_t i = around.size(); i-- > 0 && !isMore;) {
-        isMore = ++at[i] < problem.sizes[all[i]];
-        for (size_t f = 0; f < members.size(); ++f)
-          isMore ? places[f] += strides[f][i] : places[f] -= strides[f][i] * (at[i] - 1);
+      for (size_t i = at.size(); i-- > 0 && !isMore;) {
+        isMore = ++at[i] < problem.sizes[result.variables[i]];
+        for (auto [row, table] : llvm::zip_equal(rows, tables))
+          isMore ? row += table.strides[i] : row -= table.strides[i] * (at[i] - 1);
         if (!isMore)
           at[i] = 0;
       }

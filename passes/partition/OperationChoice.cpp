@@ -24,10 +24,12 @@ std::vector<std::string> namesOf(const AxisList &axes) {
 
 class Chooser {
 public:
-  Chooser(ReshardPlanner &planner, Forms &forms, WindowsOf windowsOf, ShardingRuleOpInterface op)
+  Chooser(ReshardPlanner &planner, Forms &forms, WindowsOf windowsOf, ShardingRuleOpInterface op,
+          const OperationTraits &traits)
       : mesh(planner.getMesh()), model(planner.getModel()), meshAttr(MeshAttr::fromValue(op->getContext(), "", mesh)),
-        planner(planner), forms(forms), windowsOf(windowsOf), op(op), rule(op.getShardingRule()),
-        result(cast<ArrayType>(op->getResult(0).getType())), computeTime(mesh, model, op) {
+        planner(planner), forms(forms), windowsOf(windowsOf), op(op), rule(traits.rule),
+        result(cast<ArrayType>(op->getResult(0).getType())), reductionShare(traits.reductionShare),
+        computeTime(mesh, model, op, rule) {
     for (ShardingRuleOpInterface sharer : reductionShare.sharers)
       sharersAxes.push_back(findPartialAxes(mesh, sharer, sharer.getShardingRule()));
   }
@@ -253,9 +255,9 @@ private:
   Forms &forms;
   WindowsOf windowsOf;
   ShardingRuleOpInterface op;
-  ShardingRule rule;
+  const ShardingRule &rule;
   ArrayType result;
-  const ReductionShare reductionShare = getReductionShare(op);
+  const ReductionShare &reductionShare;
   std::vector<AxisList> sharersAxes;
   const ComputeTime computeTime;
   int64_t assignments = 0;
@@ -273,15 +275,15 @@ ReshardOp getOwnReshard(Value value) {
   return isOwn ? reshard : ReshardOp();
 }
 
-OperationChoice chooseAssignment(ReshardPlanner &planner, Forms &forms, WindowsOf windowsOf,
-                                 ShardingRuleOpInterface op) {
-  return Chooser(planner, forms, windowsOf, op).run();
+OperationChoice chooseAssignment(ReshardPlanner &planner, Forms &forms, WindowsOf windowsOf, ShardingRuleOpInterface op,
+                                 const OperationTraits &traits) {
+  return Chooser(planner, forms, windowsOf, op, traits).run();
 }
 
 std::optional<std::vector<OperationWay>> listOperationWays(ReshardPlanner &planner, ShardingRuleOpInterface op,
-                                                           size_t most) {
+                                                           const OperationTraits &traits, size_t most) {
   Forms none(planner, /*longestChain=*/0);
-  return Chooser(planner, none, [](Operation *) { return nullptr; }, op).listWays(most);
+  return Chooser(planner, none, [](Operation *) { return nullptr; }, op, traits).listWays(most);
 }
 
 } // namespace spmdc

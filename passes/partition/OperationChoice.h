@@ -14,6 +14,7 @@
 #include "passes/collective/ReshardPlanner.h"
 #include "passes/partition/FactorAxes.h"
 #include "passes/partition/Forms.h"
+#include "passes/partition/ReductionShare.h"
 #include "passes/partition/Windows.h"
 
 #include <cmath>
@@ -52,14 +53,27 @@ ReshardOp getOwnReshard(mlir::Value value);
 /// What operations like this one look at together; null where it looks at what it moves by itself.
 using WindowsOf = llvm::function_ref<const Windows *(mlir::Operation *)>;
 
+/// What is known of an operation of one result, whatever the shardings around it.
+struct OperationTraits {
+  explicit OperationTraits(ShardingRuleOpInterface op)
+      : rule(op.getShardingRule()), reductionShare(getReductionShare(op)) {}
+
+  ShardingRule rule;
+  ReductionShare reductionShare;
+};
+
 /// The cheapest way for an operation of one result, for the types that its operands and result have now, the other
 /// forms of its operands, and what operations that move elements look at together.
-OperationChoice chooseAssignment(ReshardPlanner &planner, Forms &forms, WindowsOf windowsOf,
-                                 ShardingRuleOpInterface op);
+OperationChoice chooseAssignment(ReshardPlanner &planner, Forms &forms, WindowsOf windowsOf, ShardingRuleOpInterface op,
+                                 const OperationTraits &traits);
 /// The same where each value is there as it lies only, and without windows.
-inline OperationChoice chooseAssignment(ReshardPlanner &planner, ShardingRuleOpInterface op) {
+inline OperationChoice chooseAssignment(ReshardPlanner &planner, ShardingRuleOpInterface op,
+                                        const OperationTraits &traits) {
   Forms none(planner, /*longestChain=*/0);
-  return chooseAssignment(planner, none, [](mlir::Operation *) { return nullptr; }, op);
+  return chooseAssignment(planner, none, [](mlir::Operation *) { return nullptr; }, op, traits);
+}
+inline OperationChoice chooseAssignment(ReshardPlanner &planner, ShardingRuleOpInterface op) {
+  return chooseAssignment(planner, op, OperationTraits(op));
 }
 
 /// A way to run an operation, for parts of the price of which nothing else has to be known.
@@ -72,6 +86,6 @@ struct OperationWay {
 
 /// All ways to run an operation by its sharding rule, each with other types; nothing where there are more than that.
 std::optional<std::vector<OperationWay>> listOperationWays(ReshardPlanner &planner, ShardingRuleOpInterface op,
-                                                           size_t most);
+                                                           const OperationTraits &traits, size_t most);
 
 } // namespace spmdc

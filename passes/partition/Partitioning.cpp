@@ -53,12 +53,13 @@ namespace {
 
 /// Of a local operation, by its types alone.
 double computeSeconds(ShardingRuleOpInterface op, const spmd::MeshShape &mesh, const CostModel &model) {
+  ShardingRule rule = op.getShardingRule();
   OperationChoice choice;
-  choice.axes.resize(op.getShardingRule().factors.size());
+  choice.axes.resize(rule.factors.size());
   for (Value operand : op->getOperands())
     choice.operands.push_back(cast<ArrayType>(operand.getType()));
   choice.result = cast<ArrayType>(op->getResult(0).getType());
-  return ComputeTime(mesh, model, op).of(choice);
+  return ComputeTime(mesh, model, op, rule).of(choice);
 }
 
 } // namespace
@@ -73,6 +74,7 @@ std::optional<OperationPrice> priceOfPartitioned(func::FuncOp func, const spmd::
   reconcileReturns(copy);
   ScopedDiagnosticHandler silent(func.getContext(), [](Diagnostic &) { return success(); });
   PassManager passes(func.getContext());
+  passes.enableVerifier(false); // What is kept is partitioned again.
   addPartitioning(passes, {});
   if (failed(passes.run(*trial)))
     return std::nullopt;

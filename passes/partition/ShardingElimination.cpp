@@ -183,11 +183,19 @@ bool ShardingElimination::addOp(Operation *op) {
   return true;
 }
 
+/// Of operations that are alike, once.
+const ShardingElimination::Ways &ShardingElimination::listWays(ShardingRuleOpInterface op) {
+  auto [entry, isNew] = ways.try_emplace(graph.getChoices().getKey(op));
+  if (isNew)
+    entry->second = listOperationWays(planner, op, graph.getChoices().find(op)->traits, kMostWays);
+  return entry->second;
+}
+
 bool ShardingElimination::addRuled(ShardingRuleOpInterface op) {
   auto reshape = dyn_cast<ReshapeOp>(op.getOperation());
   if (reshape && mayRegroup(reshape, *graph.getRule(op), mesh.deviceCount()))
     return true; // Counted as nothing, so that the bound is one.
-  std::optional<std::vector<OperationWay>> ways = listOperationWays(planner, op, kMostWays);
+  const Ways &ways = listWays(op);
   if (!ways || ways->empty() || known.size() > kMostReshards)
     return false;
   double trips = graph.countRuns(op);
@@ -201,12 +209,25 @@ bool ShardingElimination::addRuled(ShardingRuleOpInterface op) {
   if (mayMove) // By exchanges alone: at least as fast as the fastest way.
     own.push_back(*llvm::min_element(own));
   problem.add({node}, own);
-  // Between the way and a value: the rows of the table are the value's shardings.
-  auto addTable = [&](const Place &place, llvm::function_ref<double(ArrayType, size_t)> price) {
-    std::vector<double> values;
-    for (ArrayType type : place.types)
-      for (size_t way = 0; way < count + mayMove; ++way)
-        values.push_back(way < count ? trips * price(type, way) : 0);
+  // Between the way and a value: the rows of the table are the value's shardings. Most ways want what others want, too.
+  auto addTable = [&](const Place &place, llvm::function_ref<ArrayType(const OperationWay &)> getWanted,
+                      llvm::function_ref<double(ArrayType, ArrayType)> price) {
+    llvm::SetVector<Type> wanted;
+    std::vector<size_t> places;
+    for (const OperationWay &way : *ways) {
+      Type type = getWanted(way);
+      wanted.insert(type);
+      places.push_back(llvm::find(wanted, type) - wanted.begin());
+    }
+    std::vector<double> values, prices(wanted.size());
+    values.reserve(place.types.size() * (count + mayMove));
+    for (ArrayType type : place.types) {
+      llvm::transform(wanted, prices.begin(), [&](Type other) { return trips * price(type, cast<ArrayType>(other)); });
+      for (size_t index : places)
+        values.push_back(prices[index]);
+      if (mayMove)
+        values.push_back(0);
+    }
     SmallVector<unsigned> nodes = {node};
     if (place.node)
       nodes.insert(nodes.begin(), *place.node);
@@ -216,16 +237,20 @@ bool ShardingElimination::addRuled(ShardingRuleOpInterface op) {
     if (isMadeOfLittle(operand)) // Devices make it as it is needed.
       continue;
     double once = getTripsPerForm(operand, op);
-    addTable(placeOf(operand), [&, index = index](ArrayType type, size_t way) {
-      ArrayType wanted = (*ways)[way].operands[index];
-      bool holdsMore = wanted.getLocalBytes(mesh) > type.getLocalBytes(mesh);
-      return secondsOf(type, wanted) / (holdsMore && readsPart(op) ? 1 : once);
-    });
+    addTable(
+        placeOf(operand), [index = index](const OperationWay &way) { return way.operands[index]; },
+        [&](ArrayType type, ArrayType wanted) {
+          bool holdsMore = readsPart(op) && wanted.getLocalBytes(mesh) > type.getLocalBytes(mesh);
+          return secondsOf(type, wanted) / (holdsMore ? 1 : once);
+        });
   }
   Place result = placeOf(op->getResult(0));
-  addTable(result, [&](ArrayType type, size_t way) {
-    return secondsOf((*ways)[way].result, type) * (isUnreduced((*ways)[way].result) ? (*ways)[way].resultShare : 1);
-  });
+  llvm::DenseMap<Type, double> shares;
+  for (const OperationWay &way : *ways)
+    shares.try_emplace(way.result, isUnreduced(way.result) ? way.resultShare : 1);
+  addTable(
+      result, [](const OperationWay &way) { return way.result; },
+      [&](ArrayType type, ArrayType made) { return secondsOf(made, type) * shares.lookup(made); });
   if (mayMove && mesh.deviceCount() <= kManyDevices)
     addExchanges(moves, result, node, static_cast<unsigned>(count),
                  trips / static_cast<double>(graph.countWindowUsers(op)));
@@ -241,13 +266,18 @@ void ShardingElimination::addExchanges(const ArrayMoves &moves, const Place &res
     if (isMadeOfLittle(part.source))
       continue;
     const Place source = placeOf(part.source);
+    auto targets = llvm::map_to_vector(result.types, [](ArrayType type) { return type.toShardedShape(); });
+    const auto elementBytes = static_cast<double>(spmd::byteSize(result.types.front().getDType()));
     std::vector<double> values;
-    for (ArrayType from : source.types)
-      for (ArrayType to : result.types) {
+    for (ArrayType type : source.types) {
+      const spmd::ShardedShape from = type.toShardedShape();
+      for (const spmd::ShardedShape &to : targets) {
         values.resize(values.size() + way, 0);
-        double bytes = isUnreduced(from) || isUnreduced(to) ? 0 : getExchangeBytes(mesh, from, to, part.dims);
+        bool isSum = !from.sharding.unreduced.empty() || !to.sharding.unreduced.empty();
+        double bytes = isSum ? 0 : missing.of(from, to, part.dims) * elementBytes;
         values.push_back(trips * model.seconds({.linkBytes = bytes}, mesh.deviceCount()));
       }
+    }
     SmallVector<unsigned> nodes;
     for (const Place *place : {&source, &result})
       if (place->node && !llvm::is_contained(nodes, *place->node))

@@ -13,6 +13,7 @@
 
 #include "passes/partition/MinSum.h"
 #include "passes/partition/ShardingGraph.h"
+#include "runtime/support/MissingElements.h"
 
 namespace spmdc {
 
@@ -22,7 +23,7 @@ public:
   static constexpr size_t kMostNumbers = 1 << 16;
 
   ShardingElimination(ShardingGraph &graph, ReshardPlanner &planner, size_t mostNumbers = kMostNumbers)
-      : graph(graph), planner(planner), mesh(planner.getMesh()), mostNumbers(mostNumbers) {}
+      : graph(graph), planner(planner), mesh(planner.getMesh()), mostNumbers(mostNumbers), missing(mesh) {}
 
   /// Lists what there is to choose from; false where that is too much: many axes, or many ways to run one operation.
   bool build();
@@ -50,7 +51,10 @@ private:
     llvm::SmallVector<ArrayType> types;
   };
 
+  using Ways = std::optional<std::vector<OperationWay>>;
+
   bool listShardings();
+  const Ways &listWays(ShardingRuleOpInterface op);
   bool addOp(mlir::Operation *op);
   bool addRuled(ShardingRuleOpInterface op);
   void addExchanges(const ArrayMoves &moves, const Place &result, unsigned node, unsigned way, double trips);
@@ -66,6 +70,8 @@ private:
   MinSum problem;
   std::vector<llvm::SmallVector<ArrayType>> shardings; ///< By variable of the graph, which has the same number here.
   llvm::DenseMap<std::pair<mlir::Type, mlir::Type>, double> known; ///< Of secondsOf.
+  spmd::MissingElements missing;
+  std::unordered_map<OperationKey, Ways, OperationKey::Hash> ways; ///< Of listWays; only looked up.
 };
 
 } // namespace spmdc

@@ -4,8 +4,7 @@
 
 #include "ir/array/ArrayOps.h"
 
-#include <bit>
-#include <limits>
+#include <set>
 
 using namespace mlir;
 
@@ -23,38 +22,9 @@ ShardingRuleOpInterface getRuled(Operation *op) {
 
 /// Of a price that is known, beside one of a choice that has to be made.
 constexpr double kWorkOfLooking = 0.02;
-/// Of a choice that differs from one that was made in what its operands can be made of: the ways to reshard are known.
-constexpr double kWorkOfRecipe = 0.1;
-
 ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
 
 ShardingAttr shardingOf(Value value) { return typeOf(value).getShardingOrOpen(); }
-
-/// What decides about making a value again, if it is made of little: the operations and the types that they begin with.
-void appendRecipe(Value value, std::vector<const void *> &key) {
-  ShardingRuleOpInterface maker = isMadeOfLittle(value) ? findMaker(value) : ShardingRuleOpInterface();
-  key.push_back(maker ? maker->getName().getAsOpaquePointer() : nullptr);
-  if (!maker)
-    return;
-  key.push_back(maker->getAttrDictionary().getAsOpaquePointer());
-  for (Value operand : maker->getOperands()) {
-    key.push_back(operand.getType().getAsOpaquePointer());
-    appendRecipe(operand, key);
-  }
-}
-
-/// Adds the axes of factors that have none, where these cut nothing else.
-void keepOthers(FactorAxes &axes, const FactorAxes &present) {
-  AxisList used;
-  for (const AxisList &list : axes)
-    llvm::append_range(used, list);
-  for (size_t f = 0; f < axes.size(); ++f) {
-    if (!axes[f].empty() || present[f].empty() || overlap(used, present[f]))
-      continue;
-    axes[f] = present[f];
-    llvm::append_range(used, present[f]);
-  }
-}
 
 /// Whether it is a part of a weight, for products alone: then it lies as they need it, as a weight does that a product
 /// gathers.
@@ -73,7 +43,7 @@ ValueRange ShardingGraph::getYielded(Operation *terminator) {
 
 ShardingGraph::ShardingGraph(func::FuncOp func, ReshardPlanner &planner, const Freed &freed)
     : mesh(planner.getMesh()), model(planner.getModel()), planner(planner), exploredBefore(planner.getExplored()),
-      families(func) {
+      families(func), choices(planner, families), followed(mesh) {
   for (const SmallVector<Value> &values : freed)
     addVariable(values);
   addVariables(func);
@@ -82,8 +52,7 @@ ShardingGraph::ShardingGraph(func::FuncOp func, ReshardPlanner &planner, const F
       return WalkResult::skip();
     ShardingRuleOpInterface ruled = getRuled(op);
     if (ruled)
-      signatures[op] = {op->getName().getAsOpaquePointer(), op->getAttrDictionary().getAsOpaquePointer(),
-                        !ruled.getMoves().parts.empty(), getReductionShare(ruled), ruled.getShardingRule()};
+      choices.add(ruled);
     if (ruled || isLoop(op) || isa<ReshardOp, YieldOp, func::ReturnOp>(op))
       ops.push_back(op);
     return WalkResult::advance();
@@ -93,11 +62,6 @@ ShardingGraph::ShardingGraph(func::FuncOp func, ReshardPlanner &planner, const F
 std::optional<unsigned> ShardingGraph::getVariable(Value value) const {
   auto entry = variableOf.find(value);
   return entry == variableOf.end() ? std::nullopt : std::optional(entry->second);
-}
-
-const ShardingRule *ShardingGraph::getRule(Operation *op) const {
-  auto entry = signatures.find(op);
-  return entry == signatures.end() ? nullptr : &entry->second.rule;
 }
 
 ShardingAttr ShardingGraph::getSharding(unsigned variable) const { return shardingOf(getValue(variable)); }
@@ -158,47 +122,6 @@ void ShardingGraph::addVariables(func::FuncOp func) {
   });
 }
 
-const OperationChoice &ShardingGraph::choose(ShardingRuleOpInterface op) {
-  const Signature &signature = signatures.at(op);
-  // Operations that move elements look at those before them, too, and at others that do.
-  if (signature.movesElements) {
-    Forms none(planner, /*longestChain=*/0);
-    auto windowsOf = [&](Operation *other) { return families.getWindows(other); };
-    uncached = chooseAssignment(planner, none, windowsOf, op);
-    work += getWork(uncached);
-    return uncached;
-  }
-  std::vector<const void *> key = {signature.name, signature.attributes,
-                                   op->getResult(0).getType().getAsOpaquePointer(),
-                                   // Whose manual axes cut nothing.
-                                   op->getParentOfType<ManualOp>().getAsOpaquePointer()};
-  auto appendNumber = [&](auto number) {
-    key.push_back(reinterpret_cast<const void *>(std::bit_cast<uintptr_t>(number)));
-  };
-  appendNumber(signature.reductionShare.share);
-  appendNumber(signature.reductionShare.shareOfCut);
-  for (int64_t dim : signature.reductionShare.whole)
-    appendNumber(dim);
-  for (ShardingRuleOpInterface sharer : signature.reductionShare.sharers) {
-    spmd::Sharding summed;
-    summed.unreduced = findPartialAxes(mesh, sharer, signatures.at(sharer).rule);
-    key.push_back(ShardingAttr::fromValue(op->getContext(), summed).getAsOpaquePointer());
-  }
-  for (Value operand : op->getOperands()) {
-    key.push_back(operand.getType().getAsOpaquePointer());
-    key.push_back(reinterpret_cast<const void *>(static_cast<uintptr_t>(getTripsPerForm(operand, op))));
-  }
-  std::vector<const void *> types = key;
-  for (Value operand : op->getOperands())
-    appendRecipe(operand, key);
-  auto entry = choices.find(key);
-  if (entry != choices.end())
-    return entry->second;
-  entry = choices.emplace(std::move(key), chooseAssignment(planner, op)).first;
-  work += (seen.insert(std::move(types)).second ? 1 : kWorkOfRecipe) * getWork(entry->second);
-  return entry->second;
-}
-
 double ShardingGraph::countRuns(Operation *op) {
   // A loop that nobody knows to run at all counts.
   auto times = static_cast<double>(std::max<int64_t>(1, runs.count(op)));
@@ -217,7 +140,7 @@ OperationPrice ShardingGraph::price(Operation *op) {
   };
   double trips = countRuns(op);
   if (ShardingRuleOpInterface ruled = getRuled(op)) {
-    price = choose(ruled).price;
+    price = choices.choose(ruled, work).price;
   } else if (auto reshard = dyn_cast<ReshardOp>(op)) {
     addEdge(reshard.getOperand(), reshard.getType());
   } else if (isLoop(op)) {
@@ -249,9 +172,10 @@ OperationPrice ShardingGraph::priceTogether() {
   std::set<std::tuple<const void *, const void *, Block *>> forms;
   for (Operation *op : ops) {
     ShardingRuleOpInterface ruled = getRuled(op);
-    if (!ruled || choose(ruled).movesDirectly)
+    const OperationChoice *choice = ruled ? &choices.choose(ruled, work) : nullptr;
+    if (!choice || choice->movesDirectly)
       continue;
-    for (auto [operand, type] : llvm::zip_equal(op->getOperands(), choose(ruled).operands)) {
+    for (auto [operand, type] : llvm::zip_equal(op->getOperands(), choice->operands)) {
       if (type.getShardingOrOpen().hasSameAxes(typeOf(operand).getShardingOrOpen()))
         continue;
       Block *place = findFormPlace(operand, op)->getBlock();
@@ -279,8 +203,10 @@ llvm::SetVector<Operation *> ShardingGraph::getTouched(const ShardingChange &cha
     }
   // What others add to sums decides what it costs to reduce them.
   for (Operation *op : llvm::to_vector(touched))
-    if (auto entry = signatures.find(op); entry != signatures.end())
-      touched.insert(entry->second.reductionShare.sharers.begin(), entry->second.reductionShare.sharers.end());
+    if (const OperationSignature *signature = choices.find(op)) {
+      ArrayRef<ShardingRuleOpInterface> sharers = signature->traits.reductionShare.sharers;
+      touched.insert(sharers.begin(), sharers.end());
+    }
   // What is made of a value again is priced where it is used.
   for (size_t i = 0; i < touched.size(); ++i)
     if (Operation *op = touched[i]; op->getNumResults() == 1 && isMadeOfLittle(op->getResult(0)))
@@ -310,7 +236,7 @@ ShardingChange ShardingGraph::getState() const {
 }
 
 void ShardingGraph::followThrough(Operation *op, Value value, ShardingAttr sharding, bool isFar,
-                                  ShardingChange &change) const {
+                                  ShardingChange &change) {
   auto visit = [&](Value other, ShardingAttr wanted) {
     std::optional<unsigned> variable = getVariable(other);
     if (variable && !change.contains(*variable) && !wanted.hasSameAxes(getSharding(*variable)) &&
@@ -329,43 +255,26 @@ void ShardingGraph::followThrough(Operation *op, Value value, ShardingAttr shard
         visit(operand == value ? result : operand, sharding);
     return;
   }
-  const ShardingRule *found = getRule(op);
-  if (!found)
+  const OperationSignature *signature = choices.find(op);
+  if (!signature)
     return;
-  const ShardingRule &rule = *found;
-  auto isOf = [&](FactorKind kind) { return [kind](const Factor &factor) { return factor.kind == kind; }; };
-  bool takesEach = llvm::all_of(rule.factors, isOf(FactorKind::PassThrough));
   bool picks = isa<DynamicSliceOp, TakeOp, TakeAlongOp>(op); // Which is a sum where the dimension is cut.
-  if (!isFar && !picks && llvm::any_of(rule.factors, isOf(FactorKind::Reduction)))
+  if (!isFar && !picks && signature->reduces)
     return;
-  SmallVector<std::pair<Value, const ValueFactors *>> around;
-  for (auto [operand, factors] : llvm::zip(op->getOperands(), rule.operands))
-    around.emplace_back(operand, &factors);
-  around.emplace_back(op->getResult(0), &rule.results[0]);
-  auto self = llvm::find_if(around, [&](auto &entry) { return entry.first == value; });
-  if (self == around.end())
+  SmallVector<Value> around(op->getOperands());
+  around.push_back(op->getResult(0));
+  auto self = static_cast<unsigned>(llvm::find(around, value) - around.begin());
+  if (self == around.size())
     return;
-  spmd::Sharding wanted = sharding.toValue();
-  FactorAxes axes = projectToFactors(mesh, rule, *self->second, wanted);
-  std::optional<spmd::Sharding> kept = spmdc::shardingOf(mesh, rule, *self->second, axes);
-  if (!kept || kept->dims != wanted.dims)
-    return;
-  // What is summed over pieces is a partial sum: that is brought to where it was.
-  bool isPartial = false;
-  for (auto [factor, list] : llvm::zip(rule.factors, axes))
-    isPartial |= factor.kind != FactorKind::PassThrough && !list.empty();
-  for (auto &[other, factors] : around) {
-    if (other == value || typeOf(other).getRank() == 0 || (isPartial && other == op->getResult(0)))
+  for (auto [index, other] : llvm::enumerate(around)) {
+    if (other == value || typeOf(other).getRank() == 0)
       continue;
-    FactorAxes of = axes;
-    if (!takesEach) // Along dimensions that the value does not have, it stays as it is.
-      keepOthers(of, projectToFactors(mesh, rule, *factors, shardingOf(other).toValue()));
-    if (std::optional<spmd::Sharding> next = spmdc::shardingOf(mesh, rule, *factors, of))
-      visit(other, ShardingAttr::fromValue(op->getContext(), *next));
+    if (ShardingAttr wanted = followed.find(*signature, self, sharding, static_cast<unsigned>(index), other))
+      visit(other, wanted);
   }
 }
 
-void ShardingGraph::follow(ShardingChange &change, unsigned radius, bool isFar) const {
+void ShardingGraph::follow(ShardingChange &change, unsigned radius, bool isFar) {
   size_t begin = 0;
   for (; radius > 0 && begin < change.size(); --radius) {
     size_t end = change.size();

@@ -8,16 +8,12 @@
 #pragma once
 
 #include "passes/analysis/RunCounts.h"
-#include "passes/partition/OperationChoice.h"
-#include "passes/partition/ReductionShare.h"
-#include "passes/partition/WindowFamilies.h"
+#include "passes/partition/FollowedShardings.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
-#include <map>
-#include <set>
 #include <vector>
 
 namespace spmdc {
@@ -52,9 +48,12 @@ public:
   int64_t getLargestPiece() const;
 
   /// Of an operation that is run by a sharding rule; null for any other.
-  const ShardingRule *getRule(mlir::Operation *op) const;
-  /// How such an operation is run now.
-  const OperationChoice &choose(ShardingRuleOpInterface op);
+  const ShardingRule *getRule(mlir::Operation *op) const {
+    const OperationSignature *signature = choices.find(op);
+    return signature ? &signature->traits.rule : nullptr;
+  }
+  /// What is known of such operations.
+  const KnownChoices &getChoices() const { return choices; }
   /// What the operation, or the edges of a loop, a branch or a return, cost; times the trips of the loops around.
   OperationPrice price(mlir::Operation *op);
 
@@ -75,7 +74,7 @@ public:
   }
 
   /// Notes that so many ways to run an operation have been listed.
-  void addWork(size_t ways) { work += static_cast<double>(ways) / kWaysPerWork; }
+  void addWork(size_t ways) { work += static_cast<double>(ways) / KnownChoices::kWaysPerWork; }
 
   /// The operations that touch a variable of the change, and those that may share a window with one of them.
   llvm::SetVector<mlir::Operation *> getTouched(const ShardingChange &change) const;
@@ -88,25 +87,19 @@ public:
   /// one element, and along the edges of loops; none that is more than `radius` operations away. A change that goes far
   /// goes through contractions and reductions, too, along the dimensions that they share: all of an attention from its
   /// heads to its batch.
-  void follow(ShardingChange &change, unsigned radius, bool isFar = false) const;
+  void follow(ShardingChange &change, unsigned radius, bool isFar = false);
 
 private:
   /// Of one sharding that is looked at to find a reshard, beside the choice that needs it.
   static constexpr double kWorkOfExploring = 0.01;
-  /// As many ways to run an operation as one choice has, but on meshes of many axes.
-  static constexpr double kWaysPerWork = 256;
 
-  static double getWork(const OperationChoice &choice) {
-    return std::max(1.0, static_cast<double>(choice.assignments) / kWaysPerWork);
-  }
   void addVariables(mlir::func::FuncOp func);
   void addVariable(llvm::ArrayRef<mlir::Value> values);
   bool isFree(mlir::Value value) const;
   /// Of the variable in this sharding, on a device.
   int64_t getPieceBytes(unsigned variable, ShardingAttr sharding) const;
   /// What one operation says about the values around it, if one of them lies so.
-  void followThrough(mlir::Operation *op, mlir::Value value, ShardingAttr sharding, bool isFar,
-                     ShardingChange &change) const;
+  void followThrough(mlir::Operation *op, mlir::Value value, ShardingAttr sharding, bool isFar, ShardingChange &change);
 
   const spmd::MeshShape &mesh;
   const CostModel &model;
@@ -115,20 +108,10 @@ private:
   std::vector<llvm::SmallVector<mlir::Value, 2>> variables;
   llvm::DenseMap<mlir::Value, unsigned> variableOf;
   std::vector<mlir::Operation *> ops;
-  /// What is known of an operation with a sharding rule, whatever its types.
-  struct Signature {
-    const void *name = nullptr, *attributes = nullptr;
-    bool movesElements = false;
-    ReductionShare reductionShare;
-    ShardingRule rule;
-  };
-  llvm::DenseMap<mlir::Operation *, Signature> signatures;
   WindowFamilies families;
   RunCounts runs;
-  /// By what decides about the choice: the operation and the types around it. Only looked up.
-  std::map<std::vector<const void *>, OperationChoice> choices;
-  std::set<std::vector<const void *>> seen; ///< What of that does not say what operands can be made of.
-  OperationChoice uncached;
+  KnownChoices choices;
+  FollowedShardings followed;
   double work = 0;
   int64_t mostHeld = 0;
 };

@@ -2,8 +2,9 @@
 
 #include "runtime/support/DimMoves.h"
 
+#include "runtime/support/MeshPlaces.h"
+
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 namespace spmd {
@@ -24,152 +25,6 @@ int64_t firstMultiple(int64_t shift, int64_t stride, int64_t divisor) {
   }
   auto product = static_cast<__int128>(moduloOf(-shift, divisor)) * moduloOf(factor, divisor);
   return static_cast<int64_t>(product % divisor);
-}
-
-const std::vector<AxisRef> &axesOf(const ShardedShape &array, size_t dim) {
-  static const std::vector<AxisRef> none;
-  return dim < array.sharding.dims.size() ? array.sharding.dims[dim] : none;
-}
-
-/// The numbers of the mesh's axes that cut a dimension of either array.
-std::vector<size_t> axesOfDim(const MeshShape &mesh, const ShardedShape &source, const ShardedShape &target,
-                              size_t dim) {
-  std::vector<size_t> numbers;
-  for (size_t i = 0; i < mesh.axes.size(); ++i) {
-    auto isIt = [&](const AxisRef &axis) { return axis.name == mesh.axes[i].name; };
-    const std::vector<AxisRef> &from = axesOf(source, dim), &to = axesOf(target, dim);
-    if (std::any_of(from.begin(), from.end(), isIt) || std::any_of(to.begin(), to.end(), isIt))
-      numbers.push_back(i);
-  }
-  return numbers;
-}
-
-/// Calls visit for each place along these axes, with 0 as the coordinate of the others.
-template <typename Visit> void forEachPlace(const MeshShape &mesh, const std::vector<size_t> &axes, Visit &&visit) {
-  std::vector<int64_t> coordinates(mesh.axes.size());
-  while (true) {
-    visit(coordinates);
-    size_t next = axes.size();
-    while (next > 0 && ++coordinates[axes[next - 1]] == mesh.axes[axes[next - 1]].size)
-      coordinates[axes[--next]] = 0;
-    if (next == 0)
-      return;
-  }
-}
-
-DimMove moveOf(const std::vector<DimMove> &moves, const ShardedShape &source, size_t dim) {
-  return moves.empty() ? DimMove{0, 1, 0, source.shape[dim]} : moves[dim];
-}
-
-/// Numbers of elements, added up over the places along axes: what the devices there need of dimensions, and hold of
-/// that.
-struct Counts {
-  double needed = 0, held = 0;
-};
-
-/// Of dimensions that share axes, where in each one side's pieces are pieces of the other's, without a look at each
-/// place: of one dimension pieces add up to the whole, of several they must be of one size.
-std::optional<Counts> countNested(const MeshShape &mesh, const ShardedShape &source, const ShardedShape &target,
-                                  const std::vector<DimMove> &moves, const std::vector<size_t> &dims) {
-  auto piecesOf = [&](const std::vector<AxisRef> &axes) {
-    std::vector<int64_t> sizes = sizesOf(mesh, axes);
-    return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
-  };
-  double elements = 1, pieces = 1, most = 1;
-  std::vector<bool> isCounted(mesh.axes.size());
-  for (size_t d : dims) {
-    const std::vector<AxisRef> &from = axesOf(source, d), &to = axesOf(target, d);
-    auto common = static_cast<std::ptrdiff_t>(std::min(from.size(), to.size()));
-    int64_t wanted = piecesOf(to), finest = std::max(wanted, piecesOf(from)), size = source.shape[d];
-    if (target.shape[d] != size || (!moves.empty() && moves[d] != DimMove{0, 1, 0, size}) ||
-        !std::equal(from.begin(), from.begin() + common, to.begin()) || (dims.size() > 1 && size % finest != 0))
-      return std::nullopt;
-    elements *= static_cast<double>(size);
-    pieces *= static_cast<double>(wanted);
-    most *= static_cast<double>(finest);
-    for (size_t axis : axesOfDim(mesh, source, target, d))
-      isCounted[axis] = true;
-  }
-  for (size_t i = 0; i < mesh.axes.size(); ++i)
-    if (isCounted[i])
-      elements *= static_cast<double>(mesh.axes[i].size);
-  return Counts{elements / pieces, elements / most};
-}
-
-/// Of dimensions that share axes, by a look at each place along all of them.
-Counts countPlaces(const MeshShape &mesh, const ShardedShape &source, const ShardedShape &target,
-                   const std::vector<DimMove> &moves, const std::vector<size_t> &dims) {
-  // Of each dimension by itself first, along its own axes (the last fastest).
-  struct OfDim {
-    std::vector<Counts> places;
-    std::vector<size_t> strides; ///< How far a step along each axis of the mesh leads in `places`.
-  };
-  std::vector<OfDim> counts;
-  std::vector<size_t> allAxes;
-  for (size_t d : dims) {
-    std::vector<size_t> axes = axesOfDim(mesh, source, target, d);
-    OfDim dim{{}, std::vector<size_t>(mesh.axes.size())};
-    DimMove windows = moveOf(moves, source, d);
-    std::vector<int64_t> sizes = sizesOf(mesh, axesOf(target, d));
-    forEachPlace(mesh, axes, [&](const std::vector<int64_t> &coordinates) {
-      ShardRange has = ownedSource(mesh, source, moves, d, coordinates);
-      ShardRange needs = ownedRange(mesh, target.shape[d], axesOf(target, d), coordinates);
-      Counts &here = dim.places.emplace_back();
-      for (const DimMove &move : unwrapped(windows.inWindowOf(needs.start, sizes), source.shape[d], needs)) {
-        here.needed += static_cast<double>(movedRange(move, {0, source.shape[d]}, needs).size);
-        here.held += static_cast<double>(movedRange(move, has, needs).size);
-      }
-    });
-    size_t stride = 1;
-    for (size_t i = axes.size(); i-- > 0; stride *= static_cast<size_t>(mesh.axes[axes[i]].size)) {
-      dim.strides[axes[i]] = stride;
-      if (std::find(allAxes.begin(), allAxes.end(), axes[i]) == allAxes.end())
-        allAxes.push_back(axes[i]);
-    }
-    counts.push_back(std::move(dim));
-  }
-  Counts sum;
-  forEachPlace(mesh, allAxes, [&](const std::vector<int64_t> &coordinates) {
-    Counts here{1, 1};
-    for (const OfDim &dim : counts) {
-      size_t at = 0;
-      for (size_t axis : allAxes)
-        at += dim.strides[axis] * static_cast<size_t>(coordinates[axis]);
-      here.needed *= dim.places[at].needed;
-      here.held *= dim.places[at].held;
-    }
-    sum.needed += here.needed;
-    sum.held += here.held;
-  });
-  return sum;
-}
-
-/// All dimensions, in groups of those that share axes, on either side, with others of their group.
-std::vector<std::vector<size_t>> dimsThatShareAxes(const MeshShape &mesh, const ShardedShape &source,
-                                                   const ShardedShape &target) {
-  size_t rank = source.shape.size();
-  std::vector<size_t> groupOfDim(rank);
-  std::iota(groupOfDim.begin(), groupOfDim.end(), 0);
-  std::vector<std::vector<size_t>> axes;
-  for (size_t d = 0; d < rank; ++d) {
-    axes.push_back(axesOfDim(mesh, source, target, d));
-    for (size_t e = 0; e < d; ++e) {
-      bool share = std::find_first_of(axes[d].begin(), axes[d].end(), axes[e].begin(), axes[e].end()) != axes[d].end();
-      size_t old = groupOfDim[e];
-      if (share)
-        std::replace(groupOfDim.begin(), groupOfDim.end(), old, groupOfDim[d]);
-    }
-  }
-  std::vector<std::vector<size_t>> groups;
-  for (size_t group = 0; group < rank; ++group) {
-    std::vector<size_t> dims;
-    for (size_t d = 0; d < rank; ++d)
-      if (groupOfDim[d] == group)
-        dims.push_back(d);
-    if (!dims.empty())
-      groups.push_back(dims);
-  }
-  return groups;
 }
 
 } // namespace
@@ -236,29 +91,6 @@ std::vector<int64_t> localSourceShape(const MeshShape &mesh, const ShardedShape 
     shape.push_back(block * localDimSize(source.shape[d] / block, sizesOf(mesh, axesOf(source, d))));
   }
   return shape;
-}
-
-double missingElements(const MeshShape &mesh, const ShardedShape &source, const ShardedShape &target,
-                       const std::vector<DimMove> &moves) {
-  // Dimensions that share no axis are independent: sums over devices of products are products of sums. Each group of
-  // dimensions that do share axes is counted over the places along these.
-  double needed = 1, held = 1;
-  std::vector<bool> isCounted(mesh.axes.size());
-  for (const std::vector<size_t> &dims : dimsThatShareAxes(mesh, source, target)) {
-    std::optional<Counts> counts = countNested(mesh, source, target, moves, dims);
-    if (!counts)
-      counts = countPlaces(mesh, source, target, moves, dims);
-    needed *= counts->needed;
-    held *= counts->held;
-    for (size_t d : dims)
-      for (size_t axis : axesOfDim(mesh, source, target, d))
-        isCounted[axis] = true;
-  }
-  double replicas = 1;
-  for (size_t i = 0; i < mesh.axes.size(); ++i)
-    if (!isCounted[i])
-      replicas *= static_cast<double>(mesh.axes[i].size);
-  return replicas * (needed - held);
 }
 
 std::optional<std::vector<LocalStart>> getLocalStarts(const MeshShape &mesh, const ShardedShape &source,
