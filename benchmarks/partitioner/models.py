@@ -86,20 +86,14 @@ STRATEGIES = [
 ANYHOW = ["", "@_", "@a", "@b", "@(a, b)"]
 
 
-def model(choose, template):
-    """The text of a program with a model of this kind, small or large."""
-    marks = re.findall(r"#(\w+)", template)
-    if choose.random() < 0.5:
-        strategy = choose.choice(STRATEGIES)
-        places = {mark: strategy.get(mark, "@_") for mark in marks}
-    else:
-        places = {mark: choose.choice(ANYHOW) for mark in marks}
+def write(template, places, mesh, width, rows):
+    """The text of a program with a model of this kind. `places`: what stands at each mark; at others nothing does."""
     # No axis twice in one array.
     def cut(match):
         used, dims = set(), []
         for dim in match.group(2).split(", "):
             name = re.search(r"#(\w+)", dim)
-            place = places[name.group(1)] if name else ""
+            place = places.get(name.group(1), "") if name else ""
             axes = set(re.findall(r"\b[ab]\b", place))
             if axes & used:
                 place = "@_"
@@ -107,8 +101,21 @@ def model(choose, template):
             dims.append(re.sub(r"#\w+", place, dim))
         return f"{match.group(1)}[{', '.join(dims)}]"
     text = re.sub(r"\b([fi]32)\[([^\]]*)\]", cut, template)
-    width, rows = choose.choice([128, 512]), choose.choice([16, 64, 256])
     sizes = {"B": rows, "S": 64, "D": width, "F": 4 * width, "H": 8, "K": width // 8, "L": 4, "E": 8, "V": 4096, "C": 32,
              "C2": 64}
-    header = "".join(f"const {name} = {size};\n" for name, size in sizes.items())
-    return programs.mesh(choose.choice(MESHES)) + header + text
+    return programs.mesh(mesh) + "".join(f"const {name} = {size};\n" for name, size in sizes.items()) + text
+
+
+def marks(template):
+    return re.findall(r"#(\w+)", template)
+
+
+def model(choose, template):
+    """Such a program, small or large, its marks as is usual or anyhow."""
+    if choose.random() < 0.5:
+        strategy = choose.choice(STRATEGIES)
+        places = {mark: strategy.get(mark, "@_") for mark in marks(template)}
+    else:
+        places = {mark: choose.choice(ANYHOW) for mark in marks(template)}
+    width, rows = choose.choice([128, 512]), choose.choice([16, 64, 256])
+    return write(template, places, choose.choice(MESHES), width, rows)
