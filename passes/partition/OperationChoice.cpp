@@ -4,7 +4,7 @@
 #include "passes/partition/Assignments.h"
 #include "passes/partition/ComputeTime.h"
 #include "passes/partition/MovePrices.h"
-#include "passes/partition/ReductionShare.h"
+#include "passes/partition/OperationCandidates.h"
 
 #include <cmath>
 #include <limits>
@@ -29,7 +29,7 @@ public:
       : mesh(planner.getMesh()), model(planner.getModel()), meshAttr(MeshAttr::fromValue(op->getContext(), "", mesh)),
         planner(planner), forms(forms), windowsOf(windowsOf), op(op), rule(traits.rule),
         result(cast<ArrayType>(op->getResult(0).getType())), reductionShare(traits.reductionShare),
-        computeTime(mesh, model, op, rule) {
+        computeTime(mesh, model, op, rule), candidates(mesh, op, traits, computeTime) {
     for (ShardingRuleOpInterface sharer : reductionShare.sharers)
       sharersAxes.push_back(findPartialAxes(mesh, sharer, sharer.getShardingRule()));
   }
@@ -46,7 +46,7 @@ public:
       if (roots != operands)
         compare(listSuggestedAssignments(mesh, rule, roots, wanted));
       llvm::append_range(operands, roots);
-      compare(listAllAssignments(getAutomaticMesh(op), rule, operands, wanted));
+      candidates.visitAll(operands, wanted, [&](auto &listed) { compare(MutableArrayRef(listed)); });
     }
     bool isNotBuilt = windowsOf(op) && windowsOf(op)->isSkipped(op);
     MovePrices moves(planner, forms, windowsOf, op);
@@ -77,7 +77,7 @@ public:
     std::vector<OperationWay> ways;
     std::map<std::vector<const void *>, size_t> known; // Only looked up.
     for (const FactorAxes &axes : listed) {
-      std::optional<OperationChoice> choice = tryAssign(axes);
+      std::optional<OperationChoice> choice = candidates.tryAssign(axes);
       if (!choice)
         continue;
       std::vector<const void *> types = {choice->result.getAsOpaquePointer()};
@@ -97,71 +97,48 @@ private:
   static ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
   ArrayType operandType(size_t index) const { return typeOf(op->getOperand(index)); }
 
-  void compare(const std::vector<FactorAxes> &listed) {
+  void compare(std::vector<FactorAxes> listed) {
+    std::vector<OperationCandidate> suggested = candidates.of(std::move(listed));
+    compare(suggested);
+  }
+
+  void compare(MutableArrayRef<OperationCandidate> listed) {
     assignments += static_cast<int64_t>(listed.size());
     struct Bounded {
-      OperationChoice choice;
+      const OperationCandidate *candidate;
       double leastSeconds = 0;
     };
     // Most need no plan to see that they are dearer, and many no types.
     double bound = best ? best->price.seconds : std::numeric_limits<double>::infinity();
-    std::vector<Bounded> candidates;
-    for (const FactorAxes &axes : listed) {
-      if (computeTime.atLeast(axes) > bound * (1 + CostModel::kAlike))
-        continue;
-      if (std::optional<OperationChoice> choice = tryAssign(axes)) {
-        double seconds = leastSeconds(*choice);
-        candidates.push_back({std::move(*choice), seconds});
-      }
-    }
-    if (candidates.empty())
+    std::vector<Bounded> bounded;
+    for (OperationCandidate &candidate : listed)
+      if (!(candidate.leastComputeSeconds > bound * (1 + CostModel::kAlike)) && candidates.tryAssign(candidate))
+        bounded.push_back({&candidate, leastSeconds(candidate)});
+    if (bounded.empty())
       return;
     // The price of the most promising one is a bound for the others.
-    Bounded &first = *llvm::min_element(
-        candidates, [](const Bounded &a, const Bounded &b) { return a.leastSeconds < b.leastSeconds; });
+    Bounded &first =
+        *llvm::min_element(bounded, [](const Bounded &a, const Bounded &b) { return a.leastSeconds < b.leastSeconds; });
     std::optional<OperationPrice> ofFirst;
     if (!(first.leastSeconds > bound * (1 + CostModel::kAlike))) {
-      ofFirst = getPrice(first.choice, std::numeric_limits<double>::infinity());
+      ofFirst = getPrice(*first.candidate, std::numeric_limits<double>::infinity());
       bound = std::min(bound, ofFirst->seconds);
     }
-    for (Bounded &candidate : candidates) {
+    for (Bounded &each : bounded) {
       if (best && planner.getExplored() - exploredBefore > kMostExplored)
         return;
       double limit = bound * (1 + CostModel::kAlike);
-      std::optional<OperationPrice> price = &candidate == &first              ? ofFirst
-                                            : candidate.leastSeconds <= limit ? getPrice(candidate.choice, limit)
-                                                                              : std::nullopt;
+      std::optional<OperationPrice> price = &each == &first              ? ofFirst
+                                            : each.leastSeconds <= limit ? getPrice(*each.candidate, limit)
+                                                                         : std::nullopt;
       if (!price)
         continue;
-      candidate.choice.price = *price;
-      bound = std::min(bound, candidate.choice.price.seconds);
-      if (!best || candidate.choice.price.isBetterThan(best->price))
-        best = std::move(candidate.choice);
+      bound = std::min(bound, price->seconds);
+      if (best && !price->isBetterThan(best->price))
+        continue;
+      best = each.candidate->choice;
+      best->price = *price;
     }
-  }
-
-  std::optional<OperationChoice> tryAssign(const FactorAxes &axes) {
-    OperationChoice candidate;
-    candidate.axes = axes;
-    for (size_t f = 0; f < axes.size(); ++f)
-      if (rule.factors[f].kind == FactorKind::Reduction)
-        candidate.reduced.insert(candidate.reduced.end(), axes[f].begin(), axes[f].end());
-    MLIRContext *context = op->getContext();
-    for (size_t i = 0; i < rule.operands.size(); ++i) {
-      std::optional<spmd::Sharding> sharding = shardingOf(mesh, rule, rule.operands[i], axes);
-      if (!sharding)
-        return std::nullopt;
-      if (op.isAddedTo(i))
-        sharding->unreduced = candidate.reduced;
-      candidate.operands.push_back(operandType(i).withSharding(ShardingAttr::fromValue(context, *sharding)));
-    }
-    std::optional<spmd::Sharding> sharding = shardingOf(mesh, rule, rule.results[0], axes);
-    if (!sharding)
-      return std::nullopt;
-    if (op.getReductionKind() == ReductionKind::sum)
-      sharding->unreduced = candidate.reduced;
-    candidate.result = result.withSharding(ShardingAttr::fromValue(context, *sharding));
-    return candidate;
   }
 
   /// Of bringing an operand there. Many candidates have it lie alike, and no form is made meanwhile.
@@ -186,11 +163,12 @@ private:
   }
 
   /// What the candidate takes at least.
-  double leastSeconds(const OperationChoice &candidate) {
-    CollectiveCost cost{.linkBytes = planner.getLeastBytes(candidate.result, result) * shareOf(candidate)};
-    for (size_t i = 0; i < candidate.operands.size(); ++i)
-      cost.linkBytes += getLeastBytes(i, candidate.operands[i]);
-    return model.seconds(cost, mesh.deviceCount()) + computeTime.of(candidate);
+  double leastSeconds(const OperationCandidate &candidate) {
+    const OperationChoice &choice = *candidate.choice;
+    CollectiveCost cost{.linkBytes = planner.getLeastBytes(choice.result, result) * shareOf(choice)};
+    for (size_t i = 0; i < choice.operands.size(); ++i)
+      cost.linkBytes += getLeastBytes(i, choice.operands[i]);
+    return model.seconds(cost, mesh.deviceCount()) + candidate.computeSeconds;
   }
 
   double shareOf(const OperationChoice &candidate) const {
@@ -200,26 +178,27 @@ private:
   }
 
   /// Nothing where that is more than `bound` seconds.
-  std::optional<OperationPrice> getPrice(const OperationChoice &candidate, double bound) {
+  std::optional<OperationPrice> getPrice(const OperationCandidate &candidate, double bound) {
+    const OperationChoice &choice = *candidate.choice;
     // What is known at least is replaced by what is known, one after the other.
     double seconds = leastSeconds(candidate);
     auto know = [&](double leastBytes, const CollectiveCost &cost) {
       seconds += model.seconds(cost, mesh.deviceCount()) - model.seconds({.linkBytes = leastBytes}, mesh.deviceCount());
       return seconds <= bound;
     };
-    double share = shareOf(candidate), leastOfResult = planner.getLeastBytes(candidate.result, result) * share;
-    CollectiveCost cost = planner.plan(candidate.result, result).cost.scaledBy(share);
+    double share = shareOf(choice), leastOfResult = planner.getLeastBytes(choice.result, result) * share;
+    CollectiveCost cost = planner.plan(choice.result, result).cost.scaledBy(share);
     if (!know(leastOfResult, cost))
       return std::nullopt;
-    for (size_t i = 0; i < candidate.operands.size(); ++i) {
-      double least = getLeastBytes(i, candidate.operands[i]);
-      CollectiveCost ofOperand = getCost(i, candidate.operands[i]);
+    for (size_t i = 0; i < choice.operands.size(); ++i) {
+      double least = getLeastBytes(i, choice.operands[i]);
+      CollectiveCost ofOperand = getCost(i, choice.operands[i]);
       cost = cost + ofOperand;
       if (!know(least, ofOperand))
         return std::nullopt;
     }
-    cost = cost + getCombiningCost(candidate);
-    return OperationPrice{model.seconds(cost, mesh.deviceCount()) + computeTime.of(candidate), cost.linkBytes};
+    cost = cost + getCombiningCost(choice);
+    return OperationPrice{model.seconds(cost, mesh.deviceCount()) + candidate.computeSeconds, cost.linkBytes};
   }
 
   /// Of results that are no sums, or of which devices tell one another about their pieces.
@@ -260,6 +239,7 @@ private:
   const ReductionShare &reductionShare;
   std::vector<AxisList> sharersAxes;
   const ComputeTime computeTime;
+  OperationCandidates candidates;
   int64_t assignments = 0;
   std::optional<OperationChoice> best;
   llvm::DenseMap<std::pair<size_t, Type>, CollectiveCost> costs;

@@ -53,6 +53,15 @@ ReshardOp getOwnReshard(mlir::Value value);
 /// What operations like this one look at together; null where it looks at what it moves by itself.
 using WindowsOf = llvm::function_ref<const Windows *(mlir::Operation *)>;
 
+/// An assignment, and what follows from it whatever the shardings around the operation.
+struct OperationCandidate {
+  FactorAxes axes;
+  double leastComputeSeconds = 0;             ///< By the factors alone.
+  bool isTried = false;                       ///< Whether what comes next is known.
+  std::optional<OperationChoice> choice = {}; ///< Without a price; none where no shardings express it.
+  double computeSeconds = 0;
+};
+
 /// What is known of an operation of one result, whatever the shardings around it.
 struct OperationTraits {
   explicit OperationTraits(ShardingRuleOpInterface op)
@@ -60,6 +69,8 @@ struct OperationTraits {
 
   ShardingRule rule;
   ReductionShare reductionShare;
+  /// Every assignment of whole axes, once these have been listed and are few; what is known of them is added.
+  mutable std::vector<OperationCandidate> candidates;
 };
 
 /// The cheapest way for an operation of one result, for the types that its operands and result have now, the other

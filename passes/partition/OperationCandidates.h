@@ -1,0 +1,35 @@
+//===- OperationCandidates.h - ways to run one operation --------*- C++ -*-===//
+#pragma once
+
+#include "passes/partition/ComputeTime.h"
+#include "passes/partition/OperationChoice.h"
+
+namespace spmdc {
+
+/// Assignments as candidates for one operation: what follows from each whatever the shardings around it is found when
+/// it is first asked for, and remembered with the operation's traits.
+class OperationCandidates {
+public:
+  /// All have to stay.
+  OperationCandidates(const spmd::MeshShape &mesh, ShardingRuleOpInterface op, const OperationTraits &traits,
+                      const ComputeTime &computeTime)
+      : mesh(mesh), op(op), traits(traits), computeTime(computeTime) {}
+
+  std::vector<OperationCandidate> of(std::vector<FactorAxes> listed) const;
+
+  /// Every assignment between these shardings. Where none of them names a part of an axis they are the same each time.
+  void visitAll(const std::vector<spmd::Sharding> &operands, const spmd::Sharding &result,
+                llvm::function_ref<void(std::vector<OperationCandidate> &)> visit) const;
+
+  /// Whether there are shardings for the assignment; then the candidate has a choice.
+  bool tryAssign(OperationCandidate &candidate) const;
+  std::optional<OperationChoice> tryAssign(const FactorAxes &axes) const;
+
+private:
+  const spmd::MeshShape &mesh;
+  mutable ShardingRuleOpInterface op;
+  const OperationTraits &traits;
+  const ComputeTime &computeTime;
+};
+
+} // namespace spmdc
