@@ -3,7 +3,6 @@
 #include "tools/spmdc/AutoSharding.h"
 
 #include "frontend/syntax/Parser.h"
-#include "tools/spmdc/Inspection.h"
 
 #include "llvm/ADT/ScopeExit.h"
 
@@ -22,7 +21,7 @@ constexpr size_t kBeam = 6;
 constexpr int kPatience = 2;
 
 /// Programs that are compiled, if nobody says how many: fewer if they are large, by their kernels and parameters.
-constexpr size_t kMostTries = 256, kFewestTries = 24, kSizeOfAll = 8192;
+constexpr size_t kMostTries = 128, kFewestTries = 24, kSizeOfAll = 3072;
 
 /// Marks: for an annotation and one of its dimensions the axes, major to minor; none: it is to be whole.
 using Marks = std::map<std::pair<size_t, size_t>, std::vector<std::string>>;
@@ -46,7 +45,7 @@ public:
       if (onProgress)
         onProgress(tries, tries);
     });
-    std::optional<ProgramCost> start = costOf({});
+    std::optional<ProgramTotals> start = costOf({});
     if (!start)
       return std::nullopt;
     if (!isLimited)
@@ -73,16 +72,16 @@ public:
 private:
   struct State {
     Marks marks;
-    ProgramCost cost;
+    ProgramTotals cost;
   };
 
   /// What fits comes first; of times that the model cannot tell apart fewer bytes decide. Times are in classes, each as
   /// wide as that, so that this is an order.
-  std::tuple<int64_t, double, double, double> keyOf(const ProgramCost &cost) const {
-    int64_t excess = memoryLimit ? std::max<int64_t>(0, cost.memoryBytes - *memoryLimit) : 0;
-    double timeClass =
-        cost.seconds > 0 ? std::floor(std::log(cost.seconds) / std::log1p(CostModel::kAlike)) : -HUGE_VAL;
-    return {excess, timeClass, cost.wireBytes, cost.seconds};
+  std::tuple<int64_t, double, double, double> keyOf(const ProgramTotals &cost) const {
+    int64_t excess = memoryLimit ? std::max<int64_t>(0, cost.peakBytes - *memoryLimit) : 0;
+    double seconds = cost.seconds();
+    double timeClass = seconds > 0 ? std::floor(std::log(seconds) / std::log1p(CostModel::kAlike)) : -HUGE_VAL;
+    return {excess, timeClass, cost.wireBytes, seconds};
   }
 
   static bool isUnannotated(const Annotation &annotation) {
@@ -123,7 +122,7 @@ private:
         Marks marks;
         for (const ShardingProposal::Entry &entry : proposal.entries)
           addMarks(marks, byPlace.at(entry.place), entry.sharding, isOpen);
-        if (std::optional<ProgramCost> cost = costOf(marks))
+        if (std::optional<ProgramTotals> cost = costOf(marks))
           states.push_back({std::move(marks), *cost});
       }
     return states;
@@ -145,7 +144,7 @@ private:
 
   /// The cheapest states with one mark more.
   std::vector<State> expand(const std::vector<State> &beam) {
-    std::map<Marks, ProgramCost> found;
+    std::map<Marks, ProgramTotals> found;
     for (const State &state : beam)
       for (size_t i : order)
         for (const spmd::MeshAxis &axis : mesh.axes)
@@ -154,7 +153,7 @@ private:
               continue;
             Marks marks = state.marks;
             marks[{i, dim}].push_back(axis.name);
-            if (std::optional<ProgramCost> cost = costOf(marks))
+            if (std::optional<ProgramTotals> cost = costOf(marks))
               found.emplace(std::move(marks), *cost);
           }
     std::vector<State> states;
@@ -184,7 +183,7 @@ private:
           fewer[where].pop_back();
         else
           fewer.erase(where);
-        std::optional<ProgramCost> cost = costOf(fewer, /*isExtra=*/true);
+        std::optional<ProgramTotals> cost = costOf(fewer, /*isExtra=*/true);
         if (!cost || keyOf(state.cost) < keyOf(*cost))
           continue;
         state = {std::move(fewer), *cost};
@@ -200,7 +199,7 @@ private:
     return edit;
   }
 
-  std::optional<ProgramCost> costOf(const Marks &marks, bool isExtra = false) {
+  std::optional<ProgramTotals> costOf(const Marks &marks, bool isExtra = false) {
     if (auto known = costs.find(marks); known != costs.end())
       return known->second;
     if (tries >= maxTries && !isExtra)
@@ -210,19 +209,14 @@ private:
       onProgress(tries, std::max(tries, maxTries));
     Compiler compiler(fileName, applyEdit(text, editOf(marks)), options);
     std::optional<Inspection> inspection = inspectProgram(compiler);
-    std::optional<ProgramCost> &cost = costs[marks];
+    std::optional<ProgramTotals> &cost = costs[marks];
     if (!inspection)
       return std::nullopt;
     mesh = inspection->report.mesh;
     size = std::max<size_t>(1, inspection->work.size());
-    cost.emplace();
-    cost->seconds = inspection->computeSeconds();
-    cost->memoryBytes = inspection->peakBytesPerDevice;
-    for (const FunctionReport &function : inspection->report.functions) {
-      cost->seconds += function.communicationSeconds - function.combiningSaves - function.ringSaves;
-      cost->wireBytes += function.wireBytesPerDevice;
+    cost = totalsOf(*inspection);
+    for (const FunctionReport &function : inspection->report.functions)
       size += function.params.size();
-    }
     return cost;
   }
 
@@ -238,7 +232,7 @@ private:
   std::vector<Annotation> annotations;
   std::vector<size_t> order; ///< Of those that may be changed, what is largest first.
   spmd::MeshShape mesh;
-  std::map<Marks, std::optional<ProgramCost>> costs;
+  std::map<Marks, std::optional<ProgramTotals>> costs;
 };
 
 } // namespace
@@ -251,9 +245,9 @@ std::optional<AutoSharding> searchShardings(const std::string &fileName, const s
 }
 
 std::string autoShardingText(const AutoSharding &sharding) {
-  auto costText = [](const ProgramCost &cost) {
-    return timeText(cost.seconds) + ", " + bytesText(cost.wireBytes) + " sent, " +
-           bytesText(static_cast<double>(cost.memoryBytes)) + " of memory";
+  auto costText = [](const ProgramTotals &cost) {
+    return timeText(cost.seconds()) + ", " + bytesText(cost.wireBytes) + " sent, " +
+           bytesText(static_cast<double>(cost.peakBytes)) + " of memory";
   };
   std::string text = "as written: " + costText(sharding.before) + " on each device\n";
   if (sharding.edit.empty())

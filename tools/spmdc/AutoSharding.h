@@ -3,6 +3,7 @@
 
 #include "runtime/jit/Compiler.h"
 #include "tools/spmdc/AnnotationEdits.h"
+#include "tools/spmdc/ProgramTotals.h"
 
 #include <functional>
 #include <optional>
@@ -10,14 +11,8 @@
 
 namespace spmdc {
 
-/// What a program costs each device, by the cost model.
-struct ProgramCost {
-  double seconds = 0, wireBytes = 0;
-  int64_t memoryBytes = 0;
-};
-
 struct AutoSharding {
-  ProgramCost before, after;
+  ProgramTotals before, after;
   AnnotationEdit edit; ///< Empty where nothing is better than what is written.
   std::string text;    ///< The program with it.
   size_t tried = 0;

@@ -53,10 +53,10 @@ struct CompileCommand {
       return Compiler(flags.file, std::move(*text), std::move(*options));
     options->cache = flags.openCache();
     std::cout << autoShardingText(*found) << std::flush;
-    if (memoryLimit && found->after.memoryBytes > *memoryLimit) {
+    if (memoryLimit && found->after.peakBytes > *memoryLimit) {
       std::cerr << "spmdc: error: no sharding was found that needs at most "
                 << spmd::bytesText(static_cast<double>(*memoryLimit)) << " of memory on each device; the best needs "
-                << spmd::bytesText(static_cast<double>(found->after.memoryBytes)) << "\n";
+                << spmd::bytesText(static_cast<double>(found->after.peakBytes)) << "\n";
       return std::nullopt;
     }
     return Compiler(flags.file, std::move(found->text), std::move(*options));
@@ -115,7 +115,7 @@ void addCompileCommand(CLI::App &app, int &status) {
       ->needs(automatic);
   command
       ->add_option("--tries", state->maxTries,
-                   "With --auto: how many programs to compile at most (default: by the size of the program, 24 to 256)")
+                   "With --auto: how many programs to compile at most (default: by the size of the program, 24 to 128)")
       ->type_name("N")
       ->needs(automatic);
   std::vector<std::string> names(kStageNames.begin(), kStageNames.end());

@@ -39,21 +39,6 @@ const Removal *findFastest(const std::vector<const Removal *> &removals) {
 
 } // namespace
 
-ProgramTotals totalsOf(const Inspection &inspection) {
-  ProgramTotals totals;
-  for (const FunctionReport &function : inspection.report.functions) {
-    totals.collectives += function.collectives.size();
-    totals.wireBytes += function.wireBytesPerDevice;
-    totals.communicationSeconds += function.communicationSeconds;
-    totals.savedSeconds += function.combiningSaves + function.ringSaves;
-    totals.flops += function.flopsPerDevice;
-    totals.argumentBytes += function.argumentBytesPerDevice;
-  }
-  totals.computeSeconds = inspection.computeSeconds();
-  totals.peakBytes = inspection.peakBytesPerDevice;
-  return totals;
-}
-
 Removal::Removal(AnnotationEdit edit, const ProgramTotals &totals, const ProgramTotals &now)
     : edit(std::move(edit)), totals(totals), isFaster(totals.seconds() < now.seconds()),
       isPaidFor(isClearlyMore(totals.flops, now.flops) ||

@@ -2,25 +2,12 @@
 #pragma once
 
 #include "tools/spmdc/AnnotationEdits.h"
-#include "tools/spmdc/Inspection.h"
+#include "tools/spmdc/ProgramTotals.h"
 
 #include <optional>
 #include <vector>
 
 namespace spmdc {
-
-/// What a program sends, computes and keeps in all, on each device.
-struct ProgramTotals {
-  size_t collectives = 0;
-  double wireBytes = 0, communicationSeconds = 0, computeSeconds = 0, flops = 0;
-  double savedSeconds = 0; ///< Of the communication, by combining and by rings.
-  int64_t argumentBytes = 0, peakBytes = 0;
-
-  double netCommunicationSeconds() const { return communicationSeconds - savedSeconds; }
-  double seconds() const { return netCommunicationSeconds() + computeSeconds; }
-};
-
-ProgramTotals totalsOf(const Inspection &inspection);
 
 /// A change of annotation after which a collective is gone, which was compiled to know that.
 struct Removal {

@@ -1,0 +1,22 @@
+//===- ProgramTotals.cpp - what a program costs each device ---------------===//
+
+#include "tools/spmdc/ProgramTotals.h"
+
+namespace spmdc {
+
+ProgramTotals totalsOf(const Inspection &inspection) {
+  ProgramTotals totals;
+  for (const FunctionReport &function : inspection.report.functions) {
+    totals.collectives += function.collectives.size();
+    totals.wireBytes += function.wireBytesPerDevice;
+    totals.communicationSeconds += function.communicationSeconds;
+    totals.savedSeconds += function.combiningSaves + function.ringSaves;
+    totals.flops += function.flopsPerDevice;
+    totals.argumentBytes += function.argumentBytesPerDevice;
+  }
+  totals.computeSeconds = inspection.computeSeconds();
+  totals.peakBytes = inspection.peakBytesPerDevice;
+  return totals;
+}
+
+} // namespace spmdc
