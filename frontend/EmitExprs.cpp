@@ -6,7 +6,7 @@
 #include "frontend/Suggest.h"
 
 #include "frontend/syntax/Parser.h"
-#include "ir/spmd/Location.h"
+#include "ir/spmd/ValueNames.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace spmdc {
@@ -175,18 +175,10 @@ void Emitter::nameValue(const Value &value, const Pattern &pattern) {
     nameLeaf(leaf, name, pattern.range);
 }
 
-/// Puts the name on the location of the operation that makes the value; a value keeps its first name.
+/// Puts the name on the location of what makes the value, behind those that it has.
 void Emitter::nameLeaf(const Value &value, llvm::StringRef name, Range place) {
-  if (!value.isArray())
-    return;
-  mlir::Operation *op = value.array.getDefiningOp();
-  if (!op || op->getNumResults() != 1 || getValueName(op->getLoc()))
-    return;
-  mlir::MLIRContext *context = builder.getContext();
-  LineColumn first = place.start(), last = place.source->position(place.end - 1);
-  mlir::Location nameLoc =
-      getRangeLoc(context, place.source->getName(), first.line, first.column, last.line, last.column);
-  op->setLoc(getNamedLoc(op->getLoc(), name, nameLoc));
+  if (value.isArray())
+    addValueName(value.array, {.name = name, .place = locAt(place)});
 }
 
 //===----------------------------------------------------------------------===//

@@ -189,10 +189,11 @@ struct ForOfInvariantCarry : OpRewritePattern<ForOp> {
 /// Puts an operation in the place of one that has some results more; nobody uses those.
 void replaceKept(PatternRewriter &rewriter, Operation *old, Operation *kept, const llvm::BitVector &isDropped) {
   auto next = kept->result_begin();
-  for (OpResult result : old->getResults())
-    if (!isDropped[result.getResultNumber()])
-      rewriter.replaceAllUsesWith(result, *next++);
-  rewriter.eraseOp(old);
+  SmallVector<Value> values(old->getResults());
+  for (auto [index, value] : llvm::enumerate(values))
+    if (!isDropped[index])
+      value = *next++;
+  rewriter.replaceOp(old, values);
 }
 
 /// A carry that neither a result in use nor an effect of the body depends on.

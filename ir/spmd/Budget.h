@@ -22,17 +22,19 @@ inline constexpr llvm::StringLiteral kBudgetAttrName = "spmd.budget";
 inline std::string parseBudgetLimit(std::string_view what, std::string_view text, int64_t &limit) {
   if (what != "wire" && what != "collectives" && what != "memory")
     return "unknown budget '" + std::string(what) + "'; there are wire, collectives, memory";
-  bool isCount = what == "collectives";
-  if (isCount) {
+  std::string quoted = "'" + std::string(text) + "' ";
+  if (what == "collectives") {
     auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), limit);
-    if (error == std::errc() && end == text.data() + text.size() && limit >= 0)
-      return "";
-  } else if (std::optional<int64_t> bytes = spmd::parseBytes(text)) {
-    limit = *bytes;
-    return "";
+    bool isNumber = end == text.data() + text.size() && !text.empty() && !text.starts_with('-');
+    if (isNumber && error == std::errc::result_out_of_range)
+      return quoted + "is too large";
+    return isNumber && error == std::errc() ? "" : quoted + "is no number of collectives";
   }
-  return "'" + std::string(text) + "' is no number of " +
-         (isCount ? "collectives" : "bytes such as 64MiB (B, KiB, MiB, GiB, TiB, KB, MB, GB, TB)");
+  std::optional<int64_t> bytes = spmd::parseBytes(text);
+  if (!bytes)
+    return quoted + spmd::bytesMistake(text);
+  limit = *bytes;
+  return "";
 }
 
 } // namespace spmdc

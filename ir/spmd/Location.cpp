@@ -6,9 +6,12 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 
+#include <algorithm>
+
 namespace spmdc {
 
-/// Marks the pair of an expression and the place of its name.
+/// Marks the pair of an expression and the place of its name; of the name of another result than the first its number
+/// stands behind it.
 static constexpr llvm::StringLiteral kLet = "let";
 
 /// Marks the pair of an expression and the place where its sharding is written.
@@ -17,10 +20,23 @@ static constexpr llvm::StringLiteral kMark = "mark";
 /// Marks the locations of several operations whose work one does.
 static constexpr llvm::StringLiteral kFused = "fused";
 
-static bool isFused(mlir::FusedLoc loc, llvm::StringRef kind) {
+static llvm::StringRef getKind(mlir::FusedLoc loc) {
   auto metadata = llvm::dyn_cast_if_present<mlir::StringAttr>(loc.getMetadata());
-  return metadata && metadata.getValue() == kind;
+  return metadata ? metadata.getValue() : llvm::StringRef();
 }
+
+static bool isFused(mlir::FusedLoc loc, llvm::StringRef kind) { return getKind(loc) == kind; }
+
+/// The number of the result that a pair's name is of; nothing for another pair.
+static std::optional<unsigned> getNamedResult(mlir::FusedLoc loc) {
+  llvm::StringRef kind = getKind(loc);
+  unsigned result = 0;
+  if (!kind.consume_front(kLet) || loc.getLocations().size() != 2 || (!kind.empty() && kind.getAsInteger(10, result)))
+    return std::nullopt;
+  return result;
+}
+
+static bool isNamePair(mlir::FusedLoc loc) { return getNamedResult(loc).has_value(); }
 
 std::string SourcePosition::str() const { return file + ":" + std::to_string(line) + ":" + std::to_string(column); }
 
@@ -33,48 +49,73 @@ mlir::Location getRangeLoc(mlir::MLIRContext *context, llvm::StringRef file, uns
   return mlir::FusedLoc::get(context, {first, last}, mlir::StringAttr::get(context, "range"));
 }
 
-mlir::Location getNamedLoc(mlir::Location loc, llvm::StringRef name) {
-  return mlir::NameLoc::get(mlir::StringAttr::get(loc.getContext(), name), loc);
+mlir::Location getNamedLoc(mlir::Location loc, const ValueName &name) {
+  mlir::MLIRContext *context = loc.getContext();
+  if (name.place || name.result) {
+    std::string kind = kLet.str() + (name.result ? std::to_string(name.result) : "");
+    loc = mlir::FusedLoc::get(context, {loc, name.place.value_or(mlir::UnknownLoc::get(context))},
+                              mlir::StringAttr::get(context, kind));
+  }
+  return mlir::NameLoc::get(mlir::StringAttr::get(context, name.name), loc);
 }
 
-mlir::Location getNamedLoc(mlir::Location loc, llvm::StringRef name, mlir::Location nameLoc) {
-  return getNamedLoc(
-      mlir::FusedLoc::get(loc.getContext(), {loc, nameLoc}, mlir::StringAttr::get(loc.getContext(), kLet)), name);
+/// Takes the last name off a location that has one, and gives it.
+static std::optional<ValueName> takeName(mlir::Location &loc) {
+  auto named = llvm::dyn_cast<mlir::NameLoc>(loc);
+  if (!named)
+    return std::nullopt;
+  ValueName name{named.getName().getValue()};
+  loc = named.getChildLoc();
+  auto pair = llvm::dyn_cast<mlir::FusedLoc>(loc);
+  if (!pair || !isNamePair(pair))
+    return name;
+  name.result = *getNamedResult(pair);
+  if (!llvm::isa<mlir::UnknownLoc>(pair.getLocations().back()))
+    name.place = pair.getLocations().back();
+  loc = pair.getLocations().front();
+  return name;
+}
+
+mlir::Location getUnnamedLoc(mlir::Location loc) {
+  while (takeName(loc)) {
+  }
+  return loc;
+}
+
+llvm::SmallVector<ValueName> getValueNames(mlir::Location loc) {
+  llvm::SmallVector<ValueName> names;
+  while (std::optional<ValueName> name = takeName(loc))
+    names.push_back(*name);
+  std::reverse(names.begin(), names.end());
+  return names;
+}
+
+/// `loc` with another location beneath its names, which stay outermost.
+template <typename Change> static mlir::Location changeBeneathNames(mlir::Location loc, Change change) {
+  mlir::Location changed = change(getUnnamedLoc(loc));
+  for (const ValueName &name : getValueNames(loc))
+    changed = getNamedLoc(changed, name);
+  return changed;
 }
 
 mlir::Location getMarkedLoc(mlir::Location loc, mlir::Location mark) {
   if (getMark(loc))
     return loc;
-  // The name stays outermost.
-  if (auto named = llvm::dyn_cast<mlir::NameLoc>(loc))
-    return getNamedLoc(getMarkedLoc(named.getChildLoc(), mark), named.getName().getValue());
-  mlir::MLIRContext *context = loc.getContext();
-  if (auto pair = llvm::dyn_cast<mlir::FusedLoc>(loc); pair && isFused(pair, kLet)) {
-    llvm::ArrayRef<mlir::Location> parts = pair.getLocations();
-    return mlir::FusedLoc::get(context, {getMarkedLoc(parts.front(), mark), parts.back()}, pair.getMetadata());
-  }
-  return mlir::FusedLoc::get(context, {loc, mark}, mlir::StringAttr::get(context, kMark));
+  return changeBeneathNames(loc, [&](mlir::Location inner) -> mlir::Location {
+    mlir::MLIRContext *context = loc.getContext();
+    return mlir::FusedLoc::get(context, {inner, mark}, mlir::StringAttr::get(context, kMark));
+  });
 }
 
 mlir::Location getUnmarkedLoc(mlir::Location loc) {
-  if (auto named = llvm::dyn_cast<mlir::NameLoc>(loc))
-    return getNamedLoc(getUnmarkedLoc(named.getChildLoc()), named.getName().getValue());
-  auto pair = llvm::dyn_cast<mlir::FusedLoc>(loc);
-  if (pair && isFused(pair, kMark))
-    return pair.getLocations().front();
-  if (pair && isFused(pair, kLet)) {
-    llvm::ArrayRef<mlir::Location> parts = pair.getLocations();
-    return mlir::FusedLoc::get(loc.getContext(), {getUnmarkedLoc(parts.front()), parts.back()}, pair.getMetadata());
-  }
-  return loc;
+  return changeBeneathNames(loc, [](mlir::Location inner) -> mlir::Location {
+    auto pair = llvm::dyn_cast<mlir::FusedLoc>(inner);
+    return pair && isFused(pair, kMark) ? pair.getLocations().front() : inner;
+  });
 }
 
 std::optional<mlir::Location> getMark(mlir::Location loc) {
-  if (auto named = llvm::dyn_cast<mlir::NameLoc>(loc))
-    return getMark(named.getChildLoc());
-  auto pair = llvm::dyn_cast<mlir::FusedLoc>(loc);
-  if (pair && isFused(pair, kLet))
-    return getMark(pair.getLocations().front());
+  auto pair = llvm::dyn_cast<mlir::FusedLoc>(getUnnamedLoc(loc));
   if (pair && isFused(pair, kMark))
     return pair.getLocations().back();
   return std::nullopt;
@@ -105,9 +146,8 @@ static llvm::SmallVector<mlir::Location> getParts(mlir::Location loc) {
 
 /// The call that the expression of a location is in, if it is in one.
 static std::optional<mlir::CallSiteLoc> getCallSite(mlir::Location loc) {
-  if (auto named = llvm::dyn_cast<mlir::NameLoc>(loc))
-    return getCallSite(named.getChildLoc());
-  if (auto pair = llvm::dyn_cast<mlir::FusedLoc>(loc); pair && (isFused(pair, kLet) || isFused(pair, kMark)))
+  loc = getUnnamedLoc(loc);
+  if (auto pair = llvm::dyn_cast<mlir::FusedLoc>(loc); pair && isFused(pair, kMark))
     return getCallSite(pair.getLocations().front());
   auto site = llvm::dyn_cast<mlir::CallSiteLoc>(loc);
   return site ? std::optional(site) : std::nullopt;
@@ -137,17 +177,8 @@ llvm::SmallVector<llvm::SmallVector<SourcePosition>> getSourceWays(mlir::Locatio
 }
 
 std::optional<llvm::StringRef> getValueName(mlir::Location loc) {
-  if (auto named = llvm::dyn_cast<mlir::NameLoc>(loc))
-    return named.getName().getValue();
-  return std::nullopt;
-}
-
-std::optional<SourcePosition> getNamePosition(mlir::Location loc) {
-  if (auto named = llvm::dyn_cast<mlir::NameLoc>(loc))
-    if (auto pair = llvm::dyn_cast<mlir::FusedLoc>(named.getChildLoc()))
-      if (isFused(pair, kLet))
-        return getSourcePosition(pair.getLocations().back());
-  return getSourcePosition(loc);
+  llvm::SmallVector<ValueName> names = getValueNames(loc);
+  return names.empty() ? std::nullopt : std::optional(names.front().name);
 }
 
 mlir::Location fuseLocs(mlir::MLIRContext *context, llvm::ArrayRef<mlir::Location> locs) {

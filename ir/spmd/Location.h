@@ -27,11 +27,21 @@ struct SourcePosition {
 mlir::Location getRangeLoc(mlir::MLIRContext *context, llvm::StringRef file, unsigned line, unsigned column,
                            unsigned endLine, unsigned endColumn);
 
-/// `loc`, with the name that `let` gave to the value.
-mlir::Location getNamedLoc(mlir::Location loc, llvm::StringRef name);
+/// A name that `let` gave to a result of the operation (to the value, if it is an argument) at a location.
+struct ValueName {
+  llvm::StringRef name;
+  std::optional<mlir::Location> place = std::nullopt; ///< Where the name stands, if that is known.
+  unsigned result = 0;
+};
 
-/// The same, and where the name stands: the expression comes first, as everywhere.
-mlir::Location getNamedLoc(mlir::Location loc, llvm::StringRef name, mlir::Location nameLoc);
+/// `loc`, with one name more: the expression comes first, as everywhere.
+mlir::Location getNamedLoc(mlir::Location loc, const ValueName &name);
+
+/// The same location, without names.
+mlir::Location getUnnamedLoc(mlir::Location loc);
+
+/// The names that `let` gave, in the order in which it did.
+llvm::SmallVector<ValueName> getValueNames(mlir::Location loc);
 
 /// `loc`, of a value whose sharding is written at `mark` (the range of a type or of a P(...)). A location that has a
 /// mark keeps it.
@@ -53,11 +63,8 @@ llvm::SmallVector<SourcePosition> getSourcePositions(mlir::Location loc);
 /// once in a function is there as often as that is called.
 llvm::SmallVector<llvm::SmallVector<SourcePosition>> getSourceWays(mlir::Location loc);
 
-/// The name that `let` gave to the value, if any.
+/// The first name that `let` gave, if any.
 std::optional<llvm::StringRef> getValueName(mlir::Location loc);
-
-/// Where that name stands; where the expression begins if nothing else is known.
-std::optional<SourcePosition> getNamePosition(mlir::Location loc);
 
 /// The fused location of an operation that does the work of several.
 mlir::Location fuseLocs(mlir::MLIRContext *context, llvm::ArrayRef<mlir::Location> locs);

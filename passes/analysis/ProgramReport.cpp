@@ -3,7 +3,7 @@
 #include "passes/analysis/ProgramReport.h"
 
 #include "ir/array/ArrayOps.h"
-#include "ir/spmd/Location.h"
+#include "ir/spmd/ValueNames.h"
 #include "passes/analysis/CountedArms.h"
 #include "passes/analysis/Rings.h"
 
@@ -16,14 +16,16 @@ namespace {
 
 std::vector<int64_t> toVector(ArrayRef<int64_t> shape) { return {shape.begin(), shape.end()}; }
 
-std::string textOf(const std::optional<SourcePosition> &position) { return position ? position->str() : ""; }
+std::string locationText(Location loc) {
+  std::optional<SourcePosition> position = getSourcePosition(loc);
+  return position ? position->str() : "";
+}
 
-std::string locationText(Location loc) { return textOf(getSourcePosition(loc)); }
-
-ValueReport reportValue(std::string name, Location loc, ArrayType type, MeshAttr mesh) {
+/// `place`: where the name stands, or the value if it has none.
+ValueReport reportValue(std::string name, Location place, ArrayType type, MeshAttr mesh) {
   ValueReport report;
   report.name = std::move(name);
-  report.location = textOf(getNamePosition(loc));
+  report.location = locationText(place);
   report.dtype = type.getDType();
   report.shape = toVector(type.getShape());
   report.localShape = toVector(type.getLocal(mesh).getShape());
@@ -74,11 +76,20 @@ void reportGlobalView(func::FuncOp func, MeshAttr mesh, FunctionReport &report) 
     report.results.push_back(
         reportValue(name ? name.str() : std::to_string(i), func.getLoc(), cast<ArrayType>(type), mesh));
   }
-  func.walk([&](Operation *op) {
-    std::optional<StringRef> name = getValueName(op->getLoc());
-    if (name && op->getNumResults() == 1 && !op->getParentOfType<ManualOp>())
-      if (auto type = dyn_cast<ArrayType>(op->getResult(0).getType()))
-        report.values.push_back(reportValue(name->str(), op->getLoc(), type, mesh));
+  auto reportNames = [&](Value value) {
+    if (auto type = dyn_cast<ArrayType>(value.getType()))
+      for (const ValueName &name : getValueNames(value))
+        report.values.push_back(reportValue(name.name.str(), name.place.value_or(value.getLoc()), type, mesh));
+  };
+  func.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    llvm::for_each(op->getResults(), reportNames);
+    // What a device computes by itself has no sharding.
+    if (isa<ManualOp>(op))
+      return WalkResult::skip();
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        llvm::for_each(block.getArguments(), reportNames);
+    return WalkResult::advance();
   });
 }
 

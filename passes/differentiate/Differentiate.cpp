@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ir/array/ArrayOps.h"
+#include "ir/spmd/ValueNames.h"
 #include "passes/differentiate/Passes.h"
 #include "passes/differentiate/ReverseSweep.h"
 
@@ -27,8 +28,10 @@ namespace {
 SmallVector<Value> inlineBody(Operation *op, ValueRange arguments) {
   Block &body = op->getRegion(0).front();
   Operation *yield = body.getTerminator();
-  for (auto [argument, value] : llvm::zip(body.getArguments(), arguments))
+  for (auto [argument, value] : llvm::zip(body.getArguments(), arguments)) {
+    moveValueNames(argument, value);
     argument.replaceAllUsesWith(value);
+  }
   SmallVector<Value> yielded(yield->getOperands());
   yield->erase();
   op->getBlock()->getOperations().splice(op->getIterator(), body.getOperations());
@@ -40,6 +43,7 @@ void replaceOp(Operation *op, ValueRange values) {
   OpBuilder builder(op);
   for (auto [result, value] : llvm::zip(op->getResults(), values)) {
     Value replacement = value;
+    moveValueNames(result, value);
     // A function's result is of the type that its signature says.
     bool isReturned = llvm::any_of(result.getUsers(), [](Operation *user) { return isa<func::ReturnOp>(user); });
     if (isReturned && value.getType() != result.getType())

@@ -2,20 +2,13 @@
 
 #include "passes/differentiate/ReverseSweep.h"
 
+#include "ir/spmd/Location.h"
+
 using namespace mlir;
 
 namespace spmdc {
 
-Location getDerivativeLoc(Operation *op) {
-  Location loc = op->getLoc();
-  if (auto named = dyn_cast<NameLoc>(loc))
-    loc = named.getChildLoc();
-  // The expression, then where the name stands.
-  if (auto fused = dyn_cast<FusedLoc>(loc))
-    if (auto kind = dyn_cast_if_present<StringAttr>(fused.getMetadata()); kind && kind.getValue() == "let")
-      loc = fused.getLocations().front();
-  return loc;
-}
+Location getDerivativeLoc(Operation *op) { return getUnnamedLoc(op->getLoc()); }
 
 void eraseDead(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {

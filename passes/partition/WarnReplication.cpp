@@ -57,6 +57,18 @@ bool isForWrittenWhole(ReshardOp gathered) {
   return true;
 }
 
+/// Between the groups of a shard_map over some of the axes pieces differ: a group is the devices that share a piece.
+std::string groupOf(Operation *op) {
+  spmd::MeshShape mesh = getMesh(op).toValue(), shared = getAutomaticMesh(op);
+  if (shared.deviceCount() == mesh.deviceCount())
+    return "";
+  std::string names;
+  for (const spmd::MeshAxis &axis : shared.axes)
+    if (axis.size > 1)
+      names += (names.empty() ? "" : ", ") + axis.name;
+  return " of each group along " + names;
+}
+
 struct Gathered {
   ReshardOp first;
   int count = 1;
@@ -100,7 +112,8 @@ private:
     std::string arrays = count == 1 ? array.str() + " is" : std::to_string(count) + " arrays " + array.str() + " are";
     std::string bytes = spmd::bytesText(static_cast<double>(array.getBytes()));
     std::string why = op.getWhy() ? ": " + op.getWhy()->str() : "";
-    emitWarning(op.getLoc()) << arrays << " gathered whole onto every device, " << bytes << " each" << why;
+    emitWarning(op.getLoc()) << arrays << " gathered whole onto every device" << groupOf(op) << ", " << bytes << " each"
+                             << why;
   }
 };
 

@@ -34,8 +34,7 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
   if (passesThrough(Stage::Propagated)) {
     passes.addPass(createDifferentiatePass());
     passes.addPass(createVerifyDifferentiatedPass());
-    passes.addPass(createCanonicalizerPass());
-    passes.addPass(createCSEPass());
+    passes.addPass(createSimplifyPass());
     passes.addPass(createSplitConstantsPass());
     PropagatePassOptions propagate;
     propagate.remarks = options.remarks;

@@ -3,7 +3,7 @@
 #include "passes/propagate/Origins.h"
 
 #include "ir/array/ArrayOps.h"
-#include "ir/spmd/Location.h"
+#include "ir/spmd/ValueNames.h"
 
 #include <algorithm>
 #include <map>
@@ -35,7 +35,7 @@ std::string nameOf(Value value) {
     if (auto func = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()))
       if (auto name = func.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kNameAttrName))
         return name.str();
-  std::optional<StringRef> name = getValueName(value.getLoc());
+  std::optional<StringRef> name = getValueName(value);
   return name ? name->str() : "";
 }
 

@@ -4,6 +4,14 @@
 
 include "mlir/Pass/PassBase.td"
 
+def SimplifyPass : Pass<"spmdc-simplify", "mlir::ModuleOp"> {
+  let summary = "Canonicalizes, and computes once what is computed twice; names stay";
+  let description = [{
+    What `--canonicalize --cse` do. What takes the place of a value takes the names that `let` gave to it
+    (ir/spmd/ValueNames.h).
+  }];
+}
+
 def SplitConstantsPass : Pass<"spmdc-split-constants", "mlir::ModuleOp"> {
   let summary = "Gives every user of a constant a copy of its own";
   let description = [{

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ir/spmd/Location.h"
 #include "ir/spmd/SpmdOps.h"
+#include "ir/spmd/ValueNames.h"
 #include "passes/propagate/Origins.h"
 #include "passes/propagate/Passes.h"
 #include "passes/propagate/Propagator.h"
@@ -51,9 +51,9 @@ void writeTypes(func::FuncOp func, const PropagationState &state) {
   func.setType(FunctionType::get(func.getContext(), func.getBody().getArgumentTypes(), terminator->getOperandTypes()));
 }
 
-/// A constraint has done its work: where its operand lies as it says, the operand takes its place (and its name, if it
-/// has none of its own); elsewhere it is a change of sharding. So it is behind a loop: what is written of the outcome
-/// need not be best for the iterations.
+/// A constraint has done its work: where its operand lies as it says, the operand takes its place (and its names);
+/// elsewhere it is a change of sharding. So it is behind a loop: what is written of the outcome need not be best for
+/// the iterations.
 void replaceConstraints(func::FuncOp func) {
   func.walk([](ConstraintOp constraint) {
     Value operand = constraint.getOperand();
@@ -62,11 +62,9 @@ void replaceConstraints(func::FuncOp func) {
       if (!constraint.getDerived())
         markAnnotated(operand);
       Operation *producer = operand.getDefiningOp();
-      std::optional<StringRef> name = getValueName(constraint.getLoc());
+      moveValueNames(constraint, operand);
       if (std::optional<Location> mark = getMark(constraint.getLoc()); producer && mark)
         producer->setLoc(getMarkedLoc(producer->getLoc(), *mark));
-      if (producer && name && !getValueName(producer->getLoc()))
-        producer->setLoc(getNamedLoc(producer->getLoc(), *name));
       constraint.replaceAllUsesWith(operand);
     } else {
       auto why = builder.getStringAttr("the annotation asks for " + constraint.getType().str());

@@ -3,8 +3,8 @@
 #include "passes/propagate/Remarks.h"
 
 #include "ir/array/ArrayOps.h"
-#include "ir/spmd/Location.h"
 #include "ir/spmd/SpmdTypes.h"
+#include "ir/spmd/ValueNames.h"
 
 using namespace mlir;
 
@@ -35,7 +35,7 @@ std::string describe(const OpEntry &entry, unsigned tensor) {
   else
     text = entry.op->getNumResults() == 1 ? "the result" : "result " + std::to_string(tensor - numOperands);
   Value value = entry.values[tensor];
-  std::optional<StringRef> name = getValueName(value.getLoc());
+  std::optional<StringRef> name = getValueName(value);
   if (auto argument = dyn_cast<BlockArgument>(value))
     if (auto func = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()))
       if (auto attr = func.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kNameAttrName))

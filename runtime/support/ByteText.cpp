@@ -2,51 +2,76 @@
 
 #include "runtime/support/ByteText.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
-#include <utility>
+#include <limits>
 
 namespace spmd {
 
 std::string bytesText(double bytes) {
-  static constexpr std::array<const char *, 6> kUnits = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  static constexpr std::array<const char *, 6> kShown = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   size_t unit = 0;
-  while (bytes >= 1024 && unit + 1 < kUnits.size()) {
+  while (bytes >= 1024 && unit + 1 < kShown.size()) {
     bytes /= 1024;
     ++unit;
   }
   char buffer[32];
-  std::snprintf(buffer, sizeof buffer, unit ? "%.1f %s" : "%.0f %s", bytes, kUnits[unit]);
+  std::snprintf(buffer, sizeof buffer, unit ? "%.1f %s" : "%.0f %s", bytes, kShown[unit]);
   return buffer;
 }
 
-std::optional<int64_t> parseBytes(std::string_view text) {
-  static constexpr std::pair<std::string_view, double> kUnits[] = {{"KiB", 1024.0},
-                                                                   {"MiB", 1048576.0},
-                                                                   {"GiB", 1073741824.0},
-                                                                   {"TiB", 1099511627776.0},
-                                                                   {"KB", 1e3},
-                                                                   {"MB", 1e6},
-                                                                   {"GB", 1e9},
-                                                                   {"TB", 1e12},
-                                                                   {"B", 1},
-                                                                   {"", 1}};
+namespace {
+
+struct Unit {
+  std::string_view name;
+  double factor;
+};
+
+constexpr std::array<Unit, 9> kUnits = {{{"B", 1},
+                                         {"KiB", 1024.0},
+                                         {"MiB", 1048576.0},
+                                         {"GiB", 1073741824.0},
+                                         {"TiB", 1099511627776.0},
+                                         {"KB", 1e3},
+                                         {"MB", 1e6},
+                                         {"GB", 1e9},
+                                         {"TB", 1e12}}};
+
+/// The number that is written, however large; nothing where it is none, or not one of whole bytes.
+std::optional<double> readBytes(std::string_view text) {
   double number = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
-  if (error != std::errc() || text.starts_with('-'))
+  if (error == std::errc::result_out_of_range)
+    number = std::numeric_limits<double>::max();
+  else if (error != std::errc() || !std::isfinite(number))
+    return std::nullopt;
+  if (text.starts_with('-'))
     return std::nullopt;
   std::string_view rest = text.substr(static_cast<size_t>(end - text.data()));
-  for (auto [name, factor] : kUnits) {
-    if (rest != name)
-      continue;
-    double bytes = number * factor;
-    if (bytes != std::floor(bytes) || bytes >= 9.2e18)
-      return std::nullopt;
-    return static_cast<int64_t>(bytes);
-  }
-  return std::nullopt;
+  const auto *unit = std::find_if(kUnits.begin(), kUnits.end(), [&](const Unit &known) { return known.name == rest; });
+  if (unit == kUnits.end() && !rest.empty())
+    return std::nullopt;
+  double bytes = number * (rest.empty() ? 1 : unit->factor);
+  return bytes == std::floor(bytes) ? std::optional(bytes) : std::nullopt;
+}
+
+} // namespace
+
+std::optional<int64_t> parseBytes(std::string_view text) {
+  std::optional<double> bytes = readBytes(text);
+  return bytes && *bytes < 0x1p63 ? std::optional(static_cast<int64_t>(*bytes)) : std::nullopt;
+}
+
+std::string bytesMistake(std::string_view text) {
+  if (readBytes(text))
+    return "is too large: a number of bytes is below 8388608TiB";
+  std::string names;
+  for (const Unit &unit : kUnits)
+    names += (names.empty() ? "" : ", ") + std::string(unit.name);
+  return "is no number of bytes such as 64MiB (" + names + ")";
 }
 
 } // namespace spmd

@@ -14,4 +14,8 @@ std::string bytesText(double bytes);
 /// `64MiB`, `1.5GiB`, `2GB`, `100`: a whole number of bytes below 2^63, or nothing.
 std::optional<int64_t> parseBytes(std::string_view text);
 
+/// What is wrong with a text that parseBytes does not take, to stand behind it: `is no number of bytes such as 64MiB
+/// (B, KiB, ...)`, or that it is too large.
+std::string bytesMistake(std::string_view text);
+
 } // namespace spmd

@@ -34,7 +34,11 @@ struct Reader {
   std::vector<std::string> *problems;
 
   void wrong(const char *name, const std::string &value, const char *expected) const {
-    std::string text = std::string("environment variable ") + name + " is `" + value + "`, but should be " + expected;
+    report(name, value, std::string("but should be ") + expected);
+  }
+
+  void report(const char *name, const std::string &value, const std::string &mistake) const {
+    std::string text = std::string("environment variable ") + name + " is `" + value + "`, " + mistake;
     if (!problems)
       throw Error(text, Error::Kind::Usage);
     problems->push_back(text);
@@ -74,7 +78,7 @@ struct Reader {
     std::optional<std::string> value = text(name);
     std::optional<int64_t> number = value ? parseBytes(*value) : std::nullopt;
     if (value && !number)
-      wrong(name, *value, "a number of bytes such as 2GiB");
+      report(name, *value, "which " + bytesMistake(*value));
     return number;
   }
 

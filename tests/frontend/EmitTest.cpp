@@ -76,16 +76,17 @@ TEST(Emit, nearestCentroid) {
                                           "!spmd.array<f32[]> {spmd.name = \"accuracy\"})"));
 }
 
-// A value that `let` names has the name on its location, and behind the expression's place that of the name.
+// A value that `let` names has its names on its location, and behind the expression's place those of the names.
 TEST(Emit, letNamesValues) {
   Compiled compiled("fn main(x: f32[4]) {\n  let h = x + 1.0;\n  let g = h;\n  return g;\n}");
   ASSERT_TRUE(compiled.isGood());
   std::vector<std::string> names;
   compiled.function().walk([&](mlir::Operation *op) {
-    if (auto name = getValueName(op->getLoc()))
-      names.push_back(name->str() + " " + getSourcePosition(op->getLoc())->str());
+    for (const ValueName &name : getValueNames(op->getLoc()))
+      names.push_back(name.name.str() + " " + getSourcePosition(op->getLoc())->str() + " " +
+                      getSourcePosition(*name.place)->str());
   });
-  EXPECT_THAT(names, ElementsAre("h t.spmd:2:11"));
+  EXPECT_THAT(names, ElementsAre("h t.spmd:2:11 t.spmd:2:7", "g t.spmd:2:11 t.spmd:3:7"));
   EXPECT_THAT(compiled.print(true), HasSubstr("loc(\"t.spmd\":2:7)"));
   EXPECT_THAT(compiled.print(), HasSubstr("spmd.name = \"g\""));
 }

@@ -108,7 +108,7 @@ void addCompileCommand(CLI::App &app, int &status) {
           [state](const std::string &text) {
             state->memoryLimit = spmd::parseBytes(text);
             if (!state->memoryLimit)
-              throw CLI::ValidationError("--memory-limit", "'" + text + "' is no number of bytes such as 8GiB");
+              throw CLI::ValidationError("--memory-limit", "'" + text + "' " + spmd::bytesMistake(text));
           },
           "With --auto: what each device may need at most: 8GiB")
       ->type_name("BYTES")

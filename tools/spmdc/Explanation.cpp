@@ -17,7 +17,9 @@ std::string lineOf(const std::string &location) { return location.substr(0, loca
 std::optional<Explanation> explainProgram(Compiler &compiler, const std::string &fileName, const std::string &text,
                                           const CompileOptions &options, const PropagationLog &log,
                                           const TryLimits &limits) {
+  auto begin = std::chrono::steady_clock::now();
   std::optional<Inspection> inspection = inspectProgram(compiler);
+  auto compileTime = std::chrono::steady_clock::now() - begin;
   if (!inspection)
     return std::nullopt;
   std::optional<Explanation> explanation(std::in_place);
@@ -51,7 +53,7 @@ std::optional<Explanation> explainProgram(Compiler &compiler, const std::string 
     double left = a->collective->countedSeconds(), right = b->collective->countedSeconds();
     return left != right ? left > right : a < b; // Neighbours in one list.
   });
-  RemovalSearch search(program, options, explanation->inspection, limits);
+  RemovalSearch search(program, options, explanation->inspection, limits, compileTime);
   search.run(byCost);
   for (size_t i = 0; i < wanted.size(); ++i) {
     CollectiveExplanation &entry = explanation->collectives[i];

@@ -17,7 +17,7 @@ namespace spmdc {
 /// How many changes of annotations may be compiled in all, and for how long.
 struct TryLimits {
   size_t tries = 256;
-  double seconds = 20;
+  double seconds = 20; ///< None is begun that would not end in time, as long as the slowest so far.
 };
 
 /// A collective that is to go, and what was found.
@@ -33,8 +33,11 @@ struct WantedRemoval {
 /// Looks for changes of annotations that remove collectives, by compiling what the changes give, each once.
 class RemovalSearch {
 public:
+  using Duration = std::chrono::steady_clock::duration;
+
+  /// `compileTime`: how long the program itself took.
   RemovalSearch(const AnnotatedProgram &program, CompileOptions options, const Inspection &inspection,
-                const TryLimits &limits);
+                const TryLimits &limits, Duration compileTime);
 
   /// Fills in what was tried and found, in the order given: for all the likeliest changes first, then larger ones for
   /// those that are not yet gone for nothing, and for those that nothing faster removes their axes are taken from
@@ -66,6 +69,7 @@ private:
   const ProgramTotals now;
   const TryLimits limits;
   const std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
+  Duration slowest; ///< Of the tries and the program itself.
   size_t tries = 0;
   bool wasTooLong = false;
   std::map<std::string, Outcome> outcomes; ///< By the program's text.

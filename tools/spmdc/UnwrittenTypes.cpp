@@ -2,6 +2,8 @@
 
 #include "tools/spmdc/UnwrittenTypes.h"
 
+#include "tools/spmdc/ResultTypes.h"
+
 #include <algorithm>
 #include <optional>
 
@@ -36,96 +38,31 @@ std::string typeOf(const ValueReport &value, size_t changed = 0, const AxisAddit
   return std::string(spmd::dtypeName(value.dtype)) + (text.empty() ? "" : "[" + text + "]");
 }
 
-/// One type among those that the entry gives: an array's, or a struct's with several arrays.
-struct Part {
-  std::string structName; ///< Empty for an array.
-  size_t first = 0;       ///< Its first array.
-};
-
-/// Follows types through results that bear the names of their arrays (`p.w`, `p.layers.0.w`).
-class TypeWalk {
-public:
-  TypeWalk(const Ast &ast, const std::vector<ValueReport> &results, size_t next)
-      : ast(ast), results(results), next(next) {}
-
-  /// Whether the next results are the arrays of the struct, and steps over them.
-  bool take(const StructDecl &decl, const std::string &path) {
-    return std::all_of(decl.fields.begin(), decl.fields.end(), [&](const FieldDecl &field) {
-      return take(*field.type, path + "." + std::string(field.name.text));
-    });
-  }
-
-  size_t getNext() const { return next; }
-
-private:
-  bool take(const TypeSyntax &type, const std::string &path) {
-    switch (type.kind) {
-    case TypeKind::Array:
-      return next < results.size() && results[next++].name == path;
-    case TypeKind::Tuple:
-      for (size_t i = 0; i < type.elements.size(); ++i)
-        if (!take(*type.elements[i], path + "." + std::to_string(i)))
-          return false;
-      return true;
-    case TypeKind::Fixed:
-      for (size_t i = 0; next < results.size() && results[next].name.starts_with(path + "." + std::to_string(i)); ++i)
-        if (!take(*type.elements.front(), path + "." + std::to_string(i)))
-          return false;
-      return true;
-    case TypeKind::Named:
-      break;
-    }
-    auto decl = std::find_if(ast.structs.begin(), ast.structs.end(),
-                             [&](const StructDecl &known) { return known.name.text == type.name.text; });
-    return decl != ast.structs.end() && take(*decl, path);
-  }
-
-  const Ast &ast;
-  const std::vector<ValueReport> &results;
-  size_t next; ///< Result.
-};
-
-/// The struct whose arrays begin with this result, and the result behind them.
-std::optional<std::pair<std::string, size_t>> findStruct(const Ast &ast, const std::vector<ValueReport> &results,
-                                                         size_t first) {
-  std::string path = results[first].name.substr(0, results[first].name.find('.'));
-  for (const StructDecl &decl : ast.structs) {
-    TypeWalk walk(ast, results, first);
-    // A generic struct's name alone is no type.
-    if (decl.generics.empty() && walk.take(decl, path))
-      return std::pair(std::string(decl.name.text), walk.getNext());
-  }
-  return std::nullopt;
-}
-
-/// Nothing where a type has no name.
-std::vector<Part> partsOf(const Ast &ast, const std::vector<ValueReport> &results) {
-  std::vector<Part> parts;
-  for (size_t i = 0; i < results.size();) {
-    if (results[i].name.find('.') == std::string::npos) {
-      parts.push_back({"", i++});
-      continue;
-    }
-    auto found = findStruct(ast, results, i);
-    if (!found)
-      return {};
-    parts.push_back({found->first, i});
-    i = found->second;
-  }
-  return parts;
-}
-
-/// The types of all parts, with axes more on a dimension of some arrays.
-std::string typesOf(const std::vector<Part> &parts, const std::vector<ValueReport> &results,
-                    const std::vector<size_t> &changed, size_t dim, const AxisAddition *addition) {
+/// `(f32[8], L, [f32[4]; 2])`, with axes more on a dimension of some arrays.
+std::string textOf(const ResultType &type, const std::vector<ValueReport> &results, const std::vector<size_t> &changed,
+                   size_t dim, const AxisAddition *addition) {
+  auto inner = [&](const ResultType &element) { return textOf(element, results, changed, dim, addition); };
   std::string text;
-  for (const Part &part : parts) {
-    bool isChanged = std::find(changed.begin(), changed.end(), part.first) != changed.end();
-    text += text.empty() ? "" : ", ";
-    text +=
-        part.structName.empty() ? typeOf(results[part.first], dim, isChanged ? addition : nullptr) : part.structName;
+  switch (type.kind) {
+  case ResultType::Kind::Array: {
+    bool isChanged = std::find(changed.begin(), changed.end(), type.array) != changed.end();
+    return typeOf(results[type.array], dim, isChanged ? addition : nullptr);
   }
-  return parts.size() == 1 ? text : "(" + text + ")";
+  case ResultType::Kind::Struct:
+    return type.structName;
+  case ResultType::Kind::List:
+    return "[" + inner(type.elements.front()) + "; " + std::to_string(type.elements.size()) + "]";
+  case ResultType::Kind::Tuple:
+    for (const ResultType &element : type.elements)
+      text += (text.empty() ? "" : ", ") + inner(element);
+    return "(" + text + ")";
+  }
+  return text;
+}
+
+/// Whether the type names a struct.
+bool hasStruct(const ResultType &type) {
+  return type.kind == ResultType::Kind::Struct || std::any_of(type.elements.begin(), type.elements.end(), hasStruct);
 }
 
 /// All statements, also those within expressions.
@@ -158,17 +95,20 @@ std::vector<AnnotationEdit> listResultEdits(const Ast &ast, std::string_view ent
                          [&](const FnDecl &decl) { return decl.name.text == entry; });
   if (fn == ast.functions.end() || fn->result)
     return {};
-  std::vector<Part> parts = partsOf(ast, results);
-  if (parts.empty())
+  const Stmt *last = fn->body.statements.empty() ? nullptr : fn->body.statements.back();
+  if (!last || last->kind != StmtKind::Return || !last->value)
     return {};
+  std::optional<ResultType> type = findResultType(ast, *last->value, results);
+  if (!type)
+    return {};
+  std::vector<size_t> arrays = findWrittenArrays(*type);
   std::vector<AnnotationEdit> edits;
   Range place{fn->body.range.source, fn->body.range.begin, fn->body.range.begin};
   auto write = [&](const std::vector<size_t> &changed, size_t dim, const AxisAddition *addition) {
-    std::string text = "-> " + typesOf(parts, results, changed, dim, addition);
+    std::string text = "-> " + textOf(*type, results, changed, dim, addition);
     edits.push_back({{place, place.str(), "", text, text + " "}});
   };
-  bool hasStruct = std::any_of(parts.begin(), parts.end(), [](const Part &part) { return !part.structName.empty(); });
-  if (hasStruct && which == CutResults::Together)
+  if (hasStruct(*type) && which == CutResults::Together)
     write({}, 0, nullptr);
   size_t rank = 0;
   for (const ValueReport &value : results)
@@ -176,9 +116,9 @@ std::vector<AnnotationEdit> listResultEdits(const Ast &ast, std::string_view ent
   for (const AxisAddition &addition : additions)
     for (size_t dim = 0; dim < rank; ++dim) {
       std::vector<size_t> all;
-      for (const Part &part : parts)
-        if (part.structName.empty() && canHave(results[part.first], dim, addition))
-          all.push_back(part.first);
+      for (size_t array : arrays)
+        if (canHave(results[array], dim, addition))
+          all.push_back(array);
       if (which == CutResults::Together && !all.empty())
         write(all, dim, &addition);
       for (size_t one : all)

@@ -12,7 +12,7 @@ namespace spmdc {
 
 /// The types of what the entry gives, where none are written, with axes more on a dimension: of all arrays that can
 /// have them there, or of one at a time. What is a struct bears its name, which says by itself how its arrays lie. None
-/// where a type has no name.
+/// where the types are not known (ResultTypes.h).
 enum class CutResults { Together, Apart };
 std::vector<AnnotationEdit> listResultEdits(const Ast &ast, std::string_view entry,
                                             const std::vector<ValueReport> &results,

@@ -1,4 +1,4 @@
-// The name that a person gave to a value survives the constraint that carried it.
+// The names that a person gave to a value survive the constraint that carried them.
 // RUN: spmd-opt %s --spmdc-propagate --mlir-print-debuginfo --mlir-print-local-scope | FileCheck %s
 
 module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
@@ -12,7 +12,7 @@ func.func @the_name_goes_to_the_operation(%x: !spmd.array<f32[8]>) -> !spmd.arra
 }
 
 // CHECK-LABEL: func.func @a_name_of_its_own_stays
-// CHECK: array.sin {{.*}} loc("g"("sin.spmd":3:5))
+// CHECK: array.sin {{.*}} loc("h"("g"("sin.spmd":3:5)))
 func.func @a_name_of_its_own_stays(%x: !spmd.array<f32[8]>) -> !spmd.array<f32[8@a]> {
   %0 = array.sin %x : <f32[8]> loc("g"("sin.spmd":3:5))
   %1 = spmd.constraint %0 : <f32[8]> -> <f32[8@a]> loc("h"("let.spmd":3:1))

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+using spmd::bytesMistake;
 using spmd::bytesText;
 using spmd::parseBytes;
 
@@ -27,6 +28,18 @@ TEST(ByteText, Read) {
   for (const char *wrong :
        {"", "MiB", "-1", "1.5", "0.3B", "64mib", "64 MiB", "1e3", "9e18B", "99999999TiB", "nan", "inf", "1MiBx"})
     EXPECT_EQ(parseBytes(wrong), std::nullopt) << wrong;
+}
+
+TEST(ByteText, Mistakes) {
+  const std::string none = "is no number of bytes such as 64MiB (B, KiB, MiB, GiB, TiB, KB, MB, GB, TB)";
+  for (const char *wrong : {"", "MiB", "-1", "-99999999TiB", "1.5", "64mib", "nan", "inf", "99999999TiBx"})
+    EXPECT_EQ(bytesMistake(wrong), none) << wrong;
+  EXPECT_EQ(parseBytes("8388607TiB"), 9223370937343148032);
+  const std::string many(400, '9');
+  for (const std::string &large : {std::string("8388608TiB"), std::string("99999999999999GiB"), many, many + "GB"}) {
+    EXPECT_EQ(parseBytes(large), std::nullopt) << large;
+    EXPECT_EQ(bytesMistake(large), "is too large: a number of bytes is below 8388608TiB") << large;
+  }
 }
 
 } // namespace

@@ -103,7 +103,8 @@ TEST(Env, NamesVariableAndValueWhereOneIsWrong) {
   EXPECT_THAT(errorOf({{"SPMD_LOCAL_DEVICE_IDS", "0,,1"}}), HasSubstr("such as 0,1"));
   EXPECT_THAT(errorOf({{"SPMD_HEARTBEAT_TIMEOUT", "0"}}), HasSubstr("positive number of seconds"));
   EXPECT_THAT(errorOf({{"SPMD_COLLECTIVE_TIMEOUT", "inf"}}), HasSubstr("0 for never"));
-  EXPECT_THAT(errorOf({{"SPMD_CACHE_LIMIT", "much"}}), HasSubstr("a number of bytes such as 2GiB"));
+  EXPECT_THAT(errorOf({{"SPMD_CACHE_LIMIT", "much"}}), HasSubstr("`much`, which is no number of bytes such as"));
+  EXPECT_THAT(errorOf({{"SPMD_CACHE_LIMIT", "9000000TiB"}}), HasSubstr("`9000000TiB`, which is too large"));
   EXPECT_THAT(errorOf({{"SPMD_INITIALIZATION_TIMEOUT", "nan"}}), HasSubstr("positive number"));
 }
 
