@@ -53,7 +53,7 @@ def main():
                                      *(["--tries", str(options.tries)] if options.tries else []))
         took = time.monotonic() - begin
         found = seconds(programs.inspect(options.build, pasted(plain, printed), rates))
-        tried = re.search(r"\((\d+) programs tried\)", printed).group(1)
+        tried = re.search(r"\((\d+) programs? tried\)", printed).group(1)
         ratios.append(found / by_hand)
         print(f"| {name} | {1e3 * before:.1f} | {1e3 * by_hand:.2f} | {1e3 * found:.2f} | {ratios[-1]:.3f} | {tried} | {took:.0f} |",
               flush=True)

@@ -20,8 +20,9 @@ namespace {
 constexpr size_t kBeam = 6;
 constexpr int kPatience = 2;
 
-/// Programs that are compiled, if nobody says how many: fewer if they are large, by their kernels and parameters.
-constexpr size_t kMostTries = 128, kFewestTries = 24, kSizeOfAll = 3072;
+/// Programs that are compiled, if nobody says how many: fewer if they are large, by their kernels and parameters, and
+/// if the mesh has many axes, of which each makes choosing shardings take about four times as long.
+constexpr size_t kMostTries = 128, kFewestTries = 24, kSizeOfAll = 12288, kPerAxis = 4;
 
 /// Marks: for an annotation and one of its dimensions the axes, major to minor; none: it is to be whole.
 using Marks = std::map<std::pair<size_t, size_t>, std::vector<std::string>>;
@@ -32,7 +33,7 @@ public:
          std::optional<int64_t> memoryLimit, std::optional<size_t> maxTries,
          const std::function<void(size_t, size_t)> &onProgress)
       : fileName(fileName), text(text), options(options), memoryLimit(memoryLimit),
-        maxTries(maxTries.value_or(kMostTries)), isLimited(maxTries.has_value()), onProgress(onProgress),
+        maxTries(maxTries.value_or(kFewestTries)), isLimited(maxTries.has_value()), onProgress(onProgress),
         source(diagnostics.addSource(fileName, text)), ast(parse(source, diagnostics)),
         annotations(listAnnotations(*ast, options.frontend.function)) {
     this->options.pipeline.dumpDirectory.clear();
@@ -48,6 +49,7 @@ public:
     std::optional<ProgramTotals> start = costOf({});
     if (!start)
       return std::nullopt;
+    tries = 0; // The program as it is written is none.
     if (!isLimited)
       maxTries = std::clamp(kSizeOfAll / size, kFewestTries, kMostTries);
     State best{{}, *start};
@@ -183,7 +185,7 @@ private:
           fewer[where].pop_back();
         else
           fewer.erase(where);
-        std::optional<ProgramTotals> cost = costOf(fewer, /*isExtra=*/true);
+        std::optional<ProgramTotals> cost = costOf(fewer, /*isEnd=*/true);
         if (!cost || keyOf(state.cost) < keyOf(*cost))
           continue;
         state = {std::move(fewer), *cost};
@@ -199,14 +201,15 @@ private:
     return edit;
   }
 
-  std::optional<ProgramTotals> costOf(const Marks &marks, bool isExtra = false) {
+  /// Half of the programs are left for the end, to take marks back.
+  std::optional<ProgramTotals> costOf(const Marks &marks, bool isEnd = false) {
     if (auto known = costs.find(marks); known != costs.end())
       return known->second;
-    if (tries >= maxTries && !isExtra)
+    if (tries >= (isEnd ? maxTries : (maxTries + 1) / 2))
       return std::nullopt;
     ++tries;
     if (onProgress)
-      onProgress(tries, std::max(tries, maxTries));
+      onProgress(tries, maxTries);
     Compiler compiler(fileName, applyEdit(text, editOf(marks)), options);
     std::optional<Inspection> inspection = inspectProgram(compiler);
     std::optional<ProgramTotals> &cost = costs[marks];
@@ -217,6 +220,8 @@ private:
     cost = totalsOf(*inspection);
     for (const FunctionReport &function : inspection->report.functions)
       size += function.params.size();
+    for (size_t axis = 1; axis < mesh.axes.size(); ++axis)
+      size *= mesh.axes[axis].size > 1 ? kPerAxis : 1;
     return cost;
   }
 
@@ -244,6 +249,10 @@ std::optional<AutoSharding> searchShardings(const std::string &fileName, const s
   return Search(fileName, text, options, memoryLimit, maxTries, onProgress).run();
 }
 
+static std::string triedText(size_t tried) {
+  return std::to_string(tried) + (tried == 1 ? " program tried" : " programs tried");
+}
+
 std::string autoShardingText(const AutoSharding &sharding) {
   auto costText = [](const ProgramTotals &cost) {
     return timeText(cost.seconds()) + ", " + bytesText(cost.wireBytes) + " sent, " +
@@ -252,8 +261,8 @@ std::string autoShardingText(const AutoSharding &sharding) {
   std::string text = "as written: " + costText(sharding.before) + " on each device\n";
   if (sharding.edit.empty())
     return text + "no annotation of the parameters about which nothing is written makes it cheaper (" +
-           std::to_string(sharding.tried) + " programs tried)\n";
-  text += "found:      " + costText(sharding.after) + " (" + std::to_string(sharding.tried) + " programs tried)\n";
+           triedText(sharding.tried) + ")\n";
+  text += "found:      " + costText(sharding.after) + " (" + triedText(sharding.tried) + ")\n";
   for (const DimEdit &dim : sharding.edit)
     text += "  " + dim.place + ": '" + dim.to + "' in place of '" + dim.from + "'\n";
   return text;

@@ -4,6 +4,7 @@
 #include "runtime/artifact/ArtifactFile.h"
 #include "runtime/support/ByteText.h"
 #include "runtime/support/Error.h"
+#include "runtime/support/File.h"
 #include "tools/spmdc/AutoSharding.h"
 #include "tools/spmdc/Command.h"
 #include "tools/spmdc/CompileFlags.h"
@@ -42,6 +43,8 @@ struct CompileCommand {
       std::cerr << "spmdc: error: --auto annotates the source of a program (.spmd); '" << flags.file << "' is IR\n";
       return std::nullopt;
     }
+    if (!isWritable(outputPath()))
+      return std::nullopt;
     spmd::ProgressLine progress(std::cerr, "spmdc: --auto", "program");
     auto show = [&](size_t tried, size_t most) {
       progress.show(static_cast<int64_t>(tried), static_cast<int64_t>(most));
@@ -62,6 +65,21 @@ struct CompileCommand {
     return Compiler(flags.file, std::move(found->text), std::move(*options));
   }
 
+  std::string outputPath() const {
+    return output.empty() ? std::filesystem::path(flags.file).filename().replace_extension(".spmdx").string() : output;
+  }
+
+  /// A search takes a while: that nobody can have its outcome is said first.
+  static bool isWritable(const std::string &path) {
+    try {
+      spmd::AtomicFile file(path);
+      return true;
+    } catch (const spmd::Error &error) {
+      std::cerr << "spmdc: error: " << error.what() << "\n";
+      return false;
+    }
+  }
+
   bool printStage(Compiler &compiler) {
     std::optional<std::string> text = compiler.textOf(*parseStage(emit));
     if (text)
@@ -78,11 +96,8 @@ struct CompileCommand {
     std::optional<spmd::Artifact> artifact = compiler.compile();
     if (!artifact)
       return false;
-    std::string path = output;
-    if (path.empty())
-      path = std::filesystem::path(flags.file).filename().replace_extension(".spmdx").string();
     try {
-      spmd::writeArtifact(*artifact, path);
+      spmd::writeArtifact(*artifact, outputPath());
     } catch (const spmd::Error &error) {
       std::cerr << "spmdc: error: " << error.what() << "\n";
       return false;
@@ -117,6 +132,7 @@ void addCompileCommand(CLI::App &app, int &status) {
       ->add_option("--tries", state->maxTries,
                    "With --auto: how many programs to compile at most (default: by the size of the program, 24 to 128)")
       ->type_name("N")
+      ->check(CLI::Range(size_t(1), size_t(1000000)))
       ->needs(automatic);
   std::vector<std::string> names(kStageNames.begin(), kStageNames.end());
   command->add_option("--emit", state->emit, "Print one stage as text instead: " + CLI::detail::join(names, ", "))

@@ -71,10 +71,11 @@ void addExplainCommand(CLI::App &app, int &status) {
   command->add_flag("--json", state->json, "As JSON");
   command->add_option("--tries", state->limits.tries, "How many changes of annotations to compile at most")
       ->type_name("N")
+      ->check(CLI::Range(size_t(0), size_t(1000000)))
       ->capture_default_str();
   command->add_option("--seconds", state->limits.seconds, "For how long to compile changes of annotations at most")
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str();
   CLI::Option *diff = command->add_option("--diff", state->compared, "Compare two programs instead")
                           ->type_name("A B")

@@ -123,16 +123,28 @@ std::vector<AnnotationEdit> RemovalSearch::listLarger(const WantedRemoval &wante
 }
 
 /// What is left of the collective after an edit; null where it is gone. One that has only moved to an operation beside
-/// its own is still there, for all that it was: those of its kind on its line send less only by what others did.
+/// its own is still there, for all that it was: those of its kind on its line send less only by what others did. What
+/// an operation beside had of its kind already, over whatever axes, has not moved there.
 const CollectiveReport *RemovalSearch::findLeft(const WantedRemoval &wanted, const AnnotationEdit &edit,
                                                 const ProgramReport &then) const {
   std::vector<const CollectiveReport *> before = findLike(wanted, report), after = findLike(wanted, then);
-  std::vector<std::string> way;
-  for (const std::string &place : firstWayOf(*wanted.collective))
-    way.push_back(program.moved(place, edit));
+  auto wayAfter = [&](const CollectiveReport &collective) {
+    std::vector<std::string> way;
+    for (const std::string &place : firstWayOf(collective))
+      way.push_back(program.moved(place, edit));
+    return way;
+  };
+  auto isOfOne = [&](const CollectiveReport &old, const CollectiveReport &now) {
+    return old.op == now.op && operationOf(old) == operationOf(now) && wayAfter(old) == firstWayOf(now);
+  };
   for (const CollectiveReport *other : after)
-    if (firstWayOf(*other) == way && operationOf(*other) == operationOf(*wanted.collective))
+    if (isOfOne(*wanted.collective, *other))
       return other;
+  for (const FunctionReport &function : report.functions)
+    for (const CollectiveReport &old : function.collectives)
+      if (!llvm::is_contained(before, &old) &&
+          llvm::any_of(after, [&](const CollectiveReport *now) { return isOfOne(old, *now); }))
+        before.push_back(&old);
   bool isGone = after.size() < before.size() && bytesOf(after) <= bytesOf(before) - wanted.collective->totalWireBytes();
   return after.empty() || isGone ? nullptr : after.front();
 }

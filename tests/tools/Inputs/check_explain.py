@@ -49,6 +49,13 @@ def is_like(a, b):
     return a["op"] == b["op"] and place(a["loc"])[1] == place(b["loc"])[1] and forced & names
 
 
+def owner(collective, edits=()):
+    """Whose it is: its operation and its place, as that is after the edits."""
+    file, line, column = place(collective["loc"])
+    column += sum(len(e["to"]) - len(e["from"]) for e in edits if place(e["loc"])[1] == line and place(e["loc"])[2] <= column)
+    return collective["op"], collective["why"].split()[0], line, column
+
+
 def sent(some):
     return sum(c["wire_bytes_per_device"] * c["trip_count"] for c in some)
 
@@ -100,7 +107,9 @@ for edits, entries in removals.items():
     left, totals_then = inspected(scratch)
     for entry, proposal in entries:
         # What others on its line send may stay.
-        before, after = ([c for c in all if is_like(entry, c)] for all in (collectives, left))
+        after = [c for c in left if is_like(entry, c)]
+        owners = {owner(c) for c in after}
+        before = [c for c in collectives if is_like(entry, c) or owner(c, json.loads(edits)) in owners]
         assert len(after) < len(before), (edits, entry)
         assert sent(after) <= sent(before) - sent([entry]), (edits, entry)
         claimed = {key: proposal[key] for key in totals_then}
