@@ -17,7 +17,8 @@ namespace {
 
 ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
 
-bool isUnreduced(Value value) { return !typeOf(value).getShardingOrOpen().getUnreduced().empty(); }
+bool isUnreduced(ArrayType type) { return !type.getShardingOrOpen().getUnreduced().empty(); }
+bool isUnreduced(Value value) { return isUnreduced(typeOf(value)); }
 
 bool liesAs(Value value, ArrayType type) {
   return typeOf(value).getShardingOrOpen().hasSameAxes(type.getShardingOrOpen());
@@ -48,6 +49,10 @@ SmallVector<int64_t> inverse(ArrayRef<int64_t> perm) {
 }
 
 } // namespace
+
+ArrayType withoutUnreduced(ArrayType type) {
+  return type.withSharding(ShardingAttr::get(type.getContext(), type.getShardingOrOpen().getDims(), {}));
+}
 
 Operation *findFormPlace(Value value, Operation *user) {
   Operation *place = user;
@@ -97,6 +102,11 @@ Forms::Source Forms::find(Value value, ArrayType wanted, Operation *user) {
   });
   if (best.cost.linkBytes == 0)
     return best;
+  // Of what devices make again, partial sums are it on one of them, and zeros on the others.
+  if (isUnreduced(wanted) && !isUnreduced(value)) {
+    Source whole = find(value, withoutUnreduced(wanted), user);
+    return whole.maker && whole.cost < best.cost ? whole : best;
+  }
   Source again{value, {}, {}, {}};
   bool canMake = visitMaking(value, wanted, again.maker, [&](Value operand, ArrayType type) {
     Source part = find(operand, type, user);
@@ -120,7 +130,7 @@ Forms::Source Forms::find(Value value, ArrayType wanted, Operation *user) {
 bool Forms::visitMaking(Value value, ArrayType wanted, ShardingRuleOpInterface &maker,
                         llvm::function_ref<void(Value, ArrayType)> visit) const {
   bool isLittle = isMadeOfLittle(value);
-  if (!isLittle && chainLeft == 0)
+  if (isUnreduced(wanted) || (!isLittle && chainLeft == 0))
     return false;
   maker = findMaker(getRoot(value));
   std::optional<SmallVector<ArrayType>> types;
@@ -144,6 +154,8 @@ double Forms::getLeastBytes(Value value, ArrayType wanted, Operation *user) cons
   });
   if (least == 0)
     return 0;
+  if (isUnreduced(wanted) && !isUnreduced(value))
+    return std::min(least, getLeastBytes(value, withoutUnreduced(wanted), user));
   double ofMaking = 0;
   ShardingRuleOpInterface maker;
   bool canMake = visitMaking(value, wanted, maker,
@@ -196,13 +208,19 @@ SmallVector<Operation *, 1> &Forms::getTransposes(Value root) const {
 }
 
 Value Forms::take(Value value, ArrayType wanted, Operation *user, StringRef why) {
-  if (Value root = getRoot(value); !wanted.getShardingOrOpen().getUnreduced().empty() && isZero(root)) {
+  if (Value root = getRoot(value); isUnreduced(wanted) && isZero(root)) {
     // Of zeros, devices have zeros.
     Operation *zeros = OpBuilder(findFormPlace(value, user)).clone(*root.getDefiningOp());
     zeros->getResult(0).setType(wanted);
     return keep(root, zeros->getResult(0));
   }
   Source source = find(value, wanted, user);
+  if (source.maker && isUnreduced(wanted)) {
+    Value whole = makeAgain(source.maker, value, withoutUnreduced(wanted), user, why);
+    OpBuilder builder(user->getContext());
+    builder.setInsertionPointAfterValue(whole);
+    return create(builder, whole.getLoc(), whole, wanted, why);
+  }
   if (source.maker)
     return makeAgain(source.maker, value, wanted, user, why);
   pay(source.value);

@@ -29,6 +29,9 @@ mlir::Operation *findFormPlace(mlir::Value value, mlir::Operation *user);
 /// that the value is not of.
 double getTripsPerForm(mlir::Value value, mlir::Operation *user);
 
+/// The type with nothing left to add up.
+ArrayType withoutUnreduced(ArrayType type);
+
 class Forms {
 public:
   /// How many element-wise operations on large arrays, one after another, may be repeated to make a value again.

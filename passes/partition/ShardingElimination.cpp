@@ -19,10 +19,6 @@ constexpr int64_t kManyDevices = 1024;
 
 bool isUnreduced(ArrayType type) { return !type.getShardingOrOpen().getUnreduced().empty(); }
 
-ArrayType withoutUnreduced(ArrayType type) {
-  return type.withSharding(ShardingAttr::get(type.getContext(), type.getShardingOrOpen().getDims(), {}));
-}
-
 /// Whether ends of runs may be exchanged for it (Regrouping.h), which no way to run it does.
 bool mayRegroup(ReshapeOp op, const ShardingRule &rule, int64_t devices) {
   auto isUneven = [&](const ValueFactors &factors, ArrayType type) {
