@@ -119,15 +119,34 @@ private:
       bytes[byPlace.at(entry.place)] += entry.bytes;
     std::sort(order.begin(), order.end(),
               [&](size_t a, size_t b) { return std::pair(-bytes[a], a) < std::pair(-bytes[b], b); });
-    for (const ShardingProposal &proposal : *proposals)
-      for (bool isOpen : {true, false}) {
+    // Where memory is limited, those first whose parameters do not exceed it by themselves.
+    std::vector<const ShardingProposal *> inOrder;
+    for (bool fits : {true, false})
+      for (const ShardingProposal &proposal : *proposals)
+        if (fits == (!memoryLimit || parameterBytes(proposal) <= static_cast<double>(*memoryLimit)))
+          inOrder.push_back(&proposal);
+    for (bool isOpen : {true, false})
+      for (const ShardingProposal *proposal : inOrder) {
         Marks marks;
-        for (const ShardingProposal::Entry &entry : proposal.entries)
+        for (const ShardingProposal::Entry &entry : proposal->entries)
           addMarks(marks, byPlace.at(entry.place), entry.sharding, isOpen);
         if (std::optional<ProgramTotals> cost = costOf(marks))
           states.push_back({std::move(marks), *cost});
       }
     return states;
+  }
+
+  /// Of the free parameters, on each device.
+  double parameterBytes(const ShardingProposal &proposal) const {
+    double bytes = 0;
+    for (const ShardingProposal::Entry &entry : proposal.entries) {
+      auto own = static_cast<double>(entry.bytes);
+      for (const auto &axes : entry.sharding.dims)
+        for (const spmd::AxisRef &axis : axes)
+          own /= static_cast<double>(axis.sizeIn(mesh));
+      bytes += own;
+    }
+    return bytes;
   }
 
   /// Of whole axes: the language has no words for parts of them.
