@@ -70,10 +70,12 @@ public:
     std::vector<spmd::Sharding> operands;
     for (size_t i = 0; i < rule.operands.size(); ++i)
       operands.push_back(operandType(i).getShardingOrOpen().toValue());
-    std::vector<FactorAxes> listed =
-        listAllAssignments(getAutomaticMesh(op), rule, operands, result.getShardingOrOpen().toValue());
+    spmd::Sharding wanted = result.getShardingOrOpen().toValue();
+    std::vector<FactorAxes> listed = listAllAssignments(getAutomaticMesh(op), rule, operands, wanted);
     if (listed.empty() || listed.size() > most)
       return std::nullopt;
+    // Such as cut a dimension into more pieces than it has elements.
+    llvm::append_range(listed, listSuggestedAssignments(mesh, rule, operands, wanted));
     std::vector<OperationWay> ways;
     std::map<std::vector<const void *>, size_t> known; // Only looked up.
     for (const FactorAxes &axes : listed) {

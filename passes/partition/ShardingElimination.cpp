@@ -106,7 +106,6 @@ double ShardingElimination::computeSeconds(ArrayType from, ArrayType to) const {
   const CostModel &model = planner.getModel();
   auto devices = static_cast<double>(mesh.deviceCount());
   double bytes = 0;
-  int64_t steps = 1;
   if (isUnreduced(to)) { // Devices make them of a whole value by themselves.
     bytes = planner.getLeastBytes(withoutUnreduced(from), withoutUnreduced(to));
   } else if (isUnreduced(from)) {
@@ -120,16 +119,13 @@ double ShardingElimination::computeSeconds(ArrayType from, ArrayType to) const {
           needed /= static_cast<double>(axis.sizeIn(mesh));
     double rest = std::max(0.0, static_cast<double>(to.getLocalBytes(mesh)) - needed / group);
     bytes = devices * ((group - 1) / group * needed + rest);
-    steps += rest > 0;
   } else {
     bytes = planner.getLeastBytes(from, to);
   }
   double latency = model.link.latencyMicroseconds;
   for (const auto &[name, rates] : model.axes)
     latency = std::min(latency, rates.latencyMicroseconds);
-  return bytes <= 0 ? 0
-                    : model.seconds({.linkBytes = bytes, .latencySeconds = static_cast<double>(steps) * latency / 1e6},
-                                    mesh.deviceCount());
+  return bytes <= 0 ? 0 : model.seconds({.linkBytes = bytes, .latencySeconds = latency / 1e6}, mesh.deviceCount());
 }
 
 /// A function of the nodes among the places; what stays has one type.
@@ -159,6 +155,8 @@ void ShardingElimination::addFunction(ArrayRef<Place> places, llvm::function_ref
 bool ShardingElimination::addOp(Operation *op) {
   double trips = graph.countRuns(op);
   auto addEdge = [&](Value from, const Place &to) {
+    if (isMadeOfLittle(from)) // Devices make it as it is needed.
+      return;
     addFunction({placeOf(from), to}, [&](ArrayRef<ArrayType> types) { return trips * secondsOf(types[0], types[1]); });
   };
   if (graph.getRule(op))
