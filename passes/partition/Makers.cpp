@@ -45,9 +45,11 @@ bool isSmallTree(Value origin, int &operationsLeft) {
   bool isBroadcast = isa<BroadcastInDimOp>(maker.getOperation());
   return (isBroadcast || isa<ElementwiseOpInterface>(maker.getOperation())) &&
          llvm::all_of(maker->getOperands(), [&](Value operand) {
+           // Scalars are there, however they were made.
+           if (cast<ArrayType>(operand.getType()).getRank() == 0)
+             return true;
            // What a broadcast repeats may be an array of any origin, but what can be made again is counted, too.
-           bool isLittle = isBroadcast || cast<ArrayType>(operand.getType()).getRank() == 0;
-           return isSmallTree(getOrigin(operand), operationsLeft) || (isLittle && operationsLeft >= 0);
+           return isSmallTree(getOrigin(operand), operationsLeft) || (isBroadcast && operationsLeft >= 0);
          });
 }
 

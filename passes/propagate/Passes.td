@@ -15,9 +15,9 @@ def SimplifyPass : Pass<"spmdc-simplify", "mlir::ModuleOp"> {
 def SplitConstantsPass : Pass<"spmdc-split-constants", "mlir::ModuleOp"> {
   let summary = "Gives every user of a constant a copy of its own";
   let description = [{
-    Before: global view, one block a function. After: what is computed from constants alone has one user, so that it
-    connects no two places through which shardings would travel, and each device makes the part that its user needs.
-    Inside of large constant expressions (random numbers) parts stay shared: each is copied once for each operation that
+    Before: global view, one block a function. After: what is computed from constants and scalars alone has one user, so
+    that it connects no two places through which shardings would travel, and each device makes the part that its user
+    needs. A lot that is computed from scalars of the run stays shared. Inside of large constant expressions (random numbers) parts stay shared: each is copied once for each operation that
     uses its result. Scalars connect nothing and stay shared too.
     ```
     %c = array.constant ...            %c = array.constant ...

@@ -1,8 +1,9 @@
 //===- SplitConstants.cpp - a constant of its own for every user ----------===//
 //
-// A constant (or what is computed from constants alone: an iota, a causal mask) used in two places would carry the
-// sharding of one place to the other, and where the two disagree it would be gathered like data, though every device
-// can make the part it needs. After partitioning, common subexpression elimination joins copies that came out alike.
+// A constant (or what is computed from constants and scalars alone: an iota, a causal mask, a factor by which gradients
+// are clipped) used in two places would carry the sharding of one place to the other, and where the two disagree it
+// would be gathered like data, though every device can make the part it needs. After partitioning, common subexpression
+// elimination joins copies that came out alike.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,8 +30,8 @@ constexpr size_t kMaxCopies = 10000;
 constexpr size_t kSmallTree = 32;
 
 /// No axis travels through an array without dimensions to cut.
-bool connectsNothing(Operation *op) {
-  return llvm::all_of(cast<ArrayType>(op->getResult(0).getType()).getShape(), [](int64_t size) { return size == 1; });
+bool connectsNothing(Value value) {
+  return llvm::all_of(cast<ArrayType>(value.getType()).getShape(), [](int64_t size) { return size == 1; });
 }
 
 /// Splits the constants of one function.
@@ -47,6 +48,7 @@ public:
 private:
   struct Constant {
     size_t treeSize = 0;
+    bool isOfScalars = false;    ///< Of others than constant ones.
     Operation *usedBy = nullptr; ///< The operation, itself not constant, that this one is computed for.
   };
 
@@ -59,11 +61,19 @@ private:
         return;
       Constant constant{.treeSize = 1};
       for (Value operand : op->getOperands()) {
-        auto known = found.find(operand.getDefiningOp());
-        if (!operand.getDefiningOp() || known == found.end())
+        auto known = operand.getDefiningOp() ? found.find(operand.getDefiningOp()) : found.end();
+        if (known != found.end()) {
+          constant.treeSize = std::min(constant.treeSize + known->second.treeSize, kSmallTree + 1);
+          constant.isOfScalars |= known->second.isOfScalars;
+        } else if (connectsNothing(operand) && !connectsNothing(op->getResult(0))) {
+          constant.isOfScalars = true;
+        } else {
           return;
-        constant.treeSize = std::min(constant.treeSize + known->second.treeSize, kSmallTree + 1);
+        }
       }
+      // Of what is known only as it runs, a lot is not computed twice.
+      if (constant.isOfScalars && constant.treeSize > kSmallTree)
+        return;
       constants.push_back(op);
       found[op] = constant;
     });
@@ -82,7 +92,8 @@ private:
     llvm::sort(users, [&](Operation *x, Operation *y) { return isBefore(x, y); });
     found[op].usedBy = endOf(users.front());
     // A copy of a sharding group's member would be no member, so members stay shared.
-    if (connectsNothing(op) || llvm::any_of(users, [](Operation *user) { return isa<ShardingGroupOp>(user); }))
+    if (connectsNothing(op->getResult(0)) ||
+        llvm::any_of(users, [](Operation *user) { return isa<ShardingGroupOp>(user); }))
       return true;
     bool isSmall = found[op].treeSize <= kSmallTree;
     llvm::DenseMap<Operation *, Operation *> madeFor;
@@ -96,7 +107,7 @@ private:
           return false;
         made = OpBuilder(user).clone(*op);
         position[made] = position.lookup(user);
-        found[made] = {found[op].treeSize, end};
+        found[made] = {found[op].treeSize, found[op].isOfScalars, end};
       }
       user->replaceUsesOfWith(op->getResult(0), made->getResult(0));
     }

@@ -58,6 +58,22 @@ func.func @scalars_stay_shared(%x: !spmd.array<i32[8]>, %y: !spmd.array<i32[8]>)
   return %0, %1 : !spmd.array<i32[8]>, !spmd.array<i32[8]>
 }
 
+// Nor does a scalar of the run, but what repeats it would: a factor by which all gradients are clipped.
+// CHECK-LABEL: func.func @what_repeats_a_scalar_has_one_user
+func.func @what_repeats_a_scalar_has_one_user(%x: !spmd.array<f32[8]>, %y: !spmd.array<f32[8]>, %s: !spmd.array<f32[]>) -> (!spmd.array<f32[8]>, !spmd.array<f32[8]>, !spmd.array<f32[]>) {
+  // CHECK: %[[E:.*]] = array.exp %arg2
+  // CHECK-NEXT: %[[B0:.*]] = array.broadcast_in_dim %[[E]]
+  // CHECK-NEXT: array.multiply %arg0, %[[B0]]
+  // CHECK-NEXT: %[[B1:.*]] = array.broadcast_in_dim %[[E]]
+  // CHECK-NEXT: array.multiply %arg1, %[[B1]]
+  // CHECK-NEXT: return
+  %e = array.exp %s : <f32[]>
+  %b = array.broadcast_in_dim %e dims [] : <f32[]> -> <f32[8]>
+  %0 = array.multiply %x, %b : <f32[8]>
+  %1 = array.multiply %y, %b : <f32[8]>
+  return %0, %1, %e : !spmd.array<f32[8]>, !spmd.array<f32[8]>, !spmd.array<f32[]>
+}
+
 // An expression that uses its parts twice each doubles with each step. Small ones are written out as trees, up to 32
 // operations; what is made of them is copied once for each of the two users, and its parts stay shared there: 32
 // products instead of 64.
