@@ -28,6 +28,8 @@ constexpr double kWorthMoreBytes = 0.25;
 constexpr double kWeights[] = {1, 4, 16};
 /// What is priced to send so many times more may turn out to send less, once what operations share is sent once.
 constexpr double kMayShare = 2;
+/// The same for times, of what sends less.
+constexpr double kMayCostLess = 1.5;
 
 /// Not by the rounding of sums alone.
 bool helps(const OperationPrice &gain) { return gain.linkBytes >= 1 && gain.seconds > 1e-9; }
@@ -82,7 +84,9 @@ void ShardingSearch::findTogether(const ShardingChange &propagated, ShardingChan
   auto consider = [&](const ShardingChange &shardings) {
     graph.apply(shardings);
     OperationPrice price = graph.priceTogether();
-    if (price.seconds > (1 + CostModel::kAlike) * least.seconds || price.linkBytes > kMayShare * least.linkBytes)
+    // Before they are partitioned, operations that move elements are priced one by one, as if more could be shared.
+    double mostSeconds = (price.linkBytes < least.linkBytes ? kMayCostLess : 1 + CostModel::kAlike) * least.seconds;
+    if (price.seconds > mostSeconds || price.linkBytes > kMayShare * least.linkBytes)
       return false;
     auto partition = [&] { return priceOfPartitioned(func, planner.getMesh(), planner.getModel()); };
     std::optional<OperationPrice> partitioned = partition();
