@@ -10,6 +10,8 @@
 
 #include "ir/array/ArrayOps.h"
 
+#include <array>
+
 using namespace mlir;
 
 namespace spmdc {
@@ -112,6 +114,78 @@ struct PadOfPad : OpRewritePattern<PadOp> {
     }
     rewriter.replaceOpWithNewOp<PadOp>(op, op.getType(), inner.getOperand(), op.getValue(), low, high, interior);
     return success();
+  }
+};
+
+/// Two arrays, each in the midst of zeros where the other one is, added up: one behind the other, whatever else is
+/// added to them. The gradient of what joins parts of an array that are in another order there (a roll) joins them
+/// again.
+struct SumOfParts : OpRewritePattern<AddOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(AddOp op, PatternRewriter &rewriter) const override {
+    if (op.getType().getSharding())
+      return failure();
+    for (auto [one, rest] : {std::pair(op.getRhs(), op.getLhs()), std::pair(op.getLhs(), op.getRhs())}) {
+      auto pad = one.getDefiningOp<PadOp>();
+      PadOp other = pad ? findOther(pad, rest, kMostSums) : PadOp();
+      if (!other)
+        continue;
+      auto [front, back] = findJoint(pad, other) ? std::pair(pad, other) : std::pair(other, pad);
+      Value joined = rewriter.create<ConcatenateOp>(
+          op.getLoc(), op.getType(), ValueRange{front.getOperand(), back.getOperand()}, *findJoint(front, back));
+      rewriter.replaceOp(op, replaceIn(rest, other, joined, rewriter));
+      return success();
+    }
+    return failure();
+  }
+
+  /// Sums within sums that are looked through.
+  static constexpr int kMostSums = 16;
+
+  /// The other part among what is added up.
+  static PadOp findOther(PadOp pad, Value rest, int sumsLeft) {
+    if (auto other = rest.getDefiningOp<PadOp>())
+      return findJoint(pad, other) || findJoint(other, pad) ? other : PadOp();
+    auto sum = rest.getDefiningOp<AddOp>();
+    if (!sum || !sum->hasOneUse() || sum.getType().getSharding() || sumsLeft == 0)
+      return {};
+    PadOp other = findOther(pad, sum.getLhs(), sumsLeft - 1);
+    return other ? other : findOther(pad, sum.getRhs(), sumsLeft - 1);
+  }
+
+  static Value replaceIn(Value value, PadOp part, Value joined, PatternRewriter &rewriter) {
+    if (value == part.getResult())
+      return joined;
+    auto sum = value.getDefiningOp<AddOp>();
+    if (!sum || !sum->hasOneUse())
+      return value;
+    Value lhs = replaceIn(sum.getLhs(), part, joined, rewriter), rhs = replaceIn(sum.getRhs(), part, joined, rewriter);
+    return lhs == sum.getLhs() && rhs == sum.getRhs()
+               ? value
+               : rewriter.create<AddOp>(sum.getLoc(), sum.getType(), lhs, rhs).getResult();
+  }
+
+  /// The one dimension along which the second array begins where the first one ends, if both fill the whole.
+  static std::optional<int64_t> findJoint(PadOp front, PadOp back) {
+    std::optional<int64_t> joint;
+    for (PadOp pad : {front, back})
+      if (!pad->hasOneUse() || pad.getType().getSharding() || !isPlainZero(pad.getValue()) ||
+          llvm::any_of(pad.getInterior(), [](int64_t width) { return width != 0; }))
+        return std::nullopt;
+    for (int64_t d = 0; d < front.getType().getRank(); ++d) {
+      bool isWhole =
+          llvm::all_of(std::array{front.getLow()[d], front.getHigh()[d], back.getLow()[d], back.getHigh()[d]},
+                       [](int64_t width) { return width == 0; });
+      if (isWhole)
+        continue;
+      int64_t begin = front.getOperand().getType().getDimSize(d);
+      if (joint || front.getLow()[d] != 0 || back.getHigh()[d] != 0 || begin == 0 || back.getLow()[d] != begin ||
+          front.getHigh()[d] != back.getOperand().getType().getDimSize(d) || front.getHigh()[d] == 0)
+        return std::nullopt;
+      joint = d;
+    }
+    return joint;
   }
 };
 
@@ -245,7 +319,7 @@ struct SliceOfReverse : OpRewritePattern<SliceOp> {
 } // namespace
 
 void addMovementPatterns(RewritePatternSet &patterns) {
-  patterns.add<PadThatCuts, SliceOfSum, PadOfSum, PadOfPad, SliceOfPad, SliceAtConstant, SliceOfTakeAlong,
+  patterns.add<PadThatCuts, SliceOfSum, PadOfSum, PadOfPad, SumOfParts, SliceOfPad, SliceAtConstant, SliceOfTakeAlong,
                ReverseOfCumulative, SliceOfReverse>(patterns.getContext());
 }
 

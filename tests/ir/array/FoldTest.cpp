@@ -98,6 +98,37 @@ TEST_F(FoldTest, SliceOfPad) {
         << slice;
 }
 
+// What fills one end with zeros and what fills the other: the gradients of two parts, added to others or not.
+TEST_F(FoldTest, SumOfParts) {
+  auto sum = [&](const char *edgesOfSecond, const char *sums) {
+    return fold(
+        (llvm::Twine("%z = array.constant dense<0.0> : tensor<f32> -> <f32[]>\n"
+                     "%0 = array.slice %x [5, 0] to [8, 6] step [1, 1] : <f32[8, 6]> -> <f32[3, 6]>\n"
+                     "%1 = array.slice %x [0, 0] to [5, 6] step [1, 1] : <f32[8, 6]> -> <f32[5, 6]>\n"
+                     "%2 = array.pad %0 with %z low [0, 0] high [5, 0] interior [0, 0] : <f32[3, 6]>, <f32[]> -> "
+                     "<f32[8, 6]>\n%3 = array.pad %1 with %z ") +
+         edgesOfSecond + " interior [0, 0] : <f32[5, 6]>, <f32[]> -> <f32[8, 6]>\n" + sums)
+            .str(),
+        "<f32[8, 6]>");
+  };
+  const char *behind = "low [3, 0] high [0, 0]";
+  std::string joined =
+      "%2 = array.concatenate %0, %1 dim 0 : !spmd.array<f32[3, 6]>, !spmd.array<f32[5, 6]> -> <f32[8, 6]>\n";
+  for (const char *sums : {"%r = array.add %2, %3 : <f32[8, 6]>", "%r = array.add %3, %2 : <f32[8, 6]>"})
+    EXPECT_NE(sum(behind, sums).find(joined + "func.return %2"), std::string::npos) << sums;
+  std::string amongOthers = sum(behind, "%4 = array.sin %x : <f32[8, 6]>\n%5 = array.add %4, %2 : <f32[8, 6]>\n"
+                                        "%6 = array.cos %x : <f32[8, 6]>\n%7 = array.add %5, %6 : <f32[8, 6]>\n"
+                                        "%r = array.add %7, %3 : <f32[8, 6]>");
+  EXPECT_NE(amongOthers.find("array.concatenate"), std::string::npos) << amongOthers;
+  EXPECT_EQ(amongOthers.find("array.pad"), std::string::npos) << amongOthers;
+  // They overlap, or the sum is used.
+  EXPECT_NE(sum("low [2, 0] high [1, 0]", "%r = array.add %2, %3 : <f32[8, 6]>").find("array.add"), std::string::npos);
+  EXPECT_NE(sum(behind, "%4 = array.sin %x : <f32[8, 6]>\n%5 = array.add %4, %2 : <f32[8, 6]>\n"
+                        "%6 = array.add %5, %3 : <f32[8, 6]>\n%r = array.multiply %5, %6 : <f32[8, 6]>")
+                .find("array.pad"),
+            std::string::npos);
+}
+
 TEST_F(FoldTest, ReshapeOfReshape) {
   EXPECT_EQ(fold("%0 = array.reshape %x : <f32[8, 6]> -> <f32[48]>\n"
                  "%r = array.reshape %0 : <f32[48]> -> <f32[6, 8]>",
