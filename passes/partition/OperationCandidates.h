@@ -21,9 +21,10 @@ public:
   void visitAll(const std::vector<spmd::Sharding> &operands, const spmd::Sharding &result,
                 llvm::function_ref<void(std::vector<OperationCandidate> &)> visit) const;
 
-  /// Whether there are shardings for the assignment; then the candidate has a choice.
+  /// Whether there are shardings for the assignment; then the candidate's choice has them.
   bool tryAssign(OperationCandidate &candidate) const;
-  std::optional<OperationChoice> tryAssign(const FactorAxes &axes) const;
+  /// The same for a choice, of which the axes are given.
+  bool tryAssign(OperationChoice &choice) const;
 
 private:
   const spmd::MeshShape &mesh;
