@@ -35,20 +35,20 @@ Atoms::Atoms(const spmd::MeshShape &mesh, const std::vector<const spmd::Sharding
   }
 }
 
-std::vector<int> Atoms::split(const std::vector<spmd::AxisRef> &axes) const {
-  std::vector<int> atoms;
+AtomList Atoms::split(const std::vector<spmd::AxisRef> &axes) const {
+  AtomList atoms;
   for (const spmd::AxisRef &axis : axes) {
     int64_t end = axis.preSize * axis.sizeIn(mesh);
     for (size_t i = 0; i < parts.size(); ++i)
       if (parts[i].name == axis.name && parts[i].preSize >= axis.preSize && parts[i].preSize < end)
-        atoms.push_back(static_cast<int>(i));
+        atoms.push_back(static_cast<Atom>(i));
   }
   return atoms;
 }
 
-std::vector<spmd::AxisRef> Atoms::join(llvm::ArrayRef<int> atoms) const {
+std::vector<spmd::AxisRef> Atoms::join(llvm::ArrayRef<Atom> atoms) const {
   std::vector<spmd::AxisRef> axes;
-  for (int atom : atoms) {
+  for (Atom atom : atoms) {
     const spmd::AxisRef &part = parts[atom];
     bool continues =
         !axes.empty() && axes.back().name == part.name && axes.back().preSize * axes.back().size == part.preSize;

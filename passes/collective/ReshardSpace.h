@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ir/spmd/SpmdOps.h"
-#include "passes/collective/Atoms.h"
+#include "passes/collective/ReshardState.h"
 
 #include "llvm/ADT/SmallBitVector.h"
 
@@ -10,29 +10,19 @@
 
 namespace spmdc {
 
-using AtomList = llvm::SmallVector<int, 4>;
-
-/// A sharding over atoms: per dimension major to minor, and the unreduced atoms in ascending order.
-struct ReshardState {
-  llvm::SmallVector<AtomList, 4> dims;
-  AtomList unreduced;
-  std::strong_ordering operator<=>(const ReshardState &) const = default;
-};
-
-/// Beyond so many devices a look at every one of them takes longer than it saves: the search is led by sizes alone.
-constexpr int64_t kManyDevices = 1024;
-
-/// The shardings of one array over the atoms of a source and a target.
+/// The shardings of one array over atoms.
 class ReshardSpace {
 public:
-  ReshardSpace(const spmd::MeshShape &mesh, ArrayType source, ArrayType target);
+  /// Beyond so many devices a look at every one of them takes longer than it saves: the search is led by sizes alone.
+  static constexpr int64_t kManyDevices = 1024;
 
-  ReshardState toState(const spmd::Sharding &sharding) const;
+  /// `type`: of the array, however it lies. The mesh has to stay.
+  ReshardSpace(const spmd::MeshShape &mesh, ArrayType type, Atoms atoms);
+
   spmd::Sharding toSharding(const ReshardState &state) const;
 
   /// Whether the array is cut alike by the axes and by their atoms.
   bool isFaithful(const ReshardState &state) const;
-  bool isUsed(const ReshardState &state, int atom) const;
 
   /// The largest piece on a device.
   double localBytes(const ReshardState &state) const;
@@ -41,7 +31,7 @@ public:
   std::vector<spmd::AxisRef> without(const std::vector<spmd::AxisRef> &axes,
                                      const std::vector<spmd::AxisRef> &others) const;
   /// How many pieces the atoms make.
-  double groupOf(llvm::ArrayRef<int> group) const;
+  double groupOf(llvm::ArrayRef<Atom> group) const;
   /// What all devices together need and do not hold.
   double exchangeBytes(const spmd::Sharding &source, const spmd::Sharding &target) const;
   /// What devices of a state lack of the goal, or less where a look at every one of them takes longer than it saves.
@@ -60,7 +50,6 @@ public:
   AtomList involvedAtoms(const ReshardState &state, const ReshardState &goal) const;
 
   const spmd::MeshShape &mesh;
-  const spmd::Sharding from, to;
   const Atoms atoms;
 
 private:
@@ -68,10 +57,9 @@ private:
   using Cut = std::pair<size_t, AtomList>;
   struct SharedDims;
   /// By the coordinates in the atoms, the first major.
-  const std::vector<spmd::ShardRange> &getPieces(size_t dim, const AtomList &dimAtoms) const;
-  bool isFaithful(size_t dim, const AtomList &dimAtoms) const;
-  bool comesOutAlike(size_t dim, const AtomList &dimAtoms) const;
-  AtomList toList(const std::vector<spmd::AxisRef> &axes) const;
+  const std::vector<spmd::ShardRange> &getPieces(size_t dim, llvm::ArrayRef<Atom> dimAtoms) const;
+  bool isFaithful(size_t dim, llvm::ArrayRef<Atom> dimAtoms) const;
+  bool comesOutAlike(size_t dim, llvm::ArrayRef<Atom> dimAtoms) const;
 
   std::vector<int64_t> shape;
   double elementBytes;
