@@ -174,10 +174,13 @@ private:
     return model.seconds(cost, mesh.deviceCount()) + candidate.computeSeconds;
   }
 
-  double shareOf(const OperationChoice &candidate) const {
-    return candidate.result.getShardingOrOpen().getUnreduced().empty()
-               ? 1
-               : reductionShare.of(candidate.result, sharersAxes);
+  double shareOf(const OperationChoice &candidate) {
+    if (candidate.result.getShardingOrOpen().getUnreduced().empty())
+      return 1;
+    auto [entry, isNew] = shares.try_emplace(candidate.result);
+    if (isNew)
+      entry->second = reductionShare.of(candidate.result, sharersAxes);
+    return entry->second;
   }
 
   /// Nothing where that is more than `bound` seconds.
@@ -247,6 +250,7 @@ private:
   std::optional<OperationChoice> best;
   llvm::DenseMap<std::pair<size_t, Type>, CollectiveCost> costs;
   llvm::DenseMap<std::pair<size_t, Type>, double> leastBytes;
+  llvm::DenseMap<Type, double> shares; ///< Of results that are partial sums.
 };
 
 } // namespace
