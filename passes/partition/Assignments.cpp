@@ -2,12 +2,12 @@
 
 #include "passes/partition/Assignments.h"
 
-#include "passes/collective/Atoms.h"
+#include "passes/collective/ReshardState.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <set>
+#include <unordered_set>
 
 namespace spmdc {
 
@@ -61,10 +61,10 @@ public:
 
   void run(llvm::ArrayRef<Atom> order, std::vector<FactorAxes> &result) {
     if (depth == order.size()) {
-      if (!seen.insert(placed).second)
+      if (!seen.insert({placed, {}}).second)
         return;
       FactorAxes &axes = result.emplace_back();
-      for (const std::vector<Atom> &list : placed)
+      for (const AtomList &list : placed)
         axes.push_back(atoms.join(list));
       return;
     }
@@ -86,9 +86,9 @@ private:
   const ShardingRule &rule;
   const Atoms &atoms;
   std::vector<size_t> factors;
-  std::vector<std::vector<Atom>> placed; ///< Atoms of each factor,
-  std::vector<int64_t> pieces;           ///< and into how many pieces they cut it.
-  std::set<std::vector<std::vector<Atom>>> seen;
+  std::vector<AtomList> placed;                              ///< Atoms of each factor,
+  std::vector<int64_t> pieces;                               ///< and into how many pieces they cut it.
+  std::unordered_set<ReshardState, ReshardState::Hash> seen; ///< By factors in place of dimensions.
   size_t depth = 0;
 };
 
