@@ -2,6 +2,8 @@
 
 #include "passes/collective/Atoms.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <map>
 #include <set>
 
@@ -33,6 +35,11 @@ Atoms::Atoms(const spmd::MeshShape &mesh, const std::vector<const spmd::Sharding
       }
     }
   }
+}
+
+bool Atoms::areWhole() const {
+  return llvm::all_of(parts,
+                      [&](const spmd::AxisRef &part) { return part.size == mesh.axes[mesh.indexOf(part.name)].size; });
 }
 
 AtomList Atoms::split(const std::vector<spmd::AxisRef> &axes) const {

@@ -26,6 +26,8 @@ public:
   /// Whether the shardings' parts of axes have common parts: a:(1)2 and a:(3)2 of an axis of 6 do not. Then nothing
   /// else here may be asked.
   bool exist() const { return areNested; }
+  /// Whether each is an axis as a whole.
+  bool areWhole() const;
   Atom count() const { return static_cast<Atom>(parts.size()); }
   int64_t sizeOf(Atom atom) const { return parts[atom].size; }
 

@@ -37,96 +37,84 @@ ReshardMoves::ReshardMoves(const ReshardSpace &space, const CostModel &model, At
     ratesOfAtom.push_back(model.ratesOf(namesOf(space.atoms.join(atom))));
 }
 
+ReshardState ReshardMove::apply(const ReshardState &before) const {
+  ReshardState after = before;
+  if (isReduction())
+    after.removeUnreduced(atoms);
+  if (from >= 0)
+    after.drop(static_cast<size_t>(from), atoms.size());
+  if (to >= 0)
+    after.append(static_cast<size_t>(to), atoms);
+  if (makesSums())
+    after.addUnreduced(atoms);
+  return after;
+}
+
 /// What devices do by themselves is free.
-CollectiveCost ReshardMoves::price(const ReshardMove &move, const ReshardState &before, double heldBytes) const {
-  double result = space.localBytes(move.after);
+CollectiveCost ReshardMoves::price(const ReshardMove &move, double before, double after) const {
   // (g - 1) / g of something on each of n devices is (g - 1) * (n / g) of it on all: a whole number.
-  double group = space.groupOf(move.atoms), devices = static_cast<double>(space.mesh.deviceCount());
+  double group = space.groupOf(move.atoms), devices = static_cast<double>(space.deviceCount);
   double share = (group - 1) * (devices / group);
-  double bytes = 0;
   switch (move.kind) {
   case Kind::AllGather:
-    bytes = share * result;
-    break;
-  case Kind::AllSlice:
-  case Kind::KeepOnFirst:
-  case Kind::PlaceInZeros:
-    return {.peakBytes = result};
+    return costOf(move, share * after, before + after);
   case Kind::AllToAll:
   case Kind::ReduceScatter:
-    bytes = share * heldBytes;
-    break;
+    return costOf(move, share * before, before + after);
   case Kind::AllReduce:
-    bytes = 2 * share * heldBytes;
-    break;
-  case Kind::Exchange:
-    bytes = space.exchangeBytes(space.toSharding(before), space.toSharding(move.after));
-    break;
+    return costOf(move, 2 * share * before, before + after);
+  default:
+    return {.peakBytes = after};
   }
+}
+
+CollectiveCost ReshardMoves::priceExchange(const ReshardMove &exchange, const ReshardState &before,
+                                           const ReshardState &after) const {
+  return costOf(exchange, space.exchangeBytes(before, after), space.localBytes(before) + space.localBytes(after));
+}
+
+CollectiveCost ReshardMoves::costOf(const ReshardMove &move, double bytes, double peakBytes) const {
   // An exchange may have no atoms: devices of an uneven cut talk, whatever the lists say.
   LinkRates rates = move.atoms.empty() ? model.link : ratesOfAtom[move.atoms.front()];
   for (Atom atom : move.atoms)
     rates = rates.with(ratesOfAtom[atom]);
-  return model.costOf(nameOf(move.kind), rates, bytes, heldBytes + result);
+  return model.costOf(nameOf(move.kind), rates, bytes, peakBytes);
 }
 
 void ReshardMoves::visitGathers(const ReshardState &state, Visitor visit) {
   for (size_t d = 0; d < state.getRank(); ++d) {
     ArrayRef<Atom> dim = state.getDim(d);
-    for (size_t k = 1; k <= dim.size(); ++k) {
-      ReshardMove move{Kind::AllGather, AtomList(dim.take_back(k)), static_cast<int64_t>(d), -1, state};
-      move.after.drop(d, k);
-      visit(std::move(move));
-    }
+    for (size_t k = 1; k <= dim.size(); ++k)
+      visit({Kind::AllGather, AtomList(dim.take_back(k)), static_cast<int64_t>(d)});
   }
 }
 
 /// Axes that the goal does not name have to be gathered again.
 void ReshardMoves::visitSlices(const ReshardState &state, const ReshardState &goal, Visitor visit) const {
-  for (Atom atom = 0; atom < space.atoms.count(); ++atom) {
-    if (state.isUsed(atom) || !(goal.isUsed(atom) || llvm::is_contained(spread, atom)))
-      continue;
-    for (size_t d = 0; d < state.getRank(); ++d) {
-      ReshardMove move{Kind::AllSlice, {atom}, static_cast<int64_t>(d), -1, state};
-      move.after.append(d, atom);
-      visit(std::move(move));
-    }
-  }
+  for (Atom atom = 0; atom < space.atoms.count(); ++atom)
+    if (!state.isUsed(atom) && (goal.isUsed(atom) || llvm::is_contained(spread, atom)))
+      for (size_t d = 0; d < state.getRank(); ++d)
+        visit({Kind::AllSlice, {atom}, -1, static_cast<int64_t>(d)});
 }
 
 void ReshardMoves::visitAllToAlls(const ReshardState &state, Visitor visit) {
   for (size_t from = 0; from < state.getRank(); ++from) {
     ArrayRef<Atom> dim = state.getDim(from);
     for (size_t k = 1; k <= dim.size(); ++k)
-      for (size_t to = 0; to < state.getRank(); ++to) {
-        if (to == from)
-          continue;
-        ReshardMove move{Kind::AllToAll, AtomList(dim.take_back(k)), static_cast<int64_t>(to),
-                         static_cast<int64_t>(from), state};
-        move.after.drop(from, k);
-        move.after.append(to, move.atoms);
-        visit(std::move(move));
-      }
+      for (size_t to = 0; to < state.getRank(); ++to)
+        if (to != from)
+          visit({Kind::AllToAll, AtomList(dim.take_back(k)), static_cast<int64_t>(from), static_cast<int64_t>(to)});
   }
 }
 
 void ReshardMoves::visitPartialSums(const ReshardState &state, const ReshardState &goal, Visitor visit) {
   AtomList unused;
   llvm::copy_if(goal.getUnreduced(), std::back_inserter(unused), [&](Atom atom) { return !state.isUsed(atom); });
-  if (!unused.empty()) {
-    ReshardMove move{Kind::KeepOnFirst, unused, -1, -1, state};
-    move.after.addUnreduced(unused);
-    visit(std::move(move));
-  }
-  for (size_t d = 0; d < state.getRank(); ++d) {
-    ArrayRef<Atom> dim = state.getDim(d);
-    if (dim.empty() || !llvm::is_contained(goal.getUnreduced(), dim.back()))
-      continue;
-    ReshardMove move{Kind::PlaceInZeros, {dim.back()}, static_cast<int64_t>(d), -1, state};
-    move.after.drop(d, 1);
-    move.after.addUnreduced(move.atoms);
-    visit(std::move(move));
-  }
+  if (!unused.empty())
+    visit({Kind::KeepOnFirst, unused});
+  for (size_t d = 0; d < state.getRank(); ++d)
+    if (ArrayRef<Atom> dim = state.getDim(d); !dim.empty() && llvm::is_contained(goal.getUnreduced(), dim.back()))
+      visit({Kind::PlaceInZeros, {dim.back()}, static_cast<int64_t>(d)});
 }
 
 void ReshardMoves::visitReductions(const ReshardState &state, const ReshardState &goal, Visitor visit) {
@@ -135,48 +123,39 @@ void ReshardMoves::visitReductions(const ReshardState &state, const ReshardState
                 [&](Atom atom) { return !llvm::is_contained(goal.getUnreduced(), atom); });
   if (pending.empty())
     return;
-  auto reduce = [&](Kind kind, ArrayRef<Atom> atoms, int64_t dim) {
-    ReshardMove move{kind, AtomList(atoms), dim, -1, state};
-    move.after.removeUnreduced(atoms);
-    if (dim >= 0)
-      move.after.append(static_cast<size_t>(dim), atoms);
-    visit(std::move(move));
-  };
-  reduce(Kind::AllReduce, pending, -1);
+  visit({Kind::AllReduce, pending});
   for (Atom atom : pending)
     if (pending.size() > 1)
-      reduce(Kind::AllReduce, atom, -1);
+      visit({Kind::AllReduce, {atom}});
   for (size_t d = 0; d < state.getRank(); ++d) {
+    auto scatter = [&](ArrayRef<Atom> atoms) {
+      visit({Kind::ReduceScatter, AtomList(atoms), -1, static_cast<int64_t>(d)});
+    };
     // Runs of the goal's axes that continue what the dimension already has, and single atoms.
     for (Atom atom : pending)
-      reduce(Kind::ReduceScatter, atom, static_cast<int64_t>(d));
+      scatter(atom);
     ArrayRef<Atom> have = state.getDim(d), wanted = goal.getDim(d);
     if (have.size() >= wanted.size() || have != wanted.take_front(have.size()))
       continue;
     ArrayRef<Atom> next = wanted.drop_front(have.size());
     auto isPending = [&](Atom atom) { return llvm::is_contained(pending, atom); };
     for (size_t k = 2; k <= next.size() && llvm::all_of(next.take_front(k), isPending); ++k)
-      reduce(Kind::ReduceScatter, next.take_front(k), static_cast<int64_t>(d));
+      scatter(next.take_front(k));
   }
 }
 
-ReshardMove ReshardMoves::exchange(const ReshardState &state, const ReshardState &goal) const {
-  ReshardState after = goal;
-  after.removeUnreduced(AtomList(goal.getUnreduced()));
-  return {Kind::Exchange, space.involvedAtoms(state, after), -1, -1, after};
+ReshardMove ReshardMoves::exchange(const ReshardState &state, const ReshardState &after) const {
+  return {Kind::Exchange, space.involvedAtoms(state, after)};
 }
 
-void ReshardMoves::visit(const ReshardState &state, const ReshardState &goal, bool mayExchange, bool isWide,
-                         Visitor visit) const {
+void ReshardMoves::visit(const ReshardState &state, const ReshardState &goal, bool isWide, Visitor visit) const {
   visitReductions(state, goal, visit);
   visitPartialSums(state, goal, visit);
-  if (isWide) {
-    visitGathers(state, visit);
-    visitSlices(state, goal, visit);
-    visitAllToAlls(state, visit);
-  }
-  if (mayExchange)
-    visit(exchange(state, goal));
+  if (!isWide)
+    return;
+  visitGathers(state, visit);
+  visitSlices(state, goal, visit);
+  visitAllToAlls(state, visit);
 }
 
 ReshardPlan ReshardMoves::planDirectly(const spmd::Sharding &source, const spmd::Sharding &target) const {
@@ -192,7 +171,7 @@ ReshardPlan ReshardMoves::planDirectly(const spmd::Sharding &source, const spmd:
     return plan;
   };
   if (!pending.empty()) {
-    double group = 1, devices = static_cast<double>(space.mesh.deviceCount());
+    double group = 1, devices = static_cast<double>(space.deviceCount);
     for (const spmd::AxisRef &axis : pending)
       group *= static_cast<double>(axis.sizeIn(space.mesh));
     current.unreduced = space.without(source.unreduced, pending);

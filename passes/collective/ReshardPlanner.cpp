@@ -59,8 +59,11 @@ ReshardPlanner::ReshardPlanner(Operation *module)
                      !hasPartlyManualRegion(module)) {}
 
 std::pair<ArrayType, ArrayType> ReshardPlanner::keyOf(ArrayType source, ArrayType target) {
-  return {source.withSharding(source.getShardingOrOpen().getClosed()),
-          target.withSharding(target.getShardingOrOpen().getClosed())};
+  auto close = [](ArrayType type) {
+    ShardingAttr sharding = type.getShardingOrOpen().getClosed();
+    return sharding == type.getSharding() ? type : type.withSharding(sharding);
+  };
+  return {close(source), close(target)};
 }
 
 double ReshardPlanner::getLeastBytes(ArrayType source, ArrayType target) const {

@@ -27,9 +27,7 @@ using Node = std::pair<const ReshardState, Visit>;
 struct Visit {
   CollectiveCost cost{.linkBytes = std::numeric_limits<double>::infinity()};
   const Node *previous = nullptr;
-  ReshardStep::Kind kind = ReshardStep::Kind::AllGather;
-  AtomList atoms;
-  int64_t dim = -1, concatDim = -1;
+  ReshardMove move;
   bool isDone = false;
   double missing = 0; ///< Bytes that must still be sent, whatever the way.
 };
@@ -40,7 +38,7 @@ public:
   Search(const ReshardSpace &space, const CostModel &model, const ReshardState &start, const ReshardState &goal,
          AtomList spread = {})
       : space(space), moves(space, model, std::move(spread)), start(start), goal(goal),
-        leastWeight(model.leastWeight(space.mesh)) {}
+        sizesOfGoal(space.sizesOf(goal)), leastWeight(model.leastWeight(space.mesh)) {}
 
   /// Nothing where the search was left before it came to the goal.
   std::optional<ReshardPlan> run() {
@@ -56,10 +54,12 @@ public:
       visit.isDone = true;
       if (state == goal)
         break;
-      bool isFaithful = space.isFaithful(state);
-      double heldBytes = space.localBytes(state);
-      moves.visit(state, goal, mayExchange(node), visits.size() < kMaxExplored,
-                  [&](ReshardMove move) { consider(node, heldBytes, isFaithful, std::move(move)); });
+      const ReshardSpace::Sizes sizes = space.sizesOf(state);
+      const Step step{node, space.isFaithful(state), sizes, space.localBytes(sizes)};
+      bool isWide = visits.size() < kMaxExplored;
+      moves.visit(state, goal, isWide, [&](const ReshardMove &move) { consider(step, move); });
+      if (mayExchange(node))
+        considerExchange(node);
     }
     for (Node *node : pricedLate)
       considerExchange(*node);
@@ -67,9 +67,9 @@ public:
   }
 
 private:
-  Node &add(const ReshardState &state) {
-    Node &node = *visits.try_emplace(state).first;
-    if (state == goal)
+  Node &add(ReshardState state) {
+    Node &node = *visits.try_emplace(std::move(state)).first;
+    if (node.first == goal)
       end = &node;
     return node;
   }
@@ -78,12 +78,11 @@ private:
   /// it replaces are all other moves.
   bool mayExchange(Node &node) {
     auto &[state, visit] = node;
-    bool isReduced = visit.kind == ReshardStep::Kind::AllReduce || visit.kind == ReshardStep::Kind::ReduceScatter;
-    if (!(state == start || isReduced) || !state.getUnreduced().empty())
+    if (!(state == start || visit.move.isReduction()) || !state.getUnreduced().empty())
       return false;
     if (!goal.getUnreduced().empty())
       return true;
-    if (space.mesh.deviceCount() <= ReshardSpace::kManyDevices || space.atoms.count() > kFewAtoms)
+    if (space.deviceCount <= ReshardSpace::kManyDevices || space.atoms.count() > kFewAtoms)
       return true;
     pricedLate.push_back(&node);
     return false;
@@ -92,55 +91,69 @@ private:
   /// Whether the cost is below that of every known way to the goal.
   bool isPromising(const CollectiveCost &cost) const { return !end || cost < end->second.cost; }
 
-  void consider(const Node &from, double heldBytes, bool isFaithful, ReshardMove move) {
-    auto known = visits.find(move.after);
+  /// From where moves are looked at, and what is known there.
+  struct Step {
+    const Node &from;
+    bool isFaithful;
+    const ReshardSpace::Sizes &sizes;
+    double heldBytes;
+  };
+
+  void consider(const Step &step, const ReshardMove &move) {
+    const auto &[before, visit] = step.from;
+    // By sizes alone first: that needs no state, and no look at the devices.
+    ReshardSpace::Sizes sizes = step.sizes;
+    if (move.from >= 0)
+      sizes[move.from] = space.sizeOf(move.from, before.getDim(move.from).drop_back(move.atoms.size()));
+    if (move.to >= 0)
+      sizes[move.to] = space.cutFurther(sizes[move.to], move.atoms);
+    CollectiveCost total = visit.cost + moves.price(move, step.heldBytes, space.localBytes(sizes));
+    if (!isPromising(total))
+      return;
+    size_t reduced = move.isReduction() ? move.atoms.size() : 0;
+    bool isWhole = goal.getUnreduced().empty() && before.getUnreduced().size() == reduced && !move.makesSums();
+    double least = isWhole ? std::max(0.0, space.leastBytes(sizes, sizesOfGoal)) : 0;
+    if (!isPromising(total + CollectiveCost{.linkBytes = leastWeight * least}))
+      return;
+    ReshardState after = move.apply(before);
+    // A reduction leaves the pieces as they are.
+    bool keepsPieces = move.from < 0 && move.to < 0;
+    if (keepsPieces || (step.isFaithful && space.isFaithful(after)))
+      arrive(step.from, move, std::move(after), total);
+  }
+
+  void arrive(const Node &from, const ReshardMove &move, ReshardState after, const CollectiveCost &total) {
+    auto known = visits.find(after);
     Node *to = known == visits.end() ? nullptr : &*known;
-    if (to && to->second.isDone)
+    if (to && !(total < to->second.cost))
       return;
-    CollectiveCost total = from.second.cost + moves.price(move, from.first, heldBytes);
-    if (!isPromising(total) || (to && !(total < to->second.cost)))
-      return;
-    // An exchange goes by the shardings themselves, and a reduction leaves the pieces as they are.
-    bool keepsPieces = move.kind == ReshardStep::Kind::Exchange || move.after.hasSameDims(from.first);
-    if (!keepsPieces && !(isFaithful && space.isFaithful(move.after)))
-      return;
-    bool isGoal = move.after == goal;
     if (!to) {
-      bool isWhole = move.after.getUnreduced().empty() && goal.getUnreduced().empty();
-      // By sizes alone first: that needs no look at the devices.
-      double least = isWhole && !isGoal ? std::max(0.0, space.leastBytes(move.after, goal)) : 0;
-      if (!isPromising(total + CollectiveCost{.linkBytes = leastWeight * least}))
-        return;
-      double missing = isWhole ? space.missingBytes(move.after, goal) : 0;
-      to = &add(move.after);
+      bool isWhole = after.getUnreduced().empty() && goal.getUnreduced().empty();
+      double missing = isWhole ? space.missingBytes(after, goal) : 0;
+      to = &add(std::move(after));
       to->second.missing = missing;
     }
     // Nor may it be so far from the goal that what devices still lack makes the way as long as a known one.
-    if (!isGoal && !isPromising(total + CollectiveCost{.linkBytes = leastWeight * to->second.missing}))
+    if (to != end && !isPromising(total + CollectiveCost{.linkBytes = leastWeight * to->second.missing}))
       return;
-    reach(*to, from, total, move);
+    to->second.cost = total;
+    to->second.previous = &from;
+    to->second.move = move;
     open.push({total, to});
-  }
-
-  static void reach(Node &node, const Node &from, const CollectiveCost &cost, const ReshardMove &move) {
-    Visit &visit = node.second;
-    visit.cost = cost;
-    visit.previous = &from;
-    visit.kind = move.kind;
-    visit.atoms = move.atoms;
-    visit.dim = move.dim;
-    visit.concatDim = move.concatDim;
   }
 
   void considerExchange(const Node &node) {
     const auto &[state, visit] = node;
+    // Of so many bytes at least; to know how many takes a look at every device.
     CollectiveCost least{.linkBytes = leastWeight * space.leastBytes(state, goal), .exchanges = 1, .steps = 1};
     if (!isPromising(visit.cost + least))
       return;
-    ReshardMove exchange = moves.exchange(state, goal);
-    CollectiveCost total = visit.cost + moves.price(exchange, state, space.localBytes(state));
+    ReshardState after = goal;
+    after.removeUnreduced(AtomList(goal.getUnreduced()));
+    ReshardMove exchange = moves.exchange(state, after);
+    CollectiveCost total = visit.cost + moves.priceExchange(exchange, state, after);
     if (isPromising(total))
-      reach(add(goal), node, total, exchange);
+      arrive(node, exchange, std::move(after), total);
   }
 
   ReshardPlan trace() {
@@ -148,9 +161,9 @@ private:
     plan.explored = static_cast<int64_t>(visits.size());
     plan.cost = end->second.cost;
     for (const Node *node = end; node->first != start; node = node->second.previous) {
-      const auto &[state, visit] = *node;
-      plan.steps.push_back(
-          {visit.kind, space.atoms.join(visit.atoms), visit.dim, visit.concatDim, space.toSharding(state)});
+      const auto &[kind, atoms, from, to] = node->second.move;
+      plan.steps.push_back({kind, space.atoms.join(atoms), to >= 0 ? to : from,
+                            kind == ReshardStep::Kind::AllToAll ? from : -1, space.toSharding(node->first)});
     }
     std::reverse(plan.steps.begin(), plan.steps.end());
     return plan;
@@ -159,6 +172,7 @@ private:
   const ReshardSpace &space;
   ReshardMoves moves;
   const ReshardState start, goal;
+  const ReshardSpace::Sizes sizesOfGoal;
   const double leastWeight;
 
   struct Entry {
@@ -210,7 +224,7 @@ ReshardPlan searchReshard(const ReshardSpace &space, const CostModel &model, con
   ReshardState start = ReshardState::of(space.atoms, source), goal = ReshardState::of(space.atoms, target);
   if (!space.isFaithful(start) || !space.isFaithful(goal))
     return planDirectly();
-  auto secondsOf = [&](const ReshardPlan &way) { return model.seconds(way.cost, space.mesh.deviceCount()); };
+  auto secondsOf = [&](const ReshardPlan &way) { return model.seconds(way.cost, space.deviceCount); };
   std::optional<ReshardPlan> plan = Search(space, model, start, goal).run();
   if (!plan)
     return planDirectly();

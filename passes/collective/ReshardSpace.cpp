@@ -20,7 +20,8 @@ std::vector<int64_t> positionsOf(int64_t piece, const std::vector<int64_t> &size
 } // namespace
 
 ReshardSpace::ReshardSpace(const spmd::MeshShape &mesh, ArrayType type, Atoms atoms)
-    : mesh(mesh), atoms(std::move(atoms)), shape(type.getShape().begin(), type.getShape().end()),
+    : mesh(mesh), deviceCount(mesh.deviceCount()), atoms(std::move(atoms)), isOfWholeAxes(this->atoms.areWhole()),
+      shape(type.getShape().begin(), type.getShape().end()),
       elementBytes(static_cast<double>(spmd::byteSize(type.getDType()))) {}
 
 const std::vector<spmd::ShardRange> &ReshardSpace::getPieces(size_t dim, ArrayRef<Atom> dimAtoms) const {
@@ -67,7 +68,7 @@ bool ReshardSpace::comesOutAlike(size_t dim, ArrayRef<Atom> dimAtoms) const {
 }
 
 bool ReshardSpace::isFaithful(const ReshardState &state) const {
-  for (size_t d = 0; d < shape.size(); ++d)
+  for (size_t d = 0; d < shape.size() && !isOfWholeAxes; ++d)
     if (!isFaithful(d, state.getDim(d)))
       return false;
   return true;
@@ -81,14 +82,25 @@ spmd::Sharding ReshardSpace::toSharding(const ReshardState &state) const {
   return sharding;
 }
 
-double ReshardSpace::localBytes(const ReshardState &state) const {
-  double bytes = elementBytes;
-  for (size_t d = 0; d < shape.size(); ++d) {
-    int64_t size = shape[d];
-    for (Atom atom : state.getDim(d))
-      size = llvm::divideCeilSigned(size, atoms.sizeOf(atom));
-    bytes *= static_cast<double>(size);
+ReshardSpace::DimSize ReshardSpace::cutFurther(DimSize size, ArrayRef<Atom> dimAtoms) const {
+  for (Atom atom : dimAtoms) {
+    size.largest = llvm::divideCeilSigned(size.largest, atoms.sizeOf(atom));
+    size.pieces *= atoms.sizeOf(atom);
   }
+  return size;
+}
+
+ReshardSpace::Sizes ReshardSpace::sizesOf(const ReshardState &state) const {
+  Sizes sizes;
+  for (size_t d = 0; d < shape.size(); ++d)
+    sizes.push_back(sizeOf(d, state.getDim(d)));
+  return sizes;
+}
+
+double ReshardSpace::localBytes(const Sizes &sizes) const {
+  double bytes = elementBytes;
+  for (const DimSize &dim : sizes)
+    bytes *= static_cast<double>(dim.largest);
   return bytes;
 }
 
@@ -117,6 +129,10 @@ double ReshardSpace::groupOf(ArrayRef<Atom> group) const {
 
 double ReshardSpace::exchangeBytes(const spmd::Sharding &source, const spmd::Sharding &target) const {
   return spmd::missingElements(mesh, {shape, source}, {shape, target}) * elementBytes;
+}
+
+double ReshardSpace::exchangeBytes(const ReshardState &state, const ReshardState &goal) const {
+  return deviceCount > kManyDevices ? exchangeBytes(toSharding(state), toSharding(goal)) : missingBytes(state, goal);
 }
 
 /// A dimension with all that share atoms with it, on either side.
@@ -200,7 +216,7 @@ static bool isPieceOfOther(ArrayRef<Atom> x, ArrayRef<Atom> y) {
 
 double ReshardSpace::missingBytes(const ReshardState &state, const ReshardState &goal) const {
   double least = leastBytes(state, goal);
-  if (mesh.deviceCount() > kManyDevices)
+  if (deviceCount > kManyDevices)
     return std::max(0.0, least);
   // Pieces of one size, of which the one lies within the other: each device holds all that it can of what it needs.
   auto isNested = [&](size_t d) { return isPieceOfOther(state.getDim(d), goal.getDim(d)); };
@@ -220,20 +236,19 @@ double ReshardSpace::missingBytes(const ReshardState &state, const ReshardState 
     held *= ofHeld;
     places *= groupOf(shared.atoms);
   }
-  return (wanted - held) * (static_cast<double>(mesh.deviceCount()) / places);
+  return (wanted - held) * (static_cast<double>(deviceCount) / places);
 }
 
-double ReshardSpace::leastBytes(const ReshardState &state, const ReshardState &goal) const {
+double ReshardSpace::leastBytes(const Sizes &sizes, const Sizes &ofGoal) const {
   double needed = elementBytes, held = elementBytes;
   for (size_t d = 0; d < shape.size(); ++d) {
-    int64_t pieces = static_cast<int64_t>(groupOf(state.getDim(d))),
-            wanted = static_cast<int64_t>(groupOf(goal.getDim(d)));
-    if (shape[d] % pieces != 0 || shape[d] % wanted != 0)
+    auto isEven = [&](const DimSize &size) { return size.largest * size.pieces == shape[d]; };
+    if (!isEven(sizes[d]) || !isEven(ofGoal[d]))
       return -1;
-    needed *= static_cast<double>(shape[d] / wanted);
-    held *= static_cast<double>(shape[d] / std::max(pieces, wanted));
+    needed *= static_cast<double>(ofGoal[d].largest);
+    held *= static_cast<double>(std::min(sizes[d].largest, ofGoal[d].largest));
   }
-  return (needed - held) * static_cast<double>(mesh.deviceCount());
+  return (needed - held) * static_cast<double>(deviceCount);
 }
 
 double ReshardSpace::leastReducedBytes(const ReshardState &state, const ReshardState &goal) const {
