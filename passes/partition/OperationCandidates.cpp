@@ -7,16 +7,17 @@
 using namespace mlir;
 
 namespace spmdc {
-namespace {
 
-bool ofWholeAxes(const spmd::Sharding &sharding) {
+static bool isOfWholeAxes(const spmd::Sharding &sharding) {
   auto areWhole = [](const AxisList &axes) {
     return llvm::all_of(axes, [](const spmd::AxisRef &axis) { return axis.isWholeAxis(); });
   };
   return areWhole(sharding.unreduced) && llvm::all_of(sharding.dims, areWhole);
 }
 
-} // namespace
+bool mayRememberAssignments(const std::vector<spmd::Sharding> &operands, const spmd::Sharding &result) {
+  return isOfWholeAxes(result) && llvm::all_of(operands, isOfWholeAxes);
+}
 
 std::vector<OperationCandidate> OperationCandidates::of(std::vector<FactorAxes> listed) const {
   std::vector<OperationCandidate> candidates;
@@ -31,7 +32,7 @@ std::vector<OperationCandidate> OperationCandidates::of(std::vector<FactorAxes> 
 
 void OperationCandidates::visitAll(const std::vector<spmd::Sharding> &operands, const spmd::Sharding &result,
                                    llvm::function_ref<void(std::vector<OperationCandidate> &)> visit) const {
-  bool mayRemember = ofWholeAxes(result) && llvm::all_of(operands, ofWholeAxes);
+  bool mayRemember = mayRememberAssignments(operands, result);
   if (!mayRemember || traits.candidates->empty()) {
     std::vector<OperationCandidate> all = of(listAllAssignments(getAutomaticMesh(op), traits.rule, operands, result));
     if (!mayRemember)

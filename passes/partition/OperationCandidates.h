@@ -6,6 +6,9 @@
 
 namespace spmdc {
 
+/// Whether every assignment between these shardings is one of an operation's traits: they name no part of an axis.
+bool mayRememberAssignments(const std::vector<spmd::Sharding> &operands, const spmd::Sharding &result);
+
 /// Assignments as candidates for one operation: what follows from each whatever the shardings around it is found when
 /// it is first asked for, and remembered with the operation's traits.
 class OperationCandidates {
