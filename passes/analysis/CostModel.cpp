@@ -48,10 +48,10 @@ CollectiveCost CostModel::costOf(std::string_view collective, const LinkRates &r
           .latencySeconds = rates.latencyMicroseconds / 1e6};
 }
 
-double CostModel::leastWeight(const std::vector<std::string> &axisNames) const {
+double CostModel::leastWeight(const spmd::MeshShape &mesh) const {
   double weight = 1;
-  for (const std::string &name : axisNames)
-    if (auto own = axes.find(name); own != axes.end())
+  for (const spmd::MeshAxis &axis : mesh.axes)
+    if (auto own = axes.find(axis.name); own != axes.end())
       weight = std::min(weight, link.bytesPerSecond / own->second.bytesPerSecond);
   return weight;
 }

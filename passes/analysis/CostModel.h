@@ -107,8 +107,8 @@ struct CostModel {
   CollectiveCost costOf(std::string_view collective, const std::vector<std::string> &axisNames, double wireBytes,
                         double peakBytes) const;
   CollectiveCost costOf(std::string_view collective, const LinkRates &rates, double wireBytes, double peakBytes) const;
-  /// Of the fastest axis of these: as how many bytes along the others one byte along it counts.
-  double leastWeight(const std::vector<std::string> &axisNames) const;
+  /// Of the fastest axis of a mesh: as how many bytes along the others one byte along it counts.
+  double leastWeight(const spmd::MeshShape &mesh) const;
 
   /// A sequence of collectives.
   double seconds(const CollectiveCost &cost, int64_t deviceCount) const {

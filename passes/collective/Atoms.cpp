@@ -2,6 +2,8 @@
 
 #include "passes/collective/Atoms.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <map>
 #include <set>
 
@@ -35,20 +37,25 @@ Atoms::Atoms(const spmd::MeshShape &mesh, const std::vector<const spmd::Sharding
   }
 }
 
-std::vector<int> Atoms::split(const std::vector<spmd::AxisRef> &axes) const {
-  std::vector<int> atoms;
+bool Atoms::areWhole() const {
+  return llvm::all_of(parts,
+                      [&](const spmd::AxisRef &part) { return part.size == mesh.axes[mesh.indexOf(part.name)].size; });
+}
+
+AtomList Atoms::split(const std::vector<spmd::AxisRef> &axes) const {
+  AtomList atoms;
   for (const spmd::AxisRef &axis : axes) {
     int64_t end = axis.preSize * axis.sizeIn(mesh);
     for (size_t i = 0; i < parts.size(); ++i)
       if (parts[i].name == axis.name && parts[i].preSize >= axis.preSize && parts[i].preSize < end)
-        atoms.push_back(static_cast<int>(i));
+        atoms.push_back(static_cast<Atom>(i));
   }
   return atoms;
 }
 
-std::vector<spmd::AxisRef> Atoms::join(llvm::ArrayRef<int> atoms) const {
+std::vector<spmd::AxisRef> Atoms::join(llvm::ArrayRef<Atom> atoms) const {
   std::vector<spmd::AxisRef> axes;
-  for (int atom : atoms) {
+  for (Atom atom : atoms) {
     const spmd::AxisRef &part = parts[atom];
     bool continues =
         !axes.empty() && axes.back().name == part.name && axes.back().preSize * axes.back().size == part.preSize;

@@ -9,11 +9,15 @@
 
 #include "runtime/support/Sharding.h"
 
-#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
 
 #include <vector>
 
 namespace spmdc {
+
+/// The number of an atom: there are no more than a number of devices has bits.
+using Atom = int8_t;
+using AtomList = llvm::SmallVector<Atom, 8>;
 
 class Atoms {
 public:
@@ -22,13 +26,15 @@ public:
   /// Whether the shardings' parts of axes have common parts: a:(1)2 and a:(3)2 of an axis of 6 do not. Then nothing
   /// else here may be asked.
   bool exist() const { return areNested; }
-  int64_t count() const { return static_cast<int64_t>(parts.size()); }
-  int64_t sizeOf(int atom) const { return parts[atom].size; }
+  /// Whether each is an axis as a whole.
+  bool areWhole() const;
+  Atom count() const { return static_cast<Atom>(parts.size()); }
+  int64_t sizeOf(Atom atom) const { return parts[atom].size; }
 
   /// The atoms of an axis list, major to minor.
-  std::vector<int> split(const std::vector<spmd::AxisRef> &axes) const;
+  AtomList split(const std::vector<spmd::AxisRef> &axes) const;
   /// The axis list of atoms, adjacent parts of one axis joined; a whole axis is written as such.
-  std::vector<spmd::AxisRef> join(llvm::ArrayRef<int> atoms) const;
+  std::vector<spmd::AxisRef> join(llvm::ArrayRef<Atom> atoms) const;
 
 private:
   spmd::MeshShape mesh;

@@ -6,38 +6,50 @@
 
 namespace spmdc {
 
-/// A step over atoms, with its price.
+/// A step over atoms.
 struct ReshardMove {
   ReshardStep::Kind kind = ReshardStep::Kind::AllGather;
   AtomList atoms;
-  int64_t dim = -1, concatDim = -1;
-  ReshardState after;
-  CollectiveCost cost;
+  int64_t from = -1; ///< The dimension off whose minor end they go,
+  int64_t to = -1;   ///< and that to whose minor end they go; none for an exchange.
+
+  bool isReduction() const { return kind == ReshardStep::Kind::AllReduce || kind == ReshardStep::Kind::ReduceScatter; }
+  /// Whether partial sums come of it.
+  bool makesSums() const { return kind == ReshardStep::Kind::KeepOnFirst || kind == ReshardStep::Kind::PlaceInZeros; }
+  /// Not of an exchange.
+  ReshardState apply(const ReshardState &before) const;
 };
 
 class ReshardMoves {
 public:
+  using Visitor = llvm::function_ref<void(const ReshardMove &)>;
+
   /// A way may lead over the atoms of `spread`, which neither side names.
   ReshardMoves(const ReshardSpace &space, const CostModel &model, AtomList spread = {});
 
-  /// All that may help to get to the goal; only reductions, and the exchange, where it is not `isWide`.
-  std::vector<ReshardMove> from(const ReshardState &state, const ReshardState &goal, bool mayExchange,
-                                bool isWide) const;
+  /// Visits all that may help to get to the goal but an exchange; only reductions where it is not `isWide`.
+  void visit(const ReshardState &state, const ReshardState &goal, bool isWide, Visitor visit) const;
 
-  /// One exchange to where the goal lies; the state may not have partial sums.
-  ReshardMove exchange(const ReshardState &state, const ReshardState &goal) const;
+  /// Of a move between states of which a device holds so many bytes.
+  CollectiveCost price(const ReshardMove &move, double before, double after) const;
+
+  /// One exchange to where a state without partial sums lies, from another one.
+  ReshardMove exchange(const ReshardState &state, const ReshardState &after) const;
+  CollectiveCost priceExchange(const ReshardMove &exchange, const ReshardState &before,
+                               const ReshardState &after) const;
 
   /// Where atoms do not describe the source or the target, or do not exist: what is pending is reduced, then comes one
   /// exchange over every axis that either names, and what is a partial sum from then on is on the first devices.
-  ReshardPlan planDirectly() const;
+  ReshardPlan planDirectly(const spmd::Sharding &source, const spmd::Sharding &target) const;
 
 private:
-  ReshardMove price(ReshardMove move, const ReshardState &before) const;
-  void addGathers(const ReshardState &state, std::vector<ReshardMove> &moves) const;
-  void addSlices(const ReshardState &state, const ReshardState &goal, std::vector<ReshardMove> &moves) const;
-  void addAllToAlls(const ReshardState &state, std::vector<ReshardMove> &moves) const;
-  void addPartialSums(const ReshardState &state, const ReshardState &goal, std::vector<ReshardMove> &moves) const;
-  void addReductions(const ReshardState &state, const ReshardState &goal, std::vector<ReshardMove> &moves) const;
+  static void visitGathers(const ReshardState &state, Visitor visit);
+  void visitSlices(const ReshardState &state, const ReshardState &goal, Visitor visit) const;
+  static void visitAllToAlls(const ReshardState &state, Visitor visit);
+  static void visitPartialSums(const ReshardState &state, const ReshardState &goal, Visitor visit);
+  static void visitReductions(const ReshardState &state, const ReshardState &goal, Visitor visit);
+
+  CollectiveCost costOf(const ReshardMove &move, double bytes, double peakBytes) const;
 
   const ReshardSpace &space;
   const CostModel &model;

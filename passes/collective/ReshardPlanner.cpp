@@ -58,28 +58,51 @@ ReshardPlanner::ReshardPlanner(Operation *module)
     : ReshardPlanner(spmdc::getMesh(module).toValue(), CostModel::of(cast<ModuleOp>(module)),
                      !hasPartlyManualRegion(module)) {}
 
-std::pair<Type, Type> ReshardPlanner::keyOf(ArrayType source, ArrayType target) {
-  return {source.withSharding(source.getShardingOrOpen().getClosed()),
-          target.withSharding(target.getShardingOrOpen().getClosed())};
+std::pair<ArrayType, ArrayType> ReshardPlanner::keyOf(ArrayType source, ArrayType target) {
+  auto close = [](ArrayType type) {
+    ShardingAttr sharding = type.getShardingOrOpen().getClosed();
+    return sharding == type.getSharding() ? type : type.withSharding(sharding);
+  };
+  return {close(source), close(target)};
 }
 
 double ReshardPlanner::getLeastBytes(ArrayType source, ArrayType target) const {
-  std::pair<Type, Type> key = keyOf(source, target);
-  if (auto known = plans.find(key); known != plans.end())
+  auto [from, to] = keyOf(source, target);
+  if (auto known = plans.find({from, to}); known != plans.end())
     return known->second->cost.linkBytes;
-  auto [entry, isNew] = least.try_emplace(key, 0.0);
+  auto [entry, isNew] = least.try_emplace({from, to}, 0.0);
   if (isNew)
-    entry->second = leastReshardBytes(mesh, model, source, target);
+    entry->second = model.leastWeight(mesh) * computeLeastBytes(from, to);
   return entry->second;
 }
 
+double ReshardPlanner::computeLeastBytes(ArrayType source, ArrayType target) const {
+  ShardingAttr from = source.getShardingOrOpen(), to = target.getShardingOrOpen();
+  const ReshardState *start = spaces.getState(from), *goal = spaces.getState(to);
+  if (start && goal)
+    return leastReshardBytes(spaces.get(source), *start, *goal);
+  const spmd::Sharding fromValue = from.toValue(), toValue = to.toValue();
+  const ReshardSpace own(mesh, source, Atoms(mesh, {&fromValue, &toValue}));
+  return leastReshardBytes(own, ReshardState::of(own.atoms, fromValue), ReshardState::of(own.atoms, toValue));
+}
+
 const ReshardPlan &ReshardPlanner::plan(ArrayType source, ArrayType target) {
-  auto [entry, isNew] = plans.try_emplace(keyOf(source, target));
+  auto [from, to] = keyOf(source, target);
+  auto [entry, isNew] = plans.try_emplace({from, to});
   if (isNew) {
-    entry->second = std::make_unique<ReshardPlan>(searchReshard(mesh, model, source, target, spreads));
+    entry->second = std::make_unique<ReshardPlan>(search(from, to));
     explored += entry->second->explored;
   }
   return *entry->second;
+}
+
+ReshardPlan ReshardPlanner::search(ArrayType source, ArrayType target) const {
+  ShardingAttr from = source.getShardingOrOpen(), to = target.getShardingOrOpen();
+  const spmd::Sharding fromValue = from.toValue(), toValue = to.toValue();
+  if (spaces.getState(from) && spaces.getState(to))
+    return searchReshard(spaces.get(source), model, fromValue, toValue, spreads);
+  const ReshardSpace own(mesh, source, Atoms(mesh, {&fromValue, &toValue}));
+  return searchReshard(own, model, fromValue, toValue, spreads);
 }
 
 Value ReshardPlanner::build(OpBuilder &builder, Location loc, Value local, ArrayType source, ArrayType target,

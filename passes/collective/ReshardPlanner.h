@@ -20,6 +20,7 @@
 
 #include "ir/spmd/SpmdOps.h"
 #include "passes/collective/ReshardPlan.h"
+#include "passes/collective/ReshardSpaces.h"
 
 #include "mlir/Pass/AnalysisManager.h"
 
@@ -33,7 +34,7 @@ public:
   explicit ReshardPlanner(mlir::Operation *module);
   /// `spreads`: values lie as their shardings say, so along axes that these do not name all devices have the same.
   explicit ReshardPlanner(spmd::MeshShape mesh, CostModel model = {}, bool spreads = true)
-      : mesh(std::move(mesh)), model(std::move(model)), spreads(spreads) {}
+      : mesh(std::move(mesh)), model(std::move(model)), spreads(spreads), spaces(this->mesh) {}
 
   /// The cheapest plan from the source's sharding to the target's; both have one shape.
   const ReshardPlan &plan(ArrayType source, ArrayType target);
@@ -56,11 +57,14 @@ public:
 
 private:
   /// By what plans are remembered.
-  static std::pair<mlir::Type, mlir::Type> keyOf(ArrayType source, ArrayType target);
+  static std::pair<ArrayType, ArrayType> keyOf(ArrayType source, ArrayType target);
+  ReshardPlan search(ArrayType source, ArrayType target) const;
+  double computeLeastBytes(ArrayType source, ArrayType target) const;
 
   const spmd::MeshShape mesh;
   const CostModel model;
   const bool spreads;
+  mutable ReshardSpaces spaces;
   int64_t explored = 0;
   llvm::DenseMap<std::pair<mlir::Type, mlir::Type>, std::unique_ptr<ReshardPlan>> plans; ///< Only looked up.
   mutable llvm::DenseMap<std::pair<mlir::Type, mlir::Type>, double> least; ///< Of what has no plan; only looked up.

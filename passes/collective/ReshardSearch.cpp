@@ -6,9 +6,9 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <optional>
 #include <queue>
+#include <unordered_map>
 
 namespace spmdc {
 namespace {
@@ -20,21 +20,17 @@ constexpr size_t kMaxExplored = 20000;
 /// Where there are so few atoms, and many devices, the ways are few and an exchange is priced only in the end.
 constexpr int64_t kFewAtoms = 4;
 
+struct Visit;
+/// A sharding with how it was come to, at the place where it stays.
+using Node = std::pair<const ReshardState, Visit>;
+
 struct Visit {
   CollectiveCost cost{.linkBytes = std::numeric_limits<double>::infinity()};
-  ReshardState previous;
+  const Node *previous = nullptr;
   ReshardMove move;
   bool isDone = false;
   double missing = 0; ///< Bytes that must still be sent, whatever the way.
 };
-
-/// Of links along the fastest axis.
-double leastWeightOf(const spmd::MeshShape &mesh, const CostModel &model) {
-  std::vector<std::string> names;
-  for (const spmd::MeshAxis &axis : mesh.axes)
-    names.push_back(axis.name);
-  return model.leastWeight(names);
-}
 
 class Search {
 public:
@@ -42,102 +38,132 @@ public:
   Search(const ReshardSpace &space, const CostModel &model, const ReshardState &start, const ReshardState &goal,
          AtomList spread = {})
       : space(space), moves(space, model, std::move(spread)), start(start), goal(goal),
-        leastWeight(leastWeightOf(space.mesh, model)) {}
+        sizesOfGoal(space.sizesOf(goal)), leastWeight(model.leastWeight(space.mesh)) {}
 
   /// Nothing where the search was left before it came to the goal.
   std::optional<ReshardPlan> run() {
-    visits[start].cost = {.peakBytes = space.localBytes(start)};
-    open.push({visits[start].cost, start});
+    Node &first = add(start);
+    first.second.cost = {.peakBytes = space.localBytes(start)};
+    open.push({first.second.cost, &first});
     while (!open.empty()) {
-      auto [cost, state] = open.top();
+      Node &node = *open.top().node;
       open.pop();
-      Visit &visit = visits[state];
+      auto &[state, visit] = node;
       if (visit.isDone)
         continue;
       visit.isDone = true;
       if (state == goal)
         break;
-      bool isFaithful = space.isFaithful(state);
-      for (ReshardMove &move : moves.from(state, goal, mayExchange(state, visit), visits.size() < kMaxExplored))
-        consider(state, cost, isFaithful, std::move(move));
+      const ReshardSpace::Sizes sizes = space.sizesOf(state);
+      const Step step{node, space.isFaithful(state), sizes, space.localBytes(sizes)};
+      bool isWide = visits.size() < kMaxExplored;
+      moves.visit(state, goal, isWide, [&](const ReshardMove &move) { consider(step, move); });
+      if (mayExchange(node))
+        considerExchange(node);
     }
-    for (const ReshardState &state : pricedLate)
-      considerExchange(state);
-    return visits.contains(goal) ? std::make_optional(trace()) : std::nullopt;
+    for (Node *node : pricedLate)
+      considerExchange(*node);
+    return end ? std::make_optional(trace()) : std::nullopt;
   }
 
 private:
+  Node &add(ReshardState state) {
+    Node &node = *visits.try_emplace(std::move(state)).first;
+    if (node.first == goal)
+      end = &node;
+    return node;
+  }
+
   /// An exchange is worth its price (it looks at every device) only where the way begins, and behind reductions: what
   /// it replaces are all other moves.
-  bool mayExchange(const ReshardState &state, const Visit &visit) {
-    bool isReduced =
-        visit.move.kind == ReshardStep::Kind::AllReduce || visit.move.kind == ReshardStep::Kind::ReduceScatter;
-    if (!(state == start || isReduced) || !state.unreduced.empty())
+  bool mayExchange(Node &node) {
+    auto &[state, visit] = node;
+    if (!(state == start || visit.move.isReduction()) || !state.getUnreduced().empty())
       return false;
-    if (!goal.unreduced.empty())
+    if (!goal.getUnreduced().empty())
       return true;
-    if (space.mesh.deviceCount() <= kManyDevices || space.atoms.count() > kFewAtoms)
+    if (space.deviceCount <= ReshardSpace::kManyDevices || space.atoms.count() > kFewAtoms)
       return true;
-    pricedLate.push_back(state);
+    pricedLate.push_back(&node);
     return false;
   }
 
   /// Whether the cost is below that of every known way to the goal.
-  bool isPromising(const CollectiveCost &cost) const {
-    auto known = visits.find(goal);
-    return known == visits.end() || cost < known->second.cost;
-  }
+  bool isPromising(const CollectiveCost &cost) const { return !end || cost < end->second.cost; }
 
-  void consider(const ReshardState &state, const CollectiveCost &cost, bool isFaithful, ReshardMove move) {
-    CollectiveCost total = cost + move.cost;
+  /// From where moves are looked at, and what is known there.
+  struct Step {
+    const Node &from;
+    bool isFaithful;
+    const ReshardSpace::Sizes &sizes;
+    double heldBytes;
+  };
+
+  void consider(const Step &step, const ReshardMove &move) {
+    const auto &[before, visit] = step.from;
+    // By sizes alone first: that needs no state, and no look at the devices.
+    ReshardSpace::Sizes sizes = step.sizes;
+    if (move.from >= 0)
+      sizes[move.from] = space.sizeOf(move.from, before.getDim(move.from).drop_back(move.atoms.size()));
+    if (move.to >= 0)
+      sizes[move.to] = space.cutFurther(sizes[move.to], move.atoms);
+    CollectiveCost total = visit.cost + moves.price(move, step.heldBytes, space.localBytes(sizes));
     if (!isPromising(total))
       return;
-    auto entry = visits.find(move.after);
-    if (entry != visits.end() && !(total < entry->second.cost))
+    size_t reduced = move.isReduction() ? move.atoms.size() : 0;
+    bool isWhole = goal.getUnreduced().empty() && before.getUnreduced().size() == reduced && !move.makesSums();
+    double least = isWhole ? std::max(0.0, space.leastBytes(sizes, sizesOfGoal)) : 0;
+    if (!isPromising(total + CollectiveCost{.linkBytes = leastWeight * least}))
       return;
-    // An exchange goes by the shardings themselves, and a reduction leaves the pieces as they are.
-    bool keepsPieces = move.kind == ReshardStep::Kind::Exchange || move.after.dims == state.dims;
-    if (!keepsPieces && !(isFaithful && space.isFaithful(move.after)))
-      return;
-    bool isGoal = move.after == goal;
-    if (entry == visits.end()) {
-      bool isWhole = move.after.unreduced.empty() && goal.unreduced.empty();
-      // By sizes alone first: that needs no look at the devices.
-      double least = isWhole && !isGoal ? std::max(0.0, space.leastBytes(move.after, goal)) : 0;
-      if (!isPromising(total + CollectiveCost{.linkBytes = leastWeight * least}))
-        return;
-      double missing = isWhole ? space.missingBytes(move.after, goal) : 0;
-      entry = visits.try_emplace(move.after).first;
-      entry->second.missing = missing;
-    }
-    // Nor may it be so far from the goal that what devices still lack makes the way as long as a known one.
-    if (!isGoal && !isPromising(total + CollectiveCost{.linkBytes = leastWeight * entry->second.missing}))
-      return;
-    entry->second.cost = total;
-    entry->second.previous = state;
-    open.push({total, move.after});
-    entry->second.move = std::move(move);
+    ReshardState after = move.apply(before);
+    // A reduction leaves the pieces as they are.
+    bool keepsPieces = move.from < 0 && move.to < 0;
+    if (keepsPieces || (step.isFaithful && space.isFaithful(after)))
+      arrive(step.from, move, std::move(after), total);
   }
 
-  void considerExchange(const ReshardState &state) {
-    CollectiveCost before = visits[state].cost;
-    CollectiveCost least{.linkBytes = leastWeight * space.leastBytes(state, goal), .exchanges = 1, .steps = 1};
-    if (!isPromising(before + least))
+  void arrive(const Node &from, const ReshardMove &move, ReshardState after, const CollectiveCost &total) {
+    auto known = visits.find(after);
+    Node *to = known == visits.end() ? nullptr : &*known;
+    if (to && !(total < to->second.cost))
       return;
-    ReshardMove exchange = moves.exchange(state, goal);
-    CollectiveCost total = before + exchange.cost;
+    if (!to) {
+      bool isWhole = after.getUnreduced().empty() && goal.getUnreduced().empty();
+      double missing = isWhole ? space.missingBytes(after, goal) : 0;
+      to = &add(std::move(after));
+      to->second.missing = missing;
+    }
+    // Nor may it be so far from the goal that what devices still lack makes the way as long as a known one.
+    if (to != end && !isPromising(total + CollectiveCost{.linkBytes = leastWeight * to->second.missing}))
+      return;
+    to->second.cost = total;
+    to->second.previous = &from;
+    to->second.move = move;
+    open.push({total, to});
+  }
+
+  void considerExchange(const Node &node) {
+    const auto &[state, visit] = node;
+    // Of so many bytes at least; to know how many takes a look at every device.
+    CollectiveCost least{.linkBytes = leastWeight * space.leastBytes(state, goal), .exchanges = 1, .steps = 1};
+    if (!isPromising(visit.cost + least))
+      return;
+    ReshardState after = goal;
+    after.removeUnreduced(AtomList(goal.getUnreduced()));
+    ReshardMove exchange = moves.exchange(state, after);
+    CollectiveCost total = visit.cost + moves.priceExchange(exchange, state, after);
     if (isPromising(total))
-      visits[goal] = {total, state, std::move(exchange)};
+      arrive(node, exchange, std::move(after), total);
   }
 
   ReshardPlan trace() {
     ReshardPlan plan;
     plan.explored = static_cast<int64_t>(visits.size());
-    plan.cost = visits[goal].cost;
-    for (ReshardState state = goal; state != start; state = visits[state].previous) {
-      const ReshardMove &move = visits[state].move;
-      plan.steps.push_back(
-          {move.kind, space.atoms.join(move.atoms), move.dim, move.concatDim, space.toSharding(state)});
+    plan.cost = end->second.cost;
+    for (const Node *node = end; node->first != start; node = node->second.previous) {
+      const auto &[kind, atoms, from, to] = node->second.move;
+      plan.steps.push_back({kind, space.atoms.join(atoms), to >= 0 ? to : from,
+                            kind == ReshardStep::Kind::AllToAll ? from : -1, space.toSharding(node->first)});
     }
     std::reverse(plan.steps.begin(), plan.steps.end());
     return plan;
@@ -146,19 +172,24 @@ private:
   const ReshardSpace &space;
   ReshardMoves moves;
   const ReshardState start, goal;
+  const ReshardSpace::Sizes sizesOfGoal;
   const double leastWeight;
 
-  using Entry = std::pair<CollectiveCost, ReshardState>;
+  struct Entry {
+    CollectiveCost cost;
+    Node *node;
+  };
   struct Later {
     bool operator()(const Entry &x, const Entry &y) const {
-      if (x.first < y.first || y.first < x.first)
-        return y.first < x.first;
-      return y.second < x.second;
+      if (x.cost < y.cost || y.cost < x.cost)
+        return y.cost < x.cost;
+      return y.node->first < x.node->first;
     }
   };
-  std::map<ReshardState, Visit> visits;
+  std::unordered_map<ReshardState, Visit, ReshardState::Hash> visits; ///< Only looked up.
+  Node *end = nullptr;                                                ///< The goal, once a way there is known.
   std::priority_queue<Entry, std::vector<Entry>, Later> open;
-  std::vector<ReshardState> pricedLate;
+  std::vector<Node *> pricedLate;
 };
 
 /// Devices that hold the same may each send a part of it along slow links, and share what comes along faster ones: the
@@ -167,35 +198,36 @@ private:
 AtomList findSpread(const ReshardSpace &space, const CostModel &model, const ReshardState &start,
                     const ReshardState &goal) {
   constexpr size_t kMost = 3;
-  auto rateOf = [&](int atom) { return model.ratesOf({space.atoms.join(atom).front().name}).bytesPerSecond; };
+  auto rateOf = [&](Atom atom) { return model.ratesOf({space.atoms.join(atom).front().name}).bytesPerSecond; };
   AtomList idle;
   double slowest = std::numeric_limits<double>::infinity();
-  for (int atom = 0; atom < space.atoms.count(); ++atom)
-    if (space.isUsed(start, atom) || space.isUsed(goal, atom))
+  for (Atom atom = 0; atom < space.atoms.count(); ++atom)
+    if (start.isUsed(atom) || goal.isUsed(atom))
       slowest = std::min(slowest, rateOf(atom));
     else if (space.atoms.sizeOf(atom) > 1)
       idle.push_back(atom);
-  llvm::erase_if(idle, [&](int atom) { return rateOf(atom) <= slowest; });
-  llvm::sort(idle,
-             [&](int x, int y) { return std::pair(-space.atoms.sizeOf(x), x) < std::pair(-space.atoms.sizeOf(y), y); });
+  llvm::erase_if(idle, [&](Atom atom) { return rateOf(atom) <= slowest; });
+  llvm::sort(idle, [&](Atom x, Atom y) {
+    return std::pair(-space.atoms.sizeOf(x), x) < std::pair(-space.atoms.sizeOf(y), y);
+  });
   idle.truncate(std::min(idle.size(), kMost));
   return idle;
 }
 
 } // namespace
 
-ReshardPlan searchReshard(const spmd::MeshShape &mesh, const CostModel &model, ArrayType source, ArrayType target,
-                          bool spreads) {
-  ReshardSpace space(mesh, source, target);
+ReshardPlan searchReshard(const ReshardSpace &space, const CostModel &model, const spmd::Sharding &source,
+                          const spmd::Sharding &target, bool spreads) {
+  auto planDirectly = [&] { return ReshardMoves(space, model).planDirectly(source, target); };
   if (!space.atoms.exist())
-    return ReshardMoves(space, model).planDirectly();
-  ReshardState start = space.toState(space.from), goal = space.toState(space.to);
+    return planDirectly();
+  ReshardState start = ReshardState::of(space.atoms, source), goal = ReshardState::of(space.atoms, target);
   if (!space.isFaithful(start) || !space.isFaithful(goal))
-    return ReshardMoves(space, model).planDirectly();
-  auto secondsOf = [&](const ReshardPlan &way) { return model.seconds(way.cost, mesh.deviceCount()); };
+    return planDirectly();
+  auto secondsOf = [&](const ReshardPlan &way) { return model.seconds(way.cost, space.deviceCount); };
   std::optional<ReshardPlan> plan = Search(space, model, start, goal).run();
   if (!plan)
-    return ReshardMoves(space, model).planDirectly();
+    return planDirectly();
   if (start == goal)
     return *plan;
   // Bytes and not seconds lead the search: more steps may take longer for few of them.
@@ -206,15 +238,12 @@ ReshardPlan searchReshard(const spmd::MeshShape &mesh, const CostModel &model, A
   return *plan;
 }
 
-double leastReshardBytes(const spmd::MeshShape &mesh, const CostModel &model, ArrayType source, ArrayType target) {
-  ReshardSpace space(mesh, source, target);
-  ReshardState start = space.toState(space.from), goal = space.toState(space.to);
+double leastReshardBytes(const ReshardSpace &space, const ReshardState &start, const ReshardState &goal) {
   // Devices may already have what is missing as partial sums.
-  if (!llvm::all_of(goal.unreduced, [&](int atom) { return llvm::is_contained(start.unreduced, atom); }))
+  if (!llvm::all_of(goal.getUnreduced(), [&](Atom atom) { return llvm::is_contained(start.getUnreduced(), atom); }))
     return 0;
-  double bytes =
-      start.unreduced.empty() ? std::max(0.0, space.missingBytes(start, goal)) : space.leastReducedBytes(start, goal);
-  return leastWeightOf(mesh, model) * bytes;
+  return start.getUnreduced().empty() ? std::max(0.0, space.missingBytes(start, goal))
+                                      : space.leastReducedBytes(start, goal);
 }
 
 } // namespace spmdc

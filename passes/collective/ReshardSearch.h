@@ -1,17 +1,17 @@
 //===- ReshardSearch.h - the cheapest sequence of collectives, by Dijkstra's algorithm --*- C++ -*-===//
 #pragma once
 
-#include "ir/spmd/SpmdOps.h"
 #include "passes/collective/ReshardPlan.h"
+#include "passes/collective/ReshardSpace.h"
 
 namespace spmdc {
 
-/// The cheapest plan from the source's sharding to the target's; both have one shape. `spreads`: it may lead over axes
-/// that neither side names, along which all devices have the same.
-ReshardPlan searchReshard(const spmd::MeshShape &mesh, const CostModel &model, ArrayType source, ArrayType target,
-                          bool spreads);
+/// The cheapest plan from the source to the target, over atoms of both. `spreads`: it may lead over axes that neither
+/// side names, along which all devices have the same.
+ReshardPlan searchReshard(const ReshardSpace &space, const CostModel &model, const spmd::Sharding &source,
+                          const spmd::Sharding &target, bool spreads);
 
-/// What no plan sends less than, as CollectiveCost::linkBytes.
-double leastReshardBytes(const spmd::MeshShape &mesh, const CostModel &model, ArrayType source, ArrayType target);
+/// What all devices together send at least, whatever the plan.
+double leastReshardBytes(const ReshardSpace &space, const ReshardState &start, const ReshardState &goal);
 
 } // namespace spmdc

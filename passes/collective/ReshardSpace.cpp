@@ -19,18 +19,18 @@ std::vector<int64_t> positionsOf(int64_t piece, const std::vector<int64_t> &size
 
 } // namespace
 
-ReshardSpace::ReshardSpace(const spmd::MeshShape &mesh, ArrayType source, ArrayType target)
-    : mesh(mesh), from(source.getShardingOrOpen().toValue()), to(target.getShardingOrOpen().toValue()),
-      atoms(mesh, {&from, &to}), shape(source.getShape().begin(), source.getShape().end()),
-      elementBytes(static_cast<double>(spmd::byteSize(source.getDType()))) {}
+ReshardSpace::ReshardSpace(const spmd::MeshShape &mesh, ArrayType type, Atoms atoms)
+    : mesh(mesh), deviceCount(mesh.deviceCount()), atoms(std::move(atoms)), isOfWholeAxes(this->atoms.areWhole()),
+      shape(type.getShape().begin(), type.getShape().end()),
+      elementBytes(static_cast<double>(spmd::byteSize(type.getDType()))) {}
 
-const std::vector<spmd::ShardRange> &ReshardSpace::getPieces(size_t dim, const AtomList &dimAtoms) const {
-  auto [entry, isNew] = pieces.try_emplace({dim, dimAtoms});
+const std::vector<spmd::ShardRange> &ReshardSpace::getPieces(size_t dim, ArrayRef<Atom> dimAtoms) const {
+  auto [entry, isNew] = pieces.try_emplace({dim, AtomList(dimAtoms)});
   std::vector<spmd::ShardRange> &ranges = entry->second;
   if (!isNew)
     return ranges;
   std::vector<int64_t> sizes;
-  for (int atom : dimAtoms)
+  for (Atom atom : dimAtoms)
     sizes.push_back(atoms.sizeOf(atom));
   auto count = static_cast<int64_t>(groupOf(dimAtoms));
   for (int64_t piece = 0; piece < count; ++piece)
@@ -40,22 +40,22 @@ const std::vector<spmd::ShardRange> &ReshardSpace::getPieces(size_t dim, const A
 
 /// Nested ceilings over a:(1)2 and a:(2)2 are those over `a` only where the pieces come out even: 5 elements are 2 2 1
 /// 0 over `a`, but 2 1 2 0 over its halves.
-bool ReshardSpace::isFaithful(size_t dim, const AtomList &dimAtoms) const {
+bool ReshardSpace::isFaithful(size_t dim, ArrayRef<Atom> dimAtoms) const {
   auto count = static_cast<int64_t>(groupOf(dimAtoms));
   if (dimAtoms.size() < 2 || shape[dim] % count == 0)
     return true;
-  auto [known, isNew] = faithful.try_emplace({dim, dimAtoms}, true);
+  auto [known, isNew] = faithful.try_emplace({dim, AtomList(dimAtoms)}, true);
   if (isNew)
     known->second = comesOutAlike(dim, dimAtoms);
   return known->second;
 }
 
-bool ReshardSpace::comesOutAlike(size_t dim, const AtomList &dimAtoms) const {
+bool ReshardSpace::comesOutAlike(size_t dim, ArrayRef<Atom> dimAtoms) const {
   std::vector<spmd::AxisRef> axes = atoms.join(dimAtoms);
   if (axes.size() == dimAtoms.size())
     return true;
   std::vector<int64_t> atomSizes, axisSizes;
-  for (int atom : dimAtoms)
+  for (Atom atom : dimAtoms)
     atomSizes.push_back(atoms.sizeOf(atom));
   for (const spmd::AxisRef &axis : axes)
     axisSizes.push_back(axis.sizeIn(mesh));
@@ -68,42 +68,39 @@ bool ReshardSpace::comesOutAlike(size_t dim, const AtomList &dimAtoms) const {
 }
 
 bool ReshardSpace::isFaithful(const ReshardState &state) const {
-  for (size_t d = 0; d < state.dims.size(); ++d)
-    if (!isFaithful(d, state.dims[d]))
+  for (size_t d = 0; d < shape.size() && !isOfWholeAxes; ++d)
+    if (!isFaithful(d, state.getDim(d)))
       return false;
   return true;
 }
 
-AtomList ReshardSpace::toList(const std::vector<spmd::AxisRef> &axes) const {
-  std::vector<int> list = atoms.split(axes);
-  return AtomList(list.begin(), list.end());
-}
-
-ReshardState ReshardSpace::toState(const spmd::Sharding &sharding) const {
-  ReshardState state;
-  for (const auto &axes : sharding.dims)
-    state.dims.push_back(toList(axes));
-  state.unreduced = toList(sharding.unreduced);
-  llvm::sort(state.unreduced);
-  return state;
-}
-
 spmd::Sharding ReshardSpace::toSharding(const ReshardState &state) const {
   spmd::Sharding sharding;
-  for (const auto &dim : state.dims)
-    sharding.dims.push_back(atoms.join(dim));
-  sharding.unreduced = atoms.join(state.unreduced);
+  for (size_t d = 0; d < shape.size(); ++d)
+    sharding.dims.push_back(atoms.join(state.getDim(d)));
+  sharding.unreduced = atoms.join(state.getUnreduced());
   return sharding;
 }
 
-double ReshardSpace::localBytes(const ReshardState &state) const {
-  double bytes = elementBytes;
-  for (size_t d = 0; d < shape.size(); ++d) {
-    int64_t size = shape[d];
-    for (int atom : state.dims[d])
-      size = llvm::divideCeilSigned(size, atoms.sizeOf(atom));
-    bytes *= static_cast<double>(size);
+ReshardSpace::DimSize ReshardSpace::cutFurther(DimSize size, ArrayRef<Atom> dimAtoms) const {
+  for (Atom atom : dimAtoms) {
+    size.largest = llvm::divideCeilSigned(size.largest, atoms.sizeOf(atom));
+    size.pieces *= atoms.sizeOf(atom);
   }
+  return size;
+}
+
+ReshardSpace::Sizes ReshardSpace::sizesOf(const ReshardState &state) const {
+  Sizes sizes;
+  for (size_t d = 0; d < shape.size(); ++d)
+    sizes.push_back(sizeOf(d, state.getDim(d)));
+  return sizes;
+}
+
+double ReshardSpace::localBytes(const Sizes &sizes) const {
+  double bytes = elementBytes;
+  for (const DimSize &dim : sizes)
+    bytes *= static_cast<double>(dim.largest);
   return bytes;
 }
 
@@ -120,12 +117,12 @@ std::vector<spmd::AxisRef> ReshardSpace::without(const std::vector<spmd::AxisRef
     llvm::erase_if(list, [&](const auto &item) { return llvm::is_contained(from, item); });
     return list;
   };
-  return atoms.exist() ? atoms.join(remove(toList(axes), toList(others))) : remove(axes, others);
+  return atoms.exist() ? atoms.join(remove(atoms.split(axes), atoms.split(others))) : remove(axes, others);
 }
 
-double ReshardSpace::groupOf(ArrayRef<int> group) const {
+double ReshardSpace::groupOf(ArrayRef<Atom> group) const {
   double size = 1;
-  for (int atom : group)
+  for (Atom atom : group)
     size *= static_cast<double>(atoms.sizeOf(atom));
   return size;
 }
@@ -134,9 +131,8 @@ double ReshardSpace::exchangeBytes(const spmd::Sharding &source, const spmd::Sha
   return spmd::missingElements(mesh, {shape, source}, {shape, target}) * elementBytes;
 }
 
-bool ReshardSpace::isUsed(const ReshardState &state, int atom) const {
-  auto has = [&](const AtomList &list) { return llvm::is_contained(list, atom); };
-  return has(state.unreduced) || llvm::any_of(state.dims, has);
+double ReshardSpace::exchangeBytes(const ReshardState &state, const ReshardState &goal) const {
+  return deviceCount > kManyDevices ? exchangeBytes(toSharding(state), toSharding(goal)) : missingBytes(state, goal);
 }
 
 /// A dimension with all that share atoms with it, on either side.
@@ -149,7 +145,7 @@ struct ReshardSpace::SharedDims {
   AtomList atoms;
 
   SharedDims(const ReshardSpace &space, const ReshardState &state, const ReshardState &goal, size_t first)
-      : dims(state.dims.size()) {
+      : dims(state.getRank()) {
     add(space, state, goal, first);
   }
 
@@ -179,9 +175,9 @@ struct ReshardSpace::SharedDims {
 private:
   void add(const ReshardSpace &space, const ReshardState &state, const ReshardState &goal, size_t d) {
     dims.set(d);
-    auto placesOf = [&](const AtomList &list) {
+    auto placesOf = [&](ArrayRef<Atom> list) {
       SmallVector<size_t, 4> result;
-      for (int atom : list) {
+      for (Atom atom : list) {
         auto found = std::find(atoms.begin(), atoms.end(), atom);
         result.push_back(found - atoms.begin());
         if (found != atoms.end())
@@ -191,13 +187,13 @@ private:
       }
       return result;
     };
-    members.push_back({&space.getPieces(d, state.dims[d]), &space.getPieces(d, goal.dims[d]), placesOf(state.dims[d]),
-                       placesOf(goal.dims[d])});
-    auto sharesAtoms = [&](const AtomList &list) {
+    ArrayRef<Atom> have = state.getDim(d), want = goal.getDim(d);
+    members.push_back({&space.getPieces(d, have), &space.getPieces(d, want), placesOf(have), placesOf(want)});
+    auto sharesAtoms = [&](ArrayRef<Atom> list) {
       return llvm::any_of(list, [&](int atom) { return llvm::is_contained(atoms, atom); });
     };
-    for (size_t other = 0; other < state.dims.size(); ++other)
-      if (!dims.test(other) && (sharesAtoms(state.dims[other]) || sharesAtoms(goal.dims[other])))
+    for (size_t other = 0; other < dims.size(); ++other)
+      if (!dims.test(other) && (sharesAtoms(state.getDim(other)) || sharesAtoms(goal.getDim(other))))
         add(space, state, goal, other);
   }
 
@@ -214,17 +210,17 @@ private:
 };
 
 /// Whether one of two cuts of a dimension goes on where the other one ends.
-static bool isPieceOfOther(const std::tuple<const AtomList &, const AtomList &> &cuts) {
-  const auto &[x, y] = cuts;
+static bool isPieceOfOther(ArrayRef<Atom> x, ArrayRef<Atom> y) {
   return std::equal(x.begin(), x.begin() + std::min(x.size(), y.size()), y.begin());
 }
 
 double ReshardSpace::missingBytes(const ReshardState &state, const ReshardState &goal) const {
   double least = leastBytes(state, goal);
-  if (mesh.deviceCount() > kManyDevices)
+  if (deviceCount > kManyDevices)
     return std::max(0.0, least);
   // Pieces of one size, of which the one lies within the other: each device holds all that it can of what it needs.
-  if (least >= 0 && llvm::all_of(llvm::zip_equal(state.dims, goal.dims), isPieceOfOther))
+  auto isNested = [&](size_t d) { return isPieceOfOther(state.getDim(d), goal.getDim(d)); };
+  if (least >= 0 && llvm::all_of(llvm::seq<size_t>(0, shape.size()), isNested))
     return least;
   // Dimensions that share no atom are independent: sums over devices of products are products of sums. Each set of
   // dimensions that do share atoms is counted over the places along these.
@@ -240,43 +236,44 @@ double ReshardSpace::missingBytes(const ReshardState &state, const ReshardState 
     held *= ofHeld;
     places *= groupOf(shared.atoms);
   }
-  return (wanted - held) * (static_cast<double>(mesh.deviceCount()) / places);
+  return (wanted - held) * (static_cast<double>(deviceCount) / places);
 }
 
-double ReshardSpace::leastBytes(const ReshardState &state, const ReshardState &goal) const {
+double ReshardSpace::leastBytes(const Sizes &sizes, const Sizes &ofGoal) const {
   double needed = elementBytes, held = elementBytes;
   for (size_t d = 0; d < shape.size(); ++d) {
-    int64_t pieces = static_cast<int64_t>(groupOf(state.dims[d])), wanted = static_cast<int64_t>(groupOf(goal.dims[d]));
-    if (shape[d] % pieces != 0 || shape[d] % wanted != 0)
+    auto isEven = [&](const DimSize &size) { return size.largest * size.pieces == shape[d]; };
+    if (!isEven(sizes[d]) || !isEven(ofGoal[d]))
       return -1;
-    needed *= static_cast<double>(shape[d] / wanted);
-    held *= static_cast<double>(shape[d] / std::max(pieces, wanted));
+    needed *= static_cast<double>(ofGoal[d].largest);
+    held *= static_cast<double>(std::min(sizes[d].largest, ofGoal[d].largest));
   }
-  return (needed - held) * static_cast<double>(mesh.deviceCount());
+  return (needed - held) * static_cast<double>(deviceCount);
 }
 
 double ReshardSpace::leastReducedBytes(const ReshardState &state, const ReshardState &goal) const {
   double bytes = elementBytes, group = 1;
   for (int64_t size : shape)
     bytes *= static_cast<double>(size);
-  for (int atom : state.unreduced)
-    if (!llvm::is_contained(goal.unreduced, atom))
+  for (Atom atom : state.getUnreduced())
+    if (!llvm::is_contained(goal.getUnreduced(), atom))
       group *= static_cast<double>(atoms.sizeOf(atom));
   return (group - 1) * bytes;
 }
 
 AtomList ReshardSpace::involvedAtoms(const ReshardState &state, const ReshardState &goal) const {
   AtomList result;
-  for (int atom = 0; atom < atoms.count(); ++atom) {
+  for (Atom atom = 0; atom < atoms.count(); ++atom) {
     // The dimension, and the sizes of the majors.
     auto placeIn = [&](const ReshardState &in) {
       std::pair<int64_t, SmallVector<int64_t, 4>> place(-1, {});
-      for (size_t d = 0; d < in.dims.size(); ++d) {
-        auto found = std::find(in.dims[d].begin(), in.dims[d].end(), atom);
-        if (found == in.dims[d].end())
+      for (size_t d = 0; d < shape.size(); ++d) {
+        ArrayRef<Atom> dim = in.getDim(d);
+        const Atom *found = llvm::find(dim, atom);
+        if (found == dim.end())
           continue;
         place.first = static_cast<int64_t>(d);
-        for (auto major = in.dims[d].begin(); major != found; ++major)
+        for (const Atom *major = dim.begin(); major != found; ++major)
           place.second.push_back(atoms.sizeOf(*major));
       }
       return place;

@@ -2,12 +2,12 @@
 
 #include "passes/partition/Assignments.h"
 
-#include "passes/collective/Atoms.h"
+#include "passes/collective/ReshardState.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <set>
+#include <unordered_set>
 
 namespace spmdc {
 
@@ -59,16 +59,16 @@ public:
     return std::pow(static_cast<double>(factors.size() + 1), static_cast<double>(atoms.count()));
   }
 
-  void run(const std::vector<int> &order, std::vector<FactorAxes> &result) {
+  void run(llvm::ArrayRef<Atom> order, std::vector<FactorAxes> &result) {
     if (depth == order.size()) {
-      if (!seen.insert(placed).second)
+      if (!seen.insert({placed, {}}).second)
         return;
       FactorAxes &axes = result.emplace_back();
-      for (const std::vector<int> &list : placed)
+      for (const AtomList &list : placed)
         axes.push_back(atoms.join(list));
       return;
     }
-    int atom = order[depth++];
+    Atom atom = order[depth++];
     run(order, result);
     for (size_t f : factors) {
       if (pieces[f] * atoms.sizeOf(atom) > rule.factors[f].size) // Devices would have nothing.
@@ -86,9 +86,9 @@ private:
   const ShardingRule &rule;
   const Atoms &atoms;
   std::vector<size_t> factors;
-  std::vector<std::vector<int>> placed; ///< Atoms of each factor,
-  std::vector<int64_t> pieces;          ///< and into how many pieces they cut it.
-  std::set<std::vector<std::vector<int>>> seen;
+  std::vector<AtomList> placed;                              ///< Atoms of each factor,
+  std::vector<int64_t> pieces;                               ///< and into how many pieces they cut it.
+  std::unordered_set<ReshardState, ReshardState::Hash> seen; ///< By factors in place of dimensions.
   size_t depth = 0;
 };
 
@@ -106,8 +106,8 @@ std::vector<FactorAxes> listAllAssignments(const spmd::MeshShape &mesh, const Sh
   Placement placement(rule, atoms);
   if (placement.getCount() > kMaxAssignments)
     return assignments;
-  std::vector<int> order(static_cast<size_t>(atoms.count()));
-  std::iota(order.begin(), order.end(), 0);
+  std::vector<Atom> order(static_cast<size_t>(atoms.count()));
+  std::iota(order.begin(), order.end(), Atom{0});
   double orders = std::tgamma(static_cast<double>(order.size()) + 1);
   do
     placement.run(order, assignments);

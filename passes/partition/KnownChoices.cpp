@@ -67,6 +67,8 @@ void KnownChoices::add(ShardingRuleOpInterface op) {
   }
   signature.fixed = numberOf(std::move(fixed));
   signature.recipes = numberOf(std::move(recipes));
+  signature.traits.candidates =
+      candidates.try_emplace({signature.fixed, signature.recipes}, signature.traits.candidates).first->second;
   signatures.try_emplace(op, std::move(signature));
 }
 

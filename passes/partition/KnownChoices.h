@@ -71,6 +71,8 @@ private:
   WindowFamilies &families;
   llvm::DenseMap<mlir::Operation *, OperationSignature> signatures;
   std::map<std::vector<const void *>, uintptr_t> numbers;
+  /// Of operations, by what decides about them but shardings.
+  llvm::DenseMap<std::pair<const void *, const void *>, decltype(OperationTraits::candidates)> candidates;
   std::unordered_map<OperationKey, OperationChoice, OperationKey::Hash> choices; ///< Only looked up.
   /// Without what operands can be made of; only looked up.
   std::unordered_set<OperationKey, OperationKey::Hash> seen;

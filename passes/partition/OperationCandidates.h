@@ -6,6 +6,9 @@
 
 namespace spmdc {
 
+/// Whether every assignment between these shardings is one of an operation's traits: they name no part of an axis.
+bool mayRememberAssignments(const std::vector<spmd::Sharding> &operands, const spmd::Sharding &result);
+
 /// Assignments as candidates for one operation: what follows from each whatever the shardings around it is found when
 /// it is first asked for, and remembered with the operation's traits.
 class OperationCandidates {
@@ -21,9 +24,10 @@ public:
   void visitAll(const std::vector<spmd::Sharding> &operands, const spmd::Sharding &result,
                 llvm::function_ref<void(std::vector<OperationCandidate> &)> visit) const;
 
-  /// Whether there are shardings for the assignment; then the candidate has a choice.
+  /// Whether there are shardings for the assignment; then the candidate's choice has them.
   bool tryAssign(OperationCandidate &candidate) const;
-  std::optional<OperationChoice> tryAssign(const FactorAxes &axes) const;
+  /// The same for a choice, of which the axes are given.
+  bool tryAssign(OperationChoice &choice) const;
 
 private:
   const spmd::MeshShape &mesh;

@@ -78,17 +78,18 @@ public:
     llvm::append_range(listed, listSuggestedAssignments(mesh, rule, operands, wanted));
     std::vector<OperationWay> ways;
     std::map<std::vector<const void *>, size_t> known; // Only looked up.
-    for (const FactorAxes &axes : listed) {
-      std::optional<OperationChoice> choice = candidates.tryAssign(axes);
-      if (!choice)
+    for (FactorAxes &axes : listed) {
+      OperationChoice choice;
+      choice.axes = std::move(axes);
+      if (!candidates.tryAssign(choice))
         continue;
-      std::vector<const void *> types = {choice->result.getAsOpaquePointer()};
-      for (ArrayType type : choice->operands)
+      std::vector<const void *> types = {choice.result.getAsOpaquePointer()};
+      for (ArrayType type : choice.operands)
         types.push_back(type.getAsOpaquePointer());
-      double seconds = model.seconds(getCombiningCost(*choice), mesh.deviceCount()) + computeTime.of(*choice);
+      double seconds = model.seconds(getCombiningCost(choice), mesh.deviceCount()) + computeTime.of(choice);
       auto [entry, isNew] = known.try_emplace(std::move(types), ways.size());
       if (isNew)
-        ways.push_back({choice->operands, choice->result, seconds, shareOf(*choice)});
+        ways.push_back({choice.operands, choice.result, seconds, shareOf(choice)});
       else
         ways[entry->second].seconds = std::min(ways[entry->second].seconds, seconds);
     }
@@ -166,22 +167,25 @@ private:
 
   /// What the candidate takes at least.
   double leastSeconds(const OperationCandidate &candidate) {
-    const OperationChoice &choice = *candidate.choice;
+    const OperationChoice &choice = candidate.choice;
     CollectiveCost cost{.linkBytes = planner.getLeastBytes(choice.result, result) * shareOf(choice)};
     for (size_t i = 0; i < choice.operands.size(); ++i)
       cost.linkBytes += getLeastBytes(i, choice.operands[i]);
     return model.seconds(cost, mesh.deviceCount()) + candidate.computeSeconds;
   }
 
-  double shareOf(const OperationChoice &candidate) const {
-    return candidate.result.getShardingOrOpen().getUnreduced().empty()
-               ? 1
-               : reductionShare.of(candidate.result, sharersAxes);
+  double shareOf(const OperationChoice &candidate) {
+    if (candidate.result.getShardingOrOpen().getUnreduced().empty())
+      return 1;
+    auto [entry, isNew] = shares.try_emplace(candidate.result);
+    if (isNew)
+      entry->second = reductionShare.of(candidate.result, sharersAxes);
+    return entry->second;
   }
 
   /// Nothing where that is more than `bound` seconds.
   std::optional<OperationPrice> getPrice(const OperationCandidate &candidate, double bound) {
-    const OperationChoice &choice = *candidate.choice;
+    const OperationChoice &choice = candidate.choice;
     // What is known at least is replaced by what is known, one after the other.
     double seconds = leastSeconds(candidate);
     auto know = [&](double leastBytes, const CollectiveCost &cost) {
@@ -246,6 +250,7 @@ private:
   std::optional<OperationChoice> best;
   llvm::DenseMap<std::pair<size_t, Type>, CollectiveCost> costs;
   llvm::DenseMap<std::pair<size_t, Type>, double> leastBytes;
+  llvm::DenseMap<Type, double> shares; ///< Of results that are partial sums.
 };
 
 } // namespace

@@ -18,6 +18,7 @@
 #include "passes/partition/Windows.h"
 
 #include <cmath>
+#include <memory>
 
 namespace spmdc {
 
@@ -55,10 +56,9 @@ using WindowsOf = llvm::function_ref<const Windows *(mlir::Operation *)>;
 
 /// An assignment, and what follows from it whatever the shardings around the operation.
 struct OperationCandidate {
-  FactorAxes axes;
-  double leastComputeSeconds = 0;             ///< By the factors alone.
-  bool isTried = false;                       ///< Whether what comes next is known.
-  std::optional<OperationChoice> choice = {}; ///< Without a price; none where no shardings express it.
+  OperationChoice choice;              ///< Without a price; of the axes alone until it is tried.
+  double leastComputeSeconds = 0;      ///< By the factors alone.
+  std::optional<bool> isPossible = {}; ///< Whether shardings express it, once it is tried.
   double computeSeconds = 0;
 };
 
@@ -69,8 +69,9 @@ struct OperationTraits {
 
   ShardingRule rule;
   ReductionShare reductionShare;
-  /// Every assignment of whole axes, once these have been listed and are few; what is known of them is added.
-  mutable std::vector<OperationCandidate> candidates;
+  /// Every assignment of whole axes, once these have been listed; what is known of them is added. Operations that are
+  /// alike share them.
+  std::shared_ptr<std::vector<OperationCandidate>> candidates = std::make_shared<std::vector<OperationCandidate>>();
 };
 
 /// The cheapest way for an operation of one result, for the types that its operands and result have now, the other

@@ -3,6 +3,7 @@
 #include "passes/partition/ShardingWays.h"
 
 #include "passes/partition/Assignments.h"
+#include "passes/partition/OperationCandidates.h"
 
 #include <map>
 #include <set>
@@ -49,10 +50,22 @@ void ShardingWays::listAround(ShardingRuleOpInterface op, double limit,
   for (Value operand : op->getOperands())
     operands.push_back(shardingOf(operand));
   spmd::Sharding result = shardingOf(op->getResult(0));
-  std::vector<FactorAxes> ways = listSuggestedAssignments(mesh, rule, operands, result);
-  llvm::append_range(ways, listAllAssignments(getAutomaticMesh(op), rule, operands, result));
+  const std::vector<FactorAxes> suggested = listSuggestedAssignments(mesh, rule, operands, result);
+  auto ways = llvm::map_to_vector(suggested, [](const FactorAxes &axes) { return &axes; });
+  // Where the operation has been priced they are known.
+  const std::vector<OperationCandidate> &known = *graph.getChoices().find(op)->traits.candidates;
+  std::vector<FactorAxes> all;
+  if (!known.empty() && mayRememberAssignments(operands, result)) {
+    for (const OperationCandidate &candidate : known)
+      ways.push_back(&candidate.choice.axes);
+  } else {
+    all = listAllAssignments(getAutomaticMesh(op), rule, operands, result);
+    for (const FactorAxes &axes : all)
+      ways.push_back(&axes);
+  }
   graph.addWork(ways.size());
-  for (const FactorAxes &axes : ways) {
+  for (const FactorAxes *way : ways) {
+    const FactorAxes &axes = *way;
     if (graph.getWork() >= limit)
       return;
     ShardingChange ofOperands, ofResult;
