@@ -1,8 +1,9 @@
 //===- JoinCollectives.cpp - one collective for two in a row --------------===//
 //
-// A sum over one axis of a sum over another is a sum over both, which sends less than one after the other: of g * h
-// devices each sends 2 (gh - 1) / gh of the array, not 2 (g - 1) / g + 2 (h - 1) / h. Pieces gathered along one
-// dimension in two steps, or scattered, are gathered or scattered in one: as many bytes, one wait less.
+// The same collective of the same value is done once, whoever asked for it. A sum over one axis of a sum over another
+// is a sum over both, which sends less than one after the other: of g * h devices each sends 2 (gh - 1) / gh of the
+// array, not 2 (g - 1) / g + 2 (h - 1) / h. Pieces gathered along one dimension in two steps, or scattered, are
+// gathered or scattered in one: as many bytes, one wait less.
 //
 // Where one of the axes is slow the way in two steps may be the faster one, and a sum over several axes, in one step or
 // in several, is faster by parts: scattered over the fast axes, added over the slow ones, gathered. The cost model
@@ -18,6 +19,8 @@
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringExtras.h"
+
+#include <map>
 
 using namespace mlir;
 
@@ -40,7 +43,40 @@ public:
         visit(op);
   }
 
+  /// Of equal ones, in program order, keeps the first: elimination of common subexpressions keeps apart what differs in
+  /// its reason.
+  static void shareEqual(ArrayRef<CollectiveOpInterface> collectives) {
+    std::map<std::vector<const void *>, CollectiveOpInterface> known; // Only looked up.
+    for (CollectiveOpInterface op : collectives) {
+      NamedAttrList attributes(op->getAttrs());
+      attributes.erase("why");
+      std::vector<const void *> key = {op->getBlock(), op->getName().getAsOpaquePointer(),
+                                       attributes.getDictionary(op->getContext()).getAsOpaquePointer(),
+                                       op->getResult(0).getType().getAsOpaquePointer()};
+      for (Value operand : op->getOperands())
+        key.push_back(operand.getAsOpaquePointer());
+      auto [entry, isNew] = known.try_emplace(std::move(key), op);
+      if (isNew)
+        continue;
+      CollectiveOpInterface first = entry->second;
+      setReasons(first, {first, op});
+      first->setLoc(fuseLocs(op->getContext(), {first->getLoc(), op->getLoc()}));
+      replace(op, first->getResult(0));
+      op.erase();
+    }
+  }
+
 private:
+  /// Those of all of them.
+  static void setReasons(Operation *op, std::initializer_list<Operation *> from) {
+    SmallVector<std::string> reasons;
+    for (Operation *each : from)
+      if (auto why = each->getAttrOfType<StringAttr>("why"); why && !llvm::is_contained(reasons, why.str()))
+        reasons.push_back(why.str());
+    if (!reasons.empty())
+      op->setAttr("why", StringAttr::get(op->getContext(), llvm::join(reasons, "; ")));
+  }
+
   void visit(CollectiveOpInterface second) {
     while (true) {
       auto first = second->getOperand(0).getDefiningOp<CollectiveOpInterface>();
@@ -181,17 +217,12 @@ private:
 
   static CollectiveOpInterface join(CollectiveOpInterface first, CollectiveOpInterface second, AxesAttr axes) {
     OpBuilder builder(second);
-    SmallVector<std::string> reasons;
-    for (Operation *op : {first.getOperation(), second.getOperation()})
-      if (auto why = op->getAttrOfType<StringAttr>("why"); why && !llvm::is_contained(reasons, why.str()))
-        reasons.push_back(why.str());
     IRMapping mapping;
     mapping.map(second->getOperand(0), first->getOperand(0));
     Operation *joined = builder.clone(*second, mapping);
     joined->setAttr("axes", axes);
     joined->setLoc(fuseLocs(first->getContext(), {first->getLoc(), second->getLoc()}));
-    if (!reasons.empty())
-      joined->setAttr("why", builder.getStringAttr(llvm::join(reasons, "; ")));
+    setReasons(joined, {first, second});
     return cast<CollectiveOpInterface>(joined);
   }
 
@@ -204,11 +235,15 @@ private:
 
 class JoinCollectivesPass : public impl::JoinCollectivesBase<JoinCollectivesPass> {
   void runOnOperation() override {
-    SmallVector<CollectiveOpInterface> collectives;
-    getOperation().walk([&](CollectiveOpInterface op) { collectives.push_back(op); });
+    auto list = [&] {
+      SmallVector<CollectiveOpInterface> collectives;
+      getOperation().walk([&](CollectiveOpInterface op) { collectives.push_back(op); });
+      return collectives;
+    };
     // Of one device's arrays nobody knows any more along which axes others have the same.
     ReshardPlanner planner(getMesh(getOperation()).toValue(), CostModel::of(getOperation()), /*spreads=*/false);
-    Joiner(getOperation(), planner).visit(collectives);
+    Joiner(getOperation(), planner).visit(list());
+    Joiner::shareEqual(list());
   }
 };
 

@@ -359,6 +359,8 @@ def JoinCollectives : Pass<"spmdc-join-collectives", "mlir::ModuleOp"> {
     reduce_scatter over the fast axes, an all_reduce of the part over the slow ones, an all_gather. Not of f16 and bf16,
     which one all_reduce adds in f32.
 
+    In the end, of collectives of one block that differ in their reasons only one is left, with the reasons of all.
+
     After: the same.
     ```
     %1 = spmd.all_reduce sum %x over <b> : <f32[8]> -> <f32[8]>

@@ -31,6 +31,20 @@ func.func @apart(%x: !spmd.array<f32[8]>) -> (!spmd.array<f32[8]>, !spmd.array<f
   return %2, %6 : !spmd.array<f32[8]>, !spmd.array<f32[8]>
 }
 
+// What is asked for twice is done once, for both reasons; not what is of another kind, or of something else.
+// CHECK-LABEL: func.func @equal
+func.func @equal(%x: !spmd.array<f32[8]>, %y: !spmd.array<f32[8]>) -> (!spmd.array<f32[8]>, !spmd.array<f32[8]>, !spmd.array<f32[8]>, !spmd.array<f32[8]>) {
+  // CHECK-NEXT: %[[R:.*]] = spmd.all_reduce max %arg0 over <a> {why = "one; two"} : <f32[8]> -> <f32[8]>
+  // CHECK-NEXT: %[[S:.*]] = spmd.all_reduce min %arg0 over <a>
+  // CHECK-NEXT: %[[T:.*]] = spmd.all_reduce max %arg1 over <a>
+  // CHECK-NEXT: return %[[R]], %[[R]], %[[S]], %[[T]]
+  %0 = spmd.all_reduce max %x over <a> {why = "one"} : <f32[8]> -> <f32[8]>
+  %1 = spmd.all_reduce max %x over <a> {why = "two"} : <f32[8]> -> <f32[8]>
+  %2 = spmd.all_reduce min %x over <a> {why = "two"} : <f32[8]> -> <f32[8]>
+  %3 = spmd.all_reduce max %y over <a> {why = "one"} : <f32[8]> -> <f32[8]>
+  return %0, %1, %2, %3 : !spmd.array<f32[8]>, !spmd.array<f32[8]>, !spmd.array<f32[8]>, !spmd.array<f32[8]>
+}
+
 // The gather that comes last has the larger pieces, the scatter that comes first.
 // CHECK-LABEL: func.func @pieces
 func.func @pieces(%x: !spmd.array<f32[2, 4]>) -> !spmd.array<f32[2, 4]> {
@@ -93,17 +107,17 @@ func.func @slow(%x: !spmd.array<f32[1048576]>) -> !spmd.array<f32[1048576]> {
 // slow axis is alone, not other reductions, and not what would be rounded on the way. 'a' sends 1e8 bytes per second, 'b' 5e9.
 module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=4>, spmd.cost_model = "{\"axes\": {\"a\": {\"latency_us\": 200, \"bytes_per_second\": 1e8}}}"} {
 // CHECK-LABEL: func.func @by_parts
-func.func @by_parts(%x: !spmd.array<f32[1022, 64]>) -> (!spmd.array<f32[1022, 64]>, !spmd.array<f32[1022, 64]>) {
+func.func @by_parts(%x: !spmd.array<f32[1022, 64]>, %y: !spmd.array<f32[1022, 64]>) -> (!spmd.array<f32[1022, 64]>, !spmd.array<f32[1022, 64]>) {
   // CHECK-NEXT: %[[P:.*]] = spmd.reduce_scatter sum %arg0 dim {{[01]}} over <b> {why = "inner; outer"}
   // CHECK-NEXT: %[[Q:.*]] = spmd.all_reduce sum %[[P]] over <a> {why = "inner; outer"}
   // CHECK-NEXT: %[[R:.*]] = spmd.all_gather %[[Q]] dim {{[01]}} over <b> {why = "inner; outer"} {{.*}} -> <f32[1022, 64]>
-  // CHECK-NEXT: %[[P2:.*]] = spmd.reduce_scatter sum %arg0 dim {{[01]}} over <b> {why = "both"}
+  // CHECK-NEXT: %[[P2:.*]] = spmd.reduce_scatter sum %arg1 dim {{[01]}} over <b> {why = "both"}
   // CHECK-NEXT: %[[Q2:.*]] = spmd.all_reduce sum %[[P2]] over <a>
   // CHECK-NEXT: %[[R2:.*]] = spmd.all_gather %[[Q2]] dim {{[01]}} over <b> {{.*}} -> <f32[1022, 64]>
   // CHECK-NEXT: return %[[R]], %[[R2]]
   %0 = spmd.all_reduce sum %x over <b> {why = "inner"} : <f32[1022, 64]> -> <f32[1022, 64]>
   %1 = spmd.all_reduce sum %0 over <a> {why = "outer"} : <f32[1022, 64]> -> <f32[1022, 64]>
-  %2 = spmd.all_reduce sum %x over <a, b> {why = "both"} : <f32[1022, 64]> -> <f32[1022, 64]>
+  %2 = spmd.all_reduce sum %y over <a, b> {why = "both"} : <f32[1022, 64]> -> <f32[1022, 64]>
   return %1, %2 : !spmd.array<f32[1022, 64]>, !spmd.array<f32[1022, 64]>
 }
 // CHECK-LABEL: func.func @whole
