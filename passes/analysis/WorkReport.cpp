@@ -5,6 +5,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <algorithm>
 #include <array>
 
 namespace spmdc {
@@ -15,7 +16,8 @@ constexpr std::array<const char *, 5> kLibraryFunctions = {"scatter_add", "scatt
 
 class Walker {
 public:
-  Walker(const spmd::Plan &plan, const CostModel &model) : plan(plan), model(model) {}
+  Walker(const spmd::Plan &plan, const KernelReads &reads, const CostModel &model)
+      : plan(plan), reads(reads), model(model) {}
 
   void walk(const std::vector<spmd::Step> &steps, int64_t trips) {
     for (const spmd::Step &step : steps)
@@ -39,6 +41,28 @@ private:
     return bytes;
   }
 
+  /// What a kernel reads of its inputs, from number `first` on.
+  double bytesRead(int32_t kernel, size_t first = 0) const {
+    double bytes = 0;
+    for (int64_t input : llvm::ArrayRef(reads[kernel]).drop_front(first))
+      bytes += static_cast<double>(input);
+    return bytes;
+  }
+
+  bool isSamePlace(spmd::BufferId x, spmd::BufferId y) const {
+    const spmd::BufferInfo &first = plan.buffers[x], &second = plan.buffers[y];
+    return first.space == second.space && first.index == second.index && first.offset == second.offset;
+  }
+
+  /// An update and its indices are read, and as much of the operand is written. Where the result lies elsewhere, the
+  /// library copies the operand there first.
+  double bytesUpdated(const spmd::LibraryStep &op) const {
+    spmd::BufferId operand = op.inputs[0],
+                   update = op.inputs[op.function == spmd::LibraryFunction::UpdateSlice ? 1 : 2];
+    double copied = isSamePlace(operand, op.result) ? 0 : bytesOf({operand, op.result});
+    return bytesOf(llvm::ArrayRef(op.inputs).drop_front()) + std::min(bytesOf(update), bytesOf(operand)) + copied;
+  }
+
   void add(const char *kind, std::string name, const spmd::Step &step, double flops, double bytes, int64_t trips) {
     std::string location = step.location.line ? step.location.str() : "";
     reports.push_back(
@@ -46,22 +70,25 @@ private:
   }
 
   void visit(const spmd::LaunchStep &op, const spmd::Step &step, int64_t trips) {
-    add("kernel", plan.kernels[op.kernel].symbol, step, 0, bytesOf(op.operands), trips);
+    double written = bytesOf(llvm::ArrayRef(op.operands).take_back(op.outputs));
+    add("kernel", plan.kernels[op.kernel].symbol, step, 0, bytesRead(op.kernel) + written, trips);
   }
   void visit(const spmd::MatmulStep &op, const spmd::Step &step, int64_t trips) {
     double flops = 2;
     for (int64_t size : {op.batch, op.m, op.n, op.k})
       flops *= static_cast<double>(size);
     double bytes = bytesOf({op.lhs, op.rhs, op.result});
-    for (spmd::BufferId extra : op.epilogueOperands)
-      if (extra != op.result)
-        bytes += static_cast<double>(plan.buffers[extra].bytes());
+    // The product is in cache, and its place the result's.
+    if (op.epilogueKernel >= 0)
+      bytes += bytesRead(op.epilogueKernel, /*first=*/1);
     add("matmul", op.epilogueKernel < 0 ? "" : plan.kernels[op.epilogueKernel].symbol, step, flops, bytes, trips);
   }
   void visit(const spmd::LibraryStep &op, const spmd::Step &step, int64_t trips) {
-    add("library", kLibraryFunctions[static_cast<size_t>(op.function)], step, 0,
-        bytesOf(op.inputs) + bytesOf(op.result), trips);
-    if (op.function == spmd::LibraryFunction::Argsort || op.function == spmd::LibraryFunction::ArgsortDescending) {
+    bool isOrder =
+        op.function == spmd::LibraryFunction::Argsort || op.function == spmd::LibraryFunction::ArgsortDescending;
+    double bytes = isOrder ? bytesOf(op.inputs) + bytesOf(op.result) : bytesUpdated(op);
+    add("library", kLibraryFunctions[static_cast<size_t>(op.function)], step, 0, bytes, trips);
+    if (isOrder) {
       auto line = static_cast<double>(op.sizes[1]);
       reports.back().predictedSeconds = model.orderSeconds(line * static_cast<double>(op.sizes[0] * op.sizes[2]), line);
     }
@@ -93,13 +120,14 @@ private:
   void visit(const spmd::PrintStep &, const spmd::Step &, int64_t) {}
 
   const spmd::Plan &plan;
+  const KernelReads &reads;
   const CostModel &model;
 };
 
 } // namespace
 
-std::vector<WorkReport> reportWork(const spmd::Plan &plan, const CostModel &model) {
-  Walker walker(plan, model);
+std::vector<WorkReport> reportWork(const spmd::Plan &plan, const KernelReads &reads, const CostModel &model) {
+  Walker walker(plan, reads, model);
   walker.walk(plan.steps, 1);
   return std::move(walker.reports);
 }

@@ -19,7 +19,7 @@ struct WorkReport {
   std::string name;            ///< The kernel's name, or the library function's.
   std::string location;        ///< `mlp.spmd:5:7`.
   double contractionFlops = 0; ///< Of one trip; of matrix products.
-  double memoryBytes = 0;      ///< Of one trip: each operand and result once.
+  double memoryBytes = 0;      ///< Of one trip: what is read and written.
   int64_t tripCount = 1;       ///< Iterations of a `while` are known to nobody and count once.
   double predictedSeconds = 0; ///< Of one trip.
   bool isCounted = true;       ///< Not in an arm of a branch whose other arm takes longer.
@@ -27,7 +27,11 @@ struct WorkReport {
   double totalSeconds() const { return predictedSeconds * static_cast<double>(tripCount); }
 };
 
+/// For each kernel of a plan the bytes of each input that it reads (passes/kernel/KernelReads.h): the plan itself says
+/// only what it is given.
+using KernelReads = std::vector<std::vector<int64_t>>;
+
 /// In the order of the plan.
-std::vector<WorkReport> reportWork(const spmd::Plan &plan, const CostModel &model);
+std::vector<WorkReport> reportWork(const spmd::Plan &plan, const KernelReads &reads, const CostModel &model);
 
 } // namespace spmdc

@@ -7,6 +7,7 @@
 #include "ir/spmd/SpmdTypes.h"
 #include "passes/cpu/EmitCpu.h"
 #include "passes/gpu/EmitGpu.h"
+#include "passes/kernel/KernelReads.h"
 #include "passes/partition/Passes.h"
 #include "passes/pipeline/Registration.h"
 #include "passes/plan/ExportPlan.h"
@@ -362,7 +363,12 @@ std::optional<ProgramReport> Compiler::report() {
 
 std::optional<std::vector<WorkReport>> Compiler::work() {
   spmd::Artifact *artifact = state->getPlan();
-  return artifact ? std::optional(reportWork(artifact->plan, state->options.costModel)) : std::nullopt;
+  if (!artifact)
+    return std::nullopt;
+  KernelReads reads; // The plan has the kernels in the module's order.
+  for (auto kernel : state->getModule(Stage::Plan).getOps<plan::KernelOp>())
+    reads.push_back(countReadBytes(kernel));
+  return reportWork(artifact->plan, reads, state->options.costModel);
 }
 
 std::optional<std::vector<ShardingProposal>> Compiler::proposals(llvm::function_ref<bool(llvm::StringRef)> isFree,

@@ -1,7 +1,6 @@
 //===- CostModelTest.cpp - predictions against numbers worked out by hand -===//
 
 #include "passes/analysis/CostModel.h"
-#include "passes/analysis/WorkReport.h"
 
 #include <gtest/gtest.h>
 
@@ -125,78 +124,6 @@ TEST(CostModel, FitFindsTheRatesThatMadeTheSamples) {
   LinkRates bandwidthOnly = CostModel::fit({{1, 1e6, 1e-3}, {2, 1e6, 1e-3}, {1, 2e6, 2.1e-3}});
   EXPECT_GE(bandwidthOnly.latencyMicroseconds, 0);
   EXPECT_NEAR(bandwidthOnly.bytesPerSecond, 1e9, 5e7);
-}
-
-TEST(WorkReport, CountsTripsAndBytes) {
-  spmd::Plan plan;
-  plan.buffers.resize(3);
-  plan.buffers[0].shape = {8, 16};
-  plan.buffers[1].shape = {16, 4};
-  plan.buffers[2].shape = {8, 4};
-  plan.kernels.resize(1);
-  plan.kernels[0].symbol = "relu";
-  spmd::MatmulStep product;
-  product.rhs = 1;
-  product.result = 2;
-  product.m = 8;
-  product.n = 4;
-  product.k = 16;
-  spmd::LaunchStep launch;
-  launch.operands = {2, 2};
-  spmd::ForStep inner, outer;
-  inner.lower = 1;
-  inner.upper = 4;
-  inner.body = {{launch, {}}};
-  outer.upper = 5;
-  outer.body = {{inner, {}}};
-  plan.steps = {{product, {"x.spmd", 3, 7}}, {outer, {}}};
-  CostModel model;
-  model.flopsPerSecond = 1e3;
-  model.memoryPerSecond = 1e6;
-
-  std::vector<WorkReport> work = reportWork(plan, model);
-  ASSERT_EQ(work.size(), 2u);
-  EXPECT_EQ(work[0].kind, "matmul");
-  EXPECT_EQ(work[0].location, "x.spmd:3:7");
-  EXPECT_EQ(work[0].contractionFlops, 2 * 8 * 4 * 16);
-  EXPECT_EQ(work[0].memoryBytes, 4 * (8 * 16 + 16 * 4 + 8 * 4));
-  EXPECT_DOUBLE_EQ(work[0].predictedSeconds, 1.024);
-  EXPECT_EQ(work[1].kind, "kernel");
-  EXPECT_EQ(work[1].name, "relu");
-  EXPECT_EQ(work[1].location, "");
-  EXPECT_EQ(work[1].tripCount, 15);
-  EXPECT_EQ(work[1].memoryBytes, 256);
-  EXPECT_DOUBLE_EQ(work[1].totalSeconds(), 15 * 256e-6);
-}
-
-TEST(WorkReport, CountsTheArmThatTakesLonger) {
-  spmd::Plan plan;
-  plan.buffers.resize(2);
-  plan.buffers[0].shape = {4};
-  plan.buffers[1].shape = {8};
-  plan.kernels.resize(1);
-  auto launchOn = [](spmd::BufferId buffer) {
-    spmd::LaunchStep launch;
-    launch.operands = {buffer};
-    return spmd::Step{launch, {}};
-  };
-  // A loop of three times 4 numbers, and one of 8; around it a branch whose other arm has nothing.
-  spmd::ForStep loop;
-  loop.upper = 3;
-  loop.body = {launchOn(0)};
-  spmd::IfStep inner, outer;
-  inner.thenSteps = {launchOn(1)};
-  inner.elseSteps = {{loop, {}}};
-  outer.elseSteps = {{inner, {}}, launchOn(1)};
-  plan.steps = {launchOn(0), {outer, {}}};
-
-  std::vector<WorkReport> work = reportWork(plan, CostModel());
-  ASSERT_EQ(work.size(), 4u);
-  EXPECT_TRUE(work[0].isCounted);
-  EXPECT_FALSE(work[1].isCounted);
-  EXPECT_TRUE(work[2].isCounted);
-  EXPECT_EQ(work[2].tripCount, 3);
-  EXPECT_TRUE(work[3].isCounted);
 }
 
 } // namespace
