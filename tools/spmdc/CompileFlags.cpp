@@ -84,7 +84,7 @@ CLI::Option *CompileFlags::addTo(CLI::App &command, const std::string &fileHelp)
 bool CompileFlags::checkSource(std::ostream &messages) const {
   const CompileFlags defaults;
   bool isIr = file.ends_with(".mlir"), isArtifact = !isIr && isArtifactFile(file);
-  const char *ofSource = !mesh.empty()                   ? "--mesh"
+  const char *ofSource = !mesh.empty()                   ? meshOption.c_str()
                          : !sets.empty()                 ? "--set"
                          : function != defaults.function ? "--fn"
                                                          : nullptr;
@@ -114,6 +114,7 @@ std::optional<CompileOptions> CompileFlags::toOptions(std::ostream &messages) co
   }
   options.budget = budget;
   options.frontend.meshOverride = mesh;
+  options.frontend.meshOption = meshOption;
   options.frontend.function = function;
   options.pipeline.dumpDirectory = dumpDirectory;
   options.pipeline.remarks = showRemarks;
