@@ -6,6 +6,7 @@
 
 #include "frontend/Builtins.h"
 #include "frontend/Leaves.h"
+#include "runtime/support/ArraySize.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -108,8 +109,9 @@ Value allGather(Args &args) {
     if (!isTiled)
       x = e.reshape(x, insertOne(x, dim));
     ArrayType type = Emitter::typeOf(x);
-    return e.create<AllGatherOp>(type.withShape(withDim(x, dim, type.getDimSize(dim) * groupSize(args, axes))), x,
-                                 static_cast<uint64_t>(dim), axes, why(args));
+    return e.create<AllGatherOp>(
+        type.withShape(withDim(x, dim, spmd::multiplySaturated(type.getDimSize(dim), groupSize(args, axes)))), x,
+        static_cast<uint64_t>(dim), axes, why(args));
   });
 }
 
@@ -170,7 +172,7 @@ Value allToAll(Args &args) {
     if (!isTiled)
       return exchangeSlices(args, x, split, concat, axes);
     llvm::SmallVector<int64_t> shape = withDim(x, split, size / group);
-    shape[concat] *= group;
+    shape[concat] = spmd::multiplySaturated(shape[concat], group);
     if (split != concat)
       return e.create<AllToAllOp>(type.withShape(shape), x, static_cast<uint64_t>(split), static_cast<uint64_t>(concat),
                                   axes, why(args));

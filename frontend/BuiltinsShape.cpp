@@ -1,6 +1,7 @@
 //===- BuiltinsShape.cpp - operations that move elements ------------------===//
 
 #include "frontend/Builtins.h"
+#include "runtime/support/ArraySize.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -269,7 +270,7 @@ Value pad(Args &args) {
   for (auto [size, width] : llvm::zip(type.getShape(), widths)) {
     low.push_back(width.first);
     high.push_back(width.second);
-    shape.push_back(size + width.first + width.second);
+    shape.push_back(spmd::addSaturated(size, spmd::addSaturated(width.first, width.second)));
   }
   if (type.getShape().equals(shape))
     return moved(args, x);
@@ -338,7 +339,7 @@ Value tile(Args &args) {
   for (auto [size, count] : llvm::zip(shape, counts)) {
     spread.append({1, size});
     repeated.append({count, size});
-    result.push_back(size * count);
+    result.push_back(spmd::multiplySaturated(size, count));
   }
   if (llvm::all_of(counts, [](int64_t count) { return count == 1; }))
     return moved(args, args.e.reshape(x, shape));

@@ -9,6 +9,7 @@
 
 #include "frontend/Builtins.h"
 #include "frontend/Contraction.h"
+#include "runtime/support/ArraySize.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -16,7 +17,9 @@
 
 namespace spmdc {
 
+using spmd::addSaturated;
 using spmd::DType;
+using spmd::multiplySaturated;
 
 namespace {
 
@@ -27,7 +30,7 @@ struct Window {
   int64_t count = 0;         ///< Positions of the window.
 
   /// From the first to behind the last element.
-  int64_t extent() const { return (size - 1) * dilation + 1; }
+  int64_t extent() const { return addSaturated(multiplySaturated(size - 1, dilation), 1); }
 };
 
 /// One number for each of `rank` dimensions: as many as are given, or one for all; `least` or more.
@@ -67,7 +70,7 @@ void setPadding(const Args &args, size_t i, std::string_view otherwise, llvm::Ar
     // As many positions as strides fit; what is odd goes to the end.
     for (auto [window, size] : llvm::zip(windows, sizes)) {
       int64_t count = (size + window.stride - 1) / window.stride;
-      int64_t missing = std::max<int64_t>((count - 1) * window.stride + window.extent() - size, 0);
+      int64_t missing = std::max<int64_t>(addSaturated((count - 1) * window.stride, window.extent()) - size, 0);
       window.low = missing / 2;
       window.high = missing - window.low;
     }
@@ -75,7 +78,7 @@ void setPadding(const Args &args, size_t i, std::string_view otherwise, llvm::Ar
     args.fail(i, expected, "\"" + std::string(name) + "\"");
   }
   for (auto [window, size] : llvm::zip(windows, sizes)) {
-    int64_t room = size + window.low + window.high - window.extent();
+    int64_t room = addSaturated(size, addSaturated(window.low, window.high)) - window.extent();
     window.count = room < 0 ? 0 : room / window.stride + 1;
   }
 }
@@ -90,7 +93,7 @@ mlir::Value padded(Emitter &e, mlir::Value x, llvm::ArrayRef<Window> windows, Sc
   for (auto [d, window] : llvm::enumerate(windows)) {
     low[dim + d] = window.low;
     high[dim + d] = window.high;
-    shape[dim + d] += window.low + window.high;
+    shape[dim + d] = addSaturated(shape[dim + d], addSaturated(window.low, window.high));
   }
   if (type.getShape().equals(shape))
     return x;

@@ -3,6 +3,8 @@
 #include "frontend/Emitter.h"
 
 #include "ir/spmd/Location.h"
+#include "runtime/support/ArraySize.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 namespace spmdc {
@@ -46,10 +48,12 @@ mlir::LocationAttr Emitter::callLoc(Frame *at) {
   return at->callLoc;
 }
 
-mlir::Value Emitter::splat(ArrayType type, Scalar value) {
-  ++operationCount;
-  return builder.create<ConstantOp>(loc(), type, value).getResult();
+void Emitter::checkSize(ArrayType type, Range range) {
+  if (!type.hasAllowedSize())
+    fail(range, "the array would have more than 2^56 bytes");
 }
+
+mlir::Value Emitter::splat(ArrayType type, Scalar value) { return create<ConstantOp>(type, value); }
 
 mlir::Value Emitter::splat(ArrayType type, double value) {
   bool isFloat = spmd::isFloat(type.getDType());
@@ -116,7 +120,7 @@ mlir::Value Emitter::concatenate(llvm::ArrayRef<mlir::Value> parts, int64_t dim)
   llvm::SmallVector<int64_t> shape(typeOf(parts[0]).getShape());
   shape[dim] = 0;
   for (mlir::Value part : parts)
-    shape[dim] += typeOf(part).getDimSize(dim);
+    shape[dim] = spmd::addSaturated(shape[dim], typeOf(part).getDimSize(dim));
   return create<ConcatenateOp>(typeOf(parts[0]).withShape(shape), parts, dim);
 }
 

@@ -205,7 +205,7 @@ void Emitter::evaluateMesh() {
 
 /// `--mesh a=8,b=1`: replaces sizes, or declares the mesh where the program has none.
 void Emitter::overrideMesh(std::vector<spmd::MeshAxis> &axes) {
-  const Source &source = diagnostics.addSource("--mesh", options.meshOverride);
+  const Source &source = diagnostics.addSource(options.meshOption, options.meshOverride);
   std::string_view text = source.getText();
   bool declares = !hasMesh;
   hasMesh = true;

@@ -75,11 +75,9 @@ ArrayType Emitter::arrayTypeOf(const TypeSyntax &type) {
         .note(repeated->first.range, "it is used here");
     throw Poisoned();
   }
-  int64_t count = 1;
-  for (int64_t size : shape)
-    if (llvm::MulOverflow(count, size, count))
-      fail(type.range, "the array would have more than 2^63 - 1 elements");
-  return ArrayType::get(shape, elementType(*dtype), ShardingAttr::get(builder.getContext(), dims, {}));
+  auto result = ArrayType::get(shape, elementType(*dtype), ShardingAttr::get(builder.getContext(), dims, {}));
+  checkSize(result, type.range);
+  return result;
 }
 
 ShardingAttr Emitter::shardingFrom(const Value &partition, int64_t rank) {

@@ -101,7 +101,10 @@ public:
   }
   static ArrayType typeOf(mlir::Value value) { return llvm::cast<ArrayType>(value.getType()).withoutSharding(); }
 
+  /// Fails where an array would be larger than one may be.
+  void checkSize(ArrayType type, Range range);
   template <typename Op, typename... Arguments> mlir::Value create(ArrayType type, Arguments &&...arguments) {
+    checkSize(type, currentRange);
     ++operationCount;
     return builder.create<Op>(loc(), type, std::forward<Arguments>(arguments)...).getResult();
   }

@@ -23,6 +23,8 @@ struct FrontendOptions {
   std::vector<std::pair<std::string, std::string>> sets;
   /// `--mesh a=4,b=2`: replaces the sizes of the mesh, or declares one.
   std::string meshOverride;
+  /// What errors in it name as its place.
+  std::string meshOption = "--mesh";
   /// `--fn NAME`: the entry.
   std::string function = "main";
 };

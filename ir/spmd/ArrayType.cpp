@@ -2,6 +2,7 @@
 
 #include "ir/interfaces/Tensor.h"
 #include "ir/spmd/ShardingText.h"
+#include "runtime/support/ArraySize.h"
 
 using namespace mlir;
 
@@ -18,14 +19,12 @@ LogicalResult ArrayType::verify(function_ref<InFlightDiagnostic()> emitError, Ar
     return emitError() << "an array cannot have elements of type " << elementType;
   if (llvm::any_of(shape, [](int64_t size) { return size < 0; }))
     return emitError() << "an array cannot have a negative size";
-  int64_t count = 1;
-  for (int64_t size : shape)
-    if (llvm::MulOverflow(count, size, count))
-      return emitError() << "an array cannot have more than 2^63 - 1 elements";
   if (sharding && sharding.getRank() != static_cast<int64_t>(shape.size()))
     return emitError() << "a sharding of " << sharding.getRank() << " dimensions on an array of " << shape.size();
   return success();
 }
+
+bool ArrayType::hasAllowedSize() const { return spmd::isAllowedSize(getShape(), spmd::byteSize(getDType())); }
 
 int64_t ArrayType::getNumElements() const { return elementCount(getShape()); }
 
@@ -128,7 +127,12 @@ Type ArrayType::parse(AsmParser &parser) {
   Type elementType = spmdc::getElementType(parser.getContext(), *dtype);
   if (failed(verify(emitError, shape, elementType, sharding)))
     return {};
-  return ArrayType::get(shape, elementType, sharding);
+  auto type = ArrayType::get(shape, elementType, sharding);
+  if (!type.hasAllowedSize()) {
+    parser.emitError(loc) << "an array cannot have more than 2^56 bytes";
+    return {};
+  }
+  return type;
 }
 
 void ArrayType::print(AsmPrinter &printer) const {

@@ -153,6 +153,9 @@ def Spmd_ArrayType : TypeDef<Spmd_Dialect, "Array"> {
   let extraClassDeclaration = [{
     int64_t getRank() const { return getShape().size(); }
     int64_t getDimSize(int64_t dim) const { return getShape()[dim]; }
+    /// Whether it is no larger than an array may be (runtime/support/ArraySize.h). Everything that is made of a program
+    /// is; until a front end has looked, a type may not be.
+    bool hasAllowedSize() const;
     int64_t getNumElements() const;
     /// Bytes of the whole array; bool takes one byte an element.
     int64_t getBytes() const;

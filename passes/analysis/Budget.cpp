@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <map>
 
 namespace spmdc {
@@ -186,13 +185,9 @@ std::vector<BudgetExcess> checkBudget(const std::vector<BudgetLimit> &limits, co
     auto add = [&](const std::string &message, const std::vector<Contributor> &contributors) {
       excesses.push_back(describe(limit, message, contributors));
     };
-    // To the byte where rounded figures look alike.
     auto exceeds = [&](double bytes, const std::string &behind) {
-      bool isAlike = spmd::bytesText(bytes) == spmd::bytesText(allowed);
-      auto text = [&](double number) {
-        return isAlike ? std::to_string(static_cast<int64_t>(std::ceil(number))) + " B" : spmd::bytesText(number);
-      };
-      return text(bytes) + behind + ", and the budget is " + text(allowed);
+      auto [needed, most] = spmd::comparedBytesTexts(bytes, allowed);
+      return needed + behind + ", and the budget is " + most;
     };
     if (limit.what == "wire" && wireBytes > allowed)
       add("each device sends " + exceeds(wireBytes, ""), collectives);

@@ -76,6 +76,8 @@ struct LinkRates {
 };
 
 struct CostModel {
+  /// The JSON form has no more.
+  static constexpr size_t kMaxBytes = size_t(1) << 20;
   /// Times that differ by less, of their own size, are alike: fewer bytes decide.
   static constexpr double kAlike = 0.02;
 
@@ -128,6 +130,8 @@ struct CostModel {
 
   /// The JSON form, keys in a fixed order.
   std::string str() const;
+  /// The same without links, for a machine where nothing is known of them.
+  std::string deviceStr() const;
 
   /// The model that a module's partitioning is to be weighed with (its attribute `spmd.cost_model`, the JSON form), or
   /// the default.

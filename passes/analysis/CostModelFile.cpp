@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kMaxBytes = size_t(1) << 20;
+constexpr std::string_view kExpected = "a cost model is an object: {\"latency_us\": 10, \"bytes_per_second\": 5e9}";
 constexpr std::string_view kLinkKeys = "latency_us, bytes_per_second, overlap";
 constexpr std::string_view kTopKeys =
     "latency_us, bytes_per_second, overlap, flops_per_second, memory_bytes_per_second, axes";
@@ -150,7 +150,7 @@ private:
 
   bool expectNumber() {
     if (path.empty())
-      return fail("a cost model is an object: {\"latency_us\": 10, \"bytes_per_second\": 5e9}");
+      return fail(std::string(kExpected));
     if (path.size() == 1 && path[0] == "axes")
       return fail("'axes' is an object with the mesh's axes as keys");
     if (path.size() == 2)
@@ -191,11 +191,20 @@ Json linkJson(const LinkRates &link) {
       {"latency_us", link.latencyMicroseconds}, {"bytes_per_second", link.bytesPerSecond}, {"overlap", link.overlap}};
 }
 
+void addDevice(const CostModel &model, Json &json) {
+  json["flops_per_second"] = model.flopsPerSecond;
+  json["memory_bytes_per_second"] = model.memoryPerSecond;
+}
+
 } // namespace
 
 std::optional<CostModel> CostModel::parse(std::string_view text, const std::string &fileName, std::string &error) {
   if (text.size() > kMaxBytes) {
     error = fileName + ": error: a cost model has at most 1 MiB";
+    return std::nullopt;
+  }
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
+    error = fileName + ":1: error: the file is empty; " + std::string(kExpected);
     return std::nullopt;
   }
   CostModel model;
@@ -212,11 +221,16 @@ std::optional<CostModel> CostModel::parse(std::string_view text, const std::stri
 
 std::string CostModel::str() const {
   Json json = linkJson(link);
-  json["flops_per_second"] = flopsPerSecond;
-  json["memory_bytes_per_second"] = memoryPerSecond;
+  addDevice(*this, json);
   if (!axes.empty())
     for (const auto &[name, rates] : axes)
       json["axes"][name] = linkJson(rates);
+  return json.dump(1) + "\n";
+}
+
+std::string CostModel::deviceStr() const {
+  Json json;
+  addDevice(*this, json);
   return json.dump(1) + "\n";
 }
 

@@ -6,6 +6,7 @@
 #include "ir/spmd/ValueNames.h"
 #include "passes/analysis/CountedArms.h"
 #include "passes/analysis/Rings.h"
+#include "runtime/support/ArraySize.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -104,10 +105,11 @@ double communicationSeconds(func::FuncOp func, MeshAttr mesh, const CostModel &m
 }
 
 void reportDeviceView(func::FuncOp func, MeshAttr mesh, const CostModel &model, FunctionReport &report) {
+  auto bytesOf = [](Type type) { return cast<ArrayType>(type).getBytes(); };
   for (Type type : func.getArgumentTypes())
-    report.argumentBytesPerDevice += cast<ArrayType>(type).getBytes();
+    report.argumentBytesPerDevice = spmd::addSaturated(report.argumentBytesPerDevice, bytesOf(type));
   for (Type type : func.getResultTypes())
-    report.resultBytesPerDevice += cast<ArrayType>(type).getBytes();
+    report.resultBytesPerDevice = spmd::addSaturated(report.resultBytesPerDevice, bytesOf(type));
   llvm::DenseMap<Operation *, ChosenRing> rings;
   for (const ChosenRing &chosen : chooseRings(func, mesh, model))
     rings.try_emplace(chosen.ring.collective, chosen);

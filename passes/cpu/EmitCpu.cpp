@@ -149,6 +149,7 @@ public:
   /// x86 adds a base, a scaled index and an offset in each access: strength reduction takes a fifth of LLVM's time and
   /// leaves loops no faster (`benchmarks/RESULTS.md`).
   FailureOr<std::string> emit(llvm::CodeGenFileType type) { return code.emit(type, /*reducesStrength=*/false); }
+  const std::string &getErrors() const { return code.getErrors(); }
 
 private:
   const CpuTarget &target;
@@ -209,8 +210,8 @@ FailureOr<std::vector<std::unique_ptr<Code>>> optimizeKernels(ModuleOp module, c
   return parts;
 }
 
-LogicalResult reportNoCode(ModuleOp module, const CpuTarget &target) {
-  return module.emitError("LLVM cannot write code for ") << target.cpu;
+LogicalResult reportNoCode(ModuleOp module, const CpuTarget &target, const Code &code) {
+  return module.emitError("LLVM cannot write code for ") << target.cpu << code.getErrors();
 }
 
 } // namespace
@@ -261,9 +262,9 @@ FailureOr<std::string> emitSharedObject(ModuleOp module, const CpuTarget &target
     written[i] = parts[i]->emit(llvm::CodeGenFileType::ObjectFile);
   });
   std::vector<std::string> objects;
-  for (FailureOr<std::string> &object : written) {
+  for (auto [object, part] : llvm::zip_equal(written, parts)) {
     if (failed(object))
-      return reportNoCode(module, target);
+      return reportNoCode(module, target, *part);
     objects.push_back(std::move(*object));
   }
   return linkSharedObject(objects, module.getLoc());
@@ -287,7 +288,7 @@ FailureOr<std::string> emitAsmText(ModuleOp module, const CpuTarget &target) {
   for (auto [number, code] : llvm::enumerate(*parts)) {
     FailureOr<std::string> text = code->emit(llvm::CodeGenFileType::AssemblyFile);
     if (failed(text))
-      return reportNoCode(module, target);
+      return reportNoCode(module, target, *code);
     all += number == 0 ? *text : renameLocalLabels(*text, ".L" + std::to_string(number) + ".");
   }
   return all;

@@ -79,7 +79,7 @@ public:
   FailureOr<std::string> getPtx() {
     FailureOr<std::string> text = code.emit(llvm::CodeGenFileType::AssemblyFile, /*reducesStrength=*/true);
     if (failed(text))
-      return module.emitError("LLVM cannot write PTX for ") << target.chip;
+      return module.emitError("LLVM cannot write PTX for ") << target.chip << code.getErrors();
     return text;
   }
 

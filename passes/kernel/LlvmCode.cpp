@@ -13,6 +13,9 @@
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/Constants.h"
+#include "llvm/IR/DiagnosticHandler.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/Transforms/IPO/AlwaysInliner.h"
@@ -78,7 +81,29 @@ public:
   }
 };
 
+/// What LLVM says of generated code, such as which loops it did not vectorise, is not for the people who run programs,
+/// and its own handler would print it. Of an error they are told by whoever wanted the code.
+class QuietDiagnostics : public llvm::DiagnosticHandler {
+public:
+  explicit QuietDiagnostics(std::string &errors) : errors(errors) {}
+
+  bool handleDiagnostics(const llvm::DiagnosticInfo &info) override {
+    if (info.getSeverity() == llvm::DS_Error) {
+      llvm::raw_string_ostream os(errors);
+      os << ": ";
+      llvm::DiagnosticPrinterRawOStream printer(os);
+      info.print(printer);
+    }
+    return true;
+  }
+
+private:
+  std::string &errors;
+};
+
 } // namespace
+
+LlvmCode::LlvmCode() { context.setDiagnosticHandler(std::make_unique<QuietDiagnostics>(errors)); }
 
 LogicalResult LlvmCode::translate(Operation *kernels, std::unique_ptr<llvm::TargetMachine> target) {
   MLIRContext *mlirContext = kernels->getContext();
@@ -173,6 +198,8 @@ FailureOr<std::string> LlvmCode::emit(llvm::CodeGenFileType type, bool reducesSt
   if (machine->addPassesToEmitFile(*passes, os, nullptr, type))
     return failure();
   passes->run(*module);
+  if (!errors.empty())
+    return failure();
   return std::string(bytes.data(), bytes.size());
 }
 

@@ -19,6 +19,8 @@ namespace spmdc {
 
 class LlvmCode {
 public:
+  LlvmCode();
+
   /// `kernels` is a module of the llvm (and nvvm) dialect, whose positions are lost.
   mlir::LogicalResult translate(mlir::Operation *kernels, std::unique_ptr<llvm::TargetMachine> target);
   /// 0 to 3, LLVM's meaning.
@@ -33,14 +35,19 @@ public:
 
   llvm::Module &getModule() { return *module; }
   std::string getText() const;
-  /// Fails where the target cannot. `reducesStrength`: whether loop strength reduction is worth its time there.
+  /// Fails where the target cannot, or where LLVM found an error on the way. `reducesStrength`: whether loop strength
+  /// reduction is worth its time there.
   mlir::FailureOr<std::string> emit(llvm::CodeGenFileType type, bool reducesStrength);
+
+  /// What LLVM found wrong, to stand behind a message of one's own (`: inline asm ...`); empty where it is nothing.
+  const std::string &getErrors() const { return errors; }
 
 private:
   void run(const llvm::PipelineTuningOptions &tuning,
            llvm::function_ref<llvm::ModulePassManager(llvm::PassBuilder &)> build);
 
   llvm::LLVMContext context;
+  std::string errors;
   std::unique_ptr<llvm::Module> module;
   std::unique_ptr<llvm::TargetMachine> machine;
 };

@@ -2,6 +2,8 @@
 
 #include "passes/partition/LinearCone.h"
 
+#include "ir/spmd/Location.h"
+
 using namespace mlir;
 
 namespace spmdc {
@@ -68,7 +70,7 @@ void LinearCone::reduceInArms() {
         if (Operation *user = arm->findAncestorOpInBlock(*use.getOwner()); !first || user->isBeforeInBlock(first))
           first = user;
     auto reduced = OpBuilder(first).create<ReshardOp>(
-        first->getLoc(), typeOf(value), value,
+        getUnmarkedLoc(first->getLoc()), typeOf(value), value,
         StringAttr::get(first->getContext(), why("an arm of a branch reduces what it needs of them")));
     value.replaceUsesWithIf(reduced, [&](OpOperand &use) { return use.getOwner() != reduced && isOfArm(use); });
   }

@@ -3,6 +3,7 @@
 #include "passes/partition/Makers.h"
 
 #include "ir/array/ArrayOps.h"
+#include "ir/spmd/Location.h"
 #include "ir/spmd/SpmdOps.h"
 #include "passes/partition/FactorAxes.h"
 
@@ -141,7 +142,8 @@ Value remake(OpBuilder &builder, const spmd::MeshShape &mesh, Value value, Array
                        cast<ArrayType>(operand.getType()).str() + "; where it meets partial sums it is " + needed.str())
                           .str();
     operands.map(operand,
-                 builder.create<ReshardOp>(maker.getLoc(), needed, operand, builder.getStringAttr(why)).getResult());
+                 builder.create<ReshardOp>(getUnmarkedLoc(maker.getLoc()), needed, operand, builder.getStringAttr(why))
+                     .getResult());
   }
   Operation *made = builder.clone(*maker, operands);
   made->getResult(0).setType(wanted);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ir/spmd/Location.h"
 #include "passes/collective/ReshardPlanner.h"
 #include "passes/partition/FactorAxes.h"
 #include "passes/partition/LinearCone.h"
@@ -193,7 +194,7 @@ private:
       operands.map(take->getOperand(0), leaf.origin);
       for (auto [operand, type] : llvm::zip(llvm::drop_begin(take->getOperands()), leaf.others))
         if (typeOf(operand) != type)
-          operands.map(operand, builder.create<ReshardOp>(take->getLoc(), type, operand, StringAttr()));
+          operands.map(operand, builder.create<ReshardOp>(getUnmarkedLoc(take->getLoc()), type, operand, StringAttr()));
       Operation *part = builder.clone(*take, operands);
       part->getResult(0).setType(leaf.part);
       Value result = part->getResult(0);

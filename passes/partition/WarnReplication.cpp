@@ -36,6 +36,15 @@ bool givesWhole(Operation *op, int64_t elements) {
          });
 }
 
+/// Whether a person wrote how the operation's result is to lie. Where that is brought elsewhere for the same
+/// annotation, what was written is how the reshard's result lies.
+bool isWritten(Operation *op) {
+  std::optional<Location> mark = getMark(op->getLoc());
+  return mark && llvm::none_of(op->getUsers(), [&](Operation *user) {
+           return isa<ReshardOp>(user) && getMark(user->getLoc()) == mark;
+         });
+}
+
 /// Whether all that is computed of the array is as large, lies whole, and ends in values of which a person wrote so.
 bool isForWrittenWhole(ReshardOp gathered) {
   llvm::SetVector<Operation *> makers;
@@ -51,7 +60,7 @@ bool isForWrittenWhole(ReshardOp gathered) {
     if (!givesWhole(maker, gathered.getType().getNumElements()))
       return false;
     // What a region does with an array is not all to be seen in its results.
-    if (!getMark(maker->getLoc()) && (maker->getNumRegions() || !addUsers(maker)))
+    if (!isWritten(maker) && (maker->getNumRegions() || !addUsers(maker)))
       return false;
   }
   return true;
@@ -95,7 +104,7 @@ private:
           to.getBytes() < minBytes)
         return;
       // The annotation of a constraint or of what is returned, or of what is computed of it.
-      if (!namesAxes(to) && (getMark(op.getLoc()) || isForWrittenWhole(op)))
+      if (!namesAxes(to) && (isWritten(op) || isForWrittenWhole(op)))
         return;
       auto known = llvm::find_if(gathered, [&](const Gathered &other) { return isSaidWith(op, other.first); });
       if (known == gathered.end())

@@ -9,6 +9,7 @@
 #include "passes/kernel/Overwrites.h"
 #include "passes/plan/Passes.h"
 #include "passes/plan/Storages.h"
+#include "runtime/support/ArraySize.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -38,15 +39,17 @@ class FunctionAssigner {
 public:
   explicit FunctionAssigner(func::FuncOp func) : func(func), liveness(func), storages(func, liveness) {}
 
-  void run() {
+  LogicalResult run() {
     func.walk([&](plan::MatmulOp op) {
       if (needsProduct(op))
         products[op] = storages.addScratch(productBytes(op), liveness.getStep(op));
     });
     orderMoves();
-    allocate();
+    if (failed(allocate()))
+      return failure();
     func.walk<WalkOrder::PreOrder>([&](Operation *op) { annotate(op); });
     makeCopies();
+    return success();
   }
 
 private:
@@ -122,7 +125,7 @@ private:
   //===--------------------------------------------------------------------===//
 
   /// Largest first, each at the lowest free offset.
-  void allocate() {
+  LogicalResult allocate() {
     std::vector<size_t> order;
     for (size_t index : storages.list())
       if (!storages.get(index).result)
@@ -148,9 +151,12 @@ private:
           break;
         offset = std::max(offset, static_cast<int64_t>(llvm::alignTo(other->offset + other->bytes, kAlignment)));
       }
+      if (offset > spmd::kMaxArrayBytes - storage.bytes)
+        return func.emitError("intermediate arrays would need more than 2^56 bytes on each device");
       storage.offset = offset;
       placed.push_back(index);
     }
+    return success();
   }
 
   Attribute placeOf(size_t index) {
@@ -196,7 +202,8 @@ private:
 class AssignBuffersPass : public impl::AssignBuffersBase<AssignBuffersPass> {
   void runOnOperation() override {
     for (auto func : getOperation().getOps<func::FuncOp>())
-      FunctionAssigner(func).run();
+      if (failed(FunctionAssigner(func).run()))
+        return signalPassFailure();
   }
 };
 

@@ -68,6 +68,8 @@ def AssignBuffers : Pass<"spmdc-assign-buffers", "mlir::ModuleOp"> {
     the result lies. What cannot be made there, because the old value is still read, is copied there by a plan.copy
     before the loop or at the end of the body (Storages.h); the results of a branch likewise.
 
+    Fails where the arena would be larger than an array may be (runtime/support/ArraySize.h).
+
     After: every step has `buffers`, the place of each of its results; a loop or branch that of its carries or results.
     ```
     %1 = plan.launch @exp_0(%0) {buffers = [#plan.buffer<arena, 4096>]} : ...

@@ -73,7 +73,8 @@ def VerifyPropagatedPass : Pass<"spmdc-verify-propagated", "mlir::ModuleOp"> {
   let summary = "Checks the exit of the propagation leg";
   let description = [{
     Fails with the place of an array without a closed sharding, with an axis that the mesh does not have, or with a
-    leftover spmd.constraint or spmd.sharding_group. Changes nothing.
+    leftover spmd.constraint or spmd.sharding_group, and with an array whose padded pieces together are larger than an
+    array may be (runtime/support/ArraySize.h). Changes nothing.
   }];
 }
 

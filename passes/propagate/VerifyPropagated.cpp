@@ -3,6 +3,7 @@
 #include "ir/spmd/SpmdOps.h"
 #include "passes/propagate/AxisList.h"
 #include "passes/propagate/Passes.h"
+#include "runtime/support/ArraySize.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -15,7 +16,22 @@ namespace spmdc {
 
 namespace {
 
-LogicalResult verifyValue(Value value, const MeshAxes &mesh) {
+/// Whether all devices' pieces together, which are padded where axes do not divide a dimension, are no larger than an
+/// array may be: they may all be gathered.
+bool hasAllowedPieces(ArrayType type, const spmd::MeshShape &mesh) {
+  SmallVector<int64_t> padded(type.getShape());
+  for (auto [size, dim] : llvm::zip_equal(padded, type.getShardingOrOpen().getDims())) {
+    int64_t count = 1;
+    for (AxisRefAttr axis : dim.getAxes()) {
+      size = llvm::divideCeilSigned(size, axis.sizeIn(mesh));
+      count *= axis.sizeIn(mesh);
+    }
+    size = spmd::multiplySaturated(size, count);
+  }
+  return spmd::isAllowedSize(padded, spmd::byteSize(type.getDType()));
+}
+
+LogicalResult verifyValue(Value value, const MeshAxes &mesh, const spmd::MeshShape &shape) {
   auto type = dyn_cast<ArrayType>(value.getType());
   if (!type)
     return success();
@@ -32,25 +48,29 @@ LogicalResult verifyValue(Value value, const MeshAxes &mesh) {
   for (AxisRefAttr axis : axes)
     if (!mesh.find(axis))
       return emitError(value.getLoc()) << "the mesh has no axis '" << axis.str() << "' for " << type.str();
+  if (!hasAllowedPieces(type, shape))
+    return emitError(value.getLoc()) << "the padded pieces of " << type.str()
+                                     << " would have more than 2^56 bytes together";
   return success();
 }
 
 class VerifyPropagatedPass : public impl::VerifyPropagatedPassBase<VerifyPropagatedPass> {
   void runOnOperation() override {
     MeshAxes mesh(getMesh(getOperation()));
+    const spmd::MeshShape shape = mesh.getMesh().toValue();
     WalkResult result = getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) -> WalkResult {
       if (isa<ConstraintOp, ShardingGroupOp>(op)) {
         op->emitOpError("is left after propagation");
         return WalkResult::interrupt();
       }
       for (Value value : op->getResults())
-        if (failed(verifyValue(value, mesh)))
+        if (failed(verifyValue(value, mesh, shape)))
           return WalkResult::interrupt();
       if (auto manual = dyn_cast<ManualOp>(op); manual && !manual.hasAutomaticAxes())
         return WalkResult::skip();
       for (Region &region : op->getRegions())
         for (Value argument : region.getArguments())
-          if (failed(verifyValue(argument, mesh)))
+          if (failed(verifyValue(argument, mesh, shape)))
             return WalkResult::interrupt();
       return WalkResult::advance();
     });

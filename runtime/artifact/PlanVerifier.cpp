@@ -5,6 +5,7 @@
 #include "runtime/artifact/PlanFields.h"
 
 #include "runtime/artifact/PlanJson.h"
+#include "runtime/support/ArraySize.h"
 #include "runtime/support/Error.h"
 
 #include <algorithm>
@@ -17,7 +18,6 @@ namespace spmd {
 namespace {
 
 constexpr int64_t kMaxDevices = int64_t(1) << 24;
-constexpr int64_t kMaxBytes = int64_t(1) << 56;
 constexpr size_t kMaxRank = 256;
 constexpr int64_t kMostTurns = int64_t(1) << 16; ///< That a move goes round an array.
 
@@ -40,7 +40,7 @@ public:
       verifyValue(value, "parameter " + quoted(value.name));
     for (const ValueInfo &value : plan.results)
       verifyValue(value, "result " + quoted(value.name));
-    if (plan.arenaBytes < 0 || plan.arenaBytes > kMaxBytes)
+    if (plan.arenaBytes < 0 || plan.arenaBytes > kMaxArrayBytes)
       fail("the arena has " + std::to_string(plan.arenaBytes) + " bytes");
     for (size_t i = 0; i < plan.buffers.size(); ++i)
       verifyBuffer(i);
@@ -85,10 +85,10 @@ private:
     int64_t count = 1;
     bool empty = std::find(shape.begin(), shape.end(), 0) != shape.end();
     for (int64_t size : shape) {
-      if (size < 0 || (!empty && __builtin_mul_overflow(count, size, &count)) || size > kMaxBytes)
+      if (size < 0 || (!empty && __builtin_mul_overflow(count, size, &count)) || size > kMaxArrayBytes)
         fail(what + " has the shape " + shapeText(shape));
     }
-    if (!empty && count > kMaxBytes / elementBytes)
+    if (!empty && count > kMaxArrayBytes / elementBytes)
       fail(what + " has the shape " + shapeText(shape));
     return empty ? 0 : count;
   }

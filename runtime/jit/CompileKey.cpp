@@ -39,8 +39,8 @@ public:
   template <typename Name, typename Value> void add(const std::map<Name, Value> &values) { addAll(values); }
 
   void add(const FrontendOptions &options) {
-    const auto &[sets, meshOverride, function] = options;
-    addEach(sets, meshOverride, function);
+    const auto &[sets, meshOverride, meshOption, function] = options;
+    addEach(sets, meshOverride, meshOption, function); // Errors and warnings name the option.
   }
   void add(const LinkRates &rates) {
     const auto &[latencyMicroseconds, bytesPerSecond, overlap] = rates;

@@ -16,6 +16,7 @@
 #include "runtime/jit/CompileKey.h"
 #include "runtime/jit/CompileMessages.h"
 #include "runtime/jit/Target.h"
+#include "runtime/support/ArraySize.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
@@ -36,7 +37,7 @@ int64_t bytesOnDevice(const spmd::Artifact &artifact) {
   int64_t bytes = artifact.plan.arenaBytes + static_cast<int64_t>(artifact.constants.size());
   for (const auto *values : {&artifact.plan.params, &artifact.plan.results})
     for (const spmd::ValueInfo &value : *values)
-      bytes += value.localBytes();
+      bytes = spmd::addSaturated(bytes, value.localBytes());
   return bytes;
 }
 

@@ -23,6 +23,18 @@ std::string bytesText(double bytes) {
   return buffer;
 }
 
+std::pair<std::string, std::string> comparedBytesTexts(double a, double b) {
+  std::pair<std::string, std::string> texts{bytesText(a), bytesText(b)};
+  if (a == b || texts.first != texts.second)
+    return texts;
+  auto text = [](double bytes) {
+    char buffer[64];
+    std::snprintf(buffer, sizeof buffer, "%.0f B", std::ceil(bytes)); // What is sent need not be whole bytes.
+    return std::string(buffer);
+  };
+  return {text(a), text(b)};
+}
+
 namespace {
 
 struct Unit {

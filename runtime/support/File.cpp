@@ -6,6 +6,7 @@
 #include "runtime/support/Process.h"
 #include "runtime/support/SystemRandom.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
@@ -16,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 namespace spmd {
 
@@ -51,6 +53,26 @@ MappedFile::MappedFile(MappedFile &&other) noexcept
 MappedFile::~MappedFile() {
   if (data)
     munmap(const_cast<char *>(data), size);
+}
+
+std::string readWhole(const std::string &path, size_t maxBytes) {
+  auto fail = [&] { return Error("cannot read '" + path + "': " + systemErrorText(errno)); };
+  UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0)
+    throw fail();
+  std::string text;
+  std::vector<char> chunk(size_t(1) << 16);
+  while (text.size() <= maxBytes) {
+    ssize_t count = ::read(file.get(), chunk.data(), std::min(chunk.size(), maxBytes - text.size() + 1));
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count < 0)
+      throw fail();
+    if (count == 0)
+      break;
+    text.append(chunk.data(), static_cast<size_t>(count));
+  }
+  return text;
 }
 
 /// Where links lead, also to what is not there yet.

@@ -30,6 +30,9 @@ private:
   size_t size = 0;
 };
 
+/// What a file holds, or a pipe until nobody writes to it any more: of what is longer than `maxBytes` one byte more.
+std::string readWhole(const std::string &path, size_t maxBytes);
+
 /// Who may read a file that is new: whom the umask lets, or its owner alone.
 enum class Readers { ByUmask, Owner };
 

@@ -2,6 +2,7 @@
 
 #include "tools/spmdc/Comparison.h"
 
+#include "runtime/support/ByteText.h"
 #include "tools/spmdc/InspectionJson.h"
 
 #include <algorithm>
@@ -64,6 +65,7 @@ struct Total {
   const char *title;
   double value;
   std::string text;
+  bool isBytes = false;
 };
 
 std::vector<Total> totalsOf(const Inspection &inspection) {
@@ -77,12 +79,12 @@ std::vector<Total> totalsOf(const Inspection &inspection) {
   auto memory = static_cast<double>(inspection.peakBytesPerDevice);
   auto microsecondsOf = [](double value) { return microseconds(value).get<double>(); };
   return {{"collectives", "collectives", collectives, countText(collectives)},
-          {"wire_bytes_per_device", "sent by each device", bytes, bytesText(bytes)},
+          {"wire_bytes_per_device", "sent by each device", bytes, bytesText(bytes), true},
           {"predicted_communication_us", "communication", microsecondsOf(seconds), timeText(seconds)},
           {"predicted_compute_us", "computation", microsecondsOf(inspection.computeSeconds()),
            timeText(inspection.computeSeconds())},
           {"flops_per_device", "operations on each device", flops, countText(flops)},
-          {"peak_bytes_per_device", "memory of each device", memory, bytesText(memory)}};
+          {"peak_bytes_per_device", "memory of each device", memory, bytesText(memory), true}};
 }
 
 std::string sideText(const CollectiveReport &collective) {
@@ -105,8 +107,11 @@ std::string comparisonText(const ComparedProgram &a, const ComparedProgram &b) {
             meshTitle(program->inspection.report.mesh) + "\n";
   std::vector<Total> left = totalsOf(a.inspection), right = totalsOf(b.inspection);
   text += "\n" + padded("", 30) + padded("A", 14) + "B\n";
-  for (size_t i = 0; i < left.size(); ++i)
-    text += padded("  " + std::string(left[i].title), 30) + padded(left[i].text, 14) + right[i].text + "\n";
+  for (size_t i = 0; i < left.size(); ++i) {
+    auto [ofA, ofB] = left[i].isBytes ? spmd::comparedBytesTexts(left[i].value, right[i].value)
+                                      : std::pair(left[i].text, right[i].text);
+    text += padded("  " + std::string(left[i].title), 30) + padded(ofA + " ", 14) + ofB + "\n";
+  }
   text += "\n";
   size_t same = 0;
   for (const Match &match : match(a, b)) {

@@ -57,9 +57,10 @@ struct CompileCommand {
     options->cache = flags.openCache();
     std::cout << autoShardingText(*found) << std::flush;
     if (memoryLimit && found->after.peakBytes > *memoryLimit) {
-      std::cerr << "spmdc: error: no sharding was found that needs at most "
-                << spmd::bytesText(static_cast<double>(*memoryLimit)) << " of memory on each device; the best needs "
-                << spmd::bytesText(static_cast<double>(found->after.peakBytes)) << "\n";
+      auto [most, needed] =
+          spmd::comparedBytesTexts(static_cast<double>(*memoryLimit), static_cast<double>(found->after.peakBytes));
+      std::cerr << "spmdc: error: no sharding was found that needs at most " << most
+                << " of memory on each device; the best needs " << needed << "\n";
       return std::nullopt;
     }
     return Compiler(flags.file, std::move(found->text), std::move(*options));

@@ -6,14 +6,14 @@
 #include "runtime/jit/CompileCache.h"
 #include "runtime/jit/Target.h"
 #include "runtime/support/Env.h"
+#include "runtime/support/Error.h"
+#include "runtime/support/File.h"
 #include "tools/spmdc/Command.h"
 
 #include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -84,7 +84,7 @@ CLI::Option *CompileFlags::addTo(CLI::App &command, const std::string &fileHelp)
 bool CompileFlags::checkSource(std::ostream &messages) const {
   const CompileFlags defaults;
   bool isIr = file.ends_with(".mlir"), isArtifact = !isIr && isArtifactFile(file);
-  const char *ofSource = !mesh.empty()                   ? "--mesh"
+  const char *ofSource = !mesh.empty()                   ? meshOption.c_str()
                          : !sets.empty()                 ? "--set"
                          : function != defaults.function ? "--fn"
                                                          : nullptr;
@@ -114,6 +114,7 @@ std::optional<CompileOptions> CompileFlags::toOptions(std::ostream &messages) co
   }
   options.budget = budget;
   options.frontend.meshOverride = mesh;
+  options.frontend.meshOption = meshOption;
   options.frontend.function = function;
   options.pipeline.dumpDirectory = dumpDirectory;
   options.pipeline.remarks = showRemarks;
@@ -144,12 +145,12 @@ std::optional<std::string> readFile(const std::string &path, size_t maxBytes, st
       messages << "spmdc: error: '" << path << "' is a folder, not a program\n";
       return std::nullopt;
     }
-    std::ifstream in(path, std::ios::binary);
-    if (!in) {
-      messages << "spmdc: error: cannot read '" << path << "': " << std::strerror(errno) << "\n";
+    try {
+      text << spmd::readWhole(path, maxBytes);
+    } catch (const spmd::Error &error) {
+      messages << "spmdc: error: " << error.what() << "\n";
       return std::nullopt;
     }
-    copyText(in, maxBytes, text);
   }
   if (static_cast<size_t>(text.tellp()) > maxBytes) {
     messages << "spmdc: error: '" << path << "' has more than the " << maxBytes
@@ -208,17 +209,17 @@ std::optional<std::string> CompileFlags::readProgram(std::ostream &messages) con
 std::optional<CostModel> CompileFlags::readCostModel(std::ostream &messages) const {
   if (costModelFile.empty())
     return CostModel();
-  std::ifstream in(costModelFile, std::ios::binary);
-  std::ostringstream text;
-  if (!in || !(text << in.rdbuf())) {
-    messages << "spmdc: error: cannot read the cost model '" << costModelFile << "': " << std::strerror(errno) << "\n";
+  try {
+    std::string mistake;
+    std::optional<CostModel> model =
+        CostModel::parse(spmd::readWhole(costModelFile, CostModel::kMaxBytes), costModelFile, mistake);
+    if (!model)
+      messages << mistake << "\n";
+    return model;
+  } catch (const spmd::Error &error) {
+    messages << "spmdc: error: --cost-model: " << error.what() << "\n";
     return std::nullopt;
   }
-  std::string error;
-  std::optional<CostModel> model = CostModel::parse(text.view(), costModelFile, error);
-  if (!model)
-    messages << error << "\n";
-  return model;
 }
 
 int CompileFlags::finish(const Compiler &compiler, bool isDone) {

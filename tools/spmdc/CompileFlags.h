@@ -18,6 +18,8 @@ struct CompileFlags {
   std::string file;
   std::vector<std::string> sets;
   std::vector<BudgetLimit> budget;
+  /// What errors in `mesh` name as its place.
+  std::string meshOption = "--mesh";
   std::string mesh, function = "main", target = "cpu", dumpDirectory, costModelFile;
   unsigned optimizationLevel = 3;
   bool showTimes = false, showRemarks = false, noCache = false;

@@ -9,11 +9,10 @@
 #include "tools/spmdc/MeasureCostModel.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <fstream>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <sstream>
 
 namespace spmdc {
@@ -76,18 +75,20 @@ struct DevicesCommand {
       throw spmd::Error("--mesh " + measureMesh + " has " + std::to_string(mesh.deviceCount()) +
                             " devices and the job has " + std::to_string(spmd::device_count()),
                         spmd::Error::Kind::Usage);
-    std::ofstream out;
-    if (spmd::process_index() == 0) {
-      out.open(measureFile);
-      if (!out)
-        throw spmd::Error("cannot write '" + measureFile + "': " + spmd::writeProblem(errno));
-    }
+    std::optional<spmd::AtomicFile> file;
+    if (spmd::process_index() == 0)
+      file.emplace(measureFile);
     CostModel model = measureCostModel(mesh);
-    if (spmd::process_index() != 0)
+    if (!file)
       return;
-    if (!(out << model.str() << std::flush))
-      throw spmd::Error("cannot write '" + measureFile + "': " + spmd::writeProblem(errno));
-    std::cout << model.str();
+    bool hasLinks = spmd::device_count() > 1;
+    std::string text = hasLinks ? model.str() : model.deviceStr();
+    file->write(text);
+    file->commit();
+    std::cout << text;
+    if (!hasLinks)
+      std::cerr << "spmdc: warning: one device has no links to measure: '" << measureFile
+                << "' has no latency_us, bytes_per_second and overlap, so that their defaults hold\n";
   }
 
   /// What was found in the environment; joins nothing.

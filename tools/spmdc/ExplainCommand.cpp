@@ -42,8 +42,10 @@ struct ExplainCommand {
     for (const std::string &file : compared) {
       CompileFlags own = flags;
       own.file = file;
-      if (!programs.empty() && !otherMesh.empty())
+      if (!programs.empty() && !otherMesh.empty()) {
         own.mesh = otherMesh;
+        own.meshOption = "--mesh-b";
+      }
       std::optional<CompileOptions> options = own.toOptions();
       std::optional<std::string> text = options ? own.readProgram() : std::nullopt;
       if (!text)
@@ -69,18 +71,22 @@ void addExplainCommand(CLI::App &app, int &status) {
   auto state = std::make_shared<ExplainCommand>();
   CLI::Option *file = state->flags.addTo(*command, "A program (.spmd), or IR of a station up to propagated (.mlir)");
   command->add_flag("--json", state->json, "As JSON");
-  command->add_option("--tries", state->limits.tries, "How many changes of annotations to compile at most")
-      ->type_name("N")
-      ->check(CLI::Range(size_t(0), size_t(1000000)))
-      ->capture_default_str();
-  command->add_option("--seconds", state->limits.seconds, "For how long to compile changes of annotations at most")
-      ->type_name("N")
-      ->check(CLI::Range(0.0, 1e6))
-      ->capture_default_str();
+  CLI::Option *tries =
+      command->add_option("--tries", state->limits.tries, "How many changes of annotations to compile at most")
+          ->type_name("N")
+          ->check(CLI::Range(size_t(0), size_t(1000000)))
+          ->capture_default_str();
+  CLI::Option *seconds =
+      command->add_option("--seconds", state->limits.seconds, "For how long to compile changes of annotations at most")
+          ->type_name("N")
+          ->check(CLI::Range(0.0, 1e6))
+          ->capture_default_str();
   CLI::Option *diff = command->add_option("--diff", state->compared, "Compare two programs instead")
                           ->type_name("A B")
                           ->expected(2)
-                          ->excludes(file);
+                          ->excludes(file)
+                          ->excludes(tries)
+                          ->excludes(seconds);
   command->add_option("--mesh-b", state->otherMesh, "With --diff: the mesh of B, as --mesh is that of A")
       ->type_name("AXES")
       ->needs(diff);

@@ -1,6 +1,7 @@
 //===- InspectCommand.cpp - spmdc inspect ---------------------------------===//
 
 #include "runtime/io/ShardingDrawing.h"
+#include "runtime/support/Error.h"
 #include "runtime/support/File.h"
 #include "tools/spmdc/Command.h"
 #include "tools/spmdc/CompileFlags.h"
@@ -9,9 +10,6 @@
 
 #include "llvm/ADT/STLExtras.h"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <numeric>
@@ -54,20 +52,23 @@ struct InspectCommand {
                   << "' has none of this program's collectives: it may be of another one\n";
   }
 
-  int writeHtml(const Inspection &inspection) {
-    std::ofstream out(html, std::ios::binary);
-    if (out << inspectionHtml(inspection, flags.file, text, dumps) << std::flush)
-      return kOk;
-    std::cerr << "spmdc: error: cannot write '" << html << "': " << spmd::writeProblem(errno) << "\n";
-    return kFailed;
+  bool writeHtml(const Inspection &inspection) {
+    try {
+      spmd::writeFileAtomically(html, inspectionHtml(inspection, flags.file, text, dumps));
+      return true;
+    } catch (const spmd::Error &error) {
+      std::cerr << "spmdc: error: " << error.what() << "\n";
+      return false;
+    }
   }
 
   int show(const Inspection &inspection) {
-    if (!html.empty())
-      return writeHtml(inspection);
+    if (!html.empty() && !writeHtml(inspection))
+      return kFailed;
     if (!visualize.empty())
       return draw(inspection);
-    std::cout << (json ? inspectionJson(inspection) : inspectionTable(inspection));
+    if (json || html.empty())
+      std::cout << (json ? inspectionJson(inspection) : inspectionTable(inspection));
     return kOk;
   }
 
@@ -103,18 +104,21 @@ void addInspectCommand(CLI::App &app, int &status) {
   CLI::App *command = app.add_subcommand("inspect", "Show what the partitioner did: shardings, collectives, costs");
   auto state = std::make_shared<InspectCommand>();
   state->flags.addTo(*command, "A program (.spmd), or IR of a station up to propagated (.mlir)");
-  command->add_flag("--json", state->json, "As JSON");
+  CLI::Option *asJson = command->add_flag("--json", state->json, "As JSON; beside --html, too");
   command
       ->add_option("--html", state->html,
                    "Write one page: source beside the IR after each pass, collectives, shardings drawn")
       ->type_name("OUT.html");
-  command
-      ->add_option(
-          "--measured", state->measured,
-          "Print the times of a run beside the predicted ones, from the trace that `spmdc run --profile` wrote")
-      ->type_name("TRACE.json");
+  CLI::Option *measured =
+      command
+          ->add_option(
+              "--measured", state->measured,
+              "Print the times of a run beside the predicted ones, from the trace that `spmdc run --profile` wrote")
+          ->type_name("TRACE.json");
   command->add_option("--visualize", state->visualize, "Draw which device holds which block of this value")
-      ->type_name("VALUE");
+      ->type_name("VALUE")
+      ->excludes(asJson)
+      ->excludes(measured);
   command->callback([state, &status] { status = state->run(); });
 }
 

@@ -2,6 +2,8 @@
 
 #include "tools/spmdc/ProgramTotals.h"
 
+#include "runtime/support/ArraySize.h"
+
 namespace spmdc {
 
 ProgramTotals totalsOf(const Inspection &inspection) {
@@ -12,7 +14,7 @@ ProgramTotals totalsOf(const Inspection &inspection) {
     totals.communicationSeconds += function.communicationSeconds;
     totals.savedSeconds += function.combiningSaves + function.ringSaves;
     totals.flops += function.flopsPerDevice;
-    totals.argumentBytes += function.argumentBytesPerDevice;
+    totals.argumentBytes = spmd::addSaturated(totals.argumentBytes, function.argumentBytesPerDevice);
   }
   totals.computeSeconds = inspection.computeSeconds();
   totals.peakBytes = inspection.peakBytesPerDevice;

@@ -4,13 +4,12 @@
 #include "runtime/artifact/ArtifactFile.h"
 #include "runtime/jit/CompileCache.h"
 #include "runtime/support/Error.h"
+#include "runtime/support/File.h"
 #include "tools/common/RunCommandLine.h"
 #include "tools/spmdc/Command.h"
 #include "tools/spmdc/CompileFlags.h"
 
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <memory>
 
 namespace spmdc {
@@ -67,8 +66,11 @@ struct RunCommand {
 
   /// The model itself: the file may be another on each machine. A broken one is told when it is loaded.
   std::string costModelText() const {
-    std::ifstream in(flags.costModelFile, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
+    try {
+      return spmd::readWhole(flags.costModelFile, CostModel::kMaxBytes);
+    } catch (const spmd::Error &) {
+      return "";
+    }
   }
 
   std::shared_ptr<const spmd::Artifact> load(std::ostream &messages) {

@@ -199,9 +199,13 @@ TEST_F(ModuleErrorsTest, KernelThatDoesNotReturn) {
   EXPECT_NE(diagnosticText().find("ends in plan.return"), std::string::npos) << diagnosticText();
 }
 
-TEST_F(ModuleErrorsTest, TooManyElements) {
-  EXPECT_FALSE(parse("func.func private @f(!spmd.array<f32[4294967296, 4294967296]>)"));
-  EXPECT_NE(diagnosticText().find("cannot have more than 2^63 - 1 elements"), std::string::npos) << diagnosticText();
+TEST_F(ModuleErrorsTest, TooManyBytes) {
+  EXPECT_TRUE(parse("func.func private @f(!spmd.array<f32[18014398509481984]>)"));
+  for (const char *shape :
+       {"18014398509481985", "4611686018427387905", "4294967296, 4294967296", "0, 9223372036854775807"}) {
+    EXPECT_FALSE(parse("func.func private @f(!spmd.array<f32[" + std::string(shape) + "]>)"));
+    EXPECT_NE(diagnosticText().find("cannot have more than 2^56 bytes"), std::string::npos) << diagnosticText();
+  }
 }
 
 } // namespace

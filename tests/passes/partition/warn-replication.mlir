@@ -40,6 +40,19 @@ func.func @asked_for_less(%x: !spmd.array<f32[512@a, 512@_]>) -> !spmd.array<f32
   return %7 : !spmd.array<f32[512@_, 512@_]>
 }
 
+// The mark of a value that is brought where it is written to lie is on its maker too: what was written is how it lies in
+// the end, cut or whole.
+func.func @brought_where_it_was_written(%x: !spmd.array<f32[262144@a]>) {
+  // expected-warning @+1 {{is gathered whole onto every device, 1.0 MiB each: cut in the end}}
+  %0 = spmd.reshard %x {why = "cut in the end"} : <f32[262144@a]> -> <f32[262144@_]>
+  %1 = array.reshape %0 : <f32[262144@_]> -> <f32[2@_, 131072@_]> loc(#written)
+  %2 = spmd.reshard %1 : <f32[2@_, 131072@_]> -> <f32[2@_, 131072@a]> loc(#written)
+  %3 = spmd.reshard %x {why = "whole, and cut for another annotation"} : <f32[262144@a]> -> <f32[262144@_]>
+  %4 = array.reshape %3 : <f32[262144@_]> -> <f32[2@_, 131072@_]> loc(#written)
+  %5 = spmd.reshard %4 : <f32[2@_, 131072@_]> -> <f32[2@_, 131072@b]> loc(#elsewhere)
+  return
+}
+
 // What stays cut, what was whole before, what is small, and what a person asked for.
 func.func @silent(%x: !spmd.array<f32[512@a, 512@_]>, %y: !spmd.array<f32[512@a, 512@b]>,
                   %z: !spmd.array<f32[512@_, 512@_] unreduced(b)>, %small: !spmd.array<f32[512@a, 511@_]>) {
@@ -58,3 +71,4 @@ func.func @silent(%x: !spmd.array<f32[512@a, 512@_]>, %y: !spmd.array<f32[512@a,
 #expr = loc("x.spmd":3:11)
 #type = loc("x.spmd":3:7)
 #written = loc(fused<"mark">[#expr, #type])
+#elsewhere = loc(fused<"mark">[#expr, #expr])

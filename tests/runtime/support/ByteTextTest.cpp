@@ -6,6 +6,7 @@
 
 using spmd::bytesMistake;
 using spmd::bytesText;
+using spmd::comparedBytesTexts;
 using spmd::parseBytes;
 
 namespace {
@@ -16,6 +17,15 @@ TEST(ByteText, Written) {
   EXPECT_EQ(bytesText(1024), "1.0 KiB");
   EXPECT_EQ(bytesText(1.5 * 1024 * 1024 * 1024), "1.5 GiB");
   EXPECT_EQ(bytesText(4e18), "3552.7 PiB");
+}
+
+// What differs looks different, be it by less than is shown, or by a part of a byte.
+TEST(ByteText, Compared) {
+  using Texts = std::pair<std::string, std::string>;
+  EXPECT_EQ(comparedBytesTexts(1024, 2048), Texts("1.0 KiB", "2.0 KiB"));
+  EXPECT_EQ(comparedBytesTexts(1024, 1024), Texts("1.0 KiB", "1.0 KiB"));
+  EXPECT_EQ(comparedBytesTexts(31457284, 31457280), Texts("31457284 B", "31457280 B"));
+  EXPECT_EQ(comparedBytesTexts(100.25, 100), Texts("101 B", "100 B"));
 }
 
 TEST(ByteText, Read) {

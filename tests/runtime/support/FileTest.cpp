@@ -33,6 +33,19 @@ TEST(File, saysWhatToDo) {
             "cannot create '" + (folder / "none/x") + "': No such file or directory; make its folder first");
 }
 
+// Each failure has its own reason, and a file that is empty is none.
+TEST(File, readsWhole) {
+  TemporaryFolder folder;
+  writeFileAtomically(folder / "x", "12345");
+  writeFileAtomically(folder / "empty", "");
+  EXPECT_EQ(readWhole(folder / "x", 5), "12345");
+  EXPECT_EQ(readWhole(folder / "x", 3), "1234");
+  EXPECT_EQ(readWhole(folder / "empty", 5), "");
+  EXPECT_EQ(messageOf([&] { readWhole(folder / "none", 5); }),
+            "cannot read '" + (folder / "none") + "': No such file or directory");
+  EXPECT_EQ(messageOf([&] { readWhole(folder / ".", 5); }), "cannot read '" + (folder / ".") + "': Is a directory");
+}
+
 // With the signal ignored, as the commands do, the limit of a file's size is an error like others.
 TEST(File, aLimitOfSizesLeavesNothing) {
   TemporaryFolder folder;
