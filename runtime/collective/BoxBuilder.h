@@ -19,7 +19,4 @@ struct BoxLoops {
 /// The box of these elements, with as long runs and as few loops as possible.
 Box makeBox(int64_t peer, int64_t elementBytes, int64_t sourceOffset, int64_t targetOffset, const BoxLoops &loops);
 
-/// What device `from` of the mesh has of the array that `to` wants in another shape.
-std::vector<Box> listReshapedBoxes(const MeshShape &mesh, const CollectiveDesc &desc, int64_t from, int64_t to);
-
 } // namespace spmd

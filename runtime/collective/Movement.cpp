@@ -3,6 +3,7 @@
 #include "runtime/collective/Movement.h"
 #include "runtime/collective/BoxBuilder.h"
 #include "runtime/collective/Reduce.h"
+#include "runtime/collective/ReshapedBoxes.h"
 #include "runtime/support/Error.h"
 
 #include <algorithm>

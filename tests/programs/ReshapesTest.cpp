@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ir/spmd/SpmdOps.h"
 #include "runtime/support/DimMoves.h"
 #include "tests/programs/support/ExactPrograms.h"
 #include "tests/support/BytesAlone.h"
