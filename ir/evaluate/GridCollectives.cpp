@@ -158,7 +158,8 @@ private:
     std::vector<spmd::ShardRange> wanted = spmd::ownedRanges(mesh, targetShape, to, device);
     for (size_t d = 0; d < moves.size(); ++d)
       moves[d] = moves[d].inWindowOf(wanted[d].start, spmd::sizesOf(mesh, to.dims[d]));
-    SmallVector<int64_t> sizes, offset(shape.size());
+    bool isReshaped = moves.empty() && shape != targetShape;
+    SmallVector<int64_t> sizes, offset(targetShape.size());
     for (const spmd::ShardRange &range : wanted)
       sizes.push_back(range.size);
     if (elementCount(sizes) == 0)
@@ -168,7 +169,12 @@ private:
       SmallVector<int64_t> position(shape.size());
       SmallVector<int64_t> index(shape.size());
       bool isInside = true;
-      for (size_t d = 0; d < shape.size(); ++d) {
+      int64_t place = 0; // In the order of all elements.
+      for (size_t d = 0; d < targetShape.size(); ++d)
+        place = place * targetShape[d] + wanted[d].start + offset[d];
+      for (size_t d = shape.size(); isReshaped && d-- > 0; place /= shape[d])
+        index[d] = place % shape[d];
+      for (size_t d = 0; !isReshaped && d < shape.size(); ++d) {
         index[d] = wanted[d].start + offset[d];
         if (!moves.empty()) {
           isInside &= index[d] >= moves[d].begin && index[d] < moves[d].end;

@@ -194,8 +194,11 @@ double CollectivePermuteOp::getWireBytes(MeshAttr mesh) {
 LogicalResult ExchangeOp::verify() {
   MeshAttr mesh = getMesh(*this);
   auto source = llvm::cast<ArrayType>(getGlobal()), target = llvm::cast<ArrayType>(getTarget());
-  if (!getShifts() && source.withoutSharding() != target.withoutSharding())
-    return emitTypeMismatch(*this, "changes only the sharding", source.withoutSharding(), target.withoutSharding());
+  bool isReshape = source.getElementType() == target.getElementType() && source.getNumElements() > 0 &&
+                   source.getNumElements() == target.getNumElements() && target.getRank() > 0;
+  if (!getShifts() && !isReshape && source.withoutSharding() != target.withoutSharding())
+    return emitTypeMismatch(*this, "keeps the elements and their order", source.withoutSharding(),
+                            target.withoutSharding());
   auto rank = static_cast<size_t>(source.getRank());
   for (const std::optional<ArrayRef<int64_t>> &list : {getShifts(), getStrides(), getBegins(), getEnds(), getLengths(),
                                                        getBases(), getSteps(), getBlocks(), getWraps(), getDilations()})

@@ -182,6 +182,8 @@ def Spmd_ExchangeOp : Spmd_CollectiveOp<"exchange"> {
     Each device sends each byte at most once, straight to where it is needed. `global` is the source's type with its
     sharding, `target` the same array under the new one; operand and result are their local pieces.
 
+    Where the target has another shape it is the source reshaped: the same elements, in the same row-major order.
+
     With `shifts` the target is another array, of any sizes: its element i is the source's element shift + i * stride
     (strides are 1 if they are not given, and go backwards if they are negative), and zero where the source has none, or
     outside of `begins` up to `ends`. Slices, pads and the parts of concatenations of cut dimensions, with what only

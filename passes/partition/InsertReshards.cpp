@@ -36,11 +36,11 @@ std::string whyResult(ShardingRuleOpInterface op, const OperationChoice &choice,
 
 /// What only this operation would look at as it is propagated: exchanges begin with what it is made of. A reshape's
 /// begins with what it is regrouped from.
-void skipReshards(Forms &forms, ShardingRuleOpInterface op, Value regroupedFrom) {
+void skipReshards(Forms &forms, ShardingRuleOpInterface op, Value reshapedFrom) {
   for (OpOperand &operand : op->getOpOperands()) {
     // Along the whole way before the operand changes: what is passed is still a use of what it comes from.
     Value source = operand.get();
-    for (ReshardOp reshard; source != regroupedFrom && (reshard = getOwnReshard(source));)
+    for (ReshardOp reshard; source != reshapedFrom && (reshard = getOwnReshard(source));)
       source = reshard.getOperand();
     operand.set(source);
     forms.pay(operand.get());
@@ -50,7 +50,7 @@ void skipReshards(Forms &forms, ShardingRuleOpInterface op, Value regroupedFrom)
 /// Puts reshards around the operation, so that it runs as chosen.
 void apply(Forms &forms, ShardingRuleOpInterface op, const OperationChoice &choice) {
   if (choice.movesDirectly) // The partitioner builds the exchanges.
-    return skipReshards(forms, op, choice.regroupedFrom);
+    return skipReshards(forms, op, choice.reshapedFrom);
   StringRef name = op->getName().stripDialect();
   for (auto [index, to] : llvm::enumerate(choice.operands)) {
     auto from = cast<ArrayType>(op->getOperand(index).getType());

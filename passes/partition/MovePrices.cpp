@@ -4,6 +4,7 @@
 
 #include "passes/partition/Moves.h"
 #include "passes/partition/Regrouping.h"
+#include "passes/partition/ReshapeExchange.h"
 
 using namespace mlir;
 
@@ -27,9 +28,7 @@ std::optional<OperationPrice> MovePrices::ofMoves(const OperationPrice &best) {
   // Each part is written, and, where there are several, the result is chosen from them.
   bool isChosen = moves.parts.size() > 1 || moves.outside;
   double touched = local * static_cast<double>(moves.parts.size() + isChosen);
-  CollectiveCost saved;
-  for (Operation *other : skipped)
-    saved = saved + getMoveCost(other);
+  CollectiveCost saved = getMoveCosts(skipped);
   // What devices do by themselves becomes part of their kernels; an exchange does not.
   if (best.linkBytes == 0 && cost.linkBytes == saved.linkBytes)
     return std::nullopt;
@@ -58,21 +57,29 @@ OperationPrice MovePrices::priceOf(const CollectiveCost &cost, double touched, c
           cost.linkBytes - saved.linkBytes};
 }
 
-std::optional<OperationPrice> MovePrices::ofRegrouping(const OperationPrice &best, Value &from) {
+std::optional<OperationPrice> MovePrices::ofReshape(const OperationPrice &best, Value &from) {
   auto reshape = dyn_cast<ReshapeOp>(op.getOperation());
   if (!reshape || best.linkBytes == 0)
     return std::nullopt;
   SmallVector<Operation *> skipped;
-  std::optional<Regrouping> regrouping = findRegrouping(mesh, reshape, result, typeOf, &skipped);
-  if (!regrouping || (regrouping->isWhole && isLocalReshape(mesh, reshape, typeOf(regrouping->source), result)))
+  auto priceOfExchange = [&](ArrayType before, ArrayType behind, const std::vector<spmd::DimMove> &moves, int copies) {
+    CollectiveCost cost = getExchangeCost(before, behind, moves) + forms.getDebt(from, op);
+    return priceOf(cost, copies * static_cast<double>(result.getLocalBytes(mesh)), getMoveCosts(skipped));
+  };
+  if (std::optional<Regrouping> regrouping = findRegrouping(mesh, reshape, result, typeOf, &skipped)) {
+    from = regrouping->source;
+    if (regrouping->isWhole && isLocalReshape(mesh, reshape, typeOf(from), result))
+      return std::nullopt;
+    return priceOfExchange(regrouping->from, regrouping->to, regrouping->moves, /*copies=*/2);
+  }
+  from = reshape.getOperand();
+  for (ReshardOp reshard; (reshard = getOwnReshard(from)); from = reshard.getOperand())
+    skipped.push_back(reshard);
+  if (!canExchangeReshape(mesh, typeOf(from), result) || isLocalReshape(mesh, reshape, typeOf(from), result))
     return std::nullopt;
-  from = regrouping->source;
-  CollectiveCost saved;
-  for (Operation *other : skipped)
-    saved = saved + getMoveCost(other);
-  CollectiveCost cost =
-      getExchangeCost(regrouping->from, regrouping->to, regrouping->moves) + forms.getDebt(regrouping->source, op);
-  return priceOf(cost, 2 * static_cast<double>(result.getLocalBytes(mesh)), saved);
+  OperationPrice price = priceOfExchange(typeOf(from), result, /*moves=*/{}, /*copies=*/1);
+  // What named collectives do with as few bytes is left to them.
+  return price.linkBytes < best.linkBytes ? std::make_optional(price) : std::nullopt;
 }
 
 CollectiveCost MovePrices::getExchangeCost(ArrayType from, ArrayType to, const std::vector<spmd::DimMove> &dims) {
@@ -98,6 +105,13 @@ CollectiveCost MovePrices::getMoveCost(Operation *other) {
   // It does not send more than it pays.
   std::optional<CollectiveCost> share = getShare(other);
   return share && *share < cost ? *share : cost;
+}
+
+CollectiveCost MovePrices::getMoveCosts(ArrayRef<Operation *> others) {
+  CollectiveCost cost;
+  for (Operation *other : others)
+    cost = cost + getMoveCost(other);
+  return cost;
 }
 
 } // namespace spmdc

@@ -20,14 +20,16 @@ public:
   /// Of the part that the operation has in the window of an array, or in none where it is not built.
   std::optional<OperationPrice> ofWindow();
 
-  /// Of a reshape as an exchange of the ends of runs, from its operand before it is brought into any other sharding.
-  std::optional<OperationPrice> ofRegrouping(const OperationPrice &best, mlir::Value &from);
+  /// Of a reshape as an exchange, of the ends of runs if possible, from its operand before it is brought into any other
+  /// sharding.
+  std::optional<OperationPrice> ofReshape(const OperationPrice &best, mlir::Value &from);
 
 private:
   std::optional<CollectiveCost> getShare(mlir::Operation *payer) const;
   OperationPrice priceOf(const CollectiveCost &cost, double touched, const CollectiveCost &saved) const;
   CollectiveCost getExchangeCost(ArrayType from, ArrayType to, const std::vector<spmd::DimMove> &dims);
   CollectiveCost getMoveCost(mlir::Operation *other);
+  CollectiveCost getMoveCosts(llvm::ArrayRef<mlir::Operation *> others);
 
   const spmd::MeshShape &mesh;
   const CostModel &model;

@@ -194,9 +194,9 @@ Value buildExchange(OpBuilder &builder, Location loc, Value local, const ArrayMo
   };
   return builder.create<ExchangeOp>(
       loc, to.getLocal(mesh), local, getNamedAxes(from, to, mesh), TypeAttr::get(from), TypeAttr::get(to),
-      attr(true, shifts), attr(isStrided, strides), attr(isPart, begins), attr(isPart, ends), attr(hasWindows, lengths),
-      attr(hasWindows, bases), attr(hasWindows, steps), attr(hasBlocks, blocks), attr(goesRound, wraps),
-      attr(isDilated(part), dilations), builder.getStringAttr(why));
+      attr(!part.dims.empty(), shifts), attr(isStrided, strides), attr(isPart, begins), attr(isPart, ends),
+      attr(hasWindows, lengths), attr(hasWindows, bases), attr(hasWindows, steps), attr(hasBlocks, blocks),
+      attr(goesRound, wraps), attr(isDilated(part), dilations), builder.getStringAttr(why));
 }
 
 std::vector<std::string> listAxisNames(ArrayRef<ArrayType> types) {

@@ -50,7 +50,8 @@ bool isDilated(const ArrayMove &move);
 mlir::Value buildLocalPart(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value local, const ArrayMove &part,
                            ArrayType from, ArrayType to, MeshAttr mesh, mlir::Value between = nullptr);
 
-/// The local piece of `to` with the elements that a part gives, and zeros elsewhere: `local` is that of `from`.
+/// The local piece of `to` with the elements that a part gives, and zeros elsewhere: `local` is that of `from`. A part
+/// without moves is an array in another shape.
 mlir::Value buildExchange(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value local, const ArrayMove &part,
                           ArrayType from, ArrayType to, MeshAttr mesh, llvm::StringRef why);
 

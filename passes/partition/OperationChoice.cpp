@@ -56,10 +56,10 @@ public:
         best->price = *price;
       }
     Value from;
-    if (std::optional<OperationPrice> price = moves.ofRegrouping(best->price, from);
+    if (std::optional<OperationPrice> price = moves.ofReshape(best->price, from);
         price && price->seconds < best->price.seconds) {
       best->movesDirectly = true;
-      best->regroupedFrom = from;
+      best->reshapedFrom = from;
       best->price = *price;
     }
     best->assignments = assignments;

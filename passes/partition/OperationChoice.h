@@ -41,8 +41,8 @@ struct OperationChoice {
   AxisList reduced; ///< Axes of reduction factors.
   /// The operands stay as they are and exchanges make the result as it is wanted (Moves.h): the rest says nothing.
   bool movesDirectly = false;
-  /// Of a reshape that moves directly: the array that it is regrouped from (Regrouping.h).
-  mlir::Value regroupedFrom;
+  /// Of a reshape that moves directly: the array that it is made of (Regrouping.h, ReshapeExchange.h).
+  mlir::Value reshapedFrom;
   OperationPrice price;
   int64_t assignments = 0; ///< That were looked at for this choice.
 };

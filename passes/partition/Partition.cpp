@@ -13,6 +13,7 @@
 #include "passes/partition/Moves.h"
 #include "passes/partition/Passes.h"
 #include "passes/partition/Regrouping.h"
+#include "passes/partition/ReshapeExchange.h"
 #include "passes/partition/Windows.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -182,6 +183,11 @@ private:
         Value outside = regrouping->outside ? locals[regrouping->outside] : Value();
         locals[result] = buildRegrouping(builder, reshape, locals[regrouping->source], outside, *regrouping,
                                          globalOf(regrouping->source), global, meshAttr);
+        return;
+      }
+      if (canExchangeReshape(mesh, types[0], global)) {
+        locals[result] =
+            buildReshapeExchange(builder, reshape, locals[reshape.getOperand()], types[0], global, meshAttr);
         return;
       }
     }

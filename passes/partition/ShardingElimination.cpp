@@ -4,6 +4,7 @@
 
 #include "passes/partition/Assignments.h"
 #include "passes/partition/ComputeTime.h"
+#include "passes/partition/ReshapeExchange.h"
 
 #include <limits>
 
@@ -187,13 +188,16 @@ const ShardingElimination::Ways &ShardingElimination::listWays(ShardingRuleOpInt
 
 bool ShardingElimination::addRuled(ShardingRuleOpInterface op) {
   auto reshape = dyn_cast<ReshapeOp>(op.getOperation());
-  if (reshape && mayRegroup(reshape, *graph.getRule(op), mesh.deviceCount()))
-    return true; // Counted as nothing, so that the bound is one.
+  // What may begin with something in front of the operand counts as nothing, so that the bound is one.
+  if (reshape && (mayRegroup(reshape, *graph.getRule(op), mesh.deviceCount()) || getOwnReshard(reshape.getOperand())))
+    return true;
   const Ways &ways = listWays(op);
   if (!ways || ways->empty() || known.size() > kMostReshards)
     return false;
   double trips = graph.countRuns(op);
   ArrayMoves moves = op.getMoves();
+  if (reshape)
+    moves.parts.push_back({reshape.getOperand(), {}});
   bool mayMove = !moves.parts.empty();
   size_t count = ways->size();
   unsigned node = problem.addVariable(static_cast<unsigned>(count + mayMove));
@@ -252,7 +256,7 @@ bool ShardingElimination::addRuled(ShardingRuleOpInterface op) {
 }
 
 /// What the exchanges send of each part, where the operation is run by these. Those that share a window send what the
-/// one sends that looks at most, or more: no less than their mean.
+/// one sends that looks at most, or more: no less than their mean. A part without moves is reshaped.
 void ShardingElimination::addExchanges(const ArrayMoves &moves, const Place &result, unsigned node, unsigned way,
                                        double trips) {
   const CostModel &model = planner.getModel();
@@ -260,15 +264,17 @@ void ShardingElimination::addExchanges(const ArrayMoves &moves, const Place &res
     if (isMadeOfLittle(part.source))
       continue;
     const Place source = placeOf(part.source);
-    auto targets = llvm::map_to_vector(result.types, [](ArrayType type) { return type.toShardedShape(); });
+    const bool isReshape = part.dims.empty();
     const auto elementBytes = static_cast<double>(spmd::byteSize(result.types.front().getDType()));
     std::vector<double> values;
     for (ArrayType type : source.types) {
       const spmd::ShardedShape from = type.toShardedShape();
-      for (const spmd::ShardedShape &to : targets) {
+      for (ArrayType target : result.types) {
+        const spmd::ShardedShape to = target.toShardedShape();
         values.resize(values.size() + way, 0);
         bool isSum = !from.sharding.unreduced.empty() || !to.sharding.unreduced.empty();
-        double bytes = isSum ? 0 : missing.of(from, to, part.dims) * elementBytes;
+        bool isCounted = !isSum && (!isReshape || canExchangeReshape(mesh, type, target));
+        double bytes = isCounted ? missing.of(from, to, part.dims) * elementBytes : 0;
         values.push_back(trips * model.seconds({.linkBytes = bytes}, mesh.deviceCount()));
       }
     }

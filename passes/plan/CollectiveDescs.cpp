@@ -62,7 +62,7 @@ FailureOr<spmd::CollectiveDesc> describeCollective(CollectiveOpInterface op) {
                            desc.source = source.getShardingOrOpen().toValue();
                            desc.target = target.getShardingOrOpen().toValue();
                            desc.moves = exchange.getMoves();
-                           if (!desc.moves.empty())
+                           if (!desc.moves.empty() || source.getShape() != target.getShape())
                              desc.targetShape = toVector(target.getShape());
                            return true;
                          })

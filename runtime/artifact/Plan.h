@@ -116,11 +116,13 @@ struct CollectiveDesc {
   /// exchange: the global shape and the two shardings; every byte goes at most once, straight to where it is needed.
   std::vector<int64_t> globalShape;
   Sharding source, target;
-  /// With moves (one per dimension) the target is an array of `targetShape` that is made of the source's elements.
+  /// With moves (one per dimension) the target is an array of `targetShape` that is made of the source's elements; with
+  /// that shape alone it is the source reshaped.
   std::vector<int64_t> targetShape;
   std::vector<DimMove> moves;
 
-  const std::vector<int64_t> &getTargetShape() const { return moves.empty() ? globalShape : targetShape; }
+  const std::vector<int64_t> &getTargetShape() const { return targetShape.empty() ? globalShape : targetShape; }
+  bool isReshaped() const { return moves.empty() && !targetShape.empty(); }
 };
 
 /// Starts a collective; its result may be read only after the CollectiveDoneStep of the same id.

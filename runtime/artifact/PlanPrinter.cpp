@@ -190,6 +190,8 @@ std::string typeText(DType dtype, const std::vector<int64_t> &shape) {
 namespace {
 
 std::string moveText(const CollectiveDesc &desc) {
+  if (desc.isReshaped())
+    return " reshaped to " + typeText(desc.dtype, desc.targetShape);
   if (desc.moves.empty())
     return "";
   std::vector<std::string> texts;

@@ -386,8 +386,9 @@ private:
     case CollectiveKind::Exchange:
       countOf(desc.globalShape, byteSize(desc.dtype), "an exchange");
       verifySharding(desc.source, desc.globalShape.size(), "an exchange's source");
-      verifySharding(desc.target, desc.globalShape.size(), "an exchange's target");
-      verifyMoves(desc);
+      verifySharding(desc.target, (desc.isReshaped() ? desc.targetShape : desc.globalShape).size(),
+                     "an exchange's target");
+      desc.isReshaped() ? verifyReshape(desc) : verifyMoves(desc);
       expectedOperand = localSourceShape(plan.mesh, {desc.globalShape, desc.source}, desc.moves);
       expectedResult = localShape(plan.mesh, desc.getTargetShape(), desc.target);
       break;
@@ -395,6 +396,14 @@ private:
     if (desc.operandShape != expectedOperand || desc.resultShape != expectedResult)
       fail("a collective takes " + shapeText(desc.operandShape) + " to " + shapeText(desc.resultShape) + " where " +
            shapeText(expectedOperand) + " to " + shapeText(expectedResult) + " follows from its axes");
+  }
+
+  void verifyReshape(const CollectiveDesc &desc) const {
+    int64_t before = countOf(desc.globalShape, byteSize(desc.dtype), "an exchange");
+    int64_t behind = countOf(desc.targetShape, byteSize(desc.dtype), "an exchange's target");
+    if (before == 0 || before != behind)
+      fail("an exchange takes " + shapeText(desc.globalShape) + " to " + shapeText(desc.targetShape) +
+           ", which has not the same elements");
   }
 
   void verifyMoves(const CollectiveDesc &desc) const {

@@ -1,7 +1,9 @@
 //===- Movement.cpp - which bytes a collective brings to a device ---------===//
 
 #include "runtime/collective/Movement.h"
+#include "runtime/collective/BoxBuilder.h"
 #include "runtime/collective/Reduce.h"
+#include "runtime/collective/ReshapedBoxes.h"
 #include "runtime/support/Error.h"
 
 #include <algorithm>
@@ -40,44 +42,21 @@ Shape stridesOf(const Shape &shape, int64_t elementBytes) {
   return strides;
 }
 
-/// The box of `extent` elements from `sourceStart` to `targetStart`, with as long runs and as few loops as possible.
-/// They lie `sourceSteps` apart in the source and `targetSteps` in the target, or next to one another.
+/// The box of `extent` elements from `sourceStart` to `targetStart`. They lie `sourceSteps` apart in the source and
+/// `targetSteps` in the target, or next to one another.
 Box makeBox(int64_t peer, int64_t elementBytes, const Shape &sourceShape, const Shape &sourceStart,
             const Shape &targetShape, const Shape &targetStart, const Shape &extent, const Shape &sourceSteps = {},
             const Shape &targetSteps = {}) {
   Shape sourceStrides = stridesOf(sourceShape, elementBytes), targetStrides = stridesOf(targetShape, elementBytes);
-  Box box;
-  box.source = peer;
-  box.runBytes = elementBytes;
+  int64_t sourceOffset = 0, targetOffset = 0;
+  BoxLoops loops;
   for (size_t d = 0; d < extent.size(); ++d) {
-    box.sourceOffset += sourceStart[d] * sourceStrides[d];
-    box.targetOffset += targetStart[d] * targetStrides[d];
-    sourceStrides[d] *= sourceSteps.empty() ? 1 : sourceSteps[d];
-    targetStrides[d] *= targetSteps.empty() ? 1 : targetSteps[d];
+    sourceOffset += sourceStart[d] * sourceStrides[d];
+    targetOffset += targetStart[d] * targetStrides[d];
+    loops.add(extent[d], sourceStrides[d] * (sourceSteps.empty() ? 1 : sourceSteps[d]),
+              targetStrides[d] * (targetSteps.empty() ? 1 : targetSteps[d]));
   }
-  size_t inner = extent.size();
-  // Dimensions whose elements follow one another without a gap on both sides become part of the run.
-  while (inner > 0 && (extent[inner - 1] == 1 ||
-                       (sourceStrides[inner - 1] == box.runBytes && targetStrides[inner - 1] == box.runBytes))) {
-    box.runBytes *= extent[inner - 1];
-    --inner;
-  }
-  for (size_t d = 0; d < inner; ++d) {
-    if (extent[d] == 1)
-      continue;
-    // A loop that continues where the one inside it ends is one loop with it; grown from the outside in.
-    if (!box.counts.empty() && box.sourceStrides.back() == extent[d] * sourceStrides[d] &&
-        box.targetStrides.back() == extent[d] * targetStrides[d]) {
-      box.counts.back() *= extent[d];
-      box.sourceStrides.back() = sourceStrides[d];
-      box.targetStrides.back() = targetStrides[d];
-      continue;
-    }
-    box.counts.push_back(extent[d]);
-    box.sourceStrides.push_back(sourceStrides[d]);
-    box.targetStrides.push_back(targetStrides[d]);
-  }
-  return box;
+  return spmd::makeBox(peer, elementBytes, sourceOffset, targetOffset, loops);
 }
 
 /// Everything of `shape` that is not in [begin, end), every `steps` (1 if empty) of a dimension.
@@ -290,6 +269,8 @@ private:
     expectShape(desc.resultShape, localShape(mesh, desc.getTargetShape(), desc.target), "result");
     if (!(desc.source.unreduced == desc.target.unreduced))
       fail("an exchange does not sum; reduce the partial sums first");
+    if (desc.isReshaped())
+      return buildReshape();
     size_t rank = desc.globalShape.size();
     std::vector<ShardRange> wanted = ownedRanges(mesh, desc.getTargetShape(), desc.target, position);
     std::vector<DimMove> moves = desc.moves;
@@ -314,32 +295,10 @@ private:
       sourceSteps[d] = moves[d].stride;
       targetSteps[d] = moves[d].dilation;
     }
-    // Partial sums are no replicas of one another: only holders of the same part count.
-    auto partOf = [&](int64_t device) {
-      Shape part, coordinates = mesh.coordinates(device);
-      for (const AxisRef &axis : desc.source.unreduced)
-        part.push_back(axis.coordinateIn(mesh, coordinates));
-      return part;
-    };
-    std::map<std::vector<std::pair<int64_t, int64_t>>, std::vector<int64_t>> holders;
-    for (int64_t peer = 0; peer < groupSize(); ++peer) {
-      if (partOf(movement.group[peer]) != partOf(position))
-        continue;
-      std::vector<std::pair<int64_t, int64_t>> key;
-      Shape coordinates = mesh.coordinates(movement.group[peer]);
-      for (size_t d = 0; d < rank; ++d) {
-        ShardRange range = ownedSource(mesh, source, desc.moves, d, coordinates);
-        key.push_back({range.start, range.size});
-      }
-      holders[key].push_back(peer);
-    }
     int64_t covered = 0, needed = 1;
     for (size_t d = 0; d < rank; ++d)
       needed *= (ends[d] - begins[d] + targetSteps[d] - 1) / targetSteps[d];
-    for (auto &[ranges, peers] : holders) {
-      bool isMine = std::find(peers.begin(), peers.end(), movement.self) != peers.end();
-      // Among replicas: ourselves, else spread the readers over them.
-      int64_t holder = isMine ? movement.self : peers[movement.self % peers.size()];
+    forEachHolder([&](int64_t holder, const Ranges &ranges) {
       Shape sourceStart(rank), targetStart(rank), extent(rank);
       auto addBoxes = [&](auto &&next, size_t d) -> void {
         if (d == rank) {
@@ -358,10 +317,64 @@ private:
         }
       };
       addBoxes(addBoxes, 0);
-    }
+    });
+    checkCovered(covered, needed);
+    addComplement(movement, elementBytes, desc.resultShape, begins, ends, targetSteps);
+  }
+
+  void buildReshape() {
+    if (desc.globalShape.size() + desc.targetShape.size() > maxRank)
+      fail("arrays of more than 16 dimensions before and behind cannot be moved");
+    int64_t covered = 0;
+    forEachHolder([&](int64_t holder, const Ranges &) {
+      for (Box &box : listReshapedBoxes(mesh, desc, movement.group[holder], position)) {
+        covered += box.runCount() * box.runBytes / elementBytes;
+        box.source = holder;
+        if (!isWanted || isWanted(holder))
+          movement.boxes.push_back(std::move(box));
+      }
+    });
+    Shape sizes;
+    for (ShardRange range : ownedRanges(mesh, desc.targetShape, desc.target, position))
+      sizes.push_back(range.size);
+    checkCovered(covered, product(sizes));
+    addComplement(movement, elementBytes, desc.resultShape, sizes);
+  }
+
+  void checkCovered(int64_t covered, int64_t needed) const {
     if (covered != needed)
       fail("some elements of " + desc.target.str() + " have no owner in the group");
-    addComplement(movement, elementBytes, desc.resultShape, begins, ends, targetSteps);
+  }
+
+  using Ranges = std::vector<std::pair<int64_t, int64_t>>;
+
+  /// Calls visit for each piece of an exchange's source: the member of the group that it is taken from, and its ranges.
+  template <typename Visit> void forEachHolder(Visit &&visit) const {
+    ShardedShape source{desc.globalShape, desc.source};
+    // Partial sums are no replicas of one another: only holders of the same part count.
+    auto partOf = [&](int64_t device) {
+      Shape part, coordinates = mesh.coordinates(device);
+      for (const AxisRef &axis : desc.source.unreduced)
+        part.push_back(axis.coordinateIn(mesh, coordinates));
+      return part;
+    };
+    std::map<Ranges, std::vector<int64_t>> holders;
+    for (int64_t peer = 0; peer < groupSize(); ++peer) {
+      if (partOf(movement.group[peer]) != partOf(position))
+        continue;
+      Ranges key;
+      Shape coordinates = mesh.coordinates(movement.group[peer]);
+      for (size_t d = 0; d < desc.globalShape.size(); ++d) {
+        ShardRange range = ownedSource(mesh, source, desc.moves, d, coordinates);
+        key.push_back({range.start, range.size});
+      }
+      holders[key].push_back(peer);
+    }
+    for (auto &[ranges, peers] : holders) {
+      bool isMine = std::find(peers.begin(), peers.end(), movement.self) != peers.end();
+      // Among replicas: ourselves, else spread the readers over them.
+      visit(isMine ? movement.self : peers[movement.self % peers.size()], ranges);
+    }
   }
 
   const MeshShape &mesh;
@@ -457,7 +470,7 @@ std::string describeCollective(const CollectiveDesc &desc) {
   text += " " + std::string(dtypeName(desc.dtype)) + shapeText(desc.operandShape);
   if (desc.kind == CollectiveKind::Exchange)
     return text + " from " + desc.source.str() + " to " + desc.target.str() +
-           (desc.moves.empty() ? "" : " as " + shapeText(desc.targetShape));
+           (desc.targetShape.empty() ? "" : " as " + shapeText(desc.targetShape));
   text += " over (";
   for (size_t i = 0; i < desc.axes.size(); ++i)
     text += (i ? ", " : "") + desc.axes[i].str();

@@ -70,7 +70,7 @@ std::vector<int64_t> localSourceShape(const MeshShape &mesh, const ShardedShape 
                                       const std::vector<DimMove> &moves);
 
 /// How many elements of the target the devices together do not hold as elements of the source. Without moves the target
-/// is the source under another sharding.
+/// is the source under another sharding, or in another shape with its elements in the same order.
 double missingElements(const MeshShape &mesh, const ShardedShape &source, const ShardedShape &target,
                        const std::vector<DimMove> &moves = {});
 

@@ -2,7 +2,7 @@
 
 #include "runtime/support/MissingElements.h"
 
-#include "runtime/support/MeshPlaces.h"
+#include "runtime/support/PlaceCounts.h"
 
 #include <algorithm>
 #include <functional>
@@ -11,12 +11,6 @@
 
 namespace spmd {
 namespace {
-
-/// Numbers of elements, added up over the places along axes: what the devices there need of dimensions, and hold of
-/// that.
-struct Counts {
-  double needed = 0, held = 0;
-};
 
 /// Of dimensions that share axes, where in each one side's pieces are pieces of the other's, without a look at each
 /// place: of one dimension pieces add up to the whole, of several they must be of one size.
@@ -79,20 +73,13 @@ private:
 /// Of dimensions that share axes, by a look at each place along all of them.
 Counts countPlaces(const MeshShape &mesh, const ShardedShape &source, const ShardedShape &target,
                    const std::vector<DimMove> &moves, const std::vector<size_t> &dims) {
-  // Of each dimension by itself first, along its own axes (the last fastest).
-  struct OfDim {
-    std::vector<Counts> places;
-    std::vector<size_t> strides; ///< How far a step along each axis of the mesh leads in `places`.
-  };
-  std::vector<OfDim> counts;
-  std::vector<size_t> allAxes;
+  std::vector<PlaceCounts> parts;
   for (size_t d : dims) {
-    std::vector<size_t> axes = axesOfDim(mesh, source, target, d);
-    OfDim dim{{}, std::vector<size_t>(mesh.axes.size())};
+    PlaceCounts &dim = parts.emplace_back(axesOfDim(mesh, source, target, d));
     const DimMove windows = moveOf(moves, source, d);
     CutDim blocks(mesh, source.shape[d] / windows.block, axesOf(source, d));
     CutDim wanted(mesh, target.shape[d], axesOf(target, d));
-    forEachPlace(mesh, axes, [&](const std::vector<int64_t> &coordinates) {
+    forEachPlace(mesh, dim.axes, [&](const std::vector<int64_t> &coordinates) {
       ShardRange ofBlocks = blocks.at(coordinates), needs = wanted.at(coordinates);
       ShardRange has{ofBlocks.start * windows.block, ofBlocks.size * windows.block};
       Counts &here = dim.places.emplace_back();
@@ -106,28 +93,8 @@ Counts countPlaces(const MeshShape &mesh, const ShardedShape &source, const Shar
       for (const DimMove &turn : unwrapped(move, source.shape[d], needs))
         count(turn);
     });
-    size_t stride = 1;
-    for (size_t i = axes.size(); i-- > 0; stride *= static_cast<size_t>(mesh.axes[axes[i]].size)) {
-      dim.strides[axes[i]] = stride;
-      if (std::find(allAxes.begin(), allAxes.end(), axes[i]) == allAxes.end())
-        allAxes.push_back(axes[i]);
-    }
-    counts.push_back(std::move(dim));
   }
-  Counts sum;
-  forEachPlace(mesh, allAxes, [&](const std::vector<int64_t> &coordinates) {
-    Counts here{1, 1};
-    for (const OfDim &dim : counts) {
-      size_t at = 0;
-      for (size_t axis : allAxes)
-        at += dim.strides[axis] * static_cast<size_t>(coordinates[axis]);
-      here.needed *= dim.places[at].needed;
-      here.held *= dim.places[at].held;
-    }
-    sum.needed += here.needed;
-    sum.held += here.held;
-  });
-  return sum;
+  return sumOfProducts(mesh, parts);
 }
 
 /// All that countPlaces looks at.
@@ -149,62 +116,27 @@ std::vector<int64_t> keyOf(const MeshShape &mesh, const ShardedShape &source, co
   return key;
 }
 
-/// All dimensions, in groups of those that share axes, on either side, with others of their group.
-std::vector<std::vector<size_t>> dimsThatShareAxes(const MeshShape &mesh, const ShardedShape &source,
-                                                   const ShardedShape &target) {
-  size_t rank = source.shape.size();
-  std::vector<size_t> groupOfDim(rank);
-  std::iota(groupOfDim.begin(), groupOfDim.end(), 0);
-  std::vector<std::vector<size_t>> axes;
-  for (size_t d = 0; d < rank; ++d) {
-    axes.push_back(axesOfDim(mesh, source, target, d));
-    for (size_t e = 0; e < d; ++e) {
-      bool share = std::find_first_of(axes[d].begin(), axes[d].end(), axes[e].begin(), axes[e].end()) != axes[d].end();
-      size_t old = groupOfDim[e];
-      if (share)
-        std::replace(groupOfDim.begin(), groupOfDim.end(), old, groupOfDim[d]);
-    }
-  }
-  std::vector<std::vector<size_t>> groups;
-  for (size_t group = 0; group < rank; ++group) {
-    std::vector<size_t> dims;
-    for (size_t d = 0; d < rank; ++d)
-      if (groupOfDim[d] == group)
-        dims.push_back(d);
-    if (!dims.empty())
-      groups.push_back(dims);
-  }
-  return groups;
-}
-
 } // namespace
 
 double MissingElements::of(const ShardedShape &source, const ShardedShape &target, const std::vector<DimMove> &moves) {
-  // Dimensions that share no axis are independent: sums over devices of products are products of sums. Each group of
-  // dimensions that do share axes is counted over the places along these.
-  double needed = 1, held = 1;
-  std::vector<bool> isCounted(mesh.axes.size());
-  for (const std::vector<size_t> &dims : dimsThatShareAxes(mesh, source, target)) {
+  if (moves.empty() && source.shape != target.shape)
+    return ofReshaped(source, target);
+  std::vector<std::vector<size_t>> axes;
+  for (size_t d = 0; d < source.shape.size(); ++d)
+    axes.push_back(axesOfDim(mesh, source, target, d));
+  return countMissing(mesh, axes, [&](const std::vector<size_t> &dims) {
     std::optional<Counts> counts = countNested(mesh, source, target, moves, dims);
-    if (!counts) {
-      auto [entry, isNew] = known.try_emplace(keyOf(mesh, source, target, moves, dims));
-      if (isNew) {
-        counts = countPlaces(mesh, source, target, moves, dims);
-        entry->second = {counts->needed, counts->held};
-      }
-      counts = {entry->second.first, entry->second.second};
-    }
-    needed *= counts->needed;
-    held *= counts->held;
-    for (size_t d : dims)
-      for (size_t axis : axesOfDim(mesh, source, target, d))
-        isCounted[axis] = true;
-  }
-  double replicas = 1;
-  for (size_t i = 0; i < mesh.axes.size(); ++i)
-    if (!isCounted[i])
-      replicas *= static_cast<double>(mesh.axes[i].size);
-  return replicas * (needed - held);
+    return counts ? *counts : lookUp(keyOf(mesh, source, target, moves, dims), [&] {
+      return countPlaces(mesh, source, target, moves, dims);
+    });
+  });
+}
+
+Counts MissingElements::lookUp(std::vector<int64_t> key, const std::function<Counts()> &count) {
+  auto [entry, isNew] = known.try_emplace(std::move(key));
+  if (isNew)
+    entry->second = count();
+  return entry->second;
 }
 
 double missingElements(const MeshShape &mesh, const ShardedShape &source, const ShardedShape &target,

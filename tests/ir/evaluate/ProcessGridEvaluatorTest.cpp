@@ -151,6 +151,18 @@ TEST_F(ProcessGridEvaluatorTest, ExchangeMovesEveryElementToWhereItBelongs) {
   EXPECT_TRUE(std::isnan(results[3].elements[0].f)); // a = 1, b = 1: nothing
 }
 
+// Halves of a run of six become halves, padded, of two rows of three.
+TEST_F(ProcessGridEvaluatorTest, ExchangeReshapes) {
+  auto results = run(", a=2", "f32[3]", "f32[2, 2]",
+                     "%y = spmd.exchange %x over <a> from !spmd.array<f32[6@a]> to !spmd.array<f32[2, 3@a]> : "
+                     "<f32[3]> -> <f32[2, 2]>",
+                     {f32({3}, {0, 1, 2}), f32({3}, {3, 4, 5})});
+  EXPECT_EQ(floatsOf(results[0]), (Row{0, 1, 3, 4}));
+  EXPECT_EQ(results[1].elements[0].f, 2);
+  EXPECT_TRUE(std::isnan(results[1].elements[1].f));
+  EXPECT_EQ(results[1].elements[2].f, 5);
+}
+
 TEST_F(ProcessGridEvaluatorTest, ExchangeReducesWhatIsUnreduced) {
   auto results = run(", a=2", "f32[2]", "f32[1]",
                      "%y = spmd.exchange %x over <a> from !spmd.array<f32[2] unreduced(a)> to !spmd.array<f32[2@a]> : "

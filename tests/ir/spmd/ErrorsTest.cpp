@@ -153,6 +153,10 @@ const WrongText kSpmd[] = {
      "%0 = spmd.exchange %x over <a> from !spmd.array<f32[8@a, 4]> to !spmd.array<f32[8, 4@a]> : <f32[8, 4]> -> "
      "<f32[8, 1]>",
      "operand is the local piece: expected f32[2, 4], got f32[8, 4]"},
+    {"ExchangeElements",
+     "%0 = spmd.exchange %x over <a> from !spmd.array<f32[32@a, 4]> to !spmd.array<f32[4, 31@a]> : <f32[8, 4]> -> "
+     "<f32[4, 8]>",
+     "keeps the elements and their order"},
     {"ExchangeWindows",
      "%0 = spmd.exchange %x over <a> from !spmd.array<f32[32@a, 4]> to !spmd.array<f32[38@a, 4]> shifted [-1, 0] "
      "windows [10, 0] for [32, 0] by [1, 0] : <f32[8, 4]> -> <f32[10, 4]>",

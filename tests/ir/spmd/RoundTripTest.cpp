@@ -207,6 +207,8 @@ TEST_F(RoundTripTest, SpmdOperations) {
       "within [1, 0] to [39, 4] windows [10, 0] for [32, 0] by [1, 0] : <f32[8, 4]> -> <f32[10, 4]>",
       "%0 = spmd.exchange %arg0 over <a> from !spmd.array<f32[28@a, 4]> to !spmd.array<f32[28@a, 4]> shifted [0, 0] "
       "blocks [4, 1] : <f32[8, 4]> -> <f32[7, 4]>",
+      "%0 = spmd.exchange %arg0 over <a> from !spmd.array<f32[32@a, 4]> to !spmd.array<f32[4, 32@a]> : <f32[8, 4]> -> "
+      "<f32[4, 8]>",
       "%0 = spmd.shard_start 9 over <a, b> : <i32[]>",
       "%0 = spmd.shard_size 9 over <a> : <i32[]>",
       "%0 = spmd.axis_index <b> : <i32[]>",

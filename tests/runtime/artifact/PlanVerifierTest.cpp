@@ -128,6 +128,8 @@ TEST(PlanVerifier, collectives) {
                       DimMove{0, 2, 0, 6, 0, 0, 0, 1, false, 4}})
     expectRefused([&](Plan &plan) { move(plan, {7, 6}, {whole, bad}); }, unfit);
   expectRefused([&](Plan &plan) { move(plan, {9, 6}, {whole, whole}); }, "follows from its axes");
+  expectRefused([&](Plan &plan) { move(plan, {6, 6}, {}); }, "takes [7, 6] to [6, 6], which has not the same elements");
+  expectRefused([&](Plan &plan) { move(plan, {6, 7}, {}); }, "follows from its axes");
   expectRefused([](Plan &plan) { stepOf<CollectiveStartStep>(plan, 3).id = 0; },
                 "collective 0 comes after collective 0");
   expectRefused([](Plan &plan) { stepOf<CollectiveDoneStep>(plan, 4).id = 3; }, "was not started in this block");

@@ -214,6 +214,60 @@ TEST(Exchanges, MovingBetweenAnyShardings) {
   }
 }
 
+// Arrays in another shape: the same elements in the same order, zeros beyond them.
+TEST(Exchanges, ReshapingBetweenAnyShardings) {
+  MeshShape mesh{{{"a", 4}, {"b", 2}}};
+  std::vector<Sharding> shardings{
+      {{{}, {}}, {}},           {{{{"a"}}, {}}, {}},        {{{}, {{"a"}}}, {}},
+      {{{{"b"}}, {{"a"}}}, {}}, {{{{"a"}, {"b"}}, {}}, {}}, {{{}, {{"a", 2, 2}, {"b"}}}, {}}};
+  std::vector<CollectiveDesc> cases;
+  for (auto [before, behind] : std::vector<std::pair<std::vector<int64_t>, std::vector<int64_t>>>{
+           {{3, 8}, {24, 1}}, {{5, 7}, {7, 5}}, {{1, 60}, {12, 5}}, {{33, 26}, {13, 66}}})
+    for (const Sharding &source : shardings)
+      for (const Sharding &target : shardings) {
+        CollectiveDesc desc;
+        desc.kind = CollectiveKind::Exchange;
+        desc.dtype = DType::U32;
+        desc.globalShape = before;
+        desc.targetShape = behind;
+        desc.source = source;
+        desc.target = target;
+        desc.operandShape = localShape(mesh, before, source);
+        desc.resultShape = localShape(mesh, behind, target);
+        cases.push_back(desc);
+      }
+  for (const std::vector<int> &hosts : {std::vector<int>{}, {0, 0, 1, 1}, {0, 1, 1, 0}}) {
+    Layout layout{4, 2};
+    layout.hosts = hosts;
+    auto outcomes = runJob(layout, [&](DeviceContext &context) {
+      std::vector<char> all;
+      for (const CollectiveDesc &desc : cases) {
+        Value operand = ownedPart(mesh, desc.globalShape, desc.source, context.position, 0xabababab);
+        auto bytes = context.call(mesh, desc, operand.bytes);
+        all.insert(all.end(), bytes.begin(), bytes.end());
+      }
+      return all;
+    });
+    for (int64_t position = 0; position < 8; ++position) {
+      ASSERT_EQ(outcomes[position].error, "");
+      const char *actual = outcomes[position].bytes.data();
+      for (const CollectiveDesc &desc : cases) {
+        std::vector<ShardRange> ranges = ownedRanges(mesh, desc.targetShape, desc.target, position);
+        Value whole = ownedPart(mesh, desc.globalShape, shardings[0], 0, 0); // All of the source.
+        for (int64_t i = 0; i < desc.resultShape[0]; ++i)
+          for (int64_t j = 0; j < desc.resultShape[1]; ++j, actual += 4) {
+            uint32_t element = 0, expected = 0;
+            std::memcpy(&element, actual, 4);
+            int64_t place = (i + ranges[0].start) * desc.targetShape[1] + j + ranges[1].start;
+            if (i < ranges[0].size && j < ranges[1].size)
+              std::memcpy(&expected, whole.bytes.data() + 4 * place, 4);
+            ASSERT_EQ(element, expected) << describeCollective(desc) << " at " << position << ": " << i << ", " << j;
+          }
+      }
+    }
+  }
+}
+
 // Only the device that asks for a value gets it (printing).
 TEST(Exchanges, OneReceiver) {
   MeshShape mesh{{{"a", 4}}};

@@ -1,0 +1,87 @@
+//===- ReshapedPiecesTest.cpp - what devices need of a reshaped array -----===//
+//
+// Against one device after the other and one element after the other.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/support/ReshapedPieces.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <random>
+#include <set>
+
+using namespace spmd;
+
+namespace {
+
+const MeshShape mesh{{{"a", 4}, {"b", 3}, {"c", 2}}};
+
+/// Axes dealt out to dimensions, some as parts.
+Sharding randomSharding(std::mt19937_64 &random, size_t rank) {
+  Sharding sharding;
+  sharding.dims.resize(rank);
+  std::vector<AxisRef> axes{{"a"}, {"b"}, {"c"}};
+  if (random() % 3 == 0)
+    axes = {{"c"}, {"a", 1, 2}, {"b"}, {"a", 2, 2}};
+  for (const AxisRef &axis : axes)
+    if (size_t dim = random() % (rank + 1); dim < rank)
+      sharding.dims[dim].push_back(axis);
+  return sharding;
+}
+
+/// An array of these factors, some of which are joined.
+ShardedShape randomArray(std::mt19937_64 &random, const std::vector<int64_t> &factors) {
+  ShardedShape array;
+  for (int64_t factor : factors) {
+    if (array.shape.empty() || random() % 2)
+      array.shape.push_back(1);
+    array.shape.back() *= factor;
+  }
+  array.sharding = randomSharding(random, array.shape.size());
+  return array;
+}
+
+/// The places in the row-major order of all that a device owns.
+std::set<int64_t> placesOf(const ShardedShape &array, int64_t device) {
+  std::vector<int64_t> places{0};
+  std::vector<ShardRange> ranges = ownedRanges(mesh, array.shape, array.sharding, device);
+  for (size_t d = 0; d < ranges.size(); ++d) {
+    std::vector<int64_t> longer;
+    for (int64_t place : places)
+      for (int64_t i = 0; i < ranges[d].size; ++i)
+        longer.push_back(place * array.shape[d] + ranges[d].start + i);
+    places = longer;
+  }
+  return {places.begin(), places.end()};
+}
+
+TEST(ReshapedPieces, MissingElementsAreThoseThatADeviceNeedsAndHasNot) {
+  std::mt19937_64 random(17);
+  for (int i = 0; i < 500; ++i) {
+    std::vector<int64_t> factors;
+    for (uint64_t count = 1 + random() % 4; count > 0; --count)
+      factors.push_back(std::array<int64_t, 6>{1, 2, 3, 4, 5, 7}[random() % 6]);
+    ShardedShape source = randomArray(random, factors), target = randomArray(random, factors);
+    int64_t missing = 0, mostRuns = 0;
+    for (int64_t device = 0; device < mesh.deviceCount(); ++device) {
+      std::set<int64_t> has = placesOf(source, device), needs = placesOf(target, device);
+      for (int64_t place : needs)
+        missing += !has.contains(place);
+      std::set<int64_t> inRuns;
+      std::vector<PieceRun> runs = listRuns(mesh, source, 0, source.shape.size(), mesh.coordinates(device));
+      for (const PieceRun &run : runs)
+        for (int64_t k = 0; k < run.size; ++k)
+          ASSERT_TRUE(inRuns.insert(run.start + k).second);
+      ASSERT_EQ(inRuns, has) << "case " << i << " device " << device << " of " << source.sharding.str();
+      mostRuns = std::max(mostRuns, static_cast<int64_t>(runs.size()));
+    }
+    ASSERT_LE(mostRuns, countRuns(mesh, source, 0, source.shape.size()));
+    ASSERT_EQ(missingElements(mesh, source, target), static_cast<double>(missing))
+        << "case " << i << ": " << ::testing::PrintToString(source.shape) << " " << source.sharding.str() << " to "
+        << ::testing::PrintToString(target.shape) << " " << target.sharding.str();
+  }
+}
+
+} // namespace
