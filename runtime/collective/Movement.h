@@ -64,10 +64,4 @@ template <typename Visit> void forEachRun(const Box &box, int64_t begin, int64_t
   }
 }
 
-/// `all_reduce sum f32[1024, 4096] over (b)`: for messages.
-std::string describeCollective(const CollectiveDesc &desc);
-
-/// A number that differs where anything in the description differs.
-uint64_t fingerprintCollective(const MeshShape &mesh, const CollectiveDesc &desc);
-
 } // namespace spmd

@@ -2,6 +2,7 @@
 
 #include "runtime/exec/Executor.h"
 #include "runtime/artifact/ArtifactFile.h"
+#include "runtime/artifact/PlanFields.h"
 #include "runtime/exec/DeviceProgram.h"
 #include "runtime/exec/ProfileLog.h"
 #include "runtime/support/Error.h"
@@ -18,17 +19,6 @@ namespace {
 struct Needs {
   bool collectives = false, matmuls = false;
 };
-
-const char *collectiveName(CollectiveKind kind) {
-  constexpr const char *names[] = {"all_reduce", "all_gather",         "reduce_scatter",
-                                   "all_to_all", "collective_permute", "exchange"};
-  return names[static_cast<int>(kind)];
-}
-
-const char *libraryName(LibraryFunction function) {
-  constexpr const char *names[] = {"scatter_add", "scatter_add_along", "update_slice", "argsort", "argsort_descending"};
-  return names[static_cast<int>(function)];
-}
 
 uint64_t hashText(const std::string &text) {
   uint64_t hash = 0xcbf29ce484222325u;
@@ -51,7 +41,7 @@ void describeSteps(const Plan &plan, const std::vector<Step> &steps, std::vector
       name = "matmul";
       needs.matmuls = true;
     } else if (auto *start = std::get_if<CollectiveStartStep>(&step.op)) {
-      name = std::string(collectiveName(start->desc.kind)) + " start";
+      name = std::string(plan_fields::collectiveNames[static_cast<size_t>(start->desc.kind)]) + " start";
       needs.collectives = true;
       infos[index].collective = StepInfo::Collective::Start;
       infos[index].pairedStep = starts[start->id] = static_cast<int32_t>(index);
@@ -68,7 +58,7 @@ void describeSteps(const Plan &plan, const std::vector<Step> &steps, std::vector
     } else if (std::get_if<CopyStep>(&step.op)) {
       name = "copy";
     } else if (auto *library = std::get_if<LibraryStep>(&step.op)) {
-      name = libraryName(library->function);
+      name = plan_fields::libraryNames[static_cast<size_t>(library->function)];
     } else if (auto *branch = std::get_if<IfStep>(&step.op)) {
       name = "if";
       describeSteps(plan, branch->thenSteps, infos, needs, starts);

@@ -1,6 +1,7 @@
 //===- ShmCommunicator.cpp - devices of one host that work together -------===//
 
 #include "runtime/collective/shm/ShmCommunicator.h"
+#include "runtime/collective/CollectiveIdentity.h"
 #include "runtime/collective/shm/ShmCall.h"
 #include "runtime/support/Error.h"
 

@@ -2,6 +2,7 @@
 
 #include "CaseHelper.h"
 #include "JobHelper.h"
+#include "runtime/collective/CollectiveIdentity.h"
 #include "runtime/collective/Movement.h"
 #include "runtime/support/Error.h"
 

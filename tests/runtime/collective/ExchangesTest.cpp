@@ -6,6 +6,7 @@
 
 #include "CaseHelper.h"
 #include "JobHelper.h"
+#include "runtime/collective/CollectiveIdentity.h"
 #include "runtime/collective/Movement.h"
 
 #include <array>
@@ -48,6 +49,17 @@ Value ownedPart(const MeshShape &mesh, const std::vector<int64_t> &global, const
     std::memcpy(value.bytes.data() + 4 * i, &element, 4);
   }
   return value;
+}
+
+/// The results of all of them on this device, one behind the other. What pads an operand must not matter.
+std::vector<char> callAll(DeviceContext &context, const MeshShape &mesh, const std::vector<CollectiveDesc> &cases) {
+  std::vector<char> all;
+  for (const CollectiveDesc &desc : cases) {
+    Value operand = ownedPart(mesh, desc.globalShape, desc.source, context.position, 0xabababab, desc.moves);
+    auto bytes = context.call(mesh, desc, operand.bytes);
+    all.insert(all.end(), bytes.begin(), bytes.end());
+  }
+  return all;
 }
 
 // From every sharding to every other: the target's part of the same array, zeros beyond it.
@@ -165,15 +177,7 @@ TEST(Exchanges, MovingBetweenAnyShardings) {
   for (const std::vector<int> &hosts : {std::vector<int>{}, {0, 0, 1, 1}, {0, 1, 1, 0}}) {
     Layout layout{4, 2};
     layout.hosts = hosts;
-    auto outcomes = runJob(layout, [&](DeviceContext &context) {
-      std::vector<char> all;
-      for (const CollectiveDesc &desc : cases) {
-        Value operand = ownedPart(mesh, desc.globalShape, desc.source, context.position, 0xabababab, desc.moves);
-        auto bytes = context.call(mesh, desc, operand.bytes);
-        all.insert(all.end(), bytes.begin(), bytes.end());
-      }
-      return all;
-    });
+    auto outcomes = runJob(layout, [&](DeviceContext &context) { return callAll(context, mesh, cases); });
     for (int64_t position = 0; position < 8; ++position) {
       ASSERT_EQ(outcomes[position].error, "");
       const char *actual = outcomes[position].bytes.data();
@@ -239,15 +243,7 @@ TEST(Exchanges, ReshapingBetweenAnyShardings) {
   for (const std::vector<int> &hosts : {std::vector<int>{}, {0, 0, 1, 1}, {0, 1, 1, 0}}) {
     Layout layout{4, 2};
     layout.hosts = hosts;
-    auto outcomes = runJob(layout, [&](DeviceContext &context) {
-      std::vector<char> all;
-      for (const CollectiveDesc &desc : cases) {
-        Value operand = ownedPart(mesh, desc.globalShape, desc.source, context.position, 0xabababab);
-        auto bytes = context.call(mesh, desc, operand.bytes);
-        all.insert(all.end(), bytes.begin(), bytes.end());
-      }
-      return all;
-    });
+    auto outcomes = runJob(layout, [&](DeviceContext &context) { return callAll(context, mesh, cases); });
     for (int64_t position = 0; position < 8; ++position) {
       ASSERT_EQ(outcomes[position].error, "");
       const char *actual = outcomes[position].bytes.data();
