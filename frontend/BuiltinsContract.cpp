@@ -46,7 +46,7 @@ Value emitMatmul(Emitter &e, const Value &x, const Value &y, Range range) {
   int64_t xBatch = std::max<int64_t>(xRank - 2, 0), yBatch = std::max<int64_t>(yRank - 2, 0);
   Labelled left{operands.arrays[0], {}}, right{operands.arrays[1], {}};
   llvm::SmallVector<int64_t> leftShape, rightShape;
-  llvm::SmallVector<int> output;
+  llvm::SmallVector<int64_t> output;
   for (int64_t fromEnd = std::max(xBatch, yBatch); fromEnd >= 1; --fromEnd) {
     int64_t a = fromEnd <= xBatch ? x.shape()[xBatch - fromEnd] : 1;
     int64_t b = fromEnd <= yBatch ? y.shape()[yBatch - fromEnd] : 1;
@@ -129,15 +129,15 @@ EinsumSpec parseSpec(Args &args) {
 }
 
 /// The labels of one part; `...` stands for `dims` dimensions.
-llvm::SmallVector<int> labelsOf(const std::string &part, int64_t dims) {
-  llvm::SmallVector<int> labels;
+llvm::SmallVector<int64_t> labelsOf(const std::string &part, int64_t dims) {
+  llvm::SmallVector<int64_t> labels;
   for (size_t i = 0; i < part.size(); ++i) {
     if (part[i] != '.') {
       labels.push_back(part[i]);
       continue;
     }
     for (int64_t dim = dims; dim >= 1; --dim)
-      labels.push_back(static_cast<int>(-dim));
+      labels.push_back(-dim);
     i += 2;
   }
   return labels;
@@ -199,7 +199,7 @@ Value einsum(Args &args) {
   }
   // A dimension of `...` of size 1 is left out where others have more.
   for (Labelled &operand : operands) {
-    llvm::SmallVector<int> labels;
+    llvm::SmallVector<int64_t> labels;
     llvm::SmallVector<int64_t> shape;
     for (auto [label, size] : llvm::zip(operand.labels, Emitter::typeOf(operand.array).getShape()))
       if (label >= 0 || size == sizes[label].first) {
@@ -208,7 +208,7 @@ Value einsum(Args &args) {
       }
     operand = {e.reshape(operand.array, shape), labels};
   }
-  llvm::SmallVector<int> output = labelsOf(*spec.output, mostDots);
+  llvm::SmallVector<int64_t> output = labelsOf(*spec.output, mostDots);
   for (auto [i, label] : llvm::enumerate(output)) {
     std::string letter = label < 0 ? "..." : std::string(1, label);
     if (!sizes.count(label))
@@ -263,7 +263,7 @@ Value dotGeneral(Args &args) {
         e.fail(args[3].range, "dimension " + std::to_string(dim) + " is both contracted and batch");
   // Labels: batch from 0, contracted from 1000, what is left of x from 2000, of y from 3000.
   Labelled sides[2];
-  llvm::SmallVector<int> output, free;
+  llvm::SmallVector<int64_t> output, free;
   for (size_t i = 0; i < batch.first.size(); ++i)
     output.push_back(i);
   for (int side = 0; side < 2; ++side) {

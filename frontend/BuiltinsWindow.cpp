@@ -151,8 +151,8 @@ template <size_t positions> Value convolution(Args &args) {
   mlir::Value wide =
       patches(e, padded(e, e.materialize(x, type.dtype), windows, zeroOf(type.dtype)), windows, /*dim=*/1);
   mlir::Value matrix = e.reshape(e.materialize(kernel, type.dtype), {taps * channels, outputs});
-  llvm::SmallVector<int> labels, output;
-  for (int d = 0; d < rank; ++d)
+  llvm::SmallVector<int64_t> labels, output;
+  for (int64_t d = 0; d < rank; ++d)
     labels.push_back(d);
   output.append(labels.begin(), labels.end() - 1);
   output.push_back(rank);

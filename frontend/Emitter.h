@@ -103,10 +103,14 @@ public:
 
   /// Fails where an array would be larger than one may be.
   void checkSize(ArrayType type, Range range);
-  template <typename Op, typename... Arguments> mlir::Value create(ArrayType type, Arguments &&...arguments) {
+  /// The type of an operation that is about to be built, of this expression.
+  ArrayType admit(ArrayType type) {
     checkSize(type, currentRange);
     ++operationCount;
-    return builder.create<Op>(loc(), type, std::forward<Arguments>(arguments)...).getResult();
+    return type;
+  }
+  template <typename Op, typename... Arguments> mlir::Value create(ArrayType type, Arguments &&...arguments) {
+    return builder.create<Op>(loc(), admit(type), std::forward<Arguments>(arguments)...).getResult();
   }
   /// An operation whose result has the type of its first operand.
   template <typename Op> mlir::Value apply(mlir::Value x) { return create<Op>(typeOf(x), x); }

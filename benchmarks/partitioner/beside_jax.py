@@ -13,6 +13,7 @@ mesh has, and what the compiled HLO sends is counted (hlo.py). Kinds:
     networks         training steps and forward passes, cut as data, tensor and fully sharded parallelism do, or at random
                      (versions.py)
     models           gradients and steps of models of several kinds, cut as is usual or at random (models.py)
+    einsums          of three or four arrays, random layouts (einsums.py)
     random           as the compiler's tests make them (`spmd-fuzz --print`), whose arrays are tiny: what is sent there is
                      chosen by latencies, so both numbers say little
 
@@ -35,6 +36,7 @@ import jax_program  # Before whatever imports jax.
 import chains
 import compositions
 import contractions
+import einsums
 import hlo
 import models
 import programs
@@ -77,13 +79,19 @@ def list_models(options):
         yield models.model(choose, template), None
 
 
+def list_einsums(options):
+    choose = random.Random(options.seed)
+    for _ in range(options.cases):
+        yield next(einsums.Einsum(choose).texts()), None
+
+
 def list_random(options):
     return [(text, None) for text in versions.random_programs(options.build, 1000 * options.seed, options.cases)]
 
 
 # Programs, and what counts the least bytes that any partitioning sends, where that is known.
 KINDS = {"contractions": list_contractions, "reshards": list_reshards, "chains": list_chains, "networks": list_networks,
-         "models": list_models, "random": list_random}
+         "models": list_models, "einsums": list_einsums, "random": list_random}
 
 
 def sent_by_jax(task):

@@ -193,6 +193,12 @@ class Evaluator:
         contract, batch = (tuple(attributes.list(side + which) for side in ("lhs", "rhs")) for which in ("Contract", "Batch"))
         return lax.dot_general(x, y, (contract, batch), preferred_element_type=type.dtype)
 
+    def einsum(self, attributes, type, *operands):
+        labels = [list(dims) for dims in attributes.op.attributes["labels"]] + [attributes.list("resultLabels")]
+        numbers = {label: number for number, label in enumerate(dict.fromkeys(sum(map(list, labels), [])))}
+        lists = [[numbers[label] for label in dims] for dims in labels]
+        return jnp.einsum(*sum(([x, dims] for x, dims in zip(operands, lists)), []), lists[-1])
+
     def reduce(self, attributes, type, x):
         kind, dims = REDUCTIONS[attributes.number("kind")], tuple(attributes.list("dims"))
         if kind in ("sum", "prod"):

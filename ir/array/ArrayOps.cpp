@@ -99,6 +99,27 @@ static ParseResult parseSameTypes(OpAsmParser &p, Type &x, Type &y, Type &z, Typ
   return parseSameTypes(p, {&x, &y, &z}, r);
 }
 
+/// `[[0, 1], [1, 2]]`.
+static void printLabelLists(OpAsmPrinter &printer, Operation *, ArrayAttr lists) {
+  printer << "[";
+  llvm::interleaveComma(lists, printer, [&](Attribute list) {
+    if (auto labels = dyn_cast<DenseI64ArrayAttr>(list))
+      labels.print(printer);
+    else
+      printer.printAttribute(list);
+  });
+  printer << "]";
+}
+
+static ParseResult parseLabelLists(OpAsmParser &parser, ArrayAttr &lists) {
+  SmallVector<Attribute> parsed;
+  auto parseList = [&] { return success(bool(parsed.emplace_back(DenseI64ArrayAttr::parse(parser, {})))); };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseList))
+    return failure();
+  lists = parser.getBuilder().getArrayAttr(parsed);
+  return success();
+}
+
 LogicalResult verifyResult(Operation *op, ArrayRef<int64_t> shape, Type elementType) {
   ArrayType expected = ArrayType::get(shape, elementType), actual = arrayTypeOf(op->getResult(0)).withoutSharding();
   if (expected != actual)

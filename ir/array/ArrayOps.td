@@ -158,6 +158,29 @@ def Array_DotGeneralOp : Array_Op<"dot_general", [DeclareOpInterfaceMethods<Diff
   let hasVerifier = 1;
 }
 
+def Array_EinsumOp : Array_Op<"einsum", [DeclareOpInterfaceMethods<DifferentiableOpInterface>,
+    DeclareOpInterfaceMethods<EvaluateOpInterface>,
+    DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["getPaddingValue"]>]> {
+  let summary = "Sum of products of arrays whose dimensions have labels, in no order";
+  let description = [{
+    As NumPy's einsum of any number of operands: an element of the result is the sum, over all labels that the result
+    lacks, of the product of one element of each operand. Each label is in the result or in two operands, and in none
+    twice. In which order operands are multiplied is left open until it is known how they lie
+    (`spmdc-order-contractions`); two operands alone are a `dot_general`.
+    `array.einsum %x, %y, %z labels [[0, 1], [1, 2], [2, 3]] -> [0, 3] : ...` is `x @ y @ z`.
+  }];
+  let arguments = (ins Variadic<Spmd_ArrayType>:$operands, ArrayAttr:$labels, DenseI64ArrayAttr:$resultLabels);
+  let builders = [OpBuilder<(ins "ArrayType":$type, "::mlir::ValueRange":$operands,
+                             "::llvm::ArrayRef<::llvm::SmallVector<int64_t>>":$labels,
+                             "::llvm::ArrayRef<int64_t>":$resultLabels)>];
+  let assemblyFormat = "$operands `labels` custom<LabelLists>($labels) `->` $resultLabels attr-dict `:` type($operands) `->` type($result)";
+  let extraClassDeclaration = [{
+    /// Of an operand's dimensions, in order.
+    ::llvm::ArrayRef<int64_t> getLabelsOf(unsigned operand);
+  }];
+  let hasVerifier = 1;
+}
+
 def Array_ReduceOp : Array_Op<"reduce", [DeclareOpInterfaceMethods<DifferentiableOpInterface>,
     DeclareOpInterfaceMethods<EvaluateOpInterface>,
     DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["getPaddingValue", "getReductionKind"]>]> {

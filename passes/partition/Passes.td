@@ -4,6 +4,30 @@
 
 include "mlir/Pass/PassBase.td"
 
+def OrderContractions : Pass<"spmdc-order-contractions", "mlir::ModuleOp"> {
+  let summary = "Decides in which order an einsum multiplies its operands";
+  let description = [{
+    Before: every array has a closed sharding (spmdc-propagate).
+
+    Products of two operands take the place of each array.einsum: in the order, and with intermediate products lying so,
+    that multiplying and sending take the least time by the cost model (ContractionOrder.h). Of more operands than are
+    looked at together those with the smallest product are multiplied first.
+
+    After: the same, and there is no array.einsum.
+    ```
+    %0 = array.einsum %c, %s, %x labels [[0, 1], [2, 3], [1, 3, 4]] -> [0, 2, 4] : <f32[16@_, 512@_]>,
+         <f32[16@_, 512@_]>, <f32[512@a, 512@_, 8@_]> -> <f32[16@_, 16@_, 8@_]>
+    ```
+    becomes
+    ```
+    %0 = array.dot_general %s, %x ... : ... -> <f32[16@_, 512@a, 8@_]>
+    %1 = array.dot_general %c, %0 ... : ... -> <f32[16@_, 16@_, 8@_]>
+    ```
+  }];
+  let options = [Option<"remarks", "remarks", "bool", "false", "Say of each einsum in which order it multiplies">];
+  let dependentDialects = ["::spmdc::SpmdDialect", "::spmdc::ArrayDialect"];
+}
+
 def SplitOrders : Pass<"spmdc-split-orders", "mlir::ModuleOp"> {
   let summary = "Finds orders along cut dimensions piece by piece";
   let description = [{

@@ -17,7 +17,10 @@ using namespace mlir;
 
 namespace spmdc {
 
-void addBeforeShardings(OpPassManager &passes) {
+void addBeforeShardings(OpPassManager &passes, bool remarks) {
+  OrderContractionsOptions order;
+  order.remarks = remarks;
+  passes.addPass(createOrderContractions(order));
   // What no iteration changes is priced, and brought elsewhere, once for all of them.
   passes.addPass(createLoopInvariantCodeMotionPass());
   passes.addPass(createSplitOrders());
@@ -43,7 +46,7 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
     arriveAt(Stage::Propagated);
   }
   if (passesThrough(Stage::Partitioned)) {
-    addBeforeShardings(passes);
+    addBeforeShardings(passes, options.remarks);
     ChooseShardingsOptions choose;
     choose.remarks = options.remarks;
     passes.addPass(createChooseShardings(choose));

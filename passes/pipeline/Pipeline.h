@@ -49,8 +49,9 @@ struct PipelineOptions {
   PropagationLog *propagationLog = nullptr;
 };
 
-/// Appends those passes behind Stage::Propagated after which it is chosen where values lie.
-void addBeforeShardings(mlir::OpPassManager &passes);
+/// Appends those passes behind Stage::Propagated after which it is chosen where values lie. `remarks`: they say what
+/// they decide.
+void addBeforeShardings(mlir::OpPassManager &passes, bool remarks = false);
 
 /// Appends the passes that lead from one station to a later one, up to Stage::Plan.
 void buildPipeline(mlir::OpPassManager &passes, Stage from, Stage to, const PipelineOptions &options = {});

@@ -99,6 +99,10 @@ TEST_F(ShardingRulesTest, ContractionsAndReductions) {
   expectRule("array.dot_general %t, %u contract [2] x [1] batch [0] x [0] : <f32[3, 8, 6]>, <f32[3, 6, 5]> -> "
              "<f32[3, 8, 5]>",
              "([i, j, l], [i, l, k]) -> ([i, j, k]) {i=3, j=8, k=5, l=6} reduction={l}");
+  expectRule("array.einsum %x, %x, %y labels [[0, 1], [2, 1], [1, 5]] -> [5, 0, 2] : !spmd.array<f32[8, 6]>, "
+             "!spmd.array<f32[8, 6]>, "
+             "!spmd.array<f32[6, 4]> -> <f32[4, 8, 8]>",
+             "([j, l], [k, l], [l, i]) -> ([i, j, k]) {i=4, j=8, k=8, l=6} reduction={l}");
   expectRule("array.reduce max %t dims [0, 2] : <f32[3, 8, 6]> -> <f32[8]>",
              "([i, j, k]) -> ([j]) {i=3, j=8, k=6} reduction={i, k}");
 }
@@ -122,6 +126,9 @@ TEST_F(ShardingRulesTest, PaddingValues) {
   EXPECT_EQ(paddingOf("array.reduce max %i dims [0] : <i8[4]> -> <i8[]>"), "-128 : i8");
   EXPECT_EQ(paddingOf("array.reduce and %i dims [0] : <i8[4]> -> <i8[]>"), "-1 : i8");
   EXPECT_EQ(paddingOf("array.dot_general %x, %x contract [0] x [0] batch [] x [] : <f32[4]>, <f32[4]> -> <f32[]>"),
+            "0.000000e+00 : f32");
+  EXPECT_EQ(paddingOf("array.einsum %x, %x, %x labels [[0], [0], [0]] -> [] : !spmd.array<f32[4]>, "
+                      "!spmd.array<f32[4]>, !spmd.array<f32[4]> -> <f32[]>"),
             "0.000000e+00 : f32");
 }
 

@@ -26,7 +26,7 @@ import numpy as np
 from reference.cases import cases, differences
 
 # In this order: each goes on where the random numbers of those before it end.
-for module in ("elementwise", "shapes", "contractions", "reductions", "indices"):
+for module in ("elementwise", "shapes", "contractions", "reductions", "indices", "einsums"):
     importlib.import_module(f"reference.{module}")
 
 if differences:

@@ -30,6 +30,24 @@ const DerivativeCase kReduction[] = {
      0.1,
      2,
      true},
+    {"einsum",
+     "%r = array.einsum %x, %y, %z labels [[0, 1], [1, 2, 3], [0, 3]] -> [2, 0] : !spmd.array<f64[2, 3]>, "
+     "!spmd.array<f64[3, 4, 2]>, "
+     "!spmd.array<f64[2, 2]> -> <f64[4, 2]>",
+     {"f64[2, 3]", "f64[3, 4, 2]", "f64[2, 2]"},
+     "f64[4, 2]",
+     0.1,
+     2,
+     true},
+    {"einsum_of_itself",
+     "%r = array.einsum %x, %x, %x labels [[0, 1], [1, 0], [0, 1]] -> [] : !spmd.array<f64[2, 2]>, !spmd.array<f64[2, "
+     "2]>, !spmd.array<f64[2, 2]> -> "
+     "<f64[]>",
+     {"f64[2, 2]"},
+     "f64[]",
+     0.1,
+     2,
+     true},
     {"dot_outer",
      "%r = array.dot_general %x, %y contract [] x [] batch [] x [] : <f64[2]>, <f64[3]> -> <f64[2, 3]>",
      {"f64[2]", "f64[3]"},

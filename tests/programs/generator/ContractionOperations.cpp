@@ -107,6 +107,73 @@ bool makeEinsum(ProgramBuilder &b) {
       .has_value();
 }
 
+/// Three or four arrays, of which the compiler chooses in which order they are multiplied.
+bool makeEinsumOfMany(ProgramBuilder &b) {
+  int x = b.tame(b.any());
+  if (b.rankOf(x) > 3)
+    return false;
+  struct Label {
+    char letter;
+    int64_t size;
+    int users;
+  };
+  std::vector<Label> labels;
+  std::vector<std::string> inputs(1);
+  for (int64_t size : b.shapeOf(x)) {
+    labels.push_back({static_cast<char>('a' + labels.size()), size, 1});
+    inputs[0] += labels.back().letter;
+  }
+  DType dtype = b.dtypeOf(x);
+  std::vector<int> arrays = {x};
+  std::vector<Shape> shapes;
+  for (int64_t count = b.random.pick({2, 2, 3}); count > 0; --count) {
+    std::string input;
+    Shape shape;
+    for (Label &label : labels)
+      if (shape.size() < 3 && b.random.chance(60)) {
+        auto at = b.random.integer(0, static_cast<int64_t>(input.size()));
+        input.insert(input.begin() + at, label.letter);
+        shape.insert(shape.begin() + at, label.size);
+        ++label.users;
+      }
+    if (shape.size() < 2 && labels.size() < 6) {
+      labels.push_back({static_cast<char>('a' + labels.size()), b.randomSize(), 1});
+      input += labels.back().letter;
+      shape.push_back(labels.back().size);
+    }
+    if (!b.fits(shape))
+      return false;
+    inputs.push_back(input);
+    shapes.push_back(shape);
+  }
+  std::string output;
+  Shape shape;
+  int64_t depth = 1;
+  for (const Label &label : labels) {
+    if (shape.size() < 4 && b.random.chance(label.users == 1 ? 80 : 40)) {
+      output += label.letter;
+      shape.push_back(label.size);
+    } else {
+      depth *= label.size;
+    }
+  }
+  if (!b.fits(shape))
+    return false;
+  for (const Shape &of : shapes)
+    arrays.push_back(b.tame(b.matching(of, dtype)));
+  std::string spec, places;
+  Accuracy accuracy = b.of(x);
+  for (auto [i, input] : llvm::enumerate(inputs)) {
+    spec += (i ? "," : "") + input;
+    places += ", $" + std::to_string(i);
+    if (i)
+      accuracy = productOf(dtype, accuracy, b.of(arrays[i]), i + 1 == inputs.size() ? depth : 1);
+  }
+  // Sums of a part of the labels come before products with the rest, in whatever order that is.
+  accuracy.error *= 2;
+  return b.let("einsum(\"" + spec + "->" + output + "\"" + places + ")", arrays, dtype, shape, accuracy).has_value();
+}
+
 bool makeDotGeneral(ProgramBuilder &b) {
   int x = b.tame(b.any());
   Shape batch[2], contract[2], rightShape, shape, leftFree;
@@ -202,6 +269,7 @@ std::vector<Operation> contractionOperations() {
   return {
       {"@", 14, makeMatmul},
       {"einsum", 10, makeEinsum},
+      {"einsum of many", 5, makeEinsumOfMany},
       {"dot_general", 8, makeDotGeneral},
       {"sum of products", 4, makeSumOfProducts},
   };
