@@ -23,6 +23,7 @@
 #include "function.h"
 #include "host_values.h"
 #include "job.h"
+#include "lowered.h"
 #include "runtime/support/DType.h"
 #include "runtime/support/Error.h"
 #include "sharding.h"
