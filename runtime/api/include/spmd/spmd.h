@@ -20,6 +20,7 @@
 #include "array.h"
 #include "batches.h"
 #include "checkpoint.h"
+#include "dlpack.h"
 #include "function.h"
 #include "host_values.h"
 #include "job.h"
