@@ -117,6 +117,14 @@ TEST_F(LoweredPrograms, compiled_is_the_function_itself) {
   EXPECT_THAT(messageOf([] { Lowered().as_text("plan"); }), HasSubstr("a Lowered without a program is used"));
 }
 
+// What a program costs can be looked at also where it may not cost so much.
+TEST_F(LoweredPrograms, a_budget_is_for_those_who_compile) {
+  Lowered lowered = jit("budget collectives = 0;\n" + std::string(kLayer)).lower();
+  EXPECT_EQ(lowered.cost_analysis().collectives(), 1);
+  EXPECT_THAT(messageOf([&] { lowered.compile(); }), HasSubstr("collectives"));
+  EXPECT_EQ(lowered.cost_analysis().collectives(), 1);
+}
+
 // The plan says what is sent and held; operations need the program, as does the number of collectives, of which the
 // plan makes one call of several.
 TEST_F(LoweredPrograms, a_loaded_artifact_knows_what_follows_from_its_plan) {

@@ -43,8 +43,8 @@ private:
 /// What one call holds in the memory of each device, in bytes, the padding of uneven shards included; named as in JAX's
 /// CompiledMemoryStats.
 struct CompiledMemoryStats {
-  int64_t argument_size_in_bytes = 0;
-  int64_t output_size_in_bytes = 0;
+  int64_t argument_size_in_bytes = 0; ///< Of the device's parts of the parameters.
+  int64_t output_size_in_bytes = 0;   ///< Of those of the results.
   int64_t temp_size_in_bytes = 0;     ///< Of what is computed on the way.
   int64_t constant_size_in_bytes = 0; ///< Devices of a process share them.
   int64_t peak_memory_in_bytes = 0;   ///< All of it: what `spmdc inspect` and `budget memory` count.
@@ -63,11 +63,13 @@ public:
   /// lists those there are.
   std::string as_text(const std::string &stage) const;
 
+  /// JAX's `cost_analysis()`; of a loaded artifact, its wire_bytes() alone.
   CostAnalysis cost_analysis() const;
+  /// JAX's `memory_analysis()`; of a loaded artifact, too.
   CompiledMemoryStats memory_analysis() const;
 
   /// The function, compiled and ready to be called: its first call does not compile. Every process of the mesh calls
-  /// it, as it calls the function.
+  /// it, as it calls the function. An error where the program costs more than its budget, as in a call.
   Function compile() const;
 
 private:
