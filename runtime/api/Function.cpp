@@ -5,6 +5,7 @@
 #include "runtime/api/Runtime.h"
 #include "runtime/artifact/ArtifactFile.h"
 #include "runtime/artifact/PlanPrinter.h"
+#include "runtime/artifact/WireBytes.h"
 
 #include <algorithm>
 
@@ -13,13 +14,6 @@ namespace {
 
 Error usage(const std::string &message) { return Error(message, Error::Kind::Usage); }
 
-std::vector<ValueDescription> describeValues(const std::vector<ValueInfo> &values, const Mesh &mesh) {
-  std::vector<ValueDescription> result;
-  for (const ValueInfo &value : values)
-    result.push_back({value.name, value.dtype, value.shape, NamedSharding(mesh, specOf(value.sharding))});
-  return result;
-}
-
 FunctionImpl &get(const std::shared_ptr<FunctionImpl> &impl) {
   if (!impl)
     throw usage("a Function without a program is used; make it with load() or jit()");
@@ -27,6 +21,13 @@ FunctionImpl &get(const std::shared_ptr<FunctionImpl> &impl) {
 }
 
 } // namespace
+
+std::vector<ValueDescription> describeValues(const std::vector<ValueInfo> &values, const Mesh &mesh) {
+  std::vector<ValueDescription> result;
+  for (const ValueInfo &value : values)
+    result.push_back({value.name, value.dtype, value.shape, NamedSharding(mesh, specOf(value.sharding))});
+  return result;
+}
 
 Mesh meshForProgram(const MeshShape &shape, const std::optional<Mesh> &given, std::source_location where) {
   std::vector<int64_t> sizes;
@@ -74,16 +75,17 @@ Program::Program(std::shared_ptr<Job> ownJob, std::shared_ptr<const Artifact> ow
   }
 }
 
-void Program::checkArguments(const std::vector<Array> &arguments) const {
+void checkArguments(const std::shared_ptr<Job> &job, const Plan &plan, const Mesh &mesh,
+                    const std::vector<ValueDescription> &parameters, const std::vector<Array> &arguments) {
   if (arguments.size() != parameters.size())
-    throw usage("'" + artifact->plan.name + "' takes " + std::to_string(parameters.size()) +
-                " arguments and is given " + std::to_string(arguments.size()));
+    throw usage("'" + plan.name + "' takes " + std::to_string(parameters.size()) + " arguments and is given " +
+                std::to_string(arguments.size()));
   for (size_t i = 0; i < arguments.size(); ++i) {
     const ValueDescription &parameter = parameters[i];
     std::string expected = "parameter '" + parameter.name + "' is " + typeText(parameter.dtype, parameter.shape);
     arguments[i].shape(); // Refuses an empty Array.
     const ArrayImpl &argument = *arguments[i].get_impl();
-    std::string place = "argument " + std::to_string(i) + " of '" + artifact->plan.name + "' is ";
+    std::string place = "argument " + std::to_string(i) + " of '" + plan.name + "' is ";
     if (argument.job != job)
       throw usage(place + "of a job that was left with shutdown()");
     if (argument.dtype != parameter.dtype || argument.shape != parameter.shape)
@@ -97,7 +99,7 @@ void Program::checkArguments(const std::vector<Array> &arguments) const {
 }
 
 std::vector<Array> Program::call(const std::vector<Array> &arguments) {
-  checkArguments(arguments);
+  checkArguments(job, artifact->plan, mesh, parameters, arguments);
   size_t locals = executor ? executor->getLocalPositions().size() : 0;
   std::vector<std::vector<DeviceBufferRef>> inputs(locals), outputs(locals);
   std::vector<std::shared_ptr<Pending>> before;
@@ -144,15 +146,36 @@ std::vector<Array> Program::call(const std::vector<Array> &arguments) {
 
 std::string Program::getText(const std::string &stage) const {
   if (stage != "plan")
-    throw usage("a loaded program has the stage 'plan' only and not '" + stage +
-                "'; compile from source for the others");
+    throw usage("a loaded artifact has the stage 'plan' only and not '" + stage +
+                "': it holds machine code and no IR; jit() of its source has the others");
   return printPlan(artifact->plan);
+}
+
+void Program::lower(const std::vector<Array> *arguments) const {
+  if (arguments)
+    checkArguments(job, artifact->plan, mesh, parameters, *arguments);
+}
+
+CostAnalysis Program::getCosts() const {
+  CostAnalysis::Figures figures;
+  figures.wire_bytes = wireBytesPerDevice(artifact->plan);
+  return CostAnalysis(figures);
 }
 
 std::vector<Array> Function::call(const std::vector<Array> &arguments) const { return get(impl).call(arguments); }
 std::vector<ValueDescription> Function::parameters() const { return get(impl).getParameters(); }
 std::vector<ValueDescription> Function::results() const { return get(impl).getResults(); }
 std::string Function::as_text(const std::string &stage) const { return get(impl).getText(stage); }
+
+Lowered Function::lower() const {
+  get(impl).lower(nullptr);
+  return Lowered(impl);
+}
+
+Lowered Function::lower(const std::vector<Array> &arguments) const {
+  get(impl).lower(&arguments);
+  return Lowered(impl);
+}
 
 Function load(const std::string &path, std::optional<Mesh> mesh, std::source_location where) {
   return load(std::make_shared<const Artifact>(readArtifact(path)), std::move(mesh), where);

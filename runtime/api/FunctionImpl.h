@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/api/ArrayImpl.h"
+#include "runtime/artifact/MemoryUse.h"
 
 #include <source_location>
 
@@ -14,7 +15,14 @@ public:
   virtual std::vector<Array> call(const std::vector<Array> &arguments) = 0;
   virtual std::vector<ValueDescription> getParameters() const = 0;
   virtual std::vector<ValueDescription> getResults() const = 0;
+  /// Finds the program's mistakes without communication, and those of the arguments where there are any to check.
+  virtual void lower(const std::vector<Array> *arguments) const = 0;
+  /// Makes it ready to be called. Collective among the processes of the mesh.
+  virtual void compile() const = 0;
+  /// Without communication, as the rest here.
   virtual std::string getText(const std::string &stage) const = 0;
+  virtual CostAnalysis getCosts() const = 0;
+  virtual MemoryUse getMemory() const = 0;
 };
 
 struct ProgramOptions {
@@ -24,6 +32,12 @@ struct ProgramOptions {
   bool checkNans = false;
   ProfileLog *profileLog = nullptr;
 };
+
+std::vector<ValueDescription> describeValues(const std::vector<ValueInfo> &values, const Mesh &mesh);
+
+/// Throws the usage error where arguments are not what the parameters of `plan` say on this mesh.
+void checkArguments(const std::shared_ptr<Job> &job, const Plan &plan, const Mesh &mesh,
+                    const std::vector<ValueDescription> &parameters, const std::vector<Array> &arguments);
 
 /// A compiled program on the devices of a mesh.
 class Program final : public FunctionImpl {
@@ -35,15 +49,17 @@ public:
   std::vector<Array> call(const std::vector<Array> &arguments) override;
   std::vector<ValueDescription> getParameters() const override { return parameters; }
   std::vector<ValueDescription> getResults() const override { return results; }
+  void lower(const std::vector<Array> *arguments) const override;
+  void compile() const override {}
   std::string getText(const std::string &stage) const override;
+  CostAnalysis getCosts() const override;
+  MemoryUse getMemory() const override { return memoryUseOf(*artifact); }
 
   /// Null where no device of this process takes part.
   Executor *getExecutor() { return executor.get(); }
   const Mesh &getMesh() const { return mesh; }
 
 private:
-  void checkArguments(const std::vector<Array> &arguments) const;
-
   std::shared_ptr<Job> job;
   std::shared_ptr<const Artifact> artifact;
   Mesh mesh;

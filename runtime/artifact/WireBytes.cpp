@@ -4,6 +4,8 @@
 
 #include "runtime/support/RingBytes.h"
 
+#include <algorithm>
+
 namespace spmd {
 
 double wireBytesPerDevice(const CollectiveDesc &desc, const MeshShape &mesh) {
@@ -36,5 +38,27 @@ double wireBytesPerDevice(const CollectiveDesc &desc, const MeshShape &mesh) {
   }
   return 0;
 }
+
+namespace {
+
+double sentBy(const std::vector<Step> &steps, const MeshShape &mesh) {
+  double bytes = 0;
+  for (const Step &step : steps) {
+    if (const auto *start = std::get_if<CollectiveStartStep>(&step.op))
+      bytes += wireBytesPerDevice(start->desc, mesh);
+    else if (const auto *branch = std::get_if<IfStep>(&step.op))
+      bytes += std::max(sentBy(branch->thenSteps, mesh), sentBy(branch->elseSteps, mesh));
+    else if (const auto *loop = std::get_if<WhileStep>(&step.op))
+      bytes += sentBy(loop->condition, mesh) + sentBy(loop->body, mesh);
+    else if (const auto *counted = std::get_if<ForStep>(&step.op); counted && counted->upper > counted->lower)
+      bytes +=
+          sentBy(counted->body, mesh) * (static_cast<double>(counted->upper) - static_cast<double>(counted->lower));
+  }
+  return bytes;
+}
+
+} // namespace
+
+double wireBytesPerDevice(const Plan &plan) { return sentBy(plan.steps, plan.mesh); }
 
 } // namespace spmd

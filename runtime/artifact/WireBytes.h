@@ -9,4 +9,8 @@ namespace spmd {
 /// figure of `inspect --json`.
 double wireBytesPerDevice(const CollectiveDesc &desc, const MeshShape &mesh);
 
+/// Of all collectives of one run of the plan. Iterations of a `while` are known to nobody and count once; of a branch
+/// the arm counts that sends more, so that where a branch is in question this is a bound.
+double wireBytesPerDevice(const Plan &plan);
+
 } // namespace spmd

@@ -17,7 +17,7 @@ namespace spmd {
 class Device;
 
 /// A piece of device memory; the memory is given back when the last reference goes. Its contents are undefined at
-/// first. `data` is 64-byte aligned.
+/// first. `data` is aligned to 64 bytes where it was allocated, and to its elements where it was adopted.
 class DeviceBuffer {
 public:
   DeviceBuffer(void *data, int64_t bytes) : pointer(data), size(bytes) {}
@@ -50,8 +50,8 @@ public:
   /// Memory that collectives reach without a copy. Throws spmd::Error when there is none left.
   virtual DeviceBufferRef allocate(int64_t bytes) = 0;
 
-  /// A buffer over memory that somebody else owns (DLPack, a mapped file); `owner` is kept alive with it. Collectives
-  /// stage such memory where they need it.
+  /// A buffer over memory that somebody else owns (DLPack, a mapped file), aligned to its elements; `owner` is kept
+  /// alive with it. Collectives stage such memory where they need it.
   virtual DeviceBufferRef adopt(void *data, int64_t bytes, std::shared_ptr<void> owner) = 0;
 
   virtual void copyFromHost(DeviceBuffer &target, const void *source, int64_t bytes, int64_t targetOffset = 0) = 0;

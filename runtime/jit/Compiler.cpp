@@ -11,12 +11,12 @@
 #include "passes/partition/Passes.h"
 #include "passes/pipeline/Registration.h"
 #include "passes/plan/ExportPlan.h"
+#include "runtime/artifact/MemoryUse.h"
 #include "runtime/artifact/PlanPrinter.h"
 #include "runtime/jit/CompileCache.h"
 #include "runtime/jit/CompileKey.h"
 #include "runtime/jit/CompileMessages.h"
 #include "runtime/jit/Target.h"
-#include "runtime/support/ArraySize.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
@@ -31,15 +31,6 @@ using namespace mlir;
 
 namespace spmdc {
 namespace {
-
-/// What a device holds in all: the arena, constants, parameters and results.
-int64_t bytesOnDevice(const spmd::Artifact &artifact) {
-  int64_t bytes = artifact.plan.arenaBytes + static_cast<int64_t>(artifact.constants.size());
-  for (const auto *values : {&artifact.plan.params, &artifact.plan.results})
-    for (const spmd::ValueInfo &value : *values)
-      bytes = spmd::addSaturated(bytes, value.localBytes());
-  return bytes;
-}
 
 double millisecondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
@@ -213,7 +204,7 @@ struct Compiler::State : CompileMessages {
     if (failed(runPipeline(*module, Stage::Propagated, Stage::Plan, trial)))
       return std::nullopt;
     FailureOr<spmd::Artifact> exported = exportPlan(*module);
-    return succeeded(exported) ? std::optional(bytesOnDevice(*exported)) : std::nullopt;
+    return succeeded(exported) ? std::optional(spmd::memoryUseOf(*exported).peakBytes()) : std::nullopt;
   }
 
   /// The plan without code; null on errors.
@@ -429,9 +420,11 @@ std::optional<spmd::Artifact> Compiler::compile() {
   return artifact;
 }
 
+const spmd::Artifact *Compiler::plan() { return state->getPlan(); }
+
 std::optional<int64_t> Compiler::bytesPerDevice() {
-  spmd::Artifact *artifact = state->getPlan();
-  return artifact ? std::optional(bytesOnDevice(*artifact)) : std::nullopt;
+  const spmd::Artifact *artifact = plan();
+  return artifact ? std::optional(spmd::memoryUseOf(*artifact).peakBytes()) : std::nullopt;
 }
 
 std::string Compiler::errors() const {

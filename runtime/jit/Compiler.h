@@ -57,6 +57,9 @@ public:
   /// The whole way, or the same from the cache: then no pass runs. Nothing where there are errors.
   std::optional<spmd::Artifact> compile();
 
+  /// The plan and its constants, without code; they live as long as this object. Null where there are errors.
+  const spmd::Artifact *plan();
+
   /// Memory of one device: arguments, results, arena and constants. Nothing where there are errors.
   std::optional<int64_t> bytesPerDevice();
 

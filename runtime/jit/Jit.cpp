@@ -7,7 +7,9 @@
 #include "runtime/api/FunctionImpl.h"
 #include "runtime/api/Runtime.h"
 #include "runtime/jit/CompileCache.h"
-#include "runtime/jit/Compiler.h"
+#include "runtime/jit/Inspection.h"
+#include "runtime/jit/ProgramTotals.h"
+#include "runtime/jit/Target.h"
 
 #include <iostream>
 #include <mutex>
@@ -26,31 +28,77 @@ std::string meshOverride(const std::optional<Mesh> &mesh) {
 class JitFunction final : public FunctionImpl {
 public:
   JitFunction(std::shared_ptr<Job> job, std::string source, JitOptions ownOptions, std::source_location where)
-      : job(std::move(job)), options(std::move(ownOptions)), where(where),
-        compiler(options.file_name, std::move(source), compileOptions(options)) {}
+      : job(std::move(job)), source(std::move(source)), options(std::move(ownOptions)), where(where),
+        compiler(makeCompiler()) {}
 
   std::vector<Array> call(const std::vector<Array> &arguments) override { return getProgram().call(arguments); }
   std::vector<ValueDescription> getParameters() const override { return getProgram().getParameters(); }
   std::vector<ValueDescription> getResults() const override { return getProgram().getResults(); }
+  void compile() const override { getProgram(); }
+  MemoryUse getMemory() const override { return memoryUseOf(getPlan()); }
+
+  void lower(const std::vector<Array> *arguments) const override {
+    const Plan &plan = getPlan().plan;
+    if (!arguments)
+      return;
+    Mesh mesh = meshForProgram(plan.mesh, options.mesh, where);
+    checkArguments(job, plan, mesh, describeValues(plan.params, mesh), *arguments);
+  }
 
   std::string getText(const std::string &stage) const override {
-    if (stage == "plan")
-      return getProgram().getText(stage);
     std::optional<spmdc::Stage> known = spmdc::parseStage(stage);
     if (!known)
-      throw Error("there is no stage '" + stage + "'", Error::Kind::Usage);
+      throw Error("there is no stage '" + stage + "'; there are " + stageList(), Error::Kind::Usage);
+    // Whoever asks has no command line: the compiler's own words are about its options.
+    bool isCuda = spmdc::Target::parse(options.target).value_or(spmdc::Target()).isCuda;
+    if (*known == (isCuda ? spmdc::Stage::Asm : spmdc::Stage::Ptx))
+      throw Error("code for the target '" + options.target + "' has no stage '" + stage + "'; " +
+                      (isCuda ? "its code is 'ptx'" : "jit with the target \"cuda:sm_90\" has it"),
+                  Error::Kind::Usage);
     std::optional<std::string> text = compiler.textOf(*known);
     if (!text)
       fail();
     return *text;
   }
 
+  CostAnalysis getCosts() const override {
+    std::optional<spmdc::Inspection> inspection = spmdc::inspectProgram(compiler);
+    if (!inspection)
+      fail();
+    spmdc::ProgramTotals totals = totalsOf(*inspection);
+    CostAnalysis::Figures figures;
+    figures.flops = totals.flops;
+    figures.bytes_accessed = totals.memoryBytes;
+    figures.wire_bytes = totals.wireBytes;
+    figures.collectives = static_cast<int64_t>(totals.collectives);
+    figures.optimal_seconds = totals.seconds();
+    return CostAnalysis(figures);
+  }
+
 private:
   /// The compiler's errors, with source lines and carets, without the last line's end.
+  /// The compiler begins anew then: what it could not do (a stage of IR that is behind it) may be no mistake of the
+  /// program.
   [[noreturn]] void fail() const {
     std::string text = compiler.errors();
     text.erase(text.find_last_not_of('\n') + 1);
+    compiler = makeCompiler();
     throw Error(text);
+  }
+
+  static std::string stageList() {
+    std::string list;
+    for (const auto &name : spmdc::kStageNames)
+      list += (list.empty() ? "" : ", ") + name.str();
+    return list;
+  }
+
+  /// The plan without code: known to the compiler alone, so nothing is compared between processes.
+  const Artifact &getPlan() const {
+    const Artifact *plan = compiler.plan();
+    if (!plan)
+      fail();
+    return *plan;
   }
 
   /// Once a process, as all its functions use the same folder.
@@ -61,13 +109,14 @@ private:
       std::call_once(isSaid, [&] { std::cerr << "spmd: warning: " << cache->problem() << "\n"; });
   }
 
-  static spmdc::CompileOptions compileOptions(const JitOptions &options) {
+  spmdc::Compiler makeCompiler() const {
     spmdc::CompileOptions result;
     result.frontend.function = options.function;
     result.frontend.sets = options.constants;
     result.frontend.meshOverride = meshOverride(options.mesh);
+    result.target = options.target;
     result.cache = spmdc::CompileCache::open(std::nullopt, Environment::read(/*isAlone=*/true));
-    return result;
+    return {options.file_name, source, std::move(result)};
   }
 
   /// Every process compiles for itself, at the same call; the executor compares what they got.
@@ -87,6 +136,7 @@ private:
   }
 
   std::shared_ptr<Job> job;
+  std::string source;
   JitOptions options;
   std::source_location where;
   // What is asked of a constant function may make it compile.

@@ -3,6 +3,7 @@
 #include "tools/spmdc/AutoSharding.h"
 
 #include "frontend/syntax/Parser.h"
+#include "tools/spmdc/InspectionText.h"
 
 #include "llvm/ADT/ScopeExit.h"
 

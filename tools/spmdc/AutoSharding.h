@@ -2,8 +2,8 @@
 #pragma once
 
 #include "runtime/jit/Compiler.h"
+#include "runtime/jit/ProgramTotals.h"
 #include "tools/spmdc/AnnotationEdits.h"
-#include "tools/spmdc/ProgramTotals.h"
 
 #include <functional>
 #include <optional>

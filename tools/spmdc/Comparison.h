@@ -2,7 +2,7 @@
 #pragma once
 
 #include "frontend/syntax/Source.h"
-#include "tools/spmdc/Inspection.h"
+#include "runtime/jit/Inspection.h"
 
 #include <string>
 

@@ -5,8 +5,8 @@
 #include "runtime/support/File.h"
 #include "tools/spmdc/Command.h"
 #include "tools/spmdc/CompileFlags.h"
-#include "tools/spmdc/Inspection.h"
 #include "tools/spmdc/InspectionHtml.h"
+#include "tools/spmdc/InspectionText.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -34,22 +34,22 @@ struct InspectCommand {
     Compiler compiler(flags.file, text, *options);
     std::optional<Inspection> inspection = inspectProgram(compiler);
     flags.printExtras(compiler);
+    std::optional<MeasuredTimes> times;
     if (inspection && !measured.empty())
-      readMeasured(*inspection);
-    int status = inspection ? show(*inspection) : kFailed;
+      times = readMeasured(*inspection);
+    int status = inspection ? show(*inspection, times) : kFailed;
     bool isWithinBudget = compiler.checkBudget();
     return CompileFlags::finish(compiler, status == kOk && isWithinBudget);
   }
 
-  void readMeasured(Inspection &inspection) const {
-    inspection.measured = MeasuredTimes::read(measured);
-    auto isMeasured = [&](const CollectiveReport &collective) {
-      return inspection.measured->secondsOf(collective) > 0;
-    };
+  MeasuredTimes readMeasured(const Inspection &inspection) const {
+    MeasuredTimes times = MeasuredTimes::read(measured);
+    auto isMeasured = [&](const CollectiveReport &collective) { return times.secondsOf(collective) > 0; };
     for (const FunctionReport &function : inspection.report.functions)
       if (!function.collectives.empty() && llvm::none_of(function.collectives, isMeasured))
         std::cerr << "spmdc: warning: '" << measured
                   << "' has none of this program's collectives: it may be of another one\n";
+    return times;
   }
 
   bool writeHtml(const Inspection &inspection) {
@@ -62,13 +62,13 @@ struct InspectCommand {
     }
   }
 
-  int show(const Inspection &inspection) {
+  int show(const Inspection &inspection, const std::optional<MeasuredTimes> &times) {
     if (!html.empty() && !writeHtml(inspection))
       return kFailed;
     if (!visualize.empty())
       return draw(inspection);
     if (json || html.empty())
-      std::cout << (json ? inspectionJson(inspection) : inspectionTable(inspection));
+      std::cout << (json ? inspectionJson(inspection, times) : inspectionTable(inspection, times));
     return kOk;
   }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "passes/pipeline/Pipeline.h"
-#include "tools/spmdc/Inspection.h"
+#include "tools/spmdc/InspectionText.h"
 
 #include <string>
 #include <vector>

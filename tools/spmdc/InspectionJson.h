@@ -1,7 +1,7 @@
 //===- InspectionJson.h - what reports in JSON have in common ---*- C++ -*-===//
 #pragma once
 
-#include "tools/spmdc/Inspection.h"
+#include "tools/spmdc/InspectionText.h"
 
 #include <nlohmann/json.hpp>
 

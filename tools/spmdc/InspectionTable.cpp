@@ -1,6 +1,6 @@
 //===- InspectionTable.cpp - the report of a program as a table -----------===//
 
-#include "tools/spmdc/Inspection.h"
+#include "tools/spmdc/InspectionText.h"
 
 #include <algorithm>
 #include <array>
@@ -49,8 +49,8 @@ std::string axesText(const CollectiveReport &collective) {
 }
 
 /// Collectives of one kind from one place, and several that are one call, are measured together: it is said of each.
-std::string measuredText(const Inspection &inspection, const CollectiveReport &collective) {
-  double seconds = inspection.measured ? inspection.measured->secondsOf(collective) : 0;
+std::string measuredText(const std::optional<MeasuredTimes> &measured, const CollectiveReport &collective) {
+  double seconds = measured ? measured->secondsOf(collective) : 0;
   return seconds > 0 ? ", measured " + timeText(seconds) : "";
 }
 
@@ -112,7 +112,7 @@ std::string meshTitle(const spmd::MeshShape &mesh) {
   return text + " (" + std::to_string(mesh.deviceCount()) + " devices)";
 }
 
-std::string inspectionTable(const Inspection &inspection) {
+std::string inspectionTable(const Inspection &inspection, const std::optional<MeasuredTimes> &measured) {
   const ProgramReport &report = inspection.report;
   std::string text = meshTitle(report.mesh) + "\n";
   for (const FunctionReport &function : report.functions) {
@@ -134,7 +134,7 @@ std::string inspectionTable(const Inspection &inspection) {
             std::to_string(collective.groups) + " groups of " + std::to_string(collective.groupSize),
             bytesText(collective.wireBytesPerDevice) + " sent by each device" +
                 (collective.tripCount == 1 ? "" : " " + std::to_string(collective.tripCount) + " times"),
-            timeText(collective.totalSeconds()) + measuredText(inspection, collective), collective.location}});
+            timeText(collective.totalSeconds()) + measuredText(measured, collective), collective.location}});
       text += "    " + collective.why + "\n";
       if (collective.ring != RingWay::None)
         text += "    " + ringText(collective) + "\n";
@@ -148,7 +148,7 @@ std::string inspectionTable(const Inspection &inspection) {
             "predicted: " + timeText(function.communicationSeconds) + " of communication, " +
             timeText(inspection.computeSeconds()) + " of computation" +
             (function.ringSaves > 0 ? ", " + timeText(function.ringSaves) + " of them at once" : "") + "\n";
-    if (const std::optional<MeasuredTimes> &measured = inspection.measured)
+    if (measured)
       text += "measured:  " + timeText(measured->communicationSeconds) + " of communication, " +
               timeText(measured->computeSeconds) + " of computation, " + timeText(measured->callSeconds) +
               " a call (the mean of all devices and of " + std::to_string(measured->calls) +

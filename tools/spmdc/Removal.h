@@ -1,8 +1,8 @@
 //===- Removal.h - changes of annotations that remove a collective -*- C++ -*-===//
 #pragma once
 
+#include "runtime/jit/ProgramTotals.h"
 #include "tools/spmdc/AnnotationEdits.h"
-#include "tools/spmdc/ProgramTotals.h"
 
 #include <optional>
 #include <vector>

@@ -8,6 +8,8 @@
 #include "runtime/api/include/spmd/spmd.h"
 #include "runtime/coordinator/Launcher.h"
 
+#include <dlpack/dlpack.h>
+
 #include <cmath>
 #include <csignal>
 #include <cstdio>
@@ -111,6 +113,20 @@ void singles() {
   say(spmd::process_allgather(array).str());
 }
 
+/// A value on a device of process 0, given to another library.
+void dlpack() {
+  std::vector<float> data = {1, 2};
+  spmd::Mesh one({}, {}, {spmd::devices()[0]});
+  spmd::Array array = spmd::device_put(spmd::view(data), spmd::NamedSharding(one, spmd::P()));
+  try {
+    DLManagedTensor *tensor = spmd::to_dlpack(array);
+    say("takes " + std::to_string(static_cast<const float *>(tensor->dl_tensor.data)[1]));
+    tensor->deleter(tensor);
+  } catch (const spmd::Error &error) {
+    say(error.what());
+  }
+}
+
 /// Process 1 ends without a word in the middle of the job.
 void deserter() {
   spmd::sync_processes("all here");
@@ -158,6 +174,7 @@ int member(const std::string &scenario) {
                                                        {"rows", [] { rows(0); }},
                                                        {"uneven-rows", [] { rows(1); }},
                                                        {"singles", singles},
+                                                       {"dlpack", dlpack},
                                                        {"deserter", deserter},
                                                        {"threads", threads}};
   try {

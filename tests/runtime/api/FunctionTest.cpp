@@ -84,6 +84,24 @@ TEST_F(Functions, wrong_arguments_are_named_with_the_remedy) {
   EXPECT_THAT(messageOf([&] { function.as_text("llvm"); }), HasSubstr("has the stage 'plan' only"));
 }
 
+// An all_reduce of 8 bytes over 4 devices, an all_gather to 32 bytes; and what a device holds of each value.
+TEST_F(Functions, what_a_loaded_program_costs_follows_from_its_plan) {
+  Function function = load(sumAndGather());
+  Array x = device_put(view(values), NamedSharding(mesh, P("i")));
+  Lowered lowered = function.lower(x);
+  EXPECT_EQ(lowered.cost_analysis().wire_bytes(), 2 * 8 * 3 / 4 + 32 * 3 / 4);
+  CompiledMemoryStats memory = lowered.memory_analysis();
+  EXPECT_EQ(memory.argument_size_in_bytes, 8);
+  EXPECT_EQ(memory.output_size_in_bytes, 8 + 32);
+  EXPECT_EQ(memory.temp_size_in_bytes, 0);
+  EXPECT_EQ(memory.peak_memory_in_bytes, 8 + 8 + 32);
+  EXPECT_EQ(lowered.as_text("plan"), function.as_text("plan"));
+  EXPECT_THAT(lowered.compile()(x)[1].to_host<float>(), values);
+  EXPECT_THAT(messageOf([&] { lowered.cost_analysis().flops(); }),
+              HasSubstr("a loaded artifact does not know its flops"));
+  EXPECT_THAT(messageOf([&] { function.lower(x, x); }), HasSubstr("'main' takes 1 arguments and is given 2"));
+}
+
 // What lies where it should is accepted, whatever the axes are called.
 TEST_F(Functions, another_mesh_with_the_same_layout_is_accepted) {
   Function function = load(sumAndGather());

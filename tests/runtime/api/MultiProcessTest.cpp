@@ -105,6 +105,15 @@ TEST(MultiProcess, single_device_arrays_over_processes) {
   EXPECT_THAT(outcome.lines, Contains(" [2 3]]"));
 }
 
+TEST(MultiProcess, other_libraries_take_what_is_here) {
+  Outcome outcome = launch(2, 1, "dlpack");
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_THAT(outcome.lines,
+              testing::ElementsAre("process=0 takes 2.000000",
+                                   "process=1 to_dlpack of f32[2] @ P() is not possible: it lies on CpuDevice(id=0) of "
+                                   "process 0; call it there"));
+}
+
 // A signal to the process is for the application's threads, and who looks at a process sees what its threads are for.
 TEST(MultiProcess, threads_of_the_runtime_have_names_and_take_no_signals) {
   Outcome outcome = launch(2, 2, "threads");

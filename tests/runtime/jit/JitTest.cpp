@@ -1,9 +1,11 @@
 #include "runtime/api/include/spmd/spmd.h"
 #include "tests/runtime/api/ApiTestSupport.h"
 
+#include <dlpack/dlpack.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
@@ -80,6 +82,36 @@ TEST_F(Jit, programs_are_kept_for_the_next_process) {
   ::unsetenv("SPMD_CACHE_DIR");
   if (before)
     ::setenv("SPMD_NO_CACHE", "1", 1);
+}
+
+// A tensor of another library lies as its elements must, and no better: kernels, products and collectives take it so.
+TEST(JitMemory, others_memory_is_aligned_to_its_elements) {
+  LocalJob job(2);
+  Mesh mesh = make_mesh({2}, {"i"});
+  constexpr int64_t kRows = 37, kColumns = 29;
+  std::vector<float> expected;
+  for (int64_t i = 0; i < 2 * kRows; ++i)
+    for (int64_t j = 0; j < kColumns; ++j)
+      expected.push_back(std::max(0.0f, static_cast<float>(kColumns) * static_cast<float>(i % kRows) - 500.0f));
+  std::vector<std::vector<float>> memory;
+  std::vector<DLManagedTensor> tensors(2);
+  std::vector<int64_t> shape = {kRows, kColumns};
+  std::vector<Array> parts;
+  for (size_t d = 0; d < 2; ++d) {
+    std::vector<float> &values = memory.emplace_back(1);
+    for (int64_t i = 0; i < kRows; ++i)
+      values.insert(values.end(), kColumns, static_cast<float>(i));
+    tensors[d].dl_tensor = {values.data(), {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, shape.data(), nullptr, sizeof(float)};
+    parts.push_back(from_dlpack(&tensors[d], local_devices()[d]));
+  }
+  Array x = make_array_from_single_device_arrays({2 * kRows, kColumns}, NamedSharding(mesh, P("i")), parts);
+  std::vector<float> ones(kColumns * kColumns, 1);
+  Array w = device_put(view(ones, {kColumns, kColumns}), NamedSharding(mesh, P()));
+  Function layer = jit("mesh m(i=2)\nfn main(x: f32[74@i, 29], w: f32[29, 29]) -> (f32[74, 29], f32) {\n"
+                       "  return (relu(x @ w - 500.0), sum(x));\n}");
+  std::vector<Array> results = layer(x, w);
+  EXPECT_EQ(results[0].to_host<float>(), expected);
+  EXPECT_EQ(results[1].item<float>(), 2.0f * kColumns * (kRows * (kRows - 1) / 2));
 }
 
 TEST(JitChecks, a_nan_is_an_error_where_that_is_asked_for) {

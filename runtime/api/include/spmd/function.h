@@ -2,7 +2,9 @@
 #pragma once
 
 #include "array.h"
+#include "lowered.h"
 
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -38,11 +40,25 @@ public:
     return call({arguments...});
   }
 
+  /// What the compiler makes of it, without running it; JAX's `jit(f).lower(...)`. The source says the types of all
+  /// parameters, so no argument is needed; those that are given are checked as in a call. The program's mistakes are
+  /// thrown here, with source line and caret. No communication.
+  Lowered lower() const;
+  Lowered lower(const std::vector<Array> &arguments) const;
+  template <std::same_as<Array>... Arrays>
+    requires(sizeof...(Arrays) > 0)
+  Lowered lower(const Arrays &...arguments) const {
+    return lower(std::vector<Array>{arguments...});
+  }
+
   /// Of a program that is compiled.
   std::vector<ValueDescription> parameters() const;
   std::vector<ValueDescription> results() const;
-  /// The text of a stage; a loaded artifact has `plan`.
+  /// The same as of lower(), as a compiled program of JAX has them. A text is compiled no further than its stage, so
+  /// that stages before a mistake can be looked at.
   std::string as_text(const std::string &stage) const;
+  CostAnalysis cost_analysis() const { return lower().cost_analysis(); }
+  CompiledMemoryStats memory_analysis() const { return lower().memory_analysis(); }
 
   const std::shared_ptr<FunctionImpl> &get_impl() const { return impl; }
 
@@ -61,6 +77,9 @@ struct JitOptions {
   std::optional<Mesh> mesh = {};                                   ///< Default: the source's, over all devices.
   std::vector<std::pair<std::string, std::string>> constants = {}; ///< Values of the source's consts.
   std::string file_name = "<jit>";                                 ///< In messages.
+  /// `cpu` (this host), `cpu:<LLVM's name of a CPU>`, or `cuda:<architecture>` as cuda:sm_90. Devices of the job run
+  /// code for this host; lower() shows what there is for others.
+  std::string target = "cpu";
   bool check_nans = false; ///< A call whose results hold a NaN fails, naming the step that made it.
 };
 

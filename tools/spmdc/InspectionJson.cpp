@@ -1,4 +1,4 @@
-//===- Inspection.cpp - the report of a program as JSON -------------------===//
+//===- InspectionJson.cpp - the report of a program as JSON -------------------===//
 
 #include "tools/spmdc/InspectionJson.h"
 
@@ -102,24 +102,7 @@ Json workJson(const WorkReport &work) {
 
 } // namespace
 
-double Inspection::computeSeconds() const {
-  double seconds = 0;
-  for (const WorkReport &item : work)
-    seconds += item.isCounted ? item.totalSeconds() : 0;
-  return seconds;
-}
-
-std::optional<Inspection> inspectProgram(Compiler &compiler) {
-  std::optional<ProgramReport> report = compiler.report();
-  if (!report)
-    return std::nullopt;
-  std::optional<int64_t> bytes = compiler.bytesPerDevice();
-  if (!bytes)
-    return std::nullopt;
-  return Inspection{std::move(*report), *bytes, *compiler.work(), std::nullopt};
-}
-
-std::string inspectionJson(const Inspection &inspection) {
+std::string inspectionJson(const Inspection &inspection, const std::optional<MeasuredTimes> &measured) {
   Json json;
   json["spmdc"] = SPMDC_VERSION;
   json["mesh"] = meshJson(inspection.report.mesh);
@@ -133,10 +116,10 @@ std::string inspectionJson(const Inspection &inspection) {
     entry["collectives"] = Json::array();
     for (const CollectiveReport &collective : function.collectives)
       entry["collectives"].push_back(collectiveJson(collective));
-    if (inspection.measured)
+    if (measured)
       for (auto [index, collective] : llvm::enumerate(function.collectives))
         entry["collectives"][index]["measured_us"] =
-            microseconds(inspection.measured->secondsOf(collective) / static_cast<double>(collective.tripCount));
+            microseconds(measured->secondsOf(collective) / static_cast<double>(collective.tripCount));
     entry["flops_per_device"] = number(function.flopsPerDevice);
     entry["peak_bytes_per_device"] = inspection.peakBytesPerDevice;
     entry["argument_bytes_per_device"] = function.argumentBytesPerDevice;
@@ -148,10 +131,10 @@ std::string inspectionJson(const Inspection &inspection) {
     entry["combining_saves_us"] = microseconds(function.combiningSaves);
     entry["ring_saves_us"] = microseconds(function.ringSaves);
     entry["predicted_compute_us"] = microseconds(inspection.computeSeconds());
-    if (inspection.measured) {
-      entry["measured_communication_us"] = microseconds(inspection.measured->communicationSeconds);
-      entry["measured_compute_us"] = microseconds(inspection.measured->computeSeconds);
-      entry["measured_call_us"] = microseconds(inspection.measured->callSeconds);
+    if (measured) {
+      entry["measured_communication_us"] = microseconds(measured->communicationSeconds);
+      entry["measured_compute_us"] = microseconds(measured->computeSeconds);
+      entry["measured_call_us"] = microseconds(measured->callSeconds);
     }
     json["functions"].push_back(std::move(entry));
   }

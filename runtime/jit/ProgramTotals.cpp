@@ -1,6 +1,6 @@
 //===- ProgramTotals.cpp - what a program costs each device ---------------===//
 
-#include "tools/spmdc/ProgramTotals.h"
+#include "runtime/jit/ProgramTotals.h"
 
 #include "runtime/support/ArraySize.h"
 
@@ -16,6 +16,8 @@ ProgramTotals totalsOf(const Inspection &inspection) {
     totals.flops += function.flopsPerDevice;
     totals.argumentBytes = spmd::addSaturated(totals.argumentBytes, function.argumentBytesPerDevice);
   }
+  for (const WorkReport &work : inspection.work)
+    totals.memoryBytes += work.isCounted ? work.memoryBytes * static_cast<double>(work.tripCount) : 0;
   totals.computeSeconds = inspection.computeSeconds();
   totals.peakBytes = inspection.peakBytesPerDevice;
   return totals;

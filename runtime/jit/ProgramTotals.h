@@ -1,7 +1,7 @@
 //===- ProgramTotals.h - what a program costs each device -------*- C++ -*-===//
 #pragma once
 
-#include "tools/spmdc/Inspection.h"
+#include "runtime/jit/Inspection.h"
 
 #include <cstdint>
 
@@ -11,6 +11,7 @@ namespace spmdc {
 struct ProgramTotals {
   size_t collectives = 0;
   double wireBytes = 0, communicationSeconds = 0, computeSeconds = 0, flops = 0;
+  double memoryBytes = 0;  ///< Read and written by what is computed, trips included.
   double savedSeconds = 0; ///< Of the communication, by combining and by rings.
   int64_t argumentBytes = 0, peakBytes = 0;
 

@@ -1,8 +1,7 @@
-//===- Inspection.h - the report of a program, for people and scripts -*- C++ -*-===//
+//===- InspectionText.h - the report of a program, for people and scripts -*- C++ -*-===//
 #pragma once
 
-#include "passes/analysis/ProgramReport.h"
-#include "runtime/jit/Compiler.h"
+#include "runtime/jit/Inspection.h"
 #include "runtime/support/ByteText.h"
 #include "tools/spmdc/MeasuredTimes.h"
 
@@ -11,24 +10,11 @@
 
 namespace spmdc {
 
-struct Inspection {
-  ProgramReport report;
-  /// Arguments, results, arena and constants together.
-  int64_t peakBytesPerDevice = 0;
-  std::vector<WorkReport> work;
-  std::optional<MeasuredTimes> measured;
-
-  double computeSeconds() const;
-};
-
-/// Compiles as far as the plan. Nothing where the program has errors.
-std::optional<Inspection> inspectProgram(Compiler &compiler);
-
-/// The schema of `inspect --json`; keys in a fixed order.
-std::string inspectionJson(const Inspection &inspection);
+/// The schema of `inspect --json`; keys in a fixed order. With `measured`: times of a run beside the predicted ones.
+std::string inspectionJson(const Inspection &inspection, const std::optional<MeasuredTimes> &measured = std::nullopt);
 
 /// The table that `inspect` prints.
-std::string inspectionTable(const Inspection &inspection);
+std::string inspectionTable(const Inspection &inspection, const std::optional<MeasuredTimes> &measured = std::nullopt);
 
 /// `all_reduce sum over b`.
 std::string collectiveTitle(const CollectiveReport &collective);

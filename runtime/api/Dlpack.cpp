@@ -1,0 +1,177 @@
+//===- Dlpack.cpp - memory shared with other array libraries --------------===//
+
+#include "runtime/api/include/spmd/dlpack.h"
+#include "runtime/api/ArrayImpl.h"
+#include "runtime/api/Runtime.h"
+#include "runtime/artifact/PlanPrinter.h"
+#include "runtime/io/BoxCopy.h"
+#include "runtime/support/ArraySize.h"
+
+#include <dlpack/dlpack.h>
+
+#include <array>
+
+namespace spmd {
+namespace {
+
+Error usage(const std::string &message) { return Error(message, Error::Kind::Usage); }
+
+/// Newer headers have it as kDLBool; older ones, which are enough for all else, do not.
+constexpr uint8_t kBoolCode = 6;
+
+struct TypeName {
+  DType dtype;
+  uint8_t code, bits;
+};
+constexpr std::array<TypeName, 10> kTypes = {{{DType::F64, kDLFloat, 64},
+                                              {DType::F32, kDLFloat, 32},
+                                              {DType::BF16, kDLBfloat, 16},
+                                              {DType::F16, kDLFloat, 16},
+                                              {DType::I64, kDLInt, 64},
+                                              {DType::I32, kDLInt, 32},
+                                              {DType::I8, kDLInt, 8},
+                                              {DType::U32, kDLUInt, 32},
+                                              {DType::U8, kDLUInt, 8},
+                                              {DType::Bool, kBoolCode, 8}}};
+
+/// `from_dlpack` refuses: the tensor is as it was.
+Error refused(const std::string &what, const std::string &remedy) {
+  return usage("from_dlpack is given a tensor " + what + "; " + remedy);
+}
+
+DType dtypeOf(const DLDataType &type) {
+  for (const TypeName &known : kTypes)
+    if (type.code == known.code && type.bits == known.bits && type.lanes == 1)
+      return known.dtype;
+  throw refused("of the type (code " + std::to_string(type.code) + ", " + std::to_string(type.bits) + " bits, " +
+                    std::to_string(type.lanes) + " lanes), which no array has",
+                "convert it to one of f64 f32 bf16 f16 i64 i32 i8 u32 u8 bool");
+}
+
+/// Dimensions of one element are never stepped over, and an array without elements has no steps at all.
+bool isCompact(const DLTensor &tensor, const std::vector<int64_t> &shape) {
+  if (!tensor.strides || elementCount(shape) == 0)
+    return true;
+  int64_t step = 1;
+  for (size_t d = shape.size(); d-- > 0;) {
+    if (shape[d] != 1 && tensor.strides[d] != step)
+      return false;
+    step *= shape[d];
+  }
+  return true;
+}
+
+std::vector<int64_t> shapeOf(const DLTensor &tensor, DType dtype) {
+  if (tensor.ndim < 0 || (tensor.ndim > 0 && !tensor.shape))
+    throw refused("of " + std::to_string(tensor.ndim) + " dimensions without a shape",
+                  "give one that its library made");
+  std::vector<int64_t> shape(tensor.shape, tensor.shape + tensor.ndim);
+  for (int64_t size : shape)
+    if (size < 0)
+      throw refused("of type " + typeText(dtype, shape), "sizes are not negative");
+  if (!isAllowedSize(shape, byteSize(dtype)))
+    throw refused("of type " + typeText(dtype, shape), "no machine holds as much");
+  return shape;
+}
+
+/// Where the first element lies.
+void *dataOf(const DLTensor &tensor, DType dtype, int64_t elements) {
+  if (elements > 0 && !tensor.data)
+    throw refused("without data", "give one that its library made");
+  void *data = static_cast<char *>(tensor.data) + (tensor.data ? tensor.byte_offset : 0);
+  if (reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(byteSize(dtype)) != 0)
+    throw refused("whose data are not at a multiple of " + std::to_string(byteSize(dtype)) + " bytes, the size of a " +
+                      std::string(dtypeName(dtype)),
+                  "copy it first, or give its values to device_put()");
+  return data;
+}
+
+DeviceRef chooseDevice(const Job &job, const std::optional<DeviceInfo> &wanted) {
+  if (!wanted)
+    return job.getLocalDevices().front();
+  DeviceRef device = job.findLocalDevice(wanted->id);
+  if (!device)
+    throw usage("from_dlpack to " + wanted->str() + ", which is local to process " +
+                std::to_string(wanted->process_index) + ", is called on process " + std::to_string(job.getProcess()) +
+                "; name a device of local_devices()");
+  return device;
+}
+
+/// What the receiver's tensor points to.
+struct Export {
+  DLManagedTensor tensor = {};
+  std::vector<int64_t> shape, strides;
+  DeviceBufferRef buffer; ///< Keeps the memory.
+};
+
+void deleteExport(DLManagedTensor *tensor) { delete static_cast<Export *>(tensor->manager_ctx); }
+
+} // namespace
+
+Array from_dlpack(DLManagedTensor *tensor, const std::optional<DeviceInfo> &wanted) {
+  std::shared_ptr<Job> job = currentJob(std::source_location::current());
+  if (!tensor)
+    throw usage("from_dlpack is given no tensor");
+  const DLTensor &values = tensor->dl_tensor;
+  if (values.device.device_type != kDLCPU)
+    throw refused("on a device of DLPack's type " + std::to_string(values.device.device_type) +
+                      ", and devices here are CPUs",
+                  "copy it to host memory first (type 1, kDLCPU)");
+  DType dtype = dtypeOf(values.dtype);
+  std::vector<int64_t> shape = shapeOf(values, dtype);
+  if (!isCompact(values, shape))
+    throw refused("of type " + typeText(dtype, shape) + " whose strides are not those of compact row-major order",
+                  "make it contiguous first (a copy)");
+  int64_t elements = elementCount(shape);
+  void *data = dataOf(values, dtype, elements);
+  DeviceRef device = chooseDevice(*job, wanted);
+  NamedSharding sharding(Mesh({}, {}, {job->getDevice(device->getId())}), P());
+  std::shared_ptr<ArrayImpl> impl = planArray(job, dtype, std::move(shape), sharding);
+  std::shared_ptr<void> owner(tensor, [](DLManagedTensor *own) {
+    if (own->deleter)
+      own->deleter(own);
+  });
+  impl->parts.front().buffer = device->adopt(data, elements * byteSize(dtype), std::move(owner));
+  return Array(std::move(impl));
+}
+
+DLManagedTensor *to_dlpack(const Array &array) {
+  array.shape(); // Refuses an empty Array.
+  const ArrayImpl &impl = *array.get_impl();
+  const std::vector<int64_t> &ids = impl.sharding.mesh().device_ids();
+  if (ids.size() != 1)
+    throw usage("to_dlpack of " + impl.describe() + " is not possible: it lies on " + std::to_string(ids.size()) +
+                " devices; give one of array.addressable_shards(), or bring it to one device with device_put(array, "
+                "NamedSharding(Mesh({}, {}, {device}), P()))");
+  if (impl.parts.empty())
+    throw usage("to_dlpack of " + impl.describe() + " is not possible: it lies on " +
+                impl.job->getDevice(ids[0]).str() + " of process " +
+                std::to_string(impl.job->getDevice(ids[0]).process_index) + "; call it there");
+  const auto *type =
+      std::find_if(kTypes.begin(), kTypes.end(), [&](const TypeName &t) { return t.dtype == impl.dtype; });
+  if (type == kTypes.end())
+    throw usage("to_dlpack of " + impl.describe() + " is not possible: DLPack has no type for " +
+                std::string(dtypeName(impl.dtype)));
+  impl.wait();
+  auto made = std::make_unique<Export>();
+  made->buffer = impl.parts.front().buffer;
+  made->shape = impl.shape;
+  made->strides.resize(impl.shape.size());
+  int64_t step = 1;
+  for (size_t d = impl.shape.size(); d-- > 0; step *= impl.shape[d])
+    made->strides[d] = step;
+  DLTensor &values = made->tensor.dl_tensor;
+  values.data = made->buffer->data();
+  values.device = {kDLCPU, 0};
+  values.ndim = static_cast<int>(impl.shape.size());
+  values.dtype = {type->code, type->bits, 1};
+  values.shape = made->shape.data();
+  values.strides = made->strides.data();
+  made->tensor.manager_ctx = made.get();
+  made->tensor.deleter = deleteExport;
+  return &made.release()->tensor;
+}
+
+DLManagedTensor *to_dlpack(const Shard &shard) { return to_dlpack(shard.data); }
+
+} // namespace spmd

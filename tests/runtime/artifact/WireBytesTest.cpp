@@ -1,0 +1,58 @@
+#include "runtime/artifact/WireBytes.h"
+#include "runtime/artifact/MemoryUse.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+using namespace spmd;
+
+namespace {
+
+/// An all_gather over `i` of 4 devices, of which each sends three quarters of the result.
+Step gather(int64_t elements) {
+  CollectiveDesc desc;
+  desc.kind = CollectiveKind::AllGather;
+  desc.axes = {{"i"}};
+  desc.operandShape = {elements / 4};
+  desc.resultShape = {elements};
+  desc.concatDim = 0;
+  return {CollectiveStartStep{0, desc, 0, 1}, {}};
+}
+
+Plan planOf(std::vector<Step> steps) {
+  Plan plan;
+  plan.mesh.axes = {{"i", 4}};
+  plan.steps = std::move(steps);
+  return plan;
+}
+
+TEST(WireBytes, of_a_plan_are_those_of_its_collectives) {
+  EXPECT_EQ(wireBytesPerDevice(planOf({})), 0);
+  EXPECT_EQ(wireBytesPerDevice(planOf({gather(4), {CollectiveDoneStep{0}, {}}, gather(8)})), 12 + 24);
+}
+
+// A loop counts as often as it runs, and one that does not run not at all; a `while` once; of a branch the larger arm.
+TEST(WireBytes, of_loops_and_branches) {
+  EXPECT_EQ(wireBytesPerDevice(planOf({{ForStep{2, 7, -1, {gather(4)}}, {}}})), 5 * 12);
+  EXPECT_EQ(wireBytesPerDevice(planOf({{ForStep{7, 2, -1, {gather(4)}}, {}}})), 0);
+  EXPECT_EQ(wireBytesPerDevice(planOf({{WhileStep{0, {gather(4)}, {gather(8)}}, {}}})), 12 + 24);
+  EXPECT_EQ(wireBytesPerDevice(planOf({{IfStep{0, {gather(4)}, {gather(8)}}, {}}})), 24);
+  EXPECT_EQ(wireBytesPerDevice(planOf({{ForStep{0, 3, -1, {{IfStep{0, {gather(8)}, {}}, {}}}}, {}}})), 3 * 24);
+}
+
+TEST(MemoryUse, is_all_that_a_device_holds) {
+  Artifact artifact;
+  artifact.plan.params = {{"x", DType::F32, {7}, {}, {2}}, {"y", DType::Bool, {5}, {}, {5}}};
+  artifact.plan.results = {{"z", DType::F64, {}, {}, {}}};
+  artifact.plan.arenaBytes = 100;
+  artifact.constants = "abc";
+  MemoryUse use = memoryUseOf(artifact);
+  EXPECT_EQ(use.argumentBytes, 2 * 4 + 5);
+  EXPECT_EQ(use.resultBytes, 8);
+  EXPECT_EQ(use.peakBytes(), 13 + 8 + 100 + 3);
+  artifact.plan.arenaBytes = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(memoryUseOf(artifact).peakBytes(), std::numeric_limits<int64_t>::max());
+}
+
+} // namespace
