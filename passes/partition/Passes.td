@@ -74,6 +74,32 @@ def SkipReshapes : Pass<"spmdc-skip-reshapes", "mlir::ModuleOp"> {
   let dependentDialects = ["::spmdc::SpmdDialect", "::spmdc::ArrayDialect"];
 }
 
+def AlignInteriors : Pass<"spmdc-align-interiors", "mlir::ModuleOp"> {
+  let summary = "Computes an interior in the places of the array that it is put into";
+  let description = [{
+    Before: every array has a closed sharding (spmdc-propagate).
+
+    Where element-wise operations make a part of an array of slices of arrays of its size, along a dimension that is
+    cut, and an array.dynamic_update_slice (at places that are known), an array.pad or an array.concatenate puts it
+    there, they are run on all of the array, with these arrays shifted in place of their slices, and the part is
+    selected. Devices exchange edges once, and not what they have computed a second time. Only where the part is nearly
+    all of the array.
+
+    After: the same.
+    ```
+    %0 = array.slice %u [0] to [1022] step [1] : <f32[1024@a]> -> <f32[1022@a]>
+    %1 = array.slice %u [2] to [1024] step [1] : <f32[1024@a]> -> <f32[1022@a]>
+    %2 = array.add %0, %1 : <f32[1022@a]>
+    %3 = array.dynamic_update_slice %u, %2 at(%one) : ...
+    ```
+    becomes the sum of `%u` shifted by one element either way, where `%inside` holds:
+    ```
+    %3 = array.select %inside, %2, %u : <bool[1024@a]>, <f32[1024@a]>, <f32[1024@a]> -> <f32[1024@a]>
+    ```
+  }];
+  let dependentDialects = ["::spmdc::SpmdDialect", "::spmdc::ArrayDialect"];
+}
+
 def ChooseShardings : Pass<"spmdc-choose-shardings", "mlir::ModuleOp"> {
   let summary = "Lets values that nobody annotated lie where less has to be sent";
   let description = [{

@@ -25,6 +25,7 @@ void addBeforeShardings(OpPassManager &passes, bool remarks) {
   passes.addPass(createLoopInvariantCodeMotionPass());
   passes.addPass(createSplitOrders());
   passes.addPass(createSkipReshapes());
+  passes.addPass(createAlignInteriors());
 }
 
 void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOptions &options) {
