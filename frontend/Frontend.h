@@ -18,6 +18,8 @@
 
 namespace spmdc {
 
+class ProgramIndex;
+
 struct FrontendOptions {
   /// `--set NAME=VALUE`: replaces consts.
   std::vector<std::pair<std::string, std::string>> sets;
@@ -27,6 +29,9 @@ struct FrontendOptions {
   std::string meshOption = "--mesh";
   /// `--fn NAME`: the entry.
   std::string function = "main";
+  /// Gets what names and expressions of the program are (frontend/ProgramIndex.h), also of one with errors; null:
+  /// nobody asks. Its handles are on the module's values.
+  ProgramIndex *index = nullptr;
 };
 
 /// Loads the dialects that the module is made of.

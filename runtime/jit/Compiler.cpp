@@ -434,6 +434,12 @@ std::optional<int64_t> Compiler::bytesPerDevice() {
   return artifact ? std::optional(bytesOnDevice(*artifact)) : std::nullopt;
 }
 
+ModuleOp Compiler::module(Stage stage) { return state->hasErrors() ? ModuleOp() : state->getModule(stage); }
+
+const Diagnostics &Compiler::errorList() const { return state->diagnostics; }
+const Diagnostics &Compiler::warningList() const { return state->warnings; }
+const std::string &Compiler::generalErrors() const { return state->general; }
+
 std::string Compiler::errors() const {
   return (state->diagnostics.hasErrors() ? state->diagnostics.str() : "") + state->general;
 }
