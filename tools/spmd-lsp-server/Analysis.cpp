@@ -1,0 +1,101 @@
+//===- Analysis.cpp - the way of one version through the compiler ---------===//
+
+#include "tools/spmd-lsp-server/Analysis.h"
+
+#include "frontend/Prelude.h"
+#include "frontend/syntax/Parser.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Path.h"
+
+using mlir::lsp::DiagnosticSeverity;
+
+namespace spmdc {
+
+Analysis::Analysis(mlir::lsp::URIForFile uri, Snapshot text, FrontendOptions options)
+    : uri(std::move(uri)), fileName(llvm::sys::path::filename(this->uri.file()).str()), options(std::move(options)),
+      snapshot(std::move(text)) {
+  if (llvm::StringRef(fileName).ends_with(".mlir"))
+    refusal = "this is IR, which `spmd-lsp-server --mlir` serves";
+  else if (snapshot.text->str().size() > maxBytes)
+    refusal = "the text is larger than 4 MiB and is not analysed in editors; spmdc compiles up to 64 MiB";
+}
+
+Analysis::~Analysis() = default;
+
+void Analysis::findNames() {
+  snapshot.knowledge = Knowledge::Names;
+  if (!refusal.empty())
+    return;
+  Diagnostics unused; // The compiler says the same again.
+  std::unique_ptr<Ast> program = parse(unused.addSource(fileName, snapshot.text->str()), unused);
+  std::unique_ptr<Ast> prelude = parse(unused.addSource("prelude.spmd", std::string(preludeText())), unused);
+  snapshot.symbols = std::make_shared<SymbolTable>(*program, *prelude);
+  chooseEntry(*program);
+}
+
+/// A file without the entry may be one to be: types and shardings are then those of the first function that could be
+/// it.
+void Analysis::chooseEntry(const Ast &program) {
+  if (findFunction(program, options.function) || llvm::is_contained(program.brokenNames, options.function))
+    return;
+  for (const FnDecl &fn : program.functions) {
+    bool hasTypes = fn.generics.empty() && llvm::all_of(fn.params, [](const ParamDecl &p) { return p.type; });
+    if (!hasTypes)
+      continue;
+    hint = "there is no function '" + options.function + "'; shardings are shown as if '" + std::string(fn.name.text) +
+           "' were the entry";
+    hintPlace = spanOf(fn.name.range);
+    options.function = std::string(fn.name.text);
+    return;
+  }
+}
+
+void Analysis::findTypes() {
+  snapshot.knowledge = Knowledge::Types;
+  if (!refusal.empty())
+    return;
+  CompileOptions compile;
+  compile.frontend = options;
+  compile.frontend.index = index.get();
+  compiler.emplace(fileName, snapshot.text->str(), std::move(compile));
+  compiler->module(Stage::Array);
+  auto symbols = std::make_shared<SymbolTable>(*snapshot.symbols);
+  symbols->addUses(index->getFields());
+  snapshot.symbols = std::move(symbols);
+  snapshot.index = std::make_shared<ProgramIndex>(*index);
+}
+
+void Analysis::findShardings() {
+  snapshot.knowledge = Knowledge::Shardings;
+  mlir::ModuleOp module = compiler ? compiler->module(Stage::Propagated) : mlir::ModuleOp();
+  if (!module)
+    return;
+  index->addShardings(module);
+  snapshot.index = std::make_shared<ProgramIndex>(*index);
+}
+
+void Analysis::findCosts() {
+  if (compiler && compiler->module(Stage::Partitioned))
+    compiler->checkBudget();
+}
+
+bool Analysis::hasErrors() const {
+  return !refusal.empty() || (compiler && (compiler->errorList().hasErrors() || !compiler->generalErrors().empty()));
+}
+
+EditorDiagnostics Analysis::diagnostics() const {
+  DiagnosticMessages messages(uri, fileName, *snapshot.text);
+  if (!refusal.empty())
+    messages.add(refusal, DiagnosticSeverity::Information);
+  if (!hint.empty())
+    messages.add(hint, DiagnosticSeverity::Information, hintPlace);
+  if (compiler) {
+    messages.add(compiler->errorList(), DiagnosticSeverity::Error);
+    messages.add(compiler->warningList(), DiagnosticSeverity::Warning);
+    messages.addGeneral(compiler->generalErrors());
+  }
+  return messages.take();
+}
+
+} // namespace spmdc
