@@ -86,8 +86,8 @@ std::string libdeviceOf(const CompileOptions &options) {
 std::optional<std::string> compileKey(const std::string &fileName, const std::string &programText,
                                       const CompileOptions &options) {
   const auto &[frontend, pipeline, costModel, budget, target, optimizationLevel, cudaToolkit, cache] = options;
-  const auto &[backend, dumpDirectory, dumps, bytesToFree, growsCarries, startsEarly, remarks, propagationLog] =
-      pipeline;
+  const auto &[backend, dumpDirectory, dumps, bytesToFree, growsCarries, startsEarly, remarks, propagationLog,
+               isWanted] = pipeline;
   bool needsPasses = !dumpDirectory.empty() || dumps || remarks || propagationLog || frontend.index;
   const std::optional<std::string> &compiler = compilerIdentity();
   if (needsPasses || !compiler)

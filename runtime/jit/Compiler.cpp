@@ -209,6 +209,7 @@ struct Compiler::State : CompileMessages {
       return std::nullopt;
     ScopedDiagnosticHandler silent(&context, [](mlir::Diagnostic &) { return success(); });
     trial.backend = options.pipeline.backend;
+    trial.isWanted = options.pipeline.isWanted;
     OwningOpRef<ModuleOp> module = propagated.clone();
     if (failed(runPipeline(*module, Stage::Propagated, Stage::Plan, trial)))
       return std::nullopt;

@@ -11,6 +11,7 @@
 #include "tools/spmd-lsp-server/DiagnosticMessages.h"
 #include "tools/spmd-lsp-server/Snapshot.h"
 
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -21,8 +22,9 @@ public:
   /// Texts beyond this are not analysed: nobody writes them by hand.
   static constexpr size_t maxBytes = size_t(4) << 20;
 
-  /// `text` has a text, a number and a version.
-  Analysis(mlir::lsp::URIForFile uri, Snapshot text, FrontendOptions options);
+  /// `text` has a text, a number and a version. Once `isWanted` says no, steps end early, and what they have found is
+  /// of no use.
+  Analysis(mlir::lsp::URIForFile uri, Snapshot text, FrontendOptions options, std::function<bool()> isWanted);
   ~Analysis();
 
   const mlir::lsp::URIForFile &getUri() const { return uri; }
@@ -44,6 +46,7 @@ private:
   mlir::lsp::URIForFile uri;
   std::string fileName;
   FrontendOptions options;
+  std::function<bool()> isWanted;
   Snapshot snapshot;
   std::string refusal; ///< Why the text is not analysed; empty where it is.
   std::string hint;    ///< What a person should know though nothing is wrong.

@@ -85,9 +85,9 @@ bool Analyst::isBusy() {
 // Threads
 //===----------------------------------------------------------------------===//
 
-Analyst::Document *Analyst::find(const Analysis &analysis) {
-  auto known = documents.find(analysis.getUri().uri().str());
-  bool isNewest = known != documents.end() && known->second.newest->number == analysis.getSnapshot().number;
+Analyst::Document *Analyst::find(llvm::StringRef uri, uint64_t number) {
+  auto known = documents.find(uri.str());
+  bool isNewest = known != documents.end() && known->second.newest->number == number;
   return isNewest && !isEnding ? &known->second : nullptr;
 }
 
@@ -132,7 +132,11 @@ void Analyst::analyseAll() {
     Document &document = next->second;
     document.isWaiting = false;
     isAnalysing = true;
-    auto analysis = std::make_unique<Analysis>(document.uri, *document.newest, options);
+    auto isWanted = [this, uri = document.uri.uri().str(), number = document.newest->number] {
+      std::lock_guard lock(mutex);
+      return find(uri, number) != nullptr;
+    };
+    auto analysis = std::make_unique<Analysis>(document.uri, *document.newest, options, isWanted);
     lock.unlock();
     analyse(*analysis);
     bool isGood = !analysis->hasErrors();

@@ -62,7 +62,8 @@ private:
   void analyse(Analysis &analysis);
   void findAllCosts();
   /// The document of a version that is still its newest; else null.
-  Document *find(const Analysis &analysis);
+  Document *find(llvm::StringRef uri, uint64_t number);
+  Document *find(const Analysis &analysis) { return find(analysis.getUri().uri(), analysis.getSnapshot().number); }
   bool tell(const Analysis &analysis);
   void publishMessages(const Analysis &analysis);
 
