@@ -5,6 +5,9 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 namespace spmdc {
 
 Analyst::Analyst(FrontendOptions options, Publish publish)
@@ -70,6 +73,8 @@ std::shared_ptr<const Snapshot> Analyst::get(const mlir::lsp::URIForFile &uri, K
 
 void Analyst::finish() {
   std::unique_lock lock(mutex);
+  isHurrying = true;
+  changed.notify_all();
   changed.wait(lock, [&] {
     return !isAnalysing && !isCosting &&
            llvm::none_of(documents, [](const auto &d) { return d.second.isWaiting || d.second.uncosted; });
@@ -165,6 +170,8 @@ void Analyst::analyse(Analysis &analysis) {
 }
 
 void Analyst::findAllCosts() {
+  // Answers come first where there are few processors. Linux gives each thread a niceness of its own.
+  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 10);
   std::unique_lock lock(mutex);
   while (true) {
     auto next = documents.end();
@@ -174,6 +181,11 @@ void Analyst::findAllCosts() {
     });
     if (isEnding)
       return;
+    auto due = next->second.changed + pause;
+    if (!isHurrying && std::chrono::steady_clock::now() < due) {
+      changed.wait_until(lock, due);
+      continue; // The document may be gone, or have another text.
+    }
     isCosting = true;
     std::unique_ptr<Analysis> analysis = std::move(next->second.uncosted);
     lock.unlock();

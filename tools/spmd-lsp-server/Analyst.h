@@ -42,8 +42,10 @@ public:
   std::shared_ptr<const Snapshot> get(const mlir::lsp::URIForFile &uri, Knowledge wanted);
   /// Long enough for any program but monsters, and no longer than a person waits for an answer.
   static constexpr std::chrono::milliseconds patience{1000};
+  /// Costs are looked for once there has been no edit for so long.
+  static constexpr std::chrono::milliseconds pause{300};
 
-  /// Waits until nothing is left to be done.
+  /// Waits until nothing is left to be done; from now on there are no pauses.
   void finish();
   /// Whether the second thread is at work, and may be for seconds.
   bool isBusy();
@@ -74,7 +76,7 @@ private:
   std::condition_variable changed;
   std::map<std::string, Document> documents; ///< By URI.
   uint64_t lastNumber = 0;
-  bool isEnding = false, isAnalysing = false, isCosting = false;
+  bool isEnding = false, isHurrying = false, isAnalysing = false, isCosting = false;
   spmd::BackgroundThread analyses, costs;
 };
 
