@@ -23,10 +23,22 @@ Analysis::Analysis(mlir::lsp::URIForFile uri, Snapshot text, FrontendOptions opt
 
 Analysis::~Analysis() = default;
 
-void Analysis::findNames() {
-  snapshot.knowledge = Knowledge::Names;
-  if (!refusal.empty())
+void Analysis::guard(llvm::function_ref<void()> step) {
+  if (!refusal.empty() || !failure.empty())
     return;
+  try {
+    step();
+  } catch (const std::exception &error) {
+    failure = std::string("the compiler failed: ") + error.what();
+  }
+}
+
+void Analysis::findNames() {
+  guard([&] { parseNames(); });
+  snapshot.knowledge = Knowledge::Names;
+}
+
+void Analysis::parseNames() {
   Diagnostics unused; // The compiler says the same again.
   std::unique_ptr<Ast> program = parse(unused.addSource(fileName, snapshot.text->str()), unused);
   std::unique_ptr<Ast> prelude = parse(unused.addSource("prelude.spmd", std::string(preludeText())), unused);
@@ -52,9 +64,11 @@ void Analysis::chooseEntry(const Ast &program) {
 }
 
 void Analysis::findTypes() {
+  guard([&] { compileTypes(); });
   snapshot.knowledge = Knowledge::Types;
-  if (!refusal.empty())
-    return;
+}
+
+void Analysis::compileTypes() {
   CompileOptions compile;
   compile.frontend = options;
   compile.frontend.index = index.get();
@@ -68,27 +82,33 @@ void Analysis::findTypes() {
 }
 
 void Analysis::findShardings() {
+  guard([&] {
+    mlir::ModuleOp module = compiler->module(Stage::Propagated);
+    if (!module)
+      return;
+    index->addShardings(module);
+    snapshot.index = std::make_shared<ProgramIndex>(*index);
+  });
   snapshot.knowledge = Knowledge::Shardings;
-  mlir::ModuleOp module = compiler ? compiler->module(Stage::Propagated) : mlir::ModuleOp();
-  if (!module)
-    return;
-  index->addShardings(module);
-  snapshot.index = std::make_shared<ProgramIndex>(*index);
 }
 
 void Analysis::findCosts() {
-  if (compiler && compiler->module(Stage::Partitioned))
-    compiler->checkBudget();
+  guard([&] {
+    if (compiler->module(Stage::Partitioned))
+      compiler->checkBudget();
+  });
 }
 
 bool Analysis::hasErrors() const {
-  return !refusal.empty() || (compiler && (compiler->errorList().hasErrors() || !compiler->generalErrors().empty()));
+  return !refusal.empty() || !failure.empty() || (compiler && (compiler->errorList().hasErrors() || !compiler->generalErrors().empty()));
 }
 
 EditorDiagnostics Analysis::diagnostics() const {
   DiagnosticMessages messages(uri, fileName, *snapshot.text);
   if (!refusal.empty())
     messages.add(refusal, DiagnosticSeverity::Information);
+  if (!failure.empty())
+    messages.add(failure, DiagnosticSeverity::Error);
   if (!hint.empty())
     messages.add(hint, DiagnosticSeverity::Information, hintPlace);
   if (compiler) {

@@ -41,7 +41,11 @@ public:
   EditorDiagnostics diagnostics() const;
 
 private:
+  /// Runs a step of the compiler. What it throws is a message, and the text is not analysed any further.
+  void guard(llvm::function_ref<void()> step);
+  void parseNames();
   void chooseEntry(const Ast &program);
+  void compileTypes();
 
   mlir::lsp::URIForFile uri;
   std::string fileName;
@@ -49,6 +53,7 @@ private:
   std::function<bool()> isWanted;
   Snapshot snapshot;
   std::string refusal; ///< Why the text is not analysed; empty where it is.
+  std::string failure; ///< What a step has thrown.
   std::string hint;    ///< What a person should know though nothing is wrong.
   TextSpan hintPlace;
   std::shared_ptr<ProgramIndex> index = std::make_shared<ProgramIndex>();

@@ -114,5 +114,10 @@ int main(int argc, char **argv) {
     llvm::errs() << "spmd-lsp-server: error: --set takes NAME=VALUE\n";
     return 2;
   }
-  return spmdc::serve(flags);
+  try {
+    return spmdc::serve(flags);
+  } catch (const std::exception &error) { // The system gives no threads.
+    llvm::errs() << "spmd-lsp-server: error: " << error.what() << "\n";
+    return 1;
+  }
 }
