@@ -408,7 +408,7 @@ mlir::OwningOpRef<mlir::ModuleOp> Emitter::run() {
   const FnDecl *entry = findFunction(program, options.function);
   if (entry) {
     emitEntry(*entry);
-  } else if (!llvm::is_contained(program.brokenNames, options.function)) {
+  } else if (!options.function.empty() && !llvm::is_contained(program.brokenNames, options.function)) {
     reportMissingEntry();
   }
   checkUncalled();

@@ -46,8 +46,8 @@ void Analysis::parseNames() {
   chooseEntry(*program);
 }
 
-/// A file without the entry may be one to be: types and shardings are then those of the first function that could be
-/// it.
+/// A file without the entry may be one to be, or hold functions for others to copy: types and shardings are then those
+/// of the first function that could be the entry, if there is one.
 void Analysis::chooseEntry(const Ast &program) {
   if (findFunction(program, options.function) || llvm::is_contained(program.brokenNames, options.function))
     return;
@@ -61,6 +61,11 @@ void Analysis::chooseEntry(const Ast &program) {
     options.function = std::string(fn.name.text);
     return;
   }
+  if (!program.functions.empty()) {
+    hint = "there is no function '" + options.function + "'; functions are checked as far as their types are written";
+    hintPlace = spanOf(program.functions.front().name.range);
+  }
+  options.function.clear();
 }
 
 void Analysis::findTypes() {
@@ -83,7 +88,7 @@ void Analysis::compileTypes() {
 
 void Analysis::findShardings() {
   guard([&] {
-    mlir::ModuleOp module = compiler->module(Stage::Propagated);
+    mlir::ModuleOp module = options.function.empty() ? mlir::ModuleOp() : compiler->module(Stage::Propagated);
     if (!module)
       return;
     index->addShardings(module);
@@ -94,13 +99,14 @@ void Analysis::findShardings() {
 
 void Analysis::findCosts() {
   guard([&] {
-    if (compiler->module(Stage::Partitioned))
+    if (!options.function.empty() && compiler->module(Stage::Partitioned))
       compiler->checkBudget();
   });
 }
 
 bool Analysis::hasErrors() const {
-  return !refusal.empty() || !failure.empty() || (compiler && (compiler->errorList().hasErrors() || !compiler->generalErrors().empty()));
+  return !refusal.empty() || !failure.empty() ||
+         (compiler && (compiler->errorList().hasErrors() || !compiler->generalErrors().empty()));
 }
 
 EditorDiagnostics Analysis::diagnostics() const {
