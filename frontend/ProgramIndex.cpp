@@ -88,6 +88,9 @@ static std::string describeLocal(ArrayType type, bool isKey, MeshAttr mesh) {
 }
 
 void ProgramIndex::addShardings(mlir::ModuleOp propagated) {
+  MeshAttr mesh = getMesh(propagated);
+  if (mesh.toValue().deviceCount() == 1)
+    return;
   struct Found {
     ArrayType type;
     bool isPiece = false;
@@ -108,7 +111,6 @@ void ProgramIndex::addShardings(mlir::ModuleOp propagated) {
       for (mlir::Block &block : region)
         llvm::for_each(block.getArguments(), visit);
   });
-  MeshAttr mesh = getMesh(propagated);
   for (auto &[place, known] : places)
     for (IndexedInstance &instance : known.instances)
       for (IndexedLeaf &leaf : instance.leaves) {

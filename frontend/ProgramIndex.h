@@ -52,7 +52,7 @@ public:
   /// The name of a field, and where that is declared.
   void noteField(TextSpan use, TextSpan declared) { fields[use] = declared; }
 
-  /// Fills in the shardings, from the module behind propagation that the noted program has become.
+  /// Fills in the shardings, from the module behind propagation that the noted program has become; none on one device.
   void addShardings(mlir::ModuleOp propagated);
 
   /// The expression or name that is exactly there; null where none is known.
