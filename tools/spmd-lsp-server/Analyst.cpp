@@ -53,7 +53,7 @@ void Analyst::close(const mlir::lsp::URIForFile &uri) {
     auto known = documents.find(uri.uri().str());
     if (known == documents.end())
       return;
-    hadMessages = known->second.published && !known->second.published->empty();
+    hadMessages = !known->second.published.empty();
     documents.erase(known);
     changed.notify_all();
   }
@@ -117,9 +117,11 @@ void Analyst::publishMessages(const Analysis &analysis) {
   {
     std::lock_guard lock(mutex);
     Document *document = find(analysis);
-    if (!document || document->published == text)
+    uint64_t number = analysis.getSnapshot().number;
+    if (!document || (document->publishedNumber == number && document->published == text))
       return;
     document->published = text;
+    document->publishedNumber = number;
   }
   publish(analysis.getUri(), analysis.getSnapshot().version, messages);
 }

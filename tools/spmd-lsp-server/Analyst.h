@@ -22,7 +22,8 @@ namespace spmdc {
 
 class Analyst {
 public:
-  /// Gets all messages about a document whenever they have changed; on either thread, one call at a time.
+  /// Gets all messages about each version of a document, and again if more are found; on either thread, one call at a
+  /// time.
   using Publish =
       std::function<void(const mlir::lsp::URIForFile &, std::optional<int64_t> version, const EditorDiagnostics &)>;
 
@@ -55,9 +56,10 @@ private:
     mlir::lsp::URIForFile uri;
     std::shared_ptr<const Snapshot> newest; ///< Of the newest version what is known so far.
     std::chrono::steady_clock::time_point changed;
-    bool isWaiting = false;               ///< Its newest version has not been begun.
-    std::unique_ptr<Analysis> uncosted;   ///< Its costs are to be found.
-    std::optional<std::string> published; ///< The messages that were sent last.
+    bool isWaiting = false;             ///< Its newest version has not been begun.
+    std::unique_ptr<Analysis> uncosted; ///< Its costs are to be found.
+    std::string published;              ///< The messages that were sent last,
+    uint64_t publishedNumber = 0;       ///< and of which text.
   };
 
   void analyseAll();

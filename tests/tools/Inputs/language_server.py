@@ -12,6 +12,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 
 
 class Server:
@@ -19,6 +20,10 @@ class Server:
 
     def __init__(self, *options, initialize=True):
         self.process = subprocess.Popen(["spmd-lsp-server", *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        # A server that does not answer ends, and with it the test.
+        self.watchdog = threading.Timer(300, self.process.kill)
+        self.watchdog.daemon = True
+        self.watchdog.start()
         self.last_id = 0
         self.notes = []
         if initialize:
