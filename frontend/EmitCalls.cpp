@@ -14,13 +14,6 @@ namespace spmdc {
 /// Inlining multiplies: this many operations are more than a machine's memory is for.
 static constexpr size_t maxOperations = 200000;
 
-const FnDecl *Emitter::findFunction(const Ast &ast, std::string_view name) const {
-  for (const FnDecl &fn : ast.functions)
-    if (fn.name.text == name)
-      return &fn;
-  return nullptr;
-}
-
 std::vector<std::string_view> Emitter::functionNames() const {
   std::vector<std::string_view> names;
   for (const FnDecl &fn : program.functions)
@@ -237,6 +230,8 @@ Value Emitter::applyFunction(const FnDecl &fn, bool isPrelude, std::vector<std::
       fail(generic.range, "the size '" + std::string(generic.text) +
                               "' cannot be told from the arguments: no parameter has it alone as a dimension");
     }
+  for (const Identifier &generic : fn.generics)
+    note(generic.range, names[generic.text]);
   SizeMap sizes = names;
   bool isBad = false;
   std::map<std::string_view, Value> bound;
@@ -247,6 +242,7 @@ Value Emitter::applyFunction(const FnDecl &fn, bool isPrelude, std::vector<std::
           param.type ? declaredAs(argument, *param.type, "argument '" + std::string(param.name.text) + "' of " + quoted)
                      : argument;
       bound[param.name.text].origin = param.name.range;
+      note(param.name.range, bound[param.name.text]);
     } catch (const Poisoned &) {
       isBad = true;
       noteSizes(*param.type, fn.generics, sizes);

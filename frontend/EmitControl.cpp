@@ -60,6 +60,7 @@ void Emitter::bindCarries(const std::vector<Carry> &names, const LoopCarries &ca
     Value value = withLeaves(initial, left.take_front(count));
     left = left.drop_front(count);
     value.range = value.origin = carry.name.range;
+    note(carry.name.range, value);
     frame->scopes.back()[carry.name.text] = value;
   }
 }
@@ -160,6 +161,7 @@ auto Emitter::inLoopBlock(mlir::Region &region, const Identifier *counter, const
     mlir::Value argument = block.addArgument(arrayType({}, spmd::DType::I32), loc());
     Value value = Value::ofArray(argument, /*isWeak=*/false, counter->range);
     value.origin = counter->range;
+    note(counter->range, value);
     frame->scopes.back()[counter->text] = value;
   }
   llvm::SmallVector<mlir::BlockArgument> arguments;

@@ -3,6 +3,7 @@
 #include "frontend/Builtins.h"
 #include "frontend/Emitter.h"
 #include "frontend/Leaves.h"
+#include "frontend/ProgramIndex.h"
 #include "frontend/Suggest.h"
 
 #include "frontend/syntax/Parser.h"
@@ -10,6 +11,16 @@
 #include "llvm/ADT/STLExtras.h"
 
 namespace spmdc {
+
+void Emitter::note(Range where, const Value &value) {
+  if (!options.index || where.source != program.source)
+    return;
+  std::vector<uint32_t> calls;
+  for (const Frame *at = frame; at; at = at->caller)
+    if (at->callRange.source == program.source)
+      calls.push_back(at->callRange.begin);
+  options.index->note(spanOf(where), std::move(calls), value);
+}
 
 //===----------------------------------------------------------------------===//
 // Names
@@ -144,6 +155,7 @@ void Emitter::bindPattern(const Pattern &pattern, const Value &value) {
     nameValue(value, pattern);
     Value &bound = frame->scopes.back()[pattern.name] = value;
     bound.origin = pattern.range;
+    note(pattern.range, value);
     return;
   }
   if (value.isKey() && value.rank() > 0) {
@@ -195,6 +207,7 @@ Value Emitter::expr(const Expr &e) {
     if (depth > maxDepth)
       fail(e.range, "calls and expressions nest deeper than 20000 levels");
     value = evaluate(e);
+    note(e.range, value);
   } catch (const Poisoned &) {
     value = Value();
   }
@@ -301,6 +314,7 @@ Value Emitter::binaryChain(const Expr &chain) {
     try {
       checkSize(binary->range);
       value = this->binary(binary->op, value, right, binary->range);
+      note(binary->range, value);
     } catch (const Poisoned &) {
       value = Value();
     }
@@ -315,6 +329,8 @@ Value Emitter::field(const FieldExpr &e) {
       if (field.name.text == e.field.text) {
         Value result = value;
         result.range = result.origin = e.range;
+        if (options.index && e.range.source == program.source)
+          options.index->noteField(spanOf(e.field.range), spanOf(field.name.range));
         return result;
       }
     reportNoField(*base.structDecl, e.field);

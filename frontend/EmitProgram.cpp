@@ -96,7 +96,7 @@ void Emitter::declare() {
   applySets();
   evaluateMesh(); // First, since types name its axes; it evaluates the consts that it needs.
   for (const ConstDecl &decl : program.consts)
-    constant(decl);
+    note(decl.name.range, constant(decl));
   checkStructs();
 }
 
@@ -194,6 +194,9 @@ void Emitter::evaluateMesh() {
   }
   if (!options.meshOverride.empty())
     overrideMesh(meshAxes);
+  if (!program.meshes.empty())
+    for (auto [axis, size] : llvm::zip(program.meshes.front().axes, meshAxes))
+      note(axis.name.range, Value::ofConstant(Constant::ofInt(size.size), axis.name.range));
   int64_t devices = 1;
   for (const spmd::MeshAxis &axis : meshAxes)
     if (llvm::MulOverflow(devices, axis.size, devices) || devices > maxDevices) {
@@ -294,6 +297,7 @@ void Emitter::bindParameters(const FnDecl &fn, mlir::func::FuncOp func) {
       value.range = value.origin = param.name.range;
     } catch (const Poisoned &) {
     }
+    note(param.name.range, value);
     frame->scopes.back()[param.name.text] = value;
   }
   func.setFunctionType(builder.getFunctionType(types, {}));
@@ -404,7 +408,7 @@ mlir::OwningOpRef<mlir::ModuleOp> Emitter::run() {
   const FnDecl *entry = findFunction(program, options.function);
   if (entry) {
     emitEntry(*entry);
-  } else if (!llvm::is_contained(program.brokenNames, options.function)) {
+  } else if (!options.function.empty() && !llvm::is_contained(program.brokenNames, options.function)) {
     reportMissingEntry();
   }
   checkUncalled();

@@ -88,6 +88,9 @@ public:
   Value binary(BinaryOp op, const Value &left, const Value &right, Range range);
   Value unary(UnaryOp op, const Value &operand, Range range);
 
+  /// For whoever asks about the place: it is this, in the current function.
+  void note(Range where, const Value &value);
+
   //===- Building operations (EmitOps.cpp) --------------------------------===//
   // At the level of IR values: dtypes and shapes already agree. The location is that of the current expression.
 
@@ -327,7 +330,6 @@ private:
   const Value *lookup(std::string_view name) const;
   std::vector<std::string_view> visibleNames() const;
   std::vector<std::string_view> functionNames() const;
-  const FnDecl *findFunction(const Ast &ast, std::string_view name) const;
 
   const Ast &program;
   const Ast &prelude;

@@ -18,6 +18,8 @@
 
 namespace spmdc {
 
+class ProgramIndex;
+
 struct FrontendOptions {
   /// `--set NAME=VALUE`: replaces consts.
   std::vector<std::pair<std::string, std::string>> sets;
@@ -25,8 +27,11 @@ struct FrontendOptions {
   std::string meshOverride;
   /// What errors in it name as its place.
   std::string meshOption = "--mesh";
-  /// `--fn NAME`: the entry.
+  /// `--fn NAME`: the entry. Empty: there is none, and functions are checked as far as their types are written.
   std::string function = "main";
+  /// Gets what names and expressions of the program are (frontend/ProgramIndex.h), also of one with errors; null:
+  /// nobody asks. Its handles are on the module's values.
+  ProgramIndex *index = nullptr;
 };
 
 /// Loads the dialects that the module is made of.

@@ -370,4 +370,12 @@ private:
   std::vector<std::unique_ptr<Stmt>> statements;
 };
 
+/// The function of that name, or null.
+inline const FnDecl *findFunction(const Ast &ast, std::string_view name) {
+  for (const FnDecl &fn : ast.functions)
+    if (fn.name.text == name)
+      return &fn;
+  return nullptr;
+}
+
 } // namespace spmdc

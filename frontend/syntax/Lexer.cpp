@@ -254,6 +254,13 @@ private:
 
 std::vector<Token> lex(const Source &source, Diagnostics &diagnostics) { return Lexer(source, diagnostics).run(); }
 
+std::vector<std::string_view> keywordNames() {
+  std::vector<std::string_view> names;
+  for (auto [spelling, kind] : keywords)
+    names.push_back(spelling);
+  return names;
+}
+
 std::string_view describe(TokenKind kind) {
   switch (kind) {
   case TokenKind::End:

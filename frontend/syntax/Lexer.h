@@ -82,6 +82,9 @@ struct Token {
 /// malformed numbers, stray characters) and left out.
 std::vector<Token> lex(const Source &source, Diagnostics &diagnostics);
 
+/// `mesh`, `const` and all other words that are no names.
+std::vector<std::string_view> keywordNames();
+
 /// How a kind of token reads in a message: `';'`, `identifier`.
 std::string_view describe(TokenKind kind);
 

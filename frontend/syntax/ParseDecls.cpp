@@ -151,8 +151,16 @@ Block Parser::block(BlockKind kind) {
     bool isDeclaration = at(TokenKind::Fn) || at(TokenKind::Struct) || at(TokenKind::Mesh) || at(TokenKind::Const);
     // At the beginning of a line it is the next declaration of the file, and this block was not closed.
     bool beginsLine = peek().begin == 0 || source.getText()[peek().begin - 1] == '\n';
-    if (at(TokenKind::End) || (isDeclaration && beginsLine))
-      fail(here(), "expected '}' at the end of the block, found " + found());
+    if (at(TokenKind::End) || (isDeclaration && beginsLine)) {
+      report(here(), "expected '}' at the end of the block, found " + found());
+      // A function is understood as far as it goes; what an inner block is part of is not.
+      if (kind != BlockKind::Function)
+        throw SyntaxError();
+      block.isBroken = true;
+      block.range = since(begin);
+      boundTypes.resize(bound);
+      return block;
+    }
     try {
       if (isDeclaration)
         nestedDeclaration();

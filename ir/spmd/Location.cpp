@@ -17,6 +17,9 @@ static constexpr llvm::StringLiteral kLet = "let";
 /// Marks the pair of an expression and the place where its sharding is written.
 static constexpr llvm::StringLiteral kMark = "mark";
 
+/// Marks the first and the last character of an expression.
+static constexpr llvm::StringLiteral kRange = "range";
+
 /// Marks the locations of several operations whose work one does.
 static constexpr llvm::StringLiteral kFused = "fused";
 
@@ -46,7 +49,15 @@ mlir::Location getRangeLoc(mlir::MLIRContext *context, llvm::StringRef file, uns
   mlir::Location last = mlir::FileLineColLoc::get(context, file, endLine, endColumn);
   if (first == last)
     return first;
-  return mlir::FusedLoc::get(context, {first, last}, mlir::StringAttr::get(context, "range"));
+  return mlir::FusedLoc::get(context, {first, last}, mlir::StringAttr::get(context, kRange));
+}
+
+std::optional<unsigned> ValueName::getHandle() const {
+  llvm::StringRef digits = name;
+  unsigned number = 0;
+  if (!digits.consume_front("#") || digits.getAsInteger(10, number))
+    return std::nullopt;
+  return number;
 }
 
 mlir::Location getNamedLoc(mlir::Location loc, const ValueName &name) {
@@ -82,7 +93,7 @@ mlir::Location getUnnamedLoc(mlir::Location loc) {
   return loc;
 }
 
-llvm::SmallVector<ValueName> getValueNames(mlir::Location loc) {
+llvm::SmallVector<ValueName> getNamesAndHandles(mlir::Location loc) {
   llvm::SmallVector<ValueName> names;
   while (std::optional<ValueName> name = takeName(loc))
     names.push_back(*name);
@@ -90,10 +101,16 @@ llvm::SmallVector<ValueName> getValueNames(mlir::Location loc) {
   return names;
 }
 
+llvm::SmallVector<ValueName> getValueNames(mlir::Location loc) {
+  llvm::SmallVector<ValueName> names = getNamesAndHandles(loc);
+  llvm::erase_if(names, [](const ValueName &name) { return name.getHandle().has_value(); });
+  return names;
+}
+
 /// `loc` with another location beneath its names, which stay outermost.
 template <typename Change> static mlir::Location changeBeneathNames(mlir::Location loc, Change change) {
   mlir::Location changed = change(getUnnamedLoc(loc));
-  for (const ValueName &name : getValueNames(loc))
+  for (const ValueName &name : getNamesAndHandles(loc))
     changed = getNamedLoc(changed, name);
   return changed;
 }
@@ -121,16 +138,26 @@ std::optional<mlir::Location> getMark(mlir::Location loc) {
   return std::nullopt;
 }
 
-std::optional<SourcePosition> getSourcePosition(mlir::Location loc) {
-  std::optional<SourcePosition> result;
-  loc->walk([&](mlir::Location part) {
-    auto position = llvm::dyn_cast<mlir::FileLineColLoc>(part);
-    if (!position)
-      return mlir::WalkResult::advance();
-    result = {position.getFilename().str(), position.getLine(), position.getColumn()};
-    return mlir::WalkResult::interrupt();
+std::optional<std::pair<SourcePosition, SourcePosition>> getSourceRange(mlir::Location loc) {
+  std::optional<std::pair<SourcePosition, SourcePosition>> result;
+  auto positionOf = [](mlir::Location part) {
+    auto position = llvm::cast<mlir::FileLineColLoc>(part);
+    return SourcePosition{position.getFilename().str(), position.getLine(), position.getColumn()};
+  };
+  loc->walk([&](mlir::Location part) { // Outer parts first.
+    auto range = llvm::dyn_cast<mlir::FusedLoc>(part);
+    if (range && isFused(range, kRange))
+      result = {positionOf(range.getLocations().front()), positionOf(range.getLocations().back())};
+    else if (llvm::isa<mlir::FileLineColLoc>(part))
+      result = {positionOf(part), positionOf(part)};
+    return result ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
   });
   return result;
+}
+
+std::optional<SourcePosition> getSourcePosition(mlir::Location loc) {
+  auto range = getSourceRange(loc);
+  return range ? std::optional(std::move(range->first)) : std::nullopt;
 }
 
 /// The locations of the expressions whose work was fused into one operation.

@@ -12,6 +12,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace spmdc {
 
@@ -32,6 +33,9 @@ struct ValueName {
   llvm::StringRef name;
   std::optional<mlir::Location> place = std::nullopt; ///< Where the name stands, if that is known.
   unsigned result = 0;
+
+  /// The number that a name such as `#17` is, which no `let` gave (ValueNames.h, addValueHandle).
+  std::optional<unsigned> getHandle() const;
 };
 
 /// `loc`, with one name more: the expression comes first, as everywhere.
@@ -42,6 +46,9 @@ mlir::Location getUnnamedLoc(mlir::Location loc);
 
 /// The names that `let` gave, in the order in which it did.
 llvm::SmallVector<ValueName> getValueNames(mlir::Location loc);
+
+/// The same, and the handles among them.
+llvm::SmallVector<ValueName> getNamesAndHandles(mlir::Location loc);
 
 /// `loc`, of a value whose sharding is written at `mark` (the range of a type or of a P(...)). A location that has a
 /// mark keeps it.
@@ -55,6 +62,9 @@ std::optional<mlir::Location> getMark(mlir::Location loc);
 
 /// Where the (first) expression of a location begins, if it knows.
 std::optional<SourcePosition> getSourcePosition(mlir::Location loc);
+
+/// The first and the last character of the (first) expression of a location, if it knows.
+std::optional<std::pair<SourcePosition, SourcePosition>> getSourceRange(mlir::Location loc);
 
 /// Where each of the expressions begins whose work was fused into one operation.
 llvm::SmallVector<SourcePosition> getSourcePositions(mlir::Location loc);

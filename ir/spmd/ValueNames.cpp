@@ -13,10 +13,29 @@ static unsigned getNumber(Value value) {
   return result ? result.getResultNumber() : 0;
 }
 
-SmallVector<ValueName> getValueNames(Value value) {
-  SmallVector<ValueName> names = getValueNames(value.getLoc());
+static SmallVector<ValueName> getNamesAndHandles(Value value) {
+  SmallVector<ValueName> names = getNamesAndHandles(value.getLoc());
   llvm::erase_if(names, [&](const ValueName &name) { return name.result != getNumber(value); });
   return names;
+}
+
+SmallVector<ValueName> getValueNames(Value value) {
+  SmallVector<ValueName> names = getNamesAndHandles(value);
+  llvm::erase_if(names, [](const ValueName &name) { return name.getHandle().has_value(); });
+  return names;
+}
+
+SmallVector<unsigned> getValueHandles(Value value) {
+  SmallVector<unsigned> handles;
+  for (const ValueName &name : getNamesAndHandles(value))
+    if (std::optional<unsigned> handle = name.getHandle())
+      handles.push_back(*handle);
+  return handles;
+}
+
+void addValueHandle(Value value, unsigned handle) {
+  std::string name = "#" + std::to_string(handle);
+  addValueName(value, {.name = name});
 }
 
 std::optional<StringRef> getValueName(Value value) {
@@ -26,7 +45,7 @@ std::optional<StringRef> getValueName(Value value) {
 
 void addValueName(Value value, ValueName name) {
   name.result = getNumber(value);
-  for (const ValueName &known : getValueNames(value))
+  for (const ValueName &known : getNamesAndHandles(value))
     if (known.name == name.name && known.place == name.place)
       return;
   Location loc = getNamedLoc(value.getLoc(), name);
@@ -39,7 +58,7 @@ void addValueName(Value value, ValueName name) {
 void moveValueNames(Value from, Value to) {
   if (matchPattern(to, m_Constant()))
     return;
-  for (const ValueName &name : getValueNames(from))
+  for (const ValueName &name : getNamesAndHandles(from))
     addValueName(to, name);
 }
 

@@ -22,6 +22,11 @@ std::optional<llvm::StringRef> getValueName(mlir::Value value);
 /// Gives the value one name more, unless it has that one, of that place. `name.result` is of no matter.
 void addValueName(mlir::Value value, ValueName name);
 
+/// A number that stays with the value as its names do, for whoever has to find what has become of it behind passes
+/// (frontend/ProgramIndex.h). Messages and reports know nothing of it.
+void addValueHandle(mlir::Value value, unsigned handle);
+llvm::SmallVector<unsigned> getValueHandles(mlir::Value value);
+
 /// Gives the names of a value to what takes its place. A constant takes none: what was folded away is no value.
 void moveValueNames(mlir::Value from, mlir::Value to);
 

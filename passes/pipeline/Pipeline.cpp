@@ -11,6 +11,7 @@
 #include "passes/plan/Passes.h"
 #include "passes/propagate/Passes.h"
 
+#include "mlir/IR/Action.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -78,6 +79,37 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
   }
 }
 
+namespace {
+
+/// While it lives, passes that nobody wants any more are left out.
+class WantedPasses {
+public:
+  WantedPasses(MLIRContext *context, const std::function<bool()> &isWanted) : context(isWanted ? context : nullptr) {
+    if (!isWanted)
+      return;
+    context->registerActionHandler([this, isWanted](function_ref<void()> execute, const tracing::Action &action) {
+      if (isa<PassExecutionAction>(action))
+        isAll = isAll && isWanted();
+      if (isAll || !isa<PassExecutionAction>(action))
+        execute();
+    });
+  }
+  ~WantedPasses() {
+    if (context)
+      context->registerActionHandler(nullptr);
+  }
+  WantedPasses(const WantedPasses &) = delete;
+  WantedPasses &operator=(const WantedPasses &) = delete;
+
+  bool all() const { return isAll; }
+
+private:
+  MLIRContext *context; ///< Null: all passes are wanted.
+  bool isAll = true;
+};
+
+} // namespace
+
 LogicalResult runPipeline(ModuleOp module, Stage from, Stage to, const PipelineOptions &options,
                           std::vector<PassTime> *times) {
   DumpInstrumentation::Report report;
@@ -88,7 +120,8 @@ LogicalResult runPipeline(ModuleOp module, Stage from, Stage to, const PipelineO
     // Each pass states what it leaves; the verifier runs behind every one of them.
     manager.enableVerifier(true);
     manager.addInstrumentation(std::make_unique<DumpInstrumentation>(options.dumpDirectory, options.dumps, report));
-    result = manager.run(module);
+    WantedPasses wanted(module.getContext(), options.isWanted);
+    result = failure(failed(manager.run(module)) || !wanted.all());
   } // The instrumentation's end writes the index of the dumped files, which may fail too.
   if (times)
     times->insert(times->end(), report.times.begin(), report.times.end());

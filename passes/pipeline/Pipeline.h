@@ -8,6 +8,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -47,6 +48,8 @@ struct PipelineOptions {
   bool remarks = false;
   /// Where propagation writes down what it does (passes/propagate/Origins.h); null: nowhere.
   PropagationLog *propagationLog = nullptr;
+  /// Asked before each pass; once it says no, no more passes run, and runPipeline fails. Null: always yes.
+  std::function<bool()> isWanted = nullptr;
 };
 
 /// Appends those passes behind Stage::Propagated after which it is chosen where values lie. `remarks`: they say what

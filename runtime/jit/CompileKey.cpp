@@ -39,8 +39,8 @@ public:
   template <typename Name, typename Value> void add(const std::map<Name, Value> &values) { addAll(values); }
 
   void add(const FrontendOptions &options) {
-    const auto &[sets, meshOverride, meshOption, function] = options;
-    addEach(sets, meshOverride, meshOption, function); // Errors and warnings name the option.
+    const auto &[sets, meshOverride, meshOption, function, index] = options; // Without an index.
+    addEach(sets, meshOverride, meshOption, function);                       // Errors and warnings name the option.
   }
   void add(const LinkRates &rates) {
     const auto &[latencyMicroseconds, bytesPerSecond, overlap] = rates;
@@ -86,9 +86,9 @@ std::string libdeviceOf(const CompileOptions &options) {
 std::optional<std::string> compileKey(const std::string &fileName, const std::string &programText,
                                       const CompileOptions &options) {
   const auto &[frontend, pipeline, costModel, budget, target, optimizationLevel, cudaToolkit, cache] = options;
-  const auto &[backend, dumpDirectory, dumps, bytesToFree, growsCarries, startsEarly, remarks, propagationLog] =
-      pipeline;
-  bool needsPasses = !dumpDirectory.empty() || dumps || remarks || propagationLog;
+  const auto &[backend, dumpDirectory, dumps, bytesToFree, growsCarries, startsEarly, remarks, propagationLog,
+               isWanted] = pipeline;
+  bool needsPasses = !dumpDirectory.empty() || dumps || remarks || propagationLog || frontend.index;
   const std::optional<std::string> &compiler = compilerIdentity();
   if (needsPasses || !compiler)
     return std::nullopt;

@@ -9,7 +9,8 @@ using namespace mlir;
 namespace spmdc {
 
 /// The range of one character at a line and column, or of nothing at the end of the source.
-static Range rangeAt(const Source &source, unsigned line, unsigned column) {
+static Range rangeAt(const Source &source, const SourcePosition &place) {
+  unsigned line = place.line, column = place.column;
   std::string_view text = source.getText();
   size_t offset = 0;
   for (unsigned current = 1; current < line && offset < text.size(); ++current) {
@@ -19,7 +20,7 @@ static Range rangeAt(const Source &source, unsigned line, unsigned column) {
   for (unsigned current = 1; current < column && offset < text.size() && text[offset] != '\n'; ++current)
     offset += std::max<size_t>(1, utf8Length(text.substr(offset)));
   auto begin = static_cast<uint32_t>(offset);
-  return {&source, begin, begin < text.size() ? begin + 1 : begin};
+  return {&source, begin, static_cast<uint32_t>(begin + utf8Length(text.substr(offset)))};
 }
 
 LogicalResult CompileMessages::take(mlir::Diagnostic &diagnostic) {
@@ -63,10 +64,13 @@ void CompileMessages::noteCalls(spmdc::Diagnostic &error, Location loc) {
   }
 }
 
-Range CompileMessages::rangeIn(StringRef file, unsigned line, unsigned column) {
+Range CompileMessages::rangeOf(const SourcePosition &first, const SourcePosition &last) {
   if (!source)
     source = &diagnostics.addSource(fileName, text);
-  return file == fileName ? rangeAt(*source, line, column) : Range{source, 0, 0};
+  if (first.file != fileName)
+    return {source, 0, 0};
+  Range begin = rangeAt(*source, first), end = last == first ? begin : rangeAt(*source, last);
+  return {source, begin.begin, std::max(begin.end, end.end)};
 }
 
 Range CompileMessages::placeOf(StringRef place) {
@@ -75,12 +79,13 @@ Range CompileMessages::placeOf(StringRef place) {
   unsigned lineNumber = 0, columnNumber = 0;
   line.getAsInteger(10, lineNumber);
   column.getAsInteger(10, columnNumber);
-  return rangeIn(file, lineNumber, columnNumber);
+  SourcePosition position{file.str(), lineNumber, columnNumber};
+  return rangeOf(position, position);
 }
 
 Range CompileMessages::placeOf(Location loc) {
-  std::optional<SourcePosition> place = getSourcePosition(loc);
-  return place ? rangeIn(place->file, place->line, place->column) : rangeIn("", 0, 0);
+  auto range = getSourceRange(loc);
+  return range ? rangeOf(range->first, range->second) : rangeOf({}, {});
 }
 
 } // namespace spmdc

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "frontend/syntax/Diagnostics.h"
+#include "ir/spmd/Location.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Location.h"
@@ -36,7 +37,7 @@ struct CompileMessages {
   std::string remarks;
 
 private:
-  Range rangeIn(llvm::StringRef file, unsigned line, unsigned column);
+  Range rangeOf(const SourcePosition &first, const SourcePosition &last);
   void noteCalls(Diagnostic &error, mlir::Location loc);
 
   const Source *source = nullptr;

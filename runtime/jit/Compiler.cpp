@@ -200,6 +200,7 @@ struct Compiler::State : CompileMessages {
       return std::nullopt;
     ScopedDiagnosticHandler silent(&context, [](mlir::Diagnostic &) { return success(); });
     trial.backend = options.pipeline.backend;
+    trial.isWanted = options.pipeline.isWanted;
     OwningOpRef<ModuleOp> module = propagated.clone();
     if (failed(runPipeline(*module, Stage::Propagated, Stage::Plan, trial)))
       return std::nullopt;
@@ -426,6 +427,12 @@ std::optional<int64_t> Compiler::bytesPerDevice() {
   const spmd::Artifact *artifact = plan();
   return artifact ? std::optional(spmd::memoryUseOf(*artifact).peakBytes()) : std::nullopt;
 }
+
+ModuleOp Compiler::module(Stage stage) { return state->hasErrors() ? ModuleOp() : state->getModule(stage); }
+
+const Diagnostics &Compiler::errorList() const { return state->diagnostics; }
+const Diagnostics &Compiler::warningList() const { return state->warnings; }
+const std::string &Compiler::generalErrors() const { return state->general; }
 
 std::string Compiler::errors() const {
   return (state->diagnostics.hasErrors() ? state->diagnostics.str() : "") + state->general;

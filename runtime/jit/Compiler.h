@@ -77,6 +77,14 @@ public:
   /// Whether the program keeps to the budget; where it does not, `errors` says what exceeds it. False on other errors.
   bool checkBudget();
 
+  /// The module at a station up to Stage::Plan, which lives as long as the compiler. Null where there are errors.
+  mlir::ModuleOp module(Stage stage);
+
+  /// What `errors` and `warnings` are made of; errors that have no place in the program are in `generalErrors` only.
+  const Diagnostics &errorList() const;
+  const Diagnostics &warningList() const;
+  const std::string &generalErrors() const;
+
   /// All errors so far, as `file:line:col: error: ...` with source line, caret and notes. Empty: none.
   std::string errors() const;
   /// Whether there are errors, and all of them in the options (`meshOverride`, consts, the entry's name), not in the

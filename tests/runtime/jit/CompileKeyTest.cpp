@@ -1,5 +1,6 @@
 #include "runtime/jit/CompileKey.h"
 
+#include "frontend/ProgramIndex.h"
 #include "passes/propagate/Origins.h"
 #include "runtime/jit/CompilerIdentity.h"
 
@@ -84,6 +85,8 @@ TEST(CompileKey, there_is_none_where_passes_have_to_run) {
   EXPECT_FALSE(keyWith([](CompileOptions &o) { o.pipeline.remarks = true; }));
   EXPECT_FALSE(keyWith([&](CompileOptions &o) { o.pipeline.dumps = &dumps; }));
   EXPECT_FALSE(keyWith([&](CompileOptions &o) { o.pipeline.propagationLog = &log; }));
+  ProgramIndex index;
+  EXPECT_FALSE(keyWith([&](CompileOptions &o) { o.frontend.index = &index; }));
 }
 
 // Versions, and two builds: of this program and of the C library's mathematics.
