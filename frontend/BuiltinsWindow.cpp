@@ -7,9 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "frontend/Builtins.h"
 #include "frontend/Contraction.h"
-#include "runtime/support/ArraySize.h"
+#include "frontend/Pooling.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -17,99 +16,14 @@
 
 namespace spmdc {
 
-using spmd::addSaturated;
 using spmd::DType;
-using spmd::multiplySaturated;
 
 namespace {
 
-/// The windows over one dimension.
-struct Window {
-  int64_t size = 1, stride = 1, dilation = 1;
-  int64_t low = 0, high = 0; ///< Padding.
-  int64_t count = 0;         ///< Positions of the window.
-
-  /// From the first to behind the last element.
-  int64_t extent() const { return addSaturated(multiplySaturated(size - 1, dilation), 1); }
-};
-
-/// One number for each of `rank` dimensions: as many as are given, or one for all; `least` or more.
-std::vector<int64_t> perDimension(const Args &args, size_t i, size_t rank, int64_t least) {
-  constexpr int64_t most = int64_t(1) << 40;
-  std::vector<int64_t> values = args.has(i) ? args.integers(i) : std::vector<int64_t>{1};
-  if (values.size() == 1)
-    values.resize(rank, values[0]);
-  bool isGood = values.size() == rank && llvm::all_of(values, [&](int64_t v) { return v >= least && v <= most; });
-  if (!isGood)
-    args.fail(i, (rank == 1 ? std::string("a positive integer")
-                            : "a positive integer or " + std::to_string(rank) + " of them"));
-  return values;
-}
-
-/// `"SAME"`, `"VALID"`, in any case, or a list of (low, high).
-void setPadding(const Args &args, size_t i, std::string_view otherwise, llvm::ArrayRef<int64_t> sizes,
-                llvm::MutableArrayRef<Window> windows) {
-  std::string_view name;
-  if (!args.has(i))
-    name = otherwise;
-  else if (args[i].kind == ValueKind::String)
-    name = args[i].string;
-  const std::string expected = "\"SAME\", \"VALID\" or a list of (low, high) for each position";
-  if (name.empty()) {
-    if (!args[i].isSequence() || args[i].elements.size() != windows.size())
-      args.fail(i, expected);
-    for (auto [window, pair] : llvm::zip(windows, args[i].elements)) {
-      bool isPair = pair.isSequence() && pair.elements.size() == 2 && pair.elements[0].isInt() &&
-                    pair.elements[1].isInt() && pair.elements[0].constant.i >= 0 && pair.elements[1].constant.i >= 0;
-      if (!isPair)
-        args.fail(i, expected);
-      window.low = pair.elements[0].constant.i;
-      window.high = pair.elements[1].constant.i;
-    }
-  } else if (llvm::StringRef(name).equals_insensitive("SAME")) {
-    // As many positions as strides fit; what is odd goes to the end.
-    for (auto [window, size] : llvm::zip(windows, sizes)) {
-      int64_t count = (size + window.stride - 1) / window.stride;
-      int64_t missing = std::max<int64_t>(addSaturated((count - 1) * window.stride, window.extent()) - size, 0);
-      window.low = missing / 2;
-      window.high = missing - window.low;
-    }
-  } else if (!llvm::StringRef(name).equals_insensitive("VALID")) {
-    args.fail(i, expected, "\"" + std::string(name) + "\"");
-  }
-  for (auto [window, size] : llvm::zip(windows, sizes)) {
-    int64_t room = addSaturated(size, addSaturated(window.low, window.high)) - window.extent();
-    window.count = room < 0 ? 0 : room / window.stride + 1;
-  }
-}
-
 Scalar zeroOf(DType dtype) { return spmd::isFloat(dtype) ? Scalar::ofFloat(0) : Scalar::ofInt(0); }
 
-/// x with its positions padded, which begin at dimension `dim`.
-mlir::Value padded(Emitter &e, mlir::Value x, llvm::ArrayRef<Window> windows, Scalar filler, int64_t dim = 1) {
-  ArrayType type = Emitter::typeOf(x);
-  llvm::SmallVector<int64_t> low(type.getRank(), 0), high(type.getRank(), 0), interior(type.getRank(), 0);
-  llvm::SmallVector<int64_t> shape(type.getShape());
-  for (auto [d, window] : llvm::enumerate(windows)) {
-    low[dim + d] = window.low;
-    high[dim + d] = window.high;
-    shape[dim + d] = addSaturated(shape[dim + d], addSaturated(window.low, window.high));
-  }
-  if (type.getShape().equals(shape))
-    return x;
-  mlir::Value value = e.splat(type.withShape({}), filler);
-  return e.create<PadOp>(type.withShape(shape), x, value, low, high, interior);
-}
-
-/// The element at place `tap` of each window over dimension `dim`.
-mlir::Value tapOf(Emitter &e, mlir::Value x, int64_t dim, const Window &window, int64_t tap) {
-  int64_t start = tap * window.dilation;
-  int64_t limit = window.count == 0 ? start : start + (window.count - 1) * window.stride + 1;
-  return e.sliceDim(x, dim, start, limit, window.stride);
-}
-
 /// Channels of all taps side by side: the first dimension's taps are the majors.
-mlir::Value patches(Emitter &e, mlir::Value x, llvm::ArrayRef<Window> windows, int64_t dim) {
+mlir::Value patches(Emitter &e, mlir::Value x, llvm::ArrayRef<SlidingWindow> windows, int64_t dim) {
   if (windows.empty())
     return x;
   llvm::SmallVector<mlir::Value> parts;
@@ -137,7 +51,7 @@ template <size_t positions> Value convolution(Args &args) {
                 {x, kernel});
   DTypeClass type = e.commonClass({x, kernel}, "'" + std::string(args.function) + "'");
   std::vector<int64_t> strides = perDimension(args, 2, positions, 1), dilations = perDimension(args, 4, positions, 1);
-  llvm::SmallVector<Window> windows(positions);
+  llvm::SmallVector<SlidingWindow> windows(positions);
   int64_t taps = 1;
   for (size_t d = 0; d < positions; ++d) {
     windows[d].size = kernel.shape()[d];
@@ -175,13 +89,13 @@ Scalar lowest(DType dtype) {
   }
 }
 
-llvm::SmallVector<Window> poolWindows(const Args &args) {
+llvm::SmallVector<SlidingWindow> poolWindows(const Args &args) {
   const Value &x = args.array(0);
   if (x.rank() < 3)
     args.fail(0, "an array [batch, positions..., channel]");
   size_t positions = x.rank() - 2;
   std::vector<int64_t> sizes = perDimension(args, 1, positions, 1), strides = perDimension(args, 2, positions, 1);
-  llvm::SmallVector<Window> windows(positions);
+  llvm::SmallVector<SlidingWindow> windows(positions);
   for (size_t d = 0; d < positions; ++d) {
     windows[d].size = sizes[d];
     windows[d].stride = strides[d];
@@ -190,48 +104,24 @@ llvm::SmallVector<Window> poolWindows(const Args &args) {
   return windows;
 }
 
-/// Reduces each window. Windows that lie side by side are dimensions of their own; others go one dimension after the
-/// other, each padded where it is looked at, as an element-wise reduction of its taps.
-mlir::Value pooled(Emitter &e, mlir::Value x, llvm::ArrayRef<Window> windows, ReductionKind kind, Scalar filler) {
-  for (auto [d, window] : llvm::enumerate(windows)) {
-    int64_t dim = d + 1;
-    x = padded(e, x, window, filler, dim);
-    if (window.stride == window.size && window.count > 0) {
-      x = e.sliceDim(x, dim, 0, window.count * window.size);
-      llvm::SmallVector<int64_t> shape(Emitter::typeOf(x).getShape());
-      shape[dim] = window.size;
-      shape.insert(shape.begin() + dim, window.count);
-      x = e.reduce(e.reshape(x, shape), kind, {dim + 1});
-      continue;
-    }
-    mlir::Value sum = tapOf(e, x, dim, window, 0);
-    for (int64_t tap = 1; tap < window.size; ++tap) {
-      mlir::Value next = tapOf(e, x, dim, window, tap);
-      sum = kind == ReductionKind::max ? e.apply<MaximumOp>(sum, next) : e.apply<AddOp>(sum, next);
-    }
-    x = sum;
-  }
-  return x;
-}
-
 Value maxPool(Args &args) {
-  llvm::SmallVector<Window> windows = poolWindows(args);
+  llvm::SmallVector<SlidingWindow> windows = poolWindows(args);
   DTypeClass type = args.e.commonClass({args[0]}, "'max_pool'");
   if (type.dtype == DType::Bool)
     args.fail(0, "an array of numbers");
   mlir::Value x = args.e.materialize(args[0]);
-  return args.result(pooled(args.e, x, windows, ReductionKind::max, lowest(type.dtype)), type.isWeak);
+  return args.result(Pooling(args.e, ReductionKind::max, lowest(type.dtype)).reduce(x, windows), type.isWeak);
 }
 
 /// Padding counts, as it does in flax.linen.avg_pool. Half precision adds up in f32.
 Value avgPool(Args &args) {
   Emitter &e = args.e;
-  llvm::SmallVector<Window> windows = poolWindows(args);
+  llvm::SmallVector<SlidingWindow> windows = poolWindows(args);
   DTypeClass type = toInexact(e.commonClass({args[0]}, "'avg_pool'"));
   DType wide = type.dtype == DType::F64 ? DType::F64 : DType::F32;
-  mlir::Value sum = pooled(e, e.materialize(args[0], wide), windows, ReductionKind::sum, Scalar::ofFloat(0));
+  mlir::Value sum = Pooling(e, ReductionKind::sum, Scalar::ofFloat(0)).reduce(e.materialize(args[0], wide), windows);
   double count = 1;
-  for (const Window &window : windows)
+  for (const SlidingWindow &window : windows)
     count *= static_cast<double>(window.size);
   mlir::Value mean = e.apply<DivideOp>(sum, e.splatLike(sum, count));
   return args.result(e.convert(mean, type.dtype), type.isWeak);

@@ -140,6 +140,7 @@ def ChooseShardings : Pass<"spmdc-choose-shardings", "mlir::ModuleOp"> {
     %0 = array.slice %w [0, 0] to [64, 16] step [1, 1] : <f32[64@_, 32@b]> -> <f32[64@_, 16@b]>
     %1 = array.dot_general %x, %0 ... : <f32[8192@a, 64@_]>, <f32[64@_, 16@b]> -> <f32[8192@a, 16@b]>
     ```
+    So it is with parts of arrays in which elements are looked up (LookUpFirst.h): these are looked up in the array.
   }];
   let options = [
     Option<"remarks", "remarks", "bool", "false", "Say of each change what it saves">,

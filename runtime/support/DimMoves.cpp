@@ -72,8 +72,9 @@ MovedRange movedRange(const DimMove &move, const ShardRange &source, const Shard
   int64_t end = std::min({floorDivide(far, move.stride) + 1, move.end, target.start + target.size});
   if (move.dilation > 1)
     begin += moduloOf(firstMultiple(move.shift, move.stride, move.dilation) - begin, move.dilation);
-  int64_t count = source.size > 0 && begin < end ? (end - begin - 1) / move.dilation + 1 : 0;
-  return {begin, count, move.dilation};
+  if (source.size == 0 || begin >= end)
+    return {target.start, 0, move.dilation};
+  return {begin, (end - begin - 1) / move.dilation + 1, move.dilation};
 }
 
 ShardRange ownedSource(const MeshShape &mesh, const ShardedShape &source, const std::vector<DimMove> &moves, size_t dim,
@@ -99,7 +100,9 @@ std::optional<std::vector<LocalStart>> getLocalStarts(const MeshShape &mesh, con
   for (size_t d = 0; d < source.shape.size(); ++d) {
     DimMove windows = moveOf(moves, source, d);
     std::vector<int64_t> sizes = sizesOf(mesh, axesOf(target, d));
-    if (windows.stride < 1 || windows.wraps)
+    // The end of a short window would be taken for elements, where it is a gap between others.
+    bool hasGapsInWindows = windows.length > 0 && windows.dilation > 1;
+    if (windows.stride < 1 || windows.wraps || hasGapsInWindows)
       return std::nullopt;
     std::optional<LocalStart> start;
     bool isThere = true;
@@ -111,8 +114,7 @@ std::optional<std::vector<LocalStart>> getLocalStarts(const MeshShape &mesh, con
       MovedRange moved = movedRange(move, {0, source.shape[d]}, needs);
       // Between elements that are apart are places that must not be taken for one.
       bool isWithin = std::max(all.start, needs.start) < std::min(all.end(), needs.start + needs.size);
-      bool hasGap = windows.dilation > 1 && (windows.length > 0 || isWithin);
-      if (moved.size == 0 && !hasGap)
+      if (moved.size == 0 && !(windows.dilation > 1 && isWithin))
         return;
       int64_t own = move.shift + needs.start * move.stride - has.start * move.dilation;
       isThere = isThere && movedRange(move, has, needs) == moved;
@@ -121,9 +123,7 @@ std::optional<std::vector<LocalStart>> getLocalStarts(const MeshShape &mesh, con
       start->least = std::min(start->least, own);
       start->greatest = std::max(start->greatest, own);
     });
-    // The end of a short window would be taken for elements, where it is a gap between others.
-    bool hasGaps = windows.dilation > 1 && windows.length > 0;
-    if (!isThere || (hasGaps && start && !start->isSame()))
+    if (!isThere)
       return std::nullopt;
     starts.push_back(start.value_or(LocalStart()));
   }

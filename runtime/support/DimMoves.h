@@ -52,7 +52,8 @@ struct MovedRange {
 };
 
 /// Which elements of the target, of those it owns, come from a range of the source: as far apart as the move's
-/// dilation. The move has no windows, and does not wrap.
+/// dilation; where there are none, an empty range at the target's beginning. The move has no windows, and does not
+/// wrap.
 MovedRange movedRange(const DimMove &move, const ShardRange &source, const ShardRange &target);
 
 /// A sharded array.
@@ -84,8 +85,8 @@ struct LocalStart {
 /// For each dimension, if every device finds in its own piece all that its piece of the target has of the source. What
 /// else the target's piece has, padding included, may be before the source's piece or behind it. Where places differ
 /// among devices, that of one is shift + t * stride - s * dilation, if its piece of the target begins at t and that of
-/// the source at s; in windows shift + b * step - s * dilation, if its piece of the base begins at b. No move that goes
-/// backwards or round, and of dilated windows only those that begin at one place.
+/// the source at s; in windows shift + b * step - s, if its piece of the base begins at b. No move that goes backwards
+/// or round, and no dilated windows.
 std::optional<std::vector<LocalStart>> getLocalStarts(const MeshShape &mesh, const ShardedShape &source,
                                                       const ShardedShape &target, const std::vector<DimMove> &moves);
 

@@ -57,6 +57,19 @@ TEST(Emit, psum) {
                           "array.select t.spmd:8:10", "func.return t.spmd:8:10", "func.func t.spmd:7:1"));
 }
 
+// A window of any length is a few operations, and one that nothing fits into none.
+TEST(Emit, LongWindowsAreFewOperations) {
+  for (const char *pool : {"max_pool(x, 1000000)", "avg_pool(x, 1000000)", "avg_pool(x, 999983)",
+                           "max_pool(x, 1000000, 7)", "avg_pool(x, 999983, 7)", "max_pool(x, 1099511627776)",
+                           "avg_pool(x, 1099511627776, padding=\"SAME\")", "max_pool(x, 1, 1099511627776)"}) {
+    Compiled pooled("fn main(x: f32[1, 2000000, 1]) { return " + std::string(pool) + "; }\n");
+    ASSERT_TRUE(pooled.isGood()) << pool << pooled.diagnostics.str();
+    int operations = 0;
+    pooled.function().walk([&](mlir::Operation *) { ++operations; });
+    EXPECT_LT(operations, 250) << pool;
+  }
+}
+
 // The seed's toy: integers become f32 under sin; the sum is the seed's.
 TEST(Emit, toy) {
   Compiled toy(readExample("toy.spmd"));

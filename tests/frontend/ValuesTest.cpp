@@ -38,7 +38,7 @@ std::string programOf(const JaxData &data, const std::string &expression) {
 }
 
 class Values : public ::testing::TestWithParam<std::pair<const char *, size_t>> {};
-INSTANTIATE_TEST_SUITE_P(, Values, ::testing::Values(std::pair("values.txt", 280), std::pair("prelude.txt", 40)));
+INSTANTIATE_TEST_SUITE_P(, Values, ::testing::Values(std::pair("values.txt", 280), std::pair("prelude.txt", 60)));
 
 TEST_P(Values, jax) {
   JaxData data(GetParam().first);

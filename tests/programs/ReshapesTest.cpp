@@ -107,6 +107,23 @@ TEST_P(Reshapes, WithinPrograms) {
   }
 }
 
+// A part of a padded array that is nothing but padding, of whatever it is looked at: none of the array's elements
+// travel.
+TEST_P(Reshapes, OfPaddingAlone) {
+  for (int i = 0; i < kPerBlock && !HasFailure(); ++i) {
+    std::string rows = std::to_string(random.integer(1, 14)), low = std::to_string(random.integer(12, 20));
+    std::string high = std::to_string(random.integer(12, 20)),
+                part = random.pick(std::vector<std::string>{":12", "-12:"});
+    std::string text = makeMesh() + "fn main(x: f32[2, " + rows + random.pick(std::vector<std::string>{"@a", "@_"}) +
+                       ", 3@b]) { return reshape(pad(x, [(0, 0), (" + low + ", " + high + "), (0, 0)], 4.0)[:, " +
+                       part + "], [2, 3, 4, 3]); }\n";
+    SCOPED_TRACE(text);
+    auto [sample, module] = partition(text, random, bytesAlone());
+    ASSERT_TRUE(module);
+    checkStations(*module, sample, i % kCompiledEvery == 0);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Blocks, Reshapes, ::testing::Range(0, kBlocks));
 
 } // namespace

@@ -31,6 +31,7 @@ inputs = {
     "z": rng.integers(-100, 100, size=(1, 5, 4, 2)).astype(np.int32),
     "h": jnp.array(normal(1, 4, 4, 2), jnp.bfloat16),
     "step": np.int32(2),
+    "t": normal(1, 90, 2),
 }
 inputs = {name: jnp.asarray(value) for name, value in inputs.items()}
 globals().update(inputs)
@@ -120,6 +121,27 @@ avg_pool(r, 3, 2, "sAmE")
 avg_pool(r, 3, 1, [(2, 2)])
 avg_pool(z, 2, 2)
 avg_pool(h, 2, 2)
+max_pool(t, 13)
+max_pool(t, 40)
+max_pool(t, 90)
+max_pool(t, 14, 14)
+max_pool(t, 30, 20)
+max_pool(t, 35, 20, "SAME")
+max_pool(t, 20, 45)
+max_pool(t, 50, 7, [(30, 40)])
+max_pool(t, 300, padding="SAME")
+max_pool(t, 300, 50, [(250, 260)])
+avg_pool(t, 14)
+avg_pool(t, 64)
+avg_pool(t, 67)
+avg_pool(t, 89, padding="SAME")
+avg_pool(t, 90)
+avg_pool(t, 73, 7)
+avg_pool(t, 30, 20, "SAME")
+avg_pool(t, 14, 33)
+avg_pool(t, 300, padding="SAME")
+max_pool(where(t > 2.0, nan, t), 20) ||| max_pool(jnp.where(t > 2.0, jnp.nan, t), 20)
+avg_pool(where(t > 2.0, inf, t), 22) ||| avg_pool(jnp.where(t > 2.0, jnp.inf, t), 22)
 pair(w, b).w ||| w
 sgd(pair(w, b), pair(gw, gb), lr=0.1).w ||| steps(optimizers.sgd(0.1), g)["w"]
 sgd(pair(w, b), pair(gw, gb)).b ||| steps(optimizers.sgd(1e-2), g)["b"]

@@ -66,8 +66,10 @@ bool makePool(ProgramBuilder &b, bool isMax) {
     return false;
   int x = b.tame(*found);
   Shape shape = b.shapeOf(x);
-  int64_t window = b.random.integer(1, 3), stride = b.random.integer(1, 3), count = 1;
-  bool isSame = b.random.chance(50);
+  bool isLong = b.random.chance(20);
+  int64_t window = isLong ? b.random.integer(13, 40) : b.random.integer(1, 3), stride = b.random.integer(1, 3);
+  int64_t count = 1;
+  bool isSame = isLong || b.random.chance(50);
   for (size_t d = 1; d <= positions; ++d) {
     std::optional<int64_t> windows = countWindows(shape[d], window, stride, isSame);
     if (!windows)
