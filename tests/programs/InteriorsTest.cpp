@@ -41,8 +41,7 @@ protected:
   std::string makeSum(const std::string &array) {
     std::string sum = slice(array);
     for (int64_t i = random.integer(1, 3); i > 0; --i)
-      sum += random.pick(std::vector<std::string>{" + 2.0 * ", " - ", " + "}) +
-             slice(random.chance(80) ? array : "f");
+      sum += random.pick(std::vector<std::string>{" + 2.0 * ", " - ", " + "}) + slice(random.chance(80) ? array : "f");
     return sum;
   }
 
@@ -70,8 +69,8 @@ protected:
 
   std::string makeText(const std::string &body, const std::string &functions = "") {
     std::string type = "f32[" + std::to_string(rows) + "@" + cut + ", " + std::to_string(columns) + "]";
-    return "mesh m(a=" + std::to_string(devices) + ", b=2)\n" + functions + "fn main(x: " + type + ", f: " + type + ") -> " + type +
-           " {\n" + body + "}\n";
+    return "mesh m(a=" + std::to_string(devices) + ", b=2)\n" + functions + "fn main(x: " + type + ", f: " + type +
+           ") -> " + type + " {\n" + body + "}\n";
   }
 
   Random random{static_cast<uint64_t>(91000 + GetParam())};
@@ -86,7 +85,8 @@ constexpr int kBlocks = 2, kPerBlock = 40, kCompiledEvery = 4;
 TEST_P(Interiors, SendTheEdgesOnce) {
   for (int i = 0; i < kPerBlock && !HasFailure(); ++i) {
     devices = random.pick({2, 3, 4});
-    rows = devices * random.integer(10, 16);
+    rows = devices * random.integer(14, 20); // Borders are small beside it.
+    columns = 40;
     cut = "a";
     drawBorders();
     std::string text = makeText("  return " + makeStep("x") + ";\n");
@@ -106,13 +106,15 @@ TEST_P(Interiors, OfAnySizesAndShardings) {
     columns = random.integer(3, 12);
     cut = random.pick(std::vector<std::string>{"a", "b", "(a, b)", "(b, a)"});
     drawBorders();
-    std::string text = makeText(random.pick(std::vector<std::string>{
-        "  return " + makeStep("x") + ";\n",
-        "  let y = " + makeStep("x") + ";\n  return " + makeStep("y") + ";\n",
-        "  let y = " + makeStep("x") + ";\n  return y + transpose(transpose(" + makeStep("x") + "));\n",
-        "  return for i in 0..3 carry (t = x) { yield " + makeStep("t") + "; };\n",
-        "  return grad(loss)(x, f);\n",
-    }), "fn loss(x, f) { return sum(" + makeStep("x") + " * f); }\n");
+    std::string text =
+        makeText(random.pick(std::vector<std::string>{
+                     "  return " + makeStep("x") + ";\n",
+                     "  let y = " + makeStep("x") + ";\n  return " + makeStep("y") + ";\n",
+                     "  let y = " + makeStep("x") + ";\n  return y + transpose(transpose(" + makeStep("x") + "));\n",
+                     "  return for i in 0..3 carry (t = x) { yield " + makeStep("t") + "; };\n",
+                     "  return grad(loss)(x, f);\n",
+                 }),
+                 "fn loss(x, f) { return sum(" + makeStep("x") + " * f); }\n");
     SCOPED_TRACE(text);
     auto [sample, module] = partition(text, random);
     ASSERT_TRUE(module);
