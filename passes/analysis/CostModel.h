@@ -75,6 +75,12 @@ struct LinkRates {
   double hiddenSeconds(double transfer, double computation) const { return overlap * std::min(transfer, computation); }
 };
 
+/// What the partitioner's choices make least.
+enum class Goal {
+  Time, ///< What the model predicts.
+  Bytes ///< Sent by the devices, however often they repeat one another's work for it; those along slow axes count more.
+};
+
 struct CostModel {
   /// The JSON form has no more.
   static constexpr size_t kMaxBytes = size_t(1) << 20;
@@ -85,7 +91,11 @@ struct CostModel {
   std::map<std::string, LinkRates> axes; ///< By name of the axis.
   double flopsPerSecond = 1e11;          ///< Of one device in a contraction.
   double memoryPerSecond = 1e10;         ///< Bytes that one device reads and writes.
+  Goal goal = Goal::Time;
   bool operator==(const CostModel &) const = default;
+
+  /// The model that choices are priced with: by the goal of bytes, work and waiting cost nothing.
+  CostModel ofChoices() const;
 
   /// Of a collective over these axes (parts of axes count as the axis): as slow as the slowest of them.
   LinkRates ratesOf(const std::vector<std::string> &axisNames) const;
@@ -127,6 +137,9 @@ struct CostModel {
 
   /// Reads the JSON form. On a mistake nothing, and `error` says which at its place (`costs.json:3: error: ...`).
   static std::optional<CostModel> parse(std::string_view text, const std::string &fileName, std::string &error);
+
+  /// `time` or `bytes`; nothing for any other text.
+  static std::optional<Goal> parseGoal(std::string_view text);
 
   /// The JSON form, keys in a fixed order.
   std::string str() const;

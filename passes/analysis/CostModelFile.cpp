@@ -20,7 +20,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::string_view kExpected = "a cost model is an object: {\"latency_us\": 10, \"bytes_per_second\": 5e9}";
 constexpr std::string_view kLinkKeys = "latency_us, bytes_per_second, overlap";
 constexpr std::string_view kTopKeys =
-    "latency_us, bytes_per_second, overlap, flops_per_second, memory_bytes_per_second, axes";
+    "latency_us, bytes_per_second, overlap, flops_per_second, memory_bytes_per_second, axes, minimize";
 
 /// What a number may be: beyond it no hardware is, and what is predicted of it would be no number.
 struct Bounds {
@@ -72,7 +72,13 @@ public:
 
   bool null() override { return expectNumber(); }
   bool boolean(bool) override { return expectNumber(); }
-  bool string(string_t &) override { return expectNumber(); }
+  bool string(string_t &value) override {
+    if (!isGoal())
+      return expectNumber();
+    std::optional<Goal> goal = CostModel::parseGoal(value);
+    model.goal = goal.value_or(Goal::Time);
+    return goal || expectNumber();
+  }
   bool binary(binary_t &) override { return expectNumber(); }
   bool number_integer(number_integer_t value) override { return number(static_cast<double>(value)); }
   bool number_unsigned(number_unsigned_t value) override { return number(static_cast<double>(value)); }
@@ -84,7 +90,8 @@ public:
     path.back() = name;
     if (!seen.insert(pathText()).second)
       return fail("'" + pathText() + "' is given twice");
-    bool isTopKey = name == "flops_per_second" || name == "memory_bytes_per_second" || name == "axes";
+    bool isTopKey =
+        name == "flops_per_second" || name == "memory_bytes_per_second" || name == "axes" || name == "minimize";
     bool isKnown = path.size() == 2 || isRate(name) || (path.size() == 1 && isTopKey);
     if (!isKnown)
       return fail("unknown key '" + pathText() + "'; there are " +
@@ -135,6 +142,8 @@ private:
     return name == "latency_us" || name == "bytes_per_second" || name == "overlap";
   }
 
+  bool isGoal() const { return path.size() == 1 && path[0] == "minimize"; }
+
   std::string pathText() const {
     std::string text;
     for (const std::string &part : path)
@@ -153,13 +162,15 @@ private:
       return fail(std::string(kExpected));
     if (path.size() == 1 && path[0] == "axes")
       return fail("'axes' is an object with the mesh's axes as keys");
+    if (isGoal())
+      return fail("'minimize' is \"time\" or \"bytes\"");
     if (path.size() == 2)
       return fail("'" + pathText() + "' is an object with the keys " + std::string(kLinkKeys));
     return fail("'" + pathText() + "' is a number");
   }
 
   bool number(double value) {
-    bool isNumber = path.size() == 3 || (path.size() == 1 && path[0] != "axes");
+    bool isNumber = path.size() == 3 || (path.size() == 1 && path[0] != "axes" && !isGoal());
     if (!isNumber)
       return expectNumber();
     const std::string &name = path.back();
@@ -219,12 +230,20 @@ std::optional<CostModel> CostModel::parse(std::string_view text, const std::stri
   return std::nullopt;
 }
 
+std::optional<Goal> CostModel::parseGoal(std::string_view text) {
+  if (text == "time" || text == "bytes")
+    return text == "time" ? Goal::Time : Goal::Bytes;
+  return std::nullopt;
+}
+
 std::string CostModel::str() const {
   Json json = linkJson(link);
   addDevice(*this, json);
   if (!axes.empty())
     for (const auto &[name, rates] : axes)
       json["axes"][name] = linkJson(rates);
+  if (goal == Goal::Bytes)
+    json["minimize"] = "bytes";
   return json.dump(1) + "\n";
 }
 

@@ -55,7 +55,7 @@ static bool hasPartlyManualRegion(Operation *module) {
 }
 
 ReshardPlanner::ReshardPlanner(Operation *module)
-    : ReshardPlanner(spmdc::getMesh(module).toValue(), CostModel::of(cast<ModuleOp>(module)),
+    : ReshardPlanner(spmdc::getMesh(module).toValue(), CostModel::of(cast<ModuleOp>(module)).ofChoices(),
                      !hasPartlyManualRegion(module)) {}
 
 std::pair<ArrayType, ArrayType> ReshardPlanner::keyOf(ArrayType source, ArrayType target) {

@@ -241,7 +241,8 @@ class JoinCollectivesPass : public impl::JoinCollectivesBase<JoinCollectivesPass
       return collectives;
     };
     // Of one device's arrays nobody knows any more along which axes others have the same.
-    ReshardPlanner planner(getMesh(getOperation()).toValue(), CostModel::of(getOperation()), /*spreads=*/false);
+    ReshardPlanner planner(getMesh(getOperation()).toValue(), CostModel::of(getOperation()).ofChoices(),
+                           /*spreads=*/false);
     Joiner(getOperation(), planner).visit(list());
     Joiner::shareEqual(list());
   }

@@ -47,8 +47,8 @@ public:
     addEach(latencyMicroseconds, bytesPerSecond, overlap);
   }
   void add(const CostModel &model) {
-    const auto &[link, axes, flopsPerSecond, memoryPerSecond] = model;
-    addEach(link, axes, flopsPerSecond, memoryPerSecond);
+    const auto &[link, axes, flopsPerSecond, memoryPerSecond, goal] = model;
+    addEach(link, axes, flopsPerSecond, memoryPerSecond, static_cast<int>(goal));
   }
   void add(const BudgetLimit &budget) {
     const auto &[what, limit, place] = budget;

@@ -8,8 +8,7 @@ namespace spmdc {
 /// The bytes on the wire alone decide, as they do where arrays are large.
 inline CostModel bytesAlone() {
   CostModel model;
-  model.link.latencyMicroseconds = 1e-9;
-  model.flopsPerSecond = model.memoryPerSecond = 1e30;
+  model.goal = Goal::Bytes;
   return model;
 }
 

@@ -57,6 +57,11 @@ CLI::Option *CompileFlags::addTo(CLI::App &command, const std::string &fileHelp)
                   "Rates of links and devices (JSON; `spmdc devices --measure` makes one) to choose and predict by")
       ->type_name("FILE");
   command
+      .add_option("--minimize", minimize,
+                  "What partitioning makes least: the predicted time (default), or the bytes that are sent")
+      ->type_name("time|bytes")
+      ->check(CLI::IsMember({"time", "bytes"}));
+  command
       .add_option_function<std::vector<std::string>>(
           "--budget",
           [this](const std::vector<std::string> &texts) {
@@ -108,6 +113,8 @@ std::optional<CompileOptions> CompileFlags::toOptions(std::ostream &messages) co
   if (!model)
     return std::nullopt;
   options.costModel = std::move(*model);
+  if (std::optional<Goal> goal = CostModel::parseGoal(minimize))
+    options.costModel.goal = *goal;
   for (const std::string &text : sets) {
     size_t equals = text.find('=');
     options.frontend.sets.emplace_back(text.substr(0, equals), text.substr(equals + 1));

@@ -12,15 +12,15 @@
 
 namespace spmdc {
 
-/// `--mesh --set --fn --target -O --dump-ir --time --cost-model --budget --remarks --cache-dir --no-cache`, filled by
-/// the command line.
+/// `--mesh --set --fn --target -O --dump-ir --time --cost-model --minimize --budget --remarks --cache-dir --no-cache`,
+/// filled by the command line.
 struct CompileFlags {
   std::string file;
   std::vector<std::string> sets;
   std::vector<BudgetLimit> budget;
   /// What errors in `mesh` name as its place.
   std::string meshOption = "--mesh";
-  std::string mesh, function = "main", target = "cpu", dumpDirectory, costModelFile;
+  std::string mesh, function = "main", target = "cpu", dumpDirectory, costModelFile, minimize;
   unsigned optimizationLevel = 3;
   bool showTimes = false, showRemarks = false, noCache = false;
   std::optional<std::string> cacheDirectory;
@@ -35,8 +35,8 @@ struct CompileFlags {
   std::optional<Compiler> makeCompiler(std::ostream &messages = std::cerr, std::string *source = nullptr) const;
   /// The text of FILE. Prints why not and returns nothing when it cannot be read, or is no text.
   std::optional<std::string> readProgram(std::ostream &messages = std::cerr) const;
-  /// With the model of `--cost-model`. Prints what is wrong with that file, or what FILE does not take, and returns
-  /// nothing on a mistake.
+  /// With the model of `--cost-model`, and what `--minimize` says in its place. Prints what is wrong with that file, or
+  /// what FILE does not take, and returns nothing on a mistake.
   std::optional<CompileOptions> toOptions(std::ostream &messages = std::cerr) const;
   /// Where compiled programs are kept; null: nowhere, as where the passes have to run to show what was asked for.
   std::shared_ptr<CompileCache> openCache() const;

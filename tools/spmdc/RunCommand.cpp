@@ -54,6 +54,7 @@ struct RunCommand {
       sets += (sets.empty() ? "" : " ") + text;
     result.push_back({"--set", sets});
     result.push_back({"--cost-model", flags.costModelFile.empty() ? "" : costModelText()});
+    result.push_back({"--minimize", flags.minimize});
     return result;
   }
 

@@ -60,6 +60,22 @@ TEST(CostModel, ReadsWhatItWrites) {
   CostModel model = parsed(kTwoLinks);
   EXPECT_EQ(parsed(model.str()), model);
   EXPECT_EQ(parsed(CostModel().str()), CostModel());
+  model.goal = Goal::Bytes;
+  EXPECT_EQ(parsed(model.str()), model);
+  EXPECT_EQ(parsed("{\"minimize\": \"time\"}"), CostModel());
+}
+
+TEST(CostModel, WhereBytesAreMinimizedWorkWeighsNothing) {
+  CostModel model = parsed(kTwoLinks);
+  EXPECT_EQ(model.ofChoices(), model);
+  model.goal = Goal::Bytes;
+  CostModel choices = model.ofChoices();
+  // A terabyte through memory, and a thousand steps, against one byte on a link.
+  EXPECT_LT(choices.computeSeconds(1e15, 1e12), 1 / model.link.bytesPerSecond);
+  EXPECT_LT(choices.ratesOf({"half"}).stepSeconds(0) * 1e3, 1 / model.link.bytesPerSecond);
+  // Slow links count as they did, and predictions are not made of this.
+  EXPECT_EQ(choices.ratesOf({"in_host"}).bytesPerSecond, 3e11);
+  EXPECT_DOUBLE_EQ(model.computeSeconds(4e12, 4e9), 2);
 }
 
 TEST(CostModel, MistakesHaveTheirPlace) {
@@ -86,7 +102,12 @@ TEST(CostModel, MistakesHaveTheirPlace) {
             "costs.json:1: error: unknown key 'axes.a.latency'; there are latency_us, bytes_per_second, overlap");
   EXPECT_EQ(errorOf("{\"bandwidth\": 1}"),
             "costs.json:1: error: unknown key 'bandwidth'; there are latency_us, bytes_per_second, overlap, "
-            "flops_per_second, memory_bytes_per_second, axes");
+            "flops_per_second, memory_bytes_per_second, axes, minimize");
+  EXPECT_EQ(errorOf("{\"minimize\": 3}"), "costs.json:1: error: 'minimize' is \"time\" or \"bytes\"");
+  EXPECT_EQ(errorOf("{\"minimize\": \"energy\"}"), "costs.json:1: error: 'minimize' is \"time\" or \"bytes\"");
+  EXPECT_EQ(errorOf("{\"minimize\": [\"time\"]}"), "costs.json:1: error: 'minimize' is \"time\" or \"bytes\"");
+  EXPECT_EQ(errorOf("{\"axes\": {\"minimize\": \"time\"}}"),
+            "costs.json:1: error: 'axes.minimize' is an object with the keys latency_us, bytes_per_second, overlap");
   EXPECT_EQ(errorOf("{\"latency_us\": 1,\n\"latency_us\": 2}"), "costs.json:2: error: 'latency_us' is given twice");
   EXPECT_EQ(errorOf("[1]"), "costs.json:1: error: a cost model is an object: {\"latency_us\": 10, "
                             "\"bytes_per_second\": 5e9}");

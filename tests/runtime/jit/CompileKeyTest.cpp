@@ -45,6 +45,7 @@ const std::map<std::string, Change> &changes() {
       {"rates of another axis", [](CompileOptions &o) { o.costModel.axes["b"] = {}; }},
       {"other rates of an axis", [](CompileOptions &o) { o.costModel.axes["a"].overlap = 1; }},
       {"flops", [](CompileOptions &o) { o.costModel.flopsPerSecond = 1; }},
+      {"what is minimized", [](CompileOptions &o) { o.costModel.goal = Goal::Bytes; }},
       {"memory rate", [](CompileOptions &o) { o.costModel.memoryPerSecond = 1; }},
       {"budget", [](CompileOptions &o) { o.budget = {{"memory", 100, ""}}; }},
       {"budget's limit", [](CompileOptions &o) { o.budget = {{"memory", 101, ""}}; }},
