@@ -110,6 +110,44 @@ const WrongText kArray[] = {
     {"DotAccumulation",
      "%0 = array.dot_general %i, %i contract [1] x [1] batch [] x [] : <i32[8, 4]>, <i32[8, 4]> -> <f32[8, 8]>",
      "cannot accumulate i32[8, 4] in f32[8, 8]"},
+    {"EinsumOne", "%0 = array.einsum %x labels [[0, 1]] -> [0, 1] : !spmd.array<f32[8, 4]> -> <f32[8, 4]>",
+     "multiplies two operands or more"},
+    {"EinsumLists",
+     "%0 = array.einsum %x, %w labels [[0, 1]] -> [0, 1] : !spmd.array<f32[8, 4]>, !spmd.array<f32[4, 3]> -> <f32[8, "
+     "4]>",
+     "needs a list of labels for each operand"},
+    {"EinsumRank",
+     "%0 = array.einsum %x, %w labels [[0, 1], [1]] -> [0] : !spmd.array<f32[8, 4]>, !spmd.array<f32[4, 3]> -> "
+     "<f32[8]>",
+     "operand 1 needs one label for each of its dimensions, none twice"},
+    {"EinsumDiagonal",
+     "%0 = array.einsum %x, %w labels [[0, 1], [1, 1]] -> [0] : !spmd.array<f32[8, 4]>, !spmd.array<f32[4, 3]> -> "
+     "<f32[8]>",
+     "operand 1 needs one label for each of its dimensions, none twice"},
+    {"EinsumTypes",
+     "%0 = array.einsum %x, %i labels [[0, 1], [0, 1]] -> [0] : !spmd.array<f32[8, 4]>, !spmd.array<i32[8, 4]> -> "
+     "<f32[8]>",
+     "element types differ: i32[8, 4] and f32[8]"},
+    {"EinsumSizes",
+     "%0 = array.einsum %x, %w labels [[0, 1], [2, 1]] -> [0, 2] : !spmd.array<f32[8, 4]>, !spmd.array<f32[4, 3]> -> "
+     "<f32[8, 4]>",
+     "dimensions with the label 1 differ in size: 4 and 3 in f32[4, 3]"},
+    {"EinsumResultTwice",
+     "%0 = array.einsum %x, %w labels [[0, 1], [1, 2]] -> [0, 0, 2] : !spmd.array<f32[8, 4]>, !spmd.array<f32[4, 3]> "
+     "-> <f32[8, 8, 3]>",
+     "has a label twice in its result"},
+    {"EinsumNowhere",
+     "%0 = array.einsum %x, %w labels [[0, 1], [1, 2]] -> [0, 2, 5] : !spmd.array<f32[8, 4]>, !spmd.array<f32[4, 3]> "
+     "-> <f32[8, 3, 1]>",
+     "has the label 5 in its result, and in no operand"},
+    {"EinsumAlone",
+     "%0 = array.einsum %x, %w labels [[0, 1], [1, 2]] -> [0] : !spmd.array<f32[8, 4]>, !spmd.array<f32[4, 3]> -> "
+     "<f32[8]>",
+     "has the label 2 in one operand only: that is to be summed before"},
+    {"EinsumResult",
+     "%0 = array.einsum %x, %w labels [[0, 1], [1, 2]] -> [2, 0] : !spmd.array<f32[8, 4]>, !spmd.array<f32[4, 3]> -> "
+     "<f32[8, 3]>",
+     "result must be f32[3, 8], got f32[8, 3]"},
     {"ReduceResult", "%0 = array.reduce sum %x dims [1] : <f32[8, 4]> -> <f32[4]>",
      "result must be f32[8], got f32[4]"},
     {"ArgReduceEmpty", "%0 = array.arg_reduce %e max = true dim 1 : <f32[8, 0]> -> <i32[8]>",

@@ -117,6 +117,8 @@ TEST_F(RoundTripTest, ArrayOperations) {
       "%0 = array.concatenate %arg0, %arg1 dim 1 : !spmd.array<f32[8, 4]>, !spmd.array<f32[8@a, 4]> -> <f32[8, 8]>",
       "%0 = array.reverse %arg0 dims [0] : <f32[8, 4]> -> <f32[8, 4]>",
       "%0 = array.dot_general %arg0, %arg5 contract [1] x [0] batch [] x [] : <f32[8, 4]>, <f32[4, 3]> -> <f32[8, 3]>",
+      "%0 = array.einsum %arg0, %arg5, %arg5 labels [[0, 1], [1, 2], [1, 2]] -> [2, 0] : !spmd.array<f32[8, 4]>, "
+      "!spmd.array<f32[4, 3]>, !spmd.array<f32[4, 3]> -> <f32[3, 8]>",
       "%0 = array.reduce and %arg3 dims [1] : <bool[8, 4]> -> <bool[8]>",
       "%0 = array.arg_reduce %arg0 max = true dim 1 : <f32[8, 4]> -> <i32[8]>",
       "%0 = array.cumulative sum %arg0 dim 0 : <f32[8, 4]> -> <f32[8, 4]>",
