@@ -73,8 +73,9 @@ Function load(std::shared_ptr<const Artifact> artifact, std::optional<Mesh> mesh
               std::source_location where = std::source_location::current());
 
 struct JitOptions {
-  std::string function = "main";                                   ///< The entry.
-  std::optional<Mesh> mesh = {};                                   ///< Default: the source's, over all devices.
+  std::string function = "main"; ///< The entry. Not for a callable.
+  /// Default: the source's, over all devices; of a callable the mesh that its arguments are on.
+  std::optional<Mesh> mesh = {};
   std::vector<std::pair<std::string, std::string>> constants = {}; ///< Values of the source's consts.
   std::string file_name = "<jit>";                                 ///< In messages.
   /// `cpu` (this host), `cpu:<LLVM's name of a CPU>`, or `cuda:<architecture>` as cuda:sm_90. Devices of the job run
