@@ -56,6 +56,15 @@ std::string ArrayImpl::describe() const {
   return text + typeText(dtype, shape) + " @ " + shardingOf(sharding.spec(), shape.size()).str();
 }
 
+bool ArrayImpl::isSoleUser() const {
+  return std::all_of(parts.begin(), parts.end(), [](const LocalPart &part) { return part.use.use_count() == 1; });
+}
+
+void ArrayImpl::giveUp(const std::string &why) const {
+  parts.clear();
+  deleted = why;
+}
+
 void ArrayImpl::copyPart(const LocalPart &part, void *target) const {
   std::vector<int64_t> owned = sizesOf(part.ranges);
   if (elementCount(owned) == 0)
@@ -186,7 +195,7 @@ std::vector<Shard> Array::addressable_shards() const {
     data->sharding = NamedSharding(Mesh({}, {}, {device}), P());
     data->name = array.name;
     data->pending = array.pending;
-    LocalPart part{0, next->device, next->buffer, {}};
+    LocalPart part{0, next->device, next->buffer, {}, next->use};
     for (int64_t size : sizes)
       part.ranges.push_back({0, size});
     if (sizes != array.localShape) { // Padded: the shard gets memory of its own.
@@ -194,6 +203,7 @@ std::vector<Shard> Array::addressable_shards() const {
       std::vector<char> values(static_cast<size_t>(elementCount(sizes) * byteSize(array.dtype)));
       array.copyPart(*next, values.data());
       part.buffer = next->device->allocate(std::max<int64_t>(1, static_cast<int64_t>(values.size())));
+      part.use = std::make_shared<const BufferUse>();
       if (!values.empty())
         next->device->copyFromHost(*part.buffer, values.data(), static_cast<int64_t>(values.size()));
     }

@@ -43,7 +43,7 @@ struct LocalPart {
   DeviceRef device;
   DeviceBufferRef buffer;         ///< May be that of another part with the same ranges: arrays are never written again.
   std::vector<ShardRange> ranges; ///< What of the buffer counts, in the global array.
-  /// One for all parts of arrays that have this buffer; null where others may see the memory.
+  /// One for all parts of arrays that have this buffer; null where it is another library's.
   std::shared_ptr<const BufferUse> use = nullptr;
 };
 
@@ -68,6 +68,10 @@ public:
   }
   /// `x: f32[4, 8] @ P(i, j)`.
   std::string describe() const;
+  /// Whether no other array, shard or tensor of another library has a part of this memory.
+  bool isSoleUser() const;
+  /// It is donated: lets go of the memory. `why` is what messages say of it.
+  void giveUp(const std::string &why) const;
   /// The device part's own elements, row-major, without padding.
   void copyPart(const LocalPart &part, void *target) const;
 };

@@ -10,6 +10,7 @@
 #include "runtime/jit/CompileCache.h"
 #include "runtime/jit/Compiler.h"
 #include "runtime/jit/Inspection.h"
+#include "runtime/jit/LanguageText.h"
 #include "runtime/jit/ProgramTotals.h"
 #include "runtime/jit/Target.h"
 #include "runtime/jit/TracedPlaces.h"
@@ -134,6 +135,8 @@ private:
       auto shared = std::make_shared<const Artifact>(std::move(*artifact));
       ProgramOptions programOptions;
       programOptions.checkNans = options.check_nans;
+      programOptions.donated = options.donate_argnums;
+      programOptions.donatedTo = "'" + shared->plan.name + "', which was jitted at " + placeText(where);
       program = std::make_unique<Program>(job, shared, meshForProgram(shared->plan.mesh, options.mesh, where),
                                           std::move(programOptions));
     }

@@ -7,7 +7,9 @@
 #include "runtime/jit/LanguageText.h"
 #include "runtime/jit/Trace.h"
 
+#include <algorithm>
 #include <map>
+#include <numeric>
 
 namespace spmd::detail {
 namespace {
@@ -100,6 +102,7 @@ public:
     auto known = entries.find(key);
     if (known != entries.end())
       return known->second;
+    std::vector<int> donated = donatedLeaves(input);
     TraceOutput output;
     TracedText traced;
     {
@@ -108,9 +111,10 @@ public:
       for (size_t i = 0; i < leaves.size(); ++i)
         parameters.push_back(trace.addParameter(leaves[i].dtype(), leaves[i].shape(), shardings[i]));
       output = body(parameters);
-      traced = trace.finish(output.leaves);
+      traced = trace.finish(output.leaves, matchDonated(donated, parameters, output.leaves));
     }
     JitOptions programOptions = options;
+    programOptions.donate_argnums = donated;
     programOptions.mesh = mesh;
     auto program = makeJitFunction(current, traced.text, programOptions, where, traced.places);
     auto made = std::make_shared<TracedProgram>(std::move(program), std::move(traced), leaves.size());
@@ -120,6 +124,37 @@ public:
   size_t count() const { return entries.size(); }
 
 private:
+  /// The arrays of the donated arguments.
+  std::vector<int> donatedLeaves(const TraceInput &input) const {
+    std::vector<int> leaves;
+    for (int argument : options.donate_argnums) {
+      if (argument < 0 || static_cast<size_t>(argument) >= input.counts.size())
+        throw usage(placeText(where) + ": error: donate_argnums has " + std::to_string(argument) +
+                    ", and the call has " + std::to_string(input.counts.size()) + " arguments, numbered from 0");
+      auto begin = input.counts.begin();
+      size_t first = std::accumulate(begin, begin + argument, size_t(0));
+      for (size_t i = 0; i < input.counts[static_cast<size_t>(argument)]; ++i)
+        leaves.push_back(static_cast<int>(first + i));
+    }
+    return leaves;
+  }
+
+  /// For each parameter the result that may take its memory: the first of its type that none has taken, or -1.
+  static std::vector<int32_t> matchDonated(const std::vector<int> &donated, const std::vector<Array> &parameters,
+                                           const std::vector<Array> &results) {
+    std::vector<int32_t> taken(parameters.size(), -1);
+    for (int p : donated)
+      for (size_t r = 0; r < results.size(); ++r) {
+        const Array &parameter = parameters[static_cast<size_t>(p)];
+        bool isFree = std::find(taken.begin(), taken.end(), static_cast<int32_t>(r)) == taken.end();
+        if (isFree && results[r].dtype() == parameter.dtype() && results[r].shape() == parameter.shape()) {
+          taken[static_cast<size_t>(p)] = static_cast<int32_t>(r);
+          break;
+        }
+      }
+    return taken;
+  }
+
   static std::string meshKey(const Mesh &mesh) {
     std::string text = meshText(mesh);
     for (int64_t id : mesh.device_ids())

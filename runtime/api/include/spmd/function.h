@@ -82,6 +82,11 @@ struct JitOptions {
   /// code for this host; lower() shows what there is for others.
   std::string target = "cpu";
   bool check_nans = false; ///< A call whose results hold a NaN fails, naming the step that made it.
+  /// Numbers of arguments that a call takes for itself, as JAX's: of a callable those of its arguments (all arrays of a
+  /// tree), of a source those of parameters(). Such an array is deleted by the call, and using it is an error. Where a
+  /// result has its type and lies alike, and nothing else shares its memory, the result takes that memory; otherwise
+  /// it is given back when the call has read it. In a source the result has to have the parameter's name.
+  std::vector<int> donate_argnums = {};
 };
 
 /// A program in the language of LANGUAGE.md; compiled at the first call and kept, also for later processes of the user
