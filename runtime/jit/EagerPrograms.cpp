@@ -21,11 +21,14 @@ struct Programs {
 
   /// Executors belong to a job: those of another are let go of.
   void belongTo(const std::shared_ptr<Job> &current) {
-    if (job.lock() == current)
+    if (job.lock() == current && byText.size() < kMost)
       return;
     byText.clear();
     job = current;
   }
+
+  /// A program for each of ever new numbers must not fill the memory; those of one part of a program stay.
+  static constexpr size_t kMost = 500;
 };
 
 Programs &programs() {
@@ -60,6 +63,8 @@ std::vector<Array> uncommitted(std::vector<Array> arrays) {
 
 std::optional<Mesh> meshOfArrays(const std::vector<Array> &arrays, const std::source_location &where) {
   std::vector<const ArrayImpl *> committed;
+  for (const Array &array : arrays)
+    array.shape(); // Refuses an empty Array.
   for (const Array &array : arrays)
     if (const ArrayImpl &impl = *array.get_impl(); !impl.isUncommitted)
       committed.push_back(&impl);

@@ -61,13 +61,13 @@ Error usage(const std::string &message) { return Error(message, Error::Kind::Usa
 Trace *Trace::current() { return currentTrace; }
 
 Trace::Trace(std::shared_ptr<Job> job, Mesh mesh, std::source_location where)
-    : job(std::move(job)), mesh(std::move(mesh)) {
+    : job(std::move(job)), mesh(std::move(mesh)), outer(currentTrace) {
   frames.push_back(openFrame("main", where));
   currentTrace = this;
 }
 
 Trace::~Trace() {
-  currentTrace = nullptr;
+  currentTrace = outer;
   for (const auto &frame : frames)
     frame->isOpen = false;
 }

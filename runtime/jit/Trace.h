@@ -76,6 +76,7 @@ private:
 
   std::shared_ptr<Job> job;
   Mesh mesh;
+  Trace *outer;                               ///< That operations wrote to before; null: none.
   std::vector<std::shared_ptr<Frame>> frames; ///< The entry, and functions within one another.
   std::vector<Line> functions;                ///< Those that are complete.
   int values = 0, parameters = 0, names = 0;  ///< Named so far.

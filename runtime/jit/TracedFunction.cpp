@@ -91,6 +91,8 @@ public:
       job = current;
     }
     std::vector<Array> &leaves = input.leaves;
+    for (const Array &leaf : leaves)
+      leaf.shape(); // Refuses an empty Array.
     std::optional<Mesh> said = options.mesh ? options.mesh : meshOfArrays(leaves, where);
     Mesh mesh = said ? *said : defaultMesh(*current);
     std::string key = input.structure + "\n" + meshKey(mesh);

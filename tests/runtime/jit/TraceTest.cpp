@@ -170,6 +170,22 @@ TEST_F(Trace, arrays_of_several_meshes_do_not_meet) {
   EXPECT_THAT(f(counted({8}, P("a")), whole).to_host<float>(), ElementsAre(0, 2, 4, 6, 8, 10, 12, 14));
 }
 
+TEST_F(Trace, an_array_without_a_value_is_no_argument) {
+  auto f = jit([](Array x) { return x; });
+  EXPECT_THAT(messageOf([&] { f(Array()); }), HasSubstr("an Array without a value is used"));
+  EXPECT_THAT(messageOf([&] { grad([](Array x) { return sum(x); })(Array()); }),
+              HasSubstr("an Array without a value is used"));
+}
+
+// One that fails leaves nothing behind.
+TEST_F(Trace, an_exception_of_the_callable_ends_the_trace) {
+  auto f = jit([](Array x) -> Array { throw std::runtime_error("mine"); });
+  EXPECT_THROW(f(counted({8}, P("a"))), std::runtime_error);
+  EXPECT_FALSE((counted({8}, P("a")) + 1).is_traced());
+  auto looks = jit([](Array x) { return jit([] { return arange(3); }).lower(), x + 1; });
+  EXPECT_EQ(looks(counted({1}, P())).item<float>(), 1);
+}
+
 TEST_F(Trace, options_of_a_source_are_none_of_a_callable) {
   EXPECT_THAT(messageOf([] { jit([](Array x) { return x; }, {.function = "f"}); }),
               HasSubstr("jit of a callable has no `function`"));

@@ -5,6 +5,9 @@
 // and numbers of C++ are weakly typed, as Python's are: `x * 0.5` of a bf16 array is bf16. Shapes are broadcast as in
 // NumPy. Results lie as the compiler chooses by their operands' shardings; with_sharding_constraint says it.
 //
+// A number is a constant of the program that it stands in: one that is another at each call (a learning rate that
+// falls) is better an array, as each is compiled anew.
+//
 // Inside of a callable that jit traces they write its program; elsewhere each is a cached program of one operation that
 // every process of the arrays' mesh calls, and that returns at once. Mistakes in shapes and types are thrown by the
 // call, with its line.

@@ -29,6 +29,7 @@
 #include "lowered.h"
 #include "numpy.h"
 #include "operand.h"
+#include "random.h"
 #include "runtime/support/DType.h"
 #include "runtime/support/Error.h"
 #include "sharding.h"
