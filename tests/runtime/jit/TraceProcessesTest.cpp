@@ -47,6 +47,15 @@ TEST(TraceProcesses, operations_do_not_depend_on_processes) {
   }
 }
 
+TEST(TraceProcesses, donation_does_not_change_bits) {
+  for (auto [processes, devices] : {std::pair(4, 2), std::pair(1, 8)}) {
+    Outcome outcome = launch(processes, devices, "donated");
+    EXPECT_EQ(outcome.status, 0);
+    for (int p = 0; p < processes; ++p)
+      EXPECT_THAT(outcome.text, HasSubstr("process=" + std::to_string(p) + " same bits\n"));
+  }
+}
+
 // As JAX's multi-controller programs: all processes must call the same.
 TEST(TraceProcesses, different_programs_are_an_error_on_all) {
   Outcome outcome = launch(4, 2, "differ");

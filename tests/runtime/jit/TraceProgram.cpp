@@ -45,6 +45,24 @@ void operations() {
   say("total " + std::to_string(total.item<float>()) + (x.is_deleted() ? " deleted" : " kept"));
 }
 
+/// Steps whose collectives read what the step then overwrites, none waited for: the bits are those of steps that keep
+/// their arguments.
+void donated() {
+  spmd::Mesh mesh = spmd::make_mesh({4, 2}, {"a", "b"});
+  auto step = [](const spmd::Array &x) {
+    spmd::Array whole = spmd::matmul(x, spmd::transpose(x));
+    spmd::Array shifted = x - spmd::mean(x, 0, /*keepdims=*/true) + 0.001 * spmd::sum(whole, 1, /*keepdims=*/true);
+    return spmd::with_sharding_constraint(spmd::tanh(shifted), spmd::P("a", "b"));
+  };
+  auto kept = spmd::jit(step), taken = spmd::jit(step, {.donate_argnums = {0}});
+  spmd::Array x = spmd::sin(counted(mesh, {37, 29}, spmd::P("a", "b"))), y = x + 0;
+  for (int i = 0; i < 100; ++i) {
+    x = kept(x);
+    y = taken(y);
+  }
+  say(spmd::all(x == y).item<bool>() ? "same bits" : "other bits");
+}
+
 /// Every process traces another program.
 void differ() {
   spmd::Mesh mesh = spmd::make_mesh({8}, {"a"});
@@ -61,7 +79,7 @@ void differ() {
 int member(const std::string &scenario) {
   try {
     spmd::initialize();
-    (scenario == "operations" ? operations : differ)();
+    (scenario == "operations" ? operations : scenario == "donated" ? donated : differ)();
     spmd::shutdown();
     return 0;
   } catch (const spmd::Error &) {
