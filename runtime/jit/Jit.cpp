@@ -66,6 +66,12 @@ public:
     return places.inText(*text);
   }
 
+  /// What is called; compiled if it is not yet.
+  std::shared_ptr<FunctionImpl> getCompiled() const {
+    getProgram();
+    return program;
+  }
+
   CostAnalysis getCosts() const override {
     std::optional<spmdc::Inspection> inspection = spmdc::inspectProgram(compiler);
     if (!inspection)
@@ -137,7 +143,7 @@ private:
       programOptions.checkNans = options.check_nans;
       programOptions.donated = options.donate_argnums;
       programOptions.donatedTo = "'" + shared->plan.name + "', which was jitted at " + placeText(where);
-      program = std::make_unique<Program>(job, shared, meshForProgram(shared->plan.mesh, options.mesh, where),
+      program = std::make_shared<Program>(job, shared, meshForProgram(shared->plan.mesh, options.mesh, where),
                                           std::move(programOptions));
     }
     return *program;
@@ -150,7 +156,7 @@ private:
   TracedPlaces places;
   // What is asked of a constant function may make it compile.
   mutable spmdc::Compiler compiler;
-  mutable std::unique_ptr<Program> program;
+  mutable std::shared_ptr<Program> program;
 };
 
 } // namespace
@@ -158,6 +164,11 @@ private:
 std::shared_ptr<FunctionImpl> makeJitFunction(std::shared_ptr<Job> job, std::string source, JitOptions options,
                                               std::source_location where, std::vector<std::source_location> places) {
   return std::make_shared<JitFunction>(std::move(job), std::move(source), std::move(options), where, std::move(places));
+}
+
+std::shared_ptr<FunctionImpl> compileProgram(std::shared_ptr<Job> job, std::string source, JitOptions options,
+                                             std::source_location where, std::vector<std::source_location> places) {
+  return JitFunction(std::move(job), std::move(source), std::move(options), where, std::move(places)).getCompiled();
 }
 
 Function jit(std::string source, JitOptions options, std::source_location where) {

@@ -15,4 +15,8 @@ std::shared_ptr<FunctionImpl> makeJitFunction(std::shared_ptr<Job> job, std::str
                                               std::source_location where,
                                               std::vector<std::source_location> places = {});
 
+/// The same, compiled now, and without the compiler's memory of it: for what is called and never looked at.
+std::shared_ptr<FunctionImpl> compileProgram(std::shared_ptr<Job> job, std::string source, JitOptions options,
+                                             std::source_location where, std::vector<std::source_location> places);
+
 } // namespace spmd

@@ -52,6 +52,15 @@ TEST_F(Trace, the_program_can_be_read) {
   EXPECT_EQ(lowered.cost_analysis().collectives(), 1);
 }
 
+TEST_F(Trace, what_is_lowered_can_be_compiled_and_called) {
+  Array x = counted({4}, P("a")), outside = counted({4}, P());
+  Function compiled = jit([&](Array x) { return x + outside; }).lower(x).compile();
+  EXPECT_EQ(compiled.parameters().size(), 1u);
+  EXPECT_EQ(compiled.parameters()[0].sharding, NamedSharding(mesh, P("a")));
+  EXPECT_THAT(compiled(x)[0].to_host<float>(), ElementsAre(0, 2, 4, 6));
+  EXPECT_THAT(messageOf([&] { compiled(with_sharding_constraint(x, P())); }), HasSubstr("pass device_put(array, "));
+}
+
 // As in JAX: the callable runs when types or shardings are new.
 TEST_F(Trace, the_second_call_does_not_trace) {
   int traced = 0;
