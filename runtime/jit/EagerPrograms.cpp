@@ -109,8 +109,8 @@ std::vector<Array> runEagerly(const std::vector<Array> &arrays, const std::optio
     known.belongTo(job);
     std::shared_ptr<FunctionImpl> &slot = known.byText[keyOf(devices, traced.text)];
     if (!slot)
-      slot = compileProgram(job, traced.text, {.mesh = devices, .file_name = "<traced>"}, where,
-                            std::move(traced.places));
+      slot =
+          compileProgram(job, traced.text, {.mesh = devices, .file_name = "<traced>"}, where, std::move(traced.places));
     program = slot;
   }
   std::vector<Array> results = program->call(traced.captured);

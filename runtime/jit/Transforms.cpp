@@ -114,11 +114,11 @@ std::vector<Array> applyWhile(const Subprogram &condition, const Subprogram &bod
   });
 }
 
-std::vector<Array> applyIf(const Array &predicate, const Subprogram &onTrue, const Subprogram &onFalse) {
+std::vector<Array> applyIf(const Operand &predicate, const Subprogram &onTrue, const Subprogram &onFalse) {
   std::vector<Array> all = onTrue.parameters;
-  all.push_back(predicate);
+  all.insert(all.end(), predicate.get_arrays().begin(), predicate.get_arrays().end());
   return evaluateWith({onTrue, onFalse}, all, [&](const std::vector<TracedSubfunction> &functions) {
-    std::vector<Operand> operands = {Operand(predicate, onTrue.where)};
+    std::vector<Operand> operands = {predicate};
     for (const TracedSubfunction &function : functions) {
       addAll(operands, onTrue.parameters, onTrue.where);
       addAll(operands, function.captured, onTrue.where);

@@ -134,8 +134,13 @@ TEST_F(Transforms, a_loop_that_asks_and_a_branch) {
   EXPECT_EQ(choose(x - 1).to_host<float>()[0], -1);
 }
 
-TEST_F(Transforms, a_carry_keeps_its_type) {
+TEST_F(Transforms, arms_come_to_one_type_and_carries_keep_theirs) {
   Array x = counted({4}, P("a"));
+  auto shorter = [](Array x) { return slice(x, {0}, {3}); };
+  auto keep = [](Array x) { return x; };
+  EXPECT_THAT(messageOf([&] { cond(sum(x) > 5, shorter, keep, x); }),
+              AllOf(HasSubstr("TransformTest.cpp:"), HasSubstr("error: ")));
+  EXPECT_THAT(messageOf([&] { cond(x > 5, keep, keep, x); }), HasSubstr("TransformTest.cpp:"));
   EXPECT_THAT(messageOf([&] { fori_loop(0, 3, [](Array, Array x) { return sum(x); }, x); }), HasSubstr("error: "));
 }
 

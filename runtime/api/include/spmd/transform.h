@@ -30,7 +30,7 @@ std::vector<Array> applyTransform(const std::string &transform, const std::optio
 /// The body's first parameter is the counter, an i32.
 std::vector<Array> applyFor(int64_t lower, int64_t upper, const Subprogram &body);
 std::vector<Array> applyWhile(const Subprogram &condition, const Subprogram &body);
-std::vector<Array> applyIf(const Array &predicate, const Subprogram &onTrue, const Subprogram &onFalse);
+std::vector<Array> applyIf(const Operand &predicate, const Subprogram &onTrue, const Subprogram &onFalse);
 /// Zero, as an i32: what a loop's counter looks like.
 Array counterOfLoop(const std::vector<Array> &carries, std::source_location where);
 
@@ -120,9 +120,10 @@ T while_loop(Condition condition, Body body, const T &carry,
 }
 
 /// `on_true(operands...)` or `on_false(operands...)`, of which one alone runs; JAX's `jax.lax.cond`. `predicate`: one
-/// bool, the same on all devices. Both take the same trees and return the same form and types.
+/// bool, the same on all devices. Both take the same trees and return the same form; types come to one as those of the
+/// operands of `+` do.
 template <typename True, typename False, Tree... Args>
-auto cond(const Array &predicate, True on_true, False on_false, const Args &...operands) {
+auto cond(const Operand &predicate, True on_true, False on_false, const Args &...operands) {
   auto call = [&](const std::vector<Array> &leaves) { return detail::callWith(on_true, leaves, operands...); };
   std::optional<decltype(call({}))> form;
   detail::Subprogram program{detail::flatten(operands...).leaves,
@@ -130,7 +131,7 @@ auto cond(const Array &predicate, True on_true, False on_false, const Args &...o
                                form = call(leaves);
                                return tree_leaves(*form);
                              },
-                             std::source_location::current()};
+                             predicate.get_location()};
   std::vector<Array> all =
       detail::applyIf(predicate, program, detail::subprogram(on_false, program.where, operands...));
   return tree_unflatten(*form, all);
