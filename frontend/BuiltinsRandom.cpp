@@ -138,6 +138,14 @@ Value foldIn(Args &args) {
 
 Value keyData(Args &args) { return args.result(args.key(0).array); }
 
+/// The keys of two words each: what keyData gives back.
+Value wrapKeyData(Args &args) {
+  const Value &words = args.array(0);
+  if (!words.isArray() || words.dtype() != DType::U32 || words.rank() == 0 || words.shape().back() != 2)
+    args.fail(0, "an array of u32 whose last dimension is 2");
+  return Value::ofKey(words.array, args.range);
+}
+
 //===----------------------------------------------------------------------===//
 // Numbers
 //===----------------------------------------------------------------------===//
@@ -396,6 +404,7 @@ const Builtin table[] = {
     {"key", "seed", key},
     {"fold_in", "key data", foldIn},
     {"key_data", "key", keyData},
+    {"wrap_key_data", "x", wrapKeyData},
     {"bits", "key type", bits},
     {"uniform", "key type minval=0 maxval=1", uniform},
     {"normal", "key type", normal},

@@ -330,6 +330,7 @@ void Emitter::finishFunction(mlir::func::FuncOp func, const FnDecl &fn, const Va
   llvm::SmallVector<mlir::Value> values;
   llvm::SmallVector<mlir::Type> types;
   std::vector<std::string> names;
+  std::vector<EntryResult> results;
   std::set<std::string> taken;
   for (auto [i, part] : llvm::enumerate(parts)) {
     auto &[value, name] = part;
@@ -341,8 +342,13 @@ void Emitter::finishFunction(mlir::func::FuncOp func, const FnDecl &fn, const Va
         fail(leaf.kind == ValueKind::Type ? value.range : leaf.range, "a result is an array, not " + leaf.describe());
       values.push_back(leaf.isConstant() ? materialize(leaf) : leaf.array);
       types.push_back(values.back().getType());
+      spmd::DType dtype = leaf.isKey() ? spmd::DType::Key : typeOf(values.back()).getDType();
+      llvm::ArrayRef<int64_t> shape = typeOf(values.back()).getShape();
+      results.push_back({dtype, (leaf.isKey() ? shape.drop_back() : shape).vec()});
     }
   }
+  if (fn.name.text == options.function)
+    entryResults = std::move(results);
   builder.create<mlir::func::ReturnOp>(loc(), values);
   func.setFunctionType(builder.getFunctionType(func.getFunctionType().getInputs(), types));
   for (auto [i, name] : llvm::enumerate(names))

@@ -64,6 +64,8 @@ public:
 
   /// The module, or null where there are errors.
   mlir::OwningOpRef<mlir::ModuleOp> run();
+  /// Of the entry; after run().
+  const std::vector<EntryResult> &getEntryResults() const { return entryResults; }
 
   //===- Errors -----------------------------------------------------------===//
 
@@ -351,6 +353,7 @@ private:
   Range currentRange;
   unsigned depth = 0;
   size_t operationCount = 0;
+  std::vector<EntryResult> entryResults;
 };
 
 /// How to come from a value that has parts to what arithmetic takes, as the end of a message: `; take its fields one by

@@ -24,9 +24,10 @@ static const Source *addProgram(llvm::StringRef text, llvm::StringRef fileName, 
   return nullptr;
 }
 
-mlir::OwningOpRef<mlir::ModuleOp> compileToArray(llvm::StringRef text, llvm::StringRef fileName,
-                                                 const FrontendOptions &options, mlir::MLIRContext &context,
-                                                 Diagnostics &diagnostics) {
+/// The module, and the types of the entry's results.
+static mlir::OwningOpRef<mlir::ModuleOp> emitProgram(llvm::StringRef text, llvm::StringRef fileName,
+                                                     const FrontendOptions &options, mlir::MLIRContext &context,
+                                                     Diagnostics &diagnostics, std::vector<EntryResult> &results) {
   loadFrontendDialects(context);
   const Source *source = addProgram(text, fileName, diagnostics);
   if (!source)
@@ -37,13 +38,31 @@ mlir::OwningOpRef<mlir::ModuleOp> compileToArray(llvm::StringRef text, llvm::Str
     std::unique_ptr<Ast> program = parse(*source, diagnostics);
     std::unique_ptr<Ast> prelude = parse(preludeSource, diagnostics);
     // What was not understood leaves poisoned names in the tree: the rest is checked all the same.
-    module = Emitter(context, *program, *prelude, options, diagnostics).run();
+    Emitter emitter(context, *program, *prelude, options, diagnostics);
+    module = emitter.run();
+    results = emitter.getEntryResults();
     if (module && failed(mlir::verify(*module))) {
       diagnostics.error({source, 0, 0}, "internal error: the program became invalid IR");
       module = {};
     }
   });
   return module;
+}
+
+mlir::OwningOpRef<mlir::ModuleOp> compileToArray(llvm::StringRef text, llvm::StringRef fileName,
+                                                 const FrontendOptions &options, mlir::MLIRContext &context,
+                                                 Diagnostics &diagnostics) {
+  std::vector<EntryResult> results;
+  return emitProgram(text, fileName, options, context, diagnostics, results);
+}
+
+std::optional<std::vector<EntryResult>> inferResults(llvm::StringRef text, llvm::StringRef fileName,
+                                                     const FrontendOptions &options, mlir::MLIRContext &context,
+                                                     Diagnostics &diagnostics) {
+  std::vector<EntryResult> results;
+  if (!emitProgram(text, fileName, options, context, diagnostics, results))
+    return std::nullopt;
+  return results;
 }
 
 std::string dumpAst(llvm::StringRef text, llvm::StringRef fileName, Diagnostics &diagnostics) {

@@ -8,10 +8,13 @@
 
 #include "frontend/syntax/Diagnostics.h"
 
+#include "runtime/support/DType.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/StringRef.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,6 +47,17 @@ void loadFrontendDialects(mlir::MLIRContext &context);
 mlir::OwningOpRef<mlir::ModuleOp> compileToArray(llvm::StringRef text, llvm::StringRef fileName,
                                                  const FrontendOptions &options, mlir::MLIRContext &context,
                                                  Diagnostics &diagnostics);
+
+/// What a program's entry returns, as the language has it: of a random key the words are not counted as a dimension.
+struct EntryResult {
+  spmd::DType dtype = spmd::DType::F32;
+  std::vector<int64_t> shape;
+};
+
+/// The types of the entry's results, tuples and structs taken apart. Nothing where there are errors, as above.
+std::optional<std::vector<EntryResult>> inferResults(llvm::StringRef text, llvm::StringRef fileName,
+                                                     const FrontendOptions &options, mlir::MLIRContext &context,
+                                                     Diagnostics &diagnostics);
 
 /// The parsed program as text (`--emit=ast`). Errors go to `diagnostics`; the text then holds what was understood.
 std::string dumpAst(llvm::StringRef text, llvm::StringRef fileName, Diagnostics &diagnostics);

@@ -6,6 +6,7 @@
 #include "ir/spmd/Location.h"
 #include "passes/kernel/KernelSchedule.h"
 #include "passes/plan/CollectiveDescs.h"
+#include "passes/plan/InPlace.h"
 #include "passes/plan/Liveness.h"
 #include "runtime/artifact/PlanFields.h"
 
@@ -313,8 +314,22 @@ private:
     return success();
   }
 
+  /// Whether the step is a launch that may write the plan's result where the argument lies.
+  static bool isWrittenInPlace(Operation *step, BlockArgument argument, size_t result) {
+    auto launch = dyn_cast<plan::LaunchOp>(step);
+    if (!launch)
+      return false;
+    auto places = step->getAttrOfType<ArrayAttr>("buffers").getAsRange<plan::BufferAttr>();
+    for (auto [output, place] : llvm::enumerate(places))
+      if (place.getSpace() == "result" && static_cast<size_t>(place.getPosition()) == result &&
+          !mayOverwrite(launch, argument, static_cast<unsigned>(output)))
+        return false;
+    return true;
+  }
+
   /// A parameter may be overwritten by the result of the same name and type if nothing reads it once something is
-  /// written to that result. A copy of the one to the other is nothing to do then.
+  /// written to that result; a launch may read it that writes each element when it has read that. A copy of the one to
+  /// the other is nothing to do then.
   void findAliases(func::FuncOp func) {
     spmd::Plan &plan = artifact.plan;
     plan.aliases.assign(plan.params.size(), -1);
@@ -338,7 +353,8 @@ private:
         int64_t lastRead = reads ? reads->getEnd() : -1, written = liveness.getStep(firstWrite[r]);
         auto copy = dyn_cast<plan::CopyOp>(firstWrite[r]);
         bool isCopied = copy && Liveness::getRoot(copy.getOperand()) == argument;
-        if (lastRead < written || (isCopied && lastRead == written))
+        bool isInPlace = lastRead == written && isWrittenInPlace(firstWrite[r], argument, r);
+        if (lastRead < written || (isCopied && lastRead == written) || isInPlace)
           plan.aliases[p] = static_cast<int32_t>(r);
       }
     }

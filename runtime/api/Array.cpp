@@ -2,6 +2,7 @@
 
 #include "runtime/api/ArrayImpl.h"
 
+#include "runtime/api/TracedValue.h"
 #include "runtime/artifact/PlanPrinter.h"
 #include "runtime/io/BoxCopy.h"
 #include "runtime/io/NumpyPrinter.h"
@@ -55,6 +56,15 @@ std::string ArrayImpl::describe() const {
   return text + typeText(dtype, shape) + " @ " + shardingOf(sharding.spec(), shape.size()).str();
 }
 
+bool ArrayImpl::isSoleUser() const {
+  return std::all_of(parts.begin(), parts.end(), [](const LocalPart &part) { return part.use.use_count() == 1; });
+}
+
+void ArrayImpl::giveUp(const std::string &why) const {
+  parts.clear();
+  deleted = why;
+}
+
 void ArrayImpl::copyPart(const LocalPart &part, void *target) const {
   std::vector<int64_t> owned = sizesOf(part.ranges);
   if (elementCount(owned) == 0)
@@ -102,31 +112,51 @@ std::vector<const LocalPart *> distinctParts(const ArrayImpl &impl, bool &isComp
   return parts;
 }
 
-const ArrayImpl &get(const std::shared_ptr<const ArrayImpl> &impl) {
+/// The array, also one that is deleted.
+const ArrayImpl &described(const std::shared_ptr<const ArrayImpl> &impl,
+                           const std::shared_ptr<const TracedValue> &traced) {
+  if (traced)
+    throw traced->misuse();
   if (!impl)
     throw Error("an Array without a value is used; assign one first", Error::Kind::Usage);
   return *impl;
 }
 
+/// The array, to be read.
+const ArrayImpl &get(const Array &array) { return described(array.get_impl(), array.get_traced()); }
+
 } // namespace
 
-const std::vector<int64_t> &Array::shape() const { return get(impl).shape; }
-DType Array::dtype() const { return get(impl).dtype; }
-const NamedSharding &Array::sharding() const { return get(impl).sharding; }
-const std::string &Array::name() const { return get(impl).name; }
-int64_t Array::size() const { return elementCount(get(impl).shape); }
+const std::shared_ptr<const ArrayImpl> &Array::get_impl() const {
+  if (traced)
+    throw traced->misuse();
+  if (impl && !impl->deleted.empty())
+    throw Error(impl->describe() + " is used after " + impl->deleted +
+                    ": its memory went to that call's results; use them, or do not donate the argument",
+                Error::Kind::Usage);
+  return impl;
+}
 
-bool Array::is_fully_addressable() const { return get(impl).parts.size() == impl->sharding.mesh().device_ids().size(); }
+const std::vector<int64_t> &Array::shape() const { return traced ? traced->shape : described(impl, traced).shape; }
+DType Array::dtype() const { return traced ? traced->dtype : described(impl, traced).dtype; }
+const NamedSharding &Array::sharding() const { return described(impl, traced).sharding; }
+const std::string &Array::name() const { return described(impl, traced).name; }
+int64_t Array::size() const { return elementCount(shape()); }
+bool Array::is_deleted() const { return !traced && !described(impl, traced).deleted.empty(); }
 
-bool Array::is_fully_replicated() const { return get(impl).sharding.is_fully_replicated(); }
+bool Array::is_fully_addressable() const {
+  return get(*this).parts.size() == impl->sharding.mesh().device_ids().size();
+}
+
+bool Array::is_fully_replicated() const { return described(impl, traced).sharding.is_fully_replicated(); }
 
 const Array &Array::block_until_ready() const {
-  get(impl).wait();
+  get(*this).wait();
   return *this;
 }
 
 void Array::copy_to_host(DType dtype, void *target) const {
-  const ArrayImpl &array = get(impl);
+  const ArrayImpl &array = get(*this);
   if (dtype != array.dtype)
     throw Error("the value of " + array.describe() + " is asked for as " + std::string(dtypeName(dtype)) +
                     "; fetch it as " + std::string(dtypeName(array.dtype)),
@@ -143,7 +173,7 @@ void Array::copy_to_host(DType dtype, void *target) const {
 }
 
 std::vector<Shard> Array::addressable_shards() const {
-  const ArrayImpl &array = get(impl);
+  const ArrayImpl &array = get(*this);
   // The first device of the mesh that holds a part is its replica 0.
   MeshShape mesh = meshShapeOf(array.sharding.mesh());
   Sharding sharding = shardingOf(array.sharding.spec(), array.shape.size());
@@ -165,7 +195,7 @@ std::vector<Shard> Array::addressable_shards() const {
     data->sharding = NamedSharding(Mesh({}, {}, {device}), P());
     data->name = array.name;
     data->pending = array.pending;
-    LocalPart part{0, next->device, next->buffer, {}};
+    LocalPart part{0, next->device, next->buffer, {}, next->use};
     for (int64_t size : sizes)
       part.ranges.push_back({0, size});
     if (sizes != array.localShape) { // Padded: the shard gets memory of its own.
@@ -173,6 +203,7 @@ std::vector<Shard> Array::addressable_shards() const {
       std::vector<char> values(static_cast<size_t>(elementCount(sizes) * byteSize(array.dtype)));
       array.copyPart(*next, values.data());
       part.buffer = next->device->allocate(std::max<int64_t>(1, static_cast<int64_t>(values.size())));
+      part.use = std::make_shared<const BufferUse>();
       if (!values.empty())
         next->device->copyFromHost(*part.buffer, values.data(), static_cast<int64_t>(values.size()));
     }
@@ -184,7 +215,9 @@ std::vector<Shard> Array::addressable_shards() const {
 }
 
 std::string Array::str() const {
-  const ArrayImpl &array = get(impl);
+  if (traced)
+    return "Traced<" + typeText(traced->dtype, traced->shape) + ">";
+  const ArrayImpl &array = get(*this);
   bool isComplete = false;
   std::vector<const LocalPart *> parts = distinctParts(array, isComplete);
   if (!isComplete)

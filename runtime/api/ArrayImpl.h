@@ -34,12 +34,17 @@ private:
   std::vector<std::shared_ptr<Pending>> arguments;
 };
 
+/// Counts the parts of arrays that share a buffer. (References to the buffer itself are also those of launches.)
+struct BufferUse {};
+
 /// What a local device holds.
 struct LocalPart {
   int64_t position = 0; ///< In the mesh.
   DeviceRef device;
   DeviceBufferRef buffer;         ///< May be that of another part with the same ranges: arrays are never written again.
   std::vector<ShardRange> ranges; ///< What of the buffer counts, in the global array.
+  /// One for all parts of arrays that have this buffer; null where it is another library's.
+  std::shared_ptr<const BufferUse> use = nullptr;
 };
 
 class ArrayImpl {
@@ -50,8 +55,12 @@ public:
   NamedSharding sharding;
   std::string name;
   std::vector<int64_t> localShape;
-  std::vector<LocalPart> parts;     ///< By mesh position.
+  /// By mesh position. They and `deleted` change once, when the array is donated.
+  mutable std::vector<LocalPart> parts;
   std::shared_ptr<Pending> pending; ///< Null: the values are there.
+  /// It is on the device that is taken where nothing says which: it goes along with arrays on any mesh.
+  mutable bool isUncommitted = false;
+  mutable std::string deleted; ///< What took it: `it was donated to 'main' at train.cpp:20`. Empty: nothing.
 
   void wait() const {
     if (pending)
@@ -59,6 +68,10 @@ public:
   }
   /// `x: f32[4, 8] @ P(i, j)`.
   std::string describe() const;
+  /// Whether no other array, shard or tensor of another library has a part of this memory.
+  bool isSoleUser() const;
+  /// It is donated: lets go of the memory. `why` is what messages say of it.
+  void giveUp(const std::string &why) const;
   /// The device part's own elements, row-major, without padding.
   void copyPart(const LocalPart &part, void *target) const;
 };
@@ -78,6 +91,10 @@ Array fillArray(const std::shared_ptr<Job> &job, DType dtype, std::vector<int64_
 
 /// The value under another sharding, through collectives.
 Array reshard(const Array &array, const NamedSharding &target);
+
+/// The same value on other devices, without communication: all of it is on one device of this process, and every
+/// process of the target has the same.
+Array placeLocally(const Array &array, const NamedSharding &target);
 
 /// Runs `receive` with the whole row-major value on the process that holds the mesh's device of the smallest id; on the
 /// others it only takes part.

@@ -102,6 +102,7 @@ struct Export {
   DLManagedTensor tensor = {};
   std::vector<int64_t> shape, strides;
   DeviceBufferRef buffer; ///< Keeps the memory.
+  std::shared_ptr<const BufferUse> use;
 };
 
 void deleteExport(DLManagedTensor *tensor) { delete static_cast<Export *>(tensor->manager_ctx); }
@@ -155,6 +156,7 @@ DLManagedTensor *to_dlpack(const Array &array) {
   impl.wait();
   auto made = std::make_unique<Export>();
   made->buffer = impl.parts.front().buffer;
+  made->use = impl.parts.front().use;
   made->shape = impl.shape;
   made->strides.resize(impl.shape.size());
   int64_t step = 1;

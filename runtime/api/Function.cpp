@@ -53,6 +53,14 @@ Program::Program(std::shared_ptr<Job> ownJob, std::shared_ptr<const Artifact> ow
   results = describeValues(artifact->plan.results, mesh);
   for (const ValueDescription &result : results)
     prototypes.push_back(planArray(job, result.dtype, result.shape, result.sharding, result.name));
+  isDonated.resize(parameters.size());
+  donatedTo = std::move(options.donatedTo);
+  for (int number : options.donated) {
+    if (number < 0 || static_cast<size_t>(number) >= parameters.size())
+      throw usage("donate_argnums has " + std::to_string(number) + ", and '" + artifact->plan.name + "' takes " +
+                  std::to_string(parameters.size()) + " arguments, numbered from 0");
+    isDonated[static_cast<size_t>(number)] = true;
+  }
   bool takesPart = std::any_of(mesh.device_ids().begin(), mesh.device_ids().end(),
                                [&](int64_t id) { return job->findLocalDevice(id) != nullptr; });
   if (!takesPart)
@@ -98,8 +106,18 @@ void checkArguments(const std::shared_ptr<Job> &job, const Plan &plan, const Mes
   }
 }
 
+/// What is donated is an argument once.
+void Program::checkDonated(const std::vector<Array> &arguments) const {
+  for (size_t i = 0; i < arguments.size(); ++i)
+    for (size_t j = 0; isDonated[i] && j < arguments.size(); ++j)
+      if (i != j && arguments[i].get_impl() == arguments[j].get_impl())
+        throw usage("argument " + std::to_string(i) + " of '" + artifact->plan.name +
+                    "' is donated and is the same array as argument " + std::to_string(j) + ", which needs it");
+}
+
 std::vector<Array> Program::call(const std::vector<Array> &arguments) {
   checkArguments(job, artifact->plan, mesh, parameters, arguments);
+  checkDonated(arguments);
   size_t locals = executor ? executor->getLocalPositions().size() : 0;
   std::vector<std::vector<DeviceBufferRef>> inputs(locals), outputs(locals);
   std::vector<std::shared_ptr<Pending>> before;
@@ -120,16 +138,28 @@ std::vector<Array> Program::call(const std::vector<Array> &arguments) {
     else
       before.push_back(impl.pending);
   }
+  // The parameter whose memory a result takes. Its device writes it when all earlier runs have read it: a device's runs
+  // follow one another.
+  std::vector<std::optional<size_t>> source(prototypes.size());
+  for (size_t p = 0; p < arguments.size(); ++p)
+    if (int32_t result = artifact->plan.aliases[p];
+        isDonated[p] && result >= 0 && arguments[p].get_impl()->isSoleUser())
+      source[static_cast<size_t>(result)] = p;
   std::vector<std::shared_ptr<ArrayImpl>> made;
   for (const auto &prototype : prototypes) {
     auto impl = std::make_shared<ArrayImpl>(*prototype);
+    std::optional<size_t> reused = source[made.size()];
     int64_t bytes = std::max<int64_t>(1, artifact->plan.results[made.size()].localBytes());
     for (size_t i = 0; i < locals; ++i) {
-      impl->parts[i].buffer = impl->parts[i].device->allocate(bytes);
+      impl->parts[i].buffer = reused ? inputs[i][*reused] : impl->parts[i].device->allocate(bytes);
+      impl->parts[i].use = std::make_shared<const BufferUse>();
       outputs[i].push_back(impl->parts[i].buffer);
     }
     made.push_back(std::move(impl));
   }
+  for (size_t p = 0; p < arguments.size(); ++p)
+    if (isDonated[p])
+      arguments[p].get_impl()->giveUp("it was donated to " + donatedTo);
   std::vector<Array> arrays;
   if (!executor) {
     for (std::shared_ptr<ArrayImpl> &impl : made)

@@ -31,6 +31,9 @@ struct ProgramOptions {
   /// See ExecutorOptions.
   bool checkNans = false;
   ProfileLog *profileLog = nullptr;
+  /// Numbers of parameters whose arguments a call takes for itself, and what their later use is told of that.
+  std::vector<int> donated = {};
+  std::string donatedTo = {};
 };
 
 std::vector<ValueDescription> describeValues(const std::vector<ValueInfo> &values, const Mesh &mesh);
@@ -60,12 +63,16 @@ public:
   const Mesh &getMesh() const { return mesh; }
 
 private:
+  void checkDonated(const std::vector<Array> &arguments) const;
+
   std::shared_ptr<Job> job;
   std::shared_ptr<const Artifact> artifact;
   Mesh mesh;
   std::vector<ValueDescription> parameters, results;
   std::vector<std::shared_ptr<const ArrayImpl>> prototypes; ///< Of the results, without buffers.
   std::unique_ptr<Executor> executor;                       ///< Null where no device of this process is in the mesh.
+  std::vector<bool> isDonated;                              ///< By parameter.
+  std::string donatedTo;
 };
 
 /// The mesh of a program over all devices of the job, or the given one where its axes are the program's.

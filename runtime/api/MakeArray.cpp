@@ -115,9 +115,11 @@ Array fillArray(const std::shared_ptr<Job> &job, DType dtype, std::vector<int64_
     bool isHost = part.device->getBackend() == "cpu";
     if (isHost && replica != end) {
       part.buffer = replica->buffer;
+      part.use = replica->use;
       continue;
     }
     part.buffer = part.device->allocate(std::max<int64_t>(1, bytes));
+    part.use = std::make_shared<const BufferUse>();
     std::vector<char> staging(isHost ? 0 : static_cast<size_t>(bytes));
     char *target = isHost ? static_cast<char *>(part.buffer->data()) : staging.data();
     std::vector<int64_t> owned = sizesOf(part.ranges);
@@ -210,6 +212,7 @@ Array make_array_from_single_device_arrays(std::vector<int64_t> shape, const Nam
     source.wait();
     if (owned == result->localShape) { // Nothing is padded: the buffer is shared.
       part.buffer = source.parts[0].buffer;
+      part.use = source.parts[0].use;
       continue;
     }
     std::vector<char> values(static_cast<size_t>(elementCount(owned) * byteSize(dtype)));

@@ -73,9 +73,11 @@ Array exchange(const Array &array, const NamedSharding &target) {
   return relabel(result, target);
 }
 
-/// From a value that this process's devices hold completely to any devices of this process.
+} // namespace
+
 Array placeLocally(const Array &array, const NamedSharding &target) {
   const ArrayImpl &impl = *array.get_impl();
+  impl.wait();
   std::vector<char> values(static_cast<size_t>(elementCount(impl.shape) * byteSize(impl.dtype)));
   impl.copyPart(impl.parts[0], values.data());
   return fillArray(
@@ -86,8 +88,6 @@ Array placeLocally(const Array &array, const NamedSharding &target) {
       },
       impl.name);
 }
-
-} // namespace
 
 Array reshard(const Array &array, const NamedSharding &target) {
   array.shape(); // Refuses an empty Array.

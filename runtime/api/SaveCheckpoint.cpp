@@ -60,7 +60,8 @@ CheckpointSave save_checkpoint(const std::string &directory, int64_t step,
       throw Error(name.empty() ? "save_checkpoint is given an array without a name"
                                : "save_checkpoint is given two arrays named '" + name + "'",
                   Error::Kind::Usage);
-    list.push_back({name, array.get_impl()});
+    // Of its own, as the array may be donated while it is being written.
+    list.push_back({name, std::make_shared<const ArrayImpl>(*array.get_impl())});
   }
   return checkpointWriter(*job, directory).save(step, std::move(list), std::move(options));
 }

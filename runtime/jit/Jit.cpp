@@ -1,15 +1,19 @@
 //===- Jit.cpp - programs compiled at their first call --------------------===//
 //
-// spmd::jit of the public interface: the only place where the runtime's functions meet the compiler.
+// spmd::jit of a program's text: the only place where the runtime's functions meet the compiler.
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/api/FunctionImpl.h"
+#include "runtime/jit/JitFunction.h"
+
 #include "runtime/api/Runtime.h"
 #include "runtime/jit/CompileCache.h"
+#include "runtime/jit/Compiler.h"
 #include "runtime/jit/Inspection.h"
+#include "runtime/jit/LanguageText.h"
 #include "runtime/jit/ProgramTotals.h"
 #include "runtime/jit/Target.h"
+#include "runtime/jit/TracedPlaces.h"
 
 #include <iostream>
 #include <mutex>
@@ -27,9 +31,10 @@ std::string meshOverride(const std::optional<Mesh> &mesh) {
 
 class JitFunction final : public FunctionImpl {
 public:
-  JitFunction(std::shared_ptr<Job> job, std::string source, JitOptions ownOptions, std::source_location where)
+  JitFunction(std::shared_ptr<Job> job, std::string source, JitOptions ownOptions, std::source_location where,
+              std::vector<std::source_location> places)
       : job(std::move(job)), source(std::move(source)), options(std::move(ownOptions)), where(where),
-        compiler(makeCompiler()) {}
+        places{options.file_name, std::move(places)}, compiler(makeCompiler()) {}
 
   std::vector<Array> call(const std::vector<Array> &arguments) override { return getProgram().call(arguments); }
   std::vector<ValueDescription> getParameters() const override { return getProgram().getParameters(); }
@@ -58,7 +63,13 @@ public:
     std::optional<std::string> text = compiler.textOf(*known);
     if (!text)
       fail();
-    return *text;
+    return places.inText(*text);
+  }
+
+  /// What is called; compiled if it is not yet.
+  std::shared_ptr<FunctionImpl> getCompiled() const {
+    getProgram();
+    return program;
   }
 
   CostAnalysis getCosts() const override {
@@ -80,7 +91,7 @@ private:
   /// The compiler begins anew then: what it could not do (a stage of IR that is behind it) may be no mistake of the
   /// program.
   [[noreturn]] void fail() const {
-    std::string text = compiler.errors();
+    std::string text = places.inText(compiler.errors());
     text.erase(text.find_last_not_of('\n') + 1);
     compiler = makeCompiler();
     throw Error(text);
@@ -126,10 +137,13 @@ private:
       warnOfCache();
       if (!artifact)
         fail();
+      places.inArtifact(*artifact);
       auto shared = std::make_shared<const Artifact>(std::move(*artifact));
       ProgramOptions programOptions;
       programOptions.checkNans = options.check_nans;
-      program = std::make_unique<Program>(job, shared, meshForProgram(shared->plan.mesh, options.mesh, where),
+      programOptions.donated = options.donate_argnums;
+      programOptions.donatedTo = "'" + shared->plan.name + "', which was jitted at " + placeText(where);
+      program = std::make_shared<Program>(job, shared, meshForProgram(shared->plan.mesh, options.mesh, where),
                                           std::move(programOptions));
     }
     return *program;
@@ -139,15 +153,26 @@ private:
   std::string source;
   JitOptions options;
   std::source_location where;
+  TracedPlaces places;
   // What is asked of a constant function may make it compile.
   mutable spmdc::Compiler compiler;
-  mutable std::unique_ptr<Program> program;
+  mutable std::shared_ptr<Program> program;
 };
 
 } // namespace
 
+std::shared_ptr<FunctionImpl> makeJitFunction(std::shared_ptr<Job> job, std::string source, JitOptions options,
+                                              std::source_location where, std::vector<std::source_location> places) {
+  return std::make_shared<JitFunction>(std::move(job), std::move(source), std::move(options), where, std::move(places));
+}
+
+std::shared_ptr<FunctionImpl> compileProgram(std::shared_ptr<Job> job, std::string source, JitOptions options,
+                                             std::source_location where, std::vector<std::source_location> places) {
+  return JitFunction(std::move(job), std::move(source), std::move(options), where, std::move(places)).getCompiled();
+}
+
 Function jit(std::string source, JitOptions options, std::source_location where) {
-  return Function(std::make_shared<JitFunction>(currentJob(where), std::move(source), std::move(options), where));
+  return Function(makeJitFunction(currentJob(where), std::move(source), std::move(options), where));
 }
 
 } // namespace spmd

@@ -98,6 +98,7 @@ names = dict(
     take=jnp.take, take_along_axis=jnp.take_along_axis, sort=jnp.sort, argsort=jnp.argsort, split=split_any, top_k=jax.lax.top_k,
     update=lambda v, u, start: jax.lax.dynamic_update_slice(v, u, start), scatter_add=scattered,
     key=jax.random.key, fold_in=jax.random.fold_in, key_data=jax.random.key_data,
+    wrap_key_data=jax.random.wrap_key_data,
     bits=lambda k, t: jax.random.bits(k, t.shape, t.dtype),
     uniform=lambda k, t, minval=0.0, maxval=1.0: jax.random.uniform(k, t.shape, t.dtype, minval, maxval),
     normal=lambda k, t: jax.random.normal(k, t.shape, t.dtype),

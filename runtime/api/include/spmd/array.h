@@ -18,13 +18,16 @@ namespace spmd {
 
 struct Shard;
 class ArrayImpl;
+class TracedValue;
 
 /// A value spread over the devices of a mesh, perhaps still being computed. Copies share the value, which never
-/// changes.
+/// changes. Inside of a callable that jit, grad and the like trace, it may stand for a value that only the compiled
+/// program will have: then it has a shape and a dtype and no more, and what asks for more is an error.
 class Array {
 public:
   Array() = default;
   explicit Array(std::shared_ptr<const ArrayImpl> impl) : impl(std::move(impl)) {}
+  explicit Array(std::shared_ptr<const TracedValue> traced) : traced(std::move(traced)) {}
 
   const std::vector<int64_t> &shape() const;
   DType dtype() const;
@@ -33,6 +36,11 @@ public:
   int64_t size() const;
   /// As the program names it, for messages; may be empty.
   const std::string &name() const;
+
+  /// Whether it stands for a value of a program that is being traced; JAX's `isinstance(x, jax.core.Tracer)`.
+  bool is_traced() const { return traced != nullptr; }
+  /// Whether it was donated to a call: only its type and sharding are known then.
+  bool is_deleted() const;
 
   /// Whether all devices that hold a part are of this process.
   bool is_fully_addressable() const;
@@ -53,12 +61,15 @@ public:
   /// The values as NumPy prints them, or type and sharding where this process holds no complete copy.
   std::string str() const;
 
-  const std::shared_ptr<const ArrayImpl> &get_impl() const { return impl; }
+  /// Null for an Array that was never assigned. An error for one that is traced or deleted.
+  const std::shared_ptr<const ArrayImpl> &get_impl() const;
+  const std::shared_ptr<const TracedValue> &get_traced() const { return traced; }
 
 private:
   void copy_to_host(DType dtype, void *target) const;
 
   std::shared_ptr<const ArrayImpl> impl;
+  std::shared_ptr<const TracedValue> traced; ///< Then there is no impl.
 };
 
 /// One device's part of an array.

@@ -73,14 +73,20 @@ Function load(std::shared_ptr<const Artifact> artifact, std::optional<Mesh> mesh
               std::source_location where = std::source_location::current());
 
 struct JitOptions {
-  std::string function = "main";                                   ///< The entry.
-  std::optional<Mesh> mesh = {};                                   ///< Default: the source's, over all devices.
+  std::string function = "main"; ///< The entry. Not for a callable.
+  /// Default: the source's, over all devices; of a callable the mesh that its arguments are on.
+  std::optional<Mesh> mesh = {};
   std::vector<std::pair<std::string, std::string>> constants = {}; ///< Values of the source's consts.
   std::string file_name = "<jit>";                                 ///< In messages.
   /// `cpu` (this host), `cpu:<LLVM's name of a CPU>`, or `cuda:<architecture>` as cuda:sm_90. Devices of the job run
   /// code for this host; lower() shows what there is for others.
   std::string target = "cpu";
   bool check_nans = false; ///< A call whose results hold a NaN fails, naming the step that made it.
+  /// Numbers of arguments that a call takes for itself, as JAX's: of a callable those of its arguments (all arrays of a
+  /// tree), of a source those of parameters(). Such an array is deleted by the call, and using it is an error. Where a
+  /// result has its type and lies alike, and nothing else shares its memory, the result takes that memory; otherwise
+  /// it is given back when the call has read it. In a source the result has to have the parameter's name.
+  std::vector<int> donate_argnums = {};
 };
 
 /// A program in the language of LANGUAGE.md; compiled at the first call and kept, also for later processes of the user

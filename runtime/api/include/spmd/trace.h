@@ -1,0 +1,135 @@
+//===- trace.h - functions made of C++ callables ----------------*- C++ -*-===//
+//
+// jit of a callable, as JAX's: the callable is called once with arrays that stand for values, its operations (numpy.h,
+// operand.h) are written down as a program in the language, and the program is compiled and called. What the callable
+// does besides (printing, counting, asking for the time) happens while it is traced and not in later calls. Needs the
+// library with the compiler.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "function.h"
+#include "operand.h"
+#include "tree.h"
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <source_location>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <typeinfo>
+#include <utility>
+#include <vector>
+
+namespace spmd {
+
+namespace detail {
+
+class TracedFunction;
+
+/// What tracing gives, and what a call gives: arrays, and the tree that they belong into.
+struct TraceOutput {
+  std::vector<Array> leaves;
+  std::shared_ptr<const void> tree;
+};
+using TraceBody = std::function<TraceOutput(const std::vector<Array> &)>;
+
+/// The arguments of a call: their arrays, how many each argument has, and the form.
+struct TraceInput {
+  std::vector<Array> leaves;
+  std::vector<size_t> counts;
+  std::string structure;
+};
+
+std::shared_ptr<TracedFunction> makeTracedFunction(JitOptions options, std::source_location where);
+TraceOutput callTraced(TracedFunction &function, TraceInput input, const TraceBody &body);
+Lowered lowerTraced(TracedFunction &function, TraceInput input, const TraceBody &body);
+size_t countTraced(const TracedFunction &function);
+bool isTracing();
+
+template <typename... Args> TraceInput flatten(const Args &...args) {
+  TraceInput input;
+  auto add = [&](auto tree) {
+    size_t before = input.leaves.size();
+    tree_for_each(tree, [&](Array &leaf) { input.leaves.push_back(leaf); });
+    input.counts.push_back(input.leaves.size() - before);
+    input.structure += tree_structure(tree) + ", ";
+  };
+  (add(args), ...);
+  input.structure += typeid(std::tuple<Args...>).name();
+  return input;
+}
+
+/// Calls `function` with the arguments' trees and other arrays in them.
+template <typename F, typename... Args>
+auto callWith(F &function, const std::vector<Array> &leaves, const Args &...args) {
+  std::tuple<Args...> trees(args...);
+  size_t next = 0;
+  std::apply([&](auto &...tree) { (tree_for_each(tree, [&](Array &leaf) { leaf = leaves.at(next++); }), ...); }, trees);
+  return std::apply([&](auto &...tree) { return function(tree...); }, trees);
+}
+
+} // namespace detail
+
+/// A compiled callable; copies share what was compiled. May be called from one thread at a time.
+template <typename F> class Jitted {
+public:
+  Jitted(F function, JitOptions options, std::source_location where)
+      : function(std::make_shared<F>(std::move(function))),
+        traced(detail::makeTracedFunction(std::move(options), where)) {}
+
+  /// Runs it on trees of arrays (tree.h) and returns without waiting for the results, which are global arrays in a tree
+  /// as the callable returns it. The first call for the forms, types and shardings of the arguments traces and
+  /// compiles; others find that. All processes of the mesh make the same calls; where they trace different programs
+  /// that is an error on all of them. Inside of another trace the callable is traced as a part of it.
+  template <typename... Args> auto operator()(const Args &...args) const {
+    static_assert((Tree<Args> && ...),
+                  "the arguments of a jitted callable are arrays or trees of arrays (spmd/tree.h); "
+                  "capture numbers in the callable, which makes them constants of the program");
+    using Result = std::remove_cvref_t<std::invoke_result_t<F &, std::add_lvalue_reference_t<Args>...>>;
+    static_assert(Tree<Result>, "a jitted callable returns an array or a tree of arrays (spmd/tree.h)");
+    if (detail::isTracing())
+      return Result(detail::callWith(*function, detail::flatten(args...).leaves, args...));
+    detail::TraceOutput output = detail::callTraced(*traced, detail::flatten(args...), bodyFor(args...));
+    return tree_unflatten(*static_cast<const Result *>(output.tree.get()), output.leaves);
+  }
+
+  /// What the compiler makes of it for these arguments, without running it; JAX's `jit(f).lower(...)`. `source` is one
+  /// more stage of as_text: the traced program with the places of its lines. No communication.
+  template <typename... Args> Lowered lower(const Args &...args) const {
+    static_assert((Tree<Args> && ...),
+                  "the arguments of a jitted callable are arrays or trees of arrays (spmd/tree.h)");
+    return detail::lowerTraced(*traced, detail::flatten(args...), bodyFor(args...));
+  }
+
+  /// For how many forms, types and shardings of arguments it was traced.
+  size_t cache_size() const { return detail::countTraced(*traced); }
+
+private:
+  template <typename... Args> detail::TraceBody bodyFor(const Args &...args) const {
+    return [&, this](const std::vector<Array> &leaves) {
+      auto result = detail::callWith(*function, leaves, args...);
+      detail::TraceOutput output{tree_leaves(result), nullptr};
+      tree_for_each(result, [](Array &leaf) { leaf = Array(); }); // The form alone is kept.
+      output.tree = std::make_shared<const decltype(result)>(std::move(result));
+      return output;
+    };
+  }
+
+  std::shared_ptr<F> function;
+  std::shared_ptr<detail::TracedFunction> traced;
+};
+
+/// A callable that takes and returns trees of arrays, compiled for what it is called with; JAX's `jax.jit`. Of the
+/// options those of a source's text (`function`, `constants`) are errors. A mistake in an operation is thrown by the
+/// operation's call in the callable, with its file and line.
+template <typename F>
+  requires(!std::convertible_to<F, std::string>)
+Jitted<std::remove_cvref_t<F>> jit(F &&function, JitOptions options = {},
+                                   std::source_location where = std::source_location::current()) {
+  return {std::forward<F>(function), std::move(options), where};
+}
+
+} // namespace spmd

@@ -1,0 +1,140 @@
+//===- transform.h - derivatives, loops and branches ------------*- C++ -*-===//
+//
+// What the language makes of functions, made of callables. In a callable that is traced they become a part of its
+// program; elsewhere each call is a program of its own, compiled once for the types and shardings of its arguments (and
+// traced at each call: jit what is called often). The callables may use arrays from outside. Needs the library with the
+// compiler.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "trace.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace spmd {
+
+namespace detail {
+
+/// A callable as a function of the program.
+struct Subprogram {
+  std::vector<Array> parameters; ///< For their types.
+  std::function<std::vector<Array>(const std::vector<Array> &)> body;
+  std::source_location where;
+};
+
+/// `transform(f, wrt=(0, 2))(operands)`; without `wrt` that is left out.
+std::vector<Array> applyTransform(const std::string &transform, const std::optional<std::vector<size_t>> &wrt,
+                                  const Subprogram &program);
+/// The body's first parameter is the counter, an i32.
+std::vector<Array> applyFor(int64_t lower, int64_t upper, const Subprogram &body);
+std::vector<Array> applyWhile(const Subprogram &condition, const Subprogram &body);
+std::vector<Array> applyIf(const Operand &predicate, const Subprogram &onTrue, const Subprogram &onFalse);
+/// Zero, as an i32: what a loop's counter looks like.
+Array counterOfLoop(const std::vector<Array> &carries, std::source_location where);
+
+template <typename F, typename... Args>
+Subprogram subprogram(F &function, std::source_location where, const Args &...args) {
+  return {flatten(args...).leaves,
+          [&](const std::vector<Array> &leaves) { return tree_leaves(callWith(function, leaves, args...)); }, where};
+}
+
+} // namespace detail
+
+/// A callable that returns what `function` does, one number, and its derivative; JAX's `jax.value_and_grad`. The
+/// template arguments number the arguments to differentiate by: for one, or none (the first), the derivative is a tree
+/// as that argument, for several a std::tuple of them. A derivative by integers is an error.
+template <size_t... argnums, typename F>
+auto value_and_grad(F function, std::source_location where = std::source_location::current()) {
+  return [function = std::move(function), where]<typename... Args>(const Args &...args) mutable {
+    if constexpr (sizeof...(argnums) == 0) {
+      return value_and_grad<0>(function, where)(args...);
+    } else {
+      static_assert(((argnums < sizeof...(Args)) && ...), "the numbers are those of arguments of the call");
+      std::vector<size_t> counts = detail::flatten(args...).counts, wrt;
+      for (size_t argument : {argnums...})
+        for (size_t i = 0, first = 0; i <= argument; first += counts[i++])
+          if (i == argument)
+            for (size_t leaf = 0; leaf < counts[i]; ++leaf)
+              wrt.push_back(first + leaf);
+      std::vector<Array> all =
+          detail::applyTransform("value_and_grad", wrt, detail::subprogram(function, where, args...));
+      size_t next = 1;
+      auto derivative = [&](auto tree) {
+        tree_for_each(tree, [&](Array &leaf) { leaf = all.at(next++); });
+        return tree;
+      };
+      auto arguments = std::tie(args...);
+      std::tuple<std::remove_cvref_t<std::tuple_element_t<argnums, decltype(arguments)>>...> derivatives{
+          derivative(std::get<argnums>(arguments))...};
+      if constexpr (sizeof...(argnums) == 1)
+        return std::pair(all.front(), std::get<0>(derivatives));
+      else
+        return std::pair(all.front(), derivatives);
+    }
+  };
+}
+
+/// The derivative alone; JAX's `jax.grad`.
+template <size_t... argnums, typename F>
+auto grad(F function, std::source_location where = std::source_location::current()) {
+  return [both = value_and_grad<argnums...>(std::move(function), where)](const auto &...args) mutable {
+    return both(args...).second;
+  };
+}
+
+/// A callable with the same values, of which a derivative computes again what it needs instead of keeping it; JAX's
+/// `jax.checkpoint`.
+template <typename F> auto checkpoint(F function, std::source_location where = std::source_location::current()) {
+  return [function = std::move(function), where](const auto &...args) mutable {
+    auto call = [&](const std::vector<Array> &leaves) { return detail::callWith(function, leaves, args...); };
+    std::optional<decltype(call({}))> form;
+    detail::Subprogram program{detail::flatten(args...).leaves,
+                               [&](const std::vector<Array> &leaves) {
+                                 form = call(leaves);
+                                 return tree_leaves(*form);
+                               },
+                               where};
+    std::vector<Array> all = detail::applyTransform("checkpoint", std::nullopt, program);
+    return tree_unflatten(*form, all);
+  };
+}
+
+/// `carry = body(i, carry)` for i (an i32) from `lower` to `upper` - 1, compiled once whatever the number of rounds;
+/// JAX's `jax.lax.fori_loop`. The carry keeps its form and types.
+template <typename Body, Tree T>
+T fori_loop(int64_t lower, int64_t upper, Body body, const T &carry,
+            std::source_location where = std::source_location::current()) {
+  Array counter = detail::counterOfLoop(tree_leaves(carry), where);
+  return tree_unflatten(carry, detail::applyFor(lower, upper, detail::subprogram(body, where, counter, carry)));
+}
+
+/// `carry = body(carry)` as long as `condition(carry)`, one bool; JAX's `jax.lax.while_loop`. The carry keeps its form
+/// and types. There is no derivative of it.
+template <typename Condition, typename Body, Tree T>
+T while_loop(Condition condition, Body body, const T &carry,
+             std::source_location where = std::source_location::current()) {
+  return tree_unflatten(
+      carry, detail::applyWhile(detail::subprogram(condition, where, carry), detail::subprogram(body, where, carry)));
+}
+
+/// `on_true(operands...)` or `on_false(operands...)`, of which one alone runs; JAX's `jax.lax.cond`. `predicate`: one
+/// bool, the same on all devices. Both take the same trees and return the same form; types come to one as those of the
+/// operands of `+` do.
+template <typename True, typename False, Tree... Args>
+auto cond(const Operand &predicate, True on_true, False on_false, const Args &...operands) {
+  auto call = [&](const std::vector<Array> &leaves) { return detail::callWith(on_true, leaves, operands...); };
+  std::optional<decltype(call({}))> form;
+  detail::Subprogram program{detail::flatten(operands...).leaves,
+                             [&](const std::vector<Array> &leaves) {
+                               form = call(leaves);
+                               return tree_leaves(*form);
+                             },
+                             predicate.get_location()};
+  std::vector<Array> all =
+      detail::applyIf(predicate, program, detail::subprogram(on_false, program.where, operands...));
+  return tree_unflatten(*form, all);
+}
+
+} // namespace spmd

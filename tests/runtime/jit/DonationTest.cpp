@@ -1,0 +1,145 @@
+// Arguments that a call takes for itself.
+#include "runtime/api/Runtime.h"
+#include "runtime/api/include/spmd/spmd.h"
+#include "tests/runtime/api/ApiTestSupport.h"
+
+#include <dlpack/dlpack.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace spmd;
+using namespace spmd::testing_api;
+using testing::AllOf;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+namespace {
+
+class Donation : public testing::Test {
+protected:
+  Array counted(Shape shape, P spec) {
+    int64_t elements = 1;
+    for (int64_t size : shape)
+      elements *= size;
+    return device_put(view(counting(elements), std::move(shape)), NamedSharding(mesh, std::move(spec)));
+  }
+
+  /// Where the parts of an array lie.
+  static std::vector<void *> memoryOf(const Array &array) {
+    std::vector<void *> places;
+    for (const Shard &shard : array.addressable_shards()) {
+      DLManagedTensor *tensor = to_dlpack(shard);
+      places.push_back(tensor->dl_tensor.data);
+      tensor->deleter(tensor);
+    }
+    return places;
+  }
+
+  LocalJob job{4};
+  Mesh mesh = make_mesh({4}, {"a"});
+};
+
+TEST_F(Donation, a_result_takes_the_memory_of_a_donated_argument) {
+  auto step = jit([](Array x, Array y) { return x * 2 + y; }, {.donate_argnums = {0}});
+  Array x = counted({8}, P("a")), y = counted({8}, P("a"));
+  std::vector<void *> memory = memoryOf(x);
+  Array next = step(x, y);
+  EXPECT_TRUE(x.is_deleted());
+  EXPECT_FALSE(y.is_deleted());
+  EXPECT_EQ(memoryOf(next), memory);
+  EXPECT_THAT(next.to_host<float>(), ElementsAre(0, 3, 6, 9, 12, 15, 18, 21));
+  // Also while earlier calls still run.
+  for (int i = 0; i < 5; ++i)
+    next = step(next, y);
+  EXPECT_EQ(memoryOf(next), memory);
+  EXPECT_EQ(next.to_host<float>()[1], 3 * 32 + 31);
+}
+
+TEST_F(Donation, of_trees_and_of_a_sources_parameters) {
+  auto swap = jit([](const std::pair<Array, Array> &pair) { return std::pair(pair.second, pair.first + 1); },
+                  {.donate_argnums = {0}});
+  std::pair pair(counted({4}, P("a")), counted({4}, P("a")) + 10);
+  std::pair next = swap(pair);
+  EXPECT_TRUE(pair.first.is_deleted() && pair.second.is_deleted());
+  EXPECT_THAT(next.first.to_host<float>(), ElementsAre(10, 11, 12, 13));
+  EXPECT_THAT(next.second.to_host<float>(), ElementsAre(1, 2, 3, 4));
+
+  Function step = jit("mesh m(a=4)\nfn main(p: f32[8@a], x: f32[8@a]) { let p = p - x; return (p, sum(p)); }",
+                      {.donate_argnums = {0}});
+  Array p = counted({8}, P("a")), x = counted({8}, P("a"));
+  std::vector<void *> memory = memoryOf(p);
+  std::vector<Array> results = step(p, x);
+  EXPECT_EQ(memoryOf(results[0]), memory);
+  EXPECT_THAT(results[0].to_host<float>(), Each(0.0f));
+  EXPECT_TRUE(p.is_deleted());
+}
+
+// What others still see is left alone.
+TEST_F(Donation, shared_memory_is_not_written) {
+  auto step = jit([](Array x) { return x + 1; }, {.donate_argnums = {0}});
+  Array x = counted({4}, P("a"));
+  std::vector<Shard> shards = x.addressable_shards();
+  Array next = step(x);
+  EXPECT_THAT(next.to_host<float>(), ElementsAre(1, 2, 3, 4));
+  EXPECT_EQ(shards[3].data.item<float>(), 3);
+
+  Array other = counted({4}, P("a"));
+  DLManagedTensor *tensor = to_dlpack(other.addressable_shards()[2]);
+  step(other).block_until_ready();
+  EXPECT_EQ(*static_cast<float *>(tensor->dl_tensor.data), 2);
+  tensor->deleter(tensor);
+}
+
+// A result that lies in another way, or none of that type: the memory is given back.
+TEST_F(Donation, where_no_result_fits_memory_is_given_back) {
+  auto total = jit([](Array x) { return sum(x); }, {.donate_argnums = {0}});
+  const DeviceRef &device = currentJob(std::source_location::current())->getLocalDevices()[0];
+  Array x = counted({4 << 16}, P("a"));
+  int64_t before = device->bytesInUse();
+  total(x).block_until_ready();
+  Array small = total(counted({4 << 16}, P("a")));
+  small.block_until_ready();
+  EXPECT_LE(device->bytesInUse(), before - (4 << 16) + 4096);
+  EXPECT_TRUE(x.is_deleted());
+}
+
+// A training step holds its parameters once.
+TEST_F(Donation, the_peak_is_lower_by_what_is_donated) {
+  const DeviceRef &device = currentJob(std::source_location::current())->getLocalDevices()[0];
+  constexpr int64_t kElements = int64_t(4) << 20;
+  auto peakOf = [&](std::vector<int> donated) {
+    auto step = jit([](Array x) { return x * 0.5; }, {.donate_argnums = std::move(donated)});
+    Array x = counted({kElements}, P("a"));
+    for (int i = 0; i < 4; ++i)
+      x = step(x);
+    x.block_until_ready();
+    return device->peakBytesInUse();
+  };
+  int64_t donated = peakOf({0}), kept = peakOf({});
+  EXPECT_GE(kept - donated, kElements / 4 * 4 - 4096);
+}
+
+TEST_F(Donation, misuse) {
+  auto step = jit([](Array x, Array y) { return x + y; }, {.donate_argnums = {0}});
+  Array x = counted({4}, P("a"));
+  EXPECT_THAT(messageOf([&] { step(x, x); }), HasSubstr("argument 0 of 'main' is donated and is the same array as "
+                                                        "argument 1"));
+  EXPECT_FALSE(x.is_deleted());
+  step(x, x + 1);
+  EXPECT_THAT(messageOf([&] { x.to_host<float>(); }),
+              AllOf(HasSubstr("f32[4] @ P(a) is used after it was donated to 'main', which was jitted at "),
+                    HasSubstr("DonationTest.cpp:"), HasSubstr("use them, or do not donate the argument")));
+  EXPECT_THAT(messageOf([&] { step(x, x); }), HasSubstr("is used after it was donated"));
+  EXPECT_THAT(messageOf([&] { x + 1; }), HasSubstr("is used after it was donated"));
+  EXPECT_THAT(x.shape(), ElementsAre(4));
+  auto wrong = jit([](Array x) { return x; }, {.donate_argnums = {1}});
+  EXPECT_THAT(messageOf([&] { wrong(counted({4}, P())); }),
+              HasSubstr("donate_argnums has 1, and the call has 1 arguments"));
+  Function source =
+      jit("fn main(x: f32) { return x; }", {.mesh = Mesh({}, {}, {local_devices()[0]}), .donate_argnums = {-1}});
+  EXPECT_THAT(messageOf([&] { source(device_put(view(counting(1), {}), local_devices()[0])); }),
+              HasSubstr("donate_argnums has -1, and 'main' takes 1 arguments"));
+}
+
+} // namespace
