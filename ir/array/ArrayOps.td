@@ -166,7 +166,8 @@ def Array_EinsumOp : Array_Op<"einsum", [DeclareOpInterfaceMethods<Differentiabl
     As NumPy's einsum of any number of operands: an element of the result is the sum, over all labels that the result
     lacks, of the product of one element of each operand. Each label is in the result or in two operands, and in none
     twice. In which order operands are multiplied is left open until it is known how they lie
-    (`spmdc-order-contractions`); two operands alone are a `dot_general`.
+    (`spmdc-order-contractions`); two operands alone are a `dot_general`. As in every order that JAX takes, roundings, the
+    signs of zeros, and what becomes of infinities are those of the order.
     `array.einsum %x, %y, %z labels [[0, 1], [1, 2], [2, 3]] -> [0, 3] : ...` is `x @ y @ z`.
   }];
   let arguments = (ins Variadic<Spmd_ArrayType>:$operands, ArrayAttr:$labels, DenseI64ArrayAttr:$resultLabels);

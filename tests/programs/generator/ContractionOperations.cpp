@@ -107,11 +107,23 @@ bool makeEinsum(ProgramBuilder &b) {
       .has_value();
 }
 
+/// No infinities: the sum of the products of one with others is a NaN or not, by the order in which they are
+/// multiplied.
+int withoutInfinities(ProgramBuilder &b, int variable) {
+  if (!spmd::isFloat(b.dtypeOf(variable)))
+    return variable;
+  Accuracy accuracy = b.of(variable);
+  accuracy.bound = std::min(accuracy.bound, 4.0);
+  accuracy.bits = false;
+  return b.let("clamp(-4, $0, 4)", {variable}, b.dtypeOf(variable), b.shapeOf(variable), accuracy).value();
+}
+
 /// Three or four arrays, of which the compiler chooses in which order they are multiplied.
 bool makeEinsumOfMany(ProgramBuilder &b) {
-  int x = b.tame(b.any());
-  if (b.rankOf(x) > 3)
+  int found = b.any();
+  if (b.rankOf(found) > 3)
     return false;
+  int x = withoutInfinities(b, found);
   struct Label {
     char letter;
     int64_t size;
@@ -160,7 +172,7 @@ bool makeEinsumOfMany(ProgramBuilder &b) {
   if (!b.fits(shape))
     return false;
   for (const Shape &of : shapes)
-    arrays.push_back(b.tame(b.matching(of, dtype)));
+    arrays.push_back(withoutInfinities(b, b.matching(of, dtype)));
   std::string spec, places;
   Accuracy accuracy = b.of(x);
   for (auto [i, input] : llvm::enumerate(inputs)) {
