@@ -7,6 +7,7 @@
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
 
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -30,7 +31,7 @@ namespace {
 using OperandSet = unsigned;
 
 /// Ways to multiply two arrays that are priced for one einsum, about.
-constexpr size_t kMostWays = 1 << 14;
+constexpr size_t kMostWays = 1 << 12;
 /// Assignments that are tried for two arrays at least.
 constexpr size_t kLeastAssignments = 32;
 
@@ -140,6 +141,13 @@ private:
     return {model.seconds(cost, planner.getMesh().deviceCount()), cost.linkBytes};
   }
 
+  double leastSecondsOfMove(ArrayType from, ArrayType to) const {
+    if (from == to || isPlain)
+      return 0;
+    return planner.getLeastBytes(from, to) / static_cast<double>(planner.getMesh().deviceCount()) /
+           model.link.bytesPerSecond;
+  }
+
   /// The cheapest way to have the set's product like that; null where none is small enough.
   const Choice *choose(OperandSet set, ArrayType wanted) {
     auto [found, isNew] = choices.try_emplace({set, wanted.getAsOpaquePointer()});
@@ -149,6 +157,11 @@ private:
       best = Choice{priceOfMove(lies, wanted), {}};
     } else if (isNew) {
       for (const auto &[made, way] : waysOf(set)) {
+        double most = best ? (1 + CostModel::kAlike) * best->price.seconds : INFINITY;
+        if (way.price.seconds > most)
+          break; // So are all behind it.
+        if (way.price.seconds + leastSecondsOfMove(made, wanted) > most)
+          continue;
         OperationPrice move = priceOfMove(made, wanted);
         Choice choice{{way.price.seconds + move.seconds, way.price.linkBytes + move.linkBytes}, way};
         if (!best || choice.price.isBetterThan(best->price))
@@ -158,22 +171,30 @@ private:
     return best ? &*best : nullptr;
   }
 
-  using Ways = llvm::MapVector<ArrayType, Way>;
+  /// By type.
+  using Ways = std::vector<std::pair<ArrayType, Way>>;
 
-  /// The cheapest way to each type that the set's product may be made with.
+  /// The cheapest way to each type that the set's product may be made with; the cheapest first.
   const Ways &waysOf(OperandSet set) {
     if (auto found = ways.find(set); found != ways.end())
       return found->second;
-    Ways made;
+    llvm::MapVector<ArrayType, Way> made;
     SmallVector<int64_t> labels = labelsOf(set);
     if (typeOf(labels, FactorAxes(rule.factors.size()), {}).hasAllowedSize())
       for (OperandSet left = (set - 1) & set; left; left = (left - 1) & set)
         if (OperandSet right = set & ~left; left > right)
           addWays(left, right, labels, made);
-    return ways[set] = std::move(made);
+    std::vector<std::pair<double, size_t>> order;
+    for (const auto &[type, way] : made)
+      order.emplace_back(way.price.seconds, order.size());
+    llvm::sort(order);
+    Ways sorted;
+    for (auto [seconds, index] : order)
+      sorted.push_back(*(made.begin() + static_cast<ptrdiff_t>(index)));
+    return ways[set] = std::move(sorted);
   }
 
-  void addWays(OperandSet left, OperandSet right, ArrayRef<int64_t> labels, Ways &made) {
+  void addWays(OperandSet left, OperandSet right, ArrayRef<int64_t> labels, llvm::MapVector<ArrayType, Way> &made) {
     SmallVector<int64_t> leftLabels = labelsOf(left), rightLabels = labelsOf(right), all(leftLabels), summed;
     for (int64_t label : rightLabels)
       if (!llvm::is_contained(leftLabels, label))

@@ -25,6 +25,14 @@ Key anyKey(ProgramBuilder &b) {
     key.operands = {*data};
     key.text = b.random.chance(50) ? "key($0)" : "fold_in(" + key.text + ", $0)";
   }
+  // Of two words of the program, or of those of a key.
+  if (b.random.chance(15)) {
+    std::optional<int> words = b.find([&](int v) { return b.dtypeOf(v) == DType::U32 && b.shapeOf(v) == Shape{2}; });
+    if (words)
+      key = {"wrap_key_data($0)", {*words}};
+    else
+      key.text = "wrap_key_data(key_data(" + key.text + "))";
+  }
   if (b.random.chance(30))
     key.text = "split(" + key.text + ", 3)[" + std::to_string(b.random.integer(-3, 2)) + "]";
   return key;
