@@ -41,9 +41,30 @@ private:
     std::unique_ptr<ShardingSearch> search = nullptr;
   };
 
-  /// Of the function as it is, with lookups in all tables in place of those in one, and with parts of products
-  /// multiplied by themselves, the one that is cheaper in the end and sends less.
+  /// Where bytes are to be least, also what would be chosen for the least time, if that sends less in the end: a search
+  /// that counts work comes by other programs, and neither finds the best of all of them.
   void choose(func::FuncOp func, ReshardPlanner &planner) {
+    CostModel model = CostModel::of(getOperation());
+    StringAttr name = func.getSymNameAttr();
+    func::FuncOp copy = model.goal == Goal::Bytes ? cloneBehind(func, ".time") : func::FuncOp();
+    Version best = chooseBy(func, planner);
+    model.goal = Goal::Time;
+    ReshardPlanner byTime(planner.getMesh(), model); // As long as the search that asks it.
+    if (copy) {
+      Version other = chooseBy(copy, byTime);
+      auto price = priceOfPartitioned(best.func, planner.getMesh(), planner.getModel());
+      auto otherPrice = priceOfPartitioned(other.func, planner.getMesh(), planner.getModel());
+      if (price && otherPrice && otherPrice->linkBytes < price->linkBytes)
+        std::swap(best, other);
+      other.func.erase();
+    }
+    emitRemarks(best);
+    best.func.setSymNameAttr(name);
+  }
+
+  /// Of the function as it is, with lookups in all tables in place of those in one, and with parts of products
+  /// multiplied by themselves, the one that is cheaper in the end and sends less. Erases the others.
+  Version chooseBy(func::FuncOp func, ReshardPlanner &planner) {
     Version plain{func};
     Version found = rewrite(plain, planner, lookUpFirst, "is looked up before a part is taken, so that less is sent");
     StringRef inParts = "is computed in parts, each by itself, so that less is sent";
@@ -53,12 +74,10 @@ private:
     Version &parts = &either == &plain ? split : both;
     Version &best = isBetter(parts, either, planner) ? parts : either;
     search(best, planner);
-    emitRemarks(best);
-    StringAttr name = func.getSymNameAttr();
     for (Version *version : {&plain, &found, &split, &both})
       if (version != &best && version->func)
         version->func.erase();
-    best.func.setSymNameAttr(name);
+    return std::move(best);
   }
 
   void search(Version &version, ReshardPlanner &planner) const {
@@ -85,6 +104,14 @@ private:
     version.search->emitRemarks();
   }
 
+  static func::FuncOp cloneBehind(func::FuncOp func, StringRef suffix) {
+    OpBuilder builder(func);
+    builder.setInsertionPointAfter(func);
+    auto copy = cast<func::FuncOp>(builder.clone(*func));
+    copy.setSymName((func.getSymName() + suffix).str());
+    return copy;
+  }
+
   /// Beside the function, under another name.
   static Version rewrite(const Version &version, ReshardPlanner &planner,
                          SmallVector<Location> (*rewriteIn)(func::FuncOp, ReshardPlanner &), StringRef text) {
@@ -94,10 +121,7 @@ private:
     func::FuncOp func = version.func;
     if (!func || !func.walk(mayBeRewritten).wasInterrupted())
       return {};
-    OpBuilder builder(func);
-    builder.setInsertionPointAfter(func);
-    Version other{cast<func::FuncOp>(builder.clone(*func)), version.remarks};
-    other.func.setSymName((func.getSymName() + ".other").str());
+    Version other{cloneBehind(func, ".other"), version.remarks};
     SmallVector<Location> places = rewriteIn(other.func, planner);
     if (places.empty()) {
       other.func.erase();
