@@ -213,9 +213,7 @@ private:
       AxisList reduced;
       for (int64_t label : summed)
         llvm::append_range(reduced, axes[factorOf.at(label)]);
-      llvm::sort(reduced, [&](const spmd::AxisRef &x, const spmd::AxisRef &y) {
-        return std::pair(mesh.indexOf(x.name), x.preSize) < std::pair(mesh.indexOf(y.name), y.preSize);
-      });
+      sortAxes(mesh, reduced);
       ArrayType product = typeOf(labels, axes, reduced);
       way.price.seconds = leftChoice->price.seconds + rightChoice->price.seconds +
                           computeSeconds(all, !summed.empty(), axes, way, product);

@@ -2,9 +2,17 @@
 
 #include "passes/partition/FactorAxes.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <numeric>
 
 namespace spmdc {
+
+void sortAxes(const spmd::MeshShape &mesh, AxisList &axes) {
+  llvm::sort(axes, [&](const spmd::AxisRef &x, const spmd::AxisRef &y) {
+    return std::pair(mesh.indexOf(x.name), x.preSize) < std::pair(mesh.indexOf(y.name), y.preSize);
+  });
+}
 
 int64_t sizeOf(const spmd::MeshShape &mesh, const AxisList &axes) {
   int64_t size = 1;

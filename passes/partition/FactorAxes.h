@@ -40,6 +40,10 @@ std::optional<spmd::Sharding> shardingOf(const spmd::MeshShape &mesh, const Shar
 /// True if two axis lists cannot cut one array: they share (a part of) an axis, or have parts that do not fit together.
 bool overlap(const AxisList &x, const AxisList &y);
 
+/// Brings axes into the mesh's order: partial sums over the same axes are alike, in whatever order these cut what is
+/// summed.
+void sortAxes(const spmd::MeshShape &mesh, AxisList &axes);
+
 /// Product of the sizes.
 int64_t sizeOf(const spmd::MeshShape &mesh, const AxisList &axes);
 

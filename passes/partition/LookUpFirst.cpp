@@ -39,7 +39,7 @@ public:
     for (auto &[take, dims] : lookups)
       replacements.push_back(isa<TakeOp>(take) ? lookUp(cast<TakeOp>(take), dims)
                                                : lookUp(cast<TakeAlongOp>(take), dims));
-    OperationPrice old = price(unused), now = price(built);
+    OperationPrice old = priceAsTheyLie(planner, runs, unused), now = priceAsTheyLie(planner, runs, built);
     bool isBetter = now.linkBytes < old.linkBytes && now.isBetterThan(old);
     if (isBetter) {
       for (auto [lookup, replacement] : llvm::zip_equal(lookups, replacements)) {
@@ -180,17 +180,6 @@ private:
     auto op = OpBuilder(take).create<Op>(take->getLoc(), std::forward<Args>(args)...);
     built.push_back(op);
     return op.getResult();
-  }
-
-  OperationPrice price(ArrayRef<Operation *> ops) {
-    OperationPrice sum;
-    for (Operation *op : ops) {
-      OperationPrice once = chooseAssignment(planner, cast<ShardingRuleOpInterface>(op)).price;
-      auto count = static_cast<double>(runs.count(op));
-      sum.seconds += count * once.seconds;
-      sum.linkBytes += count * once.linkBytes;
-    }
-    return sum;
   }
 
   mutable SliceOp slice;

@@ -55,10 +55,7 @@ bool OperationCandidates::tryAssign(OperationChoice &choice) const {
   for (size_t f = 0; f < axes.size(); ++f)
     if (traits.rule.factors[f].kind == FactorKind::Reduction)
       choice.reduced.insert(choice.reduced.end(), axes[f].begin(), axes[f].end());
-  // Partial sums over the same axes are alike, in whatever order these cut what is summed.
-  llvm::sort(choice.reduced, [&](const spmd::AxisRef &x, const spmd::AxisRef &y) {
-    return std::pair(mesh.indexOf(x.name), x.preSize) < std::pair(mesh.indexOf(y.name), y.preSize);
-  });
+  sortAxes(mesh, choice.reduced);
   MLIRContext *context = op->getContext();
   for (size_t i = 0; i < traits.rule.operands.size(); ++i) {
     std::optional<spmd::Sharding> sharding = shardingOf(mesh, traits.rule, traits.rule.operands[i], axes);

@@ -1,6 +1,7 @@
 //===- OperationChoice.cpp - how one operation runs on the devices --------===//
 
 #include "passes/partition/OperationChoice.h"
+#include "passes/analysis/RunCounts.h"
 #include "passes/partition/Assignments.h"
 #include "passes/partition/ComputeTime.h"
 #include "passes/partition/MovePrices.h"
@@ -265,6 +266,17 @@ ReshardOp getOwnReshard(Value value) {
 OperationChoice chooseAssignment(ReshardPlanner &planner, Forms &forms, WindowsOf windowsOf, ShardingRuleOpInterface op,
                                  const OperationTraits &traits) {
   return Chooser(planner, forms, windowsOf, op, traits).run();
+}
+
+OperationPrice priceAsTheyLie(ReshardPlanner &planner, RunCounts &runs, ArrayRef<Operation *> ops) {
+  OperationPrice sum;
+  for (Operation *op : ops) {
+    OperationPrice once = chooseAssignment(planner, cast<ShardingRuleOpInterface>(op)).price;
+    auto count = static_cast<double>(runs.count(op));
+    sum.seconds += count * once.seconds;
+    sum.linkBytes += count * once.linkBytes;
+  }
+  return sum;
 }
 
 std::optional<std::vector<OperationWay>> listOperationWays(ReshardPlanner &planner, ShardingRuleOpInterface op,

@@ -22,6 +22,8 @@
 
 namespace spmdc {
 
+class RunCounts;
+
 struct OperationPrice {
   double seconds = 0;
   double linkBytes = 0; ///< Sent by all devices together; along slow links they count for more (CollectiveCost).
@@ -87,6 +89,9 @@ inline OperationChoice chooseAssignment(ReshardPlanner &planner, ShardingRuleOpI
 inline OperationChoice chooseAssignment(ReshardPlanner &planner, ShardingRuleOpInterface op) {
   return chooseAssignment(planner, op, OperationTraits(op));
 }
+
+/// What operations cost for the types that they have now, each by itself and as often as it runs.
+OperationPrice priceAsTheyLie(ReshardPlanner &planner, RunCounts &runs, llvm::ArrayRef<mlir::Operation *> ops);
 
 /// A way to run an operation, for parts of the price of which nothing else has to be known.
 struct OperationWay {

@@ -125,22 +125,11 @@ Value PartBuilder::slice(Value value, DimPart range, ArrayType type, Operation *
   return part;
 }
 
-OperationPrice PartBuilder::price(ArrayRef<Operation *> ops) {
-  OperationPrice sum;
-  for (Operation *op : ops) {
-    OperationPrice once = chooseAssignment(planner, cast<ShardingRuleOpInterface>(op)).price;
-    double count = static_cast<double>(runs.count(op));
-    sum.seconds += count * once.seconds;
-    sum.linkBytes += count * once.linkBytes;
-  }
-  return sum;
-}
-
 bool PartBuilder::isBetterThan(ArrayRef<Operation *> others) {
-  OperationPrice old = price(others);
+  OperationPrice old = priceAsTheyLie(planner, runs, others);
   if (old.linkBytes == 0)
     return false;
-  OperationPrice parts = price(movers);
+  OperationPrice parts = priceAsTheyLie(planner, runs, movers);
   return parts.linkBytes < old.linkBytes && parts.isBetterThan(old);
 }
 

@@ -44,7 +44,6 @@ public:
 private:
   mlir::Value compute(mlir::Operation *op, DimPart range, ArrayType type);
   mlir::Value slice(mlir::Value value, DimPart range, ArrayType type, mlir::Operation *user);
-  OperationPrice price(llvm::ArrayRef<mlir::Operation *> ops);
 
   ReshardPlanner &planner;
   RunCounts &runs;

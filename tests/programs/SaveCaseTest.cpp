@@ -1,12 +1,11 @@
 //===- SaveCaseTest.cpp - a saved program runs with its command -----------===//
 
 #include "tests/programs/support/SaveCase.h"
+#include "tests/support/Shell.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include <array>
-#include <cstdio>
 #include <filesystem>
 
 #include <unistd.h>
@@ -26,13 +25,9 @@ TEST(SaveCase, TheCommandRunsTheProgram) {
     options.seed = seed;
     options.maxDevices = 4;
     Case test = generateCase(context, options, seed % 2 ? Mode::Text : Mode::Everything);
-    std::string command = "timeout 60 " SPMDC_BINARY_DIR "/bin/" + saveCase(test, folder) + " 2>&1";
-    FILE *pipe = popen(command.c_str(), "r");
-    std::string text;
-    std::array<char, 4096> buffer;
-    for (size_t count; (count = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
-      text.append(buffer.data(), count);
-    EXPECT_EQ(pclose(pipe), 0) << command << "\n" << text << "\n" << test.program.str();
+    std::string command = "timeout 60 " SPMDC_BINARY_DIR "/bin/" + saveCase(test, folder);
+    auto [status, text] = spmd::test::shell(command);
+    EXPECT_EQ(status, 0) << command << "\n" << text << "\n" << test.program.str();
     for (const ProgramResult &result : test.program.results)
       EXPECT_THAT(text, HasSubstr(test.program.nameOf(result.variable) + ": "));
     std::filesystem::remove_all(folder);

@@ -1,12 +1,11 @@
 //===- ApiProgram.cpp - a program that uses the public interface ----------===//
 //
-// What MultiProcessTest starts. `api-test-program launch N D SCENARIO` starts N processes of itself with D devices
-// each; `api-test-program SCENARIO` is one of them.
+// What MultiProcessTest starts (SelfLauncher.h).
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/api/include/spmd/spmd.h"
-#include "runtime/coordinator/Launcher.h"
+#include "tests/runtime/api/SelfLauncher.h"
 
 #include <dlpack/dlpack.h>
 
@@ -20,13 +19,9 @@
 
 #include <unistd.h>
 
-namespace {
+using spmd::testing_api::say;
 
-void say(const std::string &text) {
-  std::string line = "process=" + std::to_string(spmd::process_index()) + " " + text + "\n";
-  std::fputs(line.c_str(), stdout);
-  std::fflush(stdout);
-}
+namespace {
 
 /// The tutorial's toy example, but for the sum, which this program does itself.
 void toy() {
@@ -192,19 +187,4 @@ int member(const std::string &scenario) {
 
 } // namespace
 
-int main(int argc, char **argv) {
-  if (argc == 2)
-    return member(argv[1]);
-  if (argc != 5 || std::string(argv[1]) != "launch")
-    return 2;
-  spmd::LaunchOptions options;
-  options.command = {std::filesystem::read_symlink("/proc/self/exe").string(), argv[4]};
-  options.numProcesses = std::stoi(argv[2]);
-  options.environment = {{"SPMD_DEVICES_PER_PROCESS", argv[3]}};
-  try {
-    return spmd::launchLocal(options).exitStatus();
-  } catch (const spmd::Error &error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 1;
-  }
-}
+int main(int argc, char **argv) { return spmd::testing_api::launchSelf(argc, argv, member); }

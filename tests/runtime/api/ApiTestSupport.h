@@ -5,6 +5,9 @@
 #include "tests/support/Messages.h"
 #include "tests/support/TemporaryFolder.h"
 
+#include <gtest/gtest.h>
+
+#include <functional>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -27,5 +30,22 @@ inline std::vector<float> counting(int64_t count) {
   std::iota(values.begin(), values.end(), 0.0f);
   return values;
 }
+
+/// Tests with a mesh over all devices of a process of its own.
+class MeshTest : public ::testing::Test {
+protected:
+  MeshTest(std::vector<int64_t> sizes, std::vector<std::string> axes)
+      : job(std::accumulate(sizes.begin(), sizes.end(), 1, [](int a, int64_t b) { return a * static_cast<int>(b); })),
+        mesh(make_mesh(std::move(sizes), std::move(axes))) {}
+
+  /// Counting numbers, lying so.
+  Array counted(Shape shape, P spec) const {
+    int64_t elements = std::accumulate(shape.begin(), shape.end(), int64_t(1), std::multiplies());
+    return device_put(view(counting(elements), std::move(shape)), NamedSharding(mesh, std::move(spec)));
+  }
+
+  LocalJob job;
+  Mesh mesh;
+};
 
 } // namespace spmd::testing_api

@@ -1,15 +1,11 @@
-#include "tests/support/TimeLimit.h"
+#include "tests/runtime/api/SelfLauncher.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <string>
 #include <vector>
-
-#include <sys/wait.h>
 
 using testing::Contains;
 using testing::Each;
@@ -24,18 +20,9 @@ struct Outcome {
 
 /// Real processes of api-test-program (ApiProgram.cpp), joined through the coordinator.
 Outcome launch(int processes, int devices, const std::string &scenario) {
-  std::string command = "timeout " + std::to_string(spmd::test::timeLimit(60)) +
-                        " " SPMDC_BINARY_DIR "/bin/api-test-program launch " + std::to_string(processes) + " " +
-                        std::to_string(devices) + " " + scenario + " 2>&1";
-  Outcome outcome;
-  FILE *pipe = popen(command.c_str(), "r");
-  std::string text;
-  std::array<char, 4096> buffer;
-  size_t count = 0;
-  while ((count = fread(buffer.data(), 1, buffer.size(), pipe)) > 0)
-    text.append(buffer.data(), count);
-  int status = pclose(pipe);
-  outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  auto [status, text] =
+      spmd::testing_api::launchProgram(SPMDC_BINARY_DIR "/bin/api-test-program", processes, devices, scenario);
+  Outcome outcome{status, {}};
   for (size_t begin = 0; begin < text.size();) {
     size_t end = std::min(text.find('\n', begin), text.size());
     outcome.lines.push_back(text.substr(begin, end - begin));

@@ -2,13 +2,13 @@
 #include "runtime/io/Npy.h"
 #include "runtime/io/Npz.h"
 #include "runtime/support/File.h"
+#include "tests/support/Shell.h"
 #include "tests/support/TemporaryFolder.h"
 #include "tests/support/TimeLimit.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -25,6 +25,8 @@
 #include <unistd.h>
 
 using namespace spmd;
+using spmd::test::Printed;
+using spmd::test::shell;
 using testing::HasSubstr;
 
 namespace {
@@ -61,23 +63,6 @@ Artifact program() {
   return artifact;
 }
 
-struct Outcome {
-  int status = -1;
-  std::string text; ///< stdout and stderr.
-};
-
-Outcome shell(const std::string &command) {
-  Outcome outcome;
-  FILE *pipe = popen(("( " + command + " ) 2>&1").c_str(), "r");
-  std::array<char, 4096> buffer;
-  size_t count = 0;
-  while ((count = fread(buffer.data(), 1, buffer.size(), pipe)) > 0)
-    outcome.text.append(buffer.data(), count);
-  int status = pclose(pipe);
-  outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return outcome;
-}
-
 /// A port that the kernel just had free.
 int freePort() {
   int fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -100,7 +85,7 @@ protected:
     return "timeout " + std::to_string(test::timeLimit(60)) + " " SPMDC_BINARY_DIR "/bin/spmd-run " + path("t.spmdx") +
            " " + arguments;
   }
-  Outcome run(const std::string &arguments) const { return shell(command(arguments)); }
+  Printed run(const std::string &arguments) const { return shell(command(arguments)); }
 
   test::TemporaryFolder folder;
 };
@@ -115,7 +100,7 @@ const char *const kPrinted = "x: f32[5, 3] @ P(i, _)\n"
 // The same text on every layout: process 0 prints whole values.
 TEST_F(RunProgram, prints_the_results_on_every_layout) {
   for (const char *layout : {"", "--num-processes 4", "--num-processes 2 --devices-per-process 2"}) {
-    Outcome outcome = run(std::string("--input x=iota --input p=ones --print ") + layout);
+    Printed outcome = run(std::string("--input x=iota --input p=ones --print ") + layout);
     EXPECT_EQ(outcome.status, 0) << layout;
     EXPECT_EQ(outcome.text, kPrinted) << layout;
   }
@@ -123,7 +108,7 @@ TEST_F(RunProgram, prints_the_results_on_every_layout) {
 
 TEST_F(RunProgram, prints_shards_process_after_process) {
   for (const char *layout : {"--num-processes 2", "--num-processes 4"}) {
-    Outcome outcome = run(std::string("--input x=iota --input p.w=zeros --print-shards ") + layout);
+    Printed outcome = run(std::string("--input x=iota --input p.w=zeros --print-shards ") + layout);
     EXPECT_EQ(outcome.status, 0);
     bool isTwo = std::string(layout).back() == '2';
     EXPECT_THAT(outcome.text, HasSubstr(std::string("process ") + (isTwo ? "0" : "1") +
@@ -142,7 +127,7 @@ TEST_F(RunProgram, reads_and_writes_files) {
   writeNpy(path("x.npy"), DType::F32, {5, 3}, x.data());
   writeNpz(path("p.npz"), {{"w", DType::F32, {4}, w.data()}});
   for (const char *layout : {"", "--num-processes 4"}) {
-    Outcome outcome =
+    Printed outcome =
         run("--input x=" + path("x.npy") + " --input p=" + path("p.npz") + " --output x=" + path("x_out.npy") +
             " --output y=" + path("y.npz") + " --output 2=" + path("w.npy") + " " + layout);
     EXPECT_EQ(outcome.status, 0) << outcome.text;
@@ -163,14 +148,14 @@ TEST_F(RunProgram, joins_as_a_cluster_by_hand) {
     all += command("--input x=iota --input p=ones --print " + address + " --num-processes 4 --process-id " +
                    std::to_string(id)) +
            " & ";
-  Outcome outcome = shell(all + "wait");
+  Printed outcome = shell(all + "wait");
   EXPECT_EQ(outcome.text, kPrinted);
 }
 
 // One that was started with something else: all say what differs.
 TEST_F(RunProgram, different_options_are_refused_at_join) {
   std::string address = "--coordinator-address 127.0.0.1:" + std::to_string(freePort());
-  Outcome outcome =
+  Printed outcome =
       shell(command("--input x=iota --input p=ones " + address + " --num-processes 2 --process-id 0 --repeat 3") +
             " & " + command("--input x=iota --input p=ones " + address + " --num-processes 2 --process-id 1") +
             "; echo status $?; wait");
@@ -181,20 +166,20 @@ TEST_F(RunProgram, different_options_are_refused_at_join) {
 }
 
 TEST_F(RunProgram, wrong_command_lines_exit_with_2) {
-  Outcome missing = run("--num-processes 4");
+  Printed missing = run("--num-processes 4");
   EXPECT_EQ(missing.status, 2);
   EXPECT_EQ(missing.text, "spmd-run: error: no --input for x: f32[5, 3], p.w: f32[4]; give NAME=FILE.npy, or "
                           "NAME=zeros, ones, iota or normal:SEED\n");
-  Outcome unknown = run("--input x=iota --input p=ones --input q=zeros");
+  Printed unknown = run("--input x=iota --input p=ones --input q=zeros");
   EXPECT_EQ(unknown.status, 2);
   EXPECT_THAT(unknown.text, HasSubstr("--input q: the program has no parameter of that name; it has x, p.w"));
-  Outcome output = run("--input x=iota --input p=ones --output z=z.npy");
+  Printed output = run("--input x=iota --input p=ones --output z=z.npy");
   EXPECT_EQ(output.status, 2);
   EXPECT_THAT(output.text, HasSubstr("no result of that name; it has x, y.all, y.w"));
-  Outcome mesh = run("--input x=iota --input p=ones --num-processes 3");
+  Printed mesh = run("--input x=iota --input p=ones --num-processes 3");
   EXPECT_EQ(mesh.status, 2);
   EXPECT_THAT(mesh.text, HasSubstr("the mesh (i=4) has 4 devices and 3 processes cannot share them equally"));
-  Outcome product = run("--input x=iota --input p=ones --num-processes 2 --devices-per-process 4");
+  Printed product = run("--input x=iota --input p=ones --num-processes 2 --devices-per-process 4");
   EXPECT_EQ(product.status, 2);
   EXPECT_THAT(product.text, HasSubstr("the mesh (i=4) has 4 devices and 2 processes with 4 devices each make 8"));
   EXPECT_EQ(run("--no-such-option").status, 2);
@@ -206,7 +191,7 @@ TEST_F(RunProgram, wrong_command_lines_exit_with_2) {
 TEST_F(RunProgram, wrong_files_fail_on_all_processes_with_one_cause) {
   std::vector<double> x(15);
   writeNpy(path("x.npy"), DType::F64, {5, 3}, x.data());
-  Outcome outcome = run("--input x=" + path("x.npy") + " --input p=ones --num-processes 3 --devices-per-process 4");
+  Printed outcome = run("--input x=" + path("x.npy") + " --input p=ones --num-processes 3 --devices-per-process 4");
   EXPECT_EQ(outcome.status, 2);
   outcome = run("--input x=" + path("x.npy") + " --input p=ones --num-processes 4");
   EXPECT_EQ(outcome.status, 1);
@@ -222,7 +207,7 @@ TEST_F(RunProgram, wrong_files_fail_on_all_processes_with_one_cause) {
   for (size_t at = outcome.text.find(first); at != std::string::npos; at = outcome.text.find(first, at + 1))
     ++same;
   EXPECT_EQ(same, 4u) << outcome.text;
-  Outcome none = run("--input x=none.npy --input p=ones");
+  Printed none = run("--input x=none.npy --input p=ones");
   EXPECT_EQ(none.status, 1);
   EXPECT_EQ(none.text, "spmd-run: error: cannot read 'none.npy': No such file or directory\n");
 }
@@ -230,13 +215,13 @@ TEST_F(RunProgram, wrong_files_fail_on_all_processes_with_one_cause) {
 TEST_F(RunProgram, damaged_artifacts_exit_with_1) {
   std::string bytes(MappedFile(path("t.spmdx")).bytes());
   std::ofstream(path("t.spmdx"), std::ios::binary) << bytes.substr(0, bytes.size() - 7);
-  Outcome outcome = run("");
+  Printed outcome = run("");
   EXPECT_EQ(outcome.status, 1);
   EXPECT_THAT(outcome.text, HasSubstr("t.spmdx' is truncated"));
 }
 
 TEST_F(RunProgram, times_are_written_as_json) {
-  Outcome outcome = run("--input x=iota --input p=ones --repeat 5 --num-processes 2 --time-json " + path("times.json"));
+  Printed outcome = run("--input x=iota --input p=ones --repeat 5 --num-processes 2 --time-json " + path("times.json"));
   EXPECT_EQ(outcome.status, 0) << outcome.text;
   std::string text(MappedFile(path("times.json")).bytes());
   for (const char *key : {"median_us", "min_us", "max_us", "compile_ms", "first_result_ms"})
@@ -246,7 +231,7 @@ TEST_F(RunProgram, times_are_written_as_json) {
 
 // The command is the runtime alone: no compiler, and nothing that a machine may lack.
 TEST(SpmdRun, needs_only_the_c_library) {
-  Outcome outcome = shell("ldd " SPMDC_BINARY_DIR "/bin/spmd-run");
+  Printed outcome = shell("ldd " SPMDC_BINARY_DIR "/bin/spmd-run");
   ASSERT_THAT(outcome.text, HasSubstr("libc.so"));
   for (const char *library : {"LLVM", "MLIR", "stdc++", "crypto", "zip", "dnnl"})
     EXPECT_THAT(outcome.text, testing::Not(HasSubstr(library)));

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstring>
+#include <functional>
 #include <gtest/gtest.h>
 #include <numeric>
 
@@ -115,6 +116,37 @@ TEST(Exchanges, BetweenAnyShardings) {
   }
 }
 
+/// Executes exchanges on 8 devices that lie on hosts in several ways. `sourceOf`: which element of the source, in
+/// row-major order, is at a place of the target for the device at a position; negative where there is a zero.
+void checkExchanges(const MeshShape &mesh, const std::vector<CollectiveDesc> &cases,
+                    const std::function<int64_t(const CollectiveDesc &desc, int64_t position,
+                                                std::array<int64_t, 2> place)> &sourceOf) {
+  const Sharding everywhere{{{}, {}}, {}};
+  for (const std::vector<int> &hosts : {std::vector<int>{}, {0, 0, 1, 1}, {0, 1, 1, 0}}) {
+    Layout layout{4, 2};
+    layout.hosts = hosts;
+    auto outcomes = runJob(layout, [&](DeviceContext &context) { return callAll(context, mesh, cases); });
+    for (int64_t position = 0; position < 8; ++position) {
+      ASSERT_EQ(outcomes[position].error, "");
+      const char *actual = outcomes[position].bytes.data();
+      for (const CollectiveDesc &desc : cases) {
+        std::vector<ShardRange> ranges = ownedRanges(mesh, desc.targetShape, desc.target, position);
+        Value whole = ownedPart(mesh, desc.globalShape, everywhere, 0, 0); // All of the source.
+        for (int64_t i = 0; i < desc.resultShape[0]; ++i)
+          for (int64_t j = 0; j < desc.resultShape[1]; ++j, actual += 4) {
+            bool isInside = i < ranges[0].size && j < ranges[1].size;
+            int64_t from = isInside ? sourceOf(desc, position, {i + ranges[0].start, j + ranges[1].start}) : -1;
+            uint32_t element = 0, expected = 0;
+            std::memcpy(&element, actual, 4);
+            if (from >= 0)
+              std::memcpy(&expected, whole.bytes.data() + 4 * from, 4);
+            ASSERT_EQ(element, expected) << describeCollective(desc) << " at " << position << ": " << i << ", " << j;
+          }
+      }
+    }
+  }
+}
+
 // The same of arrays that are made of one another's elements: element i of the target is the source's shift + i *
 // stride, or zero.
 TEST(Exchanges, MovingBetweenAnyShardings) {
@@ -174,48 +206,29 @@ TEST(Exchanges, MovingBetweenAnyShardings) {
         desc.resultShape = localShape(mesh, desc.targetShape, target);
         cases.push_back(desc);
       }
-  for (const std::vector<int> &hosts : {std::vector<int>{}, {0, 0, 1, 1}, {0, 1, 1, 0}}) {
-    Layout layout{4, 2};
-    layout.hosts = hosts;
-    auto outcomes = runJob(layout, [&](DeviceContext &context) { return callAll(context, mesh, cases); });
-    for (int64_t position = 0; position < 8; ++position) {
-      ASSERT_EQ(outcomes[position].error, "");
-      const char *actual = outcomes[position].bytes.data();
-      for (const CollectiveDesc &desc : cases) {
-        std::vector<ShardRange> ranges = ownedRanges(mesh, desc.targetShape, desc.target, position);
-        Value whole = ownedPart(mesh, desc.globalShape, shardings[0], 0, 0); // All of the source.
-        for (int64_t i = 0; i < desc.resultShape[0]; ++i)
-          for (int64_t j = 0; j < desc.resultShape[1]; ++j, actual += 4) {
-            int64_t place[2] = {i + ranges[0].start, j + ranges[1].start};
-            bool isInside = i < ranges[0].size && j < ranges[1].size;
-            for (int d = 0; d < 2; ++d) {
-              const DimMove &move = desc.moves[d];
-              isInside = isInside && place[d] >= move.begin && place[d] < move.end;
-              if (move.length == 0) {
-                place[d] = move.shift + place[d] * move.stride;
-              } else {
-                std::vector<int64_t> coordinates = mesh.coordinates(position);
-                ShardRange piece = ownedRange(mesh, move.base, desc.target.dims[d], coordinates);
-                ShardRange first = ownedRange(mesh, move.base, desc.target.dims[d], {0, 0});
-                int64_t inWindow = place[d] % move.length, missing = first.size - piece.size;
-                isInside = isInside && piece.size > 0 && inWindow < move.length - missing * move.step / move.stride;
-                place[d] = move.shift + piece.start * move.step + inWindow * move.stride;
-              }
-              if (move.wraps)
-                place[d] = (place[d] % desc.globalShape[d] + desc.globalShape[d]) % desc.globalShape[d];
-              isInside = isInside && place[d] % move.dilation == 0;
-              place[d] /= move.dilation;
-              isInside = isInside && place[d] >= 0 && place[d] < desc.globalShape[d];
-            }
-            uint32_t element = 0, expected = 0;
-            std::memcpy(&element, actual, 4);
-            if (isInside)
-              std::memcpy(&expected, whole.bytes.data() + 4 * (place[0] * desc.globalShape[1] + place[1]), 4);
-            ASSERT_EQ(element, expected) << describeCollective(desc) << " at " << position << ": " << i << ", " << j;
-          }
+  checkExchanges(mesh, cases, [&](const CollectiveDesc &desc, int64_t position, std::array<int64_t, 2> place) {
+    for (int d = 0; d < 2; ++d) {
+      const DimMove &move = desc.moves[d];
+      bool isThere = place[d] >= move.begin && place[d] < move.end;
+      if (move.length == 0) {
+        place[d] = move.shift + place[d] * move.stride;
+      } else {
+        std::vector<int64_t> coordinates = mesh.coordinates(position);
+        ShardRange piece = ownedRange(mesh, move.base, desc.target.dims[d], coordinates);
+        ShardRange first = ownedRange(mesh, move.base, desc.target.dims[d], {0, 0});
+        int64_t inWindow = place[d] % move.length, missing = first.size - piece.size;
+        isThere = isThere && piece.size > 0 && inWindow < move.length - missing * move.step / move.stride;
+        place[d] = move.shift + piece.start * move.step + inWindow * move.stride;
       }
+      if (move.wraps)
+        place[d] = (place[d] % desc.globalShape[d] + desc.globalShape[d]) % desc.globalShape[d];
+      isThere = isThere && place[d] % move.dilation == 0;
+      place[d] /= move.dilation;
+      if (!isThere || place[d] < 0 || place[d] >= desc.globalShape[d])
+        return int64_t(-1);
     }
-  }
+    return place[0] * desc.globalShape[1] + place[1];
+  });
 }
 
 // Arrays in another shape: the same elements in the same order, zeros beyond them.
@@ -240,28 +253,10 @@ TEST(Exchanges, ReshapingBetweenAnyShardings) {
         desc.resultShape = localShape(mesh, behind, target);
         cases.push_back(desc);
       }
-  for (const std::vector<int> &hosts : {std::vector<int>{}, {0, 0, 1, 1}, {0, 1, 1, 0}}) {
-    Layout layout{4, 2};
-    layout.hosts = hosts;
-    auto outcomes = runJob(layout, [&](DeviceContext &context) { return callAll(context, mesh, cases); });
-    for (int64_t position = 0; position < 8; ++position) {
-      ASSERT_EQ(outcomes[position].error, "");
-      const char *actual = outcomes[position].bytes.data();
-      for (const CollectiveDesc &desc : cases) {
-        std::vector<ShardRange> ranges = ownedRanges(mesh, desc.targetShape, desc.target, position);
-        Value whole = ownedPart(mesh, desc.globalShape, shardings[0], 0, 0); // All of the source.
-        for (int64_t i = 0; i < desc.resultShape[0]; ++i)
-          for (int64_t j = 0; j < desc.resultShape[1]; ++j, actual += 4) {
-            uint32_t element = 0, expected = 0;
-            std::memcpy(&element, actual, 4);
-            int64_t place = (i + ranges[0].start) * desc.targetShape[1] + j + ranges[1].start;
-            if (i < ranges[0].size && j < ranges[1].size)
-              std::memcpy(&expected, whole.bytes.data() + 4 * place, 4);
-            ASSERT_EQ(element, expected) << describeCollective(desc) << " at " << position << ": " << i << ", " << j;
-          }
-      }
-    }
-  }
+  checkExchanges(mesh, cases, [](const CollectiveDesc &desc, int64_t, std::array<int64_t, 2> place) {
+    int64_t from = place[0] * desc.targetShape[1] + place[1];
+    return from < desc.globalShape[0] * desc.globalShape[1] ? from : -1;
+  });
 }
 
 // Only the device that asks for a value gets it (printing).

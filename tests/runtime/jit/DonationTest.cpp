@@ -16,14 +16,9 @@ using testing::HasSubstr;
 
 namespace {
 
-class Donation : public testing::Test {
+class Donation : public MeshTest {
 protected:
-  Array counted(Shape shape, P spec) {
-    int64_t elements = 1;
-    for (int64_t size : shape)
-      elements *= size;
-    return device_put(view(counting(elements), std::move(shape)), NamedSharding(mesh, std::move(spec)));
-  }
+  Donation() : MeshTest({4}, {"a"}) {}
 
   /// Where the parts of an array lie.
   static std::vector<void *> memoryOf(const Array &array) {
@@ -35,9 +30,6 @@ protected:
     }
     return places;
   }
-
-  LocalJob job{4};
-  Mesh mesh = make_mesh({4}, {"a"});
 };
 
 TEST_F(Donation, a_result_takes_the_memory_of_a_donated_argument) {

@@ -14,17 +14,9 @@ using testing::HasSubstr;
 
 namespace {
 
-class Eager : public testing::Test {
+class Eager : public MeshTest {
 protected:
-  Array counted(Shape shape, P spec) {
-    int64_t elements = 1;
-    for (int64_t size : shape)
-      elements *= size;
-    return device_put(view(counting(elements), std::move(shape)), NamedSharding(mesh, std::move(spec)));
-  }
-
-  LocalJob job{8};
-  Mesh mesh = make_mesh({4, 2}, {"a", "b"});
+  Eager() : MeshTest({4, 2}, {"a", "b"}) {}
 };
 
 TEST_F(Eager, operators_on_arrays_and_numbers) {

@@ -12,10 +12,9 @@ using testing::HasSubstr;
 
 namespace {
 
-class Random : public testing::Test {
+class Random : public MeshTest {
 protected:
-  LocalJob job{4};
-  Mesh mesh = make_mesh({4}, {"a"});
+  Random() : MeshTest({4}, {"a"}) {}
 };
 
 // The words are those of jax.random.

@@ -1,24 +1,18 @@
 //===- TraceProgram.cpp - traced callables on several processes -----------===//
 //
-// What TraceProcessesTest starts. `trace-test-program launch N D SCENARIO` starts N processes of itself with D devices
-// each; `trace-test-program SCENARIO` is one of them.
+// What TraceProcessesTest starts (SelfLauncher.h).
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/api/include/spmd/spmd.h"
-#include "runtime/coordinator/Launcher.h"
+#include "tests/runtime/api/SelfLauncher.h"
 
 #include <cstdio>
-#include <filesystem>
 #include <numeric>
 
-namespace {
+using spmd::testing_api::say;
 
-void say(const std::string &text) {
-  std::string line = "process=" + std::to_string(spmd::process_index()) + " " + text + "\n";
-  std::fputs(line.c_str(), stdout);
-  std::fflush(stdout);
-}
+namespace {
 
 spmd::Array counted(const spmd::Mesh &mesh, std::vector<int64_t> shape, spmd::P spec) {
   std::vector<float> values(static_cast<size_t>(shape[0] * shape[1]));
@@ -89,19 +83,4 @@ int member(const std::string &scenario) {
 
 } // namespace
 
-int main(int argc, char **argv) {
-  if (argc == 2)
-    return member(argv[1]);
-  if (argc != 5 || std::string(argv[1]) != "launch")
-    return 2;
-  spmd::LaunchOptions options;
-  options.command = {std::filesystem::read_symlink("/proc/self/exe").string(), argv[4]};
-  options.numProcesses = std::stoi(argv[2]);
-  options.environment = {{"SPMD_DEVICES_PER_PROCESS", argv[3]}};
-  try {
-    return spmd::launchLocal(options).exitStatus();
-  } catch (const spmd::Error &error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 1;
-  }
-}
+int main(int argc, char **argv) { return spmd::testing_api::launchSelf(argc, argv, member); }

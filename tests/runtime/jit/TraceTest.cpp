@@ -17,18 +17,9 @@ namespace {
 /// As messages name a line of this file.
 std::string lineText(int line) { return "TraceTest.cpp:" + std::to_string(line) + ":"; }
 
-class Trace : public testing::Test {
+class Trace : public MeshTest {
 protected:
-  /// Counting numbers, lying so.
-  Array counted(Shape shape, P spec) {
-    int64_t elements = 1;
-    for (int64_t size : shape)
-      elements *= size;
-    return device_put(view(counting(elements), std::move(shape)), NamedSharding(mesh, std::move(spec)));
-  }
-
-  LocalJob job{8};
-  Mesh mesh = make_mesh({4, 2}, {"a", "b"});
+  Trace() : MeshTest({4, 2}, {"a", "b"}) {}
 };
 
 // The tutorial's toy, written in C++.

@@ -13,17 +13,9 @@ using testing::HasSubstr;
 
 namespace {
 
-class Transforms : public testing::Test {
+class Transforms : public MeshTest {
 protected:
-  Array counted(Shape shape, P spec) {
-    int64_t elements = 1;
-    for (int64_t size : shape)
-      elements *= size;
-    return device_put(view(counting(elements), std::move(shape)), NamedSharding(mesh, std::move(spec)));
-  }
-
-  LocalJob job{8};
-  Mesh mesh = make_mesh({4, 2}, {"a", "b"});
+  Transforms() : MeshTest({4, 2}, {"a", "b"}) {}
 };
 
 struct Line {

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/support/DimMoves.h"
+#include "tests/runtime/support/RandomSharding.h"
 
 #include <gtest/gtest.h>
 
@@ -15,24 +16,10 @@
 #include <random>
 
 using namespace spmd;
+using test::mesh;
+using test::randomSharding;
 
 namespace {
-
-const MeshShape mesh{{{"a", 4}, {"b", 3}, {"c", 2}}};
-
-/// Axes dealt out to dimensions, some as parts.
-Sharding randomSharding(std::mt19937_64 &random, size_t rank) {
-  Sharding sharding;
-  sharding.dims.resize(rank);
-  std::vector<std::vector<AxisRef>> axes{{{"a", 1, 2}, {"a", 2, 2}}, {{"b"}}, {{"c"}}};
-  if (random() % 2)
-    axes[0] = {{"a"}};
-  for (const std::vector<AxisRef> &parts : axes)
-    for (const AxisRef &axis : parts)
-      if (size_t dim = random() % (rank + 1); dim < rank)
-        sharding.dims[dim].push_back(axis);
-  return sharding;
-}
 
 struct RandomMove {
   ShardedShape source, target;

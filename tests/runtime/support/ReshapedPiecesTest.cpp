@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/support/ReshapedPieces.h"
+#include "tests/runtime/support/RandomSharding.h"
 
 #include <gtest/gtest.h>
 
@@ -13,23 +14,10 @@
 #include <set>
 
 using namespace spmd;
+using test::mesh;
+using test::randomSharding;
 
 namespace {
-
-const MeshShape mesh{{{"a", 4}, {"b", 3}, {"c", 2}}};
-
-/// Axes dealt out to dimensions, some as parts.
-Sharding randomSharding(std::mt19937_64 &random, size_t rank) {
-  Sharding sharding;
-  sharding.dims.resize(rank);
-  std::vector<AxisRef> axes{{"a"}, {"b"}, {"c"}};
-  if (random() % 3 == 0)
-    axes = {{"c"}, {"a", 1, 2}, {"b"}, {"a", 2, 2}};
-  for (const AxisRef &axis : axes)
-    if (size_t dim = random() % (rank + 1); dim < rank)
-      sharding.dims[dim].push_back(axis);
-  return sharding;
-}
 
 /// An array of these factors, some of which are joined.
 ShardedShape randomArray(std::mt19937_64 &random, const std::vector<int64_t> &factors) {
