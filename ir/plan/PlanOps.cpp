@@ -3,6 +3,7 @@
 #include "ir/plan/PlanOps.h"
 
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -57,7 +58,17 @@ void KernelOp::print(OpAsmPrinter &printer) {
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }
 
+/// What every assembler takes as the name of a function: a letter, then letters, digits and underscores. PTX takes no
+/// name that begins with a digit.
+static bool isAssemblerName(StringRef name) {
+  return !name.empty() && llvm::isAlpha(name.front()) &&
+         llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+}
+
 LogicalResult KernelOp::verify() {
+  if (!isAssemblerName(getSymName()))
+    return emitOpError() << "the name '" << getSymName()
+                         << "' is not a letter followed by letters, digits and underscores";
   for (BlockArgument argument : getBlock().getArguments())
     if (!isa<ArrayType>(argument.getType()))
       return emitOpError() << "inputs are arrays, got " << argument.getType();

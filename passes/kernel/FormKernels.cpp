@@ -19,8 +19,8 @@ namespace spmdc {
 
 namespace {
 
-/// What a kernel does, in at most three words: `exp_sum_0`.
-std::string nameOf(const Cluster &cluster, ArrayRef<Operation *> ops) {
+/// The words of a kernel's name: its members' operations, without converts and broadcasts unless `all` are asked for.
+SmallVector<std::string> wordsOf(const Cluster &cluster, ArrayRef<Operation *> ops, bool all) {
   SmallVector<std::string> words;
   for (Operation *op : ops) {
     if (!cluster.members.contains(op))
@@ -30,11 +30,19 @@ std::string nameOf(const Cluster &cluster, ArrayRef<Operation *> ops) {
       word = stringifyReductionKind(reduce.getKind()).str();
     else if (auto scan = dyn_cast<CumulativeOp>(op))
       word = "cum" + stringifyReductionKind(scan.getKind()).str();
-    else if (isa<ConvertOp, BroadcastInDimOp>(op) && cluster.members.size() > 3)
+    else if (isa<ConvertOp, BroadcastInDimOp>(op) && !all)
       continue;
     if (words.empty() || words.back() != word)
       words.push_back(word);
   }
+  return words;
+}
+
+/// The beginning of a kernel's name, to which its number is added: what it does, in at most three words, `exp_sum_`.
+std::string nameOf(const Cluster &cluster, ArrayRef<Operation *> ops) {
+  SmallVector<std::string> words = wordsOf(cluster, ops, /*all=*/cluster.members.size() <= 3);
+  if (words.empty()) // A name that is a number alone is none in PTX.
+    words = wordsOf(cluster, ops, /*all=*/true);
   // The first two say what it begins with, the last what comes out.
   if (words.size() > 3)
     words.erase(words.begin() + 2, words.end() - 1);

@@ -152,8 +152,10 @@ const WrongText kArray[] = {
      "result must be f32[8], got f32[4]"},
     {"ArgReduceEmpty", "%0 = array.arg_reduce %e max = true dim 1 : <f32[8, 0]> -> <i32[8]>",
      "dimension 1 of f32[8, 0] is empty: there is no answer"},
-    {"ArgReduceIsI32", "%0 = array.arg_reduce %x max = true dim 1 : <f32[8, 4]> -> <f32[8]>",
-     "result must be i32[8], got f32[8]"},
+    {"ArgReduceIsInteger", "%0 = array.arg_reduce %x max = true dim 1 : <f32[8, 4]> -> <f32[8]>",
+     "positions are i32 or i64, got f32[8]"},
+    {"ArgReduceResult", "%0 = array.arg_reduce %x max = true dim 1 : <f32[8, 4]> -> <i64[4]>",
+     "result must be i64[8], got i64[4]"},
     {"CumulativeDim", "%0 = array.cumulative sum %x dim 2 : <f32[8, 4]> -> <f32[8, 4]>",
      "dimension 2 is outside the rank 2"},
 };
@@ -211,7 +213,8 @@ const WrongText kSpmd[] = {
      "%0 = spmd.exchange %x over <a> from !spmd.array<f32[30@a, 4]> to !spmd.array<f32[32@a, 4]> shifted [0, 0] blocks "
      "[5, 1] : <f32[8, 4]> -> <f32[8, 4]>",
      "operand is the local piece: expected f32[10, 4], got f32[8, 4]"},
-    {"CoordinateType", "%0 = spmd.shard_start 8 over <a> : <f32[]>", "result is i32[], got f32[]"},
+    {"CoordinateType", "%0 = spmd.shard_start 8 over <a> : <f32[]>", "result is i32[] or i64[], got f32[]"},
+    {"AxisIndexWide", "%0 = spmd.axis_index <a> : <i64[]>", "result is i32[], got i64[]"},
     {"AxisIndexType", "%0 = spmd.axis_index <a> : <i32[1]>", "result is i32[], got i32[1]"},
     {"AxisIndexAxis", "%0 = spmd.axis_index <c> : <i32[]>", "names axis 'c', which the mesh does not have"},
     {"UnknownDtype", "%0 = spmd.constraint %x : <f32[8, 4]> -> <f31[8, 4]>", "unknown dtype 'f31'"},
@@ -234,6 +237,17 @@ TEST_F(ModuleErrorsTest, MeshWithOneNameTwice) {
 TEST_F(ModuleErrorsTest, MeshOnAFunction) {
   EXPECT_FALSE(parse("func.func private @f() attributes {spmd.mesh = #spmd.mesh<m, a=4>}"));
   EXPECT_NE(diagnosticText().find("only a module has one"), std::string::npos) << diagnosticText();
+}
+
+TEST_F(ModuleErrorsTest, KernelWhoseNameNoAssemblerTakes) {
+  for (const char *name : {"\"0\"", "\"7up\"", "\"a.b\"", "\"a b\"", "\"\""}) {
+    EXPECT_FALSE(parse("plan.kernel @" + std::string(name) +
+                       "(%x: !spmd.array<f32[2]>) { plan.return %x : !spmd.array<f32[2]> }"));
+    EXPECT_NE(diagnosticText().find("is not a letter followed by letters, digits and underscores"), std::string::npos)
+        << name << ": " << diagnosticText();
+  }
+  EXPECT_TRUE(parse("plan.kernel @exp_sum_0(%x: !spmd.array<f32[2]>) { plan.return %x : !spmd.array<f32[2]> }"))
+      << diagnosticText();
 }
 
 TEST_F(ModuleErrorsTest, KernelThatDoesNotReturn) {
