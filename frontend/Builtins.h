@@ -85,8 +85,13 @@ llvm::ArrayRef<Builtin> indexBuiltins();
 ArrayType typeArgument(const Args &args, size_t i, spmd::DType bareDType);
 /// The value under the sharding that the type gives it.
 Value created(const Args &args, mlir::Value value, ArrayType type);
-/// An integer or an array of them as i32 indices of a dimension: negative ones count from its end.
+/// The type in which positions along a dimension of `size` elements are counted: Positions.h.
+spmd::DType positionDType(int64_t size);
+/// An integer or an array of them as indices of a dimension, in that type: negative ones count from its end.
 mlir::Value indicesOf(Emitter &e, const Value &value, int64_t size);
+/// Positions along a dimension of `size` elements in the dtype that argument `i` (index_dtype) asks for, i32 where it
+/// is left out (as jnp with 64-bit types off). Positions that it cannot hold are an error.
+mlir::Value asIndexDType(const Args &args, mlir::Value positions, int64_t size, size_t i);
 /// `split` of a random key.
 Value splitKey(Args &args);
 

@@ -109,7 +109,9 @@ Value arange(Args &args) {
 
 /// Where column - row compares to k. `shape` ends in the rows and columns.
 mlir::Value diagonalMask(Emitter &e, llvm::ArrayRef<int64_t> shape, int64_t k, ComparisonDirection direction) {
-  ArrayType type = e.arrayType(shape.take_back(2), DType::I32);
+  llvm::ArrayRef<int64_t> sizes = shape.take_back(2);
+  ArrayType type = e.arrayType(sizes, positionDType(std::max(sizes[0], sizes[1])));
+  k = std::clamp(k, -sizes[0], sizes[1]); // Beyond the corners the mask stays the same.
   mlir::Value rows = e.iota(type, 0), columns = e.iota(type, 1);
   if (k != 0)
     rows = e.apply<AddOp>(rows, e.splat(type, static_cast<double>(k)));

@@ -1,6 +1,7 @@
 //===- BuiltinsIndex.cpp - indices known at run time, and order -----------===//
 
 #include "frontend/Builtins.h"
+#include "ir/array/Positions.h"
 
 #include <limits>
 
@@ -165,7 +166,8 @@ Value scatterAdd(Args &args) {
 //===----------------------------------------------------------------------===//
 
 mlir::Value orderOf(Emitter &e, mlir::Value x, int64_t axis, bool isDescending) {
-  ArrayType type = Emitter::typeOf(x).withElementType(e.elementType(DType::I32));
+  ArrayType type = Emitter::typeOf(x);
+  type = type.withElementType(e.elementType(positionDType(type.getDimSize(axis))));
   return e.create<ArgsortOp>(type, x, axis, isDescending);
 }
 
@@ -185,7 +187,8 @@ Value sort(Args &args) {
 
 Value argsort(Args &args) {
   auto [x, axis] = orderedArgument(args);
-  return args.result(orderOf(args.e, x, axis, false));
+  mlir::Value order = orderOf(args.e, x, axis, false);
+  return args.result(asIndexDType(args, order, Emitter::typeOf(x).getDimSize(axis), 2));
 }
 
 /// The k largest of the last dimension and where they stand, the largest first.
@@ -204,7 +207,7 @@ Value topK(Args &args) {
   result.kind = ValueKind::Tuple;
   result.range = args.range;
   result.elements = {args.result(e.create<TakeAlongOp>(type, x, order, axis), given.dtypeClass().isWeak),
-                     args.result(order)};
+                     args.result(asIndexDType(args, order, size, 2))};
   return result;
 }
 
@@ -214,14 +217,34 @@ const Builtin table[] = {
     {"update", "x v start", update},
     {"scatter_add", "x indices v axis=0", scatterAdd},
     {"sort", "x axis=-1", sort},
-    {"argsort", "x axis=-1", argsort},
-    {"top_k", "x k", topK},
+    {"argsort", "x axis=-1 index_dtype=None", argsort},
+    {"top_k", "x k index_dtype=None", topK},
 };
 
 } // namespace
 
+DType positionDType(int64_t size) { return size <= kMaxNarrowSize ? DType::I32 : DType::I64; }
+
+mlir::Value asIndexDType(const Args &args, mlir::Value positions, int64_t size, size_t i) {
+  DType dtype = DType::I32;
+  if (args.has(i)) {
+    if (args[i].kind != ValueKind::Type || args[i].type.getRank() != 0 ||
+        (args[i].type.getDType() != DType::I32 && args[i].type.getDType() != DType::I64))
+      args.fail(i, "i32 or i64");
+    dtype = args[i].type.getDType();
+  }
+  if (dtype == DType::I32 && size - 1 > INT32_MAX)
+    args.e.fail(args.range, "'" + std::string(args.function) + "' over " + std::to_string(size) +
+                                " elements: the largest position, " + std::to_string(size - 1) +
+                                ", does not fit into i32; write " + std::string(args.function) +
+                                "(..., index_dtype=i64)");
+  return args.e.convert(positions, dtype);
+}
+
 mlir::Value indicesOf(Emitter &e, const Value &value, int64_t size) {
-  mlir::Value x = asI32(e, value.isConstant() ? e.materialize(value, DType::I32) : value.array);
+  DType dtype = positionDType(size);
+  mlir::Value x = value.isConstant() ? e.materialize(value, dtype) : value.array;
+  x = dtype == DType::I32 ? asI32(e, x) : e.convert(x, dtype);
   mlir::Value isNegative = e.compare(ComparisonDirection::lt, x, splatInt(e, x, 0));
   return e.select(isNegative, e.apply<AddOp>(x, splatInt(e, x, size)), x);
 }

@@ -396,8 +396,10 @@ Value categorical(Args &args) {
     noise = e.apply<NegateOp>(e.apply<LogOp>(noise));
   llvm::SmallVector<int64_t> shape(type.getShape());
   shape.erase(shape.begin() + axis);
-  return args.result(e.create<ArgReduceOp>(e.arrayType(shape, DType::I32), e.apply<AddOp>(noise, logits.array),
-                                           /*isMax=*/true, axis));
+  int64_t size = type.getDimSize(axis);
+  mlir::Value choice = e.create<ArgReduceOp>(e.arrayType(shape, positionDType(size)),
+                                             e.apply<AddOp>(noise, logits.array), /*isMax=*/true, axis);
+  return args.result(asIndexDType(args, choice, size, 3));
 }
 
 const Builtin table[] = {
@@ -410,7 +412,7 @@ const Builtin table[] = {
     {"normal", "key type", normal},
     {"bernoulli", "key p type=None", bernoulli},
     {"randint", "key type low high", randint},
-    {"categorical", "key logits axis=-1", categorical},
+    {"categorical", "key logits axis=-1 index_dtype=None", categorical},
 };
 
 } // namespace

@@ -166,7 +166,10 @@ template <bool isMax> Value argReduce(Args &args) {
     checkNotEmpty(args, {axis});
   llvm::SmallVector<int64_t> reduced(Emitter::typeOf(x).getShape());
   reduced.erase(reduced.begin() + axis);
-  mlir::Value result = e.create<ArgReduceOp>(e.arrayType(reduced, DType::I32), x, isMax, static_cast<uint64_t>(axis));
+  int64_t size = Emitter::typeOf(x).getDimSize(axis);
+  mlir::Value result =
+      e.create<ArgReduceOp>(e.arrayType(reduced, positionDType(size)), x, isMax, static_cast<uint64_t>(axis));
+  result = asIndexDType(args, result, size, 3);
   if (args.flag(2, false)) {
     for (auto [i, size] : llvm::enumerate(shape))
       if (!args.has(1) || static_cast<int64_t>(i) == axis)
@@ -232,8 +235,8 @@ const Builtin table[] = {
     {"var", reductionParameters, var},
     {"any", reductionParameters, anyOrAll<ReductionKind::or_>},
     {"all", reductionParameters, anyOrAll<ReductionKind::and_>},
-    {"argmax", reductionParameters, argReduce<true>},
-    {"argmin", reductionParameters, argReduce<false>},
+    {"argmax", "x axis=None keepdims=false index_dtype=None", argReduce<true>},
+    {"argmin", "x axis=None keepdims=false index_dtype=None", argReduce<false>},
     {"logsumexp", reductionParameters, logsumexp},
     {"cumsum", "x axis=None reverse=false", cumulative<ReductionKind::sum>},
     {"cumprod", "x axis=None reverse=false", cumulative<ReductionKind::prod>},

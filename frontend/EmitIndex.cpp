@@ -31,7 +31,7 @@ int64_t clipBound(int64_t bound, int64_t size, bool isBackwards) {
   return std::clamp<int64_t>(bound, isBackwards ? -1 : 0, isBackwards ? size - 1 : size);
 }
 
-/// An index known at run time: the dimension of the array that it picks from, and the i32 positions in there.
+/// An index known at run time: the dimension of the array that it picks from, and the positions in there.
 struct Lookup {
   int64_t dim = 0, size = 0;
   mlir::Value positions;
@@ -64,7 +64,7 @@ Lookup mergeLookups(Emitter &e, mlir::Value &array, llvm::ArrayRef<Lookup> looku
     ArrayType type = Emitter::typeOf(lookup.positions);
     auto splat = [&](int64_t value) { return e.splat(type, Scalar::ofInt(value)); };
     mlir::Value inside = e.create<ClampOp>(type, splat(0), lookup.positions, splat(lookup.size - 1));
-    inside = e.broadcastTo(inside, shape);
+    inside = e.broadcastTo(e.convert(inside, positionDType(merged.size)), shape);
     ArrayType wide = Emitter::typeOf(inside);
     if (merged.positions)
       inside = e.apply<AddOp>(e.apply<MultiplyOp>(merged.positions, e.splat(wide, Scalar::ofInt(lookup.size))), inside);
@@ -162,8 +162,8 @@ static mlir::Value lookUp(Emitter &e, mlir::Value array, llvm::ArrayRef<Lookup> 
   }
   int64_t merged = 1;
   for (const Lookup &lookup : lookups)
-    if (llvm::MulOverflow(merged, lookup.size, merged) || merged > INT32_MAX)
-      e.fail(range, "dimensions that are indexed together have more than 2147483647 elements together");
+    if (llvm::MulOverflow(merged, lookup.size, merged))
+      e.fail(range, "dimensions that are indexed together have more than 9223372036854775807 elements together");
   Lookup all = lookups.size() == 1 ? lookups.front() : mergeLookups(e, array, lookups, shape);
   take(all);
   if (places.back() - places.front() + 1 == static_cast<int64_t>(places.size()))

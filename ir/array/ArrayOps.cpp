@@ -3,6 +3,7 @@
 #include "ir/array/ArrayOps.h"
 
 #include "ir/array/Formula.h"
+#include "ir/array/Positions.h"
 #include "ir/array/ScalarEmission.h"
 #include "ir/array/ScalarEvaluation.h"
 #include "ir/array/Verification.h"
@@ -124,6 +125,16 @@ LogicalResult verifyResult(Operation *op, ArrayRef<int64_t> shape, Type elementT
   ArrayType expected = ArrayType::get(shape, elementType), actual = arrayTypeOf(op->getResult(0)).withoutSharding();
   if (expected != actual)
     return op->emitOpError() << "result must be " << expected.str() << ", got " << actual.str();
+  return success();
+}
+
+LogicalResult verifyPositions(Operation *op, int64_t size) {
+  auto type = cast<ArrayType>(op->getResult(0).getType());
+  if (!isPositionType(type.getElementType()))
+    return op->emitOpError() << "positions are i32 or i64, got " << type.withoutSharding().str();
+  if (!holdsPositions(type.getElementType(), size))
+    return op->emitOpError() << "positions along a dimension of " << size << " elements are i64, got "
+                             << type.withoutSharding().str();
   return success();
 }
 
@@ -380,7 +391,9 @@ LogicalResult ArgReduceOp::verify() {
     return failure();
   if (operand.getDimSize(dim) == 0)
     return emitOpError() << "dimension " << dim << " of " << operand.str() << " is empty: there is no answer";
-  return verifyResult(*this, withoutDims(operand, {dim}), IntegerType::get(getContext(), 32));
+  if (failed(verifyPositions(*this, operand.getDimSize(dim))))
+    return failure();
+  return verifyResult(*this, withoutDims(operand, {dim}), getType().getElementType());
 }
 
 LogicalResult CumulativeOp::verify() {

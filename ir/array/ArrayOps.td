@@ -197,7 +197,7 @@ def Array_ReduceOp : Array_Op<"reduce", [DeclareOpInterfaceMethods<Differentiabl
 def Array_ArgReduceOp : Array_Op<"arg_reduce", [ZeroDerivative,
     DeclareOpInterfaceMethods<EvaluateOpInterface>,
     DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["createLocal", "getPaddingValue", "getCombiningBytes"]>]> {
-  let summary = "Index (i32) of the first largest or smallest element along a dimension, which disappears";
+  let summary = "Index (i32 or i64) of the first largest or smallest element along a dimension, which disappears";
   let description = "A NaN counts as largest and smallest at once: the first NaN is the answer, as in JAX.";
   let arguments = (ins Spmd_ArrayType:$operand, BoolAttr:$isMax, I64Attr:$dim);
   let assemblyFormat = "$operand `max` `=` $isMax `dim` $dim attr-dict `:` type($operand) `->` type($result)";

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ir/array/ArrayOps.h"
+#include "ir/array/LocalBuilder.h"
 #include "ir/array/ScalarEvaluation.h"
 
 #include <numeric>
@@ -93,14 +93,11 @@ Value IotaOp::createLocal(OpBuilder &builder, ValueRange, ArrayType globalResult
   ArrayRef<AxisRefAttr> axes = sharding.getDims()[getDim()].getAxes();
   if (axes.empty())
     return builder.create<IotaOp>(getLoc(), localResult, getDimAttr());
-  // Counts in i32 and converts at the end: position + start in a narrow float would round twice.
-  ArrayType counts = localResult.withElementType(builder.getI32Type());
-  auto indexType = ArrayType::get({}, builder.getI32Type());
-  Value local = builder.create<IotaOp>(getLoc(), counts, getDimAttr());
-  Value start = builder.create<ShardStartOp>(getLoc(), indexType, globalResult.getDimSize(getDim()),
-                                             AxesAttr::get(getContext(), axes));
-  Value offset = builder.create<BroadcastInDimOp>(getLoc(), counts, start, ArrayRef<int64_t>{});
-  Value position = builder.create<AddOp>(getLoc(), local, offset);
+  // Counts in integers and converts at the end: position + start in a narrow float would round twice.
+  int64_t size = globalResult.getDimSize(getDim());
+  ArrayType counts = localResult.withElementType(getPositionType(getContext(), size));
+  LocalBuilder local(builder, getLoc());
+  Value position = local.offset(builder.create<IotaOp>(getLoc(), counts, getDimAttr()), local.shardStart(size, axes));
   return counts == localResult ? position : builder.create<ConvertOp>(getLoc(), localResult, position);
 }
 

@@ -52,7 +52,8 @@ TypedAttr ArgReduceOp::getPaddingValue(unsigned) {
 double ArgReduceOp::getCombiningBytes(int64_t group, ArrayType localResult) {
   // Two all_reduces: of the extreme element, and of its index.
   auto elements = static_cast<double>(localResult.getNumElements());
-  auto bytes = static_cast<double>(spmd::byteSize(getOperand().getType().getDType()) + 4);
+  auto bytes =
+      static_cast<double>(spmd::byteSize(getOperand().getType().getDType()) + spmd::byteSize(localResult.getDType()));
   return spmd::allReduceBytes(static_cast<double>(group), elements * bytes);
 }
 
@@ -75,8 +76,14 @@ Value ArgReduceOp::createLocal(OpBuilder &b, ValueRange operands, ArrayType, Arr
                                   local.compare(all, all, ComparisonDirection::ne));
     isHere = b.create<OrOp>(getLoc(), isHere, isNan);
   }
-  index = local.offset(index, local.shardStart(getOperand().getType().getDimSize(dim), axes.getAxes()));
-  Value answer = local.select(isHere, index, local.splat(localResult.getShape(), std::numeric_limits<int32_t>::max()));
+  // A position of a long dimension has been i64 from the beginning: `holdsPositions`.
+  Value start =
+      b.create<ShardStartOp>(getLoc(), localResult.withShape({}), getOperand().getType().getDimSize(dim), axes);
+  index = local.offset(index, start);
+  Value answer =
+      local.select(isHere, index,
+                   b.create<ConstantOp>(getLoc(), localResult,
+                                        getReductionIdentity(localResult.getElementType(), ReductionKind::min)));
   return b.create<AllReduceOp>(getLoc(), localResult, answer, ReductionKind::min, axes,
                                reason(b, "arg_reduce", axes, "where the extreme element is first"));
 }

@@ -1,6 +1,7 @@
 //===- IndexOps.cpp - builders and verifiers of run-time indexing ---------===//
 
 #include "ir/array/ArrayOps.h"
+#include "ir/array/Positions.h"
 #include "ir/array/Verification.h"
 
 using namespace mlir;
@@ -10,14 +11,18 @@ namespace {
 
 ArrayType arrayTypeOf(Value value) { return cast<ArrayType>(value.getType()); }
 
-LogicalResult verifyIndices(Operation *op, Value indices) {
+/// Indices along a dimension of `size` elements.
+LogicalResult verifyIndices(Operation *op, Value indices, int64_t size) {
   ArrayType type = arrayTypeOf(indices);
-  if (type.getElementType().isSignlessInteger(32))
-    return success();
-  return op->emitOpError() << "indices are i32, got " << type.withoutSharding().str();
+  if (!isPositionType(type.getElementType()))
+    return op->emitOpError() << "indices are i32 or i64, got " << type.withoutSharding().str();
+  if (!holdsPositions(type.getElementType(), size))
+    return op->emitOpError() << "indices into a dimension of " << size << " elements are i64, got "
+                             << type.withoutSharding().str();
+  return success();
 }
 
-/// One i32[] start for each dimension, and a window that fits.
+/// One start, i32[] or i64[], for each dimension, and a window that fits.
 LogicalResult verifyWindow(Operation *op, ArrayType operand, ValueRange starts, ArrayRef<int64_t> sizes) {
   if (static_cast<int64_t>(starts.size()) != operand.getRank() ||
       static_cast<int64_t>(sizes.size()) != operand.getRank())
@@ -26,7 +31,7 @@ LogicalResult verifyWindow(Operation *op, ArrayType operand, ValueRange starts, 
     if (arrayTypeOf(start).getRank() != 0)
       return op->emitOpError() << "start " << dim << " is " << arrayTypeOf(start).withoutSharding().str()
                                << ", not a scalar";
-    if (failed(verifyIndices(op, start)))
+    if (failed(verifyIndices(op, start, operand.getDimSize(dim))))
       return failure();
     if (size < 0 || size > operand.getDimSize(dim))
       return op->emitOpError() << "a window of " << size << " elements does not fit into dimension " << dim << " of "
@@ -100,7 +105,8 @@ void TakeOp::build(OpBuilder &builder, OperationState &state, Value operand, Val
 LogicalResult TakeOp::verify() {
   ArrayType operand = getOperand().getType();
   auto dim = static_cast<int64_t>(getDim());
-  if (failed(verifyDims(*this, {dim}, operand.getRank(), "dimension")) || failed(verifyIndices(*this, getIndices())) ||
+  if (failed(verifyDims(*this, {dim}, operand.getRank(), "dimension")) ||
+      failed(verifyIndices(*this, getIndices(), operand.getDimSize(dim))) ||
       failed(verifyNotEmpty(*this, operand, dim)))
     return failure();
   return verifyResult(*this, inferShape(operand, getIndices().getType(), dim), operand.getElementType());
@@ -113,7 +119,8 @@ void TakeAlongOp::build(OpBuilder &builder, OperationState &state, Value operand
 LogicalResult TakeAlongOp::verify() {
   ArrayType operand = getOperand().getType(), indices = getIndices().getType();
   auto dim = static_cast<int64_t>(getDim());
-  if (failed(verifyDims(*this, {dim}, operand.getRank(), "dimension")) || failed(verifyIndices(*this, getIndices())) ||
+  if (failed(verifyDims(*this, {dim}, operand.getRank(), "dimension")) ||
+      failed(verifyIndices(*this, getIndices(), operand.getDimSize(dim))) ||
       failed(verifyAlong(*this, operand, indices, dim)) || failed(verifyNotEmpty(*this, operand, dim)))
     return failure();
   return verifyResult(*this, indices.getShape(), operand.getElementType());
@@ -122,7 +129,8 @@ LogicalResult TakeAlongOp::verify() {
 LogicalResult ScatterAddOp::verify() {
   ArrayType operand = getOperand().getType();
   auto dim = static_cast<int64_t>(getDim());
-  if (failed(verifyDims(*this, {dim}, operand.getRank(), "dimension")) || failed(verifyIndices(*this, getIndices())) ||
+  if (failed(verifyDims(*this, {dim}, operand.getRank(), "dimension")) ||
+      failed(verifyIndices(*this, getIndices(), operand.getDimSize(dim))) ||
       failed(verifyUpdates(*this, getUpdates().getType(), TakeOp::inferShape(operand, getIndices().getType(), dim),
                            operand.getElementType())))
     return failure();
@@ -132,7 +140,8 @@ LogicalResult ScatterAddOp::verify() {
 LogicalResult ScatterAddAlongOp::verify() {
   ArrayType operand = getOperand().getType(), indices = getIndices().getType();
   auto dim = static_cast<int64_t>(getDim());
-  if (failed(verifyDims(*this, {dim}, operand.getRank(), "dimension")) || failed(verifyIndices(*this, getIndices())) ||
+  if (failed(verifyDims(*this, {dim}, operand.getRank(), "dimension")) ||
+      failed(verifyIndices(*this, getIndices(), operand.getDimSize(dim))) ||
       failed(verifyAlong(*this, operand, indices, dim)) ||
       failed(verifyUpdates(*this, getUpdates().getType(), indices.getShape(), operand.getElementType())))
     return failure();
@@ -140,14 +149,18 @@ LogicalResult ScatterAddAlongOp::verify() {
 }
 
 void ArgsortOp::build(OpBuilder &builder, OperationState &state, Value operand, int64_t dim, bool descending) {
-  build(builder, state, arrayTypeOf(operand).withElementType(builder.getI32Type()), operand, dim, descending);
+  ArrayType type = arrayTypeOf(operand);
+  build(builder, state, type.withElementType(getPositionType(builder.getContext(), type.getDimSize(dim))), operand, dim,
+        descending);
 }
 
 LogicalResult ArgsortOp::verify() {
   ArrayType operand = getOperand().getType();
-  if (failed(verifyDims(*this, {static_cast<int64_t>(getDim())}, operand.getRank(), "dimension")))
+  auto dim = static_cast<int64_t>(getDim());
+  if (failed(verifyDims(*this, {dim}, operand.getRank(), "dimension")) ||
+      failed(verifyPositions(*this, operand.getDimSize(dim))))
     return failure();
-  return verifyResult(*this, operand.getShape(), IntegerType::get(getContext(), 32));
+  return verifyResult(*this, operand.getShape(), getType().getElementType());
 }
 
 LogicalResult Threefry2x32Op::verify() {

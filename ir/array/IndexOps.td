@@ -1,6 +1,6 @@
 //===- IndexOps.td - positions known at run time, order, random bits -*- tablegen -*-===//
 //
-// Indices are i32. An operation that reads clamps them into the array, one that adds drops those outside: what a
+// Indices are i32, or i64 (always so along a dimension of more than 2^31 elements). An operation that reads clamps them into the array, one that adds drops those outside: what a
 // program says of other indices (negative ones, a fill value) is composed around them by the front end.
 //
 //===----------------------------------------------------------------------===//
@@ -15,7 +15,7 @@ def Array_DynamicSliceOp : Array_Op<"dynamic_slice", [DeclareOpInterfaceMethods<
     DeclareOpInterfaceMethods<DifferentiableOpInterface>, localRule]> {
   let summary = "A window of static size that begins at run-time positions";
   let description = [{
-    One start (i32[]) for each dimension, clamped so that the window lies inside.
+    One start (i32[] or i64[]) for each dimension, clamped so that the window lies inside.
     `array.dynamic_slice %x at(%i, %j) sizes [1, 6] : (!spmd.array<f32[8, 6]>, ...) -> !spmd.array<f32[1, 6]>`
   }];
   let arguments = (ins Spmd_ArrayType:$operand, Variadic<Spmd_ArrayType>:$starts, DenseI64ArrayAttr:$sizes);
@@ -31,7 +31,7 @@ def Array_DynamicUpdateSliceOp : Array_Op<"dynamic_update_slice", [DeclareOpInte
     DeclareOpInterfaceMethods<DifferentiableOpInterface>, DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["createLocal", "getMoves"]>]> {
   let summary = "The operand with a window, which begins at run-time positions, replaced";
   let description = [{
-    One start (i32[]) for each dimension, clamped so that the window lies inside. Done in place where the operand is
+    One start (i32[] or i64[]) for each dimension, clamped so that the window lies inside. Done in place where the operand is
     not read any more.
   }];
   let arguments = (ins Spmd_ArrayType:$operand, Spmd_ArrayType:$update, Variadic<Spmd_ArrayType>:$starts);
@@ -101,7 +101,7 @@ def Array_ScatterAddAlongOp : Array_ScatterOp<"scatter_add_along"> {
 }
 
 def Array_ArgsortOp : Array_Op<"argsort", [ZeroDerivative, DeclareOpInterfaceMethods<EvaluateOpInterface>]> {
-  let summary = "The indices (i32) that bring elements along a dimension into order";
+  let summary = "The indices (i32 or i64) that bring elements along a dimension into order";
   let description = [{
     Stable: equal elements keep their order, also where `descending`. Ascending, zeros of both signs are equal, and NaN
     is larger than any number (jnp.argsort). Descending, signs count: 0 is larger than -0, and a negative NaN is smaller

@@ -22,7 +22,7 @@ Value shiftIndices(const LocalBuilder &local, Value indices, Value operand, int6
   return local.offset(indices, local.shardStart(arrayTypeOf(operand).getDimSize(dim), axes), /*isSubtracted=*/true);
 }
 
-TypedAttr indexOutside(MLIRContext *context) { return IntegerAttr::get(IntegerType::get(context, 32), -1); }
+TypedAttr indexOutside(Value indices) { return IntegerAttr::get(arrayTypeOf(indices).getElementType(), -1); }
 
 } // namespace
 
@@ -210,7 +210,7 @@ Value ScatterAddOp::createLocal(OpBuilder &b, ValueRange operands, ArrayType, Ar
 bool ScatterAddOp::isAddedTo(unsigned operand) { return operand == 0; }
 
 TypedAttr ScatterAddOp::getPaddingValue(unsigned operand) {
-  return operand == 1 ? indexOutside(getContext()) : TypedAttr();
+  return operand == 1 ? indexOutside(getIndices()) : TypedAttr();
 }
 
 ShardingRule ScatterAddAlongOp::getShardingRule() {
@@ -236,7 +236,7 @@ Value ScatterAddAlongOp::createLocal(OpBuilder &b, ValueRange operands, ArrayTyp
 bool ScatterAddAlongOp::isAddedTo(unsigned operand) { return operand == 0; }
 
 TypedAttr ScatterAddAlongOp::getPaddingValue(unsigned operand) {
-  return operand == 1 ? indexOutside(getContext()) : TypedAttr();
+  return operand == 1 ? indexOutside(getIndices()) : TypedAttr();
 }
 
 //===----------------------------------------------------------------------===//

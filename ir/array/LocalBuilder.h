@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ir/array/ArrayOps.h"
+#include "ir/array/Positions.h"
 
 namespace spmdc {
 
@@ -19,15 +20,24 @@ mlir::Value createCombination(mlir::OpBuilder &b, mlir::Location loc, ReductionK
 mlir::Value createReduce(mlir::OpBuilder &b, mlir::Location loc, mlir::Value operand, ReductionKind kind,
                          llvm::ArrayRef<int64_t> dims);
 
-/// Builds what operations on cut dimensions are made of: positions (i32), which of them a device owns, masks.
+/// Builds what operations on sharded dimensions are made of: positions, which of them a device owns, masks. Positions
+/// are i32 or i64 (Positions.h); where two operands differ in that, the narrower one is widened.
 class LocalBuilder {
 public:
   LocalBuilder(mlir::OpBuilder &b, mlir::Location loc) : b(b), loc(loc) {}
 
-  ArrayType indexType(llvm::ArrayRef<int64_t> shape = {}) const { return ArrayType::get(shape, b.getI32Type()); }
+  /// Of positions among devices, loop counters and other numbers that are small whatever the arrays' sizes.
+  ArrayType indexType() const { return ArrayType::get({}, b.getI32Type()); }
 
+  /// Of positions along a dimension of `size` elements.
+  ArrayType positionType(int64_t size, llvm::ArrayRef<int64_t> shape = {}) const {
+    return ArrayType::get(shape, getPositionType(b.getContext(), size));
+  }
+
+  /// i32, or i64 where the value does not fit.
   mlir::Value splat(llvm::ArrayRef<int64_t> shape, int64_t value) const {
-    return b.create<ConstantOp>(loc, indexType(shape), Scalar::ofInt(value));
+    return b.create<ConstantOp>(loc, ArrayType::get(shape, b.getIntegerType(llvm::isInt<32>(value) ? 32 : 64)),
+                                Scalar::ofInt(value));
   }
 
   /// Where a sum is not touched: -0 + x is x, for -0 too.
@@ -43,15 +53,38 @@ public:
 
   mlir::Value clamp(mlir::Value index, int64_t high) const {
     llvm::ArrayRef<int64_t> shape = arrayTypeOf(index).getShape();
-    return b.create<ClampOp>(loc, index.getType(), splat(shape, 0), index, splat(shape, high));
+    mlir::Value limit = splat(shape, high);
+    widen(index, limit);
+    mlir::Value zero = b.create<ConstantOp>(loc, arrayTypeOf(index), Scalar::ofInt(0));
+    return b.create<ClampOp>(loc, index.getType(), zero, index, limit);
   }
 
+  /// The position of this device's first element.
   mlir::Value shardStart(int64_t size, llvm::ArrayRef<AxisRefAttr> axes) const {
-    return b.create<ShardStartOp>(loc, indexType(), size, AxesAttr::get(b.getContext(), axes));
+    return b.create<ShardStartOp>(loc, positionType(size), size, AxesAttr::get(b.getContext(), axes));
   }
 
-  mlir::Value add(mlir::Value x, mlir::Value y) const { return b.create<AddOp>(loc, x, y); }
-  mlir::Value subtract(mlir::Value x, mlir::Value y) const { return b.create<SubtractOp>(loc, x, y); }
+  /// How many of its elements are no padding.
+  mlir::Value shardSize(int64_t size, llvm::ArrayRef<AxisRefAttr> axes) const {
+    return b.create<ShardSizeOp>(loc, positionType(size), size, AxesAttr::get(b.getContext(), axes));
+  }
+
+  mlir::Value add(mlir::Value x, mlir::Value y) const {
+    widen(x, y);
+    return b.create<AddOp>(loc, x, y);
+  }
+  mlir::Value subtract(mlir::Value x, mlir::Value y) const {
+    widen(x, y);
+    return b.create<SubtractOp>(loc, x, y);
+  }
+  mlir::Value multiply(mlir::Value x, mlir::Value y) const {
+    widen(x, y);
+    return b.create<MultiplyOp>(loc, x, y);
+  }
+  mlir::Value remainder(mlir::Value x, mlir::Value y) const {
+    widen(x, y);
+    return b.create<RemainderOp>(loc, x, y);
+  }
 
   /// `x + scalar` for every element.
   mlir::Value offset(mlir::Value x, mlir::Value scalar, bool isSubtracted = false) const {
@@ -60,6 +93,7 @@ public:
   }
 
   mlir::Value compare(mlir::Value x, mlir::Value y, ComparisonDirection direction) const {
+    widen(x, y);
     return b.create<CompareOp>(loc, arrayTypeOf(x).withElementType(b.getI1Type()), x, y, direction);
   }
 
@@ -79,8 +113,7 @@ public:
   std::pair<mlir::Value, mlir::Value> localize(mlir::Value positions, int64_t size,
                                                llvm::ArrayRef<AxisRefAttr> axes) const {
     mlir::Value local = offset(positions, shardStart(size, axes), /*isSubtracted=*/true);
-    mlir::Value owned = b.create<ShardSizeOp>(loc, indexType(), size, AxesAttr::get(b.getContext(), axes));
-    return {local, isWithin(local, owned)};
+    return {local, isWithin(local, shardSize(size, axes))};
   }
 
   /// take at global positions (which are inside) of a dimension that is cut: nothing where another device owns it.
@@ -97,10 +130,18 @@ public:
 
   /// 0, 1, ... from a scalar on.
   mlir::Value countFrom(mlir::Value start, int64_t count) const {
-    return offset(b.create<IotaOp>(loc, indexType({count}), /*dim=*/0), start);
+    return offset(b.create<IotaOp>(loc, arrayTypeOf(start).withShape({count}), /*dim=*/0), start);
   }
 
 private:
+  /// Brings two positions to the wider type of both. Other operands are left as they are.
+  void widen(mlir::Value &x, mlir::Value &y) const {
+    for (auto [narrow, wide] : {std::pair(&x, &y), std::pair(&y, &x)})
+      if (arrayTypeOf(*narrow).getElementType().isSignlessInteger(32) &&
+          arrayTypeOf(*wide).getElementType().isSignlessInteger(64))
+        *narrow = b.create<ConvertOp>(loc, arrayTypeOf(*narrow).withElementType(b.getI64Type()), *narrow);
+  }
+
   mlir::OpBuilder &b;
   mlir::Location loc;
 };

@@ -258,7 +258,7 @@ struct SliceOfTakeAlong : OpRewritePattern<SliceOp> {
     for (int64_t d = 0; d < op.getType().getRank(); ++d)
       if (d != dim && op.getType().getDimSize(d) != take.getType().getDimSize(d))
         return failure();
-    ArrayType indices = op.getType().withoutSharding().withElementType(rewriter.getI32Type());
+    ArrayType indices = op.getType().withoutSharding().withElementType(take.getIndices().getType().getElementType());
     Value some = rewriter.create<SliceOp>(op.getLoc(), indices, take.getIndices(), op.getStarts(), op.getLimits(),
                                           op.getStrides());
     rewriter.replaceOpWithNewOp<TakeAlongOp>(op, op.getType(), take.getOperand(), some, dim);

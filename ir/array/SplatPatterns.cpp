@@ -9,6 +9,7 @@
 #include "ir/array/SplatPatterns.h"
 
 #include "ir/array/ArrayOps.h"
+#include "ir/array/Positions.h"
 
 using namespace mlir;
 
@@ -81,7 +82,9 @@ std::optional<int64_t> getLargestPosition(Value value) {
       continue;
     }
     std::optional<int64_t> size;
-    if (auto iota = dyn_cast<IotaOp>(op); iota && iota.getType().getElementType().isSignlessInteger(32))
+    if (auto iota = dyn_cast<IotaOp>(op);
+        iota && isPositionType(iota.getType().getElementType()) &&
+        holdsPositions(iota.getType().getElementType(), iota.getType().getDimSize(static_cast<int64_t>(iota.getDim()))))
       size = iota.getType().getDimSize(static_cast<int64_t>(iota.getDim()));
     else if (auto argsort = dyn_cast<ArgsortOp>(op))
       size = argsort.getType().getDimSize(static_cast<int64_t>(argsort.getDim()));

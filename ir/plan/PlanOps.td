@@ -45,7 +45,7 @@ def Plan_KernelOp : Plan_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock]> 
   let summary = "A fused group of array operations that becomes one kernel";
   let description = [{
     The block's arguments are the inputs, `plan.return` names the outputs; the body is array operations (and shard_start,
-    shard_size, axis_index) on per-device shapes. `extent` is the number of iterations of the kernel's parallel range,
+    shard_size, axis_index) on per-device shapes. The name is one that assemblers take. `extent` is the number of iterations of the kernel's parallel range,
     set when the schedule is chosen.
     ```
     plan.kernel @relu(%x: !spmd.array<f32[8, 4]>) {
@@ -103,8 +103,8 @@ def Plan_LibraryOp : Plan_Op<"library", [Pure]> {
     | --- | --- | --- | --- |
     | `scatter_add` | operand [o, n, i], indices [m], updates [o, m, i] | o, n, m, i | the operand, changed |
     | `scatter_add_along` | operand [o, n, i], indices and updates [o, m, i] | o, n, m, i | the operand, changed |
-    | `update_slice` | operand [shape], update [window], a start i32[] for each dimension | shape, window | the operand, changed |
-    | `argsort`, `argsort_descending` | operand [o, n, i] | o, n, i | i32[o, n, i] |
+    | `update_slice` | operand [shape], update [window], a start i32[] or i64[] for each dimension | shape, window | the operand, changed |
+    | `argsort`, `argsort_descending` | operand [o, n, i] | o, n, i | i32[o, n, i] or i64[o, n, i] |
   }];
   let arguments = (ins StrAttr:$function, Variadic<Spmd_ArrayType>:$inputs, DenseI64ArrayAttr:$sizes,
                        OptionalAttr<ArrayAttr>:$buffers);

@@ -272,17 +272,23 @@ double ExchangeOp::getWireBytes(MeshAttr meshAttr) {
 // Coordinates
 //===----------------------------------------------------------------------===//
 
-static LogicalResult verifyIndexScalar(Operation *op, ArrayType type, AxesAttr axes) {
-  if (type.getRank() != 0 || !type.getElementType().isSignlessInteger(32))
-    return op->emitOpError() << "result is i32[], got " << type.str();
+/// Positions along a dimension of an array, which may be a long one.
+static LogicalResult verifyPositionScalar(Operation *op, ArrayType type, AxesAttr axes) {
+  Type elementType = type.getElementType();
+  if (type.getRank() != 0 || (!elementType.isSignlessInteger(32) && !elementType.isSignlessInteger(64)))
+    return op->emitOpError() << "result is i32[] or i64[], got " << type.str();
   return verifyAxes(op, axes);
 }
 
-LogicalResult ShardStartOp::verify() { return verifyIndexScalar(*this, getType(), getAxes()); }
+LogicalResult ShardStartOp::verify() { return verifyPositionScalar(*this, getType(), getAxes()); }
 
-LogicalResult AxisIndexOp::verify() { return verifyIndexScalar(*this, getType(), getAxes()); }
+LogicalResult ShardSizeOp::verify() { return verifyPositionScalar(*this, getType(), getAxes()); }
 
-LogicalResult ShardSizeOp::verify() { return verifyIndexScalar(*this, getType(), getAxes()); }
+LogicalResult AxisIndexOp::verify() {
+  if (getType().getRank() != 0 || !getType().getElementType().isSignlessInteger(32))
+    return emitOpError() << "result is i32[], got " << getType().str();
+  return verifyAxes(*this, getAxes());
+}
 
 } // namespace spmdc
 

@@ -231,11 +231,11 @@ class Spmd_CoordinateOp<string mnemonic> : Spmd_Op<mnemonic, [Pure]> {
 }
 
 def Spmd_ShardStartOp : Spmd_CoordinateOp<"shard_start"> {
-  let summary = "First element (i32) of this device's piece of a dimension of `size` elements";
+  let summary = "First element (i32 or i64) of this device's piece of a dimension of `size` elements";
 }
 
 def Spmd_ShardSizeOp : Spmd_CoordinateOp<"shard_size"> {
-  let summary = "Elements (i32) of this device's piece of a dimension of `size` elements that are no padding";
+  let summary = "Elements (i32 or i64) of this device's piece of a dimension of `size` elements that are no padding";
 }
 
 def Spmd_AxisIndexOp : Spmd_Op<"axis_index", [Pure, PerDeviceRule]> {

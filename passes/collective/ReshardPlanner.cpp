@@ -37,7 +37,10 @@ Value buildInZeros(OpBuilder &builder, Location loc, Value local, ArrayType resu
   shape[dim] = piece * pieces;
   SmallVector<Value> starts(shape.size(), b.splat({}, 0));
   Value place = builder.create<AxisIndexOp>(loc, b.indexType(), axes);
-  starts[dim] = builder.create<MultiplyOp>(loc, place, b.splat({}, piece));
+  ArrayType position = b.positionType(shape[dim]);
+  if (place.getType() != position)
+    place = builder.create<ConvertOp>(loc, position, place);
+  starts[dim] = b.multiply(place, b.splat({}, piece));
   Value placed = builder.create<DynamicUpdateSliceOp>(loc, b.nothing(result.withShape(shape)), local, starts);
   if (shape[dim] == size)
     return placed;

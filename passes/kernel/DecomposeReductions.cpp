@@ -50,7 +50,7 @@ void decompose(ArgReduceOp op) {
     if (d != dim)
       kept.push_back(d);
   Value everywhere = b.create<BroadcastInDimOp>(loc, type, extreme, kept);
-  ArrayType flags = type.withElementType(b.getI1Type()), indices = type.withElementType(b.getI32Type());
+  ArrayType flags = type.withElementType(b.getI1Type()), indices = type.withElementType(op.getType().getElementType());
   Value isExtreme = b.create<CompareOp>(loc, flags, x, everywhere, ComparisonDirection::eq);
   // The extreme of a row with a NaN is NaN, which equals nothing: there the NaNs themselves are what is sought.
   if (isa<FloatType>(type.getElementType())) {
@@ -58,7 +58,7 @@ void decompose(ArgReduceOp op) {
     isExtreme = b.create<OrOp>(loc, isExtreme, isNan);
   }
   Value position = b.create<IotaOp>(loc, indices, b.getI64IntegerAttr(dim));
-  Value none = b.create<ConstantOp>(loc, indices, Scalar::ofInt(std::numeric_limits<int32_t>::max()));
+  Value none = b.create<ConstantOp>(loc, indices, getReductionIdentity(indices.getElementType(), ReductionKind::min));
   Value candidates = b.create<SelectOp>(loc, indices, isExtreme, position, none);
   op.replaceAllUsesWith(createReduce(b, loc, candidates, ReductionKind::min, {dim}));
   op.erase();

@@ -94,7 +94,9 @@ ElementEmitter::Emitted ElementEmitter::emitLookup(unsigned atom) {
   Value &position = scopes[index.depth].indices[key];
   if (!position) {
     moveTo(index.depth);
-    position = builder.create<arith::ExtSIOp>(loc, builder.getI64Type(), index.value);
+    position = index.value;
+    if (!position.getType().isInteger(64))
+      position = builder.create<arith::ExtSIOp>(loc, builder.getI64Type(), position);
     position = builder.create<arith::MaxSIOp>(loc, position, emitConstant(0));
     position = builder.create<arith::MinSIOp>(loc, position, emitConstant(lookup.high));
   }
@@ -155,7 +157,10 @@ ElementEmitter::Emitted ElementEmitter::emitPosition(Operation *op) {
           builder.create<arith::AddIOp>(loc, result, emitAxisCoordinate(builder, loc, axis, shape, hooks.coordinate));
     }
   }
-  return {builder.create<arith::TruncIOp>(loc, builder.getI32Type(), result), 0};
+  auto type = cast<IntegerType>(cast<ArrayType>(op->getResult(0).getType()).getElementType());
+  if (type.getWidth() < 64)
+    result = builder.create<arith::TruncIOp>(loc, type, result);
+  return {result, 0};
 }
 
 } // namespace spmdc

@@ -80,13 +80,14 @@ public:
   /// Where in the result the part is.
   Value buildMask(OpBuilder &builder, Location loc) const {
     Value mask;
-    ArrayType index = result.withElementType(builder.getI32Type()), flag = result.withElementType(builder.getI1Type());
+    ArrayType flag = result.withElementType(builder.getI1Type());
     auto both = [&](Value condition) {
       mask = mask ? builder.create<AndOp>(loc, flag, mask, condition).getResult() : condition;
     };
     for (int64_t d = 0; d < result.getRank(); ++d) {
       if (!isShort(d))
         continue;
+      ArrayType index = result.withElementType(getPositionType(builder.getContext(), result.getDimSize(d)));
       Value at = builder.create<IotaOp>(loc, index, d);
       auto compare = [&](ComparisonDirection direction, int64_t bound) {
         Value number = builder.create<ConstantOp>(loc, index, Scalar::ofInt(bound));

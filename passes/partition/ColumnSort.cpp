@@ -3,8 +3,7 @@
 #include "passes/partition/ColumnSort.h"
 
 #include "ir/array/LocalBuilder.h"
-
-#include <limits>
+#include "ir/array/ScalarEvaluation.h"
 
 using namespace mlir;
 
@@ -66,7 +65,7 @@ private:
   SmallVector<Value> listArrays() {
     SmallVector<Value> arrays{split(order.op.getOperand(), sort.piece, lastOf(original.getElementType(), descending))};
     if (sort.hasPositions) {
-      ArrayType type = typeOf(b.getI32Type(), {order.pieces * sort.piece});
+      ArrayType type = typeOf(order.positionType(), {order.pieces * sort.piece});
       arrays.push_back(reshape(b.create<IotaOp>(loc, type, dim), {order.pieces, sort.piece}));
     }
     for (Value value : order.taken)
@@ -115,7 +114,7 @@ private:
       if (index == 0)
         last = lastOf(original.getElementType(), descending);
       else if (index == 1 && sort.hasPositions)
-        last = Scalar::ofInt(std::numeric_limits<int32_t>::max());
+        last = getReductionIdentity(order.positionType(), ReductionKind::min);
       Value first = part(x, 0, edge), next = slice(first, 0, typeLike(x, {pieces - 1, edge}), 1);
       next = pad(next, 0, arrayTypeOf(first), 0, 1, last);
       windows.push_back(concatenate({part(x, sort.piece - edge, edge), next}, 1, typeLike(x, {pieces, 2 * edge})));
@@ -135,7 +134,7 @@ private:
   }
 
   Value isFirst(int64_t size) {
-    ArrayType type = typeOf(b.getI32Type(), {order.pieces, size});
+    ArrayType type = typeOf(order.positionType(), {order.pieces, size});
     Value number = b.create<IotaOp>(loc, type, dim), zero = b.create<ConstantOp>(loc, type, Scalar());
     return b.create<CompareOp>(loc, type.withElementType(b.getI1Type()), number, zero, ComparisonDirection::eq);
   }
@@ -151,7 +150,7 @@ std::optional<ColumnSort> planColumnSort(CutOrder &order, ReshardPlanner &planne
   if (pieces * pieces > order.getSize())
     return std::nullopt;
   sort.piece = std::max((order.piece + pieces - 1) / pieces * pieces, 2 * sort.getEdge());
-  if (pieces * sort.piece > std::numeric_limits<int32_t>::max())
+  if (!holdsPositions(order.positionType(), pieces * sort.piece))
     return std::nullopt;
   sort.hasPositions = order.isAsked || !order.taken.empty() || isa<FloatType>(order.getType().getElementType());
   sort.price = priceSort(sort, planner);

@@ -77,7 +77,7 @@ std::optional<CutOrder> CutOrder::of(ArgsortOp op, ReshardPlanner &planner) {
   }
   order.piece = spmd::localDimSize(order.getSize(), sizes);
   if (order.pieces == 1 || type.getNumElements() == 0 || !sharding.unreduced.empty() || op->use_empty() ||
-      order.pieces * order.piece > std::numeric_limits<int32_t>::max())
+      !holdsPositions(order.positionType(), order.pieces * order.piece))
     return std::nullopt;
   moveToFirstUse(op);
   takeAlong(op);
@@ -257,7 +257,7 @@ Value OrderBuilder::concatenate(ArrayRef<Value> parts, int64_t along, ArrayType 
 }
 
 Value OrderBuilder::argsort(Value x, int64_t along, bool isDescending) {
-  return b.create<ArgsortOp>(loc, arrayTypeOf(x).withElementType(b.getI32Type()), x, dim + along, isDescending);
+  return b.create<ArgsortOp>(loc, arrayTypeOf(x).withElementType(order.positionType()), x, dim + along, isDescending);
 }
 
 Value OrderBuilder::take(Value x, Value indices, int64_t along) {

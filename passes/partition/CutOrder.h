@@ -38,6 +38,9 @@ struct CutOrder {
   /// None where the dimension is not cut, is empty, or padded positions would not fit.
   static std::optional<CutOrder> of(ArgsortOp op, ReshardPlanner &planner);
 
+  /// The element type of positions in the whole dimension, and of what is computed with them.
+  mlir::Type positionType() { return op.getType().getElementType(); }
+
   int64_t getDim() { return static_cast<int64_t>(op.getDim()); }
   ArrayType getType() { return op.getOperand().getType(); }
   int64_t getSize() { return getType().getDimSize(getDim()); }

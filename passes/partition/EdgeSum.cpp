@@ -170,10 +170,9 @@ private:
         continue;
       int64_t size = term.from.getDimSize(d);
       Range used = sum.getUsed(term, d);
-      Value places = builder.create<IotaOp>(loc, local.indexType({dims[d]->sourcePiece}), /*dim=*/0);
+      Value places = builder.create<IotaOp>(loc, local.positionType(size, {dims[d]->sourcePiece}), /*dim=*/0);
       if (dims[d]->pieces * dims[d]->sourcePiece != size) {
-        AxesAttr axes = AxesAttr::get(builder.getContext(), sum.axesOf(d));
-        mark(local.isWithin(places, builder.create<ShardSizeOp>(loc, local.indexType(), size, axes)), d);
+        mark(local.isWithin(places, local.shardSize(size, sum.axesOf(d))), d);
       }
       if (used != sum.getMoved(term, d, 0, type.getDimSize(d))) {
         Value first = local.subtract(local.shardStart(size, sum.axesOf(d)), local.splat({}, used.begin));

@@ -154,7 +154,7 @@ Value buildLocalPart(OpBuilder &builder, Location loc, Value local, const ArrayM
     const spmd::DimMove &dim = part.dims[d];
     auto startIn = [&](ArrayType type, int64_t size, int64_t scale) {
       Value first = localBuilder.shardStart(size, type.getShardingOrOpen().getDims()[d].getAxes());
-      return scale == 1 ? first : builder.create<MultiplyOp>(loc, first, localBuilder.splat({}, scale)).getResult();
+      return scale == 1 ? first : localBuilder.multiply(first, localBuilder.splat({}, scale));
     };
     Value needed = dim.length == 0 ? startIn(to, to.getDimSize(d), dim.stride) : startIn(to, dim.base, dim.step);
     Value held = startIn(from, from.getDimSize(d) / dim.block, dim.block * dim.dilation);
@@ -227,7 +227,7 @@ Value chooseInside(OpBuilder &builder, Location loc, ArrayRef<spmd::MovedRange> 
     Value index = local.countFrom(first, shape[d]);
     Value mask = local.isWithin(index, local.splat({}, extent[d].end() - extent[d].start));
     if (extent[d].step > 1) {
-      Value rest = builder.create<RemainderOp>(loc, index, local.splat({shape[d]}, extent[d].step));
+      Value rest = local.remainder(index, local.splat({shape[d]}, extent[d].step));
       Value isThere = local.compare(rest, local.splat({shape[d]}, 0), ComparisonDirection::eq);
       mask = builder.create<AndOp>(loc, mask, isThere);
     }

@@ -19,7 +19,8 @@ struct Search {
   MergedDim dim;
   int64_t count = 0; ///< Candidates of each piece.
   bool isLast = false;
-  Scalar filler; ///< What comes after every element, or before it if the last ones are looked for.
+  Type positionType; ///< The element type of positions in the dimension.
+  Scalar filler;     ///< What comes after every element, or before it if the last ones are looked for.
 };
 
 class Candidates : IndexArithmetic {
@@ -44,7 +45,7 @@ public:
 
   /// All candidates' elements and positions, as an array of these other dimensions, equals in the order of positions.
   std::pair<Value, Value> listAs(ArrayType type) const {
-    type = type.withElementType(b.getI32Type());
+    type = type.withElementType(search.positionType);
     if (isInOrder())
       return {elements, positions};
     Value order = b.create<ArgsortOp>(loc, type, positions, dim, /*descending=*/false);
@@ -81,7 +82,7 @@ private:
   Value pack(Value pieces, const MergedPositions &places) const {
     if (search.isLast ? !search.dim.isPadded() : search.dim.isPaddedAtEnd())
       return pieces;
-    ArrayType type = arrayTypeOf(pieces).withElementType(b.getI32Type());
+    ArrayType type = arrayTypeOf(pieces).withElementType(search.positionType);
     MergedPositions::Found found = find(b.create<IotaOp>(loc, type, dim + 1), places);
     Value filler = b.create<ConstantOp>(loc, arrayTypeOf(pieces), search.filler);
     return select(found.isThere, take(pieces, found.places, dim + 1), filler);
@@ -151,7 +152,7 @@ void splitEnd(ArgsortOp op, ArrayRef<SliceOp> slices, const Search &search) {
     return b.create<SliceOp>(loc, type, x, starts, limits, strides);
   };
   Candidates candidates(search, b, loc, [&](Value pieces) {
-    Type index = b.getI32Type();
+    Type index = search.positionType;
     Value ranks =
         b.create<ArgsortOp>(loc, arrayTypeOf(pieces).withElementType(index), pieces, dim + 1, op.getDescending());
     return slice(ranks, search.dim.typeOfPieces(index, search.count), dim + 1);
@@ -192,11 +193,13 @@ bool splitOrderEnd(ArgsortOp op, const spmd::MeshShape &mesh) {
     count = std::min(count, dim->getPiece());
     // A candidate is an element and its position.
     ArrayType type = op.getOperand().getType();
-    int64_t bytes = spmd::byteSize(type.getDType());
-    if (count == 0 || dim->getPieces() * count * (bytes + 4) >= type.getDimSize(along) * bytes)
+    int64_t bytes = spmd::byteSize(type.getDType()), candidateBytes = bytes + spmd::byteSize(op.getType().getDType());
+    if (count == 0 || dim->getPieces() * count * candidateBytes >= type.getDimSize(along) * bytes)
       return false;
     auto endOf = isLast ? firstOf : lastOf;
-    splitEnd(op, *slices, {op.getOperand(), *dim, count, isLast, endOf(type.getElementType(), op.getDescending())});
+    splitEnd(op, *slices,
+             {op.getOperand(), *dim, count, isLast, op.getType().getElementType(),
+              endOf(type.getElementType(), op.getDescending())});
     return true;
   }
   return false;
@@ -210,7 +213,11 @@ void splitMergedExtreme(ArgReduceOp op, const spmd::MeshShape &mesh) {
   OpBuilder b(op);
   Location loc = op.getLoc();
   ReductionKind kind = op.getIsMax() ? ReductionKind::max : ReductionKind::min;
-  Search search{op.getOperand(), *dim, 1, /*isLast=*/false,
+  Search search{op.getOperand(),
+                *dim,
+                1,
+                /*isLast=*/false,
+                op.getType().getElementType(),
                 getReductionIdentity(op.getOperand().getType().getElementType(), kind)};
   // With the dimension again, of one element.
   auto find = [&](Value x, ArrayType type, int64_t dimOfOne) -> Value {

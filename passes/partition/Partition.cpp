@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ir/array/ArrayOps.h"
+#include "ir/array/LocalBuilder.h"
 #include "passes/collective/ReshardPlanner.h"
 #include "passes/partition/Conditions.h"
 #include "passes/partition/FactorAxes.h"
@@ -229,7 +229,7 @@ private:
     Value isReal;
     auto type = cast<ArrayType>(local.getType());
     Location loc = op->getLoc();
-    auto indexType = ArrayType::get(type.getShape(), builder.getI32Type());
+    LocalBuilder positions(builder, loc);
     auto maskType = ArrayType::get(type.getShape(), builder.getI1Type());
     for (auto [dim, factors] : llvm::enumerate(rule.operands[index])) {
       bool isReduced = llvm::any_of(factors, [&](int64_t f) {
@@ -240,9 +240,8 @@ private:
       AxesAttr axesAttr = AxesAttr::get(func.getContext(), axes);
       if (!isReduced || type.getDimSize(dim) * sizeOf(mesh, axesAttr.toValues()) == size)
         continue;
-      Value position = builder.create<IotaOp>(loc, indexType, dim);
-      Value owned = builder.create<ShardSizeOp>(loc, ArrayType::get({}, builder.getI32Type()), size, axesAttr);
-      Value bound = builder.create<BroadcastInDimOp>(loc, indexType, owned, ArrayRef<int64_t>{});
+      Value position = builder.create<IotaOp>(loc, positions.positionType(size, type.getShape()), dim);
+      Value bound = positions.broadcast(positions.shardSize(size, axes), type.getShape());
       Value isOwned = builder.create<CompareOp>(loc, maskType, position, bound, ComparisonDirection::lt);
       isReal = isReal ? builder.create<AndOp>(loc, isReal, isOwned).getResult() : isOwned;
     }

@@ -80,7 +80,11 @@ private:
     }
     if (at != position)
       at = b.create<RemainderOp>(loc(), at, number(devices));
-    return b.create<MultiplyOp>(loc(), at, number(pieceElements));
+    // Positions in an array of which each device has a shard of `pieceElements`.
+    Type type = getPositionType(b.getContext(), devices * pieceElements);
+    if (at == position || arrayTypeOf(at).getElementType() != type)
+      at = b.createOrFold<ConvertOp>(loc(), arrayTypeOf(at).withElementType(type), at);
+    return index.multiply(at, number(pieceElements));
   }
 
   SmallVector<Value> startsAlong(ArrayType type, int64_t dim, Value start) {

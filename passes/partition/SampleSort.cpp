@@ -55,7 +55,7 @@ private:
 
   /// 0, 1, 2, ... along a dimension.
   Value count(ArrayRef<int64_t> sizes, int64_t along, bool isCut = true) {
-    return b.create<IotaOp>(loc, typeOf(b.getI32Type(), sizes, isCut), dim + along);
+    return b.create<IotaOp>(loc, typeOf(order.positionType(), sizes, isCut), dim + along);
   }
   /// Dimension i of those in place of the ordered one becomes `places[i]`.
   Value broadcast(Value x, ArrayRef<int64_t> places, ArrayRef<int64_t> sizes) {
@@ -72,7 +72,7 @@ private:
     return b.create<ReduceOp>(loc, typeLike(x, sizes, isCut), x, ReductionKind::sum, ArrayRef<int64_t>{dim + along});
   }
   Value countTrue(Value conditions, int64_t along, ArrayRef<int64_t> sizes) {
-    ArrayType type = arrayTypeOf(conditions).withElementType(b.getI32Type());
+    ArrayType type = arrayTypeOf(conditions).withElementType(order.positionType());
     return sum(b.create<ConvertOp>(loc, type, conditions), along, sizes);
   }
   Value runningSum(Value x, int64_t along) {
@@ -148,7 +148,7 @@ private:
     Value device = count({pieces, pieces}, 0, /*isCut=*/false), target = count({pieces, pieces}, 1, /*isCut=*/false);
     Value sent = select(compare(device, ComparisonDirection::eq, target), like(counts, 0), counts);
     SmallVector<int64_t> dims = llvm::to_vector(llvm::seq<int64_t>(0, arrayTypeOf(sent).getRank()));
-    Value largest = b.create<ReduceOp>(loc, ArrayType::get({}, b.getI32Type()), sent, ReductionKind::max, dims);
+    Value largest = b.create<ReduceOp>(loc, ArrayType::get({}, order.positionType()), sent, ReductionKind::max, dims);
     return compare(largest, ComparisonDirection::le, like(largest, room));
   }
 

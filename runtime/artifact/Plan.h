@@ -90,8 +90,8 @@ enum class LibraryFunction : uint8_t { ScatterAdd, ScatterAddAlong, UpdateSlice,
 /// change their first input: the result is that memory, or gets a copy of it first.
 struct LibraryStep {
   LibraryFunction function = LibraryFunction::ScatterAdd;
-  /// scatter_add: operand [o, n, i], indices (i32) [m], updates [o, m, i]; along: indices and updates [o, m, i].
-  /// update_slice: operand, update, and a start (i32) for each dimension. argsort: operand [o, n, i].
+  /// scatter_add: operand [o, n, i], indices (i32 or i64) [m], updates [o, m, i]; along: indices and updates [o, m, i].
+  /// update_slice: operand, update, and a start (i32 or i64) for each dimension. argsort: operand [o, n, i].
   std::vector<BufferId> inputs;
   BufferId result = 0;
   /// scatter_add: o, n, m, i. update_slice: the operand's shape, the update's. argsort: o, n, i.

@@ -322,19 +322,23 @@ private:
          "has " + std::to_string(op.inputs.size()) + " inputs");
     for (int64_t size : op.sizes)
       need(size >= 0, "has a negative size");
+    // Positions are i32 or i64.
+    auto checkPositions = [&](const BufferInfo &info, int64_t elements, const char *which) {
+      check(info, info.dtype == DType::I64 ? DType::I64 : DType::I32, elements, which);
+    };
     DType dtype = buffer(op.inputs[0]).dtype;
     const BufferInfo &result = writable(op.result);
     if (isSort) {
-      need(op.sizes[1] <= INT32_MAX, "counts further than an i32");
+      need(result.dtype == DType::I64 || op.sizes[1] <= INT32_MAX, "counts further than an i32");
       check(buffer(op.inputs[0]), dtype, count(op.sizes), "an operand");
-      return check(result, DType::I32, count(op.sizes), "a result");
+      return checkPositions(result, count(op.sizes), "a result");
     }
     if (isWindow) {
       std::vector<int64_t> shape(op.sizes.begin(), op.sizes.begin() + rank),
           window(op.sizes.begin() + rank, op.sizes.end());
       for (size_t d = 0; d < rank; ++d) {
         need(window[d] <= shape[d], "has a window that does not fit");
-        check(buffer(op.inputs[2 + d]), DType::I32, 1, "a start");
+        checkPositions(buffer(op.inputs[2 + d]), 1, "a start");
       }
       check(buffer(op.inputs[0]), dtype, count(shape), "an operand");
       check(buffer(op.inputs[1]), dtype, count(window), "an update");
@@ -343,7 +347,7 @@ private:
     int64_t o = op.sizes[0], n = op.sizes[1], m = op.sizes[2], i = op.sizes[3];
     bool isAlong = op.function == LibraryFunction::ScatterAddAlong;
     check(buffer(op.inputs[0]), dtype, count({o, n, i}), "an operand");
-    check(buffer(op.inputs[1]), DType::I32, isAlong ? count({o, m, i}) : m, "indices");
+    checkPositions(buffer(op.inputs[1]), isAlong ? count({o, m, i}) : m, "indices");
     check(buffer(op.inputs[2]), dtype, count({o, m, i}), "updates");
     check(result, dtype, count({o, n, i}), "a result");
   }

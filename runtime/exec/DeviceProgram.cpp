@@ -60,6 +60,17 @@ struct LibraryOp {
   BufferId result;
 };
 
+LibraryCall makeCall(const LibraryStep &step, const Plan &plan) {
+  auto typeOf = [&](BufferId id) { return plan.buffers[id].dtype; };
+  LibraryCall call{step.function, typeOf(step.inputs[0]), step.sizes, {}};
+  if (step.function == LibraryFunction::UpdateSlice)
+    for (size_t i = 2; i < step.inputs.size(); ++i)
+      call.indexTypes.push_back(typeOf(step.inputs[i]));
+  else // A sort has one input, and its result is positions.
+    call.indexTypes.push_back(typeOf(step.inputs.size() == 1 ? step.result : step.inputs[1]));
+  return call;
+}
+
 struct CopyOp {
   BufferId source, target;
   int64_t bytes;
@@ -184,8 +195,7 @@ DeviceProgram::Ops DeviceProgram::resolve(const std::vector<Step> &steps) {
     } else if (auto *copy = std::get_if<CopyStep>(&step.op)) {
       op.what = CopyOp{copy->source, copy->target, plan.buffers[copy->source].bytes()};
     } else if (auto *library = std::get_if<LibraryStep>(&step.op)) {
-      LibraryCall call{library->function, plan.buffers[library->inputs[0]].dtype, library->sizes};
-      op.what = LibraryOp{std::move(call), library->inputs, library->result};
+      op.what = LibraryOp{makeCall(*library, plan), library->inputs, library->result};
     } else if (auto *branch = std::get_if<IfStep>(&step.op)) {
       ++depth;
       Ops thenOps = resolve(branch->thenSteps), elseOps = resolve(branch->elseSteps);

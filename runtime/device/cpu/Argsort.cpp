@@ -17,9 +17,9 @@
 namespace spmd {
 namespace {
 
-struct KeyedPosition {
+template <typename Index> struct KeyedPosition {
   uint64_t key;
-  int32_t position;
+  Index position;
   bool operator<(const KeyedPosition &other) const {
     return key != other.key ? key < other.key : position < other.position;
   }
@@ -43,17 +43,19 @@ template <typename T> uint64_t keyOf(T value, bool isTotal) {
 }
 
 /// `read(i)` is the key of element i of the operand.
-template <typename Read> void sortLines(const LibraryCall &call, ParallelFor &parallelFor, int32_t *result, Read read) {
+template <typename Index, typename Read>
+void sortLines(const LibraryCall &call, ParallelFor &parallelFor, Index *result, Read read) {
   int64_t size = call.sizes[1], inner = call.sizes[2];
   uint64_t flip = call.function == LibraryFunction::ArgsortDescending ? ~uint64_t(0) : 0;
-  std::vector<std::vector<KeyedPosition>> scratch(parallelFor.getThreadCount(), std::vector<KeyedPosition>(size));
+  using Line = std::vector<KeyedPosition<Index>>;
+  std::vector<Line> scratch(parallelFor.getThreadCount(), Line(size));
   int64_t grain = std::max<int64_t>(1, 4096 / std::max<int64_t>(1, size));
   parallelFor.run(call.sizes[0] * inner, grain, [&](int64_t begin, int64_t end, int thread) {
-    std::vector<KeyedPosition> &line = scratch[thread];
+    Line &line = scratch[thread];
     for (int64_t number = begin; number < end; ++number) {
       int64_t first = number / inner * size * inner + number % inner;
       for (int64_t i = 0; i < size; ++i)
-        line[i] = {read(first + i * inner) ^ flip, static_cast<int32_t>(i)};
+        line[i] = {read(first + i * inner) ^ flip, static_cast<Index>(i)};
       std::sort(line.begin(), line.end());
       for (int64_t i = 0; i < size; ++i)
         result[first + i * inner] = line[i].position;
@@ -63,11 +65,14 @@ template <typename Read> void sortLines(const LibraryCall &call, ParallelFor &pa
 
 } // namespace
 
-void argsort(const LibraryCall &call, ParallelFor &parallelFor, const void *operand, int32_t *result) {
+void argsort(const LibraryCall &call, ParallelFor &parallelFor, const void *operand, void *result) {
   bool isTotal = call.function == LibraryFunction::ArgsortDescending;
   visitElement(call.dtype, [&](auto element) {
     auto *elements = static_cast<const typename decltype(element)::Stored *>(operand);
-    sortLines(call, parallelFor, result, [=](int64_t i) { return keyOf(element.load(elements[i]), isTotal); });
+    visitIndexType(call.indexTypes[0], [&](auto index) {
+      sortLines(call, parallelFor, static_cast<decltype(index) *>(result),
+                [=](int64_t i) { return keyOf(element.load(elements[i]), isTotal); });
+    });
   });
 }
 

@@ -44,7 +44,10 @@ void updateSlice(const LibraryCall &call, ParallelFor &parallelFor, const void *
     piece *= window[--outer];
   std::vector<int64_t> starts(rank);
   for (size_t d = 0; d < rank; ++d)
-    starts[d] = std::clamp<int64_t>(*static_cast<const int32_t *>(inputs[2 + d]), 0, shape[d] - window[d]);
+    visitIndexType(call.indexTypes[d], [&](auto index) {
+      int64_t start = *static_cast<const decltype(index) *>(inputs[2 + d]);
+      starts[d] = std::clamp<int64_t>(start, 0, shape[d] - window[d]);
+    });
   const char *update = static_cast<const char *>(inputs[1]);
   int64_t grain = std::max<int64_t>(1, kGrainBytes / std::max<int64_t>(1, piece));
   parallelFor.run(product(window, outer), grain, [&](int64_t begin, int64_t end, int) {
@@ -63,13 +66,13 @@ void updateSlice(const LibraryCall &call, ParallelFor &parallelFor, const void *
 
 void runLibrary(const LibraryCall &call, ParallelFor &parallelFor, const void *const *inputs, void *result) {
   if (call.function == LibraryFunction::Argsort || call.function == LibraryFunction::ArgsortDescending)
-    return argsort(call, parallelFor, inputs[0], static_cast<int32_t *>(result));
+    return argsort(call, parallelFor, inputs[0], result);
   if (result != inputs[0])
     copyOperand(call, parallelFor, inputs[0], result);
   if (call.function == LibraryFunction::UpdateSlice)
     updateSlice(call, parallelFor, inputs, result);
   else
-    scatterAdd(call, parallelFor, static_cast<const int32_t *>(inputs[1]), inputs[2], result);
+    scatterAdd(call, parallelFor, inputs[1], inputs[2], result);
 }
 
 } // namespace spmd

@@ -15,6 +15,8 @@ struct LibraryCall {
   LibraryFunction function = LibraryFunction::Argsort;
   DType dtype = DType::F32;   ///< Of the first input.
   std::vector<int64_t> sizes; ///< LibraryStep.
+  /// I32 or I64: of the positions that a sort gives, of a scatter's indices, of each start of a window.
+  std::vector<DType> indexTypes;
 };
 
 /// Runs on these arrays. Where the function changes its first input in place and `result` is other memory, the input
@@ -22,9 +24,17 @@ struct LibraryCall {
 void runLibrary(const LibraryCall &call, ParallelFor &parallelFor, const void *const *inputs, void *result);
 
 /// Its parts.
-void argsort(const LibraryCall &call, ParallelFor &parallelFor, const void *operand, int32_t *result);
-void scatterAdd(const LibraryCall &call, ParallelFor &parallelFor, const int32_t *indices, const void *updates,
+void argsort(const LibraryCall &call, ParallelFor &parallelFor, const void *operand, void *result);
+void scatterAdd(const LibraryCall &call, ParallelFor &parallelFor, const void *indices, const void *updates,
                 void *result);
 void updateSlice(const LibraryCall &call, ParallelFor &parallelFor, const void *const *inputs, void *result);
+
+/// Calls `use` with an int32_t or an int64_t, the type that positions of this dtype have in memory.
+template <typename Use> void visitIndexType(DType dtype, const Use &use) {
+  if (dtype == DType::I64)
+    use(int64_t());
+  else
+    use(int32_t());
+}
 
 } // namespace spmd

@@ -37,8 +37,8 @@ void addRow(T *target, const U *source, int64_t count, const Widen &widen) {
 }
 
 /// Everything that falls into rows [first, last) of line `outer`; `target` is row `first`.
-template <typename T, typename U, typename Widen>
-void addPiece(const Sizes &sizes, bool isAlong, int64_t outer, int64_t first, int64_t last, const int32_t *indices,
+template <typename Index, typename T, typename U, typename Widen>
+void addPiece(const Sizes &sizes, bool isAlong, int64_t outer, int64_t first, int64_t last, const Index *indices,
               const U *updates, T *target, const Widen &widen) {
   const U *source = updates + outer * sizes.count * sizes.inner;
   if (!isAlong) {
@@ -47,7 +47,7 @@ void addPiece(const Sizes &sizes, bool isAlong, int64_t outer, int64_t first, in
         addRow(target + (indices[m] - first) * sizes.inner, source + m * sizes.inner, sizes.inner, widen);
     return;
   }
-  const int32_t *places = indices + outer * sizes.count * sizes.inner;
+  const Index *places = indices + outer * sizes.count * sizes.inner;
   for (int64_t m = 0; m < sizes.count; ++m)
     for (int64_t c = 0; c < sizes.inner; ++c) {
       int64_t row = places[m * sizes.inner + c];
@@ -77,10 +77,9 @@ void forEachPiece(const Sizes &sizes, ParallelFor &parallelFor, bool isHalf, con
   });
 }
 
-} // namespace
-
-void scatterAdd(const LibraryCall &call, ParallelFor &parallelFor, const int32_t *indices, const void *updates,
-                void *result) {
+template <typename Index>
+void scatterAddAt(const LibraryCall &call, ParallelFor &parallelFor, const Index *indices, const void *updates,
+                  void *result) {
   Sizes sizes{call.sizes[0], call.sizes[1], call.sizes[2], call.sizes[3]};
   bool isAlong = call.function == LibraryFunction::ScatterAddAlong;
   if (sizes.outer * sizes.count * sizes.inner == 0)
@@ -103,6 +102,15 @@ void scatterAdd(const LibraryCall &call, ParallelFor &parallelFor, const int32_t
                  static_cast<Value *>(result) + begin, [](Value value) { return value; });
       }
     });
+  });
+}
+
+} // namespace
+
+void scatterAdd(const LibraryCall &call, ParallelFor &parallelFor, const void *indices, const void *updates,
+                void *result) {
+  visitIndexType(call.indexTypes[0], [&](auto index) {
+    scatterAddAt(call, parallelFor, static_cast<const decltype(index) *>(indices), updates, result);
   });
 }
 

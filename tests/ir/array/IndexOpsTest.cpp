@@ -17,7 +17,7 @@ protected:
     return (R"mlir(
       func.func @main(%x: !spmd.array<f32[8, 6]>, %v: !spmd.array<f32[5]>, %e: !spmd.array<f32[0, 6]>,
                       %s: !spmd.array<i32[]>, %i: !spmd.array<i32[5]>, %j: !spmd.array<i32[3, 4]>,
-                      %a: !spmd.array<i32[8, 2]>, %w: !spmd.array<i64[]>, %u: !spmd.array<u32[4]>,
+                      %a: !spmd.array<i32[8, 2]>, %long: !spmd.array<i8[2147483649]>, %u: !spmd.array<u32[4]>,
                       %up: !spmd.array<f32[5, 6]>, %al: !spmd.array<f32[8, 2]>, %win: !spmd.array<f32[1, 6]>) {
         %0 = )mlir" +
             statement + "\n return }")
@@ -79,7 +79,11 @@ TEST_F(IndexOpsTest, PaddingOfIndicesIsOutside) {
 }
 
 TEST_F(IndexOpsTest, Errors) {
-  expectError("array.take %x, %w dim 1 : <f32[8, 6]>, <i64[]> -> <f32[8]>", "indices are i32, got i64[]");
+  expectError("array.take %x, %u dim 1 : <f32[8, 6]>, <u32[4]> -> <f32[8, 4]>", "indices are i32 or i64, got u32[4]");
+  expectError("array.take %long, %s dim 0 : <i8[2147483649]>, <i32[]> -> <i8[]>",
+              "indices into a dimension of 2147483649 elements are i64, got i32[]");
+  expectError("array.argsort %long dim 0 descending = false : <i8[2147483649]> -> <i32[2147483649]>",
+              "positions along a dimension of 2147483649 elements are i64, got i32[2147483649]");
   expectError("array.take %x, %s dim 2 : <f32[8, 6]>, <i32[]> -> <f32[8]>", "dimension 2 is outside the rank 2");
   expectError("array.take %x, %s dim 1 : <f32[8, 6]>, <i32[]> -> <f32[6]>", "result must be f32[8], got f32[6]");
   expectError("array.take %e, %i dim 0 : <f32[0, 6]>, <i32[5]> -> <f32[5, 6]>",

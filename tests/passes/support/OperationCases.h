@@ -154,8 +154,10 @@ inline std::vector<OperationResult> structural(const std::string &dtype, const s
   }
   if (a && b && dtype != "bool")
     for (std::string isMax : {"true", "false"}) {
-      add("array.arg_reduce %x max = " + isMax + " dim 0", {b}, 0, "i32");
-      add("array.arg_reduce %x max = " + isMax + " dim 1", {a}, 0, "i32");
+      for (std::string position : {"i32", "i64"}) {
+        add("array.arg_reduce %x max = " + isMax + " dim 0", {b}, 0, position);
+        add("array.arg_reduce %x max = " + isMax + " dim 1", {a}, 0, position);
+      }
     }
   return results;
 }

@@ -55,10 +55,12 @@ TEST(Argsort, LinesOfRunsAndOthers) {
     for (int64_t runs : {int64_t(1), int64_t(2), int64_t(3), int64_t(8), int64_t(63), size})
       for (bool descends : {false, true}) {
         std::vector<int32_t> x = drawRuns(random, size, runs, descends), result(x.size());
-        LibraryCall call{
-            descends ? LibraryFunction::ArgsortDescending : LibraryFunction::Argsort, DType::I32, {1, size, 1}};
-        argsort(call, loop, x.data(), result.data());
+        auto function = descends ? LibraryFunction::ArgsortDescending : LibraryFunction::Argsort;
+        argsort({function, DType::I32, {1, size, 1}, {DType::I32}}, loop, x.data(), result.data());
         EXPECT_EQ(result, expected(x, 1, size, 1, descends)) << size << " elements in " << runs << " runs";
+        std::vector<int64_t> wide(x.size());
+        argsort({function, DType::I32, {1, size, 1}, {DType::I64}}, loop, x.data(), wide.data());
+        EXPECT_TRUE(std::equal(wide.begin(), wide.end(), result.begin())) << size << " elements in " << runs << " runs";
       }
 }
 
@@ -68,7 +70,7 @@ TEST(Argsort, SeveralLinesShareTheirScratch) {
     ParallelFor loop(threads, std::chrono::nanoseconds(0));
     int64_t outer = 9, size = 300, inner = 4;
     std::vector<int32_t> x = drawRuns(random, outer * size * inner, 5, false), result(x.size());
-    argsort({LibraryFunction::Argsort, DType::I32, {outer, size, inner}}, loop, x.data(), result.data());
+    argsort({LibraryFunction::Argsort, DType::I32, {outer, size, inner}, {DType::I32}}, loop, x.data(), result.data());
     EXPECT_EQ(result, expected(x, outer, size, inner, false));
   }
 }

@@ -5,7 +5,8 @@
 The cost model has computing or sending so slow that most cases are sorts by samples or columnsorts: pieces smaller and
 larger than these need (fewer elements than devices, too), one axis or several, equal elements, zeros and NaN of both signs,
 data that are spread over the pieces, in order, or all in the wrong piece, ascending and descending, alone, with positions
-and with other arrays, along any dimension of arrays that are cut elsewhere, too.
+and with other arrays, along any dimension of arrays that are cut elsewhere, too. Every third program counts positions in
+i64, as one along a dimension of more than 2^30 elements does.
 """
 
 import argparse
@@ -117,6 +118,7 @@ class Case:
             self.wants = ["argsort" if want == "top_k" else want for want in self.wants]
         self.isWhole = choose.random() < 0.2
         self.model = choose.choice(MODELS)
+        self.isWide = self.dtype != "i32" and choose.random() < 1 / 3
 
     def type(self, dtype, isWhole=False, size=None):
         dtype = "f32" if dtype == "bf16" else dtype
@@ -155,7 +157,7 @@ class Case:
                 yield [(outer * size + j) * inner + i for j in range(size)]
 
     def expected(self, x, y):
-        code = FORMATS[self.dtype][1]
+        code, position = FORMATS[self.dtype][1], "q" if self.isWide else "i"
         results = []
         for want in self.wants:
             size = self.k() if want == "top_k" else self.shape[self.axis]
@@ -167,10 +169,10 @@ class Case:
                 found = order([x[place] for place in line], code, want == "top_k")[:size]
                 for i, j in enumerate(found):
                     values[target[i]] = struct.pack("<" + code, x[line[j]])
-                    places[target[i]] = struct.pack("<i", j)
+                    places[target[i]] = struct.pack("<q" if self.isWide else "<i", j)
                     taken[target[i]] = struct.pack("<f", y[line[j]])
-            results += {"sort": [(values, code)], "argsort": [(places, "i")], "taken": [(taken, "f")],
-                        "top_k": [(values, code), (places, "i")]}[want]
+            results += {"sort": [(values, code)], "argsort": [(places, position)], "taken": [(taken, "f")],
+                        "top_k": [(values, code), (places, position)]}[want]
         return results
 
 
@@ -180,6 +182,11 @@ def check(build, folder, case, choose):
     arrange(choose, case, x)
     program, model = folder / "p.spmd", folder / "model.json"
     program.write_text(case.text())
+    if case.isWide:  # Data are of another type: all i32 of the program are positions.
+        text = subprocess.run([build / "bin/spmdc", "compile", program, "--emit=array"], capture_output=True, text=True,
+                              check=True).stdout
+        program = folder / "p.mlir"
+        program.write_text(text.replace("i32", "i64"))
     model.write_text(json.dumps(case.model))
     write_npy(folder / "x.npy", case.dtype, case.shape, x)
     write_npy(folder / "y.npy", "f32", case.shape, y)

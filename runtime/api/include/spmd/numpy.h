@@ -180,7 +180,7 @@ inline Array any(const Operand &x, const Axes &axis = {}, bool keepdims = false)
 inline Array all(const Operand &x, const Axes &axis = {}, bool keepdims = false) {
   return detail::reduction("all", x, axis, keepdims);
 }
-/// Positions, i32.
+/// Positions, i32; `call("argmax", {x}, {{"index_dtype", DType::I64}})` gives i64.
 inline Array argmax(const Operand &x, const Axes &axis = {}, bool keepdims = false) {
   return detail::reduction("argmax", x, axis, keepdims);
 }
