@@ -11,4 +11,7 @@ mlir::LogicalResult verifyResult(mlir::Operation *op, llvm::ArrayRef<int64_t> sh
 /// `dims` are different dimensions of an array of this rank; `what` names them in messages.
 mlir::LogicalResult verifyDims(mlir::Operation *op, llvm::ArrayRef<int64_t> dims, int64_t rank, llvm::StringRef what);
 
+/// An element-wise operation takes the element types of its operands, and its result has the one that follows.
+mlir::LogicalResult verifyElementTypes(mlir::Operation *op);
+
 } // namespace spmdc
