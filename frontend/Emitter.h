@@ -149,10 +149,15 @@ public:
 
   //===- From values to operands ------------------------------------------===//
 
-  /// The value as an array of this dtype: numbers become scalars of it, arrays are converted.
+  /// The value as an array of this dtype: numbers become scalars of it, arrays are converted. An integer that the dtype
+  /// cannot hold is an error; a float becomes infinite, as in JAX.
   mlir::Value materialize(const Value &value, spmd::DType dtype);
   /// ... of the dtype that it has by itself.
   mlir::Value materialize(const Value &value) { return materialize(value, value.dtype()); }
+  /// ... and a number with a fraction loses it where the dtype is one of integers.
+  mlir::Value truncated(const Value &value, spmd::DType dtype);
+  /// An error: a number that a dtype of integers does not hold.
+  [[noreturn]] void failRange(const Value &number, spmd::DType dtype);
   /// What moves when elements move: keys as their words, which are a last dimension that a program does not know.
   mlir::Value elements(const Value &value) { return value.isKey() ? value.array : materialize(value); }
   /// The common class of numeric values; an error in `what` for anything else.
