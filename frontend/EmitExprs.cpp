@@ -81,15 +81,18 @@ Value Emitter::name(const NameExpr &expr) {
   std::string quoted = "'" + std::string(expr.name) + "'";
   if (findFunction(program, expr.name) || findFunction(prelude, expr.name) || findBuiltin(expr.name) ||
       isFunctionTransform(expr.name))
-    fail(expr.range, quoted + " is a function; write " + std::string(expr.name) + "(...) to call it");
+    fail(expr.range, quoted + " is a function; write " + std::string(expr.name) +
+                         "(...) to call it (a parameter without a type takes a function itself, nothing else does)");
   if (llvm::any_of(meshAxes, [&](const spmd::MeshAxis &axis) { return axis.name == expr.name; }))
     fail(expr.range,
          quoted + " is a mesh axis, not a value; P(" + std::string(expr.name) + ") is the sharding over it");
   std::vector<std::string_view> names = visibleNames();
   llvm::append_range(names, dtypeNames());
   names.insert(names.end(), {"true", "false"});
-  Diagnostic &error = report(expr.range, "unknown name " + quoted + didYouMean(expr.name, names));
-  if (std::string_view nearest = nearestName(expr.name, names); !nearest.empty()) {
+  std::string message = unknownName("name", expr.name, names, /*isCalled=*/false);
+  Diagnostic &error = report(expr.range, message);
+  std::string_view nearest = nearestName(expr.name, names);
+  if (!nearest.empty() && message.ends_with(didYouMean(expr.name, names))) {
     const Value *meant = lookup(nearest);
     auto decl = constDecls.find(nearest);
     Range declared = meant ? meant->origin : decl != constDecls.end() ? decl->second->name.range : Range();

@@ -287,6 +287,8 @@ private:
 
   Value call(const CallExpr &expr);
   [[noreturn]] void failMethod(const FieldExpr &callee);
+  [[noreturn]] void failCallee(const Expr &callee);
+  [[noreturn]] void failUnknownFunction(std::string_view name, Range where);
   Value callFunction(const FnDecl &fn, bool isPrelude, const CallExpr &call);
   void refuseRanks(const FnDecl &fn, std::string_view generic, llvm::ArrayRef<Value> arguments);
   /// Inlines a function on these arguments, one for each parameter; those left out have defaults.
@@ -302,6 +304,11 @@ private:
   /// The values of a call's arguments, in the order of the parameters; throws Poisoned where one had an error.
   GivenArguments givenArguments(std::string_view function, const std::vector<Parameter> &parameters,
                                 const CallExpr &call);
+  // Functions as arguments (FunctionValue.cpp).
+  bool isFunctionName(const Expr &expr) const;
+  Value argumentValue(const Expr &expr, bool mayBeFunction);
+  Value callValue(const FunctionValue &f, const CallExpr &call);
+  bool isRecursive(const FnDecl &fn, llvm::ArrayRef<std::optional<Value>> given) const;
   Value applyValue(const FunctionValue &f, GivenArguments given, Range range);
   Value applyGradient(const FunctionValue &f, GivenArguments given, Range range);
   Value applyCheckpoint(const FunctionValue &f, GivenArguments given, Range range);

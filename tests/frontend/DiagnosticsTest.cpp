@@ -58,7 +58,9 @@ TEST(Errors, names) {
   EXPECT_THAT(errorsOf("softmx(x)"), ElementsAre("2:8: unknown function 'softmx'; did you mean 'softmax'?"));
   EXPECT_THAT(errorsOf("frobnicate(x)"), ElementsAre("2:8: unknown function 'frobnicate'"));
   EXPECT_THAT(errorsOf("a + x"), ElementsAre("2:8: 'a' is a mesh axis, not a value; P(a) is the sharding over it"));
-  EXPECT_THAT(errorsOf("sum + x"), ElementsAre("2:8: 'sum' is a function; write sum(...) to call it"));
+  EXPECT_THAT(errorsOf("sum + x"),
+              ElementsAre("2:8: 'sum' is a function; write sum(...) to call it (a parameter without a type takes a "
+                          "function itself, nothing else does)"));
   EXPECT_THAT(errorsOf("x(1)"), ElementsAre("2:8: 'x' is a value, not a function"));
   EXPECT_THAT(errorsOf("x.foo"), ElementsAre("2:10: an array has no field 'foo'; it has T, shape and ndim"));
 }
