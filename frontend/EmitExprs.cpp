@@ -120,14 +120,58 @@ Value Emitter::functionBody(const FnDecl &fn) {
       result = expr(*stmt->value);
       break;
     case StmtKind::Yield:
-    case StmtKind::Expression:
       expr(*stmt->value);
+      break;
+    case StmtKind::Expression:
+      expressionStmt(*stmt);
       break;
     }
   }
   if (result.isPoison())
     throw Poisoned();
   return result;
+}
+
+/// `s` or `(m, v)`: what names the value of a loop as its carries are named.
+static std::string carryNames(const std::vector<Carry> &carries) {
+  std::string names;
+  for (const Carry &carry : carries)
+    names += (names.empty() ? "" : ", ") + std::string(carry.name.text);
+  return carries.size() == 1 ? names : "(" + names + ")";
+}
+
+/// The statement that keeps the value of an expression: `let s = for ...`.
+static std::string keptAs(const Expr &e) {
+  if (const auto *loop = dynAs<ForExpr>(e))
+    return "let " + carryNames(loop->carries) + " = for ...";
+  if (const auto *loop = dynAs<WhileExpr>(e))
+    return "let " + carryNames(loop->carries) + " = while ...";
+  if (e.kind == ExprKind::If)
+    return "let y = if ...";
+  const auto *call = dynAs<CallExpr>(e);
+  const auto *callee = call ? dynAs<NameExpr>(*call->callee) : nullptr;
+  if (!callee)
+    return "let y = ...";
+  const auto *first = call->arguments.empty() ? nullptr : dynAs<NameExpr>(*call->arguments.front().value);
+  std::string argument = first ? std::string(first->name) : "";
+  return "let " + (first ? argument : "y") + " = " + std::string(callee->name) + "(" + (first ? argument + ", " : "") +
+         "...)";
+}
+
+/// For its effect: a print, or a call of what prints. A value is lost here, mostly by mistake: no statement changes
+/// what a name stands for.
+void Emitter::expressionStmt(const Stmt &stmt) {
+  const Expr &e = *stmt.value;
+  Value value = expr(e);
+  if (value.isPoison() || value.kind == ValueKind::None)
+    return;
+  std::string what = e.kind == ExprKind::For     ? "this 'for'"
+                     : e.kind == ExprKind::While ? "this 'while'"
+                     : e.kind == ExprKind::If    ? "this 'if'"
+                     : e.kind == ExprKind::Call  ? "this call"
+                                                 : "this expression";
+  warn(e.range, "the value of " + what + " is discarded, and no name changes by it; write '" + keptAs(e) +
+                    "' to keep it ('let _ = ...' to drop it)");
 }
 
 void Emitter::letStmt(const Stmt &stmt) {

@@ -72,6 +72,8 @@ public:
   /// Records an error, with a note for each call that led here. Inside the prelude the place is the user's call.
   Diagnostic &report(Range where, std::string message);
   [[noreturn]] void fail(Range where, std::string message);
+  /// Records a warning about the program's text: once, however often its function is called. None of the prelude.
+  void warn(Range where, std::string message);
   /// An error about several values: notes say what each is, and where it was named.
   [[noreturn]] void failAbout(Range where, std::string message, llvm::ArrayRef<Value> values);
 
@@ -243,6 +245,7 @@ private:
   // Statements.
   Value functionBody(const FnDecl &fn);
   void letStmt(const Stmt &stmt);
+  void expressionStmt(const Stmt &stmt);
   void bindPattern(const Pattern &pattern, const Value &value);
   void poisonPattern(const Pattern &pattern);
   Value declaredAs(const Value &value, const TypeSyntax &type, const std::string &what);
