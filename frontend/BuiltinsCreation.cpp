@@ -137,6 +137,13 @@ template <ComparisonDirection kept> Value triangle(Args &args) {
   return args.result(args.e.select(mask, x, args.e.splatLike(x, 0)), args[0].dtypeClass().isWeak);
 }
 
+/// The type in which integers of a type and positions below `size` are compared: it holds all of both.
+DType positionType(DType dtype, int64_t size) {
+  if (size - 1 > INT32_MAX || dtype == DType::I64)
+    return DType::I64;
+  return dtype == DType::U32 ? DType::U32 : DType::I32;
+}
+
 /// f32: 1 where the index is the position along a new last dimension.
 Value oneHot(Args &args) {
   Emitter &e = args.e;
@@ -152,7 +159,9 @@ Value oneHot(Args &args) {
   for (int64_t i = 0; i < index.rank(); ++i)
     dims.push_back(i);
   shape.push_back(classes);
-  mlir::Value wide = e.broadcastInDim(e.materialize(index), shape, dims);
+  // In a type that holds every position: an iota of i8 or u8 would come back to its first numbers, and 19 would be
+  // position 275, too. (jax.nn.one_hot does that, which is no use to anybody.)
+  mlir::Value wide = e.broadcastInDim(e.convert(e.materialize(index), positionType(type.dtype, classes)), shape, dims);
   mlir::Value positions = e.iota(Emitter::typeOf(wide), index.rank());
   return args.result(e.convert(e.compare(ComparisonDirection::eq, wide, positions), DType::F32));
 }

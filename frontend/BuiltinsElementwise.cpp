@@ -117,8 +117,12 @@ DType dtypeArgument(const Args &args, size_t i) {
 Value cast(Args &args) {
   DType dtype = dtypeArgument(args, 1);
   const Value &x = args.array(0);
-  // A number is cast as the array it would be: cast(2.7, i32) is 2.
-  return args.result(args.e.convert(args.e.materialize(x, x.isConstant() && x.isInt() ? dtype : x.dtype()), dtype));
+  // A number is cast as the array it would be: cast(2.7, i32) is 2, cast(300, i8) is 44. An integer beyond i32 is an
+  // array of the type that is asked for alone.
+  bool isHeld =
+      x.isInt() && !spmd::isFloat(dtype) && dtype != DType::Bool && integerRange(dtype).contains(x.constant.i);
+  bool isReal = x.isInt() && (spmd::isFloat(dtype) || dtype == DType::Bool);
+  return args.result(args.e.convert(args.e.materialize(x, isHeld || isReal ? dtype : x.dtype()), dtype));
 }
 
 Value bitcast(Args &args) {

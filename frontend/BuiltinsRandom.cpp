@@ -311,18 +311,6 @@ mlir::Value unsignedRemainder(Emitter &e, mlir::Value x, mlir::Value y) {
   return Emitter::typeOf(x).getDType() == DType::I64 ? remainder64(e, x, y) : e.apply<RemainderOp>(x, y);
 }
 
-struct IntegerRange {
-  int64_t low = 0, high = 0;
-};
-
-IntegerRange rangeOf(DType dtype) {
-  int width = static_cast<int>(spmd::byteSize(dtype)) * 8;
-  if (dtype == DType::U32 || dtype == DType::U8)
-    return {0, (int64_t(1) << width) - 1};
-  int64_t high = static_cast<int64_t>(~uint64_t(0) >> (64 - (width - 1)));
-  return {-high - 1, high};
-}
-
 /// A bound of randint in i64, broadcast.
 mlir::Value integerBound(const Args &args, size_t i, ArrayType type) {
   const Value &bound = args.array(i);
@@ -342,7 +330,7 @@ Value randint(Args &args) {
   DType dtype = isSmall ? DType::I32 : wanted;
   ArrayType plain = type.withoutSharding().withElementType(e.elementType(dtype));
   DType unsignedType = dtype == DType::I64 ? DType::I64 : DType::U32;
-  IntegerRange range = rangeOf(wanted);
+  IntegerRange range = integerRange(wanted);
   auto wide = [&](int64_t value) {
     return e.splat(plain.withElementType(e.elementType(DType::I64)), Scalar::ofInt(value));
   };

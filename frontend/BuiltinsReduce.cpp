@@ -73,8 +73,10 @@ template <ReductionKind kind, typename ElementwiseOp> Value extreme(Args &args) 
   mlir::Value reduced = e.reduce(x, kind, axes);
   constexpr double infinity = std::numeric_limits<double>::infinity();
   // Nothing exceeds -inf.
-  if (args.has(4) && args.number(4) != (kind == ReductionKind::max ? -infinity : infinity))
-    reduced = e.apply<ElementwiseOp>(reduced, e.splatLike(reduced, args.number(4)));
+  if (args.has(4) && args.number(4) != (kind == ReductionKind::max ? -infinity : infinity)) {
+    mlir::Value initial = e.truncated(args[4], Emitter::typeOf(reduced).getDType());
+    reduced = e.apply<ElementwiseOp>(reduced, e.broadcastTo(initial, Emitter::typeOf(reduced).getShape()));
+  }
   if (args.flag(3, false)) {
     llvm::SmallVector<int64_t> kept(args[0].shape());
     for (int64_t axis : axes)

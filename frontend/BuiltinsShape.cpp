@@ -260,9 +260,7 @@ Value pad(Args &args) {
     if (args.array(2).rank() != 0)
       args.fail(2, "a scalar");
     // The array's dtype holds, as in jnp.pad.
-    value = args[2].isConstant() && (args[2].isInt() || spmd::isFloat(type.getDType()))
-                ? args.e.materialize(args[2], type.getDType())
-                : args.e.convert(args.e.materialize(args[2]), type.getDType());
+    value = args.e.truncated(args[2], type.getDType());
   } else {
     value = args.e.splat(type.withShape({}), 0.0);
   }

@@ -3,7 +3,7 @@
 // Both look at a window around each position. The elements at one place of all windows are a strided slice, so a
 // convolution is a concatenation of slices and one product, and pooling an element-wise reduction of slices: everything
 // that partitions and differentiates those does so here. Arrays are [batch, positions..., channels], kernels
-// [window..., channels in, channels out].
+// [window..., channels in, channels out]; of other layouts (dimension_numbers) they are transposed first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,6 +12,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <algorithm>
+#include <array>
 #include <limits>
 
 namespace spmdc {
@@ -32,6 +34,101 @@ mlir::Value patches(Emitter &e, mlir::Value x, llvm::ArrayRef<SlidingWindow> win
   return e.concatenate(parts, Emitter::typeOf(x).getRank() - 1);
 }
 
+/// Dimensions of a layout by letters: `NHWC` has the batch first and the channels last.
+using Layout = std::string;
+
+/// What positions dimensions are called: `W`, `HW`.
+template <size_t positions> constexpr std::string_view windowLetters = positions == 1 ? "W" : "HW";
+
+/// The letters of `from` in the order of `to`, as a permutation of dimensions.
+llvm::SmallVector<int64_t> permutationOf(const Layout &from, const Layout &to) {
+  llvm::SmallVector<int64_t> perm;
+  for (char letter : to)
+    perm.push_back(static_cast<int64_t>(from.find(letter)));
+  return perm;
+}
+
+std::string joined(llvm::ArrayRef<int64_t> numbers, llvm::StringRef between) {
+  std::string text;
+  for (int64_t number : numbers)
+    text += (text.empty() ? "" : between.str()) + std::to_string(number);
+  return text;
+}
+
+/// The layouts of array, kernel and result: jax.lax's dimension_numbers.
+struct ConvLayouts {
+  Layout array, kernel, result;
+};
+
+template <size_t positions> ConvLayouts standardLayouts() {
+  std::string letters(windowLetters<positions>);
+  return {"N" + letters + "C", letters + "IO", "N" + letters + "C"};
+}
+
+template <size_t positions> ConvLayouts layoutsOf(const Args &args) {
+  ConvLayouts standard = standardLayouts<positions>();
+  if (!args.has(5))
+    return standard;
+  std::string expected =
+      "three layouts, as in (\"" + standard.array + "\", \"" + standard.kernel + "\", \"" + standard.result + "\")";
+  if (!args[5].isSequence() || args[5].elements.size() != 3)
+    args.fail(5, expected);
+  std::vector<Layout> given;
+  for (auto [element, letters] :
+       llvm::zip(args[5].elements, std::array{standard.array, standard.kernel, standard.result})) {
+    if (element.kind != ValueKind::String)
+      args.fail(5, expected);
+    given.push_back(element.string);
+    if (!std::is_permutation(letters.begin(), letters.end(), element.string.begin(), element.string.end()))
+      args.e.fail(element.range, "\"" + element.string + "\" is no order of the dimensions " + letters);
+  }
+  return {given[0], given[1], given[2]};
+}
+
+/// A kernel [16, 3, 3, 3] of an array with 3 channels is a window of 16 x 3 in HWIO, and 16 filters of 3 x 3 in the
+/// layout of PyTorch: both are good, and the second one is what is meant nearly always.
+bool isAmbiguous(llvm::ArrayRef<int64_t> kernel, int64_t channels) {
+  bool isSquareWindow = kernel[0] == kernel[1], isOthersSquare = kernel[2] == kernel[3] && kernel[2] > 1;
+  return kernel[1] == channels && !isSquareWindow && isOthersSquare;
+}
+
+/// How to come to the layouts, where shapes tell which ones they are in.
+template <size_t positions> std::string layoutHint(llvm::ArrayRef<int64_t> array, llvm::ArrayRef<int64_t> kernel) {
+  std::string letters(windowLetters<positions>), channelsFirst = "NC" + letters, filtersFirst = "OI" + letters;
+  ConvLayouts standard = standardLayouts<positions>();
+  constexpr size_t last = positions + 1;
+  bool isArrayOther = array[1] == kernel[1] || array[1] == kernel[positions];
+  bool isKernelOther = array[1] == kernel[1] || array[last] == kernel[1];
+  if (!isArrayOther && !isKernelOther)
+    return "";
+  auto quoted = [](const std::string &text) { return "\"" + text + "\""; };
+  return "; of other layouts say so: dimension_numbers=(" + quoted(isArrayOther ? channelsFirst : standard.array) +
+         ", " + quoted(isKernelOther ? filtersFirst : standard.kernel) + ", " +
+         quoted(isArrayOther ? channelsFirst : standard.result) + ")";
+}
+
+template <size_t positions>
+void checkChannels(const Args &args, llvm::ArrayRef<int64_t> array, llvm::ArrayRef<int64_t> kernel) {
+  const Value &x = args.array(0), &k = args.array(1);
+  ConvLayouts standard = standardLayouts<positions>();
+  std::string what = "'" + std::string(args.function) + "' of " + x.describe() + " and " + k.describe() + ": ";
+  std::string layouts = args.has(5) ? "" : " (arrays are " + standard.array + ", kernels " + standard.kernel + ")";
+  int64_t channels = array.back(), taken = kernel[positions];
+  if (taken != channels)
+    args.e.failAbout(args.range,
+                     what + "the array has " + std::to_string(channels) + " channels, the kernel takes " +
+                         std::to_string(taken) + layouts + (args.has(5) ? "" : layoutHint<positions>(array, kernel)),
+                     {x, k});
+  if constexpr (positions == 2)
+    if (!args.has(5) && isAmbiguous(kernel, channels))
+      args.e.failAbout(
+          args.range,
+          what + "a kernel in HWIO has a window of " + joined(kernel.take_front(2), " x ") + " here, in OIHW one of " +
+              joined(kernel.take_back(2), " x ") +
+              "; say which: dimension_numbers=(\"NHWC\", \"HWIO\", \"NHWC\") or (\"NHWC\", \"OIHW\", \"NHWC\")",
+          {x, k});
+}
+
 /// One contraction over taps and channels together: it accumulates as a matrix product does.
 template <size_t positions> Value convolution(Args &args) {
   Emitter &e = args.e;
@@ -42,35 +139,34 @@ template <size_t positions> Value convolution(Args &args) {
   if (kernel.rank() != rank)
     args.fail(1, std::string("a kernel [") + (positions == 1 ? "window" : "rows, columns") +
                      ", channels in, channels out]");
-  int64_t channels = x.shape()[rank - 1], outputs = kernel.shape()[rank - 1];
-  if (kernel.shape()[rank - 2] != channels)
-    e.failAbout(args.range,
-                "'" + std::string(args.function) + "' of " + x.describe() + " and " + kernel.describe() +
-                    ": the array has " + std::to_string(channels) + " channels, the kernel takes " +
-                    std::to_string(kernel.shape()[rank - 2]),
-                {x, kernel});
+  ConvLayouts layouts = layoutsOf<positions>(args), standard = standardLayouts<positions>();
   DTypeClass type = e.commonClass({x, kernel}, "'" + std::string(args.function) + "'");
+  mlir::Value array = e.transpose(e.materialize(x, type.dtype), permutationOf(layouts.array, standard.array));
+  mlir::Value filters = e.transpose(e.materialize(kernel, type.dtype), permutationOf(layouts.kernel, standard.kernel));
+  llvm::SmallVector<int64_t> sizes(Emitter::typeOf(array).getShape()), shape(Emitter::typeOf(filters).getShape());
+  checkChannels<positions>(args, sizes, shape);
+  int64_t channels = sizes.back(), outputs = shape.back();
   std::vector<int64_t> strides = perDimension(args, 2, positions, 1), dilations = perDimension(args, 4, positions, 1);
   llvm::SmallVector<SlidingWindow> windows(positions);
   int64_t taps = 1;
   for (size_t d = 0; d < positions; ++d) {
-    windows[d].size = kernel.shape()[d];
+    windows[d].size = shape[d];
     windows[d].stride = strides[d];
     windows[d].dilation = dilations[d];
     taps *= windows[d].size;
   }
   if (taps == 0)
     args.fail(1, "a kernel with at least one element in each window");
-  setPadding(args, 3, "SAME", x.shape().drop_front().drop_back(), windows);
-  mlir::Value wide =
-      patches(e, padded(e, e.materialize(x, type.dtype), windows, zeroOf(type.dtype)), windows, /*dim=*/1);
-  mlir::Value matrix = e.reshape(e.materialize(kernel, type.dtype), {taps * channels, outputs});
+  setPadding(args, 3, "SAME", llvm::ArrayRef(sizes).drop_front().drop_back(), windows);
+  mlir::Value wide = patches(e, padded(e, array, windows, zeroOf(type.dtype)), windows, /*dim=*/1);
+  mlir::Value matrix = e.reshape(filters, {taps * channels, outputs});
   llvm::SmallVector<int64_t> labels, output;
   for (int64_t d = 0; d < rank; ++d)
     labels.push_back(d);
   output.append(labels.begin(), labels.end() - 1);
   output.push_back(rank);
-  return args.result(emitContraction(e, {{wide, labels}, {matrix, {rank - 1, rank}}}, output), type.isWeak);
+  mlir::Value result = emitContraction(e, {{wide, labels}, {matrix, {rank - 1, rank}}}, output);
+  return args.result(e.transpose(result, permutationOf(standard.result, layouts.result)), type.isWeak);
 }
 
 /// The least value of a dtype, which no element is below.
@@ -128,8 +224,8 @@ Value avgPool(Args &args) {
 }
 
 const Builtin table[] = {
-    {"conv1d", "x kernel strides=1 padding=SAME dilation=1", convolution<1>},
-    {"conv2d", "x kernel strides=1 padding=SAME dilation=1", convolution<2>},
+    {"conv1d", "x kernel strides=1 padding=SAME dilation=1 dimension_numbers=None", convolution<1>},
+    {"conv2d", "x kernel strides=1 padding=SAME dilation=1 dimension_numbers=None", convolution<2>},
     {"max_pool", "x window strides=1 padding=VALID", maxPool},
     {"avg_pool", "x window strides=1 padding=VALID", avgPool},
 };

@@ -3,6 +3,7 @@
 #include "frontend/Builtins.h"
 #include "frontend/Emitter.h"
 #include "frontend/FrameScope.h"
+#include "frontend/FunctionValue.h"
 #include "frontend/Parameters.h"
 #include "frontend/Suggest.h"
 #include "frontend/syntax/Parser.h"
@@ -48,8 +49,10 @@ Value Emitter::call(const CallExpr &e) {
     }
     if (const auto *method = dynAs<FieldExpr>(*e.callee))
       failMethod(*method);
-    fail(e.callee->range, "only a function's name can be called");
+    failCallee(*e.callee);
   }
+  if (const Value *local = lookup(callee->name); local && local->isFunction())
+    return callValue(*local->function, e);
   if (!frame || !frame->fn)
     fail(e.range, "a const cannot call a function");
   if (!frame->isPrelude && llvm::is_contained(program.brokenNames, callee->name))
@@ -80,25 +83,49 @@ Value Emitter::call(const CallExpr &e) {
     fail(callee->range, quoted + " is a type; cast(x, " + std::string(callee->name) + ") converts to it");
   if (callee->name == "not")
     fail(callee->range, quoted + " is written '!'");
+  failUnknownFunction(callee->name, callee->range);
+}
+
+void Emitter::failUnknownFunction(std::string_view name, Range where) {
   std::vector<std::string_view> names = functionNames();
-  Diagnostic &error = report(callee->range, "unknown function " + quoted + didYouMean(callee->name, names));
-  if (const FnDecl *meant = findFunction(program, nearestName(callee->name, names)))
+  std::string message = unknownName("function", name, names, /*isCalled=*/true);
+  Diagnostic &error = report(where, message);
+  const FnDecl *meant = findFunction(program, nearestName(name, names));
+  if (meant && message.ends_with(didYouMean(name, names)))
     error.note(meant->name.range, "'" + std::string(meant->name.text) + "' is declared here");
   throw Poisoned();
 }
 
+/// What is called is no name: `vmap(f)(x)`, `f(x)(y)`, `(x + y)(z)`.
+void Emitter::failCallee(const Expr &callee) {
+  const auto *made = dynAs<CallExpr>(callee);
+  const auto *maker = made ? dynAs<NameExpr>(*made->callee) : nullptr;
+  bool isKnown = maker && (lookup(maker->name) || llvm::is_contained(functionNames(), maker->name) ||
+                           llvm::is_contained(program.brokenNames, maker->name));
+  if (maker && !isKnown)
+    failUnknownFunction(maker->name, maker->range);
+  fail(callee.range, "only a function's name can be called, or what grad, value_and_grad, checkpoint and shard_map "
+                     "make of one");
+}
+
 /// `x.sum()` and `jnp.sum(x)`, as other languages have them.
 void Emitter::failMethod(const FieldExpr &callee) {
-  if (!dynAs<NameExpr>(*callee.base))
+  // `jnp.linalg.norm`: a name that stands for nothing is a module's.
+  const Expr *root = callee.base;
+  while (const auto *field = dynAs<FieldExpr>(*root))
+    root = field->base;
+  if (!dynAs<NameExpr>(*root) || lookup(as<NameExpr>(*root).name))
     need(*callee.base);
-  std::string name(callee.field.text);
+  std::string rule = "there are no methods and no modules, only functions";
   std::vector<std::string_view> names = functionNames();
-  if (!llvm::is_contained(names, callee.field.text))
-    if (std::string_view nearest = nearestName(callee.field.text, names); !nearest.empty())
-      name = nearest;
-  bool isFunction = llvm::is_contained(names, std::string_view(name));
-  fail(callee.range, "there are no methods and no modules, only functions" +
-                         (isFunction ? ": write " + name + "(...)" : std::string()));
+  std::string_view name = callee.field.text;
+  if (!llvm::is_contained(names, name)) {
+    std::string_view nearest = nearestName(name, names);
+    if (nearest.empty())
+      fail(callee.range, rule + "; " + unknownName("function", name, names, /*isCalled=*/true));
+    name = nearest;
+  }
+  fail(callee.range, rule + ": write " + std::string(name) + "(...)");
 }
 
 Emitter::GivenArguments Emitter::givenArguments(std::string_view function, const std::vector<Parameter> &parameters,
@@ -109,7 +136,8 @@ Emitter::GivenArguments Emitter::givenArguments(std::string_view function, const
     std::optional<Value> value;
     std::vector<Value> all;
     for (const Argument *argument : slot) {
-      all.push_back(parameter.isAxes ? axisNames(*argument->value) : expr(*argument->value));
+      all.push_back(parameter.isAxes ? axisNames(*argument->value)
+                                     : argumentValue(*argument->value, parameter.mayBeFunction));
       isPoisoned |= all.back().isPoison();
     }
     if (parameter.isRest) {
@@ -167,21 +195,8 @@ Value Emitter::applyBuiltin(const Builtin &builtin, Range range, const std::vect
 }
 
 Value Emitter::callFunction(const FnDecl &fn, bool isPrelude, const CallExpr &call) {
-  std::vector<Parameter> parameters;
-  for (const ParamDecl &param : fn.params)
-    parameters.push_back({param.name.text, param.defaultValue != nullptr});
-  auto matched = matchArguments(*this, fn.name.text, parameters, call);
-
   // Arguments are evaluated where the call stands.
-  std::vector<std::optional<Value>> arguments;
-  bool isPoisoned = false;
-  for (const auto &slot : matched) {
-    arguments.push_back(slot.empty() ? std::nullopt : std::optional(expr(*slot.front()->value)));
-    isPoisoned |= arguments.back() && arguments.back()->isPoison();
-  }
-  if (isPoisoned)
-    throw Poisoned();
-  return applyFunction(fn, isPrelude, std::move(arguments), call.range);
+  return applyFunction(fn, isPrelude, givenArguments(fn.name.text, parametersOf(fn), call), call.range);
 }
 
 /// A size that nothing says may be one of an argument that has not as many dimensions as its type.
@@ -209,12 +224,11 @@ void Emitter::refuseRanks(const FnDecl &fn, std::string_view generic, llvm::Arra
 Value Emitter::applyFunction(const FnDecl &fn, bool isPrelude, std::vector<std::optional<Value>> given, Range range) {
   visited.insert(&fn);
   std::string quoted = "'" + std::string(fn.name.text) + "'";
-  for (Frame *at = frame; at; at = at->caller)
-    if (at->fn == &fn) {
-      report(range, "recursion: " + quoted + " calls itself, and calls are inlined")
-          .note(fn.name.range, quoted + " is declared here");
-      throw Poisoned();
-    }
+  if (isRecursive(fn, given)) {
+    report(range, "recursion: " + quoted + " calls itself, and calls are inlined")
+        .note(fn.name.range, quoted + " is declared here");
+    throw Poisoned();
+  }
 
   FrameScope scope(*this, fn, isPrelude, range);
   auto &names = frame->scopes.back();

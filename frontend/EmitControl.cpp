@@ -108,11 +108,12 @@ bool Emitter::loopBody(const Block &body, const std::vector<Carry> &names, LoopC
       letStmt(*stmt);
       continue;
     }
-    Value value = expr(*stmt->value);
-    if (stmt->kind == StmtKind::Yield) {
-      yielded = std::move(value);
-      where = stmt->value->range;
+    if (stmt->kind != StmtKind::Yield) {
+      expressionStmt(*stmt);
+      continue;
     }
+    yielded = expr(*stmt->value);
+    where = stmt->value->range;
   }
   if (body.isBroken || yielded.isPoison())
     throw Poisoned();
@@ -286,7 +287,7 @@ Value Emitter::arm(const Block &block) {
     if (stmt->kind == StmtKind::Let)
       letStmt(*stmt);
     else
-      expr(*stmt->value);
+      expressionStmt(*stmt);
   }
   return block.value ? expr(*block.value) : Value();
 }

@@ -81,15 +81,18 @@ Value Emitter::name(const NameExpr &expr) {
   std::string quoted = "'" + std::string(expr.name) + "'";
   if (findFunction(program, expr.name) || findFunction(prelude, expr.name) || findBuiltin(expr.name) ||
       isFunctionTransform(expr.name))
-    fail(expr.range, quoted + " is a function; write " + std::string(expr.name) + "(...) to call it");
+    fail(expr.range, quoted + " is a function; write " + std::string(expr.name) +
+                         "(...) to call it (a parameter without a type takes a function itself, nothing else does)");
   if (llvm::any_of(meshAxes, [&](const spmd::MeshAxis &axis) { return axis.name == expr.name; }))
     fail(expr.range,
          quoted + " is a mesh axis, not a value; P(" + std::string(expr.name) + ") is the sharding over it");
   std::vector<std::string_view> names = visibleNames();
   llvm::append_range(names, dtypeNames());
   names.insert(names.end(), {"true", "false"});
-  Diagnostic &error = report(expr.range, "unknown name " + quoted + didYouMean(expr.name, names));
-  if (std::string_view nearest = nearestName(expr.name, names); !nearest.empty()) {
+  std::string message = unknownName("name", expr.name, names, /*isCalled=*/false);
+  Diagnostic &error = report(expr.range, message);
+  std::string_view nearest = nearestName(expr.name, names);
+  if (!nearest.empty() && message.ends_with(didYouMean(expr.name, names))) {
     const Value *meant = lookup(nearest);
     auto decl = constDecls.find(nearest);
     Range declared = meant ? meant->origin : decl != constDecls.end() ? decl->second->name.range : Range();
@@ -117,14 +120,58 @@ Value Emitter::functionBody(const FnDecl &fn) {
       result = expr(*stmt->value);
       break;
     case StmtKind::Yield:
-    case StmtKind::Expression:
       expr(*stmt->value);
+      break;
+    case StmtKind::Expression:
+      expressionStmt(*stmt);
       break;
     }
   }
   if (result.isPoison())
     throw Poisoned();
   return result;
+}
+
+/// `s` or `(m, v)`: what names the value of a loop as its carries are named.
+static std::string carryNames(const std::vector<Carry> &carries) {
+  std::string names;
+  for (const Carry &carry : carries)
+    names += (names.empty() ? "" : ", ") + std::string(carry.name.text);
+  return carries.size() == 1 ? names : "(" + names + ")";
+}
+
+/// The statement that keeps the value of an expression: `let s = for ...`.
+static std::string keptAs(const Expr &e) {
+  if (const auto *loop = dynAs<ForExpr>(e))
+    return "let " + carryNames(loop->carries) + " = for ...";
+  if (const auto *loop = dynAs<WhileExpr>(e))
+    return "let " + carryNames(loop->carries) + " = while ...";
+  if (e.kind == ExprKind::If)
+    return "let y = if ...";
+  const auto *call = dynAs<CallExpr>(e);
+  const auto *callee = call ? dynAs<NameExpr>(*call->callee) : nullptr;
+  if (!callee)
+    return "let y = ...";
+  const auto *first = call->arguments.empty() ? nullptr : dynAs<NameExpr>(*call->arguments.front().value);
+  std::string argument = first ? std::string(first->name) : "";
+  return "let " + (first ? argument : "y") + " = " + std::string(callee->name) + "(" + (first ? argument + ", " : "") +
+         "...)";
+}
+
+/// For its effect: a print, or a call of what prints. A value is lost here, mostly by mistake: no statement changes
+/// what a name stands for.
+void Emitter::expressionStmt(const Stmt &stmt) {
+  const Expr &e = *stmt.value;
+  Value value = expr(e);
+  if (value.isPoison() || value.kind == ValueKind::None)
+    return;
+  std::string what = e.kind == ExprKind::For     ? "this 'for'"
+                     : e.kind == ExprKind::While ? "this 'while'"
+                     : e.kind == ExprKind::If    ? "this 'if'"
+                     : e.kind == ExprKind::Call  ? "this call"
+                                                 : "this expression";
+  warn(e.range, "the value of " + what + " is discarded, and no name changes by it; write '" + keptAs(e) +
+                    "' to keep it ('let _ = ...' to drop it)");
 }
 
 void Emitter::letStmt(const Stmt &stmt) {

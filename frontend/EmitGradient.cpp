@@ -8,39 +8,14 @@
 
 #include "frontend/Builtins.h"
 #include "frontend/Emitter.h"
+#include "frontend/FunctionValue.h"
 #include "frontend/Leaves.h"
 #include "frontend/Parameters.h"
 #include "frontend/RegionScope.h"
-#include "frontend/Suggest.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 namespace spmdc {
-
-/// A function that a call names: one of the program, the prelude or the table of operations, or what grad,
-/// value_and_grad or checkpoint make of one.
-struct FunctionValue {
-  std::string_view name; ///< Of the function, or of what was made of it: `grad`.
-  Range range;
-  const FnDecl *fn = nullptr;
-  bool isPrelude = false;
-  const Builtin *builtin = nullptr;
-  std::shared_ptr<FunctionValue> of; ///< What it is made of.
-  std::vector<int64_t> wrt;          ///< Numbers of parameters.
-  bool isWrtTuple = false;
-  Range wrtRange;
-
-  const FunctionValue &innermost() const { return of ? of->innermost() : *this; }
-  std::vector<Parameter> parameters() const {
-    const FunctionValue &f = innermost();
-    if (f.builtin)
-      return parseParameters(f.builtin->parameters);
-    std::vector<Parameter> result;
-    for (const ParamDecl &param : f.fn->params)
-      result.push_back({param.name.text, param.defaultValue != nullptr});
-    return result;
-  }
-};
 
 static std::string quote(std::string_view text) { return "'" + std::string(text) + "'"; }
 
@@ -61,6 +36,11 @@ FunctionValue Emitter::functionValue(const Expr &e, std::string_view user) {
   const auto *name = dynAs<NameExpr>(e);
   if (!name)
     fail(e.range, quote(user) + " takes a function's name, or grad(f), value_and_grad(f) or checkpoint(f) of one");
+  if (const Value *local = lookup(name->name); local && local->isFunction()) {
+    FunctionValue f = *local->function;
+    f.range = e.range;
+    return f;
+  }
   if (!frame->isPrelude && llvm::is_contained(program.brokenNames, name->name))
     throw Poisoned();
   FunctionValue f;
@@ -76,11 +56,7 @@ FunctionValue Emitter::functionValue(const Expr &e, std::string_view user) {
     return f;
   if (lookup(name->name))
     fail(name->range, quote(user) + " takes a function; " + quote(name->name) + " is a value");
-  std::vector<std::string_view> names = functionNames();
-  Diagnostic &error = report(name->range, "unknown function " + quote(name->name) + didYouMean(name->name, names));
-  if (const FnDecl *meant = findFunction(program, nearestName(name->name, names)))
-    error.note(meant->name.range, quote(meant->name.text) + " is declared here");
-  throw Poisoned();
+  failUnknownFunction(name->name, name->range);
 }
 
 FunctionValue Emitter::transformedFunction(const CallExpr &call) {

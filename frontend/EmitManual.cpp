@@ -9,11 +9,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "frontend/Emitter.h"
+#include "frontend/Builtins.h"
+#include "frontend/FunctionValue.h"
 #include "frontend/Leaves.h"
 #include "frontend/Parameters.h"
 #include "frontend/RegionScope.h"
-#include "frontend/Suggest.h"
 #include "ir/spmd/VaryingAxes.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -183,10 +183,17 @@ Value Emitter::shardMap(const CallExpr &outer, const CallExpr &call) {
   bool isPrelude = !fn;
   if (name && !fn)
     fn = findFunction(prelude, name->name);
+  if (const Value *local = name ? lookup(name->name) : nullptr; local && local->isFunction() && local->function->fn) {
+    fn = local->function->fn;
+    isPrelude = local->function->isPrelude;
+  }
+  if (!fn && name && findBuiltin(name->name))
+    fail(function.range, "'shard_map' takes a function of the program: 'fn g(x) { return " + std::string(name->name) +
+                             "(x); }' is one");
+  if (!fn && name)
+    failUnknownFunction(name->name, name->range);
   if (!fn)
-    fail(function.range,
-         name ? "unknown function '" + std::string(name->name) + "'" + didYouMean(name->name, functionNames())
-              : "'shard_map' takes the name of a function");
+    fail(function.range, "'shard_map' takes the name of a function");
   std::string quoted = "'" + std::string(fn->name.text) + "'";
 
   Value in = need(*matched[1].front()->value), out = need(*matched[2].front()->value);

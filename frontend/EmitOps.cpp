@@ -7,6 +7,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <cmath>
+
 namespace spmdc {
 
 static mlir::Location rangeLoc(mlir::MLIRContext *context, const Range &range) {
@@ -193,12 +195,27 @@ mlir::Value Emitter::materialize(const Value &value, spmd::DType dtype) {
     return splat(type, Scalar::ofBool(constant.isTrue()));
   if (constant.kind == Constant::Kind::Float)
     fail(value.range, "the number " + constant.str() + " is no " + std::string(spmd::dtypeName(dtype)));
-  // As in JAX, an integer must fit 32 bits (here also u32, and i64 where that is meant); narrower types wrap.
-  bool isWide = dtype == spmd::DType::I64;
-  bool fits = constant.i >= INT32_MIN && constant.i <= (dtype == spmd::DType::U32 ? int64_t(UINT32_MAX) : INT32_MAX);
-  if (!isWide && !fits)
-    fail(value.range, "the integer " + constant.str() + " does not fit in " + std::string(spmd::dtypeName(dtype)));
+  if (!integerRange(dtype).contains(constant.i))
+    failRange(value, dtype);
   return splat(type, Scalar::ofInt(constant.i));
+}
+
+void Emitter::failRange(const Value &number, spmd::DType dtype) {
+  IntegerRange range = integerRange(dtype);
+  fail(number.range, number.describe() + " does not fit in " + std::string(spmd::dtypeName(dtype)) + ", which holds " +
+                         std::to_string(range.low) + " to " + std::to_string(range.high));
+}
+
+mlir::Value Emitter::truncated(const Value &number, spmd::DType dtype) {
+  bool isFraction = number.isConstant() && number.constant.kind == Constant::Kind::Float && spmd::isInteger(dtype);
+  if (!isFraction)
+    return materialize(number, dtype);
+  // Doubles at and beyond 2^63 have no i64; neither has NaN.
+  double whole = std::trunc(number.constant.f);
+  bool isIn64Bits = whole >= -0x1p63 && whole < 0x1p63;
+  if (!isIn64Bits || !integerRange(dtype).contains(static_cast<int64_t>(whole)))
+    failRange(number, dtype);
+  return splat(arrayType({}, dtype), Scalar::ofInt(static_cast<int64_t>(whole)));
 }
 
 std::string takeApart(const Value &value) {

@@ -43,6 +43,11 @@ Diagnostic &Emitter::report(Range where, std::string message) {
   return error;
 }
 
+void Emitter::warn(Range where, std::string message) {
+  if (options.warnings && where.source == program.source)
+    options.warnings->error(where, std::move(message));
+}
+
 void Emitter::fail(Range where, std::string message) {
   report(where, std::move(message));
   throw Poisoned();

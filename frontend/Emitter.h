@@ -72,6 +72,8 @@ public:
   /// Records an error, with a note for each call that led here. Inside the prelude the place is the user's call.
   Diagnostic &report(Range where, std::string message);
   [[noreturn]] void fail(Range where, std::string message);
+  /// Records a warning about the program's text: once, however often its function is called. None of the prelude.
+  void warn(Range where, std::string message);
   /// An error about several values: notes say what each is, and where it was named.
   [[noreturn]] void failAbout(Range where, std::string message, llvm::ArrayRef<Value> values);
 
@@ -149,10 +151,15 @@ public:
 
   //===- From values to operands ------------------------------------------===//
 
-  /// The value as an array of this dtype: numbers become scalars of it, arrays are converted.
+  /// The value as an array of this dtype: numbers become scalars of it, arrays are converted. An integer that the dtype
+  /// cannot hold is an error; a float becomes infinite, as in JAX.
   mlir::Value materialize(const Value &value, spmd::DType dtype);
   /// ... of the dtype that it has by itself.
   mlir::Value materialize(const Value &value) { return materialize(value, value.dtype()); }
+  /// ... and a number with a fraction loses it where the dtype is one of integers.
+  mlir::Value truncated(const Value &value, spmd::DType dtype);
+  /// An error: a number that a dtype of integers does not hold.
+  [[noreturn]] void failRange(const Value &number, spmd::DType dtype);
   /// What moves when elements move: keys as their words, which are a last dimension that a program does not know.
   mlir::Value elements(const Value &value) { return value.isKey() ? value.array : materialize(value); }
   /// The common class of numeric values; an error in `what` for anything else.
@@ -238,6 +245,7 @@ private:
   // Statements.
   Value functionBody(const FnDecl &fn);
   void letStmt(const Stmt &stmt);
+  void expressionStmt(const Stmt &stmt);
   void bindPattern(const Pattern &pattern, const Value &value);
   void poisonPattern(const Pattern &pattern);
   Value declaredAs(const Value &value, const TypeSyntax &type, const std::string &what);
@@ -282,6 +290,8 @@ private:
 
   Value call(const CallExpr &expr);
   [[noreturn]] void failMethod(const FieldExpr &callee);
+  [[noreturn]] void failCallee(const Expr &callee);
+  [[noreturn]] void failUnknownFunction(std::string_view name, Range where);
   Value callFunction(const FnDecl &fn, bool isPrelude, const CallExpr &call);
   void refuseRanks(const FnDecl &fn, std::string_view generic, llvm::ArrayRef<Value> arguments);
   /// Inlines a function on these arguments, one for each parameter; those left out have defaults.
@@ -297,6 +307,11 @@ private:
   /// The values of a call's arguments, in the order of the parameters; throws Poisoned where one had an error.
   GivenArguments givenArguments(std::string_view function, const std::vector<Parameter> &parameters,
                                 const CallExpr &call);
+  // Functions as arguments (FunctionValue.cpp).
+  bool isFunctionName(const Expr &expr) const;
+  Value argumentValue(const Expr &expr, bool mayBeFunction);
+  Value callValue(const FunctionValue &f, const CallExpr &call);
+  bool isRecursive(const FnDecl &fn, llvm::ArrayRef<std::optional<Value>> given) const;
   Value applyValue(const FunctionValue &f, GivenArguments given, Range range);
   Value applyGradient(const FunctionValue &f, GivenArguments given, Range range);
   Value applyCheckpoint(const FunctionValue &f, GivenArguments given, Range range);

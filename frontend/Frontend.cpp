@@ -3,6 +3,7 @@
 #include "frontend/Frontend.h"
 #include "frontend/Emitter.h"
 #include "frontend/Prelude.h"
+#include "frontend/UnusedNames.h"
 #include "frontend/syntax/AstPrinter.h"
 #include "frontend/syntax/BigStack.h"
 #include "frontend/syntax/Parser.h"
@@ -45,6 +46,8 @@ static mlir::OwningOpRef<mlir::ModuleOp> emitProgram(llvm::StringRef text, llvm:
       diagnostics.error({source, 0, 0}, "internal error: the program became invalid IR");
       module = {};
     }
+    if (module && options.warnings)
+      warnOfUnusedNames(*program, *prelude, *options.warnings);
   });
   return module;
 }

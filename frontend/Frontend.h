@@ -35,6 +35,9 @@ struct FrontendOptions {
   /// Gets what names and expressions of the program are (frontend/ProgramIndex.h), also of one with errors; null:
   /// nobody asks. Its handles are on the module's values.
   ProgramIndex *index = nullptr;
+  /// Gets what a program without errors probably does not mean: values that are discarded, names that nothing reads.
+  /// Places are in the sources of the errors' Diagnostics. Null: nobody asks.
+  Diagnostics *warnings = nullptr;
 };
 
 /// Loads the dialects that the module is made of.

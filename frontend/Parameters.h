@@ -8,8 +8,9 @@ namespace spmdc {
 struct Parameter {
   std::string_view name;
   bool isOptional = false;
-  bool isRest = false; ///< Takes all further positional arguments.
-  bool isAxes = false; ///< Takes names of mesh axes: `a` or `(a, b)`.
+  bool isRest = false;        ///< Takes all further positional arguments.
+  bool isAxes = false;        ///< Takes names of mesh axes: `a` or `(a, b)`.
+  bool mayBeFunction = false; ///< Takes a function, too: a parameter without a type.
 };
 
 /// The parameters of an operation as its table entry writes them (Builtin::parameters).

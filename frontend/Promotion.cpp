@@ -47,6 +47,14 @@ std::optional<DTypeClass> promote(DTypeClass a, DTypeClass b) {
   return DTypeClass{aFloat ? joinFloats(a.dtype, b.dtype) : joinIntegers(a.dtype, b.dtype), a.isWeak};
 }
 
+IntegerRange integerRange(DType dtype) {
+  int width = static_cast<int>(spmd::byteSize(dtype)) * 8;
+  if (isUnsignedInt(dtype))
+    return {0, (int64_t(1) << width) - 1};
+  auto high = static_cast<int64_t>(~uint64_t(0) >> (64 - (width - 1)));
+  return {-high - 1, high};
+}
+
 DTypeClass toInexact(DTypeClass a) {
   if (spmd::isFloat(a.dtype))
     return a;

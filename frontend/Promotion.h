@@ -12,6 +12,7 @@
 
 #include "runtime/support/DType.h"
 
+#include <cstdint>
 #include <optional>
 
 namespace spmdc {
@@ -27,5 +28,12 @@ std::optional<DTypeClass> promote(DTypeClass a, DTypeClass b);
 
 /// What functions of real numbers compute in: integers and bools become f32.
 DTypeClass toInexact(DTypeClass a);
+
+/// The integers that a dtype of integers holds, both ends included.
+struct IntegerRange {
+  int64_t low = 0, high = 0;
+  bool contains(int64_t value) const { return low <= value && value <= high; }
+};
+IntegerRange integerRange(spmd::DType dtype);
 
 } // namespace spmdc

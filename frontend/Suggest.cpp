@@ -3,11 +3,14 @@
 #include "frontend/Suggest.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace spmdc {
 
 namespace {
+
+enum class ForeignKind { Renamed, Idiom, Absent, Value, Module };
 
 /// Insertions, deletions, replacements and swaps of neighbours count one each.
 size_t editDistance(std::string_view a, std::string_view b) {
@@ -27,63 +30,123 @@ size_t editDistance(std::string_view a, std::string_view b) {
   return previous[b.size()];
 }
 
-/// What NumPy, JAX and Python call it, and its name here.
-constexpr std::pair<std::string_view, std::string_view> foreignNames[] = {
-    {"float64", "f64"},
-    {"float32", "f32"},
-    {"float", "f32"},
-    {"float16", "f16"},
-    {"bfloat16", "bf16"},
-    {"int64", "i64"},
-    {"int32", "i32"},
-    {"int", "i32"},
-    {"int8", "i8"},
-    {"uint32", "u32"},
-    {"uint8", "u8"},
-    {"bool_", "bool"},
-    {"astype", "cast"},
-    {"clip", "clamp"},
-    {"select", "where"},
-    {"erfinv", "erf_inv"},
-    {"arcsin", "asin"},
-    {"arccos", "acos"},
-    {"arctan", "atan"},
-    {"arctan2", "atan2"},
-    {"isnan", "is_nan"},
-    {"isfinite", "is_finite"},
-    {"logistic", "sigmoid"},
-    {"concat", "concatenate"},
-    {"PRNGKey", "key"},
-    {"argnums", "wrt"},
-    {"in_specs", "in"},
-    {"out_specs", "out"},
-    {"True", "true"},
-    {"False", "false"},
-    {"with_sharding_constraint", "shard"},
-    {"dim", "axis"},
-    {"swish", "silu"},
-    {"permute", "transpose"},
-    {"remat", "checkpoint"},
+struct ForeignName {
+  ForeignKind kind;
+  std::string_view name;
+  std::string_view own, why, code;
 };
+
+constexpr ForeignName foreignNames[] = {
+#define RENAMED(name, own) {ForeignKind::Renamed, name, own, "", ""},
+#define IDIOM(name, code) {ForeignKind::Idiom, name, "", "", code},
+#define ABSENT(name, why, code) {ForeignKind::Absent, name, "", why, code},
+#define VALUE(name, code) {ForeignKind::Value, name, "", "", code},
+#define MODULE(name) {ForeignKind::Module, name, "", "", ""},
+#include "frontend/ForeignNames.def"
+#undef RENAMED
+#undef IDIOM
+#undef ABSENT
+#undef VALUE
+#undef MODULE
+};
+
+const ForeignName *findForeign(std::string_view name) {
+  const auto *found =
+      std::find_if(std::begin(foreignNames), std::end(foreignNames), [&](const auto &f) { return f.name == name; });
+  return found == std::end(foreignNames) ? nullptr : found;
+}
+
+/// In lower case and without underscores: `LayerNorm` and `layer_norm` are one name to people.
+std::string letters(std::string_view name) {
+  std::string result;
+  for (char c : name)
+    if (c != '_')
+      result += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return result;
+}
+
+/// How many edits may lie between what is written and what is meant. Short words differ by few letters and mean
+/// different things (std and sgd, scan and tan, norm and normal): in those only a letter too many, one too few or two
+/// in the wrong order is a slip. More edits are allowed in longer words, of which the beginning is right: nansum is no
+/// einsum.
+size_t editLimit(std::string_view a, std::string_view b) {
+  size_t length = std::min(a.size(), b.size());
+  bool isSameStart = a.front() == b.front();
+  return length < 6 || !isSameStart ? 1 : length < 10 ? 2 : 3;
+}
+
+bool isDigit(char c) { return c >= '0' && c <= '9'; }
+
+/// Of names of one length whether one letter is another one there.
+bool isReplacement(std::string_view a, std::string_view b) {
+  if (a.size() != b.size())
+    return false;
+  size_t differences = 0;
+  for (size_t i = 0; i < a.size(); ++i)
+    differences += a[i] != b[i] && !(isDigit(a[i]) && isDigit(b[i]));
+  return differences == 1;
+}
+
+/// Names of three letters and fewer are too short for one letter in place of another to say anything.
+constexpr size_t shortLength = 3;
+
+bool isNear(std::string_view name, std::string_view candidate, size_t distance) {
+  if (distance > editLimit(name, candidate))
+    return false;
+  return name.size() > shortLength || candidate.size() > shortLength || !isReplacement(name, candidate);
+}
 
 } // namespace
 
 std::string_view nearestName(std::string_view name, const std::vector<std::string_view> &candidates) {
-  for (auto [foreign, own] : foreignNames)
-    if (name == foreign && std::find(candidates.begin(), candidates.end(), own) != candidates.end())
-      return own;
-  size_t limit = std::clamp<size_t>(name.size() / 3, 1, 3);
+  const ForeignName *foreign = findForeign(name);
+  if (foreign && foreign->kind == ForeignKind::Renamed &&
+      std::find(candidates.begin(), candidates.end(), foreign->own) != candidates.end())
+    return foreign->own;
+  // Names of one letter are all near to one another: that says nothing.
+  if (name.size() < 2)
+    return "";
+  std::string plain = letters(name);
   std::string_view best;
+  size_t bestDistance = 0;
   for (std::string_view candidate : candidates) {
-    // Names of one letter are all near to one another: that says nothing.
-    if (name.size() < 2 || candidate.size() > name.size() + limit || name.size() > candidate.size() + limit)
+    constexpr size_t mostEdits = 3;
+    if (candidate.empty() || candidate.size() > name.size() + mostEdits || name.size() > candidate.size() + mostEdits)
       continue;
-    size_t distance = editDistance(name, candidate);
-    if (distance > limit || (!best.empty() && distance >= editDistance(name, best)))
+    size_t distance = !plain.empty() && plain == letters(candidate) ? 0 : editDistance(name, candidate);
+    if ((distance != 0 && !isNear(name, candidate, distance)) || (!best.empty() && distance >= bestDistance))
       continue;
     best = candidate;
+    bestDistance = distance;
   }
   return best;
+}
+
+std::string unknownName(std::string_view what, std::string_view name, const std::vector<std::string_view> &candidates,
+                        bool isCalled) {
+  std::string quoted = "'" + std::string(name) + "'", unknown = "unknown " + std::string(what) + " " + quoted;
+  const ForeignName *foreign = findForeign(name);
+  if (!foreign)
+    return unknown + didYouMean(name, candidates);
+  std::string code = "'" + std::string(foreign->code) + "'";
+  switch (foreign->kind) {
+  case ForeignKind::Module:
+    return unknown + "; there are no modules: functions and constants stand alone, as in 'tanh(x)'";
+  case ForeignKind::Value:
+    return unknown + "; write " + code;
+  case ForeignKind::Idiom:
+    if (isCalled)
+      return unknown + "; write " + code;
+    break;
+  case ForeignKind::Absent:
+    if (isCalled)
+      return quoted + " is not in the language: " + std::string(foreign->why) +
+             (foreign->code.empty() ? "" : ": " + code);
+    break;
+  case ForeignKind::Renamed:
+    break;
+  }
+  return unknown + didYouMean(name, candidates);
 }
 
 std::string didYouMean(std::string_view name, const std::vector<std::string_view> &candidates) {

@@ -48,9 +48,11 @@ void SymbolResolver::declareFunction(const FnDecl &fn) {
     uint32_t end = param.defaultValue ? param.defaultValue->range.end
                    : param.type       ? param.type->range.end
                                       : param.name.range.end;
-    parameters[fn.name.text].emplace(param.name.text,
-                                     declare(SymbolKind::Parameter, param.name, {param.name.range.begin, end},
-                                             spanOf(fn.body.range), functions[fn.name.text]));
+    size_t symbol = declare(SymbolKind::Parameter, param.name, {param.name.range.begin, end}, spanOf(fn.body.range),
+                            functions[fn.name.text]);
+    parameters[fn.name.text].emplace(param.name.text, symbol);
+    if (!param.type)
+      untypedParameters.insert(symbol);
   }
 }
 
@@ -193,7 +195,16 @@ void SymbolResolver::useValue(std::string_view name) {
     useFunction(name); // An error, but a person may ask which function that is.
 }
 
+bool SymbolResolver::useFunctionParameter(std::string_view name) {
+  for (const Scope &scope : llvm::reverse(scopes))
+    if (auto found = scope.names.find(name); found != scope.names.end())
+      return untypedParameters.count(found->second) && use(scope.names, name);
+  return false;
+}
+
 bool SymbolResolver::useFunction(std::string_view name) {
+  if (useFunctionParameter(name))
+    return true;
   if (use(functions, name))
     return true;
   if (!findFunction(prelude, name) && !findBuiltin(name) && !isFunctionTransform(name) && name != "shard_map")

@@ -10,6 +10,7 @@
 #include "frontend/SymbolTable.h"
 
 #include <map>
+#include <set>
 
 namespace spmdc {
 
@@ -46,6 +47,8 @@ private:
   bool use(const Names &names, std::string_view name);
   bool useLocal(std::string_view name);
   void useValue(std::string_view name);
+  /// A parameter without a type may stand for a function.
+  bool useFunctionParameter(std::string_view name);
   bool useFunction(std::string_view name);
   /// What takes the names of axes: `a` or `(a, b)`.
   void axes(const Expr &e);
@@ -59,6 +62,7 @@ private:
   SymbolTable &table;
   Names consts, structs, functions, meshAxes;
   std::map<std::string_view, Names> fields, parameters;
+  std::set<size_t> untypedParameters;
   struct Scope {
     Names names;
     uint32_t end;

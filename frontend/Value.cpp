@@ -1,6 +1,7 @@
 //===- Value.cpp - what an expression stands for --------------------------===//
 
 #include "frontend/Value.h"
+#include "frontend/FunctionValue.h"
 
 namespace spmdc {
 
@@ -73,6 +74,8 @@ std::string Value::describe() const {
     return "the type " + type.withoutSharding().str();
   case ValueKind::Partition:
     return "a sharding P(...)";
+  case ValueKind::Function:
+    return "the function '" + function->str() + "'";
   case ValueKind::None:
     return "None";
   }

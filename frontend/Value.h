@@ -13,12 +13,15 @@
 
 #include "mlir/IR/Value.h"
 
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace spmdc {
 
-enum class ValueKind { Poison, Array, Key, Constant, String, Tuple, List, Struct, Type, Partition, None };
+enum class ValueKind { Poison, Array, Key, Constant, String, Tuple, List, Struct, Type, Partition, Function, None };
+
+struct FunctionValue;
 
 struct Value {
   ValueKind kind = ValueKind::Poison;
@@ -32,6 +35,7 @@ struct Value {
   const StructDecl *structDecl = nullptr; ///< Struct.
   ArrayType type;                         ///< Type.
   std::vector<DimShardingAttr> partition; ///< Partition: as many as are written.
+  std::shared_ptr<const FunctionValue> function; ///< Function: of a parameter that stands for one.
 
   bool isPoison() const { return kind == ValueKind::Poison; }
   bool isArray() const { return kind == ValueKind::Array; }
@@ -39,6 +43,7 @@ struct Value {
   bool isKey() const { return kind == ValueKind::Key; }
   bool isConstant() const { return kind == ValueKind::Constant; }
   bool isInt() const { return isConstant() && constant.kind == Constant::Kind::Int; }
+  bool isFunction() const { return kind == ValueKind::Function; }
   bool isStruct() const { return kind == ValueKind::Struct; }
   /// Something arithmetic can take.
   bool isNumeric() const { return isArray() || isConstant(); }

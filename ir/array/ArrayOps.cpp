@@ -44,7 +44,7 @@ LogicalResult verifySameArrayShape(Operation *op) {
     if (arrayTypeOf(operand).getShape() != result.getShape())
       return op->emitOpError() << "operand " << index << " is " << arrayTypeOf(operand).withoutSharding().str()
                                << ", the result " << result.withoutSharding().str() << "; shapes must agree";
-  return success();
+  return verifyElementTypes(op);
 }
 
 LogicalResult verifySameArray(Operation *op) {

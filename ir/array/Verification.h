@@ -14,4 +14,7 @@ mlir::LogicalResult verifyPositions(mlir::Operation *op, int64_t size);
 /// `dims` are different dimensions of an array of this rank; `what` names them in messages.
 mlir::LogicalResult verifyDims(mlir::Operation *op, llvm::ArrayRef<int64_t> dims, int64_t rank, llvm::StringRef what);
 
+/// An element-wise operation takes the element types of its operands, and its result has the one that follows.
+mlir::LogicalResult verifyElementTypes(mlir::Operation *op);
+
 } // namespace spmdc

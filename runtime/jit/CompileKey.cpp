@@ -39,8 +39,9 @@ public:
   template <typename Name, typename Value> void add(const std::map<Name, Value> &values) { addAll(values); }
 
   void add(const FrontendOptions &options) {
-    const auto &[sets, meshOverride, meshOption, function, index] = options; // Without an index.
-    addEach(sets, meshOverride, meshOption, function);                       // Errors and warnings name the option.
+    // What gets an index and warnings decides neither: the text does.
+    const auto &[sets, meshOverride, meshOption, function, index, receiver] = options;
+    addEach(sets, meshOverride, meshOption, function); // Errors and warnings name the option.
   }
   void add(const LinkRates &rates) {
     const auto &[latencyMicroseconds, bytesPerSecond, overlap] = rates;

@@ -45,6 +45,7 @@ struct Compiler::State : CompileMessages {
         handler(&context, [this](mlir::Diagnostic &diagnostic) { return take(diagnostic); }) {
     if (this->options.cache) // Of the options as they were given: some are changed on the way.
       cacheKey = compileKey(this->fileName, this->text, this->options);
+    this->options.frontend.warnings = &warnings;
     // Messages say in the program's terms what is wrong; an operation's text would be in the compiler's.
     context.printOpOnDiagnostic(llvm::StringRef(this->fileName).ends_with(".mlir"));
     chooseTarget();

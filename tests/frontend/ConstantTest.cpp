@@ -59,7 +59,8 @@ TEST(Suggest, nearestName) {
   EXPECT_EQ(didYouMean("softmx", {"softmax"}), "; did you mean 'softmax'?");
   EXPECT_EQ(didYouMean("frobnicate", {"relu"}), "");
   EXPECT_EQ(didYouMean("q", {"x", "y"}), "");
-  EXPECT_EQ(didYouMean("ab", {"ac", "ad"}), "; did you mean 'ac'?");
+  EXPECT_EQ(didYouMean("ab", {"ac", "ad"}), "");
+  EXPECT_EQ(didYouMean("aab", {"ab", "ac"}), "; did you mean 'ab'?");
 }
 
 } // namespace

@@ -58,7 +58,9 @@ TEST(Errors, names) {
   EXPECT_THAT(errorsOf("softmx(x)"), ElementsAre("2:8: unknown function 'softmx'; did you mean 'softmax'?"));
   EXPECT_THAT(errorsOf("frobnicate(x)"), ElementsAre("2:8: unknown function 'frobnicate'"));
   EXPECT_THAT(errorsOf("a + x"), ElementsAre("2:8: 'a' is a mesh axis, not a value; P(a) is the sharding over it"));
-  EXPECT_THAT(errorsOf("sum + x"), ElementsAre("2:8: 'sum' is a function; write sum(...) to call it"));
+  EXPECT_THAT(errorsOf("sum + x"),
+              ElementsAre("2:8: 'sum' is a function; write sum(...) to call it (a parameter without a type takes a "
+                          "function itself, nothing else does)"));
   EXPECT_THAT(errorsOf("x(1)"), ElementsAre("2:8: 'x' is a value, not a function"));
   EXPECT_THAT(errorsOf("x.foo"), ElementsAre("2:10: an array has no field 'foo'; it has T, shape and ndim"));
 }
@@ -107,7 +109,8 @@ TEST(Errors, dtypes) {
   EXPECT_THAT(errorsOf("-b"), ElementsAre("2:8: '-' does not take bools; use '!'"));
   EXPECT_THAT(errorsOf("i ** -1"),
               ElementsAre("2:8: an integer to a negative power is no integer; convert the base with cast(..., f32)"));
-  EXPECT_THAT(errorsOf("i + 3000000000"), ElementsAre("2:12: the integer 3000000000 does not fit in i32"));
+  EXPECT_THAT(errorsOf("i + 3000000000"),
+              ElementsAre("2:12: the integer 3000000000 does not fit in i32, which holds -2147483648 to 2147483647"));
   EXPECT_THAT(errorsOf("cast(x, 3)"),
               ElementsAre("2:16: 'dtype' of 'cast' must be a dtype, as in cast(x, bf16), not the integer 3"));
   EXPECT_THAT(errorsOf("bitcast(x, f64)"), ElementsAre("2:8: 'bitcast' keeps the width: f32 has 32 bits, f64 has 64"));

@@ -62,6 +62,33 @@ const WrongText kGradient[] = {
     {"NoYield", "array.checkpoint {\n %0 = array.sin %s : <f32[]>\n}", "body ends in array.yield"},
 };
 
+const WrongText kElementTypes[] = {
+    {"BitcastWider", "%0 = array.bitcast_convert %x : <f32[8, 4]> -> <f64[8, 4]>",
+     "keeps the width: f32[8, 4] has elements of 32 bits, f64[8, 4] of 64"},
+    {"BitcastNarrower", "%0 = array.bitcast_convert %i : <i32[8, 4]> -> <i8[8, 4]>",
+     "keeps the width: i32[8, 4] has elements of 32 bits, i8[8, 4] of 8"},
+    {"BitcastHalf", "%0 = array.bitcast_convert %x : <f32[8, 4]> -> <bf16[8, 4]>",
+     "keeps the width: f32[8, 4] has elements of 32 bits, bf16[8, 4] of 16"},
+    {"BitcastBool", "%0 = array.bitcast_convert %p : <bool[8, 4]> -> <u8[8, 4]>",
+     "keeps the width: bool[8, 4] has elements of 1 bits, u8[8, 4] of 8"},
+    {"BitcastToBool", "%0 = array.bitcast_convert %i : <i32[8, 4]> -> <bool[8, 4]>",
+     "keeps the width: i32[8, 4] has elements of 32 bits, bool[8, 4] of 1"},
+    {"FloatFunction", "%0 = array.exp %i : <i32[8, 4]>", "takes floats, got i32[8, 4]"},
+    {"FloatFunctionOfTwo", "%0 = array.atan2 %p, %p : <bool[8, 4]>", "takes floats, got bool[8, 4]"},
+    {"IsFiniteOperand", "%0 = array.is_finite %i : <i32[8, 4]> -> <bool[8, 4]>", "takes floats, got i32[8, 4]"},
+    {"IsFiniteResult", "%0 = array.is_finite %x : <f32[8, 4]> -> <f32[8, 4]>", "gives bools, not f32[8, 4]"},
+    {"Bitwise", "%0 = array.xor %x, %x : <f32[8, 4]>", "takes integers or bools, got f32[8, 4]"},
+    {"Shift", "%0 = array.shift_left %p, %p : <bool[8, 4]>", "takes integers, got bool[8, 4]"},
+    {"CompareResult", "%0 = array.compare lt %x, %x : <f32[8, 4]>, <f32[8, 4]> -> <i32[8, 4]>",
+     "gives bools, not i32[8, 4]"},
+    {"CompareOperands", "%0 = array.compare lt %x, %i : <f32[8, 4]>, <i32[8, 4]> -> <bool[8, 4]>",
+     "takes one element type, got f32[8, 4] and i32[8, 4]"},
+    {"SelectPredicate", "%0 = array.select %i, %x, %x : <i32[8, 4]>, <f32[8, 4]>, <f32[8, 4]> -> <f32[8, 4]>",
+     "takes bools, got i32[8, 4]"},
+    {"SelectOperands", "%0 = array.select %p, %x, %i : <bool[8, 4]>, <f32[8, 4]>, <i32[8, 4]> -> <f32[8, 4]>",
+     "takes one element type, got f32[8, 4] and i32[8, 4]"},
+};
+
 const WrongText kArray[] = {
     {"SameShape", "%0 = array.add %x, %w : (<f32[8, 4]>, <f32[4, 3]>) -> <f32[8, 4]>",
      "operand 1 is f32[4, 3], the result f32[8, 4]; shapes must agree"},
@@ -221,6 +248,8 @@ const WrongText kSpmd[] = {
 };
 
 INSTANTIATE_TEST_SUITE_P(Array, ErrorsTest, ::testing::ValuesIn(kArray),
+                         [](const auto &info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(ElementTypes, ErrorsTest, ::testing::ValuesIn(kElementTypes),
                          [](const auto &info) { return info.param.name; });
 INSTANTIATE_TEST_SUITE_P(Gradient, ErrorsTest, ::testing::ValuesIn(kGradient),
                          [](const auto &info) { return info.param.name; });

@@ -3,7 +3,7 @@
     run_guide.py PAGE.md FOLDER
 
 A fenced block `spmd` is a program; its first line `// spmdc run FILE ARGS` is the command. A block `text` behind it is what
-it prints, a block `error` how its errors begin; without either the program has to run.
+it prints, a block `error` how its errors begin, a block `warning` how its warnings do; without any the program has to run.
 """
 
 import pathlib
@@ -28,6 +28,8 @@ for number, (kind, program) in enumerate(blocks):
     run = subprocess.run(command, capture_output=True, text=True, timeout=60)
     if following == "error":
         is_right = run.returncode == 1 and run.stderr.startswith(expected.replace("FILE", str(file)))
+    elif following == "warning":
+        is_right = run.returncode == 0 and run.stderr.startswith(expected.replace("FILE", str(file)))
     else:
         is_right = run.returncode == 0 and not run.stderr and (following != "text" or run.stdout == expected)
     if not is_right:

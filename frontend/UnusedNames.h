@@ -1,0 +1,13 @@
+//===- UnusedNames.h - names that a program declares and does not use -----===//
+#pragma once
+
+#include "frontend/SymbolTable.h"
+#include "frontend/syntax/Diagnostics.h"
+
+namespace spmdc {
+
+/// Warns of each `let` and each parameter of the program that nothing reads, once where it is declared, however often
+/// its function is called. Names that begin with `_` are meant to be unused; counters and carries of loops may be.
+void warnOfUnusedNames(const Ast &program, const Ast &prelude, Diagnostics &warnings);
+
+} // namespace spmdc

@@ -1,0 +1,63 @@
+//===- ElementTypes.cpp - which element types operations take -------------===//
+//
+// One list for all element-wise operations. Scalar code is generated from these operations one by one: an element type
+// that an operation does not take would only be met by LLVM's verifier, which names neither the operation nor the
+// program's line.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ir/array/ArrayOps.h"
+#include "ir/array/Verification.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace spmdc {
+
+static ArrayType arrayTypeOf(Value value) { return cast<ArrayType>(value.getType()); }
+
+/// The element types that the first operand must have instead of this one, in words; null: this one is good.
+static const char *neededElements(Operation *op, Type element) {
+  bool isFloat = isa<FloatType>(element), isBool = element.isInteger(1);
+  return TypeSwitch<Operation *, const char *>(op)
+      .Case<ExpOp, Exp2Op, Expm1Op, LogOp, Log1pOp, Log2Op, SqrtOp, RsqrtOp, CbrtOp, SinOp, CosOp, TanOp, TanhOp,
+            SinhOp, CoshOp, AsinOp, AcosOp, AtanOp, FloorOp, CeilOp, RoundNearestEvenOp, ErfOp, ErfInvOp, LogisticOp,
+            Atan2Op, IsFiniteOp>([&](Operation *) { return isFloat ? nullptr : "floats"; })
+      .Case<NotOp, PopcntOp, AndOp, OrOp, XorOp>([&](Operation *) { return isFloat ? "integers or bools" : nullptr; })
+      .Case<ShiftLeftOp, ShiftRightArithmeticOp, ShiftRightLogicalOp>(
+          [&](Operation *) { return isFloat || isBool ? "integers" : nullptr; })
+      .Case<SelectOp>([&](Operation *) { return isBool ? nullptr : "bools"; })
+      .Default([](Operation *) { return nullptr; });
+}
+
+LogicalResult verifyElementTypes(Operation *op) {
+  ArrayType first = arrayTypeOf(op->getOperand(0)), result = arrayTypeOf(op->getResult(0));
+  Type from = first.getElementType(), to = result.getElementType();
+  if (const char *expected = neededElements(op, from))
+    return op->emitOpError() << "takes " << expected << ", got " << first.withoutSharding().str();
+  auto sameAs = [&](ArrayType like, ValueRange operands) -> LogicalResult {
+    for (Value operand : operands)
+      if (arrayTypeOf(operand).getElementType() != like.getElementType())
+        return op->emitOpError() << "takes one element type, got " << like.withoutSharding().str() << " and "
+                                 << arrayTypeOf(operand).withoutSharding().str();
+    return success();
+  };
+  if (isa<IsFiniteOp, CompareOp>(op)) {
+    if (!to.isInteger(1))
+      return op->emitOpError() << "gives bools, not " << result.withoutSharding().str();
+    return sameAs(first, op->getOperands());
+  }
+  if (isa<SelectOp>(op))
+    return sameAs(result, op->getOperands().drop_front());
+  if (isa<BitcastConvertOp>(op)) {
+    // A bool has one bit and stands in a byte: its bits are no number's.
+    auto width = [](Type type) { return type.getIntOrFloatBitWidth(); };
+    if (width(from) != width(to))
+      return op->emitOpError() << "keeps the width: " << first.withoutSharding().str() << " has elements of "
+                               << width(from) << " bits, " << result.withoutSharding().str() << " of " << width(to);
+  }
+  return success();
+}
+
+} // namespace spmdc
