@@ -48,7 +48,8 @@ std::vector<int32_t> parseIds(const std::string &text) {
 
 void addJobOptions(CLI::App &app, spmd::InitializeOptions &job) {
   const char *group = "Running";
-  app.add_option("--num-processes", job.num_processes, "How many processes; without an address they are started here")
+  app.add_option("-n,--num-processes", job.num_processes,
+                 "How many processes; without an address they are started here")
       ->type_name("N")
       ->check(CLI::Range(1, spmd::coordinator::maxProcesses))
       ->group(group);
@@ -291,18 +292,6 @@ std::vector<std::string> runArguments(const spmd::RunOptions &options) {
   return arguments;
 }
 
-void refuseEmptyValues(CLI::App &app) {
-  for (CLI::App *command : app.get_subcommands({}))
-    refuseEmptyValues(*command);
-  for (CLI::Option *option : app.get_options())
-    if (!option->get_positional() && option->get_items_expected_max() > 0)
-      option->check(
-          [](const std::string &value) {
-            return value.empty() ? std::string("the value is empty; is a variable not set?") : std::string();
-          },
-          "", "");
-}
-
 std::string ownExecutable() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 
 spmd::LogFormat logFormatOf(int argc, char **argv) {
@@ -315,18 +304,13 @@ spmd::LogFormat logFormatOf(int argc, char **argv) {
   return spmd::LogFormat::Text;
 }
 
-int usageStatus(const CLI::App &app, const std::exception &error, spmd::LogFormat format) {
-  const auto *parse = dynamic_cast<const CLI::Error *>(&error);
-  bool isHelp = parse && parse->get_exit_code() == 0;
-  if (format == spmd::LogFormat::Json && !isHelp) {
-    spmd::RunLog(std::cerr, app.get_name(), format).write(spmd::RunLog::Level::Error, error.what());
-    return 2;
-  }
-  if (!parse) {
-    std::cerr << error.what() << "\n";
-    return 2;
-  }
-  return app.exit(*parse, std::cout, std::cerr) == 0 ? 0 : 2;
+int usageStatus(const CLI::App &app, const CLI::Error &error, spmd::LogFormat format) {
+  if (error.get_exit_code() == 0) // --help, --version.
+    return app.exit(error, std::cout, std::cerr);
+  spmd::RunLog(std::cerr, app.get_name(), format).write(spmd::RunLog::Level::Error, error.what());
+  if (format == spmd::LogFormat::Text)
+    std::cerr << app.get_name() << " --help lists the options\n";
+  return 2;
 }
 
 } // namespace spmdc
