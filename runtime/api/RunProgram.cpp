@@ -207,7 +207,10 @@ private:
     Mesh mesh = meshForProgram(plan.mesh, std::nullopt, std::source_location::current());
     if (process == 0)
       checkOutputFolders(plan, options.outputs);
-    inputs = makeInputs(job, plan, mesh, options.inputs);
+    inputs = makeInputs(job, plan, mesh, options.inputs, [this](const std::string &warning) {
+      if (process == 0)
+        log.write(RunLog::Level::Warning, warning);
+    });
     batches = std::make_unique<RunBatches>(job, plan, mesh, checked, options);
     compareInputs(mesh);
     ProgramOptions programOptions;

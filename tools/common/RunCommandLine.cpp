@@ -127,10 +127,10 @@ void addRestartOptions(CLI::App &app, spmd::RestartOptions &options) {
 void addRunOptions(CLI::App &app, spmd::RunOptions &options) {
   const char *group = "Running";
   addJobOptions(app, options.job);
-  app.add_option(
-         "--input", options.inputs,
-         "An argument: NAME=FILE (.npy; a struct: .npz, .safetensors), or NAME=zeros, ones, iota, normal:SEED, or "
-         "NAME=batches:FILE.npy: at each step the next rows")
+  app.add_option("--input", options.inputs,
+                 "An argument: NAME=FILE (.npy; a struct: .npz, .safetensors), or NAME=zeros, ones, iota, normal:SEED, "
+                 "key:SEED "
+                 "(of a random key), or NAME=batches:FILE.npy: at each step the next rows")
       ->type_name("NAME=SPEC")
       ->expected(1)
       ->take_all()
