@@ -194,6 +194,10 @@ void addRunOptions(CLI::App &app, spmd::RunOptions &options) {
           },
           "", "")
       ->group(group);
+  app.add_flag("--resume-partial", options.resumePartial,
+               "With --resume: go on from some values of the checkpoint; those that --carry does not name begin as "
+               "--input says")
+      ->group(group);
   app.add_option("--time-json", options.timeJson, "Write the times to this file")->type_name("FILE")->group(group);
   addReportOption(app, options.reportFile);
   app.add_option_function<std::string>(
@@ -277,6 +281,8 @@ std::vector<std::string> runArguments(const spmd::RunOptions &options) {
     add("--checkpoint-keep", std::to_string(options.checkpointKeep));
   if (options.resume)
     add("--resume", std::to_string(*options.resume));
+  if (options.resumePartial)
+    arguments.push_back("--resume-partial");
   if (!options.timeJson.empty())
     add("--time-json", options.timeJson);
   if (options.checkNans)
