@@ -83,6 +83,8 @@ private:
         options.resume = -1;
       checkWritable("--report", pathOfProcess(options.reportFile, getGivenProcess()));
       checkWritable("--profile", pathOfProcess(options.profileFile, getGivenProcess()));
+      if (getGivenProcess() == 0)
+        checkWritable("--time-json", options.timeJson);
     } catch (const Error &error) {
       options.reportFile.clear();
       return report(error);
