@@ -26,7 +26,7 @@ endfunction()
 spmdc_shared_library(spmd spmdJit spmdApi spmdSupport)
 spmdc_shared_library(spmdApi spmdApi spmdSupport)
 
-install(TARGETS spmdc spmd-run spmd-opt)
+install(TARGETS spmdc spmd-run spmd-opt spmd-lsp-server)
 install(DIRECTORY runtime/api/include/spmd DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 # The public headers include these as the tree does; a file beside them is found first.
 install(FILES runtime/support/DType.h runtime/support/Error.h

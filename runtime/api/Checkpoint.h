@@ -85,9 +85,14 @@ struct WantedArray {
 /// The steps that process 0 sees, newest first; the same on all processes, which all call it.
 std::vector<int64_t> agreeOnSteps(Job &job, const std::string &directory);
 
+/// Whether a checkpoint may have arrays that are not wanted. A run that goes on from some of them mixes two states: it
+/// has to say that it means to.
+enum class Unwanted { Ignored, Refused };
+
 /// restore_checkpoint; without a step, of those below `limit`. Where there is none, step -1 and no arrays.
 RestoredCheckpoint restoreCheckpoint(const std::shared_ptr<Job> &job, const std::string &directory,
                                      const std::vector<WantedArray> &wanted, std::optional<int64_t> step,
+                                     Unwanted unwanted = Unwanted::Ignored,
                                      int64_t limit = std::numeric_limits<int64_t>::max());
 
 /// A folder's name as the job's tables have it.

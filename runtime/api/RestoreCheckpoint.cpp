@@ -8,6 +8,7 @@
 #include "runtime/checkpoint/PieceFile.h"
 #include "runtime/coordinator/Describe.h"
 #include "runtime/io/BoxCopy.h"
+#include "runtime/support/NameList.h"
 
 #include <algorithm>
 #include <map>
@@ -38,6 +39,22 @@ public:
     throw Error("the checkpoint '" + folder + "' has no array '" + wanted.name + "'; it has " +
                     (known.empty() ? "none" : known),
                 Error::Kind::Usage);
+  }
+
+  /// Throws, naming them, where the checkpoint has arrays that are not wanted.
+  void refuseUnwanted(const std::vector<WantedArray> &wanted) const {
+    std::vector<std::string> names;
+    for (const CheckpointArray &array : manifest.arrays)
+      if (std::none_of(wanted.begin(), wanted.end(), [&](const WantedArray &one) { return one.name == array.name; }))
+        names.push_back(array.name);
+    // Enough to see what they are: a struct may have thousands of leaves.
+    constexpr size_t shownNames = 10;
+    if (!names.empty())
+      throw Error("the checkpoint '" + folder + "' also has " + quotedNames(names, shownNames) +
+                      ", which --carry does not name: beside what is restored " +
+                      (names.size() == 1 ? "it would begin anew; name it" : "they would begin anew; name them") +
+                      ", too, or give --resume-partial if that is meant",
+                  Error::Kind::Usage);
   }
 
   /// The elements of `ranges`, at the beginning of a row-major array of shape `padded`.
@@ -135,12 +152,14 @@ void checkSameCheckpoint(const std::map<int32_t, std::string> &identities, const
 
 /// One try; a message where some process cannot read its part. Other mistakes are thrown, on all processes.
 std::string tryStep(const std::shared_ptr<Job> &job, const std::string &directory, int64_t step,
-                    const std::vector<WantedArray> &wanted, std::vector<Array> &arrays) {
+                    const std::vector<WantedArray> &wanted, Unwanted unwanted, std::vector<Array> &arrays) {
   std::string identity, own;
   arrays.clear();
   try {
     Reader reader(directory, step);
     identity = reader.getIdentity();
+    if (unwanted == Unwanted::Refused)
+      reader.refuseUnwanted(wanted);
     arrays = readArrays(job, reader, wanted);
   } catch (const Error &error) {
     own = (error.getKind() == Error::Kind::Usage ? "u" : "d") + std::string(error.what());
@@ -168,7 +187,7 @@ std::string tryStep(const std::shared_ptr<Job> &job, const std::string &director
 
 RestoredCheckpoint restoreCheckpoint(const std::shared_ptr<Job> &job, const std::string &directory,
                                      const std::vector<WantedArray> &wanted, std::optional<int64_t> step,
-                                     int64_t limit) {
+                                     Unwanted unwanted, int64_t limit) {
   RestoredCheckpoint result;
   std::vector<int64_t> steps = agreeOnSteps(*job, directory);
   if (step) {
@@ -185,7 +204,7 @@ RestoredCheckpoint restoreCheckpoint(const std::shared_ptr<Job> &job, const std:
   for (int64_t candidate : steps) {
     if (!step && candidate >= limit)
       continue;
-    std::string problem = tryStep(job, directory, candidate, wanted, result.arrays);
+    std::string problem = tryStep(job, directory, candidate, wanted, unwanted, result.arrays);
     if (problem.empty()) {
       result.step = candidate;
       job->getRestoredSteps()[folderKey(directory)] = candidate;

@@ -33,6 +33,8 @@ void checkCheckpointOptions(const RunOptions &options) {
     throw usage("--checkpoint-keep needs a place to save to; give --checkpoint-dir DIR");
   if (options.resume && !hasDirectory)
     throw usage("--resume needs a place to read from; give --checkpoint-dir DIR");
+  if (options.resumePartial && !options.resume)
+    throw usage("--resume-partial is about what a run goes on from; give --resume");
   if (hasDirectory && (options.steps == 0 || options.carries.empty()))
     throw usage("--checkpoint-dir saves what a loop of steps carries; give --steps K and --carry NAMES");
 }
@@ -78,7 +80,7 @@ RestoredCheckpoint RunCheckpoints::restoreAskedFor(const std::vector<WantedArray
     throw SharedError("--resume=" + std::to_string(*options.resume) + " leaves nothing of --steps " +
                           std::to_string(options.steps) + " to run; give more steps",
                       SharedError::nobody, Error::Kind::Usage);
-  return restoreCheckpoint(job, options.checkpointDirectory, wanted, *options.resume);
+  return restoreCheckpoint(job, options.checkpointDirectory, wanted, *options.resume, unwanted());
 }
 
 RestoredCheckpoint RunCheckpoints::restoreNewest(const std::vector<WantedArray> &wanted, bool needsResults) {
@@ -89,7 +91,7 @@ RestoredCheckpoint RunCheckpoints::restoreNewest(const std::vector<WantedArray> 
     throw SharedError("--resume leaves nothing of --steps " + std::to_string(options.steps) + " to run: '" + directory +
                           "' has " + listText(steps) + "; give more steps, or --resume=N to go back to step N",
                       SharedError::nobody, Error::Kind::Usage);
-  RestoredCheckpoint restored = restoreCheckpoint(job, directory, wanted, std::nullopt);
+  RestoredCheckpoint restored = restoreCheckpoint(job, directory, wanted, std::nullopt, unwanted());
   for (const std::string &warning : restored.warnings)
     tell(Notice::Level::Warning, warning);
   if (restored.step < 0 && !steps.empty())
@@ -102,7 +104,7 @@ RestoredCheckpoint RunCheckpoints::restoreNewest(const std::vector<WantedArray> 
     return restored;
   isRepeated = true;
   restored.arrays.clear(); // Leaves its memory to the other one.
-  restored = restoreCheckpoint(job, directory, wanted, std::nullopt, options.steps);
+  restored = restoreCheckpoint(job, directory, wanted, std::nullopt, unwanted(), options.steps);
   for (const std::string &warning : restored.warnings)
     tell(Notice::Level::Warning, warning);
   if (restored.step < 0)

@@ -56,6 +56,7 @@ public:
 
 private:
   void tell(Notice::Level level, std::string text) const { say({level, std::move(text)}, -1); }
+  Unwanted unwanted() const { return options.resumePartial ? Unwanted::Ignored : Unwanted::Refused; }
   RestoredCheckpoint restoreAskedFor(const std::vector<WantedArray> &wanted, bool needsResults);
   RestoredCheckpoint restoreNewest(const std::vector<WantedArray> &wanted, bool needsResults);
   void sayWhatIsSuperseded(int64_t from);

@@ -118,6 +118,15 @@ CheckedRun checkRunOptions(const RunOptions &options, const Plan &plan, bool isM
   return run;
 }
 
+std::string loopWarning(const RunOptions &options, const CheckedRun &run) {
+  // Steps of one program over other batches may each do something: print, say.
+  if (options.steps == 0 || !run.carries.empty() || !run.batchInputs.empty())
+    return "";
+  return "--steps " + std::to_string(options.steps) +
+         " without --carry calls the program with the same arguments each time, and keeps the last results only; give "
+         "--carry NAMES to feed results back, or --repeat K to time calls";
+}
+
 bool needsResults(const Plan &plan, const RunOptions &options, const std::vector<CarriedValue> &carries) {
   std::vector<bool> isCarried(plan.results.size());
   for (const CarriedValue &carry : carries)

@@ -23,6 +23,9 @@ CheckedRun checkRunOptions(const RunOptions &options, const Plan &plan, bool isM
 /// Whether results are wanted that are not among what is carried.
 bool needsResults(const Plan &plan, const RunOptions &options, const std::vector<CarriedValue> &carries);
 
+/// A warning about a loop whose steps do not go on from one another, or nothing.
+std::string loopWarning(const RunOptions &options, const CheckedRun &run);
+
 /// How many devices a process has: as told, or its share of the mesh. Throws usage errors with all the numbers.
 int devicesPerProcess(const RunOptions &options, const Environment &environment, const MeshShape &mesh, int processes,
                       bool startsProcesses);

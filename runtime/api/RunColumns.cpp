@@ -54,6 +54,7 @@ std::vector<JoinColumn> columnsOf(const RunOptions &options, const Plan &plan, b
           {"--resume", !options.resume       ? "no"
                        : *options.resume < 0 ? "the newest"
                                              : std::to_string(*options.resume)},
+          {"--resume-partial", options.resumePartial ? "yes" : "no"},
           {"results asked for", results},
           {"--input (by parameter)", inputsText(plan, options.inputs)},
           {"--shuffle", options.shuffle ? std::to_string(*options.shuffle) : "no"},

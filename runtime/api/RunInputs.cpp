@@ -2,6 +2,7 @@
 
 #include "runtime/api/RunInputs.h"
 
+#include "runtime/api/InputChecksums.h"
 #include "runtime/artifact/PlanPrinter.h"
 #include "runtime/io/BoxCopy.h"
 #include "runtime/io/Npy.h"
@@ -9,10 +10,12 @@
 #include "runtime/io/Random.h"
 #include "runtime/io/Safetensors.h"
 #include "runtime/support/Elements.h"
+#include "runtime/support/NameList.h"
 
 #include <charconv>
 #include <cstring>
 #include <map>
+#include <set>
 
 namespace spmd {
 namespace {
@@ -111,7 +114,8 @@ std::vector<Assignment> assign(const Plan &plan, const std::vector<Spec> &specs)
       missing += (missing.empty() ? "" : ", ") + plan.params[i].name + ": " +
                  typeText(plan.params[i].dtype, plan.params[i].shape);
   if (!missing.empty())
-    throw usage("no --input for " + missing + "; give NAME=FILE.npy, or NAME=zeros, ones, iota or normal:SEED");
+    throw usage("no --input for " + missing +
+                "; give NAME=FILE.npy, or NAME=zeros, ones, iota, normal:SEED or key:SEED");
   return result;
 }
 
@@ -175,6 +179,35 @@ void generate(const Spec &spec, const ValueInfo &param, const std::vector<ShardR
   }
 }
 
+/// An archive, and what of it the program takes.
+class OpenedArchive {
+public:
+  ArraySource open(const Spec &spec, const std::string &key) {
+    if (!archive)
+      archive = spec.kind == Spec::Kind::Npz ? openNpz(spec.value) : openSafetensors(spec.value);
+    name = spec.name;
+    read.insert(key);
+    return archive->open(key);
+  }
+
+  /// Of the parameter or struct that is read from it.
+  const std::string &getName() const { return name; }
+
+  /// The arrays that nothing is read from.
+  std::vector<std::string> listUnread() const {
+    std::vector<std::string> unread;
+    for (const std::string &key : archive->getNames())
+      if (!read.contains(key))
+        unread.push_back(key);
+    return unread;
+  }
+
+private:
+  std::unique_ptr<ArrayArchive> archive;
+  std::string name;
+  std::set<std::string> read;
+};
+
 } // namespace
 
 void checkInputs(const Plan &plan, const std::vector<std::string> &texts) {
@@ -219,10 +252,12 @@ std::vector<std::string> inputFiles(const Plan &plan, const std::vector<std::str
 }
 
 std::vector<Array> makeInputs(const std::shared_ptr<Job> &job, const Plan &plan, const Mesh &mesh,
-                              const std::vector<std::string> &texts) {
+                              const std::vector<std::string> &texts,
+                              const std::function<void(const std::string &)> &warn) {
   std::vector<Spec> specs = parseSpecs(texts);
   std::vector<Assignment> assignments = assign(plan, specs);
-  std::map<const Spec *, std::unique_ptr<ArrayArchive>> archives;
+  std::map<std::string, OpenedArchive> archives; // By file.
+  InputChecksums checksums(job);
   std::vector<Array> arrays;
   for (size_t i = 0; i < plan.params.size(); ++i) {
     const ValueInfo &param = plan.params[i];
@@ -233,28 +268,24 @@ std::vector<Array> makeInputs(const std::shared_ptr<Job> &job, const Plan &plan,
       arrays.emplace_back();
       continue;
     }
-    FillFunction fill;
-    std::optional<ArraySource> source;
-    if (spec->kind == Spec::Kind::Npy) {
-      source = openNpy(spec->value);
-    } else if (spec->isArchive()) {
-      std::unique_ptr<ArrayArchive> &archive = archives[spec];
-      if (!archive)
-        archive = spec->kind == Spec::Kind::Npz ? openNpz(spec->value) : openSafetensors(spec->value);
-      source = archive->open(key);
-    }
-    if (source) {
-      source->check(param);
-      fill = [&](const std::vector<ShardRange> &ranges, const std::vector<int64_t> &padded, void *target) {
-        source->read(param.dtype, ranges, padded, target);
-      };
-    } else {
-      fill = [&](const std::vector<ShardRange> &ranges, const std::vector<int64_t> &padded, void *target) {
+    if (!spec->isFile()) {
+      auto fill = [&](const std::vector<ShardRange> &ranges, const std::vector<int64_t> &padded, void *target) {
         generate(*spec, param, ranges, padded, target);
       };
+      arrays.push_back(fillArray(job, param.dtype, param.shape, sharding, fill, param.name));
+      continue;
     }
-    arrays.push_back(fillArray(job, param.dtype, param.shape, sharding, fill, param.name));
+    ArraySource source = spec->isArchive() ? archives[spec->value].open(*spec, key) : openNpy(spec->value);
+    source.check(param);
+    arrays.push_back(checksums.read(param, sharding, std::move(source)));
   }
+  checksums.compare();
+  // Enough names to see what they are; a file of another model may have thousands.
+  constexpr size_t shownNames = 5;
+  for (const auto &[path, archive] : archives)
+    if (std::vector<std::string> unread = archive.listUnread(); !unread.empty())
+      warn("--input " + archive.getName() + "=" + path + ": the program has no parameter or field for " +
+           quotedNames(unread, shownNames) + " of the file, which is not read");
   return arrays;
 }
 

@@ -9,6 +9,7 @@
 
 #include "runtime/api/ArrayImpl.h"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -28,8 +29,10 @@ std::string inputsText(const Plan &plan, const std::vector<std::string> &specs);
 std::vector<std::string> inputFiles(const Plan &plan, const std::vector<std::string> &specs);
 
 /// One array per parameter; none for those that are fed in batches. Throws with the parameter and the file in the
-/// message.
+/// message, also where an archive has a checksum that the bytes do not have. `warn`: takes a line about each archive
+/// that has arrays which the program does not take. Every process calls it.
 std::vector<Array> makeInputs(const std::shared_ptr<Job> &job, const Plan &plan, const Mesh &mesh,
-                              const std::vector<std::string> &specs);
+                              const std::vector<std::string> &specs,
+                              const std::function<void(const std::string &)> &warn);
 
 } // namespace spmd

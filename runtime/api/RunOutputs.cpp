@@ -128,12 +128,9 @@ void checkOutputs(const Plan &plan, const std::vector<std::string> &specs) {
 
 void checkOutputFolders(const Plan &plan, const std::vector<std::string> &specs) {
   for (const std::string &spec : specs) {
-    std::filesystem::path path = parseOutput(plan, spec).path, folder = path.parent_path();
-    std::error_code ignored;
-    if (std::filesystem::is_directory(path, ignored))
-      throw Error("cannot write '" + path.string() + "': it is a folder");
-    if (::access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) != 0)
-      throw Error("cannot write '" + path.string() + "': folder '" + folder.string() + "': " + writeProblem(errno));
+    std::string path = parseOutput(plan, spec).path;
+    if (std::string obstacle = writeObstacle(path); !obstacle.empty())
+      throw Error("cannot write '" + path + "': " + obstacle);
   }
 }
 

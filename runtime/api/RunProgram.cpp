@@ -83,6 +83,8 @@ private:
         options.resume = -1;
       checkWritable("--report", pathOfProcess(options.reportFile, getGivenProcess()));
       checkWritable("--profile", pathOfProcess(options.profileFile, getGivenProcess()));
+      if (getGivenProcess() == 0)
+        checkWritable("--time-json", options.timeJson);
     } catch (const Error &error) {
       options.reportFile.clear();
       return report(error);
@@ -102,6 +104,9 @@ private:
       if (options.compileMs == 0)
         options.compileMs = static_cast<double>(nowNs() - began) * 1e-6;
       checked = checkRunOptions(options, artifact->plan, isMember());
+      if (std::string warning = loopWarning(options, checked);
+          !warning.empty() && !environment.launcherFd && getGivenProcess() == 0)
+        log.write(RunLog::Level::Warning, warning);
       runReport.steps = options.steps;
       if (startsProcesses())
         return launchProcesses({options, request, *artifact, environment, log, runReport,
@@ -207,7 +212,10 @@ private:
     Mesh mesh = meshForProgram(plan.mesh, std::nullopt, std::source_location::current());
     if (process == 0)
       checkOutputFolders(plan, options.outputs);
-    inputs = makeInputs(job, plan, mesh, options.inputs);
+    inputs = makeInputs(job, plan, mesh, options.inputs, [this](const std::string &warning) {
+      if (process == 0)
+        log.write(RunLog::Level::Warning, warning);
+    });
     batches = std::make_unique<RunBatches>(job, plan, mesh, checked, options);
     compareInputs(mesh);
     ProgramOptions programOptions;
@@ -234,20 +242,18 @@ private:
     countStep(done);
     if (done == 0 || done < options.steps)
       batches->feed(done + 1, inputs);
+    std::vector<double> first, durations; // In microseconds.
     if (done == 0 || done < options.steps)
-      results = callAndWait();
+      results = callAndWait(first);
     else
       results = takeCarried(checked.carries, inputs, plan.results.size());
     double firstResultMs = static_cast<double>(nowNs() - options.startedAtNs) * 1e-6;
-    std::vector<double> durations;
     for (int64_t step = done + 1; step <= options.steps; ++step) {
       if (step > done + 1) {
         carryOver(checked.carries, results, inputs);
         results.clear(); // What is not carried leaves its memory to the next step.
         batches->feed(step, inputs);
-        int64_t began = nowNs();
-        results = callAndWait();
-        durations.push_back(static_cast<double>(nowNs() - began) * 1e-3);
+        results = callAndWait(durations);
       }
       countStep(step);
       checkpoints.afterStep(step, results);
@@ -264,12 +270,11 @@ private:
     stopRequest.heed(false);
     for (int i = 0; i < options.repeat; ++i) {
       results.clear(); // Their memory is taken again.
-      int64_t began = nowNs();
-      results = callAndWait();
-      durations.push_back(static_cast<double>(nowNs() - began) * 1e-3);
+      results = callAndWait(durations);
     }
     if (options.repeat > 0 || !options.timeJson.empty()) {
-      RunTimes times = slowestTimes(*job, firstResultMs, std::move(durations));
+      // The first call warms caches up, and counts only where it is the only one.
+      RunTimes times = slowestTimes(*job, firstResultMs, std::move(durations.empty() ? first : durations));
       times.compileMs = options.compileMs;
       if (process == 0 && !options.timeJson.empty())
         writeFileAtomically(options.timeJson, times.json());
@@ -322,10 +327,13 @@ private:
     log.write(RunLog::Level::Info, "metrics at http://127.0.0.1:" + std::to_string(metrics->getPort()) + "/metrics");
   }
 
-  std::vector<Array> callAndWait() {
+  /// Adds how many microseconds it took.
+  std::vector<Array> callAndWait(std::vector<double> &durations) {
+    int64_t began = nowNs();
     std::vector<Array> values = program->call(inputs);
     for (const Array &value : values)
       value.block_until_ready();
+    durations.push_back(static_cast<double>(nowNs() - began) * 1e-3);
     return values;
   }
 

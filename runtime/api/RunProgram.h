@@ -36,6 +36,7 @@ struct RunOptions {
   int64_t checkpointEvery = 0;         ///< After so many steps, and after the last; 0: after the last only.
   int64_t checkpointKeep = 0;          ///< Of the newest checkpoints; 0: all.
   std::optional<int64_t> resume;       ///< The step to go on from; -1: the newest.
+  bool resumePartial = false;          ///< Also from a checkpoint that has more values than are carried.
   std::string timeJson;                ///< File, or empty.
   std::string reportFile;              ///< Where the end of the run is written, or empty.
   bool checkNans = false;              ///< A NaN in a result is an error.

@@ -158,18 +158,8 @@ std::string pathOfProcess(std::string path, int process) {
 }
 
 void checkWritable(const std::string &option, const std::string &path) {
-  std::error_code unknown;
-  if (path.empty() || std::filesystem::is_other(path, unknown)) // A device, a pipe.
-    return;
-  std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  std::error_code ignored;
-  int reason = 0;
-  if (std::filesystem::is_directory(path, ignored))
-    reason = EISDIR;
-  else if (::access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) != 0)
-    reason = errno;
-  if (reason != 0)
-    throw Error(option + " " + path + " cannot be written: " + writeProblem(reason), Error::Kind::Usage);
+  if (std::string obstacle = path.empty() ? "" : writeObstacle(path); !obstacle.empty())
+    throw Error(option + " " + path + " cannot be written: " + obstacle, Error::Kind::Usage);
 }
 
 } // namespace spmd

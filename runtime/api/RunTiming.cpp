@@ -2,6 +2,8 @@
 
 #include "runtime/api/RunTiming.h"
 
+#include "runtime/support/CountText.h"
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -17,14 +19,18 @@ std::string number(double value) { return nlohmann::json(rounded(value)).dump();
 } // namespace
 
 std::string RunTimes::text() const {
+  if (runs == 0)
+    return "no call was timed; first result after " + number(firstResultMs) + " ms";
   return "median " + number(medianUs) + " us, minimum " + number(minUs) + " us, maximum " + number(maxUs) + " us of " +
-         std::to_string(runs) + " calls; first result after " + number(firstResultMs) + " ms";
+         countText(static_cast<int64_t>(runs), "call") + "; first result after " + number(firstResultMs) + " ms";
 }
 
 std::string RunTimes::json() const {
-  nlohmann::ordered_json json = {{"median_us", rounded(medianUs)},   {"min_us", rounded(minUs)},
-                                 {"max_us", rounded(maxUs)},         {"runs", runs},
-                                 {"compile_ms", rounded(compileMs)}, {"first_result_ms", rounded(firstResultMs)}};
+  using Json = nlohmann::ordered_json;
+  auto timed = [&](double value) { return runs > 0 ? Json(rounded(value)) : Json(nullptr); };
+  Json json = {{"median_us", timed(medianUs)},     {"min_us", timed(minUs)},
+               {"max_us", timed(maxUs)},           {"runs", runs},
+               {"compile_ms", rounded(compileMs)}, {"first_result_ms", rounded(firstResultMs)}};
   return json.dump(2) + "\n";
 }
 

@@ -8,6 +8,8 @@
 
 namespace spmd {
 
+/// Of all calls but the first, which warms caches up; of the first where there is no other. Without any (a loop whose
+/// steps were all done before) `runs` is 0, and the times of calls are null in the JSON.
 struct RunTimes {
   double medianUs = 0, minUs = 0, maxUs = 0;
   size_t runs = 0;

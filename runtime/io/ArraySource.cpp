@@ -5,8 +5,10 @@
 #include "runtime/artifact/PlanPrinter.h"
 #include "runtime/io/BoxCopy.h"
 #include "runtime/support/Error.h"
+#include "runtime/support/NameList.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 
 namespace spmd {
@@ -63,9 +65,10 @@ void swapBytes(unsigned char *data, int64_t count, int64_t elementBytes) {
 class BoxReader {
 public:
   BoxReader(ByteSource &bytes, int64_t elementBytes, const std::vector<ShardRange> &ranges,
-            const std::vector<int64_t> &fileStrides, const std::vector<int64_t> &memoryStrides)
+            const std::vector<int64_t> &fileStrides, const std::vector<int64_t> &memoryStrides, Crc32Parts *parts,
+            uint64_t headerBytes)
       : bytes(bytes), elementBytes(elementBytes), ranges(ranges), fileStrides(fileStrides),
-        memoryStrides(memoryStrides), runDim(ranges.size()), runLength(1) {
+        memoryStrides(memoryStrides), runDim(ranges.size()), runLength(1), parts(parts), headerBytes(headerBytes) {
     while (runDim > 0 && fileStrides[runDim - 1] == runLength && memoryStrides[runDim - 1] == runLength) {
       --runDim;
       runLength *= ranges[runDim].size;
@@ -85,8 +88,11 @@ public:
 private:
   void copy(size_t dim, int64_t fileIndex, char *target) {
     if (dim == runDim) {
-      bytes.read(static_cast<uint64_t>(fileIndex * elementBytes), static_cast<uint64_t>(runLength * elementBytes),
-                 target);
+      auto offset = static_cast<uint64_t>(fileIndex * elementBytes);
+      auto size = static_cast<uint64_t>(runLength * elementBytes);
+      bytes.read(offset, size, target);
+      if (parts)
+        parts->add(headerBytes + offset, {target, size});
       return;
     }
     for (int64_t i = 0; i < ranges[dim].size; ++i)
@@ -99,6 +105,8 @@ private:
   const std::vector<int64_t> &fileStrides, &memoryStrides;
   size_t runDim;
   int64_t runLength;
+  Crc32Parts *parts;
+  uint64_t headerBytes;
 };
 
 std::vector<int64_t> rowMajorStrides(const std::vector<int64_t> &shape) {
@@ -120,6 +128,7 @@ ArraySource::ArraySource(std::string name, ArrayLayout layout, std::unique_ptr<B
   if (available < static_cast<uint64_t>(*needed))
     throw Error("'" + this->name + "' is truncated: it has " + std::to_string(available) +
                 " bytes of data where its shape needs " + std::to_string(*needed) + "; save or copy it again");
+  elementsEnd = static_cast<uint64_t>(*needed);
 }
 
 void ArraySource::check(const ValueInfo &parameter, bool byRows) const {
@@ -149,7 +158,7 @@ void ArraySource::check(const ValueInfo &parameter, bool byRows) const {
 }
 
 void ArraySource::read(DType dtype, const std::vector<ShardRange> &ranges, const std::vector<int64_t> &paddedShape,
-                       void *target) const {
+                       void *target, Crc32Parts *parts) const {
   int64_t elementBytes = byteSize(dtype);
   std::vector<int64_t> shape = layout.shape;
   shape.resize(ranges.size()); // A key's two words are one element.
@@ -170,7 +179,9 @@ void ArraySource::read(DType dtype, const std::vector<ShardRange> &ranges, const
   if (owned < padded)
     std::memset(target, 0, static_cast<size_t>(padded * elementBytes));
   std::vector<int64_t> memoryStrides = rowMajorStrides(paddedShape);
-  BoxReader(*bytes, elementBytes, ranges, fileStrides, memoryStrides).copy(static_cast<char *>(target));
+  uint64_t headerBytes = checksum ? checksum->header.size() : 0;
+  BoxReader(*bytes, elementBytes, ranges, fileStrides, memoryStrides, parts, headerBytes)
+      .copy(static_cast<char *>(target));
 
   auto *data = static_cast<unsigned char *>(target);
   if (layout.byteSwapped) {
@@ -182,16 +193,46 @@ void ArraySource::read(DType dtype, const std::vector<ShardRange> &ranges, const
       data[i] = data[i] != 0;
 }
 
+void ArraySource::addBytes(uint64_t begin, uint64_t end, Crc32Parts &parts) const {
+  // Large enough that a read costs nothing beside its bytes, small enough for a second-level cache.
+  constexpr uint64_t block = uint64_t(1) << 20;
+  std::vector<char> buffer(std::min(block, end - begin));
+  for (; begin < end; begin += block) {
+    uint64_t count = std::min(block, end - begin);
+    bytes->read(begin, count, buffer.data());
+    parts.add(checksum->header.size() + begin, {buffer.data(), count});
+  }
+}
+
+void ArraySource::addRest(Crc32Parts &parts) const {
+  parts.add(0, checksum->header);
+  addBytes(elementsEnd, checksum->size - checksum->header.size(), parts);
+}
+
+void ArraySource::compareChecksum(uint32_t found) const {
+  if (found != checksum->crc32)
+    throw checksumError(name, found, checksum->crc32);
+}
+
+void ArraySource::verify() const {
+  Crc32Parts parts(checksum->size);
+  parts.add(0, checksum->header);
+  addBytes(0, checksum->size - checksum->header.size(), parts);
+  compareChecksum(Crc32Parts::finish(parts.getContribution(), checksum->size));
+}
+
+Error checksumError(const std::string &name, uint32_t found, uint32_t expected) {
+  auto hex = [](uint32_t value) {
+    char text[16];
+    std::snprintf(text, sizeof text, "0x%08x", value);
+    return std::string(text);
+  };
+  return Error("'" + name + "' is damaged: its bytes have the CRC-32 " + hex(found) + " and the archive says " +
+               hex(expected) + "; save or copy it again");
+}
+
 std::string missingKeyMessage(const std::string &file, const std::string &key, const std::vector<std::string> &names) {
-  std::string text = "'" + file + "' has no array named '" + key + "'; it has ";
-  constexpr size_t shown = 20;
-  for (size_t i = 0; i < std::min(names.size(), shown); ++i)
-    text += (i ? ", '" : "'") + names[i] + "'";
-  if (names.empty())
-    text += "none";
-  if (names.size() > shown)
-    text += " and " + std::to_string(names.size() - shown) + " more";
-  return text;
+  return "'" + file + "' has no array named '" + key + "'; it has " + quotedNames(names, 20);
 }
 
 } // namespace spmd

@@ -166,6 +166,9 @@ public:
     zip_stat_t stat;
     if (archive->library.zip_stat_index(archive->zip, index, 0, &stat) != 0)
       throw archiveError(name, archive->library.zip_strerror(archive->zip));
+    constexpr zip_uint64_t needed = ZIP_STAT_SIZE | ZIP_STAT_COMP_METHOD | ZIP_STAT_CRC;
+    if ((stat.valid & needed) != needed)
+      throw archiveError(name, "the archive does not say how large it is, how it is packed, or its checksum");
 
     auto member = std::make_unique<StoredMember>(archive, index, name);
     if (stat.comp_method == ZIP_CM_STORE) {
@@ -178,9 +181,14 @@ public:
       member->read(start, bytes - start, header.data() + start);
       NpyHeader parsed = parseNpyHeader(header, name);
       member->setBegin(parsed.dataOffset);
-      return ArraySource(name, std::move(parsed.layout), std::move(member), stat.size - parsed.dataOffset);
+      ArraySource source(name, std::move(parsed.layout), std::move(member), stat.size - parsed.dataOffset);
+      header.resize(parsed.dataOffset);
+      source.setChecksum({stat.crc, stat.size, std::move(header)});
+      return source;
     }
     std::string bytes = unpack(*member, stat.size);
+    if (uint32_t found = crc32Of(bytes); found != stat.crc)
+      throw checksumError(name, found, stat.crc);
     NpyHeader parsed = parseNpyHeader(bytes, name);
     uint64_t available = bytes.size() - parsed.dataOffset;
     return ArraySource(name, std::move(parsed.layout),

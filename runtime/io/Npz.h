@@ -1,8 +1,9 @@
 //===- Npz.h - archives of NumPy arrays -------------------------*- C++ -*-===//
 //
-// A .npz is a zip of .npy members. Members that are stored (numpy.savez) are read in pieces; compressed ones
-// (savez_compressed) are unpacked whole, once. libzip is opened when the first archive is, so a program that reads none
-// does not need it installed.
+// A .npz is a zip of .npy members. Of members that are stored (numpy.savez) any part can be read, and those who read
+// the parts compare the member's CRC-32 together (ArraySource::getChecksum); compressed ones (savez_compressed) are
+// unpacked as a whole, once, and compared then. libzip is opened when the first archive is, so a program that reads
+// none does not need it installed.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -84,6 +84,46 @@ static std::filesystem::path followLinks(std::filesystem::path path) {
   return path;
 }
 
+/// A file in the folder of `target`, without a name, or with the one that `temporary` is then. Negative on failure,
+/// with errno.
+static int openInFolder(const std::string &target, std::string &temporary) {
+  std::string folder = std::filesystem::path(target).parent_path().string();
+  int descriptor = open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+  if (descriptor < 0) { // Not every file system has files without a name.
+    temporary = target + ".XXXXXX";
+    descriptor = mkostemp(temporary.data(), O_CLOEXEC);
+  }
+  if (descriptor < 0)
+    temporary.clear();
+  return descriptor;
+}
+
+/// What the system says of a folder in which `target` cannot be made; the folder is named from the root, also where
+/// `target` is a mere name.
+static std::string folderProblem(const std::string &target, int reason) {
+  std::error_code ignored; // The folder that a process stands in may be gone, and has no name then.
+  std::filesystem::path folder = std::filesystem::absolute(target, ignored).parent_path();
+  return "folder '" + (ignored || folder.empty() ? "." : folder.string()) + "': " + writeProblem(reason);
+}
+
+std::string writeObstacle(const std::string &path) {
+  std::error_code unknown;
+  std::string target = followLinks(path).string(), temporary;
+  if (std::filesystem::is_directory(target, unknown))
+    return "it is a folder; choose the name of a file in it";
+  if (unknown == std::errc::filename_too_long)
+    return writeProblem(ENAMETOOLONG);
+  if (std::filesystem::is_other(target, unknown)) // To open a pipe or a device may wait, or have an effect.
+    return ::access(target.c_str(), W_OK) == 0 ? "" : writeProblem(errno);
+  int descriptor = openInFolder(target, temporary);
+  if (descriptor < 0)
+    return folderProblem(target, errno);
+  close(descriptor);
+  if (!temporary.empty())
+    unlink(temporary.c_str());
+  return "";
+}
+
 AtomicFile::AtomicFile(const std::string &path, Readers readers) : path(path) {
   struct stat old{};
   bool exists = stat(path.c_str(), &old) == 0;
@@ -93,18 +133,10 @@ AtomicFile::AtomicFile(const std::string &path, Readers readers) : path(path) {
       fail("write");
     return;
   }
-  std::filesystem::path place = followLinks(path);
-  target = place.string();
-  std::string folder = place.parent_path().string();
-  descriptor = open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
-  if (descriptor < 0) { // Not every file system has files without a name.
-    temporary = target + ".XXXXXX";
-    descriptor = mkostemp(temporary.data(), O_CLOEXEC);
-  }
-  if (descriptor < 0) {
-    temporary.clear();
-    fail("create");
-  }
+  target = followLinks(path).string();
+  descriptor = openInFolder(target, temporary);
+  if (int reason = errno; descriptor < 0)
+    throw Error("cannot create '" + path + "': " + folderProblem(target, reason));
   mode_t mask = umask(0);
   umask(mask);
   mode_t fresh = readers == Readers::Owner ? 0600 : 0666;

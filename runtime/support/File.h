@@ -66,6 +66,11 @@ private:
 /// Makes `temporary` durable and gives it its name.
 void renameDurably(const std::string &temporary, const std::string &path);
 
+/// Why nothing could be written to a file of that name, to be asked before hours are spent on what it is to hold:
+/// `folder '/results': Permission denied; choose another place, ...`. Empty where nothing is known against it. Leaves
+/// nothing behind.
+std::string writeObstacle(const std::string &path);
+
 /// What the system says of a file that cannot be written, and what to do: `No space left on device; free some, or
 /// choose another place`.
 std::string writeProblem(int reason);

@@ -48,7 +48,8 @@ std::vector<int32_t> parseIds(const std::string &text) {
 
 void addJobOptions(CLI::App &app, spmd::InitializeOptions &job) {
   const char *group = "Running";
-  app.add_option("--num-processes", job.num_processes, "How many processes; without an address they are started here")
+  app.add_option("-n,--num-processes", job.num_processes,
+                 "How many processes; without an address they are started here")
       ->type_name("N")
       ->check(CLI::Range(1, spmd::coordinator::maxProcesses))
       ->group(group);
@@ -126,10 +127,10 @@ void addRestartOptions(CLI::App &app, spmd::RestartOptions &options) {
 void addRunOptions(CLI::App &app, spmd::RunOptions &options) {
   const char *group = "Running";
   addJobOptions(app, options.job);
-  app.add_option(
-         "--input", options.inputs,
-         "An argument: NAME=FILE (.npy; a struct: .npz, .safetensors), or NAME=zeros, ones, iota, normal:SEED, or "
-         "NAME=batches:FILE.npy: at each step the next rows")
+  app.add_option("--input", options.inputs,
+                 "An argument: NAME=FILE (.npy; a struct: .npz, .safetensors), or NAME=zeros, ones, iota, normal:SEED, "
+                 "key:SEED "
+                 "(of a random key), or NAME=batches:FILE.npy: at each step the next rows")
       ->type_name("NAME=SPEC")
       ->expected(1)
       ->take_all()
@@ -192,6 +193,10 @@ void addRunOptions(CLI::App &app, spmd::RunOptions &options) {
             return isStep || step == "-1" ? "" : "'" + step + "' is no step; --resume=N takes a number, from 0 on";
           },
           "", "")
+      ->group(group);
+  app.add_flag("--resume-partial", options.resumePartial,
+               "With --resume: go on from some values of the checkpoint; those that --carry does not name begin as "
+               "--input says")
       ->group(group);
   app.add_option("--time-json", options.timeJson, "Write the times to this file")->type_name("FILE")->group(group);
   addReportOption(app, options.reportFile);
@@ -276,6 +281,8 @@ std::vector<std::string> runArguments(const spmd::RunOptions &options) {
     add("--checkpoint-keep", std::to_string(options.checkpointKeep));
   if (options.resume)
     add("--resume", std::to_string(*options.resume));
+  if (options.resumePartial)
+    arguments.push_back("--resume-partial");
   if (!options.timeJson.empty())
     add("--time-json", options.timeJson);
   if (options.checkNans)
@@ -291,18 +298,6 @@ std::vector<std::string> runArguments(const spmd::RunOptions &options) {
   return arguments;
 }
 
-void refuseEmptyValues(CLI::App &app) {
-  for (CLI::App *command : app.get_subcommands({}))
-    refuseEmptyValues(*command);
-  for (CLI::Option *option : app.get_options())
-    if (!option->get_positional() && option->get_items_expected_max() > 0)
-      option->check(
-          [](const std::string &value) {
-            return value.empty() ? std::string("the value is empty; is a variable not set?") : std::string();
-          },
-          "", "");
-}
-
 std::string ownExecutable() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 
 spmd::LogFormat logFormatOf(int argc, char **argv) {
@@ -315,18 +310,13 @@ spmd::LogFormat logFormatOf(int argc, char **argv) {
   return spmd::LogFormat::Text;
 }
 
-int usageStatus(const CLI::App &app, const std::exception &error, spmd::LogFormat format) {
-  const auto *parse = dynamic_cast<const CLI::Error *>(&error);
-  bool isHelp = parse && parse->get_exit_code() == 0;
-  if (format == spmd::LogFormat::Json && !isHelp) {
-    spmd::RunLog(std::cerr, app.get_name(), format).write(spmd::RunLog::Level::Error, error.what());
-    return 2;
-  }
-  if (!parse) {
-    std::cerr << error.what() << "\n";
-    return 2;
-  }
-  return app.exit(*parse, std::cout, std::cerr) == 0 ? 0 : 2;
+int usageStatus(const CLI::App &app, const CLI::Error &error, spmd::LogFormat format) {
+  if (error.get_exit_code() == 0) // --help, --version.
+    return app.exit(error, std::cout, std::cerr);
+  spmd::RunLog(std::cerr, app.get_name(), format).write(spmd::RunLog::Level::Error, error.what());
+  if (format == spmd::LogFormat::Text)
+    std::cerr << app.get_name() << " --help lists the options\n";
+  return 2;
 }
 
 } // namespace spmdc

@@ -12,7 +12,8 @@
 
 namespace CLI {
 class App;
-}
+class Error;
+} // namespace CLI
 
 namespace spmdc {
 
@@ -35,9 +36,6 @@ void addRunOptions(CLI::App &app, spmd::RunOptions &options);
 /// command starts.
 std::vector<std::string> runArguments(const spmd::RunOptions &options);
 
-/// Refuses values that are empty, as those of variables that are not set are.
-void refuseEmptyValues(CLI::App &app);
-
 /// This program's own file.
 std::string ownExecutable();
 
@@ -45,6 +43,6 @@ std::string ownExecutable();
 spmd::LogFormat logFormatOf(int argc, char **argv);
 
 /// The exit status of a command line that CLI11 refused: 0 after help, 2 after an error, which is printed to stderr.
-int usageStatus(const CLI::App &app, const std::exception &error, spmd::LogFormat format);
+int usageStatus(const CLI::App &app, const CLI::Error &error, spmd::LogFormat format);
 
 } // namespace spmdc

@@ -1,6 +1,7 @@
 //===- spmd-lsp-server.cpp - editors: diagnostics, hover, names -----------===//
 
 #include "passes/pipeline/Registration.h"
+#include "tools/common/CommandLine.h"
 #include "tools/spmd-lsp-server/MessageLoop.h"
 #include "tools/spmd-lsp-server/Server.h"
 
@@ -106,7 +107,7 @@ int main(int argc, char **argv) {
   spmdc::Flags flags;
   flags.addTo(app);
   try {
-    app.parse(argc, argv);
+    spmdc::parseCommandLine(app, argc, argv);
   } catch (const CLI::ParseError &error) {
     return app.exit(error) == 0 ? 0 : 2;
   }

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/artifact/ArtifactFile.h"
+#include "tools/common/CommandLine.h"
 #include "tools/common/RunCommandLine.h"
 #include "tools/common/StandardStreams.h"
 
@@ -21,9 +22,8 @@ int main(int argc, char **argv) {
   app.add_option("FILE", path, "The artifact (.spmdx)")->required()->type_name("");
   spmd::RunOptions options;
   spmdc::addRunOptions(app, options);
-  spmdc::refuseEmptyValues(app);
   try {
-    app.parse(argc, argv);
+    spmdc::parseCommandLine(app, argc, argv);
   } catch (const CLI::Error &error) {
     return spmdc::usageStatus(app, error, spmdc::logFormatOf(argc, argv));
   }

@@ -91,6 +91,14 @@ struct DevicesCommand {
                 << "' has no latency_us, bytes_per_second and overlap, so that their defaults hold\n";
   }
 
+  /// Refuses what --explain would ignore. Throws CLI::ValidationError.
+  static void refuseIgnored(const CLI::App &command) {
+    for (const CLI::Option *option : command.get_options())
+      if (option->count() > 0 && option->get_name() != "--explain")
+        throw CLI::ValidationError("--explain reports what was found in the environment and joins nothing, so that " +
+                                   option->get_name() + " would be ignored; leave one of them out");
+  }
+
   /// What was found in the environment; joins nothing.
   static int printEnvironment() {
     std::cout << spmd::Environment::explain();
@@ -114,7 +122,11 @@ void addDevicesCommand(CLI::App &app, int &status) {
   command->add_option("--mesh", state->measureMesh, "With --measure: measure each axis of this mesh by itself: a=4,b=2")
       ->type_name("AXES")
       ->needs(measure);
-  command->callback([state, &status] { status = state->run(); });
+  command->callback([command, state, &status] {
+    if (state->explain)
+      DevicesCommand::refuseIgnored(*command);
+    status = state->run();
+  });
 }
 
 } // namespace spmdc

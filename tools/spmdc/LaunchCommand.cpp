@@ -86,7 +86,7 @@ void addLaunchCommand(CLI::App &app, int &status) {
       "launch", "Start local processes of any program that uses the C++ API; all are taken down if one fails");
   auto state = std::make_shared<LaunchCommand>();
   state->launch.prefixOutput = true;
-  command->add_option("-n", state->launch.numProcesses, "How many processes")
+  command->add_option("-n,--num-processes", state->launch.numProcesses, "How many processes")
       ->required()
       ->check(CLI::Range(1, spmd::coordinator::maxProcesses));
   addRestartOptions(*command, state->restart);

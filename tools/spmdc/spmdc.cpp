@@ -1,6 +1,7 @@
 //===- spmdc.cpp - the command --------------------------------------------===//
 
 #include "runtime/support/Error.h"
+#include "tools/common/CommandLine.h"
 #include "tools/common/RunCommandLine.h"
 #include "tools/common/StandardStreams.h"
 #include "tools/spmdc/Command.h"
@@ -24,17 +25,13 @@ int main(int argc, char **argv) {
   spmdc::addLaunchCommand(app, status);
   spmdc::addStatusCommand(app, status);
   spmdc::addTokenCommand(app, status);
-  spmdc::refuseEmptyValues(app);
   try {
-    app.parse(argc, argv);
+    spmdc::parseCommandLine(app, argc, argv);
   } catch (const CLI::Success &result) { // --help, --version
     return spmdc::finishWriting("spmdc", app.exit(result));
   } catch (const CLI::ParseError &error) {
-    bool isUnknown = app.get_subcommands().empty() && argc > 1 && argv[1][0] != '-';
     spmd::LogFormat format = spmdc::logFormatOf(argc, argv);
-    spmd::RunLog(std::cerr, "spmdc", format)
-        .write(spmd::RunLog::Level::Error,
-               isUnknown ? "unknown command '" + std::string(argv[1]) + "'" : std::string(error.what()));
+    spmd::RunLog(std::cerr, "spmdc", format).write(spmd::RunLog::Level::Error, error.what());
     if (format == spmd::LogFormat::Text)
       std::cerr << "spmdc --help lists the commands, spmdc COMMAND --help the options of one\n";
     return spmdc::kUsage;

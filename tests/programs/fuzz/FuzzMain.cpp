@@ -11,6 +11,7 @@
 #include "tests/programs/support/ExportCase.h"
 #include "tests/programs/support/Reduce.h"
 #include "tests/programs/support/SaveCase.h"
+#include "tools/common/CommandLine.h"
 
 #include <CLI/CLI.hpp>
 
@@ -330,7 +331,11 @@ int main(int argc, char **argv) {
       ->type_name("DIR")
       ->group(failures);
   app.add_flag("!--no-reduce", options.isReduced, "Print failing programs as they are")->group(failures);
-  CLI11_PARSE(app, argc, argv);
+  try {
+    spmdc::parseCommandLine(app, argc, argv);
+  } catch (const CLI::ParseError &error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
   try {
     if (!options.costModelFile.empty())
       options.costModel = readCostModel(options.costModelFile);

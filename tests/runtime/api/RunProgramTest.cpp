@@ -169,7 +169,7 @@ TEST_F(RunProgram, wrong_command_lines_exit_with_2) {
   Printed missing = run("--num-processes 4");
   EXPECT_EQ(missing.status, 2);
   EXPECT_EQ(missing.text, "spmd-run: error: no --input for x: f32[5, 3], p.w: f32[4]; give NAME=FILE.npy, or "
-                          "NAME=zeros, ones, iota or normal:SEED\n");
+                          "NAME=zeros, ones, iota, normal:SEED or key:SEED\n");
   Printed unknown = run("--input x=iota --input p=ones --input q=zeros");
   EXPECT_EQ(unknown.status, 2);
   EXPECT_THAT(unknown.text, HasSubstr("--input q: the program has no parameter of that name; it has x, p.w"));

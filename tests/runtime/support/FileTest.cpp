@@ -30,7 +30,8 @@ TEST(File, saysWhatToDo) {
   EXPECT_THAT(messageOf([&] { writeFileAtomically(folder / std::string(300, 'x'), ""); }),
               EndsWith("': File name too long; choose a shorter one"));
   EXPECT_EQ(messageOf([&] { writeFileAtomically(folder / "none/x", ""); }),
-            "cannot create '" + (folder / "none/x") + "': No such file or directory; make its folder first");
+            "cannot create '" + (folder / "none/x") + "': folder '" + (folder / "none") +
+                "': No such file or directory; make its folder first");
 }
 
 // Each failure has its own reason, and a file that is empty is none.
