@@ -94,7 +94,7 @@ JoinOptions resolveJoinOptions(const InitializeOptions &options, const Environme
   join.jobId = pick(options.job_id, environment.jobId).value_or("");
   if (join.numProcesses > 1) {
     join.tls = resolveTls(options, environment);
-    join.token = findToken(environment, options.token_file.value_or(""));
+    join.token = findToken(environment, options.token_file.value_or(""), &join.whyNoToken);
   }
   join.statusToken = environment.statusToken.value_or("");
   join.listenFd = environment.coordinatorFd;
@@ -115,7 +115,6 @@ std::shared_ptr<Job> Job::join(JoinOptions options) {
   std::chrono::milliseconds collectiveTimeout = options.collectiveTimeout;
   options.vitals = [self = job.get()] { return self->vitals(); };
   NetworkPlace network;
-  network.token = options.token;
   network.tls = options.tls;
   job->client = Client::join(std::move(options));
   try {
@@ -159,6 +158,7 @@ void Job::makeDevices(NetworkPlace network, std::chrono::milliseconds collective
   ConnectionEnds ends = client->coordinatorConnection();
   network.own = ends.own;
   network.coordinator = ends.coordinator;
+  network.token = ends.token;
   collectives = createCollectives(std::move(shm), std::move(network));
 }
 

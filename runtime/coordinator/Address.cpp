@@ -58,8 +58,8 @@ Address parseAddress(const std::string &text, const std::string &what, uint16_t 
 }
 
 std::string certificateNameOf(const Address &address) {
-  std::optional<asio::ip::address> known = addressOf(address.host);
-  return known && known->is_loopback() ? "" : address.host;
+  std::vector<asio::ip::address> known = addressesOf(address.host);
+  return !known.empty() && known.front().is_loopback() ? "" : address.host;
 }
 
 } // namespace spmd::coordinator

@@ -72,8 +72,10 @@ struct JoinOptions {
   std::string jobId;
   /// What stands for this machine, from Environment::hostId: processes of different ones share no memory. Empty: found.
   std::string hostId;
-  /// From findToken. Empty: loopback only.
+  /// From findToken. Empty: only processes of this user on this machine join, over loopback.
   std::string token;
+  /// Why there is no token, for messages.
+  std::string whyNoToken;
   /// Encrypts all connections of the job; null: none.
   std::shared_ptr<const TlsIdentity> tls;
   /// What observers of the job prove to know; empty: `token`.
@@ -109,9 +111,10 @@ struct JoinOptions {
   std::function<void(const Topology &, const Verdict &)> unheeded;
 };
 
-/// The two ends of this process's connection to the coordinator, as numeric addresses: how others reach it.
+/// The two ends of this process's connection to the coordinator, as numeric addresses: how others reach it. And the
+/// token that both have proven to know: JoinOptions::token, or, without one, that of this user's job.
 struct ConnectionEnds {
-  std::string own, coordinator;
+  std::string own, coordinator, token;
 };
 
 /// A process's membership in a job. Thread-safe. Destroying a client without goodbye() while the job runs is an

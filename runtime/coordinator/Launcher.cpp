@@ -152,18 +152,36 @@ bool Job::anyRunning() const {
 // Starting
 //===----------------------------------------------------------------------===//
 
-/// The kernel chooses the port, and nobody can take it before process 0 serves there: it inherits this socket.
-void Job::listenOnLoopback() {
-  listener = UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP));
-  sockaddr_in where = {};
-  where.sin_family = AF_INET;
-  where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+/// A socket that listens at this address, on a port that the kernel chooses and `where` then tells; empty with errno.
+template <typename SocketAddress> UniqueFd listenOnAnyPort(SocketAddress &where, int family) {
+  UniqueFd fd(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP));
   socklen_t size = sizeof where;
-  if (!listener || ::bind(listener.get(), reinterpret_cast<sockaddr *>(&where), size) != 0 ||
-      ::listen(listener.get(), SOMAXCONN) != 0 ||
-      ::getsockname(listener.get(), reinterpret_cast<sockaddr *>(&where), &size) != 0)
-    throw systemError("cannot listen on 127.0.0.1");
-  address = "127.0.0.1:" + std::to_string(ntohs(where.sin_port));
+  if (!fd || ::bind(fd.get(), reinterpret_cast<sockaddr *>(&where), size) != 0 || ::listen(fd.get(), SOMAXCONN) != 0 ||
+      ::getsockname(fd.get(), reinterpret_cast<sockaddr *>(&where), &size) != 0)
+    return UniqueFd();
+  return fd;
+}
+
+/// The kernel chooses the port, and nobody can take it before process 0 serves there: it inherits this socket. ::1 is
+/// for machines without IPv4.
+void Job::listenOnLoopback() {
+  sockaddr_in v4 = {};
+  v4.sin_family = AF_INET;
+  v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (listener = listenOnAnyPort(v4, AF_INET); listener) {
+    address = "127.0.0.1:" + std::to_string(ntohs(v4.sin_port));
+    return;
+  }
+  int problem = errno;
+  sockaddr_in6 v6 = {};
+  v6.sin6_family = AF_INET6;
+  v6.sin6_addr = in6addr_loopback;
+  if (listener = listenOnAnyPort(v6, AF_INET6); listener) {
+    address = "[::1]:" + std::to_string(ntohs(v6.sin6_port));
+    return;
+  }
+  throw Error("cannot listen on loopback: 127.0.0.1: " + systemErrorText(problem) + "; ::1: " + systemErrorText(errno) +
+              ": is the loopback interface up (`ip link set lo up`)?");
 }
 
 void Job::start() {

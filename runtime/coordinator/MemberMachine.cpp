@@ -3,6 +3,7 @@
 #include "runtime/coordinator/Describe.h"
 #include "runtime/coordinator/StateMachine.h"
 #include "runtime/coordinator/Wire.h"
+#include "runtime/support/Error.h"
 
 #include <utility>
 
@@ -79,8 +80,17 @@ void MemberMachine::onMalformed(const std::string &why, TimePoint now) {
 
 void MemberMachine::onChallenge(std::string_view record, TimePoint now) {
   Proof proof;
-  std::string remedy = "give all processes of a job the same one (--token-file, SPMD_TOKEN_FILE or SPMD_TOKEN), or "
-                       "choose another port if that is somebody else's job";
+  try {
+    if (options.token.empty() && options.askForToken)
+      options.token = options.askForToken();
+  } catch (const Error &error) {
+    return refuse(error.what());
+  }
+  std::string remedy;
+  if (options.token.empty())
+    remedy = "this process has none" + (options.whyNoToken.empty() ? "" : ", because " + options.whyNoToken) + ": ";
+  remedy += "give all processes of a job the same one (--token-file, SPMD_TOKEN_FILE or SPMD_TOKEN), or "
+            "choose another port if that is somebody else's job";
   if (auto refused = answerChallenge(record, options.token, ours, options.address, remedy, proof))
     return refuse(*refused);
   actions.push_back({MemberAction::Kind::Send, std::string(proof.data(), proof.size())});

@@ -26,6 +26,10 @@ struct MemberOptions {
   Hello hello;
   std::string address; ///< For messages.
   std::string token;
+  /// Without a token: asked at the challenge for that of this user's job on this machine; "" where there is none.
+  /// Throws spmd::Error where the job is another user's. May be empty.
+  std::function<std::string()> askForToken = {};
+  std::string whyNoToken; ///< For messages; may be empty.
   Milliseconds initializationTimeout{300'000}, heartbeatTimeout{10'000};
   bool hasLauncher = false;                                ///< onChildEnded will be called.
   std::function<std::vector<JoinColumn>()> programDetails; ///< May be empty.

@@ -6,6 +6,7 @@
 #include "runtime/coordinator/Describe.h"
 #include "runtime/support/Error.h"
 #include "runtime/support/Process.h"
+#include "runtime/support/Token.h"
 
 #include <cstring>
 #include <future>
@@ -26,9 +27,8 @@ constexpr Milliseconds latecomerWait{10'000}; ///< The same, of processes that h
 //===----------------------------------------------------------------------===//
 
 NetworkClient::NetworkClient(JoinOptions given)
-    : options(std::move(given)), address(parseAddress(options.address, "coordinator_address")), target(address),
-      work(io.get_executor()), resolver(io), timer(io), connectTimer(io), unheededTimer(io), launcher(io),
-      notices(options.notice) {
+    : options(std::move(given)), address(parseAddress(options.address, "coordinator_address")), work(io.get_executor()),
+      resolver(io), timer(io), connectTimer(io), unheededTimer(io), launcher(io), notices(options.notice) {
   Nonce incarnation = makeNonce();
   memcpy(&hello.incarnation, incarnation.data(), sizeof hello.incarnation);
   hello.processId = options.processId;
@@ -86,7 +86,7 @@ void NetworkClient::openServer() {
                      : parseAddress(options.bindAddress, "coordinator_bind_address", address.port);
   if (!listener) {
     try {
-      listener = listenAt(io, bind);
+      listener = listenAt(io, bind, !options.token.empty());
     } catch (const PortTaken &taken) {
       throw Error(taken.what() + whoHasThePort());
     }
@@ -97,9 +97,14 @@ void NetworkClient::openServer() {
                     " without a token is refused, because others than this machine can reach it: make a token with "
                     "`spmdc token > FILE`, then `chmod 600 FILE`, and give --token-file FILE to all processes",
                 Error::Kind::Usage);
-  // Process 0 connects to itself, also where the address is one that only others can use.
-  target.port = listener->endpoint.port();
-  target.host = !here.is_unspecified() ? here.to_string() : here.is_v6() ? "::1" : "127.0.0.1";
+  if (options.token.empty())
+    makeLocalToken(listener->endpoint);
+  for (const asio::ip::address &shortcut : listener->shortcuts)
+    shortcuts.emplace_back(shortcut, listener->endpoint.port());
+  if (shortcuts.empty())
+    shortcuts = {listener->endpoint};
+  if (!listener->warning.empty())
+    notices.add({Notice::Level::Warning, listener->warning});
 
   ServerOptions serverOptions;
   serverOptions.numProcesses = options.numProcesses;
@@ -120,6 +125,16 @@ void NetworkClient::openServer() {
     quiet = true;
     changed.notify_all();
   };
+}
+
+/// Without a token anybody on this machine could join: what was not given is made, and told to this user's processes.
+void NetworkClient::makeLocalToken(const asio::ip::tcp::endpoint &endpoint) {
+  options.token = makeToken();
+  tokenGiver = std::make_unique<TokenGiver>(io, endpoint, options.token);
+  notices.add({Notice::Level::Warning,
+               "there is no token" + (options.whyNoToken.empty() ? "" : ", because " + options.whyNoToken) +
+                   ": only processes of this user on this machine can join; for others make one with `spmdc token > "
+                   "FILE`, then `chmod 600 FILE`, and give --token-file FILE to all processes"});
 }
 
 /// Asks at the port itself: a coordinator that knows the token says whose job it serves.
@@ -146,6 +161,9 @@ void NetworkClient::startThread() {
   memberOptions.hello = hello;
   memberOptions.address = address.str();
   memberOptions.token = options.token;
+  memberOptions.askForToken = [this] { return askForLocalToken(); };
+  memberOptions.whyNoToken = options.whyNoToken;
+  ends.token = options.token;
   memberOptions.initializationTimeout = options.initializationTimeout;
   memberOptions.heartbeatTimeout = options.heartbeatTimeout;
   memberOptions.hasLauncher = hasLauncher;

@@ -9,6 +9,7 @@
 
 #include "runtime/coordinator/Client.h"
 #include "runtime/coordinator/FramedConnection.h"
+#include "runtime/coordinator/LocalToken.h"
 #include "runtime/coordinator/MemberMachine.h"
 #include "runtime/coordinator/NoticeThread.h"
 #include "runtime/coordinator/PositionCell.h"
@@ -57,6 +58,8 @@ private:
 
   // On the thread that joins.
   void openServer();
+  void makeLocalToken(const asio::ip::tcp::endpoint &endpoint);
+  std::string askForLocalToken();
   std::string whoHasThePort() const;
   void startThread();
   void waitUntilJoined();
@@ -82,7 +85,8 @@ private:
 
   JoinOptions options;
   Address address; ///< Of the coordinator.
-  Address target;  ///< Where to connect: process 0 goes straight to its own socket.
+  /// Where process 0 connects to its own socket; empty: at `address`.
+  std::vector<asio::ip::tcp::endpoint> shortcuts;
   Hello hello;
   bool hasLauncher = false;
   Topology places; ///< Written before join returns.
@@ -96,9 +100,11 @@ private:
   asio::posix::stream_descriptor launcher;
   NoticeThread notices;
   std::unique_ptr<Server> server;
+  std::unique_ptr<TokenGiver> tokenGiver; ///< Of process 0 of a job for which no token was found.
   std::unique_ptr<MemberMachine> machine;
   std::shared_ptr<FramedConnection> connection;
   std::shared_ptr<asio::ip::tcp::socket> attempt; ///< The socket that is connecting.
+  asio::ip::tcp::endpoint remote;                 ///< Of the connection.
   BackgroundThread unheededThread, thread;
 
   mutable std::mutex mutex;

@@ -20,6 +20,8 @@ constexpr Milliseconds unheededTime{700};    ///< So that who is stuck, too, end
 
 void NetworkClient::run() {
   try {
+    if (tokenGiver)
+      tokenGiver->start();
     if (server)
       server->start();
     if (hasLauncher)
@@ -51,17 +53,22 @@ void NetworkClient::run() {
 //===----------------------------------------------------------------------===//
 
 void NetworkClient::connect() {
-  if (std::optional<asio::ip::address> known = addressOf(target.host)) {
-    auto endpoints = tcp::resolver::results_type::create(tcp::endpoint(*known, target.port), target.host, "");
+  // Process 0 goes to its own socket, also where the address is one that only others can use.
+  std::vector<tcp::endpoint> known = shortcuts;
+  if (known.empty())
+    for (const asio::ip::address &one : addressesOf(address.host))
+      known.emplace_back(one, address.port);
+  if (!known.empty()) {
+    auto endpoints = tcp::resolver::results_type::create(known.begin(), known.end(), address.host, "");
     return connectNext(endpoints, endpoints.begin());
   }
-  resolver.async_resolve(target.host, std::to_string(target.port),
+  resolver.async_resolve(address.host, std::to_string(address.port),
                          [this](const asio::error_code &error, tcp::resolver::results_type endpoints) {
                            if (error == asio::error::operation_aborted)
                              return;
                            if (!error)
                              return connectNext(endpoints, endpoints.begin());
-                           machine->onConnectFailed("host " + target.host + " is not known (" + error.message() + ")",
+                           machine->onConnectFailed("host " + address.host + " is not known (" + error.message() + ")",
                                                     Clock::now());
                            pump();
                          });
@@ -84,7 +91,13 @@ void NetworkClient::connectNext(tcp::resolver::results_type endpoints, tcp::reso
       return onConnected(std::move(*socket));
     if (++at != endpoints.end())
       return connectNext(endpoints, at);
-    machine->onConnectFailed(error == asio::error::operation_aborted ? "no answer" : error.message(), Clock::now());
+    std::string why = error == asio::error::operation_aborted ? "no answer" : error.message();
+    // Where this machine's /etc/hosts gives the name 127.0.1.1, process 0 is elsewhere, and will never be found.
+    const asio::ip::address &last = endpoints.begin()->endpoint().address();
+    if (options.processId != 0 && last.is_loopback() && addressesOf(address.host).empty())
+      why += ", and `" + address.host + "` is " + last.to_string() +
+             " here, which is this machine itself: where process 0 runs elsewhere, give its address";
+    machine->onConnectFailed(why, Clock::now());
     pump();
   });
 }
@@ -93,10 +106,11 @@ void NetworkClient::onConnected(tcp::socket socket) {
   if (machine->isEnded())
     return; // Too late: the socket closes.
   asio::error_code ignored;
+  remote = socket.remote_endpoint(ignored);
   {
     std::lock_guard lock(mutex);
     ends.own = socket.local_endpoint(ignored).address().to_string();
-    ends.coordinator = socket.remote_endpoint(ignored).address().to_string();
+    ends.coordinator = remote.address().to_string();
   }
   std::unique_ptr<TlsSession> tls;
   try {
@@ -129,6 +143,13 @@ void NetworkClient::onConnected(tcp::socket socket) {
   machine->onConnected(Clock::now());
   connection->start();
   pump();
+}
+
+std::string NetworkClient::askForLocalToken() {
+  std::string token = askForToken(remote);
+  std::lock_guard lock(mutex);
+  ends.token = token;
+  return token;
 }
 
 void NetworkClient::listenToLauncher() {

@@ -3,6 +3,7 @@
 #include "runtime/coordinator/Resolve.h"
 #include "runtime/support/Error.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fcntl.h>
@@ -18,20 +19,41 @@ using asio::ip::tcp;
 // Listening
 //===----------------------------------------------------------------------===//
 
-static tcp::endpoint resolveOne(asio::io_context &io, const Address &address) {
-  if (std::optional<asio::ip::address> known = addressOf(address.host))
-    return {*known, address.port};
+static std::vector<asio::ip::address> resolve(asio::io_context &io, const Address &address) {
+  if (std::vector<asio::ip::address> known = addressesOf(address.host); !known.empty())
+    return known;
   asio::error_code error;
   tcp::resolver resolver(io);
   auto results = resolver.resolve(address.host, std::to_string(address.port), error);
   if (error || results.empty())
     throw Error("cannot serve the coordinator at " + address.str() + ": the host is not known (" + error.message() +
                 ")");
-  return results.begin()->endpoint();
+  std::vector<asio::ip::address> found;
+  for (const auto &result : results)
+    found.push_back(result.endpoint().address());
+  return found;
 }
 
-Listener listenAt(asio::io_context &io, const Address &address) {
-  tcp::endpoint endpoint = resolveOne(io, address);
+/// A socket that is bound there; empty with errno.
+static UniqueFd bindSocket(const tcp::endpoint &endpoint) {
+  UniqueFd fd(::socket(endpoint.protocol().family(), SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP));
+  if (!fd)
+    return fd;
+  // So that a port can be used again right after its last job. It does not let two coordinators share one.
+  int yes = 1, no = 0;
+  if (endpoint.address().is_v6() && endpoint.address().is_unspecified())
+    ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no); // Whatever the system's default is.
+  if (::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0 ||
+      ::bind(fd.get(), endpoint.data(), static_cast<socklen_t>(endpoint.size())) != 0) {
+    int code = errno;
+    fd.reset();
+    errno = code;
+  }
+  return fd;
+}
+
+Listener listenAt(asio::io_context &io, const Address &address, bool hasToken) {
+  ListenPlan plan = planListening(address.host, resolve(io, address), hasToken);
   auto fail = [&](int code) {
     std::string text = "cannot serve the coordinator at " + address.str() + ": ";
     if (code == EADDRINUSE)
@@ -41,16 +63,22 @@ Listener listenAt(asio::io_context &io, const Address &address) {
                          "machine as coordinator_bind_address");
     throw Error(text + asio::error_code(code, asio::system_category()).message());
   };
-  UniqueFd fd(::socket(endpoint.protocol().family(), SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP));
-  if (!fd)
-    fail(errno);
-  // So that a port can be used again right after its last job. It does not let two coordinators share one.
-  int yes = 1;
-  if (::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0 ||
-      ::bind(fd.get(), endpoint.data(), static_cast<socklen_t>(endpoint.size())) != 0 ||
-      ::listen(fd.get(), SOMAXCONN) != 0)
-    fail(errno);
-  return {std::move(fd), endpoint};
+  // A port that the kernel chooses disturbs nobody.
+  auto isOwn = [](const asio::ip::address &one) { return static_cast<bool>(bindSocket({one, 0})); };
+  if (plan.choices != plan.own && std::none_of(plan.own.begin(), plan.own.end(), isOwn))
+    fail(EADDRNOTAVAIL);
+  int problem = 0;
+  for (const asio::ip::address &choice : plan.choices) {
+    tcp::endpoint endpoint(choice, address.port);
+    UniqueFd fd = bindSocket(endpoint);
+    if (fd && ::listen(fd.get(), SOMAXCONN) == 0)
+      return {std::move(fd), endpoint, std::move(plan.shortcuts), std::move(plan.warning)};
+    problem = problem == 0 ? errno : problem;
+    if (errno != EADDRNOTAVAIL && errno != EAFNOSUPPORT) // This machine has that address.
+      fail(errno);
+  }
+  fail(problem);
+  return {};
 }
 
 std::optional<Listener> adoptListener(int fd, uint16_t port) {
@@ -67,7 +95,8 @@ std::optional<Listener> adoptListener(int fd, uint16_t port) {
   if (endpoint.port() != port)
     return std::nullopt;
   ::fcntl(fd, F_SETFD, FD_CLOEXEC);
-  return Listener{UniqueFd(fd), endpoint};
+  ListenPlan plan = planListening(endpoint.address().to_string(), {endpoint.address()}, /*hasToken=*/true);
+  return Listener{UniqueFd(fd), endpoint, std::move(plan.shortcuts), ""};
 }
 
 /// A descriptor per process, and some for strangers: the usual soft limit of 1024 is too small for a large job.
@@ -155,7 +184,10 @@ void Server::acceptAll() {
         std::make_shared<FramedConnection>(std::move(socket), tls ? tls->accept(fd) : nullptr,
                                            std::vector<size_t>{openingBytes, proofBytes}, std::move(handlers));
     connections.emplace(id, connection);
-    machine.onOpened(id, peer.address().to_string(), Clock::now());
+    asio::ip::address from = peer.address();
+    if (from.is_v6() && from.to_v6().is_v4_mapped()) // A socket of `::` sees IPv4 so.
+      from = asio::ip::make_address_v4(asio::ip::v4_mapped, from.to_v6());
+    machine.onOpened(id, from.to_string(), Clock::now());
     connection->start();
     pump();
   }

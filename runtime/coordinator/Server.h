@@ -22,6 +22,8 @@ namespace spmd::coordinator {
 struct Listener {
   UniqueFd fd;
   asio::ip::tcp::endpoint endpoint;
+  std::vector<asio::ip::address> shortcuts; ///< As in ListenPlan,
+  std::string warning;                      ///< and so is this.
 };
 
 /// Thrown by listenAt when somebody else has the port.
@@ -29,9 +31,9 @@ class PortTaken : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Listens at the address of that host (no SO_REUSEPORT: a port has one coordinator). Throws PortTaken, or spmd::Error
-/// where the host is not known or not this machine.
-Listener listenAt(asio::io_context &io, const Address &address);
+/// Listens for that host, as planListening has it (no SO_REUSEPORT: a port has one coordinator). Throws PortTaken, or
+/// spmd::Error where the host is not known or not this machine.
+Listener listenAt(asio::io_context &io, const Address &address, bool hasToken);
 
 /// The inherited socket, if it is one that listens on this port: see JoinOptions::listenFd.
 std::optional<Listener> adoptListener(int fd, uint16_t port);

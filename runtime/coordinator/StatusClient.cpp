@@ -3,6 +3,7 @@
 #include "runtime/coordinator/Address.h"
 #include "runtime/coordinator/FramedConnection.h"
 #include "runtime/coordinator/Handshake.h"
+#include "runtime/coordinator/LocalToken.h"
 #include "runtime/coordinator/Resolve.h"
 #include "runtime/support/Error.h"
 
@@ -34,9 +35,11 @@ private:
   void connect(std::chrono::milliseconds timeout) {
     tcp::resolver resolver(io);
     asio::error_code error;
-    std::optional<asio::ip::address> known = addressOf(address.host);
-    auto endpoints = known ? tcp::resolver::results_type::create(tcp::endpoint(*known, address.port), address.host, "")
-                           : resolver.resolve(address.host, std::to_string(address.port), error);
+    std::vector<tcp::endpoint> known;
+    for (const asio::ip::address &one : addressesOf(address.host))
+      known.emplace_back(one, address.port);
+    auto endpoints = !known.empty() ? tcp::resolver::results_type::create(known.begin(), known.end(), address.host, "")
+                                    : resolver.resolve(address.host, std::to_string(address.port), error);
     if (error)
       throw Error("no status from " + address.str() + ": the host is not known (" + error.message() + ")");
     auto begin = endpoints.begin();
@@ -64,6 +67,8 @@ private:
   }
 
   void start(tcp::socket socket) {
+    asio::error_code gone;
+    remote = socket.remote_endpoint(gone);
     FramedConnection::Handlers handlers;
     handlers.record = [this](std::string_view record) { onRecord(record); };
     handlers.malformed = [this](const std::string &why) { end("what it sent is no message (" + why + ")"); };
@@ -88,6 +93,12 @@ private:
   void onRecord(std::string_view record) {
     if (!proven) {
       Proof proof;
+      try {
+        if (token.empty())
+          token = askForToken(remote);
+      } catch (const Error &error) {
+        return end(error.what());
+      }
       if (auto refused = answerChallenge(record, token, ours, address.str(),
                                          "give it the job's (--token-file, SPMD_TOKEN_FILE or SPMD_TOKEN)", proof))
         return end(*refused);
@@ -120,6 +131,7 @@ private:
   std::shared_ptr<const TlsIdentity> tls;
   std::optional<std::string> jobId;
   asio::io_context io;
+  tcp::endpoint remote;
   std::shared_ptr<FramedConnection> connection;
   Opening ours;
   bool proven = false;

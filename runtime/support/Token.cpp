@@ -86,7 +86,7 @@ bool writeAll(int fd, const std::string &text) {
 }
 
 /// Makes the file with its whole content at once: written beside it, then linked, which fails where somebody else was
-/// faster. False where the folder cannot be written.
+/// faster. False, with errno, where the folder cannot be written.
 bool createToken(const std::string &folder, const std::string &path) {
   if (!makeFolders(folder))
     return false;
@@ -96,7 +96,9 @@ bool createToken(const std::string &folder, const std::string &path) {
     return false;
   bool made =
       writeAll(fd.get(), makeToken() + "\n") && (::link(temporary.c_str(), path.c_str()) == 0 || errno == EEXIST);
+  int problem = errno;
   ::unlink(temporary.c_str());
+  errno = problem;
   return made;
 }
 
@@ -113,24 +115,32 @@ std::string makeToken() {
   return text;
 }
 
-std::string findToken(const Environment &environment, const std::string &tokenFile) {
+std::string findToken(const Environment &environment, const std::string &tokenFile, std::string *whyNone) {
   if (!tokenFile.empty())
     return readNamedFile(tokenFile);
   if (environment.tokenFile)
     return readNamedFile(*environment.tokenFile);
   if (environment.token)
     return *environment.token;
-  if (!environment.configDirectory)
+  auto none = [&](const std::string &why) {
+    if (whyNone)
+      *whyNone = why;
     return "";
+  };
+  if (!environment.configDirectory)
+    return none("HOME is not set and this user has no home folder to keep it in");
   std::string path = *environment.configDirectory + "/token";
   for (int attempt = 0; attempt != 2; ++attempt) {
     UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (fd)
       return readToken(path, fd.get());
+    // Another user's home (EACCES), or none at all, such as /dev/null (ENOTDIR).
+    if (errno == EACCES || errno == ENOTDIR)
+      return none(path + " cannot be opened: " + systemError(errno));
     if (errno != ENOENT)
       throw Error("token file " + path + " cannot be opened: " + systemError(errno));
     if (!createToken(*environment.configDirectory, path))
-      return "";
+      return none(path + " cannot be written: " + systemError(errno));
   }
   throw Error("token file " + path + " vanishes whenever it is made: is something cleaning that folder?");
 }

@@ -66,10 +66,11 @@ Network::Network(int32_t process, Store &store, NetworkPlace given, Door::Reply 
             std::to_string(door->getPort()) + " " + secret.nonce + (place.tls ? " " + place.tls->fingerprint() : ""));
 }
 
-/// Who reached the coordinator over loopback is on its host, so at the address at which this process found it.
-std::string Network::addressOf(int32_t peer) const {
+/// Who reached the coordinator over loopback is on its host: so at the address at which this process found it, or,
+/// where this one is there, too, at the very loopback address, of which a host has many (127.0.0.1, 127.0.1.1, ::1).
+std::string addressOfPeer(const NetworkPlace &place, int32_t peer) {
   const std::string &seen = place.addresses.at(static_cast<size_t>(peer));
-  return isLoopback(seen) ? place.coordinator : seen;
+  return isLoopback(seen) && !isLoopback(place.own) ? place.coordinator : seen;
 }
 
 const Network::Peer &Network::find(int32_t process, Clock::time_point deadline) {
@@ -85,7 +86,7 @@ const Network::Peer &Network::find(int32_t process, Clock::time_point deadline) 
   auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), port);
   if (code != std::errc() || end == text.data() + text.size() || *end != ' ' || port == 0)
     throw Error("process " + std::to_string(process) + " gives no address for its data: do both run the same build?");
-  std::string address = addressOf(process);
+  std::string address = addressOfPeer(place, process);
   Peer peer;
   peer.address = SocketAddress::make(address, port);
   std::string rest = text.substr(static_cast<size_t>(end + 1 - text.data()));

@@ -32,7 +32,6 @@ private:
     std::string name;        ///< For messages.
   };
   const Peer &find(int32_t peer, Clock::time_point deadline);
-  std::string addressOf(int32_t peer) const;
 
   const NetworkPlace place;
   Store &store;
@@ -43,5 +42,8 @@ private:
 
 /// Where the door of a process is to be: no wider than it has to.
 std::string doorAddress(const NetworkPlace &place);
+
+/// Where that process's door is found from here.
+std::string addressOfPeer(const NetworkPlace &place, int32_t peer);
 
 } // namespace spmd::net

@@ -221,6 +221,17 @@ TEST(Network, DoorIsNoWiderThanNeeded) {
   EXPECT_EQ(doorAddress({{"::1", "fd00::2"}, "::1", "::1", ""}), "::");
 }
 
+// A host has many loopback addresses, and its door is at one of them; others find the host where they found the
+// coordinator.
+TEST(Network, PeersOnTheCoordinatorsHost) {
+  NetworkPlace inside{{"127.0.0.1", "127.0.0.1", "10.0.0.2"}, "127.0.0.1", "127.0.1.1", ""};
+  EXPECT_EQ(addressOfPeer(inside, 1), "127.0.0.1");
+  EXPECT_EQ(addressOfPeer(inside, 2), "10.0.0.2");
+  NetworkPlace outside{{"127.0.0.1", "::1", "10.0.0.2"}, "10.0.0.2", "10.0.0.1", ""};
+  EXPECT_EQ(addressOfPeer(outside, 0), "10.0.0.1");
+  EXPECT_EQ(addressOfPeer(outside, 1), "10.0.0.1");
+}
+
 TEST(Network, AddressesAreNumeric) {
   EXPECT_EQ(SocketAddress::make("10.0.0.1", 80).family, AF_INET);
   EXPECT_EQ(SocketAddress::make("fd00::1", 80).family, AF_INET6);

@@ -6,7 +6,6 @@
 #include "runtime/coordinator/Describe.h"
 #include "runtime/coordinator/Handshake.h"
 #include "runtime/coordinator/PositionCell.h"
-#include "runtime/coordinator/Resolve.h"
 
 #include <gmock/gmock.h>
 
@@ -376,14 +375,6 @@ TEST(PositionCell, IsNeverTorn) {
   stop = true;
   first.join();
   second.join();
-}
-
-// A bare container has no /etc/hosts that says so.
-TEST(Address, LocalhostNeedsNoLookup) {
-  EXPECT_TRUE(spmd::coordinator::addressOf("localhost")->is_loopback());
-  EXPECT_EQ(spmd::coordinator::addressOf("10.0.0.1")->to_string(), "10.0.0.1");
-  EXPECT_EQ(spmd::coordinator::addressOf("fe80::1")->to_string(), "fe80::1");
-  EXPECT_FALSE(spmd::coordinator::addressOf("localhost.example").has_value());
 }
 
 } // namespace

@@ -111,10 +111,16 @@ TEST_F(Token, BadFilesAreNamed) {
 }
 
 TEST_F(Token, WithoutAFolderThereIsNone) {
-  env.configDirectory = "/proc/spmd";
-  EXPECT_EQ(findToken(env), "");
-  env.configDirectory = std::nullopt;
-  EXPECT_EQ(findToken(env), "");
+  auto whyNone = [&](std::optional<std::string> directory) {
+    env.configDirectory = std::move(directory);
+    std::string why;
+    EXPECT_EQ(findToken(env, "", &why), "");
+    return why;
+  };
+  EXPECT_EQ(whyNone("/proc/spmd"), "/proc/spmd/token cannot be written: No such file or directory");
+  EXPECT_EQ(whyNone("/dev/null/.config/spmd"), "/dev/null/.config/spmd/token cannot be opened: Not a directory");
+  EXPECT_EQ(whyNone("/dev/full"), "/dev/full/token cannot be opened: Not a directory");
+  EXPECT_EQ(whyNone(std::nullopt), "HOME is not set and this user has no home folder to keep it in");
 }
 
 TEST_F(Token, NewOnesDiffer) { EXPECT_NE(makeToken(), makeToken()); }
