@@ -70,7 +70,8 @@ def PropagatePass : Pass<"spmdc-propagate", "mlir::ModuleOp"> {
     After: every array of rank 1 and more has a closed sharding over known axes without priorities, and function types
     agree; spmd.sharding_group is gone; a spmd.constraint is gone where its operand lies as it says, and a
     spmd.reshard where it does not. A constraint behind another one reshards what that one was given, if nothing else
-    uses the sharding between or if the value already had the sharding that is asked for.
+    uses the sharding between or if the value already had the sharding that is asked for; what is computed for nothing
+    but such a sharding between is not marked as annotated.
     ```
     func.func @main(%x: !spmd.array<f32[8@a, 4@b]>, %y: !spmd.array<f32[4@b, 6]>) -> !spmd.array<f32[8, 6]> {
       %0 = array.dot_general %x, %y contract [1] x [0] batch [] x [] : <f32[8@a, 4@b]>, <f32[4@b, 6]> -> <f32[8, 6]>
