@@ -41,6 +41,7 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
     passes.addPass(createVerifyDifferentiatedPass());
     passes.addPass(createSimplifyPass());
     passes.addPass(createSplitConstantsPass());
+    passes.addPass(createSplitMergedDimsPass());
     PropagatePassOptions propagate;
     propagate.remarks = options.remarks;
     passes.addPass(createPropagatePass(propagate, options.propagationLog));

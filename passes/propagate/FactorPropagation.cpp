@@ -250,20 +250,41 @@ bool propagateFactors(ShardingProjection &projection, const OpKind &kind, Direct
   return changed;
 }
 
+/// Whether the axes of an operand's factor stop at the result because the factor is a minor one of a dimension there:
+/// no device would have a run of elements.
+static bool isStopped(const FactorSharding *operand, const FactorSharding *result) {
+  return operand && result && !operand->axes.empty() && result->axes.empty() && !result->isMajor && !result->isAlone;
+}
+
+/// The major factor of the dimension that has this one, if it is free in the result and the axes divide it.
+static std::optional<int64_t> findMajorPlace(const ShardingRule &rule, const TensorProjection &result,
+                                             const ValueFactors &dims, int64_t factor, const AxisList &axes) {
+  for (const DimFactors &dim : dims)
+    if (llvm::is_contained(dim, factor) && rule.factors[dim.front()].kind == FactorKind::PassThrough &&
+        rule.factors[dim.front()].size % totalSize(axes) == 0 && isFree(result, dim.front()))
+      return dim.front();
+  return std::nullopt;
+}
+
 bool displaceAxes(ShardingProjection &projection) {
   const ShardingRule &rule = projection.getRule();
   bool changed = false;
   for (auto [o, operand] : llvm::enumerate(projection.getOperands()))
     for (auto [index, factor] : llvm::enumerate(rule.factors)) {
       const FactorSharding *displaced = operand.getFactor(index);
-      if (factor.kind != FactorKind::NeedReplication || !displaced || displaced->axes.empty())
+      if (!displaced || displaced->axes.empty())
         continue;
       for (auto [r, resultFactors] : llvm::enumerate(rule.results)) {
         TensorProjection &result = projection.getTensor(projection.getNumOperands() + r);
-        if (result.getSize() != operand.getSize())
+        bool isWhole = factor.kind == FactorKind::NeedReplication;
+        if (result.getSize() != operand.getSize() || (!isWhole && !isStopped(displaced, result.getFactor(index))))
           continue;
-        std::optional<int64_t> place = findOtherPlace(rule, operand, result, displaced->axes);
+        std::optional<int64_t> place;
+        if (!isWhole)
+          place = findMajorPlace(rule, result, resultFactors, index, displaced->axes);
         if (!place)
+          place = findOtherPlace(rule, operand, result, displaced->axes);
+        if (!place && isWhole)
           place = findSamePlace(rule, rule.operands[o], resultFactors, index);
         if (place && isFree(result, *place) &&
             getUsablePrefix(result, *place, rule.factors[*place].size, displaced->axes) == displaced->axes)
@@ -274,12 +295,19 @@ bool displaceAxes(ShardingProjection &projection) {
 }
 
 std::pair<unsigned, int64_t> getDisplaced(const ShardingProjection &projection, llvm::ArrayRef<AxisPart> axes) {
+  auto isSource = [&](const TensorProjection &operand, int64_t factor) {
+    auto isStoppedAt = [&](const TensorProjection &result) {
+      return isStopped(operand.getFactor(factor), result.getFactor(factor));
+    };
+    return projection.getRule().factors[factor].kind == FactorKind::NeedReplication ||
+           llvm::any_of(projection.getResults(), isStoppedAt);
+  };
   for (auto [source, operand] : llvm::enumerate(projection.getOperands()))
-    for (auto [index, factor] : llvm::enumerate(projection.getRule().factors))
-      if (const FactorSharding *sharding = operand.getFactor(index);
-          sharding && factor.kind == FactorKind::NeedReplication && axes == llvm::ArrayRef<AxisPart>(sharding->axes))
-        return {static_cast<unsigned>(source), static_cast<int64_t>(index)};
-  llvm_unreachable("no operand has these axes on a factor that is needed whole");
+    for (int64_t factor = 0; factor < operand.getNumFactors(); ++factor)
+      if (const FactorSharding *sharding = operand.getFactor(factor);
+          sharding && axes == llvm::ArrayRef<AxisPart>(sharding->axes) && isSource(operand, factor))
+        return {static_cast<unsigned>(source), factor};
+  llvm_unreachable("no operand has these axes on a factor that they are displaced from");
 }
 
 } // namespace spmdc

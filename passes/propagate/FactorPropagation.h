@@ -11,9 +11,9 @@
 //   Settle      Where arrays shard one factor differently (x: 8@a, y: 8@b in x + y), arrays that are still open follow
 //               the largest that they can follow, instead of none.
 //   Displace    Of a factor that an operation needs whole (a sorted dimension) nothing is passed on. But its axes,
-//   which
-//               one all_to_all brings to another dimension, may cut that one of the result, rather than none; where no
-//               other takes them, the same one of a result in which it is as long.
+//               which one all_to_all brings to another dimension, may cut that one of the result, rather than none;
+//               where no other takes them, the same one of a result in which it is as long. So may the axes of a factor
+//               that is a minor one of its dimension in the result: they shard the major one, if they divide it.
 //
 // Nothing is ever taken away: axes of a factor are replaced by lists of which they are a prefix.
 //
@@ -44,7 +44,8 @@ bool propagateFactors(ShardingProjection &projection, const OpKind &kind, Direct
 
 /// Gives the axes of factors that need replication, where an operand has them, to the largest factor that they divide
 /// and that this operand and a result of the same size have uncut: of the result. If there is none, to the result's
-/// factor of the same dimension, which the operation needs whole, too. Returns whether anything changed.
+/// factor of the same dimension, which the operation needs whole, too. Axes of a minor factor of a result's dimension
+/// go to the major one first. Returns whether anything changed.
 bool displaceAxes(ShardingProjection &projection);
 
 /// The operand, and its factor, that these axes were displaced from.

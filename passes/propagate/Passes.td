@@ -28,6 +28,32 @@ def SplitConstantsPass : Pass<"spmdc-split-constants", "mlir::ModuleOp"> {
   }];
 }
 
+def SplitMergedDimsPass : Pass<"spmdc-split-merged-dims", "mlir::ModuleOp"> {
+  let summary = "Writes a merged dimension as the dimensions that it was merged of, where these are sharded";
+  let description = [{
+    Before: global view; every user of a constant has a copy of its own (spmdc-split-constants).
+
+    An axis that shards a dimension stops at a reshape that merges it, as a minor one, with others: no device would have
+    a run of elements of the merged dimension. A propagation on trial finds these reshapes. A dimension that is merged so
+    is written as several in all operations that compute for each of its indices by itself, or reduce over all of them:
+    element-wise operations, free, batch and contracted dimensions of products, reductions, loops and branches. A reshape
+    stands where an operation needs the merged dimension (sorts, slices, lookups along it, results, annotated values),
+    and where a value comes with it (parameters). What an axis would reach then is followed through later reshapes, too.
+
+    After: the same. Nothing changes in a program whose merged dimensions no axis would shard along a minor part.
+    ```
+    %0 = array.reshape %x : <f32[8, 512@a, 64]> -> <f32[4096, 64]>
+    %1 = array.dot_general %0, %w contract [1] x [0] ... : <f32[4096, 64]>, <f32[64, 128]> -> <f32[4096, 128]>
+    %2 = array.reshape %1 : <f32[4096, 128]> -> <f32[8, 512, 128]>
+    ```
+    becomes
+    ```
+    %1 = array.dot_general %x, %w contract [2] x [0] ... : <f32[8, 512@a, 64]>, <f32[64, 128]> -> <f32[8, 512, 128]>
+    ```
+  }];
+  let dependentDialects = ["::spmdc::ArrayDialect", "::spmdc::SpmdDialect"];
+}
+
 def PropagatePass : Pass<"spmdc-propagate", "mlir::ModuleOp"> {
   let summary = "Gives every array a sharding, from the annotations that people wrote";
   let description = [{
@@ -43,7 +69,9 @@ def PropagatePass : Pass<"spmdc-propagate", "mlir::ModuleOp"> {
 
     After: every array of rank 1 and more has a closed sharding over known axes without priorities, and function types
     agree; spmd.sharding_group is gone; a spmd.constraint is gone where its operand lies as it says, and a
-    spmd.reshard where it does not.
+    spmd.reshard where it does not. A constraint behind another one reshards what that one was given, if nothing else
+    uses the sharding between or if the value already had the sharding that is asked for; what is computed for nothing
+    but such a sharding between is not marked as annotated.
     ```
     func.func @main(%x: !spmd.array<f32[8@a, 4@b]>, %y: !spmd.array<f32[4@b, 6]>) -> !spmd.array<f32[8, 6]> {
       %0 = array.dot_general %x, %y contract [1] x [0] batch [] x [] : <f32[8@a, 4@b]>, <f32[4@b, 6]> -> <f32[8, 6]>

@@ -51,15 +51,31 @@ void writeTypes(func::FuncOp func, const PropagationState &state) {
   func.setType(FunctionType::get(func.getContext(), func.getBody().getArgumentTypes(), terminator->getOperandTypes()));
 }
 
+/// Where the value that a constraint changes the sharding of is to be read: in front of the reshard of an earlier
+/// constraint where nothing else needs that one's sharding, or where the value already has the sharding that is asked
+/// for. A reshard of a reshard sends no more than one from the beginning; if the one between is materialized anyway, it
+/// is among the available shardings (passes/partition/Forms.h).
+Value findSource(ConstraintOp constraint) {
+  auto reshard = constraint.getOperand().getDefiningOp<ReshardOp>();
+  bool isNeeded = !reshard || (!reshard->hasOneUse() && reshard.getOperand().getType() != constraint.getType());
+  return isNeeded ? constraint.getOperand() : reshard.getOperand();
+}
+
+/// Whether all that sees the sharding of a constraint is another constraint: then the value is computed so unless it
+/// sends less to compute it otherwise (passes/partition/ChooseShardings.cpp).
+bool isBetweenConstraints(ConstraintOp constraint) {
+  return constraint->hasOneUse() && isa<ConstraintOp>(*constraint->user_begin());
+}
+
 /// A constraint has done its work: where its operand lies as it says, the operand takes its place (and its names);
 /// elsewhere it is a change of sharding. So it is behind a loop: what is written of the outcome need not be best for
 /// the iterations.
 void replaceConstraints(func::FuncOp func) {
   func.walk([](ConstraintOp constraint) {
-    Value operand = constraint.getOperand();
+    Value operand = findSource(constraint), between = constraint.getOperand();
     OpBuilder builder(constraint);
     if (operand.getType() == constraint.getType() && !isa_and_nonnull<ForOp, WhileOp>(operand.getDefiningOp())) {
-      if (!constraint.getDerived())
+      if (!constraint.getDerived() && !isBetweenConstraints(constraint))
         markAnnotated(operand);
       Operation *producer = operand.getDefiningOp();
       moveValueNames(constraint, operand);
@@ -72,6 +88,8 @@ void replaceConstraints(func::FuncOp func) {
           builder.create<ReshardOp>(constraint.getLoc(), constraint.getType(), operand, why).getResult());
     }
     constraint.erase();
+    if (between != operand && between.use_empty())
+      between.getDefiningOp()->erase();
   });
 }
 

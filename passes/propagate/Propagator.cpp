@@ -23,7 +23,11 @@ void Propagator::displace() {
   for (unsigned index = 0; index < state.getOps().size(); ++index) {
     const ShardingRule &rule = state.getOps()[index].rule;
     auto isWhole = [](const Factor &factor) { return factor.kind == FactorKind::NeedReplication; };
-    if (llvm::any_of(rule.factors, isWhole) && step(index, kNumStages - 1, Strategy::Displace))
+    auto isMerged = [](const ValueFactors &result) {
+      return llvm::any_of(result, [](const DimFactors &dim) { return dim.size() > 1; });
+    };
+    if ((llvm::any_of(rule.factors, isWhole) || llvm::any_of(rule.results, isMerged)) &&
+        step(index, kNumStages - 1, Strategy::Displace))
       runToFixPoint(kNumStages - 1, Strategy::Settle);
   }
 }

@@ -69,7 +69,9 @@ void RemarkEmitter::extended(const OpEntry &entry, unsigned tensor, unsigned dim
     if (strategy == Strategy::Displace) {
       auto [source, wholeFactor] = getDisplaced(before, axes);
       remark << ", as dimension " << getDimOf(entry.rule, source, wholeFactor) << " of " << describe(entry, source)
-             << " is, which the operation needs whole";
+             << (entry.rule.factors[wholeFactor].kind == FactorKind::NeedReplication
+                     ? " is, which the operation needs whole"
+                     : " is, of which no device would have a run of elements");
       return;
     }
     for (auto [source, projection] : llvm::enumerate(before.getTensors())) {

@@ -50,6 +50,37 @@ func.func @one_constraint_after_another(%x: !spmd.array<f32[8]>) -> !spmd.array<
   return %2 : !spmd.array<f32[8@b]>
 }
 
+// Nobody sees the sharding between: the argument goes straight to the last one, and nowhere if it has that.
+// CHECK-LABEL: func.func @there_and_back
+// CHECK-NEXT: return %arg0
+func.func @there_and_back(%x: !spmd.array<f32[8@a, 4@_]>) -> !spmd.array<f32[8@a, 4@_]> {
+  %0 = spmd.constraint %x : <f32[8@a, 4@_]> -> <f32[8@_, 4@_]>
+  %1 = spmd.constraint %0 : <f32[8@_, 4@_]> -> <f32[8@_, 4@b]>
+  %2 = spmd.constraint %1 : <f32[8@_, 4@b]> -> <f32[8@a, 4@_]>
+  return %2 : !spmd.array<f32[8@a, 4@_]>
+}
+
+// CHECK-LABEL: func.func @straight_to_the_last
+// CHECK-NEXT: %[[R:.*]] = spmd.reshard %arg0 {{.*}} : <f32[8@a, 4@_]> -> <f32[8@_, 4@a]>
+// CHECK-NEXT: return %[[R]]
+func.func @straight_to_the_last(%x: !spmd.array<f32[8@a, 4@_]>) -> !spmd.array<f32[8@_, 4@a]> {
+  %0 = spmd.constraint %x : <f32[8@a, 4@_]> -> <f32[8@_, 4@_]>
+  %1 = spmd.constraint %0 : <f32[8@_, 4@_]> -> <f32[8@_, 4@a]>
+  return %1 : !spmd.array<f32[8@_, 4@a]>
+}
+
+// The sharding between is used by others: it is made for them, and what follows of it for nothing is made of it.
+// CHECK-LABEL: func.func @between_is_used
+// CHECK-NEXT: %[[R:.*]] = spmd.reshard %arg0 {{.*}} : <f32[8@a, 4@_]> -> <f32[8@_, 4@_]>
+// CHECK-NEXT: %[[S:.*]] = spmd.reshard %[[R]] {{.*}} : <f32[8@_, 4@_]> -> <f32[8@_, 4@a]>
+// CHECK-NEXT: return %[[R]], %[[S]], %arg0
+func.func @between_is_used(%x: !spmd.array<f32[8@a, 4@_]>) -> (!spmd.array<f32[8@_, 4@_]>, !spmd.array<f32[8@_, 4@a]>, !spmd.array<f32[8@a, 4@_]>) {
+  %0 = spmd.constraint %x : <f32[8@a, 4@_]> -> <f32[8@_, 4@_]>
+  %1 = spmd.constraint %0 : <f32[8@_, 4@_]> -> <f32[8@_, 4@a]>
+  %2 = spmd.constraint %0 : <f32[8@_, 4@_]> -> <f32[8@a, 4@_]>
+  return %0, %1, %2 : !spmd.array<f32[8@_, 4@_]>, !spmd.array<f32[8@_, 4@a]>, !spmd.array<f32[8@a, 4@_]>
+}
+
 // CHECK-LABEL: func.func @an_open_dimension_of_a_constraint_is_sharded_further
 // CHECK-SAME: -> !spmd.array<f32[8@a, 4@b]>
 func.func @an_open_dimension_of_a_constraint_is_sharded_further(%x: !spmd.array<f32[8, 4@b]>) -> !spmd.array<f32[8@a, 4]> {

@@ -25,6 +25,18 @@ func.func @nothing_to_say(%x: !spmd.array<f32[8@a]>) -> !spmd.array<f32[8@a]> {
 // -----
 
 module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
+func.func @a_minor_dimension_is_merged(%x: !spmd.array<f32[8@_, 4@a]>) -> !spmd.array<f32[32]> {
+  // expected-remark @+3 {{reshape: dimension 0 of the result becomes sharded over a, as dimension 1 of the operand is, of which no device would have a run of elements}}
+  // expected-remark @+2 {{reshape: dimension 0 of the operand does not follow dimension 0 of the result over a: it is closed}}
+  // expected-remark @+1 {{reshape: dimension 0 of the result does not follow dimension 1 of the operand over a: its dimension 0 uses a}}
+  %0 = array.reshape %x : <f32[8@_, 4@a]> -> <f32[32]>
+  return %0 : !spmd.array<f32[32]>
+}
+}
+
+// -----
+
+module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
 func.func @two_dimensions_want_one_axis(%x: !spmd.array<f32[8@a, 8@_]>, %y: !spmd.array<f32[8@_, 8@a]>)
     -> !spmd.array<f32[8, 8]> {
   // expected-remark @+4 {{add: dimension 0 of the result becomes sharded over a, as dimension 0 of operand 0 is}}

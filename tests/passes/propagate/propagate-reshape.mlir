@@ -36,12 +36,27 @@ func.func @the_major_dimension_of_a_merge_keeps_its_axis(%x: !spmd.array<f32[8@a
   return %0 : !spmd.array<f32[32]>
 }
 
-// Along the minor dimension devices own strided elements of the merged one: no block, so no sharding.
-// CHECK-LABEL: func.func @the_minor_dimension_of_a_merge_does_not
-// CHECK-SAME: -> !spmd.array<f32[32@_]>
-func.func @the_minor_dimension_of_a_merge_does_not(%x: !spmd.array<f32[8@_, 4@a]>) -> !spmd.array<f32[32]> {
+// Along the minor dimension devices own strided elements of the merged one: no block, so the axis moves to the major one,
+// if it divides that, else to another dimension.
+// CHECK-LABEL: func.func @the_axis_of_a_minor_dimension_of_a_merge_moves
+// CHECK-SAME: -> !spmd.array<f32[32@a]>
+func.func @the_axis_of_a_minor_dimension_of_a_merge_moves(%x: !spmd.array<f32[8@_, 4@a]>) -> !spmd.array<f32[32]> {
   %0 = array.reshape %x : <f32[8@_, 4@a]> -> <f32[32]>
   return %0 : !spmd.array<f32[32]>
+}
+
+// CHECK-LABEL: func.func @or_elsewhere
+// CHECK-SAME: -> !spmd.array<f32[12@_, 8@a]>
+func.func @or_elsewhere(%x: !spmd.array<f32[3@_, 4@a, 8]>) -> !spmd.array<f32[12, 8]> {
+  %0 = array.reshape %x : <f32[3@_, 4@a, 8]> -> <f32[12, 8]>
+  return %0 : !spmd.array<f32[12, 8]>
+}
+
+// CHECK-LABEL: func.func @or_nowhere
+// CHECK-SAME: -> !spmd.array<f32[12@_]>
+func.func @or_nowhere(%x: !spmd.array<f32[3@_, 4@a]>) -> !spmd.array<f32[12]> {
+  %0 = array.reshape %x : <f32[3@_, 4@a]> -> <f32[12]>
+  return %0 : !spmd.array<f32[12]>
 }
 
 // CHECK-LABEL: func.func @both_dimensions_of_a_merge_where_the_major_one_is_cut_to_single_rows

@@ -234,11 +234,51 @@ bool makeRepeat(ProgramBuilder &b) {
   return letMoved(b, "repeat($0, " + std::to_string(times) + axis + ")", x, shape);
 }
 
+/// Two dimensions as one, something computed of it, and the two again: `x.reshape(-1, d)` of model code.
+bool makeMerged(ProgramBuilder &b) {
+  auto isMergeable = [&](int v, int64_t dim) { return b.shapeOf(v)[dim] > 1 && b.shapeOf(v)[dim + 1] > 1; };
+  std::optional<int> found = b.find([&](int v) {
+    for (int64_t dim = 0; dim + 1 < b.rankOf(v); ++dim)
+      if (isMergeable(v, dim))
+        return countOf(b.shapeOf(v)) > 0;
+    return false;
+  });
+  if (!found)
+    return false;
+  int64_t dim = b.random.integer(0, b.rankOf(*found) - 2);
+  while (!isMergeable(*found, dim))
+    dim = (dim + 1) % (b.rankOf(*found) - 1);
+  Shape shape = b.shapeOf(*found);
+  int64_t major = shape[dim], minor = shape[dim + 1], size = major * minor;
+  shape.erase(shape.begin() + dim);
+  shape[dim] = size;
+  Shape written = shape;
+  if (b.random.chance(50))
+    written[dim] = -1;
+  std::optional<int> merged =
+      b.let("reshape($0, " + listText(written) + ")", {*found}, b.dtypeOf(*found), shape, b.of(*found));
+  if (!merged)
+    return false;
+  for (int64_t i = b.random.integer(1, 3); i > 0; --i)
+    addOperation(b);
+  std::optional<int> back =
+      b.find([&](int v) { return v > *merged && b.rankOf(v) < 5 && llvm::is_contained(b.shapeOf(v), size); });
+  if (!back)
+    return true;
+  Shape apart = b.shapeOf(*back);
+  auto at = llvm::find(apart, size);
+  *at = major;
+  apart.insert(at + 1, minor);
+  letMoved(b, "reshape($0, " + listText(apart) + ")", *back, apart);
+  return true;
+}
+
 } // namespace
 
 std::vector<Operation> shapeOperations() {
   return {
       {"reshape", 12, makeReshape},
+      {"merged", 6, makeMerged},
       {"transpose", 8, makeTranspose},
       {"broadcast_to", 8, makeBroadcastTo},
       {"expand_dims", 3, makeExpandDims},
