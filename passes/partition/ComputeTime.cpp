@@ -2,6 +2,8 @@
 
 #include "passes/partition/ComputeTime.h"
 
+#include "passes/partition/Forms.h"
+#include "passes/partition/HoldsLittle.h"
 #include "passes/partition/LinearCone.h"
 #include "passes/partition/Makers.h"
 
@@ -10,6 +12,16 @@ using namespace mlir;
 namespace spmdc {
 
 static ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
+
+bool holdsLittle(Operation *op) { return op->getParentOfType<ModuleOp>()->hasAttr(kHoldsLittleAttrName); }
+
+double getTripsPerForm(Operation *op, unsigned index, ArrayType now, ArrayType wanted, const spmd::MeshShape &mesh) {
+  double trips = getTripsPerForm(op->getOperand(index), op);
+  bool isPart = index == 0 && readsPart(op);
+  if (!isPart || wanted.getLocalBytes(mesh) <= now.getLocalBytes(mesh))
+    return trips;
+  return holdsLittle(op) ? 1 : std::max(1.0, trips / kWorthHolding);
+}
 
 ComputeTime::ComputeTime(const spmd::MeshShape &mesh, const CostModel &model, ShardingRuleOpInterface op,
                          const ShardingRule &rule)

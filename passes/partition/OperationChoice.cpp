@@ -159,11 +159,8 @@ private:
       entry->second = forms.getLeastBytes(op->getOperand(operand), wanted, op) / getTripsPerForm(operand, wanted);
     return entry->second;
   }
-  /// A form that is made in front of a loop is paid for once. But where each iteration looks at a part of it, all of it
-  /// is held for that: what holds more than what is there has to be worth it in each iteration.
   double getTripsPerForm(size_t operand, ArrayType wanted) const {
-    bool holdsMore = wanted.getLocalBytes(mesh) > operandType(operand).getLocalBytes(mesh);
-    return holdsMore && readsPart(op) ? 1 : spmdc::getTripsPerForm(op->getOperand(operand), op);
+    return spmdc::getTripsPerForm(op, static_cast<unsigned>(operand), operandType(operand), wanted, mesh);
   }
 
   /// What the candidate takes at least.

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ir/array/LocalBuilder.h"
+#include "passes/partition/ComputeTime.h"
 #include "passes/partition/MemoryEstimate.h"
 #include "passes/partition/Passes.h"
 
@@ -135,6 +136,9 @@ std::optional<InnerChoice> considerInside(Operation *op, Operation *around, Oper
     }
     if (!around->isProperAncestor(user))
       continue;
+    // All of it would be gathered for each part; less is sent where the parts are brought (kHoldsLittleAttrName).
+    if (!isa<IfOp>(around) && readsPart(user))
+      return std::nullopt;
     Operation *use = inner->getBlock()->findAncestorOpInBlock(*user);
     if (!use)
       return std::nullopt; // The condition of a loop.

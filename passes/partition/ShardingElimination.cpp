@@ -234,12 +234,11 @@ bool ShardingElimination::addRuled(ShardingRuleOpInterface op) {
   for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
     if (isMadeOfLittle(operand)) // Devices make it as it is needed.
       continue;
-    double once = getTripsPerForm(operand, op);
+    auto number = static_cast<unsigned>(index);
     addTable(
-        placeOf(operand), [index = index](const OperationWay &way) { return way.operands[index]; },
-        [&](ArrayType type, ArrayType wanted) {
-          bool holdsMore = readsPart(op) && wanted.getLocalBytes(mesh) > type.getLocalBytes(mesh);
-          return secondsOf(type, wanted) / (holdsMore ? 1 : once);
+        placeOf(operand), [number](const OperationWay &way) { return way.operands[number]; },
+        [&, number](ArrayType type, ArrayType wanted) {
+          return secondsOf(type, wanted) / getTripsPerForm(op, number, type, wanted, mesh);
         });
   }
   Place result = placeOf(op->getResult(0));

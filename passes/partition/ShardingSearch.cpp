@@ -1,6 +1,7 @@
 //===- ShardingSearch.cpp - shardings with which less is sent -------------===//
 
 #include "passes/partition/ShardingSearch.h"
+#include "passes/partition/ComputeTime.h"
 #include "passes/partition/Partitioning.h"
 #include "passes/partition/ShardingElimination.h"
 
@@ -180,10 +181,12 @@ void ShardingSearch::bringOperands() {
   ways.setBringsOperands(false);
 }
 
-/// If all is faster by far with another dimension cut than the one along which iterations pick, that is.
+/// If all is faster by far with another dimension cut than the one along which iterations pick, that is; else, where a
+/// carry is picked from and iterations become so much faster that it is worth the memory, none is.
 void ShardingSearch::cutWhatIsPicked(Operation *op) {
   std::vector<ShardingChange> changes = ways.listUnpicked(op);
-  if (changes.empty())
+  std::optional<ShardingChange> whole = ways.findUnpickedWhole(op);
+  if (changes.empty() && !whole)
     return;
   double worth = kWorthMoreBytes * graph.priceAll().seconds;
   for (ShardingChange &change : changes) {
@@ -191,6 +194,9 @@ void ShardingSearch::cutWhatIsPicked(Operation *op) {
     if (getGain(change).seconds > worth)
       return make(change, nullptr);
   }
+  double saving = graph.price(op).seconds * (1 - 1 / kWorthHolding);
+  if (whole && !holdsLittle(op) && getGain(*whole).seconds > std::max(worth, saving))
+    make(*whole, nullptr);
 }
 
 /// What sends most comes first.

@@ -15,11 +15,11 @@ public:
   ShardingSearch(mlir::func::FuncOp func, ReshardPlanner &planner, double effort)
       : func(func), planner(planner), graph(func, planner), ways(graph, planner.getMesh()), effort(effort) {}
 
-  /// First, loops that pick parts along a cut dimension have another one cut, where that is faster by far. Then one
-  /// search after another from there; the best one is kept. Around single operations; through whole layers first, which
-  /// improvements around single operations would keep where they are; and so that devices may hold more of a value than
-  /// propagation gave them, where that is faster by more than the model can be wrong and sends no more. Last of all,
-  /// from there, operands are brought to single operations.
+  /// First, loops that pick parts along a cut dimension have another one cut, where that is faster by far, or, of what
+  /// they carry, none, where that is worth the memory. Then one search after another from there; the best one is kept.
+  /// Around single operations; through whole layers first, which improvements around single operations would keep where
+  /// they are; and so that devices may hold more of a value than propagation gave them, where that is faster by more
+  /// than the model can be wrong and sends no more. Last of all, from there, operands are brought to single operations.
   void run();
 
   OperationPrice getPrice() { return graph.priceTogether(); }

@@ -12,6 +12,9 @@ using namespace mlir;
 
 namespace spmdc {
 
+/// How far from the loads of a carry its other values are: the updates of an iteration, and what it yields.
+static constexpr unsigned kNearRadius = 5;
+
 static spmd::Sharding shardingOf(Value value) { return cast<ArrayType>(value.getType()).getShardingOrOpen().toValue(); }
 
 std::vector<ShardingChange> ShardingWays::list(Operation *op, double limit, bool mayCostMore) {
@@ -147,36 +150,71 @@ bool ShardingWays::add(ShardingChange &change, Value value, const std::optional<
   return isNew || entry->second == wanted;
 }
 
-std::vector<ShardingChange> ShardingWays::listUnpicked(Operation *op) {
-  std::vector<ShardingChange> changes;
-  if (!isa<TakeOp, DynamicSliceOp>(op) || (!op->getParentOfType<ForOp>() && !op->getParentOfType<WhileOp>()))
-    return changes;
+/// Whether an iteration of a loop reads a part of an array.
+static bool readsPartInLoop(Operation *op) {
+  return isa<TakeOp, DynamicSliceOp>(op) && (op->getParentOfType<ForOp>() || op->getParentOfType<WhileOp>());
+}
+
+bool ShardingWays::isPicked(Operation *op, size_t dim) const {
   const ShardingRule &rule = *graph.getRule(op);
-  auto isPicked = [&](size_t dim) {
-    return llvm::any_of(rule.operands[0][dim],
-                        [&](unsigned factor) { return rule.factors[factor].kind == FactorKind::Reduction; });
-  };
-  spmd::Sharding sharding = shardingOf(op->getOperand(0));
+  return llvm::any_of(rule.operands[0][dim],
+                      [&](unsigned factor) { return rule.factors[factor].kind == FactorKind::Reduction; });
+}
+
+/// Takes away, and returns, the axes of dimensions along which parts are read.
+AxisList ShardingWays::takePickedAxes(Operation *op, spmd::Sharding &sharding) const {
   AxisList axes;
   for (auto [dim, list] : llvm::enumerate(sharding.dims))
-    if (isPicked(dim))
+    if (isPicked(op, dim))
       llvm::append_range(axes, std::exchange(list, {}));
+  return axes;
+}
+
+/// The array that parts are read of is sharded so, and the parts as follows from that.
+std::optional<ShardingChange> ShardingWays::changeOperand(Operation *op, const spmd::Sharding &sharding) {
+  const ShardingRule &rule = *graph.getRule(op);
+  FactorAxes axes = projectToFactors(mesh, rule, rule.operands[0], sharding);
+  ShardingChange change;
+  if (!add(change, op->getOperand(0), sharding) ||
+      !add(change, op->getResult(0), spmdc::shardingOf(mesh, rule, rule.results[0], axes)))
+    return std::nullopt;
+  return change;
+}
+
+std::vector<ShardingChange> ShardingWays::listUnpicked(Operation *op) {
+  std::vector<ShardingChange> changes;
+  if (!readsPartInLoop(op))
+    return changes;
+  spmd::Sharding sharding = shardingOf(op->getOperand(0));
+  AxisList axes = takePickedAxes(op, sharding);
   if (axes.empty())
     return changes;
   auto type = cast<ArrayType>(op->getOperand(0).getType());
   for (size_t dim = 0; dim < sharding.dims.size(); ++dim) {
     spmd::Sharding moved = sharding;
     llvm::append_range(moved.dims[dim], axes);
-    if (isPicked(dim) || sizeOf(mesh, moved.dims[dim]) > type.getDimSize(dim))
+    if (isPicked(op, dim) || sizeOf(mesh, moved.dims[dim]) > type.getDimSize(dim))
       continue;
-    FactorAxes cut = projectToFactors(mesh, rule, rule.operands[0], moved);
-    ShardingChange change;
-    if (!add(change, op->getOperand(0), moved) ||
-        !add(change, op->getResult(0), spmdc::shardingOf(mesh, rule, rule.results[0], cut)))
-      continue;
-    changes.push_back(std::move(change));
+    if (std::optional<ShardingChange> change = changeOperand(op, moved))
+      changes.push_back(std::move(*change));
   }
   return changes;
+}
+
+std::optional<ShardingChange> ShardingWays::findUnpickedWhole(Operation *op) {
+  auto carry = readsPartInLoop(op) ? dyn_cast<BlockArgument>(op->getOperand(0)) : BlockArgument();
+  if (!carry || !isa<ForOp, WhileOp>(carry.getOwner()->getParentOp()) || !graph.getVariable(carry))
+    return std::nullopt;
+  spmd::Sharding sharding = shardingOf(carry);
+  if (takePickedAxes(op, sharding).empty())
+    return std::nullopt;
+  graph.setMostHeld(
+      cast<ArrayType>(carry.getType()).getLocalBytes(mesh, ShardingAttr::fromValue(op->getContext(), sharding)));
+  std::optional<ShardingChange> change = changeOperand(op, sharding);
+  if (change)
+    graph.follow(*change, kNearRadius);
+  graph.setMostHeld(0);
+  return change;
 }
 
 } // namespace spmdc

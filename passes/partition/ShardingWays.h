@@ -25,11 +25,17 @@ public:
   /// Where each iteration of a loop picks a part of an array along a cut dimension, one device has that part, and the
   /// others compute the same as it does: the ways to have another dimension cut.
   std::vector<ShardingChange> listUnpicked(mlir::Operation *op);
+  /// The same for a carry of the loop, which no form can stand for in all iterations: no dimension is sharded over
+  /// those axes, so that each device holds more; nothing for any other array.
+  std::optional<ShardingChange> findUnpickedWhole(mlir::Operation *op);
 
 private:
   void listAround(ShardingRuleOpInterface op, double limit, llvm::function_ref<void(const ShardingChange &)> consider);
   void listEdges(mlir::Operation *op, llvm::function_ref<void(const ShardingChange &)> consider);
   bool mayLie(mlir::Value value, const spmd::Sharding &sharding) const;
+  bool isPicked(mlir::Operation *op, size_t dim) const;
+  AxisList takePickedAxes(mlir::Operation *op, spmd::Sharding &sharding) const;
+  std::optional<ShardingChange> changeOperand(mlir::Operation *op, const spmd::Sharding &sharding);
   bool add(ShardingChange &change, mlir::Value value, const std::optional<spmd::Sharding> &sharding);
 
   ShardingGraph &graph;

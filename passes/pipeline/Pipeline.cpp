@@ -5,6 +5,7 @@
 #include "passes/differentiate/Passes.h"
 #include "passes/gpu/Passes.h"
 #include "passes/kernel/Passes.h"
+#include "passes/partition/HoldsLittle.h"
 #include "passes/partition/Passes.h"
 #include "passes/pipeline/DumpInstrumentation.h"
 #include "passes/pipeline/Passes.h"
@@ -115,6 +116,8 @@ LogicalResult runPipeline(ModuleOp module, Stage from, Stage to, const PipelineO
                           std::vector<PassTime> *times) {
   DumpInstrumentation::Report report;
   LogicalResult result = failure();
+  if (!options.growsCarries)
+    module->setAttr(kHoldsLittleAttrName, UnitAttr::get(module.getContext()));
   {
     PassManager manager(module.getContext());
     buildPipeline(manager, from, to, options);

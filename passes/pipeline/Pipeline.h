@@ -40,7 +40,8 @@ struct PipelineOptions {
   std::vector<PassDump> *dumps = nullptr;
   /// What a device is to need less than by itself, where gathering again can save it (spmdc-rematerialize-gathers).
   int64_t bytesToFree = 0;
-  /// Loops may carry partial sums that are larger than what they sum to (spmdc-defer-reductions).
+  /// Loops may carry partial sums that are larger than what they sum to (spmdc-defer-reductions), and have arrays
+  /// gathered in front of them of which iterations look at parts (ComputeTime.h).
   bool growsCarries = true;
   /// Transfers go on under computation (spmdc-schedule-collectives), which takes memory for what is under way.
   bool startsEarly = true;

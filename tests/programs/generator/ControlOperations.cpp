@@ -94,6 +94,61 @@ bool makeWhile(ProgramBuilder &b) {
       *pair);
 }
 
+/// Rows of an array that a loop reads one by one: what it carries is a row, sometimes beside an array of rows that it
+/// writes, or the array that it reads.
+bool makeRows(ProgramBuilder &b) {
+  std::optional<int> x = b.find([&](int v) { return b.isUsable(v) && b.rankOf(v) > 0 && b.shapeOf(v)[0] > 0; });
+  if (!x)
+    return false;
+  const Shape shape = b.shapeOf(*x), row(shape.begin() + 1, shape.end());
+  const spmd::DType dtype = b.dtypeOf(*x);
+  const bool isBool = dtype == spmd::DType::Bool;
+  std::string rows = std::to_string(shape[0]), window = "1";
+  for (int64_t size : row)
+    window += ", " + std::to_string(size);
+  std::string index = "k", start = "k";
+  switch (b.random.integer(0, 4)) {
+  case 0:
+    index = rows + " - 1 - k";
+    break;
+  case 1:
+    index = "(k * 3 + 1) % " + rows;
+    break;
+  case 2: // The last ones are out of bounds.
+    start = "k + 1";
+    break;
+  default:
+    break;
+  }
+  for (size_t dim = 0; dim < row.size(); ++dim)
+    start += ", 0";
+  auto update = [&](const std::string &rowsOf, const std::string &by) {
+    return "update(" + rowsOf + ", reshape(" + by + ", [" + window + "]), start=[" + start + "])";
+  };
+  auto join = [&](const std::string &one, const std::string &other) {
+    return isBool ? one + " && " + other : "maximum(" + one + ", " + other + ")";
+  };
+  // All rows, or some: out of bounds the first and the last count.
+  std::string trips = b.random.chance(60) ? rows : std::to_string(b.random.integer(0, shape[0]));
+  Pair pair{*x, *x, /*selects=*/!isBool};
+  if (b.random.chance(25))
+    return b
+        .let("for k in 0.." + trips + " carry (p = $0) { yield " + update("p", join("p[" + index + "]", "p[k - 1]")) +
+                 "; }",
+             {*x}, dtype, shape, accuracyOf(b, pair))
+        .has_value();
+  pair.y = b.matching(row, dtype);
+  std::string next = join("p", "$0[" + index + "]");
+  if (b.random.chance(30))
+    return b.letAll("for k in 0.." + trips + " carry (p = $1, q = $0) { let p = " + next + "; yield (p, " +
+                        update("q", "p") + "); }",
+                    {pair.x, pair.y}, dtype, {row, shape}, accuracyOf(b, pair));
+  std::string loop = "for k in 0.." + trips + " carry (p = $1) { yield " + next + "; }";
+  if (b.random.chance(30))
+    loop = "(while k < " + trips + " carry (k = 0, p = $1) { yield (k + 1, " + next + "); })[1]";
+  return b.let(loop, {pair.x, pair.y}, dtype, row, accuracyOf(b, pair)).has_value();
+}
+
 /// A condition that is not known well enough would choose differently at each station.
 bool makeIf(ProgramBuilder &b) {
   std::optional<Pair> pair = anyPair(b);
@@ -113,6 +168,7 @@ std::vector<Operation> controlOperations() {
   return {
       {"for", 3, makeFor},
       {"while", 2, makeWhile},
+      {"rows", 4, makeRows},
       {"if", 2, makeIf},
   };
 }

@@ -75,6 +75,8 @@ private:
 
   std::string arrayStep() {
     std::string a = axis();
+    if (shape[0] > 0 && random.chance(20))
+      return rowStep();
     switch (random.integer(0, 7)) {
     case 0:
       return grow(1, 0), "flip(v, " + a + ")";
@@ -97,6 +99,30 @@ private:
         return grow(4, 8), "(v @ v.T) @ p * " + scale;
       }
       return grow(1, 0), "expand_dims(v, 0)[0]";
+    }
+  }
+
+  /// Rows at run-time indices: one by one in a loop, or a single one.
+  std::string rowStep() {
+    std::string rows = std::to_string(shape[0]), start = "t";
+    for (int64_t dim = 1; dim < rank; ++dim)
+      start += ", 0";
+    std::string index = random.chance(50) ? "t" : rows + " - 1 - t";
+    switch (random.integer(0, 2)) {
+    case 0: // Of the first one too, in half of all.
+      grow(2, 2);
+      return "(for t in 0.." + rows + " carry (h = v[0], y = v) { let h = 0.5 * h + 0.5 * sin(v[" + index +
+             "]); yield (h, update(y, expand_dims(h, 0), start=[" + start + "])); })[1]";
+    case 1: {
+      grow(2, 1);
+      std::string share = number(1.0 / static_cast<double>(shape[0]));
+      return "0.5 * v + 0.5 * (for t in 0.." + rows + " carry (h = 0.0 * v[0]) { yield h + " + share + " * tanh(v[" +
+             index + "]); })";
+    }
+    default:
+      grow(2, 2);
+      return "0.5 * v + " + number(1.0 / static_cast<double>(shape[0])) + " * sin(v[(sum(cast(p == p, i32)) + " +
+             std::to_string(random.integer(0, 9)) + ") % " + rows + "])";
     }
   }
 
