@@ -6,6 +6,7 @@
 #include "runtime/support/ByteText.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
+#include "runtime/support/CountText.h"
 
 #include <algorithm>
 #include <charconv>
@@ -192,9 +193,8 @@ std::vector<BudgetExcess> checkBudget(const std::vector<BudgetLimit> &limits, co
     if (limit.what == "wire" && wireBytes > allowed)
       add("each device sends " + exceeds(wireBytes, ""), collectives);
     else if (limit.what == "collectives" && collectives.size() > static_cast<size_t>(limit.limit))
-      add("the program has " + std::to_string(collectives.size()) +
-              (collectives.size() == 1 ? " collective" : " collectives") + ", and the budget is " +
-              std::to_string(limit.limit),
+      add("the program has " + spmd::countText(static_cast<int64_t>(collectives.size()), "collective") +
+              ", and the budget is " + std::to_string(limit.limit),
           collectives);
     else if (limit.what == "memory" && bytesPerDevice > limit.limit)
       add("each device needs " + exceeds(static_cast<double>(bytesPerDevice), " of memory"), listMemory(report, plan));

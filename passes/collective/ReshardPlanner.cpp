@@ -3,6 +3,7 @@
 #include "passes/collective/ReshardPlanner.h"
 
 #include "ir/array/LocalBuilder.h"
+#include "passes/collective/ExchangeAxes.h"
 #include "passes/collective/ReshardSearch.h"
 
 using namespace mlir;
@@ -146,7 +147,8 @@ Value ReshardPlanner::build(OpBuilder &builder, Location loc, Value local, Array
       local = buildInZeros(builder, loc, local, result, step.dim, axes, mesh);
       break;
     case ReshardStep::Kind::Exchange:
-      local = builder.create<ExchangeOp>(loc, result, local, axes, before, after, /*shifts=*/nullptr,
+      local = builder.create<ExchangeOp>(loc, result, local, getExchangeAxes(before, after, {}, meshAttr), before,
+                                         after, /*shifts=*/nullptr,
                                          /*strides=*/nullptr, /*begins=*/nullptr, /*ends=*/nullptr,
                                          /*lengths=*/nullptr, /*bases=*/nullptr, /*steps=*/nullptr,
                                          /*blocks=*/nullptr, /*wraps=*/nullptr, /*dilations=*/nullptr, reason);

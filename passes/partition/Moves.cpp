@@ -3,6 +3,7 @@
 #include "passes/partition/Moves.h"
 
 #include "ir/array/LocalBuilder.h"
+#include "passes/collective/ExchangeAxes.h"
 #include "passes/partition/Conditions.h"
 #include "passes/partition/FactorAxes.h"
 
@@ -35,22 +36,6 @@ SmallVector<spmd::MovedRange> withoutGaps(ArrayRef<spmd::MovedRange> extent) {
 bool isWhole(ArrayRef<spmd::MovedRange> extent, ArrayType to) {
   return llvm::all_of(llvm::zip(extent, to.getShape()),
                       [](auto pair) { return std::get<0>(pair).size == std::get<1>(pair); });
-}
-
-/// The whole axes of which either sharding names a part.
-AxesAttr getNamedAxes(ArrayType from, ArrayType to, MeshAttr meshAttr) {
-  MLIRContext *context = from.getContext();
-  SmallVector<AxisRefAttr> axes;
-  for (const spmd::MeshAxis &axis : meshAttr.toValue().axes) {
-    auto isNamed = [&](ArrayType type) {
-      return llvm::any_of(type.getShardingOrOpen().getDims(), [&](DimShardingAttr dim) {
-        return llvm::any_of(dim.getAxes(), [&](AxisRefAttr ref) { return ref.getName() == axis.name; });
-      });
-    };
-    if (isNamed(from) || isNamed(to))
-      axes.push_back(AxisRefAttr::get(context, axis.name, 1, 0));
-  }
-  return AxesAttr::get(context, axes);
 }
 
 /// The same as getOnlyMove, or several arrays whose elements devices would have to exchange.
@@ -193,7 +178,7 @@ Value buildExchange(OpBuilder &builder, Location loc, Value local, const ArrayMo
     return isNeeded ? builder.getDenseI64ArrayAttr(list) : DenseI64ArrayAttr();
   };
   return builder.create<ExchangeOp>(
-      loc, to.getLocal(mesh), local, getNamedAxes(from, to, mesh), TypeAttr::get(from), TypeAttr::get(to),
+      loc, to.getLocal(mesh), local, getExchangeAxes(from, to, part.dims, mesh), TypeAttr::get(from), TypeAttr::get(to),
       attr(!part.dims.empty(), shifts), attr(isStrided, strides), attr(isPart, begins), attr(isPart, ends),
       attr(hasWindows, lengths), attr(hasWindows, bases), attr(hasWindows, steps), attr(hasBlocks, blocks),
       attr(goesRound, wraps), attr(isDilated(part), dilations), builder.getStringAttr(why));

@@ -4,6 +4,7 @@
 
 #include "runtime/api/Runtime.h"
 #include "runtime/io/Npy.h"
+#include "runtime/support/CountText.h"
 
 #include <algorithm>
 
@@ -20,7 +21,7 @@ std::string shapeText(const std::vector<int64_t> &shape) {
   return text + "]";
 }
 
-std::string rowsText(int64_t rows) { return std::to_string(rows) + (rows == 1 ? " row" : " rows"); }
+std::string rowsText(int64_t rows) { return countText(rows, "row"); }
 
 } // namespace
 

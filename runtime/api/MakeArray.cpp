@@ -5,6 +5,7 @@
 #include "runtime/artifact/PlanPrinter.h"
 #include "runtime/artifact/Sha256.h"
 #include "runtime/io/BoxCopy.h"
+#include "runtime/support/CountText.h"
 
 #include <algorithm>
 #include <cstring>
@@ -196,8 +197,9 @@ Array make_array_from_single_device_arrays(std::vector<int64_t> shape, const Nam
   DType dtype = arrays[0].dtype();
   std::shared_ptr<ArrayImpl> result = planArray(job, dtype, std::move(shape), sharding);
   if (byDevice.size() != result->parts.size())
-    throw usage("make_array_from_single_device_arrays is given " + std::to_string(arrays.size()) +
-                " arrays and the mesh has " + std::to_string(result->parts.size()) + " devices of this process");
+    throw usage("make_array_from_single_device_arrays is given " +
+                countText(static_cast<int64_t>(arrays.size()), "array") + " and the mesh has " +
+                countText(static_cast<int64_t>(result->parts.size()), "device") + " of this process");
   for (LocalPart &part : result->parts) {
     DeviceInfo device = job->getDevice(part.device->getId());
     auto found = byDevice.find(device.id);
@@ -250,8 +252,8 @@ Array make_array_from_process_local_data(const NamedSharding &sharding, const Ar
     for (size_t d = 0; d < rank; ++d) {
       LocalDim dim = localDim(mesh, layout, d, 0, positions);
       if (local.shape[d] % dim.indices != 0)
-        problem = "dimension " + std::to_string(d) + " of " + std::to_string(local.shape[d]) +
-                  " elements does not divide among " + std::to_string(dim.indices) + " shards of this process";
+        problem = "dimension " + std::to_string(d) + " of " + countText(local.shape[d], "element") +
+                  " does not divide among " + std::to_string(dim.indices) + " shards of this process";
       shape.push_back(local.shape[d] / dim.indices * dim.cuts);
     }
   std::vector<int32_t> processes = processesOf(*job, sharding.mesh());

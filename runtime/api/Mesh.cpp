@@ -2,6 +2,7 @@
 
 #include "runtime/api/Layout.h"
 #include "runtime/api/Runtime.h"
+#include "runtime/support/CountText.h"
 
 #include <algorithm>
 #include <map>
@@ -61,8 +62,8 @@ Mesh::Mesh(std::vector<int64_t> axis_sizes, std::vector<std::string> axis_names,
     : sizes(std::move(axis_sizes)), names(std::move(axis_names)) {
   checkAxes(sizes, names);
   if (productOf(sizes) != static_cast<int64_t>(devices.size()))
-    throw usage(str() + " has " + std::to_string(productOf(sizes)) + " positions and is given " +
-                std::to_string(devices.size()) + " devices");
+    throw usage(str() + " has " + countText(productOf(sizes), "position") + " and is given " +
+                countText(static_cast<int64_t>(devices.size()), "device"));
   std::set<int64_t> seen;
   for (const DeviceInfo &device : devices) {
     if (!seen.insert(device.id).second)
@@ -78,8 +79,8 @@ Mesh make_mesh(std::vector<int64_t> axis_sizes, std::vector<std::string> axis_na
   checkAxes(axis_sizes, axis_names);
   int64_t product = productOf(axis_sizes), count = static_cast<int64_t>(job->getDevices().size());
   if (product != count)
-    throw usage("Mesh(" + axesText(axis_sizes, axis_names) + ") has " + std::to_string(product) +
-                " positions and the job has " + std::to_string(count) + (count == 1 ? " device" : " devices") +
+    throw usage("Mesh(" + axesText(axis_sizes, axis_names) + ") has " + countText(product, "position") +
+                " and the job has " + countText(count, "device") +
                 "; the product of the axis sizes must be the number of devices");
   // Hosts in the order of their first process: then the last axes, which vary fastest, stay within one.
   std::map<std::string, size_t> order;

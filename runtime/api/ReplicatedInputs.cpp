@@ -6,6 +6,7 @@
 #include "runtime/artifact/Sha256.h"
 #include "runtime/coordinator/Describe.h"
 #include "runtime/io/BoxCopy.h"
+#include "runtime/support/CountText.h"
 
 #include <algorithm>
 #include <bit>
@@ -113,7 +114,7 @@ void checkReplicatedInputs(Job &job, const Mesh &mesh, const std::vector<ReadInp
       if (found == ours.end() || found->second.value == value)
         continue;
       if (place == rowsPlace)
-        throw Error("the files that are fed in batches have " + std::to_string(batchRows) + " rows on " +
+        throw Error("the files that are fed in batches have " + countText(batchRows, "row") + " on " +
                     processText(self) + " and " + value + " on " + processText(process) +
                     "; give all processes the same files");
       const ReadInput &input = inputs[found->second.input];

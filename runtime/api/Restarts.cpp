@@ -2,6 +2,7 @@
 
 #include "runtime/api/Restarts.h"
 
+#include "runtime/support/CountText.h"
 #include "runtime/support/SignalInlet.h"
 
 #include <algorithm>
@@ -88,7 +89,7 @@ LaunchResult launchWithRestarts(
               result.cause() + "; restart " + std::to_string(attempt + 1) + " of " + std::to_string(options.count) +
                   " in " + secondsText(delay) + ", " +
                   (step ? "from the checkpoint of step " + std::to_string(*step) : "from the beginning") + ", with " +
-                  std::to_string(launch.numProcesses) + (launch.numProcesses == 1 ? " process" : " processes"),
+                  countText(launch.numProcesses, "process", "processes"),
               result.verdict());
     report.addRestart(result.cause(), step, launch.numProcesses);
     if (int number = sleepUnlessSignalled(signals, delay)) {

@@ -8,6 +8,7 @@
 #include "runtime/api/RunInputs.h"
 #include "runtime/api/RunOutputs.h"
 #include "runtime/coordinator/Describe.h"
+#include "runtime/support/CountText.h"
 
 #include <filesystem>
 #include <map>
@@ -147,7 +148,7 @@ int devicesPerProcess(const RunOptions &options, const Environment &environment,
     told = *environment.devicesPerProcess;
   if (ids)
     told = static_cast<int>(ids->size());
-  std::string has = "the " + meshText(mesh) + " has " + std::to_string(count) + (count == 1 ? " device" : " devices");
+  std::string has = "the " + meshText(mesh) + " has " + countText(count, "device");
   if (!told) {
     if (count % processes != 0)
       throw Error(has + " and " + std::to_string(processes) +
@@ -157,9 +158,9 @@ int devicesPerProcess(const RunOptions &options, const Environment &environment,
   }
   if (startsProcesses || processes == 1)
     if (static_cast<int64_t>(*told) * processes != count)
-      throw Error(has + " and " + std::to_string(processes) + (processes == 1 ? " process" : " processes") + " with " +
-                      std::to_string(*told) + (*told == 1 ? " device" : " devices") + (processes == 1 ? "" : " each") +
-                      " make " + std::to_string(static_cast<int64_t>(*told) * processes) +
+      throw Error(has + " and " + countText(processes, "process", "processes") + " with " + countText(*told, "device") +
+                      (processes == 1 ? "" : " each") + " make " +
+                      std::to_string(static_cast<int64_t>(*told) * processes) +
                       "; give --num-processes and --devices-per-process whose product is " + std::to_string(count),
                   Error::Kind::Usage);
   return *told;

@@ -3,6 +3,7 @@
 #include "runtime/coordinator/Describe.h"
 #include "runtime/coordinator/RollCall.h"
 #include "runtime/coordinator/StateMachine.h"
+#include "runtime/support/CountText.h"
 
 #include <utility>
 
@@ -29,8 +30,9 @@ std::optional<std::string> StateMachine::refusal(const Hello &hello) const {
   if (members.count(hello.processId))
     return taken(describe(hello.processId));
   if (stage != Stage::RollCall)
-    return "the job of " + server + " has already started with " + std::to_string(options.numProcesses) +
-           " processes: process " + std::to_string(hello.processId) + " is none of them";
+    return "the job of " + server + " has already started with " +
+           countText(options.numProcesses, "process", "processes") + ": process " + std::to_string(hello.processId) +
+           " is none of them";
   return std::nullopt;
 }
 

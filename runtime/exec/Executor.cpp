@@ -5,6 +5,7 @@
 #include "runtime/artifact/PlanFields.h"
 #include "runtime/exec/DeviceProgram.h"
 #include "runtime/exec/ProfileLog.h"
+#include "runtime/support/CountText.h"
 #include "runtime/support/Error.h"
 
 #include <algorithm>
@@ -163,8 +164,9 @@ CpuExecutor::CpuExecutor(std::shared_ptr<const Artifact> artifact, ExecutorOptio
   const Plan &plan = artifact->plan;
   context.artifact = artifact;
   if (static_cast<int64_t>(options.devices.size()) != plan.mesh.deviceCount())
-    throw Error("the mesh of '" + plan.name + "' has " + std::to_string(plan.mesh.deviceCount()) + " devices, but " +
-                    std::to_string(options.devices.size()) + " were given",
+    throw Error("the mesh of '" + plan.name + "' has " + countText(plan.mesh.deviceCount(), "device") + ", but " +
+                    std::to_string(options.devices.size()) +
+                    (options.devices.size() == 1 ? " was given" : " were given"),
                 Error::Kind::Usage);
   for (size_t position = 0; position < options.devices.size(); ++position)
     for (const DeviceRef &device : options.localDevices)
@@ -245,8 +247,8 @@ void CpuExecutor::checkBuffers(const char *what, const std::vector<ValueInfo> &i
     throw Error("'" + context.artifact->plan.name + "': " + why, Error::Kind::Usage);
   };
   if (buffers.size() != devices.size())
-    fail(std::string(what) + "s for " + std::to_string(buffers.size()) + " devices were given, but this process has " +
-         std::to_string(devices.size()));
+    fail(std::string(what) + "s for " + countText(static_cast<int64_t>(buffers.size()), "device") +
+         " were given, but this process has " + std::to_string(devices.size()));
   for (size_t i = 0; i < buffers.size(); ++i) {
     if (buffers[i].size() != infos.size())
       fail(std::to_string(buffers[i].size()) + " " + what + "s were given instead of " + std::to_string(infos.size()));

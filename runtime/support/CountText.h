@@ -3,17 +3,18 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 namespace spmd {
 
-/// `1 group`, `4 groups`, `0 groups`: a count before its noun, which is given in the singular. The plural is the
-/// singular with an `s` unless it is given (`countText(2, "match", "matches")`).
-inline std::string countText(int64_t count, std::string_view singular, std::string_view plural = {}) {
-  std::string text = std::to_string(count) + " ";
-  if (count == 1)
-    return text.append(singular);
-  return plural.empty() ? text.append(singular) + "s" : text.append(plural);
+/// `group` of 1, `groups` of any other number: the noun behind a count, which is given in the singular. The plural is
+/// the singular with an `s` unless it is given (`nounOf(count, "process", "processes")`).
+inline std::string nounOf(int64_t count, const std::string &singular, const std::string &plural = "") {
+  return count == 1 ? singular : plural.empty() ? singular + "s" : plural;
+}
+
+/// `1 group`, `4 groups`, `0 groups`.
+inline std::string countText(int64_t count, const std::string &singular, const std::string &plural = "") {
+  return std::to_string(count) + " " + nounOf(count, singular, plural);
 }
 
 } // namespace spmd

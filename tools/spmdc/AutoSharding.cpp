@@ -5,6 +5,7 @@
 #include "frontend/syntax/Parser.h"
 #include "tools/spmdc/InspectionText.h"
 
+#include "runtime/support/CountText.h"
 #include "llvm/ADT/ScopeExit.h"
 
 #include <algorithm>
@@ -270,7 +271,7 @@ std::optional<AutoSharding> searchShardings(const std::string &fileName, const s
 }
 
 static std::string triedText(size_t tried) {
-  return std::to_string(tried) + (tried == 1 ? " program tried" : " programs tried");
+  return spmd::countText(static_cast<int64_t>(tried), "program") + " tried";
 }
 
 std::string autoShardingText(const AutoSharding &sharding) {

@@ -83,8 +83,16 @@ struct CompileCommand {
 
   bool printStage(Compiler &compiler) {
     std::optional<std::string> text = compiler.textOf(*parseStage(emit));
-    if (text)
+    if (text && !output.empty()) {
+      try {
+        spmd::writeFileAtomically(output, *text);
+      } catch (const spmd::Error &error) {
+        std::cerr << "spmdc: error: " << error.what() << "\n";
+        return false;
+      }
+    } else if (text) {
       std::cout << *text << std::flush;
+    }
     if (text && !std::cout) {
       std::cerr << "spmdc: error: cannot write to standard output\n";
       return false;
@@ -113,8 +121,10 @@ void addCompileCommand(CLI::App &app, int &status) {
   CLI::App *command = app.add_subcommand("compile", "Compile a program to an artifact, or print one stage of the way");
   auto state = std::make_shared<CompileCommand>();
   state->flags.addTo(*command, "A program (.spmd), or IR of any station (.mlir)");
-  command->add_option("-o", state->output, "The artifact to write (default: FILE's name with .spmdx)")
-      ->type_name("OUT.spmdx");
+  command
+      ->add_option("-o", state->output,
+                   "The artifact to write (default: FILE's name with .spmdx); with --emit, the text")
+      ->type_name("OUT");
   CLI::Option *automatic =
       command->add_flag("--auto", state->isAuto,
                         "Search shardings of unannotated parameters, print them, and compile the program with them");
@@ -136,7 +146,9 @@ void addCompileCommand(CLI::App &app, int &status) {
       ->check(CLI::Range(size_t(1), size_t(1000000)))
       ->needs(automatic);
   std::vector<std::string> names(kStageNames.begin(), kStageNames.end());
-  command->add_option("--emit", state->emit, "Print one stage as text instead: " + CLI::detail::join(names, ", "))
+  command
+      ->add_option("--emit", state->emit,
+                   "Print one stage as text instead (with -o, write it): " + CLI::detail::join(names, ", "))
       ->type_name("STAGE")
       ->check(CLI::IsMember(names))
       ->excludes(automatic);

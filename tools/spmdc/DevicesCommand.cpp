@@ -1,6 +1,7 @@
 //===- DevicesCommand.cpp - spmdc devices ---------------------------------===//
 
 #include "runtime/api/include/spmd/spmd.h"
+#include "runtime/support/CountText.h"
 #include "runtime/support/Env.h"
 #include "runtime/support/Error.h"
 #include "runtime/support/File.h"
@@ -72,8 +73,8 @@ struct DevicesCommand {
   /// The file is opened first: to learn afterwards that it cannot be written would be late.
   void measure(const spmd::MeshShape &mesh) const {
     if (!mesh.axes.empty() && mesh.deviceCount() != spmd::device_count())
-      throw spmd::Error("--mesh " + measureMesh + " has " + std::to_string(mesh.deviceCount()) +
-                            " devices and the job has " + std::to_string(spmd::device_count()),
+      throw spmd::Error("--mesh " + measureMesh + " has " + spmd::countText(mesh.deviceCount(), "device") +
+                            " and the job has " + std::to_string(spmd::device_count()),
                         spmd::Error::Kind::Usage);
     std::optional<spmd::AtomicFile> file;
     if (spmd::process_index() == 0)

@@ -114,8 +114,8 @@ private:
   }
 
   void writeTotals(const FunctionReport &function) {
-    out += "<p>fn " + escaped(function.name) + ", on each device: " + countText(function.flopsPerDevice) +
-           " operations, " + bytesText(function.wireBytesPerDevice) + " sent, " +
+    out += "<p>fn " + escaped(function.name) + ", on each device: " + operationsText(function.flopsPerDevice) + ", " +
+           bytesText(function.wireBytesPerDevice) + " sent, " +
            bytesText(static_cast<double>(inspection.peakBytesPerDevice)) + " of memory; predicted " +
            timeText(function.communicationSeconds) + " of communication, " + timeText(inspection.computeSeconds()) +
            " of computation</p>\n";

@@ -2,6 +2,8 @@
 
 #include "tools/spmdc/InspectionText.h"
 
+#include "runtime/support/CountText.h"
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -76,6 +78,10 @@ std::string countText(double count) {
   return buffer;
 }
 
+std::string operationsText(double count) {
+  return countText(count) + " " + spmd::nounOf(static_cast<int64_t>(count), "operation");
+}
+
 std::string timeText(double seconds) {
   static constexpr std::array<const char *, 4> kUnits = {"ns", "us", "ms", "s"};
   if (seconds <= 0)
@@ -109,7 +115,7 @@ std::string meshTitle(const spmd::MeshShape &mesh) {
   std::string text = "mesh";
   for (const spmd::MeshAxis &axis : mesh.axes)
     text += " " + axis.name + "=" + std::to_string(axis.size);
-  return text + " (" + std::to_string(mesh.deviceCount()) + " devices)";
+  return text + " (" + spmd::countText(mesh.deviceCount(), "device") + ")";
 }
 
 std::string inspectionTable(const Inspection &inspection, const std::optional<MeasuredTimes> &measured) {
@@ -131,7 +137,7 @@ std::string inspectionTable(const Inspection &inspection, const std::optional<Me
           {{collectiveTitle(collective),
             shapeText(collective.dtype, collective.operandShape) + " -> " +
                 shapeText(collective.dtype, collective.resultShape),
-            std::to_string(collective.groups) + " groups of " + std::to_string(collective.groupSize),
+            spmd::countText(collective.groups, "group") + " of " + std::to_string(collective.groupSize),
             bytesText(collective.wireBytesPerDevice) + " sent by each device" +
                 (collective.tripCount == 1 ? "" : " " + std::to_string(collective.tripCount) + " times"),
             timeText(collective.totalSeconds()) + measuredText(measured, collective), collective.location}});
@@ -141,9 +147,8 @@ std::string inspectionTable(const Inspection &inspection, const std::optional<Me
       if (!collective.isCounted)
         text += "    " + std::string(kOtherArmText) + "\n";
     }
-    text += "\nper device: " + countText(function.flopsPerDevice) + " operations, " +
-            bytesText(function.wireBytesPerDevice) + " sent, " +
-            bytesText(static_cast<double>(function.argumentBytesPerDevice)) + " of arguments, " +
+    text += "\nper device: " + operationsText(function.flopsPerDevice) + ", " + bytesText(function.wireBytesPerDevice) +
+            " sent, " + bytesText(static_cast<double>(function.argumentBytesPerDevice)) + " of arguments, " +
             bytesText(static_cast<double>(inspection.peakBytesPerDevice)) + " of memory in all\n" +
             "predicted: " + timeText(function.communicationSeconds) + " of communication, " +
             timeText(inspection.computeSeconds()) + " of computation" +
@@ -151,8 +156,7 @@ std::string inspectionTable(const Inspection &inspection, const std::optional<Me
     if (measured)
       text += "measured:  " + timeText(measured->communicationSeconds) + " of communication, " +
               timeText(measured->computeSeconds) + " of computation, " + timeText(measured->callSeconds) +
-              " a call (the mean of all devices and of " + std::to_string(measured->calls) +
-              (measured->calls == 1 ? " call)\n" : " calls)\n");
+              " a call (the mean of all devices and of " + spmd::countText(measured->calls, "call") + ")\n";
   }
   return text;
 }

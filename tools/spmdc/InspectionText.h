@@ -32,6 +32,9 @@ std::string meshTitle(const spmd::MeshShape &mesh);
 /// `8.59 G`.
 std::string countText(double count);
 
+/// `8.59 G operations`, `1 operation`.
+std::string operationsText(double count);
+
 using spmd::bytesText;
 
 /// `3.37 ms`, `12.0 us`.

@@ -115,7 +115,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=4>} {
 
 // The array lies otherwise than the results: what devices look at comes straight from where it lies.
 // CHECK-LABEL: func.func @from_another_sharding
-// CHECK: spmd.exchange %arg0 over <a, b> from !spmd.array<f32[26@b, 4096@_]> to !spmd.array<f32[28@a, 4096@_]> shifted [0, 0] windows [14, 0] for [24, 0] by [1, 0]
+// CHECK: spmd.exchange %arg0 over <b> from !spmd.array<f32[26@b, 4096@_]> to !spmd.array<f32[28@a, 4096@_]> shifted [0, 0] windows [14, 0] for [24, 0] by [1, 0]
 // CHECK-NOT: spmd.exchange
 module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=4>} {
   func.func @from_another_sharding(%x: !spmd.array<f32[26@b, 4096@_]>)

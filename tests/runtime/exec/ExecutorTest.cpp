@@ -336,7 +336,7 @@ TEST(Executor, RefusesWhatDoesNotFit) {
   auto executor = local.load(builder);
   auto buffer = [&](int i, int64_t bytes) { return local.devices[i]->allocate(bytes); };
   EXPECT_EQ(messageOf([&] { executor->run({{buffer(0, 40)}}, {{buffer(0, 40)}, {buffer(1, 40)}}); }),
-            "'main': arguments for 1 devices were given, but this process has 2");
+            "'main': arguments for 1 device were given, but this process has 2");
   EXPECT_EQ(messageOf([&] { executor->run({{buffer(0, 40)}, {buffer(1, 36)}}, {{buffer(0, 40)}, {buffer(1, 40)}}); }),
             "'main': the buffer of argument 'p0' on cpu:1 has 36 bytes, but 40 are needed");
   builder.plan().target.features = {"+sse2", "+avx2", "+amx-future", "-sse3"};

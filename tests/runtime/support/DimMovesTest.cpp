@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/support/DimMoves.h"
+#include "runtime/support/ExchangedAxes.h"
 #include "tests/runtime/support/RandomSharding.h"
 
 #include <gtest/gtest.h>
@@ -18,6 +19,7 @@
 using namespace spmd;
 using test::mesh;
 using test::randomSharding;
+using test::withoutAxis;
 
 namespace {
 
@@ -183,6 +185,102 @@ void expectStartsHold(const RandomMove &move, const std::vector<LocalStart> &sta
 }
 
 // Where there is an answer every device finds there what it needs; where moves are small there often is one.
+/// Whether in groups over these axes each device finds every element that it needs.
+bool groupsSuffice(const RandomMove &move, const std::vector<AxisRef> &axes) {
+  for (int64_t device = 0; device < mesh.deviceCount(); ++device) {
+    std::vector<ShardRange> needs = ownedRanges(mesh, move.target.shape, move.target.sharding, device);
+    std::vector<std::vector<ShardRange>> held;
+    for (int64_t member : groupOf(mesh, axes, device))
+      held.push_back(move.rangesOf(member));
+    int64_t count = 1;
+    for (const ShardRange &range : needs)
+      count *= range.size;
+    for (int64_t number = 0; number < count; ++number) {
+      std::vector<int64_t> element;
+      int64_t rest = number;
+      for (size_t d = 0; d < needs.size(); ++d) {
+        element.push_back(move.sourceOf(d, needs[d].start + rest % needs[d].size));
+        rest /= needs[d].size;
+      }
+      if (std::find(element.begin(), element.end(), -1) != element.end())
+        continue;
+      bool isHeld = std::any_of(held.begin(), held.end(), [&](const std::vector<ShardRange> &ranges) {
+        for (size_t d = 0; d < ranges.size(); ++d)
+          if (element[d] < ranges[d].start || element[d] >= ranges[d].start + ranges[d].size)
+            return false;
+        return true;
+      });
+      if (!isHeld)
+        return false;
+    }
+  }
+  return true;
+}
+
+/// Whether every device needs an element of the source along every dimension: then each dimension matters.
+bool needsAllDims(const RandomMove &move) {
+  for (int64_t device = 0; device < mesh.deviceCount(); ++device) {
+    std::vector<ShardRange> needs = ownedRanges(mesh, move.target.shape, move.target.sharding, device);
+    for (size_t d = 0; d < needs.size(); ++d) {
+      bool isAny = false;
+      for (int64_t i = 0; i < needs[d].size; ++i)
+        isAny |= move.sourceOf(d, needs[d].start + i) >= 0;
+      if (!isAny)
+        return false;
+    }
+  }
+  return true;
+}
+
+// Enough for every device, and no axis more where every device needs something.
+TEST(DimMoves, ExchangedAxesAreThoseAlongWhichDevicesSend) {
+  std::mt19937_64 random(23);
+  int fewer = 0, minimal = 0;
+  for (int i = 0; i < 1500; ++i) {
+    RandomMove move(random, i % 3 == 0);
+    std::vector<AxisRef> axes = exchangedAxes(mesh, move.source, move.target, move.moves);
+    ASSERT_TRUE(groupsSuffice(move, axes)) << i;
+    fewer += axes.size() < 3;
+    if (!needsAllDims(move))
+      continue;
+    ++minimal;
+    for (size_t axis = 0; axis < axes.size(); ++axis)
+      ASSERT_FALSE(groupsSuffice(move, withoutAxis(axes, axis))) << i << " " << axes[axis].str();
+  }
+  EXPECT_GT(fewer, 300);
+  EXPECT_GT(minimal, 150);
+}
+
+// A halo along one dimension of three.
+TEST(DimMoves, ExchangedAxesOfAHalo) {
+  ShardedShape array{{64, 64, 64}, {{{{"a"}}, {{"b"}}, {{"c"}}}, {}}};
+  auto axesOfShift = [&](std::vector<int64_t> shifts, bool wraps) {
+    std::vector<DimMove> moves;
+    for (int64_t shift : shifts)
+      moves.push_back({shift, 1, 0, 64, 0, 0, 0, 1, wraps && shift != 0});
+    return exchangedAxes(mesh, array, array, moves);
+  };
+  EXPECT_EQ(axesOfShift({0, 1, 0}, false), std::vector<AxisRef>({{"b"}}));
+  EXPECT_EQ(axesOfShift({0, 0, -1}, true), std::vector<AxisRef>({{"c"}}));
+  EXPECT_EQ(axesOfShift({1, 0, -1}, true), std::vector<AxisRef>({{"a"}, {"c"}}));
+  EXPECT_EQ(axesOfShift({0, 0, 0}, false), std::vector<AxisRef>());
+  // Partial sums have to be added, wherever the elements stay.
+  array.sharding = {{{{"a"}}, {}, {}}, {{"c"}}};
+  ShardedShape sums{{64, 64, 64}, {{{{"a"}}, {}, {}}, {}}};
+  EXPECT_EQ(exchangedAxes(mesh, array, sums, {}), std::vector<AxisRef>({{"c"}}));
+}
+
+// As many devices as a job can have, each along one dimension or all along one.
+TEST(DimMoves, ExchangedAxesOfManyDevices) {
+  MeshShape many{{{"x", 128}, {"y", 128}}};
+  ShardedShape rows{{1 << 14, 8}, {{{{"x"}, {"y"}}, {}}, {}}};
+  std::vector<DimMove> up{{1, 1, 0, 1 << 14}, {0, 1, 0, 8}};
+  EXPECT_EQ(exchangedAxes(many, rows, rows, up), std::vector<AxisRef>({{"x"}, {"y"}}));
+  ShardedShape square{{1 << 14, 1 << 14}, {{{{"x"}}, {{"y"}}}, {}}};
+  std::vector<DimMove> along{{0, 1, 0, 1 << 14}, {1, 1, 0, 1 << 14}};
+  EXPECT_EQ(exchangedAxes(many, square, square, along), std::vector<AxisRef>({{"y"}}));
+}
+
 TEST(DimMoves, LocalStartsHoldForEveryDevice) {
   for (uint64_t seed = 6; seed < 16; ++seed) {
     std::mt19937_64 random(seed);

@@ -23,4 +23,10 @@ inline Sharding randomSharding(std::mt19937_64 &random, size_t rank) {
   return sharding;
 }
 
+/// The axes without the one of that number.
+inline std::vector<AxisRef> withoutAxis(std::vector<AxisRef> axes, size_t number) {
+  axes.erase(axes.begin() + static_cast<std::ptrdiff_t>(number));
+  return axes;
+}
+
 } // namespace spmd::test

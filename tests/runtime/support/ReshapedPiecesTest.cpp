@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/support/ReshapedPieces.h"
+#include "runtime/support/ExchangedAxes.h"
 #include "tests/runtime/support/RandomSharding.h"
 
 #include <gtest/gtest.h>
@@ -16,6 +17,7 @@
 using namespace spmd;
 using test::mesh;
 using test::randomSharding;
+using test::withoutAxis;
 
 namespace {
 
@@ -43,6 +45,41 @@ std::set<int64_t> placesOf(const ShardedShape &array, int64_t device) {
     places = longer;
   }
   return {places.begin(), places.end()};
+}
+
+/// Whether in groups over these axes each device finds every element that it needs.
+bool groupsSuffice(const ShardedShape &source, const ShardedShape &target, const std::vector<AxisRef> &axes) {
+  for (int64_t device = 0; device < mesh.deviceCount(); ++device) {
+    std::set<int64_t> held;
+    for (int64_t member : groupOf(mesh, axes, device))
+      held.merge(placesOf(source, member));
+    for (int64_t place : placesOf(target, device))
+      if (!held.contains(place))
+        return false;
+  }
+  return true;
+}
+
+TEST(ReshapedPieces, ExchangedAxesAreThoseAlongWhichDevicesSend) {
+  std::mt19937_64 random(29);
+  int minimal = 0;
+  for (int i = 0; i < 500; ++i) {
+    std::vector<int64_t> factors;
+    for (uint64_t count = 1 + random() % 4; count > 0; --count)
+      factors.push_back(std::array<int64_t, 6>{1, 2, 3, 4, 5, 7}[random() % 6]);
+    ShardedShape source = randomArray(random, factors), target = randomArray(random, factors);
+    std::vector<AxisRef> axes = exchangedAxes(mesh, source, target, {});
+    ASSERT_TRUE(groupsSuffice(source, target, axes)) << i;
+    bool doAllNeed = true;
+    for (int64_t device = 0; device < mesh.deviceCount(); ++device)
+      doAllNeed &= !placesOf(target, device).empty();
+    if (!doAllNeed)
+      continue;
+    ++minimal;
+    for (size_t axis = 0; axis < axes.size(); ++axis)
+      ASSERT_FALSE(groupsSuffice(source, target, withoutAxis(axes, axis))) << i << " " << axes[axis].str();
+  }
+  EXPECT_GT(minimal, 100);
 }
 
 TEST(ReshapedPieces, MissingElementsAreThoseThatADeviceNeedsAndHasNot) {

@@ -1,0 +1,37 @@
+//===- ExchangeAxes.cpp - which devices an exchange joins -----------------===//
+
+#include "passes/collective/ExchangeAxes.h"
+
+#include "runtime/support/ExchangedAxes.h"
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+/// The whole axes of which either sharding names a part.
+SmallVector<AxisRefAttr> listNamedAxes(ArrayType from, ArrayType to, const spmd::MeshShape &mesh) {
+  SmallVector<AxisRefAttr> axes;
+  for (const spmd::MeshAxis &axis : mesh.axes) {
+    auto isNamed = [&](ArrayType type) {
+      return llvm::any_of(type.getShardingOrOpen().getDims(), [&](DimShardingAttr dim) {
+        return llvm::any_of(dim.getAxes(), [&](AxisRefAttr ref) { return ref.getName() == axis.name; });
+      });
+    };
+    if (isNamed(from) || isNamed(to))
+      axes.push_back(AxisRefAttr::get(from.getContext(), axis.name, 1, 0));
+  }
+  return axes;
+}
+
+} // namespace
+
+AxesAttr getExchangeAxes(ArrayType from, ArrayType to, const std::vector<spmd::DimMove> &moves, MeshAttr mesh) {
+  spmd::MeshShape shape = mesh.toValue();
+  SmallVector<AxisRefAttr> axes;
+  for (const spmd::AxisRef &axis : spmd::exchangedAxes(shape, from.toShardedShape(), to.toShardedShape(), moves))
+    axes.push_back(AxisRefAttr::get(from.getContext(), axis.name, axis.preSize, axis.size));
+  return AxesAttr::get(from.getContext(), axes.empty() ? listNamedAxes(from, to, shape) : axes);
+}
+
+} // namespace spmdc
