@@ -226,12 +226,14 @@ void get(Reader &in, BarrierRequest &barrier) {
   barrier.name = in.text(maxKeyBytes);
   barrier.timeoutMs = in.integer<int64_t>();
 }
+  out.integer(static_cast<uint8_t>(barrier.isOnlyThread));
 
 void put(Writer &out, const Reply &reply) {
   out.integer(reply.request);
   out.integer(static_cast<uint8_t>(reply.ok));
   out.text(reply.ok ? reply.text : cutText(reply.text), maxValueBytes);
 }
+  barrier.isOnlyThread = in.flag();
 
 void get(Reader &in, Reply &reply) {
   reply.request = in.integer<uint64_t>();

@@ -53,7 +53,7 @@ std::vector<Message> examples() {
           SetRequest{1, "k", "v"},
           WaitRequest{2, "k", 300},
           RemoveRequest{3, "p"},
-          BarrierRequest{4, "b", 400},
+          BarrierRequest{4, "b", 400, true},
           Reply{5, false, "why"},
           Goodbye{},
           Farewell{},
