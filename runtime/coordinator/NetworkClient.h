@@ -122,7 +122,7 @@ private:
   int waiting = 0;
   std::string waitsFor;
   std::set<std::thread::id> callers; ///< Of barriers, and who has joined.
-  bool quiet = false; ///< The server has no connections any more.
+  bool quiet = false;                ///< The server has no connections any more.
 
   std::atomic<bool> over{false};
 };
