@@ -3,6 +3,7 @@
 #include "runtime/api/RunLog.h"
 
 #include "runtime/api/VerdictJson.h"
+#include "runtime/support/TerminalText.h"
 
 #include <ctime>
 
@@ -26,7 +27,8 @@ void RunLog::write(Level level, const std::string &text, const Verdict *verdict)
   if (process)
     line += "process " + std::to_string(*process) + ": ";
   line += level == Level::Error ? "error: " : level == Level::Warning ? "warning: " : "";
-  line += text + "\n";
+  // What other processes have told of themselves through the store, too: shapes, file names.
+  line += escapeControls(text) + "\n";
   std::lock_guard lock(mutex);
   stream << line << std::flush;
 }

@@ -1,5 +1,7 @@
 #include "runtime/coordinator/Barriers.h"
 
+#include <algorithm>
+
 namespace spmd::coordinator {
 
 std::string Barriers::listAbsent(const Meeting &meeting) const {
@@ -20,8 +22,10 @@ std::string Barriers::listAbsent(const Meeting &meeting) const {
 
 void Barriers::fail(std::map<std::string, Meeting>::iterator meeting, const std::string &why,
                     std::vector<Answer> &answers) {
-  for (auto [process, request] : meeting->second.present)
+  for (auto [process, request] : meeting->second.present) {
     answers.push_back({{process, request}, false, why});
+    bound.erase(process);
+  }
   failed[meeting->first] = why;
   failedOrder.push_back(meeting->first);
   if (failedOrder.size() > maxNames) {
@@ -31,9 +35,24 @@ void Barriers::fail(std::map<std::string, Meeting>::iterator meeting, const std:
   open.erase(meeting);
 }
 
-void Barriers::arrive(Requester from, const std::string &name, TimePoint deadline, std::vector<Answer> &answers,
-                      TimePoint now) {
+/// A process that waits here never comes to where another waits, and that one never comes here.
+void Barriers::endHopeless(int32_t process, const std::string &name, std::vector<Answer> &answers) {
+  auto other = std::find_if(bound.begin(), bound.end(), [&](const auto &entry) { return entry.second != name; });
+  if (other == bound.end())
+    return;
+  std::string where = other->second;
+  std::string why = "barriers `" + where + "` and `" + name + "` cannot be reached: " + describe(other->first) +
+                    " waits at the first, and " + describe(process) +
+                    " at the second; all processes have to come to the same barriers in the same order";
+  fail(open.find(where), why, answers);
+  fail(open.find(name), why, answers);
+}
+
+void Barriers::arrive(Requester from, const std::string &name, bool isOnlyThread, TimePoint deadline,
+                      std::vector<Answer> &answers, TimePoint now) {
   auto refuse = [&](const std::string &why) { answers.push_back({from, false, why}); };
+  if (!isOnlyThread) // Another thread of a process that waits.
+    bound.erase(from.process);
   if (auto found = failed.find(name); found != failed.end())
     return refuse(found->second);
   if (!gone.empty())
@@ -47,10 +66,17 @@ void Barriers::arrive(Requester from, const std::string &name, TimePoint deadlin
   if (!meeting->second.present.emplace(from.process, from.request).second)
     return refuse("barrier `" + name + "`: this process already waits there, on another thread");
   meeting->second.deadline = std::min(meeting->second.deadline, deadline);
-  if (meeting->second.present.size() != static_cast<size_t>(numProcesses))
+  if (isOnlyThread)
+    bound[from.process] = name;
+  if (meeting->second.present.size() != static_cast<size_t>(numProcesses)) {
+    if (isOnlyThread)
+      endHopeless(from.process, name, answers);
     return;
-  for (auto [process, request] : meeting->second.present)
+  }
+  for (auto [process, request] : meeting->second.present) {
     answers.push_back({{process, request}, true, ""});
+    bound.erase(process);
+  }
   open.erase(meeting);
 }
 

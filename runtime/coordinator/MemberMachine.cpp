@@ -4,6 +4,7 @@
 #include "runtime/coordinator/StateMachine.h"
 #include "runtime/coordinator/Wire.h"
 #include "runtime/support/Error.h"
+#include "runtime/support/TerminalText.h"
 
 #include <utility>
 
@@ -198,7 +199,7 @@ void MemberMachine::refuse(const std::string &text) {
   if (isEnded())
     return;
   stage = Stage::Refused;
-  refusal = text;
+  refusal = escapeControls(text); // Names in the other side's certificate, say.
   actions.push_back({MemberAction::Kind::Close, ""});
 }
 

@@ -164,6 +164,7 @@ void NetworkClient::startThread() {
   memberOptions.askForToken = [this] { return askForLocalToken(); };
   memberOptions.whyNoToken = options.whyNoToken;
   ends.token = options.token;
+  callers.insert(std::this_thread::get_id());
   memberOptions.initializationTimeout = options.initializationTimeout;
   memberOptions.heartbeatTimeout = options.heartbeatTimeout;
   memberOptions.hasLauncher = hasLauncher;
@@ -399,7 +400,13 @@ void NetworkClient::removePrefix(const std::string &prefix) {
 void NetworkClient::barrier(const std::string &name, Milliseconds timeout) {
   checkKey(name, "the name of a barrier");
   uint64_t id = newRequest();
-  request(BarrierRequest{id, name, timeout.count()}, id, "at barrier `" + name + "`");
+  bool isOnlyThread = false;
+  {
+    std::lock_guard lock(mutex);
+    callers.insert(std::this_thread::get_id());
+    isOnlyThread = callers.size() == 1;
+  }
+  request(BarrierRequest{id, name, timeout.count(), isOnlyThread}, id, "at barrier `" + name + "`");
 }
 
 uint64_t NetworkClient::newRequest() {

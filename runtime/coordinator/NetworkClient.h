@@ -22,6 +22,8 @@
 #include <condition_variable>
 #include <map>
 #include <mutex>
+#include <set>
+#include <thread>
 
 namespace spmd::coordinator {
 
@@ -119,7 +121,8 @@ private:
   uint64_t lastRequest = 0;
   int waiting = 0;
   std::string waitsFor;
-  bool quiet = false; ///< The server has no connections any more.
+  std::set<std::thread::id> callers; ///< Of barriers, and who has joined.
+  bool quiet = false;                ///< The server has no connections any more.
 
   std::atomic<bool> over{false};
 };

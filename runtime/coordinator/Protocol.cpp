@@ -1,6 +1,7 @@
 #include "runtime/coordinator/Protocol.h"
 
 #include "runtime/coordinator/Wire.h"
+#include "runtime/support/TerminalText.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,6 +18,10 @@ constexpr size_t maxStatusLocationBytes = 200;
 // A rate travels in thousandths, few enough that a double has them all.
 constexpr int64_t maxRateThousandths = 1'000'000'000'000'000;
 
+/// Text for the user. It comes from another process, so that it is made harmless here, wherever it is shown then; it
+/// may be longer by that.
+static std::string getShown(Reader &in, size_t limit) { return cutText(escapeControls(in.text(limit)), limit); }
+
 void put(Writer &out, const Position &position) {
   out.integer(position.launch);
   out.integer(position.step);
@@ -28,7 +33,7 @@ void get(Reader &in, Position &position) {
   position.launch = in.integer<uint64_t>();
   position.step = in.integer<int32_t>();
   position.state = in.enumerator(Position::State::Leaving);
-  position.location = in.text(maxLocationBytes);
+  position.location = getShown(in, maxLocationBytes);
 }
 
 void put(Writer &out, const Verdict &verdict) {
@@ -43,11 +48,11 @@ void put(Writer &out, const Verdict &verdict) {
 
 void get(Reader &in, Verdict &verdict) {
   verdict.culprit = in.integer<int32_t>();
-  verdict.host = in.text(maxNameBytes);
+  verdict.host = getShown(in, maxNameBytes);
   verdict.pid = in.integer<int64_t>();
   verdict.cause = in.enumerator(Verdict::Cause::Interrupted);
   verdict.detail = in.integer<int64_t>();
-  verdict.text = in.text(maxTextBytes);
+  verdict.text = getShown(in, maxTextBytes);
   get(in, verdict.position);
 }
 
@@ -96,6 +101,7 @@ void get(Reader &in, Hello &hello) {
   hello.pid = in.integer<int64_t>();
   for (std::string *name : {&hello.host, &hello.bootId, &hello.jobId, &hello.build, &hello.backend})
     *name = in.text(maxNameBytes);
+  hello.host = cutText(escapeControls(hello.host), maxNameBytes);
   get(in, hello.localDeviceIds);
   hello.columns.resize(in.count(8, maxColumns));
   size_t room = maxColumnBytes;
@@ -106,7 +112,7 @@ void get(Reader &in, Hello &hello) {
   }
   hello.programDigest = in.text(maxNameBytes);
   hello.remainingMs = in.integer<int64_t>();
-  hello.failure = in.text(maxTextBytes);
+  hello.failure = getShown(in, maxTextBytes);
 }
 
 void put(Writer &out, const Welcome &welcome) {
@@ -115,12 +121,12 @@ void put(Writer &out, const Welcome &welcome) {
 }
 
 void get(Reader &in, Welcome &welcome) {
-  welcome.host = in.text(maxNameBytes);
+  welcome.host = getShown(in, maxNameBytes);
   welcome.pid = in.integer<int64_t>();
 }
 
 void put(Writer &out, const Reject &reject) { out.text(cutText(reject.text), maxTextBytes); }
-void get(Reader &in, Reject &reject) { reject.text = in.text(maxTextBytes); }
+void get(Reader &in, Reject &reject) { reject.text = getShown(in, maxTextBytes); }
 
 void put(Writer &out, const TopologyMessage &message) {
   out.count(message.topology.processes.size(), maxProcesses);
@@ -141,6 +147,7 @@ void get(Reader &in, TopologyMessage &message) {
     process.index = static_cast<int32_t>(i);
     for (std::string *name : {&process.host, &process.bootId, &process.address})
       *name = in.text(maxNameBytes);
+    process.host = cutText(escapeControls(process.host), maxNameBytes);
     process.pid = in.integer<int64_t>();
     get(in, process.localDeviceIds);
     process.firstDevice = device;
@@ -164,7 +171,7 @@ void put(Writer &out, const Fail &fail) {
 }
 
 void get(Reader &in, Fail &fail) {
-  fail.text = in.text(maxTextBytes);
+  fail.text = getShown(in, maxTextBytes);
   get(in, fail.position);
   if (in.flag())
     fail.culprit = in.integer<int32_t>();
@@ -178,7 +185,7 @@ void put(Writer &out, const NoticeMessage &message) {
 
 void get(Reader &in, NoticeMessage &message) {
   message.notice.level = in.enumerator(Notice::Level::Warning);
-  message.notice.text = in.text(maxTextBytes);
+  message.notice.text = getShown(in, maxTextBytes);
 }
 
 void put(Writer &out, const SetRequest &set) {
@@ -219,12 +226,14 @@ void put(Writer &out, const BarrierRequest &barrier) {
   out.integer(barrier.request);
   out.text(barrier.name, maxKeyBytes);
   out.integer(barrier.timeoutMs);
+  out.integer(static_cast<uint8_t>(barrier.isOnlyThread));
 }
 
 void get(Reader &in, BarrierRequest &barrier) {
   barrier.request = in.integer<uint64_t>();
   barrier.name = in.text(maxKeyBytes);
   barrier.timeoutMs = in.integer<int64_t>();
+  barrier.isOnlyThread = in.flag();
 }
 
 void put(Writer &out, const Reply &reply) {
@@ -236,7 +245,7 @@ void put(Writer &out, const Reply &reply) {
 void get(Reader &in, Reply &reply) {
   reply.request = in.integer<uint64_t>();
   reply.ok = in.flag();
-  reply.text = in.text(maxValueBytes);
+  reply.text = reply.ok ? in.text(maxValueBytes) : getShown(in, maxValueBytes);
 }
 
 void put(Writer &, const Goodbye &) {}
@@ -302,11 +311,11 @@ void get(Reader &in, StatusReply &message) {
   status.stage = in.enumerator(JobStatus::Stage::Over);
   status.numProcesses = in.integer<int32_t>();
   status.uptimeMs = in.integer<int64_t>();
-  status.verdict = in.text(maxTextBytes);
+  status.verdict = getShown(in, maxTextBytes);
   status.processes.resize(in.count(60, maxProcesses));
   for (ProcessStatus &process : status.processes) {
     process.process = in.integer<int32_t>();
-    process.host = in.text(maxStatusHostBytes);
+    process.host = getShown(in, maxStatusHostBytes);
     process.pid = in.integer<int64_t>();
     process.devices = in.integer<int32_t>();
     get(in, process.position);
@@ -345,7 +354,7 @@ void put(Writer &out, const Missed &missed) {
 }
 void get(Reader &in, Missed &missed) {
   missed.process = in.integer<int32_t>();
-  missed.text = in.text(maxTextBytes);
+  missed.text = getShown(in, maxTextBytes);
 }
 
 /// Reads the alternative whose index is `kind`.

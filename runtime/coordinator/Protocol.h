@@ -109,6 +109,9 @@ struct BarrierRequest {
   uint64_t request = 0;
   std::string name;
   int64_t timeoutMs = 0;
+  /// The thread that waits is the only one of its process that has joined or come to a barrier: while it waits, the
+  /// process comes to no other.
+  bool isOnlyThread = false;
 };
 
 /// The answer to one of the four requests.

@@ -45,13 +45,55 @@ std::vector<std::string_view> splitLines(std::string_view text) {
   }
 }
 
-/// The 0-based line at which the first two values part.
-size_t firstDifferentLine(std::string_view left, std::string_view right) {
-  std::vector<std::string_view> a = splitLines(left), b = splitLines(right);
+/// A line as it is shown, and what of it counts.
+struct Line {
+  size_t number = 0; ///< From 1.
+  std::string_view text, code;
+};
+
+/// Without its comment, which `//` begins in .spmd, MLIR and StableHLO alike, outside of strings; and without the space
+/// around it.
+std::string_view codeOf(std::string_view line) {
+  bool isString = false;
+  for (size_t i = 0; i < line.size(); ++i) {
+    if (isString && line[i] == '\\')
+      ++i;
+    else if (line[i] == '"')
+      isString = !isString;
+    else if (!isString && line.substr(i).starts_with("//"))
+      line = line.substr(0, i);
+  }
+  constexpr std::string_view space = " \t\r";
+  size_t begin = line.find_first_not_of(space);
+  return begin == std::string_view::npos ? std::string_view()
+                                         : line.substr(begin, line.find_last_not_of(space) + 1 - begin);
+}
+
+/// All lines, or those that have more than a comment.
+std::vector<Line> linesOf(std::string_view text, bool withComments) {
+  std::vector<Line> lines;
+  size_t number = 0;
+  for (std::string_view line : splitLines(text)) {
+    ++number;
+    std::string_view code = withComments ? line : codeOf(line);
+    if (withComments || !code.empty())
+      lines.push_back({number, line, code});
+  }
+  return lines;
+}
+
+/// Where two values part: an index into the lines of each.
+size_t firstDifferentLine(const std::vector<Line> &a, const std::vector<Line> &b) {
   size_t line = 0;
-  while (line < a.size() && line < b.size() && a[line] == b[line])
+  while (line < a.size() && line < b.size() && a[line].code == b[line].code)
     ++line;
   return line;
+}
+
+/// Whether they differ in nothing but comments and space.
+bool areSameCode(std::string_view left, std::string_view right) {
+  std::vector<Line> a = linesOf(left, false), b = linesOf(right, false);
+  return a.size() == b.size() && firstDifferentLine(a, b) == a.size();
 }
 
 /// As much of a value as is shown; `difference`: where it parts from another.
@@ -96,15 +138,24 @@ Verdict mismatch(const std::string &name, std::vector<Group> groups, const std::
   bool hasLines = std::any_of(groups.begin(), groups.end(), [](const Group &group) {
     return group.value && group.value->find('\n') != std::string::npos;
   });
+  std::vector<std::string> places(groups.size()); // Where a group has the line at another place.
   if (hasLines && groups[0].value && groups[1].value) {
-    size_t line = firstDifferentLine(*groups[0].value, *groups[1].value);
-    where += " differs at line " + std::to_string(line + 1);
-    for (Group &group : groups) {
-      if (!group.value)
+    // A comment explains nothing, unless nothing else differs.
+    bool onlyComments = areSameCode(*groups[0].value, *groups[1].value);
+    auto linesIn = [&](const Group &group) { return linesOf(*group.value, onlyComments); };
+    size_t index = firstDifferentLine(linesIn(groups[0]), linesIn(groups[1])), number = 0;
+    for (size_t i = 0; i != groups.size(); ++i) {
+      if (!groups[i].value)
         continue;
-      std::vector<std::string_view> lines = splitLines(*group.value);
-      group.value = line < lines.size() ? Value(std::string(lines[line])) : Value("(end of the text)");
+      std::vector<Line> lines = linesIn(groups[i]);
+      bool isThere = index < lines.size();
+      size_t own = isThere ? lines[index].number : 0;
+      number = number == 0 ? own : number;
+      if (own != number && isThere)
+        places[i] = " (line " + std::to_string(own) + ")";
+      groups[i].value = isThere ? std::string(lines[index].text) : "(end of the text)";
     }
+    where += " differs at line " + std::to_string(number);
   } else {
     where += " differs";
   }
@@ -119,7 +170,7 @@ Verdict mismatch(const std::string &name, std::vector<Group> groups, const std::
     const Hello &first = hellos.at(processes.front());
     std::string who = processes.size() == 1 ? describeProcess(processes.front(), first.host, first.pid)
                                             : describeProcesses(processes);
-    verdict.text += (i == 0 ? "" : "; ") + quote(groups[i].value, difference) + " on " + who;
+    verdict.text += (i == 0 ? "" : "; ") + quote(groups[i].value, difference) + places[i] + " on " + who;
   }
   return verdict;
 }
@@ -169,20 +220,29 @@ std::optional<Verdict> compareOptions(const std::map<int32_t, Hello> &hellos) {
   return std::nullopt;
 }
 
-/// What the programs of these digests were compiled of: the first that differs of what is known of all of them.
+/// What the programs of these digests were compiled of: the first that differs of what is known of all of them, before
+/// what differs in comments only.
 std::optional<Verdict> compareDetails(std::map<int32_t, Hello> hellos,
                                       const std::map<std::string, std::vector<JoinColumn>> &programDetails) {
   std::erase_if(hellos, [&](const auto &entry) { return !programDetails.count(entry.second.programDigest); });
   std::vector<const std::vector<JoinColumn> *> lists;
   for (const auto &[digest, details] : programDetails)
     lists.push_back(&details);
+  std::optional<Verdict> inComments;
   for (const std::string &name : namesOf(lists)) {
     bool isKnown = std::all_of(lists.begin(), lists.end(), [&](const auto *list) { return valueOf(*list, name); });
+    if (!isKnown)
+      continue;
     auto select = [&](const Hello &hello) { return valueOf(programDetails.at(hello.programDigest), name); };
-    if (auto verdict = isKnown ? check(hellos, name, select) : std::nullopt)
+    std::optional<Verdict> verdict = check(hellos, name, select);
+    if (verdict && std::all_of(lists.begin(), lists.end(), [&](const auto *list) {
+          return areSameCode(*valueOf(*lists.front(), name), *valueOf(*list, name));
+        }))
+      inComments = inComments ? inComments : verdict;
+    else if (verdict)
       return verdict;
   }
-  return std::nullopt;
+  return inComments;
 }
 
 } // namespace

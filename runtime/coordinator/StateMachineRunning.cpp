@@ -91,7 +91,8 @@ void StateMachine::onMemberMessage(int32_t process, Message message, TimePoint n
   } else if (auto *remove = std::get_if<RemoveRequest>(&message)) {
     store.removePrefix({process, remove->request}, remove->prefix, answers);
   } else if (auto *barrier = std::get_if<BarrierRequest>(&message)) {
-    barriers.arrive({process, barrier->request}, barrier->name, after(now, barrier->timeoutMs), answers, now);
+    barriers.arrive({process, barrier->request}, barrier->name, barrier->isOnlyThread, after(now, barrier->timeoutMs),
+                    answers, now);
   } else if (std::holds_alternative<Goodbye>(message)) {
     if (member.position.state == Position::State::Leaving)
       return;

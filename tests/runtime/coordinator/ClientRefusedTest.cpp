@@ -107,6 +107,22 @@ TEST(Client, DifferentProgramsNameWhatTheyWereCompiledOf) {
   EXPECT_THAT(joinWith({"a", "b", "a"}, {"mesh\nx * 1", "mesh\nx * 2", "mesh\nx * 1"}, {"3", "3", "3"}, asked),
               AllOf(HasSubstr("the program differs at line 2: `x * 1` on processes 0 and 2; `x * 2` on process 1")));
   EXPECT_EQ(asked, 2); // One of each program.
+  // A comment explains nothing; lines that it moves are told of both.
+  EXPECT_THAT(joinWith({"a", "b"},
+                       {"// of Monday\nmesh\n\nx * 1 // as before", "// of Tuesday\n// again\nmesh \n\nx * 2"},
+                       {"3", "3"}, asked),
+              HasSubstr("the program differs at line 4: `x * 1 // as before` on process 0 ("));
+  EXPECT_THAT(joinWith({"a", "b"},
+                       {"// of Monday\nmesh\n\nx * 1 // as before", "// of Tuesday\n// again\nmesh \n\nx * 2"},
+                       {"3", "3"}, asked),
+              HasSubstr("; `x * 2` (line 5) on process 1 ("));
+  EXPECT_THAT(joinWith({"a", "b"}, {"m\nprint(\"http://a\")", "m\nprint(\"http://b\")"}, {"3", "3"}, asked),
+              HasSubstr("the program differs at line 2: `print(\"http://a\")` on process 0 ("));
+  EXPECT_THAT(joinWith({"a", "b"}, {"m\nx", "m // new\nx\nreturn x"}, {"3", "3"}, asked),
+              HasSubstr("the program differs at line 3: `(end of the text)` on process 0 ("));
+  // Where nothing else is known to differ.
+  EXPECT_THAT(joinWith({"a", "b"}, {"m\nx // old", "m\nx // new"}, {"3", "3"}, asked),
+              HasSubstr("the program differs at line 2: `x // old` on process 0 ("));
   EXPECT_THAT(joinWith({"a", "b"}, {"mesh\nx", "mesh\ny"}, {"1", "3"}, asked),
               HasSubstr("options: -O differs: `1` on process 0"));
   // Where one has no source, the others' cannot be compared; and nothing else differs here.

@@ -2,10 +2,12 @@
 
 #include "runtime/coordinator/Protocol.h"
 #include "tests/runtime/coordinator/TransportHelper.h"
+#include "tests/support/TimeLimit.h"
 
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <thread>
 
 #include <unistd.h>
 
@@ -88,6 +90,52 @@ TEST(ClientBarrier, ListsExactlyTheAbsentAtTheTimeLimit) {
   EXPECT_EQ(messageOf([&] { clients[1]->barrier("loaded", 10s); }), errors[0]);
   EXPECT_THAT(runProcesses(4, [&](int32_t process) { clients[process]->barrier("other", 10s); }), Each(""));
   sayGoodbye(clients);
+}
+
+// Each waits for the other, and has nobody else who could come: both are told at once, and who comes later.
+TEST(ClientBarrier, ProcessesAtTwoBarriersAreToldAtOnce) {
+  Port port;
+  std::vector<JoinOptions> options;
+  for (int32_t process = 0; process != 3; ++process)
+    options.push_back(optionsFor(port, process, 3));
+  std::atomic<int> told{0};
+  std::vector<std::string> errors = runProcesses(3, [&](int32_t process) {
+    auto client = Client::join(options[process]);
+    auto tell = [&](const char *name) {
+      std::string error;
+      EXPECT_LT(secondsOf([&] { error = messageOf([&] { client->barrier(name, 60s); }); }), timeLimit(2));
+      EXPECT_THAT(error, AllOf(HasSubstr("process 0 ("), HasSubstr("process 1 ("), HasSubstr("`loaded`"),
+                               HasSubstr("`saved`"), HasSubstr("cannot be reached"), HasSubstr("in the same order")));
+      ++told;
+    };
+    if (process < 2)
+      return tell(process == 0 ? "loaded" : "saved"), client->goodbye();
+    while (told != 2)
+      std::this_thread::sleep_for(1ms);
+    tell("loaded");
+    client->goodbye();
+  });
+  EXPECT_THAT(errors, Each(""));
+}
+
+// A program may save on a thread of its own while the first one works.
+TEST(ClientBarrier, ThreadsOfOneProcessMayWaitAtTwo) {
+  Port port;
+  std::vector<JoinOptions> options;
+  for (int32_t process = 0; process != 2; ++process)
+    options.push_back(optionsFor(port, process, 2));
+  std::vector<std::string> errors = runProcesses(2, [&](int32_t process) {
+    auto client = Client::join(options[process]);
+    std::string error;
+    std::thread other([&] { error = messageOf([&] { client->barrier("saved", 30s); }); });
+    if (process == 0)
+      std::this_thread::sleep_for(300ms); // Process 1 waits at the first, process 0 at the second.
+    client->barrier("step", 30s);
+    other.join();
+    EXPECT_EQ(error, "no error");
+    client->goodbye();
+  });
+  EXPECT_THAT(errors, Each(""));
 }
 
 TEST(ClientBarrier, CannotBeReachedOnceSomebodyHasLeft) {

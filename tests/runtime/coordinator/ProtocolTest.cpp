@@ -53,7 +53,7 @@ std::vector<Message> examples() {
           SetRequest{1, "k", "v"},
           WaitRequest{2, "k", 300},
           RemoveRequest{3, "p"},
-          BarrierRequest{4, "b", 400},
+          BarrierRequest{4, "b", 400, true},
           Reply{5, false, "why"},
           Goodbye{},
           Farewell{},
@@ -100,6 +100,34 @@ TEST(Protocol, EveryMessageSurvivesTheWire) {
   EXPECT_EQ(processes[1].firstDevice, 2);
   Message over = decode(payload(messages[5]));
   EXPECT_EQ(std::get<VerdictMessage>(over).verdict, std::get<VerdictMessage>(messages[5]).verdict);
+}
+
+// Whatever a peer calls itself, or says, no terminal obeys it.
+TEST(Protocol, TextForTheUserIsMadeHarmless) {
+  const std::string evil = "\x1b]0;root\x07\x9b", harmless = "\\x1b]0;root\\x07\\x9b";
+  auto sent = [](const Message &message) { return decode(payload(message)); };
+  Hello hello;
+  hello.host = hello.failure = evil;
+  hello.columns = {{"program", evil}}; // Compared as it is.
+  hello = std::get<Hello>(sent(hello));
+  EXPECT_EQ(hello.host, harmless);
+  EXPECT_EQ(hello.failure, harmless);
+  EXPECT_EQ(hello.columns[0].value, evil);
+  EXPECT_EQ(std::get<Reject>(sent(Reject{evil})).text, harmless);
+  EXPECT_EQ(std::get<NoticeMessage>(sent(NoticeMessage{{Notice::Level::Warning, evil}})).notice.text, harmless);
+  EXPECT_EQ(std::get<Heartbeat>(sent(Heartbeat{{1, 2, Position::State::Running, evil}})).position.location, harmless);
+  Verdict verdict;
+  verdict.host = verdict.text = evil;
+  verdict = std::get<VerdictMessage>(sent(VerdictMessage{verdict})).verdict;
+  EXPECT_EQ(verdict.host + verdict.text, harmless + harmless);
+  EXPECT_EQ(std::get<Fail>(sent(Fail{evil, {}})).text, harmless);
+  EXPECT_EQ(std::get<Missed>(sent(Missed{0, evil})).text, harmless);
+  EXPECT_EQ(std::get<Reply>(sent(Reply{1, false, evil})).text, harmless);
+  EXPECT_EQ(std::get<Reply>(sent(Reply{1, true, evil})).text, evil); // A value of the store.
+  // Longer by that, it still fits into what is sent on.
+  hello.host = std::string(1024, '\x1b');
+  hello = std::get<Hello>(sent(hello));
+  EXPECT_NO_THROW(encode(Welcome{hello.host, 1}));
 }
 
 TEST(Protocol, TheFormatStaysAsItIs) {

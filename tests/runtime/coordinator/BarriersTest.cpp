@@ -1,0 +1,64 @@
+//===- BarriersTest.cpp - meetings that end, and those that cannot --------===//
+
+#include "runtime/coordinator/Barriers.h"
+
+#include <gmock/gmock.h>
+
+using namespace spmd::coordinator;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+namespace {
+
+class BarriersTest : public testing::Test {
+protected:
+  std::vector<Answer> arrive(int32_t process, const std::string &name, bool isOnlyThread = true) {
+    std::vector<Answer> answers;
+    barriers.arrive({process, ++request}, name, isOnlyThread, never, answers, TimePoint());
+    return answers;
+  }
+
+  uint64_t request = 0;
+  Barriers barriers{3, [](int32_t process) { return "process " + std::to_string(process); }};
+};
+
+TEST_F(BarriersTest, TwoThatWaitForOneAnotherAreTold) {
+  EXPECT_THAT(arrive(2, "a"), IsEmpty());
+  EXPECT_THAT(arrive(0, "a"), IsEmpty());
+  std::vector<Answer> answers = arrive(1, "b");
+  ASSERT_THAT(answers, SizeIs(3));
+  for (const Answer &answer : answers) {
+    EXPECT_FALSE(answer.ok);
+    EXPECT_EQ(answer.text, "barriers `a` and `b` cannot be reached: process 0 waits at the first, and process 1 at the "
+                           "second; all processes have to come to the same barriers in the same order");
+  }
+  EXPECT_EQ(barriers.nextDeadline(), never);
+  // Nobody waits any more: another name is reached.
+  EXPECT_THAT(arrive(0, "c"), IsEmpty());
+  EXPECT_THAT(arrive(1, "c"), IsEmpty());
+  answers = arrive(2, "c");
+  ASSERT_THAT(answers, SizeIs(3));
+  EXPECT_TRUE(answers[0].ok && answers[1].ok && answers[2].ok);
+}
+
+// The one that could still come to the other barrier is not given up.
+TEST_F(BarriersTest, WhoHasOtherThreadsMayComeToBoth) {
+  EXPECT_THAT(arrive(0, "a", false), IsEmpty());
+  EXPECT_THAT(arrive(1, "b"), IsEmpty());
+  EXPECT_THAT(arrive(2, "b", false), IsEmpty());
+  EXPECT_THAT(arrive(0, "b", false), SizeIs(3));
+  EXPECT_THAT(arrive(1, "a"), IsEmpty());
+  EXPECT_THAT(arrive(2, "a"), SizeIs(3));
+}
+
+// It waited alone, and has another thread by now.
+TEST_F(BarriersTest, ALaterThreadCounts) {
+  EXPECT_THAT(arrive(0, "a"), IsEmpty());
+  EXPECT_THAT(arrive(0, "b", false), IsEmpty());
+  EXPECT_THAT(arrive(1, "b"), IsEmpty());
+  EXPECT_THAT(arrive(2, "b"), SizeIs(3));
+}
+
+} // namespace
