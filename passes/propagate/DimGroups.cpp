@@ -45,7 +45,7 @@ bool isPicked(Operation *op, int64_t array, int64_t dim) {
       .Default(false);
 }
 
-/// The operations whose attributes DimSplitter.cpp knows how to write for more dimensions.
+/// The operations whose attributes SplitAttributes.cpp knows how to write for more dimensions.
 bool isKnown(Operation *op) {
   return isa<ElementwiseOpInterface, ConstantOp, IotaOp, BroadcastInDimOp, ReshapeOp, TransposeOp, SliceOp, PadOp,
              ConcatenateOp, ReverseOp, DotGeneralOp, EinsumOp, ReduceOp, ArgReduceOp, CumulativeOp, DynamicSliceOp,
@@ -108,7 +108,7 @@ std::optional<DimGroup> getGroupByRule(Operation *op, int64_t operand, int64_t d
   return ifFree(std::move(end));
 }
 
-/// What a loop carries, or a branch yields: `number` counts the results of the operation.
+/// The group of a carry of a loop, or of a result of a branch: `number` counts the results of the operation.
 std::optional<DimGroup> getGroupOfFlow(Operation *op, unsigned number, int64_t dim) {
   if (isPerDevice(op))
     return std::nullopt;

@@ -40,12 +40,12 @@ struct DimGroup {
   bool isEnd = false;
 };
 
-/// What the operation that computes the value connects this dimension of it with. None for arguments of functions and
-/// of manual regions, for values whose sharding is written or grouped along the dimension, and where the operation
+/// The dimensions that the operation which computes the value connects with this one. None for arguments of functions
+/// and of manual regions, for values whose sharding is written or grouped along the dimension, and where the operation
 /// treats indices of the dimension differently from one another (slices of it, sorts, lookups along it).
 std::optional<DimGroup> getGroup(DimOfValue dim);
 
-/// The same of what the operation that reads the value connects the dimension with.
+/// The dimensions that the operation which reads the value connects with this one.
 std::optional<DimGroup> getGroup(DimOfUse dim);
 
 } // namespace spmdc

@@ -53,6 +53,7 @@ public:
 private:
   using Dims = llvm::SmallVector<int64_t, 2>;
 
+  Dims dimsOf(mlir::Value value) const { return values.lookup(value); }
   void addGroup(const DimGroup &first);
   void rewriteOp(mlir::Operation *op);
   void adaptOperand(mlir::OpOperand &use);

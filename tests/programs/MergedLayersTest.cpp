@@ -22,14 +22,14 @@ enum class End { Apart, Sum, SumOfRows, Gradient, Count };
 
 struct Recipe {
   int64_t batch, length, width;
-  std::vector<std::string> cuts; ///< Of the three dimensions.
+  std::vector<std::string> axes; ///< Of the three dimensions.
   std::vector<Step> steps;
   std::vector<int64_t> widths; ///< Of products.
   End end;
   bool infersRows; ///< -1 in the reshape.
 
   std::string dim(size_t which, int64_t size) const {
-    return std::to_string(size) + (cuts[which].empty() ? "" : "@" + cuts[which]);
+    return std::to_string(size) + (axes[which].empty() ? "" : "@" + axes[which]);
   }
 
   /// The program; with batch and sequence as one dimension, or each by itself.
@@ -69,7 +69,8 @@ struct Recipe {
         e = c + " + " + weight;
         break;
       case Step::Shift:
-        e = c + " - stop_gradient(max(" + c + ", axis=-1, keepdims=true))"; // Whose derivative shares among equal ones.
+        e = c + " - stop_gradient(max(" + c + ", axis=-1, keepdims=true))"; // The derivative of a maximum has shares of
+                                                                            // equal elements, which are no integers.
         break;
       case Step::Multiply:
         e = now == width ? c + " * g" : "abs(" + c + ")";
@@ -128,11 +129,11 @@ protected:
     recipe.batch = random.integer(2, 5);
     recipe.length = random.integer(2, 9);
     recipe.width = random.integer(1, 5);
-    recipe.cuts = {"", "a", ""};
+    recipe.axes = {"", "a", ""};
     if (random.chance(50))
-      recipe.cuts[random.chance(70) ? 0 : 2] = "b";
+      recipe.axes[random.chance(70) ? 0 : 2] = "b";
     if (random.chance(20))
-      recipe.cuts = {"", random.chance(50) ? "(a, b)" : "(b, a)", ""};
+      recipe.axes = {"", random.chance(50) ? "(a, b)" : "(b, a)", ""};
     for (int64_t i = random.integer(1, 4); i > 0; --i) {
       recipe.steps.push_back(static_cast<Step>(random.integer(0, static_cast<int64_t>(Step::Count) - 1)));
       if (recipe.steps.back() == Step::Product)

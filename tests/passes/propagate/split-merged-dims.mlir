@@ -27,7 +27,7 @@ func.func @contraction(%x: !spmd.array<f32[8, 512@a, 64]>, %g: !spmd.array<f32[8
   return %2 : !spmd.array<f32[64, 128]>
 }
 
-// The axis reaches the operand from the result, too; a parameter comes as it is.
+// The axis reaches the operand from the result, too; a parameter keeps its shape.
 // CHECK-LABEL: func.func @backward(
 // CHECK-NEXT: %[[X:.*]] = array.reshape %arg0 : <f32[4096, 64]> -> <f32[8, 512, 64]>
 // CHECK-NEXT: %[[T:.*]] = array.tanh %[[X]] : <f32[8, 512, 64]>
@@ -39,7 +39,7 @@ func.func @backward(%x: !spmd.array<f32[4096, 64]>) -> !spmd.array<f32[8, 512@a,
   return %2 : !spmd.array<f32[8, 512@a, 64]>
 }
 
-// Operations over other dimensions, with what they are made of.
+// Operations over other dimensions.
 // CHECK-LABEL: func.func @others(
 // CHECK-NOT: array.reshape
 // CHECK: array.reduce max %arg0 dims [2] : <f32[8, 512@a, 64]> -> <f32[8, 512]>
@@ -89,7 +89,7 @@ func.func @positions(%x: !spmd.array<f32[2, 4@b]>) -> !spmd.array<f32[2, 4]> {
   return %5 : !spmd.array<f32[2, 4]>
 }
 
-// Indices, and what is looked up and added at them.
+// Indices of a lookup and of a scatter, and their rows.
 // CHECK-LABEL: func.func @lookups(
 // CHECK-NOT: array.reshape
 // CHECK: %[[E:.*]] = array.take %arg0, %arg1 dim 0 : <f32[100, 64]>, <i32[8, 512@a]> -> <f32[8, 512, 64]>
@@ -190,7 +190,7 @@ func.func @border(%x: !spmd.array<f32[8, 512@a, 64]>) -> (!spmd.array<i32[4096, 
   return %2, %1 : !spmd.array<i32[4096, 64]>, !spmd.array<f32[4096, 64]>
 }
 
-// What is written about the merged dimension holds, and so do groups; what is written about others stays with them.
+// An annotation of the merged dimension holds, and so does a group; an annotation of another dimension stays with that.
 // CHECK-LABEL: func.func @written(
 // CHECK: array.reshape %arg0 : <f32[8, 512@a, 64]> -> <f32[4096, 64]>
 // CHECK: spmd.constraint %{{.*}} : <f32[4096, 64]> -> <f32[4096@a, 64]>
@@ -213,6 +213,18 @@ func.func @written(%x: !spmd.array<f32[8, 512@a, 64]>, %y: !spmd.array<f32[4096,
   %9 = array.reshape %8 : <f32[4096, 64]> -> <f32[8, 512, 64]>
   %10 = spmd.constraint %9 : <f32[8, 512, 64]> -> <f32[8, 512, 64@b]>
   return %2, %4, %10 : !spmd.array<f32[4096, 64]>, !spmd.array<f32[4096, 64]>, !spmd.array<f32[8, 512, 64@b]>
+}
+
+// A result keeps what is written about its other dimensions.
+// CHECK-LABEL: func.func @written_result(
+// CHECK: %[[C:.*]] = spmd.constraint %{{.*}} : <f32[8, 512, 64]> -> <f32[8, 512, 64@_]>
+// CHECK-NEXT: %[[R:.*]] = array.reshape %[[C]] : <f32[8, 512, 64@_]> -> <f32[4096, 64@_]>
+// CHECK-NEXT: return %[[R]]
+func.func @written_result(%x: !spmd.array<f32[8, 512@a, 64]>) -> !spmd.array<f32[4096, 64@_]> {
+  %0 = array.reshape %x : <f32[8, 512@a, 64]> -> <f32[4096, 64]>
+  %1 = array.tanh %0 : <f32[4096, 64]>
+  %2 = spmd.constraint %1 : <f32[4096, 64]> -> <f32[4096, 64@_]>
+  return %2 : !spmd.array<f32[4096, 64@_]>
 }
 
 // Where only the major dimension is sharded, and where nothing is, nothing changes.
