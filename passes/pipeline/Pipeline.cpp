@@ -28,6 +28,7 @@ void addBeforeShardings(OpPassManager &passes, bool remarks) {
   passes.addPass(createSplitOrders());
   passes.addPass(createSkipReshapes());
   passes.addPass(createAlignInteriors());
+  passes.addPass(createJoinFirst());
 }
 
 void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOptions &options) {
