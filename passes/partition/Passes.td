@@ -127,6 +127,29 @@ def JoinFirst : Pass<"spmdc-join-first", "mlir::ModuleOp"> {
   let dependentDialects = ["::spmdc::SpmdDialect", "::spmdc::ArrayDialect"];
 }
 
+def TurnDiagonals : Pass<"spmdc-turn-diagonals", "mlir::ModuleOp"> {
+  let summary = "Takes diagonals along the dimension that is sharded";
+  let description = [{
+    Before: every array has a closed sharding (spmdc-propagate).
+
+    Where an array.slice in steps takes a diagonal of a matrix that an array.reshape has made one dimension, and the
+    columns are sharded and the rows are not, it is taken of the transposed matrix. Each device has it then.
+
+    After: the same.
+    ```
+    %0 = array.reshape %x : <f32[8@_, 8@a]> -> <f32[64@_]>
+    %1 = array.slice %0 [0] to [64] step [9] : <f32[64@_]> -> <f32[8@a]>
+    ```
+    becomes
+    ```
+    %0 = array.transpose %x perm [1, 0] : <f32[8@_, 8@a]> -> <f32[8@a, 8@_]>
+    %1 = array.reshape %0 : <f32[8@a, 8@_]> -> <f32[64@a]>
+    %2 = array.slice %1 [0] to [64] step [9] : <f32[64@a]> -> <f32[8@a]>
+    ```
+  }];
+  let dependentDialects = ["::spmdc::SpmdDialect", "::spmdc::ArrayDialect"];
+}
+
 def ChooseShardings : Pass<"spmdc-choose-shardings", "mlir::ModuleOp"> {
   let summary = "Lets values that nobody annotated lie where less has to be sent";
   let description = [{
