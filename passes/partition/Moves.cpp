@@ -73,9 +73,36 @@ std::optional<ArrayMove> getOnlyMove(Value value, Value *outside) {
   return moves.parts[0];
 }
 
+/// One of the dimensions of two moves that go round; none where they are no such move together.
+static std::optional<spmd::DimMove> composeRound(const spmd::DimMove &outer, const spmd::DimMove &inner, int64_t size) {
+  bool isAll = inner.begin <= 0 && inner.end >= size && inner.stride == 1 && inner.dilation == 1;
+  // Behind the last element of what is between comes its first, which is not the source's next.
+  if (outer.wraps && (!isAll || (inner.shift != 0 && !inner.wraps)))
+    return std::nullopt;
+  if (outer.stride != 1 || outer.dilation != 1)
+    return std::nullopt;
+  spmd::DimMove both = outer;
+  both.shift += inner.shift;
+  both.wraps = true;
+  if (outer.wraps)
+    return both;
+  both.begin = std::max(outer.begin, inner.begin - outer.shift);
+  both.end = std::max(both.begin, std::min(outer.end, inner.end - outer.shift));
+  return both;
+}
+
 std::optional<ArrayMove> composeMoves(const ArrayMove &outer, const ArrayMove &inner) {
   ArrayMove move{inner.source, outer.dims};
-  for (auto [dim, step] : llvm::zip(move.dims, inner.dims)) {
+  for (auto [index, dim, step] : llvm::enumerate(move.dims, inner.dims)) {
+    if (dim.wraps || step.wraps) {
+      int64_t between = outer.source ? arrayTypeOf(outer.source).getDimSize(static_cast<int64_t>(index)) : 0;
+      bool isSameRound = !dim.wraps || arrayTypeOf(inner.source).getDimSize(static_cast<int64_t>(index)) == between;
+      std::optional<spmd::DimMove> round = isSameRound ? composeRound(dim, step, between) : std::nullopt;
+      if (!round)
+        return std::nullopt;
+      dim = *round;
+      continue;
+    }
     // Only then can what lies between elements of the outer one be told from what the inner one skips.
     if (std::gcd(step.stride, dim.dilation) != 1)
       return std::nullopt;

@@ -86,12 +86,13 @@ bool WindowDim::canFollowPiecesOf(const WindowDim &other) const {
 }
 
 bool WindowDim::canTake(const WindowDim &other) const {
-  return wraps == other.wraps && getPieces() == other.getPieces() &&
-         (canFollowPiecesOf(other) || other.canFollowPiecesOf(*this));
+  return getPieces() == other.getPieces() && (canFollowPiecesOf(other) || other.canFollowPiecesOf(*this));
 }
 
 void WindowDim::add(const WindowDim &other) {
   WindowDim both = *this, following = other;
+  // Whoever does not wrap looks at nothing before the first element and behind the last one.
+  both.wraps = following.wraps = wraps || other.wraps;
   both.stride = std::gcd(std::gcd(stride, other.stride), getAnyElement(*this) - getAnyElement(other));
   for (size_t i = 0; i < looked.size(); ++i)
     both.looked[i] = unite(looked[i], other.looked[i]);

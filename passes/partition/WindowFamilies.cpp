@@ -38,7 +38,9 @@ ArrayRef<ShardingRuleOpInterface> WindowFamilies::getFamily(Operation *op) const
 
 const Windows *WindowFamilies::getWindows(Operation *op) {
   auto number = familyOf.find(op);
-  if (number == familyOf.end() || families[number->second].ops.size() < 2)
+  // A concatenation of parts of one array has a window for itself alone.
+  bool isAlone = number != familyOf.end() && families[number->second].ops.size() < 2;
+  if (number == familyOf.end() || (isAlone && !isa<ConcatenateOp>(op)))
     return nullptr;
   Family &family = families[number->second];
   auto typesNow = llvm::map_range(family.values, [](Value value) { return value.getType(); });

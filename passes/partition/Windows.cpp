@@ -3,6 +3,7 @@
 #include "passes/partition/Windows.h"
 
 #include "ir/array/LocalBuilder.h"
+#include "passes/partition/JoinedParts.h"
 #include "passes/partition/Moves.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -19,59 +20,55 @@ bool isCut(ArrayType type, int64_t dim) { return !type.getShardingOrOpen().getDi
 
 bool isUnreduced(ArrayType type) { return !type.getShardingOrOpen().getUnreduced().empty(); }
 
+/// Which elements of a dimension of the result there are.
+spmd::MovedRange getExtent(const spmd::DimMove &move, int64_t from, int64_t to) {
+  if (move.wraps && from > 0)
+    return {move.begin, move.end - move.begin};
+  return spmd::movedRange(move, {0, from}, {0, to});
+}
+
+/// What an operation makes its result of, if that is one array, and the slices that it does without then.
+struct Seen {
+  ArrayMove move;
+  Value outside;
+  SmallVector<Operation *> slices;
+};
+
 /// What a value is made of, if that is one array.
-std::optional<ArrayMoves> movesOf(Value value) {
+std::optional<Seen> seeThrough(Value value) {
   auto op = value.getDefiningOp<ShardingRuleOpInterface>();
   if (!op || isa<ReshardOp, ConstraintOp>(op.getOperation()) || isUnreduced(arrayTypeOf(value)))
     return std::nullopt;
   ArrayMoves moves = op.getMoves();
-  return moves.parts.size() == 1 ? std::make_optional(moves) : std::nullopt;
+  if (moves.parts.size() == 1)
+    return Seen{moves.parts[0], moves.outside, {}};
+  std::optional<JoinedParts> joined = joinParts(op);
+  return joined ? std::make_optional(Seen{joined->move, Value(), joined->slices}) : std::nullopt;
 }
 
-/// Which elements of a dimension of the result there are.
-spmd::MovedRange getExtent(const spmd::DimMove &move, int64_t from, int64_t to) {
-  return move.wraps && from > 0 ? spmd::MovedRange{0, to} : spmd::movedRange(move, {0, from}, {0, to});
+/// Whether a move wraps along a dimension that each device has in full size: the device repeats its elements by itself,
+/// and none of them is sent twice.
+bool wrapsLocally(const ArrayMove &move, ArrayType to, int64_t dim) {
+  return move.dims[dim].wraps && !isCut(arrayTypeOf(move.source), dim) && !isCut(to, dim);
 }
 
-bool goesRound(const ArrayMove &move) {
-  return llvm::any_of(move.dims, [](const spmd::DimMove &dim) { return dim.wraps; });
-}
-
-/// Where an operation rolls an array (joins its end and its beginning, in this order), the slices of these, the
-/// beginning first.
-std::optional<std::array<SliceOp, 2>> getRolled(Operation *op) {
-  auto join = dyn_cast<ConcatenateOp>(op);
-  if (!join || join->getNumOperands() != 2)
-    return std::nullopt;
-  std::array<SliceOp, 2> slices{join->getOperand(1).getDefiningOp<SliceOp>(),
-                                join->getOperand(0).getDefiningOp<SliceOp>()};
-  int64_t dim = static_cast<int64_t>(join.getDim()), at = 0;
-  ArrayRef<int64_t> shape = join.getType().getShape();
-  for (SliceOp slice : slices) {
-    if (!slice || arrayTypeOf(slice.getOperand()).getShape() != shape)
-      return std::nullopt;
-    SmallVector<int64_t> starts(shape.size()), limits(shape);
+/// `count` elements of a dimension from `first` on, the first one behind the last one.
+Value takeAround(OpBuilder &builder, Location loc, Value x, int64_t dim, int64_t first, int64_t count) {
+  ArrayType type = arrayTypeOf(x);
+  int64_t size = type.getDimSize(dim);
+  SmallVector<int64_t> starts(type.getRank()), limits(type.getShape()), strides(type.getRank(), 1);
+  SmallVector<Value> parts;
+  for (int64_t at = (first % size + size) % size, left = count; left > 0; at = 0) {
     starts[dim] = at;
-    limits[dim] = at += slice.getType().getDimSize(dim);
-    if (slice.getStarts() != ArrayRef(starts) || slice.getLimits() != ArrayRef(limits) ||
-        llvm::any_of(slice.getStrides(), [](int64_t stride) { return stride != 1; }))
-      return std::nullopt;
+    limits[dim] = std::min(size, at + left);
+    left -= limits[dim] - at;
+    SmallVector<int64_t> shape(type.getShape());
+    shape[dim] = limits[dim] - at;
+    parts.push_back(builder.create<SliceOp>(loc, type.withShape(shape), x, starts, limits, strides));
   }
-  return slices[0].getOperand() == slices[1].getOperand() ? std::make_optional(slices) : std::nullopt;
-}
-
-/// How a rolled array is made of the array, going round, in the direction in which devices get less.
-ArrayMove getRoll(ConcatenateOp op, SliceOp beginning) {
-  auto dim = static_cast<int64_t>(op.getDim());
-  ArrayMove move{beginning.getOperand(), {}};
-  for (int64_t size : arrayTypeOf(move.source).getShape())
-    move.dims.push_back({0, 1, 0, size});
-  spmd::DimMove &rolled = move.dims[dim];
-  rolled.shift = beginning.getType().getDimSize(dim);
-  if (rolled.shift > rolled.end / 2)
-    rolled.shift -= rolled.end;
-  rolled.wraps = true;
-  return move;
+  SmallVector<int64_t> shape(type.getShape());
+  shape[dim] = count;
+  return parts.size() == 1 ? parts[0] : builder.create<ConcatenateOp>(loc, type.withShape(shape), parts, dim);
 }
 
 } // namespace
@@ -127,8 +124,10 @@ Windows::Windows(ArrayRef<ShardingRuleOpInterface> ops, MeshAttr meshAttr)
   for (const Group &group : groups) {
     Value source = group.window.getSource();
     while (source && skipped.erase(source.getDefiningOp())) {
-      std::optional<ArrayMoves> moves = movesOf(source);
-      source = moves ? moves->parts[0].source : Value();
+      std::optional<Seen> seen = seeThrough(source);
+      for (Operation *slice : seen ? seen->slices : SmallVector<Operation *>())
+        skipped.erase(slice);
+      source = seen ? seen->move.source : Value();
     }
   }
   sharePrices();
@@ -155,7 +154,7 @@ std::vector<ShardingRuleOpInterface> Windows::listMovers(Region &region) {
   region.walk([&](ShardingRuleOpInterface op) {
     if (isa<ReshardOp, ConstraintOp>(op.getOperation()) || isPerDevice(op))
       return;
-    if (op.getMoves().parts.size() == 1 || getRolled(op))
+    if (op.getMoves().parts.size() == 1 || joinParts(op))
       movers.push_back(op);
   });
   return movers;
@@ -182,43 +181,33 @@ std::optional<CollectiveCost> Windows::getShare(Operation *op, const CostModel &
 }
 
 std::optional<Windows::View> Windows::getView(ShardingRuleOpInterface op) const {
-  if (std::optional<View> roll = getRollView(op))
-    return roll;
-  std::optional<ArrayMoves> moves = movesOf(op->getResult(0));
-  if (!moves || !needsExchange(op))
+  std::optional<Seen> seen = seeThrough(op->getResult(0));
+  if (!seen || !needsExchange(op))
     return std::nullopt;
-  View view{op, moves->parts[0], moves->outside, {}};
-  auto sees = [](Value value, const ArrayMoves &moves) {
+  // Along a dimension that is not sharded devices join parts by themselves, once these are sharded as the result.
+  auto join = dyn_cast<ConcatenateOp>(op.getOperation());
+  if (join && !isCut(join.getType(), static_cast<int64_t>(join.getDim())))
+    return std::nullopt;
+  View view{op, seen->move, seen->outside, seen->slices};
+  auto sees = [](Value value, const Seen &inner) {
     // A pad that devices do by themselves would make edges longer.
-    bool isLonger = arrayTypeOf(value).getNumElements() > arrayTypeOf(moves.parts[0].source).getNumElements();
-    return isLonger || needsExchange(value.getDefiningOp());
+    bool isLonger = arrayTypeOf(value).getNumElements() > arrayTypeOf(inner.move.source).getNumElements();
+    return (isLonger && !value.getDefiningOp<ConcatenateOp>()) || needsExchange(value.getDefiningOp());
   };
-  for (std::optional<ArrayMoves> inner = movesOf(view.move.source); inner && sees(view.move.source, *inner);
-       inner = movesOf(view.move.source))
-    if (!seePast(view, *inner))
+  for (std::optional<Seen> inner = seeThrough(view.move.source); inner && sees(view.move.source, *inner);
+       inner = seeThrough(view.move.source))
+    if (!seePast(view, inner->move, inner->outside, inner->slices))
       break;
   if (isUnreduced(arrayTypeOf(view.move.source)) || !getDims(view))
     return std::nullopt;
   return view;
 }
 
-std::optional<Windows::View> Windows::getRollView(ShardingRuleOpInterface op) const {
-  auto rolled = getRolled(op);
-  if (!rolled || !needsExchange(op))
-    return std::nullopt;
-  auto join = cast<ConcatenateOp>(op.getOperation());
-  View view{op, getRoll(join, (*rolled)[0]), Value(), {(*rolled)[0], (*rolled)[1]}};
-  ArrayType from = arrayTypeOf(view.move.source), to = join.getType();
-  // Of a dimension that is whole devices roll their pieces, once these lie as the result does.
-  bool isWhole = !isCut(to, static_cast<int64_t>(join.getDim()));
-  return isWhole || isUnreduced(from) || isUnreduced(to) || !getDims(view) ? std::nullopt : std::make_optional(view);
-}
-
 std::optional<Windows::View> Windows::getPart(ShardingRuleOpInterface op) const {
-  std::optional<ArrayMoves> moves = movesOf(op->getResult(0));
-  if (!moves)
+  std::optional<Seen> seen = seeThrough(op->getResult(0));
+  if (!seen || isa<ConcatenateOp>(op.getOperation()))
     return std::nullopt;
-  View view = getFarther({op, moves->parts[0], moves->outside, {}});
+  View view = getFarther({op, seen->move, seen->outside, {}});
   bool isTaken = llvm::any_of(view.between, [](Operation *inner) { return needsExchange(inner); });
   if (!isTaken || isUnreduced(arrayTypeOf(view.move.source)) || !getDims(view))
     return std::nullopt;
@@ -226,25 +215,27 @@ std::optional<Windows::View> Windows::getPart(ShardingRuleOpInterface op) const 
 }
 
 Windows::View Windows::getFarther(View view) const {
-  while (std::optional<ArrayMoves> inner = movesOf(view.move.source)) {
+  while (std::optional<Seen> inner = seeThrough(view.move.source)) {
     View farther = view;
-    if (!seePast(farther, *inner) || isUnreduced(arrayTypeOf(farther.move.source)) || !getDims(farther))
+    if (!seePast(farther, inner->move, inner->outside, inner->slices) ||
+        isUnreduced(arrayTypeOf(farther.move.source)) || !getDims(farther))
       break;
     view = farther;
   }
   return view;
 }
 
-bool Windows::seePast(View &view, const ArrayMoves &inner) {
-  if ((view.outside && inner.outside && view.outside != inner.outside) || goesRound(view.move))
+bool Windows::seePast(View &view, const ArrayMove &inner, Value outside, ArrayRef<Operation *> slices) {
+  if (view.outside && outside && view.outside != outside)
     return false;
-  std::optional<ArrayMove> move = composeMoves(view.move, inner.parts[0]);
+  std::optional<ArrayMove> move = composeMoves(view.move, inner);
   if (!move || isDilated(*move))
     return false;
   view.between.push_back(view.move.source.getDefiningOp());
+  view.between.append(slices.begin(), slices.end());
   view.move = *move;
   if (!view.outside)
-    view.outside = inner.outside;
+    view.outside = outside;
   return true;
 }
 
@@ -259,10 +250,14 @@ std::optional<std::vector<WindowDim>> Windows::getDims(const View &view) const {
     dim.result = getCutDim(mesh, to, d);
     dim.stride = move.stride;
     dim.step = dim.result.pieces.size() > 1 ? move.stride : 0;
-    dim.wraps = move.wraps;
     spmd::MovedRange extent = getExtent(move, from.getDimSize(d), dim.result.size);
     if (extent.size == 0)
       return std::nullopt;
+    if (wrapsLocally(view.move, to, d)) {
+      dim.looked.push_back({0, from.getDimSize(d)});
+      continue;
+    }
+    dim.wraps = move.wraps;
     for (const spmd::ShardRange &piece : dim.result.pieces) {
       int64_t begin = std::max(piece.start, extent.start);
       int64_t end = std::min(piece.start + piece.size, extent.start + extent.size);
@@ -296,6 +291,11 @@ Value Windows::build(OpBuilder &builder, Operation *op, function_ref<Value(Value
   for (int64_t d = 0; d < rank; ++d) {
     const spmd::DimMove &move = view.move.dims[d];
     extent.push_back(getExtent(move, from.getDimSize(d), to.getDimSize(d)));
+    if (wrapsLocally(view.move, to, d) && to.getDimSize(d) > 0) {
+      x = takeAround(builder, loc, x, d, move.shift, to.getDimSize(d));
+      strides[d] = 1;
+      continue;
+    }
     const WindowDim &dim = group.window.getDim(d);
     strides[d] = move.stride / dim.stride;
     int64_t first = (move.shift - dim.getFirst()) / dim.stride;
@@ -326,7 +326,8 @@ Value Windows::build(OpBuilder &builder, Operation *op, function_ref<Value(Value
   for (int64_t d = 0; d < rank; ++d) {
     const spmd::DimMove &move = view.move.dims[d];
     spmd::DimMove everywhere{move.shift, move.stride, 0, to.getDimSize(d)};
-    spmd::MovedRange natural = spmd::movedRange(everywhere, {0, from.getDimSize(d)}, {0, to.getDimSize(d)});
+    everywhere.wraps = move.wraps;
+    spmd::MovedRange natural = getExtent(everywhere, from.getDimSize(d), to.getDimSize(d));
     if (!isCut(to, d) && natural == extent[d])
       extent[d] = {0, to.getDimSize(d)};
   }

@@ -31,8 +31,8 @@ public:
   /// Operations in program order, as in a block (`listMovers`).
   Windows(llvm::ArrayRef<ShardingRuleOpInterface> ops, MeshAttr mesh);
 
-  /// The operations of a region, in program order, of which each makes its result of the elements of one array, or of
-  /// two slices of one that it rolls.
+  /// The operations of a region, in program order, of which each makes its result of the elements of one array, or
+  /// joins slices of one (JoinedParts.h).
   static std::vector<ShardingRuleOpInterface> listMovers(mlir::Region &region);
 
   /// Whether nobody looks at what the operation makes.
@@ -66,14 +66,13 @@ private:
   using Price = std::pair<double, int64_t>; ///< Bytes that all devices send together, and exchanges.
 
   std::optional<View> getView(ShardingRuleOpInterface op) const;
-  /// The view of an operation that rolls an array along a dimension that is cut: all of it, going round.
-  std::optional<View> getRollView(ShardingRuleOpInterface op) const;
   /// The view of an operation that takes a part, by itself, of what others exchange elements for.
   std::optional<View> getPart(ShardingRuleOpInterface op) const;
   /// The view of the first array that is seen through everything that only takes elements, moving them or not.
   View getFarther(View view) const;
   /// Looks at what the array is made of instead; false where that has another outside.
-  static bool seePast(View &view, const ArrayMoves &inner);
+  static bool seePast(View &view, const ArrayMove &inner, mlir::Value outside,
+                      llvm::ArrayRef<mlir::Operation *> slices);
   /// What devices look at, for each dimension of the array; nothing where that is no window.
   std::optional<std::vector<WindowDim>> getDims(const View &view) const;
   std::vector<Group> formGroups(const std::vector<View> &views) const;

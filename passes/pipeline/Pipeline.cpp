@@ -26,8 +26,10 @@ void addBeforeShardings(OpPassManager &passes, bool remarks) {
   // What no iteration changes is priced, and brought elsewhere, once for all of them.
   passes.addPass(createLoopInvariantCodeMotionPass());
   passes.addPass(createSplitOrders());
+  passes.addPass(createTurnDiagonals());
   passes.addPass(createSkipReshapes());
   passes.addPass(createAlignInteriors());
+  passes.addPass(createJoinFirst());
 }
 
 void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOptions &options) {
@@ -38,6 +40,7 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
     passes.addPass(createMarkStage(mark));
   };
   if (passesThrough(Stage::Propagated)) {
+    passes.addPass(createKnownIndicesPass());
     passes.addPass(createDifferentiatePass());
     passes.addPass(createVerifyDifferentiatedPass());
     passes.addPass(createSimplifyPass());

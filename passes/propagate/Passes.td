@@ -12,6 +12,29 @@ def SimplifyPass : Pass<"spmdc-simplify", "mlir::ModuleOp"> {
   }];
 }
 
+def KnownIndicesPass : Pass<"spmdc-known-indices", "mlir::ModuleOp"> {
+  let summary = "Turns lookups at places that the compiler knows into slices";
+  let description = [{
+    Before: the array program, gradients not yet taken.
+
+    Where the indices of an array.take or array.take_along depend on constants and positions alone and are a few affine
+    functions of positions (KnownIntegers.h), slices, reversals, broadcasts, reshapes, and concatenations of these take
+    its place. A selection whose predicate is known to be the same everywhere is what it selects. Other lookups stay.
+
+    After: the same.
+    ```
+    %0 = array.take %x, %i dim 0 : <f32[512]>, <i32[512]> -> <f32[512]>
+    ```
+    becomes, where `%i` is (iota + 1) % 512,
+    ```
+    %0 = array.slice %x [1] to [512] step [1] : <f32[512]> -> <f32[511]>
+    %1 = array.slice %x [0] to [1] step [1] : <f32[512]> -> <f32[1]>
+    %2 = array.concatenate %0, %1 dim 0 : <f32[511]>, <f32[1]> -> <f32[512]>
+    ```
+  }];
+  let dependentDialects = ["::spmdc::SpmdDialect", "::spmdc::ArrayDialect"];
+}
+
 def SplitConstantsPass : Pass<"spmdc-split-constants", "mlir::ModuleOp"> {
   let summary = "Gives every user of a constant a copy of its own";
   let description = [{

@@ -117,6 +117,80 @@ bool makeLookup(ProgramBuilder &b) {
   return b.let("$0[" + text + "]", {x, indices->variable}, b.dtypeOf(x), result, b.of(x)).has_value();
 }
 
+/// Indices that no parameter has to do with, most of them inside of a dimension; and their shape.
+std::pair<std::string, Shape> knownIndices(ProgramBuilder &b, int64_t size) {
+  int64_t count = b.random.integer(1, size + 2), some = b.random.integer(1, 3), far = b.random.integer(-size, size);
+  std::string n = std::to_string(count), s = std::to_string(size), k = std::to_string(some), c = std::to_string(far);
+  switch (b.random.integer(0, 9)) {
+  case 0:
+    return {"(arange(" + n + ") + " + c + ") % " + s, {count}};
+  case 1:
+    return {"arange(" + n + ")", {count}};
+  case 2:
+    return {s + " - 1 - arange(" + n + ")", {count}};
+  case 3:
+    return {"arange(" + n + ") * " + k + " + " + c, {count}};
+  case 4:
+    return {"floor_divide(arange(" + n + "), " + k + ")", {count}};
+  case 5:
+    return {"where(arange(" + n + ") < " + k + ", " + c + ", arange(" + n + "))", {count}};
+  case 6:
+    return {"minimum(abs(arange(" + n + ") - " + k + "), " + s + " - 1)", {count}};
+  case 7:
+    return {"reshape(arange(" + std::to_string(some * count) + "), [" + n + ", " + k + "])", {count, some}};
+  case 8:
+    return {"arange(" + n + ")[:, None] + arange(" + k + ")", {count, some}};
+  default:
+    return {"stack([" + c + ", 0, " + k + "])", {3}};
+  }
+}
+
+/// x[:, i], take and take_along_axis of those.
+bool makeKnownLookup(ProgramBuilder &b) {
+  auto found = anyDim(b, isAnything);
+  if (!found)
+    return false;
+  auto [x, dim] = *found;
+  const Shape shape = b.shapeOf(x);
+  int64_t rank = b.rankOf(x);
+  auto [text, taken] = knownIndices(b, shape[dim]);
+  Shape result = replaceDim(shape, dim, taken);
+  if (!b.fits(result) || result.size() > 5)
+    return false;
+  if (b.random.chance(30))
+    return b
+        .let("take($0, " + text + ", axis=" + b.dimText(dim, rank) + ")", {x}, b.dtypeOf(x), result,
+             filled(b.dtypeOf(x), b.of(x)))
+        .has_value();
+  if (rank == 1 && taken.size() == 1 && b.random.chance(30))
+    return b.let("take_along_axis($0, " + text + ", axis=0)", {x}, b.dtypeOf(x), result, filled(b.dtypeOf(x), b.of(x)))
+        .has_value();
+  std::string before;
+  for (int64_t d = 0; d < dim; ++d)
+    before += ":, ";
+  return b.let("$0[" + before + text + "]", {x}, b.dtypeOf(x), result, b.of(x)).has_value();
+}
+
+/// A diagonal, or a part of it.
+bool makeDiagonal(ProgramBuilder &b) {
+  auto found = anyDim(b, [&](int v) { return b.rankOf(v) > 1; });
+  if (!found)
+    return false;
+  int x = found->first;
+  Shape shape = b.shapeOf(x);
+  int64_t dim = b.random.integer(0, b.rankOf(x) - 2), rows = shape[dim], columns = shape[dim + 1];
+  if (rows == 0 || columns == 0)
+    return false;
+  int64_t at = b.random.integer(0, columns - 1), count = std::min(rows, columns - at);
+  std::string before, n = "arange(" + std::to_string(count) + ")";
+  for (int64_t d = 0; d < dim; ++d)
+    before += ":, ";
+  Shape result = replaceDim(shape, dim, {count});
+  result.erase(result.begin() + dim + 1);
+  return b.let("$0[" + before + n + ", " + n + " + " + std::to_string(at) + "]", {x}, b.dtypeOf(x), result, b.of(x))
+      .has_value();
+}
+
 /// An element of a list, also of one that a loop carries or that stands around a loop.
 bool makeListElement(ProgramBuilder &b) {
   int x = b.any(), y = b.matching(b.shapeOf(x), b.dtypeOf(x));
@@ -217,11 +291,12 @@ bool makeTopK(ProgramBuilder &b) {
 
 std::vector<Operation> lookupOperations() {
   return {
-      {"take", 5, makeTake},       {"take_along_axis", 4, makeTakeAlong},
-      {"lookup", 5, makeLookup},   {"update", 5, makeUpdate},
-      {"sort", 3, makeSort},       {"scatter_add", 5, makeScatterAdd},
-      {"argsort", 3, makeArgsort}, {"list element", 3, makeListElement},
-      {"top_k", 3, makeTopK},
+      {"take", 5, makeTake},         {"take_along_axis", 4, makeTakeAlong},
+      {"lookup", 5, makeLookup},     {"update", 5, makeUpdate},
+      {"sort", 3, makeSort},         {"scatter_add", 5, makeScatterAdd},
+      {"argsort", 3, makeArgsort},   {"list element", 3, makeListElement},
+      {"top_k", 3, makeTopK},        {"known lookup", 6, makeKnownLookup},
+      {"diagonal", 2, makeDiagonal},
   };
 }
 

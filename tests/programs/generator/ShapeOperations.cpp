@@ -205,6 +205,48 @@ bool makeRoll(ProgramBuilder &b) {
   return letMoved(b, "roll($0, " + std::to_string(b.random.integer(-5, 5)) + axis + ")", x, b.shapeOf(x));
 }
 
+/// Slices of one array, one behind the other: halos of what is periodic, halves that are swapped, or any; some of them
+/// negated.
+bool makeJoinedSlices(ProgramBuilder &b) {
+  std::optional<int> x =
+      b.find([&](int v) { return llvm::any_of(b.shapeOf(v), [](int64_t size) { return size > 1; }); });
+  if (!x)
+    return false;
+  Shape shape = b.shapeOf(*x);
+  int64_t dim = llvm::find_if(shape, [](int64_t size) { return size > 1; }) - shape.begin(), size = shape[dim];
+  std::vector<std::pair<int64_t, int64_t>> ranges;
+  switch (b.random.integer(0, 2)) {
+  case 0: {
+    int64_t width = b.random.integer(1, std::min<int64_t>(3, size));
+    ranges = {{size - width, size}, {0, size}, {0, b.random.integer(1, width)}};
+    break;
+  }
+  case 1: {
+    int64_t at = b.random.chance(60) ? size / 2 : b.random.integer(1, size - 1);
+    ranges = {{at, size}, {0, at}};
+    break;
+  }
+  default:
+    for (int64_t i = b.random.integer(2, 3); i > 0; --i) {
+      int64_t begin = b.random.integer(0, size - 1);
+      ranges.push_back({begin, b.random.integer(begin + 1, size)});
+    }
+  }
+  bool mayNegate = b.dtypeOf(*x) != spmd::DType::Bool && !isUnsignedInteger(b.dtypeOf(*x));
+  std::string text, before;
+  for (int64_t d = 0; d < dim; ++d)
+    before += ":, ";
+  shape[dim] = 0;
+  for (auto [begin, end] : ranges) {
+    bool isNegated = mayNegate && b.random.chance(30);
+    text += (text.empty() ? "" : ", ") + std::string(isNegated ? "-" : "") + "$0[" + before + std::to_string(begin) +
+            ":" + std::to_string(end) + "]";
+    shape[dim] += end - begin;
+  }
+  return b.fits(shape) &&
+         letMoved(b, "concatenate([" + text + "], axis=" + b.dimText(dim, b.rankOf(*x)) + ")", *x, shape);
+}
+
 bool makeTile(ProgramBuilder &b) {
   int x = anything(b);
   Shape counts, shape;
@@ -289,6 +331,7 @@ std::vector<Operation> shapeOperations() {
       {"pad", 6, makePad},
       {"flip", 4, makeFlip},
       {"roll", 4, makeRoll},
+      {"joined slices", 5, makeJoinedSlices},
       {"tile", 3, makeTile},
       {"repeat", 3, makeRepeat},
   };
