@@ -29,7 +29,7 @@ spmdc_shared_library(spmdApi spmdApi spmdSupport)
 install(TARGETS spmdc spmd-run spmd-opt spmd-lsp-server)
 install(DIRECTORY runtime/api/include/spmd DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 # The public headers include these as the tree does; a file beside them is found first.
-install(FILES runtime/support/DType.h runtime/support/Error.h
+install(FILES runtime/support/DType.h runtime/support/Error.h runtime/support/NanError.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/spmd/runtime/support)
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/spmd)

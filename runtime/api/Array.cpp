@@ -4,9 +4,11 @@
 
 #include "runtime/api/TracedValue.h"
 #include "runtime/artifact/PlanPrinter.h"
+#include "runtime/device/Allocation.h"
 #include "runtime/io/BoxCopy.h"
 #include "runtime/io/NumpyPrinter.h"
 #include "runtime/io/ShardingDrawing.h"
+#include "runtime/support/NanError.h"
 
 #include <algorithm>
 #include <cstring>
@@ -29,6 +31,8 @@ void Pending::wait() {
     for (const auto &argument : before)
       argument->wait();
     launch->wait();
+  } catch (const NanError &) { // Of this call alone.
+    throw;
   } catch (...) {
     job->markFailed();
     throw;
@@ -56,13 +60,51 @@ std::string ArrayImpl::describe() const {
   return text + typeText(dtype, shape) + " @ " + shardingOf(sharding.spec(), shape.size()).str();
 }
 
-bool ArrayImpl::isSoleUser() const {
-  return std::all_of(parts.begin(), parts.end(), [](const LocalPart &part) { return part.use.use_count() == 1; });
+ArrayImpl::ArrayImpl(const ArrayImpl &other)
+    : job(other.job), dtype(other.dtype), shape(other.shape), sharding(other.sharding), name(other.name),
+      localShape(other.localShape), pending(other.pending), isUncommitted(other.isUncommitted),
+      parts(std::make_shared<std::vector<LocalPart>>(*other.getParts())) {}
+
+PartsRef ArrayImpl::getParts() const {
+  std::lock_guard lock(mutex);
+  if (!takenBy.empty())
+    failDeleted();
+  return parts;
 }
 
-void ArrayImpl::giveUp(const std::string &why) const {
-  parts.clear();
-  deleted = why;
+void ArrayImpl::checkUsable() const {
+  if (!isDeleted())
+    return;
+  std::lock_guard lock(mutex);
+  if (!takenBy.empty()) // It may have been taken back meanwhile.
+    failDeleted();
+}
+
+void ArrayImpl::failDeleted() const {
+  throw Error(describe() + " is used after " + takenBy +
+                  ": its memory went to that call's results; use them, or do not donate the argument",
+              Error::Kind::Usage);
+}
+
+bool ArrayImpl::giveUp(const std::string &why, const PartsRef &own) const {
+  std::lock_guard lock(mutex);
+  if (!takenBy.empty())
+    failDeleted();
+  // Two references to the parts: the array's and the caller's. Who shares the memory in another way has a `use`.
+  bool isSole = parts.use_count() == 2 &&
+                std::all_of(own->begin(), own->end(), [](const LocalPart &part) { return part.use.use_count() == 1; });
+  std::atomic_thread_fence(std::memory_order_acquire); // What others did before they let go of it has happened.
+  takenBy = why;
+  parts = std::make_shared<std::vector<LocalPart>>();
+  deleted.store(true, std::memory_order_release);
+  return isSole;
+}
+
+void ArrayImpl::takeBack(PartsRef own) const {
+  std::lock_guard lock(mutex);
+  parts = std::make_shared<std::vector<LocalPart>>(*own);
+  takenBy.clear();
+  deleted.store(false, std::memory_order_release);
 }
 
 void ArrayImpl::copyPart(const LocalPart &part, void *target) const {
@@ -99,16 +141,16 @@ void placePart(const ArrayImpl &impl, const LocalPart &part, void *target) {
 }
 
 /// Different parts never overlap, so they are all there if their elements are as many as the array's.
-std::vector<const LocalPart *> distinctParts(const ArrayImpl &impl, bool &isComplete) {
+std::vector<const LocalPart *> distinctParts(const ArrayImpl &impl, const PartsRef &all, bool &isComplete) {
   std::set<std::vector<int64_t>> seen;
   std::vector<const LocalPart *> parts;
   int64_t count = 0;
-  for (const LocalPart &part : impl.parts)
+  for (const LocalPart &part : *all)
     if (int64_t elements = elementCount(sizesOf(part.ranges)); elements && seen.insert(startsOf(part.ranges)).second) {
       parts.push_back(&part);
       count += elements;
     }
-  isComplete = count == elementCount(impl.shape) && !impl.parts.empty();
+  isComplete = count == elementCount(impl.shape) && !all->empty();
   return parts;
 }
 
@@ -130,10 +172,8 @@ const ArrayImpl &get(const Array &array) { return described(array.get_impl(), ar
 const std::shared_ptr<const ArrayImpl> &Array::get_impl() const {
   if (traced)
     throw traced->misuse();
-  if (impl && !impl->deleted.empty())
-    throw Error(impl->describe() + " is used after " + impl->deleted +
-                    ": its memory went to that call's results; use them, or do not donate the argument",
-                Error::Kind::Usage);
+  if (impl)
+    impl->checkUsable();
   return impl;
 }
 
@@ -142,10 +182,10 @@ DType Array::dtype() const { return traced ? traced->dtype : described(impl, tra
 const NamedSharding &Array::sharding() const { return described(impl, traced).sharding; }
 const std::string &Array::name() const { return described(impl, traced).name; }
 int64_t Array::size() const { return elementCount(shape()); }
-bool Array::is_deleted() const { return !traced && !described(impl, traced).deleted.empty(); }
+bool Array::is_deleted() const { return !traced && described(impl, traced).isDeleted(); }
 
 bool Array::is_fully_addressable() const {
-  return get(*this).parts.size() == impl->sharding.mesh().device_ids().size();
+  return get(*this).getParts()->size() == impl->sharding.mesh().device_ids().size();
 }
 
 bool Array::is_fully_replicated() const { return described(impl, traced).sharding.is_fully_replicated(); }
@@ -162,7 +202,8 @@ void Array::copy_to_host(DType dtype, void *target) const {
                     "; fetch it as " + std::string(dtypeName(array.dtype)),
                 Error::Kind::Usage);
   bool isComplete = false;
-  std::vector<const LocalPart *> parts = distinctParts(array, isComplete);
+  PartsRef all = array.getParts();
+  std::vector<const LocalPart *> parts = distinctParts(array, all, isComplete);
   if (!isComplete)
     throw Error("fetching the value of " + array.describe() +
                 " is not possible: it spans devices of other processes; use process_allgather(array) for the whole "
@@ -179,8 +220,9 @@ std::vector<Shard> Array::addressable_shards() const {
   Sharding sharding = shardingOf(array.sharding.spec(), array.shape.size());
   std::map<std::vector<int64_t>, int64_t> replicas;
   std::vector<Shard> shards;
-  auto next = array.parts.begin();
-  for (int64_t position = 0; position < array.sharding.mesh().size() && next != array.parts.end(); ++position) {
+  PartsRef parts = array.getParts();
+  auto next = parts->begin();
+  for (int64_t position = 0; position < array.sharding.mesh().size() && next != parts->end(); ++position) {
     std::vector<ShardRange> ranges = ownedRanges(mesh, array.shape, sharding, position);
     std::vector<int64_t> key = startsOf(ranges), sizes = sizesOf(ranges);
     key.insert(key.end(), sizes.begin(), sizes.end());
@@ -202,12 +244,13 @@ std::vector<Shard> Array::addressable_shards() const {
       array.wait();
       std::vector<char> values(static_cast<size_t>(elementCount(sizes) * byteSize(array.dtype)));
       array.copyPart(*next, values.data());
-      part.buffer = next->device->allocate(std::max<int64_t>(1, static_cast<int64_t>(values.size())));
+      part.buffer = allocateFor(*next->device, std::max<int64_t>(1, static_cast<int64_t>(values.size())),
+                                [&] { return "a shard of " + array.describe(); });
       part.use = std::make_shared<const BufferUse>();
       if (!values.empty())
         next->device->copyFromHost(*part.buffer, values.data(), static_cast<int64_t>(values.size()));
     }
-    data->parts.push_back(std::move(part));
+    data->editParts().push_back(std::move(part));
     shards.push_back({std::move(device), indexOf(ranges), replica, Array(std::move(data))});
     ++next;
   }
@@ -219,7 +262,8 @@ std::string Array::str() const {
     return "Traced<" + typeText(traced->dtype, traced->shape) + ">";
   const ArrayImpl &array = get(*this);
   bool isComplete = false;
-  std::vector<const LocalPart *> parts = distinctParts(array, isComplete);
+  PartsRef all = array.getParts();
+  std::vector<const LocalPart *> parts = distinctParts(array, all, isComplete);
   if (!isComplete)
     return "Array(" + array.describe() + ")";
   array.wait();

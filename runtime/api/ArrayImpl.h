@@ -10,6 +10,7 @@
 #include "runtime/api/Layout.h"
 #include "runtime/exec/Executor.h"
 
+#include <atomic>
 #include <functional>
 #include <mutex>
 
@@ -47,6 +48,9 @@ struct LocalPart {
   std::shared_ptr<const BufferUse> use = nullptr;
 };
 
+using PartsRef = std::shared_ptr<const std::vector<LocalPart>>;
+
+/// A value on the devices of a mesh. All members but `editParts` are safe from any thread once the array is made.
 class ArrayImpl {
 public:
   std::shared_ptr<Job> job;
@@ -55,12 +59,19 @@ public:
   NamedSharding sharding;
   std::string name;
   std::vector<int64_t> localShape;
-  /// By mesh position. They and `deleted` change once, when the array is donated.
-  mutable std::vector<LocalPart> parts;
   std::shared_ptr<Pending> pending; ///< Null: the values are there.
   /// It is on the device that is taken where nothing says which: it goes along with arrays on any mesh.
   mutable bool isUncommitted = false;
-  mutable std::string deleted; ///< What took it: `it was donated to 'main' at train.cpp:20`. Empty: nothing.
+
+  ArrayImpl() = default;
+  /// Another array that shares the memory.
+  ArrayImpl(const ArrayImpl &other);
+
+  /// By mesh position, for who makes the array: before anybody else has it.
+  std::vector<LocalPart> &editParts() { return *parts; }
+  /// By mesh position, as they are now: another thread may donate the array meanwhile, and takes its memory only where
+  /// nobody holds them. Throws the usage error where the array is deleted.
+  PartsRef getParts() const;
 
   void wait() const {
     if (pending)
@@ -68,12 +79,27 @@ public:
   }
   /// `x: f32[4, 8] @ P(i, j)`.
   std::string describe() const;
-  /// Whether no other array, shard or tensor of another library has a part of this memory.
-  bool isSoleUser() const;
-  /// It is donated: lets go of the memory. `why` is what messages say of it.
-  void giveUp(const std::string &why) const;
   /// The device part's own elements, row-major, without padding.
   void copyPart(const LocalPart &part, void *target) const;
+
+  bool isDeleted() const { return deleted.load(std::memory_order_acquire); }
+  /// Throws the usage error where the array is deleted.
+  void checkUsable() const;
+  /// It is donated: lets go of the memory. Returns whether the memory is free to be written: no other array, shard,
+  /// tensor of another library or reader has a part of it, but for `own`, the caller's. `why` is what messages say of
+  /// it: `it was donated to 'main' at train.cpp:20`. Throws the usage error where the array is deleted already.
+  bool giveUp(const std::string &why, const PartsRef &own) const;
+  /// The call that it was donated to did not come about.
+  void takeBack(PartsRef own) const;
+
+private:
+  [[noreturn]] void failDeleted() const; ///< With the lock.
+
+  mutable std::mutex mutex;
+  // They change once, when the array is donated; guarded by `mutex` from when others have the array.
+  mutable std::shared_ptr<std::vector<LocalPart>> parts = std::make_shared<std::vector<LocalPart>>();
+  mutable std::string takenBy; ///< Empty: it is not deleted.
+  mutable std::atomic<bool> deleted{false};
 };
 
 /// An array without buffers: everything but `buffer` of each part is set. Checks the shape and the sharding.

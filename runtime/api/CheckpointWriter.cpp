@@ -184,7 +184,8 @@ CheckpointFile CheckpointWriter::writeOwnFile(const Request &request, const Mani
       if (piece.file != process)
         continue;
       const ArrayImpl &impl = *request.arrays[i].impl;
-      auto part = std::find_if(impl.parts.begin(), impl.parts.end(), [&](const LocalPart &candidate) {
+      PartsRef parts = impl.getParts();
+      auto part = std::find_if(parts->begin(), parts->end(), [&](const LocalPart &candidate) {
         return startsOf(candidate.ranges) == piece.start && sizesOf(candidate.ranges) == piece.size;
       });
       const void *data = nullptr;

@@ -109,8 +109,8 @@ void deleteExport(DLManagedTensor *tensor) { delete static_cast<Export *>(tensor
 
 } // namespace
 
-Array from_dlpack(DLManagedTensor *tensor, const std::optional<DeviceInfo> &wanted) {
-  std::shared_ptr<Job> job = currentJob(std::source_location::current());
+Array from_dlpack(DLManagedTensor *tensor, const std::optional<DeviceInfo> &wanted, std::source_location where) {
+  std::shared_ptr<Job> job = currentJob(where);
   if (!tensor)
     throw usage("from_dlpack is given no tensor");
   const DLTensor &values = tensor->dl_tensor;
@@ -132,7 +132,7 @@ Array from_dlpack(DLManagedTensor *tensor, const std::optional<DeviceInfo> &want
     if (own->deleter)
       own->deleter(own);
   });
-  impl->parts.front().buffer = device->adopt(data, elements * byteSize(dtype), std::move(owner));
+  impl->editParts().front().buffer = device->adopt(data, elements * byteSize(dtype), std::move(owner));
   return Array(std::move(impl));
 }
 
@@ -144,7 +144,8 @@ DLManagedTensor *to_dlpack(const Array &array) {
     throw usage("to_dlpack of " + impl.describe() + " is not possible: it lies on " + std::to_string(ids.size()) +
                 " devices; give one of array.addressable_shards(), or bring it to one device with device_put(array, "
                 "NamedSharding(Mesh({}, {}, {device}), P()))");
-  if (impl.parts.empty())
+  PartsRef parts = impl.getParts();
+  if (parts->empty())
     throw usage("to_dlpack of " + impl.describe() + " is not possible: it lies on " +
                 impl.job->getDevice(ids[0]).str() + " of process " +
                 std::to_string(impl.job->getDevice(ids[0]).process_index) + "; call it there");
@@ -155,8 +156,8 @@ DLManagedTensor *to_dlpack(const Array &array) {
                 std::string(dtypeName(impl.dtype)));
   impl.wait();
   auto made = std::make_unique<Export>();
-  made->buffer = impl.parts.front().buffer;
-  made->use = impl.parts.front().use;
+  made->buffer = parts->front().buffer;
+  made->use = parts->front().use;
   made->shape = impl.shape;
   made->strides.resize(impl.shape.size());
   int64_t step = 1;

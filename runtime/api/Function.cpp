@@ -5,7 +5,9 @@
 #include "runtime/api/Runtime.h"
 #include "runtime/artifact/ArtifactFile.h"
 #include "runtime/artifact/PlanPrinter.h"
+#include "runtime/artifact/ResultNames.h"
 #include "runtime/artifact/WireBytes.h"
+#include "runtime/device/Allocation.h"
 
 #include <algorithm>
 
@@ -24,8 +26,10 @@ FunctionImpl &get(const std::shared_ptr<FunctionImpl> &impl) {
 
 std::vector<ValueDescription> describeValues(const std::vector<ValueInfo> &values, const Mesh &mesh) {
   std::vector<ValueDescription> result;
+  std::vector<size_t> numbers = resultNumbers(values);
   for (const ValueInfo &value : values)
-    result.push_back({value.name, value.dtype, value.shape, NamedSharding(mesh, specOf(value.sharding))});
+    result.push_back({value.name, value.dtype, value.shape, NamedSharding(mesh, specOf(value.sharding)),
+                      static_cast<int64_t>(numbers[result.size()])});
   return result;
 }
 
@@ -55,6 +59,7 @@ Program::Program(std::shared_ptr<Job> ownJob, std::shared_ptr<const Artifact> ow
     prototypes.push_back(planArray(job, result.dtype, result.shape, result.sharding, result.name));
   isDonated.resize(parameters.size());
   donatedTo = std::move(options.donatedTo);
+  argumentNames = std::move(options.argumentNames);
   for (int number : options.donated) {
     if (number < 0 || static_cast<size_t>(number) >= parameters.size())
       throw usage("donate_argnums has " + std::to_string(number) + ", and '" + artifact->plan.name + "' takes " +
@@ -71,6 +76,8 @@ Program::Program(std::shared_ptr<Job> ownJob, std::shared_ptr<const Artifact> ow
   executorOptions.collectives = &job->getCollectives();
   executorOptions.health = &job->getClient();
   executorOptions.checkNans = options.checkNans;
+  executorOptions.nansEndJob = options.nansEndJob;
+  throwsNans = options.checkNans && !options.nansEndJob;
   executorOptions.profileLog = options.profileLog;
   executorOptions.counters = &job->getCounters();
   executorOptions.print = std::move(options.print);
@@ -106,29 +113,69 @@ void checkArguments(const std::shared_ptr<Job> &job, const Plan &plan, const Mes
   }
 }
 
+/// `parameter 'm.w1'`; `argument 0['w1']` of a traced callable, and `a captured array` of what it takes from outside.
+std::string Program::nameOf(size_t argument) const {
+  if (argumentNames.empty())
+    return "parameter '" + parameters[argument].name + "'";
+  return argument < argumentNames.size() ? argumentNames[argument] : "a captured array";
+}
+
+bool Program::spansProcesses() const {
+  return std::any_of(mesh.device_ids().begin(), mesh.device_ids().end(),
+                     [&](int64_t id) { return !job->findLocalDevice(id); });
+}
+
 /// What is donated is an argument once.
 void Program::checkDonated(const std::vector<Array> &arguments) const {
   for (size_t i = 0; i < arguments.size(); ++i)
     for (size_t j = 0; isDonated[i] && j < arguments.size(); ++j)
       if (i != j && arguments[i].get_impl() == arguments[j].get_impl())
-        throw usage("argument " + std::to_string(i) + " of '" + artifact->plan.name +
-                    "' is donated and is the same array as argument " + std::to_string(j) + ", which needs it");
+        throw usage(nameOf(i) + " of '" + artifact->plan.name + "' is donated and is the same array as " + nameOf(j) +
+                    ", which needs it");
 }
 
-std::vector<Array> Program::call(const std::vector<Array> &arguments) {
-  checkArguments(job, artifact->plan, mesh, parameters, arguments);
-  checkDonated(arguments);
+namespace {
+
+/// The arrays that a call takes for itself; where the call does not come about, they are given back.
+class Donations {
+public:
+  Donations() = default;
+  Donations(const Donations &) = delete;
+  Donations &operator=(const Donations &) = delete;
+  ~Donations() {
+    for (auto &[array, parts] : taken)
+      array->takeBack(std::move(parts));
+  }
+
+  /// Returns whether the call may write the memory.
+  bool take(const std::shared_ptr<const ArrayImpl> &array, const PartsRef &parts, const std::string &why) {
+    bool isFree = array->giveUp(why, parts);
+    taken.push_back({array, parts});
+    return isFree;
+  }
+  void keep() { taken.clear(); }
+
+private:
+  std::vector<std::pair<std::shared_ptr<const ArrayImpl>, PartsRef>> taken;
+};
+
+} // namespace
+
+/// The buffers of the arguments by local device, and the computations that they wait for.
+Program::Inputs Program::takeInputs(const std::vector<Array> &arguments) const {
   size_t locals = executor ? executor->getLocalPositions().size() : 0;
-  std::vector<std::vector<DeviceBufferRef>> inputs(locals), outputs(locals);
-  std::vector<std::shared_ptr<Pending>> before;
+  Inputs inputs;
+  inputs.buffers.resize(locals);
   for (const Array &argument : arguments) {
     const ArrayImpl &impl = *argument.get_impl();
+    inputs.parts.push_back(impl.getParts());
+    const std::vector<LocalPart> &parts = *inputs.parts.back();
     // The same device may stand at another position of the argument's mesh.
     for (size_t i = 0; i < locals; ++i) {
       int64_t id = executor->getLocalDevices()[i]->getId();
-      auto part = std::find_if(impl.parts.begin(), impl.parts.end(),
+      auto part = std::find_if(parts.begin(), parts.end(),
                                [&](const LocalPart &candidate) { return candidate.device->getId() == id; });
-      inputs[i].push_back(part->buffer);
+      inputs.buffers[i].push_back(part->buffer);
     }
     if (!impl.pending)
       continue;
@@ -136,37 +183,78 @@ std::vector<Array> Program::call(const std::vector<Array> &arguments) {
     if (impl.pending->isDone())
       impl.pending->wait(); // Throws at once what went wrong.
     else
-      before.push_back(impl.pending);
+      inputs.before.push_back(impl.pending);
   }
+  return inputs;
+}
+
+/// The arrays of the results; one with a source takes the memory of that argument.
+std::vector<std::shared_ptr<ArrayImpl>> Program::makeResults(const Inputs &inputs,
+                                                             const std::vector<std::optional<size_t>> &source,
+                                                             std::vector<std::vector<DeviceBufferRef>> &outputs) const {
+  std::vector<std::shared_ptr<ArrayImpl>> made;
+  try {
+    for (const auto &prototype : prototypes) {
+      auto impl = std::make_shared<ArrayImpl>(*prototype);
+      std::vector<LocalPart> &parts = impl->editParts();
+      std::optional<size_t> reused = source[made.size()];
+      int64_t bytes = std::max<int64_t>(1, artifact->plan.results[made.size()].localBytes());
+      for (size_t i = 0; i < outputs.size(); ++i) {
+        parts[i].buffer = reused ? inputs.buffers[i][*reused] : allocateFor(*parts[i].device, bytes, [&] {
+          return "the result " + impl->describe() + " of '" + artifact->plan.name + "'";
+        });
+        parts[i].use = std::make_shared<const BufferUse>();
+        outputs[i].push_back(parts[i].buffer);
+      }
+      made.push_back(std::move(impl));
+    }
+  } catch (const Error &error) {
+    // The other processes make this call and would wait for this one.
+    if (spansProcesses()) {
+      job->markFailed();
+      job->getClient().reportFailure(error.what());
+    }
+    throw;
+  }
+  return made;
+}
+
+std::vector<Array> Program::call(const std::vector<Array> &arguments) {
+  checkArguments(job, artifact->plan, mesh, parameters, arguments);
+  checkDonated(arguments);
+  // Held until the launch is queued: another thread that donates one of the arguments meanwhile must not write memory
+  // that this launch is going to read.
+  Inputs inputs = takeInputs(arguments);
+  Donations donations;
   // The parameter whose memory a result takes. Its device writes it when all earlier runs have read it: a device's runs
   // follow one another.
   std::vector<std::optional<size_t>> source(prototypes.size());
-  for (size_t p = 0; p < arguments.size(); ++p)
-    if (int32_t result = artifact->plan.aliases[p];
-        isDonated[p] && result >= 0 && arguments[p].get_impl()->isSoleUser())
+  for (size_t p = 0; p < arguments.size(); ++p) {
+    if (!isDonated[p])
+      continue;
+    bool isFree = donations.take(arguments[p].get_impl(), inputs.parts[p],
+                                 "it was donated to " + donatedTo + ", as " + nameOf(p));
+    if (int32_t result = artifact->plan.aliases[p]; result >= 0 && isFree)
       source[static_cast<size_t>(result)] = p;
-  std::vector<std::shared_ptr<ArrayImpl>> made;
-  for (const auto &prototype : prototypes) {
-    auto impl = std::make_shared<ArrayImpl>(*prototype);
-    std::optional<size_t> reused = source[made.size()];
-    int64_t bytes = std::max<int64_t>(1, artifact->plan.results[made.size()].localBytes());
-    for (size_t i = 0; i < locals; ++i) {
-      impl->parts[i].buffer = reused ? inputs[i][*reused] : impl->parts[i].device->allocate(bytes);
-      impl->parts[i].use = std::make_shared<const BufferUse>();
-      outputs[i].push_back(impl->parts[i].buffer);
-    }
-    made.push_back(std::move(impl));
   }
-  for (size_t p = 0; p < arguments.size(); ++p)
-    if (isDonated[p])
-      arguments[p].get_impl()->giveUp("it was donated to " + donatedTo);
+  std::vector<std::vector<DeviceBufferRef>> outputs(inputs.buffers.size());
+  std::vector<std::shared_ptr<ArrayImpl>> made = makeResults(inputs, source, outputs);
   std::vector<Array> arrays;
   if (!executor) {
+    donations.keep();
     for (std::shared_ptr<ArrayImpl> &impl : made)
       arrays.push_back(Array(std::move(impl)));
     return arrays;
   }
-  auto pending = std::make_shared<Pending>(job, executor->launch(std::move(inputs), std::move(outputs)), before);
+  std::shared_ptr<Launch> launch = executor->launch(std::move(inputs.buffers), std::move(outputs));
+  donations.keep();
+  auto pending = std::make_shared<Pending>(job, launch, std::move(inputs.before));
+  inputs.parts.clear();
+  // As with JAX's debug_nans: this call throws, and no array is left whose every use would throw again.
+  if (throwsNans)
+    pending->wait();
+  else
+    job->getOpenLaunches().add(std::move(launch));
   for (std::shared_ptr<ArrayImpl> &impl : made) {
     impl->pending = pending;
     arrays.push_back(Array(std::move(impl)));
@@ -195,6 +283,24 @@ CostAnalysis Program::getCosts() const {
 std::vector<Array> Function::call(const std::vector<Array> &arguments) const { return get(impl).call(arguments); }
 std::vector<ValueDescription> Function::parameters() const { return get(impl).getParameters(); }
 std::vector<ValueDescription> Function::results() const { return get(impl).getResults(); }
+std::vector<Array> Function::result(const std::vector<Array> &results, const std::string &name) const {
+  std::vector<ValueInfo> values;
+  std::string known;
+  for (ValueDescription &value : get(impl).getResults()) {
+    known += (known.empty() ? "" : ", ") + value.name;
+    values.push_back({std::move(value.name), value.dtype, std::move(value.shape), {}, {}});
+  }
+  if (results.size() != values.size())
+    throw usage("result() is given " + std::to_string(results.size()) +
+                " arrays, and a call of this function returns " + std::to_string(values.size()));
+  std::vector<Array> found;
+  for (const NamedLeaf &leaf : findLeaves(values, name))
+    found.push_back(results[leaf.index]);
+  if (found.empty())
+    throw usage("there is no result '" + name + "'; there are " + (known.empty() ? "none" : known));
+  return found;
+}
+
 std::string Function::as_text(const std::string &stage) const { return get(impl).getText(stage); }
 
 Lowered Function::lower() const {

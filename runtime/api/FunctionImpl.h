@@ -8,7 +8,8 @@
 
 namespace spmd {
 
-/// What may be called: a loaded program, or one that the compiler makes at its first call (runtime/jit).
+/// What may be called: a loaded program, or one that the compiler makes at its first call (runtime/jit). All members
+/// are safe from any thread.
 class FunctionImpl {
 public:
   virtual ~FunctionImpl() = default;
@@ -29,11 +30,13 @@ struct ProgramOptions {
   /// Where `print` of the program goes; by default nowhere.
   PrintFunction print;
   /// See ExecutorOptions.
-  bool checkNans = false;
+  bool checkNans = false, nansEndJob = false;
   ProfileLog *profileLog = nullptr;
   /// Numbers of parameters whose arguments a call takes for itself, and what their later use is told of that.
   std::vector<int> donated = {};
   std::string donatedTo = {};
+  /// What messages call the arguments, where that is not the parameters' names: `argument 0['w']`.
+  std::vector<std::string> argumentNames = {};
 };
 
 std::vector<ValueDescription> describeValues(const std::vector<ValueInfo> &values, const Mesh &mesh);
@@ -63,7 +66,18 @@ public:
   const Mesh &getMesh() const { return mesh; }
 
 private:
+  struct Inputs {
+    std::vector<std::vector<DeviceBufferRef>> buffers; ///< By local device and parameter.
+    std::vector<PartsRef> parts;                       ///< By parameter: what holds the memory.
+    std::vector<std::shared_ptr<Pending>> before;
+  };
+  std::string nameOf(size_t argument) const;
+  bool spansProcesses() const;
   void checkDonated(const std::vector<Array> &arguments) const;
+  Inputs takeInputs(const std::vector<Array> &arguments) const;
+  std::vector<std::shared_ptr<ArrayImpl>> makeResults(const Inputs &inputs,
+                                                      const std::vector<std::optional<size_t>> &source,
+                                                      std::vector<std::vector<DeviceBufferRef>> &outputs) const;
 
   std::shared_ptr<Job> job;
   std::shared_ptr<const Artifact> artifact;
@@ -73,6 +87,8 @@ private:
   std::unique_ptr<Executor> executor;                       ///< Null where no device of this process is in the mesh.
   std::vector<bool> isDonated;                              ///< By parameter.
   std::string donatedTo;
+  std::vector<std::string> argumentNames; ///< Empty: they are called as the parameters.
+  bool throwsNans = false;                ///< A call that meets a NaN throws it itself, and so waits.
 };
 
 /// The mesh of a program over all devices of the job, or the given one where its axes are the program's.

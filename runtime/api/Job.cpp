@@ -195,7 +195,17 @@ void Job::finishCheckpoints() {
   checkpointWriters.clear();
 }
 
+void Job::finishLaunches() {
+  try {
+    openLaunches.wait();
+  } catch (...) {
+    markFailed();
+    throw;
+  }
+}
+
 void Job::leave() {
+  finishLaunches();
   checkpointWriters.clear();
   hasLeft = true;
   collectives->leave();
@@ -214,11 +224,23 @@ std::string Job::hostOf(int32_t process) const {
   return info.bootId + "/" + info.host;
 }
 
+uint64_t Job::nextSequence(const std::string &name) {
+  std::lock_guard lock(sequencesMutex);
+  return sequences[name]++;
+}
+
 std::vector<std::string> Job::exchange(const std::string &name, const std::vector<int32_t> &processes,
                                        const std::string &value) {
   std::string group = name;
   for (int32_t process : processes)
     group += "." + std::to_string(process);
+  // The round before is removed below, when all have read it: rounds of one group do not overlap.
+  std::mutex *round = nullptr;
+  {
+    std::lock_guard lock(sequencesMutex);
+    round = &rounds[group];
+  }
+  std::lock_guard inRound(*round);
   uint64_t sequence = nextSequence(group);
   auto keyOf = [&](uint64_t number, int32_t process) {
     return "api/" + group + "/" + std::to_string(number) + "/" + std::to_string(process);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "runtime/api/OpenLaunches.h"
 #include "runtime/api/include/spmd/spmd.h"
 #include "runtime/collective/Collective.h"
 #include "runtime/coordinator/Client.h"
@@ -16,6 +17,7 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -75,9 +77,10 @@ public:
   std::string hostOf(int32_t process) const;
 
   /// Counts 0, 1, 2, ... for each name: the same on all processes that make the same calls.
-  uint64_t nextSequence(const std::string &name) { return sequences[name]++; }
+  uint64_t nextSequence(const std::string &name);
 
-  /// Among `processes` (ascending, this one included): publishes `value` and returns everybody's, in that order.
+  /// Among `processes` (ascending, this one included): publishes `value` and returns everybody's, in that order. Of
+  /// several threads that exchange under one name, one waits for the other.
   std::vector<std::string> exchange(const std::string &name, const std::vector<int32_t> &processes,
                                     const std::string &value);
 
@@ -90,12 +93,17 @@ public:
   /// By folder, the step that was restored last: what is saved there goes on from it.
   std::map<std::string, int64_t> &getRestoredSteps() { return restoredSteps; }
 
+  /// What Program::call has begun.
+  OpenLaunches &getOpenLaunches() { return openLaunches; }
+  /// Waits for all launches of this process; throws the first error that one had and nobody was told yet.
+  void finishLaunches();
+
   /// Remembers that a call failed: then the end of the process is not an ordered one.
   void markFailed() { failed = true; }
   /// Waits until the checkpoints under way are written. Writers hold arrays, and arrays the job: without this call a
   /// job might be destroyed on a writer's thread.
   void finishCheckpoints();
-  /// Waits until all processes leave.
+  /// Waits for the launches of this process, and until all processes leave. Throws the error of a launch.
   void leave();
 
 private:
@@ -113,7 +121,10 @@ private:
   std::vector<DeviceInfo> devices;
   std::vector<DeviceRef> localDevices;
   std::unique_ptr<CollectiveBackend> collectives;
+  OpenLaunches openLaunches;
+  std::mutex sequencesMutex; ///< For the two maps below.
   std::map<std::string, uint64_t> sequences;
+  std::map<std::string, std::mutex> rounds; ///< Of exchanges, by their group: held through a round.
   std::atomic<bool> failed{false};
   bool hasLeft = false;
   std::map<std::string, std::shared_ptr<CheckpointWriter>> checkpointWriters;

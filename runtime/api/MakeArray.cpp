@@ -4,6 +4,7 @@
 #include "runtime/api/Runtime.h"
 #include "runtime/artifact/PlanPrinter.h"
 #include "runtime/artifact/Sha256.h"
+#include "runtime/device/Allocation.h"
 #include "runtime/io/BoxCopy.h"
 #include "runtime/support/CountText.h"
 
@@ -97,8 +98,8 @@ std::shared_ptr<ArrayImpl> planArray(const std::shared_ptr<Job> &job, DType dtyp
       throw usage(sharding.mesh().str() + " has a device with id " + std::to_string(ids[position]) +
                   ", which the job does not have");
     if (DeviceRef device = job->findLocalDevice(ids[position]))
-      impl->parts.push_back({static_cast<int64_t>(position), device, nullptr,
-                             ownedRanges(mesh, shape, layout, static_cast<int64_t>(position))});
+      impl->editParts().push_back({static_cast<int64_t>(position), device, nullptr,
+                                   ownedRanges(mesh, shape, layout, static_cast<int64_t>(position))});
   }
   impl->shape = std::move(shape);
   return impl;
@@ -108,10 +109,11 @@ Array fillArray(const std::shared_ptr<Job> &job, DType dtype, std::vector<int64_
                 const FillFunction &fill, const std::string &name) {
   std::shared_ptr<ArrayImpl> impl = planArray(job, dtype, std::move(shape), sharding, name);
   int64_t bytes = elementCount(impl->localShape) * byteSize(dtype);
-  for (size_t i = 0; i < impl->parts.size(); ++i) {
-    LocalPart &part = impl->parts[i];
-    auto *end = impl->parts.data() + i;
-    auto *replica = std::find_if(impl->parts.data(), end, [&](const LocalPart &p) { return p.ranges == part.ranges; });
+  std::vector<LocalPart> &parts = impl->editParts();
+  for (size_t i = 0; i < parts.size(); ++i) {
+    LocalPart &part = parts[i];
+    auto *end = parts.data() + i;
+    auto *replica = std::find_if(parts.data(), end, [&](const LocalPart &p) { return p.ranges == part.ranges; });
     // CPU devices' memory is the host's: it is written where it lies, and devices of a process read one copy.
     bool isHost = part.device->getBackend() == "cpu";
     if (isHost && replica != end) {
@@ -119,7 +121,8 @@ Array fillArray(const std::shared_ptr<Job> &job, DType dtype, std::vector<int64_
       part.use = replica->use;
       continue;
     }
-    part.buffer = part.device->allocate(std::max<int64_t>(1, bytes));
+    part.buffer =
+        allocateFor(*part.device, std::max<int64_t>(1, bytes), [&] { return "the array " + impl->describe(); });
     part.use = std::make_shared<const BufferUse>();
     std::vector<char> staging(isHost ? 0 : static_cast<size_t>(bytes));
     char *target = isHost ? static_cast<char *>(part.buffer->data()) : staging.data();
@@ -134,8 +137,8 @@ Array fillArray(const std::shared_ptr<Job> &job, DType dtype, std::vector<int64_
   return Array(std::move(impl));
 }
 
-Array device_put(const ArrayView &value, const NamedSharding &sharding) {
-  std::shared_ptr<Job> job = currentJob(std::source_location::current());
+Array device_put(const ArrayView &value, const NamedSharding &sharding, std::source_location where) {
+  std::shared_ptr<Job> job = currentJob(where);
   shardingOf(sharding.spec(), value.shape.size()); // Checks the rank before anything is sent.
   try {
     checkSameEverywhere(*job, sharding, value);
@@ -150,20 +153,21 @@ Array device_put(const ArrayView &value, const NamedSharding &sharding) {
                    });
 }
 
-Array device_put(const ArrayView &value, const DeviceInfo &device) {
-  std::shared_ptr<Job> job = currentJob(std::source_location::current());
+Array device_put(const ArrayView &value, const DeviceInfo &device, std::source_location where) {
+  std::shared_ptr<Job> job = currentJob(where);
   if (device.process_index != job->getProcess())
     throw usage("device_put to " + device.str() + ", which is local to process " +
                 std::to_string(device.process_index) + ", is called on process " + std::to_string(job->getProcess()) +
                 "; put values on devices of local_devices()");
-  return device_put(value, NamedSharding(Mesh({}, {}, {device}), P()));
+  return device_put(value, NamedSharding(Mesh({}, {}, {device}), P()), where);
 }
 
 Array device_put(const Array &value, const NamedSharding &sharding) { return reshard(value, sharding); }
 
 Array make_array_from_callback(std::vector<int64_t> shape, DType dtype, const NamedSharding &sharding,
-                               const std::function<void(const Index &index, void *target)> &callback) {
-  std::shared_ptr<Job> job = currentJob(std::source_location::current());
+                               const std::function<void(const Index &index, void *target)> &callback,
+                               std::source_location where) {
+  std::shared_ptr<Job> job = currentJob(where);
   int64_t elementBytes = byteSize(dtype);
   return fillArray(job, dtype, std::move(shape), sharding,
                    [&](const std::vector<ShardRange> &ranges, const std::vector<int64_t> &padded, void *target) {
@@ -179,28 +183,29 @@ Array make_array_from_callback(std::vector<int64_t> shape, DType dtype, const Na
 }
 
 Array make_array_from_single_device_arrays(std::vector<int64_t> shape, const NamedSharding &sharding,
-                                           const std::vector<Array> &arrays) {
-  std::shared_ptr<Job> job = currentJob(std::source_location::current());
+                                           const std::vector<Array> &arrays, std::source_location where) {
+  std::shared_ptr<Job> job = currentJob(where);
   std::map<int64_t, const ArrayImpl *> byDevice;
   for (const Array &array : arrays) {
     array.shape(); // Refuses an empty Array.
     const ArrayImpl &impl = *array.get_impl();
-    if (impl.parts.size() != 1 || impl.sharding.mesh().size() != 1)
+    PartsRef parts = impl.getParts();
+    if (parts->size() != 1 || impl.sharding.mesh().size() != 1)
       throw usage("make_array_from_single_device_arrays is given " + impl.describe() +
                   ", which is not on one device of this process; make it with device_put(value, device)");
-    if (!byDevice.emplace(impl.parts[0].device->getId(), &impl).second)
+    if (!byDevice.emplace(parts->front().device->getId(), &impl).second)
       throw usage("make_array_from_single_device_arrays is given two arrays on " +
-                  job->getDevice(impl.parts[0].device->getId()).str());
+                  job->getDevice(parts->front().device->getId()).str());
   }
   if (arrays.empty())
     throw usage("make_array_from_single_device_arrays is given no array; give one for each local device");
   DType dtype = arrays[0].dtype();
   std::shared_ptr<ArrayImpl> result = planArray(job, dtype, std::move(shape), sharding);
-  if (byDevice.size() != result->parts.size())
+  if (byDevice.size() != result->editParts().size())
     throw usage("make_array_from_single_device_arrays is given " +
                 countText(static_cast<int64_t>(arrays.size()), "array") + " and the mesh has " +
-                countText(static_cast<int64_t>(result->parts.size()), "device") + " of this process");
-  for (LocalPart &part : result->parts) {
+                countText(static_cast<int64_t>(result->editParts().size()), "device") + " of this process");
+  for (LocalPart &part : result->editParts()) {
     DeviceInfo device = job->getDevice(part.device->getId());
     auto found = byDevice.find(device.id);
     if (found == byDevice.end())
@@ -212,25 +217,27 @@ Array make_array_from_single_device_arrays(std::vector<int64_t> shape, const Nam
                   typeText(dtype, owned) + " belongs, elements [" + indexText(part.ranges) + "] of " +
                   result->describe());
     source.wait();
+    PartsRef given = source.getParts();
     if (owned == result->localShape) { // Nothing is padded: the buffer is shared.
-      part.buffer = source.parts[0].buffer;
-      part.use = source.parts[0].use;
+      part.buffer = given->front().buffer;
+      part.use = given->front().use;
       continue;
     }
     std::vector<char> values(static_cast<size_t>(elementCount(owned) * byteSize(dtype)));
-    source.copyPart(source.parts[0], values.data());
+    source.copyPart(given->front(), values.data());
     std::vector<char> padded(static_cast<size_t>(elementCount(result->localShape) * byteSize(dtype)));
     std::vector<int64_t> zero(owned.size());
     copyBox(byteSize(dtype), owned, values.data(), owned, zero, padded.data(), result->localShape, zero);
-    part.buffer = part.device->allocate(std::max<int64_t>(1, static_cast<int64_t>(padded.size())));
+    part.buffer = allocateFor(*part.device, std::max<int64_t>(1, static_cast<int64_t>(padded.size())),
+                              [&] { return "the array " + result->describe(); });
     part.device->copyFromHost(*part.buffer, padded.data(), static_cast<int64_t>(padded.size()));
   }
   return Array(std::move(result));
 }
 
 Array make_array_from_process_local_data(const NamedSharding &sharding, const ArrayView &local,
-                                         std::optional<std::vector<int64_t>> globalShape) {
-  std::shared_ptr<Job> job = currentJob(std::source_location::current());
+                                         std::optional<std::vector<int64_t>> globalShape, std::source_location where) {
+  std::shared_ptr<Job> job = currentJob(where);
   MeshShape mesh = meshShapeOf(sharding.mesh());
   size_t rank = local.shape.size();
   Sharding layout = shardingOf(sharding.spec(), rank);

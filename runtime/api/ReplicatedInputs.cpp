@@ -48,7 +48,7 @@ std::optional<Shared> findShared(const Job &job, const ArrayImpl &array, const s
 /// Calls visit(shared, digest) for each part of this process that devices of other processes hold as well.
 template <typename Visit> void visitShared(const Job &job, const ArrayImpl &array, const Visit &visit) {
   std::set<const void *> seen;
-  for (const LocalPart &part : array.parts) {
+  for (PartsRef parts = array.getParts(); const LocalPart &part : *parts) {
     if (part.device->getBackend() != "cpu" || !seen.insert(part.buffer->data()).second)
       continue;
     auto bytes = static_cast<size_t>(elementCount(array.localShape) * byteSize(array.dtype));

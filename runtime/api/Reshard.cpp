@@ -35,22 +35,16 @@ std::shared_ptr<Artifact> planOver(const ArrayImpl &array, const std::string &na
 /// The same buffers under a sharding of the same layout.
 Array relabel(const Array &array, const NamedSharding &target) {
   const ArrayImpl &impl = *array.get_impl();
-  auto same = std::make_shared<ArrayImpl>();
-  same->job = impl.job;
-  same->dtype = impl.dtype;
-  same->shape = impl.shape;
+  auto same = std::make_shared<ArrayImpl>(impl);
   same->sharding = target;
-  same->name = impl.name;
-  same->localShape = impl.localShape;
-  same->parts = impl.parts;
-  same->pending = impl.pending;
+  same->isUncommitted = false; // This call says where it is.
   return Array(std::move(same));
 }
 
 /// The value with another specification on the same mesh.
 Array exchange(const Array &array, const NamedSharding &target) {
   const ArrayImpl &impl = *array.get_impl();
-  if (impl.parts.empty()) // No device of this process takes part.
+  if (impl.getParts()->empty()) // No device of this process takes part.
     return Array(planArray(impl.job, impl.dtype, impl.shape, target, impl.name));
   std::shared_ptr<Artifact> artifact = planOver(impl, "device_put");
   Plan &plan = artifact->plan;
@@ -79,7 +73,8 @@ Array placeLocally(const Array &array, const NamedSharding &target) {
   const ArrayImpl &impl = *array.get_impl();
   impl.wait();
   std::vector<char> values(static_cast<size_t>(elementCount(impl.shape) * byteSize(impl.dtype)));
-  impl.copyPart(impl.parts[0], values.data());
+  PartsRef parts = impl.getParts();
+  impl.copyPart(parts->front(), values.data());
   return fillArray(
       impl.job, impl.dtype, impl.shape, target,
       [&](const std::vector<ShardRange> &ranges, const std::vector<int64_t> &padded, void *out) {
@@ -120,7 +115,8 @@ Array process_allgather(const Array &value) { return reshard(value, NamedShardin
 
 void gatherToFirst(const Array &array, const std::function<void(const HostView &)> &receive) {
   const ArrayImpl &impl = *array.get_impl();
-  if (impl.parts.empty())
+  PartsRef parts = impl.getParts();
+  if (parts->empty())
     return;
   std::shared_ptr<Artifact> artifact = planOver(impl, "gather");
   Plan &plan = artifact->plan;
@@ -134,8 +130,8 @@ void gatherToFirst(const Array &array, const std::function<void(const HostView &
   Program program(impl.job, artifact, impl.sharding.mesh(), std::move(options));
   array.block_until_ready();
   // A program without results: the launch is waited for through the executor.
-  std::vector<std::vector<DeviceBufferRef>> inputs, outputs(impl.parts.size());
-  for (const LocalPart &part : impl.parts)
+  std::vector<std::vector<DeviceBufferRef>> inputs, outputs(parts->size());
+  for (const LocalPart &part : *parts)
     inputs.push_back({part.buffer});
   try {
     program.getExecutor()->run(std::move(inputs), std::move(outputs));

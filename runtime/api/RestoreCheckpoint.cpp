@@ -223,8 +223,8 @@ RestoredCheckpoint restoreCheckpoint(const std::shared_ptr<Job> &job, const std:
 
 RestoredCheckpoint restore_checkpoint(const std::string &directory,
                                       const std::vector<std::pair<std::string, NamedSharding>> &wanted,
-                                      std::optional<int64_t> step) {
-  std::shared_ptr<Job> job = currentJob(std::source_location::current());
+                                      std::optional<int64_t> step, std::source_location where) {
+  std::shared_ptr<Job> job = currentJob(where);
   std::vector<WantedArray> list;
   for (const auto &[name, sharding] : wanted)
     list.push_back({name, sharding, std::nullopt, std::nullopt});

@@ -1,9 +1,11 @@
 //===- RunCarry.cpp - results fed back as parameters ----------------------===//
 
 #include "runtime/api/RunCarry.h"
+#include "runtime/artifact/ResultNames.h"
 #include "runtime/support/Error.h"
 
 #include <algorithm>
+#include <cctype>
 
 namespace spmd {
 namespace {
@@ -22,9 +24,26 @@ std::string typeText(const ValueInfo &value) {
   return text + "]";
 }
 
-/// The name itself, or a leaf of the struct of that name.
-bool belongsTo(const std::string &leaf, const std::string &name) {
-  return leaf == name || leaf.rfind(name + ".", 0) == 0;
+/// The parameters that `name` stands for: those of this name (all arrays of a struct), or where it is the index of a
+/// result, those of the result's name.
+std::vector<size_t> parametersOf(const Plan &plan, const std::string &name) {
+  std::vector<size_t> parameters;
+  for (const NamedLeaf &leaf : findLeavesByName(plan.params, name))
+    parameters.push_back(leaf.index);
+  bool isIndex = !name.empty() && std::isdigit(static_cast<unsigned char>(name[0])); // No identifier begins so.
+  if (!parameters.empty() || !isIndex)
+    return parameters;
+  for (const NamedLeaf &leaf : findLeaves(plan.results, name)) {
+    const std::string &result = plan.results[leaf.index].name;
+    auto same = std::find_if(plan.params.begin(), plan.params.end(),
+                             [&](const ValueInfo &param) { return param.name == result; });
+    if (same == plan.params.end())
+      throw Error("--carry " + name + ": the result '" + result + "' is carried to the parameter of its name, and " +
+                      "there is none; there are " + listNames(plan.params),
+                  Error::Kind::Usage);
+    parameters.push_back(static_cast<size_t>(same - plan.params.begin()));
+  }
+  return parameters;
 }
 
 } // namespace
@@ -33,11 +52,9 @@ std::vector<CarriedValue> findCarries(const Plan &plan, const std::vector<std::s
   std::vector<CarriedValue> carries;
   auto usage = [](const std::string &message) { return Error("--carry " + message, Error::Kind::Usage); };
   for (const std::string &name : names) {
-    size_t before = carries.size();
-    for (size_t p = 0; p < plan.params.size(); ++p) {
+    std::vector<size_t> parameters = parametersOf(plan, name);
+    for (size_t p : parameters) {
       const ValueInfo &param = plan.params[p];
-      if (!belongsTo(param.name, name))
-        continue;
       auto result = std::find_if(plan.results.begin(), plan.results.end(),
                                  [&](const ValueInfo &value) { return value.name == param.name; });
       if (result == plan.results.end())
@@ -50,7 +67,7 @@ std::vector<CarriedValue> findCarries(const Plan &plan, const std::vector<std::s
           throw usage(name + ": '" + param.name + "' is named twice");
       carries.push_back({static_cast<size_t>(result - plan.results.begin()), p});
     }
-    if (carries.size() == before)
+    if (parameters.empty())
       throw usage(name + ": no parameter is named so; there are " + listNames(plan.params));
   }
   return carries;

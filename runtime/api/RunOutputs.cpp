@@ -3,16 +3,19 @@
 #include "runtime/api/RunOutputs.h"
 
 #include "runtime/artifact/PlanPrinter.h"
+#include "runtime/artifact/ResultNames.h"
 #include "runtime/io/BoxCopy.h"
 #include "runtime/io/Npy.h"
 #include "runtime/io/Npz.h"
 #include "runtime/io/NumpyPrinter.h"
 #include "runtime/io/Safetensors.h"
 #include "runtime/support/File.h"
+#include "runtime/support/OutOfMemory.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <new>
 
 #include <unistd.h>
 
@@ -44,22 +47,14 @@ OutputFile parseOutput(const Plan &plan, const std::string &text) {
   bool isNpy = endsWith(output.path, ".npy");
   if (!isNpy && !endsWith(output.path, ".npz") && !endsWith(output.path, ".safetensors"))
     throw usage("--output " + text + ": the file's name ends in neither .npy nor .npz nor .safetensors");
-  std::string known;
   bool isStruct = false;
-  for (size_t i = 0; i < plan.results.size(); ++i) {
-    const std::string &result = plan.results[i].name;
-    known += (known.empty() ? "" : ", ") + result;
-    if (result.starts_with(name + ".")) {
-      output.results.push_back({i, result.substr(name.size() + 1)});
-      isStruct = true;
-    }
+  for (NamedLeaf &leaf : findLeaves(plan.results, name)) {
+    output.results.push_back({leaf.index, std::move(leaf.key)});
+    isStruct |= leaf.isField;
   }
-  for (size_t i = 0; i < plan.results.size() && output.results.empty(); ++i)
-    if (plan.results[i].name == name)
-      output.results.push_back({i, name});
-  for (size_t i = 0; i < plan.results.size() && output.results.empty(); ++i)
-    if (std::to_string(i) == name)
-      output.results.push_back({i, plan.results[i].name});
+  std::string known;
+  for (const ValueInfo &result : plan.results)
+    known += (known.empty() ? "" : ", ") + result.name;
   if (output.results.empty())
     throw usage("--output " + name + ": the program has no result of that name; it has " +
                 (known.empty() ? "none" : known));
@@ -74,16 +69,17 @@ struct WholeValue {
   std::vector<char> bytes;
 };
 
-WholeValue gather(const Array &array) {
+WholeValue gatherHere(const Array &array) {
   WholeValue value;
   size_t size = static_cast<size_t>(array.size() * byteSize(array.dtype()));
   const ArrayImpl &impl = *array.get_impl();
   if (array.is_fully_replicated()) { // Everybody has it.
-    value.isHere = impl.job->getProcess() == 0 && !impl.parts.empty();
+    PartsRef parts = impl.getParts();
+    value.isHere = impl.job->getProcess() == 0 && !parts->empty();
     if (value.isHere) {
       impl.wait();
       value.bytes.resize(size);
-      impl.copyPart(impl.parts[0], value.bytes.data());
+      impl.copyPart(parts->front(), value.bytes.data());
     }
     return value;
   }
@@ -93,6 +89,16 @@ WholeValue gather(const Array &array) {
     value.bytes.assign(data, data + size);
   });
   return value;
+}
+
+WholeValue gather(const Array &array) {
+  try {
+    return gatherHere(array);
+  } catch (const std::bad_alloc &) {
+    releaseMemoryReserve();
+    throw Error("memory for the whole value of " + array.get_impl()->describe() + ", " +
+                std::to_string(array.size() * byteSize(array.dtype())) + " bytes on process 0: " + noMemoryText());
+  }
 }
 
 void writeFile(const OutputFile &output, const Plan &plan, const std::vector<WholeValue> &values) {
@@ -174,7 +180,7 @@ void printShards(const std::shared_ptr<Job> &job, const std::vector<Array> &resu
   for (const Array &result : results) {
     const ArrayImpl &impl = *result.get_impl();
     impl.wait();
-    for (const LocalPart &part : impl.parts) {
+    for (PartsRef parts = impl.getParts(); const LocalPart &part : *parts) {
       std::vector<int64_t> owned = sizesOf(part.ranges);
       std::vector<char> values(static_cast<size_t>(elementCount(owned) * byteSize(impl.dtype)));
       impl.copyPart(part, values.data());

@@ -25,6 +25,7 @@
 #include "runtime/coordinator/Launcher.h"
 #include "runtime/io/NumpyPrinter.h"
 #include "runtime/support/File.h"
+#include "runtime/support/OutOfMemory.h"
 #include "runtime/support/Process.h"
 #include "runtime/support/SignalWatch.h"
 #include "runtime/support/Token.h"
@@ -119,6 +120,9 @@ private:
       return report(error, &error.getVerdict());
     } catch (const Error &error) {
       return report(error);
+    } catch (const std::bad_alloc &) {
+      releaseMemoryReserve();
+      return report(Error(noMemoryText()));
     } catch (const std::exception &error) {
       return report(Error(error.what()));
     }
@@ -225,7 +229,7 @@ private:
         line += numpyText(values[i].dtype, values[i].shape, values[i].data) + texts[i + 1];
       writeText(request.out, line);
     };
-    programOptions.checkNans = options.checkNans;
+    programOptions.checkNans = programOptions.nansEndJob = options.checkNans;
     programOptions.profileLog = profile ? &profile->log : nullptr;
     program = std::make_unique<Program>(job, artifact, mesh, std::move(programOptions));
     if (profile && program->getExecutor())
@@ -333,6 +337,7 @@ private:
     std::vector<Array> values = program->call(inputs);
     for (const Array &value : values)
       value.block_until_ready();
+    job->finishLaunches(); // Also of a program without results.
     durations.push_back(static_cast<double>(nowNs() - began) * 1e-3);
     return values;
   }

@@ -33,6 +33,27 @@ std::string placeText(const std::source_location &where) {
   return std::string(where.file_name()) + ":" + std::to_string(where.line());
 }
 
+/// Where what starts the processes says that there are several: a program that forgot initialize() would run as many
+/// times, each alone. Nothing is wrong with the environment as far as a process alone is concerned, so it goes on.
+void warnOfWorkingAlone(const std::source_location &where) {
+  std::vector<std::string> ignored;
+  Environment found = Environment::read(/*isAlone=*/false, &ignored);
+  if (found.numProcesses.value_or(1) < 2)
+    return;
+  std::string who = "SPMD_NUM_PROCESSES says";
+  if (!Environment::read(/*isAlone=*/true, &ignored).numProcesses)
+    for (const Cluster &cluster : found.clusters)
+      if (cluster.isFound()) {
+        who = cluster.name + "'s variables say";
+        break;
+      }
+  // One text, so that those of several processes do not mix.
+  std::cerr << "spmd: warning: devices are used at " + placeText(where) +
+                   " without initialize(), so this process works alone, while " + who + " that it is one of " +
+                   std::to_string(*found.numProcesses) +
+                   "; call initialize() before, or initialize({.num_processes = 1}) where it is to be alone\n";
+}
+
 } // namespace
 
 void checkNotInitialized(std::source_location where) {
@@ -90,6 +111,7 @@ std::shared_ptr<Job> currentJob(std::source_location where) {
       throw Error(std::string("devices are used at ") + placeText(where) +
                       " after shutdown(); call initialize() again before",
                   Error::Kind::Usage);
+    warnOfWorkingAlone(where);
     Environment environment = Environment::read(/*isAlone=*/true);
     InitializeOptions alone;
     alone.num_processes = 1;
@@ -122,8 +144,8 @@ int64_t local_device_count(std::source_location where) {
   return static_cast<int64_t>(currentJob(where)->getLocalDevices().size());
 }
 
-void sync_processes(const std::string &name, std::chrono::milliseconds timeout) {
-  std::shared_ptr<Job> job = currentJob(std::source_location::current());
+void sync_processes(const std::string &name, std::chrono::milliseconds timeout, std::source_location where) {
+  std::shared_ptr<Job> job = currentJob(where);
   try {
     job->getClient().barrier(name, timeout);
   } catch (...) {

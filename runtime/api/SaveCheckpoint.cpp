@@ -47,8 +47,9 @@ void CheckpointSave::wait() const {
 bool CheckpointSave::is_done() const { return state && state->isDone(); }
 
 CheckpointSave save_checkpoint(const std::string &directory, int64_t step,
-                               const std::vector<std::pair<std::string, Array>> &arrays, SaveOptions options) {
-  std::shared_ptr<Job> job = currentJob(std::source_location::current());
+                               const std::vector<std::pair<std::string, Array>> &arrays, SaveOptions options,
+                               std::source_location where) {
+  std::shared_ptr<Job> job = currentJob(where);
   if (step < 0)
     throw Error("save_checkpoint is given step " + std::to_string(step) + "; steps are not negative",
                 Error::Kind::Usage);

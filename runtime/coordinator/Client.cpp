@@ -7,6 +7,7 @@
 #include "runtime/coordinator/LocalClient.h"
 #include "runtime/coordinator/NetworkClient.h"
 #include "runtime/support/Error.h"
+#include "runtime/support/OutOfMemory.h"
 #include "runtime/support/Process.h"
 
 #include <algorithm>
@@ -62,6 +63,7 @@ static void shortenColumns(std::vector<JoinColumn> &columns) {
 }
 
 std::unique_ptr<Client> Client::join(JoinOptions options) {
+  keepMemoryReserve();
   checkOptions(options);
   if (!options.address.empty())
     parseAddress(options.address, "coordinator_address"); // Wrong is wrong, also where it is not needed.

@@ -3,6 +3,7 @@
 #include "runtime/support/Error.h"
 #include "runtime/support/Process.h"
 
+#include <new>
 #include <unistd.h>
 
 namespace spmd::coordinator {
@@ -108,8 +109,11 @@ void LocalClient::end(Verdict::Cause cause, int signal, const std::string &text)
   failure->pid = places.processes[0].pid;
   failure->cause = cause;
   failure->detail = signal;
-  failure->text = text;
-  failure->position = position.read();
+  try {
+    failure->text = text;
+    failure->position = position.read();
+  } catch (const std::bad_alloc &) { // Then without these: what is told may be that there is no memory.
+  }
   over.store(true, std::memory_order_release);
   changed.notify_all();
 }

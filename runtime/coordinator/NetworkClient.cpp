@@ -5,11 +5,13 @@
 
 #include "runtime/coordinator/Describe.h"
 #include "runtime/support/Error.h"
+#include "runtime/support/OutOfMemory.h"
 #include "runtime/support/Process.h"
 #include "runtime/support/Token.h"
 
 #include <cstring>
 #include <future>
+#include <new>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -291,19 +293,55 @@ void NetworkClient::throwVerdictLocked(std::unique_lock<std::mutex> &) {
               Error::Kind::Verdict);
 }
 
-void NetworkClient::reportFailure(const std::string &message) { failHere({message, {}}); }
+/// What is to be told may be that there is no memory: telling it throws nothing.
+template <typename Report> void NetworkClient::reportInAnyCase(const Report &report) noexcept {
+  try {
+    return report();
+  } catch (const std::bad_alloc &) {
+    releaseMemoryReserve();
+  }
+  try {
+    report();
+  } catch (const std::bad_alloc &) {
+    endWithoutMemory();
+  }
+}
+
+/// The coordinator cannot be told. The job is over for this process, whose end the others see.
+void NetworkClient::endWithoutMemory() noexcept {
+  std::lock_guard lock(mutex);
+  if (stage >= Stage::Left)
+    return;
+  stage = Stage::Over;
+  decided.emplace();
+  decided->culprit = options.processId;
+  decided->pid = hello.pid;
+  decided->cause = Verdict::Cause::Failed;
+  try {
+    decided->host = hello.host;
+    decided->text = noMemoryText();
+  } catch (const std::bad_alloc &) { // Then without these.
+  }
+  over.store(true, std::memory_order_release);
+  changed.notify_all();
+}
+
+void NetworkClient::reportFailure(const std::string &message) {
+  reportInAnyCase([&] { failHere({message, {}}); });
+}
 
 void NetworkClient::reportFailureAt(const std::string &message, uint64_t launch, int32_t step,
                                     const SourceLocation &location) {
-  fail({message, {launch, step, Position::State::Running, location.line > 0 ? location.str() : ""}});
+  reportInAnyCase(
+      [&] { fail({message, {launch, step, Position::State::Running, location.line > 0 ? location.str() : ""}}); });
 }
 
 void NetworkClient::reportSharedFailure(const std::string &message, int32_t culprit) {
-  failHere({message, {}, culprit});
+  reportInAnyCase([&] { failHere({message, {}, culprit}); });
 }
 
 void NetworkClient::reportInterruption(int signal) {
-  failHere({"", {}, {}, signal});
+  reportInAnyCase([&] { failHere({"", {}, {}, signal}); });
   std::unique_lock lock(mutex);
   if (server)
     changed.wait_for(lock, quietWait, [&] { return quiet; });
@@ -323,11 +361,13 @@ void NetworkClient::fail(Fail report) {
 }
 
 void NetworkClient::reportMissing(int32_t process, const std::string &message) {
-  asio::post(io, [this, process, message] {
-    machine->request(Missed{process, message});
-    pump();
+  reportInAnyCase([&] {
+    asio::post(io, [this, process, message] {
+      machine->request(Missed{process, message});
+      pump();
+    });
+    waitForVerdict();
   });
-  waitForVerdict();
 }
 
 void NetworkClient::waitForVerdict() {

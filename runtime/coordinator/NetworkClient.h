@@ -68,6 +68,8 @@ private:
   uint64_t newRequest();
   void failHere(Fail report);
   void fail(Fail report);
+  template <typename Report> void reportInAnyCase(const Report &report) noexcept;
+  void endWithoutMemory() noexcept;
   void waitForVerdict();
   std::string request(Message message, uint64_t id, const std::string &text);
   [[noreturn]] void throwVerdictLocked(std::unique_lock<std::mutex> &lock);

@@ -5,8 +5,10 @@
 #include "runtime/coordinator/Resolve.h"
 
 #include "runtime/support/Error.h"
+#include "runtime/support/OutOfMemory.h"
 #include "runtime/support/Process.h"
 
+#include <new>
 #include <sys/socket.h>
 #include <system_error>
 
@@ -30,13 +32,20 @@ void NetworkClient::run() {
     io.run();
   } catch (const std::exception &error) {
     // Nothing may be thrown here but by a lack of memory or descriptors.
-    auto *ofSystem = dynamic_cast<const std::system_error *>(&error);
+    releaseMemoryReserve();
     Verdict failed;
     failed.culprit = options.processId;
-    failed.host = hello.host;
     failed.pid = hello.pid;
     failed.cause = Verdict::Cause::Failed;
-    failed.text = "its control thread ended: " + (ofSystem ? systemErrorText(ofSystem->code().value()) : error.what());
+    try {
+      auto *ofSystem = dynamic_cast<const std::system_error *>(&error);
+      auto *ofMemory = dynamic_cast<const std::bad_alloc *>(&error);
+      failed.host = hello.host;
+      failed.text = "its control thread ended: " + (ofSystem   ? systemErrorText(ofSystem->code().value())
+                                                    : ofMemory ? noMemoryText()
+                                                               : error.what());
+    } catch (const std::bad_alloc &) { // Then without these.
+    }
     std::lock_guard lock(mutex);
     if (stage < Stage::Left) {
       stage = Stage::Over;

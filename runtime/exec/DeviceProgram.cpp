@@ -2,10 +2,13 @@
 
 #include "runtime/exec/DeviceProgram.h"
 
+#include "runtime/artifact/PlanPrinter.h"
 #include "runtime/artifact/WireBytes.h"
+#include "runtime/device/Allocation.h"
 #include "runtime/device/cpu/Library.h"
-#include "runtime/support/Error.h"
+#include "runtime/support/NanError.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <sys/mman.h>
@@ -108,7 +111,7 @@ DeviceProgram::DeviceProgram(const ProgramContext &context, CpuDevice &device, i
   if (context.communicator)
     endpoint = &context.communicator->getEndpoint(position);
   if (plan.arenaBytes > 0) {
-    arena = device.allocate(plan.arenaBytes);
+    arena = allocateFor(device, plan.arenaBytes, [&] { return "the intermediate values of '" + plan.name + "'"; });
     touch(arena);
   }
   buffers.resize(plan.buffers.size(), nullptr);
@@ -126,23 +129,31 @@ DeviceProgram::DeviceProgram(const ProgramContext &context, CpuDevice &device, i
     desc.operandShape = desc.resultShape = {0};
     for (const MeshAxis &axis : plan.mesh.axes)
       desc.axes.push_back({axis.name, 1, 0});
-    CallSite site;
-    site.program = context.fingerprint;
-    site.step = nextStep;
-    site.name = "the end of '" + plan.name + "'";
-    if (!plan.steps.empty())
-      site.location = plan.steps.back().location;
-    endOfRun = endpoint->prepare(plan.mesh, desc, site);
+    endOfRun = endpoint->prepare(plan.mesh, desc, endSite());
   }
-  if (context.checkNans)
+  if (context.checkNans) {
     nanCheck = std::make_unique<NanCheck>(plan, position);
+    if (endpoint)
+      nanAgreement = std::make_unique<NanAgreement>(*endpoint, plan.mesh, position, endSite());
+  }
   if (scratchBytes > 0) {
-    scratch = device.allocate(scratchBytes);
+    scratch = allocateFor(device, scratchBytes, [&] { return "the matrix products of '" + plan.name + "'"; });
     touch(scratch);
   }
 }
 
 DeviceProgram::~DeviceProgram() = default;
+
+/// Where the devices of the mesh meet behind the last step.
+CallSite DeviceProgram::endSite() const {
+  CallSite site;
+  site.program = context.fingerprint;
+  site.step = nextStep;
+  site.name = "the end of '" + plan.name + "'";
+  if (!plan.steps.empty())
+    site.location = plan.steps.back().location;
+  return site;
+}
 
 int64_t DeviceProgram::getBytes() const { return plan.arenaBytes + scratchBytes; }
 
@@ -266,7 +277,10 @@ void DeviceProgram::resolvePrint(const PrintStep &step, Op &op) {
         int64_t bytes = byteSize(value.info.dtype);
         for (int64_t size : value.info.shape)
           bytes *= size;
-        value.gathered = device.allocate(bytes);
+        value.gathered = allocateFor(device, bytes, [&] {
+          return "a value of " + typeText(value.info.dtype, value.info.shape) + " that " + op.location->str() +
+                 " prints";
+        });
       }
     }
     print.values.push_back(std::move(value));
@@ -297,14 +311,18 @@ void DeviceProgram::run(uint64_t number, const std::vector<DeviceBufferRef> &arg
   if (nanCheck)
     nanCheck->begin(launch, buffers);
   execute(*program);
+  std::optional<NanCheck::Finding> found;
+  std::optional<NanAgreement::Answer> nan;
   if (nanCheck)
-    checkResults();
+    nan = findNan(found);
   if (endOfRun) {
     endOfRun->start(nullptr, nullptr);
     endOfRun->done();
   }
   if (endpoint)
     endpoint->endLaunch();
+  if (nan)
+    failForNan(*nan, found);
 }
 
 void DeviceProgram::execute(Ops &ops) {
@@ -326,6 +344,7 @@ void DeviceProgram::execute(Ops &ops) {
 }
 
 void DeviceProgram::executeOne(Op &op) {
+  place = op.location;
   if (context.health)
     context.health->atStep(launch, op.step, *op.location);
   if (auto *launchOp = std::get_if<LaunchOp>(&op.what)) {
@@ -391,21 +410,32 @@ void DeviceProgram::executeOne(Op &op) {
   }
 }
 
-void DeviceProgram::checkResults() {
-  std::optional<NanCheck::Finding> found = nanCheck->findInResults(buffers);
-  if (!found)
-    return;
-  if (found->isForeign && context.health) {
-    // Who made it is about to say so, with a better place.
+std::optional<NanAgreement::Answer> DeviceProgram::findNan(std::optional<NanCheck::Finding> &found) {
+  found = nanCheck->find(buffers);
+  std::string message = found ? device.str() + ": " + found->text : "";
+  if (nanAgreement)
+    return nanAgreement->agree(found, message);
+  return found ? std::optional(NanAgreement::Answer{position, message}) : std::nullopt;
+}
+
+void DeviceProgram::failForNan(const NanAgreement::Answer &answer, const std::optional<NanCheck::Finding> &found) {
+  if (!context.nansEndJob)
+    throw NanError(answer.text);
+  const std::vector<int64_t> &locals = context.localPositions;
+  if (answer.position == position && context.health && found->location)
+    context.health->reportFailureAt(answer.text, launch, found->step, *found->location);
+  bool isHere = std::find(locals.begin(), locals.end(), answer.position) != locals.end();
+  if (isHere && answer.position != position)
+    return; // That device fails the run of this process, and knows the place.
+  if (!isHere && context.health) {
+    // The process that speaks for all is about to end the job. It reports before it does anything else, so a second is
+    // long: without a verdict by then the coordinator is gone, and this process says what it knows.
     auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
     while (!context.health->isOver() && std::chrono::steady_clock::now() < deadline)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     checkVerdict();
   }
-  std::string message = device.str() + ": " + found->text;
-  if (context.health && found->location)
-    context.health->reportFailureAt(message, launch, found->step, *found->location);
-  throw Error(message);
+  throw Error(answer.text);
 }
 
 void DeviceProgram::executePrint(Op &op) {

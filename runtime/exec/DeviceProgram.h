@@ -11,6 +11,7 @@
 #include "runtime/device/cpu/Matmul.h"
 #include "runtime/exec/Executor.h"
 #include "runtime/exec/KernelModule.h"
+#include "runtime/exec/NanAgreement.h"
 #include "runtime/exec/NanCheck.h"
 
 #include <map>
@@ -29,10 +30,11 @@ struct ProgramContext {
   Health *health = nullptr;
   ExecutionCounters *counters = nullptr;
   ProfileLog *profileLog = nullptr;
-  bool checkNans = false;
+  bool checkNans = false, nansEndJob = false;
   const std::vector<StepInfo> *stepInfo = nullptr;
   PrintFunction print;
-  int64_t printPosition = 0; ///< The mesh position that prints.
+  int64_t printPosition = 0;           ///< The mesh position that prints.
+  std::vector<int64_t> localPositions; ///< The mesh positions of this process.
   uint64_t fingerprint = 0;
 };
 
@@ -51,6 +53,9 @@ public:
     if (endpoint)
       endpoint->settle();
   }
+
+  /// Where the run under way has come to, or the last run; on the device's thread.
+  const SourceLocation &getPlace() const { return *place; }
 
   /// Arena, scratch.
   int64_t getBytes() const;
@@ -72,7 +77,11 @@ private:
   void execute(Ops &ops);
   void executeOne(Op &op);
   void executePrint(Op &op);
-  void checkResults();
+  CallSite endSite() const;
+  /// What the run has to throw because of a NaN, or nothing. Collective among the devices of the mesh.
+  std::optional<NanAgreement::Answer> findNan(std::optional<NanCheck::Finding> &found);
+  /// Throws, but on a device that leaves it to another one of this process.
+  void failForNan(const NanAgreement::Answer &answer, const std::optional<NanCheck::Finding> &found);
   void checkVerdict() const {
     if (context.health && context.health->isOver())
       context.health->throwVerdict();
@@ -103,9 +112,14 @@ private:
   std::unique_ptr<Ops> program;
 
   std::unique_ptr<NanCheck> nanCheck; ///< Null: NaNs are nobody's business.
+  /// Null: this device is the only one of the mesh, or none are looked for.
+  std::unique_ptr<NanAgreement> nanAgreement;
+
+  inline static const SourceLocation unknownPlace;
 
   // The run under way.
   uint64_t launch = 0;
+  const SourceLocation *place = &unknownPlace;
   std::vector<ProfileEvent> *profile = nullptr;
 };
 

@@ -3,10 +3,11 @@
 #include "runtime/exec/Executor.h"
 #include "runtime/artifact/ArtifactFile.h"
 #include "runtime/artifact/PlanFields.h"
+#include "runtime/device/Allocation.h"
 #include "runtime/exec/DeviceProgram.h"
 #include "runtime/exec/ProfileLog.h"
 #include "runtime/support/CountText.h"
-#include "runtime/support/Error.h"
+#include "runtime/support/NanError.h"
 
 #include <algorithm>
 #include <cstring>
@@ -95,6 +96,10 @@ public:
         futexWait(remaining, left, std::chrono::seconds(1));
       }
     std::lock_guard lock(mutex);
+    if (hasNoMemory)
+      throw Error(noMemoryText());
+    if (isNan)
+      throw NanError(cause);
     if (hasFailed)
       throw Error(cause, kind);
   }
@@ -102,14 +107,9 @@ public:
 
   /// The first error is the cause; later ones mostly follow from it. Kept as text: each wait throws an error of its
   /// own, and no exception is shared between threads.
-  void fail(const std::string &message, Error::Kind errorKind) {
-    std::lock_guard lock(mutex);
-    if (hasFailed)
-      return;
-    hasFailed = true;
-    cause = message;
-    kind = errorKind;
-  }
+  void fail(std::string_view message, Error::Kind errorKind) noexcept { fail(message, errorKind, /*metNan=*/false); }
+  /// With a NaN: all devices fail so.
+  void failForNan(std::string_view message) noexcept { fail(message, Error::Kind::Failed, /*metNan=*/true); }
   void finishDevice() {
     if (remaining.fetch_sub(1) == 1)
       futexWakeAll(remaining);
@@ -120,11 +120,31 @@ public:
   std::mutex mutex;
 
 private:
+  void fail(std::string_view message, Error::Kind errorKind, bool metNan) noexcept {
+    std::lock_guard lock(mutex);
+    if (hasFailed)
+      return;
+    hasFailed = true;
+    kind = errorKind;
+    isNan = metNan;
+    try {
+      cause = message;
+    } catch (const std::bad_alloc &) {
+      hasNoMemory = true;
+    }
+  }
+
   std::atomic<uint32_t> remaining;
-  bool hasFailed = false;
+  bool hasFailed = false, isNan = false, hasNoMemory = false;
   std::string cause;
   Error::Kind kind = Error::Kind::Failed;
 };
+
+/// Held while a run is queued on all devices of the process, whatever its program.
+std::mutex &launchOrder() {
+  static std::mutex mutex;
+  return mutex;
+}
 
 class CpuExecutor final : public Executor {
 public:
@@ -146,6 +166,10 @@ private:
   void prepareDevices();
   void onAllDevices(const std::function<void(size_t)> &body);
   void runDevice(size_t local, uint64_t number, LaunchState &state);
+  void failRun(size_t local, LaunchState &state, const std::string &cause, Error::Kind kind) noexcept;
+  template <typename Describe>
+  void failRunFor(size_t local, LaunchState &state, Error::Kind kind, const Describe &describe) noexcept;
+  void logEvents(uint64_t number, std::vector<ProfileEvent> events) noexcept;
   void checkBuffers(const char *what, const std::vector<ValueInfo> &infos,
                     const std::vector<std::vector<DeviceBufferRef>> &buffers) const;
 
@@ -156,13 +180,13 @@ private:
   std::vector<DeviceRef> devices;
   std::vector<std::unique_ptr<DeviceProgram>> programs;
   std::vector<StepInfo> stepInfo;
-  std::mutex launchMutex;
-  uint64_t launches = 0;
+  uint64_t launches = 0; ///< Guarded by launchOrder().
 };
 
 CpuExecutor::CpuExecutor(std::shared_ptr<const Artifact> artifact, ExecutorOptions options) {
   const Plan &plan = artifact->plan;
   context.artifact = artifact;
+  keepMemoryReserve();
   if (static_cast<int64_t>(options.devices.size()) != plan.mesh.deviceCount())
     throw Error("the mesh of '" + plan.name + "' has " + countText(plan.mesh.deviceCount(), "device") + ", but " +
                     std::to_string(options.devices.size()) +
@@ -185,6 +209,8 @@ CpuExecutor::CpuExecutor(std::shared_ptr<const Artifact> artifact, ExecutorOptio
   describeSteps(plan, plan.steps, stepInfo, needs, starts);
   if (needs.matmuls)
     context.dnnl = Dnnl::load();
+  // Devices that look for NaNs agree on what they find; without collectives no device has another one's values.
+  needs.collectives |= options.checkNans && plan.mesh.deviceCount() > 1 && options.collectives;
   if (needs.collectives) {
     if (!options.collectives)
       throw Error("'" + plan.name + "' has collectives, but none are set up", Error::Kind::Usage);
@@ -195,6 +221,8 @@ CpuExecutor::CpuExecutor(std::shared_ptr<const Artifact> artifact, ExecutorOptio
   context.counters = options.counters;
   context.profileLog = options.profileLog;
   context.checkNans = options.checkNans;
+  context.nansEndJob = options.nansEndJob;
+  context.localPositions = positions;
   context.stepInfo = &stepInfo;
   context.print = std::move(options.print);
   context.printPosition = std::min_element(options.devices.begin(), options.devices.end()) - options.devices.begin();
@@ -202,7 +230,8 @@ CpuExecutor::CpuExecutor(std::shared_ptr<const Artifact> artifact, ExecutorOptio
   if (context.fingerprint == 0)
     context.fingerprint = hashText(fingerprint(*artifact));
   if (!artifact->constants.empty()) {
-    constants = devices[0]->allocate(static_cast<int64_t>(artifact->constants.size()));
+    constants = allocateFor(*devices[0], static_cast<int64_t>(artifact->constants.size()),
+                            [&] { return "the constants of '" + plan.name + "'"; });
     std::memcpy(constants->data(), artifact->constants.data(), artifact->constants.size());
     context.constants = static_cast<const char *>(constants->data());
   }
@@ -222,6 +251,9 @@ void CpuExecutor::onAllDevices(const std::function<void(size_t)> &body) {
         body(i);
       } catch (const Error &error) {
         state->fail(error.what(), error.getKind());
+      } catch (const std::bad_alloc &) {
+        releaseMemoryReserve();
+        state->fail(noMemoryText(), Error::Kind::Failed);
       } catch (const std::exception &error) {
         state->fail(error.what(), Error::Kind::Failed);
       }
@@ -269,12 +301,50 @@ std::shared_ptr<Launch> CpuExecutor::launch(std::vector<std::vector<DeviceBuffer
   state->arguments = std::move(arguments);
   state->results = std::move(results);
   state->profile = profile;
-  // All devices see the runs in the same order.
-  std::lock_guard lock(launchMutex);
+  // All devices see the runs of all programs in the same order: two that wait for one another's collectives in
+  // different orders would wait for ever.
+  std::lock_guard lock(launchOrder());
   uint64_t number = ++launches;
   for (size_t i = 0; i < devices.size(); ++i)
     devices[i]->enqueue([this, state, i, number] { runDevice(i, number, *state); });
   return state;
+}
+
+/// The run has failed on this device. The others wait for it in vain: they are told, here and on the other processes.
+void CpuExecutor::failRun(size_t local, LaunchState &state, const std::string &cause, Error::Kind kind) noexcept {
+  state.fail(cause, kind);
+  if (context.health && kind != Error::Kind::Verdict)
+    context.health->reportFailure(cause);
+  if (communicator)
+    communicator->abort(cause);
+  programs[local]->settle();
+}
+
+/// The same with the text that `describe` makes; where there is no memory for that, with what needs none.
+template <typename Describe>
+void CpuExecutor::failRunFor(size_t local, LaunchState &state, Error::Kind kind, const Describe &describe) noexcept {
+  std::string cause;
+  for (bool isSecond : {false, true})
+    try {
+      cause = describe();
+      return failRun(local, state, cause, kind);
+    } catch (const std::bad_alloc &) {
+      releaseMemoryReserve();
+      if (isSecond)
+        failRun(local, state, noMemoryText(), kind);
+    }
+}
+
+void CpuExecutor::logEvents(uint64_t number, std::vector<ProfileEvent> events) noexcept {
+  auto now = std::chrono::steady_clock::now().time_since_epoch();
+  for (ProfileEvent &event : events)
+    if (event.endNs == 0)
+      event.endNs = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+  try {
+    context.profileLog->add(number, std::move(events));
+  } catch (const std::bad_alloc &) { // A trace with a gap is better than a run that ends for it.
+    releaseMemoryReserve();
+  }
 }
 
 void CpuExecutor::runDevice(size_t local, uint64_t number, LaunchState &state) {
@@ -292,32 +362,21 @@ void CpuExecutor::runDevice(size_t local, uint64_t number, LaunchState &state) {
       std::lock_guard lock(state.mutex);
       state.profile->insert(state.profile->end(), events.begin(), events.end());
     }
+  } catch (const NanError &error) { // All devices of the mesh have met at the end of the run and throw it alike.
+    state.failForNan(error.what());
   } catch (const Error &error) {
-    state.fail(error.what(), error.getKind());
-    // The others wait for this device in vain; tell them, here and on the other processes.
-    if (context.health && error.getKind() != Error::Kind::Verdict)
-      context.health->reportFailure(error.what());
-    if (communicator)
-      communicator->abort(error.what());
-    programs[local]->settle();
+    failRunFor(local, state, error.getKind(), [&] { return std::string(error.what()); });
+  } catch (const std::bad_alloc &) {
+    releaseMemoryReserve();
+    failRunFor(local, state, Error::Kind::Failed, [&] {
+      return devices[local]->str() + " at " + programs[local]->getPlace().str() + ": " + noMemoryText();
+    });
   } catch (const std::exception &error) {
-    std::string cause = devices[local]->str() + ": " + error.what();
-    state.fail(cause, Error::Kind::Failed);
-    if (context.health)
-      context.health->reportFailure(cause);
-    if (communicator)
-      communicator->abort(cause);
-    programs[local]->settle();
+    failRunFor(local, state, Error::Kind::Failed, [&] { return devices[local]->str() + ": " + error.what(); });
   }
   // Of a run that failed, too: what was under way ends here.
-  if (context.profileLog) {
-    for (ProfileEvent &event : events)
-      if (event.endNs == 0)
-        event.endNs =
-            std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-                .count();
-    context.profileLog->add(number, std::move(events));
-  }
+  if (context.profileLog)
+    logEvents(number, std::move(events));
   // The buffers go before the run counts as done, so that their memory can be had again at once.
   state.arguments[local].clear();
   state.results[local].clear();

@@ -45,8 +45,11 @@ struct ExecutorOptions {
   ExecutionCounters *counters = nullptr;
   /// Where the events of all runs go; may be null. Must outlive the executor.
   ProfileLog *profileLog = nullptr;
-  /// A run whose results hold a NaN fails, naming the step that made it (NanCheck.h).
+  /// A run whose results or printed values hold a NaN fails, naming the step that made it (NanCheck.h). All devices of
+  /// the mesh agree on that, so that the run fails with a NanError on every process, and the next run works.
   bool checkNans = false;
+  /// Such a run ends the job instead: the process that met the NaN reports its failure to `health`.
+  bool nansEndJob = false;
   /// Called on the process that holds the mesh device with the smallest id; without it, prints do nothing there.
   PrintFunction print;
   /// How long preparation waits for other processes.
@@ -97,7 +100,8 @@ public:
 
   /// Queues one run. arguments[i][j] is parameter j on local position i, of at least ValueInfo::localBytes() bytes,
   /// and so for results. A buffer may be both where Plan::aliases allows it. The buffers are kept alive until the run
-  /// is over. Runs of one executor follow one another in the order of the calls. With `profile`, events of all devices
+  /// is over. Runs follow one another in the order of the calls, those of
+  /// all executors of the process, also where threads call. With `profile`, events of all devices
   /// are added to it before the run is done.
   virtual std::shared_ptr<Launch> launch(std::vector<std::vector<DeviceBufferRef>> arguments,
                                          std::vector<std::vector<DeviceBufferRef>> results,

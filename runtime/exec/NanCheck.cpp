@@ -151,6 +151,7 @@ void NanCheck::begin(uint64_t number, const std::vector<void *> &buffers) {
   launch = number;
   spots.clear();
   origins.clear();
+  printed.reset();
   for (size_t id = 0; id < plan.buffers.size(); ++id) {
     const BufferInfo &info = plan.buffers[id];
     if (info.space != BufferInfo::Space::Argument || info.offset != 0)
@@ -168,6 +169,8 @@ void NanCheck::begin(uint64_t number, const std::vector<void *> &buffers) {
 
 void NanCheck::afterStep(int32_t number, const Step &step, const std::string &name,
                          const std::vector<void *> &buffers) {
+  if (auto *print = std::get_if<PrintStep>(&step.op))
+    return lookAtPrinted(step, *print, buffers);
   std::pair<BufferId, BufferId> collective{-1, -1};
   auto *done = std::get_if<CollectiveDoneStep>(&step.op);
   if (done)
@@ -195,6 +198,29 @@ void NanCheck::afterStep(int32_t number, const Step &step, const std::string &na
     }
     spots.push_back({info.space, info.index, info.offset, info.offset + info.bytes(), inherited});
   }
+}
+
+/// A value that is printed is seen by the user, as a result is.
+void NanCheck::lookAtPrinted(const Step &step, const PrintStep &print, const std::vector<void *> &buffers) {
+  for (size_t i = 0; i < print.values.size() && !printed; ++i)
+    for (const Spot &spot : spots) {
+      if (!overlaps(spot, print.values[i]))
+        continue;
+      auto index = findInValue(print.infos[i], buffers[static_cast<size_t>(print.values[i])]);
+      if (!index)
+        break; // In the padding only, or in other memory of the same spot.
+      const Origin &origin = origins[static_cast<size_t>(spot.origin)];
+      std::string place = step.location.line > 0 ? " at " + step.location.str() : "";
+      printed = {origin.text + "; what is printed" + place + " has it" +
+                     (index->empty() ? "" : " at " + indexText(*index)),
+                 origin.step, origin.location, origin.isForeign};
+      break;
+    }
+}
+
+std::optional<NanCheck::Finding> NanCheck::find(const std::vector<void *> &buffers) const {
+  std::optional<Finding> result = findInResults(buffers);
+  return result ? result : printed;
 }
 
 std::optional<NanCheck::Finding> NanCheck::findInResults(const std::vector<void *> &buffers) const {

@@ -202,7 +202,9 @@ static std::optional<std::string> lookUp(const char *name) {
   return value ? std::optional<std::string>(value) : std::nullopt;
 }
 
-Environment Environment::read(bool isAlone) { return parse(lookUp, nullptr, isAlone); }
+Environment Environment::read(bool isAlone, std::vector<std::string> *problems) {
+  return parse(lookUp, problems, isAlone);
+}
 
 std::string Environment::explain() { return explain(lookUp); }
 

@@ -67,7 +67,8 @@ struct Environment {
   /// The environment of this process. Throws spmd::Error (usage) naming the variable, its value and what it should
   /// be. Does not look at SPMD_* variables that it does not know. `isAlone`: the caller said that the job has one
   /// process, as SPMD_NUM_PROCESSES=1 does; then no cluster's variables count.
-  static Environment read(bool isAlone = false);
+  /// `problems`: see parse.
+  static Environment read(bool isAlone = false, std::vector<std::string> *problems = nullptr);
 
   /// The same from any source of variables; `lookup` returns nullopt for one that is not set. With `problems` nothing
   /// is thrown: all that is wrong is listed there, and counts as not set.

@@ -1,7 +1,7 @@
 //===- NetCall.cpp - one prepared collective between hosts ----------------===//
 
 #include "runtime/collective/net/NetCall.h"
-#include "runtime/support/Error.h"
+#include "runtime/device/Allocation.h"
 
 #include <algorithm>
 #include <cstring>
@@ -104,7 +104,7 @@ std::pair<MemoryLocation, char *> NetCall::locate(const char *data, int64_t byte
     if (auto found = memory.locate(data, bytes))
       return {*found, const_cast<char *>(data)};
   if (!staging)
-    staging = endpoint.getLocal().getDevice().allocate(bytes);
+    staging = allocateFor(endpoint.getLocal().getDevice(), bytes, [&] { return describe(); });
   return {*memory.locate(staging->data(), bytes), static_cast<char *>(staging->data())};
 }
 

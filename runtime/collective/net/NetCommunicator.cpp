@@ -2,7 +2,7 @@
 
 #include "runtime/collective/net/NetCommunicator.h"
 #include "runtime/collective/net/NetCall.h"
-#include "runtime/support/Error.h"
+#include "runtime/device/Allocation.h"
 
 #include <algorithm>
 #include <poll.h>
@@ -110,7 +110,8 @@ Channel &NetEndpoint::channelTo(const NetCall &call, int64_t peer) {
 void NetEndpoint::reserve(int64_t receivedBytes, int64_t sentBytes) {
   if (receivedBytes > 0 && (!received || received->bytes() < receivedBytes)) {
     received.reset();
-    received = local.getDevice().allocate(receivedBytes);
+    received =
+        allocateFor(local.getDevice(), receivedBytes, [] { return "what a collective receives from other hosts"; });
   }
   if (static_cast<int64_t>(sent.size()) < sentBytes)
     sent = std::vector<char>(static_cast<size_t>(sentBytes));

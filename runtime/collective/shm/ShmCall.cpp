@@ -1,7 +1,7 @@
 //===- ShmCall.cpp - one prepared collective of one device ----------------===//
 
 #include "runtime/collective/shm/ShmCall.h"
-#include "runtime/support/Error.h"
+#include "runtime/device/Allocation.h"
 
 #include <algorithm>
 #include <cstring>
@@ -52,7 +52,7 @@ MemoryLocation ShmCall::locate(const void *data, int64_t bytes, DeviceBufferRef 
   if (auto found = memory.locate(data, bytes))
     return *found;
   if (!staging)
-    staging = endpoint.getDevice().allocate(bytes);
+    staging = allocateFor(endpoint.getDevice(), bytes, [&] { return text; });
   if (isRead)
     std::memcpy(staging->data(), data, bytes);
   return *memory.locate(staging->data(), bytes);

@@ -3,6 +3,7 @@
 #include "runtime/device/cpu/Segment.h"
 #include "runtime/support/Error.h"
 #include "runtime/support/File.h"
+#include "runtime/support/OutOfMemory.h"
 #include "runtime/support/Process.h"
 
 #include <cerrno>
@@ -15,7 +16,9 @@ namespace spmd {
 namespace {
 
 [[noreturn]] void fail(const std::string &what, int64_t bytes) {
-  throw Error("shared memory: " + what + " " + std::to_string(bytes) + " bytes failed: " + writeProblem(errno));
+  int reason = errno;
+  throw Error("shared memory: " + what + " " + std::to_string(bytes) + " bytes failed: " +
+              (reason == ENOMEM ? systemErrorText(reason) + ": " + noMemoryText() : writeProblem(reason)));
 }
 
 } // namespace

@@ -162,6 +162,9 @@ void threads() {
     std::filesystem::remove_all(folder);
 }
 
+/// A program that has forgotten initialize().
+void forgetful() { say("alone among " + std::to_string(spmd::process_count())); }
+
 int member(const std::string &scenario) {
   const std::map<std::string, void (*)()> scenarios = {{"toy", toy},
                                                        {"reshard", reshard},
@@ -173,6 +176,10 @@ int member(const std::string &scenario) {
                                                        {"deserter", deserter},
                                                        {"threads", threads}};
   try {
+    if (scenario == "forgetful") {
+      forgetful();
+      return 0;
+    }
     spmd::initialize();
     scenarios.at(scenario)();
     spmd::shutdown();

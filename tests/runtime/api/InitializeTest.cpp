@@ -99,6 +99,47 @@ TEST(Initialize, a_call_after_devices_were_touched_says_where) {
   EXPECT_THAT(messageOf([] { devices(); }), HasSubstr("after shutdown(); call initialize() again"));
 }
 
+// Whatever call it is, the caller's line is named, and no file of the library.
+TEST(Initialize, the_callers_place_is_named_by_every_call_that_touches_devices) {
+  Mesh mesh;
+  DeviceInfo device;
+  {
+    LocalJob job(1);
+    mesh = make_mesh({1}, {"i"});
+    device = devices()[0];
+  }
+  NamedSharding sharding(mesh, P("i"));
+  std::vector<float> values = {1};
+  ArrayView value = view(values);
+  auto fill = [](const Index &, void *) {};
+  auto give = [](const Index &) { return std::vector<float>{1}; };
+  std::vector<std::function<void()>> calls = {
+      [&] { device_put(value, sharding); },
+      [&] { device_put(value, device); },
+      [&] { make_array_from_process_local_data(sharding, value); },
+      [&] { make_array_from_single_device_arrays({1}, sharding, {}); },
+      [&] { make_array_from_callback({1}, DType::F32, sharding, fill); },
+      [&] { make_array_from_callback<float>({1}, sharding, give); },
+      [&] { save_checkpoint("/nowhere", 0, {}); },
+      [&] { restore_checkpoint("/nowhere", {}); },
+      [&] { from_dlpack(nullptr); },
+      [&] { sync_processes("here"); },
+      [&] { BatchLoader({"/nowhere/x.npy"}, sharding, {}); },
+      [&] { make_mesh({1}, {"i"}); },
+      [&] { load("/nowhere/x.spmdx"); },
+      [&] { devices(); },
+      [&] { local_device_count(); },
+  };
+  int line = __LINE__ - static_cast<int>(calls.size()) - 1;
+  for (const auto &call : calls) {
+    std::string message = messageOf(call), place = "InitializeTest.cpp:" + std::to_string(line++);
+    if (message.find("/nowhere") == std::string::npos) // It reads the file first.
+      EXPECT_THAT(message, HasSubstr("devices are used at ")) << place;
+    if (message.find("/nowhere") == std::string::npos)
+      EXPECT_THAT(message, HasSubstr(place));
+  }
+}
+
 TEST(Initialize, one_process_knows_its_devices) {
   LocalJob job(4);
   EXPECT_EQ(process_index(), 0);

@@ -115,6 +115,19 @@ TEST(MultiProcess, threads_of_the_runtime_have_names_and_take_no_signals) {
     }
 }
 
+// It would run as many times, each alone: that is said with the line, and what to do.
+TEST(MultiProcess, a_program_that_forgets_initialize_is_told) {
+  Outcome outcome = launch(2, 1, "forgetful");
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(std::count(outcome.lines.begin(), outcome.lines.end(), "process=0 alone among 1"), 2);
+  EXPECT_THAT(
+      outcome.lines,
+      Contains(testing::AllOf(HasSubstr("spmd: warning: devices are used at "), HasSubstr("ApiProgram.cpp:"),
+                              HasSubstr("SPMD_NUM_PROCESSES says that it is one of 2; call initialize() before")))
+          .Times(2));
+  EXPECT_THAT(launch(1, 1, "forgetful").lines, testing::ElementsAre("process=0 alone among 1"));
+}
+
 // The others end, and all name the one that went.
 TEST(MultiProcess, a_process_that_goes_without_goodbye_ends_the_job) {
   Outcome outcome = launch(3, 1, "deserter");

@@ -129,7 +129,7 @@ TEST_F(RunProgram, reads_and_writes_files) {
   for (const char *layout : {"", "--num-processes 4"}) {
     Printed outcome =
         run("--input x=" + path("x.npy") + " --input p=" + path("p.npz") + " --output x=" + path("x_out.npy") +
-            " --output y=" + path("y.npz") + " --output 2=" + path("w.npy") + " " + layout);
+            " --output y=" + path("y.npz") + " --output 1.w=" + path("w.npy") + " " + layout);
     EXPECT_EQ(outcome.status, 0) << outcome.text;
     EXPECT_EQ(outcome.text, "");
     EXPECT_EQ(MappedFile(path("x_out.npy")).bytes(), MappedFile(path("x.npy")).bytes());

@@ -57,7 +57,7 @@ struct Bench {
   }
   void step(int32_t number) { check->afterStep(number, plan.steps[static_cast<size_t>(number)], "k", buffers); }
   std::string finding() {
-    auto found = check->findInResults(buffers);
+    auto found = check->find(buffers);
     return found ? found->text : "none";
   }
 
@@ -82,7 +82,7 @@ TEST(NanCheck, NamesTheStepThatMadeIt) {
   second.put(2, 0, nan);
   second.step(1);
   EXPECT_EQ(second.finding(), "step 1 (k, t.spmd:4:5) made a NaN in launch 7; result 'z' has it at [0]");
-  EXPECT_EQ(second.check->findInResults(second.buffers)->location->line, 4);
+  EXPECT_EQ(second.check->find(second.buffers)->location->line, 4);
 }
 
 TEST(NanCheck, InfinitiesAndNumbersAreFine) {
@@ -102,6 +102,28 @@ TEST(NanCheck, WhatDoesNotReachAResultIsFine) {
   Bench bench;
   bench.put(1, 2, nan);
   bench.step(0);
+  bench.step(1);
+  EXPECT_EQ(bench.finding(), "none");
+}
+
+TEST(NanCheck, WhatIsPrintedIsSeenByTheUser) {
+  Bench bench;
+  bench.plan.steps.push_back({PrintStep{{"y", ""}, {1}, {bench.plan.results[0]}}, {"t.spmd", 5, 3}});
+  bench.put(1, 2, nan);
+  bench.step(0);
+  bench.step(2);
+  bench.put(1, 2, 0);
+  bench.step(0); // The memory is written again.
+  bench.step(1);
+  EXPECT_EQ(bench.finding(),
+            "step 0 (k, t.spmd:3:5) made a NaN in launch 7; what is printed at t.spmd:5:3 has it at [2]");
+  bench.put(2, 3, nan); // A result goes before what is printed.
+  bench.step(1);
+  EXPECT_THAT(bench.finding(), HasSubstr("result 'z' has it at [3]"));
+  bench.put(2, 3, 0);
+  bench.check->begin(8, bench.buffers);
+  bench.step(0);
+  bench.step(2);
   bench.step(1);
   EXPECT_EQ(bench.finding(), "none");
 }
@@ -174,7 +196,7 @@ TEST(NanCheck, ACollectiveBringsWhatItsOperandDidNotHave) {
   check.begin(1, bench.buffers);
   bench.put(2, 0, nan);
   check.afterStep(1, bench.plan.steps[1], "all_reduce done", bench.buffers);
-  auto found = check.findInResults(bench.buffers);
+  auto found = check.find(bench.buffers);
   ASSERT_TRUE(found);
   EXPECT_TRUE(found->isForeign);
   EXPECT_EQ(found->text,

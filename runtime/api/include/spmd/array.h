@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -21,8 +22,10 @@ class ArrayImpl;
 class TracedValue;
 
 /// A value spread over the devices of a mesh, perhaps still being computed. Copies share the value, which never
-/// changes. Inside of a callable that jit, grad and the like trace, it may stand for a value that only the compiled
-/// program will have: then it has a shape and a dtype and no more, and what asks for more is an error.
+/// changes; so several threads may read, copy and pass one Array. Assigning to a variable that another thread uses
+/// needs the program's own lock, as with any value. Inside of a callable that jit, grad and the like trace, it may
+/// stand for a value that only the compiled program will have: then it has a shape and a dtype and no more, and what
+/// asks for more is an error.
 class Array {
 public:
   Array() = default;
@@ -72,7 +75,7 @@ private:
   std::shared_ptr<const TracedValue> traced; ///< Then there is no impl.
 };
 
-/// One device's part of an array.
+/// One device's part of an array. A value, as Array is.
 struct Shard {
   DeviceInfo device;
   Index index;        ///< Of the global array; without padding.
@@ -81,29 +84,35 @@ struct Shard {
 };
 
 /// The full value from every process, which must be the same on all (compared by hash).
-Array device_put(const ArrayView &value, const NamedSharding &sharding);
+Array device_put(const ArrayView &value, const NamedSharding &sharding,
+                 std::source_location where = std::source_location::current());
 /// On one device of this process.
-Array device_put(const ArrayView &value, const DeviceInfo &device);
+Array device_put(const ArrayView &value, const DeviceInfo &device,
+                 std::source_location where = std::source_location::current());
 /// The same value with another sharding; every process of either mesh calls it.
 Array device_put(const Array &value, const NamedSharding &sharding);
 
 /// From the rows (in general: the block) that this process's devices hold. Without a global shape, it follows from
 /// the local ones, which are compared first.
 Array make_array_from_process_local_data(const NamedSharding &sharding, const ArrayView &local_data,
-                                         std::optional<std::vector<int64_t>> global_shape = std::nullopt);
+                                         std::optional<std::vector<int64_t>> global_shape = std::nullopt,
+                                         std::source_location where = std::source_location::current());
 
 /// From one array for each device of this process, without a copy where nothing is padded.
 Array make_array_from_single_device_arrays(std::vector<int64_t> shape, const NamedSharding &sharding,
-                                           const std::vector<Array> &arrays);
+                                           const std::vector<Array> &arrays,
+                                           std::source_location where = std::source_location::current());
 
 /// Asks for each part that this process's devices hold, once. The callback writes the row-major values of `index` to
 /// `target`.
 Array make_array_from_callback(std::vector<int64_t> shape, DType dtype, const NamedSharding &sharding,
-                               const std::function<void(const Index &index, void *target)> &callback);
+                               const std::function<void(const Index &index, void *target)> &callback,
+                               std::source_location where = std::source_location::current());
 /// The same with typed values: returns as many as the index has.
 template <typename T>
 Array make_array_from_callback(std::vector<int64_t> shape, const NamedSharding &sharding,
-                               const std::function<std::vector<T>(const Index &)> &callback);
+                               const std::function<std::vector<T>(const Index &)> &callback,
+                               std::source_location where = std::source_location::current());
 
 /// The same value, complete on every process that takes part. Every process calls it.
 Array process_allgather(const Array &value);
@@ -144,14 +153,17 @@ template <typename T> T Array::item() const {
 
 template <typename T>
 Array make_array_from_callback(std::vector<int64_t> shape, const NamedSharding &sharding,
-                               const std::function<std::vector<T>(const Index &)> &callback) {
-  return make_array_from_callback(std::move(shape), dtype_of<T>::value, sharding,
-                                  [&](const Index &index, void *target) {
-                                    std::vector<T> values = callback(index);
-                                    if (static_cast<int64_t>(values.size()) != detail::indexElements(index))
-                                      detail::failCallbackSize(index, values.size());
-                                    std::copy(values.begin(), values.end(), static_cast<T *>(target));
-                                  });
+                               const std::function<std::vector<T>(const Index &)> &callback,
+                               std::source_location where) {
+  return make_array_from_callback(
+      std::move(shape), dtype_of<T>::value, sharding,
+      [&](const Index &index, void *target) {
+        std::vector<T> values = callback(index);
+        if (static_cast<int64_t>(values.size()) != detail::indexElements(index))
+          detail::failCallbackSize(index, values.size());
+        std::copy(values.begin(), values.end(), static_cast<T *>(target));
+      },
+      where);
 }
 
 } // namespace spmd

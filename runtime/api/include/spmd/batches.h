@@ -27,7 +27,7 @@ struct BatchOptions {
 
 /// Batches of the rows of .npy files, epoch after epoch without an end: row i of a batch is the same row of every file.
 /// Files are mapped, and each process reads what its devices hold of a batch; the next batch is read while the program
-/// works on the one before. Every process makes the same calls.
+/// works on the one before. Every process makes the same calls. For one thread at a time.
 class BatchLoader {
 public:
   /// `sharding`: of a batch; its first dimension is the rows.

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,7 +44,8 @@ struct SaveOptions {
 /// from (of another job, unless restore_checkpoint read them or later ones in this job; of a higher step) are moved to
 /// `directory`/superseded-1, or the first number that is free: the highest step is the newest state.
 CheckpointSave save_checkpoint(const std::string &directory, int64_t step,
-                               const std::vector<std::pair<std::string, Array>> &arrays, SaveOptions options = {});
+                               const std::vector<std::pair<std::string, Array>> &arrays, SaveOptions options = {},
+                               std::source_location where = std::source_location::current());
 
 /// The steps of the complete checkpoints in a folder, ascending.
 std::vector<int64_t> checkpoint_steps(const std::string &directory);
@@ -68,6 +70,7 @@ struct RestoredCheckpoint {
 /// that is not damaged. Throws where there is none, or an array is not in it.
 RestoredCheckpoint restore_checkpoint(const std::string &directory,
                                       const std::vector<std::pair<std::string, NamedSharding>> &wanted,
-                                      std::optional<int64_t> step = std::nullopt);
+                                      std::optional<int64_t> step = std::nullopt,
+                                      std::source_location where = std::source_location::current());
 
 } // namespace spmd

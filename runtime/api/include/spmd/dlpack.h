@@ -9,6 +9,7 @@
 #include "array.h"
 
 #include <optional>
+#include <source_location>
 
 struct DLManagedTensor;
 
@@ -22,7 +23,8 @@ namespace spmd {
 /// (byte_offset included) as its elements must: at a multiple of their size. Otherwise it is a usage error, and the
 /// tensor stays the caller's. For an array over several devices, put the parts together with
 /// make_array_from_single_device_arrays. No communication.
-Array from_dlpack(DLManagedTensor *tensor, const std::optional<DeviceInfo> &device = std::nullopt);
+Array from_dlpack(DLManagedTensor *tensor, const std::optional<DeviceInfo> &device = std::nullopt,
+                  std::source_location where = std::source_location::current());
 
 /// A tensor over the array's memory; JAX's `jax.dlpack.to_dlpack`. Waits for the values, and throws what went wrong
 /// with them. The memory stays until the receiver calls the tensor's deleter, once and from any thread, also after

@@ -23,11 +23,14 @@ struct ValueDescription {
   DType dtype = DType::F32;
   std::vector<int64_t> shape;
   NamedSharding sharding;
+  /// Its number among the parameters or results of the program: the arrays of a struct have one number.
+  int64_t index = 0;
 };
 
 class FunctionImpl;
 
-/// A compiled program, or one that is compiled at its first call.
+/// A compiled program, or one that is compiled at its first call. Safe from any thread; copies share what was compiled.
+/// Between processes the order of calls is the program's duty (spmd.h).
 class Function {
 public:
   Function() = default;
@@ -54,6 +57,11 @@ public:
   /// Of a program that is compiled.
   std::vector<ValueDescription> parameters() const;
   std::vector<ValueDescription> results() const;
+
+  /// Of what call() has returned, the arrays of one result: by the plain name that it was returned as, or its index
+  /// among the results, named or not (`p`, `0`; of a struct all its arrays, and `p.w` or `0.w` one of them), as
+  /// `--output` of `spmdc run` names it. An error that lists the results where there is none of that name.
+  std::vector<Array> result(const std::vector<Array> &results, const std::string &name) const;
   /// The same as of lower(), as a compiled program of JAX has them. A text is compiled no further than its stage, so
   /// that stages before a mistake can be looked at.
   std::string as_text(const std::string &stage) const;
@@ -81,7 +89,9 @@ struct JitOptions {
   /// `cpu` (this host), `cpu:<LLVM's name of a CPU>`, or `cuda:<architecture>` as cuda:sm_90. Devices of the job run
   /// code for this host; lower() shows what there is for others.
   std::string target = "cpu";
-  bool check_nans = false; ///< A call whose results hold a NaN fails, naming the step that made it.
+  /// As JAX's `jax_debug_nans`: a call whose results (or printed values) hold a NaN throws a NanError that names the
+  /// step that made it, on all processes of the mesh alike; the next call works. Such a call waits for its results.
+  bool check_nans = false;
   /// Numbers of arguments that a call takes for itself, as JAX's: of a callable those of its arguments (all arrays of a
   /// tree), of a source those of parameters(). Such an array is deleted by the call, and using it is an error. Where a
   /// result has its type and lies alike, and nothing else shares its memory, the result takes that memory; otherwise

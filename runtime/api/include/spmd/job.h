@@ -49,8 +49,9 @@ struct InitializeOptions {
 /// were touched, is an error that says where the first was, and changes nothing.
 void initialize(const InitializeOptions &options = {}, std::source_location where = std::source_location::current());
 
-/// Leaves the job in order: waits until every process has called it. Without it, a process that ends leaves in the
-/// same way, unless one of its calls had failed: then the job ends with its error.
+/// Leaves the job in order: waits for all calls of this process, also those without results, and until every process
+/// has called it; throws the error of a call that nobody has waited for. No other thread uses the job then. Without it,
+/// a process that ends leaves in the same way, unless one of its calls had failed: then the job ends with its error.
 void shutdown();
 
 int process_index(std::source_location where = std::source_location::current());
@@ -75,6 +76,7 @@ int64_t device_count(std::source_location where = std::source_location::current(
 int64_t local_device_count(std::source_location where = std::source_location::current());
 
 /// Waits until all processes have called it with this name; at the limit an error lists those that did not.
-void sync_processes(const std::string &name, std::chrono::milliseconds timeout = std::chrono::seconds(300));
+void sync_processes(const std::string &name, std::chrono::milliseconds timeout = std::chrono::seconds(300),
+                    std::source_location where = std::source_location::current());
 
 } // namespace spmd

@@ -51,8 +51,8 @@ struct CompiledMemoryStats {
 };
 
 /// A program that was taken through the compiler as far as its plan, and not run: JAX's `jax.stages.Lowered`. It
-/// belongs to the Function that made it and may be used from one thread at a time with it. No call here communicates,
-/// but for compile().
+/// belongs to the Function that made it, and is safe from any thread as that is. No call here communicates, but for
+/// compile().
 class Lowered {
 public:
   Lowered() = default;

@@ -12,8 +12,18 @@
 //     total = g(x).item<float>();
 //     spmd::shutdown();
 //
-// Every error is an spmd::Error whose message is one sentence: what is wrong, where, and what to do. Functions may be
-// called from one thread at a time, unless said otherwise.
+// Every error is an spmd::Error whose message is one sentence: what is wrong, where, and what to do.
+//
+// Threads. Function, Jitted, Lowered, Array and Shard may be used from any thread at any time, and so may eager
+// operations (numpy.h, operand.h), device_put, the make_array_ functions, process_allgather, from_dlpack and to_dlpack:
+// the first call of a function compiles it once, and other threads that call it wait for that. Mesh, P, NamedSharding,
+// DeviceInfo, Index, Operand and options are values: threads may read one at once. initialize(), shutdown(), one
+// BatchLoader, and the functions of checkpoints belong to one thread at a time.
+//
+// The order of calls between processes stays the program's duty: calls that several processes take part in (of a
+// function on a mesh over them, of device_put to such a mesh, ...) must come in the same order on all of them, so two
+// threads that make such calls need an order of their own. Calls on a process's own devices need none. Where the order
+// differs, all processes get the error that names the two calls.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -32,6 +42,7 @@
 #include "random.h"
 #include "runtime/support/DType.h"
 #include "runtime/support/Error.h"
+#include "runtime/support/NanError.h"
 #include "sharding.h"
 #include "trace.h"
 #include "transform.h"

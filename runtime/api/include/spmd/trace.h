@@ -73,7 +73,9 @@ auto callWith(F &function, const std::vector<Array> &leaves, const Args &...args
 
 } // namespace detail
 
-/// A compiled callable; copies share what was compiled. May be called from one thread at a time.
+/// A compiled callable; copies share what was compiled. Safe from any thread: the callable itself is called while it is
+/// traced alone, by one thread at a time, so it must not wait for another thread that calls the same function. Between
+/// processes the order of calls is the program's duty (spmd.h).
 template <typename F> class Jitted {
 public:
   Jitted(F function, JitOptions options, std::source_location where)
