@@ -3,6 +3,7 @@
 #include "ir/evaluate/GridCollectives.h"
 
 #include "ir/array/ScalarEvaluation.h"
+#include "ir/spmd/CollectiveBroadcast.h"
 #include "ir/spmd/SpmdOps.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -50,7 +51,10 @@ class Grid {
 public:
   Grid(const spmd::MeshShape &mesh, Poison poison) : mesh(mesh), poison(poison) {}
 
-  FailureOr<DeviceTensors> evaluate(Operation *op, const DeviceTensors &operands) {
+  FailureOr<DeviceTensors> evaluate(Operation *op, ArrayRef<DeviceTensors> values) {
+    if (auto broadcast = dyn_cast<CollectiveBroadcastOp>(op))
+      return evaluateBroadcast(broadcast, values[0], values[1]);
+    const DeviceTensors &operands = values[0];
     return llvm::TypeSwitch<Operation *, FailureOr<DeviceTensors>>(op)
         .Case<AllReduceOp, AllGatherOp, AllSliceOp, ReduceScatterOp, AllToAllOp, CollectivePermuteOp, ExchangeOp>(
             [&](auto collective) -> FailureOr<DeviceTensors> {
@@ -141,6 +145,23 @@ private:
     return Tensor(op.getType().getShape(), op.getType().getElementType());
   }
 
+  FailureOr<DeviceTensors> evaluateBroadcast(CollectiveBroadcastOp op, const DeviceTensors &operands,
+                                             const DeviceTensors &roots) const {
+    DeviceTensors results;
+    for (int64_t device = 0; device < mesh.deviceCount(); ++device) {
+      std::vector<int64_t> group = spmd::groupOf(mesh, op.getAxes().toValues(), device);
+      int64_t root = roots[device].elements.front().i;
+      if (root < 0 || root >= static_cast<int64_t>(group.size()))
+        return op.emitError() << "has root " << root << " in a group of " << group.size();
+      for (int64_t member : group)
+        if (roots[member].elements.front().i != root)
+          return op.emitError() << "has root " << root << " on one device of a group and "
+                                << roots[member].elements.front().i << " on another";
+      results.push_back(operands[group[root]]);
+    }
+    return results;
+  }
+
   FailureOr<Tensor> evaluateOn(ExchangeOp op, const DeviceTensors &operands, int64_t device) const {
     auto source = cast<ArrayType>(op.getGlobal()), target = cast<ArrayType>(op.getTarget());
     std::vector<int64_t> shape(source.getShape().begin(), source.getShape().end());
@@ -226,8 +247,8 @@ private:
 
 } // namespace
 
-FailureOr<DeviceTensors> evaluateCollective(Operation *op, const spmd::MeshShape &mesh, const DeviceTensors &operands,
-                                            Poison poison) {
+FailureOr<DeviceTensors> evaluateCollective(Operation *op, const spmd::MeshShape &mesh,
+                                            ArrayRef<DeviceTensors> operands, Poison poison) {
   return Grid(mesh, poison).evaluate(op, operands);
 }
 

@@ -13,11 +13,11 @@
 
 namespace spmdc {
 
-/// The results of a collective of the spmd dialect (all_slice included); elements that no device defines are poison.
-/// Fails with a diagnostic where the operation is none, or where an exchange needs an element that no device of the
-/// group has.
+/// The results of a collective of the spmd dialect (all_slice included) with these operands; elements that no device
+/// defines are poison. Fails with a diagnostic where the operation is none, where an exchange needs an element that no
+/// device of the group has, or where the devices of a group do not name one root among them.
 mlir::FailureOr<DeviceTensors> evaluateCollective(mlir::Operation *op, const spmd::MeshShape &mesh,
-                                                  const DeviceTensors &operands, Poison poison);
+                                                  llvm::ArrayRef<DeviceTensors> operands, Poison poison);
 
 /// The combination of these arrays in a balanced binary tree, split at the largest power of two below their number.
 Tensor reduceInTree(ReductionKind kind, llvm::ArrayRef<const Tensor *> operands);

@@ -183,7 +183,7 @@ LogicalResult ProcessGridEvaluator::runOp(Operation *op, ArrayRef<DeviceTensors>
     return success();
   }
   if (isa<CollectiveOpInterface>(op)) {
-    FailureOr<DeviceTensors> result = evaluateCollective(op, mesh, operands[0], poison);
+    FailureOr<DeviceTensors> result = evaluateCollective(op, mesh, operands, poison);
     if (failed(result))
       return failure();
     results.push_back(std::move(*result));

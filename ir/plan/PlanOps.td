@@ -124,7 +124,7 @@ def Plan_StartOp : Plan_Op<"start", [SingleBlock]> {
   let summary = "Starts a collective";
   let description = [{
     The region holds the collective and nothing else: `spmd.all_reduce` ... whose operand is the region's argument,
-    then `plan.yield`.
+    then `plan.yield`. The root of a `spmd.collective_broadcast` is a value from outside, read when it starts.
     `id` grows in the one total order of the collectives, the same on all devices.
   }];
   let arguments = (ins Spmd_ArrayType:$operand, I64Attr:$id, OptionalAttr<ArrayAttr>:$buffers);

@@ -3,6 +3,7 @@
 #include "ir/spmd/SpmdTypes.h"
 
 #include "ir/interfaces/Tensor.h"
+#include "ir/spmd/CollectiveBroadcast.h"
 #include "ir/spmd/SpmdOps.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -33,6 +34,10 @@ void SpmdDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "ir/spmd/SpmdOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "ir/spmd/CollectiveBroadcast.cpp.inc"
       >();
 }
 

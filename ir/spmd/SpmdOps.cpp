@@ -1,6 +1,7 @@
 //===- SpmdOps.cpp - constraints, resharding, collectives -----------------===//
 
 #include "ir/spmd/SpmdOps.h"
+#include "ir/spmd/GroupAxes.h"
 
 #include "runtime/support/RingBytes.h"
 
@@ -30,19 +31,6 @@ std::vector<int64_t> axisSizes(MeshAttr mesh, AxesAttr axes) {
   return sizes;
 }
 
-LogicalResult verifyAxes(Operation *op, AxesAttr axes) {
-  spmd::MeshShape mesh = getMesh(op).toValue();
-  for (const spmd::AxisRef &axis : axes.toValues()) {
-    int index = mesh.indexOf(axis.name);
-    if (index < 0)
-      return op->emitOpError() << "names axis '" << axis.name << "', which the mesh does not have";
-    if (!axis.isWholeAxis() && mesh.axes[index].size % (axis.preSize * axis.size) != 0)
-      return op->emitOpError() << "part " << axis.str() << " does not divide axis '" << axis.name << "' of size "
-                               << mesh.axes[index].size;
-  }
-  return success();
-}
-
 LogicalResult verifyDim(Operation *op, int64_t dim, ArrayType type) {
   if (dim < 0 || dim >= type.getRank())
     return op->emitOpError() << "has no dimension " << dim << " in " << type.str();
@@ -60,6 +48,19 @@ ArrayType cut(Operation *op, ArrayType type, int64_t dim, AxesAttr axes) {
 }
 
 } // namespace
+
+LogicalResult verifyAxes(Operation *op, AxesAttr axes) {
+  spmd::MeshShape mesh = getMesh(op).toValue();
+  for (const spmd::AxisRef &axis : axes.toValues()) {
+    int index = mesh.indexOf(axis.name);
+    if (index < 0)
+      return op->emitOpError() << "names axis '" << axis.name << "', which the mesh does not have";
+    if (!axis.isWholeAxis() && mesh.axes[index].size % (axis.preSize * axis.size) != 0)
+      return op->emitOpError() << "part " << axis.str() << " does not divide axis '" << axis.name << "' of size "
+                               << mesh.axes[index].size;
+  }
+  return success();
+}
 
 double groupSize(MeshAttr mesh, AxesAttr axes) {
   double size = 1;

@@ -3,6 +3,7 @@
 #include "passes/analysis/CutAxes.h"
 
 #include "ir/array/ArrayOps.h"
+#include "ir/spmd/CollectiveBroadcast.h"
 
 using namespace mlir;
 
@@ -81,7 +82,7 @@ void CutAxes::visit(Operation *op) {
     axes.insert(of(operand).begin(), of(operand).end());
   if (auto exchange = dyn_cast<ExchangeOp>(op)) {
     axes = wholeAxesOf(cast<ArrayType>(exchange.getTarget()));
-  } else if (isa<AllReduceOp, AllGatherOp, CollectivePermuteOp>(op)) {
+  } else if (isa<AllReduceOp, AllGatherOp, CollectivePermuteOp, CollectiveBroadcastOp>(op)) {
     for (AxisRefAttr axis : cast<CollectiveOpInterface>(op).getGroupAxes().getAxes())
       axes.erase(axis.getName().str());
   } else if (auto named = op->getAttrOfType<AxesAttr>("axes")) {

@@ -9,7 +9,8 @@
 //   all_slice, all_to_all,        what the operand is cut over, and the collective's whole axes
 //   reduce_scatter
 //   all_reduce, all_gather,       what the operand is cut over, without the collective's axes
-//   collective_permute
+//   collective_permute,
+//   collective_broadcast
 //   exchange                      whole axes that cut its target
 //   the carry of a loop           what its init is cut over
 //   anything else                 what any operand is cut over

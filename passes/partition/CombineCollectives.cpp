@@ -12,12 +12,14 @@
 //   reduce_scatter    [g, n] -> [1, n]   each row what one device gets, cut along the member's dimension before
 //   all_to_all        [g, n] -> [1, g n] both; the pieces, one behind the other, are rows again
 //   collective_permute [1, n] -> [1, n]
+//   collective_broadcast [1, n] -> [1, n], of one root
 //
 // Pieces of one size only: those of an uneven dimension are no rows of a matrix.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ir/array/ArrayOps.h"
+#include "ir/spmd/CollectiveBroadcast.h"
 #include "ir/spmd/Location.h"
 #include "ir/spmd/SpmdOps.h"
 #include "passes/analysis/CostModel.h"
@@ -168,7 +170,8 @@ private:
 
   /// Whether it can be in a group: in one that is there already it pays.
   bool isSmall(CollectiveOpInterface op) const {
-    return isa<AllReduceOp, AllGatherOp, ReduceScatterOp, AllToAllOp, CollectivePermuteOp>(op.getOperation()) &&
+    return isa<AllReduceOp, AllGatherOp, ReduceScatterOp, AllToAllOp, CollectivePermuteOp, CollectiveBroadcastOp>(
+               op.getOperation()) &&
            operandType(op).getNumElements() > 0 && areEven(op) && copySeconds(op) < savedSeconds(op);
   }
 
@@ -191,11 +194,14 @@ private:
     AxesAttr axes;
     Attribute reduction; ///< Or who sends to whom.
     Type elementType;
+    Value root; ///< Of a broadcast.
     bool operator==(const Kind &) const = default;
   };
   static Kind kindOf(CollectiveOpInterface op) {
     Attribute reduction = op->getAttr(isa<CollectivePermuteOp>(op.getOperation()) ? "pairs" : "kind");
-    return {op->getName(), op.getGroupAxes(), reduction, operandType(op).getElementType()};
+    auto broadcast = dyn_cast<CollectiveBroadcastOp>(op.getOperation());
+    Value root = broadcast ? broadcast.getRoot() : Value();
+    return {op->getName(), op.getGroupAxes(), reduction, operandType(op).getElementType(), root};
   }
 
   /// The values that an operation reads, in its regions too.
@@ -311,6 +317,8 @@ private:
     }
     if (auto permute = dyn_cast<CollectivePermuteOp>(like.getOperation()))
       return builder.create<CollectivePermuteOp>(loc, type, operand, permute.getPairs(), like.getGroupAxes(), why);
+    if (auto broadcast = dyn_cast<CollectiveBroadcastOp>(like.getOperation()))
+      return builder.create<CollectiveBroadcastOp>(loc, type, operand, broadcast.getRoot(), like.getGroupAxes(), why);
     return builder.create<AllGatherOp>(loc, type, operand, 0, like.getGroupAxes(), why);
   }
 

@@ -9,10 +9,10 @@ namespace spmdc {
 inline bool readsPart(mlir::Operation *op) { return mlir::isa<SliceOp, DynamicSliceOp, TakeOp, TakeAlongOp>(op); }
 
 /// How many times faster the iterations of a loop have to become for an array of which they read parts to be held as
-/// more than a device's shard. Gathered in front of a loop, parts of b bytes take L + n b / r in place of n (L + b /
-/// r), or, where the indexed dimension is sharded, n (L + 2 b / r): 4 times less only where b < L r / 3 (or L r / 2, 25
-/// KB by the default rates), where iterations wait rather than send. So a device holds at most that for each latency
-/// that is saved: the steps of a recurrence are gathered, the weights of layers (FSDP) are not.
+/// more than a device's shard. Gathered in front of a loop, parts of b bytes take L + n b / r in place of n (L + b / r)
+/// where each is gathered, or broadcast by its owner: 4 times less only where b < L r / 3, 17 KB by the default rates,
+/// where iterations wait rather than send. So a device holds at most that for each latency that is saved: the steps of
+/// a recurrence are gathered, the weights of layers (FSDP) are not.
 inline constexpr double kWorthHolding = 4;
 
 /// Whether memory comes before time in the operation's module (HoldsLittle.h).

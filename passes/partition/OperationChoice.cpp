@@ -6,6 +6,7 @@
 #include "passes/partition/ComputeTime.h"
 #include "passes/partition/MovePrices.h"
 #include "passes/partition/OperationCandidates.h"
+#include "passes/partition/OwnerRead.h"
 
 #include <cmath>
 #include <limits>
@@ -90,7 +91,7 @@ public:
       double seconds = model.seconds(getCombiningCost(choice), mesh.deviceCount()) + computeTime.of(choice);
       auto [entry, isNew] = known.try_emplace(std::move(types), ways.size());
       if (isNew)
-        ways.push_back({choice.operands, choice.result, seconds, shareOf(choice)});
+        ways.push_back({choice.operands, choice.result, seconds, shareOf(choice) * ownerShare()});
       else
         ways[entry->second].seconds = std::min(ways[entry->second].seconds, seconds);
     }
@@ -166,11 +167,19 @@ private:
   /// What the candidate takes at least.
   double leastSeconds(const OperationCandidate &candidate) {
     const OperationChoice &choice = candidate.choice;
-    CollectiveCost cost{.linkBytes = planner.getLeastBytes(choice.result, result) * shareOf(choice)};
+    CollectiveCost cost{.linkBytes = getLeastResultBytes(choice)};
     for (size_t i = 0; i < choice.operands.size(); ++i)
       cost.linkBytes += getLeastBytes(i, choice.operands[i]);
     return model.seconds(cost, mesh.deviceCount()) + candidate.computeSeconds;
   }
+
+  /// Of bringing the result to its sharding.
+  double getLeastResultBytes(const OperationChoice &candidate) {
+    return planner.getLeastBytes(candidate.result, result) * shareOf(candidate) * ownerShare();
+  }
+
+  /// How much of what partial sums would send is sent where one device owns what is read (OwnerRead.h), at least.
+  double ownerShare() { return isa<TakeOp, DynamicSliceOp>(op.getOperation()) ? 0.5 : 1; }
 
   double shareOf(const OperationChoice &candidate) {
     if (candidate.result.getShardingOrOpen().getUnreduced().empty())
@@ -190,9 +199,9 @@ private:
       seconds += model.seconds(cost, mesh.deviceCount()) - model.seconds({.linkBytes = leastBytes}, mesh.deviceCount());
       return seconds <= bound;
     };
-    double share = shareOf(choice), leastOfResult = planner.getLeastBytes(choice.result, result) * share;
-    CollectiveCost cost = planner.plan(choice.result, result).cost.scaledBy(share);
-    if (!know(leastOfResult, cost))
+    std::optional<OwnerRead> read = OwnerRead::find(planner, op, choice.operands, choice.result, result);
+    CollectiveCost cost = (read ? read->cost : planner.plan(choice.result, result).cost).scaledBy(shareOf(choice));
+    if (!know(getLeastResultBytes(choice), cost))
       return std::nullopt;
     for (size_t i = 0; i < choice.operands.size(); ++i) {
       double least = getLeastBytes(i, choice.operands[i]);

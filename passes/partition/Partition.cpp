@@ -11,6 +11,7 @@
 #include "passes/partition/Conditions.h"
 #include "passes/partition/FactorAxes.h"
 #include "passes/partition/Moves.h"
+#include "passes/partition/OwnerRead.h"
 #include "passes/partition/Passes.h"
 #include "passes/partition/Regrouping.h"
 #include "passes/partition/ReshapeExchange.h"
@@ -103,9 +104,11 @@ private:
     if (auto reshard = dyn_cast<ReshardOp>(op)) {
       ArrayType from = globalOf(reshard.getOperand());
       StringRef why = reshard.getWhy().value_or("");
+      globals[reshard] = reshard.getType();
+      if ((locals[reshard] = readFromOwner(reshard)))
+        return success();
       locals[reshard] =
           planner.build(builder, op->getLoc(), locals[reshard.getOperand()], from, reshard.getType(), why);
-      globals[reshard] = reshard.getType();
       return success();
     }
     if (auto ret = dyn_cast<func::ReturnOp>(op)) {
@@ -122,6 +125,21 @@ private:
       return op->emitOpError("cannot be partitioned: it has no sharding rule");
     partitionByRule(rule);
     return success();
+  }
+
+  /// Null where what is resharded is not what one device owns. Of it alone there are no partial sums then.
+  Value readFromOwner(ReshardOp reshard) {
+    Operation *read = reshard.getOperand().getDefiningOp();
+    if (!isa_and_present<TakeOp, DynamicSliceOp>(read))
+      return {};
+    SmallVector<ArrayType> types =
+        llvm::map_to_vector(read->getOperands(), [&](Value value) { return globalOf(value); });
+    std::optional<OwnerRead> found =
+        OwnerRead::find(planner, read, types, globalOf(reshard.getOperand()), reshard.getType());
+    if (!found)
+      return {};
+    SmallVector<Value> operands = llvm::map_to_vector(read->getOperands(), [&](Value value) { return locals[value]; });
+    return found->build(builder, read, operands, types.front(), reshard.getType(), mesh);
   }
 
   /// What was written for one device is one device's program already.

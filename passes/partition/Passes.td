@@ -330,7 +330,7 @@ def Partition : Pass<"spmdc-partition", "mlir::ModuleOp"> {
     Before: the shardings around each operation agree (spmdc-insert-reshards).
 
     Every array becomes its padded local piece; every spmd.reshard the cheapest sequence of collectives and local
-    slices; a reduction over an uneven dimension has its operands' padding masked with what does not change the result.
+    slices, or, of what is read at one run-time index of a sharded dimension, a broadcast from its owner (OwnerRead.h); a reduction over an uneven dimension has its operands' padding masked with what does not change the result.
     Function arguments and results keep their global type in `spmd.global`, printed values in `globals`. Loops and
     branches stay, around local blocks.
 
@@ -386,8 +386,9 @@ def CombineCollectives : Pass<"spmdc-combine-collectives", "mlir::ModuleOp"> {
     all_reduces of one kind, element type and axes in a block, none of which needs another's result, are done by one
     call, where the time of the calls that it saves is more than that of bringing their arrays together and apart again
     (both by the cost model), up to 4 MiB; so are all_gathers, reduce_scatters and all_to_alls whose pieces have one
-    size, along whatever dimensions, and collective_permutes of the same pairs. The one runs where the first of them did, or
-    as soon as all operands are there. Each element is reduced as before, so the results have the same bits.
+    size, along whatever dimensions, collective_permutes of the same pairs, and collective_broadcasts from the same root.
+    The one runs where the first of them did, or as soon as all operands are there. Each element is reduced as before, so
+    the results have the same bits.
 
     After: the same.
     ```

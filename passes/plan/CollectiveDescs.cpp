@@ -2,6 +2,8 @@
 
 #include "passes/plan/CollectiveDescs.h"
 
+#include "ir/spmd/CollectiveBroadcast.h"
+
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -52,6 +54,10 @@ FailureOr<spmd::CollectiveDesc> describeCollective(CollectiveOpInterface op) {
                            ArrayRef<int64_t> pairs = permute.getPairs();
                            for (size_t i = 0; i + 1 < pairs.size(); i += 2)
                              desc.pairs.emplace_back(pairs[i], pairs[i + 1]);
+                           return true;
+                         })
+                         .Case([&](CollectiveBroadcastOp) {
+                           desc.kind = Kind::CollectiveBroadcast;
                            return true;
                          })
                          .Case([&](ExchangeOp exchange) {

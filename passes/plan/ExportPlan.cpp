@@ -213,6 +213,8 @@ private:
       return failure();
     step.desc = std::move(*desc);
     step.operand = bufferOf(op.getOperand());
+    if (step.desc.kind == spmd::CollectiveKind::CollectiveBroadcast)
+      step.root = bufferOf(collective->getOperand(1));
     auto done = cast<plan::DoneOp>(*op.getToken().user_begin());
     define(done.getResult(), op.getBuffersAttr()[0]);
     step.result = bufferOf(done.getResult());

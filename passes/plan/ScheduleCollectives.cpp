@@ -41,6 +41,14 @@ int64_t bytesOf(plan::StartOp start) {
 /// Whether the step only gives values their names: it costs nothing, and goes where it is needed.
 bool isDeferrable(Operation *op) { return isa<plan::DoneOp, ReshapeOp>(op); }
 
+/// Those of a step; of a collective also what it reads beside its operand: the root of a broadcast.
+SmallVector<Value> operandsOf(Operation *op) {
+  SmallVector<Value> operands(op->getOperands());
+  if (auto start = dyn_cast<plan::StartOp>(op))
+    llvm::append_range(operands, start.getBody().front().front().getOperands().drop_front());
+  return operands;
+}
+
 class BlockScheduler {
 public:
   BlockScheduler(Block &block, int64_t budget) : block(block), budget(budget) {}
@@ -103,7 +111,7 @@ private:
       emit(doneOf(underWay.front()));
       resume();
     }
-    for (Value operand : op->getOperands())
+    for (Value operand : operandsOf(op))
       if (Operation *def = operand.getDefiningOp(); def && waiting.contains(def))
         emit(def);
     if (!waiting.erase(op))
@@ -146,7 +154,7 @@ private:
   }
 
   bool isReady(Operation *op, bool mayWaitForRing = false) const {
-    return llvm::all_of(op->getOperands(), [&](Value operand) { return isThere(operand, mayWaitForRing); });
+    return llvm::all_of(operandsOf(op), [&](Value operand) { return isThere(operand, mayWaitForRing); });
   }
 
   /// Whether a value has been computed; a name that it gets does not count.

@@ -18,7 +18,7 @@
 namespace spmd {
 
 /// Raised whenever a plan says something in another way; one version is read.
-inline constexpr uint32_t kArtifactFormatVersion = 7;
+inline constexpr uint32_t kArtifactFormatVersion = 8;
 
 /// The bytes of the file.
 std::string encodeArtifact(const Artifact &artifact);

@@ -98,7 +98,15 @@ struct LibraryStep {
   std::vector<int64_t> sizes;
 };
 
-enum class CollectiveKind : uint8_t { AllReduce, AllGather, ReduceScatter, AllToAll, CollectivePermute, Exchange };
+enum class CollectiveKind : uint8_t {
+  AllReduce,
+  AllGather,
+  ReduceScatter,
+  AllToAll,
+  CollectivePermute,
+  Exchange,
+  CollectiveBroadcast
+};
 enum class ReductionKind : uint8_t { Sum, Prod, Max, Min, And, Or };
 
 /// One collective. Pieces follow nested ceilings over `axes` (major to minor): gathering concatenates the pieces and
@@ -113,6 +121,9 @@ struct CollectiveDesc {
   int32_t concatDim = -1; ///< all_to_all and all_gather: the dimension the pieces are joined in.
   /// collective_permute: (source, target) positions in the group; a position that is no target receives zeros.
   std::vector<std::pair<int64_t, int64_t>> pairs;
+  /// collective_broadcast: the position whose operand all get. A plan does not say it: each call is prepared for one
+  /// position, and a step chooses among the calls by its root.
+  int64_t root = 0;
   /// exchange: the global shape and the two shardings; every byte goes at most once, straight to where it is needed.
   std::vector<int64_t> globalShape;
   Sharding source, target;
@@ -130,6 +141,9 @@ struct CollectiveStartStep {
   int32_t id = 0; ///< Unique in the plan; ids grow in the one total order of the collectives.
   CollectiveDesc desc;
   BufferId operand = 0, result = 0;
+  /// collective_broadcast: holds its root (i32[]), which is read when it starts and is the same on all devices of the
+  /// group; -1 for all others.
+  BufferId root = -1;
 };
 
 struct CollectiveDoneStep {

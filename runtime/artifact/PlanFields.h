@@ -16,8 +16,9 @@ namespace spmd::plan_fields {
 
 // Names of the enumerations, in the order of their values.
 inline constexpr std::array<std::string_view, 4> spaceNames = {"argument", "result", "arena", "constant"};
-inline constexpr std::array<std::string_view, 6> collectiveNames = {
-    "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "collective_permute", "exchange"};
+inline constexpr std::array<std::string_view, 7> collectiveNames = {
+    "all_reduce",         "all_gather", "reduce_scatter",      "all_to_all",
+    "collective_permute", "exchange",   "collective_broadcast"};
 inline constexpr std::array<std::string_view, 6> reductionNames = {"sum", "prod", "max", "min", "and", "or"};
 inline constexpr std::array<std::string_view, 5> libraryNames = {"scatter_add", "scatter_add_along", "update_slice",
                                                                  "argsort", "argsort_descending"};
@@ -122,6 +123,7 @@ template <typename Archive> void describe(Archive &archive, CollectiveStartStep 
   archive.field("desc", value.desc);
   archive.field("operand", value.operand);
   archive.field("result", value.result);
+  archive.field("root", value.root);
 }
 
 template <typename Archive> void describe(Archive &archive, CollectiveDoneStep &value) {

@@ -126,7 +126,7 @@ private:
   }
   void print(const CollectiveStartStep &op, const SourceLocation &location, int depth) {
     line("start #" + std::to_string(op.id) + " " + ref(op.result) + " = " + collectiveText(op.desc) + " " +
-             ref(op.operand),
+             ref(op.operand) + (op.root >= 0 ? " from " + ref(op.root) : ""),
          location, depth);
   }
   void print(const CollectiveDoneStep &op, const SourceLocation &location, int depth) {

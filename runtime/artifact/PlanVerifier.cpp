@@ -5,6 +5,7 @@
 #include "runtime/artifact/PlanFields.h"
 
 #include "runtime/artifact/PlanJson.h"
+#include "runtime/artifact/PlanPrinter.h"
 #include "runtime/support/ArraySize.h"
 #include "runtime/support/Error.h"
 
@@ -252,6 +253,7 @@ private:
     lastCollective = op.id;
     pending.insert(op.id);
     verifyCollective(op.desc, buffer(op.operand), writable(op.result));
+    verifyRoot(op);
   }
 
   void verify(const CollectiveDoneStep &op, std::set<int32_t> &pending, int) {
@@ -371,6 +373,7 @@ private:
     std::vector<int64_t> expectedOperand = desc.operandShape, expectedResult = desc.operandShape;
     switch (desc.kind) {
     case CollectiveKind::AllReduce:
+    case CollectiveKind::CollectiveBroadcast:
       break;
     case CollectiveKind::AllGather:
       gathered(desc, desc.concatDim, sizes, expectedOperand, expectedResult);
@@ -400,6 +403,16 @@ private:
     if (desc.operandShape != expectedOperand || desc.resultShape != expectedResult)
       fail("a collective takes " + shapeText(desc.operandShape) + " to " + shapeText(desc.resultShape) + " where " +
            shapeText(expectedOperand) + " to " + shapeText(expectedResult) + " follows from its axes");
+  }
+
+  void verifyRoot(const CollectiveStartStep &op) const {
+    bool needsRoot = op.desc.kind == CollectiveKind::CollectiveBroadcast;
+    if (needsRoot != (op.root >= 0))
+      fail(std::string("a collective ") + (needsRoot ? "has no root" : "that is no broadcast has a root"));
+    if (!needsRoot)
+      return;
+    if (const BufferInfo &root = buffer(op.root); root.dtype != DType::I32 || !root.shape.empty())
+      fail("the root of a collective_broadcast is " + typeText(root.dtype, root.shape) + " and must be i32[]");
   }
 
   void verifyReshape(const CollectiveDesc &desc) const {

@@ -32,6 +32,8 @@ double wireBytesPerDevice(const CollectiveDesc &desc, const MeshShape &mesh) {
       senders += source != target;
     return senders / group * bytesOf(desc.operandShape);
   }
+  case CollectiveKind::CollectiveBroadcast:
+    return broadcastBytes(group, bytesOf(desc.operandShape));
   case CollectiveKind::Exchange:
     return missingElements(mesh, {desc.globalShape, desc.source}, {desc.getTargetShape(), desc.target}, desc.moves) *
            static_cast<double>(byteSize(desc.dtype)) / static_cast<double>(mesh.deviceCount());

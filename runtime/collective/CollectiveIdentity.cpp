@@ -55,7 +55,8 @@ std::string describeCollective(const CollectiveDesc &desc) {
   text += " over (";
   for (size_t i = 0; i < desc.axes.size(); ++i)
     text += (i ? ", " : "") + desc.axes[i].str();
-  return text + ")";
+  bool hasRoot = desc.kind == CollectiveKind::CollectiveBroadcast;
+  return text + ")" + (hasRoot ? " from position " + std::to_string(desc.root) : "");
 }
 
 uint64_t fingerprintCollective(const MeshShape &mesh, const CollectiveDesc &desc) {
@@ -72,6 +73,7 @@ uint64_t fingerprintCollective(const MeshShape &mesh, const CollectiveDesc &desc
   hash.add(desc.resultShape);
   hash.add(static_cast<uint64_t>(desc.splitDim));
   hash.add(static_cast<uint64_t>(desc.concatDim));
+  hash.add(static_cast<uint64_t>(desc.root));
   for (auto [source, target] : desc.pairs) {
     hash.add(static_cast<uint64_t>(source));
     hash.add(static_cast<uint64_t>(target));

@@ -127,6 +127,9 @@ public:
     case CollectiveKind::CollectivePermute:
       buildPermute();
       break;
+    case CollectiveKind::CollectiveBroadcast:
+      buildBroadcast();
+      break;
     case CollectiveKind::Exchange:
       buildExchange();
       break;
@@ -254,6 +257,14 @@ private:
     // A scalar has no dimension to be outside of.
     if (!isTarget && desc.resultShape.empty())
       movement.zeros.push_back(makeBox(0, elementBytes, {}, {}, {}, {}, {}));
+  }
+
+  void buildBroadcast() {
+    expectShape(desc.resultShape, desc.operandShape, "result");
+    if (desc.root < 0 || desc.root >= groupSize())
+      fail("the root " + std::to_string(desc.root) + " is outside the group of " + std::to_string(groupSize()));
+    Shape zero(desc.operandShape.size(), 0);
+    add(desc.root, zero, zero, desc.operandShape);
   }
 
   static Shape startsOf(const std::vector<ShardRange> &ranges) {

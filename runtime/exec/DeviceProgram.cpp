@@ -47,16 +47,6 @@ struct MatmulOp {
   size_t firstPointer;
 };
 
-struct StartOp {
-  CollectiveCall *call;
-  uint64_t wireBytes;
-  BufferId operand, result;
-};
-
-struct DoneOp {
-  CollectiveCall *call;
-};
-
 struct LibraryOp {
   LibraryCall call;
   std::vector<BufferId> inputs;
@@ -82,6 +72,14 @@ struct CopyOp {
 } // namespace
 
 struct DeviceProgram::Op {
+  struct Start {
+    Collective *collective;
+    uint64_t wireBytes;
+    BufferId operand, result, root;
+  };
+  struct Done {
+    Collective *collective;
+  };
   struct If {
     BufferId predicate;
     Ops thenOps, elseOps;
@@ -99,7 +97,7 @@ struct DeviceProgram::Op {
     std::vector<std::string> texts;
     std::vector<PrintValue> values;
   };
-  std::variant<std::monostate, LaunchOp, MatmulOp, StartOp, DoneOp, CopyOp, LibraryOp, If, While, For, Print> what;
+  std::variant<std::monostate, LaunchOp, MatmulOp, Start, Done, CopyOp, LibraryOp, If, While, For, Print> what;
   int32_t step = 0;
   const SourceLocation *location = nullptr;
   const Step *source = nullptr;
@@ -188,21 +186,12 @@ DeviceProgram::Ops DeviceProgram::resolve(const std::vector<Step> &steps) {
     } else if (auto *matmul = std::get_if<MatmulStep>(&step.op)) {
       resolveMatmul(*matmul, op);
     } else if (auto *start = std::get_if<CollectiveStartStep>(&step.op)) {
-      CallSite site;
-      site.program = context.fingerprint;
-      site.step = op.step;
-      site.location = step.location;
-      site.isAsync = !isDoneAtOnce(steps, index);
-      hasNestedCollectives |= depth > 0;
-      calls.push_back(endpoint->prepare(plan.mesh, start->desc, site));
-      callOfId[start->id] = calls.size() - 1;
-      op.what = StartOp{calls.back().get(), static_cast<uint64_t>(wireBytesPerDevice(start->desc, plan.mesh) + 0.5),
-                        start->operand, start->result};
+      resolveStart(*start, !isDoneAtOnce(steps, index), op);
     } else if (auto *done = std::get_if<CollectiveDoneStep>(&step.op)) {
-      auto call = callOfId.find(done->id);
-      if (call == callOfId.end())
+      auto collective = collectiveOfId.find(done->id);
+      if (collective == collectiveOfId.end())
         throw Error("the plan finishes collective " + std::to_string(done->id) + " before it starts it");
-      op.what = DoneOp{calls[call->second].get()};
+      op.what = Op::Done{collectives[collective->second].get()};
     } else if (auto *copy = std::get_if<CopyStep>(&step.op)) {
       op.what = CopyOp{copy->source, copy->target, plan.buffers[copy->source].bytes()};
     } else if (auto *library = std::get_if<LibraryStep>(&step.op)) {
@@ -228,6 +217,35 @@ DeviceProgram::Ops DeviceProgram::resolve(const std::vector<Step> &steps) {
     ops.push_back(std::move(op));
   }
   return ops;
+}
+
+void DeviceProgram::resolveStart(const CollectiveStartStep &start, bool isAsync, Op &op) {
+  CallSite site;
+  site.program = context.fingerprint;
+  site.step = op.step;
+  site.location = *op.location;
+  site.isAsync = isAsync;
+  hasNestedCollectives |= depth > 0;
+  CollectiveDesc desc = start.desc;
+  int64_t roots = 1;
+  if (start.root >= 0)
+    for (const AxisRef &axis : desc.axes)
+      roots *= axis.sizeIn(plan.mesh);
+  auto collective = std::make_unique<Collective>();
+  for (desc.root = 0; desc.root < roots; ++desc.root)
+    collective->byRoot.push_back(endpoint->prepare(plan.mesh, desc, site));
+  collectiveOfId[start.id] = collectives.size();
+  op.what = Op::Start{collective.get(), static_cast<uint64_t>(wireBytesPerDevice(desc, plan.mesh) + 0.5), start.operand,
+                      start.result, start.root};
+  collectives.push_back(std::move(collective));
+}
+
+CollectiveCall &DeviceProgram::choose(Collective &collective, BufferId root) {
+  int32_t position = root < 0 ? 0 : *static_cast<const int32_t *>(buffers[root]);
+  if (position < 0 || position >= static_cast<int64_t>(collective.byRoot.size()))
+    throw Error("the root " + std::to_string(position) + " of a collective_broadcast is outside its group of " +
+                std::to_string(collective.byRoot.size()));
+  return *collective.byRoot[position];
 }
 
 void DeviceProgram::resolveMatmul(const MatmulStep &step, Op &op) {
@@ -367,12 +385,14 @@ void DeviceProgram::executeOne(Op &op) {
       throw error.withContext(op.location->str() + ": " + device.str());
     }
     checkVerdict();
-  } else if (auto *start = std::get_if<StartOp>(&op.what)) {
+  } else if (auto *start = std::get_if<Op::Start>(&op.what)) {
     if (context.counters)
       context.counters->wireBytes.fetch_add(start->wireBytes, std::memory_order_relaxed);
-    start->call->start(buffers[start->operand], buffers[start->result]);
-  } else if (auto *done = std::get_if<DoneOp>(&op.what)) {
-    done->call->done();
+    CollectiveCall &call = choose(*start->collective, start->root);
+    start->collective->underWay = &call;
+    call.start(buffers[start->operand], buffers[start->result]);
+  } else if (auto *done = std::get_if<Op::Done>(&op.what)) {
+    done->collective->underWay->done();
   } else if (auto *copy = std::get_if<CopyOp>(&op.what)) {
     auto *source = static_cast<const char *>(buffers[copy->source]);
     auto *target = static_cast<char *>(buffers[copy->target]);

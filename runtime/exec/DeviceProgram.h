@@ -70,13 +70,21 @@ private:
     ValueInfo info;
   };
 
+  /// One collective step: a call, or, where the root is known at run time, one for each root that there may be.
+  struct Collective {
+    std::vector<std::unique_ptr<CollectiveCall>> byRoot;
+    CollectiveCall *underWay = nullptr;
+  };
+
   Ops resolve(const std::vector<Step> &steps);
   size_t addPointers(const std::vector<BufferId> &ids);
   void resolveMatmul(const MatmulStep &step, Op &op);
+  void resolveStart(const CollectiveStartStep &start, bool isAsync, Op &op);
   void resolvePrint(const PrintStep &step, Op &op);
   void execute(Ops &ops);
   void executeOne(Op &op);
   void executePrint(Op &op);
+  CollectiveCall &choose(Collective &collective, BufferId root);
   CallSite endSite() const;
   /// What the run has to throw because of a NaN, or nothing. Collective among the devices of the mesh.
   std::optional<NanAgreement::Answer> findNan(std::optional<NanCheck::Finding> &found);
@@ -100,8 +108,8 @@ private:
   std::vector<void *> buffers;                     ///< By BufferId.
   std::vector<void *> pointers;                    ///< Operand lists of all kernels, one after the other.
   std::vector<std::pair<size_t, BufferId>> fixups; ///< Entries of `pointers` that change with the arguments.
-  std::vector<std::unique_ptr<CollectiveCall>> calls;
-  std::map<int32_t, size_t> callOfId;
+  std::vector<std::unique_ptr<Collective>> collectives;
+  std::map<int32_t, size_t> collectiveOfId;
   /// Where a branch or a loop holds collectives, devices can part in it unnoticed: then they meet at the end of the
   /// run, before its results count.
   std::unique_ptr<CollectiveCall> endOfRun;

@@ -12,6 +12,10 @@ namespace spmd {
 /// but what stays.
 constexpr double gatherBytes(double group, double bytes) { return (group - 1) / group * bytes; }
 
+/// collective_broadcast: each of the others gets the bytes once, from whomever has them, so that (group - 1) * bytes
+/// are sent by all devices together. This is their mean; along a pipeline all but the last device send them once.
+constexpr double broadcastBytes(double group, double bytes) { return (group - 1) / group * bytes; }
+
 /// all_reduce: a reduce_scatter and an all_gather.
 constexpr double allReduceBytes(double group, double bytes) { return 2 * gatherBytes(group, bytes); }
 

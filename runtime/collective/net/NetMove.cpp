@@ -1,8 +1,8 @@
 //===- NetMove.cpp - collectives between hosts that move and do not reduce ===//
 //
-// all_gather, all_to_all, collective_permute and exchange: each device sends to each other host what its members need,
-// a box that several need only once. One of them, the carrier, receives it: into its result where it lies there in one
-// piece, else into memory from which it and the others copy.
+// all_gather, all_to_all, collective_permute, collective_broadcast and exchange: each device sends to each other host
+// what its members need, a box that several need only once. One of them, the carrier, receives it: into its result
+// where it lies there in one piece, else into memory from which it and the others copy.
 //
 //===----------------------------------------------------------------------===//
 

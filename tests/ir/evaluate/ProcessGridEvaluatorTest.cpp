@@ -135,6 +135,25 @@ TEST_F(ProcessGridEvaluatorTest, CollectivePermuteSendsZerosWhereNobodySends) {
   EXPECT_EQ(floatsOf(results[2]), (Row{10}));
 }
 
+// Over (b, a) of a 2 x 2 mesh with b major, position 1 is device (a=1, b=0).
+TEST_F(ProcessGridEvaluatorTest, CollectiveBroadcastGivesAllWhatTheRootHas) {
+  auto results = run(", a=2, b=2", "f32[2]", "f32[2]",
+                     "%r = array.constant dense<1> : tensor<i32> -> <i32[]>\n"
+                     "%y = spmd.collective_broadcast %x from %r over <b, a> : <f32[2]>, <i32[]> -> <f32[2]>",
+                     tens(4, 2));
+  for (const Tensor &result : results)
+    EXPECT_EQ(floatsOf(result), (Row{20, 21}));
+  // Each row of the mesh has a root of its own.
+  results = run(", a=2, b=2", "f32[2]", "f32[2]",
+                "%r = spmd.axis_index <a> : <i32[]>\n"
+                "%y = spmd.collective_broadcast %x from %r over <b> : <f32[2]>, <i32[]> -> <f32[2]>",
+                tens(4, 2));
+  EXPECT_EQ(floatsOf(results[0]), (Row{0, 1}));
+  EXPECT_EQ(floatsOf(results[1]), (Row{0, 1}));
+  EXPECT_EQ(floatsOf(results[2]), (Row{30, 31}));
+  EXPECT_EQ(floatsOf(results[3]), (Row{30, 31}));
+}
+
 // Five elements move from pieces of 3 + 2 on a (copied over b) to pieces of 2 + 1 + 2 + 0 on (b, a).
 TEST_F(ProcessGridEvaluatorTest, ExchangeMovesEveryElementToWhereItBelongs) {
   DeviceTensors arguments;

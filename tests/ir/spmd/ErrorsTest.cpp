@@ -216,6 +216,18 @@ const WrongText kSpmd[] = {
      "position 1 is twice a target"},
     {"PermuteOutside", "%0 = spmd.collective_permute %x pairs [0, 2] over <b> : <f32[8, 4]> -> <f32[8, 4]>",
      "position 2 is outside the group of 2"},
+    {"BroadcastResult",
+     "%r = array.constant dense<1> : tensor<i32> -> <i32[]>\n%0 = spmd.collective_broadcast %x from %r over <b> : "
+     "<f32[8, 4]>, "
+     "<i32[]> -> <f32[4, 4]>",
+     "result is like the operand: expected f32[8, 4], got f32[4, 4]"},
+    {"BroadcastRoot", "%0 = spmd.collective_broadcast %x from %x over <b> : <f32[8, 4]>, <f32[8, 4]> -> <f32[8, 4]>",
+     "root is i32[], got f32[8, 4]"},
+    {"BroadcastAxis",
+     "%r = array.constant dense<1> : tensor<i32> -> <i32[]>\n%0 = spmd.collective_broadcast %x from %r over <z> : "
+     "<f32[8, 4]>, "
+     "<i32[]> -> <f32[8, 4]>",
+     "names axis 'z', which the mesh does not have"},
     {"ExchangeOperand",
      "%0 = spmd.exchange %x over <a> from !spmd.array<f32[8@a, 4]> to !spmd.array<f32[8, 4@a]> : <f32[8, 4]> -> "
      "<f32[8, 1]>",

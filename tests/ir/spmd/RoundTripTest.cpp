@@ -203,6 +203,7 @@ TEST_F(RoundTripTest, SpmdOperations) {
       "%0 = spmd.reduce_scatter sum %arg0 dim 0 over <a> : <f32[8, 4]> -> <f32[2, 4]>",
       "%0 = spmd.all_to_all %arg0 split 1 concat 0 over <b> : <f32[8, 4]> -> <f32[16, 2]>",
       "%0 = spmd.collective_permute %arg0 pairs [0, 1, 1, 0] over <b> : <f32[8, 4]> -> <f32[8, 4]>",
+      "%0 = spmd.collective_broadcast %arg0 from %arg7 over <a, b> : <f32[8, 4]>, <i32[]> -> <f32[8, 4]>",
       "%0 = spmd.exchange %arg0 over <b> from !spmd.array<f32[16@b, 4]> to !spmd.array<f32[16, 4@b]> : <f32[8, 4]> -> "
       "<f32[16, 2]>",
       "%0 = spmd.exchange %arg0 over <a> from !spmd.array<f32[32@a, 4]> to !spmd.array<f32[40@a, 4]> shifted [-1, 0] "

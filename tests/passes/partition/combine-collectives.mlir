@@ -239,3 +239,22 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
     return %s, %2, %3, %0, %t : !spmd.array<f32[8]>, !spmd.array<f32[8]>, !spmd.array<f32[8, 8]>, !spmd.array<f32[8]>, !spmd.array<f32[2]>
   }
 }
+
+// -----
+
+// Broadcasts from one root are one; from two roots they are two.
+// CHECK-LABEL: func.func @roots
+// CHECK-SAME: %[[R:[a-z0-9]+]]: !spmd.array<i32[]>, %[[Q:[a-z0-9]+]]: !spmd.array<i32[]>)
+// CHECK: %[[J:.*]] = array.concatenate
+// CHECK: spmd.collective_broadcast %[[J]] from %[[R]] over <a> : <f32[1, 14]>, <i32[]> -> <f32[1, 14]>
+// CHECK: spmd.collective_broadcast %{{.*}} from %[[Q]] over <a> : <f32[8]>, <i32[]> -> <f32[8]>
+// CHECK-NOT: spmd.collective_broadcast
+module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
+  func.func @roots(%x: !spmd.array<f32[8]>, %y: !spmd.array<f32[2, 3]>, %r: !spmd.array<i32[]>, %q: !spmd.array<i32[]>)
+      -> (!spmd.array<f32[8]>, !spmd.array<f32[2, 3]>, !spmd.array<f32[8]>) {
+    %0 = spmd.collective_broadcast %x from %r over <a> : <f32[8]>, <i32[]> -> <f32[8]>
+    %1 = spmd.collective_broadcast %y from %r over <a> : <f32[2, 3]>, <i32[]> -> <f32[2, 3]>
+    %2 = spmd.collective_broadcast %x from %q over <a> : <f32[8]>, <i32[]> -> <f32[8]>
+    return %0, %1, %2 : !spmd.array<f32[8]>, !spmd.array<f32[2, 3]>, !spmd.array<f32[8]>
+  }
+}

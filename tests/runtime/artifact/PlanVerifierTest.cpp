@@ -143,6 +143,26 @@ TEST(PlanVerifier, collectives) {
       "has the pair (2, 1)");
 }
 
+TEST(PlanVerifier, roots_of_broadcasts) {
+  expectRefused([](Plan &plan) { stepOf<CollectiveStartStep>(plan, 2).root = 0; }, "that is no broadcast has a root");
+  auto broadcast = [](Plan &plan) -> CollectiveStartStep & {
+    auto &start = stepOf<CollectiveStartStep>(plan, 2);
+    start.desc.kind = CollectiveKind::CollectiveBroadcast;
+    return start;
+  };
+  expectRefused([&](Plan &plan) { broadcast(plan); }, "a collective has no root");
+  expectRefused([&](Plan &plan) { broadcast(plan).root = 0; },
+                "the root of a collective_broadcast is f32[2, 3] and must be i32[]");
+  expectRefused([&](Plan &plan) { broadcast(plan).root = 99; }, "99");
+  expectRefused(
+      [&](Plan &plan) {
+        CollectiveStartStep &start = broadcast(plan);
+        start.root = 0;
+        start.desc.resultShape = {3, 2};
+      },
+      "follows from its axes");
+}
+
 TEST(PlanVerifier, aliases) {
   expectRefused([](Plan &plan) { plan.aliases = {0, -1}; }, "parameter 0 cannot be overwritten by result 0");
   expectRefused([](Plan &plan) { plan.aliases = {-1}; }, "1 aliases for 2 parameters");

@@ -55,6 +55,8 @@ Case makeCase(const MeshShape &mesh, CollectiveKind kind, DType dtype, Reduction
     for (int64_t i = 0; i + 1 < n; ++i)
       c.desc.pairs.push_back({i, i + 1});
   }
+  if (kind == CollectiveKind::CollectiveBroadcast)
+    c.desc.root = static_cast<int64_t>(random() % groupOf(mesh, axes, 0).size());
   for (int64_t p = 0; p < mesh.deviceCount(); ++p)
     c.operands.push_back(makeValue(dtype, c.desc.operandShape, random));
   return c;
@@ -77,7 +79,10 @@ std::vector<Case> makeRandomCases(const MeshShape &mesh, int count, std::mt19937
     std::vector<AxisRef> axes{{"a"}, {"b"}, {"c"}};
     std::shuffle(axes.begin(), axes.end(), random);
     axes.resize(1 + random() % 3);
-    auto kind = static_cast<CollectiveKind>(random() % 5);
+    // All but exchanges, which are the last but one.
+    auto kind = static_cast<CollectiveKind>(random() % 6);
+    if (kind == CollectiveKind::Exchange)
+      kind = CollectiveKind::CollectiveBroadcast;
     DType dtype = allTypes[random() % 10];
     std::vector<int64_t> shape;
     for (size_t d = 0; d < 1 + random() % 3; ++d)

@@ -65,7 +65,8 @@ TEST_P(GroupSize, AllCollectivesTypesAndReductions) {
         cases.push_back(makeCase(mesh, CollectiveKind::ReduceScatter, dtype, reduction, {{"a"}}, shape, 0, random));
         cases.push_back(makeCase(mesh, CollectiveKind::ReduceScatter, dtype, reduction, {{"a"}}, shape, last, random));
       }
-    for (CollectiveKind kind : {CollectiveKind::AllGather, CollectiveKind::AllToAll, CollectiveKind::CollectivePermute})
+    for (CollectiveKind kind : {CollectiveKind::AllGather, CollectiveKind::AllToAll, CollectiveKind::CollectivePermute,
+                                CollectiveKind::CollectiveBroadcast})
       for (const std::vector<int64_t> &shape :
            {std::vector<int64_t>{1}, {3}, {11}, {13, 5}, {2, 7, 3}, {5003, 5}, {3, 9001}})
         for (int32_t dim = 0; dim < static_cast<int32_t>(shape.size()); ++dim)
@@ -97,8 +98,9 @@ TEST(Collectives, GroupsOfAMesh) {
                                              {{"b"}, {"a", 1, 2}}};
   for (const auto &axes : axesList)
     for (DType dtype : {DType::F32, DType::BF16, DType::I32})
-      for (CollectiveKind kind : {CollectiveKind::AllReduce, CollectiveKind::AllGather, CollectiveKind::ReduceScatter,
-                                  CollectiveKind::AllToAll, CollectiveKind::CollectivePermute})
+      for (CollectiveKind kind :
+           {CollectiveKind::AllReduce, CollectiveKind::AllGather, CollectiveKind::ReduceScatter,
+            CollectiveKind::AllToAll, CollectiveKind::CollectivePermute, CollectiveKind::CollectiveBroadcast})
         for (const std::vector<int64_t> &shape : {std::vector<int64_t>{7, 5}, {17, 3}, {67, 103}})
           for (int32_t dim : {0, 1})
             cases.push_back(makeCase(mesh, kind, dtype, ReductionKind::Sum, axes, shape, dim, random));
@@ -132,8 +134,9 @@ TEST(Collectives, SeveralThreadsPerDevice) {
   std::mt19937_64 random(11);
   std::vector<Case> cases;
   for (DType dtype : {DType::F32, DType::F16})
-    for (CollectiveKind kind : {CollectiveKind::AllReduce, CollectiveKind::AllGather, CollectiveKind::ReduceScatter,
-                                CollectiveKind::AllToAll, CollectiveKind::CollectivePermute})
+    for (CollectiveKind kind :
+         {CollectiveKind::AllReduce, CollectiveKind::AllGather, CollectiveKind::ReduceScatter, CollectiveKind::AllToAll,
+          CollectiveKind::CollectivePermute, CollectiveKind::CollectiveBroadcast})
       for (const std::vector<int64_t> &shape : {std::vector<int64_t>{300'003}, {503, 301}, {7, 30'001}})
         for (int32_t dim = 0; dim < static_cast<int32_t>(shape.size()); ++dim)
           cases.push_back(makeCase(mesh, kind, dtype, ReductionKind::Sum, {{"a"}}, shape, dim, random));
@@ -294,6 +297,11 @@ TEST(Movement, RefusesContradictions) {
   expectError(permute, "position 1 receives twice");
   permute.pairs = {{0, 2}};
   expectError(permute, "the pair (0, 2) is outside the group of 2");
+  CollectiveDesc broadcast;
+  broadcast.kind = CollectiveKind::CollectiveBroadcast;
+  broadcast.axes = {{"a"}};
+  broadcast.root = 2;
+  expectError(broadcast, "the root 2 is outside the group of 2");
 }
 
 } // namespace

@@ -314,6 +314,8 @@ Value expectedResult(const MeshShape &mesh, const CollectiveDesc &desc, const st
       if (target == static_cast<int64_t>(self))
         return *group[source];
     return zerosLike(desc.dtype, desc.resultShape);
+  case CollectiveKind::CollectiveBroadcast:
+    return *group[desc.root];
   case CollectiveKind::Exchange:
     break;
   }

@@ -1,0 +1,26 @@
+//===- CollectiveBroadcast.td - a broadcast from a run-time root --*- tablegen -*-===//
+
+#ifndef SPMDC_COLLECTIVE_BROADCAST
+#define SPMDC_COLLECTIVE_BROADCAST
+
+include "ir/interfaces/OpInterfaces.td"
+include "ir/spmd/SpmdBase.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Spmd_CollectiveBroadcastOp
+    : Op<Spmd_Dialect, "collective_broadcast", [Pure, DeclareOpInterfaceMethods<CollectiveOpInterface>]> {
+  let summary = "Gives every device of a group the operand of one of them";
+  let description = [{
+    StableHLO's collective_broadcast, of which the source is known at run time: `root` (i32) is its position in the
+    group, the same number on all devices of the group and within it.
+    `spmd.collective_broadcast %x from %root over <a> : <f32[300]>, <i32[]> -> <f32[300]>`
+  }];
+  let arguments = (ins Spmd_ArrayType:$operand, Spmd_ArrayType:$root, Spmd_AxesAttr:$axes, OptionalAttr<StrAttr>:$why);
+  let results = (outs Spmd_ArrayType:$result);
+  let assemblyFormat = [{
+    $operand `from` $root `over` $axes attr-dict `:` type($operand) `,` type($root) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif
