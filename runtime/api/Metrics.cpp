@@ -7,9 +7,11 @@
 
 #include <asio.hpp>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <functional>
-#include <set>
+#include <list>
 
 #include <fcntl.h>
 
@@ -19,6 +21,7 @@ namespace {
 using asio::ip::tcp;
 
 constexpr size_t kMaxRequestBytes = 8192;
+/// Scrapers of a few monitors, and bounded memory; see Implementation::makeRoom.
 constexpr size_t kMaxConnections = 16;
 constexpr std::chrono::seconds kTimeLimit{5};
 
@@ -38,17 +41,14 @@ std::string number(double value) {
 /// One request, one answer.
 class Request : public std::enable_shared_from_this<Request> {
 public:
-  Request(tcp::socket given, const std::function<JobStatus()> &status, std::function<void()> ended)
-      : socket(std::move(given)), timer(socket.get_executor()), input(kMaxRequestBytes), status(status),
-        ended(std::move(ended)) {}
-  ~Request() { ended(); }
+  Request(tcp::socket given, const std::function<JobStatus()> &status)
+      : socket(std::move(given)), timer(socket.get_executor()), input(kMaxRequestBytes), status(status) {}
 
   void start() {
     timer.expires_after(kTimeLimit);
     timer.async_wait([weak = weak_from_this()](const asio::error_code &error) {
-      asio::error_code ignored;
       if (auto self = weak.lock(); self && !error)
-        self->socket.close(ignored);
+        self->end();
     });
     asio::async_read_until(
         socket, input, "\r\n\r\n", [self = shared_from_this()](const asio::error_code &error, size_t size) {
@@ -59,6 +59,12 @@ public:
             self->send("431 Request Header Fields Too Large", "the request is too long\n", false);
         });
   }
+
+  void end() {
+    asio::error_code ignored;
+    socket.close(ignored);
+  }
+  bool isAnswered() const { return !output.empty(); }
 
 private:
   void answer(const std::string &request) {
@@ -90,7 +96,6 @@ private:
   asio::streambuf input;
   std::string output;
   const std::function<JobStatus()> &status;
-  std::function<void()> ended;
 };
 
 } // namespace
@@ -139,17 +144,11 @@ class MetricsServer::Implementation {
 public:
   Implementation(uint16_t port, std::function<JobStatus()> status)
       : status(std::move(status)), acceptor(io), pause(io) {
-    tcp::endpoint where(asio::ip::address_v4::loopback(), port);
-    asio::error_code error;
-    acceptor.open(where.protocol(), error);
-    if (!error) {
-      ::fcntl(acceptor.native_handle(), F_SETFD, FD_CLOEXEC);
-      acceptor.set_option(tcp::acceptor::reuse_address(true), error);
-    }
-    if (!error)
-      acceptor.bind(where, error);
-    if (!error)
-      acceptor.listen(tcp::acceptor::max_listen_connections, error);
+    asio::error_code error = listen({asio::ip::address_v4::loopback(), port});
+    // On a machine without IPv4.
+    if (error.value() == EADDRNOTAVAIL || error.value() == EAFNOSUPPORT)
+      if (!listen({asio::ip::address_v6::loopback(), port}))
+        error.clear();
     if (error)
       throw Error("--metrics-port " + std::to_string(port) + ": cannot listen on 127.0.0.1:" + std::to_string(port) +
                   ": " + error.message() + "; give another port, or 0 for any");
@@ -162,9 +161,28 @@ public:
     thread.join();
   }
 
-  uint16_t getPort() const { return acceptor.local_endpoint().port(); }
+  std::string getAddress() const {
+    tcp::endpoint where = acceptor.local_endpoint();
+    std::string host = where.address().to_string();
+    return (where.address().is_v6() ? "[" + host + "]" : host) + ":" + std::to_string(where.port());
+  }
 
 private:
+  asio::error_code listen(const tcp::endpoint &where) {
+    asio::error_code error, ignored;
+    acceptor.close(ignored);
+    acceptor.open(where.protocol(), error);
+    if (!error) {
+      ::fcntl(acceptor.native_handle(), F_SETFD, FD_CLOEXEC);
+      acceptor.set_option(tcp::acceptor::reuse_address(true), error);
+    }
+    if (!error)
+      acceptor.bind(where, error);
+    if (!error)
+      acceptor.listen(tcp::acceptor::max_listen_connections, error);
+    return error;
+  }
+
   /// An error of one request (memory, descriptors) ends that request.
   void run() {
     for (;;)
@@ -180,10 +198,12 @@ private:
     acceptor.async_accept([this](const asio::error_code &error, tcp::socket socket) {
       if (error == asio::error::operation_aborted)
         return;
-      if (!error && open < kMaxConnections) {
+      if (!error) {
         ::fcntl(socket.native_handle(), F_SETFD, FD_CLOEXEC);
-        ++open;
-        std::make_shared<Request>(std::move(socket), status, [this] { --open; })->start();
+        makeRoom();
+        auto request = std::make_shared<Request>(std::move(socket), status);
+        requests.push_back(request);
+        request->start();
       }
       if (!error)
         return accept();
@@ -196,9 +216,23 @@ private:
     });
   }
 
+  /// Connections that ask for nothing must not keep out one that does: the oldest that has not asked yet, which had its
+  /// chance, goes; where all have asked, the oldest whose reader does not read.
+  void makeRoom() {
+    std::erase_if(requests, [](const std::weak_ptr<Request> &request) { return request.expired(); });
+    if (requests.size() < kMaxConnections)
+      return;
+    auto oldest = std::find_if(requests.begin(), requests.end(),
+                               [](const std::weak_ptr<Request> &request) { return !request.lock()->isAnswered(); });
+    if (oldest == requests.end())
+      oldest = requests.begin();
+    oldest->lock()->end();
+    requests.erase(oldest);
+  }
+
   std::function<JobStatus()> status;
-  size_t open = 0;
-  asio::io_context io; // Its end drops the requests, which count down.
+  asio::io_context io;                        // Its end drops the requests.
+  std::list<std::weak_ptr<Request>> requests; ///< In the order in which they came.
   tcp::acceptor acceptor;
   asio::steady_timer pause;
   BackgroundThread thread;
@@ -208,6 +242,6 @@ MetricsServer::MetricsServer(uint16_t port, std::function<JobStatus()> status)
     : implementation(std::make_unique<Implementation>(port, std::move(status))) {}
 MetricsServer::~MetricsServer() = default;
 
-uint16_t MetricsServer::getPort() const { return implementation->getPort(); }
+std::string MetricsServer::getAddress() const { return implementation->getAddress(); }
 
 } // namespace spmd

@@ -328,7 +328,7 @@ private:
       return;
     metrics =
         std::make_unique<MetricsServer>(*options.metricsPort, [job = job.get()] { return job->getClient().status(); });
-    log.write(RunLog::Level::Info, "metrics at http://127.0.0.1:" + std::to_string(metrics->getPort()) + "/metrics");
+    log.write(RunLog::Level::Info, "metrics at http://" + metrics->getAddress() + "/metrics");
   }
 
   /// Adds how many microseconds it took.
