@@ -20,6 +20,23 @@ std::string listed(const std::vector<std::string> &items) {
   return text;
 }
 
+/// `0, 1`
+std::string joined(const std::vector<int32_t> &ids) {
+  std::string text;
+  for (int32_t id : ids)
+    text += (text.empty() ? "" : ", ") + std::to_string(id);
+  return text;
+}
+
+/// What the clusters' own variables lack that could have given it.
+std::string lookedFor(const Environment &environment, const std::vector<std::string> &missing) {
+  std::string text;
+  for (const Cluster &cluster : environment.clusters)
+    text += (text.empty() ? "" : "; ") + cluster.name + ": " +
+            (!cluster.isFound() ? cluster.whyNot : "found, but that does not tell " + listed(missing));
+  return text.empty() ? "" : "; no cluster's variables tell (" + text + ")";
+}
+
 std::vector<int32_t> resolveDeviceIds(const InitializeOptions &options, const Environment &environment,
                                       int defaultDevices) {
   const auto &given = options.local_device_ids.get();
@@ -37,16 +54,34 @@ std::vector<int32_t> resolveDeviceIds(const InitializeOptions &options, const En
   }
   std::vector<int32_t> sorted = *ids;
   std::sort(sorted.begin(), sorted.end());
-  bool valid = !sorted.empty() && sorted.front() >= 0 &&
-               std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end() && (!count || sorted.back() < *count);
-  if (!valid) {
-    std::vector<std::string> texts;
-    for (int32_t id : *ids)
-      texts.push_back(std::to_string(id));
-    throw Error("local_device_ids is {" + listed(texts) + "}; give different numbers" +
-                    (count ? " below devices_per_process, which is " + std::to_string(*count) : std::string()),
-                Error::Kind::Usage);
+  std::vector<std::string> negative, outside, repeated, wrong;
+  for (size_t i = 0; i != sorted.size(); ++i) {
+    std::string id = std::to_string(sorted[i]);
+    bool isRepeated = i + 1 != sorted.size() && sorted[i] == sorted[i + 1];
+    if (i > 0 && sorted[i] == sorted[i - 1])
+      continue; // The first of them has said it.
+    if (isRepeated)
+      repeated.push_back(id);
+    if (sorted[i] < 0)
+      negative.push_back(id);
+    if (count && sorted[i] >= *count)
+      outside.push_back(id);
   }
+  auto report = [&](const std::vector<std::string> &those, const char *one, const char *several,
+                    const std::string &why = "") {
+    if (!those.empty())
+      wrong.push_back(listed(those) + (those.size() == 1 ? one : several) + why);
+  };
+  report(negative, " is negative", " are negative");
+  report(outside, " does not exist", " do not exist",
+         ", because devices_per_process is " + std::to_string(count.value_or(0)));
+  report(repeated, " is there more than once", " are there more than once");
+  if (sorted.empty())
+    wrong.push_back("it is empty");
+  if (!wrong.empty())
+    throw Error("local_device_ids is {" + joined(*ids) + "}: " + listed(wrong) + "; give different numbers from 0 " +
+                    (count ? "to " + std::to_string(*count - 1) : "on"),
+                Error::Kind::Usage);
   return *ids;
 }
 
@@ -72,10 +107,11 @@ JoinOptions resolveJoinOptions(const InitializeOptions &options, const Environme
     need(numProcesses.has_value(), "num_processes", "SPMD_NUM_PROCESSES");
     need(processId.has_value(), "process_id", "SPMD_PROCESS_ID");
     if (!missing.empty())
-      throw Error("cannot join a job without " + listed(missing) + ": give " + (missing.size() == 1 ? "it" : "them") +
-                      " or set " + listed(variables) + " in the environment" +
-                      (environment.clusterError.empty() ? "" : ": " + environment.clusterError),
-                  Error::Kind::Usage);
+      throw Error(
+          "cannot join a job without " + listed(missing) + ": give " + (missing.size() == 1 ? "it" : "them") +
+              " or set " + listed(variables) + " in the environment" +
+              (environment.clusterError.empty() ? lookedFor(environment, missing) : ": " + environment.clusterError),
+          Error::Kind::Usage);
   } else if (!numProcesses && !environment.clusterError.empty()) {
     throw Error(environment.clusterError, Error::Kind::Usage);
   }
@@ -97,6 +133,10 @@ JoinOptions resolveJoinOptions(const InitializeOptions &options, const Environme
     join.token = findToken(environment, options.token_file.value_or(""), &join.whyNoToken);
   }
   join.statusToken = environment.statusToken.value_or("");
+  if (options.notice)
+    join.notice = [tell = options.notice](const Notice &notice) {
+      tell(notice.text, notice.level == Notice::Level::Warning);
+    };
   join.listenFd = environment.coordinatorFd;
   join.launcherFd = environment.launcherFd;
   return join;

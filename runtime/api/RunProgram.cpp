@@ -76,6 +76,8 @@ private:
   int runAndReport() {
     try {
       environment = Environment::read(/*isAlone=*/options.job.num_processes == 1);
+      for (const std::string &misspelt : environment.misspelt)
+        log.write(RunLog::Level::Warning, misspelt);
       if (!isMember() && options.job.num_processes != 1 && !environment.clusterError.empty())
         throw Error(environment.clusterError, Error::Kind::Usage);
       if (!isMember() && !options.job.num_processes && !environment.clusterWarning.empty())

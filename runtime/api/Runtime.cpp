@@ -2,6 +2,7 @@
 
 #include "runtime/api/Runtime.h"
 
+#include <cstdio>
 #include <iostream>
 #include <mutex>
 
@@ -69,8 +70,20 @@ void checkNotInitialized(std::source_location where) {
                 Error::Kind::Usage);
 }
 
+/// A line on stderr; `process` where there are several. Not through std::cerr, which first waits until the reader of
+/// std::cout has taken all.
+static void tellOnStandardError(std::optional<int32_t> process, bool isWarning, const std::string &text) {
+  std::string line = "spmd: " + (process ? "process " + std::to_string(*process) + ": " : "") +
+                     (isWarning ? "warning: " : "") + text + "\n";
+  std::fputs(line.c_str(), stderr);
+}
+
 void initializeRuntime(JoinOptions options, std::source_location where) {
   checkNotInitialized(where);
+  if (!options.notice)
+    options.notice = [process = options.processId](const Notice &notice) {
+      tellOnStandardError(process, notice.level == Notice::Level::Warning, notice.text);
+    };
   std::shared_ptr<Job> job = Job::join(std::move(options));
   State &current = state();
   std::lock_guard lock(current.mutex);
@@ -82,9 +95,15 @@ void initializeRuntime(JoinOptions options, std::source_location where) {
 void initialize(const InitializeOptions &options, std::source_location where) {
   checkNotInitialized(where);
   Environment environment = Environment::read(/*isAlone=*/options.num_processes == 1);
+  auto warn = [&](const std::string &text) {
+    options.notice ? options.notice(text, true) : tellOnStandardError({}, true, text);
+  };
+  // First of all: one of them may be why something is missing.
+  for (const std::string &misspelt : environment.misspelt)
+    warn(misspelt);
   JoinOptions join = resolveJoinOptions(options, environment, /*defaultDevices=*/1);
   if (join.numProcesses == 1 && !options.num_processes && !environment.clusterWarning.empty())
-    std::cerr << "spmd: warning: " << environment.clusterWarning << "\n";
+    warn(environment.clusterWarning);
   initializeRuntime(std::move(join), where);
 }
 

@@ -202,11 +202,22 @@ static std::optional<std::string> lookUp(const char *name) {
   return value ? std::optional<std::string>(value) : std::nullopt;
 }
 
-Environment Environment::read(bool isAlone, std::vector<std::string> *problems) {
-  return parse(lookUp, problems, isAlone);
+/// The names of all variables.
+static std::vector<std::string> allNames() {
+  std::vector<std::string> names;
+  for (char **entry = environ; entry && *entry; ++entry)
+    names.emplace_back(*entry, std::string_view(*entry).find('='));
+  return names;
 }
 
-std::string Environment::explain() { return explain(lookUp); }
+Environment Environment::read(bool isAlone, std::vector<std::string> *problems) {
+  Environment result = parse(lookUp, problems, isAlone);
+  if (!result.launcherFd)
+    result.misspelt = findMisspelt(allNames());
+  return result;
+}
+
+std::string Environment::explain() { return explain(lookUp, allNames()); }
 
 std::vector<std::string>
 environmentWith(const std::vector<std::pair<std::string, std::optional<std::string>>> &changes) {

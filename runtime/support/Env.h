@@ -64,8 +64,12 @@ struct Environment {
   /// CUDA_HOME, else CUDA_PATH: the folder of the CUDA toolkit; without it the usual places are searched.
   std::optional<std::string> cudaToolkit;
 
+  /// Of SPMD_* variables that nobody reads, with the known one that was probably meant; for the user, once. Empty in
+  /// children of our launcher, which has said it.
+  std::vector<std::string> misspelt;
+
   /// The environment of this process. Throws spmd::Error (usage) naming the variable, its value and what it should
-  /// be. Does not look at SPMD_* variables that it does not know. `isAlone`: the caller said that the job has one
+  /// be. `isAlone`: the caller said that the job has one
   /// process, as SPMD_NUM_PROCESSES=1 does; then no cluster's variables count.
   /// `problems`: see parse.
   static Environment read(bool isAlone = false, std::vector<std::string> *problems = nullptr);
@@ -75,8 +79,12 @@ struct Environment {
   static Environment parse(const std::function<std::optional<std::string>(const char *)> &lookup,
                            std::vector<std::string> *problems = nullptr, bool isAlone = false);
 
+  /// Those of `names` that nobody reads and that are near to a known one, in words: see `misspelt`.
+  static std::vector<std::string> findMisspelt(const std::vector<std::string> &names);
+
   /// What was found in words, for people: values, clusters, what is wrong or contradicts itself, and what follows.
-  static std::string explain(const std::function<std::optional<std::string>(const char *)> &lookup);
+  static std::string explain(const std::function<std::optional<std::string>(const char *)> &lookup,
+                             const std::vector<std::string> &names = {});
   /// The same of the environment of this process.
   static std::string explain();
 };

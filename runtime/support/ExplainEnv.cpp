@@ -14,7 +14,11 @@ std::string textOf(const std::optional<int32_t> &value) { return value ? std::to
 
 class Explanation {
 public:
-  explicit Explanation(const Lookup &lookup) : lookup(lookup), found(Environment::parse(lookup, &problems)) {}
+  Explanation(const Lookup &lookup, const std::vector<std::string> &names)
+      : lookup(lookup), found(Environment::parse(lookup, &problems)) {
+    for (std::string &misspelt : Environment::findMisspelt(names))
+      problems.push_back(std::move(misspelt));
+  }
 
   std::string write() {
     show("SPMD_COORDINATOR_ADDRESS", found.coordinatorAddress);
@@ -119,6 +123,8 @@ private:
 
 } // namespace
 
-std::string Environment::explain(const Lookup &lookup) { return Explanation(lookup).write(); }
+std::string Environment::explain(const Lookup &lookup, const std::vector<std::string> &names) {
+  return Explanation(lookup, names).write();
+}
 
 } // namespace spmd

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -29,6 +30,10 @@ struct DevicesCommand {
       if (explain)
         return printEnvironment();
       spmd::MeshShape mesh = parseMesh();
+      job.notice = [&](const std::string &text, bool isWarning) {
+        std::string line = std::string("spmdc: ") + (isWarning ? "warning: " : "") + text + "\n";
+        std::fputs(line.c_str(), stderr);
+      };
       spmd::initialize(job);
       if (!measureFile.empty()) {
         measure(mesh);

@@ -29,7 +29,10 @@ struct LaunchCommand {
     try {
       spmd::checkWritable("--report", reportFile);
       checkRestartOptions();
-      launch.statusToken = spmd::findStatusToken(spmd::Environment::read(), "");
+      spmd::Environment environment = spmd::Environment::read();
+      for (const std::string &misspelt : environment.misspelt)
+        log.write(spmd::RunLog::Level::Warning, misspelt);
+      launch.statusToken = spmd::findStatusToken(environment, "");
       if (verbose)
         launch.started = [&](const std::vector<pid_t> &pids, const std::string &address) {
           log.writeStarted(pids, address);

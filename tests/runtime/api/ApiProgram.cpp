@@ -9,6 +9,7 @@
 
 #include <dlpack/dlpack.h>
 
+#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
@@ -17,6 +18,7 @@
 #include <map>
 #include <numeric>
 
+#include <thread>
 #include <unistd.h>
 
 using spmd::testing_api::say;
@@ -134,6 +136,15 @@ void deserter() {
   say("not reached");
 }
 
+/// Process 1 takes its time between two calls.
+void sleeper() {
+  spmd::sync_processes("all here");
+  if (spmd::process_index() == 1)
+    std::this_thread::sleep_for(std::chrono::seconds(4));
+  spmd::sync_processes("all awake");
+  say("awake");
+}
+
 /// What the system shows of this process's threads but the first, while a job uses all that a host has.
 void threads() {
   spmd::Mesh mesh = spmd::make_mesh({spmd::device_count()}, {"a"});
@@ -174,6 +185,7 @@ int member(const std::string &scenario) {
                                                        {"singles", singles},
                                                        {"dlpack", dlpack},
                                                        {"deserter", deserter},
+                                                       {"sleeper", sleeper},
                                                        {"threads", threads}};
   try {
     if (scenario == "forgetful") {

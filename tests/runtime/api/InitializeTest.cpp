@@ -33,10 +33,16 @@ TEST(Initialize, nothing_given_is_one_process_with_one_device) {
 TEST(Initialize, missing_arguments_are_listed_together) {
   EXPECT_EQ(messageOf([] { resolve({.coordinator_address = "h:1"}, {}); }),
             "cannot join a job without num_processes and process_id: give them or set SPMD_NUM_PROCESSES and "
-            "SPMD_PROCESS_ID in the environment");
-  EXPECT_EQ(
-      messageOf([] { resolve({.num_processes = 4}, {{"SPMD_PROCESS_ID", "1"}}); }),
-      "cannot join a job without coordinator_address: give it or set SPMD_COORDINATOR_ADDRESS in the environment");
+            "SPMD_PROCESS_ID in the environment; no cluster's variables tell (Slurm: SLURM_JOB_ID is not set; Open "
+            "MPI: OMPI_COMM_WORLD_SIZE is not set; MPICH: PMI_SIZE is not set; Kubernetes: KUBERNETES_SERVICE_HOST is "
+            "not set; torchrun: WORLD_SIZE is not set; Cloud TPU: TPU_WORKER_ID is not set)");
+  EXPECT_THAT(messageOf([] { resolve({.num_processes = 4}, {{"SPMD_PROCESS_ID", "1"}}); }),
+              HasSubstr("without coordinator_address: give it or set SPMD_COORDINATOR_ADDRESS in the environment; no "
+                        "cluster's variables tell (Slurm: "));
+  EXPECT_THAT(messageOf([] { resolve({}, {{"PMI_SIZE", "2"}, {"PMI_RANK", "1"}}); }),
+              HasSubstr("MPICH: found, but that does not tell coordinator_address; Kubernetes: "));
+  EXPECT_THAT(messageOf([] { resolve({.process_id = 1}, {{"SLURM_JOB_ID", "4711"}}); }),
+              HasSubstr("(Slurm: SLURM_STEP_NODELIST is not set: processes of a job are started with srun; "));
   EXPECT_THAT(messageOf([] { resolve({.process_id = 1}, {}); }),
               HasSubstr("without coordinator_address and num_processes"));
 }
@@ -79,9 +85,13 @@ TEST(Initialize, local_device_ids_are_one_or_a_list) {
   EXPECT_THAT(resolve({.local_device_ids = 3}, {}).localDeviceIds, ElementsAre(3));
   EXPECT_THAT(resolve({.local_device_ids = {1, 0}}, {}).localDeviceIds, ElementsAre(1, 0));
   EXPECT_THAT(messageOf([] { resolve({.local_device_ids = {1, 1}}, {}); }),
-              HasSubstr("local_device_ids is {1 and 1}; give different numbers"));
-  EXPECT_THAT(messageOf([] { resolve({.local_device_ids = {0, 2}, .devices_per_process = 2}, {}); }),
-              HasSubstr("below devices_per_process, which is 2"));
+              HasSubstr("local_device_ids is {1, 1}: 1 is there more than once; give different numbers from 0 on"));
+  EXPECT_EQ(messageOf([] { resolve({.local_device_ids = {0, 2, 7, 1}, .devices_per_process = 2}, {}); }),
+            "local_device_ids is {0, 2, 7, 1}: 2 and 7 do not exist, because devices_per_process is "
+            "2; give different numbers from 0 to 1");
+  EXPECT_THAT(messageOf([] { resolve({.local_device_ids = {-1, 3, 3, 3}}, {}); }),
+              HasSubstr("{-1, 3, 3, 3}: -1 is negative and 3 is there more than once; give"));
+  EXPECT_THAT(messageOf([] { resolve({.local_device_ids = std::vector<int32_t>()}, {}); }), HasSubstr("it is empty"));
   EXPECT_THAT(messageOf([] { resolve({.devices_per_process = 0}, {}); }), HasSubstr("devices_per_process is 0"));
 }
 
@@ -138,6 +148,41 @@ TEST(Initialize, the_callers_place_is_named_by_every_call_that_touches_devices) 
     if (message.find("/nowhere") == std::string::npos)
       EXPECT_THAT(message, HasSubstr(place));
   }
+}
+
+// Also where nobody asks for it: a program that waits says for what.
+TEST(Initialize, waiting_is_told_every_five_seconds) {
+  InitializeOptions options{.coordinator_address = "127.0.0.1:1",
+                            .num_processes = 2,
+                            .process_id = 1,
+                            .initialization_timeout = std::chrono::milliseconds(5500)};
+  testing::internal::CaptureStderr();
+  EXPECT_THAT(messageOf([&] { initialize(options); }), HasSubstr("no coordinator was found at 127.0.0.1:1"));
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "spmd: process 1: waiting for the coordinator at 127.0.0.1:1: Connection refused (5 s of 5.5 s)\n");
+  std::vector<std::string> told;
+  options.notice = [&](const std::string &text, bool isWarning) { told.push_back(text + (isWarning ? "!" : "")); };
+  testing::internal::CaptureStderr();
+  messageOf([&] { initialize(options); });
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_THAT(told, ElementsAre("waiting for the coordinator at 127.0.0.1:1: Connection refused (5 s of 5.5 s)"));
+}
+
+TEST(Initialize, misspelt_variables_are_named_once) {
+  ::setenv("SPMD_NUM_PROCESES", "1", 1);
+  testing::internal::CaptureStderr();
+  initialize({.num_processes = 1});
+  shutdown();
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "spmd: warning: environment variable SPMD_NUM_PROCESES is not known; did you mean SPMD_NUM_PROCESSES?\n");
+  // What our launcher starts leaves that to it.
+  ::setenv("SPMD_LAUNCHER_FD", "1000", 1);
+  testing::internal::CaptureStderr();
+  initialize({.num_processes = 1});
+  shutdown();
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  ::unsetenv("SPMD_LAUNCHER_FD");
+  ::unsetenv("SPMD_NUM_PROCESES");
 }
 
 TEST(Initialize, one_process_knows_its_devices) {

@@ -15,17 +15,19 @@ namespace {
 
 struct Outcome {
   int status = -1;
-  std::vector<std::string> lines; ///< Sorted: processes print at any time.
+  std::vector<std::string> lines;   ///< Sorted: processes print at any time.
+  std::vector<std::string> notices; ///< On stderr, by whoever has something to say; a busy machine gives rise to some.
 };
 
 /// Real processes of api-test-program (ApiProgram.cpp), joined through the coordinator.
 Outcome launch(int processes, int devices, const std::string &scenario) {
   auto [status, text] =
       spmd::testing_api::launchProgram(SPMDC_BINARY_DIR "/bin/api-test-program", processes, devices, scenario);
-  Outcome outcome{status, {}};
+  Outcome outcome{status, {}, {}};
   for (size_t begin = 0; begin < text.size();) {
     size_t end = std::min(text.find('\n', begin), text.size());
-    outcome.lines.push_back(text.substr(begin, end - begin));
+    std::string line = text.substr(begin, end - begin);
+    (line.starts_with("spmd: process ") ? outcome.notices : outcome.lines).push_back(line);
     begin = end + 1;
   }
   std::sort(outcome.lines.begin(), outcome.lines.end());
@@ -134,6 +136,17 @@ TEST(MultiProcess, a_process_that_goes_without_goodbye_ends_the_job) {
   EXPECT_EQ(outcome.status, 7);
   ASSERT_EQ(outcome.lines.size(), 2u);
   EXPECT_THAT(outcome.lines, Each(testing::AllOf(HasSubstr("error: process 1 ("), HasSubstr("exited with status 7"))));
+}
+
+// Who is waited for, and where it is, without anything being asked for.
+TEST(MultiProcess, a_process_that_does_not_move_is_named_after_two_seconds) {
+  Outcome outcome = launch(2, 1, "sleeper");
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_THAT(outcome.lines, testing::ElementsAre("process=0 awake", "process=1 awake"));
+  for (const char *process : {"0", "1"})
+    EXPECT_THAT(outcome.notices, Contains(testing::AllOf(testing::StartsWith(std::string("spmd: process ") + process +
+                                                                             ": warning: the job has not moved"),
+                                                         HasSubstr("process 0: "), HasSubstr("process 1: "))));
 }
 
 } // namespace

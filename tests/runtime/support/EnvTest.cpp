@@ -108,6 +108,32 @@ TEST(Env, NamesVariableAndValueWhereOneIsWrong) {
   EXPECT_THAT(errorOf({{"SPMD_INITIALIZATION_TIMEOUT", "nan"}}), HasSubstr("positive number"));
 }
 
+// Each name that is near to one that is read; a program's own variables are nobody's business.
+TEST(Env, MisspeltVariablesAreNamed) {
+  auto meant = [](const std::string &name) {
+    std::vector<std::string> found = Environment::findMisspelt({name});
+    std::string begin = "environment variable " + name + " is not known; did you mean ";
+    if (found.size() != 1 || !found[0].starts_with(begin))
+      return found.empty() ? std::string() : found[0];
+    return found[0].substr(begin.size());
+  };
+  EXPECT_EQ(meant("SPMD_COORDINATOR_ADRESS"), "SPMD_COORDINATOR_ADDRESS?");
+  EXPECT_EQ(meant("SPMD_COORDINATOR_ADDR"), "SPMD_COORDINATOR_ADDRESS?");
+  EXPECT_EQ(meant("SPMD_NUM_PROCESS"), "SPMD_NUM_PROCESSES?");
+  EXPECT_EQ(meant("SPMD_PROCES_ID"), "SPMD_PROCESS_ID?");
+  EXPECT_EQ(meant("SPMD_PROCESS_IDX"), "SPMD_PROCESS_ID?");
+  EXPECT_EQ(meant("SPMD_TOKENFILE"), "SPMD_TOKEN_FILE?");
+  EXPECT_EQ(meant("SPMD_TOKNE"), "SPMD_TOKEN?");
+  EXPECT_EQ(meant("SPMD_CACHEDIR"), "SPMD_CACHE_DIR?");
+  EXPECT_EQ(meant("SPMD_TLS_CERTIFICATE"), "");
+  EXPECT_EQ(meant("SPMD_TEST_SEED"), "");
+  EXPECT_EQ(meant("SPMD_LOG_LEVEL"), "");
+  EXPECT_EQ(meant("SPMD_"), "");
+  EXPECT_EQ(meant("PROCESS_IDX"), "");
+  for (const char *known : {"SPMD_COORDINATOR_ADDRESS", "SPMD_TLS_CA", "SPMD_NO_CACHE", "SPMD_RESTART_COUNT"})
+    EXPECT_EQ(meant(known), "");
+}
+
 TEST(Env, NoCacheIsSaidByAnythingButZero) {
   EXPECT_FALSE(parse({}).noCache);
   EXPECT_FALSE(parse({{"SPMD_NO_CACHE", "0"}}).noCache);

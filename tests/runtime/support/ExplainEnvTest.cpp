@@ -19,6 +19,11 @@ std::string explain(const std::map<std::string, std::string> &variables) {
   });
 }
 
+TEST(ExplainEnv, MisspeltVariables) {
+  EXPECT_THAT(Environment::explain([](const char *) { return std::nullopt; }, {"HOME", "SPMD_JOBID"}),
+              HasSubstr("wrong: environment variable SPMD_JOBID is not known; did you mean SPMD_JOB_ID?\n"));
+}
+
 TEST(ExplainEnv, Nothing) {
   std::string text = explain({});
   EXPECT_THAT(text, HasSubstr("SPMD_PROCESS_ID: not set\n"));

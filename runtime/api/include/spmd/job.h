@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <source_location>
@@ -42,6 +43,10 @@ struct InitializeOptions {
   /// All connections by TLS: this process's certificate, its key, and the authority that has signed those of all
   /// processes (PEM files). All three, or none.
   std::optional<std::string> tls_cert = {}, tls_key = {}, tls_ca = {};
+  /// Takes what is worth a line while the job joins and runs: who is waited for (every 5 s), processes that do not move
+  /// (after 2 s), strangers that were refused, a misspelt variable. Called on a thread of its own or within
+  /// initialize(); must not throw. Default: a line on stderr, `spmd: process 2: warning: ...`.
+  std::function<void(const std::string &text, bool is_warning)> notice = {};
 };
 
 /// Joins the job; before anything that touches devices. Returns when all processes have come. With one process it is
@@ -75,7 +80,8 @@ std::vector<DeviceInfo> local_devices(std::source_location where = std::source_l
 int64_t device_count(std::source_location where = std::source_location::current());
 int64_t local_device_count(std::source_location where = std::source_location::current());
 
-/// Waits until all processes have called it with this name; at the limit an error lists those that did not.
+/// Waits until all processes have called it with this name; at the limit an error lists those that did not. Two
+/// processes that wait for one another at different names get an error at once, unless they call from several threads.
 void sync_processes(const std::string &name, std::chrono::milliseconds timeout = std::chrono::seconds(300),
                     std::source_location where = std::source_location::current());
 
