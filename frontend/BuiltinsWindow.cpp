@@ -86,10 +86,11 @@ template <size_t positions> ConvLayouts layoutsOf(const Args &args) {
 }
 
 /// A kernel [16, 3, 3, 3] of an array with 3 channels is a window of 16 x 3 in HWIO, and 16 filters of 3 x 3 in the
-/// layout of PyTorch: both are good, and the second one is what is meant nearly always.
+/// layout of PyTorch: both are good, and the second one is what is meant nearly always. Windows of up to twice as many
+/// rows as columns are common enough to be meant.
 bool isAmbiguous(llvm::ArrayRef<int64_t> kernel, int64_t channels) {
-  bool isSquareWindow = kernel[0] == kernel[1], isOthersSquare = kernel[2] == kernel[3] && kernel[2] > 1;
-  return kernel[1] == channels && !isSquareWindow && isOthersSquare;
+  bool isLongWindow = kernel[0] > 2 * kernel[1], isOthersSquare = kernel[2] == kernel[3] && kernel[2] > 1;
+  return kernel[1] == channels && isLongWindow && isOthersSquare;
 }
 
 /// How to come to the layouts, where shapes tell which ones they are in.

@@ -94,7 +94,10 @@ class Case:
         options = f"strides={both([dim.stride for dim in self.dims])}"
         options += f", padding=[{', '.join(f'({dim.low}, {dim.high})' for dim in self.dims)}]"
         if self.kind.startswith("conv"):
-            return f"{self.kind}(x, k, {options}, dilation={both([dim.dilation for dim in self.dims])})"
+            options += f", dilation={both([dim.dilation for dim in self.dims])}"
+            if len(self.dims) == 2:  # A window of 8 x 3 could be 8 filters of another layout.
+                options += ', dimension_numbers=("NHWC", "HWIO", "NHWC")'
+            return f"{self.kind}(x, k, {options})"
         return f"{self.kind}(x, {both([dim.window for dim in self.dims])}, {options})"
 
     def text(self, channels):

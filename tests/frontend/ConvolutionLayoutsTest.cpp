@@ -134,6 +134,7 @@ TEST(ConvolutionLayouts, areGoodWhereSaid) {
   EXPECT_EQ(errorOf("[8, 32, 32, 3]", "[1, 7, 3, 16]"), "");
   EXPECT_EQ(errorOf("[8, 32, 32, 1]", "[7, 1, 1, 1]"), "");
   EXPECT_EQ(errorOf("[8, 32, 32, 3]", "[3, 3, 3, 3]"), "");
+  EXPECT_EQ(errorOf("[8, 32, 32, 3]", "[5, 3, 3, 3]"), "");
 }
 
 TEST(ConvolutionLayouts, misuse) {

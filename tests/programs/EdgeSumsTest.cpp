@@ -110,7 +110,8 @@ TEST_P(EdgeSums, OfAnySizesAlongTwoDimensions) {
     std::string text = mesh() +
                        "fn loss(x, k, c) { return sum(conv2d(x, k, strides=" + tuple({rows.stride, columns.stride}) +
                        ", padding=[" + rows.getPadding() + ", " + columns.getPadding() +
-                       "], dilation=" + tuple({rows.dilation, columns.dilation}) + ") * c); }\nfn main(x: " + array +
+                       "], dilation=" + tuple({rows.dilation, columns.dilation}) +
+                       ", dimension_numbers=(\"NHWC\", \"HWIO\", \"NHWC\")) * c); }\nfn main(x: " + array +
                        ", k: f32[" + std::to_string(rows.window) + "@_, " + std::to_string(columns.window) +
                        "@_, 2@_, 2@_], c: f32[1, " + rows.getCountSize() + ", " + columns.getCountSize() + ", 2]) -> " +
                        array + " { return grad(loss)(x, k, c); }\n";

@@ -2,6 +2,8 @@
 
 #include "tests/programs/generator/Operations.h"
 
+#include <utility>
+
 namespace spmdc {
 
 using spmd::DType;
@@ -23,12 +25,32 @@ std::optional<int> images(ProgramBuilder &b, size_t positions) {
   });
 }
 
+std::string shuffled(ProgramBuilder &b, std::string letters) {
+  for (size_t i = letters.size(); i > 1; --i)
+    std::swap(letters[i - 1], letters[static_cast<size_t>(b.random.integer(0, static_cast<int64_t>(i) - 1))]);
+  return letters;
+}
+
+/// A shape in one order of letters, in another one.
+Shape inLayout(const Shape &shape, const std::string &from, const std::string &to) {
+  Shape result;
+  for (char letter : to)
+    result.push_back(shape[from.find(letter)]);
+  return result;
+}
+
 bool makeConvolution(ProgramBuilder &b, size_t positions) {
   std::optional<int> found = images(b, positions);
   if (!found)
     return false;
   int x = b.tame(*found);
-  Shape shape = b.shapeOf(x), kernelShape;
+  std::string letters = positions == 1 ? "W" : "HW", array = "N" + letters + "C", kernelLayout = letters + "IO";
+  std::string given[] = {array, kernelLayout, array};
+  bool isWritten = b.random.chance(40);
+  if (isWritten)
+    for (std::string &layout : given)
+      layout = shuffled(b, layout);
+  Shape shape = inLayout(b.shapeOf(x), given[0], array), kernelShape;
   int64_t stride = b.random.pick({1, 1, 2, 3}), depth = shape.back();
   bool isSame = b.random.chance(60);
   for (size_t d = 1; d <= positions; ++d) {
@@ -44,17 +66,22 @@ bool makeConvolution(ProgramBuilder &b, size_t positions) {
   shape.back() = kernelShape.back();
   if (!b.fits(kernelShape) || !b.fits(shape))
     return false;
+  // A long window may be many filters of another layout: then the layouts are said.
+  isWritten |= positions == 2 && kernelShape[0] > 2 * kernelShape[1];
   DType dtype = b.dtypeOf(x);
-  int kernel = b.tame(b.matching(kernelShape, dtype));
+  int kernel = b.tame(b.matching(inLayout(kernelShape, kernelLayout, given[1]), dtype));
+  shape = inLayout(shape, array, given[2]);
   const Accuracy in = b.of(x), taps = b.of(kernel);
   auto terms = static_cast<double>(depth);
   double bound = terms * in.bound * taps.bound;
   double error = terms * (in.bound * taps.error + taps.bound * in.error + in.error * taps.error) +
                  terms * accumulatorRoundoff(dtype) * bound;
   std::string text = "conv" + std::to_string(positions) + "d($0, $1, strides=" + std::to_string(stride) +
-                     (isSame ? ")" : ", padding=\"VALID\")");
+                     (isSame ? "" : ", padding=\"VALID\"");
+  if (isWritten)
+    text += ", dimension_numbers=(\"" + given[0] + "\", \"" + given[1] + "\", \"" + given[2] + "\")";
   return b
-      .let(text, {x, kernel}, dtype, shape,
+      .let(text + ")", {x, kernel}, dtype, shape,
            computed(dtype, in.exact && taps.exact, bound, in.grain + taps.grain, error, 4))
       .has_value();
 }
