@@ -16,12 +16,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "ir/array/LocalBuilder.h"
+#include "ir/array/Positions.h"
 #include "ir/spmd/ValueNames.h"
 #include "passes/analysis/CostModel.h"
-#include "passes/kernel/OpCost.h"
 #include "passes/partition/BeforeReshape.h"
 #include "passes/partition/JoinedParts.h"
 #include "passes/partition/Moves.h"
+#include "passes/partition/PartFormula.h"
 #include "passes/partition/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -36,159 +37,9 @@ namespace spmdc {
 
 namespace {
 
-/// Operations that one part is computed by, at most: rotary embeddings and the ends of stencils have fewer than ten.
-constexpr size_t kMostNodes = 64;
-
 /// Seconds of one unit of getOpCost, in bytes of memory traffic: the operations join a kernel that has its operands in
 /// registers, where a vectorised addition of one element takes a quarter of the time to read it.
 constexpr double kBytesPerUnit = 1;
-
-/// One operation of a part, or what it begins with.
-struct Node {
-  Operation *op = nullptr; ///< Null for a slot.
-  SmallVector<unsigned> operands;
-  unsigned slot = 0;
-};
-
-/// What is computed of a part. Slots are the arrays that it is computed of, in the order in which it takes them.
-class Formula {
-public:
-  Formula(Value part, int64_t dim, Operation *user) : root(part), dim(dim), user(user) {}
-
-  /// Whether all that it is computed by serves this part alone.
-  bool match() {
-    return add(root).has_value() && llvm::all_of(places, [&](auto &entry) {
-             Operation *op = entry.first.getDefiningOp();
-             return !op || !isComputed(op) || llvm::all_of(op->getUsers(), [&](Operation *by) {
-               return by == user || (by->getNumResults() == 1 && places.contains(by->getResult(0)));
-             });
-           });
-  }
-
-  ArrayRef<Node> getNodes() const { return nodes; }
-  ArrayRef<Value> getSlots() const { return slots; }
-  bool computes() const { return nodes.size() > 1; }
-  bool mayStop() const {
-    return llvm::any_of(nodes, [](const Node &node) {
-      return node.op && isa<DivideOp, RemainderOp>(node.op) &&
-             !isa<FloatType>(arrayTypeOf(node.op->getResult(0)).getElementType());
-    });
-  }
-  /// Of one element, in units of getOpCost.
-  double getCost() const {
-    double cost = 0;
-    for (const Node &node : nodes)
-      if (node.op && isa<ElementwiseOpInterface>(node.op))
-        cost += getOpCost(node.op->getResult(0), /*isLoad=*/false);
-    return cost;
-  }
-
-  /// Whether the same is computed, of slots of the same types.
-  bool isSame(const Formula &other) const {
-    return nodes.size() == other.nodes.size() && slots.size() == other.slots.size() &&
-           llvm::all_of(llvm::zip(nodes, other.nodes),
-                        [](auto pair) {
-                          auto &[one, two] = pair;
-                          if (!one.op || !two.op)
-                            return !one.op && !two.op && one.slot == two.slot;
-                          return isSameOp(one, two);
-                        }) &&
-           llvm::all_of(llvm::zip(slots, other.slots), [](auto pair) {
-             auto &[one, two] = pair;
-             return arrayTypeOf(one).getElementType() == arrayTypeOf(two).getElementType();
-           });
-  }
-
-  /// The same of joined arrays.
-  Value build(OpBuilder &builder, ArrayType result, ArrayRef<Value> joined) const {
-    std::vector<Value> values;
-    for (const Node &node : nodes) {
-      if (!node.op) {
-        values.push_back(joined[node.slot]);
-        continue;
-      }
-      Location loc = node.op->getLoc();
-      ArrayType type = result.withElementType(arrayTypeOf(node.op->getResult(0)).getElementType());
-      if (auto constant = dyn_cast<ConstantOp>(node.op)) {
-        auto splat = cast<DenseElementsAttr>(constant.getValue());
-        values.push_back(builder.create<ConstantOp>(loc, type, splat.resizeSplat(type.getTensorType())));
-        continue;
-      }
-      SmallVector<Value> operands;
-      if (!isa<ElementwiseOpInterface>(node.op))
-        operands.assign(node.op->operand_begin(), node.op->operand_end());
-      for (unsigned operand : node.operands)
-        operands.push_back(values[operand]);
-      Operation *copy = builder.create(OperationState(loc, node.op->getName(), operands, type, node.op->getAttrs()));
-      values.push_back(copy->getResult(0));
-    }
-    return values.back();
-  }
-
-private:
-  static bool isComputed(Operation *op) { return isa<ElementwiseOpInterface>(op); }
-
-  /// Whether the value is the same all along the dimension, and can be made in any length.
-  bool isUniform(Operation *op) const {
-    if (auto constant = dyn_cast<ConstantOp>(op))
-      return constant.getValue().isSplat();
-    if (auto broadcast = dyn_cast<BroadcastInDimOp>(op)) {
-      auto place = llvm::find(broadcast.getDims(), dim);
-      return place == broadcast.getDims().end() ||
-             arrayTypeOf(broadcast.getOperand()).getDimSize(place - broadcast.getDims().begin()) == 1;
-    }
-    auto iota = dyn_cast<IotaOp>(op);
-    return iota && static_cast<int64_t>(iota.getDim()) != dim;
-  }
-
-  static bool isSameOp(const Node &one, const Node &two) {
-    if (one.op->getName() != two.op->getName() || one.operands != two.operands ||
-        arrayTypeOf(one.op->getResult(0)).getElementType() != arrayTypeOf(two.op->getResult(0)).getElementType())
-      return false;
-    auto constant = dyn_cast<ConstantOp>(one.op);
-    if (constant) {
-      auto splatOf = [](ConstantOp op) { return cast<DenseElementsAttr>(op.getValue()).getSplatValue<Attribute>(); };
-      return splatOf(constant) == splatOf(cast<ConstantOp>(two.op));
-    }
-    if (one.op->getAttrDictionary() != two.op->getAttrDictionary())
-      return false;
-    return isa<ElementwiseOpInterface>(one.op) || llvm::equal(one.op->getOperands(), two.op->getOperands());
-  }
-
-  std::optional<unsigned> add(Value value) {
-    auto known = places.find(value);
-    if (known != places.end())
-      return known->second;
-    if (nodes.size() == kMostNodes)
-      return std::nullopt;
-    Operation *op = value.getDefiningOp();
-    Node node;
-    if (op && isUniform(op)) {
-      node.op = op;
-    } else if (op && isComputed(op) && op->getNumOperands() > 0 && op->getBlock() == user->getBlock() &&
-               !op->hasAttr(kAnnotatedAttrName)) {
-      node.op = op;
-      for (Value operand : op->getOperands()) {
-        std::optional<unsigned> place = add(operand);
-        if (!place)
-          return std::nullopt;
-        node.operands.push_back(*place);
-      }
-    } else {
-      node.slot = slots.size();
-      slots.push_back(value);
-    }
-    nodes.push_back(std::move(node));
-    return places[value] = nodes.size() - 1;
-  }
-
-  Value root;
-  int64_t dim;
-  Operation *user;
-  std::vector<Node> nodes; ///< Operands before users.
-  SmallVector<Value> slots;
-  llvm::MapVector<Value, unsigned> places;
-};
 
 /// What exchanges send, and how many there are.
 struct Sent {
@@ -253,10 +104,10 @@ private:
       group->parts.push_back(place);
     }
     begins.push_back(begin);
-    if (llvm::none_of(formulas, [](const Formula &formula) { return formula.computes(); }))
+    if (llvm::none_of(formulas, [](const PartFormula &formula) { return formula.computes(); }))
       return false;
     // What belongs to another part, or to none, may be zero, and integers stop the program that are divided by it.
-    if (groups.size() > 1 && llvm::any_of(formulas, [](const Formula &formula) { return formula.mayStop(); }))
+    if (groups.size() > 1 && llvm::any_of(formulas, [](const PartFormula &formula) { return formula.mayStop(); }))
       return false;
     // What most elements have comes first, and others are selected in its place.
     llvm::sort(groups, [&](const Group &a, const Group &b) {
@@ -335,7 +186,7 @@ private:
   bool isWorthIt() const {
     Sent before, behind;
     llvm::SetVector<Operation *> slices;
-    for (const Formula &formula : formulas)
+    for (const PartFormula &formula : formulas)
       for (Value slot : formula.getSlots())
         if (auto slice = slot.getDefiningOp<SliceOp>(); slice && needsExchange(slice))
           slices.insert(slice);
@@ -388,7 +239,8 @@ private:
 
   Value buildMask(OpBuilder &builder, const Group &group) const {
     Location loc = op.getLoc();
-    ArrayType index = result.withElementType(builder.getI32Type()), flag = result.withElementType(builder.getI1Type());
+    ArrayType index = result.withElementType(getPositionType(builder.getContext(), result.getDimSize(dim)));
+    ArrayType flag = result.withElementType(builder.getI1Type());
     Value at = builder.create<IotaOp>(loc, index, dim), mask;
     auto compare = [&](ComparisonDirection direction, int64_t bound) -> Value {
       Value number = builder.create<ConstantOp>(loc, index, Scalar::ofInt(bound));
@@ -412,8 +264,8 @@ private:
   ArrayType result;
   spmd::MeshShape mesh;
   const CostModel &model;
-  std::vector<Formula> formulas; ///< By part.
-  SmallVector<int64_t> begins;   ///< Of each part; last the dimension's size.
+  std::vector<PartFormula> formulas; ///< By part.
+  SmallVector<int64_t> begins;       ///< Of each part; last the dimension's size.
   std::vector<Group> groups;
   std::vector<Joined> arrays;
 };

@@ -47,7 +47,7 @@ struct KnownIntegers {
   std::pair<int64_t, int64_t> getRange(const Part &part) const;
 };
 
-/// Finds out which values are known. Looks at each value once.
+/// Finds out which values are known. Looks at each value once, and not at operands of very many operations in a row.
 class IntegerKnowledge {
 public:
   /// Null where elements depend on arguments, are floats or other functions of positions, where the array has no
@@ -61,6 +61,7 @@ private:
   std::optional<KnownIntegers> evaluate(mlir::Operation *op);
 
   llvm::DenseMap<mlir::Value, std::unique_ptr<KnownIntegers>> known;
+  int depth = 0; ///< Of operands of operands that are looked at.
 };
 
 } // namespace spmdc
