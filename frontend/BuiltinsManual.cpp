@@ -6,6 +6,7 @@
 
 #include "frontend/Builtins.h"
 #include "frontend/Leaves.h"
+#include "ir/spmd/ReducePrecision.h"
 #include "runtime/support/ArraySize.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -52,6 +53,25 @@ Value forEachLeaf(Args &args, llvm::function_ref<mlir::Value(mlir::Value, const 
   return withLeaves(args[0], leaves);
 }
 
+/// A sum over devices, made by `build` of its operand. With `precision=TYPE` (argument `place`) devices send what they
+/// have rounded to that type, and the sum has the type of what is summed all the same; without it, sums of bf16 and f16
+/// go there before they are rounded (passes/partition/WidenSums.h). Integers are exact in their own type alone.
+mlir::Value inPrecision(Args &args, size_t place, mlir::Value x, llvm::function_ref<mlir::Value(mlir::Value)> build) {
+  if (!args.has(place))
+    return build(x);
+  DType own = Emitter::typeOf(x).getDType();
+  bool isFloat = args[place].kind == ValueKind::Type && args[place].type.getRank() == 0 &&
+                 spmd::isFloat(args[place].type.getDType());
+  if (!isFloat)
+    args.fail(place, "the dtype in which floats are sent, as in precision=bf16");
+  if (!spmd::isFloat(own))
+    args.e.fail(args[place].range, quoted(args) + " of " + std::string(spmd::dtypeName(own)) +
+                                       " has no precision: only floats are rounded");
+  mlir::Value sum = build(args.e.convert(x, args[place].type.getDType()));
+  sum.getDefiningOp()->setAttr(kKeepsPrecisionAttrName, args.e.builder.getUnitAttr());
+  return args.e.convert(sum, own);
+}
+
 mlir::Value allReduce(Args &args, mlir::Value x, ReductionKind kind) {
   return args.e.create<AllReduceOp>(Emitter::typeOf(x), x, kind, axesOf(args, 1), why(args));
 }
@@ -60,7 +80,7 @@ mlir::Value allReduce(Args &args, mlir::Value x, ReductionKind kind) {
 mlir::Value sumOver(Args &args, mlir::Value x) {
   if (Emitter::typeOf(x).getDType() == DType::Bool)
     x = args.e.convert(x, DType::I32);
-  return allReduce(args, x, ReductionKind::sum);
+  return inPrecision(args, 2, x, [&](mlir::Value sent) { return allReduce(args, sent, ReductionKind::sum); });
 }
 
 Value psum(Args &args) {
@@ -137,8 +157,10 @@ Value psumScatter(Args &args) {
       x = e.convert(x, DType::I32);
     ArrayType type = Emitter::typeOf(x);
     checkPieces(args, 2, type.getDimSize(dim), dim, group, isTiled);
-    x = e.create<ReduceScatterOp>(type.withShape(withDim(x, dim, type.getDimSize(dim) / group)), x, ReductionKind::sum,
-                                  static_cast<uint64_t>(dim), axes, why(args));
+    x = inPrecision(args, 4, x, [&](mlir::Value sent) -> mlir::Value {
+      ArrayType piece = Emitter::typeOf(sent).withShape(withDim(sent, dim, type.getDimSize(dim) / group));
+      return e.create<ReduceScatterOp>(piece, sent, ReductionKind::sum, static_cast<uint64_t>(dim), axes, why(args));
+    });
     return isTiled ? x : e.reshape(x, dropDim(x, dim));
   });
 }
@@ -218,12 +240,12 @@ Value axisIndex(Args &args) {
 Value axisSize(Args &args) { return Value::ofConstant(Constant::ofInt(groupSize(args, axesOf(args, 0))), args.range); }
 
 const Builtin table[] = {
-    {"psum", "x @axis_name", psum},
-    {"pmean", "x @axis_name", pmean},
+    {"psum", "x @axis_name precision=None", psum},
+    {"pmean", "x @axis_name precision=None", pmean},
     {"pmax", "x @axis_name", extremeOver<ReductionKind::max>},
     {"pmin", "x @axis_name", extremeOver<ReductionKind::min>},
     {"all_gather", "x @axis_name axis=0 tiled=false", allGather},
-    {"psum_scatter", "x @axis_name scatter_dimension=0 tiled=false", psumScatter},
+    {"psum_scatter", "x @axis_name scatter_dimension=0 tiled=false precision=None", psumScatter},
     {"all_to_all", "x @axis_name split_axis concat_axis tiled=false", allToAll},
     {"ppermute", "x @axis_name perm", ppermute},
     {"axis_index", "@axis_name", axisIndex},

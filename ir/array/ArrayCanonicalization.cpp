@@ -58,7 +58,8 @@ struct ReduceOfOne : OpRewritePattern<ReduceOp> {
     ArrayType operand = op.getOperand().getType();
     bool isOne = llvm::all_of(op.getDims(), [&](int64_t dim) { return operand.getDimSize(dim) == 1; });
     // Between propagation and partitioning a dimension of size 1 may hold partial results: there it stays.
-    if (!isOne || operand.getSharding() || op.getType().getSharding())
+    if (!isOne || operand.getSharding() || op.getType().getSharding() ||
+        operand.getElementType() != op.getType().getElementType())
       return failure();
     rewriter.replaceOpWithNewOp<ReshapeOp>(op, op.getType(), op.getOperand());
     return success();

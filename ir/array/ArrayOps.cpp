@@ -7,6 +7,7 @@
 #include "ir/array/ScalarEmission.h"
 #include "ir/array/ScalarEvaluation.h"
 #include "ir/array/Verification.h"
+#include "ir/spmd/ReducePrecision.h"
 
 #include <cmath>
 
@@ -381,7 +382,9 @@ LogicalResult ReduceOp::verify() {
   ArrayType operand = getOperand().getType();
   if (failed(verifyDims(*this, getDims(), operand.getRank(), "dimension")))
     return failure();
-  return verifyResult(*this, withoutDims(operand, getDims()), operand.getElementType());
+  // Partial sums keep the digits that their sum is rounded to.
+  bool isWide = mayHoldPartialSums(getType(), operand.getElementType());
+  return verifyResult(*this, withoutDims(operand, getDims()), (isWide ? getType() : operand).getElementType());
 }
 
 LogicalResult ArgReduceOp::verify() {

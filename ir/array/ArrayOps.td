@@ -138,7 +138,8 @@ def Array_DotGeneralOp : Array_Op<"dot_general", [DeclareOpInterfaceMethods<Diff
     DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["getPaddingValue"]>]> {
   let summary = "Contraction with batch dimensions";
   let description = [{
-    Result dimensions: batch, then free ones of lhs, then free ones of rhs. bf16 and f16 are accumulated in f32.
+    Result dimensions: batch, then free ones of lhs, then free ones of rhs. bf16 and f16 are accumulated in f32, which
+    may be the result's element type.
     `array.dot_general %x, %y contract [1] x [0] batch [] x [] : <f32[8, 16]>, <f32[16, 4]> -> <f32[8, 4]>`
   }];
   let arguments = (ins Spmd_ArrayType:$lhs, Spmd_ArrayType:$rhs, DenseI64ArrayAttr:$lhsContract,
@@ -186,7 +187,10 @@ def Array_ReduceOp : Array_Op<"reduce", [DeclareOpInterfaceMethods<Differentiabl
     DeclareOpInterfaceMethods<EvaluateOpInterface>,
     DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["getPaddingValue", "getReductionKind"]>]> {
   let summary = "Combines all elements along dimensions, which disappear";
-  let description = "bf16 and f16 are accumulated in f32. `array.reduce sum %x dims [1] : <f32[8, 4]> -> <f32[8]>`";
+  let description = [{
+    bf16 and f16 are accumulated in f32, which is the element type of partial sums (unreduced) that they leave.
+    `array.reduce sum %x dims [1] : <f32[8, 4]> -> <f32[8]>`
+  }];
   let arguments = (ins Spmd_ArrayType:$operand, Spmd_ReductionKind:$kind, DenseI64ArrayAttr:$dims);
   let builders = [OpBuilder<(ins "::mlir::Value":$operand, "ReductionKind":$kind, "::llvm::ArrayRef<int64_t>":$dims)>];
   let assemblyFormat = "$kind $operand `dims` $dims attr-dict `:` type($operand) `->` type($result)";

@@ -333,7 +333,7 @@ ShardingRule ReduceOp::getShardingRule() {
 ReductionKind ReduceOp::getReductionKind() { return getKind(); }
 
 TypedAttr ReduceOp::getPaddingValue(unsigned) {
-  Type elementType = getType().getElementType();
+  Type elementType = getOperand().getType().getElementType();
   return scalarAttr(elementType, getReductionIdentity(elementType, getKind()));
 }
 

@@ -7,6 +7,7 @@
 
 #include "ir/array/LocalBuilder.h"
 #include "ir/array/ScalarEvaluation.h"
+#include "ir/spmd/ReducePrecision.h"
 #include "runtime/support/RingBytes.h"
 
 using namespace mlir;
@@ -113,6 +114,9 @@ TypedAttr CumulativeOp::getPaddingValue(unsigned) {
 
 double CumulativeOp::getCombiningBytes(int64_t group, ArrayType localResult) {
   int64_t size = std::max<int64_t>(1, localResult.getDimSize(getDim()));
+  // What a piece comes to is sent before it is rounded.
+  if (isHalfFloat(localResult.getElementType()))
+    localResult = localResult.withElementType(Float32Type::get(getContext()));
   auto total = static_cast<double>(localResult.getBytes() / size), count = static_cast<double>(group);
   return spmd::gatherBytes(count, count * total);
 }
@@ -125,8 +129,7 @@ Value CumulativeOp::createLocal(OpBuilder &b, ValueRange operands, ArrayType, Ar
     return b.create<CumulativeOp>(getLoc(), localResult, operands[0], getKind(), getDim(), getReversed());
   LocalBuilder local(b, getLoc());
   // Narrow floats are rounded once, at the end.
-  bool isNarrow =
-      isa<FloatType>(localResult.getElementType()) && localResult.getElementType().getIntOrFloatBitWidth() < 32;
+  bool isNarrow = isHalfFloat(localResult.getElementType());
   ArrayType type = isNarrow ? localResult.withElementType(b.getF32Type()) : localResult;
   Value x = isNarrow ? b.create<ConvertOp>(getLoc(), type, operands[0]).getResult() : operands[0];
   Value own = b.create<CumulativeOp>(getLoc(), type, x, getKind(), getDim(), getReversed());

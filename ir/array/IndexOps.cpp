@@ -3,6 +3,7 @@
 #include "ir/array/ArrayOps.h"
 #include "ir/array/Positions.h"
 #include "ir/array/Verification.h"
+#include "ir/spmd/ReducePrecision.h"
 
 using namespace mlir;
 
@@ -59,8 +60,10 @@ LogicalResult verifyAlong(Operation *op, ArrayType operand, ArrayType indices, i
   return success();
 }
 
-LogicalResult verifyUpdates(Operation *op, ArrayType updates, ArrayRef<int64_t> shape, Type elementType) {
-  ArrayType expected = ArrayType::get(shape, elementType);
+/// Updates have the operand's element type; those of 16-bit floats may be added to partial sums in f32.
+LogicalResult verifyUpdates(Operation *op, ArrayType updates, ArrayRef<int64_t> shape, ArrayType operand) {
+  bool isAdded = mayHoldPartialSums(operand, updates.getElementType());
+  ArrayType expected = ArrayType::get(shape, (isAdded ? updates : operand).getElementType());
   if (updates.withoutSharding() != expected)
     return op->emitOpError() << "updates must be " << expected.str() << ", got " << updates.withoutSharding().str();
   return success();
@@ -132,7 +135,7 @@ LogicalResult ScatterAddOp::verify() {
   if (failed(verifyDims(*this, {dim}, operand.getRank(), "dimension")) ||
       failed(verifyIndices(*this, getIndices(), operand.getDimSize(dim))) ||
       failed(verifyUpdates(*this, getUpdates().getType(), TakeOp::inferShape(operand, getIndices().getType(), dim),
-                           operand.getElementType())))
+                           operand)))
     return failure();
   return verifyResult(*this, operand.getShape(), operand.getElementType());
 }
@@ -143,7 +146,7 @@ LogicalResult ScatterAddAlongOp::verify() {
   if (failed(verifyDims(*this, {dim}, operand.getRank(), "dimension")) ||
       failed(verifyIndices(*this, getIndices(), operand.getDimSize(dim))) ||
       failed(verifyAlong(*this, operand, indices, dim)) ||
-      failed(verifyUpdates(*this, getUpdates().getType(), indices.getShape(), operand.getElementType())))
+      failed(verifyUpdates(*this, getUpdates().getType(), indices.getShape(), operand)))
     return failure();
   return verifyResult(*this, operand.getShape(), operand.getElementType());
 }

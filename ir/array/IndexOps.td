@@ -91,6 +91,7 @@ def Array_ScatterAddOp : Array_ScatterOp<"scatter_add"> {
   let description = [{
     The transpose of `take`: updates have its result's shape. Indices outside are dropped; equal ones add up in
     row-major order of the indices (bf16 and f16 in f32, rounded once), so that the bits never change. bools are or-ed.
+    Updates of bf16 and f16 may be added to partial sums (unreduced) of f32.
     Done in place where the operand is not read any more.
   }];
 }

@@ -3,6 +3,7 @@
 #include "ir/spmd/SpmdOps.h"
 #include "ir/spmd/GroupAxes.h"
 
+#include "ir/spmd/ReducePrecision.h"
 #include "runtime/support/RingBytes.h"
 
 #include <numeric>
@@ -82,7 +83,13 @@ SmallVector<Value> ConstraintOp::buildCotangents(OpBuilder &builder, Location lo
   return {builder.create<ConstraintOp>(loc, getType(), cotangent, /*derived=*/true)};
 }
 
-LogicalResult ReshardOp::verify() { return verifySameArray(*this, getOperand().getType(), getType()); }
+LogicalResult ReshardOp::verify() {
+  // Where partial sums are reduced they are rounded, and what becomes one is widened.
+  ArrayType operand = getOperand().getType(), result = getType();
+  if (mayHoldPartialSums(operand, result.getElementType()) || mayHoldPartialSums(result, operand.getElementType()))
+    operand = operand.withElementType(result.getElementType());
+  return verifySameArray(*this, operand, result);
+}
 
 ShardingRule ReshardOp::getShardingRule() { return ShardingRule::elementwise(getType().getShape(), 1); }
 

@@ -32,7 +32,8 @@ def Spmd_ReshardOp : Spmd_Op<"reshard", [Pure, DeclareOpInterfaceMethods<Shardin
   let summary = "A change of sharding";
   let description = [{
     The same value under another sharding; lives between propagation and the insertion of collectives, which turns it
-    into the cheapest sequence. An unreduced operand is reduced where the result is not.
+    into the cheapest sequence. An unreduced operand is reduced where the result is not. Partial sums of a 16-bit float
+    may be f32 (ReducePrecision.h): the sum is rounded where it is complete.
     `spmd.reshard %x : <f32[8@a, 4@_]> -> <f32[8@_, 4@a]>`
   }];
   let arguments = (ins Spmd_ArrayType:$operand, OptionalAttr<StrAttr>:$why);

@@ -31,8 +31,8 @@ std::vector<std::string> namesOf(const std::vector<spmd::AxisRef> &axes) {
 
 } // namespace
 
-ReshardMoves::ReshardMoves(const ReshardSpace &space, const CostModel &model, AtomList spread)
-    : space(space), model(model), spread(std::move(spread)) {
+ReshardMoves::ReshardMoves(const ReshardSpace &space, const CostModel &model, double partialScale, AtomList spread)
+    : space(space), model(model), partialScale(partialScale), spread(std::move(spread)) {
   for (Atom atom = 0; atom < space.atoms.count(); ++atom)
     ratesOfAtom.push_back(model.ratesOf(namesOf(space.atoms.join(atom))));
 }
@@ -161,7 +161,10 @@ void ReshardMoves::visit(const ReshardState &state, const ReshardState &goal, bo
 ReshardPlan ReshardMoves::planDirectly(const spmd::Sharding &source, const spmd::Sharding &target) const {
   ReshardPlan plan;
   spmd::Sharding current = source;
-  double held = space.localBytes(source);
+  auto heldAs = [&](const spmd::Sharding &sharding) {
+    return space.localBytes(sharding) * (sharding.unreduced.empty() ? 1 : partialScale);
+  };
+  double held = heldAs(source);
   plan.cost.peakBytes = held;
   std::vector<spmd::AxisRef> pending = space.without(source.unreduced, target.unreduced);
   std::vector<spmd::AxisRef> missing = space.without(target.unreduced, source.unreduced);
@@ -194,8 +197,9 @@ ReshardPlan ReshardMoves::planDirectly(const spmd::Sharding &source, const spmd:
       axes.push_back({axis.name, 1, 0});
   }
   plan.steps.push_back({Kind::Exchange, axes, -1, -1, after});
-  plan.cost = plan.cost + model.costOf("exchange", namesOf(axes), space.exchangeBytes(current, after),
-                                       held + space.localBytes(after));
+  double scale = after.unreduced.empty() ? 1 : partialScale;
+  plan.cost = plan.cost + model.costOf("exchange", namesOf(axes), scale * space.exchangeBytes(current, after),
+                                       heldAs(current) + heldAs(after));
   return finish();
 }
 

@@ -24,8 +24,9 @@ class ReshardMoves {
 public:
   using Visitor = llvm::function_ref<void(const ReshardMove &)>;
 
-  /// A way may lead over the atoms of `spread`, which neither side names.
-  ReshardMoves(const ReshardSpace &space, const CostModel &model, AtomList spread = {});
+  /// A plan may lead over the atoms of `spread`, which neither side names. A partial sum has `partialScale` times as
+  /// many bytes as an element of the array (ir/spmd/ReducePrecision.h).
+  ReshardMoves(const ReshardSpace &space, const CostModel &model, double partialScale, AtomList spread = {});
 
   /// Visits all that may help to get to the goal but an exchange; only reductions where it is not `isWide`.
   void visit(const ReshardState &state, const ReshardState &goal, bool isWide, Visitor visit) const;
@@ -53,6 +54,7 @@ private:
 
   const ReshardSpace &space;
   const CostModel &model;
+  const double partialScale;
   const AtomList spread;
   std::vector<LinkRates> ratesOfAtom;
 };

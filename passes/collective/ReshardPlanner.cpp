@@ -3,6 +3,7 @@
 #include "passes/collective/ReshardPlanner.h"
 
 #include "ir/array/LocalBuilder.h"
+#include "ir/array/PartialSums.h"
 #include "passes/collective/ExchangeAxes.h"
 #include "passes/collective/ReshardSearch.h"
 
@@ -49,6 +50,23 @@ Value buildInZeros(OpBuilder &builder, Location loc, Value local, ArrayType resu
                                  SmallVector<int64_t>(shape.size(), 1));
 }
 
+/// The array that is resharded, without a sharding, and the element type of its partial sums (ReducePrecision.h).
+struct ReshardedTypes {
+  ArrayType whole;
+  Type partial;
+
+  ReshardedTypes(ArrayType source, ArrayType target) {
+    bool isPartial = !source.getShardingOrOpen().getUnreduced().empty();
+    whole = (isPartial ? target : source).withoutSharding();
+    partial = (isPartial ? source : target).getElementType();
+  }
+
+  /// How many bytes a partial sum has for each of an element.
+  double getPartialScale() const {
+    return static_cast<double>(spmd::byteSize(getDType(partial))) / spmd::byteSize(whole.getDType());
+  }
+};
+
 } // namespace
 
 /// Along the manual axes of a region, which shardings in it do not name, its values may differ.
@@ -83,11 +101,13 @@ double ReshardPlanner::getLeastBytes(ArrayType source, ArrayType target) const {
 double ReshardPlanner::computeLeastBytes(ArrayType source, ArrayType target) const {
   ShardingAttr from = source.getShardingOrOpen(), to = target.getShardingOrOpen();
   const ReshardState *start = spaces.getState(from), *goal = spaces.getState(to);
+  const ReshardedTypes types(source, target);
   if (start && goal)
-    return leastReshardBytes(spaces.get(source), *start, *goal);
+    return leastReshardBytes(spaces.get(types.whole), types.getPartialScale(), *start, *goal);
   const spmd::Sharding fromValue = from.toValue(), toValue = to.toValue();
-  const ReshardSpace own(mesh, source, Atoms(mesh, {&fromValue, &toValue}));
-  return leastReshardBytes(own, ReshardState::of(own.atoms, fromValue), ReshardState::of(own.atoms, toValue));
+  const ReshardSpace own(mesh, types.whole, Atoms(mesh, {&fromValue, &toValue}));
+  return leastReshardBytes(own, types.getPartialScale(), ReshardState::of(own.atoms, fromValue),
+                           ReshardState::of(own.atoms, toValue));
 }
 
 const ReshardPlan &ReshardPlanner::plan(ArrayType source, ArrayType target) {
@@ -103,10 +123,11 @@ const ReshardPlan &ReshardPlanner::plan(ArrayType source, ArrayType target) {
 ReshardPlan ReshardPlanner::search(ArrayType source, ArrayType target) const {
   ShardingAttr from = source.getShardingOrOpen(), to = target.getShardingOrOpen();
   const spmd::Sharding fromValue = from.toValue(), toValue = to.toValue();
+  const ReshardedTypes types(source, target);
   if (spaces.getState(from) && spaces.getState(to))
-    return searchReshard(spaces.get(source), model, fromValue, toValue, spreads);
-  const ReshardSpace own(mesh, source, Atoms(mesh, {&fromValue, &toValue}));
-  return searchReshard(own, model, fromValue, toValue, spreads);
+    return searchReshard(spaces.get(types.whole), model, types.getPartialScale(), fromValue, toValue, spreads);
+  const ReshardSpace own(mesh, types.whole, Atoms(mesh, {&fromValue, &toValue}));
+  return searchReshard(own, model, types.getPartialScale(), fromValue, toValue, spreads);
 }
 
 Value ReshardPlanner::build(OpBuilder &builder, Location loc, Value local, ArrayType source, ArrayType target,
@@ -114,15 +135,22 @@ Value ReshardPlanner::build(OpBuilder &builder, Location loc, Value local, Array
   MLIRContext *context = builder.getContext();
   StringAttr reason = why.empty() ? StringAttr() : builder.getStringAttr(why);
   MeshAttr meshAttr = MeshAttr::fromValue(context, "", mesh);
-  // Partial sums over an axis of one device are whole: no step reduces them, and none may still speak of them.
+  const ReshardedTypes types(source, target);
+  // Partial sums over an axis of one device are complete: no step reduces them, and none may still speak of them.
   auto typeOf = [&](spmd::Sharding sharding) {
     std::erase_if(sharding.unreduced, [&](const spmd::AxisRef &axis) { return axis.sizeIn(mesh) == 1; });
-    return source.withSharding(ShardingAttr::fromValue(context, sharding));
+    ArrayType type = types.whole.withSharding(ShardingAttr::fromValue(context, sharding));
+    return sharding.unreduced.empty() ? type : type.withElementType(types.partial);
   };
   ArrayType before = typeOf(source.getShardingOrOpen().toValue());
+  local = convertTo(builder, loc, local, before.getElementType());
   for (const ReshardStep &step : plan(source, target).steps) {
-    ArrayType after = typeOf(step.after);
-    ArrayType result = after.getLocal(meshAttr);
+    ArrayType after = typeOf(step.after), result = after.getLocal(meshAttr);
+    // What becomes a partial sum is widened before; a sum is rounded behind.
+    if (after.getShardingOrOpen().getUnreduced().empty())
+      result = result.withElementType(before.getElementType());
+    else
+      local = convertTo(builder, loc, local, after.getElementType());
     AxesAttr axes = axesAttr(context, step.axes);
     switch (step.kind) {
     case ReshardStep::Kind::AllGather:
@@ -154,6 +182,7 @@ Value ReshardPlanner::build(OpBuilder &builder, Location loc, Value local, Array
                                          /*blocks=*/nullptr, /*wraps=*/nullptr, /*dilations=*/nullptr, reason);
       break;
     }
+    local = convertTo(builder, loc, local, after.getElementType());
     before = after;
   }
   return local;

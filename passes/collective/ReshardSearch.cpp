@@ -34,16 +34,16 @@ struct Visit {
 
 class Search {
 public:
-  /// A way may lead over the atoms of `spread`, which neither side names.
-  Search(const ReshardSpace &space, const CostModel &model, const ReshardState &start, const ReshardState &goal,
-         AtomList spread = {})
-      : space(space), moves(space, model, std::move(spread)), start(start), goal(goal),
-        sizesOfGoal(space.sizesOf(goal)), leastWeight(model.leastWeight(space.mesh)) {}
+  /// A plan may lead over the atoms of `spread`, which neither side names.
+  Search(const ReshardSpace &space, const CostModel &model, double partialScale, const ReshardState &start,
+         const ReshardState &goal, AtomList spread = {})
+      : space(space), moves(space, model, partialScale, std::move(spread)), partialScale(partialScale), start(start),
+        goal(goal), sizesOfGoal(space.sizesOf(goal)), leastWeight(model.leastWeight(space.mesh)) {}
 
   /// Nothing where the search was left before it came to the goal.
   std::optional<ReshardPlan> run() {
     Node &first = add(start);
-    first.second.cost = {.peakBytes = space.localBytes(start)};
+    first.second.cost = {.peakBytes = localBytes(space.sizesOf(start), !start.getUnreduced().empty())};
     open.push({first.second.cost, &first});
     while (!open.empty()) {
       Node &node = *open.top().node;
@@ -55,7 +55,7 @@ public:
       if (state == goal)
         break;
       const ReshardSpace::Sizes sizes = space.sizesOf(state);
-      const Step step{node, space.isFaithful(state), sizes, space.localBytes(sizes)};
+      const Step step{node, space.isFaithful(state), sizes, localBytes(sizes, !state.getUnreduced().empty())};
       bool isWide = visits.size() < kMaxExplored;
       moves.visit(state, goal, isWide, [&](const ReshardMove &move) { consider(step, move); });
       if (mayExchange(node))
@@ -72,6 +72,10 @@ private:
     if (node.first == goal)
       end = &node;
     return node;
+  }
+
+  double localBytes(const ReshardSpace::Sizes &sizes, bool isPartial) const {
+    return space.localBytes(sizes) * (isPartial ? partialScale : 1);
   }
 
   /// An exchange is worth its price (it looks at every device) only where the way begins, and behind reductions: what
@@ -107,11 +111,12 @@ private:
       sizes[move.from] = space.sizeOf(move.from, before.getDim(move.from).drop_back(move.atoms.size()));
     if (move.to >= 0)
       sizes[move.to] = space.cutFurther(sizes[move.to], move.atoms);
-    CollectiveCost total = visit.cost + moves.price(move, step.heldBytes, space.localBytes(sizes));
+    size_t reduced = move.isReduction() ? move.atoms.size() : 0;
+    bool isPartial = before.getUnreduced().size() != reduced || move.makesSums();
+    CollectiveCost total = visit.cost + moves.price(move, step.heldBytes, localBytes(sizes, isPartial));
     if (!isPromising(total))
       return;
-    size_t reduced = move.isReduction() ? move.atoms.size() : 0;
-    bool isWhole = goal.getUnreduced().empty() && before.getUnreduced().size() == reduced && !move.makesSums();
+    bool isWhole = goal.getUnreduced().empty() && !isPartial;
     double least = isWhole ? std::max(0.0, space.leastBytes(sizes, sizesOfGoal)) : 0;
     if (!isPromising(total + CollectiveCost{.linkBytes = leastWeight * least}))
       return;
@@ -171,6 +176,7 @@ private:
 
   const ReshardSpace &space;
   ReshardMoves moves;
+  const double partialScale;
   const ReshardState start, goal;
   const ReshardSpace::Sizes sizesOfGoal;
   const double leastWeight;
@@ -216,34 +222,40 @@ AtomList findSpread(const ReshardSpace &space, const CostModel &model, const Res
 
 } // namespace
 
-ReshardPlan searchReshard(const ReshardSpace &space, const CostModel &model, const spmd::Sharding &source,
-                          const spmd::Sharding &target, bool spreads) {
-  auto planDirectly = [&] { return ReshardMoves(space, model).planDirectly(source, target); };
+ReshardPlan searchReshard(const ReshardSpace &space, const CostModel &model, double partialScale,
+                          const spmd::Sharding &source, const spmd::Sharding &target, bool spreads) {
+  auto planDirectly = [&] { return ReshardMoves(space, model, partialScale).planDirectly(source, target); };
   if (!space.atoms.exist())
     return planDirectly();
   ReshardState start = ReshardState::of(space.atoms, source), goal = ReshardState::of(space.atoms, target);
   if (!space.isFaithful(start) || !space.isFaithful(goal))
     return planDirectly();
   auto secondsOf = [&](const ReshardPlan &way) { return model.seconds(way.cost, space.deviceCount); };
-  std::optional<ReshardPlan> plan = Search(space, model, start, goal).run();
+  std::optional<ReshardPlan> plan = Search(space, model, partialScale, start, goal).run();
   if (!plan)
     return planDirectly();
   if (start == goal)
     return *plan;
+  // To scatter wide partial sums and to gather what they are rounded to sends a quarter less than an all_reduce, but
+  // waits twice: of few bytes one step is faster.
+  if (partialScale > 1 && plan->steps.size() > 1 && source.dims == target.dims)
+    if (ReshardPlan direct = planDirectly(); secondsOf(direct) < secondsOf(*plan))
+      return direct;
   // Bytes and not seconds lead the search: more steps may take longer for few of them.
   if (AtomList spread = findSpread(space, model, start, goal); spreads && !spread.empty())
-    if (std::optional<ReshardPlan> way = Search(space, model, start, goal, std::move(spread)).run();
+    if (std::optional<ReshardPlan> way = Search(space, model, partialScale, start, goal, std::move(spread)).run();
         way && secondsOf(*way) < (1 - CostModel::kAlike) * secondsOf(*plan))
       return *way;
   return *plan;
 }
 
-double leastReshardBytes(const ReshardSpace &space, const ReshardState &start, const ReshardState &goal) {
+double leastReshardBytes(const ReshardSpace &space, double partialScale, const ReshardState &start,
+                         const ReshardState &goal) {
   // Devices may already have what is missing as partial sums.
   if (!llvm::all_of(goal.getUnreduced(), [&](Atom atom) { return llvm::is_contained(start.getUnreduced(), atom); }))
     return 0;
   return start.getUnreduced().empty() ? std::max(0.0, space.missingBytes(start, goal))
-                                      : space.leastReducedBytes(start, goal);
+                                      : partialScale * space.leastReducedBytes(start, goal);
 }
 
 } // namespace spmdc

@@ -8,6 +8,7 @@
 
 #include "ir/array/LocalBuilder.h"
 #include "ir/spmd/Location.h"
+#include "ir/spmd/ReducePrecision.h"
 #include "passes/partition/Conditions.h"
 #include "passes/partition/EdgeSum.h"
 #include "passes/partition/Passes.h"
@@ -48,7 +49,7 @@ private:
     for (const ExchangedTerm &term : sum.terms) {
       if (llvm::any_of(edges, [&](EdgeSum &other) { return other.add(term); }))
         continue;
-      edges.emplace_back(mesh, sum.type);
+      edges.emplace_back(mesh, sum.type, getPartialSumType(op, sum.type.getElementType()));
       edges.back().add(term);
     }
     ExchangePrice before, now;

@@ -2,6 +2,7 @@
 
 #include "passes/partition/ContractionOrder.h"
 
+#include "ir/spmd/ReducePrecision.h"
 #include "passes/partition/Assignments.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -131,6 +132,8 @@ private:
       sharding.dims.push_back(axes[factor]);
     }
     ArrayType type = op.getType().withShape(shape);
+    if (!reduced.empty())
+      type = withPartialSums(op, type);
     return isPlain ? type : type.withSharding(ShardingAttr::fromValue(op.getContext(), sharding));
   }
 

@@ -173,8 +173,10 @@ private:
     if (auto written = dyn_cast<AllReduceOp>(op); written && !behind) {
       SmallVector<AxisRefAttr> axes(written.getAxes().getAxes());
       saved += allReduceSeconds(type, axes);
-      llvm::append_range(axes, cone.getPartialType(end).getSharding().getUnreduced());
-      seconds = std::min(seconds + allReduceSeconds(type, written.getAxes().getAxes()), allReduceSeconds(type, axes));
+      ArrayType partial = cone.getPartialType(end);
+      double apart = seconds + allReduceSeconds(partial, axes);
+      llvm::append_range(axes, partial.getSharding().getUnreduced());
+      seconds = std::min(apart, allReduceSeconds(partial, axes));
     }
     if (saved <= seconds)
       return;
@@ -211,7 +213,7 @@ private:
         Value part = slice->getResult(0);
         ArrayType type = typeOf(part);
         slice->setOperand(0, reduction.getOperand());
-        part.setType(type.withSharding(partial.getSharding()));
+        part.setType(type.withSharding(partial.getSharding()).withElementType(partial.getElementType()));
         OpBuilder builder(slice->getContext());
         builder.setInsertionPointAfter(slice);
         auto reduced = builder.create<ReshardOp>(slice->getLoc(), type, part, reduction.getWhyAttr());

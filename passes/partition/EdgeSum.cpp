@@ -3,6 +3,7 @@
 #include "passes/partition/EdgeSum.h"
 
 #include "ir/array/LocalBuilder.h"
+#include "ir/array/PartialSums.h"
 #include "passes/partition/Moves.h"
 
 using namespace mlir;
@@ -91,7 +92,7 @@ ArrayType EdgeSum::getEdgesType(int64_t d, const EdgeDim::Edge &edge) const {
   for (int64_t behind = d + 1; behind < type.getRank(); ++behind)
     if (dims[behind])
       shape[behind] = dims[behind]->pieces * dims[behind]->getLength();
-  return type.withShape(shape).withSharding(type.getSharding());
+  return ofPartials.withShape(shape).withSharding(type.getSharding());
 }
 
 std::vector<spmd::DimMove> EdgeSum::getEdgeMoves(ArrayType edges, int64_t d, const EdgeDim::Edge &edge) const {
@@ -112,7 +113,8 @@ std::vector<spmd::DimMove> EdgeSum::getEdgeMoves(ArrayType edges, int64_t d, con
 class EdgeSum::Builder {
 public:
   Builder(const EdgeSum &sum, OpBuilder &builder, Location loc, StringRef why)
-      : sum(sum), dims(sum.dims), type(sum.type), builder(builder), loc(loc), why(why), local(builder, loc) {}
+      : sum(sum), dims(sum.dims), type(sum.isTogether ? sum.ofPartials : sum.type), builder(builder), loc(loc),
+        why(why), local(builder, loc) {}
 
   Value buildApart() {
     Value total;
@@ -124,14 +126,14 @@ public:
   Value buildTogether() {
     zero = builder.create<ConstantOp>(loc, ArrayType::get({}, type.getElementType()), Scalar());
     for (const ExchangedTerm &term : sum.terms)
-      pieces.push_back(mask(term));
+      pieces.push_back(convertTo(builder, loc, mask(term), type.getElementType()));
     // Where all devices have their pieces at one place, each part of the window is made by itself.
     Value total =
         llvm::all_of(dims, [](const auto &dim) { return !dim || dim->isSameEverywhere(); }) ? Value() : buildWindow();
     for (int64_t d = 0; d < type.getRank(); ++d)
       if (dims[d])
         total = sendEdges(total, d);
-    return total;
+    return convertTo(builder, loc, total, sum.type.getElementType());
   }
 
 private:

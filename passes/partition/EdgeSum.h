@@ -35,8 +35,10 @@ struct ExchangePrice {
 
 class EdgeSum {
 public:
-  /// Of a sum of this type, with its sharding.
-  EdgeSum(MeshAttr mesh, ArrayType type) : meshAttr(mesh), mesh(mesh.toValue()), type(type) {}
+  /// Of a sum of this type, with its sharding. What one device adds up for another is of another element type where
+  /// that is said (ReducePrecision.h): it is rounded once, with what it is added to.
+  EdgeSum(MeshAttr mesh, ArrayType type, mlir::Type partialType)
+      : meshAttr(mesh), mesh(mesh.toValue()), type(type), ofPartials(type.withElementType(partialType)) {}
 
   /// Takes a term whose pieces lie as those of the others do.
   bool add(const ExchangedTerm &term);
@@ -76,7 +78,7 @@ private:
 
   MeshAttr meshAttr;
   spmd::MeshShape mesh;
-  ArrayType type;
+  ArrayType type, ofPartials; ///< Of the sum, and of what is added up together before it is rounded to that.
   std::vector<ExchangedTerm> terms;
   std::vector<std::optional<EdgeDim>> dims; ///< Along which something goes to other devices.
   bool isTogether = false;

@@ -2,7 +2,7 @@
 
 #include "passes/partition/Forms.h"
 
-#include "ir/array/ArrayOps.h"
+#include "ir/array/PartialSums.h"
 #include "ir/spmd/Location.h"
 #include "passes/analysis/RunCounts.h"
 
@@ -52,6 +52,11 @@ SmallVector<int64_t> inverse(ArrayRef<int64_t> perm) {
 
 ArrayType withoutUnreduced(ArrayType type) {
   return type.withSharding(ShardingAttr::get(type.getContext(), type.getShardingOrOpen().getDims(), {}));
+}
+
+/// What is to become such a partial sum, which may have a wider element type.
+static ArrayType getWhole(ArrayType partial, Value value) {
+  return withoutUnreduced(partial).withElementType(typeOf(value).getElementType());
 }
 
 Operation *findFormPlace(Value value, Operation *user) {
@@ -104,7 +109,7 @@ Forms::Source Forms::find(Value value, ArrayType wanted, Operation *user) {
     return best;
   // Of what devices make again, partial sums are it on one of them, and zeros on the others.
   if (isUnreduced(wanted) && !isUnreduced(value)) {
-    Source whole = find(value, withoutUnreduced(wanted), user);
+    Source whole = find(value, getWhole(wanted, value), user);
     return whole.maker && whole.cost < best.cost ? whole : best;
   }
   Source again{value, {}, {}, {}};
@@ -155,7 +160,7 @@ double Forms::getLeastBytes(Value value, ArrayType wanted, Operation *user) cons
   if (least == 0)
     return 0;
   if (isUnreduced(wanted) && !isUnreduced(value))
-    return std::min(least, getLeastBytes(value, withoutUnreduced(wanted), user));
+    return std::min(least, getLeastBytes(value, getWhole(wanted, value), user));
   double ofMaking = 0;
   ShardingRuleOpInterface maker;
   bool canMake = visitMaking(value, wanted, maker,
@@ -210,13 +215,12 @@ SmallVector<Operation *, 1> &Forms::getTransposes(Value root) const {
 Value Forms::take(Value value, ArrayType wanted, Operation *user, StringRef why) {
   if (Value root = getRoot(value); isUnreduced(wanted) && isZero(root)) {
     // Of zeros, devices have zeros.
-    Operation *zeros = OpBuilder(findFormPlace(value, user)).clone(*root.getDefiningOp());
-    zeros->getResult(0).setType(wanted);
-    return keep(root, zeros->getResult(0));
+    OpBuilder builder(findFormPlace(value, user));
+    return keep(root, makeZeros(builder, root, wanted));
   }
   Source source = find(value, wanted, user);
   if (source.maker && isUnreduced(wanted)) {
-    Value whole = makeAgain(source.maker, value, withoutUnreduced(wanted), user, why);
+    Value whole = makeAgain(source.maker, value, getWhole(wanted, value), user, why);
     OpBuilder builder(user->getContext());
     builder.setInsertionPointAfterValue(whole);
     return create(builder, whole.getLoc(), whole, wanted, why);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ir/array/PartialSums.h"
 #include "passes/partition/Conditions.h"
 #include "passes/partition/OperationChoice.h"
 #include "passes/partition/Passes.h"
@@ -20,6 +21,19 @@ namespace spmdc {
 
 namespace {
 
+/// In which type partial sums travel, where that is a choice: fewer bytes for a rounding on each device.
+void sayPrecision(llvm::raw_ostream &os, ShardingRuleOpInterface op, ArrayType partial, ArrayType result) {
+  if (!combinesElements(op) || !isHalfFloat(result.getElementType()))
+    return;
+  StringRef name = spmd::dtypeName(result.getDType());
+  if (partial.getElementType() != result.getElementType())
+    os << " in f32, rounded to " << name << " once they are added (--reduce-precision=" << name
+       << " sends half of it, rounded on each device)";
+  else
+    os << ", rounded to " << name << " before they are added (--reduce-precision=f32 sends twice as much, and rounds "
+       << "once)";
+}
+
 /// The reason for bringing the result of an operation to its sharding.
 std::string whyResult(ShardingRuleOpInterface op, const OperationChoice &choice, ArrayType result) {
   std::string text;
@@ -27,7 +41,9 @@ std::string whyResult(ShardingRuleOpInterface op, const OperationChoice &choice,
   StringRef name = op->getName().stripDialect();
   if (!choice.result.getShardingOrOpen().getUnreduced().empty()) {
     os << name << " sums over a dimension that is cut over " << spmd::quotedNames(choice.reduced)
-       << ": each device has a partial sum; the result is " << result.str();
+       << ": each device has a partial sum";
+    sayPrecision(os, op, choice.result, result);
+    os << "; the result is " << result.str();
   } else {
     os << name << " gives " << choice.result.str() << "; the result is " << result.str();
   }

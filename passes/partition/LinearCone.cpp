@@ -2,6 +2,7 @@
 
 #include "passes/partition/LinearCone.h"
 
+#include "ir/array/PartialSums.h"
 #include "passes/partition/Makers.h"
 
 using namespace mlir;
@@ -73,8 +74,19 @@ bool LinearCone::agrees(ArrayRef<AxisRefAttr> others) {
 
 bool LinearCone::collect(Value value) {
   last = value.getDefiningOp();
-  return collectOps(value) &&
-         llvm::any_of(listCarryTypes(), [&](ArrayType ofCarry) { return findAllTypes(value, ofCarry); });
+  if (!collectOps(value))
+    return false;
+  isWide = addsUp();
+  return llvm::any_of(listCarryTypes(), [&](ArrayType ofCarry) { return findAllTypes(value, ofCarry); });
+}
+
+bool LinearCone::addsUp() const {
+  return llvm::any_of(reductions,
+                      [](Operation *reduction) {
+                        return typeOf(reduction->getOperand(0)).getElementType() !=
+                               typeOf(reduction->getResult(0)).getElementType();
+                      }) ||
+         llvm::any_of(ops, combinesElements);
 }
 
 Block *LinearCone::getArm(OpOperand &use) {

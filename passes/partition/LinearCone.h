@@ -138,6 +138,12 @@ private:
   bool findRuledTypes(mlir::Operation *op);
   bool canBePartial(ArrayType type) const;
   ArrayType toPartial(ArrayType type) const;
+  /// With the element type that partial sums of this one have in the region.
+  ArrayType widened(ArrayType type) const;
+  /// Whether devices add up, in the region or in front of it, what they would round (ReducePrecision.h).
+  bool addsUp() const;
+  /// The value, or a partial sum, with the element type that it has in the region.
+  static mlir::Value toElementType(mlir::Operation *before, mlir::Value value, ArrayType type);
   void reduceInArms();
 
   const spmd::MeshShape &mesh;
@@ -146,6 +152,7 @@ private:
   mlir::Value carry;
   mlir::Operation *last = nullptr;
   ArrayType carryType;
+  bool isWide = false; ///< Partial sums of 16-bit floats are wider than these.
   llvm::SmallVector<AxisRefAttr> axes;
   llvm::SetVector<mlir::Operation *> ops; ///< In the order of their dependence.
   llvm::DenseMap<mlir::Operation *, Member> members;

@@ -2,6 +2,7 @@
 
 #include "passes/partition/LinearCone.h"
 
+#include "ir/array/PartialSums.h"
 #include "ir/spmd/Location.h"
 
 using namespace mlir;
@@ -20,9 +21,15 @@ Value LinearCone::createPartial(Operation *before, Value value, ArrayType type) 
   value = getOrigin(value);
   if (!isZero(value))
     return builder.create<ReshardOp>(value.getLoc(), type, value, StringAttr());
-  Operation *constant = builder.clone(*value.getDefiningOp());
-  constant->getResult(0).setType(type);
-  return constant->getResult(0);
+  return makeZeros(builder, value, type);
+}
+
+Value LinearCone::toElementType(Operation *before, Value value, ArrayType type) {
+  ArrayType from = typeOf(value);
+  if (from.getElementType() == type.getElementType())
+    return value;
+  OpBuilder builder(before);
+  return builder.create<ConvertOp>(getUnmarkedLoc(value.getLoc()), from.withElementType(type.getElementType()), value);
 }
 
 void LinearCone::rewrite(Operation *end) {
@@ -35,7 +42,7 @@ void LinearCone::rewrite(Operation *end) {
     for (auto [term, type] : llvm::zip_equal(member.terms, member.termTypes)) {
       Value value = term->get();
       if (reductions.contains(value.getDefiningOp())) {
-        term->set(value.getDefiningOp()->getOperand(0));
+        term->set(toElementType(term->getOwner(), value.getDefiningOp()->getOperand(0), type));
       } else if (!isPartialAlready(value)) {
         term->set(createPartial(term->getOwner(), value, type));
         eraseUnused(value);
@@ -45,7 +52,8 @@ void LinearCone::rewrite(Operation *end) {
       if (operand->get().getType() == type)
         continue;
       OpBuilder builder(op);
-      operand->set(remake(builder, mesh, operand->get(), type));
+      Value made = remake(builder, mesh, operand->get(), type.withElementType(typeOf(operand->get()).getElementType()));
+      operand->set(toElementType(op, made, type));
     }
     getValue(op).setType(member.type);
   }

@@ -2,6 +2,7 @@
 
 #include "passes/partition/LinearCone.h"
 
+#include "ir/spmd/ReducePrecision.h"
 #include "passes/partition/FactorAxes.h"
 
 using namespace mlir;
@@ -21,12 +22,13 @@ SmallVector<ArrayType> LinearCone::listCarryTypes() const {
       erased += std::erase_if(dim, [&](const spmd::AxisRef &other) { return overlap({other}, {axis.toValue()}); });
     sharding.unreduced.push_back(axis.toValue());
   }
+  type = widened(type);
   SmallVector<ArrayType> types;
   if (erased > 0)
     types.push_back(type.withSharding(ShardingAttr::fromValue(carry.getContext(), sharding)));
   types.push_back({});
   for (Operation *reduction : reductions)
-    if (ArrayType partial = typeOf(reduction->getOperand(0));
+    if (ArrayType partial = widened(typeOf(reduction->getOperand(0)));
         partial.getShape() == type.getShape() && !llvm::is_contained(types, partial))
       types.push_back(partial);
   return types;
@@ -52,7 +54,7 @@ ArrayType LinearCone::getPartialType(Value value) const {
   if (value == carry)
     return carryType;
   if (ReshardOp reduction = getReduction(value))
-    return reduction.getOperand().getType();
+    return widened(reduction.getOperand().getType());
   auto member = members.find(value.getDefiningOp());
   return member == members.end() || getValue(member->first) != value ? ArrayType() : member->second.type;
 }
@@ -71,7 +73,11 @@ ArrayType LinearCone::toPartial(ArrayType type) const {
   ShardingAttr sharding = ShardingAttr::fromValue(type.getContext(), type.getShardingOrOpen().toValue());
   SmallVector<AxisRefAttr> all(sharding.getUnreduced());
   all.append(axes);
-  return type.withSharding(ShardingAttr::get(type.getContext(), sharding.getDims(), all));
+  return widened(type.withSharding(ShardingAttr::get(type.getContext(), sharding.getDims(), all)));
+}
+
+ArrayType LinearCone::widened(ArrayType type) const {
+  return isWide ? withPartialSums(block->getParentOp(), type) : type;
 }
 
 bool LinearCone::findTypes(Operation *op) {
@@ -162,8 +168,8 @@ bool LinearCone::findRuledTypes(Operation *op) {
       if (!isTerm && isElsewhere && !listMovesToRemake(mesh, operand.get(), type))
         return false;
     }
-    if (!isTerm)
-      member.others.emplace_back(&operand, type);
+    if (!isTerm) // Factors are of the terms' type, conditions and positions of none that changes.
+      member.others.emplace_back(&operand, widened(type));
     else if (canBePartial(type))
       member.termTypes.push_back(toPartial(type));
     else

@@ -25,7 +25,7 @@ Value getBroadcast(Value value) {
 /// NaN of zeros, and one that is large makes infinities of numbers that cancel each other. One number that is known
 /// when the program runs (a momentum, a count of tokens) is taken for none of these (docs/differentiation.md says what
 /// comes of it where it is one). An array may be so in any of its elements, as masks are.
-bool isLinearIn(Operation *op, unsigned term) {
+bool isLinearScale(Operation *op, unsigned term) {
   if (isa<IntegerType>(typeOf(op->getResult(0)).getElementType()))
     return isa<MultiplyOp>(op); // Products wrap around.
   Value factor = getBroadcast(op->getOperand(1 - term));
@@ -51,6 +51,11 @@ bool holdsAll(ConvertOp op) {
 }
 
 } // namespace
+
+bool isLinearIn(OpOperand &use) {
+  return llvm::is_contained(listLinear(use.getOwner(), [&](Value operand) { return operand == use.get(); }),
+                            use.getOperandNumber());
+}
 
 bool isOneNumber(Value value) {
   value = getBroadcast(value);
@@ -88,7 +93,7 @@ SmallVector<unsigned> listLinear(Operation *op, function_ref<bool(Value)> mayBeP
     return {0};
   if (isa<MultiplyOp, DivideOp>(op)) { // By what is no partial sum.
     bool isLeft = mayBePartial(op->getOperand(0)), isRight = mayBePartial(op->getOperand(1));
-    if (isLeft != isRight && isLinearIn(op, isLeft ? 0 : 1))
+    if (isLeft != isRight && isLinearScale(op, isLeft ? 0 : 1))
       return {isLeft ? 0U : 1U};
   }
   if (auto convert = dyn_cast<ConvertOp>(op); convert && holdsAll(convert))

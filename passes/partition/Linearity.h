@@ -12,6 +12,10 @@ namespace spmdc {
 /// makes of each, for all numbers that may occur. Of a product, the operand which `mayBePartial`.
 llvm::SmallVector<unsigned> listLinear(mlir::Operation *op, llvm::function_ref<bool(mlir::Value)> mayBePartial);
 
+/// Whether the user is linear in this operand where that alone is a partial sum. What partial sums are priced to travel
+/// through (ReductionShare) and what they are taken through (LinearCone) are both found by `listLinear`.
+bool isLinearIn(mlir::OpOperand &use);
+
 /// Whether all elements are one number: a splat, or what is broadcast of a scalar.
 bool isOneNumber(mlir::Value value);
 

@@ -2,6 +2,7 @@
 
 #include "passes/partition/OperationCandidates.h"
 
+#include "ir/array/PartialSums.h"
 #include "passes/partition/Assignments.h"
 
 using namespace mlir;
@@ -57,21 +58,30 @@ bool OperationCandidates::tryAssign(OperationChoice &choice) const {
       choice.reduced.insert(choice.reduced.end(), axes[f].begin(), axes[f].end());
   sortAxes(mesh, choice.reduced);
   MLIRContext *context = op->getContext();
+  auto typeOfPartials = [&](ArrayType type) {
+    bool areWide = !choice.reduced.empty() && combinesElements(op);
+    return areWide ? withPartialSums(op, type) : type;
+  };
   for (size_t i = 0; i < traits.rule.operands.size(); ++i) {
     std::optional<spmd::Sharding> sharding = shardingOf(mesh, traits.rule, traits.rule.operands[i], axes);
     if (!sharding)
       return false;
-    if (op.isAddedTo(i))
+    auto type = cast<ArrayType>(op->getOperand(i).getType());
+    if (op.isAddedTo(i)) {
       sharding->unreduced = choice.reduced;
-    choice.operands.push_back(
-        cast<ArrayType>(op->getOperand(i).getType()).withSharding(ShardingAttr::fromValue(context, *sharding)));
+      type = typeOfPartials(type);
+    }
+    choice.operands.push_back(type.withSharding(ShardingAttr::fromValue(context, *sharding)));
   }
   std::optional<spmd::Sharding> sharding = shardingOf(mesh, traits.rule, traits.rule.results[0], axes);
   if (!sharding)
     return false;
-  if (op.getReductionKind() == ReductionKind::sum)
+  auto type = cast<ArrayType>(op->getResult(0).getType());
+  if (op.getReductionKind() == ReductionKind::sum) {
     sharding->unreduced = choice.reduced;
-  choice.result = cast<ArrayType>(op->getResult(0).getType()).withSharding(ShardingAttr::fromValue(context, *sharding));
+    type = typeOfPartials(type);
+  }
+  choice.result = type.withSharding(ShardingAttr::fromValue(context, *sharding));
   return true;
 }
 

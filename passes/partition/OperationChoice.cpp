@@ -1,6 +1,8 @@
 //===- OperationChoice.cpp - how one operation runs on the devices --------===//
 
 #include "passes/partition/OperationChoice.h"
+
+#include "ir/array/PartialSums.h"
 #include "passes/analysis/RunCounts.h"
 #include "passes/partition/Assignments.h"
 #include "passes/partition/ComputeTime.h"
@@ -220,7 +222,8 @@ private:
     int64_t devices = mesh.deviceCount();
     if (op.getReductionKind() != ReductionKind::sum && !candidate.reduced.empty()) {
       auto group = static_cast<double>(sizeOf(mesh, candidate.reduced));
-      auto bytes = static_cast<double>(candidate.result.getLocalBytes(mesh));
+      ArrayType partial = combinesElements(op) ? withPartialSums(op, candidate.result) : candidate.result;
+      auto bytes = static_cast<double>(partial.getLocalBytes(mesh));
       double sent = 2 * (group - 1) * (static_cast<double>(devices) / group) * bytes;
       cost = cost + model.costOf("all_reduce", namesOf(candidate.reduced), sent, bytes);
     }

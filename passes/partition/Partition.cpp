@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ir/array/LocalBuilder.h"
+#include "ir/array/PartialSums.h"
 #include "passes/collective/ReshardPlanner.h"
 #include "passes/partition/Conditions.h"
 #include "passes/partition/FactorAxes.h"
@@ -15,6 +16,7 @@
 #include "passes/partition/Passes.h"
 #include "passes/partition/Regrouping.h"
 #include "passes/partition/ReshapeExchange.h"
+#include "passes/partition/WidenSums.h"
 #include "passes/partition/Windows.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -219,9 +221,18 @@ private:
         if (factor.kind == FactorKind::Reduction && !overlap(reduced, list))
           reduced.insert(reduced.end(), list.begin(), list.end());
     }
-    Value local = op.createLocal(builder, operands, global, global.getLocal(meshAttr));
-    if (op.getReductionKind() != ReductionKind::sum && !reduced.empty())
-      local = combine(op, local, reduced);
+    ArrayType localType = global.getLocal(meshAttr);
+    bool isCombined = op.getReductionKind() != ReductionKind::sum && !reduced.empty();
+    if (isCombined && combinesElements(op))
+      localType = withPartialSums(op, localType);
+    // Products take 16-bit floats as they are; other sums of them are those of what is widened as it is read.
+    if (combinesElements(op) && !isa<DotGeneralOp>(op.getOperation()))
+      for (Value &operand : operands)
+        if (isHalfFloat(cast<ArrayType>(operand.getType()).getElementType()))
+          operand = convertTo(builder, op->getLoc(), operand, localType.getElementType());
+    Value local = op.createLocal(builder, operands, global, localType);
+    if (isCombined)
+      local = convertTo(builder, op->getLoc(), combine(op, local, reduced), global.getElementType());
     locals[result] = local;
   }
 
@@ -297,7 +308,9 @@ class PartitionPass : public impl::PartitionBase<PartitionPass> {
   void runOnOperation() override {
     auto &planner = getAnalysis<ReshardPlanner>();
     for (auto func : getOperation().getOps<func::FuncOp>())
-      if (failed(FunctionPartitioner(func, planner).run()))
+      if (succeeded(FunctionPartitioner(func, planner).run()))
+        widenWrittenSums(func);
+      else
         return signalPassFailure();
   }
 };

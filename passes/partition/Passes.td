@@ -233,7 +233,8 @@ def InsertReshards : Pass<"spmdc-insert-reshards", "mlir::ModuleOp"> {
     would be repeated on several devices. Operands that lie otherwise get a spmd.reshard in front (in front of a loop
     that they are not of, where one serves all iterations), or are made again of less (Makers.h); what an operation adds
     partial sums to becomes one; the result keeps its propagated sharding, through a spmd.reshard behind where the
-    operation computes it otherwise. Partial sums show as unreduced axes.
+    operation computes it otherwise. Partial sums show as unreduced axes; those of bf16 and f16 are f32, unless the
+    module says otherwise (ir/spmd/ReducePrecision.h).
 
     What a loop's carry starts from and what its body yields take the carry's sharding, what the arms of a branch yield
     the result's.
@@ -330,7 +331,9 @@ def Partition : Pass<"spmdc-partition", "mlir::ModuleOp"> {
     Before: the shardings around each operation agree (spmdc-insert-reshards).
 
     Every array becomes its padded local piece; every spmd.reshard the cheapest sequence of collectives and local
-    slices, or, of what is read at one run-time index of a sharded dimension, a broadcast from its owner (OwnerRead.h); a reduction over an uneven dimension has its operands' padding masked with what does not change the result.
+    slices, or, of what is read at one run-time index of a sharded dimension, a broadcast from its owner (OwnerRead.h);
+    a reduction over an uneven dimension has its operands' padding masked with what does not change the result. Sums of
+    bf16 and f16 that a user adds up over devices are widened with them (WidenSums.h).
     Function arguments and results keep their global type in `spmd.global`, printed values in `globals`. Loops and
     branches stay, around local blocks.
 
@@ -356,8 +359,9 @@ def RingContractions : Pass<"spmdc-ring-contractions", "mlir::ModuleOp"> {
     The gathered dimension may be free, contracted or a batch of the product. Not where pieces are uneven (padding would
     go around), where an operand is contracted and the result is the same on all devices of the group (each adds in an
     order of its own; integers may), nor across the borders of loops and branches. Sums have one order for each
-    position in the group, whatever the processes. f16 and bf16 are added in f32: partial sums of a reduce_scatter,
-    which would be rounded at each step of a ring, go straight to the device that adds them up, in groups of up to 32.
+    position in the group, whatever the processes. f16 and bf16 are added in f32: partial sums that a reduce_scatter
+    takes in 16 bits would be rounded at each step of a ring, and go straight to the device that adds them up, in groups
+    of up to 32.
 
     After: the same. The middle of a ring is a loop, so that the program does not grow with the number of devices (the
     pairs of a permute do); what goes straight is no loop.

@@ -14,11 +14,9 @@ namespace {
 
 ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
 
-/// Whether the operation multiplies by one number, or divides by one.
-bool isScale(OpOperand &use) {
-  Operation *op = use.getOwner();
-  return (isa<MultiplyOp>(op) || (isa<DivideOp>(op) && use.getOperandNumber() == 0)) &&
-         isOneNumber(op->getOperand(1 - use.getOperandNumber()));
+/// The operands that may be partial sums where the value that the operation makes is one.
+SmallVector<unsigned> listTerms(Operation *op) {
+  return listLinear(op, [](Value operand) { return !isOneNumber(operand); });
 }
 
 /// Whether a part of the array is taken that has fewer elements.
@@ -77,25 +75,20 @@ Value getCarry(Operation *loop, unsigned result) {
   return loop->getRegions().back().getArgument(result + (isa<ForOp>(loop) ? 1 : 0));
 }
 
-/// The carry of a loop that nothing uses but this value, which is its multiple; null for any other value.
+/// The carry of a loop that nothing uses but this value, which linear operations make of it alone; null for any other
+/// value.
 Value findCarry(Value value) {
   while (Operation *op = value.getDefiningOp()) {
-    bool isScaled = isa<MultiplyOp, DivideOp, NegateOp, ReshardOp>(op) && value.hasOneUse();
-    auto operand = isScaled ? llvm::find_if(op->getOperands(), [](Value factor) { return !isOneNumber(factor); })
-                            : op->operand_end();
-    if (operand == op->operand_end() || (isa<MultiplyOp, DivideOp>(op) && !isScale(*operand.getBase())))
+    SmallVector<unsigned> terms = isa<ReshardOp>(op) ? SmallVector<unsigned>{0} : listTerms(op);
+    if (terms.size() != 1 || !value.hasOneUse())
       return {};
-    value = *operand;
+    value = op->getOperand(terms.front());
   }
   auto argument = dyn_cast<BlockArgument>(value);
   Operation *loop = argument ? argument.getOwner()->getParentOp() : nullptr;
   bool isCarry = loop && (isa<ForOp>(loop) || isUnseenByCondition(argument));
   return isCarry && isUsedOnceOrInArms(argument) ? argument : Value();
 }
-
-} // namespace
-
-namespace {
 
 /// Follows the result of an operation to where it will be reduced.
 class Follower {
@@ -111,12 +104,18 @@ public:
   Follower(Value value, Value carry) : value(value), carry(carry) { findOrigins(); }
 
   ReductionShare run() {
-    while (value.hasOneUse() && step(*value.use_begin())) {
-    }
+    // They are reduced where that takes least: in front of what repeats them, behind what leaves less of them.
+    ReductionShare least;
+    auto shareOf = [](const ReductionShare &each) { return each.share / static_cast<double>(1 + each.sharers.size()); };
+    while (value.hasOneUse() && step(*value.use_begin()))
+      if (shareOf(result) <= shareOf(least))
+        least = result;
     // What is not linear is done for a part alone, if no more is used.
-    if (OpOperand *taken = findTaken(value))
+    if (OpOperand *taken = findTaken(value)) {
       take(*taken);
-    return result;
+      least = result;
+    }
+    return least;
   }
 
 private:
@@ -124,31 +123,13 @@ private:
 
   bool step(OpOperand &use) {
     Operation *user = use.getOwner();
-    auto reduce = dyn_cast<ReduceOp>(user);
-    auto adding = dyn_cast<ShardingRuleOpInterface>(user);
-    if (auto transpose = dyn_cast<TransposeOp>(user)) {
-      origins = llvm::map_to_vector(transpose.getPerm(), [&](int64_t dim) { return origins[dim]; });
-      value = transpose.getResult();
-    } else if (isa<NegateOp>(user) || isScale(use) || (isa<SelectOp>(user) && use.getOperandNumber() > 0) ||
-               (adding && adding.isAddedTo(use.getOperandNumber()))) {
-      value = user->getResult(0);
-    } else if (isa<ReshapeOp, ConcatenateOp>(user)) {
-      value = user->getResult(0);
-      origins.assign(typeOf(value).getRank(), -1);
-    } else if (Value other; getUpdate(user) == use.getOperandNumber() && (other = findCarry(user->getOperand(0)))) {
-      carry = other;
-      resizeTo(user->getResult(0));
-    } else if (reduce && reduce.getKind() == ReductionKind::sum) {
-      resizeTo(user->getResult(0));
-    } else if (isTaken(use)) {
+    if (isTaken(use)) {
       take(use);
-    } else if (Value other;
-               isa<AddOp, SubtractOp>(user) && (other = findCarry(user->getOperand(1 - use.getOperandNumber())))) {
-      carry = other;
-      value = user->getResult(0);
-    } else if (isa<AddOp, SubtractOp>(user)) {
-      collectSharers(user->getOperand(1 - use.getOperandNumber()));
-      value = user->getResult(0);
+    } else if (isLinearIn(use)) {
+      for (unsigned other : listTerms(user)) // Those that are partial sums, too, if all are.
+        if (other != use.getOperandNumber())
+          meet(user, other);
+      pass(use);
     } else if (auto branch = isa<YieldOp>(user) ? dyn_cast<IfOp>(user->getParentOp()) : IfOp()) {
       value = branch.getOutputs()[use.getOperandNumber()];
     } else if (Operation *loop = user->getParentOp(); carry && isa<YieldOp>(user) && isa<ForOp, WhileOp>(loop) &&
@@ -161,6 +142,35 @@ private:
       return false;
     }
     return true;
+  }
+
+  /// Another term of the operation: the carry of a loop, or sums of as many elements, with which the value is reduced.
+  void meet(Operation *op, unsigned term) {
+    Value other = op->getOperand(term);
+    if (Value found = findCarry(other))
+      carry = found;
+    else if (typeOf(other).getNumElements() == typeOf(op->getResult(0)).getNumElements())
+      collectSharers(other);
+  }
+
+  /// Goes on with what the operation makes of the value.
+  void pass(OpOperand &use) {
+    Value next = use.getOwner()->getResult(0);
+    bool isOfAll = typeOf(next).getNumElements() == typeOf(value).getNumElements();
+    SmallVector<int64_t> found(typeOf(next).getRank(), -1);
+    if (auto rule = dyn_cast<ShardingRuleOpInterface>(use.getOwner());
+        rule && isOfAll && !isa<ReshapeOp, ConcatenateOp>(use.getOwner())) {
+      ShardingRule factors = rule.getShardingRule();
+      const ValueFactors &from = factors.operands[use.getOperandNumber()];
+      for (auto [dim, made] : llvm::enumerate(factors.results[0]))
+        for (auto [old, origin] : llvm::zip_equal(from, origins))
+          if (!made.empty() && old == made)
+            found[dim] = origin;
+    }
+    if (!isa<ConcatenateOp>(use.getOwner())) // Of the parts each is reduced for itself.
+      scaleBy(getRatio(next, value));
+    origins = std::move(found);
+    value = next;
   }
 
   /// Whether one carry of a loop is another after some iterations, which only add to them: they swap their places.
@@ -197,15 +207,12 @@ private:
     if (!op || !term.hasOneUse() || op->getBlock() != value.getParentBlock() || result.sharers.size() >= kMostSharers ||
         depth >= kMostTerms)
       return;
-    if (isa<AddOp, SubtractOp>(op)) {
-      for (Value operand : op->getOperands())
-        collectSharers(operand, depth + 1);
-    } else if (isa<TransposeOp, NegateOp, ReshapeOp, ReshardOp>(op)) {
+    if (isa<ReshardOp>(op)) {
       collectSharers(op->getOperand(0), depth + 1);
-    } else if (isa<MultiplyOp, DivideOp>(op)) {
-      for (OpOperand &factor : op->getOpOperands())
-        if (isScale(factor))
-          return collectSharers(factor.get(), depth + 1);
+    } else if (SmallVector<unsigned> terms = listTerms(op); !terms.empty()) {
+      for (unsigned number : terms) // What is smaller or larger takes another time to reduce.
+        if (typeOf(op->getOperand(number)).getNumElements() == typeOf(term).getNumElements())
+          collectSharers(op->getOperand(number), depth + 1);
     } else if (auto sum = dyn_cast<ShardingRuleOpInterface>(op);
                sum && sum.getReductionKind() == ReductionKind::sum &&
                llvm::any_of(sum.getShardingRule().factors,
@@ -222,12 +229,6 @@ private:
   static double getRatio(Value part, Value all) {
     return static_cast<double>(typeOf(part).getNumElements()) /
            static_cast<double>(std::max<int64_t>(1, typeOf(all).getNumElements()));
-  }
-
-  void resizeTo(Value other) {
-    scaleBy(getRatio(other, value));
-    value = other;
-    origins.assign(typeOf(value).getRank(), -1);
   }
 
   void take(OpOperand &use) {

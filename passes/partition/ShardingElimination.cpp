@@ -108,7 +108,7 @@ double ShardingElimination::computeSeconds(ArrayType from, ArrayType to) const {
   auto devices = static_cast<double>(mesh.deviceCount());
   double bytes = 0;
   if (isUnreduced(to)) { // Devices make them of a whole value by themselves.
-    bytes = planner.getLeastBytes(withoutUnreduced(from), withoutUnreduced(to));
+    bytes = planner.getLeastBytes(withoutUnreduced(from), withoutUnreduced(to).withElementType(from.getElementType()));
   } else if (isUnreduced(from)) {
     AxisList summed = before.toValue().unreduced, there = summed;
     for (const AxisList &dim : before.toValue().dims)
@@ -118,7 +118,9 @@ double ShardingElimination::computeSeconds(ArrayType from, ArrayType to) const {
       for (const spmd::AxisRef &axis : dim)
         if (!overlap({axis}, there))
           needed /= static_cast<double>(axis.sizeIn(mesh));
-    double rest = std::max(0.0, static_cast<double>(to.getLocalBytes(mesh)) - needed / group);
+    // Partial sums may be wider than what they are rounded to before it is brought elsewhere.
+    double narrowed = static_cast<double>(spmd::byteSize(to.getDType())) / spmd::byteSize(from.getDType());
+    double rest = std::max(0.0, static_cast<double>(to.getLocalBytes(mesh)) - narrowed * needed / group);
     bytes = devices * ((group - 1) / group * needed + rest);
   } else {
     bytes = planner.getLeastBytes(from, to);

@@ -17,6 +17,7 @@
 
 #include "passes/partition/SplitProducts.h"
 
+#include "ir/array/PartialSums.h"
 #include "passes/analysis/RunCounts.h"
 #include "passes/partition/Joins.h"
 #include "passes/partition/PartBuilder.h"
@@ -219,6 +220,12 @@ private:
         return {};
     }
     std::optional<ArrayType> type = typeOfPart(rule.results[0], op->getResult(0));
+    // What is summed along the parts is added up in f32, and rounded once behind (`add`).
+    if (type && isHalfFloat(type->getElementType()) && !toDimPart(rule, rule.results[0], range)) {
+      type = type->withElementType(Float32Type::get(op->getContext()));
+      if (isa<ReduceOp>(op))
+        operands[0] = convert(op, operands[0], type->getElementType());
+    }
     return type ? parts.clone(op, operands, *type)->getResult(0) : Value();
   }
 
@@ -230,11 +237,20 @@ private:
 
   Value add(Operation *op, ArrayRef<Value> made) {
     Value sum = made.front();
+    ArrayType type = typeOf(op->getResult(0)).withElementType(typeOf(sum).getElementType());
     for (Value term : made.drop_front()) {
-      sum = OpBuilder(op).create<AddOp>(op->getLoc(), op->getResult(0).getType(), sum, term);
+      sum = OpBuilder(op).create<AddOp>(op->getLoc(), type, sum, term);
       parts.note(sum.getDefiningOp(), /*isMover=*/false);
     }
-    return sum;
+    return convert(op, sum, typeOf(op->getResult(0)).getElementType());
+  }
+
+  Value convert(Operation *op, Value value, Type elementType) {
+    OpBuilder builder(op);
+    Value converted = convertTo(builder, op->getLoc(), value, elementType);
+    if (converted != value)
+      parts.note(converted.getDefiningOp(), /*isMover=*/false);
+    return converted;
   }
 
   Value value;

@@ -86,7 +86,8 @@ std::string libdeviceOf(const CompileOptions &options) {
 
 std::optional<std::string> compileKey(const std::string &fileName, const std::string &programText,
                                       const CompileOptions &options) {
-  const auto &[frontend, pipeline, costModel, budget, target, optimizationLevel, cudaToolkit, cache] = options;
+  const auto &[frontend, pipeline, costModel, reducePrecision, budget, target, optimizationLevel, cudaToolkit, cache] =
+      options;
   const auto &[backend, dumpDirectory, dumps, bytesToFree, growsCarries, startsEarly, remarks, propagationLog,
                isWanted] = pipeline;
   bool needsPasses = !dumpDirectory.empty() || dumps || remarks || propagationLog || frontend.index;
@@ -96,8 +97,9 @@ std::optional<std::string> compileKey(const std::string &fileName, const std::st
   KeyText key;
   try {
     key.addEach(*compiler, spmd::kArtifactFormatVersion, fileName, programText, frontend, static_cast<int>(backend),
-                bytesToFree, growsCarries, startsEarly, costModel, budget, target, optimizationLevel, cudaToolkit,
-                libdeviceOf(options));
+                bytesToFree, growsCarries, startsEarly, costModel,
+                reducePrecision ? static_cast<int>(*reducePrecision) : -1, budget, target, optimizationLevel,
+                cudaToolkit, libdeviceOf(options));
   } catch (const spmd::Error &) {
     return std::nullopt;
   }

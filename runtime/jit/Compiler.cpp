@@ -4,6 +4,7 @@
 
 #include "ir/plan/PlanOps.h"
 #include "ir/spmd/Location.h"
+#include "ir/spmd/ReducePrecision.h"
 #include "ir/spmd/SpmdTypes.h"
 #include "passes/cpu/EmitCpu.h"
 #include "passes/gpu/EmitGpu.h"
@@ -95,6 +96,8 @@ struct Compiler::State : CompileMessages {
     times.push_back({"frontend", millisecondsSince(began)});
     if (start) {
       options.costModel.attachTo(*start);
+      if (options.reducePrecision)
+        setReducePrecision(*start, *options.reducePrecision);
       warnOfUnknownAxes();
     }
     return *start;

@@ -30,6 +30,9 @@ struct CompileOptions {
   PipelineOptions pipeline;
   /// What the partitioner weighs its choices with, and reports predict times with.
   CostModel costModel;
+  /// BF16 or F16: devices round their partial sums of that type before they send them, which halves the bytes
+  /// (ir/spmd/ReducePrecision.h). F32: of no type. Nothing: as a program in IR says, and of no type otherwise.
+  std::optional<spmd::DType> reducePrecision = std::nullopt;
   /// What the program may cost, in place of what it says itself. `compile` fails where it costs more.
   std::vector<BudgetLimit> budget;
   /// `cpu` (this host), `cpu:<llvm-cpu>`, `cuda:sm_90`.

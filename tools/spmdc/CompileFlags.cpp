@@ -62,6 +62,13 @@ CLI::Option *CompileFlags::addTo(CLI::App &command, const std::string &fileHelp)
       ->type_name("time|bytes")
       ->check(CLI::IsMember({"time", "bytes"}));
   command
+      .add_option(
+          "--reduce-precision", reducePrecision,
+          "What partial sums of 16-bit floats travel in: f32 (default), or, in half the bytes, the type itself, to "
+          "which each device rounds its own then")
+      ->type_name("f32|bf16|f16")
+      ->check(CLI::IsMember({"f32", "bf16", "f16"}));
+  command
       .add_option_function<std::vector<std::string>>(
           "--budget",
           [this](const std::vector<std::string> &texts) {
@@ -115,6 +122,7 @@ std::optional<CompileOptions> CompileFlags::toOptions(std::ostream &messages) co
   options.costModel = std::move(*model);
   if (std::optional<Goal> goal = CostModel::parseGoal(minimize))
     options.costModel.goal = *goal;
+  options.reducePrecision = spmd::parseDType(reducePrecision);
   for (const std::string &text : sets) {
     size_t equals = text.find('=');
     options.frontend.sets.emplace_back(text.substr(0, equals), text.substr(equals + 1));

@@ -12,15 +12,15 @@
 
 namespace spmdc {
 
-/// `--mesh --set --fn --target -O --dump-ir --time --cost-model --minimize --budget --remarks --cache-dir --no-cache`,
-/// filled by the command line.
+/// `--mesh --set --fn --target -O --dump-ir --time --cost-model --minimize --reduce-precision --budget --remarks
+/// --cache-dir --no-cache`,/// filled by the command line.
 struct CompileFlags {
   std::string file;
   std::vector<std::string> sets;
   std::vector<BudgetLimit> budget;
   /// What errors in `mesh` name as its place.
   std::string meshOption = "--mesh";
-  std::string mesh, function = "main", target = "cpu", dumpDirectory, costModelFile, minimize;
+  std::string mesh, function = "main", target = "cpu", dumpDirectory, costModelFile, minimize, reducePrecision;
   unsigned optimizationLevel = 3;
   bool showTimes = false, showRemarks = false, noCache = false;
   std::optional<std::string> cacheDirectory;

@@ -55,6 +55,7 @@ struct RunCommand {
     result.push_back({"--set", sets});
     result.push_back({"--cost-model", flags.costModelFile.empty() ? "" : costModelText()});
     result.push_back({"--minimize", flags.minimize});
+    result.push_back({"--reduce-precision", flags.reducePrecision});
     return result;
   }
 

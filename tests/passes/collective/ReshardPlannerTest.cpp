@@ -70,6 +70,31 @@ TEST_F(ReshardPlannerTest, PartialSumsIntoASliceAreOneReduceScatter) {
   EXPECT_EQ(plan.cost.wireBytes, 4 * 24);
 }
 
+// Partial sums are sent in f32, and what they are rounded to as that: of few bytes in one step, of many in two, of
+// which the second sends half. 3/4 of 4-byte elements, and 3/4 of 2-byte ones, for 6/4 of 4-byte elements.
+TEST_F(ReshardPlannerTest, WidePartialSumsAreSentAsTheyAre) {
+  ReshardPlanner planner(spmd::MeshShape{{{"a", 4}}});
+  auto half = [&](ArrayType wide) { return wide.withElementType(BFloat16Type::get(&context)); };
+  const ReshardPlan &small = planner.plan(type({8}, {{{}}, {a}}), half(type({8}, {{{}}, {}})));
+  ASSERT_EQ(small.steps.size(), 1u);
+  EXPECT_EQ(small.steps[0].kind, Kind::AllReduce);
+  EXPECT_EQ(small.cost.wireBytes, 4 * (2 * 24));
+  const int64_t size = 1 << 20;
+  ArrayType partial = type({size}, {{{}}, {a}}), whole = half(type({size}, {{{}}, {}}));
+  const ReshardPlan &large = planner.plan(partial, whole);
+  ASSERT_EQ(large.steps.size(), 2u);
+  EXPECT_EQ(large.steps[0].kind, Kind::ReduceScatter);
+  EXPECT_EQ(large.steps[1].kind, Kind::AllGather);
+  EXPECT_EQ(large.cost.wireBytes, 4.0 * size / 4 * 3 * (4 + 2));
+  EXPECT_LE(planner.getLeastBytes(partial, whole), large.cost.linkBytes);
+  // A sum that stays sharded is not gathered.
+  const ReshardPlan &scattered = planner.plan(partial, half(type({size}, {{{a}}, {}})));
+  EXPECT_EQ(scattered.cost.wireBytes, 4.0 * size / 4 * 3 * 4);
+  // A whole array becomes a partial sum without traffic, and is gathered before it is widened.
+  const ReshardPlan &made = planner.plan(half(type({size}, {{{a}}, {}})), type({size}, {{{}}, {a}}));
+  EXPECT_EQ(made.cost.wireBytes, 0);
+}
+
 TEST_F(ReshardPlannerTest, PartialSumsOverTwoAxesAreOneAllReduce) {
   ReshardPlanner planner(spmd::MeshShape{{{"a", 4}, {"b", 2}}});
   const ReshardPlan &plan = planner.plan(type({}, {{}, {a, b}}), type({}, {{}, {}}));

@@ -55,6 +55,22 @@ Accuracy computed(DType dtype, bool isExact, double bound, int grain, double err
   return {.exact = false, .bound = bound, .error = error + 8 * partials * roundoff(dtype) * bound};
 }
 
+double Accuracy::errorAt(double value) const {
+  return sumError < 0 ? error : std::min(error, sumError + relative * std::abs(value));
+}
+
+Accuracy summed(DType dtype, bool isExact, double bound, int grain, double terms, double errorOfTerms) {
+  double error = errorOfTerms + terms * accumulatorRoundoff(dtype) * bound;
+  Accuracy sum = computed(dtype, isExact, bound, grain, error, 4);
+  if (sum.exact)
+    return sum;
+  // Beside one rounding of what is expected, and one of what there is: those of a tree of additions, and of numbers
+  // that are too small to have all their digits.
+  sum.sumError = error + 32 * accumulatorRoundoff(dtype) * bound + 0x1p-24;
+  sum.relative = 2.02 * roundoff(dtype);
+  return sum;
+}
+
 Accuracy converted(const Accuracy &accuracy, DType from, DType to) {
   if (from == to)
     return accuracy;

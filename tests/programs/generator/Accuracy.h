@@ -20,6 +20,12 @@ struct Accuracy {
   double error = 0;  ///< Absolute; 0 where exact.
   int grain = 0;     ///< Exact floats are multiples of 2^-grain.
   bool bits = false; ///< Exact to the sign of each zero, and no NaN: what may be looked at bit by bit.
+  /// Of sums that are no part of another value yet: what adding up leaves, and beside it `relative` of each element.
+  /// However many devices add up 16-bit floats, a sum is rounded once. Negative: nothing nearer than `error` is known.
+  double sumError = -1, relative = 0;
+
+  /// The absolute error that an element may have of which this is the value.
+  double errorAt(double value) const;
 };
 
 bool isUnsignedInteger(spmd::DType dtype);
@@ -36,6 +42,9 @@ bool isInRange(spmd::DType dtype, double bound);
 /// Of a result that is exact if everything that went in was and its multiples of 2^-grain can be held; else it has this
 /// error, and `partials` roundings of its own. Integers are always exact and wrap.
 Accuracy computed(spmd::DType dtype, bool isExact, double bound, int grain, double error, double partials = 1);
+
+/// Of sums of `terms` numbers, each with an error: exact where `computed` says so.
+Accuracy summed(spmd::DType dtype, bool isExact, double bound, int grain, double terms, double errorOfTerms);
 
 /// After conversion to another element type, as promotion and `cast` do it.
 Accuracy converted(const Accuracy &accuracy, spmd::DType from, spmd::DType to);

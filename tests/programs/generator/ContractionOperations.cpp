@@ -16,9 +16,8 @@ namespace {
 Accuracy productOf(DType dtype, const Accuracy &x, const Accuracy &y, int64_t depth) {
   auto terms = static_cast<double>(std::max<int64_t>(depth, 1));
   double bound = terms * x.bound * y.bound;
-  double error =
-      terms * (x.bound * y.error + y.bound * x.error + x.error * y.error) + terms * accumulatorRoundoff(dtype) * bound;
-  return computed(dtype, x.exact && y.exact, bound, x.grain + y.grain, error, 4);
+  double error = terms * (x.bound * y.error + y.bound * x.error + x.error * y.error);
+  return summed(dtype, x.exact && y.exact, bound, x.grain + y.grain, terms, error);
 }
 
 /// Vectors, matrices and batches of them, which broadcast.

@@ -237,11 +237,11 @@ bool makeScatterAdd(ProgramBuilder &b) {
   const Accuracy in = b.of(x), added = b.of(v);
   auto terms = static_cast<double>(countOf(b.shapeOf(indices->variable)));
   double bound = in.bound + terms * added.bound;
-  double error = in.error + terms * added.error + (terms + 1) * accumulatorRoundoff(dtype) * bound;
   std::string text = "scatter_add($0, " + indices->text + ", $2, axis=" + b.dimText(dim, b.rankOf(x)) + ")";
   return b
       .let(text, {x, indices->variable, v}, dtype, b.shapeOf(x),
-           computed(dtype, in.exact && added.exact, bound, std::max(in.grain, added.grain), error, 4))
+           summed(dtype, in.exact && added.exact, bound, std::max(in.grain, added.grain), terms + 1,
+                  in.error + terms * added.error))
       .has_value();
 }
 

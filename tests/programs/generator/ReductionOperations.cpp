@@ -46,11 +46,9 @@ Reduced randomReduction(ProgramBuilder &b, int x, bool mayListAxes = true) {
   return reduced;
 }
 
-/// Of sums: partial sums are rounded to the type itself between devices.
 Accuracy sumOf(DType dtype, const Accuracy &in, int64_t count) {
   auto terms = static_cast<double>(std::max<int64_t>(count, 1));
-  double bound = terms * in.bound;
-  return computed(dtype, in.exact, bound, in.grain, terms * in.error + terms * accumulatorRoundoff(dtype) * bound, 4);
+  return summed(dtype, in.exact, terms * in.bound, in.grain, terms, terms * in.error);
 }
 
 DType widened(DType dtype) {

@@ -56,7 +56,8 @@ bool isNear(Type type, Scalar expected, Scalar actual, const Accuracy &accuracy)
   // it starts).
   if (expected.f == actual.f)
     return !accuracy.bits || std::signbit(expected.f) == std::signbit(actual.f);
-  return !accuracy.exact && std::isfinite(expected.f) && std::abs(expected.f - actual.f) <= accuracy.error;
+  return !accuracy.exact && std::isfinite(expected.f) &&
+         std::abs(expected.f - actual.f) <= accuracy.errorAt(expected.f);
 }
 
 /// Every fourth case keeps nothing gathered that can be gathered again, and every second of these holds nothing more in
@@ -132,7 +133,7 @@ std::string compareResults(ArrayRef<Tensor> expected, ArrayRef<Tensor> actual, A
       else
         os << want.elements[i].i << ", got " << got.elements[i].i;
       if (!accuracy[result].exact)
-        os << llvm::format(" (allowed error %.3g)", accuracy[result].error);
+        os << llvm::format(" (allowed error %.3g)", accuracy[result].errorAt(want.elements[i].f));
       return text;
     }
   }

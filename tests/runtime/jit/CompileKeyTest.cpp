@@ -46,6 +46,7 @@ const std::map<std::string, Change> &changes() {
       {"other rates of an axis", [](CompileOptions &o) { o.costModel.axes["a"].overlap = 1; }},
       {"flops", [](CompileOptions &o) { o.costModel.flopsPerSecond = 1; }},
       {"what is minimized", [](CompileOptions &o) { o.costModel.goal = Goal::Bytes; }},
+      {"what partial sums are rounded to", [](CompileOptions &o) { o.reducePrecision = spmd::DType::BF16; }},
       {"memory rate", [](CompileOptions &o) { o.costModel.memoryPerSecond = 1; }},
       {"budget", [](CompileOptions &o) { o.budget = {{"memory", 100, ""}}; }},
       {"budget's limit", [](CompileOptions &o) { o.budget = {{"memory", 101, ""}}; }},
