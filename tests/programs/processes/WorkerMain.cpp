@@ -84,8 +84,9 @@ Message answer(const std::vector<Array> &results) {
   message.put(static_cast<int64_t>(results.size()));
   for (const Array &result : results) {
     const ArrayImpl &impl = *result.block_until_ready().get_impl();
-    message.put(static_cast<int64_t>(impl.parts.size()));
-    for (const LocalPart &part : impl.parts) {
+    PartsRef parts = impl.getParts();
+    message.put(static_cast<int64_t>(parts->size()));
+    for (const LocalPart &part : *parts) {
       int64_t count = 1;
       std::vector<int64_t> ranges;
       for (const ShardRange &range : part.ranges) {
