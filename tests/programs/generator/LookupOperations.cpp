@@ -30,8 +30,12 @@ std::optional<Indices> anyIndices(ProgramBuilder &b, int64_t size, std::optional
   if (!found)
     return std::nullopt;
   std::string text = "$1";
-  if (size > 0 && b.random.chance(60))
-    text += " % " + std::to_string(size + b.random.integer(0, 1));
+  if (size > 0 && b.random.chance(60)) {
+    // A divisor that a small type does not hold is no number of it, and its values are inside as they are.
+    int64_t divisor = size + b.random.integer(0, 1);
+    if (static_cast<double>(divisor) < integerBound(b.dtypeOf(*found)))
+      text += " % " + std::to_string(divisor);
+  }
   return Indices{*found, text};
 }
 
