@@ -3,9 +3,54 @@
 #include "runtime/support/Spelling.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 namespace spmd {
+
+namespace {
+
+/// In lower case and without underscores: `LayerNorm` and `layer_norm` are one name to people.
+std::string letters(std::string_view name) {
+  std::string result;
+  for (char c : name)
+    if (c != '_')
+      result += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return result;
+}
+
+/// How many edits may lie between what is written and what is meant. Short words differ by few letters and mean
+/// different things (std and sgd, scan and tan, norm and normal): in those only a letter too many, one too few or two
+/// in the wrong order is a slip. More edits are allowed in longer words, of which the beginning is right: nansum is no
+/// einsum.
+size_t editLimit(std::string_view a, std::string_view b) {
+  size_t length = std::min(a.size(), b.size());
+  bool isSameStart = a.front() == b.front();
+  return length < 6 || !isSameStart ? 1 : length < 10 ? 2 : 3;
+}
+
+bool isDigit(char c) { return c >= '0' && c <= '9'; }
+
+/// Of names of one length whether one letter is another one there.
+bool isReplacement(std::string_view a, std::string_view b) {
+  if (a.size() != b.size())
+    return false;
+  size_t differences = 0;
+  for (size_t i = 0; i < a.size(); ++i)
+    differences += a[i] != b[i] && !(isDigit(a[i]) && isDigit(b[i]));
+  return differences == 1;
+}
+
+/// Names of three letters and fewer are too short for one letter in place of another to say anything.
+constexpr size_t shortLength = 3;
+
+bool isNear(std::string_view name, std::string_view candidate, size_t distance) {
+  if (distance > editLimit(name, candidate))
+    return false;
+  return name.size() > shortLength || candidate.size() > shortLength || !isReplacement(name, candidate);
+}
+
+} // namespace
 
 size_t editDistance(std::string_view a, std::string_view b) {
   std::vector<size_t> beforePrevious, previous(b.size() + 1), current(b.size() + 1);
@@ -25,20 +70,21 @@ size_t editDistance(std::string_view a, std::string_view b) {
 }
 
 std::string_view nearestSpelling(std::string_view name, const std::vector<std::string_view> &candidates) {
+  // Names of one letter are all near to one another: that says nothing.
   if (name.size() < 2)
     return {};
-  size_t limit = std::clamp<size_t>(name.size() / 3, 1, 3);
-  size_t least = limit + 1;
+  std::string plain = letters(name);
   std::string_view best;
+  size_t bestDistance = 0;
   for (std::string_view candidate : candidates) {
-    // The distance is at least the difference of the lengths.
-    if (candidate.size() > name.size() + limit || name.size() > candidate.size() + limit)
+    constexpr size_t mostEdits = 3;
+    if (candidate.empty() || candidate.size() > name.size() + mostEdits || name.size() > candidate.size() + mostEdits)
       continue;
-    size_t distance = editDistance(name, candidate);
-    if (distance < least) {
-      least = distance;
-      best = candidate;
-    }
+    size_t distance = !plain.empty() && plain == letters(candidate) ? 0 : editDistance(name, candidate);
+    if ((distance != 0 && !isNear(name, candidate, distance)) || (!best.empty() && distance >= bestDistance))
+      continue;
+    best = candidate;
+    bestDistance = distance;
   }
   return best;
 }

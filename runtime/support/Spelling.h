@@ -11,9 +11,10 @@ namespace spmd {
 /// alignment distance); O(|a| |b|).
 size_t editDistance(std::string_view a, std::string_view b);
 
-/// The candidate with the least edit distance from `name`, or nothing where none is near: at most a third of the
-/// name's letters may differ (at least one, at most three). Ties go to the first candidate. Names of one letter are
-/// near to every other name of one letter, so they have no nearest.
+/// The candidate with the least edit distance from `name`, or nothing where none is near; ties go to the first. Upper
+/// case and underscores make no difference. Near are names of which at most one letter is wrong (two in longer words
+/// that begin alike, three from ten letters on), and in names of three letters or fewer none is replaced: `std` is no
+/// `sgd`. Names of one letter are near to every other name of one letter, so they have no nearest.
 std::string_view nearestSpelling(std::string_view name, const std::vector<std::string_view> &candidates);
 
 } // namespace spmd

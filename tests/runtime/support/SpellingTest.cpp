@@ -47,7 +47,9 @@ TEST(Spelling, Nearest) {
   EXPECT_EQ(nearestSpelling("stesp", names), "steps");
   EXPECT_EQ(nearestSpelling("mehs", names), "mesh");
   EXPECT_EQ(nearestSpelling("stems", names), "steps");
+  EXPECT_EQ(nearestSpelling("Steps_", names), "steps");
   EXPECT_EQ(nearestSpelling("profile", names), "");
+  EXPECT_EQ(nearestSpelling("sat", {"set"}), ""); // Short names that differ mean different things.
   EXPECT_EQ(nearestSpelling("s", names), "");
   EXPECT_EQ(nearestSpelling("ste", names), "step"); // Of two as near, the first.
 }
