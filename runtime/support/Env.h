@@ -69,9 +69,8 @@ struct Environment {
   std::vector<std::string> misspelt;
 
   /// The environment of this process. Throws spmd::Error (usage) naming the variable, its value and what it should
-  /// be. `isAlone`: the caller said that the job has one
-  /// process, as SPMD_NUM_PROCESSES=1 does; then no cluster's variables count.
-  /// `problems`: see parse.
+  /// be. `isAlone`: the caller said that the job has one process, as SPMD_NUM_PROCESSES=1 does; then no cluster's
+  /// variables count. `problems`: see parse.
   static Environment read(bool isAlone = false, std::vector<std::string> *problems = nullptr);
 
   /// The same from any source of variables; `lookup` returns nullopt for one that is not set. With `problems` nothing
