@@ -34,4 +34,14 @@ AxesAttr getExchangeAxes(ArrayType from, ArrayType to, const std::vector<spmd::D
   return AxesAttr::get(from.getContext(), axes.empty() ? listNamedAxes(from, to, shape) : axes);
 }
 
+LinkRates getExchangeRates(const CostModel &model, const spmd::MeshShape &mesh, ArrayType from, ArrayType to,
+                           const std::vector<spmd::DimMove> &moves) {
+  if (model.axes.empty()) // The links of all axes are alike.
+    return model.link;
+  std::vector<std::string> names;
+  for (const spmd::AxisRef &axis : spmd::exchangedAxes(mesh, from.toShardedShape(), to.toShardedShape(), moves))
+    names.push_back(axis.name);
+  return model.ratesOf(names);
+}
+
 } // namespace spmdc

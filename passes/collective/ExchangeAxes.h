@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ir/spmd/SpmdOps.h"
+#include "passes/analysis/CostModel.h"
 
 #include <vector>
 
@@ -11,5 +12,10 @@ namespace spmdc {
 /// (spmd::exchangedAxes), so that devices wait for those alone from which they receive. Where none does, all that
 /// either sharding names. Without moves the target is the source under another sharding or in another shape.
 AxesAttr getExchangeAxes(ArrayType from, ArrayType to, const std::vector<spmd::DimMove> &moves, MeshAttr mesh);
+
+/// The rates of the links along those axes: what the exchange will be priced by in reports, for choices before it is
+/// there.
+LinkRates getExchangeRates(const CostModel &model, const spmd::MeshShape &mesh, ArrayType from, ArrayType to,
+                           const std::vector<spmd::DimMove> &moves);
 
 } // namespace spmdc

@@ -19,6 +19,7 @@
 #include "ir/array/Positions.h"
 #include "ir/spmd/ValueNames.h"
 #include "passes/analysis/CostModel.h"
+#include "passes/collective/ExchangeAxes.h"
 #include "passes/partition/BeforeReshape.h"
 #include "passes/partition/JoinedParts.h"
 #include "passes/partition/Moves.h"
@@ -179,7 +180,8 @@ private:
     if (bytes == 0)
       return;
     sent.bytes += bytes;
-    sent.seconds += model.seconds(model.costOf("exchange", listAxisNames({from, to}), bytes, 0), mesh.deviceCount());
+    LinkRates rates = getExchangeRates(model, mesh, from, to, moves);
+    sent.seconds += model.seconds(model.costOf("exchange", rates, bytes, 0), mesh.deviceCount());
     ++sent.exchanges;
   }
 

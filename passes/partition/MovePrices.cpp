@@ -2,6 +2,7 @@
 
 #include "passes/partition/MovePrices.h"
 
+#include "passes/collective/ExchangeAxes.h"
 #include "passes/partition/Moves.h"
 #include "passes/partition/Regrouping.h"
 #include "passes/partition/ReshapeExchange.h"
@@ -87,7 +88,7 @@ CollectiveCost MovePrices::getExchangeCost(ArrayType from, ArrayType to, const s
   auto local = static_cast<double>(to.getLocalBytes(mesh));
   if (bytes == 0)
     return {.peakBytes = local};
-  return model.costOf("exchange", listAxisNames({from, to}), bytes, local);
+  return model.costOf("exchange", getExchangeRates(model, mesh, from, to, dims), bytes, local);
 }
 
 /// What an operation before this one sends, which moves its operand or changes its sharding.

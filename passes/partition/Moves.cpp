@@ -8,7 +8,6 @@
 #include "passes/partition/FactorAxes.h"
 
 #include <numeric>
-#include <set>
 
 using namespace mlir;
 
@@ -209,15 +208,6 @@ Value buildExchange(OpBuilder &builder, Location loc, Value local, const ArrayMo
       attr(!part.dims.empty(), shifts), attr(isStrided, strides), attr(isPart, begins), attr(isPart, ends),
       attr(hasWindows, lengths), attr(hasWindows, bases), attr(hasWindows, steps), attr(hasBlocks, blocks),
       attr(goesRound, wraps), attr(isDilated(part), dilations), builder.getStringAttr(why));
-}
-
-std::vector<std::string> listAxisNames(ArrayRef<ArrayType> types) {
-  std::set<std::string> names;
-  for (ArrayType type : types)
-    for (DimShardingAttr dim : type.getShardingOrOpen().getDims())
-      for (AxisRefAttr axis : dim.getAxes())
-        names.insert(axis.getName().str());
-  return {names.begin(), names.end()};
 }
 
 std::string whyExchange(ShardingRuleOpInterface op, ArrayType from, ArrayType to) {

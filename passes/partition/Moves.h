@@ -55,9 +55,6 @@ mlir::Value buildLocalPart(mlir::OpBuilder &builder, mlir::Location loc, mlir::V
 mlir::Value buildExchange(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value local, const ArrayMove &part,
                           ArrayType from, ArrayType to, MeshAttr mesh, llvm::StringRef why);
 
-/// Of an exchange between arrays that lie so.
-std::vector<std::string> listAxisNames(llvm::ArrayRef<ArrayType> types);
-
 /// Why an exchange is there: the operation makes elements of `to` from those of `from`.
 std::string whyExchange(ShardingRuleOpInterface op, ArrayType from, ArrayType to);
 

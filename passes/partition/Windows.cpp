@@ -3,6 +3,7 @@
 #include "passes/partition/Windows.h"
 
 #include "ir/array/LocalBuilder.h"
+#include "passes/collective/ExchangeAxes.h"
 #include "passes/partition/JoinedParts.h"
 #include "passes/partition/Moves.h"
 
@@ -171,7 +172,8 @@ std::optional<CollectiveCost> Windows::getShare(Operation *op, const CostModel &
       continue;
     ArrayType from = arrayTypeOf(group.window.getSource()), type = group.window.getType();
     auto local = static_cast<double>(type.getLocalBytes(mesh));
-    CollectiveCost cost = model.costOf("exchange", listAxisNames({from, type}), group.bytes, local);
+    CollectiveCost cost = model.costOf("exchange", getExchangeRates(model, mesh, from, type, group.window.getMoves()),
+                                       group.bytes, local);
     cost.wireBytes *= part;
     cost.linkBytes *= part;
     cost.latencySeconds *= part;
