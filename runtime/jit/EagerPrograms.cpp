@@ -13,19 +13,32 @@
 namespace spmd {
 namespace {
 
-/// The programs of a job, by mesh and text.
-struct Programs {
+/// A program of its own lock: it is compiled once, and threads that want other programs do not wait for that.
+struct Slot {
+  std::mutex mutex;
+  std::shared_ptr<FunctionImpl> program; ///< Null: it is not compiled yet.
+};
+
+/// The programs of a job, by mesh and text. Safe from any thread.
+class Programs {
+public:
+  std::shared_ptr<Slot> find(const std::shared_ptr<Job> &current, const std::string &key) {
+    std::unordered_map<std::string, std::shared_ptr<Slot>> old; // Let go of without the lock.
+    std::lock_guard lock(mutex);
+    // Executors belong to a job: those of another are let go of.
+    if (job.lock() != current || byText.size() >= kMost)
+      old.swap(byText);
+    job = current;
+    std::shared_ptr<Slot> &slot = byText[key];
+    if (!slot)
+      slot = std::make_shared<Slot>();
+    return slot;
+  }
+
+private:
   std::mutex mutex;
   std::weak_ptr<Job> job;
-  std::unordered_map<std::string, std::shared_ptr<FunctionImpl>> byText;
-
-  /// Executors belong to a job: those of another are let go of.
-  void belongTo(const std::shared_ptr<Job> &current) {
-    if (job.lock() == current && byText.size() < kMost)
-      return;
-    byText.clear();
-    job = current;
-  }
+  std::unordered_map<std::string, std::shared_ptr<Slot>> byText;
 
   /// A program for each of ever new numbers must not fill the memory; those of one part of a program stay.
   static constexpr size_t kMost = 500;
@@ -104,14 +117,12 @@ std::vector<Array> runEagerly(const std::vector<Array> &arrays, const std::optio
   }
   std::shared_ptr<FunctionImpl> program;
   {
-    Programs &known = programs();
-    std::lock_guard lock(known.mutex);
-    known.belongTo(job);
-    std::shared_ptr<FunctionImpl> &slot = known.byText[keyOf(devices, traced.text)];
-    if (!slot)
-      slot =
+    std::shared_ptr<Slot> slot = programs().find(job, keyOf(devices, traced.text));
+    std::lock_guard lock(slot->mutex);
+    if (!slot->program)
+      slot->program =
           compileProgram(job, traced.text, {.mesh = devices, .file_name = "<traced>"}, where, std::move(traced.places));
-    program = slot;
+    program = slot->program;
   }
   std::vector<Array> results = program->call(traced.captured);
   return said ? results : uncommitted(std::move(results));

@@ -15,6 +15,7 @@
 #include "runtime/jit/Target.h"
 #include "runtime/jit/TracedPlaces.h"
 
+#include <atomic>
 #include <iostream>
 #include <mutex>
 
@@ -29,20 +30,26 @@ std::string meshOverride(const std::optional<Mesh> &mesh) {
   return text;
 }
 
+/// A program's text, compiled once whatever the threads that ask for it; those that come meanwhile wait.
 class JitFunction final : public FunctionImpl {
 public:
   JitFunction(std::shared_ptr<Job> job, std::string source, JitOptions ownOptions, std::source_location where,
-              std::vector<std::source_location> places)
+              std::vector<std::source_location> places, std::vector<std::string> argumentNames = {})
       : job(std::move(job)), source(std::move(source)), options(std::move(ownOptions)), where(where),
-        places{options.file_name, std::move(places)}, compiler(makeCompiler()) {}
+        places{options.file_name, std::move(places)}, argumentNames(std::move(argumentNames)),
+        compiler(makeCompiler()) {}
 
   std::vector<Array> call(const std::vector<Array> &arguments) override { return getProgram().call(arguments); }
   std::vector<ValueDescription> getParameters() const override { return getProgram().getParameters(); }
   std::vector<ValueDescription> getResults() const override { return getProgram().getResults(); }
   void compile() const override { getProgram(); }
-  MemoryUse getMemory() const override { return memoryUseOf(getPlan()); }
+  MemoryUse getMemory() const override {
+    std::lock_guard lock(mutex);
+    return memoryUseOf(getPlan());
+  }
 
   void lower(const std::vector<Array> *arguments) const override {
+    std::lock_guard lock(mutex);
     const Plan &plan = getPlan().plan;
     if (!arguments)
       return;
@@ -60,6 +67,7 @@ public:
       throw Error("code for the target '" + options.target + "' has no stage '" + stage + "'; " +
                       (isCuda ? "its code is 'ptx'" : "jit with the target \"cuda:sm_90\" has it"),
                   Error::Kind::Usage);
+    std::lock_guard lock(mutex);
     std::optional<std::string> text = compiler.textOf(*known);
     if (!text)
       fail();
@@ -73,6 +81,7 @@ public:
   }
 
   CostAnalysis getCosts() const override {
+    std::lock_guard lock(mutex);
     std::optional<spmdc::Inspection> inspection = spmdc::inspectProgram(compiler);
     if (!inspection)
       fail();
@@ -87,6 +96,8 @@ public:
   }
 
 private:
+  // With the lock, as all that asks the compiler.
+
   /// The compiler's errors, with source lines and carets, without the last line's end.
   /// The compiler begins anew then: what it could not do (a stage of IR that is behind it) may be no mistake of the
   /// program.
@@ -132,6 +143,9 @@ private:
 
   /// Every process compiles for itself, at the same call; the executor compares what they got.
   Program &getProgram() const {
+    if (Program *made = ready.load(std::memory_order_acquire))
+      return *made;
+    std::lock_guard lock(mutex);
     if (!program) {
       std::optional<Artifact> artifact = compiler.compile();
       warnOfCache();
@@ -142,9 +156,11 @@ private:
       ProgramOptions programOptions;
       programOptions.checkNans = options.check_nans;
       programOptions.donated = options.donate_argnums;
+      programOptions.argumentNames = argumentNames;
       programOptions.donatedTo = "'" + shared->plan.name + "', which was jitted at " + placeText(where);
       program = std::make_shared<Program>(job, shared, meshForProgram(shared->plan.mesh, options.mesh, where),
                                           std::move(programOptions));
+      ready.store(program.get(), std::memory_order_release);
     }
     return *program;
   }
@@ -154,16 +170,21 @@ private:
   JitOptions options;
   std::source_location where;
   TracedPlaces places;
+  std::vector<std::string> argumentNames;
   // What is asked of a constant function may make it compile.
+  mutable std::mutex mutex; ///< For the compiler, and for making the program.
   mutable spmdc::Compiler compiler;
-  mutable std::shared_ptr<Program> program;
+  mutable std::shared_ptr<Program> program;      ///< Made once.
+  mutable std::atomic<Program *> ready{nullptr}; ///< The same, for calls: they take no lock.
 };
 
 } // namespace
 
 std::shared_ptr<FunctionImpl> makeJitFunction(std::shared_ptr<Job> job, std::string source, JitOptions options,
-                                              std::source_location where, std::vector<std::source_location> places) {
-  return std::make_shared<JitFunction>(std::move(job), std::move(source), std::move(options), where, std::move(places));
+                                              std::source_location where, std::vector<std::source_location> places,
+                                              std::vector<std::string> argumentNames) {
+  return std::make_shared<JitFunction>(std::move(job), std::move(source), std::move(options), where, std::move(places),
+                                       std::move(argumentNames));
 }
 
 std::shared_ptr<FunctionImpl> compileProgram(std::shared_ptr<Job> job, std::string source, JitOptions options,

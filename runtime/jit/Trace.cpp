@@ -7,6 +7,7 @@
 #include "runtime/jit/LanguageText.h"
 
 #include <algorithm>
+#include <atomic>
 
 namespace spmd {
 
@@ -19,7 +20,7 @@ struct Trace::Frame {
   std::vector<Array> captured;               ///< As the frame outside of this one has it.
   std::vector<Array> held;                   ///< The arrays themselves, so that identities stay theirs.
   std::string result;
-  bool isOpen = true;
+  std::atomic<bool> isOpen{true}; ///< An array that has left the trace may be looked at by another thread.
 };
 
 namespace {

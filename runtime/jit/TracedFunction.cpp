@@ -5,11 +5,15 @@
 #include "runtime/jit/EagerPrograms.h"
 #include "runtime/jit/JitFunction.h"
 #include "runtime/jit/LanguageText.h"
+#include "runtime/jit/LeafNames.h"
 #include "runtime/jit/Trace.h"
 
 #include <algorithm>
 #include <map>
+#include <mutex>
 #include <numeric>
+#include <optional>
+#include <shared_mutex>
 
 namespace spmd::detail {
 namespace {
@@ -66,7 +70,7 @@ private:
 
 } // namespace
 
-/// The programs of one callable.
+/// The programs of one callable. Safe from any thread; the callable itself is called by one thread at a time.
 class TracedFunction {
 public:
   TracedFunction(JitOptions ownOptions, std::source_location where) : options(std::move(ownOptions)), where(where) {
@@ -84,12 +88,8 @@ public:
   };
 
   /// The program for these arguments, which are brought to its mesh where that is not theirs.
-  const Entry &find(TraceInput &input, const TraceBody &body) {
+  Entry find(TraceInput &input, const TraceBody &body) {
     std::shared_ptr<Job> current = currentJob(where);
-    if (job.lock() != current) { // Executors are a job's.
-      entries.clear();
-      job = current;
-    }
     std::vector<Array> &leaves = input.leaves;
     for (const Array &leaf : leaves)
       leaf.shape(); // Refuses an empty Array.
@@ -101,9 +101,36 @@ public:
       shardings.push_back(shardingOn(mesh, leaves[i], i));
       key += "\n" + shardedTypeText(leaves[i].dtype(), leaves[i].shape(), shardings.back());
     }
+    if (std::optional<Entry> known = lookUp(current, key))
+      return *known;
+    // One thread traces at a time, so that a callable is traced once for a key and need not be safe from several
+    // threads. A thread that is tracing another callable already does not wait here: two that trace each other's would
+    // wait for ever.
+    std::unique_lock tracing(tracingMutex, std::defer_lock);
+    if (!Trace::current())
+      tracing.lock();
+    else if (!tracing.try_lock())
+      return trace(current, mesh, said.has_value(), key, shardings, input, body);
+    if (std::optional<Entry> known = lookUp(current, key)) // Another thread was faster.
+      return *known;
+    return trace(current, mesh, said.has_value(), key, shardings, input, body);
+  }
+
+  size_t count() const {
+    std::shared_lock lock(mutex);
+    return entries.size();
+  }
+
+private:
+  std::optional<Entry> lookUp(const std::shared_ptr<Job> &current, const std::string &key) const {
+    std::shared_lock lock(mutex);
     auto known = entries.find(key);
-    if (known != entries.end())
-      return known->second;
+    return job.lock() == current && known != entries.end() ? std::optional(known->second) : std::nullopt;
+  }
+
+  Entry trace(const std::shared_ptr<Job> &current, const Mesh &mesh, bool isCommitted, const std::string &key,
+              const std::vector<NamedSharding> &shardings, const TraceInput &input, const TraceBody &body) {
+    const std::vector<Array> &leaves = input.leaves;
     std::vector<int> donated = donatedLeaves(input);
     TraceOutput output;
     TracedText traced;
@@ -118,14 +145,17 @@ public:
     JitOptions programOptions = options;
     programOptions.donate_argnums = donated;
     programOptions.mesh = mesh;
-    auto program = makeJitFunction(current, traced.text, programOptions, where, traced.places);
+    auto program = makeJitFunction(current, traced.text, programOptions, where, traced.places,
+                                   leafNames(input.structure, input.counts.size()));
     auto made = std::make_shared<TracedProgram>(std::move(program), std::move(traced), leaves.size());
-    return entries[key] = {std::move(made), std::move(output.tree), said.has_value()};
+    std::map<std::string, Entry> old; // Let go of without the lock.
+    std::lock_guard lock(mutex);
+    if (job.lock() != current) // Executors are a job's.
+      old.swap(entries);
+    job = current;
+    return entries.try_emplace(key, Entry{std::move(made), std::move(output.tree), isCommitted}).first->second;
   }
 
-  size_t count() const { return entries.size(); }
-
-private:
   /// The arrays of the donated arguments.
   std::vector<int> donatedLeaves(const TraceInput &input) const {
     std::vector<int> leaves;
@@ -178,6 +208,8 @@ private:
 
   JitOptions options;
   std::source_location where;
+  std::recursive_mutex tracingMutex; ///< The callable may ask for its own lower().
+  mutable std::shared_mutex mutex;   ///< For the two below.
   std::weak_ptr<Job> job;
   std::map<std::string, Entry> entries; ///< By form, mesh, types and shardings.
 };
@@ -187,13 +219,13 @@ std::shared_ptr<TracedFunction> makeTracedFunction(JitOptions options, std::sour
 }
 
 TraceOutput callTraced(TracedFunction &function, TraceInput input, const TraceBody &body) {
-  const TracedFunction::Entry &entry = function.find(input, body);
+  TracedFunction::Entry entry = function.find(input, body);
   std::vector<Array> results = entry.program->call(input.leaves);
   return {entry.isCommitted ? std::move(results) : uncommitted(std::move(results)), entry.tree};
 }
 
 Lowered lowerTraced(TracedFunction &function, TraceInput input, const TraceBody &body) {
-  const TracedFunction::Entry &entry = function.find(input, body);
+  TracedFunction::Entry entry = function.find(input, body);
   entry.program->lower(&input.leaves);
   return Lowered(entry.program);
 }

@@ -121,7 +121,8 @@ TEST_F(Donation, misuse) {
   step(x, x + 1);
   EXPECT_THAT(messageOf([&] { x.to_host<float>(); }),
               AllOf(HasSubstr("f32[4] @ P(a) is used after it was donated to 'main', which was jitted at "),
-                    HasSubstr("DonationTest.cpp:"), HasSubstr("use them, or do not donate the argument")));
+                    HasSubstr("DonationTest.cpp:"), HasSubstr(", as argument 0: its memory"),
+                    HasSubstr("use them, or do not donate the argument")));
   EXPECT_THAT(messageOf([&] { step(x, x); }), HasSubstr("is used after it was donated"));
   EXPECT_THAT(messageOf([&] { x + 1; }), HasSubstr("is used after it was donated"));
   EXPECT_THAT(x.shape(), ElementsAre(4));
@@ -132,6 +133,33 @@ TEST_F(Donation, misuse) {
       jit("fn main(x: f32) { return x; }", {.mesh = Mesh({}, {}, {local_devices()[0]}), .donate_argnums = {-1}});
   EXPECT_THAT(messageOf([&] { source(device_put(view(counting(1), {}), local_devices()[0])); }),
               HasSubstr("donate_argnums has -1, and 'main' takes 1 arguments"));
+}
+
+// The array is named, also in a tree and in a struct of the language.
+TEST_F(Donation, the_leaf_is_named) {
+  using Tree = std::map<std::string, std::vector<Array>>;
+  auto step = jit([](Tree p, std::pair<Array, Tree> m) { return tree_map([](Array x) { return x * 2; }, p); },
+                  {.donate_argnums = {0, 1}});
+  auto make = [&](float first) { return counted({4}, P("a")) + first; };
+  Array shared = make(3);
+  Tree p = {{"b", {make(0)}}, {"w", {make(1), shared}}};
+  std::pair<Array, Tree> m = {make(2), {{"w", {make(4), shared}}}};
+  EXPECT_THAT(messageOf([&] { step(p, m); }),
+              HasSubstr("argument 0['w'][1] of 'main' is donated and is the same array as argument 1[1]['w'][1]"));
+  m.second["w"][1] = make(5);
+  step(p, m);
+  EXPECT_THAT(messageOf([&] { m.second["w"][0].to_host<float>(); }),
+              HasSubstr(", as argument 1[1]['w'][0]: its memory"));
+  Function source = jit("mesh m(a=4)\nstruct M { w1: f32[4@a], w2: f32[4@a] }\n"
+                        "fn main(p: f32[4@a], m: M) { return (p + m.w1, m.w2 * 2.0); }",
+                        {.donate_argnums = {1, 2}});
+  EXPECT_THAT(messageOf([&] { source(p["b"][0], p["b"][0], p["b"][0]); }), HasSubstr("is used after it was donated"));
+  Array x = make(1), y = make(2);
+  EXPECT_THAT(
+      messageOf([&] { source(x, y, y); }),
+      HasSubstr("parameter 'm.w1' of 'main' is donated and is the same array as parameter 'm.w2', which needs"));
+  source(x, y, make(3));
+  EXPECT_THAT(messageOf([&] { y.item<float>(); }), HasSubstr(", as parameter 'm.w1': its memory"));
 }
 
 } // namespace

@@ -114,6 +114,33 @@ TEST(JitMemory, others_memory_is_aligned_to_its_elements) {
   EXPECT_EQ(results[1].item<float>(), 2.0f * kColumns * (kRows * (kRows - 1) / 2));
 }
 
+// An index is that of a result as the program returns it, as in `--output`.
+TEST_F(Jit, a_result_is_taken_by_name_or_index) {
+  Function f = jit("mesh m(i=8)\nstruct P { w: f32[8@i], b: f32 }\n"
+                   "fn main(p: P) { let q = p * 2.0; return (q, p.b + 1.0, p); }");
+  std::vector<ValueDescription> results = f.results();
+  ASSERT_EQ(results.size(), 5u);
+  std::vector<int64_t> numbers;
+  for (const ValueDescription &result : results)
+    numbers.push_back(result.index);
+  EXPECT_THAT(numbers, testing::ElementsAre(0, 0, 1, 2, 2));
+  Mesh mesh = make_mesh({8}, {"i"});
+  std::vector<float> b = {3};
+  std::vector<Array> arrays =
+      f(device_put(view(counting(8)), NamedSharding(mesh, P("i"))), device_put(view(b, {}), NamedSharding(mesh, P())));
+  EXPECT_EQ(f.result(arrays, "0").size(), 2u);
+  EXPECT_EQ(f.result(arrays, "q")[0].to_host<float>()[7], 14);
+  EXPECT_EQ(f.result(arrays, "0.b")[0].item<float>(), 6);
+  EXPECT_EQ(f.result(arrays, "1")[0].item<float>(), 4);
+  EXPECT_EQ(f.result(arrays, "p").size(), 2u);
+  EXPECT_EQ(f.result(arrays, "2")[1].item<float>(), 3);
+  EXPECT_THAT(messageOf([&] { f.result(arrays, "3"); }),
+              HasSubstr("there is no result '3'; there are q.w, q.b, 1, p.w, p.b"));
+  EXPECT_THAT(messageOf([&] { f.result({}, "0"); }),
+              HasSubstr("result() is given 0 arrays, and a call of this function "
+                        "returns 5"));
+}
+
 TEST(JitChecks, a_nan_is_an_error_where_that_is_asked_for) {
   initialize({.num_processes = 1, .devices_per_process = 8});
   const char *source = "mesh m(i=8)\nfn main(x: f32[8@i]) -> f32[8@i] {\n  return sqrt(x);\n}";
@@ -122,11 +149,17 @@ TEST(JitChecks, a_nan_is_an_error_where_that_is_asked_for) {
   Array x = device_put(view(values), NamedSharding(mesh, P("i")));
   EXPECT_TRUE(std::isnan(jit(source)(x)[0].to_host<float>()[5]));
   Function checked = jit(source, {.file_name = "root.spmd", .check_nans = true});
-  EXPECT_THAT(messageOf([&] { checked(x)[0].to_host<float>(); }),
+  // As with JAX's debug_nans, the call throws.
+  EXPECT_THAT(messageOf([&] { checked(x); }),
               testing::AllOf(HasSubstr("cpu:5: step 0 ("), HasSubstr("root.spmd:3:"),
                              HasSubstr(") made a NaN in launch 1; result '0' has it at [5]")));
-  // The job is over with that.
-  EXPECT_THAT(messageOf([] { shutdown(); }), HasSubstr("made a NaN in launch 1"));
+  EXPECT_THROW(checked(x), NanError);
+  // That was that call alone: others work, of this function and of others, and so does the end.
+  values[5] = 25;
+  Array y = device_put(view(values), NamedSharding(mesh, P("i")));
+  EXPECT_EQ(checked(y)[0].to_host<float>(), (std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_TRUE(std::isnan(jit(source)(x)[0].to_host<float>()[5]));
+  shutdown();
 }
 
 } // namespace

@@ -36,6 +36,34 @@ TEST(TraceProcesses, donation_does_not_change_bits) {
   }
 }
 
+// The call that meets a NaN throws the same error on all processes, wherever it was made; the next call works.
+TEST(TraceProcesses, a_nan_is_an_error_of_one_call_on_all) {
+  for (auto [processes, devices] : {std::pair(4, 2), std::pair(2, 4), std::pair(1, 8)}) {
+    Printed outcome = launch(processes, devices, "nan");
+    EXPECT_EQ(outcome.status, 0) << outcome.text;
+    for (int p = 0; p < processes; ++p) {
+      std::string process = "process=" + std::to_string(p) + " ";
+      // Made on the device of the last rows, of which the other processes hold none.
+      EXPECT_THAT(outcome.text, HasSubstr(process + "met cpu:7: step "));
+      EXPECT_THAT(outcome.text, HasSubstr(process + "next 0.500000 eager 29.500000\n"));
+      // A NaN that all devices get from a collective, and that which only one process holds.
+      EXPECT_THAT(outcome.text, HasSubstr(process + "total cpu:7: step "));
+      EXPECT_THAT(outcome.text, HasSubstr(process + "last 3.000000\n"));
+    }
+  }
+}
+
+// Calls on a process's own devices need no order among processes, nor with those of another thread over all of them.
+TEST(TraceProcesses, threads_with_devices_of_their_own) {
+  for (auto [processes, devices] : {std::pair(4, 2), std::pair(2, 4)}) {
+    Printed outcome = launch(processes, devices, "threads");
+    EXPECT_EQ(outcome.status, 0) << outcome.text;
+    EXPECT_THAT(outcome.text, testing::Not(HasSubstr("wrong")));
+    for (int p = 0; p < processes; ++p)
+      EXPECT_THAT(outcome.text, HasSubstr("process=" + std::to_string(p) + " range 7.000000\n"));
+  }
+}
+
 // As JAX's multi-controller programs: all processes must call the same.
 TEST(TraceProcesses, different_programs_are_an_error_on_all) {
   Printed outcome = launch(4, 2, "differ");

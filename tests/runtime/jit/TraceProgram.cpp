@@ -8,7 +8,9 @@
 #include "tests/runtime/api/SelfLauncher.h"
 
 #include <cstdio>
+#include <map>
 #include <numeric>
+#include <thread>
 
 using spmd::testing_api::say;
 
@@ -57,6 +59,53 @@ void donated() {
   say(spmd::all(x == y).item<bool>() ? "same bits" : "other bits");
 }
 
+/// Calls with check_nans that meet one on the last device, between calls that do not.
+void nan() {
+  spmd::Mesh mesh = spmd::make_mesh({8}, {"a"});
+  auto root = spmd::jit([](const spmd::Array &x) { return spmd::sqrt(0.25 - x * x); }, {.check_nans = true});
+  auto total = spmd::jit([](const spmd::Array &x) { return spmd::sum(spmd::log(7 - x)); }, {.check_nans = true});
+  spmd::Array x = counted(mesh, {8, 1}, spmd::P("a")), zero = x * 0, late = spmd::maximum(x - 6.5, 0);
+  auto attempt = [](const std::string &name, const auto &call) {
+    try {
+      call();
+      say(name + " nothing");
+    } catch (const spmd::NanError &error) {
+      say(name + " " + error.what());
+    }
+  };
+  attempt("met", [&] { root(late * 2); });
+  float eager = spmd::sum(x + 0.1875 * (x * 0 + 1)).item<float>();
+  say("next " + std::to_string(spmd::process_allgather(root(zero)).to_host<float>()[7]) + " eager " +
+      std::to_string(eager));
+  for (int i = 0; i < 20; ++i) // Also with calls under way that none waits for.
+    zero = spmd::tanh(zero);
+  attempt("total", [&] { total(x + late * 2); });
+  say("last " + std::to_string(spmd::jit([](const spmd::Array &x) { return spmd::sum(x) + 3; })(zero).item<float>()));
+}
+
+/// Calls over all processes by one thread, and others on this process's own devices by two more, in no common order.
+void threads() {
+  spmd::Mesh mesh = spmd::make_mesh({8}, {"a"});
+  auto local = [](int thread) {
+    spmd::Mesh own({}, {}, {spmd::local_devices().back()});
+    auto twice = spmd::jit([](const spmd::Array &x) { return x * 2; });
+    for (int i = 0; i < 20 * (1 + (thread + spmd::process_index()) % 2); ++i) {
+      std::vector<float> values = {static_cast<float>(i)};
+      spmd::Array x = spmd::device_put(spmd::view(values), spmd::NamedSharding(own, spmd::P()));
+      if (twice(x + 1).item<float>() != 2 * static_cast<float>(i + 1))
+        say("wrong");
+    }
+  };
+  std::thread first(local, 0), second(local, 1);
+  auto step = spmd::jit([](const spmd::Array &x) { return x - 0.5 * spmd::mean(x); });
+  spmd::Array x = counted(mesh, {8, 1}, spmd::P("a"));
+  for (int i = 0; i < 20; ++i)
+    x = step(x);
+  first.join();
+  second.join();
+  say("range " + std::to_string((spmd::max(x) - spmd::min(x)).item<float>()));
+}
+
 /// Every process traces another program.
 void differ() {
   spmd::Mesh mesh = spmd::make_mesh({8}, {"a"});
@@ -71,9 +120,11 @@ void differ() {
 }
 
 int member(const std::string &scenario) {
+  const std::map<std::string, void (*)()> scenarios = {
+      {"operations", operations}, {"donated", donated}, {"nan", nan}, {"threads", threads}, {"differ", differ}};
   try {
     spmd::initialize();
-    (scenario == "operations" ? operations : scenario == "donated" ? donated : differ)();
+    scenarios.at(scenario)();
     spmd::shutdown();
     return 0;
   } catch (const spmd::Error &) {
