@@ -11,7 +11,6 @@
 #include "frontend/Builtins.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/MathExtras.h"
 
 namespace spmdc {
 
@@ -160,10 +159,6 @@ static mlir::Value lookUp(Emitter &e, mlir::Value array, llvm::ArrayRef<Lookup> 
       take(lookup);
     return array;
   }
-  int64_t merged = 1;
-  for (const Lookup &lookup : lookups)
-    if (llvm::MulOverflow(merged, lookup.size, merged))
-      e.fail(range, "dimensions that are indexed together have more than 9223372036854775807 elements together");
   Lookup all = lookups.size() == 1 ? lookups.front() : mergeLookups(e, array, lookups, shape);
   take(all);
   if (places.back() - places.front() + 1 == static_cast<int64_t>(places.size()))

@@ -174,25 +174,20 @@ TEST_P(NarrowSums, AreNoWorseAroundARing) {
     ASSERT_TRUE(ofWhole.size() == 1 && ofRing.size() == 1);
     for (int64_t row = 0; row < rows; ++row)
       for (int64_t column = 0; column < columns; ++column) {
-        double sum = 0, parts = 0;
-        int64_t piece = inner / devices;
-        for (int64_t device = 0; device < devices; ++device) {
-          double part = 0;
-          for (int64_t k = device * piece; k < (device + 1) * piece; ++k)
-            part += arguments[0].elements[row * inner + k].f * arguments[1].elements[k * columns + column].f;
-          sum += part;
-          parts += device == row / (rows / devices) ? 0 : std::abs(part);
-        }
+        double sum = 0;
+        for (int64_t k = 0; k < inner; ++k)
+          sum += arguments[0].elements[row * inner + k].f * arguments[1].elements[k * columns + column].f;
         double whole = ofWhole[0].elements[row * columns + column].f - sum;
         double around = ofRing[0].elements[row * columns + column].f - sum;
-        // Each partial sum that travels is rounded once, and the whole once; additions are those of f32.
-        ASSERT_LE(std::abs(around), unit * (parts * 1.01 + std::abs(sum) * 1.01) + 1e-4) << row << ", " << column;
+        // Partial sums travel in f32, whose additions 1e-4 and a hundredth allow for; the sum is rounded once.
+        ASSERT_LE(std::abs(around), unit * std::abs(sum) * 1.01 + 1e-4) << row << ", " << column;
+        ASSERT_LE(std::abs(whole), unit * std::abs(sum) * 1.01 + 1e-4) << row << ", " << column;
         wholeError += whole * whole;
         ringError += around * around;
       }
   }
   EXPECT_GT(wholeError, 0);
-  EXPECT_LT(ringError, wholeError);
+  EXPECT_LE(ringError, wholeError);
 }
 
 INSTANTIATE_TEST_SUITE_P(Groups, NarrowSums,

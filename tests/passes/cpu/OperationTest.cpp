@@ -22,6 +22,14 @@ TEST_P(EveryType, Elementwise) {
     checkOperations({dtype, dtype, shape}, elementwise(dtype, shape), InputKind::Wild, compileForCpu);
 }
 
+TEST_P(EveryType, WidePositions) {
+  std::string dtype = GetParam();
+  if (dtype == "bool")
+    return; // Bools have no order.
+  for (std::vector<int64_t> shape : {std::vector<int64_t>{13, 37}, {1, 1}, {70, 3}})
+    checkOperations({dtype, dtype, shape}, widePositions(dtype, shape[0], shape[1]), InputKind::Exact, compileForCpu);
+}
+
 TEST_P(EveryType, Structural) {
   std::string dtype = GetParam();
   for (std::vector<int64_t> shape : {std::vector<int64_t>{13, 37}, {1, 1}, {70, 3}})

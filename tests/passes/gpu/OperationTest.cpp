@@ -35,6 +35,14 @@ TEST_P(EveryGpuType, ElementwiseOnOldChip) {
   checkOperations({dtype, dtype, {3, 5, 7}}, elementwise(dtype, {3, 5, 7}), InputKind::Wild, compileForOldGpu);
 }
 
+TEST_P(EveryGpuType, WidePositions) {
+  std::string dtype = GetParam();
+  if (dtype == "bool")
+    return; // Bools have no order.
+  for (std::vector<int64_t> shape : {std::vector<int64_t>{13, 37}, {1, 1}, {70, 3}})
+    checkOperations({dtype, dtype, shape}, widePositions(dtype, shape[0], shape[1]), InputKind::Exact, compileForGpu);
+}
+
 TEST_P(EveryGpuType, Structural) {
   std::string dtype = GetParam();
   for (std::vector<int64_t> shape : {std::vector<int64_t>{13, 37}, {1, 1}, {70, 3}, {0, 5}})

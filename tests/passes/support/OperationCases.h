@@ -154,10 +154,22 @@ inline std::vector<OperationResult> structural(const std::string &dtype, const s
   }
   if (a && b && dtype != "bool")
     for (std::string isMax : {"true", "false"}) {
-      for (std::string position : {"i32", "i64"}) {
-        add("array.arg_reduce %x max = " + isMax + " dim 0", {b}, 0, position);
-        add("array.arg_reduce %x max = " + isMax + " dim 1", {a}, 0, position);
-      }
+      add("array.arg_reduce %x max = " + isMax + " dim 0", {b}, 0, "i32");
+      add("array.arg_reduce %x max = " + isMax + " dim 1", {a}, 0, "i32");
+    }
+  return results;
+}
+
+/// Operations that give positions, counted as along a dimension of more than 2^30 elements (ir/array/Positions.h). They
+/// are a program of their own: beside all others their wider registers are spilled.
+inline std::vector<OperationResult> widePositions(const std::string &dtype, int64_t a, int64_t b) {
+  std::vector<OperationResult> results;
+  std::string t = typeText(dtype, {a, b});
+  for (std::string isMax : {"true", "false"})
+    for (int64_t dim : {0, 1}) {
+      std::string type = typeText("i64", {dim == 0 ? b : a});
+      results.push_back(
+          {"array.arg_reduce %x max = " + isMax + " dim " + std::to_string(dim) + " : " + t + " -> " + type, type});
     }
   return results;
 }
