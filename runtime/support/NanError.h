@@ -1,7 +1,7 @@
 //===- NanError.h - a call met a NaN ----------------------------*- C++ -*-===//
 #pragma once
 
-#include "runtime/support/Error.h"
+#include "Error.h" // Installed beside this header, where the tree's folders are not (cmake/Install.cmake).
 
 namespace spmd {
 

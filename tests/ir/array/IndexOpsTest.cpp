@@ -107,7 +107,8 @@ TEST_F(IndexOpsTest, Errors) {
               "updates must be f32[5, 6], got f32[8, 2]");
   expectError("array.scatter_add_along %x, %a, %up dim 1 : <f32[8, 6]>, <i32[8, 2]>, <f32[5, 6]> -> <f32[8, 6]>",
               "updates must be f32[8, 2], got f32[5, 6]");
-  expectError("array.argsort %v dim 0 descending = true : <f32[5]> -> <f32[5]>", "positions are i32 or i64, got f32[5]");
+  expectError("array.argsort %v dim 0 descending = true : <f32[5]> -> <f32[5]>",
+              "positions are i32 or i64, got f32[5]");
   expectError("array.threefry2x32 word 2 %u, %u, %u, %u : <u32[4]>, <u32[4]>, <u32[4]>, <u32[4]> -> <u32[4]>",
               "has the words 0 and 1, not 2");
   expectError("array.threefry2x32 word 0 %i, %i, %i, %i : <i32[5]>, <i32[5]>, <i32[5]>, <i32[5]> -> <i32[5]>",
