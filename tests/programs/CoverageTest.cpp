@@ -111,9 +111,14 @@ Census takeCensus() {
     auto subject = subjectOf(seed, context, census);
     if (mlir::failed(subject))
       continue;
-    if (mlir::failed(runPipeline(*subject->module, getStage(*subject->module), Stage::Partitioned, {})))
-      ADD_FAILURE() << "seed " << seed << " cannot be partitioned";
-    census.addModule(*subject->module);
+    // Propagated, too: barriers around what is computed again are there between differentiation and partitioning.
+    for (Stage stage : {Stage::Propagated, Stage::Partitioned}) {
+      Stage reached = getStage(*subject->module);
+      if (reached < stage && mlir::failed(runPipeline(*subject->module, reached, stage, {})))
+        ADD_FAILURE() << "seed " << seed << " cannot be "
+                      << (stage == Stage::Propagated ? "propagated" : "partitioned");
+      census.addModule(*subject->module);
+    }
   }
   return census;
 }
