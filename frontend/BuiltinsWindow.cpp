@@ -37,7 +37,7 @@ mlir::Value patches(Emitter &e, mlir::Value x, llvm::ArrayRef<SlidingWindow> win
 /// Dimensions of a layout by letters: `NHWC` has the batch first and the channels last.
 using Layout = std::string;
 
-/// What positions dimensions are called: `W`, `HW`.
+/// The names of the positions' dimensions: `W`, `HW`.
 template <size_t positions> constexpr std::string_view windowLetters = positions == 1 ? "W" : "HW";
 
 /// The letters of `from` in the order of `to`, as a permutation of dimensions.

@@ -96,7 +96,7 @@ void Emitter::failUnknownFunction(std::string_view name, Range where) {
   throw Poisoned();
 }
 
-/// What is called is no name: `vmap(f)(x)`, `f(x)(y)`, `(x + y)(z)`.
+/// A call of something that is no name: `vmap(f)(x)`, `f(x)(y)`, `(x + y)(z)`.
 void Emitter::failCallee(const Expr &callee) {
   const auto *made = dynAs<CallExpr>(callee);
   const auto *maker = made ? dynAs<NameExpr>(*made->callee) : nullptr;

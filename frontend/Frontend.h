@@ -36,7 +36,7 @@ struct FrontendOptions {
   /// nobody asks. Its handles are on the module's values.
   ProgramIndex *index = nullptr;
   /// Gets what a program without errors probably does not mean: values that are discarded, names that nothing reads.
-  /// Places are in the sources of the errors' Diagnostics. Null: nobody asks.
+  /// Places are in the sources of the errors' Diagnostics. Null: warnings are not wanted.
   Diagnostics *warnings = nullptr;
 };
 

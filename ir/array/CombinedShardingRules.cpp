@@ -114,7 +114,7 @@ TypedAttr CumulativeOp::getPaddingValue(unsigned) {
 
 double CumulativeOp::getCombiningBytes(int64_t group, ArrayType localResult) {
   int64_t size = std::max<int64_t>(1, localResult.getDimSize(getDim()));
-  // What a piece comes to is sent before it is rounded.
+  // The total of a shard is sent before it is rounded.
   if (isHalfFloat(localResult.getElementType()))
     localResult = localResult.withElementType(Float32Type::get(getContext()));
   auto total = static_cast<double>(localResult.getBytes() / size), count = static_cast<double>(group);

@@ -58,7 +58,7 @@ void KernelOp::print(OpAsmPrinter &printer) {
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }
 
-/// What every assembler takes as the name of a function: a letter, then letters, digits and underscores. PTX takes no
+/// Whether every assembler takes this name for a function: a letter, then letters, digits and underscores. PTX takes no
 /// name that begins with a digit.
 static bool isAssemblerName(StringRef name) {
   return !name.empty() && llvm::isAlpha(name.front()) &&

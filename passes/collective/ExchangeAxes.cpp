@@ -9,7 +9,7 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-/// The whole axes of which either sharding names a part.
+/// The axes, undivided, of which either sharding names a sub-axis.
 SmallVector<AxisRefAttr> listNamedAxes(ArrayType from, ArrayType to, const spmd::MeshShape &mesh) {
   SmallVector<AxisRefAttr> axes;
   for (const spmd::MeshAxis &axis : mesh.axes) {

@@ -146,7 +146,7 @@ Value ReshardPlanner::build(OpBuilder &builder, Location loc, Value local, Array
   local = convertTo(builder, loc, local, before.getElementType());
   for (const ReshardStep &step : plan(source, target).steps) {
     ArrayType after = typeOf(step.after), result = after.getLocal(meshAttr);
-    // What becomes a partial sum is widened before; a sum is rounded behind.
+    // An operand that becomes a partial sum is widened before; the sum is rounded behind.
     if (after.getShardingOrOpen().getUnreduced().empty())
       result = result.withElementType(before.getElementType());
     else
