@@ -6,18 +6,10 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "runtime/artifact/Plan.h"
+#include "runtime/device/LibraryCall.h"
 #include "runtime/device/cpu/ParallelFor.h"
 
 namespace spmd {
-
-struct LibraryCall {
-  LibraryFunction function = LibraryFunction::Argsort;
-  DType dtype = DType::F32;   ///< Of the first input.
-  std::vector<int64_t> sizes; ///< LibraryStep.
-  /// I32 or I64: of the positions that a sort gives, of a scatter's indices, of each start of a window.
-  std::vector<DType> indexTypes;
-};
 
 /// Runs on these arrays. Where the function changes its first input in place and `result` is other memory, the input
 /// is copied there first. Indices outside are clamped or dropped, whatever they hold.

@@ -11,8 +11,8 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "runtime/device/MatmulShape.h"
 #include "runtime/device/cpu/ParallelFor.h"
-#include "runtime/support/DType.h"
 
 #include <memory>
 #include <string>
@@ -20,14 +20,6 @@
 namespace spmd {
 
 class Dnnl;
-
-/// result[b] = op(lhs[b]) op(rhs[b]), row-major and without gaps, as in MatmulStep.
-struct MatmulShape {
-  int64_t batch = 1, m = 1, n = 1, k = 1;
-  bool transposeLhs = false, transposeRhs = false;
-  DType operand = DType::F32, result = DType::F32;
-  auto operator<=>(const MatmulShape &) const = default;
-};
 
 /// What is done with finished rows: called with [begin, end) of batch * m rows, on any thread.
 struct RowsDone {

@@ -1,0 +1,57 @@
+//===- Driver.cpp - NVIDIA's driver, found at run time --------------------===//
+
+#include "runtime/device/cuda/Driver.h"
+
+#include "runtime/support/Error.h"
+
+#include <dlfcn.h>
+
+namespace spmd::cuda {
+
+std::shared_ptr<const Driver> Driver::load(std::string *whyNot) {
+  std::shared_ptr<Driver> driver(new Driver());
+  std::string why = driver->open();
+  if (why.empty())
+    return driver;
+  if (whyNot)
+    *whyNot = why;
+  return nullptr;
+}
+
+/// Returns why there is none, or nothing.
+std::string Driver::open() {
+  // Never closed: the driver has threads of its own.
+  void *handle = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (!handle)
+    return std::string("there is no NVIDIA driver here (libcuda.so.1: ") + dlerror() + ")";
+#define SPMD_CUDA_ENTRY(name, symbol, ...)                                                                             \
+  name = reinterpret_cast<decltype(name)>(dlsym(handle, #symbol));                                                     \
+  if (!name)                                                                                                           \
+    return "NVIDIA's driver lacks the function " #symbol ": CUDA 12.0 or newer is needed";
+#include "runtime/device/cuda/DriverEntries.def"
+#undef SPMD_CUDA_ENTRY
+  if (Result result = Init(0); result == kNoDevice)
+    return "NVIDIA's driver finds no GPU (CUDA_VISIBLE_DEVICES may hide them)";
+  else if (result != kSuccess)
+    return "NVIDIA's driver does not start: " + describe(result);
+  if (Result result = DriverGetVersion(&version); result != kSuccess)
+    return "NVIDIA's driver does not say its version: " + describe(result);
+  if (Result result = DeviceGetCount(&gpuCount); result != kSuccess)
+    return "NVIDIA's driver does not count its GPUs: " + describe(result);
+  if (gpuCount == 0)
+    return "NVIDIA's driver finds no GPU (CUDA_VISIBLE_DEVICES may hide them)";
+  return "";
+}
+
+std::string Driver::describe(Result result) const {
+  const char *name = nullptr, *text = nullptr;
+  if (GetErrorName(result, &name) != kSuccess || !name)
+    return "CUDA error " + std::to_string(result);
+  if (GetErrorString(result, &text) != kSuccess || !text)
+    return name;
+  return std::string(name) + " (" + text + ")";
+}
+
+void Driver::fail(Result result, const char *what) const { throw Error(std::string(what) + ": " + describe(result)); }
+
+} // namespace spmd::cuda

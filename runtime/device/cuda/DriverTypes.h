@@ -1,0 +1,49 @@
+//===- DriverTypes.h - the types of CUDA's driver API -----------*- C++ -*-===//
+//
+// Declared here, so that a machine without the CUDA toolkit builds a binary that works where there is a GPU. The names
+// in comments are CUDA's own; numbers are those of its header and never change.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace spmd::cuda {
+
+using Result = int;                         ///< CUresult; 0 is success.
+using GpuHandle = int;                      ///< CUdevice.
+using DevicePointer = uint64_t;             ///< CUdeviceptr.
+using Context = struct CtxHandle *;         ///< CUcontext.
+using Stream = struct StreamHandle *;       ///< CUstream.
+using Event = struct EventHandle *;         ///< CUevent.
+using Module = struct ModuleHandle *;       ///< CUmodule.
+using Function = struct FunctionHandle *;   ///< CUfunction.
+using MemoryPool = struct PoolHandle *;     ///< CUmemoryPool.
+using Graph = struct GraphHandle *;         ///< CUgraph.
+using GraphExec = struct GraphExecHandle *; ///< CUgraphExec.
+
+struct Uuid {
+  std::array<unsigned char, 16> bytes;
+};
+
+inline constexpr Result kSuccess = 0, kOutOfMemory = 2, kNoDevice = 100, kNotReady = 600;
+
+/// CUdevice_attribute.
+inline constexpr int kMultiprocessorCount = 16, kCapabilityMajor = 75, kCapabilityMinor = 76,
+                     kMaxSharedBytesPerBlock = 97, kMemoryPoolsSupported = 115;
+/// CUmemPool_attribute.
+inline constexpr int kPoolReleaseThreshold = 4;
+/// CUfunction_attribute.
+inline constexpr int kMaxDynamicSharedBytes = 8;
+/// CUjit_option.
+inline constexpr int kJitErrorLog = 5, kJitErrorLogBytes = 6;
+/// CU_STREAM_NON_BLOCKING: does not wait for the legacy default stream, which libraries of the process may use.
+inline constexpr unsigned kStreamNonBlocking = 1;
+/// CU_STREAM_CAPTURE_MODE_THREAD_LOCAL: other threads may allocate and copy meanwhile.
+inline constexpr int kCaptureThreadLocal = 1;
+/// CU_MEMHOSTREGISTER_PORTABLE, CU_MEMHOSTALLOC_PORTABLE: pinned for all contexts.
+inline constexpr unsigned kHostPortable = 1;
+
+} // namespace spmd::cuda
