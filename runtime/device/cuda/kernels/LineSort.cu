@@ -43,6 +43,8 @@ template <int kItems>
 SPMD_DEVICE void sortLine(const LineArguments &a, int64_t line, int64_t passes, LineMemory<kItems> &memory) {
   auto size = static_cast<uint32_t>(a.from.size);
   uint32_t thread = threadIndex(), first = warpIndex() * kItems * kWarp + laneIndex();
+  const Key *elements = a.elements + a.from.startOf(line);
+  int64_t to = a.to.startOf(line);
   // Beyond the end of the line: keys that come last, and positions that come after all others.
   Key keys[kItems];
   uint32_t positions[kItems], ranks[kItems];
@@ -52,7 +54,7 @@ SPMD_DEVICE void sortLine(const LineArguments &a, int64_t line, int64_t passes, 
     keys[j] = static_cast<Key>(~Key(0));
     positions[j] = i;
     if (i < size)
-      keys[j] = keyOf(a.elements[a.from.placeOf(line, i)], a.order, a.infinity);
+      keys[j] = keyOf(elements[i * a.from.inner], a.order, a.infinity);
   }
   for (int64_t pass = 0;;) {
     uint32_t shift = static_cast<uint32_t>(pass) * kDigitBits;
@@ -85,7 +87,7 @@ SPMD_DEVICE void sortLine(const LineArguments &a, int64_t line, int64_t passes, 
     uint32_t slot = thread + j * kBlockThreads;
     if (slot >= size)
       continue;
-    int64_t place = a.to.placeOf(line, slot);
+    int64_t place = to + slot * a.to.inner;
     if (a.newKeys)
       a.newKeys[place] = memory.sorted.keys[slot];
     storePosition(a.positions, place, memory.sorted.positions[slot], a.positionBytes);
@@ -125,12 +127,12 @@ SPMD_DEVICE void sortWarpLines(const LineArguments &a, uint32_t width, int64_t b
     bool isInside = line < a.lines && position < a.from.size;
     Key key = static_cast<Key>(~Key(0));
     if (isInside)
-      key = keyOf(a.elements[a.from.placeOf(line, position)], a.order, a.infinity);
+      key = keyOf(a.elements[a.from.startOf(line) + position * a.from.inner], a.order, a.infinity);
     uint32_t origin = position;
     sortInWarp(key, origin, width);
     if (!isInside)
       continue;
-    int64_t place = a.to.placeOf(line, position);
+    int64_t place = a.to.startOf(line) + position * a.to.inner;
     if (a.newKeys)
       a.newKeys[place] = key;
     storePosition(a.positions, place, origin, a.positionBytes);

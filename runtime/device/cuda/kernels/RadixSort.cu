@@ -37,13 +37,14 @@ SPMD_DEVICE void countDigits(const Key *elements, uint64_t order, Key infinity, 
   Quotient at = divide(blockIndex(), lineChunks);
   int64_t line = at.quotient, begin = at.remainder * chunk;
   int64_t end = begin + chunk < lines.size ? begin + chunk : lines.size;
+  const Key *mine = elements + lines.startOf(line);
   uint32_t copy = laneIndex() % kCopies;
   for (int64_t first = begin + threadIndex(); first < end; first += kLoads * kBlockThreads) {
     Key keys[kLoads];
 #pragma unroll
     for (int j = 0; j < kLoads; ++j)
       if (int64_t i = first + j * kBlockThreads; i < end)
-        keys[j] = elements[lines.placeOf(line, i)];
+        keys[j] = mine[i * lines.inner];
 #pragma unroll
     for (int j = 0; j < kLoads; ++j)
       if (first + j * kBlockThreads < end) {
@@ -130,6 +131,9 @@ SPMD_DEVICE void sortTile(const PassArguments &a, PassMemory &memory) {
   auto count = static_cast<uint32_t>(a.from.size - begin < kTileItems ? a.from.size - begin : kTileItems);
   uint32_t first = warpIndex() * kItems * kWarp + laneIndex();
 
+  const Key *from = a.keys + a.from.startOf(line) + begin * a.from.inner;
+  const uint32_t *fromPositions = a.positions + line * a.from.size + begin;
+  int64_t to = a.to.startOf(line);
   // Beyond the end of the line: the largest digit, which comes last and is not written.
   Key keys[kItems];
 #pragma unroll
@@ -137,17 +141,10 @@ SPMD_DEVICE void sortTile(const PassArguments &a, PassMemory &memory) {
     uint32_t i = first + j * kWarp;
     keys[j] = static_cast<Key>(~Key(0));
     if (i < count)
-      keys[j] = keyOf(a.keys[a.from.placeOf(line, begin + i)], a.order, a.infinity);
+      keys[j] = keyOf(from[i * a.from.inner], a.order, a.infinity);
   }
-  uint32_t ranks[kItems], positions[kItems];
+  uint32_t ranks[kItems];
   rankInWarp(keys, shift, memory.tables, ranks);
-#pragma unroll
-  for (int j = 0; j < kItems; ++j) {
-    uint32_t i = first + j * kWarp;
-    positions[j] = static_cast<uint32_t>(begin) + i;
-    if (a.positions && i < count)
-      positions[j] = a.positions[line * a.from.size + begin + i];
-  }
   syncBlock();
   uint32_t total = sumOverWarps(memory.tables);
   uint64_t *state = a.states + tile * kDigitValues + thread;
@@ -160,15 +157,25 @@ SPMD_DEVICE void sortTile(const PassArguments &a, PassMemory &memory) {
   finishRanks(keys, shift, memory.tables, memory.firstOfDigit, ranks);
   syncBlock();
 #pragma unroll
-  for (int j = 0; j < kItems; ++j) {
+  for (int j = 0; j < kItems; ++j)
     memory.sorted.keys[ranks[j]] = keys[j];
-    memory.sorted.positions[ranks[j]] = positions[j];
+  // Fetched here, where the keys are out of the registers, and used after looking back.
+  uint32_t positions[kItems];
+#pragma unroll
+  for (int j = 0; j < kItems; ++j) {
+    uint32_t i = first + j * kWarp;
+    positions[j] = static_cast<uint32_t>(begin) + i;
+    if (a.positions && i < count)
+      positions[j] = fromPositions[i];
   }
   uint32_t before = firstOfLine;
   if (!isFirst) {
     before = lookBack(state, a.pass);
     publish(state, a.pass, kFullSum, before + total);
   }
+#pragma unroll
+  for (int j = 0; j < kItems; ++j)
+    memory.sorted.positions[ranks[j]] = positions[j];
   memory.firstOfDigit[thread] = before - firstOfTile;
   syncBlock();
 #pragma unroll
@@ -177,7 +184,7 @@ SPMD_DEVICE void sortTile(const PassArguments &a, PassMemory &memory) {
     if (slot >= count)
       continue;
     Key key = memory.sorted.keys[slot];
-    int64_t place = a.to.placeOf(line, memory.firstOfDigit[digitOf(key, shift)] + slot);
+    int64_t place = to + static_cast<uint32_t>(memory.firstOfDigit[digitOf(key, shift)] + slot) * a.to.inner;
     if (a.newKeys)
       a.newKeys[place] = key;
     storePosition(a.newPositions, place, memory.sorted.positions[slot], a.positionBytes);
@@ -201,7 +208,7 @@ spmd_sort_count(const Key *elements, uint64_t order, uint64_t infinity, int64_t 
 }
 
 /// Blocks: lineTiles a line.
-SPMD_KERNEL(2)
+SPMD_KERNEL(3)
 spmd_sort_pass(const Key *keys, const uint32_t *positions, Key *newKeys, void *newPositions, int64_t positionBytes,
                uint64_t order, uint64_t infinity, int64_t size, int64_t fromInner, int64_t toInner, int64_t pass,
                int64_t passes, int64_t lineTiles, const uint32_t *firsts, uint64_t *states, uint32_t *tickets) {

@@ -56,15 +56,15 @@ template <typename Key> SPMD_DEVICE Key keyOf(Key bits, uint64_t order, Key infi
   return order & kDescending ? static_cast<Key>(~key) : key;
 }
 
-/// Lines of `size` elements along the middle dimension of [outer, size, inner].
+/// Lines of `size` elements along the middle dimension of [outer, size, inner]: element i is at startOf(line) + i *
+/// inner.
 struct Lines {
   int64_t size, inner;
-  /// Where element `i` of a line is.
-  SPMD_DEVICE int64_t placeOf(int64_t line, int64_t i) const {
+  SPMD_DEVICE int64_t startOf(int64_t line) const {
     if (inner == 1)
-      return line * size + i;
+      return line * size;
     Quotient at = divide(line, inner);
-    return at.quotient * size * inner + at.remainder + i * inner;
+    return at.quotient * size * inner + at.remainder;
   }
 };
 
