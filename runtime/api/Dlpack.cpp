@@ -86,9 +86,24 @@ void *dataOf(const DLTensor &tensor, DType dtype, int64_t elements) {
   return data;
 }
 
-DeviceRef chooseDevice(const Job &job, const std::optional<DeviceInfo> &wanted) {
-  if (!wanted)
+/// Where a device's memory is, in DLPack's terms.
+DLDevice placeOf(const Device &device) {
+  return {device.getBackend() == "cuda" ? kDLCUDA : kDLCPU, device.getOrdinal()};
+}
+
+bool isAt(const Device &device, const DLDevice &place) {
+  DLDevice own = placeOf(device);
+  return own.device_type == place.device_type && own.device_id == place.device_id;
+}
+
+/// The wanted device, or the first local one in whose memory the tensor lies.
+DeviceRef chooseDevice(const Job &job, const std::optional<DeviceInfo> &wanted, const DLDevice &place) {
+  if (!wanted) {
+    for (const DeviceRef &device : job.getLocalDevices())
+      if (isAt(*device, place))
+        return device;
     return job.getLocalDevices().front();
+  }
   DeviceRef device = job.findLocalDevice(wanted->id);
   if (!device)
     throw usage("from_dlpack to " + wanted->str() + ", which is local to process " +
@@ -114,10 +129,15 @@ Array from_dlpack(DLManagedTensor *tensor, const std::optional<DeviceInfo> &want
   if (!tensor)
     throw usage("from_dlpack is given no tensor");
   const DLTensor &values = tensor->dl_tensor;
-  if (values.device.device_type != kDLCPU)
-    throw refused("on a device of DLPack's type " + std::to_string(values.device.device_type) +
-                      ", and devices here are CPUs",
-                  "copy it to host memory first (type 1, kDLCPU)");
+  DeviceRef device = chooseDevice(*job, wanted, values.device);
+  if (!isAt(*device, values.device)) {
+    bool isGpu = device->getBackend() == "cuda";
+    throw refused("on a device of DLPack's type " + std::to_string(values.device.device_type) + " and number " +
+                      std::to_string(values.device.device_id) + ", and " + device->str() + " is " +
+                      (isGpu ? "GPU " + std::to_string(device->getOrdinal()) : "a CPU"),
+                  isGpu ? "copy it to that GPU first (type 2, kDLCUDA), or give its values to device_put()"
+                        : "copy it to host memory first (type 1, kDLCPU)");
+  }
   DType dtype = dtypeOf(values.dtype);
   std::vector<int64_t> shape = shapeOf(values, dtype);
   if (!isCompact(values, shape))
@@ -125,7 +145,6 @@ Array from_dlpack(DLManagedTensor *tensor, const std::optional<DeviceInfo> &want
                   "make it contiguous first (a copy)");
   int64_t elements = elementCount(shape);
   void *data = dataOf(values, dtype, elements);
-  DeviceRef device = chooseDevice(*job, wanted);
   NamedSharding sharding(Mesh({}, {}, {job->getDevice(device->getId())}), P());
   std::shared_ptr<ArrayImpl> impl = planArray(job, dtype, std::move(shape), sharding);
   std::shared_ptr<void> owner(tensor, [](DLManagedTensor *own) {
@@ -165,7 +184,7 @@ DLManagedTensor *to_dlpack(const Array &array) {
     made->strides[d] = step;
   DLTensor &values = made->tensor.dl_tensor;
   values.data = made->buffer->data();
-  values.device = {kDLCPU, 0};
+  values.device = placeOf(*parts->front().device);
   values.ndim = static_cast<int>(impl.shape.size());
   values.dtype = {type->code, type->bits, 1};
   values.shape = made->shape.data();

@@ -5,6 +5,7 @@
 #include "runtime/api/Checkpoint.h"
 #include "runtime/collective/net/NetCollectives.h"
 #include "runtime/device/cpu/CpuDevice.h"
+#include "runtime/device/cuda/CudaDevice.h"
 #include "runtime/support/Token.h"
 
 #include <algorithm>
@@ -126,6 +127,10 @@ JoinOptions resolveJoinOptions(const InitializeOptions &options, const Environme
   setTimeout(join.initializationTimeout, options.initialization_timeout, environment.initializationTimeout);
   setTimeout(join.heartbeatTimeout, options.heartbeat_timeout, environment.heartbeatTimeout);
   setTimeout(join.collectiveTimeout, options.collective_timeout, environment.collectiveTimeout);
+  join.backend = pick(options.platform, environment.platform).value_or("cpu");
+  if (join.backend != "cpu" && join.backend != "cuda")
+    throw Error("platform is '" + join.backend + "'; give cpu or cuda (SPMD_PLATFORM)", Error::Kind::Usage);
+  join.sharesGpus = environment.sharesGpus;
   join.hostId = environment.hostId.value_or("");
   join.jobId = pick(options.job_id, environment.jobId).value_or("");
   if (join.numProcesses > 1) {
@@ -152,13 +157,12 @@ std::shared_ptr<const TlsIdentity> resolveTls(const InitializeOptions &options, 
 std::shared_ptr<Job> Job::join(JoinOptions options) {
   std::shared_ptr<Job> job(new Job());
   job->timeout = options.initializationTimeout;
-  std::chrono::milliseconds collectiveTimeout = options.collectiveTimeout;
   options.vitals = [self = job.get()] { return self->vitals(); };
   NetworkPlace network;
   network.tls = options.tls;
-  job->client = Client::join(std::move(options));
+  job->client = Client::join(options);
   try {
-    job->makeDevices(std::move(network), collectiveTimeout);
+    job->makeDevices(options, std::move(network));
   } catch (const Error &error) {
     // The others believe that this process is one of them: its end is not an ordered one.
     job->markFailed();
@@ -170,7 +174,26 @@ std::shared_ptr<Job> Job::join(JoinOptions options) {
   return job;
 }
 
-void Job::makeDevices(NetworkPlace network, std::chrono::milliseconds collectiveTimeout) {
+/// The GPUs of this process: those of its device ids; where processes of this host have the same ids, because nobody
+/// gave any, those behind the GPUs of the processes before it.
+std::vector<int32_t> Job::gpusOf(const Topology &topology, const ProcessInfo &self) const {
+  std::vector<int32_t> gpus = self.localDeviceIds;
+  int32_t before = 0;
+  bool isShared = false;
+  for (const ProcessInfo &process : topology.processes) {
+    if (process.index >= self.index || hostOf(process.index) != hostOf(self.index))
+      continue;
+    before += static_cast<int32_t>(process.localDeviceIds.size());
+    for (int32_t id : process.localDeviceIds)
+      isShared |= std::find(gpus.begin(), gpus.end(), id) != gpus.end();
+  }
+  if (isShared)
+    for (int32_t &gpu : gpus)
+      gpu += before;
+  return gpus;
+}
+
+void Job::makeDevices(const JoinOptions &options, NetworkPlace network) {
   const Topology &topology = client->topology();
   const ProcessInfo &self = topology.processes[static_cast<size_t>(getProcess())];
   ShmOptions shm;
@@ -178,7 +201,8 @@ void Job::makeDevices(NetworkPlace network, std::chrono::milliseconds collective
   for (const ProcessInfo &process : topology.processes) {
     network.addresses.push_back(process.address);
     for (size_t i = 0; i < process.localDeviceIds.size(); ++i) {
-      DeviceInfo info{process.firstDevice + static_cast<int64_t>(i), process.index, "cpu", process.localDeviceIds[i]};
+      DeviceInfo info{process.firstDevice + static_cast<int64_t>(i), process.index, options.backend,
+                      process.localDeviceIds[i]};
       devices.push_back(std::move(info));
       shm.places.push_back({process.index, hostOf(process.index)});
       hostDevices += hostOf(process.index) == hostOf(self.index);
@@ -188,13 +212,18 @@ void Job::makeDevices(NetworkPlace network, std::chrono::milliseconds collective
   std::iota(localIds.begin(), localIds.end(), self.firstDevice);
   CpuDeviceOptions cpu;
   cpu.hostDeviceCount = hostDevices;
-  localDevices = createCpuDevices(localIds, cpu);
-
+  if (options.backend == "cuda") {
+    localDevices = createCudaDevices(localIds, gpusOf(topology, self), {cpu, options.sharesGpus});
+    for (const DeviceRef &device : localDevices)
+      shm.localDevices.push_back(static_cast<CudaDevice &>(*device).getHost());
+  } else {
+    localDevices = createCpuDevices(localIds, cpu);
+    shm.localDevices = localDevices;
+  }
   shm.process = self.index;
-  shm.localDevices = localDevices;
   shm.store = client.get();
   shm.health = client.get();
-  shm.timeouts.collective = collectiveTimeout;
+  shm.timeouts.collective = options.collectiveTimeout;
   ConnectionEnds ends = client->coordinatorConnection();
   network.own = ends.own;
   network.coordinator = ends.coordinator;

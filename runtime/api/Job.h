@@ -110,7 +110,8 @@ private:
   Job() = default;
 
   /// What needs to know who else is there.
-  void makeDevices(NetworkPlace network, std::chrono::milliseconds collectiveTimeout);
+  std::vector<int32_t> gpusOf(const Topology &topology, const ProcessInfo &self) const;
+  void makeDevices(const JoinOptions &options, NetworkPlace network);
   Vitals vitals() const;
 
   std::chrono::milliseconds timeout{300'000};

@@ -49,11 +49,19 @@ std::optional<Shared> findShared(const Job &job, const ArrayImpl &array, const s
 template <typename Visit> void visitShared(const Job &job, const ArrayImpl &array, const Visit &visit) {
   std::set<const void *> seen;
   for (PartsRef parts = array.getParts(); const LocalPart &part : *parts) {
-    if (part.device->getBackend() != "cpu" || !seen.insert(part.buffer->data()).second)
+    if (!seen.insert(part.buffer->data()).second)
       continue;
     auto bytes = static_cast<size_t>(elementCount(array.localShape) * byteSize(array.dtype));
-    if (std::optional<Shared> shared = findShared(job, array, part.ranges))
+    std::optional<Shared> shared = findShared(job, array, part.ranges);
+    if (!shared)
+      continue;
+    if (part.device->getBackend() == "cpu") {
       visit(*shared, digestOf(part.buffer->data(), bytes));
+      continue;
+    }
+    std::vector<char> copy(bytes);
+    part.device->copyToHost(copy.data(), *part.buffer, static_cast<int64_t>(bytes));
+    visit(*shared, digestOf(copy.data(), bytes));
   }
 }
 

@@ -98,9 +98,6 @@ std::string meshText(const MeshShape &mesh) {
 }
 
 CheckedRun checkRunOptions(const RunOptions &options, const Plan &plan, bool isMember) {
-  if (plan.target.backend != "cpu")
-    throw Error("the program is compiled for " + plan.target.backend + ":" + plan.target.cpu +
-                ", and this spmdc executes programs on CPUs only; compile it with --target=cpu to run it");
   checkInputs(plan, options.inputs);
   checkOutputs(plan, options.outputs);
   checkFiles(options);

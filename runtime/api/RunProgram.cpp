@@ -164,6 +164,7 @@ private:
     int devices =
         devicesPerProcess(options, environment, artifact->plan.mesh, std::max(processes, 1), startsProcesses());
     JoinOptions join = resolveJoinOptions(options.job, environment, devices);
+    join.backend = artifact->plan.target.backend;
     numProcesses = join.numProcesses;
     process = join.processId;
     if (numProcesses > 1)

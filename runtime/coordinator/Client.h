@@ -82,6 +82,8 @@ struct JoinOptions {
   std::string statusToken;
   /// `cpu` or `cuda`; the same on all processes.
   std::string backend = "cpu";
+  /// From Environment::sharesGpus.
+  bool sharesGpus = false;
   /// One entry per local device: its number on this machine.
   std::vector<int32_t> localDeviceIds = {0};
   /// Compared among all processes, in this order; a difference ends the job with a verdict that names both sides.

@@ -44,6 +44,8 @@ public:
   int64_t getId() const { return id; }
   /// `cpu` or `cuda`.
   virtual std::string_view getBackend() const = 0;
+  /// Its number among the backend's devices of this machine: a GPU's as the driver counts them; 0 of CPU devices.
+  virtual int32_t getOrdinal() const { return 0; }
   /// `cpu:3`, for messages and tables.
   std::string str() const { return std::string(getBackend()) + ":" + std::to_string(id); }
 

@@ -1,76 +1,17 @@
-//===- DeviceProgram.cpp - a plan resolved for one CPU device -------------===//
+//===- DeviceProgram.cpp - a plan resolved for one device -----------------===//
 
 #include "runtime/exec/DeviceProgram.h"
 
 #include "runtime/artifact/PlanPrinter.h"
 #include "runtime/artifact/WireBytes.h"
 #include "runtime/device/Allocation.h"
-#include "runtime/device/cpu/Library.h"
 #include "runtime/support/NanError.h"
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
-#include <sys/mman.h>
 #include <thread>
 
 namespace spmd {
-namespace {
-
-int64_t nowNs() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
-/// Takes the pages of fresh memory now and on this thread: near this core, and not in the first run.
-void touch(const DeviceBufferRef &buffer) {
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
-  constexpr uintptr_t page = 4096;
-  auto begin = reinterpret_cast<uintptr_t>(buffer->data()) & ~(page - 1);
-  auto end = (reinterpret_cast<uintptr_t>(buffer->data()) + buffer->bytes() + page - 1) & ~(page - 1);
-  // Older kernels do not know it; then the first run pays.
-  madvise(reinterpret_cast<void *>(begin), end - begin, MADV_POPULATE_WRITE);
-}
-
-struct LaunchOp {
-  KernelFunction kernel;
-  size_t firstPointer;
-  int64_t extent, grain;
-};
-
-struct MatmulOp {
-  Matmul *matmul;
-  BufferId lhs, rhs, result;
-  KernelFunction epilogue;
-  size_t firstPointer;
-};
-
-struct LibraryOp {
-  LibraryCall call;
-  std::vector<BufferId> inputs;
-  BufferId result;
-};
-
-LibraryCall makeCall(const LibraryStep &step, const Plan &plan) {
-  auto typeOf = [&](BufferId id) { return plan.buffers[id].dtype; };
-  LibraryCall call{step.function, typeOf(step.inputs[0]), step.sizes, {}};
-  if (step.function == LibraryFunction::UpdateSlice)
-    for (size_t i = 2; i < step.inputs.size(); ++i)
-      call.indexTypes.push_back(typeOf(step.inputs[i]));
-  else // A sort has one input, and its result is positions.
-    call.indexTypes.push_back(typeOf(step.inputs.size() == 1 ? step.result : step.inputs[1]));
-  return call;
-}
-
-struct CopyOp {
-  BufferId source, target;
-  int64_t bytes;
-};
-
-} // namespace
-
 struct DeviceProgram::Op {
   struct Start {
     Collective *collective;
@@ -97,29 +38,25 @@ struct DeviceProgram::Op {
     std::vector<std::string> texts;
     std::vector<PrintValue> values;
   };
-  std::variant<std::monostate, LaunchOp, MatmulOp, Start, Done, CopyOp, LibraryOp, If, While, For, Print> what;
+  std::variant<std::monostate, std::unique_ptr<PreparedStep>, Start, Done, If, While, For, Print> what;
   int32_t step = 0;
   const SourceLocation *location = nullptr;
   const Step *source = nullptr;
+  /// Of the first of several steps that compute: all of them.
+  std::vector<PreparedStep *> joined;
 };
 
-DeviceProgram::DeviceProgram(const ProgramContext &context, CpuDevice &device, int64_t position)
-    : context(context), plan(context.artifact->plan), device(device), position(position),
-      coordinates(plan.mesh.coordinates(position)) {
+DeviceProgram::DeviceProgram(const ProgramContext &context, Device &device, int64_t position)
+    : context(context), plan(context.artifact->plan), position(position), coordinates(plan.mesh.coordinates(position)),
+      device(device) {
   if (context.communicator)
     endpoint = &context.communicator->getEndpoint(position);
-  if (plan.arenaBytes > 0) {
-    arena = allocateFor(device, plan.arenaBytes, [&] { return "the intermediate values of '" + plan.name + "'"; });
-    touch(arena);
-  }
   buffers.resize(plan.buffers.size(), nullptr);
-  for (size_t i = 0; i < plan.buffers.size(); ++i) {
-    const BufferInfo &info = plan.buffers[i];
-    if (info.space == BufferInfo::Space::Arena)
-      buffers[i] = arena ? static_cast<char *>(arena->data()) + info.offset : nullptr;
-    else if (info.space == BufferInfo::Space::Constant)
-      buffers[i] = const_cast<char *>(context.constants) + info.offset;
-  }
+}
+
+DeviceProgram::~DeviceProgram() = default;
+
+void DeviceProgram::prepare() {
   program = std::make_unique<Ops>(resolve(plan.steps));
   if (hasNestedCollectives) {
     CollectiveDesc desc;
@@ -134,13 +71,14 @@ DeviceProgram::DeviceProgram(const ProgramContext &context, CpuDevice &device, i
     if (endpoint)
       nanAgreement = std::make_unique<NanAgreement>(*endpoint, plan.mesh, position, endSite());
   }
-  if (scratchBytes > 0) {
-    scratch = allocateFor(device, scratchBytes, [&] { return "the matrix products of '" + plan.name + "'"; });
-    touch(scratch);
-  }
+  finishPreparation();
 }
 
-DeviceProgram::~DeviceProgram() = default;
+void DeviceProgram::settle() {
+  if (endpoint)
+    endpoint->settle();
+  endRun();
+}
 
 /// Where the devices of the mesh meet behind the last step.
 CallSite DeviceProgram::endSite() const {
@@ -152,8 +90,6 @@ CallSite DeviceProgram::endSite() const {
     site.location = plan.steps.back().location;
   return site;
 }
-
-int64_t DeviceProgram::getBytes() const { return plan.arenaBytes + scratchBytes; }
 
 size_t DeviceProgram::addPointers(const std::vector<BufferId> &ids) {
   size_t first = pointers.size();
@@ -181,10 +117,9 @@ DeviceProgram::Ops DeviceProgram::resolve(const std::vector<Step> &steps) {
     op.location = &step.location;
     op.source = &step;
     if (auto *launchStep = std::get_if<LaunchStep>(&step.op)) {
-      op.what = LaunchOp{context.module->getKernel(launchStep->kernel), addPointers(launchStep->operands),
-                         launchStep->extent, launchStep->grain};
+      op.what = prepareStep(*launchStep);
     } else if (auto *matmul = std::get_if<MatmulStep>(&step.op)) {
-      resolveMatmul(*matmul, op);
+      op.what = prepareStep(*matmul, step.location);
     } else if (auto *start = std::get_if<CollectiveStartStep>(&step.op)) {
       resolveStart(*start, !isDoneAtOnce(steps, index), op);
     } else if (auto *done = std::get_if<CollectiveDoneStep>(&step.op)) {
@@ -193,9 +128,9 @@ DeviceProgram::Ops DeviceProgram::resolve(const std::vector<Step> &steps) {
         throw Error("the plan finishes collective " + std::to_string(done->id) + " before it starts it");
       op.what = Op::Done{collectives[collective->second].get()};
     } else if (auto *copy = std::get_if<CopyStep>(&step.op)) {
-      op.what = CopyOp{copy->source, copy->target, plan.buffers[copy->source].bytes()};
+      op.what = prepareStep(*copy);
     } else if (auto *library = std::get_if<LibraryStep>(&step.op)) {
-      op.what = LibraryOp{makeCall(*library, plan), library->inputs, library->result};
+      op.what = prepareStep(*library);
     } else if (auto *branch = std::get_if<IfStep>(&step.op)) {
       ++depth;
       Ops thenOps = resolve(branch->thenSteps), elseOps = resolve(branch->elseSteps);
@@ -216,7 +151,24 @@ DeviceProgram::Ops DeviceProgram::resolve(const std::vector<Step> &steps) {
     }
     ops.push_back(std::move(op));
   }
+  joinSteps(ops);
   return ops;
+}
+
+void DeviceProgram::joinSteps(Ops &ops) {
+  for (size_t first = 0; first < ops.size();) {
+    size_t end = first;
+    std::vector<PreparedStep *> steps;
+    for (; end < ops.size(); ++end) {
+      auto *step = std::get_if<std::unique_ptr<PreparedStep>>(&ops[end].what);
+      if (!step)
+        break;
+      steps.push_back(step->get());
+    }
+    if (steps.size() > 1)
+      ops[first].joined = std::move(steps);
+    first = std::max(end, first + 1);
+  }
 }
 
 void DeviceProgram::resolveStart(const CollectiveStartStep &start, bool isAsync, Op &op) {
@@ -232,6 +184,7 @@ void DeviceProgram::resolveStart(const CollectiveStartStep &start, bool isAsync,
     for (const AxisRef &axis : desc.axes)
       roots *= axis.sizeIn(plan.mesh);
   auto collective = std::make_unique<Collective>();
+  collective->result = start.result;
   for (desc.root = 0; desc.root < roots; ++desc.root)
     collective->byRoot.push_back(endpoint->prepare(plan.mesh, desc, site));
   collectiveOfId[start.id] = collectives.size();
@@ -241,31 +194,11 @@ void DeviceProgram::resolveStart(const CollectiveStartStep &start, bool isAsync,
 }
 
 CollectiveCall &DeviceProgram::choose(Collective &collective, BufferId root) {
-  int32_t position = root < 0 ? 0 : *static_cast<const int32_t *>(buffers[root]);
+  int32_t position = root < 0 ? 0 : *static_cast<const int32_t *>(read(root));
   if (position < 0 || position >= static_cast<int64_t>(collective.byRoot.size()))
     throw Error("the root " + std::to_string(position) + " of a collective_broadcast is outside its group of " +
                 std::to_string(collective.byRoot.size()));
   return *collective.byRoot[position];
-}
-
-void DeviceProgram::resolveMatmul(const MatmulStep &step, Op &op) {
-  MatmulShape shape{step.batch,
-                    step.m,
-                    step.n,
-                    step.k,
-                    step.transposeLhs,
-                    step.transposeRhs,
-                    plan.buffers[step.lhs].dtype,
-                    plan.buffers[step.result].dtype};
-  if (plan.buffers[step.rhs].dtype != shape.operand)
-    throw Error("the plan multiplies " + std::string(dtypeName(shape.operand)) + " with " +
-                std::string(dtypeName(plan.buffers[step.rhs].dtype)));
-  std::shared_ptr<Matmul> &matmul = matmuls[shape];
-  if (!matmul)
-    matmul = Matmul::create(shape, context.dnnl, device.getThreadCount());
-  scratchBytes = std::max(scratchBytes, matmul->getScratchBytes());
-  KernelFunction epilogue = step.epilogueKernel < 0 ? nullptr : context.module->getKernel(step.epilogueKernel);
-  op.what = MatmulOp{matmul.get(), step.lhs, step.rhs, step.result, epilogue, addPointers(step.epilogueOperands)};
 }
 
 void DeviceProgram::resolvePrint(const PrintStep &step, Op &op) {
@@ -295,10 +228,12 @@ void DeviceProgram::resolvePrint(const PrintStep &step, Op &op) {
         int64_t bytes = byteSize(value.info.dtype);
         for (int64_t size : value.info.shape)
           bytes *= size;
-        value.gathered = allocateFor(device, bytes, [&] {
-          return "a value of " + typeText(value.info.dtype, value.info.shape) + " that " + op.location->str() +
-                 " prints";
-        });
+        try {
+          value.gathered = allocateHost(bytes);
+        } catch (const Error &error) {
+          throw error.withContext("memory for a value of " + typeText(value.info.dtype, value.info.shape) + " that " +
+                                  op.location->str() + " prints");
+        }
       }
     }
     print.values.push_back(std::move(value));
@@ -319,20 +254,30 @@ void DeviceProgram::run(uint64_t number, const std::vector<DeviceBufferRef> &arg
   }
   for (auto [index, id] : fixups)
     pointers[index] = buffers[id];
-  // Long loops are left when the job is over; checkVerdict then throws.
-  StopCheck stop;
-  if (context.health)
-    stop = {[](const void *health) { return static_cast<const Health *>(health)->isOver(); }, context.health};
-  device.getParallelFor().setStopCheck(stop);
+  beginRun();
+  try {
+    executeSteps();
+  } catch (...) {
+    endRun(); // Nothing may use the memory of a run that is over.
+    if (profile)
+      resolveMarks(*profile);
+    throw;
+  }
+}
+
+void DeviceProgram::executeSteps() {
   if (endpoint)
     endpoint->beginLaunch();
   if (nanCheck)
-    nanCheck->begin(launch, buffers);
+    nanCheck->begin(launch, view(idsIn(BufferInfo::Space::Argument)));
   execute(*program);
   std::optional<NanCheck::Finding> found;
   std::optional<NanAgreement::Answer> nan;
   if (nanCheck)
     nan = findNan(found);
+  endRun();
+  if (profile)
+    resolveMarks(*profile);
   if (endOfRun) {
     endOfRun->start(nullptr, nullptr);
     endOfRun->done();
@@ -343,70 +288,79 @@ void DeviceProgram::run(uint64_t number, const std::vector<DeviceBufferRef> &arg
     failForNan(*nan, found);
 }
 
+std::vector<BufferId> DeviceProgram::idsIn(BufferInfo::Space space) const {
+  std::vector<BufferId> ids;
+  for (size_t id = 0; id < plan.buffers.size(); ++id)
+    if (plan.buffers[id].space == space)
+      ids.push_back(static_cast<BufferId>(id));
+  return ids;
+}
+
+void DeviceProgram::lookForNans(const Op &op) {
+  if (!nanCheck)
+    return;
+  std::vector<BufferId> ids;
+  if (auto *print = std::get_if<PrintStep>(&op.source->op)) {
+    ids = print->values;
+  } else if (std::get_if<Op::Done>(&op.what)) {
+    ids = {std::get<Op::Done>(op.what).collective->result};
+  } else {
+    ids = buffersOf(*op.source, 0, 0).outputs;
+  }
+  nanCheck->afterStep(op.step, *op.source, (*context.stepInfo)[static_cast<size_t>(op.step)].name, view(ids));
+}
+
 void DeviceProgram::execute(Ops &ops) {
-  for (Op &op : ops) {
-    if (!profile) {
-      executeOne(op);
-      if (nanCheck)
-        nanCheck->afterStep(op.step, *op.source, (*context.stepInfo)[static_cast<size_t>(op.step)].name, buffers);
-      continue;
+  if (profile || nanCheck)
+    return executeWatched(ops);
+  for (size_t i = 0; i < ops.size(); ++i) {
+    if (joinsSteps && !ops[i].joined.empty()) {
+      begin(ops[i]);
+      runJoined(ops[i].joined);
+      checkVerdict();
+      i += ops[i].joined.size() - 1;
+    } else {
+      executeOne(ops[i]);
     }
-    // Parents come before their children.
-    size_t index = profile->size();
-    profile->push_back({op.step, device.getId(), nowNs(), 0});
-    executeOne(op);
-    (*profile)[index].endNs = nowNs();
-    if (nanCheck)
-      nanCheck->afterStep(op.step, *op.source, (*context.stepInfo)[static_cast<size_t>(op.step)].name, buffers);
   }
 }
 
-void DeviceProgram::executeOne(Op &op) {
+/// One step after the other, with its times and its NaNs.
+void DeviceProgram::executeWatched(Ops &ops) {
+  for (Op &op : ops) {
+    size_t index = 0;
+    if (profile) { // Parents come before their children.
+      index = profile->size();
+      profile->push_back({op.step, device.getId(), mark(), 0});
+    }
+    executeOne(op);
+    if (profile)
+      (*profile)[index].endNs = mark();
+    lookForNans(op);
+  }
+}
+
+void DeviceProgram::begin(const Op &op) {
   place = op.location;
   if (context.health)
     context.health->atStep(launch, op.step, *op.location);
-  if (auto *launchOp = std::get_if<LaunchOp>(&op.what)) {
-    device.getParallelFor().runKernel(launchOp->kernel, launchOp->extent, launchOp->grain,
-                                      pointers.data() + launchOp->firstPointer, coordinates.data());
-    checkVerdict();
-  } else if (auto *matmul = std::get_if<MatmulOp>(&op.what)) {
-    RowsDone rowsDone;
-    void *const *operands = pointers.data() + matmul->firstPointer;
-    auto epilogue = [&](int64_t begin, int64_t end) { matmul->epilogue(begin, end, operands, coordinates.data()); };
-    if (matmul->epilogue)
-      rowsDone = {[](const void *body, int64_t begin, int64_t end) {
-                    (*static_cast<const decltype(epilogue) *>(body))(begin, end);
-                  },
-                  &epilogue};
-    try {
-      matmul->matmul->run(device.getParallelFor(), buffers[matmul->lhs], buffers[matmul->rhs], buffers[matmul->result],
-                          scratch ? scratch->data() : nullptr, rowsDone);
-    } catch (const Error &error) {
-      throw error.withContext(op.location->str() + ": " + device.str());
-    }
+}
+
+void DeviceProgram::executeOne(Op &op) {
+  begin(op);
+  if (auto *prepared = std::get_if<std::unique_ptr<PreparedStep>>(&op.what)) {
+    (*prepared)->run();
     checkVerdict();
   } else if (auto *start = std::get_if<Op::Start>(&op.what)) {
     if (context.counters)
       context.counters->wireBytes.fetch_add(start->wireBytes, std::memory_order_relaxed);
     CollectiveCall &call = choose(*start->collective, start->root);
     start->collective->underWay = &call;
-    call.start(buffers[start->operand], buffers[start->result]);
+    void *result = stageResult(start->result, start->collective->resultStaging);
+    call.start(stageOperand(start->operand, start->collective->operandStaging), result);
   } else if (auto *done = std::get_if<Op::Done>(&op.what)) {
     done->collective->underWay->done();
-  } else if (auto *copy = std::get_if<CopyOp>(&op.what)) {
-    auto *source = static_cast<const char *>(buffers[copy->source]);
-    auto *target = static_cast<char *>(buffers[copy->target]);
-    if (source != target)
-      device.getParallelFor().run(copy->bytes, 1 << 18, [&](int64_t begin, int64_t end, int) {
-        std::memcpy(target + begin, source + begin, end - begin);
-      });
-    checkVerdict();
-  } else if (auto *library = std::get_if<LibraryOp>(&op.what)) {
-    std::vector<const void *> inputs;
-    for (BufferId id : library->inputs)
-      inputs.push_back(buffers[id]);
-    runLibrary(library->call, device.getParallelFor(), inputs.data(), buffers[library->result]);
-    checkVerdict();
+    finishResult(done->collective->result, done->collective->resultStaging);
   } else if (auto *branch = std::get_if<Op::If>(&op.what)) {
     execute(readPredicate(branch->predicate) ? branch->thenOps : branch->elseOps);
   } else if (auto *loop = std::get_if<Op::While>(&op.what)) {
@@ -418,11 +372,10 @@ void DeviceProgram::executeOne(Op &op) {
       execute(loop->body);
     }
   } else if (auto *counted = std::get_if<Op::For>(&op.what)) {
-    int32_t *counter = counted->counter < 0 ? nullptr : static_cast<int32_t *>(buffers[counted->counter]);
     for (int64_t i = counted->lower; i < counted->upper; ++i) {
       checkVerdict();
-      if (counter)
-        *counter = static_cast<int32_t>(i);
+      if (counted->counter >= 0)
+        writeCounter(counted->counter, static_cast<int32_t>(i));
       execute(counted->body);
     }
   } else if (std::get_if<Op::Print>(&op.what)) {
@@ -431,7 +384,7 @@ void DeviceProgram::executeOne(Op &op) {
 }
 
 std::optional<NanAgreement::Answer> DeviceProgram::findNan(std::optional<NanCheck::Finding> &found) {
-  found = nanCheck->find(buffers);
+  found = nanCheck->find(view(idsIn(BufferInfo::Space::Result)));
   std::string message = found ? device.str() + ": " + found->text : "";
   if (nanAgreement)
     return nanAgreement->agree(found, message);
@@ -462,15 +415,20 @@ void DeviceProgram::executePrint(Op &op) {
   auto &print = std::get<Op::Print>(op.what);
   for (PrintValue &value : print.values)
     if (value.gather) {
-      value.gather->start(buffers[value.buffer], value.gathered ? value.gathered->data() : nullptr);
+      value.gather->start(stageOperand(value.buffer, value.operand), value.gathered ? value.gathered->data() : nullptr);
       value.gather->done();
     }
   if (position != context.printPosition || !context.print)
     return;
+  std::vector<BufferId> ownIds;
+  for (const PrintValue &value : print.values)
+    if (!value.gathered)
+      ownIds.push_back(value.buffer);
+  const std::vector<void *> &own = view(ownIds);
   std::vector<HostView> views;
   for (const PrintValue &value : print.values)
-    views.push_back(
-        {value.info.dtype, value.info.shape, value.gathered ? value.gathered->data() : buffers[value.buffer]});
+    views.push_back({value.info.dtype, value.info.shape,
+                     value.gathered ? value.gathered->data() : own[static_cast<size_t>(value.buffer)]});
   context.print(print.texts, views);
 }
 

@@ -3,11 +3,12 @@
 #include "runtime/exec/Executor.h"
 #include "runtime/artifact/ArtifactFile.h"
 #include "runtime/artifact/PlanFields.h"
-#include "runtime/device/Allocation.h"
-#include "runtime/exec/DeviceProgram.h"
+#include "runtime/device/cpu/Futex.h"
+#include "runtime/exec/ExecutionBackend.h"
 #include "runtime/exec/ProfileLog.h"
 #include "runtime/support/CountText.h"
 #include "runtime/support/NanError.h"
+#include "runtime/support/OutOfMemory.h"
 
 #include <algorithm>
 #include <cstring>
@@ -19,7 +20,7 @@ namespace {
 
 /// What the plan's steps, nested ones included, need.
 struct Needs {
-  bool collectives = false, matmuls = false;
+  bool collectives = false;
 };
 
 uint64_t hashText(const std::string &text) {
@@ -41,7 +42,6 @@ void describeSteps(const Plan &plan, const std::vector<Step> &steps, std::vector
       name = plan.kernels[launch->kernel].symbol;
     } else if (std::get_if<MatmulStep>(&step.op)) {
       name = "matmul";
-      needs.matmuls = true;
     } else if (auto *start = std::get_if<CollectiveStartStep>(&step.op)) {
       name = std::string(plan_fields::collectiveNames[static_cast<size_t>(start->desc.kind)]) + " start";
       needs.collectives = true;
@@ -146,10 +146,10 @@ std::mutex &launchOrder() {
   return mutex;
 }
 
-class CpuExecutor final : public Executor {
+class PlanExecutor final : public Executor {
 public:
-  CpuExecutor(std::shared_ptr<const Artifact> artifact, ExecutorOptions options);
-  ~CpuExecutor() override;
+  PlanExecutor(std::shared_ptr<const Artifact> artifact, ExecutorOptions options);
+  ~PlanExecutor() override;
 
   const Artifact &getArtifact() const override { return *context.artifact; }
   const std::vector<int64_t> &getLocalPositions() const override { return positions; }
@@ -175,7 +175,7 @@ private:
 
   ProgramContext context;
   std::shared_ptr<Communicator> communicator;
-  DeviceBufferRef constants;
+  std::unique_ptr<ExecutionBackend> backend; ///< Outlives the programs.
   std::vector<int64_t> positions;
   std::vector<DeviceRef> devices;
   std::vector<std::unique_ptr<DeviceProgram>> programs;
@@ -183,7 +183,7 @@ private:
   uint64_t launches = 0; ///< Guarded by launchOrder().
 };
 
-CpuExecutor::CpuExecutor(std::shared_ptr<const Artifact> artifact, ExecutorOptions options) {
+PlanExecutor::PlanExecutor(std::shared_ptr<const Artifact> artifact, ExecutorOptions options) {
   const Plan &plan = artifact->plan;
   context.artifact = artifact;
   keepMemoryReserve();
@@ -195,20 +195,15 @@ CpuExecutor::CpuExecutor(std::shared_ptr<const Artifact> artifact, ExecutorOptio
   for (size_t position = 0; position < options.devices.size(); ++position)
     for (const DeviceRef &device : options.localDevices)
       if (device->getId() == options.devices[position]) {
-        if (!dynamic_cast<CpuDevice *>(device.get()))
-          throw Error("the artifact '" + plan.name + "' is compiled for CPU devices, but " + device->str() +
-                      " is none");
         positions.push_back(static_cast<int64_t>(position));
         devices.push_back(device);
       }
   if (positions.empty())
     throw Error("no device of this process is in the mesh of '" + plan.name + "'", Error::Kind::Usage);
-  context.module = std::make_shared<KernelModule>(*artifact);
+  backend = ExecutionBackend::create(artifact, devices);
   Needs needs;
   std::map<int32_t, int32_t> starts;
   describeSteps(plan, plan.steps, stepInfo, needs, starts);
-  if (needs.matmuls)
-    context.dnnl = Dnnl::load();
   // Devices that look for NaNs agree on what they find; without collectives no device has another one's values.
   needs.collectives |= options.checkNans && plan.mesh.deviceCount() > 1 && options.collectives;
   if (needs.collectives) {
@@ -229,21 +224,15 @@ CpuExecutor::CpuExecutor(std::shared_ptr<const Artifact> artifact, ExecutorOptio
   context.fingerprint = options.fingerprint;
   if (context.fingerprint == 0)
     context.fingerprint = hashText(fingerprint(*artifact));
-  if (!artifact->constants.empty()) {
-    constants = allocateFor(*devices[0], static_cast<int64_t>(artifact->constants.size()),
-                            [&] { return "the constants of '" + plan.name + "'"; });
-    std::memcpy(constants->data(), artifact->constants.data(), artifact->constants.size());
-    context.constants = static_cast<const char *>(constants->data());
-  }
   prepareDevices();
 }
 
-CpuExecutor::~CpuExecutor() {
+PlanExecutor::~PlanExecutor() {
   // Runs that are still queued refer to the programs; each program ends on its device's thread, after them.
   onAllDevices([&](size_t i) { programs[i].reset(); });
 }
 
-void CpuExecutor::onAllDevices(const std::function<void(size_t)> &body) {
+void PlanExecutor::onAllDevices(const std::function<void(size_t)> &body) {
   auto state = std::make_shared<LaunchState>(devices.size());
   for (size_t i = 0; i < devices.size(); ++i)
     devices[i]->enqueue([state, &body, i] {
@@ -262,19 +251,20 @@ void CpuExecutor::onAllDevices(const std::function<void(size_t)> &body) {
   state->wait();
 }
 
-void CpuExecutor::prepareDevices() {
+void PlanExecutor::prepareDevices() {
   programs.resize(devices.size());
   try {
     onAllDevices([&](size_t i) {
-      programs[i] = std::make_unique<DeviceProgram>(context, static_cast<CpuDevice &>(*devices[i]), positions[i]);
+      programs[i] = backend->makeProgram(context, *devices[i], positions[i]);
+      programs[i]->prepare();
     });
   } catch (const Error &error) {
     throw error.withContext("preparing '" + context.artifact->plan.name + "'");
   }
 }
 
-void CpuExecutor::checkBuffers(const char *what, const std::vector<ValueInfo> &infos,
-                               const std::vector<std::vector<DeviceBufferRef>> &buffers) const {
+void PlanExecutor::checkBuffers(const char *what, const std::vector<ValueInfo> &infos,
+                                const std::vector<std::vector<DeviceBufferRef>> &buffers) const {
   auto fail = [&](const std::string &why) {
     throw Error("'" + context.artifact->plan.name + "': " + why, Error::Kind::Usage);
   };
@@ -292,9 +282,9 @@ void CpuExecutor::checkBuffers(const char *what, const std::vector<ValueInfo> &i
   }
 }
 
-std::shared_ptr<Launch> CpuExecutor::launch(std::vector<std::vector<DeviceBufferRef>> arguments,
-                                            std::vector<std::vector<DeviceBufferRef>> results,
-                                            std::vector<ProfileEvent> *profile) {
+std::shared_ptr<Launch> PlanExecutor::launch(std::vector<std::vector<DeviceBufferRef>> arguments,
+                                             std::vector<std::vector<DeviceBufferRef>> results,
+                                             std::vector<ProfileEvent> *profile) {
   checkBuffers("argument", context.artifact->plan.params, arguments);
   checkBuffers("result", context.artifact->plan.results, results);
   auto state = std::make_shared<LaunchState>(devices.size());
@@ -311,7 +301,7 @@ std::shared_ptr<Launch> CpuExecutor::launch(std::vector<std::vector<DeviceBuffer
 }
 
 /// The run has failed on this device. The others wait for it in vain: they are told, here and on the other processes.
-void CpuExecutor::failRun(size_t local, LaunchState &state, const std::string &cause, Error::Kind kind) noexcept {
+void PlanExecutor::failRun(size_t local, LaunchState &state, const std::string &cause, Error::Kind kind) noexcept {
   state.fail(cause, kind);
   if (context.health && kind != Error::Kind::Verdict)
     context.health->reportFailure(cause);
@@ -322,7 +312,7 @@ void CpuExecutor::failRun(size_t local, LaunchState &state, const std::string &c
 
 /// The same with the text that `describe` makes; where there is no memory for that, with what needs none.
 template <typename Describe>
-void CpuExecutor::failRunFor(size_t local, LaunchState &state, Error::Kind kind, const Describe &describe) noexcept {
+void PlanExecutor::failRunFor(size_t local, LaunchState &state, Error::Kind kind, const Describe &describe) noexcept {
   std::string cause;
   for (bool isSecond : {false, true})
     try {
@@ -335,7 +325,7 @@ void CpuExecutor::failRunFor(size_t local, LaunchState &state, Error::Kind kind,
     }
 }
 
-void CpuExecutor::logEvents(uint64_t number, std::vector<ProfileEvent> events) noexcept {
+void PlanExecutor::logEvents(uint64_t number, std::vector<ProfileEvent> events) noexcept {
   auto now = std::chrono::steady_clock::now().time_since_epoch();
   for (ProfileEvent &event : events)
     if (event.endNs == 0)
@@ -347,7 +337,7 @@ void CpuExecutor::logEvents(uint64_t number, std::vector<ProfileEvent> events) n
   }
 }
 
-void CpuExecutor::runDevice(size_t local, uint64_t number, LaunchState &state) {
+void PlanExecutor::runDevice(size_t local, uint64_t number, LaunchState &state) {
   std::vector<ProfileEvent> events;
   try {
     auto began = std::chrono::steady_clock::now();
@@ -386,7 +376,7 @@ void CpuExecutor::runDevice(size_t local, uint64_t number, LaunchState &state) {
 } // namespace
 
 std::unique_ptr<Executor> Executor::create(std::shared_ptr<const Artifact> artifact, ExecutorOptions options) {
-  return std::make_unique<CpuExecutor>(std::move(artifact), std::move(options));
+  return std::make_unique<PlanExecutor>(std::move(artifact), std::move(options));
 }
 
 } // namespace spmd

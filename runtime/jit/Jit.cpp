@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/jit/JitFunction.h"
+#include "runtime/jit/LocalGpu.h"
 
 #include "runtime/api/Runtime.h"
 #include "runtime/jit/CompileCache.h"
@@ -136,7 +137,7 @@ private:
     result.frontend.function = options.function;
     result.frontend.sets = options.constants;
     result.frontend.meshOverride = meshOverride(options.mesh);
-    result.target = options.target;
+    result.target = spmdc::nameLocalGpu(options.target);
     result.cache = spmdc::CompileCache::open(std::nullopt, Environment::read(/*isAlone=*/true));
     return {options.file_name, source, std::move(result)};
   }

@@ -191,6 +191,8 @@ Environment Environment::parse(const Lookup &lookup, std::vector<std::string> *p
   result.cacheLimit = reader.bytes("SPMD_CACHE_LIMIT").value_or(result.cacheLimit);
   result.configDirectory = userFolder(reader, "XDG_CONFIG_HOME", ".config");
   result.noColor = reader.text("NO_COLOR").has_value();
+  result.platform = reader.text("SPMD_PLATFORM");
+  result.sharesGpus = reader.text("SPMD_SHARE_GPUS").value_or("0") != "0";
   result.cudaToolkit = reader.text("CUDA_HOME");
   if (!result.cudaToolkit)
     result.cudaToolkit = reader.text("CUDA_PATH");

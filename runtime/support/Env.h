@@ -60,7 +60,10 @@ struct Environment {
   int64_t cacheLimit = int64_t(1) << 30; ///< SPMD_CACHE_LIMIT: bytes that compiled programs take at most.
   /// `spmd` in XDG_CONFIG_HOME or in ~/.config, the home being HOME or else the one of the user database.
   std::optional<std::string> configDirectory;
-  bool noColor = false; ///< NO_COLOR
+  bool noColor = false;                ///< NO_COLOR
+  std::optional<std::string> platform; ///< SPMD_PLATFORM: cpu or cuda, the devices of this process.
+  /// SPMD_SHARE_GPUS: several devices may work on one GPU: to test programs for more devices than there are.
+  bool sharesGpus = false;
   /// CUDA_HOME, else CUDA_PATH: the folder of the CUDA toolkit; without it the usual places are searched.
   std::optional<std::string> cudaToolkit;
 

@@ -17,7 +17,7 @@ int main(int argc, char **argv) {
   spmdc::prepareWriting();
   CLI::App app("Runs a program that `spmdc compile` wrote, on this machine or as one process of a cluster.",
                "spmd-run");
-  app.set_version_flag("--version", "spmd-run " SPMDC_VERSION " (backends: cpu)");
+  app.set_version_flag("--version", "spmd-run " SPMDC_VERSION " (backends: cpu, cuda)");
   std::string path;
   app.add_option("FILE", path, "The artifact (.spmdx)")->required()->type_name("");
   spmd::RunOptions options;

@@ -4,6 +4,7 @@
 
 #include "runtime/artifact/ArtifactFile.h"
 #include "runtime/jit/CompileCache.h"
+#include "runtime/jit/LocalGpu.h"
 #include "runtime/jit/Target.h"
 #include "runtime/support/Env.h"
 #include "runtime/support/Error.h"
@@ -39,7 +40,7 @@ CLI::Option *CompileFlags::addTo(CLI::App &command, const std::string &fileHelp)
           },
           ""));
   command.add_option("--fn", function, "The entry function")->type_name("NAME")->capture_default_str();
-  command.add_option("--target", target, "cpu (this host), cpu:<llvm-cpu>, cuda:sm_90")
+  command.add_option("--target", target, "cpu (this host), cpu:<llvm-cpu>, cuda (this machine's GPU), cuda:sm_90")
       ->type_name("TARGET")
       ->capture_default_str()
       ->check(CLI::Validator(
@@ -133,7 +134,12 @@ std::optional<CompileOptions> CompileFlags::toOptions(std::ostream &messages) co
   options.frontend.function = function;
   options.pipeline.dumpDirectory = dumpDirectory;
   options.pipeline.remarks = showRemarks;
-  options.target = target;
+  try {
+    options.target = nameLocalGpu(target);
+  } catch (const spmd::Error &error) {
+    messages << "spmdc: error: --target: " << error.what() << "\n";
+    return std::nullopt;
+  }
   if (target.starts_with("cuda"))
     options.cudaToolkit = spmd::Environment::read().cudaToolkit.value_or("");
   options.optimizationLevel = optimizationLevel;

@@ -1,6 +1,7 @@
 //===- DevicesCommand.cpp - spmdc devices ---------------------------------===//
 
 #include "runtime/api/include/spmd/spmd.h"
+#include "runtime/device/cuda/ExplainGpus.h"
 #include "runtime/support/CountText.h"
 #include "runtime/support/Env.h"
 #include "runtime/support/Error.h"
@@ -108,6 +109,9 @@ struct DevicesCommand {
   /// What was found in the environment; joins nothing.
   static int printEnvironment() {
     std::cout << spmd::Environment::explain();
+    std::vector<std::string> ignored;
+    std::string toolkit = spmd::Environment::read(/*isAlone=*/true, &ignored).cudaToolkit.value_or("");
+    std::cout << spmd::cuda::explainGpus(toolkit);
     return kOk;
   }
 };

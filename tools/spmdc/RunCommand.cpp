@@ -22,11 +22,6 @@ struct RunCommand {
   bool hasOptionErrors = false;
 
   int run() {
-    if (flags.target.rfind("cuda", 0) == 0) {
-      std::cerr << "spmdc: error: this version compiles for CUDA (compile --target=" << flags.target
-                << ") but does not run on it yet; run with --target=cpu\n";
-      return kFailed;
-    }
     spmd::RunRequest request{.command = "spmdc",
                              .load = [this](std::ostream &messages) { return load(messages); },
                              .columns = columns(),

@@ -30,7 +30,7 @@ std::string Driver::open() {
   // Never closed: the driver has threads of its own.
   void *handle = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!handle)
-    return std::string("there is no NVIDIA driver here (libcuda.so.1: ") + dlerror() + ")";
+    return std::string("there is no NVIDIA driver here (") + dlerror() + ")";
 #define SPMD_CUDA_ENTRY(name, symbol, ...)                                                                             \
   name = reinterpret_cast<decltype(name)>(dlsym(handle, #symbol));                                                     \
   if (!name)                                                                                                           \

@@ -128,8 +128,9 @@ TEST_F(Dlpack, other_strides_are_refused) {
 TEST_F(Dlpack, other_devices_are_refused) {
   Tensor tensor;
   tensor.managed.dl_tensor.device = {kDLCUDA, 1};
-  EXPECT_EQ(refusal(tensor), "from_dlpack is given a tensor on a device of DLPack's type 2, and devices here are CPUs; "
-                             "copy it to host memory first (type 1, kDLCPU)");
+  EXPECT_EQ(refusal(tensor),
+            "from_dlpack is given a tensor on a device of DLPack's type 2 and number 1, and cpu:0 is a "
+            "CPU; copy it to host memory first (type 1, kDLCPU)");
 }
 
 TEST_F(Dlpack, what_no_array_can_be_is_refused) {

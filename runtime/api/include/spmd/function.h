@@ -86,8 +86,8 @@ struct JitOptions {
   std::optional<Mesh> mesh = {};
   std::vector<std::pair<std::string, std::string>> constants = {}; ///< Values of the source's consts.
   std::string file_name = "<jit>";                                 ///< In messages.
-  /// `cpu` (this host), `cpu:<LLVM's name of a CPU>`, or `cuda:<architecture>` as cuda:sm_90. Devices of the job run
-  /// code for this host; lower() shows what there is for others.
+  /// `cpu` (this host), `cpu:<LLVM's name of a CPU>`, `cuda` (this machine's GPU), or `cuda:<architecture>` as
+  /// cuda:sm_90. A call needs devices of that kind (InitializeOptions::platform); lower() shows code for any.
   std::string target = "cpu";
   /// As JAX's `jax_debug_nans`: a call whose results (or printed values) hold a NaN throws a NanError that names the
   /// step that made it, on all processes of the mesh alike; the next call works. Such a call waits for its results.

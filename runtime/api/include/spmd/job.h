@@ -34,8 +34,10 @@ struct InitializeOptions {
   std::optional<int> num_processes = {};
   std::optional<int> process_id = {};
   DeviceIds local_device_ids = {};
+  /// `cpu` (the default) or `cuda`: the devices of this process, the same on all processes. SPMD_PLATFORM.
+  std::optional<std::string> platform = {};
   std::optional<std::chrono::milliseconds> initialization_timeout = {}; ///< Default: 300 s, end to end.
-  std::optional<int> devices_per_process = {};                          ///< CPU devices of this process; default 1.
+  std::optional<int> devices_per_process = {};                          ///< Devices of this process; default 1.
   std::optional<std::chrono::milliseconds> heartbeat_timeout = {};      ///< Default: 10 s.
   std::optional<std::chrono::milliseconds> collective_timeout = {};     ///< Default: 300 s; 0: never.
   std::optional<std::string> job_id = {};
@@ -66,7 +68,7 @@ int process_count(std::source_location where = std::source_location::current());
 struct DeviceInfo {
   int64_t id = 0;        ///< Dense over the job, in process order.
   int process_index = 0; ///< The process that it is local to.
-  std::string platform;  ///< `cpu`.
+  std::string platform;  ///< `cpu` or `cuda`.
   int32_t local_id = 0;  ///< Its number on its machine.
   bool operator==(const DeviceInfo &) const = default;
   /// `CpuDevice(id=3)`.

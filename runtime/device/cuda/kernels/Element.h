@@ -1,7 +1,7 @@
 //===- Element.h - element types on a GPU -----------------------*- C++ -*-===//
 #pragma once
 
-#include "runtime/device/cuda/kernels/Gpu.h"
+#include "runtime/device/cuda/kernels/Intrinsics.h"
 
 namespace spmd::cuda {
 

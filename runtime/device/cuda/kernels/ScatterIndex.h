@@ -1,7 +1,7 @@
 //===- ScatterIndex.h - where updates go ------------------------*- C++ -*-===//
 #pragma once
 
-#include "runtime/device/cuda/kernels/Gpu.h"
+#include "runtime/device/cuda/kernels/Intrinsics.h"
 
 namespace spmd::cuda {
 

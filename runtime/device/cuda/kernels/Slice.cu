@@ -1,6 +1,6 @@
 //===- Slice.cu - writes a window at a position known at run time ---------===//
 
-#include "runtime/device/cuda/kernels/Gpu.h"
+#include "runtime/device/cuda/kernels/Intrinsics.h"
 
 namespace spmd::cuda {
 namespace {

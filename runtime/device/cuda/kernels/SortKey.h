@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "runtime/device/cuda/kernels/Gpu.h"
+#include "runtime/device/cuda/kernels/Intrinsics.h"
 
 namespace spmd::cuda {
 

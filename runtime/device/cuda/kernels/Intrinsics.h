@@ -1,4 +1,4 @@
-//===- Gpu.h - what clang offers for code on a GPU --------------*- C++ -*-===//
+//===- Intrinsics.h - what clang offers for code on a GPU --------------*- C++ -*-===//
 //
 // The kernels of this folder are compiled by clang alone, without the CUDA toolkit and its headers. Rules that all of
 // them follow:

@@ -1,7 +1,7 @@
 //===- KernelModule.cpp - the generated code of an artifact ---------------===//
 
-#include "runtime/exec/KernelModule.h"
-#include "runtime/exec/CpuFeatures.h"
+#include "runtime/exec/cpu/KernelModule.h"
+#include "runtime/exec/cpu/CpuFeatures.h"
 #include "runtime/support/Error.h"
 #include "runtime/support/File.h"
 #include "runtime/support/Process.h"

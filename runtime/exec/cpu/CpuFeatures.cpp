@@ -1,6 +1,6 @@
 //===- CpuFeatures.cpp - does this CPU run that code? ---------------------===//
 
-#include "runtime/exec/CpuFeatures.h"
+#include "runtime/exec/cpu/CpuFeatures.h"
 #include "runtime/support/Error.h"
 #include "runtime/support/Process.h"
 

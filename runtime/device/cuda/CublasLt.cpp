@@ -1,0 +1,242 @@
+//===- CublasLt.cpp - matrix products by cuBLASLt, found at run time ------===//
+
+#include "runtime/device/cuda/CublasLt.h"
+
+#include "runtime/support/Error.h"
+
+#include <array>
+#include <climits>
+#include <dlfcn.h>
+#include <optional>
+#include <vector>
+
+namespace spmd::cuda {
+namespace {
+
+// Names in comments are those of cublasLt.h; numbers are those of its header and never change.
+using Status = int; ///< cublasStatus_t; 0 is success.
+constexpr Status kBlasSuccess = 0;
+using Opaque = void *; ///< cublasLtMatmulDesc_t, cublasLtMatrixLayout_t, cublasLtMatmulPreference_t.
+
+constexpr int kTransposeA = 3, kTransposeB = 4;  // cublasLtMatmulDescAttributes_t
+constexpr int kBatchCount = 5, kBatchStride = 6; // cublasLtMatrixLayoutAttribute_t
+constexpr int kMaxWorkspace = 1, kReductionSchemes = 3, kMinAlignmentA = 5, kMinAlignmentD = 8; // ...Preference...
+constexpr int kOperationT = 1;                                                                  // CUBLAS_OP_T
+constexpr int kCompute32F = 68, kCompute64F = 70;                                               // cublasComputeType_t
+constexpr int kReal32F = 0, kReal64F = 1, kReal16F = 2, kReal16Bf = 14;                         // cudaDataType
+
+/// CUBLASLT_REDUCTION_SCHEME_INPLACE and _COMPUTE_TYPE: where an algorithm splits k, it sums the parts in f32, never in
+/// a 16-bit type.
+constexpr uint32_t kSumsInF32 = 3;
+/// What an algorithm may use as workspace: 32 MiB is what cuBLAS itself takes on sm_90.
+constexpr uint64_t kWorkspaceBytes = 32 << 20;
+/// Of all arrays of a plan (Plan.h).
+constexpr uint32_t kAlignment = 16;
+
+struct Algorithm {
+  std::array<uint64_t, 8> data;
+};
+/// cublasLtMatmulHeuristicResult_t.
+struct Heuristic {
+  Algorithm algorithm;
+  size_t workspaceBytes;
+  Status state;
+  float waves;
+  std::array<int, 4> reserved;
+};
+
+std::optional<int> typeOf(DType dtype) {
+  switch (dtype) {
+  case DType::F32:
+    return kReal32F;
+  case DType::F64:
+    return kReal64F;
+  case DType::F16:
+    return kReal16F;
+  case DType::BF16:
+    return kReal16Bf;
+  default:
+    return std::nullopt;
+  }
+}
+
+} // namespace
+
+struct CublasLtEntries {
+  Status (*create)(CublasLt::Handle **) = nullptr;
+  Status (*destroy)(CublasLt::Handle *) = nullptr;
+  size_t (*getVersion)() = nullptr;
+  Status (*descCreate)(Opaque *, int, int) = nullptr;
+  Status (*descSet)(Opaque, int, const void *, size_t) = nullptr;
+  Status (*descDestroy)(Opaque) = nullptr;
+  Status (*layoutCreate)(Opaque *, int, uint64_t, uint64_t, int64_t) = nullptr;
+  Status (*layoutSet)(Opaque, int, const void *, size_t) = nullptr;
+  Status (*layoutDestroy)(Opaque) = nullptr;
+  Status (*preferenceCreate)(Opaque *) = nullptr;
+  Status (*preferenceSet)(Opaque, int, const void *, size_t) = nullptr;
+  Status (*preferenceDestroy)(Opaque) = nullptr;
+  Status (*getHeuristic)(CublasLt::Handle *, Opaque, Opaque, Opaque, Opaque, Opaque, Opaque, int, Heuristic *,
+                         int *) = nullptr;
+  Status (*matmul)(CublasLt::Handle *, Opaque, const void *, const void *, Opaque, const void *, Opaque, const void *,
+                   const void *, Opaque, void *, Opaque, const Algorithm *, void *, size_t, Stream) = nullptr;
+
+  /// False where the library lacks one.
+  bool resolve(void *library) {
+    auto find = [&](const char *symbol, auto &function) {
+      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, symbol));
+      return function != nullptr;
+    };
+    return find("cublasLtCreate", create) && find("cublasLtDestroy", destroy) &&
+           find("cublasLtGetVersion", getVersion) && find("cublasLtMatmulDescCreate", descCreate) &&
+           find("cublasLtMatmulDescSetAttribute", descSet) && find("cublasLtMatmulDescDestroy", descDestroy) &&
+           find("cublasLtMatrixLayoutCreate", layoutCreate) && find("cublasLtMatrixLayoutSetAttribute", layoutSet) &&
+           find("cublasLtMatrixLayoutDestroy", layoutDestroy) &&
+           find("cublasLtMatmulPreferenceCreate", preferenceCreate) &&
+           find("cublasLtMatmulPreferenceSetAttribute", preferenceSet) &&
+           find("cublasLtMatmulPreferenceDestroy", preferenceDestroy) &&
+           find("cublasLtMatmulAlgoGetHeuristic", getHeuristic) && find("cublasLtMatmul", matmul);
+  }
+};
+
+std::shared_ptr<const CublasLt> CublasLt::load(const std::string &toolkit, std::string *whyNot) {
+  std::vector<std::string> names = {"libcublasLt.so.13", "libcublasLt.so.12"};
+  std::vector<std::string> folders = {""};
+  if (!toolkit.empty())
+    folders.push_back(toolkit + "/lib64/");
+  folders.push_back("/usr/local/cuda/lib64/");
+  std::string why;
+  for (const std::string &folder : folders)
+    for (const std::string &name : names) {
+      // Never closed: kernels of the library may still be loaded when the process ends.
+      void *library = dlopen((folder + name).c_str(), RTLD_NOW | RTLD_LOCAL);
+      if (!library) {
+        why += (why.empty() ? "" : "; ") + std::string(dlerror());
+        continue;
+      }
+      std::shared_ptr<CublasLt> result(new CublasLt());
+      result->entries = std::make_unique<CublasLtEntries>();
+      if (!result->entries->resolve(library))
+        why += (why.empty() ? "" : "; ") + folder + name + " lacks functions";
+      else if (Status status = result->entries->create(&result->handle); status != kBlasSuccess)
+        why += (why.empty() ? "" : "; ") + folder + name + " does not start (status " + std::to_string(status) + ")";
+      else
+        return result;
+    }
+  if (whyNot)
+    *whyNot = why;
+  return nullptr;
+}
+
+CublasLt::~CublasLt() {
+  if (handle)
+    entries->destroy(handle);
+}
+
+std::string CublasLt::getVersion() const {
+  size_t version = entries->getVersion();
+  return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
+         std::to_string(version % 100);
+}
+
+struct CublasLtProduct::State {
+  std::shared_ptr<const CublasLt> library;
+  Opaque operation = nullptr, a = nullptr, b = nullptr, d = nullptr;
+  Heuristic heuristic{};
+  bool isF64 = false;
+
+  ~State() {
+    const CublasLtEntries &api = library->getEntries();
+    for (Opaque layout : {a, b, d})
+      if (layout)
+        api.layoutDestroy(layout);
+    if (operation)
+      api.descDestroy(operation);
+  }
+
+  /// A row-major matrix, which the library sees as its transpose in columns.
+  bool makeLayout(Opaque &layout, int type, int64_t rows, int64_t columns, int64_t batch) {
+    const CublasLtEntries &api = library->getEntries();
+    if (api.layoutCreate(&layout, type, static_cast<uint64_t>(columns), static_cast<uint64_t>(rows), columns) !=
+        kBlasSuccess)
+      return false;
+    if (batch == 1)
+      return true;
+    auto count = static_cast<int32_t>(batch);
+    int64_t stride = rows * columns;
+    return api.layoutSet(layout, kBatchCount, &count, sizeof count) == kBlasSuccess &&
+           api.layoutSet(layout, kBatchStride, &stride, sizeof stride) == kBlasSuccess;
+  }
+
+  /// False where the library cannot.
+  bool prepare(const MatmulShape &shape) {
+    const CublasLtEntries &api = library->getEntries();
+    std::optional<int> operand = typeOf(shape.operand), result = typeOf(shape.result);
+    if (!operand || !result || (shape.operand == DType::F64) != (shape.result == DType::F64) || shape.batch > INT_MAX)
+      return false;
+    isF64 = shape.operand == DType::F64;
+    int scale = isF64 ? kReal64F : kReal32F;
+    if (api.descCreate(&operation, isF64 ? kCompute64F : kCompute32F, scale) != kBlasSuccess)
+      return false;
+    // D^T [n, m] = op(rhs)^T op(lhs)^T, all in columns: the library's A is rhs, its B is lhs.
+    int transpose = kOperationT;
+    if (shape.transposeRhs && api.descSet(operation, kTransposeA, &transpose, sizeof transpose) != kBlasSuccess)
+      return false;
+    if (shape.transposeLhs && api.descSet(operation, kTransposeB, &transpose, sizeof transpose) != kBlasSuccess)
+      return false;
+    auto rowsOf = [](bool isTransposed, int64_t rows, int64_t columns) { return isTransposed ? columns : rows; };
+    if (!makeLayout(a, *operand, rowsOf(shape.transposeRhs, shape.k, shape.n),
+                    rowsOf(shape.transposeRhs, shape.n, shape.k), shape.batch) ||
+        !makeLayout(b, *operand, rowsOf(shape.transposeLhs, shape.m, shape.k),
+                    rowsOf(shape.transposeLhs, shape.k, shape.m), shape.batch) ||
+        !makeLayout(d, *result, shape.m, shape.n, shape.batch))
+      return false;
+    Opaque preference = nullptr;
+    if (api.preferenceCreate(&preference) != kBlasSuccess)
+      return false;
+    int found = 0;
+    bool isGood =
+        api.preferenceSet(preference, kMaxWorkspace, &kWorkspaceBytes, sizeof kWorkspaceBytes) == kBlasSuccess &&
+        api.preferenceSet(preference, kReductionSchemes, &kSumsInF32, sizeof kSumsInF32) == kBlasSuccess;
+    for (int which = kMinAlignmentA; which <= kMinAlignmentD; ++which)
+      isGood = isGood && api.preferenceSet(preference, which, &kAlignment, sizeof kAlignment) == kBlasSuccess;
+    isGood = isGood &&
+             api.getHeuristic(library->getHandle(), operation, a, b, d, d, preference, 1, &heuristic, &found) ==
+                 kBlasSuccess &&
+             found == 1 && heuristic.state == kBlasSuccess;
+    api.preferenceDestroy(preference);
+    return isGood;
+  }
+};
+
+CublasLtProduct::CublasLtProduct(std::unique_ptr<State> state) : state(std::move(state)) {}
+CublasLtProduct::~CublasLtProduct() = default;
+
+std::unique_ptr<CublasLtProduct> CublasLtProduct::create(std::shared_ptr<const CublasLt> library,
+                                                         const MatmulShape &shape) {
+  if (!library || shape.batch == 0 || shape.m == 0 || shape.n == 0 || shape.k == 0)
+    return nullptr;
+  auto state = std::make_unique<State>();
+  state->library = std::move(library);
+  if (!state->prepare(shape))
+    return nullptr;
+  return std::unique_ptr<CublasLtProduct>(new CublasLtProduct(std::move(state)));
+}
+
+int64_t CublasLtProduct::getScratchBytes() const { return static_cast<int64_t>(state->heuristic.workspaceBytes); }
+
+void CublasLtProduct::run(Stream stream, DevicePointer lhs, DevicePointer rhs, DevicePointer result,
+                          DevicePointer scratch) const {
+  static constexpr float one = 1, zero = 0;
+  static constexpr double one64 = 1, zero64 = 0;
+  auto pointer = [](DevicePointer address) { return reinterpret_cast<void *>(address); };
+  const void *alpha = state->isF64 ? static_cast<const void *>(&one64) : &one;
+  const void *beta = state->isF64 ? static_cast<const void *>(&zero64) : &zero;
+  Status status = state->library->getEntries().matmul(
+      state->library->getHandle(), state->operation, alpha, pointer(rhs), state->a, pointer(lhs), state->b, beta,
+      pointer(result), state->d, pointer(result), state->d, &state->heuristic.algorithm, pointer(scratch),
+      state->heuristic.workspaceBytes, stream);
+  if (status != kBlasSuccess)
+    throw Error("cuBLASLt refuses a product (status " + std::to_string(status) + ")");
+}
+
+} // namespace spmd::cuda

@@ -1,0 +1,62 @@
+//===- CublasLt.h - matrix products by cuBLASLt, found at run time -*- C++ -*-===//
+//
+// cuBLASLt comes with the CUDA toolkit or with Python's packages, and is opened by name. A product is prepared once for
+// its shape: the library's heuristic chooses the algorithm by shape and card, never by a measurement, so the same
+// product gives the same bits each time. f32 is multiplied in f32 (no TF32), 16-bit types are summed in f32.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/device/MatmulShape.h"
+#include "runtime/device/cuda/DriverTypes.h"
+
+#include <memory>
+#include <string>
+
+namespace spmd::cuda {
+
+struct CublasLtEntries;
+
+/// The library, with a handle for the GPU that was current when it was loaded. May be used from any thread.
+class CublasLt {
+public:
+  /// Null where there is none; `whyNot` is then one sentence that says where it was looked for. `toolkit`: the folder
+  /// of a CUDA toolkit to look in as well; may be empty.
+  static std::shared_ptr<const CublasLt> load(const std::string &toolkit, std::string *whyNot = nullptr);
+  ~CublasLt();
+  CublasLt(const CublasLt &) = delete;
+  CublasLt &operator=(const CublasLt &) = delete;
+
+  const CublasLtEntries &getEntries() const { return *entries; }
+  struct Handle;
+  Handle *getHandle() const { return handle; }
+  /// `13.0.2`, as the library says.
+  std::string getVersion() const;
+
+private:
+  CublasLt() = default;
+  std::unique_ptr<CublasLtEntries> entries;
+  Handle *handle = nullptr;
+};
+
+/// A product of one shape.
+class CublasLtProduct {
+public:
+  /// Null where the library has no algorithm for the shape and its types.
+  static std::unique_ptr<CublasLtProduct> create(std::shared_ptr<const CublasLt> library, const MatmulShape &shape);
+  ~CublasLtProduct();
+  CublasLtProduct(const CublasLtProduct &) = delete;
+  CublasLtProduct &operator=(const CublasLtProduct &) = delete;
+
+  /// Bytes of device memory, aligned to 256, that `run` needs.
+  int64_t getScratchBytes() const;
+  /// Queues the product. Throws spmd::Error.
+  void run(Stream stream, DevicePointer lhs, DevicePointer rhs, DevicePointer result, DevicePointer scratch) const;
+
+private:
+  struct State;
+  explicit CublasLtProduct(std::unique_ptr<State> state);
+  std::unique_ptr<State> state;
+};
+
+} // namespace spmd::cuda

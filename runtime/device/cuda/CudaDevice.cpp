@@ -1,0 +1,162 @@
+//===- CudaDevice.cpp - a GPU as a device of the job ----------------------===//
+
+#include "runtime/device/cuda/CudaDevice.h"
+
+#include "runtime/support/CountText.h"
+#include "runtime/support/Error.h"
+
+#include <map>
+
+namespace spmd {
+
+/// Gives its memory back when it goes.
+class CudaBuffer final : public DeviceBuffer {
+public:
+  CudaBuffer(std::shared_ptr<CudaDevice::StreamOwner> owner, cuda::DevicePointer pointer, int64_t bytes)
+      : DeviceBuffer(reinterpret_cast<void *>(pointer), bytes), owner(std::move(owner)) {}
+  ~CudaBuffer() override {
+    owner->gpu->free(reinterpret_cast<cuda::DevicePointer>(data()), owner->stream);
+    owner->inUse.fetch_sub(bytes(), std::memory_order_relaxed);
+  }
+
+private:
+  std::shared_ptr<CudaDevice::StreamOwner> owner;
+};
+
+namespace {
+
+class AdoptedBuffer final : public DeviceBuffer {
+public:
+  AdoptedBuffer(void *data, int64_t bytes, std::shared_ptr<void> owner)
+      : DeviceBuffer(data, bytes), owner(std::move(owner)) {}
+
+private:
+  std::shared_ptr<void> owner;
+};
+
+/// Host memory that the card reads and writes directly, as long as this lives.
+class StagingBuffer final : public DeviceBuffer {
+public:
+  StagingBuffer(std::shared_ptr<cuda::Gpu> gpu, DeviceBufferRef memory)
+      : DeviceBuffer(memory->data(), memory->bytes()), gpu(std::move(gpu)), memory(std::move(memory)) {
+    // Where the system refuses (a limit of locked memory), the driver copies through memory of its own.
+    isPinned = bytes() > 0 && this->gpu->getDriver().MemHostRegister(data(), static_cast<size_t>(bytes()),
+                                                                     cuda::kHostPortable) == cuda::kSuccess;
+  }
+  ~StagingBuffer() override {
+    if (isPinned)
+      gpu->getDriver().MemHostUnregister(data());
+  }
+
+private:
+  std::shared_ptr<cuda::Gpu> gpu;
+  DeviceBufferRef memory;
+  bool isPinned = false;
+};
+
+void checkRange(const Device &device, const DeviceBuffer &buffer, int64_t offset, int64_t bytes) {
+  if (offset < 0 || bytes < 0 || offset + bytes > buffer.bytes())
+    throw Error(device.str() + ": a copy of " + std::to_string(bytes) + " bytes at offset " + std::to_string(offset) +
+                " does not fit into a buffer of " + std::to_string(buffer.bytes()) + " bytes");
+}
+
+} // namespace
+
+CudaDevice::StreamOwner::~StreamOwner() {
+  const cuda::Driver &driver = gpu->getDriver();
+  if (stream)
+    driver.StreamDestroy(stream);
+}
+
+CudaDevice::CudaDevice(std::shared_ptr<cuda::Gpu> givenGpu, std::shared_ptr<const cuda::Library> givenLibrary,
+                       std::shared_ptr<CpuDevice> givenHost)
+    : Device(givenHost->getId()), gpu(std::move(givenGpu)), library(std::move(givenLibrary)),
+      host(std::move(givenHost)), stream(std::make_shared<StreamOwner>()) {
+  stream->gpu = gpu;
+  gpu->makeCurrent();
+  gpu->getDriver().check(gpu->getDriver().StreamCreate(&stream->stream, cuda::kStreamNonBlocking), "cuStreamCreate");
+}
+
+CudaDevice::~CudaDevice() {
+  try {
+    gpu->makeCurrent(); // The library's kernels are unloaded.
+  } catch (const Error &) {
+    // A card with an error has none any more.
+  }
+  library.reset();
+}
+
+DeviceBufferRef CudaDevice::allocateStaging(int64_t bytes) {
+  gpu->makeCurrent();
+  return std::make_shared<StagingBuffer>(gpu, host->allocate(bytes));
+}
+
+DeviceBufferRef CudaDevice::allocate(int64_t bytes) {
+  cuda::DevicePointer pointer = gpu->allocate(bytes, stream->stream);
+  int64_t now = stream->inUse.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  for (int64_t peak = stream->peak.load(); now > peak && !stream->peak.compare_exchange_weak(peak, now);)
+    continue;
+  return std::make_shared<CudaBuffer>(stream, pointer, bytes);
+}
+
+DeviceBufferRef CudaDevice::adopt(void *data, int64_t bytes, std::shared_ptr<void> owner) {
+  return std::make_shared<AdoptedBuffer>(data, bytes, std::move(owner));
+}
+
+void CudaDevice::copyFromHost(DeviceBuffer &target, const void *source, int64_t bytes, int64_t targetOffset) {
+  checkRange(*this, target, targetOffset, bytes);
+  if (bytes == 0)
+    return;
+  gpu->makeCurrent();
+  const cuda::Driver &driver = gpu->getDriver();
+  auto address = reinterpret_cast<cuda::DevicePointer>(target.data()) + static_cast<cuda::DevicePointer>(targetOffset);
+  driver.check(driver.MemcpyHtoDAsync(address, source, static_cast<size_t>(bytes), stream->stream),
+               "cuMemcpyHtoDAsync");
+  driver.check(driver.StreamSynchronize(stream->stream), "copying to a GPU");
+}
+
+void CudaDevice::copyToHost(void *target, const DeviceBuffer &source, int64_t bytes, int64_t sourceOffset) {
+  checkRange(*this, source, sourceOffset, bytes);
+  if (bytes == 0)
+    return;
+  gpu->makeCurrent();
+  const cuda::Driver &driver = gpu->getDriver();
+  auto address = reinterpret_cast<cuda::DevicePointer>(source.data()) + static_cast<cuda::DevicePointer>(sourceOffset);
+  driver.check(driver.MemcpyDtoHAsync(target, address, static_cast<size_t>(bytes), stream->stream),
+               "cuMemcpyDtoHAsync");
+  driver.check(driver.StreamSynchronize(stream->stream), "copying from a GPU");
+}
+
+int64_t CudaDevice::bytesInUse() const { return stream->inUse.load(std::memory_order_relaxed); }
+int64_t CudaDevice::peakBytesInUse() const { return stream->peak.load(std::memory_order_relaxed); }
+
+std::vector<DeviceRef> createCudaDevices(const std::vector<int64_t> &ids, const std::vector<int32_t> &gpus,
+                                         const CudaDeviceOptions &options) {
+  std::string whyNot;
+  std::shared_ptr<const cuda::Driver> driver = cuda::Driver::load(&whyNot);
+  if (!driver)
+    throw Error(whyNot + "; programs for cpu run here (--target=cpu)");
+  struct Card {
+    std::shared_ptr<cuda::Gpu> gpu;
+    std::shared_ptr<const cuda::Library> library;
+  };
+  std::map<int32_t, Card> cards;
+  std::vector<DeviceRef> devices;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    int32_t ordinal = options.sharesGpus ? gpus[i] % driver->getGpuCount() : gpus[i];
+    if (ordinal >= driver->getGpuCount())
+      throw Error("device " + std::to_string(ids[i]) + " of the job would be GPU " + std::to_string(ordinal) +
+                  " of this machine, but it has " + countText(driver->getGpuCount(), "GPU") +
+                  "; start fewer devices here, or set SPMD_SHARE_GPUS=1 to let several share one (for tests)");
+    Card &card = cards[ordinal];
+    if (!card.gpu) {
+      card.gpu = std::make_shared<cuda::Gpu>(driver, ordinal);
+      card.library = std::make_shared<cuda::Library>(driver);
+    }
+    devices.push_back(
+        std::make_shared<CudaDevice>(card.gpu, card.library, std::make_shared<CpuDevice>(ids[i], options.host)));
+  }
+  return devices;
+}
+
+} // namespace spmd

@@ -1,0 +1,13 @@
+//===- LibraryCalls.h - a library step with its types -----------*- C++ -*-===//
+#pragma once
+
+#include "runtime/device/LibraryCall.h"
+#include "runtime/device/MatmulShape.h"
+
+namespace spmd {
+
+LibraryCall makeCall(const LibraryStep &step, const Plan &plan);
+/// Throws spmd::Error where the operands have different types.
+MatmulShape makeShape(const MatmulStep &step, const Plan &plan);
+
+} // namespace spmd

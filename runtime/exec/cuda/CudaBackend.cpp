@@ -1,0 +1,82 @@
+//===- CudaBackend.cpp - plans on GPUs ------------------------------------===//
+
+#include "runtime/exec/cuda/CudaBackend.h"
+
+#include "runtime/exec/cuda/CudaProgram.h"
+#include "runtime/support/Error.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+namespace spmd {
+namespace {
+
+/// Throws where code for `sm_90` (or sm_90a, which no other card takes) does not run on this GPU.
+void checkArchitecture(const Plan &plan, const cuda::Gpu &gpu) {
+  std::string_view name = plan.target.cpu;
+  int wanted = 0;
+  if (!name.starts_with("sm_") ||
+      std::from_chars(name.data() + 3, name.data() + name.size(), wanted).ptr == name.data())
+    throw Error("the artifact '" + plan.name + "' is compiled for '" + plan.target.cpu +
+                "', which is no GPU architecture; compile it again");
+  bool isSpecific = name.ends_with("a");
+  if (isSpecific ? wanted != gpu.getCapability() : wanted > gpu.getCapability())
+    throw Error("the artifact '" + plan.name + "' is compiled for " + plan.target.cpu + ", but GPU " +
+                std::to_string(gpu.getOrdinal()) + " (" + gpu.getName() + ") is " + gpu.getArchitecture() +
+                "; compile it with --target=cuda:" + gpu.getArchitecture());
+}
+
+class CudaBackend final : public ExecutionBackend {
+public:
+  CudaBackend(std::shared_ptr<const Artifact> artifact, const std::vector<DeviceRef> &devices) {
+    const Plan &plan = artifact->plan;
+    for (const DeviceRef &ref : devices) {
+      auto &device = static_cast<CudaDevice &>(*ref);
+      const cuda::Gpu &gpu = device.getGpu();
+      if (codes.count(&gpu) != 0)
+        continue;
+      checkArchitecture(plan, gpu);
+      gpu.makeCurrent();
+      CudaCode &code = codes[&gpu];
+      code.device = std::static_pointer_cast<CudaDevice>(ref);
+      if (!plan.kernels.empty())
+        code.module = std::make_unique<cuda::KernelCode>(gpu.getSharedDriver(), artifact->code, plan.name);
+      for (const KernelInfo &kernel : plan.kernels) {
+        cuda::Function function = code.module->getFunction(kernel.symbol);
+        if (kernel.sharedBytes > 0)
+          gpu.getDriver().check(
+              gpu.getDriver().FuncSetAttribute(function, cuda::kMaxDynamicSharedBytes, kernel.sharedBytes),
+              "cuFuncSetAttribute");
+        code.kernels.push_back(function);
+      }
+    }
+  }
+
+  ~CudaBackend() override {
+    for (auto &[gpu, code] : codes)
+      try {
+        gpu->makeCurrent();
+        code.module.reset();
+      } catch (const Error &) {
+        // A card with an error has no modules any more.
+      }
+  }
+
+  std::unique_ptr<DeviceProgram> makeProgram(const ProgramContext &context, Device &device, int64_t position) override {
+    auto &cudaDevice = static_cast<CudaDevice &>(device);
+    return std::make_unique<CudaProgram>(context, codes.at(&cudaDevice.getGpu()), cudaDevice, position);
+  }
+
+private:
+  std::map<const cuda::Gpu *, CudaCode> codes;
+};
+
+} // namespace
+
+std::unique_ptr<ExecutionBackend> createCudaBackend(std::shared_ptr<const Artifact> artifact,
+                                                    const std::vector<DeviceRef> &devices) {
+  return std::make_unique<CudaBackend>(std::move(artifact), devices);
+}
+
+} // namespace spmd

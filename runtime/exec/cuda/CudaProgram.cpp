@@ -1,0 +1,296 @@
+//===- CudaProgram.cpp - a plan resolved for one GPU ----------------------===//
+
+#include "runtime/exec/cuda/CudaProgram.h"
+
+#include "runtime/device/Allocation.h"
+#include "runtime/exec/LibraryCalls.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+namespace spmd {
+namespace {
+
+int64_t nowNs() { return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+} // namespace
+
+struct CudaProgram::Launch final : PreparedStep {
+  CudaProgram &program;
+  int32_t kernel;
+  size_t firstPointer, count;
+
+  Launch(CudaProgram &program, const LaunchStep &step)
+      : program(program), kernel(step.kernel), firstPointer(program.addPointers(step.operands)),
+        count(step.operands.size()) {}
+  void run() override { program.launch(kernel, firstPointer, count); }
+};
+
+struct CudaProgram::Product final : PreparedStep {
+  CudaProgram &program;
+  MatmulShape shape;
+  std::shared_ptr<const cuda::CublasLtProduct> product;
+  BufferId lhs, rhs, result;
+  int32_t epilogue;
+  size_t firstPointer, count;
+  const SourceLocation &location;
+
+  Product(CudaProgram &program, const MatmulShape &shape, std::shared_ptr<const cuda::CublasLtProduct> product,
+          const MatmulStep &step, const SourceLocation &location)
+      : program(program), shape(shape), product(std::move(product)), lhs(step.lhs), rhs(step.rhs), result(step.result),
+        epilogue(step.epilogueKernel), firstPointer(program.addPointers(step.epilogueOperands)),
+        count(step.epilogueOperands.size()), location(location) {}
+  void run() override {
+    try {
+      if (product)
+        product->run(program.target, program.addressOf(lhs), program.addressOf(rhs), program.addressOf(result),
+                     program.getScratch());
+      else
+        program.device.getLibrary().multiply(shape, program.target, program.addressOf(lhs), program.addressOf(rhs),
+                                             program.addressOf(result));
+    } catch (const Error &error) {
+      throw error.withContext(location.str() + ": " + program.device.str());
+    }
+    if (epilogue >= 0)
+      program.launch(epilogue, firstPointer, count);
+  }
+};
+
+struct CudaProgram::Library final : PreparedStep {
+  CudaProgram &program;
+  LibraryCall call;
+  std::vector<BufferId> inputs;
+  BufferId result;
+  std::vector<cuda::DevicePointer> addresses;
+
+  Library(CudaProgram &program, const LibraryStep &step)
+      : program(program), call(makeCall(step, program.plan)), inputs(step.inputs), result(step.result),
+        addresses(step.inputs.size()) {}
+  void run() override {
+    for (size_t i = 0; i < inputs.size(); ++i)
+      addresses[i] = program.addressOf(inputs[i]);
+    program.device.getLibrary().run(call, program.target, addresses, program.addressOf(result), program.getScratch());
+  }
+};
+
+struct CudaProgram::Copy final : PreparedStep {
+  CudaProgram &program;
+  BufferId source, target;
+
+  Copy(CudaProgram &program, const CopyStep &step) : program(program), source(step.source), target(step.target) {}
+  void run() override {
+    if (program.addressOf(source) != program.addressOf(target) && program.bytesOf(source) > 0)
+      program.driver.check(program.driver.MemcpyDtoDAsync(program.addressOf(target), program.addressOf(source),
+                                                          program.bytesOf(source), program.target),
+                           "cuMemcpyDtoDAsync");
+  }
+};
+
+CudaProgram::CudaProgram(const ProgramContext &context, const CudaCode &code, CudaDevice &device, int64_t position)
+    : DeviceProgram(context, device, position), code(code), device(device), driver(device.getGpu().getDriver()),
+      stream(device.getStream()), target(stream) {
+  device.getGpu().makeCurrent();
+  graphs = std::make_unique<GraphCache>(driver);
+  joinsSteps = true;
+  const std::string &bytes = context.artifact->constants;
+  if (plan.arenaBytes > 0)
+    arena = allocateFor(device, plan.arenaBytes, [&] { return "the intermediate values of '" + plan.name + "'"; });
+  if (!bytes.empty()) {
+    constants =
+        allocateFor(device, static_cast<int64_t>(bytes.size()), [&] { return "the constants of '" + plan.name + "'"; });
+    static_cast<Device &>(device).copyFromHost(*constants, bytes.data(), static_cast<int64_t>(bytes.size()));
+  }
+  auto coordinateBytes = static_cast<int64_t>(coordinates.size() * sizeof(int64_t));
+  coordinatesOnDevice =
+      allocateFor(device, coordinateBytes, [&] { return "the mesh coordinates of '" + plan.name + "'"; });
+  static_cast<Device &>(device).copyFromHost(*coordinatesOnDevice, coordinates.data(), coordinateBytes);
+  coordinatesAddress = coordinatesOnDevice->data();
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    const BufferInfo &info = plan.buffers[i];
+    if (info.space == BufferInfo::Space::Arena)
+      buffers[i] = arena ? static_cast<char *>(arena->data()) + info.offset : nullptr;
+    else if (info.space == BufferInfo::Space::Constant)
+      buffers[i] = constants ? static_cast<char *>(constants->data()) + info.offset : nullptr;
+  }
+  constexpr int64_t kControlBytes = 64; // A predicate, or the root of a broadcast.
+  control = device.allocateStaging(kControlBytes);
+}
+
+CudaProgram::~CudaProgram() {
+  try {
+    device.getGpu().makeCurrent();
+  } catch (const Error &) {
+    // A card with an error has lost what belongs to this program.
+  }
+  if (driver.StreamSynchronize(stream) != cuda::kSuccess)
+    return; // The card is lost, and its events with it.
+  for (cuda::Event event : events)
+    driver.EventDestroy(event);
+}
+
+void CudaProgram::runJoined(const std::vector<PreparedStep *> &steps) {
+  graphs->run(steps, runAddresses, stream, [&](cuda::Stream where) {
+    struct Restore {
+      CudaProgram &program;
+      ~Restore() { program.target = program.stream; }
+    } restore{*this};
+    target = where;
+    for (PreparedStep *step : steps)
+      step->run();
+  });
+}
+
+std::unique_ptr<PreparedStep> CudaProgram::prepareStep(const LaunchStep &step) {
+  return std::make_unique<Launch>(*this, step);
+}
+
+std::unique_ptr<PreparedStep> CudaProgram::prepareStep(const MatmulStep &step, const SourceLocation &location) {
+  MatmulShape shape = makeShape(step, plan);
+  if (!hasLookedForBlas) {
+    hasLookedForBlas = true;
+    blas = cuda::CublasLt::load("");
+  }
+  auto [known, isNew] = products.try_emplace(shape);
+  if (isNew)
+    known->second = cuda::CublasLtProduct::create(blas, shape);
+  if (known->second)
+    scratchBytes = std::max(scratchBytes, known->second->getScratchBytes());
+  return std::make_unique<Product>(*this, shape, known->second, step, location);
+}
+
+std::unique_ptr<PreparedStep> CudaProgram::prepareStep(const LibraryStep &step) {
+  auto library = std::make_unique<Library>(*this, step);
+  scratchBytes = std::max(scratchBytes, device.getLibrary().getScratchBytes(library->call));
+  return library;
+}
+
+std::unique_ptr<PreparedStep> CudaProgram::prepareStep(const CopyStep &step) {
+  return std::make_unique<Copy>(*this, step);
+}
+
+void CudaProgram::finishPreparation() {
+  if (scratchBytes > 0)
+    scratch = allocateFor(device, scratchBytes, [&] { return "the scratch memory of '" + plan.name + "'"; });
+}
+
+void CudaProgram::launch(int32_t number, size_t firstPointer, size_t count) {
+  const KernelInfo &kernel = plan.kernels[static_cast<size_t>(number)];
+  if (kernel.gridBlocks == 0)
+    return;
+  parameters.clear();
+  for (size_t i = 0; i < count; ++i)
+    parameters.push_back(&pointers[firstPointer + i]);
+  parameters.push_back(&coordinatesAddress);
+  cuda::Result result =
+      driver.LaunchKernel(code.kernels[static_cast<size_t>(number)], static_cast<unsigned>(kernel.gridBlocks), 1, 1,
+                          static_cast<unsigned>(kernel.blockThreads), 1, 1, static_cast<unsigned>(kernel.sharedBytes),
+                          target, parameters.data(), nullptr);
+  if (result != cuda::kSuccess)
+    throw Error(getPlace().str() + ": " + device.str() + ": the kernel '" + kernel.symbol +
+                "' does not start: " + driver.describe(result));
+}
+
+void CudaProgram::beginRun() {
+  device.getGpu().makeCurrent();
+  eventCount = 0;
+  runAddresses.clear();
+  for (size_t id = 0; id < buffers.size(); ++id)
+    if (plan.buffers[id].space == BufferInfo::Space::Argument || plan.buffers[id].space == BufferInfo::Space::Result)
+      runAddresses.push_back(buffers[id]);
+}
+
+void CudaProgram::endRun() { wait(); }
+
+void CudaProgram::wait() {
+  // Asking costs about a microsecond; a wait that is longer than a small step may as well sleep between two questions.
+  constexpr auto spin = std::chrono::microseconds(200);
+  constexpr auto nap = std::chrono::microseconds(20);
+  auto began = std::chrono::steady_clock::now();
+  for (;;) {
+    cuda::Result result = driver.StreamQuery(stream);
+    if (result == cuda::kSuccess)
+      return;
+    if (result != cuda::kNotReady)
+      throw Error(getPlace().str() + ": " + device.str() + " (" + device.getGpu().getName() +
+                  "): a step up to here failed: " + driver.describe(result));
+    checkVerdict();
+    if (std::chrono::steady_clock::now() - began > spin)
+      std::this_thread::sleep_for(nap);
+  }
+}
+
+const void *CudaProgram::read(BufferId id) {
+  driver.check(driver.MemcpyDtoHAsync(control->data(), addressOf(id), bytesOf(id), stream), "cuMemcpyDtoHAsync");
+  wait();
+  return control->data();
+}
+
+const std::vector<void *> &CudaProgram::view(const std::vector<BufferId> &ids) {
+  mirrors.resize(buffers.size());
+  mirrorAddresses.resize(buffers.size(), nullptr);
+  for (BufferId id : ids) {
+    auto index = static_cast<size_t>(id);
+    mirrors[index].resize(bytesOf(id));
+    mirrorAddresses[index] = mirrors[index].data();
+    if (!mirrors[index].empty())
+      driver.check(driver.MemcpyDtoHAsync(mirrors[index].data(), addressOf(id), bytesOf(id), stream),
+                   "cuMemcpyDtoHAsync");
+  }
+  wait();
+  return mirrorAddresses;
+}
+
+void CudaProgram::writeCounter(BufferId id, int32_t value) {
+  driver.check(driver.MemsetD32Async(addressOf(id), static_cast<unsigned>(value), 1, stream), "cuMemsetD32Async");
+}
+
+void *CudaProgram::stageOperand(BufferId id, DeviceBufferRef &staging) {
+  if (!staging)
+    staging = allocateHost(static_cast<int64_t>(bytesOf(id)));
+  if (bytesOf(id) > 0)
+    driver.check(driver.MemcpyDtoHAsync(staging->data(), addressOf(id), bytesOf(id), stream), "cuMemcpyDtoHAsync");
+  wait();
+  return staging->data();
+}
+
+void *CudaProgram::stageResult(BufferId id, DeviceBufferRef &staging) {
+  if (!staging)
+    staging = allocateHost(static_cast<int64_t>(bytesOf(id)));
+  return staging->data();
+}
+
+void CudaProgram::finishResult(BufferId id, const DeviceBufferRef &staging) {
+  if (bytesOf(id) > 0)
+    driver.check(driver.MemcpyHtoDAsync(addressOf(id), staging->data(), bytesOf(id), stream), "cuMemcpyHtoDAsync");
+}
+
+int64_t CudaProgram::mark() {
+  if (eventCount == events.size()) {
+    cuda::Event event = nullptr;
+    driver.check(driver.EventCreate(&event, 0), "cuEventCreate");
+    events.push_back(event);
+  }
+  if (eventCount == 0) // Nothing is queued yet: the event happens now.
+    firstMarkNs = nowNs();
+  driver.check(driver.EventRecord(events[eventCount], stream), "cuEventRecord");
+  return static_cast<int64_t>(++eventCount); // 0 stands for none.
+}
+
+void CudaProgram::resolveMarks(std::vector<ProfileEvent> &profile) {
+  auto resolve = [&](int64_t &time) {
+    float milliseconds = 0;
+    if (time <= 0 || time > static_cast<int64_t>(eventCount))
+      return;
+    if (driver.EventElapsedTime(&milliseconds, events[0], events[static_cast<size_t>(time) - 1]) == cuda::kSuccess)
+      time = firstMarkNs + static_cast<int64_t>(static_cast<double>(milliseconds) * 1e6);
+    else // The run failed before it came so far.
+      time = nowNs();
+  };
+  for (ProfileEvent &event : profile) {
+    resolve(event.beginNs);
+    resolve(event.endNs);
+  }
+}
+
+} // namespace spmd

@@ -1,0 +1,94 @@
+//===- CudaProgram.h - a plan resolved for one GPU --------------*- C++ -*-===//
+//
+// Steps are queued on the device's stream and run one after the other there; the host waits where it needs a value (a
+// predicate, a print, the operand of a collective) and at the end of a run.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/device/cuda/CublasLt.h"
+#include "runtime/device/cuda/CudaDevice.h"
+#include "runtime/device/cuda/KernelCode.h"
+#include "runtime/exec/DeviceProgram.h"
+#include "runtime/exec/cuda/GraphCache.h"
+
+#include <map>
+#include <memory>
+
+namespace spmd {
+
+/// What the devices on one GPU share.
+struct CudaCode {
+  std::shared_ptr<CudaDevice> device; ///< One of them: it keeps the GPU.
+  std::unique_ptr<cuda::KernelCode> module;
+  std::vector<cuda::Function> kernels; ///< As in the plan.
+};
+
+class CudaProgram final : public DeviceProgram {
+public:
+  CudaProgram(const ProgramContext &context, const CudaCode &code, CudaDevice &device, int64_t position);
+  ~CudaProgram() override;
+
+  int64_t getBytes() const override { return plan.arenaBytes + scratchBytes; }
+
+private:
+  struct Launch;
+  struct Product;
+  struct Library;
+  struct Copy;
+
+  std::unique_ptr<PreparedStep> prepareStep(const LaunchStep &step) override;
+  std::unique_ptr<PreparedStep> prepareStep(const MatmulStep &step, const SourceLocation &location) override;
+  std::unique_ptr<PreparedStep> prepareStep(const LibraryStep &step) override;
+  std::unique_ptr<PreparedStep> prepareStep(const CopyStep &step) override;
+  void finishPreparation() override;
+  void runJoined(const std::vector<PreparedStep *> &steps) override;
+  void beginRun() override;
+  void endRun() override;
+
+  const void *read(BufferId id) override;
+  const std::vector<void *> &view(const std::vector<BufferId> &ids) override;
+  void writeCounter(BufferId id, int32_t value) override;
+  void *stageOperand(BufferId id, DeviceBufferRef &staging) override;
+  void *stageResult(BufferId id, DeviceBufferRef &staging) override;
+  void finishResult(BufferId id, const DeviceBufferRef &staging) override;
+  DeviceBufferRef allocateHost(int64_t bytes) override { return device.allocateStaging(bytes); }
+  int64_t mark() override;
+  void resolveMarks(std::vector<ProfileEvent> &events) override;
+
+  cuda::DevicePointer addressOf(BufferId id) const {
+    return reinterpret_cast<cuda::DevicePointer>(buffers[static_cast<size_t>(id)]);
+  }
+  size_t bytesOf(BufferId id) const { return static_cast<size_t>(plan.buffers[static_cast<size_t>(id)].bytes()); }
+  cuda::DevicePointer getScratch() const {
+    return scratch ? reinterpret_cast<cuda::DevicePointer>(scratch->data()) : 0;
+  }
+  void launch(int32_t kernel, size_t firstPointer, size_t count);
+  /// Returns when the stream has come so far; throws when the job is over.
+  void wait();
+
+  const CudaCode &code;
+  CudaDevice &device;
+  const cuda::Driver &driver;
+  const cuda::Stream stream;
+  cuda::Stream target; ///< Where steps are queued: `stream`, or one that records them.
+  std::unique_ptr<GraphCache> graphs;
+  std::vector<void *> runAddresses; ///< Of arguments and results of the run under way.
+  DeviceBufferRef arena, constants, scratch, coordinatesOnDevice;
+  DeviceBufferRef control; ///< Host memory for a value that the host decides by.
+  int64_t scratchBytes = 0;
+  std::shared_ptr<const cuda::CublasLt> blas;
+  bool hasLookedForBlas = false;
+  std::map<MatmulShape, std::shared_ptr<const cuda::CublasLtProduct>> products; ///< Null: by our own kernel.
+  std::vector<void *> parameters;                                               ///< Of the launch that is being queued.
+  void *coordinatesAddress = nullptr;
+
+  std::vector<std::vector<char>> mirrors; ///< By BufferId: copies for the host.
+  std::vector<void *> mirrorAddresses;
+
+  std::vector<cuda::Event> events; ///< Of the run's profile; kept for the next.
+  size_t eventCount = 0;
+  int64_t firstMarkNs = 0;
+};
+
+} // namespace spmd

@@ -1,0 +1,71 @@
+//===- GraphCache.cpp - steps of a program as CUDA graphs -----------------===//
+
+#include "runtime/exec/cuda/GraphCache.h"
+
+#include <algorithm>
+
+namespace spmd {
+namespace {
+
+/// Sets of addresses that are remembered for the same steps: enough for loops whose buffers take turns, few enough that
+/// programs whose addresses never come back keep no graphs.
+constexpr size_t kMostEntries = 8;
+
+} // namespace
+
+GraphCache::GraphCache(const cuda::Driver &driver) : driver(driver) {
+  driver.check(driver.StreamCreate(&captureStream, cuda::kStreamNonBlocking), "cuStreamCreate");
+}
+
+GraphCache::~GraphCache() {
+  for (auto &[step, list] : entries)
+    for (Entry &entry : list)
+      drop(entry);
+  driver.StreamDestroy(captureStream);
+}
+
+void GraphCache::drop(Entry &entry) {
+  if (entry.graph)
+    driver.GraphExecDestroy(entry.graph);
+  entry.graph = nullptr;
+}
+
+cuda::GraphExec GraphCache::capture(const std::function<void(cuda::Stream)> &queue) {
+  cuda::Graph graph = nullptr;
+  driver.check(driver.StreamBeginCapture(captureStream, cuda::kCaptureThreadLocal), "cuStreamBeginCapture");
+  try {
+    queue(captureStream);
+  } catch (...) {
+    if (driver.StreamEndCapture(captureStream, &graph) == cuda::kSuccess)
+      driver.GraphDestroy(graph);
+    throw;
+  }
+  driver.check(driver.StreamEndCapture(captureStream, &graph), "cuStreamEndCapture");
+  cuda::GraphExec result = nullptr;
+  cuda::Result status = driver.GraphInstantiate(&result, graph, 0);
+  driver.GraphDestroy(graph);
+  driver.check(status, "cuGraphInstantiate");
+  return result;
+}
+
+void GraphCache::run(const std::vector<PreparedStep *> &steps, const std::vector<void *> &addresses,
+                     cuda::Stream stream, const std::function<void(cuda::Stream)> &queue) {
+  std::vector<Entry> &list = entries[steps.front()];
+  auto known = std::find_if(list.begin(), list.end(), [&](const Entry &entry) { return entry.addresses == addresses; });
+  if (known == list.end()) {
+    if (list.size() == kMostEntries) {
+      auto oldest = std::min_element(list.begin(), list.end(),
+                                     [](const Entry &a, const Entry &b) { return a.lastUse < b.lastUse; });
+      drop(*oldest);
+      list.erase(oldest);
+    }
+    list.push_back({addresses, nullptr, ++uses});
+    return queue(stream);
+  }
+  known->lastUse = ++uses;
+  if (!known->graph)
+    known->graph = capture(queue);
+  driver.check(driver.GraphLaunch(known->graph, stream), "cuGraphLaunch");
+}
+
+} // namespace spmd

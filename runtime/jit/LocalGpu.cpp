@@ -1,0 +1,35 @@
+//===- LocalGpu.cpp - the architecture of this machine's GPU --------------===//
+
+#include "runtime/jit/LocalGpu.h"
+
+#include "runtime/device/cuda/Driver.h"
+#include "runtime/support/Error.h"
+
+#include <algorithm>
+
+namespace spmdc {
+namespace {
+
+/// The newest that this compiler makes code for; newer GPUs take its PTX.
+constexpr int kNewestCapability = 90;
+
+} // namespace
+
+std::string nameLocalGpu(const std::string &target) {
+  if (target != "cuda")
+    return target;
+  using spmd::Error;
+  std::string whyNot;
+  std::shared_ptr<const spmd::cuda::Driver> driver = spmd::cuda::Driver::load(&whyNot);
+  if (!driver)
+    throw Error("the target cuda is this machine's GPU, but " + whyNot + "; name an architecture, as cuda:sm_90",
+                Error::Kind::Usage);
+  spmd::cuda::GpuHandle gpu = 0;
+  int major = 0, minor = 0;
+  driver->check(driver->DeviceGet(&gpu, 0), "cuDeviceGet");
+  driver->check(driver->DeviceGetAttribute(&major, spmd::cuda::kCapabilityMajor, gpu), "cuDeviceGetAttribute");
+  driver->check(driver->DeviceGetAttribute(&minor, spmd::cuda::kCapabilityMinor, gpu), "cuDeviceGetAttribute");
+  return "cuda:sm_" + std::to_string(std::min(major * 10 + minor, kNewestCapability));
+}
+
+} // namespace spmdc
