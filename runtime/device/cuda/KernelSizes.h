@@ -38,6 +38,9 @@ enum SortOrder : uint64_t {
 /// scatter_add: updates of one row of the result beyond which a block adds them up instead of a thread. At 64, a
 /// thread's time is a few microseconds.
 inline constexpr int64_t kLongRun = 64;
+/// A block looks for long runs at so many places, kLongRun apart: few blocks start in vain, and none has more to add
+/// than takes some 15 microseconds, unless a run is longer.
+inline constexpr uint32_t kRunPlaces = 64;
 /// Up to so many updates, each thread compares its index with all others instead of sorting them.
 inline constexpr int64_t kFewUpdates = 16;
 /// Columns of the result that one block adds up, and values that it holds of each kind (two buffers of them).

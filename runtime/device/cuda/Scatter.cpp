@@ -29,11 +29,15 @@ std::string nameAtomicKernel(DType dtype) {
 
 constexpr const char *kIndices = "ScatterIndices";
 
+/// kWide elements (ScatterRuns.cu).
+constexpr int64_t kWideBytes = 16;
+
 } // namespace
 
 Scatter::Scatter(const LibraryCall &call)
     : outer(call.sizes[0]), rows(call.sizes[1]), count(call.sizes[2]), inner(call.sizes[3]),
-      indexBytes(byteSize(call.indexTypes[0])), isAlong(call.function == LibraryFunction::ScatterAddAlong) {
+      indexBytes(byteSize(call.indexTypes[0])), elementBytes(byteSize(call.dtype)),
+      isAlong(call.function == LibraryFunction::ScatterAddAlong) {
   if (call.dtype == DType::Key)
     throw Error("scatter_add: random keys cannot be added");
   if (outer * rows * inner == 0 || count == 0)
@@ -44,6 +48,8 @@ Scatter::Scatter(const LibraryCall &call)
     method = Method::Atomic;
     return;
   }
+  // Columns of a row of the result are added together where they lie together in the updates, too.
+  isWide = !isAlong && inner * elementBytes % kWideBytes == 0;
   // 8-bit integers are added as unsigned ones.
   module = "ScatterRuns_" + std::string(call.dtype == DType::U8 ? "i8" : dtypeName(call.dtype));
   if (count <= kFewUpdates) {
@@ -71,7 +77,7 @@ void Scatter::prepare(const LibraryKernels &kernels) const {
   case Method::Sorted:
     kernels.find(kIndices, "spmd_scatter_keys");
     sort->prepare(kernels);
-    kernels.find(module, "spmd_scatter_short");
+    kernels.find(module, nameShortKernel());
     kernels.find(module, "spmd_scatter_long");
   }
 }
@@ -95,14 +101,14 @@ void Scatter::runSorted(const LibraryLauncher &launcher, DevicePointer indices, 
   arrays.newKeys = sortedKeys;
   arrays.positions = positions;
   sort->run(launcher, arrays, scratch + layout.sort);
-  int64_t columns = outer * inner / lines;
-  launcher.launchOver(outer * count * inner, kBlockThreads, module, "spmd_scatter_short", sortedKeys, positions,
+  int64_t columns = outer * inner / lines, width = isWide ? kWideBytes / elementBytes : 1;
+  launcher.launchOver(outer * count * inner / width, kBlockThreads, module, nameShortKernel(), sortedKeys, positions,
                       updates, result, outer, rows, count, inner, lines);
   if (count <= kLongRun)
     return;
-  auto width = static_cast<int64_t>(std::min<uint64_t>(kRunColumns, std::bit_ceil(static_cast<uint64_t>(columns))));
-  int64_t places = (count + kLongRun - 1) / kLongRun, groups = (columns + width - 1) / width;
-  launcher.launchOver(lines * places * groups, 1, module, "spmd_scatter_long", sortedKeys, positions, updates, result,
+  width = static_cast<int64_t>(std::min<uint64_t>(kRunColumns, std::bit_ceil(static_cast<uint64_t>(columns))));
+  int64_t parts = (count + kRunPlaces * kLongRun - 1) / (kRunPlaces * kLongRun), groups = (columns + width - 1) / width;
+  launcher.launchOver(lines * parts * groups, 1, module, "spmd_scatter_long", sortedKeys, positions, updates, result,
                       outer, rows, count, inner, lines, width);
 }
 

@@ -25,12 +25,13 @@ private:
   struct Layout {
     int64_t keys, sortedKeys, positions, sort, bytes;
   };
+  const char *nameShortKernel() const { return isWide ? "spmd_scatter_short_wide" : "spmd_scatter_short"; }
   Layout layOut() const;
   void runSorted(const LibraryLauncher &launcher, DevicePointer indices, DevicePointer updates, DevicePointer result,
                  DevicePointer scratch) const;
 
-  int64_t outer, rows, count, inner, indexBytes;
-  bool isAlong;
+  int64_t outer, rows, count, inner, indexBytes, elementBytes;
+  bool isAlong, isWide = false;
   int64_t lines = 1; ///< That are sorted: a column's indices, or those of all columns.
   Method method = Method::Nothing;
   std::string module, atomicKernel;

@@ -96,10 +96,10 @@ void Sort::runRadix(const LibraryLauncher &launcher, const Arrays &arrays, Devic
   Layout layout = layOut();
   DevicePointer tickets = scratch + layout.tickets, counts = scratch + layout.counts, states = scratch + layout.states;
   launcher.fill(scratch, 0, layout.cleared);
-  int64_t chunk = std::max(kLeastChunk, ceilDiv(size, kMostChunks)), lineChunks = ceilDiv(size, chunk);
+  int64_t chunk = std::max(kLeastChunk, ceilDiv(size, kMostChunks));
   std::string module = nameModule();
-  launcher.launch(module, "spmd_sort_count", lines * lineChunks, arrays.elements, keys.order, keys.infinity, size,
-                  arrays.elementInner, passes, chunk, lineChunks, counts);
+  launcher.launch(module, "spmd_sort_count", lines * ceilDiv(size, chunk), arrays.elements, keys.order, keys.infinity,
+                  size, arrays.elementInner, passes, chunk, lines, counts);
   launcher.launch(module, "spmd_sort_sum", lines * passes, counts);
   for (int64_t pass = 0; pass < passes; ++pass) {
     bool isFirst = pass == 0, isLast = pass + 1 == passes;
@@ -109,7 +109,7 @@ void Sort::runRadix(const LibraryLauncher &launcher, const Arrays &arrays, Devic
         isFirst ? 0 : scratch + layout.positions[from], isLast ? arrays.newKeys : scratch + layout.keys[to],
         isLast ? arrays.positions : scratch + layout.positions[to], isLast ? arrays.positionBytes : 4,
         isFirst ? keys.order : uint64_t(kUnsignedKeys), keys.infinity, size, isFirst ? arrays.elementInner : 1,
-        isLast ? arrays.positionInner : 1, pass, passes, lineTiles, counts, states, tickets);
+        isLast ? arrays.positionInner : 1, pass, passes, lines, counts, states, tickets);
   }
 }
 

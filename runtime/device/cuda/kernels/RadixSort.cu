@@ -27,15 +27,15 @@ constexpr uint32_t kCopies = SPMD_BITS == 64 ? 2 : 4;
 
 /// Counts[line][pass][digit] += the digits of elements [begin, end) of a line.
 SPMD_DEVICE void countDigits(const Key *elements, uint64_t order, Key infinity, Lines lines, int64_t passes,
-                             int64_t chunk, int64_t lineChunks, uint32_t *allCounts) {
+                             int64_t chunk, int64_t lineCount, uint32_t *allCounts) {
   constexpr uint32_t kPasses = sizeof(Key), kBins = kDigitValues * kCopies;
   constexpr int kLoads = 8;
   static SPMD_SHARED uint32_t bins[kPasses][kBins];
   for (uint32_t i = threadIndex(); i < kPasses * kBins; i += kBlockThreads)
     bins[0][i] = 0;
   syncBlock();
-  Quotient at = divide(blockIndex(), lineChunks);
-  int64_t line = at.quotient, begin = at.remainder * chunk;
+  Quotient at = divide(blockIndex(), lineCount);
+  int64_t line = at.remainder, begin = at.quotient * chunk;
   int64_t end = begin + chunk < lines.size ? begin + chunk : lines.size;
   const Key *mine = elements + lines.startOf(line);
   uint32_t copy = laneIndex() % kCopies;
@@ -84,16 +84,17 @@ SPMD_DEVICE void publish(uint64_t *state, uint64_t pass, uint64_t kind, uint32_t
 
 /// Elements with this thread's digit in earlier tiles of the line and, with a smaller digit, anywhere in it. `state` is
 /// this tile's word of the digit.
-SPMD_DEVICE uint32_t lookBack(const uint64_t *state, uint64_t pass) {
+SPMD_DEVICE uint32_t lookBack(const uint64_t *state, int64_t lineCount, uint64_t pass) {
   uint32_t sum = 0;
-  for (state -= kDigitValues;;) {
+  int64_t stride = lineCount * kDigitValues;
+  for (state -= stride;;) {
     uint64_t word = __atomic_load_n(state, __ATOMIC_RELAXED), kind = word >> 32;
     if (kind >> 2 != pass + 1)
       continue;
     sum += static_cast<uint32_t>(word);
     if ((kind & 3) == kFullSum)
       return sum;
-    state -= kDigitValues;
+    state -= stride;
   }
 }
 
@@ -106,9 +107,9 @@ struct PassArguments {
   uint64_t order;
   Key infinity;
   Lines from, to; ///< The same lines; those in scratch have no gaps.
-  int64_t pass, passes, lineTiles;
+  int64_t pass, passes, lineCount;
   const uint32_t *firsts; ///< [line][pass][digit]: elements of the line with a smaller digit.
-  uint64_t *states;       ///< [tile][digit]
+  uint64_t *states;       ///< [tile of a line][line][digit]
   uint32_t *tickets;      ///< [pass]
 };
 
@@ -210,8 +211,9 @@ SPMD_DEVICE void sortTile(const PassArguments &a, PassMemory &memory) {
   clearTables(memory.tables);
   syncBlock();
   int64_t tile = memory.tile;
-  Quotient at = divide(tile, a.lineTiles);
-  int64_t line = at.quotient, begin = at.remainder * kTileItems;
+  // Tiles of different lines take turns: those of neighboring lines share their memory where the lines have gaps.
+  Quotient at = divide(tile, a.lineCount);
+  int64_t line = at.remainder, begin = at.quotient * kTileItems;
   auto count = static_cast<uint32_t>(a.from.size - begin < kTileItems ? a.from.size - begin : kTileItems);
   uint32_t first = warpIndex() * kItems * kWarp + laneIndex();
 
@@ -223,7 +225,7 @@ SPMD_DEVICE void sortTile(const PassArguments &a, PassMemory &memory) {
   uint32_t total = sumOverWarps(memory.tables);
   uint64_t *state = a.states + tile * kDigitValues + thread;
   uint32_t firstOfLine = a.firsts[(line * a.passes + a.pass) * kDigitValues + thread];
-  bool isFirst = at.remainder == 0;
+  bool isFirst = at.quotient == 0;
   publish(state, a.pass, isFirst ? kFullSum : kOwnSum, isFirst ? firstOfLine + total : total);
   uint32_t firstOfTile = sumOfThreadsBelow(total, memory.warpSums);
   memory.firstOfDigit[thread] = firstOfTile;
@@ -238,7 +240,7 @@ SPMD_DEVICE void sortTile(const PassArguments &a, PassMemory &memory) {
   loadPositions(a, line, begin, first, count, positions);
   uint32_t before = firstOfLine;
   if (!isFirst) {
-    before = lookBack(state, a.pass);
+    before = lookBack(state, a.lineCount, a.pass);
     publish(state, a.pass, kFullSum, before + total);
   }
 #pragma unroll
@@ -258,21 +260,21 @@ SPMD_KERNEL(1) spmd_sort_sum(uint32_t *counts) {
   *mine = sumOfThreadsBelow(*mine, sums);
 }
 
-/// Blocks: lineChunks a line.
+/// Blocks: one a line and `chunk` elements.
 SPMD_KERNEL(1)
 spmd_sort_count(const Key *elements, uint64_t order, uint64_t infinity, int64_t size, int64_t inner, int64_t passes,
-                int64_t chunk, int64_t lineChunks, uint32_t *counts) {
-  countDigits(elements, order, static_cast<Key>(infinity), Lines{size, inner}, passes, chunk, lineChunks, counts);
+                int64_t chunk, int64_t lineCount, uint32_t *counts) {
+  countDigits(elements, order, static_cast<Key>(infinity), Lines{size, inner}, passes, chunk, lineCount, counts);
 }
 
-/// Blocks: lineTiles a line.
+/// Blocks: one a line and tile.
 SPMD_KERNEL(3)
 spmd_sort_pass(const Key *keys, const uint32_t *positions, Key *newKeys, void *newPositions, int64_t positionBytes,
                uint64_t order, uint64_t infinity, int64_t size, int64_t fromInner, int64_t toInner, int64_t pass,
-               int64_t passes, int64_t lineTiles, const uint32_t *firsts, uint64_t *states, uint32_t *tickets) {
+               int64_t passes, int64_t lineCount, const uint32_t *firsts, uint64_t *states, uint32_t *tickets) {
   static SPMD_SHARED PassMemory memory;
   sortTile({keys, positions, newKeys, newPositions, positionBytes, order, static_cast<Key>(infinity),
-            Lines{size, fromInner}, Lines{size, toInner}, pass, passes, lineTiles, firsts, states, tickets},
+            Lines{size, fromInner}, Lines{size, toInner}, pass, passes, lineCount, firsts, states, tickets},
            memory);
 }
 

@@ -23,26 +23,59 @@ using Element = SPMD_ELEMENT;
 using Stored = Element::Stored;
 using Value = Element::Value;
 
-/// Adds runs of sorted updates to one column.
-struct Column {
+/// Neighboring columns that one thread adds up: as many as lie in 16 bytes, where the columns of a row are a multiple.
+constexpr int kWide = 16 / sizeof(Stored);
+
+template <int width> struct alignas(width * sizeof(Stored)) Pack {
+  Stored values[width];
+};
+
+/// `width` columns of the result and of the updates.
+template <int width> struct Column {
   const Stored *updates; ///< Of position 0.
   Stored *result;        ///< Of row 0.
   int64_t inner;
 
-  SPMD_DEVICE Column(const void *updates, void *result, const Sizes &sizes, int64_t flat) : inner(sizes.inner) {
+  SPMD_DEVICE Column(const void *allUpdates, void *allResult, const Sizes &sizes, int64_t flat) : inner(sizes.inner) {
     Quotient at = divide(flat, inner);
-    this->updates = static_cast<const Stored *>(updates) + at.quotient * sizes.count * inner + at.remainder;
-    this->result = static_cast<Stored *>(result) + at.quotient * sizes.rows * inner + at.remainder;
+    updates = static_cast<const Stored *>(allUpdates) + at.quotient * sizes.count * inner + at.remainder;
+    result = static_cast<Stored *>(allResult) + at.quotient * sizes.rows * inner + at.remainder;
   }
-  SPMD_DEVICE Value read(int64_t position) const { return Element::load(updates[position * inner]); }
-  SPMD_DEVICE Stored &at(int64_t row) const { return result[row * inner]; }
+  SPMD_DEVICE Pack<width> read(int64_t position) const {
+    return *reinterpret_cast<const Pack<width> *>(updates + position * inner);
+  }
+  SPMD_DEVICE Pack<width> &at(int64_t row) const { return *reinterpret_cast<Pack<width> *>(result + row * inner); }
 };
 
-/// One thread a sorted position and column, of which those at the start of a short run work.
+/// The sums of `width` columns.
+template <int width> struct Sums {
+  Value values[width];
+  SPMD_DEVICE explicit Sums(const Pack<width> &first) {
+#pragma unroll
+    for (int i = 0; i < width; ++i)
+      values[i] = Element::load(first.values[i]);
+  }
+  SPMD_DEVICE void add(const Pack<width> &update) {
+#pragma unroll
+    for (int i = 0; i < width; ++i)
+      values[i] += Element::load(update.values[i]);
+  }
+  SPMD_DEVICE Pack<width> round() const {
+    Pack<width> result;
+#pragma unroll
+    for (int i = 0; i < width; ++i)
+      result.values[i] = Element::store(values[i]);
+    return result;
+  }
+};
+
+/// One thread a sorted position and `width` columns, of which those at the start of a short run work.
+template <int width>
 SPMD_DEVICE void addShortRuns(const uint32_t *allKeys, const uint32_t *allPositions, const void *updates, void *result,
                               Sizes sizes, int64_t lines, int64_t blocks) {
+  // So many updates are on their way at a time.
   constexpr int kAhead = 4;
-  int64_t columns = sizes.outer * sizes.inner / lines, units = lines * sizes.count * columns;
+  int64_t columns = sizes.outer * sizes.inner / lines / width, units = lines * sizes.count * columns;
   for (int64_t unit = static_cast<int64_t>(blockIndex()) * kBlockThreads + threadIndex(); unit < units;
        unit += blocks * kBlockThreads) {
     Quotient at = divide(unit, columns), place = divide(at.quotient, sizes.count);
@@ -52,11 +85,10 @@ SPMD_DEVICE void addShortRuns(const uint32_t *allKeys, const uint32_t *allPositi
     if (row >= sizes.rows || (begin > 0 && keys[begin - 1] == row) ||
         (begin + kLongRun < sizes.count && keys[begin + kLongRun] == row))
       continue;
-    Column column(updates, result, sizes, line * columns + at.remainder);
-    Value sum = Element::load(column.at(row));
-    // So many updates are on their way at a time.
+    Column<width> column(updates, result, sizes, (line * columns + at.remainder) * width);
+    Sums<width> sums(column.at(row));
     for (int64_t next = begin; next < sizes.count && keys[next] == row; next += kAhead) {
-      Value values[kAhead];
+      Pack<width> values[kAhead];
       bool isMine[kAhead];
 #pragma unroll
       for (int j = 0; j < kAhead; ++j) {
@@ -67,15 +99,20 @@ SPMD_DEVICE void addShortRuns(const uint32_t *allKeys, const uint32_t *allPositi
 #pragma unroll
       for (int j = 0; j < kAhead; ++j)
         if (isMine[j])
-          sum += values[j];
+          sums.add(values[j]);
     }
-    column.at(row) = Element::store(sum);
+    column.at(row) = sums.round();
   }
 }
 
-/// The first place in (low, high] whose key is greater than `row`, where that of `low` is not and places from `high` on
-/// are taken to be greater.
-SPMD_DEVICE int64_t findEnd(const uint32_t *keys, uint32_t row, int64_t low, int64_t high) {
+/// The end of a run that has the place `inside`: steps that double, then halves of the last one.
+SPMD_DEVICE int64_t findEnd(const uint32_t *keys, uint32_t row, int64_t inside, int64_t count) {
+  int64_t low = inside, step = kLongRun;
+  while (low + step < count && keys[low + step] == row) {
+    low += step;
+    step *= 2;
+  }
+  int64_t high = low + step < count ? low + step : count;
   while (low + 1 < high) {
     int64_t middle = low + (high - low) / 2;
     if (keys[middle] > row)
@@ -99,66 +136,119 @@ SPMD_DEVICE int64_t findBegin(const uint32_t *keys, uint32_t row, int64_t low, i
 }
 
 /// Adds the run [begin, end) to `width` columns (a power of two), one a thread of the first warp. All threads fetch the
-/// updates of the next stage while it adds those of this one: an addition waits for the one before it, not for memory.
+/// updates of the next stage, and the positions of the one after it, while it adds those of this one: an addition waits
+/// for the one before it, not for memory.
 SPMD_DEVICE void addLongRun(const uint32_t *positions, int64_t begin, int64_t end, const void *updates, void *result,
                             Sizes sizes, uint32_t row, int64_t firstColumn, int64_t columns, uint32_t width,
                             Value (&stage)[2][kRunStage]) {
   constexpr uint32_t kLoads = kRunStage / kBlockThreads;
   uint32_t thread = threadIndex(), stageRows = kRunStage / width;
-  uint32_t mine = thread % width;
-  bool isInside = firstColumn + mine < columns;
-  Column column(updates, result, sizes, isInside ? firstColumn + mine : firstColumn);
+  bool isInside = firstColumn + thread % width < columns;
+  Column<1> column(updates, result, sizes, isInside ? firstColumn + thread % width : firstColumn);
   bool isAdder = thread < width && isInside;
-  Value sum = isAdder ? Element::load(column.at(row)) : Value(0);
-  Value values[kLoads];
+  Value sum = isAdder ? Element::load(column.at(row).values[0]) : Value(0);
   // Rows of a stage that a thread fetches: every so many.
   uint32_t step = kBlockThreads / width, first = thread / width;
-  auto fetch = [&](int64_t from) {
+  uint32_t sources[kLoads];
+  Value values[kLoads];
+  auto findSources = [&](int64_t from) {
+#pragma unroll
+    for (uint32_t j = 0; j < kLoads; ++j) {
+      int64_t place = from + first + j * step;
+      sources[j] = place < end ? positions[place] : 0;
+    }
+  };
+  // Beyond the end of the run: update 0, which is not added.
+  auto fetch = [&] {
 #pragma unroll
     for (uint32_t j = 0; j < kLoads; ++j)
-      if (int64_t place = from + first + j * step; place < end)
-        values[j] = column.read(positions[place]);
+      values[j] = Element::load(column.read(sources[j]).values[0]);
   };
-  fetch(begin);
+  findSources(begin);
+  fetch();
+  findSources(begin + stageRows);
   uint32_t buffer = 0;
   for (int64_t from = begin; from < end; from += stageRows, buffer ^= 1) {
 #pragma unroll
     for (uint32_t j = 0; j < kLoads; ++j)
       stage[buffer][j * kBlockThreads + thread] = values[j];
     syncBlock();
-    fetch(from + stageRows);
+    fetch();
+    findSources(from + 2 * stageRows);
     if (!isAdder)
       continue;
+    const Value *mine = stage[buffer] + thread;
     auto rows = static_cast<uint32_t>(end - from < stageRows ? end - from : stageRows);
-#pragma unroll 8
-    for (uint32_t r = 0; r < rows; ++r)
-      sum += stage[buffer][r * width + thread];
+    // Read from shared memory so many rows ahead.
+    constexpr uint32_t kAhead = 16;
+    uint32_t r = 0;
+    if (rows >= kAhead) {
+      Value next[kAhead];
+#pragma unroll
+      for (uint32_t j = 0; j < kAhead; ++j)
+        next[j] = mine[j * width];
+      for (; r + 2 * kAhead <= rows; r += kAhead) {
+        Value now[kAhead];
+#pragma unroll
+        for (uint32_t j = 0; j < kAhead; ++j) {
+          now[j] = next[j];
+          next[j] = mine[(r + kAhead + j) * width];
+        }
+#pragma unroll
+        for (uint32_t j = 0; j < kAhead; ++j)
+          sum += now[j];
+      }
+#pragma unroll
+      for (uint32_t j = 0; j < kAhead; ++j)
+        sum += next[j];
+      r += kAhead;
+    }
+    for (; r < rows; ++r)
+      sum += mine[r * width];
   }
   if (isAdder)
-    column.at(row) = Element::store(sum);
+    column.at(row).values[0] = Element::store(sum);
   syncBlock();
 }
 
-/// A unit is a place that is a multiple of kLongRun, and `width` columns. It adds the run that the place is in, where
-/// that is long and the place the first of its kind in it: each long run has one.
+struct Run {
+  int64_t begin, end; ///< The same where there is none.
+  uint32_t row;
+};
+
+/// The long run that the place is in, where the place is the first multiple of kLongRun in it: each long run has one.
+SPMD_DEVICE Run findLongRun(const uint32_t *keys, int64_t place, const Sizes &sizes) {
+  uint32_t row = keys[place];
+  if (row >= sizes.rows || (place > 0 && keys[place - kLongRun] == row))
+    return {};
+  int64_t begin = place > 0 ? findBegin(keys, row, place - kLongRun, place) : 0;
+  if (begin + kLongRun >= sizes.count || keys[begin + kLongRun] != row)
+    return {};
+  return {begin, findEnd(keys, row, begin + kLongRun, sizes.count), row};
+}
+
+/// A unit is so many multiples of kLongRun, and `width` columns. Its threads look for the runs together, since mostly
+/// there are none.
 SPMD_DEVICE void addLongRuns(const uint32_t *allKeys, const uint32_t *allPositions, const void *updates, void *result,
                              Sizes sizes, int64_t lines, uint32_t width, int64_t blocks) {
   static SPMD_SHARED Value stage[2][kRunStage];
+  static SPMD_SHARED Run runs[kRunPlaces];
   int64_t columns = sizes.outer * sizes.inner / lines, groups = (columns + width - 1) / width;
-  int64_t places = (sizes.count + kLongRun - 1) / kLongRun;
-  for (int64_t unit = blockIndex(); unit < lines * places * groups; unit += blocks) {
-    Quotient at = divide(unit, groups), number = divide(at.quotient, places);
-    int64_t line = number.quotient, place = number.remainder * kLongRun;
+  int64_t parts = (sizes.count + kRunPlaces * kLongRun - 1) / (kRunPlaces * kLongRun);
+  for (int64_t unit = blockIndex(); unit < lines * parts * groups; unit += blocks) {
+    Quotient at = divide(unit, groups), part = divide(at.quotient, parts);
+    int64_t line = part.quotient;
     const uint32_t *keys = allKeys + line * sizes.count, *positions = allPositions + line * sizes.count;
-    uint32_t row = keys[place];
-    if (row >= sizes.rows || (place > 0 && keys[place - kLongRun] == row))
-      continue;
-    int64_t begin = place > 0 ? findBegin(keys, row, place - kLongRun, place) : 0;
-    if (begin + kLongRun >= sizes.count || keys[begin + kLongRun] != row)
-      continue;
-    int64_t end = findEnd(keys, row, begin + kLongRun, sizes.count);
-    addLongRun(positions, begin, end, updates, result, sizes, row, line * columns + at.remainder * width,
-               (line + 1) * columns, width, stage);
+    if (threadIndex() < kRunPlaces) {
+      int64_t place = (part.remainder * kRunPlaces + threadIndex()) * kLongRun;
+      runs[threadIndex()] = place < sizes.count ? findLongRun(keys, place, sizes) : Run{};
+    }
+    syncBlock();
+    for (uint32_t i = 0; i < kRunPlaces; ++i)
+      if (Run run = runs[i]; run.begin < run.end)
+        addLongRun(positions, run.begin, run.end, updates, result, sizes, run.row,
+                   line * columns + at.remainder * width, (line + 1) * columns, width, stage);
+    syncBlock();
   }
 }
 
@@ -179,12 +269,12 @@ SPMD_DEVICE void addFew(const void *indices, int64_t indexBytes, bool isAlong, c
       isFirst = readIndex(indices, start + m * step, indexBytes, sizes.rows) != row;
     if (!isFirst)
       continue;
-    Column column(updates, result, sizes, at.remainder);
-    Value sum = Element::load(column.at(row));
+    Column<1> column(updates, result, sizes, at.remainder);
+    Sums<1> sum(column.at(row));
     for (int64_t m = mine; m < sizes.count; ++m)
       if (m == mine || readIndex(indices, start + m * step, indexBytes, sizes.rows) == row)
-        sum += column.read(m);
-    column.at(row) = Element::store(sum);
+        sum.add(column.read(m));
+    column.at(row) = sum.round();
   }
 }
 
@@ -200,10 +290,17 @@ spmd_scatter_few(const void *indices, int64_t indexBytes, int64_t isAlong, const
 SPMD_KERNEL(1)
 spmd_scatter_short(const uint32_t *keys, const uint32_t *positions, const void *updates, void *result, int64_t outer,
                    int64_t rows, int64_t count, int64_t inner, int64_t lines, int64_t blocks) {
-  addShortRuns(keys, positions, updates, result, {outer, rows, count, inner}, lines, blocks);
+  addShortRuns<1>(keys, positions, updates, result, {outer, rows, count, inner}, lines, blocks);
 }
 
+/// `inner` is a multiple of as many elements as lie in 16 bytes, and so is the number of columns of a line.
 SPMD_KERNEL(1)
+spmd_scatter_short_wide(const uint32_t *keys, const uint32_t *positions, const void *updates, void *result,
+                        int64_t outer, int64_t rows, int64_t count, int64_t inner, int64_t lines, int64_t blocks) {
+  addShortRuns<kWide>(keys, positions, updates, result, {outer, rows, count, inner}, lines, blocks);
+}
+
+SPMD_KERNEL(2)
 spmd_scatter_long(const uint32_t *keys, const uint32_t *positions, const void *updates, void *result, int64_t outer,
                   int64_t rows, int64_t count, int64_t inner, int64_t lines, int64_t width, int64_t blocks) {
   addLongRuns(keys, positions, updates, result, {outer, rows, count, inner}, lines, static_cast<uint32_t>(width),
