@@ -18,6 +18,13 @@ std::shared_ptr<const Driver> Driver::load(std::string *whyNot) {
   return nullptr;
 }
 
+std::shared_ptr<const Driver> Driver::make(const DriverEntries &entries) {
+  std::shared_ptr<Driver> driver(new Driver());
+  static_cast<DriverEntries &>(*driver) = entries;
+  driver->gpuCount = 1;
+  return driver;
+}
+
 /// Returns why there is none, or nothing.
 std::string Driver::open() {
   // Never closed: the driver has threads of its own.

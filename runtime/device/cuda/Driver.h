@@ -25,6 +25,8 @@ public:
   /// Null where there is no driver, or none that has all functions, or no GPU; `whyNot` is then one sentence that says
   /// so. The library stays loaded.
   static std::shared_ptr<const Driver> load(std::string *whyNot = nullptr);
+  /// A driver with these functions, for tests without a GPU: the functions that are called must be there.
+  static std::shared_ptr<const Driver> make(const DriverEntries &entries);
 
   /// The GPUs that this process may use (CUDA_VISIBLE_DEVICES is heeded by the driver).
   int getGpuCount() const { return gpuCount; }

@@ -52,6 +52,7 @@ struct GpuEmulator::State {
 
   std::unique_ptr<llvm::orc::LLJIT> jit;
   std::vector<std::pair<void *, uint64_t>> shared;
+  std::map<std::string, int64_t> argumentCounts;       ///< By kernel.
   std::map<int32_t, std::unique_ptr<GpuBlock>> blocks; ///< By the number of threads.
 };
 
@@ -155,6 +156,9 @@ std::string GpuEmulator::State::load(const std::string &llvmText) {
   jit = std::move(*created);
   module->setTargetTriple(jit->getTargetTriple().str());
   module->setDataLayout(jit->getDataLayout());
+  for (const llvm::Function &function : *module)
+    if (!function.isDeclaration() && !function.hasLocalLinkage())
+      argumentCounts[function.getName().str()] = static_cast<int64_t>(function.arg_size());
   std::vector<std::pair<std::string, uint64_t>> names;
   if (std::string problem = prepare(*module, names); !problem.empty())
     return problem;
@@ -188,6 +192,11 @@ GpuEmulator::GpuEmulator(const std::string &llvmText, std::string &error) : stat
 }
 
 GpuEmulator::~GpuEmulator() = default;
+
+int64_t GpuEmulator::countArguments(const std::string &symbol) const {
+  auto known = state->argumentCounts.find(symbol);
+  return known == state->argumentCounts.end() ? -1 : known->second;
+}
 
 std::string GpuEmulator::launch(const std::string &symbol, int64_t gridBlocks, int32_t blockThreads,
                                 const std::vector<void *> &arguments, ThreadOrder order) {

@@ -27,6 +27,9 @@ public:
   std::string launch(const std::string &symbol, int64_t gridBlocks, int32_t blockThreads,
                      const std::vector<void *> &arguments, ThreadOrder order);
 
+  /// How many arguments a kernel takes; -1 where there is none of this name.
+  int64_t countArguments(const std::string &symbol) const;
+
 private:
   struct State;
   std::unique_ptr<State> state;

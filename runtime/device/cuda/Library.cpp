@@ -1,0 +1,77 @@
+//===- Library.cpp - steps that are no generated kernels ------------------===//
+
+#include "runtime/device/cuda/Library.h"
+
+#include "runtime/device/cuda/Product.h"
+#include "runtime/device/cuda/Scatter.h"
+#include "runtime/device/cuda/Slice.h"
+#include "runtime/device/cuda/Sort.h"
+
+namespace spmd::cuda {
+namespace {
+
+bool isSort(const LibraryCall &call) {
+  return call.function == LibraryFunction::Argsort || call.function == LibraryFunction::ArgsortDescending;
+}
+
+Sort makeSort(const LibraryCall &call) {
+  SortKeys keys = SortKeys::of(call.dtype, call.function == LibraryFunction::ArgsortDescending);
+  return Sort(keys, keys.bits, call.sizes[0] * call.sizes[2], call.sizes[1]);
+}
+
+/// Of the first input.
+int64_t countBytes(const LibraryCall &call) {
+  int64_t bytes = byteSize(call.dtype);
+  if (call.function != LibraryFunction::UpdateSlice)
+    return bytes * call.sizes[0] * call.sizes[1] * call.sizes[3];
+  for (size_t d = 0; d < call.sizes.size() / 2; ++d)
+    bytes *= call.sizes[d];
+  return bytes;
+}
+
+} // namespace
+
+Library::Library(std::shared_ptr<const Driver> driver) : kernels(std::move(driver)) {}
+
+void Library::prepare(const LibraryCall &call) const {
+  if (isSort(call))
+    makeSort(call).prepare(kernels);
+  else if (call.function == LibraryFunction::UpdateSlice)
+    Slice(call).prepare(kernels);
+  else
+    Scatter(call).prepare(kernels);
+}
+
+void Library::prepare(const MatmulShape &shape) const { Product(shape).prepare(kernels); }
+
+int64_t Library::getScratchBytes(const LibraryCall &call) const {
+  if (isSort(call))
+    return makeSort(call).getScratchBytes();
+  return call.function == LibraryFunction::UpdateSlice ? 0 : Scatter(call).getScratchBytes();
+}
+
+void Library::run(const LibraryCall &call, Stream stream, const std::vector<DevicePointer> &inputs,
+                  DevicePointer result, DevicePointer scratch) const {
+  LibraryLauncher launcher(kernels, stream);
+  if (isSort(call)) {
+    Sort::Arrays arrays;
+    arrays.elements = inputs[0];
+    arrays.positions = result;
+    arrays.elementInner = arrays.positionInner = call.sizes[2];
+    arrays.positionBytes = byteSize(call.indexTypes[0]);
+    return makeSort(call).run(launcher, arrays, scratch);
+  }
+  if (result != inputs[0])
+    launcher.copy(result, inputs[0], countBytes(call));
+  if (call.function == LibraryFunction::UpdateSlice)
+    Slice(call).run(launcher, inputs[1], inputs.data() + 2, result);
+  else
+    Scatter(call).run(launcher, inputs[1], inputs[2], result, scratch);
+}
+
+void Library::multiply(const MatmulShape &shape, Stream stream, DevicePointer lhs, DevicePointer rhs,
+                       DevicePointer result) const {
+  Product(shape).run(LibraryLauncher(kernels, stream), lhs, rhs, result);
+}
+
+} // namespace spmd::cuda

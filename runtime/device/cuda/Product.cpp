@@ -1,0 +1,69 @@
+//===- Product.cpp - matrix products by our own kernels -------------------===//
+
+#include "runtime/device/cuda/Product.h"
+
+#include "runtime/support/Error.h"
+
+namespace spmd::cuda {
+namespace {
+
+/// Blocks that a larger tile must leave: half of a large GPU's multiprocessors, for one computes a tile of four times
+/// the size in less than twice the time.
+constexpr int64_t kLeastTiles = 66;
+
+/// The module of kernels/Kernels.cmake, or nothing: the pairs of runtime/device/cpu/Gemm.cpp, and 16-bit types.
+std::string nameModule(DType operand, DType result) {
+  bool isSame = operand == result;
+  switch (operand) {
+  case DType::F64:
+  case DType::F32:
+  case DType::I64:
+  case DType::I32:
+  case DType::Bool:
+    break;
+  case DType::BF16:
+  case DType::F16:
+    if (result == DType::F32)
+      return "Multiply_" + std::string(dtypeName(operand)) + "_f32";
+    break;
+  case DType::U32:
+    return isSame ? "Multiply_i32_i32" : "";
+  case DType::I8:
+    if (result == DType::I32)
+      return "Multiply_i8_i32";
+    break;
+  case DType::U8:
+    if (result == DType::I32 || result == DType::U32)
+      return "Multiply_u8_i32";
+    break;
+  case DType::Key:
+    return "";
+  }
+  std::string name(dtypeName(operand));
+  return isSame ? "Multiply_" + name + "_" + name : "";
+}
+
+} // namespace
+
+Product::Product(const MatmulShape &shape) : shape(shape), module(nameModule(shape.operand, shape.result)) {
+  if (module.empty())
+    throw Error("matmul: no product of " + std::string(dtypeName(shape.operand)) + " into " +
+                std::string(dtypeName(shape.result)) + "; cast the operands or the result");
+  constexpr int64_t kLarge = 128;
+  bool hasLarge = byteSize(shape.operand) <= 4;
+  int64_t tiles = shape.batch * (shape.m / kLarge) * (shape.n / kLarge);
+  if (hasLarge && tiles >= kLeastTiles)
+    tile = kLarge;
+}
+
+int64_t Product::countTiles(int64_t size) const { return (size + tile - 1) / tile; }
+
+void Product::prepare(const LibraryKernels &kernels) const { kernels.find(module, nameKernel()); }
+
+void Product::run(const LibraryLauncher &launcher, DevicePointer lhs, DevicePointer rhs, DevicePointer result) const {
+  int64_t tiles = shape.batch * countTiles(shape.m) * countTiles(shape.n);
+  launcher.launchOver(tiles, 1, module, nameKernel(), lhs, rhs, result, shape.batch, shape.m, shape.n, shape.k,
+                      shape.transposeLhs, shape.transposeRhs);
+}
+
+} // namespace spmd::cuda

@@ -1,0 +1,27 @@
+//===- Product.h - matrix products by our own kernels -----------*- C++ -*-===//
+#pragma once
+
+#include "runtime/device/MatmulShape.h"
+#include "runtime/device/cuda/LibraryKernels.h"
+
+namespace spmd::cuda {
+
+/// One (batched) matrix product of any supported pair of element types.
+class Product {
+public:
+  /// Throws spmd::Error for a pair of types that is not supported.
+  explicit Product(const MatmulShape &shape);
+
+  void prepare(const LibraryKernels &kernels) const;
+  void run(const LibraryLauncher &launcher, DevicePointer lhs, DevicePointer rhs, DevicePointer result) const;
+
+private:
+  std::string nameKernel() const { return "spmd_multiply_" + std::to_string(tile); }
+  int64_t countTiles(int64_t size) const;
+
+  MatmulShape shape;
+  std::string module;
+  int64_t tile = 64; ///< Rows and columns that a block computes.
+};
+
+} // namespace spmd::cuda

@@ -1,0 +1,126 @@
+//===- Scatter.cpp - adds where indices say, on a GPU ---------------------===//
+
+#include "runtime/device/cuda/Scatter.h"
+
+#include "runtime/support/Error.h"
+
+#include <bit>
+
+namespace spmd::cuda {
+namespace {
+
+int64_t alignUp(int64_t bytes) { return (bytes + 255) / 256 * 256; }
+
+/// The atomic kernel of these elements, or nothing where additions have an order. (A GPU has no atomic addition of
+/// 8 bits.)
+std::string nameAtomicKernel(DType dtype) {
+  switch (dtype) {
+  case DType::I64:
+    return "spmd_scatter_atomic_i64";
+  case DType::I32:
+  case DType::U32:
+    return "spmd_scatter_atomic_i32";
+  case DType::Bool:
+    return "spmd_scatter_atomic_bool";
+  default:
+    return "";
+  }
+}
+
+constexpr const char *kIndices = "ScatterIndices";
+
+} // namespace
+
+Scatter::Scatter(const LibraryCall &call)
+    : outer(call.sizes[0]), rows(call.sizes[1]), count(call.sizes[2]), inner(call.sizes[3]),
+      indexBytes(byteSize(call.indexTypes[0])), isAlong(call.function == LibraryFunction::ScatterAddAlong) {
+  if (call.dtype == DType::Key)
+    throw Error("scatter_add: random keys cannot be added");
+  if (outer * rows * inner == 0 || count == 0)
+    return;
+  lines = isAlong ? outer * inner : 1;
+  atomicKernel = nameAtomicKernel(call.dtype);
+  if (!atomicKernel.empty()) {
+    method = Method::Atomic;
+    return;
+  }
+  // 8-bit integers are added as unsigned ones.
+  module = "ScatterRuns_" + std::string(call.dtype == DType::U8 ? "i8" : dtypeName(call.dtype));
+  if (count <= kFewUpdates) {
+    method = Method::Few;
+    return;
+  }
+  method = Method::Sorted;
+  if (rows >= UINT32_MAX)
+    throw Error("scatter_add into " + std::to_string(rows) + " rows: a GPU adds to up to " +
+                std::to_string(UINT32_MAX - 1));
+  // Keys are rows, and `rows` for what is outside.
+  sort.emplace(SortKeys(), std::bit_width(static_cast<uint64_t>(rows)), lines, count);
+}
+
+void Scatter::prepare(const LibraryKernels &kernels) const {
+  switch (method) {
+  case Method::Nothing:
+    return;
+  case Method::Atomic:
+    kernels.find(kIndices, atomicKernel);
+    return;
+  case Method::Few:
+    kernels.find(module, "spmd_scatter_few");
+    return;
+  case Method::Sorted:
+    kernels.find(kIndices, "spmd_scatter_keys");
+    sort->prepare(kernels);
+    kernels.find(module, "spmd_scatter_short");
+    kernels.find(module, "spmd_scatter_long");
+  }
+}
+
+Scatter::Layout Scatter::layOut() const {
+  int64_t array = alignUp(lines * count * int64_t(sizeof(uint32_t)));
+  return {0, array, 2 * array, 3 * array, 3 * array + sort->getScratchBytes()};
+}
+
+int64_t Scatter::getScratchBytes() const { return method == Method::Sorted ? layOut().bytes : 0; }
+
+void Scatter::runSorted(const LibraryLauncher &launcher, DevicePointer indices, DevicePointer updates,
+                        DevicePointer result, DevicePointer scratch) const {
+  Layout layout = layOut();
+  DevicePointer keys = scratch + layout.keys, sortedKeys = scratch + layout.sortedKeys;
+  DevicePointer positions = scratch + layout.positions;
+  launcher.launchOver(lines * count, kBlockThreads, kIndices, "spmd_scatter_keys", indices, indexBytes, rows, count,
+                      isAlong ? inner : 1, lines, keys);
+  Sort::Arrays arrays;
+  arrays.elements = keys;
+  arrays.newKeys = sortedKeys;
+  arrays.positions = positions;
+  sort->run(launcher, arrays, scratch + layout.sort);
+  int64_t columns = outer * inner / lines;
+  launcher.launchOver(outer * count * inner, kBlockThreads, module, "spmd_scatter_short", sortedKeys, positions,
+                      updates, result, outer, rows, count, inner, lines);
+  if (count <= kLongRun)
+    return;
+  auto width = static_cast<int64_t>(std::min<uint64_t>(kRunColumns, std::bit_ceil(static_cast<uint64_t>(columns))));
+  int64_t places = (count + kLongRun - 1) / kLongRun, groups = (columns + width - 1) / width;
+  launcher.launchOver(lines * places * groups, 1, module, "spmd_scatter_long", sortedKeys, positions, updates, result,
+                      outer, rows, count, inner, lines, width);
+}
+
+void Scatter::run(const LibraryLauncher &launcher, DevicePointer indices, DevicePointer updates, DevicePointer result,
+                  DevicePointer scratch) const {
+  int64_t additions = outer * count * inner;
+  switch (method) {
+  case Method::Nothing:
+    return;
+  case Method::Atomic:
+    return launcher.launchOver(additions, kBlockThreads, kIndices, atomicKernel, indices, indexBytes, isAlong, updates,
+                               result, outer, rows, count, inner);
+  case Method::Few:
+    return launcher.launchOver(additions, kBlockThreads, module, "spmd_scatter_few", indices, indexBytes, isAlong,
+                               updates, result, outer, rows, count, inner);
+  case Method::Sorted:
+    return runSorted(launcher, indices, updates, result, scratch);
+  }
+}
+
+} // namespace spmd::cuda

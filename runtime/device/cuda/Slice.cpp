@@ -1,0 +1,78 @@
+//===- Slice.cpp - writes a window at a position known at run time --------===//
+
+#include "runtime/device/cuda/Slice.h"
+
+#include "runtime/support/Error.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace spmd::cuda {
+
+Slice::Slice(const LibraryCall &call) {
+  size_t rank = call.sizes.size() / 2;
+  const int64_t *shape = call.sizes.data(), *window = shape + rank;
+  for (size_t d = 0; d < rank; ++d)
+    units *= window[d];
+  if (units == 0)
+    return;
+  // From the last dimension: those written at full size become one with the next, in front of it.
+  std::vector<Dimension> merged;
+  int64_t stride = 1, full = 1;
+  for (size_t d = rank; d-- > 0; stride *= shape[d]) {
+    if (window[d] == shape[d]) {
+      full *= shape[d];
+      continue;
+    }
+    if (full > 1)
+      merged.push_back({full, full, stride / full, -1, 0});
+    full = 1;
+    merged.push_back({shape[d], window[d], stride, static_cast<int64_t>(d), byteSize(call.indexTypes[d])});
+  }
+  if (full > 1)
+    merged.push_back({full, full, stride / full, -1, 0});
+  if (merged.size() > kSliceRank)
+    throw Error("update_slice: more than " + std::to_string(kSliceRank) +
+                " dimensions that cannot be merged are not supported on a GPU");
+  // As many bytes at a time as lie together in both arrays, wherever the window starts.
+  unitBytes = byteSize(call.dtype);
+  bool hasRows = !merged.empty() && merged[0].start < 0;
+  int64_t rowUnits = hasRows ? merged[0].shape : 1, factor = 1;
+  while (hasRows && rowUnits % (2 * factor) == 0 && unitBytes * factor < 16)
+    factor *= 2;
+  unitBytes *= factor;
+  units /= factor;
+  for (size_t d = 0; d < merged.size(); ++d) {
+    Dimension &dimension = dimensions[kSliceRank - 1 - d];
+    dimension = merged[d];
+    if (d == 0 && hasRows)
+      dimension.shape = dimension.window = rowUnits / factor;
+    else
+      dimension.stride /= factor;
+  }
+}
+
+void Slice::prepare(const LibraryKernels &kernels) const {
+  if (units > 0)
+    kernels.find("Slice", nameKernel());
+}
+
+void Slice::run(const LibraryLauncher &launcher, DevicePointer update, const DevicePointer *starts,
+                DevicePointer result) const {
+  if (units == 0)
+    return;
+  auto startOf = [&](const Dimension &d) { return d.start < 0 ? 0 : starts[d.start]; };
+  auto launch = [&]<size_t... word>(std::index_sequence<word...>) {
+    // Five words a dimension.
+    auto read = [&](size_t i) -> uint64_t {
+      const Dimension &d = dimensions[i / 5];
+      const uint64_t words[] = {static_cast<uint64_t>(d.shape), static_cast<uint64_t>(d.window),
+                                static_cast<uint64_t>(d.stride), startOf(d), static_cast<uint64_t>(d.startBytes)};
+      return words[i % 5];
+    };
+    launcher.launchOver(units, kBlockThreads, "Slice", nameKernel(), update, result, read(word)...);
+  };
+  launch(std::make_index_sequence<5 * kSliceRank>());
+}
+
+} // namespace spmd::cuda

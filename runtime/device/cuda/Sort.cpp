@@ -1,0 +1,131 @@
+//===- Sort.cpp - stable sorts of lines on a GPU --------------------------===//
+
+#include "runtime/device/cuda/Sort.h"
+
+#include "runtime/support/Error.h"
+
+#include <bit>
+
+namespace spmd::cuda {
+namespace {
+
+int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t alignUp(int64_t bytes) { return (bytes + 255) / 256 * 256; }
+
+/// Elements whose digits a block counts before it adds them to the counts of the line: many enough that these additions
+/// do not count, and few enough chunks to keep a GPU of some hundred multiprocessors busy.
+constexpr int64_t kLeastChunk = 8192, kMostChunks = 1024;
+
+} // namespace
+
+SortKeys SortKeys::of(DType dtype, bool isDescending) {
+  uint64_t flags = isDescending ? uint64_t(kDescending | kTotalOrder) : 0;
+  switch (dtype) {
+  case DType::F64:
+    return {64, kFloatKeys | flags, 0x7ff0000000000000};
+  case DType::F32:
+    return {32, kFloatKeys | flags, 0x7f800000};
+  case DType::BF16:
+    return {16, kFloatKeys | flags, 0x7f80};
+  case DType::F16:
+    return {16, kFloatKeys | flags, 0x7c00};
+  case DType::I64:
+    return {64, kSignedKeys | flags, 0};
+  case DType::I32:
+    return {32, kSignedKeys | flags, 0};
+  case DType::I8:
+    return {8, kSignedKeys | flags, 0};
+  case DType::U32:
+    return {32, kUnsignedKeys | flags, 0};
+  case DType::U8:
+    return {8, kUnsignedKeys | flags, 0};
+  case DType::Bool:
+    return {8, kBoolKeys | flags, 0};
+  case DType::Key:
+    break;
+  }
+  throw Error("argsort: random keys have no order");
+}
+
+Sort::Sort(const SortKeys &keys, int keyBits, int64_t lines, int64_t size)
+    : keys(keys), lines(lines), size(size), passes(ceilDiv(keyBits, kDigitBits)) {
+  if (size >= UINT32_MAX)
+    throw Error("sorting " + std::to_string(size) + " elements along a dimension: a GPU sorts up to " +
+                std::to_string(UINT32_MAX - 1));
+  int64_t blockItems = sortItems(keys.bits) * kBlockThreads;
+  lineTiles = ceilDiv(size, blockItems);
+  method = size <= kWarpLine ? Method::Warps : size <= blockItems ? Method::Lines : Method::Radix;
+}
+
+std::string Sort::nameModule() const {
+  return (method == Method::Radix ? "RadixSort_" : "LineSort_") + std::to_string(keys.bits);
+}
+
+std::string Sort::nameLineKernel() const {
+  int items = size <= kBlockThreads ? 1 : size <= 4 * kBlockThreads ? 4 : sortItems(keys.bits);
+  return "spmd_sort_lines_" + std::to_string(items);
+}
+
+void Sort::prepare(const LibraryKernels &kernels) const {
+  if (method != Method::Radix)
+    kernels.find(nameModule(), method == Method::Warps ? "spmd_sort_warps" : nameLineKernel());
+  else
+    for (const char *symbol : {"spmd_sort_count", "spmd_sort_sum", "spmd_sort_pass"})
+      kernels.find(nameModule(), symbol);
+}
+
+Sort::Layout Sort::layOut() const {
+  Layout layout;
+  layout.tickets = 0;
+  layout.counts = alignUp(passes * sizeof(uint32_t));
+  layout.states = layout.counts + alignUp(lines * passes * kDigitValues * sizeof(uint32_t));
+  layout.cleared = layout.bytes = layout.states + alignUp(lines * lineTiles * kDigitValues * sizeof(uint64_t));
+  // What is between two passes.
+  for (int64_t i = 0; i < 2; ++i) {
+    bool isUsed = passes > i + 1;
+    layout.keys[i] = layout.bytes;
+    layout.positions[i] = layout.keys[i] + (isUsed ? alignUp(lines * size * keys.bits / 8) : 0);
+    layout.bytes = layout.positions[i] + (isUsed ? alignUp(lines * size * int64_t(sizeof(uint32_t))) : 0);
+  }
+  return layout;
+}
+
+int64_t Sort::getScratchBytes() const { return method == Method::Radix ? layOut().bytes : 0; }
+
+void Sort::runRadix(const LibraryLauncher &launcher, const Arrays &arrays, DevicePointer scratch) const {
+  Layout layout = layOut();
+  DevicePointer tickets = scratch + layout.tickets, counts = scratch + layout.counts, states = scratch + layout.states;
+  launcher.fill(scratch, 0, layout.cleared);
+  int64_t chunk = std::max(kLeastChunk, ceilDiv(size, kMostChunks)), lineChunks = ceilDiv(size, chunk);
+  std::string module = nameModule();
+  launcher.launch(module, "spmd_sort_count", lines * lineChunks, arrays.elements, keys.order, keys.infinity, size,
+                  arrays.elementInner, passes, chunk, lineChunks, counts);
+  launcher.launch(module, "spmd_sort_sum", lines * passes, counts);
+  for (int64_t pass = 0; pass < passes; ++pass) {
+    bool isFirst = pass == 0, isLast = pass + 1 == passes;
+    int64_t from = (pass + 1) % 2, to = pass % 2;
+    launcher.launch(
+        module, "spmd_sort_pass", lines * lineTiles, isFirst ? arrays.elements : scratch + layout.keys[from],
+        isFirst ? 0 : scratch + layout.positions[from], isLast ? arrays.newKeys : scratch + layout.keys[to],
+        isLast ? arrays.positions : scratch + layout.positions[to], isLast ? arrays.positionBytes : 4,
+        isFirst ? keys.order : uint64_t(kUnsignedKeys), keys.infinity, size, isFirst ? arrays.elementInner : 1,
+        isLast ? arrays.positionInner : 1, pass, passes, lineTiles, counts, states, tickets);
+  }
+}
+
+void Sort::run(const LibraryLauncher &launcher, const Arrays &arrays, DevicePointer scratch) const {
+  if (lines == 0 || size == 0)
+    return;
+  if (method == Method::Radix)
+    return runRadix(launcher, arrays, scratch);
+  if (method == Method::Lines)
+    return launcher.launchOver(lines, 1, nameModule(), nameLineKernel(), arrays.elements, arrays.newKeys,
+                               arrays.positions, arrays.positionBytes, keys.order, keys.infinity, size,
+                               arrays.elementInner, arrays.positionInner, lines, passes);
+  auto width = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(size)));
+  launcher.launchOver(lines, kBlockThreads / width, nameModule(), "spmd_sort_warps", arrays.elements, arrays.newKeys,
+                      arrays.positions, arrays.positionBytes, keys.order, keys.infinity, size, arrays.elementInner,
+                      arrays.positionInner, lines, width);
+}
+
+} // namespace spmd::cuda

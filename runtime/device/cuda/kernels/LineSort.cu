@@ -1,0 +1,174 @@
+//===- LineSort.cu - short lines, sorted in one place ---------------------===//
+//
+// A line of up to 32 elements is sorted by a warp, in registers, several lines at once where they are shorter; a line
+// of up to 4096 by a block, in shared memory, with the ranking of long lines (Rank.h). Both read and write a line once.
+//
+// Compiled once for each size of keys: SPMD_BITS is 8, 16, 32 or 64.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/cuda/kernels/Rank.h"
+#include "runtime/device/cuda/kernels/SortKey.h"
+
+namespace spmd::cuda {
+namespace {
+
+using Key = KeyOfBits<SPMD_BITS>;
+
+struct LineArguments {
+  const Key *elements;
+  Key *newKeys; ///< May be null.
+  void *positions;
+  int64_t positionBytes;
+  uint64_t order;
+  Key infinity;
+  Lines from, to;
+  int64_t lines;
+};
+
+template <int kItems> struct LineMemory {
+  union {
+    RankTables tables;
+    struct {
+      Key keys[kItems * kBlockThreads];
+      uint32_t positions[kItems * kBlockThreads];
+    } sorted;
+  };
+  uint32_t firstOfDigit[kDigitValues];
+  uint32_t warpSums[kWarps];
+};
+
+/// Sorts a line that is no longer than the block's items by `passes` digits.
+template <int kItems>
+SPMD_DEVICE void sortLine(const LineArguments &a, int64_t line, int64_t passes, LineMemory<kItems> &memory) {
+  auto size = static_cast<uint32_t>(a.from.size);
+  uint32_t thread = threadIndex(), first = warpIndex() * kItems * kWarp + laneIndex();
+  const Key *elements = a.elements + a.from.startOf(line);
+  int64_t to = a.to.startOf(line);
+  // Beyond the end of the line: keys that come last, and positions that come after all others.
+  Key keys[kItems];
+  uint32_t positions[kItems], ranks[kItems];
+#pragma unroll
+  for (int j = 0; j < kItems; ++j) {
+    uint32_t i = first + j * kWarp;
+    keys[j] = static_cast<Key>(~Key(0));
+    positions[j] = i;
+    if (i < size)
+      keys[j] = keyOf(elements[i * a.from.inner], a.order, a.infinity);
+  }
+  for (int64_t pass = 0;;) {
+    uint32_t shift = static_cast<uint32_t>(pass) * kDigitBits;
+    syncBlock();
+    clearTables(memory.tables);
+    syncBlock();
+    rankInWarp(keys, shift, memory.tables, ranks);
+    syncBlock();
+    uint32_t total = sumOverWarps(memory.tables);
+    memory.firstOfDigit[thread] = sumOfThreadsBelow(total, memory.warpSums);
+    syncBlock();
+    finishRanks(keys, shift, memory.tables, memory.firstOfDigit, ranks);
+    syncBlock();
+#pragma unroll
+    for (int j = 0; j < kItems; ++j) {
+      memory.sorted.keys[ranks[j]] = keys[j];
+      memory.sorted.positions[ranks[j]] = positions[j];
+    }
+    syncBlock();
+    if (++pass == passes)
+      break;
+#pragma unroll
+    for (int j = 0; j < kItems; ++j) {
+      keys[j] = memory.sorted.keys[first + j * kWarp];
+      positions[j] = memory.sorted.positions[first + j * kWarp];
+    }
+  }
+#pragma unroll
+  for (int j = 0; j < kItems; ++j) {
+    uint32_t slot = thread + j * kBlockThreads;
+    if (slot >= size)
+      continue;
+    int64_t place = to + slot * a.to.inner;
+    if (a.newKeys)
+      a.newKeys[place] = memory.sorted.keys[slot];
+    storePosition(a.positions, place, memory.sorted.positions[slot], a.positionBytes);
+  }
+}
+
+SPMD_DEVICE Key neighborKey(Key key, uint32_t mask) {
+  if constexpr (sizeof(Key) == 8)
+    return static_cast<uint64_t>(readNeighbor(static_cast<uint32_t>(key >> 32), mask)) << 32 |
+           readNeighbor(static_cast<uint32_t>(key), mask);
+  else
+    return static_cast<Key>(readNeighbor(key, mask));
+}
+
+/// Batcher's bitonic network over groups of `width` lanes, a power of two. Pairs of key and position are all different,
+/// so that the order is that of a stable sort.
+SPMD_DEVICE void sortInWarp(Key &key, uint32_t &position, uint32_t width) {
+  uint32_t lane = laneIndex();
+  for (uint32_t size = 2; size <= width; size *= 2)
+    for (uint32_t distance = size / 2; distance > 0; distance /= 2) {
+      Key otherKey = neighborKey(key, distance);
+      uint32_t otherPosition = readNeighbor(position, distance);
+      bool isAscending = !(lane & size) || size == width, isLower = !(lane & distance);
+      bool isGreater = key > otherKey || (key == otherKey && position > otherPosition);
+      if (isGreater == (isAscending == isLower)) {
+        key = otherKey;
+        position = otherPosition;
+      }
+    }
+}
+
+SPMD_DEVICE void sortWarpLines(const LineArguments &a, uint32_t width, int64_t blocks) {
+  uint32_t position = laneIndex() % width;
+  int64_t groups = kBlockThreads / width, first = static_cast<int64_t>(blockIndex()) * groups;
+  for (; first < a.lines; first += blocks * groups) {
+    int64_t line = first + threadIndex() / width;
+    bool isInside = line < a.lines && position < a.from.size;
+    Key key = static_cast<Key>(~Key(0));
+    if (isInside)
+      key = keyOf(a.elements[a.from.startOf(line) + position * a.from.inner], a.order, a.infinity);
+    uint32_t origin = position;
+    sortInWarp(key, origin, width);
+    if (!isInside)
+      continue;
+    int64_t place = a.to.startOf(line) + position * a.to.inner;
+    if (a.newKeys)
+      a.newKeys[place] = key;
+    storePosition(a.positions, place, origin, a.positionBytes);
+  }
+}
+
+} // namespace
+
+// spmd_sort_lines_ITEMS: `blocks` blocks, lines of at most 256 * ITEMS elements.
+#define SPMD_SORT_LINES(items)                                                                                         \
+  SPMD_KERNEL(2)                                                                                                       \
+  spmd_sort_lines_##items(const Key *elements, Key *newKeys, void *positions, int64_t positionBytes, uint64_t order,   \
+                          uint64_t infinity, int64_t size, int64_t fromInner, int64_t toInner, int64_t lines,          \
+                          int64_t passes, int64_t blocks) {                                                            \
+    static SPMD_SHARED LineMemory<items> memory;                                                                       \
+    for (int64_t line = blockIndex(); line < lines; line += blocks)                                                    \
+      sortLine<items>({elements, newKeys, positions, positionBytes, order, static_cast<Key>(infinity),                 \
+                       Lines{size, fromInner}, Lines{size, toInner}, lines},                                           \
+                      line, passes, memory);                                                                           \
+  }
+SPMD_SORT_LINES(1)
+SPMD_SORT_LINES(4)
+#if SPMD_BITS == 64 // sortItems
+SPMD_SORT_LINES(8)
+#else
+SPMD_SORT_LINES(16)
+#endif
+
+/// `blocks` blocks, lines of at most `width` elements, a power of two up to 32.
+SPMD_KERNEL(4)
+spmd_sort_warps(const Key *elements, Key *newKeys, void *positions, int64_t positionBytes, uint64_t order,
+                uint64_t infinity, int64_t size, int64_t fromInner, int64_t toInner, int64_t lines, int64_t width,
+                int64_t blocks) {
+  sortWarpLines({elements, newKeys, positions, positionBytes, order, static_cast<Key>(infinity), Lines{size, fromInner},
+                 Lines{size, toInner}, lines},
+                static_cast<uint32_t>(width), blocks);
+}
+
+} // namespace spmd::cuda

@@ -1,0 +1,154 @@
+//===- Multiply.cu - matrix products of all element types -----------------===//
+//
+// For what cuBLASLt does not multiply, and where there is none. A block computes a square of the result; both sides go
+// through shared memory in steps of kTileDepth along k, already in the type of the sums, while the next step is fetched
+// into registers. Each element is summed over k one after another: its bits depend on nothing but its row and column.
+//
+// The types are those of runtime/device/cpu/Gemm.cpp: halves are summed in f32 and rounded once; integers are
+// multiplied as unsigned ones, so that overflow wraps; of bools, any true product makes the result true.
+//
+// Compiled once for each pair of types: SPMD_IN, SPMD_OUT and SPMD_SUM, SPMD_LOGICAL for bools.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/cuda/kernels/Element.h"
+
+namespace spmd::cuda {
+namespace {
+
+using In = SPMD_IN;
+using Out = SPMD_OUT;
+using Sum = SPMD_SUM;
+
+/// kTileDepth lines of `tile` values. Four more than needed: lines then start in different banks, and remain aligned
+/// for reads of four.
+template <uint32_t tile> struct Panel {
+  alignas(16) Sum values[kTileDepth][tile + 4];
+};
+
+/// One side of a product: `places` rows of the left side, or columns of the right one, along which the tile goes, and
+/// `depth` steps of k. One of the strides is 1.
+struct Side {
+  const In::Stored *data;
+  int64_t places, placeStride, depth, depthStride;
+};
+
+/// Copies a side into panels by way of registers. Neighboring threads read neighbors in memory. What a thread reads
+/// lies at equal distances: one pointer is kept for all of it.
+template <uint32_t tile> class Fetcher {
+  static constexpr uint32_t kCount = tile * kTileDepth / kBlockThreads;
+  static constexpr uint32_t kDepthRows = kBlockThreads / kTileDepth, kPlaceRows = kBlockThreads / tile;
+
+public:
+  SPMD_DEVICE Fetcher(const Side &side, int64_t first)
+      : alongDepth(side.depthStride == 1 && side.placeStride != 1), depthLeft(side.depth) {
+    uint32_t thread = threadIndex();
+    depth = alongDepth ? thread % kTileDepth : thread / tile;
+    place = alongDepth ? thread / kTileDepth : thread % tile;
+    depthStep = alongDepth ? 0 : kPlaceRows;
+    placeStep = alongDepth ? kDepthRows : 0;
+    places = static_cast<uint32_t>(side.places - first < tile ? side.places - first : tile);
+    pointer = side.data + (first + place) * side.placeStride + depth * side.depthStride;
+    step = placeStep * side.placeStride + depthStep * side.depthStride;
+    advance = kTileDepth * side.depthStride;
+  }
+  /// The next kTileDepth steps of k; zeros beyond its end.
+  SPMD_DEVICE void fetch() {
+#pragma unroll
+    for (uint32_t c = 0; c < kCount; ++c) {
+      bool isInside = place + c * placeStep < places && depth + c * depthStep < depthLeft;
+      values[c] = isInside ? static_cast<Sum>(In::load(pointer[c * step])) : Sum(0);
+    }
+    pointer += advance;
+    depthLeft -= kTileDepth;
+  }
+  SPMD_DEVICE void store(Panel<tile> &panel) const {
+#pragma unroll
+    for (uint32_t c = 0; c < kCount; ++c)
+      panel.values[depth + c * depthStep][place + c * placeStep] = values[c];
+  }
+
+private:
+  bool alongDepth;
+  uint32_t depth, place, depthStep, placeStep, places;
+  int64_t depthLeft, step, advance;
+  const In::Stored *pointer;
+  Sum values[kCount];
+};
+
+/// Rows [firstRow, firstRow + tile) and columns [firstColumn, firstColumn + tile) of the result.
+template <uint32_t tile>
+SPMD_DEVICE void multiplyTile(const Side &lhs, const Side &rhs, Out::Stored *result, int64_t firstRow,
+                              int64_t firstColumn, Panel<tile> (&panels)[2]) {
+  // A thread has groups of 4 x 4 elements, 64 rows and columns apart.
+  constexpr uint32_t kGroups = tile / 64, kSums = 4 * kGroups;
+  uint32_t threadRow = threadIndex() / 16 * 4, threadColumn = threadIndex() % 16 * 4;
+  Sum sums[kSums][kSums] = {};
+  Fetcher<tile> left(lhs, firstRow), right(rhs, firstColumn);
+  left.fetch();
+  right.fetch();
+  for (int64_t depth = 0; depth < lhs.depth; depth += kTileDepth) {
+    left.store(panels[0]);
+    right.store(panels[1]);
+    syncBlock();
+    left.fetch();
+    right.fetch();
+    // Written out 16 times, this would be most of the PTX, and no faster.
+#pragma unroll 4
+    for (uint32_t k = 0; k < kTileDepth; ++k) {
+      Sum a[kSums], b[kSums];
+#pragma unroll
+      for (uint32_t i = 0; i < kSums; ++i) {
+        a[i] = panels[0].values[k][i / 4 * 64 + threadRow + i % 4];
+        b[i] = panels[1].values[k][i / 4 * 64 + threadColumn + i % 4];
+      }
+#pragma unroll
+      for (uint32_t i = 0; i < kSums; ++i)
+#pragma unroll
+        for (uint32_t j = 0; j < kSums; ++j)
+          sums[i][j] += a[i] * b[j];
+    }
+    syncBlock();
+  }
+#pragma unroll
+  for (uint32_t i = 0; i < kSums; ++i) {
+    int64_t row = firstRow + i / 4 * 64 + threadRow + i % 4;
+    if (row >= lhs.places)
+      continue;
+    Out::Stored *line = result + row * rhs.places;
+#pragma unroll
+    for (uint32_t j = 0; j < kSums; ++j)
+      if (int64_t column = firstColumn + j / 4 * 64 + threadColumn + j % 4; column < rhs.places)
+        line[column] = SPMD_LOGICAL ? static_cast<Out::Stored>(sums[i][j] != Sum(0))
+                                    : Out::store(static_cast<Out::Value>(sums[i][j]));
+  }
+}
+
+template <uint32_t tile>
+SPMD_DEVICE void multiply(const In::Stored *lhs, const In::Stored *rhs, Out::Stored *result, int64_t batch, int64_t m,
+                          int64_t n, int64_t k, bool transposeLhs, bool transposeRhs, int64_t blocks) {
+  static SPMD_SHARED Panel<tile> panels[2];
+  int64_t rowTiles = (m + tile - 1) / tile, columnTiles = (n + tile - 1) / tile;
+  for (int64_t number = blockIndex(); number < batch * rowTiles * columnTiles; number += blocks) {
+    Quotient column = divide(number, columnTiles), row = divide(column.quotient, rowTiles);
+    int64_t b = row.quotient;
+    Side left{lhs + b * m * k, m, transposeLhs ? 1 : k, k, transposeLhs ? m : 1};
+    Side right{rhs + b * k * n, n, transposeRhs ? k : 1, k, transposeRhs ? 1 : n};
+    multiplyTile<tile>(left, right, result + b * m * n, row.remainder * tile, column.remainder * tile, panels);
+  }
+}
+
+} // namespace
+
+#define SPMD_MULTIPLY(tile)                                                                                            \
+  SPMD_KERNEL(1)                                                                                                       \
+  spmd_multiply_##tile(const In::Stored *lhs, const In::Stored *rhs, Out::Stored *result, int64_t batch, int64_t m,    \
+                       int64_t n, int64_t k, int64_t transposeLhs, int64_t transposeRhs, int64_t blocks) {             \
+    multiply<tile>(lhs, rhs, result, batch, m, n, k, transposeLhs, transposeRhs, blocks);                              \
+  }
+SPMD_MULTIPLY(64)
+#if SPMD_SUM_BITS == 32 // The sums of a larger tile of others do not fit in registers.
+SPMD_MULTIPLY(128)
+#endif
+
+} // namespace spmd::cuda

@@ -1,0 +1,221 @@
+//===- RadixSort.cu - long lines, sorted digit by digit -------------------===//
+//
+// A stable LSD radix sort of (key, position) along lines, as in Onesweep (Rank.h names the paper): one kernel counts
+// the digits of all passes, then each pass reads its elements once and writes them once. A line consists of tiles, one
+// a block. How many elements of earlier tiles have a digit is found by looking back: each tile publishes its own
+// counts, and then, with those of all earlier tiles, their sum. Tiles are numbered by a ticket that a block draws when
+// it starts, so all tiles before it are done or run: nobody waits for a block that has no place on the device.
+//
+// Compiled once for each size of keys: SPMD_BITS is 8, 16, 32 or 64.
+//
+// The order is that of the elements, whichever block is first: the sort is stable, and its result has one value.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/cuda/kernels/Rank.h"
+#include "runtime/device/cuda/kernels/SortKey.h"
+
+namespace spmd::cuda {
+namespace {
+
+using Key = KeyOfBits<SPMD_BITS>;
+constexpr int kItems = sortItems(SPMD_BITS);
+
+/// Several counters of a digit in shared memory, for lanes that hit the same one at once: the first digit of floats is
+/// nearly always the same.
+constexpr uint32_t kCopies = SPMD_BITS == 64 ? 2 : 4;
+
+/// Counts[line][pass][digit] += the digits of elements [begin, end) of a line.
+SPMD_DEVICE void countDigits(const Key *elements, uint64_t order, Key infinity, Lines lines, int64_t passes,
+                             int64_t chunk, int64_t lineChunks, uint32_t *allCounts) {
+  constexpr uint32_t kPasses = sizeof(Key), kBins = kDigitValues * kCopies;
+  constexpr int kLoads = 8;
+  static SPMD_SHARED uint32_t bins[kPasses][kBins];
+  for (uint32_t i = threadIndex(); i < kPasses * kBins; i += kBlockThreads)
+    bins[0][i] = 0;
+  syncBlock();
+  Quotient at = divide(blockIndex(), lineChunks);
+  int64_t line = at.quotient, begin = at.remainder * chunk;
+  int64_t end = begin + chunk < lines.size ? begin + chunk : lines.size;
+  const Key *mine = elements + lines.startOf(line);
+  uint32_t copy = laneIndex() % kCopies;
+  for (int64_t first = begin + threadIndex(); first < end; first += kLoads * kBlockThreads) {
+    Key keys[kLoads];
+#pragma unroll
+    for (int j = 0; j < kLoads; ++j)
+      if (int64_t i = first + j * kBlockThreads; i < end)
+        keys[j] = mine[i * lines.inner];
+#pragma unroll
+    for (int j = 0; j < kLoads; ++j)
+      if (first + j * kBlockThreads < end) {
+        Key key = keyOf(keys[j], order, infinity);
+#pragma unroll
+        for (uint32_t pass = 0; pass < kPasses; ++pass)
+          if (pass < passes)
+            addAtomically(&bins[pass][digitOf(key, pass * kDigitBits) * kCopies + copy], 1u);
+      }
+  }
+  syncBlock();
+  uint32_t *counts = allCounts + line * passes * kDigitValues;
+  for (uint32_t pass = 0; pass < passes; ++pass) {
+    uint32_t sum = 0;
+#pragma unroll
+    for (uint32_t i = 0; i < kCopies; ++i)
+      sum += bins[pass][threadIndex() * kCopies + i];
+    if (sum)
+      addAtomically(&counts[pass * kDigitValues + threadIndex()], sum);
+  }
+}
+
+/// What a tile says about one of its digits: a sum in the low half; in the high half, for which pass, and whether the
+/// sum is the tile's alone or goes from the start of the line. One word, so that it is read whole, and never cleared
+/// between passes.
+enum : uint64_t { kOwnSum = 1, kFullSum = 2 };
+SPMD_DEVICE void publish(uint64_t *state, uint64_t pass, uint64_t kind, uint32_t sum) {
+  __atomic_store_n(state, ((pass + 1) << 2 | kind) << 32 | sum, __ATOMIC_RELAXED);
+}
+
+/// Elements with this thread's digit in earlier tiles of the line and, with a smaller digit, anywhere in it. `state` is
+/// this tile's word of the digit.
+SPMD_DEVICE uint32_t lookBack(const uint64_t *state, uint64_t pass) {
+  uint32_t sum = 0;
+  for (state -= kDigitValues;;) {
+    uint64_t word = __atomic_load_n(state, __ATOMIC_RELAXED), kind = word >> 32;
+    if (kind >> 2 != pass + 1)
+      continue;
+    sum += static_cast<uint32_t>(word);
+    if ((kind & 3) == kFullSum)
+      return sum;
+    state -= kDigitValues;
+  }
+}
+
+struct PassArguments {
+  const Key *keys;
+  const uint32_t *positions; ///< Null in the first pass: an element's position is where it is.
+  Key *newKeys;              ///< Null in the last pass.
+  void *newPositions;
+  int64_t positionBytes;
+  uint64_t order;
+  Key infinity;
+  Lines from, to; ///< The same lines; those in scratch have no gaps.
+  int64_t pass, passes, lineTiles;
+  const uint32_t *firsts; ///< [line][pass][digit]: elements of the line with a smaller digit.
+  uint64_t *states;       ///< [tile][digit]
+  uint32_t *tickets;      ///< [pass]
+};
+
+struct PassMemory {
+  union {
+    RankTables tables;
+    struct {
+      Key keys[kItems * kBlockThreads];
+      uint32_t positions[kItems * kBlockThreads];
+    } sorted;
+  };
+  uint32_t firstOfDigit[kDigitValues]; ///< In the tile; then what takes a place in the tile to one in the line.
+  uint32_t warpSums[kWarps];
+  uint32_t tile;
+};
+
+SPMD_DEVICE void sortTile(const PassArguments &a, PassMemory &memory) {
+  constexpr int64_t kTileItems = kItems * kBlockThreads;
+  uint32_t thread = threadIndex(), shift = static_cast<uint32_t>(a.pass) * kDigitBits;
+  if (thread == 0)
+    memory.tile = addAtomically(&a.tickets[a.pass], 1u);
+  clearTables(memory.tables);
+  syncBlock();
+  int64_t tile = memory.tile;
+  Quotient at = divide(tile, a.lineTiles);
+  int64_t line = at.quotient, begin = at.remainder * kTileItems;
+  auto count = static_cast<uint32_t>(a.from.size - begin < kTileItems ? a.from.size - begin : kTileItems);
+  uint32_t first = warpIndex() * kItems * kWarp + laneIndex();
+
+  const Key *from = a.keys + a.from.startOf(line) + begin * a.from.inner;
+  const uint32_t *fromPositions = a.positions + line * a.from.size + begin;
+  int64_t to = a.to.startOf(line);
+  // Beyond the end of the line: the largest digit, which comes last and is not written.
+  Key keys[kItems];
+#pragma unroll
+  for (int j = 0; j < kItems; ++j) {
+    uint32_t i = first + j * kWarp;
+    keys[j] = static_cast<Key>(~Key(0));
+    if (i < count)
+      keys[j] = keyOf(from[i * a.from.inner], a.order, a.infinity);
+  }
+  uint32_t ranks[kItems];
+  rankInWarp(keys, shift, memory.tables, ranks);
+  syncBlock();
+  uint32_t total = sumOverWarps(memory.tables);
+  uint64_t *state = a.states + tile * kDigitValues + thread;
+  uint32_t firstOfLine = a.firsts[(line * a.passes + a.pass) * kDigitValues + thread];
+  bool isFirst = at.remainder == 0;
+  publish(state, a.pass, isFirst ? kFullSum : kOwnSum, isFirst ? firstOfLine + total : total);
+  uint32_t firstOfTile = sumOfThreadsBelow(total, memory.warpSums);
+  memory.firstOfDigit[thread] = firstOfTile;
+  syncBlock();
+  finishRanks(keys, shift, memory.tables, memory.firstOfDigit, ranks);
+  syncBlock();
+#pragma unroll
+  for (int j = 0; j < kItems; ++j)
+    memory.sorted.keys[ranks[j]] = keys[j];
+  // Fetched here, where the keys are out of the registers, and used after looking back.
+  uint32_t positions[kItems];
+#pragma unroll
+  for (int j = 0; j < kItems; ++j) {
+    uint32_t i = first + j * kWarp;
+    positions[j] = static_cast<uint32_t>(begin) + i;
+    if (a.positions && i < count)
+      positions[j] = fromPositions[i];
+  }
+  uint32_t before = firstOfLine;
+  if (!isFirst) {
+    before = lookBack(state, a.pass);
+    publish(state, a.pass, kFullSum, before + total);
+  }
+#pragma unroll
+  for (int j = 0; j < kItems; ++j)
+    memory.sorted.positions[ranks[j]] = positions[j];
+  memory.firstOfDigit[thread] = before - firstOfTile;
+  syncBlock();
+#pragma unroll
+  for (int j = 0; j < kItems; ++j) {
+    uint32_t slot = thread + j * kBlockThreads;
+    if (slot >= count)
+      continue;
+    Key key = memory.sorted.keys[slot];
+    int64_t place = to + static_cast<uint32_t>(memory.firstOfDigit[digitOf(key, shift)] + slot) * a.to.inner;
+    if (a.newKeys)
+      a.newKeys[place] = key;
+    storePosition(a.newPositions, place, memory.sorted.positions[slot], a.positionBytes);
+  }
+}
+
+} // namespace
+
+/// Blocks: one a line and pass.
+SPMD_KERNEL(1) spmd_sort_sum(uint32_t *counts) {
+  static SPMD_SHARED uint32_t sums[kWarps];
+  uint32_t *mine = counts + int64_t(blockIndex()) * kDigitValues + threadIndex();
+  *mine = sumOfThreadsBelow(*mine, sums);
+}
+
+/// Blocks: lineChunks a line.
+SPMD_KERNEL(1)
+spmd_sort_count(const Key *elements, uint64_t order, uint64_t infinity, int64_t size, int64_t inner, int64_t passes,
+                int64_t chunk, int64_t lineChunks, uint32_t *counts) {
+  countDigits(elements, order, static_cast<Key>(infinity), Lines{size, inner}, passes, chunk, lineChunks, counts);
+}
+
+/// Blocks: lineTiles a line.
+SPMD_KERNEL(3)
+spmd_sort_pass(const Key *keys, const uint32_t *positions, Key *newKeys, void *newPositions, int64_t positionBytes,
+               uint64_t order, uint64_t infinity, int64_t size, int64_t fromInner, int64_t toInner, int64_t pass,
+               int64_t passes, int64_t lineTiles, const uint32_t *firsts, uint64_t *states, uint32_t *tickets) {
+  static SPMD_SHARED PassMemory memory;
+  sortTile({keys, positions, newKeys, newPositions, positionBytes, order, static_cast<Key>(infinity),
+            Lines{size, fromInner}, Lines{size, toInner}, pass, passes, lineTiles, firsts, states, tickets},
+           memory);
+}
+
+} // namespace spmd::cuda

@@ -1,0 +1,87 @@
+//===- Rank.h - a block's elements by one digit -----------------*- C++ -*-===//
+//
+// Ranks the elements that a block holds in registers, stably by one digit of their keys. Lane l of warp w holds, as
+// item j, element (w * items + j) * 32 + l of the block: memory is read coalesced, and elements of one item stand in
+// the order of the lanes.
+//
+// Lanes of a warp with the same digit find each other by setting their bits in a word of shared memory (Adinets and
+// Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs", 2022, and CUB's WARP_MATCH_ATOMIC_OR), the
+// highest of them counts for all.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/device/cuda/kernels/Intrinsics.h"
+
+namespace spmd::cuda {
+
+constexpr uint32_t kWarps = kBlockThreads / kWarp;
+
+/// Shared memory of the ranking; both tables are free after `finishRanks` and the next syncBlock.
+struct RankTables {
+  uint32_t lanes[kWarps][kDigitValues];  ///< Which lanes have the digit at hand.
+  uint32_t counts[kWarps][kDigitValues]; ///< How many of the warp's elements had it so far.
+};
+
+SPMD_DEVICE void clearTables(RankTables &tables) {
+#pragma unroll
+  for (uint32_t warp = 0; warp < kWarps; ++warp) {
+    tables.lanes[warp][threadIndex()] = 0;
+    tables.counts[warp][threadIndex()] = 0;
+  }
+}
+
+template <typename Key> SPMD_DEVICE uint32_t digitOf(Key key, uint32_t shift) {
+  return static_cast<uint32_t>(key >> shift) % kDigitValues;
+}
+
+/// ranks[j]: elements of this warp with the same digit in front of item j. The tables are clear, and a syncBlock
+/// follows before they are read.
+template <int kItems, typename Key>
+SPMD_DEVICE void rankInWarp(const Key (&keys)[kItems], uint32_t shift, RankTables &tables, uint32_t (&ranks)[kItems]) {
+  uint32_t lane = laneIndex(), warp = warpIndex(), below = (1u << lane) - 1;
+#pragma unroll
+  for (int j = 0; j < kItems; ++j) {
+    uint32_t digit = digitOf(keys[j], shift);
+    uint32_t *lanes = &tables.lanes[warp][digit];
+    __atomic_fetch_or(lanes, 1u << lane, __ATOMIC_RELAXED);
+    syncWarp();
+    uint32_t same = *lanes, leader = kWarp - 1 - static_cast<uint32_t>(__builtin_clz(same)), before = 0;
+    if (lane == leader) {
+      before = tables.counts[warp][digit];
+      tables.counts[warp][digit] = before + static_cast<uint32_t>(__builtin_popcount(same));
+    }
+    before = readLane(before, leader);
+    // All lanes have read the word by now: they know their leader.
+    if (lane == leader)
+      *lanes = 0;
+    syncWarp();
+    ranks[j] = before + static_cast<uint32_t>(__builtin_popcount(same & below));
+  }
+}
+
+/// Makes counts[w][d] the elements with digit d in warps below w, and returns how many elements of the block have this
+/// thread's digit. Between two calls of syncBlock.
+SPMD_DEVICE uint32_t sumOverWarps(RankTables &tables) {
+  uint32_t total = 0;
+#pragma unroll
+  for (uint32_t warp = 0; warp < kWarps; ++warp) {
+    uint32_t count = tables.counts[warp][threadIndex()];
+    tables.counts[warp][threadIndex()] = total;
+    total += count;
+  }
+  return total;
+}
+
+/// ranks[j]: the place of item j in the block's order. `firstOfDigit` says how many elements have a smaller digit.
+template <int kItems, typename Key>
+SPMD_DEVICE void finishRanks(const Key (&keys)[kItems], uint32_t shift, const RankTables &tables,
+                             const uint32_t *firstOfDigit, uint32_t (&ranks)[kItems]) {
+#pragma unroll
+  for (int j = 0; j < kItems; ++j) {
+    uint32_t digit = digitOf(keys[j], shift);
+    ranks[j] += firstOfDigit[digit] + tables.counts[warpIndex()][digit];
+  }
+}
+
+} // namespace spmd::cuda

@@ -1,0 +1,74 @@
+//===- Slice.cu - writes a window at a position known at run time ---------===//
+
+#include "runtime/device/cuda/kernels/Intrinsics.h"
+
+namespace spmd::cuda {
+namespace {
+
+/// One dimension of the array that is written to: both extents, the distance between neighbors in the array, and the
+/// start, which the kernel reads.
+struct Dimension {
+  int64_t shape, window, stride;
+  const void *start;
+  int64_t startBytes;
+
+  SPMD_DEVICE int64_t readStart() const {
+    int64_t wanted = startBytes == 8 ? *static_cast<const int64_t *>(start) : *static_cast<const int32_t *>(start);
+    int64_t last = shape - window;
+    return wanted < 0 ? 0 : wanted > last ? last : wanted;
+  }
+};
+
+/// Extents and strides are in units, the last dimension's stride is 1.
+template <typename Unit>
+SPMD_DEVICE void writeWindow(const Unit *update, Unit *result, const Dimension (&dimensions)[kSliceRank],
+                             int64_t blocks) {
+  int64_t units = 1, origin = 0;
+#pragma unroll
+  for (uint32_t d = 0; d < kSliceRank; ++d) {
+    units *= dimensions[d].window;
+    if (dimensions[d].start)
+      origin += dimensions[d].readStart() * dimensions[d].stride;
+  }
+  for (int64_t unit = static_cast<int64_t>(blockIndex()) * kBlockThreads + threadIndex(); unit < units;
+       unit += blocks * kBlockThreads) {
+    int64_t rest = unit, place = origin;
+#pragma unroll
+    for (uint32_t d = kSliceRank; d-- > 0;)
+      if (dimensions[d].window > 1) {
+        Quotient at = divide(rest, dimensions[d].window);
+        place += at.remainder * dimensions[d].stride;
+        rest = at.quotient;
+      }
+    result[place] = update[unit];
+  }
+}
+
+struct Unit128 {
+  alignas(16) uint64_t words[2];
+};
+
+} // namespace
+
+// `blocks` blocks. `strides` of starts are in units, too; a dimension without a start is at 0.
+#define SPMD_DIMENSION_PARAMETERS(d)                                                                                   \
+  int64_t shape##d, int64_t window##d, int64_t stride##d, const void *start##d, int64_t startBytes##d
+#define SPMD_DIMENSION(d) {shape##d, window##d, stride##d, start##d, startBytes##d}
+#define SPMD_SLICE(name, Unit)                                                                                         \
+  SPMD_KERNEL(1)                                                                                                       \
+  spmd_slice_##name(const Unit *update, Unit *result, SPMD_DIMENSION_PARAMETERS(0), SPMD_DIMENSION_PARAMETERS(1),      \
+                    SPMD_DIMENSION_PARAMETERS(2), SPMD_DIMENSION_PARAMETERS(3), SPMD_DIMENSION_PARAMETERS(4),          \
+                    SPMD_DIMENSION_PARAMETERS(5), SPMD_DIMENSION_PARAMETERS(6), SPMD_DIMENSION_PARAMETERS(7),          \
+                    int64_t blocks) {                                                                                  \
+    const Dimension dimensions[kSliceRank] = {SPMD_DIMENSION(0), SPMD_DIMENSION(1), SPMD_DIMENSION(2),                 \
+                                              SPMD_DIMENSION(3), SPMD_DIMENSION(4), SPMD_DIMENSION(5),                 \
+                                              SPMD_DIMENSION(6), SPMD_DIMENSION(7)};                                   \
+    writeWindow<Unit>(update, result, dimensions, blocks);                                                             \
+  }
+SPMD_SLICE(1, uint8_t)
+SPMD_SLICE(2, uint16_t)
+SPMD_SLICE(4, uint32_t)
+SPMD_SLICE(8, uint64_t)
+SPMD_SLICE(16, Unit128)
+
+} // namespace spmd::cuda

@@ -1,0 +1,141 @@
+//===- ProductTest.cpp - our own products on a GPU against plain loops ----===//
+
+#include "tests/runtime/device/cuda/LibraryCallsHelper.h"
+
+#include "runtime/device/cpu/Matmul.h"
+#include "runtime/support/Elements.h"
+#include "runtime/support/Error.h"
+
+#include <cstring>
+#include <gtest/gtest.h>
+
+using namespace spmd;
+using namespace spmd::cuda;
+
+namespace {
+
+struct Types {
+  DType operand, result;
+};
+const Types allPairs[] = {
+    {DType::F64, DType::F64}, {DType::F32, DType::F32}, {DType::BF16, DType::BF16}, {DType::BF16, DType::F32},
+    {DType::F16, DType::F16}, {DType::F16, DType::F32}, {DType::I64, DType::I64},   {DType::I32, DType::I32},
+    {DType::U32, DType::U32}, {DType::I8, DType::I32},  {DType::I8, DType::I8},     {DType::U8, DType::I32},
+    {DType::U8, DType::U32},  {DType::U8, DType::U8},   {DType::Bool, DType::Bool},
+};
+
+class ProductTest : public testing::TestWithParam<Types> {
+protected:
+  /// Small integers, whose products and sums are exact in every type: the result has one value.
+  std::vector<char> draw(int64_t count) {
+    DType dtype = GetParam().operand;
+    std::vector<char> bytes(count * byteSize(dtype));
+    visitElement(dtype, [&](auto element) {
+      for (int64_t i = 0; i < count; ++i) {
+        auto stored = dtype == DType::Bool ? element.store(random() % 8 == 0)
+                      : isFloat(dtype)     ? element.store(static_cast<int64_t>(random() % 9) - 4)
+                                           : element.store(static_cast<int64_t>(random()) << random() % 32);
+        std::memcpy(bytes.data() + i * sizeof(stored), &stored, sizeof(stored));
+      }
+    });
+    return bytes;
+  }
+
+  std::vector<char> multiply(const MatmulShape &shape, const std::vector<char> &lhs, const std::vector<char> &rhs) {
+    std::vector<char> result(shape.batch * shape.m * shape.n * byteSize(shape.result));
+    visitElement(shape.operand, [&](auto in) {
+      visitElement(shape.result, [&](auto out) {
+        auto *left = reinterpret_cast<const typename decltype(in)::Stored *>(lhs.data());
+        auto *right = reinterpret_cast<const typename decltype(in)::Stored *>(rhs.data());
+        auto *sums = reinterpret_cast<typename decltype(out)::Stored *>(result.data());
+        for (int64_t b = 0; b < shape.batch; ++b)
+          for (int64_t i = 0; i < shape.m; ++i)
+            for (int64_t j = 0; j < shape.n; ++j) {
+              double real = 0;
+              uint64_t integer = 0;
+              for (int64_t l = 0; l < shape.k; ++l) {
+                auto x =
+                    in.load(left[b * shape.m * shape.k + (shape.transposeLhs ? l * shape.m + i : i * shape.k + l)]);
+                auto y =
+                    in.load(right[b * shape.k * shape.n + (shape.transposeRhs ? j * shape.k + l : l * shape.n + j)]);
+                if (isFloat(shape.operand))
+                  real += static_cast<double>(x) * static_cast<double>(y);
+                else if (shape.operand == DType::Bool)
+                  integer |= x && y;
+                else
+                  integer += static_cast<uint64_t>(x) * static_cast<uint64_t>(y);
+              }
+              sums[(b * shape.m + i) * shape.n + j] = isFloat(shape.operand) ? out.store(real) : out.store(integer);
+            }
+      });
+    });
+    return result;
+  }
+
+  void check(int64_t batch, int64_t m, int64_t n, int64_t k, bool transposeLhs, bool transposeRhs) {
+    MatmulShape shape{batch, m, n, k, transposeLhs, transposeRhs, GetParam().operand, GetParam().result};
+    std::vector<char> lhs = draw(batch * m * k), rhs = draw(batch * k * n), expected = multiply(shape, lhs, rhs);
+    for (const spmdc::ThreadOrder &order : threeOrders()) {
+      driver.setOrder(order);
+      DeviceArray left(lhs.data(), lhs.size()), right(rhs.data(), rhs.size()), result(expected.size());
+      library.prepare(shape);
+      library.multiply(shape, nullptr, left.address(), right.address(), result.address());
+      ASSERT_EQ(result.bytes(), expected) << batch << " x " << m << " x " << n << " x " << k
+                                          << (transposeLhs ? " T" : " N") << (transposeRhs ? "T" : "N");
+    }
+  }
+
+  std::mt19937 random{3};
+  EmulatedDriver driver;
+  Library library{driver.getDriver()};
+};
+
+struct Sizes {
+  int64_t batch, m, n, k;
+};
+
+TEST_P(ProductTest, AllShapes) {
+  for (const Sizes &s :
+       {Sizes{1, 1, 1, 1}, Sizes{2, 5, 7, 3}, Sizes{1, 64, 64, 16}, Sizes{1, 70, 65, 17}, Sizes{1, 1, 100, 33},
+        Sizes{1, 130, 1, 40}, Sizes{3, 3, 4, 0}, Sizes{1, 0, 4, 5}, Sizes{0, 3, 4, 5}, Sizes{1, 2, 3, 500}})
+    for (bool transposeLhs : {false, true})
+      for (bool transposeRhs : {false, true})
+        check(s.batch, s.m, s.n, s.k, transposeLhs, transposeRhs);
+}
+
+// Enough work for the larger tile, with rests on both sides.
+TEST_P(ProductTest, LargeTiles) {
+  driver.takeLaunches();
+  check(66, 129, 150, 9, false, false);
+  check(66, 150, 129, 17, true, true);
+  bool hasLarge = byteSize(GetParam().operand) < 8;
+  for (const std::string &launch : driver.takeLaunches())
+    EXPECT_EQ(launch, hasLarge ? "spmd_multiply_128" : "spmd_multiply_64");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ProductTest, testing::ValuesIn(allPairs), [](const auto &info) {
+  return std::string(dtypeName(info.param.operand)) + "_" + std::string(dtypeName(info.param.result));
+});
+
+// The CPU's and the GPU's agree on what can be multiplied.
+TEST(ProductTypes, AreThoseOfTheCpu) {
+  EmulatedDriver driver;
+  Library library(driver.getDriver());
+  for (int operand = 0; operand <= static_cast<int>(DType::Key); ++operand)
+    for (int result = 0; result <= static_cast<int>(DType::Key); ++result) {
+      MatmulShape shape{1, 2, 2, 2, false, false, static_cast<DType>(operand), static_cast<DType>(result)};
+      auto isRefused = [](const auto &body) {
+        try {
+          body();
+          return false;
+        } catch (const Error &) {
+          return true;
+        }
+      };
+      bool onCpu = isRefused([&] { Matmul::create(shape, nullptr, 1); });
+      bool onGpu = isRefused([&] { library.prepare(shape); });
+      EXPECT_EQ(onGpu, onCpu) << dtypeName(shape.operand) << " to " << dtypeName(shape.result);
+    }
+}
+
+} // namespace

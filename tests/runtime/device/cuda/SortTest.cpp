@@ -1,0 +1,83 @@
+//===- SortTest.cpp - sorts on a GPU against those on a CPU ---------------===//
+
+#include "tests/runtime/device/cuda/LibraryCallsHelper.h"
+
+#include "runtime/support/Error.h"
+
+#include <gtest/gtest.h>
+
+using namespace spmd;
+using namespace spmd::cuda;
+
+namespace {
+
+class SortTest : public testing::TestWithParam<DType> {
+protected:
+  void check(int64_t outer, int64_t size, int64_t inner, bool isDescending = false, DType positions = DType::I32) {
+    LibraryCall call{isDescending ? LibraryFunction::ArgsortDescending : LibraryFunction::Argsort,
+                     GetParam(),
+                     {outer, size, inner},
+                     {positions}};
+    int64_t count = outer * size * inner;
+    tester.check(call, {drawElements(random, GetParam(), count)}, count * byteSize(positions));
+  }
+  /// Elements that one block sorts.
+  int64_t blockItems() const { return byteSize(GetParam()) == 8 ? 2048 : 4096; }
+
+  std::mt19937 random{static_cast<uint32_t>(GetParam())};
+  LibraryCallTester tester;
+};
+
+TEST_P(SortTest, LinesInAWarp) {
+  for (int64_t size : {1, 2, 3, 7, 8, 13, 16, 31, 32})
+    for (bool isDescending : {false, true}) {
+      check(1, size, 1, isDescending);
+      check(5, size, 3, isDescending, DType::I64);
+    }
+  check(70, 3, 11);
+  EXPECT_EQ(tester.getLaunches(), std::vector<std::string>{"spmd_sort_warps"});
+}
+
+TEST_P(SortTest, LinesInABlock) {
+  for (bool isDescending : {false, true}) {
+    check(2, 33, 1, isDescending);
+    check(1, 256, 1, isDescending);
+    check(2, 257, 2, isDescending, DType::I64);
+    check(1, 1024, 1, isDescending);
+    check(1, 1025, 1, isDescending);
+    check(1, blockItems() - 1, 1, isDescending);
+    check(1, blockItems(), 1, isDescending);
+  }
+  EXPECT_EQ(tester.getLaunches().size(), 1u);
+}
+
+TEST_P(SortTest, LinesOfSeveralTiles) {
+  check(1, blockItems() + 1, 1);
+  check(1, 3 * blockItems(), 1, true);
+  check(2, 2 * blockItems() + 77, 1, false, DType::I64);
+  check(1, blockItems() + 300, 2, true);
+  check(1, 10000, 1);
+  EXPECT_EQ(tester.getLaunches().back(), "spmd_sort_pass");
+}
+
+TEST_P(SortTest, NothingToSort) {
+  check(0, 5, 1);
+  check(3, 0, 1);
+  check(3, 5, 0);
+  EXPECT_TRUE(tester.getLaunches().empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SortTest,
+                         testing::Values(DType::F64, DType::F32, DType::BF16, DType::F16, DType::I64, DType::I32,
+                                         DType::I8, DType::U32, DType::U8, DType::Bool),
+                         [](const auto &info) { return std::string(dtypeName(info.param)); });
+
+TEST(SortErrors, NamesWhatCannotBeSorted) {
+  LibraryCallTester tester;
+  LibraryCall call{LibraryFunction::Argsort, DType::U8, {1, int64_t(1) << 32, 1}, {DType::I64}};
+  EXPECT_THROW(tester.getLibrary().getScratchBytes(call), Error);
+  call = {LibraryFunction::Argsort, DType::Key, {1, 4, 1}, {DType::I32}};
+  EXPECT_THROW(tester.getLibrary().prepare(call), Error);
+}
+
+} // namespace
