@@ -45,6 +45,8 @@ inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr unsigned kEventWithoutTime = 2;
 /// CU_STREAM_CAPTURE_MODE_THREAD_LOCAL: other threads may allocate and copy meanwhile.
 inline constexpr int kCaptureThreadLocal = 1;
+/// CU_STREAM_CAPTURE_MODE_RELAXED: this thread may load modules while it captures a stream.
+inline constexpr int kCaptureRelaxed = 2;
 /// CU_MEMHOSTREGISTER_PORTABLE, CU_MEMHOSTALLOC_PORTABLE: pinned for all contexts.
 inline constexpr unsigned kHostPortable = 1;
 

@@ -46,7 +46,8 @@ inline constexpr uint32_t kRunColumns = 32, kRunStage = 2048;
 /// update_slice: dimensions after those that are written at full size are merged.
 inline constexpr uint32_t kSliceRank = 8;
 
-/// Rows and columns of the result that a block of a matrix product computes, and the steps of k between two barriers.
-inline constexpr uint32_t kTile = 64, kTileDepth = 16;
+/// Rows and columns of the result that a block of a matrix product computes. The larger tile reads half as much, and
+/// needs twice the registers.
+inline constexpr int64_t kSmallTile = 64, kLargeTile = 128;
 
 } // namespace spmd::cuda

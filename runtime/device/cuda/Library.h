@@ -16,8 +16,7 @@ namespace spmd::cuda {
 /// The library kernels on one GPU. Immutable: may be used by several devices of that GPU, from any thread in whose
 /// current context it was made. That context must be current in the destructor, too.
 ///
-/// The driver translates kernels when a call first needs them (a few tenths of a second), which must not be while the
-/// stream is captured: `prepare` does it before.
+/// The driver translates kernels when a call first needs them, a few tenths of a second: `prepare` does it ahead.
 ///
 /// Example: `library.prepare(call); scratch = allocate(library.getScratchBytes(call)); library.run(call, stream,
 /// {operand}, result, scratch)` leaves in `result` the positions that sort `operand`.
@@ -25,7 +24,7 @@ class Library {
 public:
   explicit Library(std::shared_ptr<const Driver> driver);
 
-  /// Loads the kernels of these calls, or of none if they are loaded. Throws spmd::Error where the GPU cannot do the
+  /// Loads the kernels that the call needs and that are not loaded yet. Throws spmd::Error where a GPU cannot do the
   /// call: see `run` and `multiply`.
   void prepare(const LibraryCall &call) const;
   void prepare(const MatmulShape &shape) const;
@@ -35,7 +34,7 @@ public:
   /// Queues the call; all pointers are device pointers, `inputs` as in LibraryStep. `result` may be inputs[0], which
   /// scatters and update_slice then change in place; otherwise they copy it first. `result` of a sort is other memory
   /// than its input. Nothing waits for the device, and what is queued depends on the call alone, so that the stream may
-  /// be captured (after `prepare`). Throws spmd::Error for more than 2^32 - 2 elements along the sorted or scattered
+  /// be captured. Throws spmd::Error for more than 2^32 - 2 elements along the sorted or scattered
   /// dimension, and for a window with more than 8 dimensions that cannot be merged.
   void run(const LibraryCall &call, Stream stream, const std::vector<DevicePointer> &inputs, DevicePointer result,
            DevicePointer scratch) const;

@@ -5,12 +5,31 @@
 #include "runtime/support/Error.h"
 
 namespace spmd::cuda {
+namespace {
+
+/// While it lives, this thread may load modules although it captures a stream.
+class RelaxedCapture {
+public:
+  explicit RelaxedCapture(const Driver &driver) : driver(driver) { exchange(); }
+  ~RelaxedCapture() { driver.ThreadExchangeStreamCaptureMode(&mode); }
+  RelaxedCapture(const RelaxedCapture &) = delete;
+  RelaxedCapture &operator=(const RelaxedCapture &) = delete;
+
+private:
+  void exchange() { driver.check(driver.ThreadExchangeStreamCaptureMode(&mode), "cuThreadExchangeStreamCaptureMode"); }
+
+  const Driver &driver;
+  int mode = kCaptureRelaxed; ///< The one before.
+};
+
+} // namespace
 
 Function LibraryKernels::find(const std::string &module, const std::string &symbol) const {
   std::lock_guard lock(mutex);
   Function &function = functions[{module, symbol}];
   if (function)
     return function;
+  RelaxedCapture relaxed(*driver);
   std::unique_ptr<KernelCode> &code = modules[module];
   if (!code)
     code = std::make_unique<KernelCode>(driver, std::string(findLibraryPtx(module)), "runtime library " + module);

@@ -49,11 +49,10 @@ Product::Product(const MatmulShape &shape) : shape(shape), module(nameModule(sha
   if (module.empty())
     throw Error("matmul: no product of " + std::string(dtypeName(shape.operand)) + " into " +
                 std::string(dtypeName(shape.result)) + "; cast the operands or the result");
-  constexpr int64_t kLarge = 128;
   bool hasLarge = byteSize(shape.operand) <= 4;
-  int64_t tiles = shape.batch * (shape.m / kLarge) * (shape.n / kLarge);
+  int64_t tiles = shape.batch * (shape.m / kLargeTile) * (shape.n / kLargeTile);
   if (hasLarge && tiles >= kLeastTiles)
-    tile = kLarge;
+    tile = kLargeTile;
 }
 
 int64_t Product::countTiles(int64_t size) const { return (size + tile - 1) / tile; }

@@ -21,7 +21,7 @@ private:
 
   MatmulShape shape;
   std::string module;
-  int64_t tile = 64; ///< Rows and columns that a block computes.
+  int64_t tile = kSmallTile;
 };
 
 } // namespace spmd::cuda

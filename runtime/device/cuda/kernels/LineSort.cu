@@ -31,7 +31,7 @@ template <int kItems> struct LineMemory {
     RankTables tables;
     struct {
       Key keys[kItems * kBlockThreads];
-      uint32_t positions[kItems * kBlockThreads];
+      uint16_t positions[kItems * kBlockThreads];
     } sorted;
   };
   uint32_t firstOfDigit[kDigitValues];
@@ -43,35 +43,37 @@ template <int kItems>
 SPMD_DEVICE void sortLine(const LineArguments &a, int64_t line, int64_t passes, LineMemory<kItems> &memory) {
   auto size = static_cast<uint32_t>(a.from.size);
   uint32_t thread = threadIndex(), first = warpIndex() * kItems * kWarp + laneIndex();
-  const Key *elements = a.elements + a.from.startOf(line);
-  int64_t to = a.to.startOf(line);
+  const Key *from = a.elements + a.from.startOf(line) + first * a.from.inner;
   // Beyond the end of the line: keys that come last, and positions that come after all others.
   Key keys[kItems];
-  uint32_t positions[kItems], ranks[kItems];
+  // A position in the high half, and the place that it goes to in the low half: registers decide how many blocks run.
+  uint32_t places[kItems];
 #pragma unroll
-  for (int j = 0; j < kItems; ++j) {
+  for (int j = 0; j < kItems; ++j, from += kWarp * a.from.inner) {
     uint32_t i = first + j * kWarp;
-    keys[j] = static_cast<Key>(~Key(0));
-    positions[j] = i;
-    if (i < size)
-      keys[j] = keyOf(elements[i * a.from.inner], a.order, a.infinity);
+    keys[j] = i < size ? *from : Key(0);
+    places[j] = i << 16;
   }
+  makeKeys(keys, a.order, a.infinity);
+#pragma unroll
+  for (int j = 0; j < kItems; ++j)
+    keys[j] = first + j * kWarp < size ? keys[j] : static_cast<Key>(~Key(0));
   for (int64_t pass = 0;;) {
     uint32_t shift = static_cast<uint32_t>(pass) * kDigitBits;
     syncBlock();
     clearTables(memory.tables);
     syncBlock();
-    rankInWarp(keys, shift, memory.tables, ranks);
+    rankInWarp(keys, shift, memory.tables, places);
     syncBlock();
     uint32_t total = sumOverWarps(memory.tables);
     memory.firstOfDigit[thread] = sumOfThreadsBelow(total, memory.warpSums);
     syncBlock();
-    finishRanks(keys, shift, memory.tables, memory.firstOfDigit, ranks);
+    finishRanks(keys, shift, memory.tables, memory.firstOfDigit, places);
     syncBlock();
 #pragma unroll
     for (int j = 0; j < kItems; ++j) {
-      memory.sorted.keys[ranks[j]] = keys[j];
-      memory.sorted.positions[ranks[j]] = positions[j];
+      memory.sorted.keys[places[j] & 0xffff] = keys[j];
+      memory.sorted.positions[places[j] & 0xffff] = static_cast<uint16_t>(places[j] >> 16);
     }
     syncBlock();
     if (++pass == passes)
@@ -79,14 +81,11 @@ SPMD_DEVICE void sortLine(const LineArguments &a, int64_t line, int64_t passes, 
 #pragma unroll
     for (int j = 0; j < kItems; ++j) {
       keys[j] = memory.sorted.keys[first + j * kWarp];
-      positions[j] = memory.sorted.positions[first + j * kWarp];
+      places[j] = static_cast<uint32_t>(memory.sorted.positions[first + j * kWarp]) << 16;
     }
   }
-#pragma unroll
-  for (int j = 0; j < kItems; ++j) {
-    uint32_t slot = thread + j * kBlockThreads;
-    if (slot >= size)
-      continue;
+  int64_t to = a.to.startOf(line);
+  for (uint32_t slot = thread; slot < size; slot += kBlockThreads) {
     int64_t place = to + slot * a.to.inner;
     if (a.newKeys)
       a.newKeys[place] = memory.sorted.keys[slot];
@@ -125,9 +124,9 @@ SPMD_DEVICE void sortWarpLines(const LineArguments &a, uint32_t width, int64_t b
   for (; first < a.lines; first += blocks * groups) {
     int64_t line = first + threadIndex() / width;
     bool isInside = line < a.lines && position < a.from.size;
-    Key key = static_cast<Key>(~Key(0));
-    if (isInside)
-      key = keyOf(a.elements[a.from.startOf(line) + position * a.from.inner], a.order, a.infinity);
+    Key own[] = {isInside ? a.elements[a.from.startOf(line) + position * a.from.inner] : Key(0)};
+    makeKeys(own, a.order, a.infinity);
+    Key key = isInside ? own[0] : static_cast<Key>(~Key(0));
     uint32_t origin = position;
     sortInWarp(key, origin, width);
     if (!isInside)
@@ -142,8 +141,8 @@ SPMD_DEVICE void sortWarpLines(const LineArguments &a, uint32_t width, int64_t b
 } // namespace
 
 // spmd_sort_lines_ITEMS: `blocks` blocks, lines of at most 256 * ITEMS elements.
-#define SPMD_SORT_LINES(items)                                                                                         \
-  SPMD_KERNEL(2)                                                                                                       \
+#define SPMD_SORT_LINES(items, most)                                                                                   \
+  SPMD_KERNEL(most)                                                                                                    \
   spmd_sort_lines_##items(const Key *elements, Key *newKeys, void *positions, int64_t positionBytes, uint64_t order,   \
                           uint64_t infinity, int64_t size, int64_t fromInner, int64_t toInner, int64_t lines,          \
                           int64_t passes, int64_t blocks) {                                                            \
@@ -153,12 +152,12 @@ SPMD_DEVICE void sortWarpLines(const LineArguments &a, uint32_t width, int64_t b
                        Lines{size, fromInner}, Lines{size, toInner}, lines},                                           \
                       line, passes, memory);                                                                           \
   }
-SPMD_SORT_LINES(1)
-SPMD_SORT_LINES(4)
+SPMD_SORT_LINES(1, 3)
+SPMD_SORT_LINES(4, 3)
 #if SPMD_BITS == 64 // sortItems
-SPMD_SORT_LINES(8)
+SPMD_SORT_LINES(8, 3)
 #else
-SPMD_SORT_LINES(16)
+SPMD_SORT_LINES(16, 2) // 3 would spill a register.
 #endif
 
 /// `blocks` blocks, lines of at most `width` elements, a power of two up to 32.

@@ -1,7 +1,7 @@
 //===- Multiply.cu - matrix products of all element types -----------------===//
 //
 // For what cuBLASLt does not multiply, and where there is none. A block computes a square of the result; both sides go
-// through shared memory in steps of kTileDepth along k, already in the type of the sums, while the next step is fetched
+// through shared memory in steps along k, already in the type of the sums, while the next step is fetched
 // into registers. Each element is summed over k one after another: its bits depend on nothing but its row and column.
 //
 // The types are those of runtime/device/cpu/Gemm.cpp: halves are summed in f32 and rounded once; integers are
@@ -20,11 +20,23 @@ using In = SPMD_IN;
 using Out = SPMD_OUT;
 using Sum = SPMD_SUM;
 
-/// kTileDepth lines of `tile` values. Four more than needed: lines then start in different banks, and remain aligned
-/// for reads of four.
+/// Steps of k between two barriers. The same number of values for both tiles: they lie in registers while they are
+/// fetched.
+template <uint32_t tile> constexpr uint32_t kDepth = 1024 / tile;
+
+/// kDepth lines of `tile` values, and four more: lines then start in different banks, and remain aligned for reads of
+/// four.
+template <uint32_t tile> constexpr uint32_t kPitch = tile + 4;
 template <uint32_t tile> struct Panel {
-  alignas(16) Sum values[kTileDepth][tile + 4];
+  alignas(16) Sum values[kDepth<tile> * kPitch<tile>];
 };
+
+/// Four values that lie together, aligned to 16 bytes: one instruction or two.
+SPMD_DEVICE void loadFour(const Sum *from, Sum *to) {
+  typedef Sum Four __attribute__((ext_vector_type(4), aligned(16)));
+  Four four = *reinterpret_cast<const Four *>(from);
+  to[0] = four.x, to[1] = four.y, to[2] = four.z, to[3] = four.w;
+}
 
 /// One side of a product: `places` rows of the left side, or columns of the right one, along which the tile goes, and
 /// `depth` steps of k. One of the strides is 1.
@@ -36,41 +48,45 @@ struct Side {
 /// Copies a side into panels by way of registers. Neighboring threads read neighbors in memory. What a thread reads
 /// lies at equal distances: one pointer is kept for all of it.
 template <uint32_t tile> class Fetcher {
-  static constexpr uint32_t kCount = tile * kTileDepth / kBlockThreads;
-  static constexpr uint32_t kDepthRows = kBlockThreads / kTileDepth, kPlaceRows = kBlockThreads / tile;
+  static constexpr int32_t kCount = tile * kDepth<tile> / kBlockThreads;
 
 public:
-  SPMD_DEVICE Fetcher(const Side &side, int64_t first)
-      : alongDepth(side.depthStride == 1 && side.placeStride != 1), depthLeft(side.depth) {
+  SPMD_DEVICE Fetcher(const Side &side, int64_t first) : alongDepth(side.depthStride == 1 && side.placeStride != 1) {
     uint32_t thread = threadIndex();
-    depth = alongDepth ? thread % kTileDepth : thread / tile;
-    place = alongDepth ? thread / kTileDepth : thread % tile;
-    depthStep = alongDepth ? 0 : kPlaceRows;
-    placeStep = alongDepth ? kDepthRows : 0;
-    places = static_cast<uint32_t>(side.places - first < tile ? side.places - first : tile);
+    uint32_t depth = alongDepth ? thread % kDepth<tile> : thread / tile;
+    uint32_t place = alongDepth ? thread / kDepth<tile> : thread % tile;
+    depthLeft = side.depth - depth;
+    placesLeft =
+        static_cast<int32_t>(side.places - first < tile ? side.places - first : tile) - static_cast<int32_t>(place);
     pointer = side.data + (first + place) * side.placeStride + depth * side.depthStride;
-    step = placeStep * side.placeStride + depthStep * side.depthStride;
-    advance = kTileDepth * side.depthStride;
+    step = getPlaceStep() * side.placeStride + getDepthStep() * side.depthStride;
+    advance = kDepth<tile> * side.depthStride;
+    offset = depth * kPitch<tile> + place;
   }
-  /// The next kTileDepth steps of k; zeros beyond its end.
+  /// The next kDepth steps of k; zeros beyond its end.
   SPMD_DEVICE void fetch() {
+    const In::Stored *from = pointer;
 #pragma unroll
-    for (uint32_t c = 0; c < kCount; ++c) {
-      bool isInside = place + c * placeStep < places && depth + c * depthStep < depthLeft;
-      values[c] = isInside ? static_cast<Sum>(In::load(pointer[c * step])) : Sum(0);
+    for (int32_t c = 0; c < kCount; ++c, from += step) {
+      bool isInside = c * getPlaceStep() < placesLeft && c * getDepthStep() < depthLeft;
+      values[c] = isInside ? static_cast<Sum>(In::load(*from)) : Sum(0);
     }
     pointer += advance;
-    depthLeft -= kTileDepth;
+    depthLeft -= kDepth<tile>;
   }
   SPMD_DEVICE void store(Panel<tile> &panel) const {
 #pragma unroll
-    for (uint32_t c = 0; c < kCount; ++c)
-      panel.values[depth + c * depthStep][place + c * placeStep] = values[c];
+    for (int32_t c = 0; c < kCount; ++c)
+      panel.values[offset + c * (getDepthStep() * kPitch<tile> + getPlaceStep())] = values[c];
   }
 
 private:
+  SPMD_DEVICE int32_t getDepthStep() const { return alongDepth ? 0 : kBlockThreads / tile; }
+  SPMD_DEVICE int32_t getPlaceStep() const { return alongDepth ? kBlockThreads / kDepth<tile> : 0; }
+
   bool alongDepth;
-  uint32_t depth, place, depthStep, placeStep, places;
+  uint32_t offset; ///< Of this thread's first value in a panel.
+  int32_t placesLeft;
   int64_t depthLeft, step, advance;
   const In::Stored *pointer;
   Sum values[kCount];
@@ -87,20 +103,21 @@ SPMD_DEVICE void multiplyTile(const Side &lhs, const Side &rhs, Out::Stored *res
   Fetcher<tile> left(lhs, firstRow), right(rhs, firstColumn);
   left.fetch();
   right.fetch();
-  for (int64_t depth = 0; depth < lhs.depth; depth += kTileDepth) {
+  for (int64_t depth = 0; depth < lhs.depth; depth += kDepth<tile>) {
     left.store(panels[0]);
     right.store(panels[1]);
     syncBlock();
     left.fetch();
     right.fetch();
-    // Written out 16 times, this would be most of the PTX, and no faster.
-#pragma unroll 4
-    for (uint32_t k = 0; k < kTileDepth; ++k) {
+    // The larger tile has no registers for values of two steps.
+    constexpr int kUnrolled = tile == kSmallTile ? 4 : 1;
+#pragma unroll kUnrolled
+    for (uint32_t k = 0; k < kDepth<tile>; ++k) {
       Sum a[kSums], b[kSums];
 #pragma unroll
-      for (uint32_t i = 0; i < kSums; ++i) {
-        a[i] = panels[0].values[k][i / 4 * 64 + threadRow + i % 4];
-        b[i] = panels[1].values[k][i / 4 * 64 + threadColumn + i % 4];
+      for (uint32_t g = 0; g < kGroups; ++g) {
+        loadFour(panels[0].values + k * kPitch<tile> + g * 64 + threadRow, a + 4 * g);
+        loadFour(panels[1].values + k * kPitch<tile> + g * 64 + threadColumn, b + 4 * g);
       }
 #pragma unroll
       for (uint32_t i = 0; i < kSums; ++i)
@@ -140,15 +157,15 @@ SPMD_DEVICE void multiply(const In::Stored *lhs, const In::Stored *rhs, Out::Sto
 
 } // namespace
 
-#define SPMD_MULTIPLY(tile)                                                                                            \
-  SPMD_KERNEL(1)                                                                                                       \
+#define SPMD_MULTIPLY(tile, most)                                                                                      \
+  SPMD_KERNEL(most)                                                                                                    \
   spmd_multiply_##tile(const In::Stored *lhs, const In::Stored *rhs, Out::Stored *result, int64_t batch, int64_t m,    \
                        int64_t n, int64_t k, int64_t transposeLhs, int64_t transposeRhs, int64_t blocks) {             \
     multiply<tile>(lhs, rhs, result, batch, m, n, k, transposeLhs, transposeRhs, blocks);                              \
   }
-SPMD_MULTIPLY(64)
+SPMD_MULTIPLY(64, 2)
 #if SPMD_SUM_BITS == 32 // The sums of a larger tile of others do not fit in registers.
-SPMD_MULTIPLY(128)
+SPMD_MULTIPLY(128, 2)
 #endif
 
 } // namespace spmd::cuda

@@ -39,21 +39,28 @@ SPMD_DEVICE void countDigits(const Key *elements, uint64_t order, Key infinity, 
   int64_t end = begin + chunk < lines.size ? begin + chunk : lines.size;
   const Key *mine = elements + lines.startOf(line);
   uint32_t copy = laneIndex() % kCopies;
-  for (int64_t first = begin + threadIndex(); first < end; first += kLoads * kBlockThreads) {
-    Key keys[kLoads];
+  auto count = [&](Key key) {
+#pragma unroll
+    for (uint32_t pass = 0; pass < kPasses; ++pass)
+      if (pass < passes)
+        addAtomically(&bins[pass][digitOf(key, pass * kDigitBits) * kCopies + copy], 1u);
+  };
+  int64_t first = begin + threadIndex();
+  Key keys[kLoads];
+  for (; first + (kLoads - 1) * kBlockThreads < end; first += kLoads * kBlockThreads) {
+    const Key *at = mine + first * lines.inner;
+#pragma unroll
+    for (int j = 0; j < kLoads; ++j, at += kBlockThreads * lines.inner)
+      keys[j] = *at;
+    makeKeys(keys, order, infinity);
 #pragma unroll
     for (int j = 0; j < kLoads; ++j)
-      if (int64_t i = first + j * kBlockThreads; i < end)
-        keys[j] = mine[i * lines.inner];
-#pragma unroll
-    for (int j = 0; j < kLoads; ++j)
-      if (first + j * kBlockThreads < end) {
-        Key key = keyOf(keys[j], order, infinity);
-#pragma unroll
-        for (uint32_t pass = 0; pass < kPasses; ++pass)
-          if (pass < passes)
-            addAtomically(&bins[pass][digitOf(key, pass * kDigitBits) * kCopies + copy], 1u);
-      }
+      count(keys[j]);
+  }
+  for (; first < end; first += kBlockThreads) {
+    Key rest[] = {mine[first * lines.inner]};
+    makeKeys(rest, order, infinity);
+    count(rest[0]);
   }
   syncBlock();
   uint32_t *counts = allCounts + line * passes * kDigitValues;
@@ -118,6 +125,83 @@ struct PassMemory {
   uint32_t tile;
 };
 
+/// Whether all of this is so: the tile has no end of a line in it, and elements and positions lie without gaps,
+/// positions in 32 bits. Then no access needs a condition or a multiplication.
+SPMD_DEVICE bool isPlain(const PassArguments &a, uint32_t count) {
+  return count == kItems * kBlockThreads && a.from.inner == 1 && a.to.inner == 1 && a.positionBytes == 4;
+}
+
+/// This thread's keys. Beyond the end of the line: the largest digit, which comes last and is not written.
+SPMD_DEVICE void loadKeys(const PassArguments &a, int64_t line, int64_t begin, uint32_t first, uint32_t count,
+                          Key (&keys)[kItems]) {
+  const Key *from = a.keys + a.from.startOf(line) + (begin + first) * a.from.inner;
+  if (isPlain(a, count)) {
+#pragma unroll
+    for (int j = 0; j < kItems; ++j)
+      keys[j] = from[j * kWarp];
+    makeKeys(keys, a.order, a.infinity);
+    return;
+  }
+#pragma unroll
+  for (int j = 0; j < kItems; ++j, from += kWarp * a.from.inner)
+    keys[j] = first + j * kWarp < count ? *from : Key(0);
+  makeKeys(keys, a.order, a.infinity);
+#pragma unroll
+  for (int j = 0; j < kItems; ++j)
+    keys[j] = first + j * kWarp < count ? keys[j] : static_cast<Key>(~Key(0));
+}
+
+SPMD_DEVICE void loadPositions(const PassArguments &a, int64_t line, int64_t begin, uint32_t first, uint32_t count,
+                               uint32_t (&positions)[kItems]) {
+  if (!a.positions) {
+#pragma unroll
+    for (int j = 0; j < kItems; ++j)
+      positions[j] = static_cast<uint32_t>(begin) + first + j * kWarp;
+    return;
+  }
+  const uint32_t *from = a.positions + line * a.from.size + begin + first;
+  if (isPlain(a, count)) {
+#pragma unroll
+    for (int j = 0; j < kItems; ++j)
+      positions[j] = from[j * kWarp];
+    return;
+  }
+#pragma unroll
+  for (int j = 0; j < kItems; ++j)
+    positions[j] = first + j * kWarp < count ? from[j * kWarp] : 0;
+}
+
+/// Writes the tile's elements, which are in order: those of one digit go to neighboring places.
+SPMD_DEVICE void storeTile(const PassArguments &a, int64_t line, uint32_t count, uint32_t shift,
+                           const PassMemory &memory) {
+  uint32_t thread = threadIndex();
+  int64_t start = a.to.startOf(line);
+  uint32_t places[kItems];
+  auto placeOf = [&](uint32_t slot, Key key) { return memory.firstOfDigit[digitOf(key, shift)] + slot; };
+  if (isPlain(a, count)) {
+    auto *positions = static_cast<uint32_t *>(a.newPositions) + start;
+#pragma unroll
+    for (int j = 0; j < kItems; ++j) {
+      uint32_t slot = thread + j * kBlockThreads;
+      Key key = memory.sorted.keys[slot];
+      places[j] = placeOf(slot, key);
+      if (a.newKeys)
+        a.newKeys[start + places[j]] = key;
+    }
+#pragma unroll
+    for (int j = 0; j < kItems; ++j)
+      positions[places[j]] = memory.sorted.positions[thread + j * kBlockThreads];
+    return;
+  }
+  for (uint32_t slot = thread; slot < count; slot += kBlockThreads) {
+    Key key = memory.sorted.keys[slot];
+    int64_t place = start + placeOf(slot, key) * a.to.inner;
+    if (a.newKeys)
+      a.newKeys[place] = key;
+    storePosition(a.newPositions, place, memory.sorted.positions[slot], a.positionBytes);
+  }
+}
+
 SPMD_DEVICE void sortTile(const PassArguments &a, PassMemory &memory) {
   constexpr int64_t kTileItems = kItems * kBlockThreads;
   uint32_t thread = threadIndex(), shift = static_cast<uint32_t>(a.pass) * kDigitBits;
@@ -131,19 +215,9 @@ SPMD_DEVICE void sortTile(const PassArguments &a, PassMemory &memory) {
   auto count = static_cast<uint32_t>(a.from.size - begin < kTileItems ? a.from.size - begin : kTileItems);
   uint32_t first = warpIndex() * kItems * kWarp + laneIndex();
 
-  const Key *from = a.keys + a.from.startOf(line) + begin * a.from.inner;
-  const uint32_t *fromPositions = a.positions + line * a.from.size + begin;
-  int64_t to = a.to.startOf(line);
-  // Beyond the end of the line: the largest digit, which comes last and is not written.
   Key keys[kItems];
-#pragma unroll
-  for (int j = 0; j < kItems; ++j) {
-    uint32_t i = first + j * kWarp;
-    keys[j] = static_cast<Key>(~Key(0));
-    if (i < count)
-      keys[j] = keyOf(from[i * a.from.inner], a.order, a.infinity);
-  }
-  uint32_t ranks[kItems];
+  uint32_t ranks[kItems] = {};
+  loadKeys(a, line, begin, first, count, keys);
   rankInWarp(keys, shift, memory.tables, ranks);
   syncBlock();
   uint32_t total = sumOverWarps(memory.tables);
@@ -161,13 +235,7 @@ SPMD_DEVICE void sortTile(const PassArguments &a, PassMemory &memory) {
     memory.sorted.keys[ranks[j]] = keys[j];
   // Fetched here, where the keys are out of the registers, and used after looking back.
   uint32_t positions[kItems];
-#pragma unroll
-  for (int j = 0; j < kItems; ++j) {
-    uint32_t i = first + j * kWarp;
-    positions[j] = static_cast<uint32_t>(begin) + i;
-    if (a.positions && i < count)
-      positions[j] = fromPositions[i];
-  }
+  loadPositions(a, line, begin, first, count, positions);
   uint32_t before = firstOfLine;
   if (!isFirst) {
     before = lookBack(state, a.pass);
@@ -178,17 +246,7 @@ SPMD_DEVICE void sortTile(const PassArguments &a, PassMemory &memory) {
     memory.sorted.positions[ranks[j]] = positions[j];
   memory.firstOfDigit[thread] = before - firstOfTile;
   syncBlock();
-#pragma unroll
-  for (int j = 0; j < kItems; ++j) {
-    uint32_t slot = thread + j * kBlockThreads;
-    if (slot >= count)
-      continue;
-    Key key = memory.sorted.keys[slot];
-    int64_t place = to + static_cast<uint32_t>(memory.firstOfDigit[digitOf(key, shift)] + slot) * a.to.inner;
-    if (a.newKeys)
-      a.newKeys[place] = key;
-    storePosition(a.newPositions, place, memory.sorted.positions[slot], a.positionBytes);
-  }
+  storeTile(a, line, count, shift, memory);
 }
 
 } // namespace

@@ -56,7 +56,7 @@ SPMD_DEVICE void rankInWarp(const Key (&keys)[kItems], uint32_t shift, RankTable
     if (lane == leader)
       *lanes = 0;
     syncWarp();
-    ranks[j] = before + static_cast<uint32_t>(__builtin_popcount(same & below));
+    ranks[j] += before + static_cast<uint32_t>(__builtin_popcount(same & below));
   }
 }
 
@@ -73,10 +73,12 @@ SPMD_DEVICE uint32_t sumOverWarps(RankTables &tables) {
   return total;
 }
 
-/// ranks[j]: the place of item j in the block's order. `firstOfDigit` says how many elements have a smaller digit.
+/// Makes that the place of item j in the block's order. `firstOfDigit` says how many elements have a smaller digit.
 template <int kItems, typename Key>
 SPMD_DEVICE void finishRanks(const Key (&keys)[kItems], uint32_t shift, const RankTables &tables,
                              const uint32_t *firstOfDigit, uint32_t (&ranks)[kItems]) {
+  // The same value, but not known to be: the addresses of rankInWarp would be kept for here, in 16 registers too many.
+  shift = readLane(shift, 0);
 #pragma unroll
   for (int j = 0; j < kItems; ++j) {
     uint32_t digit = digitOf(keys[j], shift);

@@ -26,34 +26,42 @@ template <> struct UnsignedOfBits<64> {
 };
 template <int bits> using KeyOfBits = typename UnsignedOfBits<bits>::Type;
 
-/// `order` is a SortOrder; `infinity` has the bits of +inf of a float type. kUnsignedKeys alone leaves keys as they
-/// are.
-template <typename Key> SPMD_DEVICE Key keyOf(Key bits, uint64_t order, Key infinity) {
-  constexpr Key kSign = static_cast<Key>(Key(1) << (8 * sizeof(Key) - 1)), kAll = static_cast<Key>(~Key(0));
-  bool isTotal = order & kTotalOrder;
-  Key key = bits;
-  switch (order & kKindOfKeys) {
-  case kSignedKeys:
-    key = bits ^ kSign;
-    break;
-  case kBoolKeys:
-    key = bits != 0;
-    break;
-  case kFloatKeys: {
-    bool isNegative = bits & kSign;
-    Key magnitude = bits & static_cast<Key>(~kSign);
-    if (magnitude > infinity)
-      key = isTotal && isNegative ? 0 : kAll;
-    else if (magnitude == 0 && !isTotal)
-      key = kSign;
-    else
-      key = isNegative ? static_cast<Key>(~bits) : bits | kSign;
-    break;
+template <typename Key> SPMD_DEVICE Key keyOfFloat(Key bits, bool isTotal, Key infinity) {
+  constexpr Key kSign = static_cast<Key>(Key(1) << (8 * sizeof(Key) - 1));
+  bool isNegative = bits & kSign;
+  Key magnitude = bits & static_cast<Key>(~kSign);
+  Key key = isNegative ? static_cast<Key>(~bits) : bits | kSign;
+  if (magnitude == 0 && !isTotal)
+    key = kSign;
+  if (magnitude > infinity)
+    key = isTotal && isNegative ? Key(0) : static_cast<Key>(~Key(0));
+  return key;
+}
+
+/// Makes keys of the bits of elements. `order` is a SortOrder; `infinity` has the bits of +inf of a float type.
+/// kUnsignedKeys alone leaves them as they are. The kind is asked for once for all of them: a branch for each would
+/// keep their loads from being on their way together.
+template <int kItems, typename Key> SPMD_DEVICE void makeKeys(Key (&keys)[kItems], uint64_t order, Key infinity) {
+  constexpr Key kSign = static_cast<Key>(Key(1) << (8 * sizeof(Key) - 1));
+  uint64_t kind = order & kKindOfKeys;
+  if (kind == kSignedKeys) {
+#pragma unroll
+    for (Key &key : keys)
+      key = key ^ kSign;
+  } else if (kind == kBoolKeys) {
+#pragma unroll
+    for (Key &key : keys)
+      key = key != 0;
+  } else if (kind == kFloatKeys) {
+#pragma unroll
+    for (Key &key : keys)
+      key = keyOfFloat(key, order & kTotalOrder, infinity);
   }
-  default:
-    break;
+  if (order & kDescending) {
+#pragma unroll
+    for (Key &key : keys)
+      key = static_cast<Key>(~key);
   }
-  return order & kDescending ? static_cast<Key>(~key) : key;
 }
 
 /// Lines of `size` elements along the middle dimension of [outer, size, inner]: element i is at startOf(line) + i *

@@ -78,7 +78,8 @@ static_assert(kPoolReleaseThreshold == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD &&
               kJitErrorLog == CU_JIT_ERROR_LOG_BUFFER && kJitErrorLogBytes == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES &&
               kStreamNonBlocking == CU_STREAM_NON_BLOCKING &&
               kCaptureThreadLocal == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL &&
-              kHostPortable == CU_MEMHOSTREGISTER_PORTABLE && kHostPortable == CU_MEMHOSTALLOC_PORTABLE);
+              kCaptureRelaxed == CU_STREAM_CAPTURE_MODE_RELAXED && kHostPortable == CU_MEMHOSTREGISTER_PORTABLE &&
+              kHostPortable == CU_MEMHOSTALLOC_PORTABLE);
 
 TEST(DriverEntries, AreDeclaredAsInCudasHeader) {}
 

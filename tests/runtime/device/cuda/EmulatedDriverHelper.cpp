@@ -26,11 +26,13 @@ struct FunctionHandle {
 
 namespace {
 
-constexpr Result kInvalidValue = 1, kInvalidImage = 200, kNotFound = 500, kLaunchFailed = 719;
+constexpr Result kInvalidValue = 1, kInvalidImage = 200, kNotFound = 500, kLaunchFailed = 719,
+                 kCaptureUnsupported = 900;
 
 struct State {
   spmdc::ThreadOrder order = spmdc::ThreadOrder::forward();
   std::vector<std::string> launches;
+  int captureMode = kCaptureThreadLocal;
 };
 std::optional<State> state;
 
@@ -44,6 +46,9 @@ std::string recognize(std::string_view ptx) {
 }
 
 Result loadModule(Module *module, const void *image, unsigned, int *, void **) {
+  // As the driver in a thread that captures a stream.
+  if (state->captureMode != kCaptureRelaxed)
+    return kCaptureUnsupported;
   std::string name = recognize(static_cast<const char *>(image));
   if (name.empty())
     return kInvalidImage;
@@ -102,6 +107,11 @@ Result fillMemory(DevicePointer target, unsigned char value, size_t bytes, Strea
   return kSuccess;
 }
 
+Result exchangeCaptureMode(int *mode) {
+  std::swap(*mode, state->captureMode);
+  return kSuccess;
+}
+
 Result nameError(Result, const char **name) {
   *name = "CUDA_ERROR_EMULATED";
   return kSuccess;
@@ -114,6 +124,7 @@ EmulatedDriver::EmulatedDriver() {
   DriverEntries entries;
   entries.GetErrorName = nameError;
   entries.GetErrorString = nameError;
+  entries.ThreadExchangeStreamCaptureMode = exchangeCaptureMode;
   entries.ModuleLoadDataEx = loadModule;
   entries.ModuleUnload = unloadModule;
   entries.ModuleGetFunction = getFunction;

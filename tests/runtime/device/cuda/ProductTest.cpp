@@ -26,21 +26,6 @@ const Types allPairs[] = {
 
 class ProductTest : public testing::TestWithParam<Types> {
 protected:
-  /// Small integers, whose products and sums are exact in every type: the result has one value.
-  std::vector<char> draw(int64_t count) {
-    DType dtype = GetParam().operand;
-    std::vector<char> bytes(count * byteSize(dtype));
-    visitElement(dtype, [&](auto element) {
-      for (int64_t i = 0; i < count; ++i) {
-        auto stored = dtype == DType::Bool ? element.store(random() % 8 == 0)
-                      : isFloat(dtype)     ? element.store(static_cast<int64_t>(random() % 9) - 4)
-                                           : element.store(static_cast<int64_t>(random()) << random() % 32);
-        std::memcpy(bytes.data() + i * sizeof(stored), &stored, sizeof(stored));
-      }
-    });
-    return bytes;
-  }
-
   std::vector<char> multiply(const MatmulShape &shape, const std::vector<char> &lhs, const std::vector<char> &rhs) {
     std::vector<char> result(shape.batch * shape.m * shape.n * byteSize(shape.result));
     visitElement(shape.operand, [&](auto in) {
@@ -74,7 +59,8 @@ protected:
 
   void check(int64_t batch, int64_t m, int64_t n, int64_t k, bool transposeLhs, bool transposeRhs) {
     MatmulShape shape{batch, m, n, k, transposeLhs, transposeRhs, GetParam().operand, GetParam().result};
-    std::vector<char> lhs = draw(batch * m * k), rhs = draw(batch * k * n), expected = multiply(shape, lhs, rhs);
+    std::vector<char> lhs = drawSmall(random, shape.operand, batch * m * k),
+                      rhs = drawSmall(random, shape.operand, batch * k * n), expected = multiply(shape, lhs, rhs);
     for (const spmdc::ThreadOrder &order : threeOrders()) {
       driver.setOrder(order);
       DeviceArray left(lhs.data(), lhs.size()), right(rhs.data(), rhs.size()), result(expected.size());

@@ -1,0 +1,224 @@
+//===- LibraryBenchmark.cpp - sorts, scatters and products on a GPU -------===//
+//
+// Times the kernels of runtime/device/cuda/kernels beside a copy of device memory in the same run. Each line: the call,
+// microseconds, the bytes that it moves at least (for a sort, those of its passes) a second, and which part of the
+// copy's that is; for products, operations a second.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/cuda/Gpu.h"
+#include "runtime/device/cuda/Library.h"
+#include "runtime/support/Error.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+#include <random>
+#include <vector>
+
+using namespace spmd;
+using namespace spmd::cuda;
+
+namespace {
+
+class Bench {
+public:
+  explicit Bench(const std::shared_ptr<const Driver> &given) : gpu(given, 0), driver(*given), library(given) {
+    driver.check(driver.StreamCreate(&stream, kStreamNonBlocking), "cuStreamCreate");
+    driver.check(driver.EventCreate(&begin, 0), "cuEventCreate");
+    driver.check(driver.EventCreate(&end, 0), "cuEventCreate");
+  }
+
+  DevicePointer upload(const void *data, int64_t bytes) {
+    DevicePointer pointer = gpu.allocate(bytes, stream);
+    driver.check(driver.MemcpyHtoDAsync(pointer, data, bytes, stream), "cuMemcpyHtoDAsync");
+    driver.check(driver.StreamSynchronize(stream), "cuStreamSynchronize");
+    return pointer;
+  }
+
+  /// The shortest of ten runs, in seconds.
+  double time(const std::function<void()> &body) {
+    double best = 1e9;
+    for (int i = 0; i < 11; ++i) {
+      driver.check(driver.EventRecord(begin, stream), "cuEventRecord");
+      body();
+      driver.check(driver.EventRecord(end, stream), "cuEventRecord");
+      driver.check(driver.StreamSynchronize(stream), "cuStreamSynchronize");
+      float milliseconds = 0;
+      driver.check(driver.EventElapsedTime(&milliseconds, begin, end), "cuEventElapsedTime");
+      if (i > 0)
+        best = std::min(best, milliseconds * 1e-3);
+    }
+    return best;
+  }
+
+  void report(const std::string &what, double seconds, double bytes) {
+    std::printf("%-52s %10.1f us %8.1f GB/s %5.2f of a copy\n", what.c_str(), seconds * 1e6, bytes / seconds * 1e-9,
+                bytes / seconds / copyRate);
+  }
+
+  Gpu gpu;
+  const Driver &driver;
+  Library library;
+  Stream stream = nullptr;
+  Event begin = nullptr, end = nullptr;
+  double copyRate = 1;
+};
+
+std::vector<float> drawFloats(int64_t count) {
+  std::mt19937 random(1);
+  std::uniform_real_distribution<float> real(-1, 1);
+  std::vector<float> values(count);
+  for (float &value : values)
+    value = real(random);
+  return values;
+}
+
+void timeCopy(Bench &bench) {
+  int64_t bytes = int64_t(1) << 29;
+  DevicePointer source = bench.gpu.allocate(bytes, bench.stream), target = bench.gpu.allocate(bytes, bench.stream);
+  double seconds =
+      bench.time([&] { bench.driver.MemcpyDtoDAsync(target, source, static_cast<size_t>(bytes), bench.stream); });
+  bench.copyRate = 2 * static_cast<double>(bytes) / seconds;
+  bench.report("copy of 512 MiB", seconds, 2 * static_cast<double>(bytes));
+  bench.gpu.free(source, bench.stream);
+  bench.gpu.free(target, bench.stream);
+}
+
+/// The bits of floats are the elements of every type: any of them is one.
+void timeSort(Bench &bench, DType dtype, int64_t outer, int64_t size, int64_t inner) {
+  int64_t count = outer * size * inner, width = byteSize(dtype);
+  std::vector<float> values = drawFloats((count * width + 3) / 4);
+  DevicePointer operand = bench.upload(values.data(), count * width);
+  LibraryCall call{LibraryFunction::Argsort, dtype, {outer, size, inner}, {DType::I32}};
+  DevicePointer result = bench.gpu.allocate(4 * count, bench.stream);
+  DevicePointer scratch = bench.gpu.allocate(std::max<int64_t>(bench.library.getScratchBytes(call), 256), bench.stream);
+  double seconds = bench.time([&] { bench.library.run(call, bench.stream, {operand}, result, scratch); });
+  // A short line is read and written once. Of a long one the digits are counted; then each pass reads and writes keys
+  // and positions, but for the first one's positions and the last one's keys.
+  bool isLong = size > (width == 8 ? 2048 : 4096);
+  auto bytes =
+      static_cast<double>(count * (isLong ? width + width * (2 * width - 1) + 4 * (2 * width - 1) : width + 4));
+  bench.report("argsort " + std::string(dtypeName(dtype)) + "[" + std::to_string(outer) + ", " + std::to_string(size) +
+                   ", " + std::to_string(inner) + "]",
+               seconds, bytes);
+  for (DevicePointer pointer : {operand, result, scratch})
+    bench.gpu.free(pointer, bench.stream);
+}
+
+/// `hot`: one in so many updates goes to row 0, all others to any row; 1: all.
+void timeScatter(Bench &bench, DType dtype, bool isAlong, int64_t outer, int64_t rows, int64_t count, int64_t inner,
+                 int64_t hot) {
+  int64_t width = byteSize(dtype), updateBytes = outer * count * inner * width;
+  std::mt19937 random(2);
+  std::vector<int32_t> indices(isAlong ? outer * count * inner : count);
+  for (int32_t &index : indices)
+    index = random() % hot == 0 ? 0 : static_cast<int32_t>(random() % rows);
+  std::vector<float> values = drawFloats(updateBytes / 4 + 1);
+  DevicePointer updates = bench.upload(values.data(), updateBytes);
+  DevicePointer places = bench.upload(indices.data(), static_cast<int64_t>(4 * indices.size()));
+  DevicePointer result = bench.gpu.allocate(outer * rows * inner * width, bench.stream);
+  bench.driver.MemsetD8Async(result, 0, outer * rows * inner * width, bench.stream);
+  LibraryCall call{isAlong ? LibraryFunction::ScatterAddAlong : LibraryFunction::ScatterAdd,
+                   dtype,
+                   {outer, rows, count, inner},
+                   {DType::I32}};
+  DevicePointer scratch = bench.gpu.allocate(std::max<int64_t>(bench.library.getScratchBytes(call), 256), bench.stream);
+  double seconds =
+      bench.time([&] { bench.library.run(call, bench.stream, {result, places, updates}, result, scratch); });
+  bench.report(std::string(isAlong ? "scatter_add_along " : "scatter_add ") + std::string(dtypeName(dtype)) + "[" +
+                   std::to_string(outer) + ", " + std::to_string(rows) + ", " + std::to_string(inner) + "] of " +
+                   std::to_string(count) + ", hot 1/" + std::to_string(hot),
+               seconds, static_cast<double>(3 * updateBytes + 4 * indices.size()));
+  for (DevicePointer pointer : {updates, places, result, scratch})
+    bench.gpu.free(pointer, bench.stream);
+}
+
+void timeSlice(Bench &bench, DType dtype, int64_t outer, int64_t rows, int64_t window, int64_t inner) {
+  int64_t width = byteSize(dtype);
+  std::vector<int64_t> starts(3);
+  DevicePointer start = bench.upload(starts.data(), 24);
+  DevicePointer result = bench.gpu.allocate(outer * rows * inner * width, bench.stream);
+  DevicePointer update = bench.gpu.allocate(outer * window * inner * width, bench.stream);
+  LibraryCall call{LibraryFunction::UpdateSlice,
+                   dtype,
+                   {outer, rows, inner, outer, window, inner},
+                   {DType::I64, DType::I64, DType::I64}};
+  double seconds = bench.time(
+      [&] { bench.library.run(call, bench.stream, {result, update, start, start + 8, start + 16}, result, 0); });
+  bench.report("update_slice " + std::string(dtypeName(dtype)) + "[" + std::to_string(outer) + ", " +
+                   std::to_string(rows) + ", " + std::to_string(inner) + "] of " + std::to_string(window),
+               seconds, 2 * static_cast<double>(outer * window * inner * width));
+  for (DevicePointer pointer : {start, result, update})
+    bench.gpu.free(pointer, bench.stream);
+}
+
+void timeProduct(Bench &bench, DType operand, DType result, int64_t size, bool transposeRhs) {
+  MatmulShape shape{1, size, size, size, false, transposeRhs, operand, result};
+  std::vector<float> values = drawFloats(size * size * byteSize(operand) / 4);
+  DevicePointer lhs = bench.upload(values.data(), size * size * byteSize(operand));
+  DevicePointer rhs = bench.upload(values.data(), size * size * byteSize(operand));
+  DevicePointer out = bench.gpu.allocate(size * size * byteSize(result), bench.stream);
+  double seconds = bench.time([&] { bench.library.multiply(shape, bench.stream, lhs, rhs, out); });
+  std::printf("product %s to %s, %lld^3%s: %.1f us, %.2f Tops\n", std::string(dtypeName(operand)).c_str(),
+              std::string(dtypeName(result)).c_str(), static_cast<long long>(size), transposeRhs ? ", NT" : "",
+              seconds * 1e6, 2 * static_cast<double>(size * size * size) / seconds * 1e-12);
+  for (DevicePointer pointer : {lhs, rhs, out})
+    bench.gpu.free(pointer, bench.stream);
+}
+
+void run(const std::shared_ptr<const Driver> &driver) {
+  Bench bench(driver);
+  std::printf("%s\n", bench.gpu.getName().c_str());
+  timeCopy(bench);
+  constexpr int64_t kMillion = 1 << 20;
+  timeSort(bench, DType::F32, 1, 16 * kMillion, 1);
+  timeSort(bench, DType::F32, 1, kMillion, 1);
+  timeSort(bench, DType::I64, 1, 16 * kMillion, 1);
+  timeSort(bench, DType::BF16, 1, 16 * kMillion, 1);
+  timeSort(bench, DType::I8, 1, 16 * kMillion, 1);
+  timeSort(bench, DType::F32, 16, kMillion, 1);
+  timeSort(bench, DType::F32, 1, kMillion, 16);
+  timeSort(bench, DType::F32, 4096, 4096, 1);
+  timeSort(bench, DType::F32, 16384, 1024, 1);
+  timeSort(bench, DType::F32, 65536, 256, 1);
+  timeSort(bench, DType::F32, kMillion / 2, 32, 1);
+  timeSort(bench, DType::F32, 2 * kMillion, 8, 1);
+  timeScatter(bench, DType::F32, false, 1, 50'000, 8192, 4096, 1000);
+  timeScatter(bench, DType::BF16, false, 1, 50'000, 8192, 4096, 20);
+  timeScatter(bench, DType::F32, false, 1, kMillion, 16 * kMillion, 1, 1'000'000);
+  timeScatter(bench, DType::F32, false, 1, kMillion, kMillion, 1, 1);
+  timeScatter(bench, DType::F32, false, 1, kMillion, kMillion, 32, 1);
+  timeScatter(bench, DType::I32, false, 1, kMillion, 16 * kMillion, 1, 1'000'000);
+  timeScatter(bench, DType::I32, false, 1, kMillion, kMillion, 1, 1);
+  timeScatter(bench, DType::F32, true, 8192, 32'000, 1, 1, 1000);
+  timeScatter(bench, DType::F32, true, 1024, 4096, 4096, 1, 1000);
+  timeSlice(bench, DType::BF16, 64, 4096, 1, 1024);
+  timeSlice(bench, DType::F32, 64, 4096, 1024, 1024);
+  timeSlice(bench, DType::F32, 64, 4095, 1023, 1023);
+  for (auto [operand, result] : {std::pair(DType::F32, DType::F32),
+                                 {DType::BF16, DType::F32},
+                                 {DType::F64, DType::F64},
+                                 {DType::I32, DType::I32},
+                                 {DType::I8, DType::I32}}) {
+    timeProduct(bench, operand, result, 4096, false);
+    timeProduct(bench, operand, result, 4096, true);
+    timeProduct(bench, operand, result, 512, false);
+  }
+}
+
+} // namespace
+
+int main() {
+  try {
+    std::string whyNot;
+    std::shared_ptr<const Driver> driver = Driver::load(&whyNot);
+    if (!driver)
+      throw Error(whyNot);
+    run(driver);
+    return 0;
+  } catch (const Error &error) {
+    std::fprintf(stderr, "gpu-library-benchmark: %s\n", error.what());
+    return 1;
+  }
+}
