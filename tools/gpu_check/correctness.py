@@ -7,8 +7,11 @@ import time
 
 from . import arrays
 
-# The longest that one program may take: a hang costs no more than this.
+# The longest that one program may take, in seconds: a process starts in one or two where several do. After a few hangs, which
+# are seldom alone, others get less, or they would use up the time of all.
 TIMEOUT = 30
+HANGS = 8
+TIMEOUT_AFTER_HANGS = 10
 
 
 def message_of(done):
@@ -39,8 +42,9 @@ def compare(entry, folder):
     return ""
 
 
-def run_program(entry, runtime, folder, environment, deadline):
-    """A row of the results: `status` is ok, wrong, failed, stuck, or not run where there was no time."""
+def run_program(entry, runtime, folder, environment, deadline, stuck):
+    """A row of the results: `status` is ok, wrong, failed, stuck, or not run where there was no time. `stuck` counts
+    hangs."""
     began = time.monotonic()
     row = {"name": entry["name"], "group": entry["group"]}
     if began > deadline:
@@ -48,10 +52,11 @@ def run_program(entry, runtime, folder, environment, deadline):
     command = [runtime, "program.spmdx", *(f"--input={given}" for given in entry["inputs"]), *entry["options"],
                *(f"--output={result['name']}=actual{index}.npy" for index, result in enumerate(entry["results"]))]
     try:
-        limit = max(1.0, min(TIMEOUT, deadline + 5 - began))
+        limit = max(1.0, min(TIMEOUT if len(stuck) < HANGS else TIMEOUT_AFTER_HANGS, deadline + 5 - began))
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", timeout=limit,
                               env=environment, stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired:
+        stuck.append(entry["name"])
         return {**row, "status": "stuck", "message": f"does not end within {limit:.0f} s"}
     if done.returncode:
         row.update(status="failed", message=message_of(done)[:400])
@@ -66,7 +71,9 @@ def run_program(entry, runtime, folder, environment, deadline):
 
 def run_all(entries, runtime, scratch, environment, jobs, deadline, add):
     """All programs in their order until the deadline; `add` is called with each row, from one thread."""
+    stuck = []
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        futures = [pool.submit(run_program, entry, runtime, scratch / entry["folder"], environment, deadline) for entry in entries]
+        futures = [pool.submit(run_program, entry, runtime, scratch / entry["folder"], environment, deadline, stuck)
+                   for entry in entries]
         for future in futures:
             add(future.result())

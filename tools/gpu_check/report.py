@@ -100,19 +100,28 @@ def rate_lines(data):
     yield (f"{'kernel, us':20}{'wall':>10}{'device':>10}{'least':>9}{'share':>7}{'JAX':>10}{'torch':>10}{'inductor':>10}"
            f"{'peer/own':>9}")
     for row in data.get("rates", []):
-        name, own = row["kernel"], own_us(row)
-        if own is None:
-            yield f"{name:20} {row.get('failure', '')[:120]}"
-            continue
-        least = least_us(row, machine)
+        name, own, least = row["kernel"], own_us(row), least_us(row, machine)
         times = [peers[part].get(name, {}).get("us") for part in ("jax", "torch", "inductor")]
         best = min((value for value in times if value), default=None)
-        yield (f"{name:20}{text(row['wall_us']):>10}{text(row.get('device_us')):>10}{text(least):>9}"
-               f"{text(least and 100 * least / own, 0) + '%' if least else '-':>7}" + "".join(f"{text(value):>10}" for value in times) +
-               f"{text(best and best / own, 2):>9}")
+        own_times = f"{text(row.get('wall_us')):>10}{text(row.get('device_us')):>10}" if own else f"{'failed':>20}"
+        yield (f"{name:20}{own_times}{text(least):>9}{text(100 * least / own, 0) + '%' if own and least else '-':>7}" +
+               "".join(f"{text(value):>10}" for value in times) + f"{text(best / own if own and best else None, 2):>9}")
+
+
+def kernel_failure_lines(rows):
+    """One line for each kind of message of kernels that did not run, or that did not with --profile."""
+    kinds = collections.OrderedDict()
+    for row in rows:
+        for key, kind in (("failure", "failed"), ("profile_failure", "with --profile")):
+            if row.get(key):
+                kinds.setdefault((kind, correctness.kind_of(row[key])), []).append((row["kernel"], row[key]))
+    for (kind, _), found in kinds.items():
+        names = ", ".join(name for name, _ in found[:4]) + (", ..." if len(found) > 4 else "")
+        yield f"{len(found):4} x {kind}: {found[0][1][:150]}  [{names}]"
 
 
 def notes(data):
+    yield from kernel_failure_lines(data.get("rates", []))
     for part in ("jax", "torch", "inductor"):
         if f"{part}_state" in data:
             yield f"{part}: {data[f'{part}_state']}"
@@ -121,9 +130,6 @@ def notes(data):
                 yield f"  {row['kernel']} against {part}: {row['wrong']}"
             if row.get("failure"):
                 yield f"  {row['kernel']} in {part}: {row['failure'][:110]}"
-    for row in data.get("rates", []):
-        if row.get("profile_failure"):
-            yield f"  {row['kernel']} with --profile: {row['profile_failure'][:110]}"
 
 
 def table(data):
