@@ -4,7 +4,7 @@
 
 The file lists kernels: name, files of the arguments (.npy) and, where they are to be compared, of spmdc's results. Prints
 one line of JSON for each: `us`, the mean of calls that are queued one behind another, `blocking_us`, the median of calls that
-are waited for, `compile_ms`; and `error`, the largest difference of a result as a share of its largest element.
+are waited for, `compile_ms`; and `errors`, for each result its largest difference as a share of its largest element.
 """
 
 import json
@@ -22,6 +22,7 @@ import numpy as np  # noqa: E402
 # The language's f32 products are of f32, not of tf32.
 jax.config.update("jax_default_matmul_precision", "highest")
 CALLS = 20
+RATE = 1000.0
 
 
 def attention(q, k, v):
@@ -45,7 +46,7 @@ def mlp_loss(w1, w2, x, y):
 
 def mlp_step(w1, w2, x, y):
     loss, (g1, g2) = jax.value_and_grad(mlp_loss, argnums=(0, 1))(w1, w2, x, y)
-    return loss, w1 - 0.1 * g1, w2 - 0.1 * g2
+    return loss, w1 - RATE * g1, w2 - RATE * g2
 
 
 def block_loss(s1, s2, query, key, value, out, up, down, x, y):

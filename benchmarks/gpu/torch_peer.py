@@ -3,7 +3,8 @@
     torch_peer.py KERNELS.json [--compiled]
 
 Reads the same file as jax_peer.py and prints a line of JSON for each kernel: `us`, device time of a call (CUDA events around
-calls that are queued one behind another), and `compile_ms`. The random numbers are not JAX's, so they have no row here.
+calls that are queued one behind another), `compile_ms`, and `errors` as jax_peer.py has them: a function that computes
+something else would be no peer. The random numbers are not JAX's, so they have no row here.
 """
 
 import json
@@ -15,6 +16,7 @@ import torch
 import torch.nn.functional as F
 
 CALLS = 20
+RATE = 1000.0
 DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16, "i32": torch.int32, "u32": torch.int64}
 
 
@@ -42,7 +44,7 @@ def mlp_loss(w1, w2, x, y):
 
 def mlp_step(w1, w2, x, y):
     loss, (g1, g2) = gradients(mlp_loss, (w1, w2), (x, y))
-    return loss, w1 - 0.1 * g1, w2 - 0.1 * g2
+    return loss, w1 - RATE * g1, w2 - RATE * g2
 
 
 def block_loss(s1, s2, query, key, value, out, up, down, x, y):
@@ -111,6 +113,21 @@ def time_calls(function, arguments):
     return {"us": begin.elapsed_time(end) * 1e3 / CALLS, "compile_ms": compile_ms}
 
 
+def flat(value):
+    return [leaf for part in value for leaf in flat(part)] if isinstance(value, (tuple, list)) else [value]
+
+
+def error_of(expected, result):
+    """The largest difference as a share of the largest element; how many elements differ, for integers."""
+    actual, expected = load(result), expected.detach()
+    if actual.shape != expected.shape:
+        return float("inf")
+    if not expected.is_floating_point():
+        return float((actual != expected).sum())
+    a, b = actual.float(), expected.float()
+    return float(torch.where(a == b, 0.0, (a - b).abs()).max() / b.abs().max().clamp(min=1e-30))
+
+
 def main():
     compiled = "--compiled" in sys.argv[2:]
     torch.backends.cuda.matmul.allow_tf32 = False  # The language's f32 products are of f32.
@@ -126,6 +143,8 @@ def main():
                 torch._dynamo.reset()
                 function = torch.compile(function)
             row = {"kernel": name, **time_calls(function, arguments)}
+            if all(result.get("file") for result in kernel["results"]):
+                row["errors"] = [error_of(*pair) for pair in zip(flat(function(*arguments)), kernel["results"])]
         except Exception as error:  # noqa: BLE001: one kernel's failure must not end the others.
             row = {"kernel": name, "failure": f"{type(error).__name__}: {error}"[:200]}
         print(json.dumps(row), flush=True)

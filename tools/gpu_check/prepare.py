@@ -250,7 +250,7 @@ def build_programs(builder, candidates, jobs, say):
 
 def empty(folder):
     """The folder, without what an earlier run has made; one that holds other things is refused."""
-    if folder.exists() and any(folder.iterdir()) and not (folder / "manifest.json").exists():
+    if folder.exists() and any(folder.iterdir()) and not (folder / "gpu_check").is_dir():
         raise SystemExit(f"gpu-check: error: '{folder}' is not empty, and no folder that gpu-check has made")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)

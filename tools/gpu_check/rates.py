@@ -26,30 +26,31 @@ class Inputs:
         except ImportError:
             self.numpy = None
 
-    def option(self, parameter, index, limit):
-        """What follows `--input`, and the file that it names, if it does."""
+    def option(self, parameter, index, limit, scale):
+        """What follows `--input`, and the file that it names, if it does. Integers are below `limit`, floats are normal
+        numbers times `scale`."""
         dtype, shape, name = parameter["dtype"], parameter["shape"], parameter["name"]
         is_float = dtype in arrays.FLOATS
         if is_float and self.numpy is None:
             return f"{name}=normal:{index}", None
-        file = self.folder / f"{dtype}-{'x'.join(map(str, shape)) or 'scalar'}-{index}{'' if is_float else f'-{limit}'}.npy"
+        file = self.folder / f"{dtype}-{'x'.join(map(str, shape)) or 'scalar'}-{index}-{scale if is_float else limit}.npy"
         if not file.exists():
-            self.write(file, dtype, shape, index, limit)
+            self.write(file, dtype, shape, index, scale if is_float else limit)
         return f"{name}={file}", file
 
-    def write(self, file, dtype, shape, index, limit):
+    def write(self, file, dtype, shape, index, factor):
         if not shape or dtype == "u32":  # A scalar index, and a random key.
             arrays.write_npy(file, dtype, shape, [3] * arrays.count(shape))
         elif self.numpy is None:
-            arrays.write_npy(file, dtype, shape, [i * 7919 % limit for i in range(arrays.count(shape))])
+            arrays.write_npy(file, dtype, shape, [i * 7919 % factor for i in range(arrays.count(shape))])
         else:
             source = self.numpy.random.default_rng(index)
             if dtype in arrays.FLOATS:
-                value = source.standard_normal(shape, dtype=self.numpy.float32)
+                value = source.standard_normal(shape, dtype=self.numpy.float32) * self.numpy.float32(factor)
                 if dtype == "bf16":
                     value = (value.view(self.numpy.uint32) >> 16).astype(self.numpy.uint16).view("V2")
             else:
-                value = source.integers(0, limit, shape, dtype=self.numpy.int32)
+                value = source.integers(0, factor, shape, dtype=self.numpy.int32)
             self.numpy.save(file, value)
 
 
@@ -89,7 +90,8 @@ def measure(kernel, runtime, scratch, inputs, environment, deadline):
     limit = kernels.index_limit(kernel["parameters"]) if kernel["parameters"] and kernel["parameters"][0]["shape"] else 1
     options = []
     for index, parameter in enumerate(kernel["parameters"]):
-        option, parameter["file"] = inputs.option(parameter, index, limit)
+        option, parameter["file"] = inputs.option(parameter, index, limit,
+                                                   kernels.scale(kernel["name"], parameter["name"]))
         options.append(f"--input={option}")
     command = [runtime, f"{kernel['name']}.spmdx", *options, f"--repeat={REPEAT}"]
     failure = run([*command, "--time-json=time.json"], environment, folder, deadline)
