@@ -95,15 +95,15 @@ def difference(dtype, expected, actual, tolerance):
     """
     if len(expected) != len(actual):
         return f"has {len(actual)} elements instead of {len(expected)}"
-    isFloat = dtype in FLOATS
-    allowed = allowance(tolerance, expected) if isFloat else None
-    signed = isFloat and tolerance.get("signed_zeros", False)
+    is_float = dtype in FLOATS
+    allowed = allowance(tolerance, expected) if is_float else None
+    signed = is_float and tolerance.get("signed_zeros", False)
     wrong, first = 0, ""
     for index, (want, have) in enumerate(zip(expected, actual)):
         if want == have:
             if not signed or want != 0 or math.copysign(1, want) == math.copysign(1, have):
                 continue
-        elif isFloat:
+        elif is_float:
             if math.isnan(want) and math.isnan(have):
                 continue
             if math.isfinite(want) and math.isfinite(have) and abs(want - have) <= allowed(want):
@@ -111,6 +111,6 @@ def difference(dtype, expected, actual, tolerance):
         wrong += 1
         if wrong == 1:
             first = f"element {index} is {have:.9g} instead of {want:.9g}"
-            if isFloat and math.isfinite(want) and allowed(want):
+            if is_float and math.isfinite(want) and allowed(want):
                 first += f" (allowed error {allowed(want):.2g})"
     return f"{first}; {wrong} of {len(expected)} elements differ" if wrong else ""

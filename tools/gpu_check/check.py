@@ -94,7 +94,8 @@ class Check:
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Checks the GPU backend: correctness, rates, and the same kernels in JAX and torch.")
+    parser = argparse.ArgumentParser(
+        description="Checks the GPU backend: correctness, rates, and the same kernels in JAX and torch.")
     parser.add_argument("--limit", type=float, default=420, metavar="SECONDS", help="when to end, at the latest (default 420)")
     parser.add_argument("--parts", nargs="*", choices=list(SHARES), help="only these (default: all)")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path(os.environ.get("OUT", FOLDER)),

@@ -24,8 +24,9 @@ def versions():
         except importlib.metadata.PackageNotFoundError:
             pass
     try:
-        query = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version,memory.total,clocks.max.sm", "--format=csv,noheader"],
-                               capture_output=True, text=True, timeout=30, check=True)
+        fields = "name,driver_version,memory.total,clocks.max.sm"
+        query = subprocess.run(["nvidia-smi", f"--query-gpu={fields}", "--format=csv,noheader"], capture_output=True, text=True,
+                               timeout=30, check=True)
         found["gpu"] = query.stdout.strip().splitlines()[0]
     except (OSError, subprocess.SubprocessError, IndexError):
         found["gpu"] = "no nvidia-smi"

@@ -10,6 +10,7 @@ What is in it:
 
 import concurrent.futures
 import json
+import math
 import os
 import pathlib
 import random
@@ -26,7 +27,7 @@ ROOT = programs.ROOT
 MOST_ELEMENTS = 300_000
 # Two runs on a CPU differ by the order of their sums; a GPU's order is a third one, and its functions are others.
 NOISE_FACTOR = 16
-STEP_FACTOR = 4
+ROUNDING_FACTOR = 4
 # A loop whose trips are not known is counted as this many.
 UNKNOWN_TRIPS = 100
 MODULES = ("arrays.py", "artifacts.py", "check.py", "correctness.py", "machine.py", "rates.py", "report.py", "peers.py")
@@ -116,14 +117,14 @@ class Builder:
         return f"{kind}:{pathlib.Path(path).name}" if kind else pathlib.Path(path).name
 
     def expected_of_cpu(self, program, name, plan, inputs, folder):
-        """What the CPU computes, and how far a right result may be from it: by the number of steps, and by how much two
-        ways of running the program on the CPU differ (on its mesh and on one device, or at -O3 and at -O0)."""
+        """What the CPU computes, and how far a right result may be from it: by the number of roundings, and by how much two
+        ways of running the program on the CPU differ (on its mesh and on one device; else at -O3 and at -O0)."""
         results = plan["results"]
         self.compile(folder, name, "cpu", program.compile_options, "cpu.spmdx")
         values = self.run(folder, "cpu.spmdx", inputs, program.run_options, results, "cpu-a")
         options = program.compile_options
-        if programs.one_device(program.text) != program.text and "--mesh" not in options:
-            (folder / f"{name}.spmd").write_text(programs.one_device(program.text))
+        if program.other_text not in (None, program.text) and "--mesh" not in options:
+            (folder / f"{name}.spmd").write_text(program.other_text)
         else:
             options = [*options, "-O0"]
         try:
@@ -131,7 +132,7 @@ class Builder:
             others = self.run(folder, "cpu-other.spmdx", inputs, program.run_options, results, "cpu-b")
         except LeftOut:  # shard_map whose shapes depend on the mesh.
             others = values
-        steps = count_steps(plan["steps"]) * steps_of(program.run_options)
+        roundings = count_roundings(plan["steps"]) * steps_of(program.run_options)
         # Every value may have been held in the narrowest type of the program on its way.
         roundoff = max(arrays.ROUNDOFF.get(buffer["dtype"], 0.0) for buffer in plan["buffers"] + results)
         expected = []
@@ -139,7 +140,7 @@ class Builder:
             tolerance = {}
             if result["dtype"] in arrays.FLOATS:
                 noise = max((abs(a - b) for a, b in zip(value, other) if a - b == a - b), default=0.0)
-                tolerance = {"of_largest": min(STEP_FACTOR * steps * roundoff, 0.05), "absolute": NOISE_FACTOR * noise}
+                tolerance = {"of_largest": min(ROUNDING_FACTOR * roundings * roundoff, 0.05), "absolute": NOISE_FACTOR * noise}
             elif value != other:
                 raise LeftOut("has integers that depend on rounding")
             expected.append(programs.Value(result["dtype"], result["shape"], value, tolerance))
@@ -160,14 +161,16 @@ def drawn(parameter, seed):
     return [source.randrange(2 if parameter["dtype"] == "bool" else 3) for _ in range(count)]
 
 
-def count_steps(steps):
-    """How many steps a device executes, those of loops as often as they run."""
-    total = 0
+def count_roundings(steps):
+    """How many roundings a result may go through: one for each step that a device executes, of a product of matrices as many
+    as the square root of its terms (errors of a sum in any order, as long as they are independent); those of loops as often
+    as they run."""
+    total = 0.0
     for step in steps:
-        body = sum(count_steps(value) for value in step.values() if isinstance(value, list) and value and
+        body = sum(count_roundings(value) for value in step.values() if isinstance(value, list) and value and
                    isinstance(value[0], dict) and "op" in value[0])
         trips = step["upper"] - step["lower"] if step["op"] == "for" else UNKNOWN_TRIPS if step["op"] == "while" else 1
-        total += 1 + trips * body
+        total += (math.sqrt(step["k"]) if step["op"] == "matmul" else 1) + trips * body
     return total
 
 

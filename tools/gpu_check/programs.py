@@ -45,6 +45,7 @@ class Program:
     compile_options: list = dataclasses.field(default_factory=list)
     run_options: list = dataclasses.field(default_factory=list)
     inputs: dict = dataclasses.field(default_factory=dict)
+    other_text: str = None  # The program on another mesh, which should have the same results but for rounding.
     optional: bool = False  # A program that does not compile is left out without a word.
 
 
@@ -166,9 +167,9 @@ def examples(on_one_device):
     for path in sorted((ROOT / "examples").glob("*.spmd")):
         compile_options, run_options, inputs = example_options(path)
         text = path.read_text()
+        texts = (one_device(text), text) if on_one_device else (text, one_device(text))
         yield Program(f"{path.stem}{'-one' if on_one_device else ''}", f"examples, {'one device' if on_one_device else 'meshes'}",
-                      one_device(text) if on_one_device else text, compile_options=compile_options, run_options=run_options,
-                      inputs=inputs)
+                      texts[0], compile_options=compile_options, run_options=run_options, inputs=inputs, other_text=texts[1])
 
 
 def files():
@@ -179,7 +180,8 @@ def files():
                 continue
             text = path.read_text(errors="replace")
             for entry in re.findall(r"^fn (\w+)\((?=\w+:|\))", text, re.M):
-                yield Program(f"{path.stem}-{entry}", "other files, meshes", text, compile_options=["--fn", entry], optional=True)
+                yield Program(f"{path.stem}-{entry}", "other files, meshes", text, compile_options=["--fn", entry],
+                              other_text=one_device(text), optional=True)
 
 
 def corpus():
@@ -190,7 +192,7 @@ def corpus():
         except UnicodeDecodeError:
             continue
         if "fn main" in text and "while" not in text:
-            yield Program(f"corpus-{path.name[:12]}", "corpus", text, optional=True)
+            yield Program(f"corpus-{path.name[:12]}", "corpus", text, other_text=one_device(text), optional=True)
 
 
 def all_programs(fuzzer, scratch, count):

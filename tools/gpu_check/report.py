@@ -108,28 +108,36 @@ def rate_lines(data):
                "".join(f"{text(value):>10}" for value in times) + f"{text(best / own if own and best else None, 2):>9}")
 
 
-def kernel_failure_lines(rows):
-    """One line for each kind of message of kernels that did not run, or that did not with --profile."""
+def shortened(lines, most):
+    """The first of the lines, and how many there are beyond them."""
+    yield from lines[:most]
+    if len(lines) > most:
+        yield f"     {len(lines) - most} lines like these: in the JSON"
+
+
+def kernel_failure_lines(rows, keys):
+    """One line for each kind of message that rows have under one of the keys, with what it is said of."""
     kinds = collections.OrderedDict()
     for row in rows:
-        for key, kind in (("failure", "failed"), ("profile_failure", "with --profile")):
+        for key, of in keys.items():
             if row.get(key):
-                kinds.setdefault((kind, correctness.kind_of(row[key])), []).append((row["kernel"], row[key]))
-    for (kind, _), found in kinds.items():
+                kinds.setdefault((of, correctness.kind_of(row[key])), []).append((row["kernel"], row[key]))
+    for (of, _), found in kinds.items():
         names = ", ".join(name for name, _ in found[:4]) + (", ..." if len(found) > 4 else "")
-        yield f"{len(found):4} x {kind}: {found[0][1][:150]}  [{names}]"
+        yield f"{len(found):4} x {of}: {found[0][1][:150]}  [{names}]"
 
 
 def notes(data):
-    yield from kernel_failure_lines(data.get("rates", []))
+    """About kernels that failed, peers that did not run, and results that are not the peers'."""
+    keys = {"failure": "failed", "profile_failure": "with --profile"}
+    yield from shortened(list(kernel_failure_lines(data.get("rates", []), keys)), 6)
     for part in ("jax", "torch", "inductor"):
-        if f"{part}_state" in data:
-            yield f"{part}: {data[f'{part}_state']}"
-        for row in data.get(part, []):
-            if row.get("wrong"):
-                yield f"  {row['kernel']} against {part}: {row['wrong']}"
-            if row.get("failure"):
-                yield f"  {row['kernel']} in {part}: {row['failure'][:110]}"
+        if f"{part}_state" not in data:
+            continue
+        yield f"{part}: {data[f'{part}_state']}"
+        rows = data.get(part, [])
+        yield from shortened(list(kernel_failure_lines(rows, {"failure": f"failed in {part}"})), 3)
+        yield from shortened([f"wrong: {row['kernel']} against {part}: {row['wrong'][:100]}" for row in rows if row.get("wrong")], 6)
 
 
 def table(data):
