@@ -60,21 +60,22 @@ def correctness_lines(rows):
     yield f"{'all':34}" + "".join(f"{total[status]:>9}" for status in statuses)
 
 
+def shortened(lines, most):
+    """The first of the lines, and how many there are beyond them."""
+    yield from lines[:most]
+    if len(lines) > most:
+        yield f"     {len(lines) - most} lines like these: in the JSON"
+
+
 def failure_lines(rows, most):
     """One line for each kind of message, the most frequent first, then as many wrong results as there is room for."""
     kinds = collections.OrderedDict()
     for row in rows:
         if row["status"] in ("failed", "stuck"):
             kinds.setdefault(correctness.kind_of(row["message"]), []).append(row)
-    for found in sorted(kinds.values(), key=len, reverse=True)[:most]:
-        yield f"{len(found):4} x {found[0]['message'][:170]}  [{found[0]['name']}]"
-    if len(kinds) > most:
-        yield f"     {len(kinds) - most} other kinds of messages: in the JSON"
-    wrong = [row for row in rows if row["status"] == "wrong"]
-    for row in wrong[:most]:
-        yield f"wrong: {row['name']}: {row['message'][:170]}"
-    if len(wrong) > most:
-        yield f"     {len(wrong) - most} other wrong results: in the JSON"
+    yield from shortened([f"{len(found):4} x {found[0]['message'][:170]}  [{found[0]['name']}]"
+                          for found in sorted(kinds.values(), key=len, reverse=True)], most)
+    yield from shortened([f"wrong: {row['name']}: {row['message'][:170]}" for row in rows if row["status"] == "wrong"], most)
 
 
 def least_us(row, machine):
@@ -108,13 +109,6 @@ def rate_lines(data):
                "".join(f"{text(value):>10}" for value in times) + f"{text(best / own if own and best else None, 2):>9}")
 
 
-def shortened(lines, most):
-    """The first of the lines, and how many there are beyond them."""
-    yield from lines[:most]
-    if len(lines) > most:
-        yield f"     {len(lines) - most} lines like these: in the JSON"
-
-
 def kernel_failure_lines(rows, keys):
     """One line for each kind of message that rows have under one of the keys, with what it is said of."""
     kinds = collections.OrderedDict()
@@ -127,28 +121,26 @@ def kernel_failure_lines(rows, keys):
         yield f"{len(found):4} x {of}: {found[0][1][:150]}  [{names}]"
 
 
-def notes(data):
+def notes(data, most):
     """About kernels that failed, peers that did not run, and results that are not the peers'."""
     keys = {"failure": "failed", "profile_failure": "with --profile"}
-    yield from shortened(list(kernel_failure_lines(data.get("rates", []), keys)), 6)
+    yield from shortened(list(kernel_failure_lines(data.get("rates", []), keys)), most)
     for part in ("jax", "torch", "inductor"):
         if f"{part}_state" not in data:
             continue
         yield f"{part}: {data[f'{part}_state']}"
         rows = data.get(part, [])
-        yield from shortened(list(kernel_failure_lines(rows, {"failure": f"failed in {part}"})), 3)
-        yield from shortened([f"wrong: {row['kernel']} against {part}: {row['wrong'][:100]}" for row in rows if row.get("wrong")], 6)
+        yield from shortened(list(kernel_failure_lines(rows, {"failure": f"failed in {part}"})), most)
+        yield from shortened([f"wrong: {row['kernel']} against {part}: {row['wrong'][:100]}" for row in rows if row.get("wrong")], most)
 
 
 def table(data):
-    """The text that is printed last, cut where it would be too long."""
+    """The text that is printed last. Where it would be too long, fewer failures are listed, never fewer kernels or counts."""
     rows = data.get("correctness", [])
-    tables = [*machine_lines(data), *rate_lines(data), *notes(data)]
-    ends = [*correctness_lines(rows), f"seconds: {data.get('seconds')}"]
-    room = MOST_CHARACTERS - sum(len(line) + 1 for line in tables + ends)
-    failures = []
-    for most in (12, 8, 5, 3, 1):
-        failures = list(failure_lines(rows, most))
-        if sum(len(line) + 1 for line in failures) <= room:
+    head, ends = [*machine_lines(data), *rate_lines(data)], [*correctness_lines(rows), f"seconds: {data.get('seconds')}"]
+    room = MOST_CHARACTERS - sum(len(line) + 1 for line in head + ends)
+    for most in (12, 8, 5, 3, 1, 0):
+        middle = [*notes(data, most), *failure_lines(rows, most)]
+        if sum(len(line) + 1 for line in middle) <= room:
             break
-    return "\n".join(tables + failures + ends)[-MOST_CHARACTERS:]
+    return "\n".join(head + middle + ends)
