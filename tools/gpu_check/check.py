@@ -35,6 +35,17 @@ def measure_machine(environment, deadline):
     return found or {"failure": "machine.py printed nothing"}
 
 
+def library_folders():
+    """Folders of the libraries that spmd-run opens by name and that Python's packages bring (nvidia-cublas, nvidia-nccl), where
+    the loader does not look by itself."""
+    found = []
+    for place in map(pathlib.Path, sys.path):
+        for folder in sorted(place.glob("nvidia/*/lib")):
+            if any(next(folder.glob(name), None) for name in ("libcublasLt.so*", "libnccl.so*")):
+                found.append(str(folder))
+    return found
+
+
 class Check:
     def __init__(self, options, scratch):
         self.options, self.scratch = options, scratch
@@ -48,6 +59,9 @@ class Check:
         # Meshes of several devices run on one GPU; and spmd-run writes nothing outside of the scratch folder.
         self.environment = {**os.environ, "SPMD_SHARE_GPUS": "1", "XDG_CONFIG_HOME": str(scratch / "config"),
                             "XDG_CACHE_HOME": str(scratch / "cache"), "CUDA_CACHE_PATH": str(scratch / "cuda")}
+        self.libraries = library_folders()
+        paths = [*self.libraries, *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
+        self.runtime_environment = {**self.environment, **({"LD_LIBRARY_PATH": ":".join(paths)} if paths else {})}
 
     def deadline(self, part):
         """When a part must end: those up to it may use their shares of the limit together."""
@@ -63,14 +77,14 @@ class Check:
     def run_correctness(self):
         with zipfile.ZipFile(FOLDER / "programs.zip") as archive:
             archive.extractall(self.scratch)
-        correctness.run_all(self.manifest["programs"], self.runtime, self.scratch, self.environment, self.options.jobs,
+        correctness.run_all(self.manifest["programs"], self.runtime, self.scratch, self.runtime_environment, self.options.jobs,
                             self.deadline("correctness"), lambda row: self.results.add("correctness", row))
 
     def run_rates(self):
         if not (self.scratch / "kernels").exists():
             with zipfile.ZipFile(FOLDER / "programs.zip") as archive:
                 archive.extractall(self.scratch, [name for name in archive.namelist() if name.startswith("kernels/")])
-        rates.run_all(self.manifest["kernels"], self.runtime, self.scratch, self.environment, self.deadline("rates"),
+        rates.run_all(self.manifest["kernels"], self.runtime, self.scratch, self.runtime_environment, self.deadline("rates"),
                       lambda row: self.results.add("rates", row))
 
     def run_peer(self, part):
@@ -83,6 +97,7 @@ class Check:
         self.results.set("target", self.manifest["target"])
         self.results.set("spmdc", self.manifest["spmdc"])
         self.results.set("left_out", self.manifest["left_out"])
+        self.results.set("libraries", self.libraries)
         work = {"machine": self.run_machine, "correctness": self.run_correctness, "rates": self.run_rates}
         for part in SHARES:
             if self.options.parts and part not in self.options.parts:

@@ -38,6 +38,7 @@ def machine_lines(data):
     machine = data.get("machine")
     versions = [f"{name} {value}" for name, value in (machine or {}).get("versions", {}).items()]
     yield ", ".join([f"target {data.get('target')}", *versions])
+    yield "libraries for spmd-run: " + (" ".join(data.get("libraries", [])) or "those that the loader finds")
     if machine is None:
         return
     rates = [f"{name} {value / 1e12:.1f} TFLOP/s" for name, value in machine.get("flops_per_second", {}).items()]
