@@ -1,7 +1,8 @@
 """The functions of kernels.spmd in JAX, on one device: times, and whether spmdc's results are JAX's.
 
-    jax_peer.py KERNELS.json
+    jax_peer.py KERNELS.json [--gpu]
 
+With --gpu it ends where JAX has no GPU: times of a CPU would be no peer's.
 The file lists kernels: name, files of the arguments (.npy) and, where they are to be compared, of spmdc's results. Prints
 one line of JSON for each: `us`, the mean of calls that are queued one behind another, `blocking_us`, the median of calls that
 are waited for, `compile_ms`; and `errors`, for each result its largest difference as a share of its largest element.
@@ -139,6 +140,8 @@ def run(kernel):
 
 
 def main():
+    if "--gpu" in sys.argv[2:] and jax.default_backend() == "cpu":
+        sys.exit("JAX sees no GPU")
     print(json.dumps({"version": jax.__version__, "device": str(jax.devices()[0].device_kind)}), flush=True)
     for kernel in json.load(open(sys.argv[1])):
         try:

@@ -1,4 +1,4 @@
-"""The functions of kernels.spmd that tools/gpu-check measures: their order, what they must at least do, and small sizes.
+"""The functions of kernels.spmd that tools/gpu-check measures: order, least bytes, floating-point operations, small sizes.
 
 The order is that of the table; where time runs out, the last rows are missing.
 """
@@ -63,7 +63,7 @@ def index_limit(parameters):
     return parameters[0]["shape"][0]
 
 
-# What normal numbers are multiplied by to be weights, about the square root of the number of elements that a sum goes over:
+# Weights are normal numbers times these factors, about the square root of the number of elements that a sum goes over:
 # otherwise every softmax is saturated, gradients are noise, and results cannot be compared.
 SCALES = {"mlp_step": {"w1": 2.0 ** -5, "w2": 2.0 ** -6},
           "block_step": {"query": 2.0 ** -5, "key": 2.0 ** -5, "value": 2.0 ** -5, "out": 2.0 ** -5, "up": 2.0 ** -5,

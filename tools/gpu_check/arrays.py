@@ -1,4 +1,4 @@
-"""Arrays as the check carries them: .npy files of the language's element types, and how two arrays are compared.
+"""Reads, writes and compares arrays in .npy files, of the language's element types.
 
 Python's standard library alone, so that `tools/gpu-check prepare` runs where there is no NumPy. Values are Python's numbers:
 floats of every width are floats, all others are integers.
@@ -74,7 +74,7 @@ def largest(values):
 def allowance(tolerance, expected):
     """The absolute error that an element may have, as a function of its expected value.
 
-    A tolerance is a dictionary; what it leaves out is 0, and an empty one asks for equal values:
+    A tolerance is a dictionary of terms; a missing term is 0, and an empty dictionary asks for equal values:
       absolute    the same for each element
       relative    times the element's absolute value
       of_largest  times the largest finite absolute value of the array
@@ -89,7 +89,7 @@ def allowance(tolerance, expected):
 
 
 def difference(dtype, expected, actual, tolerance):
-    """Nothing where the arrays agree, else where and how the first of the elements that do not differs.
+    """Returns "" if the arrays agree, else the first element that differs and the number of them.
 
     NaN agrees with NaN and an infinity with itself, alone. With `signed_zeros` in the tolerance the sign of a zero counts.
     """

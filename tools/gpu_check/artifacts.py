@@ -1,11 +1,11 @@
-"""What an artifact (.spmdx, docs/artifact.md) says of its program: names, types and shapes of parameters and results."""
+"""Reads the plan of an artifact (.spmdx, docs/artifact.md): names, types and shapes of parameters and results."""
 
 import json
 import struct
 
 
 def read_plan(path):
-    """The plan of the artifact; ValueError for a file that is none."""
+    """Returns the plan of the artifact; raises ValueError for another file."""
     data = path.read_bytes()
     if data[:8] != b"\x89SPMDX\r\n":
         raise ValueError(f"{path} is no artifact")

@@ -1,4 +1,4 @@
-"""`FOLDER/check`: runs what `tools/gpu-check prepare` has put into its folder, on the machine with the GPU."""
+"""`FOLDER/check`: runs the folder that `tools/gpu-check prepare` has made, on the machine with the GPU."""
 
 import argparse
 import json
@@ -21,7 +21,7 @@ MOST_JOBS = 12
 
 
 def measure_machine(environment, deadline):
-    """What machine.py finds; of a process that is too slow, what it had found by then."""
+    """The findings of machine.py, as far as it comes before the deadline."""
     lines = ""
     try:
         lines = subprocess.run([sys.executable, FOLDER / "gpu_check/machine.py"], capture_output=True, text=True, env=environment,
@@ -54,7 +54,7 @@ class Check:
         self.results = report.Results(options.out / "RESULTS.json")
         self.runtime = FOLDER / "spmd-run"
         self.began = time.monotonic()
-        if not os.access(self.runtime, os.X_OK):  # A folder that travelled may have lost it.
+        if not os.access(self.runtime, os.X_OK):  # A copy of the folder may have lost the mode.
             self.runtime.chmod(0o755)
         # Meshes of several devices run on one GPU; and spmd-run writes nothing outside of the scratch folder.
         self.environment = {**os.environ, "SPMD_SHARE_GPUS": "1", "XDG_CONFIG_HOME": str(scratch / "config"),
@@ -89,7 +89,8 @@ class Check:
 
     def run_peer(self, part):
         script = FOLDER / "gpu_check" / ("jax_peer.py" if part == "jax" else "torch_peer.py")
-        state = peers.run(script, ["--compiled"] if part == "inductor" else [], self.manifest["kernels"], self.scratch,
+        arguments = {"jax": ["--gpu"] if self.manifest["target"].startswith("cuda") else [], "inductor": ["--compiled"]}
+        state = peers.run(script, arguments.get(part, []), self.manifest["kernels"], self.scratch,
                           self.environment, self.deadline(part), lambda row: self.results.add(part, row))
         self.results.set(f"{part}_state", state)
 

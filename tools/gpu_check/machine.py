@@ -1,5 +1,5 @@
-"""What the machine is and what it can do, as one line of JSON: run as a process of its own, since torch takes seconds to
-load and may fail.
+"""Prints versions and rates of the machine as one line of JSON. The check runs it as a process of its own, since torch takes
+seconds to load and may fail.
 
     copy_bytes_per_second   of a copy of 1 GiB on the device, bytes read and bytes written
     flops_per_second        of cuBLASLt through torch.matmul, by element type: bf16 of size 8192, f32 (no tf32) of size 4096

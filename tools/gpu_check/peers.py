@@ -10,7 +10,7 @@ from . import kernels
 
 
 def described(entries):
-    """What a peer reads: kernels whose arguments are all in files."""
+    """The list that a peer reads: kernels whose arguments are all in files."""
     def plain(value):
         return {**value, "file": str(value["file"]) if value.get("file") else None}
 
@@ -29,7 +29,8 @@ def verdict(row, entry):
 
 
 def run(script, arguments, entries, scratch, environment, deadline, add):
-    """Rows until the peer ends or time is over. What it says on stderr counts only where it printed nothing."""
+    """Adds the peer's rows until it ends or the deadline passes, and returns a line about the peer. Its stderr is reported only
+    if it printed nothing else."""
     if deadline - time.monotonic() < 5:
         return "not run: no time left"
     listed = described(entries)

@@ -1,11 +1,11 @@
 """Builds the folder that a machine with a GPU needs: the runtime, artifacts, inputs, expected values, the peers' scripts.
 
-What is in it:
+It contains:
     check             the command (gpu_check/check.py)
     gpu_check/        Python modules of the check; peers and the table of kernels
     spmd-run          the runtime, stripped
     programs.zip      for each program its artifact, inputs and expected results
-    manifest.json     what there is to run (see Builder.describe)
+    manifest.json     the list of programs and kernels (see Builder.describe)
 """
 
 import concurrent.futures
@@ -34,7 +34,7 @@ MODULES = ("arrays.py", "artifacts.py", "check.py", "correctness.py", "machine.p
 
 
 class LeftOut(Exception):
-    """Why a program is not in the folder."""
+    """The reason why a program is not in the folder."""
 
 
 class Builder:
@@ -63,8 +63,8 @@ class Builder:
     def describe(self, program, number):
         """The manifest's entry of a program, after its files are in a folder of its own, under the scratch folder.
 
-        `inputs` and `options` are given to spmd-run as they are; each of `results` has a file with what is expected, its
-        tolerance (arrays.allowance), and a label for the report.
+        `inputs` and `options` are given to spmd-run as they are; each of `results` has a file with the expected elements,
+        their tolerance (arrays.allowance), and a label for the report.
         """
         folder = self.scratch / f"{number:05}"
         folder.mkdir()
@@ -117,8 +117,8 @@ class Builder:
         return f"{kind}:{pathlib.Path(path).name}" if kind else pathlib.Path(path).name
 
     def expected_of_cpu(self, program, name, plan, inputs, folder):
-        """What the CPU computes, and how far a right result may be from it: by the number of roundings, and by how much two
-        ways of running the program on the CPU differ (on its mesh and on one device; else at -O3 and at -O0)."""
+        """The CPU's results, and the tolerance of a right result: by the number of roundings, and by the difference of two runs
+        on the CPU (on the program's mesh and on one device; else at -O3 and at -O0)."""
         results = plan["results"]
         self.compile(folder, name, "cpu", program.compile_options, "cpu.spmdx")
         values = self.run(folder, "cpu.spmdx", inputs, program.run_options, results, "cpu-a")
@@ -201,7 +201,7 @@ def copy_scripts(folder):
 
 
 def build_kernels(builder, only, small):
-    """Artifacts of what is measured."""
+    """Artifacts of the kernels whose rates are measured."""
     import importlib.util
     spec = importlib.util.spec_from_file_location("kernels", ROOT / "benchmarks/gpu/kernels.py")
     kernels = importlib.util.module_from_spec(spec)
@@ -252,7 +252,7 @@ def build_programs(builder, candidates, jobs, say):
 
 
 def empty(folder):
-    """The folder, without what an earlier run has made; one that holds other things is refused."""
+    """Makes the folder, and empties one that an earlier run has made; a folder that holds other things is an error."""
     if folder.exists() and any(folder.iterdir()) and not (folder / "gpu_check").is_dir():
         raise SystemExit(f"gpu-check: error: '{folder}' is not empty, and no folder that gpu-check has made")
     shutil.rmtree(folder, ignore_errors=True)

@@ -15,8 +15,8 @@ from . import arrays
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
-# Expressions of one program: a process costs about half a second on a GPU, and one that fails takes the others of its
-# program with it. On several devices more share a program, since what is looked for there are the collectives.
+# Expressions of one program: a process costs about half a second on a GPU, and an expression that fails hides the others of its
+# program. On several devices more of them share a program, since that group is there for the collectives.
 CASES_ON_ONE_DEVICE = 12
 CASES_ON_MESHES = 24
 # Steps of the examples that train: enough for every kernel and carry; more would only amplify rounding.
@@ -25,7 +25,7 @@ TRAINING_STEPS = 20
 
 @dataclasses.dataclass
 class Value:
-    """An array, how near a result must be to it, and what a report calls it."""
+    """An array, how near a result must be to it, and its name in a report."""
     dtype: str
     shape: list
     elements: list
@@ -35,8 +35,8 @@ class Value:
 
 @dataclasses.dataclass
 class Program:
-    """A program to run. Without `arguments` they are drawn, but for those that `inputs` gives as --input does; without
-    `results` the CPU's are expected."""
+    """A program to run. Without `arguments` its inputs are drawn, except those that `inputs` gives in the words of
+    --input; without `results` the CPU's are expected."""
     name: str
     group: str
     text: str
@@ -46,7 +46,7 @@ class Program:
     run_options: list = dataclasses.field(default_factory=list)
     inputs: dict = dataclasses.field(default_factory=dict)
     other_text: str = None  # The program on another mesh, which should have the same results but for rounding.
-    optional: bool = False  # A program that does not compile is left out without a word.
+    optional: bool = False  # If it does not compile, the report does not mention it.
 
 
 def number(value):
@@ -185,7 +185,7 @@ def files():
 
 
 def corpus():
-    """What libFuzzer kept of the language's texts, as far as it compiles."""
+    """The texts that libFuzzer kept, as far as they compile."""
     for path in sorted((ROOT / "tests/frontend/corpus").iterdir()):
         try:
             text = path.read_text()

@@ -14,8 +14,8 @@ GRACE = 15
 
 
 class Inputs:
-    """Files of random numbers in a folder, one for each type, shape and position of a parameter. Without NumPy, which is
-    what peers need, too, spmd-run draws numbers itself, at a few million a second."""
+    """Files of random numbers in a folder, one for each type, shape and position of a parameter. Without NumPy, which
+    the peers need, too, spmd-run draws the numbers, at a few million a second."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -27,7 +27,7 @@ class Inputs:
             self.numpy = None
 
     def option(self, parameter, index, limit, scale):
-        """What follows `--input`, and the file that it names, if it does. Integers are below `limit`, floats are normal
+        """The value of `--input`, and the file that it names, if any. Integers are below `limit`, floats are normal
         numbers times `scale`."""
         dtype, shape, name = parameter["dtype"], parameter["shape"], parameter["name"]
         is_float = dtype in arrays.FLOATS

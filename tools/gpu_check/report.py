@@ -1,4 +1,4 @@
-"""The results: a JSON file that is complete after every step, and the table."""
+"""Writes the results as a JSON file that is complete after every step, and as a table."""
 
 import collections
 import json
@@ -111,7 +111,7 @@ def rate_lines(data):
 
 
 def kernel_failure_lines(rows, keys):
-    """One line for each kind of message that rows have under one of the keys, with what it is said of."""
+    """One line for each kind of message that rows have under one of the keys, with the kernels that have it."""
     kinds = collections.OrderedDict()
     for row in rows:
         for key, of in keys.items():
