@@ -74,6 +74,7 @@ Program::Program(std::shared_ptr<Job> ownJob, std::shared_ptr<const Artifact> ow
   executorOptions.devices = mesh.device_ids();
   executorOptions.localDevices = job->getLocalDevices();
   executorOptions.collectives = &job->getCollectives();
+  executorOptions.gpuTransport = job->getGpuTransport();
   executorOptions.health = &job->getClient();
   executorOptions.checkNans = options.checkNans;
   executorOptions.nansEndJob = options.nansEndJob;

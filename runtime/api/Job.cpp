@@ -131,6 +131,7 @@ JoinOptions resolveJoinOptions(const InitializeOptions &options, const Environme
   if (join.backend != "cpu" && join.backend != "cuda")
     throw Error("platform is '" + join.backend + "'; give cpu or cuda (SPMD_PLATFORM)", Error::Kind::Usage);
   join.sharesGpus = environment.sharesGpus;
+  join.forcesNccl = environment.sharesGpus && environment.hasNcclHostId;
   join.hostId = environment.hostId.value_or("");
   join.jobId = pick(options.job_id, environment.jobId).value_or("");
   if (join.numProcesses > 1) {
@@ -229,6 +230,34 @@ void Job::makeDevices(const JoinOptions &options, NetworkPlace network) {
   network.coordinator = ends.coordinator;
   network.token = ends.token;
   collectives = createCollectives(std::move(shm), std::move(network));
+  if (options.backend == "cuda" && devices.size() > 1)
+    connectGpus(options);
+}
+
+/// By NCCL, where that can connect all of them. All processes come to the same decision.
+void Job::connectGpus(const JoinOptions &options) {
+  std::string whyNot;
+  std::shared_ptr<const cuda::Nccl> nccl = cuda::Nccl::load(&whyNot);
+  cuda::GpuPlaces own;
+  own.nccl = nccl ? nccl->getVersion() : "";
+  for (const DeviceRef &device : localDevices)
+    own.gpus.push_back(static_cast<CudaDevice &>(*device).getGpu().getUuid());
+  std::vector<cuda::GpuPlaces> places;
+  for (const std::string &text : exchangeAll("gpus", own.str()))
+    places.push_back(cuda::GpuPlaces::parse(text));
+  if (whyNot.empty())
+    whyNot = cuda::whyNoNccl(places, options.forcesNccl);
+  if (!whyNot.empty()) {
+    if (options.notice && getProcess() == 0)
+      options.notice(
+          {Notice::Level::Info, "collectives between GPUs go through the memory of the host, because " + whyNot});
+    return;
+  }
+  std::vector<int32_t> processOf;
+  for (const DeviceInfo &device : devices)
+    processOf.push_back(device.process_index);
+  gpuTransport = std::make_unique<cuda::GpuTransport>(
+      cuda::GpuTransportOptions{nccl, getProcess(), std::move(processOf), client.get(), client.get()});
 }
 
 Vitals Job::vitals() const {
@@ -253,6 +282,7 @@ Job::~Job() {
   } catch (const Error &) {
     // The job is over with a verdict, which the call that met it has thrown.
   }
+  gpuTransport.reset();
   collectives.reset();
   localDevices.clear();
 }

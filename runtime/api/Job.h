@@ -9,6 +9,7 @@
 #include "runtime/api/OpenLaunches.h"
 #include "runtime/api/include/spmd/spmd.h"
 #include "runtime/collective/Collective.h"
+#include "runtime/collective/nccl/GpuTransport.h"
 #include "runtime/coordinator/Client.h"
 #include "runtime/device/Device.h"
 #include "runtime/exec/ExecutionCounters.h"
@@ -62,6 +63,8 @@ public:
   /// The executor of a local device, or null.
   DeviceRef findLocalDevice(int64_t id) const;
   CollectiveBackend &getCollectives() const { return *collectives; }
+  /// What connects the GPUs of the job; null: it has none, or their collectives go through the hosts.
+  cuda::GpuTransport *getGpuTransport() const { return gpuTransport.get(); }
   /// How long to wait for other processes outside of collectives.
   std::chrono::milliseconds getTimeout() const { return timeout; }
 
@@ -110,6 +113,7 @@ private:
   Job() = default;
 
   /// What needs to know who else is there.
+  void connectGpus(const JoinOptions &options);
   std::vector<int32_t> gpusOf(const Topology &topology, const ProcessInfo &self) const;
   void makeDevices(const JoinOptions &options, NetworkPlace network);
   Vitals vitals() const;
@@ -122,6 +126,7 @@ private:
   std::vector<DeviceInfo> devices;
   std::vector<DeviceRef> localDevices;
   std::unique_ptr<CollectiveBackend> collectives;
+  std::unique_ptr<cuda::GpuTransport> gpuTransport;
   OpenLaunches openLaunches;
   std::mutex sequencesMutex; ///< For the two maps below.
   std::map<std::string, uint64_t> sequences;

@@ -25,6 +25,7 @@ std::shared_ptr<Artifact> planOver(const ArrayImpl &array, const std::string &na
   artifact->compilerVersion = SPMDC_VERSION;
   Plan &plan = artifact->plan;
   plan.name = name;
+  plan.target.backend = array.job->getLocalDevices().front()->getBackend();
   plan.mesh = meshShapeOf(array.sharding.mesh());
   plan.params = {valueInfo(array, shardingOf(array.sharding.spec(), array.shape.size()))};
   plan.aliases = {-1};

@@ -84,6 +84,8 @@ struct JoinOptions {
   std::string backend = "cpu";
   /// From Environment::sharesGpus.
   bool sharesGpus = false;
+  /// NCCL connects also devices on one GPU.
+  bool forcesNccl = false;
   /// One entry per local device: its number on this machine.
   std::vector<int32_t> localDeviceIds = {0};
   /// Compared among all processes, in this order; a difference ends the job with a verdict that names both sides.

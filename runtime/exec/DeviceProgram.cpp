@@ -58,14 +58,16 @@ DeviceProgram::~DeviceProgram() = default;
 
 void DeviceProgram::prepare() {
   program = std::make_unique<Ops>(resolve(plan.steps));
-  if (hasNestedCollectives) {
-    CollectiveDesc desc;
-    desc.dtype = DType::U8;
-    desc.operandShape = desc.resultShape = {0};
-    for (const MeshAxis &axis : plan.mesh.axes)
-      desc.axes.push_back({axis.name, 1, 0});
-    endOfRun = endpoint->prepare(plan.mesh, desc, endSite());
+  bool usesDevices = std::any_of(collectives.begin(), collectives.end(),
+                                 [](const auto &collective) { return !collective->onDevice.empty(); });
+  if (usesDevices) {
+    CallSite site = endSite();
+    site.step = -1;
+    site.name = "the start of '" + plan.name + "'";
+    startOfRun = prepareMeeting(site);
   }
+  if (hasNestedCollectives)
+    endOfRun = prepareMeeting(endSite());
   if (context.checkNans) {
     nanCheck = std::make_unique<NanCheck>(plan, position);
     if (endpoint)
@@ -74,10 +76,24 @@ void DeviceProgram::prepare() {
   finishPreparation();
 }
 
-void DeviceProgram::settle() {
-  if (endpoint)
-    endpoint->settle();
-  endRun();
+void DeviceProgram::settle(const std::string &cause) noexcept {
+  abandon(cause);
+  try {
+    if (endpoint)
+      endpoint->settle();
+    endRun();
+  } catch (const std::exception &) {
+    // The run has failed already, for a cause that is known.
+  }
+}
+
+std::unique_ptr<CollectiveCall> DeviceProgram::prepareMeeting(const CallSite &site) {
+  CollectiveDesc desc;
+  desc.dtype = DType::U8;
+  desc.operandShape = desc.resultShape = {0};
+  for (const MeshAxis &axis : plan.mesh.axes)
+    desc.axes.push_back({axis.name, 1, 0});
+  return endpoint->prepare(plan.mesh, desc, site);
 }
 
 /// Where the devices of the mesh meet behind the last step.
@@ -186,19 +202,23 @@ void DeviceProgram::resolveStart(const CollectiveStartStep &start, bool isAsync,
   auto collective = std::make_unique<Collective>();
   collective->result = start.result;
   for (desc.root = 0; desc.root < roots; ++desc.root)
-    collective->byRoot.push_back(endpoint->prepare(plan.mesh, desc, site));
+    if (auto onDevice = prepareCollective(desc, start.operand, start.result))
+      collective->onDevice.push_back(std::move(onDevice));
+    else
+      collective->byRoot.push_back(endpoint->prepare(plan.mesh, desc, site));
   collectiveOfId[start.id] = collectives.size();
   op.what = Op::Start{collective.get(), static_cast<uint64_t>(wireBytesPerDevice(desc, plan.mesh) + 0.5), start.operand,
                       start.result, start.root};
   collectives.push_back(std::move(collective));
 }
 
-CollectiveCall &DeviceProgram::choose(Collective &collective, BufferId root) {
+size_t DeviceProgram::choose(const Collective &collective, BufferId root) {
   int32_t position = root < 0 ? 0 : *static_cast<const int32_t *>(read(root));
-  if (position < 0 || position >= static_cast<int64_t>(collective.byRoot.size()))
+  size_t count = std::max(collective.byRoot.size(), collective.onDevice.size());
+  if (position < 0 || static_cast<size_t>(position) >= count)
     throw Error("the root " + std::to_string(position) + " of a collective_broadcast is outside its group of " +
-                std::to_string(collective.byRoot.size()));
-  return *collective.byRoot[position];
+                std::to_string(count));
+  return static_cast<size_t>(position);
 }
 
 void DeviceProgram::resolvePrint(const PrintStep &step, Op &op) {
@@ -268,6 +288,10 @@ void DeviceProgram::run(uint64_t number, const std::vector<DeviceBufferRef> &arg
 void DeviceProgram::executeSteps() {
   if (endpoint)
     endpoint->beginLaunch();
+  if (startOfRun) {
+    startOfRun->start(nullptr, nullptr);
+    startOfRun->done();
+  }
   if (nanCheck)
     nanCheck->begin(launch, view(idsIn(BufferInfo::Space::Argument)));
   execute(*program);
@@ -354,13 +378,23 @@ void DeviceProgram::executeOne(Op &op) {
   } else if (auto *start = std::get_if<Op::Start>(&op.what)) {
     if (context.counters)
       context.counters->wireBytes.fetch_add(start->wireBytes, std::memory_order_relaxed);
-    CollectiveCall &call = choose(*start->collective, start->root);
-    start->collective->underWay = &call;
-    void *result = stageResult(start->result, start->collective->resultStaging);
-    call.start(stageOperand(start->operand, start->collective->operandStaging), result);
+    Collective &collective = *start->collective;
+    collective.underWay = choose(collective, start->root);
+    if (!collective.onDevice.empty()) {
+      collective.onDevice[collective.underWay]->start();
+    } else {
+      void *result = stageResult(start->result, collective.resultStaging);
+      void *operand = stageOperand(start->operand, collective.operandStaging);
+      collective.byRoot[collective.underWay]->start(operand, result);
+    }
   } else if (auto *done = std::get_if<Op::Done>(&op.what)) {
-    done->collective->underWay->done();
-    finishResult(done->collective->result, done->collective->resultStaging);
+    Collective &collective = *done->collective;
+    if (!collective.onDevice.empty()) {
+      collective.onDevice[collective.underWay]->done();
+    } else {
+      collective.byRoot[collective.underWay]->done();
+      finishResult(collective.result, collective.resultStaging);
+    }
   } else if (auto *branch = std::get_if<Op::If>(&op.what)) {
     execute(readPredicate(branch->predicate) ? branch->thenOps : branch->elseOps);
   } else if (auto *loop = std::get_if<Op::While>(&op.what)) {

@@ -32,6 +32,9 @@ struct ProgramContext {
   PrintFunction print;
   int64_t printPosition = 0;           ///< The mesh position that prints.
   std::vector<int64_t> localPositions; ///< The mesh positions of this process.
+  std::vector<int64_t> devices;        ///< Of the job, by mesh position.
+  cuda::GpuTransport *gpuTransport = nullptr;
+  std::chrono::milliseconds prepareTimeout{0};
   uint64_t fingerprint = 0;
 };
 
@@ -40,6 +43,15 @@ class PreparedStep {
 public:
   virtual ~PreparedStep() = default;
   virtual void run() = 0;
+};
+
+/// A collective that the device itself performs: prepared once, used by the device's thread. Throws spmd::Error.
+class DeviceCollective {
+public:
+  virtual ~DeviceCollective() = default;
+  /// As CollectiveCall's, with the addresses of the run under way.
+  virtual void start() = 0;
+  virtual void done() = 0;
 };
 
 class DeviceProgram {
@@ -53,8 +65,9 @@ public:
   void run(uint64_t launch, const std::vector<DeviceBufferRef> &arguments, const std::vector<DeviceBufferRef> &results,
            std::vector<ProfileEvent> *profile);
 
-  /// After a run that failed, and Communicator::abort: returns when nothing uses the memory of that run any more.
-  void settle();
+  /// After a run that failed for this cause, and Communicator::abort: returns when nothing uses the memory of that run
+  /// any more.
+  void settle(const std::string &cause) noexcept;
 
   /// Where the run under way has come to, or the last run; on the device's thread.
   const SourceLocation &getPlace() const { return *place; }
@@ -71,6 +84,11 @@ protected:
   virtual std::unique_ptr<PreparedStep> prepareStep(const MatmulStep &step, const SourceLocation &location) = 0;
   virtual std::unique_ptr<PreparedStep> prepareStep(const LibraryStep &step) = 0;
   virtual std::unique_ptr<PreparedStep> prepareStep(const CopyStep &step) = 0;
+  /// Null: it goes through the host. The same on all devices of the mesh.
+  virtual std::unique_ptr<DeviceCollective> prepareCollective(const CollectiveDesc &, BufferId /*operand*/,
+                                                              BufferId /*result*/) {
+    return nullptr;
+  }
   /// All steps are prepared: memory for what they share.
   virtual void finishPreparation() {}
 
@@ -80,6 +98,8 @@ protected:
   virtual void beginRun() {}
   /// Returns when all steps of the run are done, also after an error.
   virtual void endRun() {}
+  /// The run failed: nothing is waited for that needs other devices.
+  virtual void abandon(const std::string & /*cause*/) noexcept {}
 
   /// The buffer's value where the host can read it, up to date for the steps so far; until the next call.
   virtual const void *read(BufferId id) = 0;
@@ -130,7 +150,8 @@ private:
   /// One collective step: a call, or, where the root is known at run time, one for each root that there may be.
   struct Collective {
     std::vector<std::unique_ptr<CollectiveCall>> byRoot;
-    CollectiveCall *underWay = nullptr;
+    std::vector<std::unique_ptr<DeviceCollective>> onDevice; ///< In their place.
+    size_t underWay = 0;                                     ///< Into one of them.
     BufferId result = 0;
     DeviceBufferRef operandStaging, resultStaging;
   };
@@ -147,8 +168,10 @@ private:
   void executeSteps();
   void executePrint(Op &op);
   void lookForNans(const Op &op);
-  CollectiveCall &choose(Collective &collective, BufferId root);
+  size_t choose(const Collective &collective, BufferId root);
   CallSite endSite() const;
+  /// Where the devices of the mesh meet before the first step or behind the last.
+  std::unique_ptr<CollectiveCall> prepareMeeting(const CallSite &site);
   std::vector<BufferId> idsIn(BufferInfo::Space space) const;
   /// What the run has to throw because of a NaN, or nothing. Collective among the devices of the mesh.
   std::optional<NanAgreement::Answer> findNan(std::optional<NanCheck::Finding> &found);
@@ -164,6 +187,8 @@ private:
   /// Where a branch or a loop holds collectives, devices can part in it unnoticed: then they meet at the end of the
   /// run, before its results count.
   std::unique_ptr<CollectiveCall> endOfRun;
+  /// Collectives on devices compare nothing: that all make the same run is checked before it.
+  std::unique_ptr<CollectiveCall> startOfRun;
   int depth = 0; ///< Of control flow, while resolving.
   bool hasNestedCollectives = false;
   int32_t nextStep = 0;

@@ -218,6 +218,9 @@ PlanExecutor::PlanExecutor(std::shared_ptr<const Artifact> artifact, ExecutorOpt
   context.checkNans = options.checkNans;
   context.nansEndJob = options.nansEndJob;
   context.localPositions = positions;
+  context.devices = options.devices;
+  context.gpuTransport = options.gpuTransport;
+  context.prepareTimeout = options.prepareTimeout;
   context.stepInfo = &stepInfo;
   context.print = std::move(options.print);
   context.printPosition = std::min_element(options.devices.begin(), options.devices.end()) - options.devices.begin();
@@ -307,7 +310,7 @@ void PlanExecutor::failRun(size_t local, LaunchState &state, const std::string &
     context.health->reportFailure(cause);
   if (communicator)
     communicator->abort(cause);
-  programs[local]->settle();
+  programs[local]->settle(cause);
 }
 
 /// The same with the text that `describe` makes; where there is no memory for that, with what needs none.

@@ -31,6 +31,9 @@ struct HostView {
 using PrintFunction = std::function<void(const std::vector<std::string> &texts, const std::vector<HostView> &values)>;
 
 class ProfileLog;
+namespace cuda {
+class GpuTransport;
+}
 
 struct ExecutorOptions {
   /// The global device at each mesh position; as many as the plan's mesh has.
@@ -39,6 +42,8 @@ struct ExecutorOptions {
   std::vector<DeviceRef> localDevices;
   /// Needed where the plan has collectives or prints. Must outlive the executor.
   CollectiveBackend *collectives = nullptr;
+  /// What connects the GPUs of the job; null: their collectives go through `collectives`. Must outlive the executor.
+  cuda::GpuTransport *gpuTransport = nullptr;
   /// May be null. Must outlive the executor.
   Health *health = nullptr;
   /// May be null. Must outlive the executor.

@@ -192,6 +192,7 @@ Environment Environment::parse(const Lookup &lookup, std::vector<std::string> *p
   result.configDirectory = userFolder(reader, "XDG_CONFIG_HOME", ".config");
   result.noColor = reader.text("NO_COLOR").has_value();
   result.platform = reader.text("SPMD_PLATFORM");
+  result.hasNcclHostId = reader.text("NCCL_HOSTID").has_value();
   result.sharesGpus = reader.text("SPMD_SHARE_GPUS").value_or("0") != "0";
   result.cudaToolkit = reader.text("CUDA_HOME");
   if (!result.cudaToolkit)

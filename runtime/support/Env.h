@@ -64,6 +64,9 @@ struct Environment {
   std::optional<std::string> platform; ///< SPMD_PLATFORM: cpu or cuda, the devices of this process.
   /// SPMD_SHARE_GPUS: several devices may work on one GPU: to test programs for more devices than there are.
   bool sharesGpus = false;
+  /// NCCL_HOSTID is set: NCCL then takes processes with different ones for different hosts, which makes it connect
+  /// several on one GPU.
+  bool hasNcclHostId = false;
   /// CUDA_HOME, else CUDA_PATH: the folder of the CUDA toolkit; without it the usual places are searched.
   std::optional<std::string> cudaToolkit;
 

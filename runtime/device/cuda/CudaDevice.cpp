@@ -9,21 +9,18 @@
 
 namespace spmd {
 
+namespace {
+
 /// Gives its memory back when it goes.
 class CudaBuffer final : public DeviceBuffer {
 public:
-  CudaBuffer(std::shared_ptr<CudaDevice::StreamOwner> owner, cuda::DevicePointer pointer, int64_t bytes)
+  CudaBuffer(std::shared_ptr<cuda::StreamMemory> owner, cuda::DevicePointer pointer, int64_t bytes)
       : DeviceBuffer(reinterpret_cast<void *>(pointer), bytes), owner(std::move(owner)) {}
-  ~CudaBuffer() override {
-    owner->gpu->free(reinterpret_cast<cuda::DevicePointer>(data()), owner->stream);
-    owner->inUse.fetch_sub(bytes(), std::memory_order_relaxed);
-  }
+  ~CudaBuffer() override { owner->free(reinterpret_cast<cuda::DevicePointer>(data()), bytes()); }
 
 private:
-  std::shared_ptr<CudaDevice::StreamOwner> owner;
+  std::shared_ptr<cuda::StreamMemory> owner;
 };
-
-namespace {
 
 class AdoptedBuffer final : public DeviceBuffer {
 public:
@@ -62,20 +59,10 @@ void checkRange(const Device &device, const DeviceBuffer &buffer, int64_t offset
 
 } // namespace
 
-CudaDevice::StreamOwner::~StreamOwner() {
-  const cuda::Driver &driver = gpu->getDriver();
-  if (stream)
-    driver.StreamDestroy(stream);
-}
-
 CudaDevice::CudaDevice(std::shared_ptr<cuda::Gpu> givenGpu, std::shared_ptr<const cuda::Library> givenLibrary,
                        std::shared_ptr<CpuDevice> givenHost)
     : Device(givenHost->getId()), gpu(std::move(givenGpu)), library(std::move(givenLibrary)),
-      host(std::move(givenHost)), stream(std::make_shared<StreamOwner>()) {
-  stream->gpu = gpu;
-  gpu->makeCurrent();
-  gpu->getDriver().check(gpu->getDriver().StreamCreate(&stream->stream, cuda::kStreamNonBlocking), "cuStreamCreate");
-}
+      host(std::move(givenHost)), memory(std::make_shared<cuda::StreamMemory>(gpu)) {}
 
 CudaDevice::~CudaDevice() {
   try {
@@ -92,11 +79,8 @@ DeviceBufferRef CudaDevice::allocateStaging(int64_t bytes) {
 }
 
 DeviceBufferRef CudaDevice::allocate(int64_t bytes) {
-  cuda::DevicePointer pointer = gpu->allocate(bytes, stream->stream);
-  int64_t now = stream->inUse.fetch_add(bytes, std::memory_order_relaxed) + bytes;
-  for (int64_t peak = stream->peak.load(); now > peak && !stream->peak.compare_exchange_weak(peak, now);)
-    continue;
-  return std::make_shared<CudaBuffer>(stream, pointer, bytes);
+  cuda::DevicePointer pointer = memory->allocate(bytes);
+  return std::make_shared<CudaBuffer>(memory, pointer, bytes);
 }
 
 DeviceBufferRef CudaDevice::adopt(void *data, int64_t bytes, std::shared_ptr<void> owner) {
@@ -110,9 +94,8 @@ void CudaDevice::copyFromHost(DeviceBuffer &target, const void *source, int64_t 
   gpu->makeCurrent();
   const cuda::Driver &driver = gpu->getDriver();
   auto address = reinterpret_cast<cuda::DevicePointer>(target.data()) + static_cast<cuda::DevicePointer>(targetOffset);
-  driver.check(driver.MemcpyHtoDAsync(address, source, static_cast<size_t>(bytes), stream->stream),
-               "cuMemcpyHtoDAsync");
-  driver.check(driver.StreamSynchronize(stream->stream), "copying to a GPU");
+  driver.check(driver.MemcpyHtoDAsync(address, source, static_cast<size_t>(bytes), getStream()), "cuMemcpyHtoDAsync");
+  driver.check(driver.StreamSynchronize(getStream()), "copying to a GPU");
 }
 
 void CudaDevice::copyToHost(void *target, const DeviceBuffer &source, int64_t bytes, int64_t sourceOffset) {
@@ -122,13 +105,9 @@ void CudaDevice::copyToHost(void *target, const DeviceBuffer &source, int64_t by
   gpu->makeCurrent();
   const cuda::Driver &driver = gpu->getDriver();
   auto address = reinterpret_cast<cuda::DevicePointer>(source.data()) + static_cast<cuda::DevicePointer>(sourceOffset);
-  driver.check(driver.MemcpyDtoHAsync(target, address, static_cast<size_t>(bytes), stream->stream),
-               "cuMemcpyDtoHAsync");
-  driver.check(driver.StreamSynchronize(stream->stream), "copying from a GPU");
+  driver.check(driver.MemcpyDtoHAsync(target, address, static_cast<size_t>(bytes), getStream()), "cuMemcpyDtoHAsync");
+  driver.check(driver.StreamSynchronize(getStream()), "copying from a GPU");
 }
-
-int64_t CudaDevice::bytesInUse() const { return stream->inUse.load(std::memory_order_relaxed); }
-int64_t CudaDevice::peakBytesInUse() const { return stream->peak.load(std::memory_order_relaxed); }
 
 std::vector<DeviceRef> createCudaDevices(const std::vector<int64_t> &ids, const std::vector<int32_t> &gpus,
                                          const CudaDeviceOptions &options) {

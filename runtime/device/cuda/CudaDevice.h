@@ -10,8 +10,8 @@
 #include "runtime/device/cpu/CpuDevice.h"
 #include "runtime/device/cuda/Gpu.h"
 #include "runtime/device/cuda/Library.h"
+#include "runtime/device/cuda/StreamMemory.h"
 
-#include <atomic>
 #include <vector>
 
 namespace spmd {
@@ -30,30 +30,22 @@ public:
   void copyFromHost(DeviceBuffer &target, const void *source, int64_t bytes, int64_t targetOffset) override;
   void copyToHost(void *target, const DeviceBuffer &source, int64_t bytes, int64_t sourceOffset) override;
   void enqueue(std::function<void()> work) override { host->enqueue(std::move(work)); }
-  int64_t bytesInUse() const override;
-  int64_t peakBytesInUse() const override;
+  int64_t bytesInUse() const override { return memory->bytesInUse(); }
+  int64_t peakBytesInUse() const override { return memory->peakBytesInUse(); }
 
   /// Memory of the host that collectives reach without a copy, and the GPU directly where the system allows it.
   DeviceBufferRef allocateStaging(int64_t bytes);
 
   const cuda::Gpu &getGpu() const { return *gpu; }
   const cuda::Library &getLibrary() const { return *library; }
-  cuda::Stream getStream() const { return stream->stream; }
+  cuda::Stream getStream() const { return memory->getStream(); }
   std::shared_ptr<CpuDevice> getHost() const { return host; }
 
 private:
-  friend class CudaBuffer;
-  /// Buffers keep it alive: their memory goes back through it.
-  struct StreamOwner {
-    std::shared_ptr<cuda::Gpu> gpu;
-    cuda::Stream stream = nullptr;
-    std::atomic<int64_t> inUse{0}, peak{0};
-    ~StreamOwner();
-  };
   std::shared_ptr<cuda::Gpu> gpu;
   std::shared_ptr<const cuda::Library> library;
   std::shared_ptr<CpuDevice> host;
-  std::shared_ptr<StreamOwner> stream;
+  std::shared_ptr<cuda::StreamMemory> memory;
 };
 
 struct CudaDeviceOptions {

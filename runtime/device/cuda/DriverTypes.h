@@ -41,6 +41,8 @@ inline constexpr int kMaxDynamicSharedBytes = 8;
 inline constexpr int kJitErrorLog = 5, kJitErrorLogBytes = 6;
 /// CU_STREAM_NON_BLOCKING: does not wait for the legacy default stream, which libraries of the process may use.
 inline constexpr unsigned kStreamNonBlocking = 1;
+/// CU_EVENT_DISABLE_TIMING.
+inline constexpr unsigned kEventWithoutTime = 2;
 /// CU_STREAM_CAPTURE_MODE_THREAD_LOCAL: other threads may allocate and copy meanwhile.
 inline constexpr int kCaptureThreadLocal = 1;
 /// CU_STREAM_CAPTURE_MODE_RELAXED: this thread may load modules while it captures a stream.

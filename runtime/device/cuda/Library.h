@@ -44,6 +44,9 @@ public:
   void multiply(const MatmulShape &shape, Stream stream, DevicePointer lhs, DevicePointer rhs,
                 DevicePointer result) const;
 
+  /// All kernels of kernels/*.cu, for what else launches them (runtime/collective/nccl).
+  const LibraryKernels &getKernels() const { return kernels; }
+
 private:
   LibraryKernels kernels;
 };

@@ -36,12 +36,13 @@ public:
       const cuda::Gpu &gpu = device.getGpu();
       if (codes.count(&gpu) != 0)
         continue;
-      checkArchitecture(plan, gpu);
       gpu.makeCurrent();
       CudaCode &code = codes[&gpu];
       code.device = std::static_pointer_cast<CudaDevice>(ref);
-      if (!plan.kernels.empty())
-        code.module = std::make_unique<cuda::KernelCode>(gpu.getSharedDriver(), artifact->code, plan.name);
+      if (plan.kernels.empty()) // It only moves data.
+        continue;
+      checkArchitecture(plan, gpu);
+      code.module = std::make_unique<cuda::KernelCode>(gpu.getSharedDriver(), artifact->code, plan.name);
       for (const KernelInfo &kernel : plan.kernels) {
         cuda::Function function = code.module->getFunction(kernel.symbol);
         if (kernel.sharedBytes > 0)

@@ -87,6 +87,40 @@ struct CudaProgram::Copy final : PreparedStep {
   }
 };
 
+struct CudaProgram::Transfer final : DeviceCollective {
+  CudaProgram &program;
+  const cuda::Driver &driver; ///< Outlives the program.
+  cuda::GpuCollective collective;
+  BufferId operand, result;
+  cuda::Event isReady = nullptr, isDone = nullptr;
+
+  Transfer(CudaProgram &program, const CollectiveDesc &desc, BufferId operand, BufferId result)
+      : program(program), driver(program.driver),
+        collective(*program.group, program.comm, program.device, program.plan.mesh, desc, program.position),
+        operand(operand), result(result) {
+    driver.check(driver.EventCreate(&isReady, cuda::kEventWithoutTime), "cuEventCreate");
+    driver.check(driver.EventCreate(&isDone, cuda::kEventWithoutTime), "cuEventCreate");
+  }
+  ~Transfer() override {
+    for (cuda::Event event : {isReady, isDone})
+      if (event)
+        driver.EventDestroy(event);
+  }
+
+  void start() override {
+    driver.check(driver.EventRecord(isReady, program.stream), "cuEventRecord");
+    driver.check(driver.StreamWaitEvent(program.transfers, isReady, 0), "cuStreamWaitEvent");
+    auto scratch = program.transferScratch ? reinterpret_cast<cuda::DevicePointer>(program.transferScratch->data()) : 0;
+    try {
+      collective.run(program.transfers, program.addressOf(operand), program.addressOf(result), scratch);
+    } catch (const Error &error) {
+      throw error.withContext(program.getPlace().str() + ": " + program.device.str());
+    }
+    driver.check(driver.EventRecord(isDone, program.transfers), "cuEventRecord");
+  }
+  void done() override { driver.check(driver.StreamWaitEvent(program.stream, isDone, 0), "cuStreamWaitEvent"); }
+};
+
 CudaProgram::CudaProgram(const ProgramContext &context, const CudaCode &code, CudaDevice &device, int64_t position)
     : DeviceProgram(context, device, position), code(code), device(device), driver(device.getGpu().getDriver()),
       stream(device.getStream()), target(stream) {
@@ -123,10 +157,13 @@ CudaProgram::~CudaProgram() {
   } catch (const Error &) {
     // A card with an error has lost what belongs to this program.
   }
-  if (driver.StreamSynchronize(stream) != cuda::kSuccess)
+  if (driver.StreamSynchronize(stream) != cuda::kSuccess ||
+      (transfers && driver.StreamSynchronize(transfers) != cuda::kSuccess))
     return; // The card is lost, and its events with it.
   for (cuda::Event event : events)
     driver.EventDestroy(event);
+  if (transfers)
+    driver.StreamDestroy(transfers);
 }
 
 void CudaProgram::runJoined(const std::vector<PreparedStep *> &steps) {
@@ -154,6 +191,8 @@ std::unique_ptr<PreparedStep> CudaProgram::prepareStep(const MatmulStep &step, c
   auto [known, isNew] = products.try_emplace(shape);
   if (isNew)
     known->second = cuda::CublasLtProduct::create(blas, shape);
+  if (!known->second)
+    device.getLibrary().prepare(shape);
   if (known->second)
     scratchBytes = std::max(scratchBytes, known->second->getScratchBytes());
   return std::make_unique<Product>(*this, shape, known->second, step, location);
@@ -161,6 +200,7 @@ std::unique_ptr<PreparedStep> CudaProgram::prepareStep(const MatmulStep &step, c
 
 std::unique_ptr<PreparedStep> CudaProgram::prepareStep(const LibraryStep &step) {
   auto library = std::make_unique<Library>(*this, step);
+  device.getLibrary().prepare(library->call);
   scratchBytes = std::max(scratchBytes, device.getLibrary().getScratchBytes(library->call));
   return library;
 }
@@ -169,7 +209,31 @@ std::unique_ptr<PreparedStep> CudaProgram::prepareStep(const CopyStep &step) {
   return std::make_unique<Copy>(*this, step);
 }
 
+std::unique_ptr<DeviceCollective> CudaProgram::prepareCollective(const CollectiveDesc &desc, BufferId operand,
+                                                                 BufferId result) {
+  if (!context.gpuTransport)
+    return nullptr;
+  if (!group) {
+    group = context.gpuTransport->group(context.devices, context.prepareTimeout);
+    comm = group->join(position, context.prepareTimeout);
+    driver.check(driver.StreamCreate(&transfers, cuda::kStreamNonBlocking), "cuStreamCreate");
+  }
+  auto transfer = std::make_unique<Transfer>(*this, desc, operand, result);
+  transferScratchBytes = std::max(transferScratchBytes, transfer->collective.getScratchBytes());
+  return transfer;
+}
+
+void CudaProgram::abandon(const std::string &cause) noexcept {
+  if (!group)
+    return;
+  group->abort(cause);
+  group->abortRank(position);
+}
+
 void CudaProgram::finishPreparation() {
+  if (transferScratchBytes > 0)
+    transferScratch =
+        allocateFor(device, transferScratchBytes, [&] { return "the collectives of '" + plan.name + "'"; });
   if (scratchBytes > 0)
     scratch = allocateFor(device, scratchBytes, [&] { return "the scratch memory of '" + plan.name + "'"; });
 }
@@ -193,6 +257,8 @@ void CudaProgram::launch(int32_t number, size_t firstPointer, size_t count) {
 
 void CudaProgram::beginRun() {
   device.getGpu().makeCurrent();
+  if (group)
+    group->check(comm);
   eventCount = 0;
   runAddresses.clear();
   for (size_t id = 0; id < buffers.size(); ++id)
@@ -215,6 +281,8 @@ void CudaProgram::wait() {
       throw Error(getPlace().str() + ": " + device.str() + " (" + device.getGpu().getName() +
                   "): a step up to here failed: " + driver.describe(result));
     checkVerdict();
+    if (group)
+      group->check(comm);
     if (std::chrono::steady_clock::now() - began > spin)
       std::this_thread::sleep_for(nap);
   }

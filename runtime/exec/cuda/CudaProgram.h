@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "runtime/collective/nccl/GpuCollective.h"
+#include "runtime/collective/nccl/GpuTransport.h"
 #include "runtime/device/cuda/CublasLt.h"
 #include "runtime/device/cuda/CudaDevice.h"
 #include "runtime/device/cuda/KernelCode.h"
@@ -29,22 +31,26 @@ public:
   CudaProgram(const ProgramContext &context, const CudaCode &code, CudaDevice &device, int64_t position);
   ~CudaProgram() override;
 
-  int64_t getBytes() const override { return plan.arenaBytes + scratchBytes; }
+  int64_t getBytes() const override { return plan.arenaBytes + scratchBytes + transferScratchBytes; }
 
 private:
   struct Launch;
   struct Product;
   struct Library;
   struct Copy;
+  struct Transfer;
 
   std::unique_ptr<PreparedStep> prepareStep(const LaunchStep &step) override;
   std::unique_ptr<PreparedStep> prepareStep(const MatmulStep &step, const SourceLocation &location) override;
   std::unique_ptr<PreparedStep> prepareStep(const LibraryStep &step) override;
   std::unique_ptr<PreparedStep> prepareStep(const CopyStep &step) override;
+  std::unique_ptr<DeviceCollective> prepareCollective(const CollectiveDesc &desc, BufferId operand,
+                                                      BufferId result) override;
   void finishPreparation() override;
   void runJoined(const std::vector<PreparedStep *> &steps) override;
   void beginRun() override;
   void endRun() override;
+  void abandon(const std::string &cause) noexcept override;
 
   const void *read(BufferId id) override;
   const std::vector<void *> &view(const std::vector<BufferId> &ids) override;
@@ -73,6 +79,13 @@ private:
   const cuda::Stream stream;
   cuda::Stream target; ///< Where steps are queued: `stream`, or one that records them.
   std::unique_ptr<GraphCache> graphs;
+  std::shared_ptr<cuda::NcclGroup> group; ///< Null: no collective is the device's own.
+  cuda::NcclComm comm = nullptr;
+  /// Transfers go on while the steps behind their start compute; those of all collectives one after the other, in the
+  /// plan's order.
+  cuda::Stream transfers = nullptr;
+  DeviceBufferRef transferScratch;
+  int64_t transferScratchBytes = 0;
   std::vector<void *> runAddresses; ///< Of arguments and results of the run under way.
   DeviceBufferRef arena, constants, scratch, coordinatesOnDevice;
   DeviceBufferRef control; ///< Host memory for a value that the host decides by.

@@ -56,7 +56,7 @@ struct FuzzOptions {
   uint64_t seed = 1, count = 1000;
   int maxOperations = 10, maxFailures = 5;
   int64_t maxDevices = 16;
-  std::string mode = "both", last = "plan", save, exportFile, costModelFile;
+  std::string mode = "both", last = "plan", save, exportFile, exportAllFile, costModelFile;
   CostModel costModel;
   bool compiled = false, processes = false, isReduced = true, prints = false;
   int optimization = -1; ///< -1: by seed.
@@ -75,7 +75,7 @@ struct Tally {
 class Fuzzer {
 public:
   explicit Fuzzer(const FuzzOptions &options)
-      : options(options), exported(options.exportFile),
+      : options(options), exported(options.exportFile), exportedAll(options.exportAllFile),
         jobs(std::filesystem::read_symlink("/proc/self/exe").parent_path() / "program-worker") {}
 
   Tally run(uint64_t first, uint64_t count) {
@@ -95,6 +95,8 @@ public:
   }
 
 private:
+  bool isExporting() const { return exported.is_open() || exportedAll.is_open(); }
+
   Mode modeOf(uint64_t seed) const {
     bool isEverything = options.mode == "everything" || (options.mode == "both" && seed % 3 == 0);
     return isEverything ? Mode::Everything : Mode::Text;
@@ -124,7 +126,7 @@ private:
   /// Seeds from `first` on, all in one process if they pass there, and otherwise each in its own.
   void runBatch(uint64_t first, uint64_t count) {
     std::string together;
-    if (!options.prints && !options.processes && !exported.is_open()) {
+    if (!options.prints && !options.processes && !isExporting()) {
       auto check = [&]() -> std::string {
         for (uint64_t seed = first; seed < first + count; ++seed) {
           mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
@@ -158,8 +160,11 @@ private:
     Case test = generateCase(context, generator, modeOf(seed));
     if (options.prints)
       std::printf("// seed %llu\n%s\n", static_cast<unsigned long long>(seed), test.program.str().c_str());
-    if (exported.is_open()) {
-      exported << exportCase(test);
+    if (isExporting()) {
+      if (exported.is_open())
+        exported << exportCase(test, ExportFor::Jax);
+      if (exportedAll.is_open())
+        exportedAll << exportCase(test, ExportFor::Running);
       return;
     }
     CaseCheck check = [&](const Case &candidate) {
@@ -217,7 +222,7 @@ private:
   }
 
   FuzzOptions options;
-  std::ofstream exported;
+  std::ofstream exported, exportedAll;
   ProcessJobs jobs;
   int failures = 0;
 };
@@ -301,6 +306,10 @@ int main(int argc, char **argv) {
       ->group(programs);
   app.add_flag("--print", options.prints, "Print each program")->group(programs);
   app.add_option("--export", options.exportFile, "Only write programs and their results to this file")
+      ->type_name("FILE")
+      ->group(programs);
+  app.add_option("--export-all", options.exportAllFile,
+                 "The same without Python, also of programs that Python has no words for (tools/gpu-check runs them)")
       ->type_name("FILE")
       ->group(programs);
   app.add_option("--last-stage", options.last, "The last station to evaluate: propagated, partitioned, kernels, plan")

@@ -1,4 +1,4 @@
-//===- ExportCase.cpp - a program and its results for JAX -----------------===//
+//===- ExportCase.cpp - a program and its results as JSON -----------------===//
 
 #include "tests/programs/support/ExportCase.h"
 
@@ -42,6 +42,16 @@ bool hasNoPython(const std::string &expression) {
   static const std::regex words(
       R"(\b(for|while|if|f64|i64|conv\dd|\w+_pool|sgd|momentum|adam|\w*global_norm)\b|^\[.*\]\[)");
   return std::regex_search(expression, words);
+}
+
+bool hasNoPython(const Program &program) {
+  auto isWide = [](const Variable &variable) {
+    return variable.dtype == spmd::DType::F64 || variable.dtype == spmd::DType::I64;
+  };
+  auto isForeign = [](const Statement &statement) {
+    return !statement.function.empty() || hasNoPython(statement.expression);
+  };
+  return llvm::any_of(program.variables, isWide) || llvm::any_of(program.statements, isForeign);
 }
 
 std::string pythonOf(const Program &program) {
@@ -95,27 +105,29 @@ void writeTensor(llvm::raw_ostream &os, const Variable &variable, const std::vec
 
 } // namespace
 
-std::string exportCase(const Case &test) {
+std::string exportCase(const Case &test, ExportFor reader) {
   const Program &program = test.program;
-  for (const Variable &variable : program.variables)
-    if (variable.dtype == spmd::DType::F64 || variable.dtype == spmd::DType::I64)
-      return "";
-  for (const Statement &statement : program.statements)
-    if (!statement.function.empty() || hasNoPython(statement.expression))
-      return "";
+  bool isForJax = reader == ExportFor::Jax;
+  if (isForJax && hasNoPython(program))
+    return "";
   MLIRContext context(MLIRContext::Threading::DISABLED);
   loadDialects(context);
   std::string error;
   FailureOr<Subject> subject = makeSubject(context, test, error);
   if (failed(subject))
     return "";
-  auto results = evaluateGlobal(*subject->module->getOps<func::FuncOp>().begin(), subject->arguments);
+  OwningOpRef<ModuleOp> module = differentiated(*subject->module);
+  if (!module)
+    return "";
+  auto results = evaluateGlobal(*module->getOps<func::FuncOp>().begin(), subject->arguments);
   if (failed(results))
     return "";
   std::string line;
   llvm::raw_string_ostream os(line);
-  os << "{\"seed\": " << test.seed << ", \"text\": " << quoted(program.str())
-     << ", \"python\": " << quoted(pythonOf(program)) << ", \"arguments\": [";
+  os << "{\"seed\": " << test.seed << ", \"text\": " << quoted(program.str());
+  if (isForJax)
+    os << ", \"python\": " << quoted(pythonOf(program));
+  os << ", \"arguments\": [";
   for (size_t i = 0; i < program.parameters.size(); ++i) {
     os << (i ? ", {" : "{");
     writeTensor(os, program.variables[program.parameters[i].variable], program.parameters[i].elements);
@@ -127,6 +139,9 @@ std::string exportCase(const Case &test) {
     os << (i ? ", {" : "{") << "\"name\": \"v" << program.results[i].variable
        << "\", \"exact\": " << (variable.accuracy.exact ? "true" : "false") << ", \"error\": "
        << (variable.accuracy.exact ? std::string("0") : llvm::formatv("{0:e}", variable.accuracy.error).str()) << ", ";
+    if (!variable.accuracy.exact && variable.accuracy.sumError >= 0)
+      os << llvm::formatv("\"sum_error\": {0:e}, \"relative\": {1:e}, ", variable.accuracy.sumError,
+                          variable.accuracy.relative);
     writeTensor(os, variable, (*results)[i].elements);
     os << "}";
   }

@@ -1,0 +1,80 @@
+//===- GpuTransport.cpp - how the GPUs of a job reach one another ---------===//
+
+#include "runtime/collective/nccl/GpuTransport.h"
+
+#include "runtime/support/Error.h"
+
+#include <cstring>
+#include <sstream>
+
+namespace spmd::cuda {
+namespace {
+
+std::string keyOf(const std::vector<int64_t> &devices) {
+  std::string key = "collective/nccl/id";
+  for (int64_t device : devices)
+    key += "/" + std::to_string(device);
+  return key;
+}
+
+} // namespace
+
+std::shared_ptr<NcclGroup> GpuTransport::group(const std::vector<int64_t> &devices, std::chrono::milliseconds timeout) {
+  // The devices of this process ask at the same time; one of them makes the group.
+  std::lock_guard lock(mutex);
+  if (auto known = groups.find(devices); known != groups.end())
+    return known->second;
+  NcclId id{};
+  bool isAlone = true;
+  for (int64_t device : devices)
+    isAlone &= options.processOf[static_cast<size_t>(device)] == options.process;
+  if (options.processOf[static_cast<size_t>(devices.front())] == options.process) {
+    options.nccl->check(options.nccl->GetUniqueId(&id), "ncclGetUniqueId");
+    if (!isAlone)
+      options.store->set(keyOf(devices), std::string(id.bytes.data(), id.bytes.size()));
+  } else {
+    std::string text = options.store->wait(keyOf(devices), timeout);
+    if (text.size() != id.bytes.size())
+      throw Error("process " + std::to_string(options.processOf[static_cast<size_t>(devices.front())]) + " has sent " +
+                  std::to_string(text.size()) + " bytes in place of NCCL's id");
+    std::memcpy(id.bytes.data(), text.data(), text.size());
+  }
+  auto made = std::make_shared<NcclGroup>(options.nccl, options.health, id, static_cast<int64_t>(devices.size()));
+  groups[devices] = made;
+  return made;
+}
+
+std::string GpuPlaces::str() const {
+  std::string text = nccl.empty() ? "-" : nccl;
+  for (const std::string &gpu : gpus)
+    text += " " + gpu;
+  return text;
+}
+
+GpuPlaces GpuPlaces::parse(const std::string &text) {
+  GpuPlaces places;
+  std::istringstream words(text);
+  words >> places.nccl;
+  if (places.nccl == "-")
+    places.nccl.clear();
+  for (std::string gpu; words >> gpu;)
+    places.gpus.push_back(gpu);
+  return places;
+}
+
+std::string whyNoNccl(const std::vector<GpuPlaces> &places, bool isForced) {
+  std::map<std::string, size_t> processOf;
+  for (size_t process = 0; process < places.size(); ++process) {
+    if (places[process].nccl.empty())
+      return "process " + std::to_string(process) + " has no NCCL";
+    if (places[process].nccl != places[0].nccl)
+      return "process 0 has NCCL " + places[0].nccl + ", process " + std::to_string(process) + " has " +
+             places[process].nccl;
+    for (const std::string &gpu : places[process].gpus)
+      if (auto [known, isNew] = processOf.try_emplace(gpu, process); !isNew && !isForced)
+        return "several devices work on " + gpu;
+  }
+  return "";
+}
+
+} // namespace spmd::cuda

@@ -1,0 +1,53 @@
+//===- NcclGroup.h - the GPUs of a mesh, connected by NCCL ------*- C++ -*-===//
+#pragma once
+
+#include "runtime/artifact/Health.h"
+#include "runtime/collective/nccl/Nccl.h"
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace spmd::cuda {
+
+/// One NCCL communicator per local device. A rank is a position of the device list.
+class NcclGroup {
+public:
+  /// `health` may be null.
+  NcclGroup(std::shared_ptr<const Nccl> nccl, Health *health, const NcclId &id, int64_t size);
+  NcclGroup(const NcclGroup &) = delete;
+  NcclGroup &operator=(const NcclGroup &) = delete;
+
+  const Nccl &getNccl() const { return *nccl; }
+
+  /// The communicator of a rank. At the first call of each rank it waits for all others; on that device's thread, with
+  /// its GPU current. Throws spmd::Error at the limit, or the verdict when the job is over.
+  NcclComm join(int64_t rank, std::chrono::milliseconds timeout);
+
+  /// Returns when all calls so far stand in their streams: what the caller queues there next comes after them. Throws
+  /// as `check`, and the verdict when the job is over.
+  void waitUntilQueued(NcclComm comm) const;
+
+  /// Throws what NCCL has met since the last call, or why another device of this process gave up.
+  void check(NcclComm comm) const;
+
+  /// All local devices give up; each aborts its own communicator then.
+  void abort(const std::string &cause);
+  /// Ends what is under way on the communicator of a rank, which is of no use any more. On that device's thread.
+  void abortRank(int64_t rank) noexcept;
+
+private:
+  std::shared_ptr<const Nccl> nccl;
+  Health *const health;
+  const NcclId id;
+  const int64_t size;
+  mutable std::mutex mutex;
+  std::vector<NcclComm> comms; ///< By rank; null: not local, or not joined.
+  std::atomic<bool> isAborted{false};
+  std::string cause;
+};
+
+} // namespace spmd::cuda

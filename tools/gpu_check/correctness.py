@@ -1,0 +1,79 @@
+"""Runs each program and compares its results with what is expected, several programs at a time."""
+
+import concurrent.futures
+import re
+import subprocess
+import time
+
+from . import arrays
+
+# The longest that one program may take, in seconds: a process starts in one or two where several do. After a few hangs, which
+# are seldom alone, others get less, or they would use up the time of all.
+TIMEOUT = 30
+HANGS = 8
+TIMEOUT_AFTER_HANGS = 10
+
+
+def message_of(done):
+    """One line about a run that failed."""
+    if done.returncode < 0:
+        return f"ended by signal {-done.returncode}"
+    lines = [line for line in done.stderr.strip().splitlines() if line.strip()]
+    errors = [line for line in lines if "error: " in line]
+    line = (errors or lines or [f"exit status {done.returncode} without a message"])[-1]
+    return line.split("error: ", 1)[-1].strip()
+
+
+def kind_of(message):
+    """Messages that differ in places, numbers and names alone are of one kind."""
+    message = re.sub(r"\S+\.spmd:\d+:\d+:? ?", "", message)
+    message = re.sub(r"'[^']*'", "'...'", message)
+    return re.sub(r"\d[\d.e+-]*", "#", message)
+
+
+def compare(entry, folder):
+    for index, result in enumerate(entry["results"]):
+        shape, actual = arrays.read_npy(folder / f"actual{index}.npy", result["dtype"])
+        _, expected = arrays.read_npy(folder / f"expected{index}.npy", result["dtype"])
+        found = (f"shape {list(shape)}" if list(shape) != result["shape"] else
+                 arrays.difference(result["dtype"], expected, actual, result["tolerance"]))
+        if found:
+            return f"{result['label']}, {result['dtype']}{result['shape']}: {found}"
+    return ""
+
+
+def run_program(entry, runtime, folder, environment, deadline, stuck):
+    """A row of the results: `status` is ok, wrong, failed, stuck, or not run where there was no time. `stuck` counts
+    hangs."""
+    began = time.monotonic()
+    row = {"name": entry["name"], "group": entry["group"]}
+    if began > deadline:
+        return {**row, "status": "not run"}
+    command = [runtime, "program.spmdx", *(f"--input={given}" for given in entry["inputs"]), *entry["options"],
+               *(f"--output={result['name']}=actual{index}.npy" for index, result in enumerate(entry["results"]))]
+    try:
+        limit = max(1.0, min(TIMEOUT if len(stuck) < HANGS else TIMEOUT_AFTER_HANGS, deadline + 5 - began))
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", timeout=limit,
+                              env=environment, stdin=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired:
+        stuck.append(entry["name"])
+        return {**row, "status": "stuck", "message": f"does not end within {limit:.0f} s"}
+    if done.returncode:
+        row.update(status="failed", message=message_of(done)[:400])
+    else:
+        try:
+            difference = compare(entry, folder)
+        except (OSError, ValueError) as error:
+            difference = str(error)
+        row.update({"status": "wrong", "message": difference} if difference else {"status": "ok"})
+    return {**row, "seconds": round(time.monotonic() - began, 2)}
+
+
+def run_all(entries, runtime, scratch, environment, jobs, deadline, add):
+    """All programs in their order until the deadline; `add` is called with each row, from one thread."""
+    stuck = []
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        futures = [pool.submit(run_program, entry, runtime, scratch / entry["folder"], environment, deadline, stuck)
+                   for entry in entries]
+        for future in futures:
+            add(future.result())
