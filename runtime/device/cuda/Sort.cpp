@@ -12,9 +12,10 @@ namespace {
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t alignUp(int64_t bytes) { return (bytes + 255) / 256 * 256; }
 
-/// Elements whose digits a block counts before it adds them to the counts of the line: many enough that these additions
-/// do not count, and few enough chunks to keep a GPU of some hundred multiprocessors busy.
-constexpr int64_t kLeastChunk = 8192, kMostChunks = 1024;
+/// Elements whose digits a block counts before it adds them to the counts of the line: many enough that clearing its
+/// counters and adding them up does not count, and few enough chunks to keep a GPU of some hundred multiprocessors
+/// busy.
+constexpr int64_t kLeastChunk = 16384, kMostChunks = 1024;
 
 } // namespace
 

@@ -21,9 +21,9 @@ namespace {
 using Key = KeyOfBits<SPMD_BITS>;
 constexpr int kItems = sortItems(SPMD_BITS);
 
-/// Several counters of a digit in shared memory, for lanes that hit the same one at once: the first digit of floats is
-/// nearly always the same.
-constexpr uint32_t kCopies = SPMD_BITS == 64 ? 2 : 4;
+/// Several counters of a digit in shared memory, for lanes that hit the same one, or its bank, at once: the first digit
+/// of floats is nearly always the same. 32 KiB in all; with 8-bit keys each lane has its own.
+constexpr uint32_t kCopies = 256 / SPMD_BITS;
 
 /// Counts[line][pass][digit] += the digits of elements [begin, end) of a line.
 SPMD_DEVICE void countDigits(const Key *elements, uint64_t order, Key infinity, Lines lines, int64_t passes,

@@ -51,6 +51,10 @@ TEST_P(ScatterTest, ManyUpdates) {
     check(isAlong, 1, 9, 333, 36, 9);
     check(isAlong, 3, 1000, 17, 8, 1000);
   }
+  // Rows of a multiple of 16 bytes.
+  check(false, 2, 20, 50, 16, 20);
+  if (tester.getLaunches()[0] == "spmd_scatter_keys")
+    EXPECT_EQ(tester.getLaunches()[2], "spmd_scatter_short_wide");
   // Keys of two digits, and of a digit that `rows` itself needs.
   check(false, 1, 70000, 5000, 1, 70000);
   check(false, 1, 256, 5000, 1, 256, DType::I64);
