@@ -61,7 +61,7 @@ struct GpuEmulator::State {
 
   std::unique_ptr<llvm::orc::LLJIT> jit;
   std::vector<std::pair<void *, uint64_t>> shared;
-  std::map<std::string, int64_t> argumentCounts;       ///< By kernel.
+  std::map<std::string, int64_t> argumentCounts; ///< By kernel.
   char *launchShared = nullptr;
   std::map<int32_t, std::unique_ptr<GpuBlock>> blocks; ///< By the number of threads.
 };
