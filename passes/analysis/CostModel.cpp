@@ -22,6 +22,17 @@ LinkRates CostModel::ratesOf(const std::vector<std::string> &axisNames) const {
   return slowest.value_or(link);
 }
 
+CostModel CostModel::ofGpu() {
+  CostModel model;
+  // NCCL between GPUs of one host: about 10 us for a small transfer, and what NVLink 4 sends one way of its 450 GB/s.
+  // Transfers run on the links while the multiprocessors compute.
+  model.link = {.latencyMicroseconds = 10, .bytesPerSecond = 3.5e11, .overlap = 1};
+  // Measured on an H100 SXM (benchmarks/RESULTS.md): products of 16-bit types, and a copy, read and written.
+  model.flopsPerSecond = 7e14;
+  model.memoryPerSecond = 3e12;
+  return model;
+}
+
 CostModel CostModel::ofChoices() const {
   if (goal == Goal::Time)
     return *this;

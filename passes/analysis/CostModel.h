@@ -94,6 +94,9 @@ struct CostModel {
   Goal goal = Goal::Time;
   bool operator==(const CostModel &) const = default;
 
+  /// The default for programs that are compiled for GPUs: an H100 whose peers are connected by NVLink.
+  static CostModel ofGpu();
+
   /// The model that choices are priced with: by the goal of bytes, work and waiting cost nothing.
   CostModel ofChoices() const;
 

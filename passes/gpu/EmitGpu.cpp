@@ -4,6 +4,7 @@
 
 #include "passes/gpu/Libdevice.h"
 #include "passes/gpu/Passes.h"
+#include "passes/kernel/KernelSchedule.h"
 #include "passes/kernel/LlvmCode.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -19,13 +20,15 @@ namespace {
 
 constexpr llvm::StringLiteral kTriple = "nvptx64-nvidia-cuda";
 
-/// The oldest version of PTX that knows the chip (and `shfl.sync`): drivers from then on take the code.
+/// The oldest version of PTX that knows the chip (and `shfl.sync`): drivers from then on take the code. And the KiB of
+/// shared memory that a block may have (CUDA Programming Guide, "Technical Specifications per Compute Capability").
 struct Chip {
   llvm::StringLiteral name, ptx;
+  int64_t sharedKiB;
 };
-constexpr Chip kChips[] = {{"sm_70", "ptx63"}, {"sm_72", "ptx63"}, {"sm_75", "ptx63"},
-                           {"sm_80", "ptx70"}, {"sm_86", "ptx71"}, {"sm_87", "ptx74"},
-                           {"sm_89", "ptx78"}, {"sm_90", "ptx78"}, {"sm_90a", "ptx80"}};
+constexpr Chip kChips[] = {{"sm_70", "ptx63", 96},  {"sm_72", "ptx63", 96},  {"sm_75", "ptx63", 64},
+                           {"sm_80", "ptx70", 163}, {"sm_86", "ptx71", 99},  {"sm_87", "ptx74", 163},
+                           {"sm_89", "ptx78", 99},  {"sm_90", "ptx78", 227}, {"sm_90a", "ptx80", 227}};
 
 const Chip *findChip(StringRef name) {
   const Chip *chip = llvm::find_if(kChips, [&](const Chip &known) { return known.name == name; });
@@ -108,6 +111,11 @@ spmd::TargetInfo GpuTarget::getInfo() const {
   info.backend = "cuda";
   info.cpu = chip;
   return info;
+}
+
+int64_t GpuTarget::getSharedBytes() const {
+  const Chip *known = findChip(chip);
+  return known ? known->sharedKiB * 1024 : kMinSharedBytes;
 }
 
 FailureOr<std::string> emitPtx(ModuleOp module, const GpuTarget &target) {

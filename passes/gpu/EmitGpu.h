@@ -23,6 +23,8 @@ struct GpuTarget {
   /// Fails for chips that this compiler makes no code for, with a list of those it does.
   static mlir::FailureOr<GpuTarget> named(llvm::StringRef chip, mlir::Location loc);
   spmd::TargetInfo getInfo() const;
+  /// Shared memory that a block may have, in bytes.
+  int64_t getSharedBytes() const;
 };
 
 /// PTX of all plan.kernel symbols of the module, which stays as it is.

@@ -116,8 +116,22 @@ Value GpuCode::allocateShared(Type elementType, int64_t count) {
   auto type = LLVM::LLVMArrayType::get(memoryType(elementType), static_cast<unsigned>(count));
   auto global = outside.create<LLVM::GlobalOp>(loc, type, /*isConstant=*/false, LLVM::Linkage::Internal,
                                                symbol + "_shared" + std::to_string(sharedCount++), Attribute(),
-                                               /*alignment=*/16, kSharedSpace);
+                                               kSharedAlignment, kSharedSpace);
   return b.create<LLVM::AddressOfOp>(loc, global);
+}
+
+Value GpuCode::getLaunchShared(int64_t offset) {
+  constexpr llvm::StringLiteral name = "launch_shared";
+  auto global = module.lookupSymbol<LLVM::GlobalOp>(name);
+  if (!global) {
+    // Of no size and without a value: what the launch asks for.
+    OpBuilder outside = OpBuilder::atBlockBegin(module.getBody());
+    global = outside.create<LLVM::GlobalOp>(loc, LLVM::LLVMArrayType::get(b.getI8Type(), 0), /*isConstant=*/false,
+                                            LLVM::Linkage::External, name, Attribute(), kSharedAlignment, kSharedSpace);
+  }
+  Value start = b.create<LLVM::AddressOfOp>(loc, global);
+  return b.create<LLVM::GEPOp>(loc, start.getType(), b.getI8Type(), start,
+                               ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset)}, /*inbounds=*/true);
 }
 
 //===----------------------------------------------------------------------===//

@@ -15,11 +15,18 @@
 
 namespace spmdc {
 
+/// What each allocation of shared memory is aligned to: the widest access.
+inline constexpr int64_t kSharedAlignment = 16;
+
+/// A single instruction from sm_80 on, which keeps subnormal numbers; LLVM writes it in integers for older chips.
+inline constexpr Bf16Rounding kGpuRounding = Bf16Rounding::Conversion;
+
 class GpuCode {
 public:
   GpuCode(mlir::OpBuilder &b, mlir::Location loc, ElementEmitter &emitter, mlir::gpu::GPUModuleOp module,
           std::string symbol)
-      : b(b), loc(loc), emitter(emitter), scratch(b, loc), module(module), symbol(std::move(symbol)) {}
+      : b(b), loc(loc), emitter(emitter), scratch(b, loc, nullptr, kGpuRounding), module(module),
+        symbol(std::move(symbol)) {}
 
   //===--- Control flow ----------------------------------------------------===//
 
@@ -46,6 +53,8 @@ public:
   mlir::Value allocateLocal(mlir::Type elementType, int64_t count) { return scratch.allocate(elementType, count); }
   /// Scratch of a block.
   mlir::Value allocateShared(mlir::Type elementType, int64_t count);
+  /// The shared memory that the launch asks for, from this byte on.
+  mlir::Value getLaunchShared(int64_t offset);
   mlir::Value load(mlir::Value memory, mlir::Type elementType, mlir::Value position) {
     return scratch.load(memory, elementType, position);
   }

@@ -17,7 +17,8 @@ namespace spmdc {
 
 class GpuKernel {
 public:
-  GpuKernel(plan::KernelOp kernel, KernelSchedule schedule, mlir::gpu::GPUModuleOp target);
+  /// `sharedBytes`: what a block may have of shared memory.
+  GpuKernel(plan::KernelOp kernel, KernelSchedule schedule, int64_t sharedBytes, mlir::gpu::GPUModuleOp target);
 
   /// Adds the gpu.func.
   void emit();
@@ -39,6 +40,7 @@ private:
   void describeArguments(mlir::gpu::GPUFuncOp function, unsigned inputs, unsigned buffers);
   void allocate();
   /// What the element emitter asks for.
+  Emitted readRowValue(ReduceOp op);
   std::optional<Emitted> readKept(mlir::Value value, llvm::ArrayRef<IndexExpr> index);
   mlir::Value keptPosition(const Kept &kept);
 
@@ -48,10 +50,13 @@ private:
   void beginElement(mlir::Value position);
   void writeStashes();
   mlir::Value accumulate(mlir::Operation *op, llvm::ArrayRef<IndexExpr> index, int64_t number);
-  /// A stage at `vector` neighbours: `bind` gives the variables of number v and the position of its stashes. Everything
-  /// is read before anything is written. `scans` go along, where one thread walks their dimension.
-  void emitElements(const KernelSchedule::Stage &stage, int64_t vector, llvm::function_ref<mlir::Value(int64_t)> bind,
-                    llvm::ArrayRef<KernelSchedule::Scan> scans = {});
+  /// Loads what the current stage needs of each of `count` elements, ahead of all computation.
+  void loadAhead(int64_t count, llvm::function_ref<mlir::Value(int64_t)> bind);
+  /// A stage at `count` elements: `bind` gives the variables of number e and the position of its stashes. Element e
+  /// goes to accumulator e % `vector`. Everything is read before anything is written. `scans` go along, where one
+  /// thread walks their dimension.
+  void emitElements(const KernelSchedule::Stage &stage, int64_t count, int64_t vector,
+                    llvm::function_ref<mlir::Value(int64_t)> bind, llvm::ArrayRef<KernelSchedule::Scan> scans = {});
   void clear(mlir::Operation *op, int64_t count);
   void clearAccumulators(const KernelSchedule::Stage &stage, int64_t vector);
   void storeScan(const KernelSchedule::Scan &scan, mlir::Value accumulator);
@@ -60,17 +65,21 @@ private:
   //===--- One thread for a row, or for some (RowThreads.cpp) ---------------===//
 
   void emitFlat(mlir::Value blockNumber);
-  /// Opens the loops of a domain; `emitBody` stands in the innermost one.
-  void overDomain(const KernelSchedule::Domain &domain, size_t dim, llvm::function_ref<void()> emitBody);
   void emitThreadPerRow(mlir::Value blockNumber);
+  /// A stage of `vector` neighbouring rows from `firstRow` on, the elements of strip number `strip`.
+  void emitStageOfThread(const KernelSchedule::Stage &stage, mlir::Value firstRow, mlir::Value strip);
+  /// The sums of a row's strips, which meet in shared memory.
+  void reduceOverStrips(const KernelSchedule::Stage &stage, mlir::Value strip);
   void emitTiles(mlir::Value blockNumber);
+  /// Elements from one column of a square in shared memory to the next: an odd number keeps the banks apart.
+  int64_t tilePitch() const { return mapping.tileSide + 1; }
 
   //===--- Several threads for a row (RowGroups.cpp) ------------------------===//
 
   void emitGroupPerRow(mlir::Value blockNumber);
   void emitStageOfGroup(const KernelSchedule::Stage &stage);
   void reduceOverGroup(const KernelSchedule::Stage &stage, int64_t vector);
-  void emitScanOfGroup(const KernelSchedule::Scan &scan, const KernelSchedule::Domain &domain);
+  void emitScanOfGroup(const KernelSchedule::Scan &scan, unsigned domainNumber);
 
   plan::KernelOp kernel;
   KernelSchedule schedule;
@@ -87,11 +96,26 @@ private:
   llvm::SmallVector<mlir::Value> outputs;
   std::vector<Kept> keptValues;
   llvm::DenseMap<mlir::Operation *, mlir::Value> accumulators;
-  llvm::DenseMap<mlir::Operation *, Emitted> rowValues;
+  /// One for each of the neighbouring rows that a thread computes.
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<Emitted, 1>> rowValues;
   unsigned currentStage = 0;
+  /// Which of a thread's neighbouring rows the current element belongs to.
+  int64_t neighbour = 0;
+  /// What was loaded ahead of the current element's computation; null where nothing was.
+  struct LoadedAhead {
+    mlir::Value value;
+    Index index;
+    mlir::Value loaded;
+  };
+  const std::vector<LoadedAhead> *ahead = nullptr;
+  std::vector<std::vector<LoadedAhead>> aheadOfElements;
+  /// Whether this thread stores; null: always.
+  mlir::Value storesHere;
   /// The scope in which the current element's index is known, and where its stashes lie.
   unsigned elementDepth = 0;
   mlir::Value slot;
+  /// The same in shared memory, where the threads of a block have their places side by side.
+  mlir::Value sharedSlot;
   bool readsTiles = false;
 };
 

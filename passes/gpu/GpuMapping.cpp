@@ -10,7 +10,7 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-constexpr int64_t kFlatThreads = 256, kRowThreads = 128, kMaxGroupThreads = 256;
+constexpr int64_t kFlatThreads = 256, kRowThreads = 128, kMaxGroupThreads = 256, kMaxThreads = 1024;
 /// A block of one-warp rows.
 constexpr int64_t kShortRowThreads = 256;
 /// Bytes of the widest memory instruction.
@@ -20,10 +20,21 @@ constexpr int64_t kMaxVector = 8;
 constexpr int64_t kMinThreads = 16384;
 /// With fewer rows than this a long row is spread over as many threads as it has work for.
 constexpr int64_t kFewRows = 512;
+/// ThreadPerRow: threads wanted of a grid (1024 for each of an H100's multiprocessors), and elements of a row that a
+/// thread takes at least. A block has as many lanes as a warp, so that a warp's accesses are neighbours.
+constexpr int64_t kWantedThreads = 1 << 17, kMinStripElements = 4;
+/// ThreadPerRow: a thread keeps up to so many accumulators, and loads so many elements ahead.
+constexpr int64_t kMaxAccumulators = 16, kMaxAhead = 16;
+/// Fewer blocks than this (two for each of an H100's multiprocessors) are as large as they can be.
+constexpr int64_t kFewBlocks = 264;
 /// Elements that a thread computes without a loop.
 constexpr int64_t kMaxUnrolled = 16;
 /// Shared memory that a kernel may have without asking for more, less some for reductions.
 constexpr int64_t kMaxSharedStash = 40 * 1024, kMaxTiles = 4;
+/// What the squares of a kernel take of shared memory at most.
+constexpr int64_t kMaxTileBytes = 40 * 1024;
+/// Bytes that a thread reads and writes at once in a square.
+constexpr int64_t kTileAccessBytes = 4;
 
 int64_t ceilDiv(int64_t x, int64_t y) { return (x + y - 1) / y; }
 
@@ -45,10 +56,26 @@ bool isHeavy(const KernelBody &body) {
   return calls >= 4;
 }
 
+/// True where a thread holds few values at a time: then rows are given more threads, and a thread more elements. What
+/// is more than this was measured to spill in blocks of 1024 threads, which leave a thread 64 registers
+/// (GpuOperation.NoLargeShapeSpills).
+bool isSimple(const KernelBody &body, const KernelSchedule &schedule) {
+  constexpr size_t kMaxLoads = 6, kMaxOutputs = 2, kMaxReductions = 4, kMaxScans = 1;
+  size_t reductions = 0, scans = 0;
+  for (const KernelSchedule::Stage &stage : schedule.stages) {
+    reductions += stage.reductions.size();
+    scans += stage.scans.size();
+  }
+  bool isWide = llvm::any_of(body.ops, [](Operation *op) { return byteSizeOf(op->getResult(0)) > 4; });
+  return !isWide && schedule.loads.size() <= kMaxLoads && body.outputs.size() <= kMaxOutputs &&
+         reductions <= kMaxReductions && scans <= kMaxScans;
+}
+
 class Chooser {
 public:
-  Chooser(const KernelBody &body, const KernelSchedule &schedule)
-      : body(body), schedule(schedule), isHeavyBody(isHeavy(body)) {}
+  Chooser(const KernelBody &body, const KernelSchedule &schedule, int64_t sharedBytes)
+      : body(body), schedule(schedule), sharedBytes(sharedBytes), isHeavyBody(isHeavy(body)),
+        isSimpleBody(isSimple(body, schedule)) {}
 
   GpuMapping choose() {
     using Lanes = KernelSchedule::Lanes;
@@ -67,6 +94,17 @@ public:
   }
 
 private:
+  /// True if an element depends on the row, where there are several: what all rows read comes from a cache.
+  bool dependsOnRow(ArrayRef<IndexExpr> index) const {
+    if (schedule.rowVars.empty())
+      return true;
+    return llvm::any_of(schedule.rowVars, [&](const IndexExpr &row) {
+      return !row.isConstant() && llvm::any_of(index, [&](const IndexExpr &expr) {
+        return schedule.indexing->space.dependsOn(expr, row.terms[0].first);
+      });
+    });
+  }
+
   /// Neighbours of `variable` (of `size` values) that one thread should take, for accesses of up to 16 bytes.
   int64_t chooseVector(const IndexExpr &variable, int64_t size) const {
     if (variable.isConstant() || isHeavyBody)
@@ -79,11 +117,15 @@ private:
       if (space.dependsOn(position, atom) && position.coefficientOf(atom) == 1)
         widest = std::max(widest, byteSizeOf(value));
     };
+    bool hasLoops = llvm::any_of(schedule.domains, [](const auto &domain) { return domain.getExtent() > 1; });
     for (const KernelSchedule::Load &load : schedule.loads)
-      see(load.value, load.index);
+      if (dependsOnRow(load.index))
+        see(load.value, load.index);
+    // What is stored once a row counts little beside the loops.
     for (const KernelSchedule::Stage &stage : schedule.stages)
       for (const KernelSchedule::Store &store : stage.stores)
-        see(body.outputs[store.output], store.index);
+        if (!hasLoops || schedule.domains[stage.domain].getExtent() > 1)
+          see(body.outputs[store.output], store.index);
     if (!widest)
       return 1;
     int64_t vector = std::min(kMaxVector, kVectorBytes / widest);
@@ -103,10 +145,50 @@ private:
     mapping.gridBlocks = ceilDiv(extent / mapping.vector, kFlatThreads);
   }
 
+  /// True if neighbouring rows lie side by side in something that is read.
+  bool readsRowsSideBySide() const {
+    if (schedule.rowVars.empty() || schedule.rowVars.back().isConstant())
+      return false;
+    unsigned atom = schedule.rowVars.back().terms[0].first;
+    return llvm::any_of(schedule.loads, [&](const KernelSchedule::Load &load) {
+      ArrayRef<int64_t> shape = cast<ArrayType>(load.value.getType()).getShape();
+      return schedule.indexing->space.linearize(load.index, shape).coefficientOf(atom) == 1;
+    });
+  }
+
   void chooseThreads() {
     mapping.kind = GpuMapping::Kind::ThreadPerRow;
-    mapping.blockThreads = kRowThreads;
-    mapping.gridBlocks = ceilDiv(rowExtent(), kRowThreads);
+    int64_t extent = rowExtent(), longest = 1, accumulators = 1, accumulatorBytes = 0;
+    bool hasScans = false;
+    for (const KernelSchedule::Stage &stage : schedule.stages) {
+      longest = std::max(longest, schedule.domains[stage.domain].getExtent());
+      accumulators = std::max<int64_t>(accumulators, stage.reductions.size() + stage.scans.size());
+      hasScans |= !stage.scans.empty();
+      for (KernelSchedule::Reduction reduction : stage.reductions)
+        accumulatorBytes += std::max<int64_t>(4, byteSizeOf(reduction.op.getResult()));
+    }
+    if (readsRowsSideBySide())
+      mapping.vector = chooseVector(schedule.rowVars.back(), schedule.rowShape.back());
+    int64_t perStrip = hasScans ? longest : std::min(longest, kMinStripElements);
+    auto threadsOf = [&] { return extent / mapping.vector * (longest / perStrip); };
+    while (mapping.vector > 1 && (threadsOf() < kWantedThreads || mapping.vector * accumulators > kMaxAccumulators))
+      mapping.vector /= 2;
+    int64_t groups = extent / mapping.vector;
+    int64_t lanes = std::clamp<int64_t>(llvm::PowerOf2Ceil(groups), 1, kWarpThreads);
+    int64_t most = std::min(kMaxThreads / lanes, static_cast<int64_t>(llvm::bit_floor<uint64_t>(longest / perStrip)));
+    if (groups < kWantedThreads)
+      mapping.strips =
+          std::min<int64_t>(most, llvm::PowerOf2Ceil(ceilDiv(kWantedThreads, std::max<int64_t>(groups, 1))));
+    while (mapping.strips > 1 && accumulatorBytes * mapping.vector * mapping.strips * lanes > kMaxSharedStash)
+      mapping.strips /= 2;
+    // Small blocks are not worth a block's launch.
+    lanes = std::max(lanes, std::min<int64_t>(kRowThreads / mapping.strips, llvm::PowerOf2Ceil(groups)));
+    mapping.blockThreads = std::max(lanes * mapping.strips, std::min(kRowThreads, kWarpThreads));
+    if (mapping.strips == 1)
+      mapping.blockThreads = kRowThreads;
+    mapping.gridBlocks = ceilDiv(groups, mapping.blockThreads / mapping.strips);
+    if (!isHeavyBody && isSimpleBody)
+      mapping.batch = std::max<int64_t>(1, kMaxAhead / (mapping.vector * std::max<int64_t>(1, schedule.loads.size())));
   }
 
   void chooseGroups() {
@@ -118,15 +200,19 @@ private:
         inner.vector = chooseVector(domain.vars.back(), domain.shape.back());
       mapping.domains.push_back(inner);
     }
-    // A scan takes one element a thread.
     for (const KernelSchedule::Stage &stage : schedule.stages)
-      if (!stage.scans.empty())
+      if (!stage.scans.empty() && !isSimpleBody)
         mapping.domains[stage.domain].vector = 1;
     for (auto [domain, inner] : llvm::zip(schedule.domains, mapping.domains))
       most = std::max(most, domain.getExtent() / inner.vector);
     int64_t extent = rowExtent();
     int64_t wanted = extent < kFewRows ? most : ceilDiv(most, 4);
     mapping.threadsPerRow = std::clamp<int64_t>(llvm::PowerOf2Ceil(wanted), kWarpThreads, kMaxGroupThreads);
+    // More threads where there are few rows, or where only they have registers for all that is kept.
+    int64_t threads = chooseThreadsThatKeep(mapping.threadsPerRow);
+    if (mapping.threadsPerRow == kMaxGroupThreads && extent < kFewBlocks && isSimpleBody)
+      threads = kMaxThreads;
+    mapping.threadsPerRow = std::clamp<int64_t>(llvm::PowerOf2Ceil(most), mapping.threadsPerRow, threads);
     mapping.rowsPerBlock =
         mapping.threadsPerRow == kWarpThreads ? std::clamp<int64_t>(extent, 1, kShortRowThreads / kWarpThreads) : 1;
     mapping.blockThreads = mapping.threadsPerRow * mapping.rowsPerBlock;
@@ -134,15 +220,44 @@ private:
     for (auto [domain, inner] : llvm::zip(schedule.domains, mapping.domains)) {
       inner.rounds = ceilDiv(domain.getExtent() / inner.vector, mapping.threadsPerRow);
       inner.isUnrolled = inner.rounds * inner.vector <= (isHeavyBody ? 2 : kMaxUnrolled);
+      // Of eight neighbours one round: LLVM's vectoriser of loads broke up the second of two (a softmax of bf16 rows
+      // of 32768 elements).
+      if (!inner.isUnrolled && !isHeavyBody && isSimpleBody && inner.vector < kMaxVector)
+        inner.batch = std::clamp<int64_t>(kMaxAhead / inner.vector, 1, inner.rounds);
     }
     int64_t stashBytes = 0;
     for (const KernelSchedule::Stage &stage : schedule.stages)
       for (const KernelSchedule::Stash &stash : stage.stashes) {
         const GpuMapping::DomainMapping &inner = mapping.domains[stage.domain];
         if (!inner.isUnrolled)
-          stashBytes += inner.rounds * inner.vector * mapping.blockThreads * byteSizeOf(stash.value);
+          stashBytes +=
+              llvm::alignTo(inner.rounds * inner.vector * mapping.blockThreads * byteSizeOf(stash.value), kVectorBytes);
       }
-    mapping.hasSharedStashes = stashBytes > 0 && stashBytes <= kMaxSharedStash;
+    mapping.hasSharedStashes =
+        stashBytes > 0 && stashBytes <= std::max(kMaxSharedStash, ScheduleTraits::forGpu(sharedBytes).loadedBytes);
+    if (mapping.hasSharedStashes && stashBytes > kMaxSharedStash)
+      mapping.sharedBytes = stashBytes;
+  }
+
+  /// `wanted` threads of a row or more, so that what it keeps fits their registers, or else lies in shared memory.
+  int64_t chooseThreadsThatKeep(int64_t wanted) const {
+    int64_t elements = 0, bytes = 0;
+    for (const KernelSchedule::Stage &stage : schedule.stages)
+      for (const KernelSchedule::Stash &stash : stage.stashes) {
+        elements = std::max(elements, schedule.domains[stage.domain].getExtent());
+        bytes += schedule.domains[stage.domain].getExtent() * byteSizeOf(stash.value);
+      }
+    int64_t threads = wanted;
+    while (threads < kMaxThreads && ceilDiv(elements, threads) > kMaxUnrolled)
+      threads *= 2;
+    if (!isSimpleBody)
+      return wanted;
+    if (!isHeavyBody && ceilDiv(elements, threads) <= kMaxUnrolled)
+      return threads;
+    if (wanted < kMaxGroupThreads || bytes <= kMaxSharedStash)
+      return wanted;
+    // Two blocks side by side, one of which loads while the other one stores, or one with all threads.
+    return 2 * bytes <= sharedBytes ? kMaxThreads / 2 : kMaxThreads;
   }
 
   /// False if nothing is gained by tiles.
@@ -169,12 +284,33 @@ private:
     if (mapping.tiledLoads.empty())
       return false;
     mapping.kind = GpuMapping::Kind::Tiles;
-    mapping.blockThreads = kTileSide * kTileThreadRows;
+    mapping.tileVector = chooseTileVector();
+    mapping.tileSide = kTileThreads * mapping.tileVector;
+    mapping.blockThreads = kTileThreads * kTileThreadRows;
     mapping.gridBlocks = 1;
     for (size_t d = 0; d < rank; ++d)
       mapping.gridBlocks *=
-          d == tiled || d + 1 == rank ? ceilDiv(schedule.rowShape[d], kTileSide) : schedule.rowShape[d];
+          d == tiled || d + 1 == rank ? ceilDiv(schedule.rowShape[d], mapping.tileSide) : schedule.rowShape[d];
     return true;
+  }
+
+  /// Neighbours that a thread of a square takes on either side, so that the narrowest of them are a word.
+  int64_t chooseTileVector() const {
+    int64_t narrowest = kTileAccessBytes, elementBytes = 0;
+    for (unsigned number : mapping.tiledLoads) {
+      narrowest = std::min(narrowest, byteSizeOf(schedule.loads[number].value));
+      elementBytes += byteSizeOf(schedule.loads[number].value);
+    }
+    int64_t vector = isHeavyBody ? 1 : kTileAccessBytes / narrowest;
+    auto fits = [&] {
+      int64_t side = kTileThreads * vector;
+      // Neighbours are all inside or all outside, and aligned.
+      return schedule.rowShape[schedule.tiledRow] % vector == 0 && schedule.rowShape.back() % vector == 0 &&
+             elementBytes * side * (side + 1) <= kMaxTileBytes;
+    };
+    while (vector > 1 && !fits())
+      vector /= 2;
+    return vector;
   }
 
   int64_t rowExtent() const {
@@ -186,7 +322,8 @@ private:
 
   const KernelBody &body;
   const KernelSchedule &schedule;
-  bool isHeavyBody;
+  int64_t sharedBytes;
+  bool isHeavyBody, isSimpleBody;
   GpuMapping mapping;
 };
 
@@ -206,8 +343,8 @@ static bool reads(const KernelBody &body, Value root, Value input) {
   return false;
 }
 
-GpuMapping GpuMapping::choose(const KernelBody &body, const KernelSchedule &schedule) {
-  return Chooser(body, schedule).choose();
+GpuMapping GpuMapping::choose(const KernelBody &body, const KernelSchedule &schedule, int64_t sharedBytes) {
+  return Chooser(body, schedule, sharedBytes).choose();
 }
 
 bool GpuMapping::canOverwrite(const KernelBody &body, const KernelSchedule &schedule, Value input,
@@ -242,7 +379,13 @@ std::string GpuMapping::str() const {
     os << "flat, " << vector << " elements a thread";
     break;
   case Kind::ThreadPerRow:
-    os << "a thread a row";
+    if (strips == 1)
+      os << "a thread a row";
+    else
+      os << strips << " threads a row, one " << blockThreads / strips << " from the next";
+    if (vector > 1)
+      os << ", " << vector << " rows a thread";
+    os << ", " << batch << " elements ahead";
     break;
   case Kind::GroupPerRow:
     os << threadsPerRow << " threads a row, " << rowsPerBlock << " rows a block";
@@ -250,9 +393,12 @@ std::string GpuMapping::str() const {
       os << "; " << domain.rounds << (domain.isUnrolled ? " unrolled" : "") << " rounds of " << domain.vector;
     if (hasSharedStashes)
       os << "; keeps in shared memory";
+    if (sharedBytes)
+      os << ", " << sharedBytes << " bytes that the launch asks for";
     break;
   case Kind::Tiles:
-    os << "squares, " << tiledLoads.size() << " loads through shared memory";
+    os << "squares of " << tileSide << ", " << tileVector << " elements a thread, " << tiledLoads.size()
+       << " loads through shared memory";
     break;
   }
   os << "; " << gridBlocks << " blocks of " << blockThreads << " threads";

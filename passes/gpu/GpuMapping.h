@@ -5,7 +5,8 @@
 // reduction is fixed.
 //
 //   Flat          element-wise work: a thread computes `vector` neighbours of the last row dimension.
-//   ThreadPerRow  reductions over leading dimensions: neighbouring threads take neighbouring rows.
+//   ThreadPerRow  reductions over leading dimensions: neighbouring threads take neighbouring rows, `strips` threads a
+//                 row, which are a multiple of a block's lanes apart.
 //   GroupPerRow   reductions over the last dimension: a warp a row, several rows a block; long rows have a block each.
 //   Tiles         transposes: a block computes a square, what it reads crosswise goes through shared memory.
 //
@@ -17,24 +18,25 @@
 namespace spmdc {
 
 inline constexpr int64_t kWarpThreads = 32;
-/// Sides of the squares of transposes; one more column keeps the banks of shared memory apart.
-inline constexpr int64_t kTileSide = 32;
-inline constexpr int64_t kTilePitch = kTileSide + 1;
-/// Threads of a square: kTileSide x kTileThreadRows.
-inline constexpr int64_t kTileThreadRows = 8;
+/// Threads of a square: kTileThreads x kTileThreadRows.
+inline constexpr int64_t kTileThreads = 32, kTileThreadRows = 8;
 
 struct GpuMapping {
   enum class Kind { Flat, ThreadPerRow, GroupPerRow, Tiles };
   Kind kind = Kind::Flat;
   int64_t blockThreads = 0;
   int64_t gridBlocks = 0;
-  /// Flat: neighbours that one thread computes.
+  /// Flat, ThreadPerRow: neighbours along the last row dimension that one thread computes.
   int64_t vector = 1;
+  /// ThreadPerRow: so many threads of a block share a row, each of which takes every `strips`th element of its domain;
+  /// and elements that a thread loads ahead.
+  int64_t strips = 1, batch = 1;
   /// GroupPerRow: threads that share a row (a multiple of a warp), and rows of one block.
   int64_t threadsPerRow = 1, rowsPerBlock = 1;
-  /// GroupPerRow: the same as `vector`, and rounds a thread makes, by domain. Few rounds are unrolled.
+  /// GroupPerRow: the same as `vector`, rounds that a thread makes, and rounds that are loaded ahead, by domain. Few
+  /// rounds are unrolled.
   struct DomainMapping {
-    int64_t vector = 1, rounds = 1;
+    int64_t vector = 1, rounds = 1, batch = 1;
     bool isUnrolled = false;
   };
   std::vector<DomainMapping> domains;
@@ -42,8 +44,13 @@ struct GpuMapping {
   llvm::SmallVector<unsigned> tiledLoads;
   /// GroupPerRow: stashes that lie in shared memory; others are local to a thread.
   bool hasSharedStashes = false;
+  /// Shared memory that the launch has to ask for: where stashes need more than a kernel may declare.
+  int64_t sharedBytes = 0;
+  /// Tiles: neighbours that a thread reads and writes at once, and the sides of the squares.
+  int64_t tileVector = 1, tileSide = kTileThreads;
 
-  static GpuMapping choose(const KernelBody &body, const KernelSchedule &schedule);
+  /// `sharedBytes`: what a block may have of shared memory.
+  static GpuMapping choose(const KernelBody &body, const KernelSchedule &schedule, int64_t sharedBytes);
 
   /// True if the output may lie where the input lies (passes/kernel/Overwrites.h): whoever writes an element is the
   /// only one who reads it, or all have read it before a barrier.

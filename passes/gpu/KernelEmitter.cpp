@@ -10,15 +10,15 @@ using namespace mlir;
 
 namespace spmdc {
 
-GpuKernel::GpuKernel(plan::KernelOp kernel, KernelSchedule computed, gpu::GPUModuleOp target)
+GpuKernel::GpuKernel(plan::KernelOp kernel, KernelSchedule computed, int64_t sharedBytes, gpu::GPUModuleOp target)
     : kernel(kernel), schedule(std::move(computed)), body(KernelBody::of(kernel)),
-      mapping(GpuMapping::choose(body, schedule)), target(target), loc(kernel.getLoc()), b(kernel.getContext()),
+      mapping(GpuMapping::choose(body, schedule, sharedBytes)), target(target), loc(kernel.getLoc()),
+      b(kernel.getContext()),
       emitter(b, loc, body, schedule,
-              {[this](Value input) { return pointers.lookup(input); },
-               [this](ReduceOp op) { return rowValues.lookup(op); },
+              {[this](Value input) { return pointers.lookup(input); }, [this](ReduceOp op) { return readRowValue(op); },
                [this](Value value, ArrayRef<IndexExpr> index) { return readKept(value, index); },
                [this](OpBuilder &builder, unsigned axis) { return loadCoordinate(builder, loc, coordinates, axis); },
-               nullptr}),
+               nullptr, kGpuRounding}),
       code(b, loc, emitter, target, kernel.getSymName().str()) {}
 
 void GpuKernel::emit() {
@@ -72,26 +72,35 @@ void GpuKernel::describeArguments(gpu::GPUFuncOp function, unsigned inputs, unsi
 
 void GpuKernel::allocate() {
   bool isGroup = mapping.kind == GpuMapping::Kind::GroupPerRow;
+  int64_t sharedOffset = 0;
+  int64_t rows = mapping.kind == GpuMapping::Kind::ThreadPerRow ? mapping.vector : 1;
   for (auto [number, stage] : llvm::enumerate(schedule.stages)) {
-    int64_t vector = isGroup ? mapping.domains[stage.domain].vector : 1;
+    int64_t vector = isGroup ? mapping.domains[stage.domain].vector : rows;
     for (const KernelSchedule::Reduction &reduction : stage.reductions)
       accumulators[reduction.op] = code.allocateLocal(accumulatorTypeOf(reduction.op), vector);
     for (const KernelSchedule::Scan &scan : stage.scans)
-      accumulators[scan.op] = code.allocateLocal(accumulatorTypeOf(scan.op), 1);
+      accumulators[scan.op] = code.allocateLocal(accumulatorTypeOf(scan.op), isGroup ? 1 + vector : rows);
     for (const KernelSchedule::Stash &stash : stage.stashes) {
       Kept kept;
       kept.value = stash.value;
       kept.index = stash.index;
       kept.stage = number;
-      int64_t count = schedule.domains[stage.domain].getExtent();
+      int64_t count = llvm::divideCeil(schedule.domains[stage.domain].getExtent(), mapping.strips) * rows;
       if (isGroup) {
         const GpuMapping::DomainMapping &domain = mapping.domains[stage.domain];
         count = domain.rounds * domain.vector;
         kept.isShared = mapping.hasSharedStashes && !domain.isUnrolled;
       }
       Type type = elementTypeOf(stash.value);
-      kept.memory =
-          kept.isShared ? code.allocateShared(type, count * mapping.blockThreads) : code.allocateLocal(type, count);
+      if (kept.isShared && mapping.sharedBytes) {
+        kept.memory = code.getLaunchShared(sharedOffset);
+        sharedOffset += llvm::alignTo(count * mapping.blockThreads *
+                                          spmd::byteSize(cast<ArrayType>(stash.value.getType()).getDType()),
+                                      kSharedAlignment);
+      } else {
+        kept.memory =
+            kept.isShared ? code.allocateShared(type, count * mapping.blockThreads) : code.allocateLocal(type, count);
+      }
       keptValues.push_back(kept);
     }
   }
@@ -100,12 +109,24 @@ void GpuKernel::allocate() {
     kept.value = schedule.loads[number].value;
     kept.index = schedule.loads[number].index;
     kept.isTile = kept.isShared = true;
-    kept.memory = code.allocateShared(elementTypeOf(kept.value), kTileSide * kTilePitch);
+    kept.memory = code.allocateShared(elementTypeOf(kept.value), mapping.tileSide * tilePitch());
     keptValues.push_back(kept);
   }
 }
 
+/// Values of one of several rows belong to the element's scope: the emitter would find them again for another row.
+ElementEmitter::Emitted GpuKernel::readRowValue(ReduceOp op) {
+  const SmallVector<Emitted, 1> &values = rowValues.find(op)->second;
+  if (values.size() == 1)
+    return values.front();
+  return {values[neighbour].value, elementDepth};
+}
+
 std::optional<ElementEmitter::Emitted> GpuKernel::readKept(Value value, ArrayRef<IndexExpr> index) {
+  if (ahead)
+    for (const LoadedAhead &load : *ahead)
+      if (load.value == value && ArrayRef<IndexExpr>(load.index) == index)
+        return Emitted{load.loaded, elementDepth};
   for (const Kept &kept : keptValues) {
     if (kept.value != value || ArrayRef<IndexExpr>(kept.index) != index ||
         (kept.isTile ? !readsTiles : kept.stage >= currentStage))
@@ -116,11 +137,7 @@ std::optional<ElementEmitter::Emitted> GpuKernel::readKept(Value value, ArrayRef
   return std::nullopt;
 }
 
-Value GpuKernel::keptPosition(const Kept &kept) {
-  if (kept.isTile || !kept.isShared)
-    return slot;
-  return code.add(code.mul(slot, mapping.blockThreads), thread);
-}
+Value GpuKernel::keptPosition(const Kept &kept) { return kept.isShared && !kept.isTile ? sharedSlot : slot; }
 
 void GpuKernel::beginElement(Value position) {
   elementDepth = emitter.getDepth();
@@ -145,41 +162,68 @@ Value GpuKernel::accumulate(Operation *op, ArrayRef<IndexExpr> index, int64_t nu
   return sum;
 }
 
-void GpuKernel::emitElements(const KernelSchedule::Stage &stage, int64_t vector,
+void GpuKernel::loadAhead(int64_t count, llvm::function_ref<Value(int64_t)> bind) {
+  aheadOfElements.assign(count, {});
+  ahead = nullptr;
+  for (int64_t e = 0; e < count; ++e)
+    code.inScope([&] {
+      beginElement(bind(e));
+      for (const KernelSchedule::Load &load : schedule.loads)
+        if (load.stage == currentStage && !load.isGuarded)
+          aheadOfElements[e].push_back({load.value, load.index, emitter.emit(load.value, load.index)});
+    });
+}
+
+void GpuKernel::emitElements(const KernelSchedule::Stage &stage, int64_t count, int64_t vector,
                              llvm::function_ref<Value(int64_t)> bind, ArrayRef<KernelSchedule::Scan> scans) {
-  std::vector<SmallVector<Value>> stored(vector);
-  SmallVector<Value> scanned;
-  auto compute = [&](int64_t v) {
-    beginElement(bind(v));
+  std::vector<SmallVector<Value>> stored(count), scanned(count);
+  auto compute = [&](int64_t e) {
+    neighbour = e % vector;
+    beginElement(bind(e));
     writeStashes();
     for (const KernelSchedule::Reduction &reduction : stage.reductions)
-      accumulate(reduction.op, reduction.operandIndex, v);
+      accumulate(reduction.op, reduction.operandIndex, e % vector);
     for (const KernelSchedule::Store &store : stage.stores)
-      stored[v].push_back(emitter.emit(body.outputs[store.output], store.index));
+      stored[e].push_back(emitter.emit(body.outputs[store.output], store.index));
     for (const KernelSchedule::Scan &scan : scans)
-      scanned.push_back(accumulate(scan.op, scan.operandIndex, 0));
+      scanned[e].push_back(accumulate(scan.op, scan.operandIndex, e % vector));
   };
-  auto write = [&](int64_t v) {
-    for (auto [store, value] : llvm::zip(stage.stores, stored[v]))
+  auto write = [&](int64_t e) {
+    for (auto [store, value] : llvm::zip(stage.stores, stored[e]))
       emitter.store(outputs[store.output], cast<ArrayType>(body.outputs[store.output].getType()), store.index, value);
-    for (auto [scan, value] : llvm::zip(scans, scanned))
+    for (auto [scan, value] : llvm::zip(scans, scanned[e]))
       storeScan(scan, value);
   };
-  if (vector == 1) {
+  bool isStored = !stage.stores.empty() || !scans.empty();
+  auto writeAll = [&](bool isBound) {
+    if (isBound)
+      return write(0);
+    for (int64_t e = 0; e < count; ++e)
+      code.inScope([&] {
+        bind(e);
+        write(e);
+      });
+  };
+  if (count == 1 && !storesHere) {
     code.inScope([&] {
       compute(0);
-      write(0);
+      writeAll(/*isBound=*/true);
     });
     return;
   }
-  for (int64_t v = 0; v < vector; ++v)
-    code.inScope([&] { compute(v); });
-  if (!stage.stores.empty())
-    for (int64_t v = 0; v < vector; ++v)
-      code.inScope([&] {
-        bind(v);
-        write(v);
-      });
+  // Calls branch: loads that stand between them would not be joined, and each would be waited for alone.
+  if (count > 1)
+    loadAhead(count, bind);
+  for (int64_t e = 0; e < count; ++e)
+    code.inScope([&] {
+      ahead = count > 1 ? &aheadOfElements[e] : nullptr;
+      compute(e);
+      ahead = nullptr;
+    });
+  if (isStored && storesHere)
+    code.ifThen(storesHere, [&] { writeAll(/*isBound=*/false); });
+  else if (isStored)
+    writeAll(/*isBound=*/false);
 }
 
 void GpuKernel::clear(Operation *op, int64_t count) {
@@ -192,13 +236,13 @@ void GpuKernel::clearAccumulators(const KernelSchedule::Stage &stage, int64_t ve
   for (const KernelSchedule::Reduction &reduction : stage.reductions)
     clear(reduction.op, vector);
   for (const KernelSchedule::Scan &scan : stage.scans)
-    clear(scan.op, 1);
+    clear(scan.op, mapping.kind == GpuMapping::Kind::ThreadPerRow ? vector : 1);
 }
 
 void GpuKernel::storeScan(const KernelSchedule::Scan &scan, Value accumulator) {
   CumulativeOp op = scan.op;
   emitter.store(outputs[scan.output], op.getType(), scan.operandIndex,
-                roundElement(b, loc, op.getType().getElementType(), accumulator));
+                roundElement(b, loc, op.getType().getElementType(), accumulator, kGpuRounding));
 }
 
 int64_t GpuKernel::rowExtent() const {
@@ -212,10 +256,12 @@ LogicalResult emitGpuKernel(plan::KernelOp kernel, gpu::GPUModuleOp target) {
   if (!kernel->hasAttr(kBlockThreadsAttrName))
     return kernel.emitError() << "kernel '" << kernel.getSymName()
                               << "' is not mapped to a GPU's threads; begin at the station 'partitioned' or before";
-  FailureOr<KernelSchedule> schedule = KernelSchedule::compute(kernel);
+  auto limit = kernel->getAttrOfType<IntegerAttr>(kSharedLimitAttrName);
+  int64_t sharedBytes = limit ? limit.getInt() : kMinSharedBytes;
+  FailureOr<KernelSchedule> schedule = KernelSchedule::compute(kernel, ScheduleTraits::forGpu(sharedBytes));
   if (failed(schedule))
     return failure();
-  GpuKernel(kernel, std::move(*schedule), target).emit();
+  GpuKernel(kernel, std::move(*schedule), sharedBytes, target).emit();
   return success();
 }
 

@@ -3,6 +3,8 @@
 #include "passes/gpu/Libdevice.h"
 
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IRReader/IRReader.h"
 #include "llvm/Linker/Linker.h"
@@ -59,6 +61,34 @@ static std::string placesOf(StringRef toolkit) {
   return places + (kVersions + "/" + kVersionPrefix + "*/" + kFolders[0]).str();
 }
 
+/// The library's functions of numbers end, throw nothing and depend on their arguments alone; so does its inline
+/// assembly, and so do the instructions that it calls. The file does not say so, and without it LLVM neither moves nor
+/// joins loads across a call.
+static void describeFunctions(llvm::Module &module, llvm::ArrayRef<std::string> names) {
+  llvm::AttrBuilder attributes(module.getContext()), pure(module.getContext());
+  attributes.addAttribute(llvm::Attribute::WillReturn).addAttribute(llvm::Attribute::NoUnwind);
+  pure.merge(attributes).addMemoryAttr(llvm::MemoryEffects::none());
+  for (const std::string &name : names) {
+    llvm::Function *function = module.getFunction(name);
+    if (!function || function->isDeclaration())
+      continue;
+    // Parts of some functions give results through pointers.
+    bool isPure =
+        !function->getReturnType()->isVoidTy() &&
+        llvm::none_of(function->args(), [](llvm::Argument &argument) { return argument.getType()->isPointerTy(); });
+    function->addFnAttrs(isPure ? pure : attributes);
+    for (llvm::BasicBlock &block : *function)
+      for (llvm::Instruction &instruction : block)
+        if (auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction))
+          if (auto *assembly = llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand());
+              assembly && !assembly->hasSideEffects())
+            call->setAttributes(call->getAttributes().addFnAttributes(module.getContext(), pure));
+  }
+  for (llvm::Function &function : module)
+    if (function.isIntrinsic() && function.doesNotAccessMemory() && !function.isConvergent())
+      function.addFnAttrs(attributes);
+}
+
 LogicalResult linkLibdevice(llvm::Module &module, StringRef toolkit, Location loc) {
   std::string wanted;
   for (llvm::Function &function : module)
@@ -92,6 +122,7 @@ LogicalResult linkLibdevice(llvm::Module &module, StringRef toolkit, Location lo
   for (const std::string &name : names)
     if (llvm::Function *function = module.getFunction(name); function && !function->isDeclaration())
       function->setLinkage(llvm::GlobalValue::InternalLinkage);
+  describeFunctions(module, names);
   for (llvm::Function &function : module)
     if (function.isDeclaration() && function.getName().starts_with(kLibdevicePrefix))
       return mlir::emitError(loc) << "libdevice (" << *path << ") has no function " << function.getName();

@@ -14,17 +14,24 @@ namespace spmdc {
 namespace {
 
 class MapToGpuPass : public impl::MapToGpuBase<MapToGpuPass> {
+public:
+  using MapToGpuBase::MapToGpuBase;
+
+private:
   void runOnOperation() override {
     Builder builder(&getContext());
     for (plan::KernelOp kernel : getOperation().getOps<plan::KernelOp>()) {
-      FailureOr<KernelSchedule> schedule = KernelSchedule::compute(kernel);
+      FailureOr<KernelSchedule> schedule = KernelSchedule::compute(kernel, ScheduleTraits::forGpu(sharedBytes));
       if (failed(schedule))
         return signalPassFailure();
       KernelBody body = KernelBody::of(kernel);
-      GpuMapping mapping = GpuMapping::choose(body, *schedule);
+      GpuMapping mapping = GpuMapping::choose(body, *schedule, sharedBytes);
       kernel.setExtentAttr(builder.getI64IntegerAttr(mapping.gridBlocks));
       kernel.setGrainAttr(builder.getI64IntegerAttr(1));
       kernel->setAttr(kBlockThreadsAttrName, builder.getI64IntegerAttr(mapping.blockThreads));
+      kernel->setAttr(kSharedLimitAttrName, builder.getI64IntegerAttr(sharedBytes));
+      if (mapping.sharedBytes)
+        kernel->setAttr(kSharedBytesAttrName, builder.getI64IntegerAttr(mapping.sharedBytes));
       kernel->setAttr("mapping", builder.getStringAttr(mapping.str()));
       setOverwrites(kernel,
                     [&](Value input, unsigned output) { return mapping.canOverwrite(body, *schedule, input, output); });

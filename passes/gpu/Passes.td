@@ -12,7 +12,8 @@ def MapToGpu : Pass<"spmdc-map-to-gpu", "mlir::ModuleOp"> {
     Chooses each kernel's mapping (GpuMapping.h) and notes it as text, with the threads of a block and, as the extent,
     the blocks of the grid; and which inputs its outputs may be written over, when threads run in any order.
 
-    After: every plan.kernel has `mapping` and `block_threads`; `extent` counts blocks.
+    After: every plan.kernel has `mapping`, `block_threads`, `shared_limit` (the option) and, where a launch has to ask
+    for shared memory, `shared_bytes`; `extent` counts blocks.
     ```
     plan.kernel @exp_0(%x: !spmd.array<f32[1024]>) attributes {extent = 1024 : i64, overwrites = [[0]], ...}
     ```
@@ -22,6 +23,8 @@ def MapToGpu : Pass<"spmdc-map-to-gpu", "mlir::ModuleOp"> {
         mapping = "flat, 1 elements a thread; 4 blocks of 256 threads", overwrites = [[0]], ...}
     ```
   }];
+  let options = [Option<"sharedBytes", "shared-bytes", "int64_t", "49152",
+                        "Shared memory that a block may have.">];
   let dependentDialects = ["::spmdc::plan::PlanDialect"];
 }
 

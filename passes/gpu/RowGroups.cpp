@@ -26,7 +26,7 @@ void GpuKernel::emitGroupPerRow(Value blockNumber) {
       currentStage = number;
       emitStageOfGroup(stage);
       for (const KernelSchedule::Scan &scan : stage.scans)
-        emitScanOfGroup(scan, schedule.domains[stage.domain]);
+        emitScanOfGroup(scan, stage.domain);
     }
   };
   // Rows of one block are whole warps: no barrier and no shuffle stands behind this condition for a part of a warp.
@@ -47,15 +47,21 @@ void GpuKernel::emitStageOfGroup(const KernelSchedule::Stage &stage) {
   if (domain.getExtent() == 1 && !stage.stores.empty() && currentStage > 0)
     code.rowBarrier(threads);
   clearAccumulators(stage, inner.vector);
-  // Group number `group` of the row, in round `round` of this thread.
-  auto emitRound = [&](Value group, Value round) {
-    Value last = code.bindOuter(code.mul(group, inner.vector), domain.vars, domain.shape);
-    emitElements(stage, inner.vector, [&](int64_t v) -> Value {
-      if (last)
-        emitter.bind(domain.vars.back(), v ? code.add(last, emitter.emitConstant(v)) : last);
-      return code.add(code.mul(round, inner.vector), emitter.emitConstant(v));
+  // So many rounds from number `round` on; group number `group` of the row is the first that this thread takes.
+  auto emitRounds = [&](Value group, Value round, int64_t count) {
+    emitElements(stage, count * inner.vector, inner.vector, [&](int64_t e) -> Value {
+      int64_t v = e % inner.vector;
+      Value here = code.add(group, emitter.emitConstant(e / inner.vector * threads));
+      Value number = code.add(round, emitter.emitConstant(e / inner.vector)), neighbourNumber = emitter.emitConstant(v);
+      if (Value last = code.bindOuter(code.mul(here, inner.vector), domain.vars, domain.shape))
+        emitter.bind(domain.vars.back(), v ? code.add(last, neighbourNumber) : last);
+      if (mapping.hasSharedStashes)
+        sharedSlot =
+            code.add(code.mul(code.add(code.mul(number, mapping.blockThreads), thread), inner.vector), neighbourNumber);
+      return code.add(code.mul(number, inner.vector), neighbourNumber);
     });
   };
+  auto emitRound = [&](Value group, Value round) { emitRounds(group, round, 1); };
   if (inner.isUnrolled) {
     for (int64_t round = 0; round < inner.rounds; ++round) {
       Value group = code.add(lane, emitter.emitConstant(round * threads));
@@ -67,14 +73,21 @@ void GpuKernel::emitStageOfGroup(const KernelSchedule::Stage &stage) {
         code.inScope(emitHere);
     }
   } else {
-    code.loop(emitter.emitConstant(0), emitter.emitConstant(inner.rounds), emitter.emitConstant(1), [&](Value round) {
-      Value group = code.add(code.mul(round, threads), lane);
-      auto emitHere = [&] { emitRound(group, round); };
-      if (groups % threads)
-        code.ifThen(code.isLess(group, groups), emitHere);
-      else
-        code.inScope(emitHere);
-    });
+    auto groupOf = [&](Value round) { return code.add(code.mul(round, threads), lane); };
+    int64_t batched = inner.batch > 1 ? groups / threads / inner.batch * inner.batch : 0;
+    if (batched)
+      code.loop(emitter.emitConstant(0), emitter.emitConstant(batched), emitter.emitConstant(inner.batch),
+                [&](Value round) { emitRounds(groupOf(round), round, inner.batch); });
+    if (batched < inner.rounds)
+      code.loop(emitter.emitConstant(batched), emitter.emitConstant(inner.rounds), emitter.emitConstant(1),
+                [&](Value round) {
+                  Value group = groupOf(round);
+                  auto emitHere = [&] { emitRound(group, round); };
+                  if (groups % threads)
+                    code.ifThen(code.isLess(group, groups), emitHere);
+                  else
+                    code.inScope(emitHere);
+                });
   }
   reduceOverGroup(stage, inner.vector);
 }
@@ -113,16 +126,19 @@ void GpuKernel::reduceOverGroup(const KernelSchedule::Stage &stage, int64_t vect
     }
   }
   for (auto [reduction, value] : llvm::zip(stage.reductions, values))
-    rowValues[reduction.op] = {value, emitter.getDepth()};
+    rowValues[reduction.op] = {{value, emitter.getDepth()}};
 }
 
-/// A scan in rounds of one element a thread: within warps by shuffles, over warps through shared memory, and what
-/// the rounds before leave is carried along.
-void GpuKernel::emitScanOfGroup(const KernelSchedule::Scan &scan, const KernelSchedule::Domain &domain) {
+/// A scan in rounds of some neighbours a thread: in the thread in sequence, within warps by shuffles, over warps
+/// through shared memory, and what the rounds before leave is carried along.
+void GpuKernel::emitScanOfGroup(const KernelSchedule::Scan &scan, unsigned domainNumber) {
   CumulativeOp op = scan.op;
   Type type = op.getType().getElementType(), wide = accumulatorTypeOf(op);
-  int64_t extent = domain.getExtent(), threads = mapping.threadsPerRow, warps = threads / kWarpThreads;
-  Value carry = accumulators.lookup(op), zero = emitter.emitConstant(0);
+  const KernelSchedule::Domain &domain = schedule.domains[domainNumber];
+  int64_t vector = mapping.domains[domainNumber].vector, groups = domain.getExtent() / vector;
+  int64_t threads = mapping.threadsPerRow, warps = threads / kWarpThreads;
+  // The first place carries, those behind it hold the elements: values from behind a condition.
+  Value memory = accumulators.lookup(op), zero = emitter.emitConstant(0);
   Value totals = warps > 1 ? code.allocateShared(wide, warps) : Value();
   auto combine = [&](Value x, Value y) {
     return combineElements(b, loc, type, op.getKind(), x, y, /*mayReorder=*/false);
@@ -130,51 +146,70 @@ void GpuKernel::emitScanOfGroup(const KernelSchedule::Scan &scan, const KernelSc
   auto select = [&](Value condition, Value x, Value y) -> Value {
     return b.create<arith::SelectOp>(loc, condition, x, y);
   };
+  auto isEqual = [&](Value x, int64_t y) -> Value {
+    return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, x, emitter.emitConstant(y));
+  };
+  Value identity = emitIdentity(b, loc, op);
   clear(op, 1);
-  Value rounds = emitter.emitConstant((extent + threads - 1) / threads);
+  Value rounds = emitter.emitConstant((groups + threads - 1) / threads);
   code.loop(zero, rounds, emitter.emitConstant(1), [&](Value round) {
-    Value element = code.add(code.mul(round, threads), lane);
-    auto bindElement = [&] {
-      Value last = code.bindOuter(element, domain.vars, domain.shape);
-      if (last)
-        emitter.bind(domain.vars.back(), last);
-      // Stashes of this domain were written in the same rounds where it is not cut in vectors: it never is.
-      beginElement(round);
+    Value group = code.add(code.mul(round, threads), lane);
+    auto bind = [&](int64_t v) -> Value {
+      Value number = emitter.emitConstant(v);
+      if (Value last = code.bindOuter(code.mul(group, vector), domain.vars, domain.shape))
+        emitter.bind(domain.vars.back(), code.add(last, number));
+      if (mapping.hasSharedStashes)
+        sharedSlot = code.add(code.mul(code.add(code.mul(round, mapping.blockThreads), thread), vector), number);
+      return code.add(code.mul(round, vector), number);
     };
-    Value before = code.load(carry, wide, zero);
-    // The carry's place holds the element meanwhile: a value from behind a condition.
-    clear(op, 1);
-    Value isInside = code.isLess(element, extent);
+    Value before = code.load(memory, wide, zero);
+    for (int64_t v = 0; v < vector; ++v)
+      code.store(memory, wide, emitter.emitConstant(1 + v), identity);
+    Value isInside = code.isLess(group, groups);
     code.ifThen(isInside, [&] {
-      bindElement();
-      Value value = emitter.emit(op.getOperand(), scan.operandIndex);
-      code.store(carry, wide, emitter.emitConstant(0), value);
+      loadAhead(vector, bind);
+      for (int64_t v = 0; v < vector; ++v)
+        code.inScope([&] {
+          ahead = &aheadOfElements[v];
+          beginElement(bind(v));
+          code.store(memory, wide, emitter.emitConstant(1 + v), emitter.emit(op.getOperand(), scan.operandIndex));
+          ahead = nullptr;
+        });
     });
-    Value sum = code.load(carry, wide, zero);
+    SmallVector<Value> sums;
+    for (int64_t v = 0; v < vector; ++v) {
+      Value element = code.load(memory, wide, emitter.emitConstant(1 + v));
+      sums.push_back(v ? combine(sums.back(), element) : element);
+    }
+    Value sum = sums.back();
     for (int64_t offset = 1; offset < kWarpThreads; offset *= 2) {
       Value left = code.shuffle(sum, gpu::ShuffleMode::UP, offset);
       sum = select(code.isLess(warpLane, offset), sum, combine(left, sum));
     }
     Value after = before;
     if (warps > 1) {
-      Value isLast =
-          b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, warpLane, emitter.emitConstant(kWarpThreads - 1));
-      code.ifThen(isLast, [&] { code.store(totals, wide, warp, sum); });
+      code.ifThen(isEqual(warpLane, kWarpThreads - 1), [&] { code.store(totals, wide, warp, sum); });
       code.barrier();
       for (int64_t w = 0; w < warps; ++w) {
-        before = select(b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, warp, emitter.emitConstant(w)), after,
-                        before);
+        before = select(isEqual(warp, w), after, before);
         after = combine(after, code.load(totals, wide, emitter.emitConstant(w)));
       }
       code.barrier();
     } else {
       after = combine(before, code.shuffle(sum, gpu::ShuffleMode::IDX, kWarpThreads - 1));
     }
-    Value result = combine(before, sum);
-    code.store(carry, wide, zero, after);
+    // What comes before this thread's first element.
+    Value left = code.shuffle(sum, gpu::ShuffleMode::UP, 1);
+    before = select(isEqual(warpLane, 0), before, combine(before, left));
+    code.store(memory, wide, zero, after);
+    for (Value &element : sums)
+      element = combine(before, element);
     code.ifThen(isInside, [&] {
-      bindElement();
-      storeScan(scan, result);
+      for (int64_t v = 0; v < vector; ++v)
+        code.inScope([&] {
+          beginElement(bind(v));
+          storeScan(scan, sums[v]);
+        });
     });
   });
 }

@@ -12,6 +12,9 @@ using namespace mlir;
 
 namespace spmdc {
 
+/// Sums of strips that are read together: enough to overlap, and few registers.
+static constexpr int64_t kStripsAtOnce = 4;
+
 void GpuKernel::emitFlat(Value blockNumber) {
   int64_t extent = rowExtent(), vector = mapping.vector;
   Value group = code.add(code.mul(blockNumber, mapping.blockThreads), thread);
@@ -19,7 +22,7 @@ void GpuKernel::emitFlat(Value blockNumber) {
     Value last = code.bindOuter(code.mul(group, vector), schedule.rowVars, schedule.rowShape);
     for (auto [number, stage] : llvm::enumerate(schedule.stages)) {
       currentStage = number;
-      emitElements(stage, vector, [&](int64_t v) -> Value {
+      emitElements(stage, vector, vector, [&](int64_t v) -> Value {
         if (last)
           emitter.bind(schedule.rowVars.back(), v ? code.add(last, emitter.emitConstant(v)) : last);
         return emitter.emitConstant(0);
@@ -28,46 +31,145 @@ void GpuKernel::emitFlat(Value blockNumber) {
   });
 }
 
-void GpuKernel::overDomain(const KernelSchedule::Domain &domain, size_t dim, llvm::function_ref<void()> emitBody) {
-  if (dim == domain.shape.size())
-    return emitBody();
-  code.loop(emitter.emitConstant(0), emitter.emitConstant(domain.shape[dim]), emitter.emitConstant(1),
-            [&](Value position) {
-              emitter.bind(domain.vars[dim], position);
-              overDomain(domain, dim + 1, emitBody);
-            });
-}
-
 void GpuKernel::emitThreadPerRow(Value blockNumber) {
-  Value row = code.add(code.mul(blockNumber, mapping.blockThreads), thread);
-  code.ifThen(code.isLess(row, rowExtent()), [&] {
-    Value last = code.bindOuter(row, schedule.rowVars, schedule.rowShape);
-    if (last)
-      emitter.bind(schedule.rowVars.back(), last);
+  int64_t groups = rowExtent() / mapping.vector, lanes = mapping.blockThreads / mapping.strips;
+  auto [strip, laneInBlock] = code.divRem(thread, lanes, mapping.blockThreads);
+  lane = laneInBlock;
+  Value group = code.add(code.mul(blockNumber, lanes), lane);
+  auto emitRows = [&, strip = strip] {
+    Value firstRow = code.bindOuter(code.mul(group, mapping.vector), schedule.rowVars, schedule.rowShape);
+    // What hangs on a single row is computed once.
+    if (firstRow && mapping.vector == 1) {
+      emitter.bind(schedule.rowVars.back(), firstRow);
+      firstRow = nullptr;
+    }
     for (auto [number, stage] : llvm::enumerate(schedule.stages)) {
       currentStage = number;
-      const KernelSchedule::Domain &domain = schedule.domains[stage.domain];
-      clearAccumulators(stage, 1);
-      overDomain(domain, 0, [&, &stage = stage] {
-        auto bind = [&](int64_t) {
-          return emitter.emitIndex(schedule.indexing->space.linearize(domain.vars, domain.shape));
-        };
-        emitElements(stage, 1, bind, stage.scans);
-      });
-      for (const KernelSchedule::Reduction &reduction : stage.reductions)
-        rowValues[reduction.op] = {
-            code.load(accumulators.lookup(reduction.op), accumulatorTypeOf(reduction.op), emitter.emitConstant(0)),
-            emitter.getDepth()};
+      emitStageOfThread(stage, firstRow, strip);
     }
-  });
+  };
+  if (mapping.strips == 1)
+    return code.ifThen(code.isLess(group, groups), emitRows);
+  // All threads of a block reach its barriers: those behind the last row compute it once more, and store nothing.
+  if (groups % lanes) {
+    storesHere = code.isLess(group, groups);
+    group = b.create<arith::SelectOp>(loc, storesHere, group, emitter.emitConstant(groups - 1));
+  }
+  code.inScope(emitRows);
+  storesHere = nullptr;
+}
+
+void GpuKernel::emitStageOfThread(const KernelSchedule::Stage &stage, Value firstRow, Value strip) {
+  const KernelSchedule::Domain &domain = schedule.domains[stage.domain];
+  int64_t vector = mapping.vector, strips = mapping.strips, extent = domain.getExtent();
+  int64_t batch = std::min(mapping.batch, extent / strips);
+  // What one strip writes for a row may lie where all of them read before, unless they have met since.
+  if (strips > 1 && extent == 1 && !stage.stores.empty() && currentStage > 0 &&
+      schedule.stages[currentStage - 1].reductions.empty())
+    code.barrier();
+  clearAccumulators(stage, vector);
+  // `rounds` rounds from number `first` on; in each a strip takes one element of the domain.
+  auto emitRounds = [&](Value first, int64_t rounds) {
+    emitElements(
+        stage, rounds * vector, vector,
+        [&](int64_t e) -> Value {
+          Value round = code.add(first, emitter.emitConstant(e / vector));
+          Value position = strips == 1 ? round : code.add(code.mul(round, strips), strip);
+          if (Value last = code.bindOuter(position, domain.vars, domain.shape))
+            emitter.bind(domain.vars.back(), last);
+          if (firstRow)
+            emitter.bind(schedule.rowVars.back(), code.add(firstRow, emitter.emitConstant(e % vector)));
+          return code.add(code.mul(round, vector), emitter.emitConstant(e % vector));
+        },
+        stage.scans);
+  };
+  int64_t rounds = (extent + strips - 1) / strips, batched = batch > 1 ? extent / strips / batch * batch : 0;
+  if (batched == batch)
+    code.inScope([&] { emitRounds(emitter.emitConstant(0), batch); });
+  else if (batched)
+    code.loop(emitter.emitConstant(0), emitter.emitConstant(batched), emitter.emitConstant(batch),
+              [&](Value round) { emitRounds(round, batch); });
+  auto emitRest = [&](Value round) {
+    auto emitHere = [&] { emitRounds(round, 1); };
+    if (extent % strips)
+      code.ifThen(code.isLess(code.add(code.mul(round, strips), strip), extent), emitHere);
+    else
+      code.inScope(emitHere);
+  };
+  if (rounds - batched == 1)
+    code.inScope([&] { emitRest(emitter.emitConstant(batched)); });
+  else if (rounds > batched)
+    code.loop(emitter.emitConstant(batched), emitter.emitConstant(rounds), emitter.emitConstant(1), emitRest);
+  reduceOverStrips(stage, strip);
+}
+
+/// Each thread adds up the strips of one of its rows (or of some), and all threads read the sums: one value is alive
+/// for each reduction, however many strips there are.
+void GpuKernel::reduceOverStrips(const KernelSchedule::Stage &stage, Value strip) {
+  int64_t vector = mapping.vector, strips = mapping.strips, lanes = mapping.blockThreads / strips;
+  auto own = [&](ReduceOp op, int64_t v) {
+    return code.load(accumulators.lookup(op), accumulatorTypeOf(op), emitter.emitConstant(v));
+  };
+  SmallVector<Value> shared;
+  if (strips > 1 && !stage.reductions.empty()) {
+    // Lanes side by side, then neighbouring rows, then strips.
+    auto place = [&](Value ofStrip, Value ofRow) {
+      return code.add(code.add(code.mul(ofStrip, vector * lanes), code.mul(ofRow, lanes)), lane);
+    };
+    for (const KernelSchedule::Reduction &reduction : stage.reductions) {
+      shared.push_back(code.allocateShared(accumulatorTypeOf(reduction.op), mapping.blockThreads * vector));
+      for (int64_t v = 0; v < vector; ++v)
+        code.store(shared.back(), accumulatorTypeOf(reduction.op), place(strip, emitter.emitConstant(v)),
+                   own(reduction.op, v));
+    }
+    code.barrier();
+    auto addUp = [&](Value ofRow) {
+      for (auto [reduction, memory] : llvm::zip(stage.reductions, shared)) {
+        ReduceOp op = reduction.op;
+        Type type = op.getType().getElementType(), wide = accumulatorTypeOf(op);
+        auto combine = [&](Value x, Value y) {
+          return combineElements(b, loc, type, op.getKind(), x, y, /*mayReorder=*/false);
+        };
+        Value sum;
+        // Pairs of pairs, and these in sequence.
+        for (int64_t s = 0; s < strips; s += kStripsAtOnce) {
+          SmallVector<Value> values;
+          for (int64_t i = s; i < std::min(strips, s + kStripsAtOnce); ++i)
+            values.push_back(code.load(memory, wide, place(emitter.emitConstant(i), ofRow)));
+          for (; values.size() > 1; values.resize(values.size() / 2))
+            for (size_t i = 0; i < values.size() / 2; ++i)
+              values[i] = combine(values[i], values[i + values.size() / 2]);
+          sum = sum ? combine(sum, values[0]) : values[0];
+        }
+        code.store(memory, wide, place(emitter.emitConstant(0), ofRow), sum);
+      }
+    };
+    if (vector < strips)
+      code.ifThen(code.isLess(strip, vector), [&] { addUp(strip); });
+    else
+      for (int64_t v = 0; v < vector; v += strips)
+        code.inScope([&] { addUp(code.add(strip, emitter.emitConstant(v))); });
+    code.barrier();
+  }
+  for (auto [number, reduction] : llvm::enumerate(stage.reductions)) {
+    ReduceOp op = reduction.op;
+    SmallVector<Emitted, 1> values;
+    for (int64_t v = 0; v < vector; ++v) {
+      Value position = code.add(emitter.emitConstant(v * lanes), lane);
+      values.push_back(
+          {strips == 1 ? own(op, v) : code.load(shared[number], accumulatorTypeOf(op), position), emitter.getDepth()});
+    }
+    rowValues[op] = std::move(values);
+  }
 }
 
 void GpuKernel::emitTiles(Value blockNumber) {
   size_t tiled = schedule.tiledRow, rank = schedule.rowShape.size();
   int64_t rows = schedule.rowShape[tiled], columns = schedule.rowShape.back();
+  int64_t side = mapping.tileSide, vector = mapping.tileVector, pitch = tilePitch();
   SmallVector<int64_t> grid(schedule.rowShape);
-  grid[tiled] = (rows + kTileSide - 1) / kTileSide;
-  grid[rank - 1] = (columns + kTileSide - 1) / kTileSide;
+  grid[tiled] = llvm::divideCeil(rows, side);
+  grid[rank - 1] = llvm::divideCeil(columns, side);
   int64_t limit = mapping.gridBlocks;
   Value rest = blockNumber, firstRow, firstColumn;
   for (size_t d = rank; d-- > 0;) {
@@ -77,38 +179,57 @@ void GpuKernel::emitTiles(Value blockNumber) {
       limit /= grid[d];
     }
     if (d == tiled)
-      firstRow = code.mul(here, kTileSide);
+      firstRow = code.mul(here, side);
     else if (d + 1 == rank)
-      firstColumn = code.mul(here, kTileSide);
+      firstColumn = code.mul(here, side);
     else
       emitter.bind(schedule.rowVars[d], here);
   }
-  auto [threadRow, threadColumn] = code.divRem(thread, kTileSide, mapping.blockThreads);
-  // A thread's elements of a square: across along one side, `along` steps on the other.
-  auto overSquare = [&](bool isCrosswise, llvm::function_ref<void(Value)> emitBody) {
-    for (int64_t step = 0; step < kTileSide; step += kTileThreadRows) {
-      Value along = code.add(threadRow, emitter.emitConstant(step));
-      Value inRow = isCrosswise ? threadColumn : along, inColumn = isCrosswise ? along : threadColumn;
+  auto [threadRow, threadColumn] = code.divRem(thread, kTileThreads, mapping.blockThreads);
+  // Where all squares are full, nothing is asked, and a thread's loads go out together.
+  bool isFull = rows % side == 0 && columns % side == 0;
+  // A thread's elements of a square: `vector` neighbours across along one side, steps along the other.
+  auto overSquare = [&](bool isCrosswise, auto emitBody) {
+    for (int64_t step = 0; step < side; step += kTileThreadRows) {
+      Value along = code.add(threadRow, emitter.emitConstant(step)), across = code.mul(threadColumn, vector);
+      Value inRow = isCrosswise ? across : along, inColumn = isCrosswise ? along : across;
       Value row = code.add(firstRow, inRow), column = code.add(firstColumn, inColumn);
-      Value isInside = b.create<arith::AndIOp>(loc, code.isLess(row, rows), code.isLess(column, columns));
-      code.ifThen(isInside, [&] {
-        emitter.bind(schedule.rowVars[tiled], row);
-        emitter.bind(schedule.rowVars.back(), column);
-        emitBody(code.add(code.mul(inColumn, kTilePitch), inRow));
-      });
+      auto emitHere = [&] {
+        emitBody([&](int64_t v) -> Value {
+          Value number = emitter.emitConstant(v);
+          emitter.bind(schedule.rowVars[tiled], isCrosswise ? code.add(row, number) : row);
+          emitter.bind(schedule.rowVars.back(), isCrosswise ? column : code.add(column, number));
+          return code.add(code.mul(isCrosswise ? inColumn : code.add(inColumn, number), pitch),
+                          isCrosswise ? code.add(inRow, number) : inRow);
+        });
+      };
+      if (isFull)
+        code.inScope(emitHere);
+      else
+        code.ifThen(b.create<arith::AndIOp>(loc, code.isLess(row, rows), code.isLess(column, columns)), emitHere);
     }
   };
-  overSquare(/*isCrosswise=*/true, [&](Value position) {
-    beginElement(position);
-    for (const Kept &kept : keptValues)
-      code.store(kept.memory, elementTypeOf(kept.value), position, emitter.emit(kept.value, kept.index));
+  overSquare(/*isCrosswise=*/true, [&](auto bind) {
+    std::vector<SmallVector<Value>> loaded(vector);
+    for (int64_t v = 0; v < vector; ++v)
+      code.inScope([&] {
+        beginElement(bind(v));
+        for (const Kept &kept : keptValues)
+          loaded[v].push_back(emitter.emit(kept.value, kept.index));
+      });
+    for (int64_t v = 0; v < vector; ++v)
+      code.inScope([&] {
+        Value position = bind(v);
+        for (auto [kept, value] : llvm::zip(keptValues, loaded[v]))
+          code.store(kept.memory, elementTypeOf(kept.value), position, value);
+      });
   });
   code.barrier();
   readsTiles = true;
-  overSquare(/*isCrosswise=*/false, [&](Value position) {
+  overSquare(/*isCrosswise=*/false, [&](auto bind) {
     for (auto [number, stage] : llvm::enumerate(schedule.stages)) {
       currentStage = number;
-      emitElements(stage, 1, [&](int64_t) { return position; });
+      emitElements(stage, vector, vector, bind);
     }
   });
 }

@@ -29,7 +29,7 @@ constexpr size_t kMaxReadersTried = 16;
 /// then.
 constexpr int kSiblingWindow = 64;
 /// Less than this is not worth a kernel of two parts.
-constexpr int64_t kMinSharedBytes = 16384;
+constexpr int64_t kMinSiblingBytes = 16384;
 /// A splat that something outside kernels reads lies in the artifact up to this size; a larger one is written by a
 /// kernel.
 constexpr int64_t kMaxStoredSplat = 4096;
@@ -107,7 +107,7 @@ bool ClusterBuilder::complete(Cluster &cluster, ArrayRef<Id> replaced, Operation
   }
   if (!findLater(cluster, replaced))
     return false;
-  FailureOr<KernelSchedule> schedule = KernelSchedule::compute(body, {}, /*isTrial=*/true);
+  FailureOr<KernelSchedule> schedule = KernelSchedule::compute(body, {}, /*isTrial=*/true, traits);
   if (failed(schedule))
     return false;
   cluster.work = schedule->work + kLaunchCost;
@@ -302,7 +302,7 @@ bool ClusterBuilder::areSiblings(const Cluster &first, const Cluster &second) co
   bool areSmall = first.work + second.work < 4 * kLaunchCost;
   return llvm::any_of(first.body.ops, [&](Operation *op) {
     return llvm::any_of(op->getOperands(), [&](Value operand) {
-      return (areSmall || cast<ArrayType>(operand.getType()).getBytes() >= kMinSharedBytes) &&
+      return (areSmall || cast<ArrayType>(operand.getType()).getBytes() >= kMinSiblingBytes) &&
              !first.body.contains(operand) && reads(second, operand);
     });
   });

@@ -30,7 +30,8 @@ bool isKernelOp(mlir::Operation *op);
 /// cluster, or a constant.
 class ClusterBuilder {
 public:
-  explicit ClusterBuilder(mlir::Block &block) : block(block) {}
+  /// `traits`: what kernels keep on the machine that runs them.
+  ClusterBuilder(mlir::Block &block, const ScheduleTraits &traits) : block(block), traits(traits) {}
   void run();
   /// In an order in which each comes after what it reads, as far as clusters read one another.
   std::vector<Cluster> take();
@@ -67,6 +68,7 @@ private:
   };
 
   mlir::Block &block;
+  const ScheduleTraits traits;
   llvm::DenseSet<mlir::Value> needed;
   std::map<Id, Cluster> clusters;
   /// The clusters that contain an operation.

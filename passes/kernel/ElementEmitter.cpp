@@ -125,8 +125,8 @@ void ElementEmitter::store(Value pointer, ArrayType type, ArrayRef<IndexExpr> in
   Type memory = memoryType(type.getElementType());
   auto address = builder.create<LLVM::GEPOp>(loc, LLVM::LLVMPointerType::get(builder.getContext()), memory, pointer,
                                              ArrayRef<LLVM::GEPArg>{position}, /*inbounds=*/true);
-  auto store = builder.create<LLVM::StoreOp>(loc, toMemory(builder, loc, type.getElementType(), value), address,
-                                             spmd::byteSize(type.getDType()));
+  auto store = builder.create<LLVM::StoreOp>(loc, toMemory(builder, loc, type.getElementType(), value, hooks.rounding),
+                                             address, spmd::byteSize(type.getDType()));
   if (hooks.annotate)
     hooks.annotate(store);
 }
@@ -214,7 +214,7 @@ ElementEmitter::Emitted ElementEmitter::emitOp(Operation *op, const Index &index
     Type type = registerType(elementType);
     Value value;
     if (isa<FloatType>(type))
-      value = roundElement(builder, loc, elementType, builder.create<arith::SIToFPOp>(loc, type, position.value));
+      value = round(elementType, builder.create<arith::SIToFPOp>(loc, type, position.value));
     else if (type.getIntOrFloatBitWidth() < 64)
       value = builder.create<arith::TruncIOp>(loc, type, position.value);
     else
@@ -226,7 +226,7 @@ ElementEmitter::Emitted ElementEmitter::emitOp(Operation *op, const Index &index
   if (auto reduce = dyn_cast<ReduceOp>(op)) {
     Emitted value = hooks.rowValue(reduce);
     moveTo(value.depth);
-    return {roundElement(builder, loc, elementType, value.value), value.depth};
+    return {round(elementType, value.value), value.depth};
   }
   if (isIndexOp(op)) {
     MappedIndex mapped = schedule.indexing->map(op, index);
@@ -267,7 +267,7 @@ ElementEmitter::Emitted ElementEmitter::emitOp(Operation *op, const Index &index
   if (auto bitcast = dyn_cast<BitcastConvertOp>(op)) {
     // The bits of half precision are those in memory.
     Type from = bitcast.getOperand().getType().getElementType();
-    Value bits = toMemory(builder, loc, from, operands[0]);
+    Value bits = toMemory(builder, loc, from, operands[0], hooks.rounding);
     Type memory = memoryType(elementType);
     if (bits.getType() != memory)
       bits = builder.create<arith::BitcastOp>(loc, memory, bits);
@@ -275,7 +275,7 @@ ElementEmitter::Emitted ElementEmitter::emitOp(Operation *op, const Index &index
   }
   Value value = cast<ElementwiseOpInterface>(op).emitScalar(builder, loc, operands);
   if (!isExact(op))
-    value = roundElement(builder, loc, elementType, value);
+    value = round(elementType, value);
   return {value, depth};
 }
 

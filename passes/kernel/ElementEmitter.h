@@ -42,6 +42,7 @@ public:
     std::function<mlir::Value(mlir::OpBuilder &builder, unsigned axis)> coordinate;
     /// Attributes for a memory access of the current loops; may be empty.
     std::function<void(mlir::Operation *access)> annotate;
+    Bf16Rounding rounding = Bf16Rounding::Integers;
   };
 
   ElementEmitter(mlir::OpBuilder &builder, mlir::Location loc, const KernelBody &body, const KernelSchedule &schedule,
@@ -96,6 +97,9 @@ private:
   Emitted emitIndexAt(const IndexExpr &expr);
   /// First element and number of elements of the device's piece (i64), where the builder stands.
   std::pair<mlir::Value, mlir::Value> emitShardStart(int64_t size, AxesAttr axes, MeshAttr mesh);
+  mlir::Value round(mlir::Type elementType, mlir::Value value) {
+    return roundElement(builder, loc, elementType, value, hooks.rounding);
+  }
   unsigned guardDepth() const;
   bool isAssumed(const IndexAssumption &assumption) const;
 

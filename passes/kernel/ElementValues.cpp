@@ -14,7 +14,7 @@ namespace {
 
 bool isHalf(Type type) { return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 16; }
 
-/// f32 to the nearest bf16, ties to even, in integers: the hardware's instruction flushes subnormal numbers.
+/// f32 to the nearest bf16, ties to even, in integers: the x86 instruction flushes subnormal numbers.
 Value roundToBf16Bits(OpBuilder &b, Location loc, Value x) {
   Type i32 = b.getI32Type();
   auto constant = [&](int64_t value) { return emitIntConstant(b, loc, i32, value); };
@@ -46,9 +46,10 @@ Type memoryType(Type elementType) {
   return IntegerType::get(context, std::max(8u, elementType.getIntOrFloatBitWidth()));
 }
 
-Value toMemory(OpBuilder &b, Location loc, Type elementType, Value value) {
+Value toMemory(OpBuilder &b, Location loc, Type elementType, Value value, Bf16Rounding rounding) {
   if (elementType.isBF16()) {
-    Value bits = roundToBf16Bits(b, loc, value);
+    Value bits = rounding == Bf16Rounding::Integers ? roundToBf16Bits(b, loc, value)
+                                                    : b.create<arith::BitcastOp>(loc, b.getI32Type(), value);
     bits = b.create<arith::ShRUIOp>(loc, bits, emitIntConstant(b, loc, b.getI32Type(), 16));
     return b.create<arith::TruncIOp>(loc, b.getI16Type(), bits);
   }
@@ -72,7 +73,11 @@ Value fromMemory(OpBuilder &b, Location loc, Type elementType, Value value) {
   return value;
 }
 
-Value roundElement(OpBuilder &b, Location loc, Type elementType, Value value) {
+Value roundElement(OpBuilder &b, Location loc, Type elementType, Value value, Bf16Rounding rounding) {
+  if (elementType.isBF16() && rounding == Bf16Rounding::Conversion) {
+    Value narrow = b.create<arith::TruncFOp>(loc, elementType, value);
+    return fromMemory(b, loc, elementType, b.create<arith::BitcastOp>(loc, b.getI16Type(), narrow));
+  }
   if (elementType.isBF16()) {
     Value bits = b.create<arith::AndIOp>(loc, roundToBf16Bits(b, loc, value),
                                          emitIntConstant(b, loc, b.getI32Type(), 0xffff0000));

@@ -12,13 +12,24 @@
 
 namespace spmdc {
 
+/// How f32 is rounded to bf16.
+enum class Bf16Rounding {
+  /// In integers. NaNs keep their payload.
+  Integers,
+  /// By a conversion (arith.truncf) that the backend has an instruction for. The instruction may replace NaNs by
+  /// another NaN, so what only moves is never converted: `toMemory` relies on values in registers being rounded.
+  Conversion
+};
+
 /// The type in registers and in memory.
 mlir::Type registerType(mlir::Type elementType);
 mlir::Type memoryType(mlir::Type elementType);
 /// Between them. `roundElement` gives the register value that memory would give back.
-mlir::Value toMemory(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type elementType, mlir::Value value);
+mlir::Value toMemory(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type elementType, mlir::Value value,
+                     Bf16Rounding rounding = Bf16Rounding::Integers);
 mlir::Value fromMemory(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type elementType, mlir::Value value);
-mlir::Value roundElement(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type elementType, mlir::Value value);
+mlir::Value roundElement(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type elementType, mlir::Value value,
+                         Bf16Rounding rounding = Bf16Rounding::Integers);
 
 /// One step of a reduction in registers. `mayReorder`: sums and products of floats may be made in another order.
 mlir::Value combineElements(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type elementType, ReductionKind kind,

@@ -54,11 +54,11 @@ std::string nameOf(const Cluster &cluster, ArrayRef<Operation *> ops) {
 
 class Outliner {
 public:
-  Outliner(Block &block, SymbolTable &symbols, unsigned &kernelCount)
-      : block(block), symbols(symbols), kernelCount(kernelCount) {}
+  Outliner(Block &block, const ScheduleTraits &traits, SymbolTable &symbols, unsigned &kernelCount)
+      : block(block), traits(traits), symbols(symbols), kernelCount(kernelCount) {}
 
   void run() {
-    ClusterBuilder builder(block);
+    ClusterBuilder builder(block, traits);
     builder.run();
     std::vector<Cluster> clusters = builder.take();
     for (Operation &op : block)
@@ -175,6 +175,7 @@ private:
   }
 
   Block &block;
+  const ScheduleTraits &traits;
   SymbolTable &symbols;
   unsigned &kernelCount;
   llvm::DenseMap<Operation *, int64_t> position;
@@ -192,7 +193,7 @@ bool isOverlapped(Value value) {
 }
 
 /// A kernel that only rewrites the rows of a product runs as the product's epilogue, on rows that are still in cache.
-bool tryFuseEpilogue(plan::MatmulOp matmul, SymbolTable &symbols) {
+bool tryFuseEpilogue(plan::MatmulOp matmul, const ScheduleTraits &traits, SymbolTable &symbols) {
   if (matmul.getEpilogue() || !matmul.getResult().hasOneUse())
     return false;
   auto launch = dyn_cast<plan::LaunchOp>(*matmul->user_begin());
@@ -208,7 +209,7 @@ bool tryFuseEpilogue(plan::MatmulOp matmul, SymbolTable &symbols) {
       type.getNumElements() != matmul.getType().getNumElements())
     return false;
   int64_t rows = matmul.getBatch() * matmul.getM();
-  FailureOr<KernelSchedule> schedule = KernelSchedule::compute(KernelBody::of(kernel), rows, /*isTrial=*/true);
+  FailureOr<KernelSchedule> schedule = KernelSchedule::compute(KernelBody::of(kernel), rows, /*isTrial=*/true, traits);
   if (failed(schedule) || !schedule->canOverwrite(product, 0, output))
     return false;
   OpBuilder builder(launch);
@@ -231,18 +232,23 @@ bool tryFuseEpilogue(plan::MatmulOp matmul, SymbolTable &symbols) {
 }
 
 class FormKernelsPass : public impl::FormKernelsBase<FormKernelsPass> {
+public:
+  using FormKernelsBase::FormKernelsBase;
+
+private:
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
+    ScheduleTraits traits = gpuSharedBytes ? ScheduleTraits::forGpu(gpuSharedBytes) : ScheduleTraits();
     SmallVector<func::FuncOp> functions(getOperation().getOps<func::FuncOp>());
     for (func::FuncOp function : functions) {
       sinkFreeOperations(function);
       unsigned kernelCount = 0;
       for (Block *block : getNestedBlocks(function))
-        Outliner(*block, symbols, kernelCount).run();
+        Outliner(*block, traits, symbols, kernelCount).run();
       SmallVector<plan::MatmulOp> products;
       function.walk([&](plan::MatmulOp product) { products.push_back(product); });
       for (plan::MatmulOp product : products)
-        tryFuseEpilogue(product, symbols);
+        tryFuseEpilogue(product, traits, symbols);
     }
   }
 };

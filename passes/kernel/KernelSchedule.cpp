@@ -35,6 +35,14 @@ KernelBody KernelBody::of(plan::KernelOp kernel) {
   return body;
 }
 
+ScheduleTraits ScheduleTraits::forGpu(int64_t sharedBytes) {
+  // What reductions need of shared memory: a value for each of 32 warps, 8 bytes each, of eight reductions.
+  constexpr int64_t kReductionBytes = 2048;
+  // An H100 executes about 34 instructions in the time that 4 bytes take from memory, which cost 4 units.
+  constexpr double kComputeCost = 0.125;
+  return {.loadedBytes = sharedBytes - kReductionBytes, .computeCost = kComputeCost};
+}
+
 int64_t KernelSchedule::Domain::getExtent() const { return productOf(shape); }
 
 int64_t KernelSchedule::getExtent() const {
@@ -80,7 +88,8 @@ bool KernelSchedule::canOverwrite(Value input, unsigned output, Value outputValu
   return false;
 }
 
-FailureOr<KernelSchedule> KernelSchedule::compute(const KernelBody &body, std::optional<int64_t> rows, bool isTrial) {
+FailureOr<KernelSchedule> KernelSchedule::compute(const KernelBody &body, std::optional<int64_t> rows, bool isTrial,
+                                                  const ScheduleTraits &traits) {
   // Nothing to write: no iteration.
   auto isEmpty = [](Value output) { return productOf(shapeOf(output)) == 0; };
   if (!body.outputs.empty() && llvm::all_of(body.outputs, isEmpty)) {
@@ -90,7 +99,7 @@ FailureOr<KernelSchedule> KernelSchedule::compute(const KernelBody &body, std::o
     schedule.rowVars = {schedule.indexing->space.createVariable(0, 1)};
     return schedule;
   }
-  ScheduleBuilder builder(body);
+  ScheduleBuilder builder(body, traits);
   if (failed(builder.findRoots()) || failed(builder.chooseShape(rows)))
     return failure();
   SmallVector<int64_t> rowShape = withoutOnes(builder.getShape().rows);
@@ -127,11 +136,11 @@ FailureOr<KernelSchedule> KernelSchedule::compute(const KernelBody &body, std::o
   return builder.build(rowShape, inner, counts);
 }
 
-FailureOr<KernelSchedule> KernelSchedule::compute(plan::KernelOp kernel) {
+FailureOr<KernelSchedule> KernelSchedule::compute(plan::KernelOp kernel, const ScheduleTraits &traits) {
   std::optional<int64_t> rows;
   if (auto attr = kernel->getAttrOfType<IntegerAttr>(kRowsAttrName))
     rows = attr.getInt();
-  FailureOr<KernelSchedule> schedule = compute(KernelBody::of(kernel), rows);
+  FailureOr<KernelSchedule> schedule = compute(KernelBody::of(kernel), rows, /*isTrial=*/false, traits);
   if (failed(schedule))
     return kernel.emitError() << "kernel '" << kernel.getSymName() << "' has no common loops";
   return schedule;
@@ -161,8 +170,10 @@ std::string KernelSchedule::str() const {
       CumulativeOp op = scan.op;
       os << " scan " << stringifyReductionKind(op.getKind());
     }
-    for (const Stash &stash : stage.stashes)
-      os << " keep " << stash.value.getDefiningOp()->getName().stripDialect();
+    for (const Stash &stash : stage.stashes) {
+      Operation *op = stash.value.getDefiningOp();
+      os << " keep " << (op ? op->getName().stripDialect() : "input");
+    }
     for (const Store &store : stage.stores)
       os << " store " << store.output;
   }

@@ -48,6 +48,20 @@ struct KernelBody {
   static KernelBody of(plan::KernelOp kernel);
 };
 
+/// What a backend keeps of a row from one stage to the next, and what computing costs it.
+struct ScheduleTraits {
+  /// Most elements of a row that are kept of what is computed (64 KiB of f32, which a core's cache holds); a stage
+  /// recomputes beyond that.
+  int64_t computedExtent = 16384;
+  /// Most bytes of a row that are kept of what several stages read from memory; 0: the cache does that.
+  int64_t loadedBytes = 0;
+  /// Cost of an operation beside that of memory, in units of OpCost.h.
+  double computeCost = 1;
+
+  /// A GPU that gives a block so many bytes of shared memory. A thread's registers keep the computed elements of a row.
+  static ScheduleTraits forGpu(int64_t sharedBytes);
+};
+
 struct KernelSchedule {
   enum class Lanes { Inner, Rows, Tiles };
 
@@ -82,6 +96,7 @@ struct KernelSchedule {
     mlir::Value value;
     Index index;
     unsigned stage = 0;
+    bool isGuarded = false; ///< Read only where some condition holds: elsewhere the index may lie outside.
   };
   struct Stage {
     unsigned domain = 0;
@@ -117,9 +132,9 @@ struct KernelSchedule {
   /// that many leading rows of the outputs (epilogues of matrix products). `isTrial` leaves out what only generated
   /// code needs: the joining of dimensions, tiles.
   static mlir::FailureOr<KernelSchedule> compute(const KernelBody &body, std::optional<int64_t> rows = {},
-                                                 bool isTrial = false);
+                                                 bool isTrial = false, const ScheduleTraits &traits = {});
   /// Of an outlined kernel; fails with an error.
-  static mlir::FailureOr<KernelSchedule> compute(plan::KernelOp kernel);
+  static mlir::FailureOr<KernelSchedule> compute(plan::KernelOp kernel, const ScheduleTraits &traits = {});
   /// Readable text, for tests and --emit=kernels.
   std::string str() const;
 };
@@ -129,8 +144,12 @@ inline constexpr llvm::StringLiteral kRowsAttrName = "rows";
 /// Attribute of kernels that are mapped to a GPU (spmdc-map-to-gpu): threads of a block; `extent` then counts blocks.
 inline constexpr llvm::StringLiteral kBlockThreadsAttrName = "block_threads";
 
-/// Most elements of a row's stash (64 KiB of f32); a stage recomputes beyond that.
-inline constexpr int64_t kMaxStashExtent = 16384;
+/// Attributes of kernels that are mapped to a GPU: the shared memory that a block may have, from which its schedule
+/// follows, and the part of it that a launch has to ask for.
+inline constexpr llvm::StringLiteral kSharedLimitAttrName = "shared_limit", kSharedBytesAttrName = "shared_bytes";
+
+/// Shared memory of a block on every GPU.
+inline constexpr int64_t kMinSharedBytes = 48 * 1024;
 /// Tiles: an iteration of the parallel range is this many of the tiled row dimension, and all of the last one.
 inline constexpr int64_t kTileRows = 16;
 /// Rows that are computed side by side where lanes are rows.

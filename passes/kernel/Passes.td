@@ -14,6 +14,8 @@ def DecomposeReductions : Pass<"spmdc-decompose-reductions", "mlir::ModuleOp"> {
     - Reduced dimensions of size 1 are dropped.
     - A large reduction to few elements is cut into fixed blocks along its longest reduced dimension: partial results
       of the blocks, then of these. The blocks depend on the shape alone, so the bits do not depend on threads.
+    - `for-gpu`: a large scan along few rows is cut likewise: sums of blocks, a scan of these sums, and scans of the
+      blocks which begin with what comes before.
 
     After: no arg_reduce is left, and no reversed cumulative.
     ```
@@ -26,6 +28,8 @@ def DecomposeReductions : Pass<"spmdc-decompose-reductions", "mlir::ModuleOp"> {
     %2 = array.reduce sum %1 dims [0] : <f32[128]> -> <f32[]>
     ```
   }];
+  let options = [Option<"forGpu", "for-gpu", "bool", "false",
+                        "Cuts large reductions, and scans too, so that they occupy a GPU.">];
   let dependentDialects = ["::spmdc::ArrayDialect"];
 }
 
@@ -93,6 +97,8 @@ def FormKernels : Pass<"spmdc-form-kernels", "mlir::ModuleOp"> {
     %0 = plan.launch @exp_sum_0(%x) : (!spmd.array<f32[8, 4]>) -> !spmd.array<f32[8]>
     ```
   }];
+  let options = [Option<"gpuSharedBytes", "gpu-shared-bytes", "int64_t", "0",
+                        "Kernels are for a GPU that gives a block so much shared memory; 0: for a CPU.">];
   let dependentDialects = ["::spmdc::ArrayDialect", "::spmdc::plan::PlanDialect"];
 }
 

@@ -196,8 +196,7 @@ FailureOr<KernelSchedule> ScheduleBuilder::build(ArrayRef<int64_t> rowShape, Arr
   chooseStashes();
   result.divisions = divisions;
   for (const Evaluation &evaluation : evaluations)
-    result.work += evaluation.count * getOpCost(evaluation.visit.value, !body.contains(evaluation.visit.value)) *
-                   static_cast<double>(evaluation.stages.size());
+    result.work += evaluation.count * costOf(evaluation.visit.value) * static_cast<double>(evaluation.stages.size());
   std::map<std::pair<int, unsigned>, unsigned> numbers;
   for (auto &[key, stage] : stages) {
     numbers[key] = schedule.stages.size();
@@ -206,7 +205,8 @@ FailureOr<KernelSchedule> ScheduleBuilder::build(ArrayRef<int64_t> rowShape, Arr
   for (const Evaluation &evaluation : evaluations)
     if (!body.contains(evaluation.visit.value))
       for (const auto &key : evaluation.stages)
-        schedule.loads.push_back({evaluation.visit.value, *evaluation.visit.index, numbers.at(key)});
+        schedule.loads.push_back({evaluation.visit.value, *evaluation.visit.index, numbers.at(key),
+                                  guarded.contains(evaluation.visit.key())});
   if (lanes == KernelSchedule::Lanes::Rows && isMap()) {
     schedule.tiledRow = findTiledRow();
     if (schedule.tiledRow >= 0)

@@ -23,7 +23,7 @@ public:
   /// Fewer lanes than this are not worth a vector.
   static constexpr int64_t kMinLanes = 16;
 
-  explicit ScheduleBuilder(const KernelBody &body) : body(body) {}
+  ScheduleBuilder(const KernelBody &body, const ScheduleTraits &traits) : body(body), traits(traits) {}
 
   /// What the walks saw.
   struct Counts {
@@ -75,12 +75,15 @@ private:
   /// Where an output is stored, and what it takes to compute it there.
   std::optional<Index> outputIndex(mlir::Value output, unsigned &domain, Walk &walk);
   KernelSchedule::Stage &stageOf(int level, unsigned domain);
+  /// One element of this value, read or computed.
+  double costOf(mlir::Value value) const;
   void addWork(const Walk &walk, int level, unsigned domain);
   void chooseStashes();
   /// The row dimension in which a strided input is contiguous, or -1.
   int64_t findTiledRow() const;
 
   const KernelBody &body;
+  const ScheduleTraits traits;
   llvm::SmallVector<ReduceOp> reductions; ///< Producers before users.
   llvm::SmallVector<CumulativeOp> scans;
   mlir::Operation *primary = nullptr;
@@ -102,6 +105,8 @@ private:
     std::vector<StageKey> stages;
     double count = 0;
   };
+  /// True if it is worth keeping from the first stage that evaluates it for those that follow.
+  bool isWorthKeeping(const Evaluation &evaluation) const;
   struct Root {
     Visit visit;
     StageKey stage;

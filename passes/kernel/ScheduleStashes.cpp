@@ -9,6 +9,11 @@ using namespace mlir;
 
 namespace spmdc {
 
+double ScheduleBuilder::costOf(Value value) const {
+  bool isLoad = !body.contains(value);
+  return getOpCost(value, isLoad) * (isLoad ? 1 : traits.computeCost);
+}
+
 void ScheduleBuilder::addWork(const Walk &walk, int level, unsigned domain) {
   const IndexSpace &space = schedule.indexing->space;
   const KernelSchedule::Domain &loops = schedule.domains[domain];
@@ -58,25 +63,38 @@ void ScheduleBuilder::addRoot(const Walk &walk, Visit root, int level, unsigned 
   addWork(walk, level, domain);
 }
 
-void ScheduleBuilder::chooseStashes() {
+bool ScheduleBuilder::isWorthKeeping(const Evaluation &evaluation) const {
   const IndexSpace &space = schedule.indexing->space;
-  int64_t lanes = schedule.lanes == KernelSchedule::Lanes::Inner ? 1 : kRowBlock;
-  for (Evaluation &evaluation : evaluations) {
-    Value value = evaluation.visit.value;
-    if (evaluation.stages.size() < 2 || !body.contains(value) || getOpCost(value, false) < kStashCost ||
-        isa<ReduceOp>(value.getDefiningOp()) || guarded.contains(evaluation.visit.key()))
-      continue;
-    StageKey first = *std::min_element(evaluation.stages.begin(), evaluation.stages.end());
-    const KernelSchedule::Domain &loops = schedule.domains[first.second];
-    bool isSameDomain = llvm::all_of(evaluation.stages, [&](StageKey stage) { return stage.second == first.second; });
-    bool isWholeDomain = !loops.vars.empty() && llvm::all_of(loops.vars, [&](const IndexExpr &var) {
-      return var.isConstant() || llvm::any_of(*evaluation.visit.index, [&](const IndexExpr &expr) {
-               return space.dependsOn(expr, var.terms[0].first);
-             });
-    });
-    if (isSameDomain && isWholeDomain && loops.getExtent() * lanes <= kMaxStashExtent)
-      stashedIn[evaluation.visit.key()] = first;
-  }
+  Value value = evaluation.visit.value;
+  if (evaluation.stages.size() < 2 || guarded.contains(evaluation.visit.key()))
+    return false;
+  bool isLoad = !body.contains(value);
+  bool isInner = schedule.lanes == KernelSchedule::Lanes::Inner;
+  if (isLoad ? !traits.loadedBytes || !isInner
+             : getOpCost(value, false) < kStashCost || isa<ReduceOp>(value.getDefiningOp()))
+    return false;
+  StageKey first = *std::min_element(evaluation.stages.begin(), evaluation.stages.end());
+  const KernelSchedule::Domain &loops = schedule.domains[first.second];
+  bool isSameDomain = llvm::all_of(evaluation.stages, [&](StageKey stage) { return stage.second == first.second; });
+  auto dependsOn = [&](const IndexExpr &var) {
+    return llvm::any_of(*evaluation.visit.index,
+                        [&](const IndexExpr &expr) { return space.dependsOn(expr, var.terms[0].first); });
+  };
+  auto isFixedOrNamed = [&](const IndexExpr &var) { return var.isConstant() || dependsOn(var); };
+  if (!isSameDomain || loops.vars.empty() || !llvm::all_of(loops.vars, isFixedOrNamed))
+    return false;
+  if (!isLoad)
+    return loops.getExtent() * (isInner ? 1 : kRowBlock) <= traits.computedExtent;
+  // What all rows read comes from a cache each time.
+  auto isRow = [&](const IndexExpr &var) { return !var.isConstant() && dependsOn(var); };
+  int64_t bytes = loops.getExtent() * spmd::byteSize(cast<ArrayType>(value.getType()).getDType());
+  return (schedule.rowVars.empty() || llvm::any_of(schedule.rowVars, isRow)) && bytes <= traits.loadedBytes;
+}
+
+void ScheduleBuilder::chooseStashes() {
+  for (const Evaluation &evaluation : evaluations)
+    if (isWorthKeeping(evaluation))
+      stashedIn[evaluation.visit.key()] = *std::min_element(evaluation.stages.begin(), evaluation.stages.end());
   if (stashedIn.empty())
     return;
   // Count again: what a stash holds is not computed again, nor what only it needs.
@@ -92,7 +110,8 @@ void ScheduleBuilder::chooseStashes() {
   for (const Evaluation &candidate : candidates)
     if (stashesRead.contains(candidate.visit.key())) {
       stages[stashedIn.at(candidate.visit.key())].stashes.push_back({candidate.visit.value, *candidate.visit.index});
-      counts->work += candidate.count * kStashTraffic * static_cast<double>(candidate.stages.size());
+      counts->work +=
+          candidate.count * kStashTraffic * traits.computeCost * static_cast<double>(candidate.stages.size());
     }
 }
 

@@ -2,8 +2,6 @@
 
 #include "passes/kernel/ScratchEmitter.h"
 
-#include "passes/kernel/ElementValues.h"
-
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
@@ -58,7 +56,7 @@ Value ScratchEmitter::load(Value memory, Type elementType, Value position) {
 }
 
 void ScratchEmitter::store(Value memory, Type elementType, Value position, Value value) {
-  auto store = b.create<LLVM::StoreOp>(loc, toMemory(b, loc, elementType, value),
+  auto store = b.create<LLVM::StoreOp>(loc, toMemory(b, loc, elementType, value, rounding),
                                        address(memory, elementType, position), byteSizeOf(elementType));
   if (annotate)
     annotate(store);

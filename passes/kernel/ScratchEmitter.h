@@ -7,6 +7,7 @@
 #pragma once
 
 #include "ir/array/ArrayOps.h"
+#include "passes/kernel/ElementValues.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -31,8 +32,9 @@ class ScratchEmitter {
 public:
   /// `annotate`, if given, gets every access.
   ScratchEmitter(mlir::OpBuilder &builder, mlir::Location loc,
-                 std::function<void(mlir::Operation *)> annotate = nullptr)
-      : b(builder), loc(loc), annotate(std::move(annotate)) {}
+                 std::function<void(mlir::Operation *)> annotate = nullptr,
+                 Bf16Rounding rounding = Bf16Rounding::Integers)
+      : b(builder), loc(loc), annotate(std::move(annotate)), rounding(rounding) {}
 
   /// On the stack, where the builder stands: a function's beginning. 0: the type's own alignment.
   mlir::Value allocate(mlir::Type elementType, int64_t count, unsigned alignment = 0);
@@ -45,6 +47,7 @@ private:
   mlir::OpBuilder &b;
   mlir::Location loc;
   std::function<void(mlir::Operation *)> annotate;
+  Bf16Rounding rounding;
 };
 
 } // namespace spmdc

@@ -64,14 +64,15 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
   if (passesThrough(Stage::Kernels)) {
     passes.addPass(createRingContractions());
     passes.addPass(createCombineCollectives());
-    passes.addPass(createDecomposeReductions());
+    bool isGpu = options.backend == Backend::Gpu;
+    passes.addPass(createDecomposeReductions({.forGpu = isGpu}));
     passes.addPass(createNormalizeContractions());
     passes.addPass(createLowerLibraryCalls());
-    passes.addPass(createFormKernels());
+    passes.addPass(createFormKernels({.gpuSharedBytes = isGpu ? options.sharedBytes : 0}));
     passes.addPass(createShareKernels());
     passes.addPass(createScheduleKernels());
-    if (options.backend == Backend::Gpu)
-      passes.addPass(createMapToGpu());
+    if (isGpu)
+      passes.addPass(createMapToGpu({.sharedBytes = options.sharedBytes}));
     arriveAt(Stage::Kernels);
   }
   if (passesThrough(Stage::Plan)) {

@@ -34,6 +34,8 @@ enum class Backend { Cpu, Gpu };
 
 struct PipelineOptions {
   Backend backend = Backend::Cpu;
+  /// Backend::Gpu: shared memory that a block may have.
+  int64_t sharedBytes = 48 * 1024;
   /// Write the module after every pass into this folder, numbered, with an index.html. Empty: do not.
   std::string dumpDirectory;
   /// Where the module after every pass goes; null: nowhere.

@@ -69,6 +69,8 @@ public:
       if (auto threads = kernel->getAttrOfType<IntegerAttr>(kBlockThreadsAttrName)) {
         info.blockThreads = static_cast<int32_t>(threads.getInt());
         info.gridBlocks = static_cast<int64_t>(kernel.getExtent().value_or(0));
+        if (auto bytes = kernel->getAttrOfType<IntegerAttr>(kSharedBytesAttrName))
+          info.sharedBytes = static_cast<int32_t>(bytes.getInt());
       }
       plan.kernels.push_back(std::move(info));
     }

@@ -66,6 +66,7 @@ struct Compiler::State : CompileMessages {
       gpu = std::move(*named);
       gpu->toolkit = options.cudaToolkit;
       options.pipeline.backend = Backend::Gpu;
+      options.pipeline.sharedBytes = gpu->getSharedBytes();
       return;
     }
     if (target->chip.empty())

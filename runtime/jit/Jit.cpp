@@ -138,6 +138,8 @@ private:
     result.frontend.sets = options.constants;
     result.frontend.meshOverride = meshOverride(options.mesh);
     result.target = spmdc::nameLocalGpu(options.target);
+    if (options.target.starts_with("cuda"))
+      result.costModel = spmdc::CostModel::ofGpu();
     result.cache = spmdc::CompileCache::open(std::nullopt, Environment::read(/*isAlone=*/true));
     return {options.file_name, source, std::move(result)};
   }

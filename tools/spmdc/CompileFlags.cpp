@@ -229,7 +229,7 @@ std::optional<std::string> CompileFlags::readProgram(std::ostream &messages) con
 
 std::optional<CostModel> CompileFlags::readCostModel(std::ostream &messages) const {
   if (costModelFile.empty())
-    return CostModel();
+    return target.starts_with("cuda") ? CostModel::ofGpu() : CostModel();
   try {
     std::string mistake;
     std::optional<CostModel> model =

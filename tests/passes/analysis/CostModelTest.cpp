@@ -65,6 +65,12 @@ TEST(CostModel, ReadsWhatItWrites) {
   EXPECT_EQ(parsed("{\"minimize\": \"time\"}"), CostModel());
 }
 
+TEST(CostModel, OneOfAGpuIsReadAsItIsWritten) {
+  std::string error;
+  EXPECT_EQ(CostModel::parse(CostModel::ofGpu().str(), "gpu.json", error), CostModel::ofGpu()) << error;
+  EXPECT_NE(CostModel::ofGpu(), CostModel());
+}
+
 TEST(CostModel, WhereBytesAreMinimizedWorkWeighsNothing) {
   CostModel model = parsed(kTwoLinks);
   EXPECT_EQ(model.ofChoices(), model);

@@ -12,7 +12,7 @@ using namespace mlir;
 
 namespace spmdc {
 
-CompiledKernels::CompiledKernels(ModuleOp module, const CpuTarget &target) : PlannedProgram(module, Backend::Cpu) {
+CompiledKernels::CompiledKernels(ModuleOp module, const CpuTarget &target) : PlannedProgram(module, PipelineOptions()) {
   if (!isPlanned())
     return;
   FailureOr<std::string> code = emitSharedObject(getModule(), target);

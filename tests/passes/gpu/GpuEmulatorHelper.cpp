@@ -5,6 +5,7 @@
 #include "tests/passes/gpu/GpuAssemblyHelper.h"
 #include "tests/passes/gpu/GpuThreadsHelper.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LLVMContext.h"
@@ -13,6 +14,7 @@
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/TargetSelect.h"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <set>
@@ -21,6 +23,13 @@ namespace spmdc {
 namespace {
 
 constexpr const char *kPrefix = "llvm.nvvm.";
+constexpr unsigned kSharedSpace = 3;
+/// What shared memory holds before a block begins.
+constexpr unsigned char kPattern = 0xa5;
+/// What the memory of a launch gets here: more than any GPU gives a block.
+constexpr uint64_t kLaunchBytes = 256 * 1024;
+/// The array of no size that stands for it.
+constexpr const char *kLaunchShared = "launch_shared";
 using ShuffleKind = GpuBlock::ShuffleKind;
 
 /// A body for shfl.sync: its result is a value and whether the lane was inside.
@@ -52,7 +61,8 @@ struct GpuEmulator::State {
 
   std::unique_ptr<llvm::orc::LLJIT> jit;
   std::vector<std::pair<void *, uint64_t>> shared;
-  std::map<std::string, int64_t> argumentCounts;       ///< By kernel.
+  std::map<std::string, int64_t> argumentCounts; ///< By kernel.
+  char *launchShared = nullptr;
   std::map<int32_t, std::unique_ptr<GpuBlock>> blocks; ///< By the number of threads.
 };
 
@@ -74,6 +84,36 @@ static std::string findUnknown(const llvm::Module &module) {
         !known.contains(function.getName().str()))
       unknown += " " + function.getName().drop_front(strlen(kEmulatedPrefix)).str();
   return unknown;
+}
+
+/// bf16 as the integers that it is in memory, and its conversions, which NVPTX makes cvt.rn.bf16.f32 of, as calls: LLVM
+/// keeps bf16 in f32 on this machine, and rounds it by an instruction that flushes subnormal numbers where there is
+/// one.
+static std::string replaceBf16(std::string text) {
+  static constexpr llvm::StringLiteral conversion = "fptrunc float ", type = "bfloat", target = " to bfloat";
+  std::string result;
+  bool isCalled = false;
+  for (llvm::StringRef line : llvm::split(text, '\n')) {
+    std::string changed = line.str();
+    // `%1 = uitofp i8 %0 to bfloat` is exact in f32 first.
+    if (line.contains("itofp ") && line.contains(target)) {
+      llvm::StringRef name = line.ltrim().split(' ').first;
+      std::string wide = "%wide." + name.drop_front().str();
+      changed.replace(changed.find(name), name.size(), wide);
+      result += changed.replace(changed.find(target), target.size(), " to float") + "\n";
+      changed = "  " + name.str() + " = fptrunc float " + wide + target.str();
+    }
+    if (size_t at = changed.find(conversion); at != std::string::npos && changed.find(target) != std::string::npos) {
+      size_t begin = at + conversion.size(), end = changed.find(target);
+      changed = changed.substr(0, at) + "call i16 @" + kEmulatedPrefix + "f2bf16.rn(float " +
+                changed.substr(begin, end - begin) + ")" + changed.substr(end + target.size());
+      isCalled = true;
+    }
+    for (size_t at = changed.find(type); at != std::string::npos; at = changed.find(type))
+      changed.replace(at, type.size(), "i16");
+    result += changed + "\n";
+  }
+  return result + (isCalled ? std::string("declare i16 @") + kEmulatedPrefix + "f2bf16.rn(float)\n" : "");
 }
 
 static std::string prepare(llvm::Module &module, std::vector<std::pair<std::string, uint64_t>> &shared) {
@@ -116,8 +156,17 @@ static std::string prepare(llvm::Module &module, std::vector<std::pair<std::stri
   }
   if (std::string unknown = findUnknown(module); !unknown.empty())
     return "instructions that the emulator does not know:" + unknown;
+  if (llvm::GlobalVariable *ofLaunch = module.getGlobalVariable(kLaunchShared)) {
+    auto *type = llvm::ArrayType::get(llvm::Type::getInt8Ty(context), kLaunchBytes);
+    auto *memory = new llvm::GlobalVariable(module, type, /*isConstant=*/false, llvm::GlobalValue::ExternalLinkage,
+                                            nullptr, "", nullptr, llvm::GlobalValue::NotThreadLocal, kSharedSpace);
+    memory->setAlignment(ofLaunch->getAlign());
+    memory->takeName(ofLaunch);
+    ofLaunch->replaceAllUsesWith(memory);
+    ofLaunch->eraseFromParent();
+  }
   for (llvm::GlobalVariable &global : module.globals())
-    if (global.getAddressSpace() == 3) {
+    if (global.getAddressSpace() == kSharedSpace) {
       global.setLinkage(llvm::GlobalValue::ExternalLinkage);
       shared.emplace_back(global.getName().str(), module.getDataLayout().getTypeAllocSize(global.getValueType()));
       global.setInitializer(llvm::Constant::getNullValue(global.getValueType()));
@@ -145,8 +194,8 @@ std::string GpuEmulator::State::load(const std::string &llvmText) {
   LLVMInitializeX86AsmPrinter();
   auto context = std::make_unique<llvm::LLVMContext>();
   llvm::SMDiagnostic diagnostic;
-  std::unique_ptr<llvm::Module> module =
-      llvm::parseIR(llvm::MemoryBufferRef(llvmText, "kernels"), diagnostic, *context);
+  std::string text = replaceBf16(llvmText);
+  std::unique_ptr<llvm::Module> module = llvm::parseIR(llvm::MemoryBufferRef(text, "kernels"), diagnostic, *context);
   auto fail = [](llvm::Error problem) { return llvm::toString(std::move(problem)); };
   if (!module)
     return diagnostic.getMessage().str();
@@ -183,6 +232,8 @@ std::string GpuEmulator::State::load(const std::string &llvmText) {
     if (!address)
       return fail(address.takeError());
     shared.emplace_back(address->toPtr<void *>(), bytes);
+    if (name == kLaunchShared)
+      launchShared = address->toPtr<char *>();
   }
   return "";
 }
@@ -199,7 +250,7 @@ int64_t GpuEmulator::countArguments(const std::string &symbol) const {
 }
 
 std::string GpuEmulator::launch(const std::string &symbol, int64_t gridBlocks, int32_t blockThreads,
-                                const std::vector<void *> &arguments, ThreadOrder order) {
+                                const std::vector<void *> &arguments, ThreadOrder order, int64_t sharedBytes) {
   auto address = state->jit->lookup("run." + symbol);
   if (!address)
     return llvm::toString(address.takeError());
@@ -210,8 +261,12 @@ std::string GpuEmulator::launch(const std::string &symbol, int64_t gridBlocks, i
   std::vector<void *> pointers = arguments;
   for (int64_t number : order.permute(gridBlocks)) {
     for (auto &[memory, bytes] : state->shared)
-      std::memset(memory, 0xa5, bytes);
+      std::memset(memory, kPattern, bytes);
     std::string problem = block->run(entry, pointers.data(), number, order);
+    if (problem.empty() && state->launchShared &&
+        std::any_of(state->launchShared + sharedBytes, state->launchShared + kLaunchBytes,
+                    [](char byte) { return static_cast<unsigned char>(byte) != kPattern; }))
+      problem = "shared memory is written behind the " + std::to_string(sharedBytes) + " bytes of the launch";
     if (!problem.empty())
       return symbol + ": " + problem;
   }

@@ -8,7 +8,7 @@
 // Strict where hardware may or may not forgive: a shuffle that not all lanes of the warp reach, a barrier that not all
 // threads reach, and a deadlock are errors; threads run in the order that is asked for, so that a missing barrier, or
 // one thread that writes what another reads, shows as a different result; shared memory is filled with a pattern before
-// every block.
+// every block, and so is what lies behind the part that the launch asks for: a write there is an error.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -24,8 +24,9 @@ public:
   ~GpuEmulator();
 
   /// Runs a kernel to its end; returns what is wrong with it, or nothing.
+  /// `sharedBytes`: the shared memory that the launch asks for.
   std::string launch(const std::string &symbol, int64_t gridBlocks, int32_t blockThreads,
-                     const std::vector<void *> &arguments, ThreadOrder order);
+                     const std::vector<void *> &arguments, ThreadOrder order, int64_t sharedBytes = 0);
 
   /// How many arguments a kernel takes; -1 where there is none of this name.
   int64_t countArguments(const std::string &symbol) const;

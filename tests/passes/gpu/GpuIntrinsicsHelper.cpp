@@ -8,6 +8,7 @@
 
 #include "tests/passes/gpu/GpuIntrinsicsHelper.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cfenv>
@@ -181,6 +182,22 @@ template <int Mode> void addConversions(Table &table, const std::string &mode) {
 
 uint16_t toHalf(float x) { return std::bit_cast<uint16_t>(static_cast<_Float16>(x)); }
 
+/// The bits of the nearest bf16, ties to even: by arithmetic on the value, not on its bits. NaN gives the NaN that
+/// PTX's cvt.rn.bf16.f32 gives.
+uint16_t toBf16(float x) {
+  constexpr int kFraction = 7, kLowestExponent = -126, kHighestExponent = 127;
+  if (std::isnan(x))
+    return 0x7fff;
+  if (std::isinf(x) || x == 0)
+    return static_cast<uint16_t>(std::bit_cast<uint32_t>(x) >> 16);
+  // The distance of neighbouring numbers here; below the lowest exponent it stays.
+  int exponent = std::max(std::ilogb(x), kLowestExponent) - kFraction;
+  double rounded = std::ldexp(std::nearbyint(std::ldexp(static_cast<double>(x), -exponent)), exponent);
+  if (std::fabs(rounded) >= std::ldexp(1.0, kHighestExponent + 1))
+    rounded = std::copysign(HUGE_VAL, rounded);
+  return static_cast<uint16_t>(std::bit_cast<uint32_t>(static_cast<float>(rounded)) >> 16);
+}
+
 //===----------------------------------------------------------------------===//
 // Families
 //===----------------------------------------------------------------------===//
@@ -221,6 +238,7 @@ void addFloats(Table &table) {
   addArithmetic<Max, kNearest, 2>(table, "fmax");
   addArithmetic<Saturate, kNearest, 1>(table, "saturate");
   table.add("f2h.rn", [](float x) { return toHalf(x); });
+  table.add("f2bf16.rn", [](float x) { return toBf16(x); });
   table.add("f2h.rn.ftz", [](float x) { return toHalf(flush(x)); });
 }
 

@@ -13,7 +13,14 @@ using namespace mlir;
 
 namespace spmdc {
 
-GpuProgram::GpuProgram(ModuleOp module, const std::string &chip) : PlannedProgram(module, Backend::Gpu) {
+static PipelineOptions optionsFor(const std::string &chip) {
+  PipelineOptions options;
+  options.backend = Backend::Gpu;
+  options.sharedBytes = GpuTarget{chip, ""}.getSharedBytes();
+  return options;
+}
+
+GpuProgram::GpuProgram(ModuleOp module, const std::string &chip) : PlannedProgram(module, optionsFor(chip)) {
   if (!isPlanned())
     return;
   FailureOr<GpuTarget> target = GpuTarget::named(chip, module.getLoc());
@@ -44,7 +51,7 @@ std::string GpuProgram::launch(const spmd::KernelInfo &kernel, int64_t extent, c
   ThreadOrder order = way == Forward    ? ThreadOrder::forward()
                       : way == Backward ? ThreadOrder::backward()
                                         : ThreadOrder::shuffled(1);
-  return emulator->launch(kernel.symbol, kernel.gridBlocks, kernel.blockThreads, pointers, order);
+  return emulator->launch(kernel.symbol, kernel.gridBlocks, kernel.blockThreads, pointers, order, kernel.sharedBytes);
 }
 
 bool GpuProgram::hasPtxas() {

@@ -31,13 +31,23 @@ plan.kernel @row_of_a_warp(%x: !spmd.array<i32[8, 32]>) {
   plan.return %0 : !spmd.array<i32[8]>
 }
 
-// A row of eight warps: their sums meet in shared memory, and each warp adds them up in three more shuffles.
+// A row of eight warps: their sums meet in shared memory, and each warp adds them up in three more shuffles. There are
+// enough rows for all multiprocessors, so a block is no larger.
 // CHECK-LABEL: gpu.func @row_of_a_block
 // CHECK-COUNT-5: gpu.shuffle xor
 // CHECK: gpu.barrier
 // CHECK-COUNT-3: gpu.shuffle xor
 // CHECK-NOT: gpu.shuffle
-plan.kernel @row_of_a_block(%x: !spmd.array<i32[3, 10000]>) {
-  %0 = array.reduce sum %x dims [1] : <i32[3, 10000]> -> <i32[3]>
-  plan.return %0 : !spmd.array<i32[3]>
+plan.kernel @row_of_a_block(%x: !spmd.array<i32[300, 10000]>) {
+  %0 = array.reduce sum %x dims [1] : <i32[300, 10000]> -> <i32[300]>
+  plan.return %0 : !spmd.array<i32[300]>
+}
+
+// Strips of a column, each a thread's, meet in shared memory: one thread adds them up between two barriers.
+// CHECK-LABEL: gpu.func @column
+// CHECK-COUNT-2: gpu.barrier
+// CHECK-NOT: gpu.{{shuffle|barrier}}
+plan.kernel @column(%x: !spmd.array<i32[64, 1000]>) {
+  %0 = array.reduce sum %x dims [0] : <i32[64, 1000]> -> <i32[1000]>
+  plan.return %0 : !spmd.array<i32[1000]>
 }

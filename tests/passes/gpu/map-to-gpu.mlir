@@ -1,4 +1,5 @@
 // RUN: spmd-opt %s --spmdc-schedule-kernels --spmdc-map-to-gpu --split-input-file | FileCheck %s
+// RUN: spmd-opt %s --spmdc-schedule-kernels --spmdc-map-to-gpu=shared-bytes=232448 --split-input-file | FileCheck %s --check-prefix=LARGE
 // RUN: spmd-opt %s --spmdc-schedule-kernels --split-input-file | FileCheck %s --check-prefix=CPU
 
 // Neighbours in one thread, as many as 16 bytes hold; the grid covers the array.
@@ -33,9 +34,9 @@ plan.kernel @short_rows(%x: !spmd.array<f32[400, 31]>) {
 
 // -----
 
-// A few long rows have a block each.
+// A few long rows have a block each, as large as can be.
 // CHECK-LABEL: plan.kernel @long_rows
-// CHECK-SAME: mapping = "256 threads a row, 1 rows a block; 10 rounds of 4{{.*}}; 3 blocks of 256 threads"
+// CHECK-SAME: mapping = "1024 threads a row, 1 rows a block; 3 unrolled rounds of 4{{.*}}; 3 blocks of 1024 threads"
 plan.kernel @long_rows(%x: !spmd.array<f32[3, 10000]>) {
   %0 = array.reduce sum %x dims [1] : <f32[3, 10000]> -> <f32[3]>
   plan.return %0 : !spmd.array<f32[3]>
@@ -43,9 +44,9 @@ plan.kernel @long_rows(%x: !spmd.array<f32[3, 10000]>) {
 
 // -----
 
-// Over the first dimension, neighbouring columns are neighbouring threads.
+// Over the first dimension, neighbouring columns are neighbouring threads, and strips of a column are a warp each.
 // CHECK-LABEL: plan.kernel @columns
-// CHECK-SAME: mapping = "a thread a row; 8 blocks of 128 threads"
+// CHECK-SAME: mapping = "16 threads a row, one 32 from the next, 16 elements ahead; 32 blocks of 512 threads"
 plan.kernel @columns(%x: !spmd.array<f32[100, 1000]>) {
   %0 = array.reduce sum %x dims [0] : <f32[100, 1000]> -> <f32[1000]>
   plan.return %0 : !spmd.array<f32[1000]>
@@ -53,14 +54,76 @@ plan.kernel @columns(%x: !spmd.array<f32[100, 1000]>) {
 
 // -----
 
+// Columns enough: a thread takes neighbours, so that it reads 16 bytes at once.
+// CHECK-LABEL: plan.kernel @many_columns
+// CHECK-SAME: mapping = "2 threads a row, one 64 from the next, 8 rows a thread, 2 elements ahead; 1024 blocks of 128 threads"
+plan.kernel @many_columns(%x: !spmd.array<bf16[16, 512, 32768]>) {
+  %0 = array.reduce sum %x dims [1] : <bf16[16, 512, 32768]> -> <bf16[16, 32768]>
+  plan.return %0 : !spmd.array<bf16[16, 32768]>
+}
+
+// -----
+
+// What a softmax of a long row reads is kept in the memory that the launch asks for, where a block may have so much.
+// CHECK-LABEL: plan.kernel @long_softmax
+// CHECK-SAME: mapping = "256 threads a row, 1 rows a block; 32 rounds of 4; 1024 blocks of 256 threads"
+// CHECK-SAME: shared_limit = 49152 : i64
+// LARGE-LABEL: plan.kernel @long_softmax
+// LARGE-SAME: mapping = "1024 threads a row, 1 rows a block; 8 rounds of 4; keeps in shared memory, 131072 bytes that the launch asks for; 1024 blocks of 1024 threads"
+// LARGE-SAME: overwrites = {{\[\[0\]\]}}
+// LARGE-SAME: shared_bytes = 131072 : i64, shared_limit = 232448 : i64
+plan.kernel @long_softmax(%x: !spmd.array<f32[1024, 32768]>) {
+  %m = array.reduce max %x dims [1] : <f32[1024, 32768]> -> <f32[1024]>
+  %mb = array.broadcast_in_dim %m dims [0] : <f32[1024]> -> <f32[1024, 32768]>
+  %s = array.subtract %x, %mb : <f32[1024, 32768]>
+  %e = array.exp %s : <f32[1024, 32768]>
+  %z = array.reduce sum %e dims [1] : <f32[1024, 32768]> -> <f32[1024]>
+  %zb = array.broadcast_in_dim %z dims [0] : <f32[1024]> -> <f32[1024, 32768]>
+  %p = array.divide %e, %zb : <f32[1024, 32768]>
+  plan.return %p : !spmd.array<f32[1024, 32768]>
+}
+
+// -----
+
+// A shorter row is read once into registers.
+// CHECK-LABEL: plan.kernel @centred
+// CHECK-SAME: mapping = "256 threads a row, 1 rows a block; 2 unrolled rounds of 8; 1 unrolled rounds of 1; 8192 blocks of 256 threads"
+plan.kernel @centred(%x: !spmd.array<bf16[8192, 4096]>) {
+  %m = array.reduce max %x dims [1] : <bf16[8192, 4096]> -> <bf16[8192]>
+  %mb = array.broadcast_in_dim %m dims [0] : <bf16[8192]> -> <bf16[8192, 4096]>
+  %d = array.subtract %x, %mb : <bf16[8192, 4096]>
+  plan.return %d, %m : !spmd.array<bf16[8192, 4096]>, !spmd.array<bf16[8192]>
+}
+
+// -----
+
 // What is read across goes through shared memory in squares; it may not be overwritten.
 // CHECK-LABEL: plan.kernel @transpose
-// CHECK-SAME: mapping = "squares, 1 loads through shared memory; 4 blocks of 256 threads"
+// CHECK-SAME: mapping = "squares of 32, 1 elements a thread, 1 loads through shared memory; 4 blocks of 256 threads"
 // CHECK-SAME: overwrites = {{\[\[1\]\]}}
 plan.kernel @transpose(%x: !spmd.array<f32[64, 64]>, %y: !spmd.array<f32[64, 64]>) {
   %t = array.transpose %x perm [1, 0] : <f32[64, 64]> -> <f32[64, 64]>
   %0 = array.add %t, %y : <f32[64, 64]>
   plan.return %0 : !spmd.array<f32[64, 64]>
+}
+
+// -----
+
+// Narrow elements go by words, where the sides allow it.
+// CHECK-LABEL: plan.kernel @transpose_halves
+// CHECK-SAME: mapping = "squares of 64, 2 elements a thread, 1 loads through shared memory; 4 blocks of 256 threads"
+plan.kernel @transpose_halves(%x: !spmd.array<bf16[66, 128]>) {
+  %t = array.transpose %x perm [1, 0] : <bf16[66, 128]> -> <bf16[128, 66]>
+  plan.return %t : !spmd.array<bf16[128, 66]>
+}
+
+// -----
+
+// CHECK-LABEL: plan.kernel @transpose_bytes
+// CHECK-SAME: mapping = "squares of 64, 2 elements a thread, 1 loads through shared memory; 4 blocks of 256 threads"
+plan.kernel @transpose_bytes(%x: !spmd.array<i8[66, 128]>) {
+  %t = array.transpose %x perm [1, 0] : <i8[66, 128]> -> <i8[128, 66]>
+  plan.return %t : !spmd.array<i8[128, 66]>
 }
 
 // -----

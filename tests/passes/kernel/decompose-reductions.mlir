@@ -1,4 +1,5 @@
 // RUN: spmd-opt %s --spmdc-decompose-reductions --split-input-file | FileCheck %s
+// RUN: spmd-opt %s --spmdc-decompose-reductions=for-gpu --split-input-file | FileCheck %s --check-prefix=GPU
 
 // A sum of everything is cut into blocks by its shape alone.
 // CHECK-LABEL: func.func @full
@@ -74,4 +75,41 @@ func.func @dimensions_of_one_element_are_dropped(%x: !spmd.array<f32[5, 1, 4, 1]
   %0 = array.reduce sum %x dims [3] : <f32[5, 1, 4, 1]> -> <f32[5, 1, 4]>
   %1 = array.reduce sum %x dims [1, 2] : <f32[5, 1, 4, 1]> -> <f32[5, 1]>
   return %0, %1 : !spmd.array<f32[5, 1, 4]>, !spmd.array<f32[5, 1]>
+}
+
+// -----
+
+// A GPU needs many blocks, however many columns there are; a CPU's cores have enough of these.
+// CHECK-LABEL: func.func @columns
+// CHECK-NEXT: array.reduce sum %arg0 dims [0] : <f32[8192, 8192]> -> <f32[8192]>
+// GPU-LABEL: func.func @columns
+// GPU-NEXT: %[[B:.*]] = array.reshape %arg0 : <f32[8192, 8192]> -> <f32[32, 256, 8192]>
+// GPU-NEXT: %[[P:.*]] = array.reduce sum %[[B]] dims [1]
+// GPU-NEXT: array.reduce sum %[[P]] dims [0] : <f32[32, 8192]> -> <f32[8192]>
+func.func @columns(%x: !spmd.array<f32[8192, 8192]>) -> !spmd.array<f32[8192]> {
+  %0 = array.reduce sum %x dims [0] : <f32[8192, 8192]> -> <f32[8192]>
+  return %0 : !spmd.array<f32[8192]>
+}
+
+// -----
+
+// A scan in blocks: their sums, what comes before each of them, which its first element takes, and a scan of each. The
+// last block is filled up.
+// CHECK-LABEL: func.func @scan
+// CHECK-NEXT: array.cumulative sum %arg0 dim 0
+// CHECK-NEXT: return
+// GPU-LABEL: func.func @scan
+// GPU: %[[X:.*]] = array.pad %arg0 with %{{.*}} low [0] high [8189] interior [0] : <f32[262147]>, <f32[]> -> <f32[270336]>
+// GPU-NEXT: %[[B:.*]] = array.reshape %[[X]] : <f32[270336]> -> <f32[33, 8192]>
+// GPU-NEXT: %[[T:.*]] = array.reduce sum %[[B]] dims [1]
+// GPU: %[[S:.*]] = array.cumulative sum %[[T]] dim 0 : <f32[33]> -> <f32[33]>
+// GPU: %[[E:.*]] = array.pad %[[S]] with %{{.*}} low [1] high [-1] interior [0]
+// GPU-NEXT: %[[W:.*]] = array.broadcast_in_dim %[[E]] dims [0]
+// GPU: %[[F:.*]] = array.select
+// GPU-NEXT: %[[R:.*]] = array.cumulative sum %[[F]] dim 1 : <f32[33, 8192]> -> <f32[33, 8192]>
+// GPU-NEXT: %[[A:.*]] = array.reshape %[[R]]
+// GPU-NEXT: array.slice %[[A]] [0] to [262147] step [1]
+func.func @scan(%x: !spmd.array<f32[262147]>) -> !spmd.array<f32[262147]> {
+  %0 = array.cumulative sum %x dim 0 : <f32[262147]> -> <f32[262147]>
+  return %0 : !spmd.array<f32[262147]>
 }

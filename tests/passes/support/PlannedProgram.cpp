@@ -36,9 +36,7 @@ private:
 
 } // namespace
 
-PlannedProgram::PlannedProgram(ModuleOp module, Backend backend) : planned(module.clone()) {
-  PipelineOptions options;
-  options.backend = backend;
+PlannedProgram::PlannedProgram(ModuleOp module, const PipelineOptions &options) : planned(module.clone()) {
   if (failed(runPipeline(*planned, std::max(getStage(*planned), Stage::Partitioned), Stage::Plan, options))) {
     ADD_FAILURE() << "the pipeline fails";
     return;

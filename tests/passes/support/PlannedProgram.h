@@ -48,7 +48,7 @@ public:
 
 protected:
   /// Takes the module from its station to the plan; fails the running test on errors.
-  PlannedProgram(mlir::ModuleOp module, Backend backend);
+  PlannedProgram(mlir::ModuleOp module, const PipelineOptions &options);
   bool isPlanned() const { return succeeded; }
 
   /// Runs all of a kernel; `operands` are its inputs and outputs. Returns what went wrong, or nothing.

@@ -35,6 +35,7 @@ const std::map<std::string, Change> &changes() {
       {"mesh", [](CompileOptions &o) { o.frontend.meshOverride = "a=4"; }},
       {"function", [](CompileOptions &o) { o.frontend.function = "other"; }},
       {"backend", [](CompileOptions &o) { o.pipeline.backend = Backend::Gpu; }},
+      {"shared memory", [](CompileOptions &o) { o.pipeline.sharedBytes = 1; }},
       {"bytes to free", [](CompileOptions &o) { o.pipeline.bytesToFree = 1; }},
       {"starts early", [](CompileOptions &o) { o.pipeline.startsEarly = false; }},
       {"latency", [](CompileOptions &o) { o.costModel.link.latencyMicroseconds = 11; }},
