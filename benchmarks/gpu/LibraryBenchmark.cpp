@@ -11,6 +11,7 @@
 #include "runtime/support/Error.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <functional>
 #include <random>
@@ -85,10 +86,15 @@ void timeCopy(Bench &bench) {
   bench.gpu.free(target, bench.stream);
 }
 
-/// The bits of floats are the elements of every type: any of them is one.
-void timeSort(Bench &bench, DType dtype, int64_t outer, int64_t size, int64_t inner) {
+/// The bits of floats are the elements of every type: any of them is one. With a limit: i32 below it, as the numbers of
+/// experts.
+void timeSort(Bench &bench, DType dtype, int64_t outer, int64_t size, int64_t inner, uint32_t limit = 0) {
   int64_t count = outer * size * inner, width = byteSize(dtype);
   std::vector<float> values = drawFloats((count * width + 3) / 4);
+  std::mt19937 random(3);
+  for (float &value : values)
+    if (limit > 0)
+      value = std::bit_cast<float>(static_cast<uint32_t>(random()) % limit);
   DevicePointer operand = bench.upload(values.data(), count * width);
   LibraryCall call{LibraryFunction::Argsort, dtype, {outer, size, inner}, {DType::I32}};
   DevicePointer result = bench.gpu.allocate(4 * count, bench.stream);
@@ -100,7 +106,7 @@ void timeSort(Bench &bench, DType dtype, int64_t outer, int64_t size, int64_t in
   auto bytes =
       static_cast<double>(count * (isLong ? width + width * (2 * width - 1) + 4 * (2 * width - 1) : width + 4));
   bench.report("argsort " + std::string(dtypeName(dtype)) + "[" + std::to_string(outer) + ", " + std::to_string(size) +
-                   ", " + std::to_string(inner) + "]",
+                   ", " + std::to_string(inner) + "]" + (limit ? " below " + std::to_string(limit) : ""),
                seconds, bytes);
   for (DevicePointer pointer : {operand, result, scratch})
     bench.gpu.free(pointer, bench.stream);
@@ -177,6 +183,7 @@ void run(const std::shared_ptr<const Driver> &driver) {
   timeSort(bench, DType::I64, 1, 16 * kMillion, 1);
   timeSort(bench, DType::BF16, 1, 16 * kMillion, 1);
   timeSort(bench, DType::I8, 1, 16 * kMillion, 1);
+  timeSort(bench, DType::I32, 1, 16 * kMillion, 1, 64);
   timeSort(bench, DType::F32, 16, kMillion, 1);
   timeSort(bench, DType::F32, 1, kMillion, 16);
   timeSort(bench, DType::F32, 4096, 4096, 1);

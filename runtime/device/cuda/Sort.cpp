@@ -79,7 +79,8 @@ Sort::Layout Sort::layOut() const {
   Layout layout;
   layout.tickets = 0;
   layout.counts = alignUp(passes * sizeof(uint32_t));
-  layout.states = layout.counts + alignUp(lines * passes * kDigitValues * sizeof(uint32_t));
+  layout.trivial = layout.counts + alignUp(lines * passes * kDigitValues * sizeof(uint32_t));
+  layout.states = layout.trivial + alignUp(lines * int64_t(sizeof(uint32_t)));
   layout.cleared = layout.bytes = layout.states + alignUp(lines * lineTiles * kDigitValues * sizeof(uint64_t));
   // What is between two passes.
   for (int64_t i = 0; i < 2; ++i) {
@@ -96,22 +97,18 @@ int64_t Sort::getScratchBytes() const { return method == Method::Radix ? layOut(
 void Sort::runRadix(const LibraryLauncher &launcher, const Arrays &arrays, DevicePointer scratch) const {
   Layout layout = layOut();
   DevicePointer tickets = scratch + layout.tickets, counts = scratch + layout.counts, states = scratch + layout.states;
+  DevicePointer trivial = scratch + layout.trivial;
   launcher.fill(scratch, 0, layout.cleared);
   int64_t chunk = std::max(kLeastChunk, ceilDiv(size, kMostChunks));
   std::string module = nameModule();
   launcher.launch(module, "spmd_sort_count", lines * ceilDiv(size, chunk), arrays.elements, keys.order, keys.infinity,
                   size, arrays.elementInner, passes, chunk, lines, counts);
-  launcher.launch(module, "spmd_sort_sum", lines * passes, counts);
-  for (int64_t pass = 0; pass < passes; ++pass) {
-    bool isFirst = pass == 0, isLast = pass + 1 == passes;
-    int64_t from = (pass + 1) % 2, to = pass % 2;
-    launcher.launch(
-        module, "spmd_sort_pass", lines * lineTiles, isFirst ? arrays.elements : scratch + layout.keys[from],
-        isFirst ? 0 : scratch + layout.positions[from], isLast ? arrays.newKeys : scratch + layout.keys[to],
-        isLast ? arrays.positions : scratch + layout.positions[to], isLast ? arrays.positionBytes : 4,
-        isFirst ? keys.order : uint64_t(kUnsignedKeys), keys.infinity, size, isFirst ? arrays.elementInner : 1,
-        isLast ? arrays.positionInner : 1, pass, passes, lines, counts, states, tickets);
-  }
+  launcher.launch(module, "spmd_sort_sum", lines * passes, counts, size, passes, trivial);
+  for (int64_t pass = 0; pass < passes; ++pass)
+    launcher.launch(module, "spmd_sort_pass", lines * lineTiles, arrays.elements, arrays.newKeys, arrays.positions,
+                    arrays.positionBytes, scratch + layout.keys[0], scratch + layout.keys[1],
+                    scratch + layout.positions[0], scratch + layout.positions[1], keys.order, keys.infinity, size,
+                    arrays.elementInner, arrays.positionInner, pass, passes, lines, counts, trivial, states, tickets);
 }
 
 void Sort::run(const LibraryLauncher &launcher, const Arrays &arrays, DevicePointer scratch) const {

@@ -39,7 +39,7 @@ private:
   enum class Method { Warps, Lines, Radix };
   /// Parts of the scratch of a radix sort, as offsets.
   struct Layout {
-    int64_t tickets, counts, states, cleared; ///< What lies before `cleared` is zero at the start.
+    int64_t tickets, counts, trivial, states, cleared; ///< What lies before `cleared` is zero at the start.
     int64_t keys[2], positions[2], bytes;
   };
   Layout layOut() const;

@@ -6,6 +6,9 @@
 // counts, and then, with those of all earlier tiles, their sum. Tiles are numbered by a ticket that a block draws when
 // it starts, so all tiles before it are done or run: nobody waits for a block that has no place on the device.
 //
+// A pass in which all elements of a line have the same digit is left out, which the device finds out: small integers in
+// 32 or 64 bits take as many passes as they have digits that differ.
+//
 // Compiled once for each size of keys: SPMD_BITS is 8, 16, 32 or 64.
 //
 // The order is that of the elements, whichever block is first: the sort is stable, and its result has one value.
@@ -98,19 +101,52 @@ SPMD_DEVICE uint32_t lookBack(const uint64_t *state, int64_t lineCount, uint64_t
   }
 }
 
-struct PassArguments {
+/// Where a pass reads and writes.
+struct PassArrays {
   const Key *keys;
   const uint32_t *positions; ///< Null in the first pass: an element's position is where it is.
-  Key *newKeys;              ///< Null in the last pass.
+  Key *newKeys;              ///< Null where keys are not wanted any more.
   void *newPositions;
   int64_t positionBytes;
   uint64_t order;
-  Key infinity;
   Lines from, to; ///< The same lines; those in scratch have no gaps.
+};
+
+struct SortArguments {
+  const Key *elements;
+  Key *sortedKeys; ///< May be null.
+  void *sortedPositions;
+  int64_t positionBytes;
+  Key *keys0, *keys1; ///< Between passes, in turns.
+  uint32_t *positions0, *positions1;
+  uint64_t order;
+  Key infinity;
+  Lines from, to;
   int64_t pass, passes, lineCount;
-  const uint32_t *firsts; ///< [line][pass][digit]: elements of the line with a smaller digit.
-  uint64_t *states;       ///< [tile of a line][line][digit]
-  uint32_t *tickets;      ///< [pass]
+  const uint32_t *firsts;  ///< [line][pass][digit]: elements of the line with a smaller digit.
+  const uint32_t *trivial; ///< [line]: a bit for each pass in which all elements have the same digit.
+  uint64_t *states;        ///< [tile of a line][line][digit]
+  uint32_t *tickets;       ///< [pass]
+
+  /// Passes of this line that do something: one at least, for the positions.
+  SPMD_DEVICE uint32_t usedPasses(int64_t line) const {
+    uint32_t all = (1u << passes) - 1, used = all & ~trivial[line];
+    return used ? used : 1;
+  }
+  SPMD_DEVICE PassArrays arraysOf(uint32_t used) const {
+    uint32_t before = used & ((1u << pass) - 1), turn = static_cast<uint32_t>(__builtin_popcount(before)) % 2;
+    bool isFirst = before == 0, isLast = used >> pass == 1;
+    PassArrays a;
+    a.keys = isFirst ? elements : turn ? keys0 : keys1;
+    a.positions = isFirst ? nullptr : turn ? positions0 : positions1;
+    a.newKeys = isLast ? sortedKeys : turn ? keys1 : keys0;
+    a.newPositions = isLast ? sortedPositions : turn ? positions1 : positions0;
+    a.positionBytes = isLast ? positionBytes : 4;
+    a.order = isFirst ? order : uint64_t(kUnsignedKeys);
+    a.from = {from.size, isFirst ? from.inner : 1};
+    a.to = {to.size, isLast ? to.inner : 1};
+    return a;
+  }
 };
 
 struct PassMemory {
@@ -128,31 +164,31 @@ struct PassMemory {
 
 /// Whether all of this is so: the tile has no end of a line in it, and elements and positions lie without gaps,
 /// positions in 32 bits. Then no access needs a condition or a multiplication.
-SPMD_DEVICE bool isPlain(const PassArguments &a, uint32_t count) {
+SPMD_DEVICE bool isPlain(const PassArrays &a, uint32_t count) {
   return count == kItems * kBlockThreads && a.from.inner == 1 && a.to.inner == 1 && a.positionBytes == 4;
 }
 
 /// This thread's keys. Beyond the end of the line: the largest digit, which comes last and is not written.
-SPMD_DEVICE void loadKeys(const PassArguments &a, int64_t line, int64_t begin, uint32_t first, uint32_t count,
-                          Key (&keys)[kItems]) {
+SPMD_DEVICE void loadKeys(const PassArrays &a, Key infinity, int64_t line, int64_t begin, uint32_t first,
+                          uint32_t count, Key (&keys)[kItems]) {
   const Key *from = a.keys + a.from.startOf(line) + (begin + first) * a.from.inner;
   if (isPlain(a, count)) {
 #pragma unroll
     for (int j = 0; j < kItems; ++j)
       keys[j] = from[j * kWarp];
-    makeKeys(keys, a.order, a.infinity);
+    makeKeys(keys, a.order, infinity);
     return;
   }
 #pragma unroll
   for (int j = 0; j < kItems; ++j, from += kWarp * a.from.inner)
     keys[j] = first + j * kWarp < count ? *from : Key(0);
-  makeKeys(keys, a.order, a.infinity);
+  makeKeys(keys, a.order, infinity);
 #pragma unroll
   for (int j = 0; j < kItems; ++j)
     keys[j] = first + j * kWarp < count ? keys[j] : static_cast<Key>(~Key(0));
 }
 
-SPMD_DEVICE void loadPositions(const PassArguments &a, int64_t line, int64_t begin, uint32_t first, uint32_t count,
+SPMD_DEVICE void loadPositions(const PassArrays &a, int64_t line, int64_t begin, uint32_t first, uint32_t count,
                                uint32_t (&positions)[kItems]) {
   if (!a.positions) {
 #pragma unroll
@@ -173,7 +209,7 @@ SPMD_DEVICE void loadPositions(const PassArguments &a, int64_t line, int64_t beg
 }
 
 /// Writes the tile's elements, which are in order: those of one digit go to neighboring places.
-SPMD_DEVICE void storeTile(const PassArguments &a, int64_t line, uint32_t count, uint32_t shift,
+SPMD_DEVICE void storeTile(const PassArrays &a, int64_t line, uint32_t count, uint32_t shift,
                            const PassMemory &memory) {
   uint32_t thread = threadIndex();
   int64_t start = a.to.startOf(line);
@@ -203,30 +239,34 @@ SPMD_DEVICE void storeTile(const PassArguments &a, int64_t line, uint32_t count,
   }
 }
 
-SPMD_DEVICE void sortTile(const PassArguments &a, PassMemory &memory) {
+SPMD_DEVICE void sortTile(const SortArguments &sort, PassMemory &memory) {
   constexpr int64_t kTileItems = kItems * kBlockThreads;
-  uint32_t thread = threadIndex(), shift = static_cast<uint32_t>(a.pass) * kDigitBits;
+  uint32_t thread = threadIndex(), shift = static_cast<uint32_t>(sort.pass) * kDigitBits;
   if (thread == 0)
-    memory.tile = addAtomically(&a.tickets[a.pass], 1u);
+    memory.tile = addAtomically(&sort.tickets[sort.pass], 1u);
   clearTables(memory.tables);
   syncBlock();
   int64_t tile = memory.tile;
   // Tiles of different lines take turns: those of neighboring lines share their memory where the lines have gaps.
-  Quotient at = divide(tile, a.lineCount);
+  Quotient at = divide(tile, sort.lineCount);
   int64_t line = at.remainder, begin = at.quotient * kTileItems;
+  uint32_t used = sort.usedPasses(line);
+  if (!(used >> sort.pass & 1))
+    return;
+  PassArrays a = sort.arraysOf(used);
   auto count = static_cast<uint32_t>(a.from.size - begin < kTileItems ? a.from.size - begin : kTileItems);
   uint32_t first = warpIndex() * kItems * kWarp + laneIndex();
 
   Key keys[kItems];
   uint32_t ranks[kItems] = {};
-  loadKeys(a, line, begin, first, count, keys);
+  loadKeys(a, sort.infinity, line, begin, first, count, keys);
   rankInWarp(keys, shift, memory.tables, ranks);
   syncBlock();
   uint32_t total = sumOverWarps(memory.tables);
-  uint64_t *state = a.states + tile * kDigitValues + thread;
-  uint32_t firstOfLine = a.firsts[(line * a.passes + a.pass) * kDigitValues + thread];
+  uint64_t *state = sort.states + tile * kDigitValues + thread;
+  uint32_t firstOfLine = sort.firsts[(line * sort.passes + sort.pass) * kDigitValues + thread];
   bool isFirst = at.quotient == 0;
-  publish(state, a.pass, isFirst ? kFullSum : kOwnSum, isFirst ? firstOfLine + total : total);
+  publish(state, sort.pass, isFirst ? kFullSum : kOwnSum, isFirst ? firstOfLine + total : total);
   uint32_t firstOfTile = sumOfThreadsBelow(total, memory.warpSums);
   memory.firstOfDigit[thread] = firstOfTile;
   syncBlock();
@@ -240,8 +280,8 @@ SPMD_DEVICE void sortTile(const PassArguments &a, PassMemory &memory) {
   loadPositions(a, line, begin, first, count, positions);
   uint32_t before = firstOfLine;
   if (!isFirst) {
-    before = lookBack(state, a.lineCount, a.pass);
-    publish(state, a.pass, kFullSum, before + total);
+    before = lookBack(state, sort.lineCount, sort.pass);
+    publish(state, sort.pass, kFullSum, before + total);
   }
 #pragma unroll
   for (int j = 0; j < kItems; ++j)
@@ -253,10 +293,14 @@ SPMD_DEVICE void sortTile(const PassArguments &a, PassMemory &memory) {
 
 } // namespace
 
-/// Blocks: one a line and pass.
-SPMD_KERNEL(1) spmd_sort_sum(uint32_t *counts) {
+/// Makes the digits' counts of a line and pass sums of those below, and notes where one digit is all there is. Blocks:
+/// one a line and pass.
+SPMD_KERNEL(1) spmd_sort_sum(uint32_t *counts, int64_t size, int64_t passes, uint32_t *trivial) {
   static SPMD_SHARED uint32_t sums[kWarps];
   uint32_t *mine = counts + int64_t(blockIndex()) * kDigitValues + threadIndex();
+  Quotient at = divide(blockIndex(), passes);
+  if (*mine == size)
+    __atomic_fetch_or(&trivial[at.quotient], 1u << at.remainder, __ATOMIC_RELAXED);
   *mine = sumOfThreadsBelow(*mine, sums);
 }
 
@@ -269,12 +313,14 @@ spmd_sort_count(const Key *elements, uint64_t order, uint64_t infinity, int64_t 
 
 /// Blocks: one a line and tile.
 SPMD_KERNEL(3)
-spmd_sort_pass(const Key *keys, const uint32_t *positions, Key *newKeys, void *newPositions, int64_t positionBytes,
-               uint64_t order, uint64_t infinity, int64_t size, int64_t fromInner, int64_t toInner, int64_t pass,
-               int64_t passes, int64_t lineCount, const uint32_t *firsts, uint64_t *states, uint32_t *tickets) {
+spmd_sort_pass(const Key *elements, Key *sortedKeys, void *sortedPositions, int64_t positionBytes, Key *keys0,
+               Key *keys1, uint32_t *positions0, uint32_t *positions1, uint64_t order, uint64_t infinity, int64_t size,
+               int64_t fromInner, int64_t toInner, int64_t pass, int64_t passes, int64_t lineCount,
+               const uint32_t *firsts, const uint32_t *trivial, uint64_t *states, uint32_t *tickets) {
   static SPMD_SHARED PassMemory memory;
-  sortTile({keys, positions, newKeys, newPositions, positionBytes, order, static_cast<Key>(infinity),
-            Lines{size, fromInner}, Lines{size, toInner}, pass, passes, lineCount, firsts, states, tickets},
+  sortTile({elements, sortedKeys, sortedPositions, positionBytes, keys0, keys1, positions0, positions1, order,
+            static_cast<Key>(infinity), Lines{size, fromInner}, Lines{size, toInner}, pass, passes, lineCount, firsts,
+            trivial, states, tickets},
            memory);
 }
 

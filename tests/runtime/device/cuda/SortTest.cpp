@@ -63,6 +63,30 @@ TEST_P(SortTest, LinesOfSeveralTiles) {
   EXPECT_EQ(tester.getLaunches().back(), "spmd_sort_pass");
 }
 
+// Digits that are the same in a whole line are left out, in each line others; one pass is left for equal elements.
+TEST_P(SortTest, DigitsThatAreTheSame) {
+  int64_t width = byteSize(GetParam()), size = blockItems() + 50;
+  for (bool isDescending : {false, true}) {
+    std::vector<char> elements;
+    for (uint64_t limit : {1, 2, 200, 70'000}) {
+      // The low bits of what is 1 or a little more as a float.
+      uint64_t one = GetParam() == DType::F64   ? 0x3ff0000000000000
+                     : GetParam() == DType::F32 ? 0x3f800000
+                     : isFloat(GetParam())      ? 0x3c00
+                                                : 0;
+      for (int64_t i = 0; i < size; ++i) {
+        uint64_t bits = one + random() % (GetParam() == DType::Bool ? std::min<uint64_t>(limit, 2) : limit);
+        elements.insert(elements.end(), reinterpret_cast<char *>(&bits), reinterpret_cast<char *>(&bits) + width);
+      }
+    }
+    LibraryCall call{isDescending ? LibraryFunction::ArgsortDescending : LibraryFunction::Argsort,
+                     GetParam(),
+                     {4, size, 1},
+                     {DType::I32}};
+    tester.check(call, {elements}, 16 * size);
+  }
+}
+
 TEST_P(SortTest, NothingToSort) {
   check(0, 5, 1);
   check(3, 0, 1);
