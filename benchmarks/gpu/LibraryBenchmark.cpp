@@ -159,16 +159,18 @@ void timeSlice(Bench &bench, DType dtype, int64_t outer, int64_t rows, int64_t w
     bench.gpu.free(pointer, bench.stream);
 }
 
-void timeProduct(Bench &bench, DType operand, DType result, int64_t size, bool transposeRhs) {
-  MatmulShape shape{1, size, size, size, false, transposeRhs, operand, result};
+void timeProduct(Bench &bench, DType operand, DType result, int64_t rows, int64_t size, bool transposeRhs) {
+  MatmulShape shape{1, rows, size, size, false, transposeRhs, operand, result};
   std::vector<float> values = drawFloats(size * size * byteSize(operand) / 4);
   DevicePointer lhs = bench.upload(values.data(), size * size * byteSize(operand));
   DevicePointer rhs = bench.upload(values.data(), size * size * byteSize(operand));
   DevicePointer out = bench.gpu.allocate(size * size * byteSize(result), bench.stream);
   double seconds = bench.time([&] { bench.library.multiply(shape, bench.stream, lhs, rhs, out); });
-  std::printf("product %s to %s, %lld^3%s: %.1f us, %.2f Tops\n", std::string(dtypeName(operand)).c_str(),
-              std::string(dtypeName(result)).c_str(), static_cast<long long>(size), transposeRhs ? ", NT" : "",
-              seconds * 1e6, 2 * static_cast<double>(size * size * size) / seconds * 1e-12);
+  std::printf("product %s to %s, %lld x %lld^2%s: %.1f us, %.2f Tops, %.0f GB/s\n",
+              std::string(dtypeName(operand)).c_str(), std::string(dtypeName(result)).c_str(),
+              static_cast<long long>(rows), static_cast<long long>(size), transposeRhs ? ", NT" : "", seconds * 1e6,
+              2 * static_cast<double>(rows * size * size) / seconds * 1e-12,
+              static_cast<double>((rows + size) * size * byteSize(operand)) / seconds * 1e-9);
   for (DevicePointer pointer : {lhs, rhs, out})
     bench.gpu.free(pointer, bench.stream);
 }
@@ -208,9 +210,10 @@ void run(const std::shared_ptr<const Driver> &driver) {
                                  {DType::F64, DType::F64},
                                  {DType::I32, DType::I32},
                                  {DType::I8, DType::I32}}) {
-    timeProduct(bench, operand, result, 4096, false);
-    timeProduct(bench, operand, result, 4096, true);
-    timeProduct(bench, operand, result, 512, false);
+    for (bool transposeRhs : {false, true})
+      for (int64_t rows : {1, 4096})
+        timeProduct(bench, operand, result, rows, 4096, transposeRhs);
+    timeProduct(bench, operand, result, 512, 512, false);
   }
 }
 

@@ -52,5 +52,7 @@ inline constexpr uint32_t kSliceRank = 8;
 /// Rows and columns of the result that a block of a matrix product computes. The larger tile reads half as much, and
 /// needs twice the registers.
 inline constexpr int64_t kSmallTile = 64, kLargeTile = 128;
+/// With up to so many rows or columns a tile would be nearly empty, and the other side is read once, as it lies.
+inline constexpr int64_t kFewRows = 4;
 
 } // namespace spmd::cuda

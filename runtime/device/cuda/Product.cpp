@@ -4,6 +4,8 @@
 
 #include "runtime/support/Error.h"
 
+#include <algorithm>
+
 namespace spmd::cuda {
 namespace {
 
@@ -45,7 +47,9 @@ std::string nameModule(DType operand, DType result) {
 
 } // namespace
 
-Product::Product(const MatmulShape &shape) : shape(shape), module(nameModule(shape.operand, shape.result)) {
+Product::Product(const MatmulShape &shape)
+    : shape(shape), module(nameModule(shape.operand, shape.result)),
+      hasFewRows(std::min(shape.m, shape.n) <= kFewRows) {
   if (module.empty())
     throw Error("matmul: no product of " + std::string(dtypeName(shape.operand)) + " into " +
                 std::string(dtypeName(shape.result)) + "; cast the operands or the result");
@@ -55,11 +59,25 @@ Product::Product(const MatmulShape &shape) : shape(shape), module(nameModule(sha
     tile = kLargeTile;
 }
 
+std::string Product::nameKernel() const { return "spmd_multiply_" + (hasFewRows ? "few" : std::to_string(tile)); }
+
 int64_t Product::countTiles(int64_t size) const { return (size + tile - 1) / tile; }
 
 void Product::prepare(const LibraryKernels &kernels) const { kernels.find(module, nameKernel()); }
 
+void Product::runFewRows(const LibraryLauncher &launcher, DevicePointer lhs, DevicePointer rhs,
+                         DevicePointer result) const {
+  // As the kernel: where rows or columns of the larger side lie together, a lane takes one of them.
+  bool isLhsFew = shape.m <= shape.n, liesAcross = isLhsFew ? !shape.transposeRhs : shape.transposeLhs;
+  int64_t places = liesAcross ? 32 : 8, many = std::max(shape.m, shape.n);
+  int64_t parts = std::min(shape.m, shape.n) > 0 ? (many + places - 1) / places : 0;
+  launcher.launchOver(shape.batch * parts, 1, module, nameKernel(), lhs, rhs, result, shape.batch, shape.m, shape.n,
+                      shape.k, shape.transposeLhs, shape.transposeRhs, places);
+}
+
 void Product::run(const LibraryLauncher &launcher, DevicePointer lhs, DevicePointer rhs, DevicePointer result) const {
+  if (hasFewRows)
+    return runFewRows(launcher, lhs, rhs, result);
   int64_t tiles = shape.batch * countTiles(shape.m) * countTiles(shape.n);
   launcher.launchOver(tiles, 1, module, nameKernel(), lhs, rhs, result, shape.batch, shape.m, shape.n, shape.k,
                       shape.transposeLhs, shape.transposeRhs);

@@ -16,11 +16,13 @@ public:
   void run(const LibraryLauncher &launcher, DevicePointer lhs, DevicePointer rhs, DevicePointer result) const;
 
 private:
-  std::string nameKernel() const { return "spmd_multiply_" + std::to_string(tile); }
+  std::string nameKernel() const;
+  void runFewRows(const LibraryLauncher &launcher, DevicePointer lhs, DevicePointer rhs, DevicePointer result) const;
   int64_t countTiles(int64_t size) const;
 
   MatmulShape shape;
   std::string module;
+  bool hasFewRows; ///< Or few columns.
   int64_t tile = kSmallTile;
 };
 

@@ -2,7 +2,9 @@
 //
 // For what cuBLASLt does not multiply, and where there is none. A block computes a square of the result; both sides go
 // through shared memory in steps along k, already in the type of the sums, while the next step is fetched
-// into registers. Each element is summed over k one after another: its bits depend on nothing but its row and column.
+// into registers. Each element is summed over k one after another. A product of a few rows or columns reads the other
+// side once, spread over k, and adds up a fixed number of partial sums in a fixed order. So the bits of an element
+// depend on nothing but its row, its column and the shape.
 //
 // The types are those of runtime/device/cpu/Gemm.cpp: halves are summed in f32 and rounded once; integers are
 // multiplied as unsigned ones, so that overflow wraps; of bools, any true product makes the result true.
@@ -36,6 +38,10 @@ SPMD_DEVICE void loadFour(const Sum *from, Sum *to) {
   typedef Sum Four __attribute__((ext_vector_type(4), aligned(16)));
   Four four = *reinterpret_cast<const Four *>(from);
   to[0] = four.x, to[1] = four.y, to[2] = four.z, to[3] = four.w;
+}
+
+SPMD_DEVICE Out::Stored finish(Sum sum) {
+  return SPMD_LOGICAL ? static_cast<Out::Stored>(sum != Sum(0)) : Out::store(static_cast<Out::Value>(sum));
 }
 
 /// One side of a product: `places` rows of the left side, or columns of the right one, along which the tile goes, and
@@ -136,8 +142,7 @@ SPMD_DEVICE void multiplyTile(const Side &lhs, const Side &rhs, Out::Stored *res
 #pragma unroll
     for (uint32_t j = 0; j < kSums; ++j)
       if (int64_t column = firstColumn + j / 4 * 64 + threadColumn + j % 4; column < rhs.places)
-        line[column] = SPMD_LOGICAL ? static_cast<Out::Stored>(sums[i][j] != Sum(0))
-                                    : Out::store(static_cast<Out::Value>(sums[i][j]));
+        line[column] = finish(sums[i][j]);
   }
 }
 
@@ -155,7 +160,81 @@ SPMD_DEVICE void multiply(const In::Stored *lhs, const In::Stored *rhs, Out::Sto
   }
 }
 
+/// A product with at most kFewRows rows, or columns: `few` has them, `many` is the other side.
+struct FewRows {
+  Side few, many;
+  Out::Stored *result;
+  int64_t resultFewStride, resultManyStride;
+};
+
+/// Some places of the other side from `first` on. Where they lie together (isAcross), each lane has one, and each warp
+/// sums every eighth step of k; where steps of k lie together, each warp has one, and each lane sums every 32nd step.
+/// What they have summed is added up in their order. The side with few places goes through shared memory.
+template <bool isAcross>
+SPMD_DEVICE void multiplyFewRows(const FewRows &product, int64_t first, Sum (&shared)[kFewRows][kBlockThreads]) {
+  constexpr uint32_t kStep = isAcross ? kBlockThreads / kWarp : kWarp;
+  const Side &few = product.few, &many = product.many;
+  uint32_t thread = threadIndex(), start = isAcross ? warpIndex() : laneIndex();
+  int64_t place = first + (isAcross ? laneIndex() : warpIndex());
+  bool isInside = place < many.places;
+  const In::Stored *data = many.data + place * many.placeStride;
+  Sum sums[kFewRows] = {};
+  for (int64_t begin = 0; begin < many.depth; begin += kBlockThreads) {
+    const In::Stored *from = few.data + (begin + thread) * few.depthStride;
+#pragma unroll
+    for (uint32_t r = 0; r < kFewRows; ++r, from += few.placeStride)
+      shared[r][thread] = r < few.places && begin + thread < few.depth ? static_cast<Sum>(In::load(*from)) : Sum(0);
+    syncBlock();
+    auto count = static_cast<uint32_t>(many.depth - begin < kBlockThreads ? many.depth - begin : kBlockThreads);
+    if (isInside) {
+#pragma unroll 4
+      for (uint32_t k = start; k < count; k += kStep) {
+        Sum value = static_cast<Sum>(In::load(data[(begin + k) * many.depthStride]));
+#pragma unroll
+        for (uint32_t r = 0; r < kFewRows; ++r)
+          sums[r] += value * shared[r][k];
+      }
+    }
+    syncBlock();
+  }
+#pragma unroll
+  for (uint32_t r = 0; r < kFewRows; ++r)
+    shared[r][thread] = sums[r];
+  syncBlock();
+  // One thread a row and place.
+  uint32_t row = isAcross ? warpIndex() : laneIndex();
+  if (row < few.places && isInside) {
+    Sum sum = 0;
+    for (uint32_t part = 0; part < kStep; ++part)
+      sum += shared[row][isAcross ? part * kWarp + laneIndex() : warpIndex() * kWarp + part];
+    product.result[row * product.resultFewStride + place * product.resultManyStride] = finish(sum);
+  }
+  syncBlock();
+}
+
 } // namespace
+
+/// A product with m or n of at most kFewRows. Blocks take `places` rows or columns of the other side at a time: 32
+/// where these lie together in memory, 8 where steps of k do.
+SPMD_KERNEL(4)
+spmd_multiply_few(const In::Stored *lhs, const In::Stored *rhs, Out::Stored *result, int64_t batch, int64_t m,
+                  int64_t n, int64_t k, int64_t transposeLhs, int64_t transposeRhs, int64_t places, int64_t blocks) {
+  static SPMD_SHARED Sum shared[kFewRows][kBlockThreads];
+  bool isLhsFew = m <= n;
+  int64_t many = isLhsFew ? n : m, parts = (many + places - 1) / places;
+  for (int64_t number = blockIndex(); number < batch * parts; number += blocks) {
+    Quotient at = divide(number, parts);
+    int64_t b = at.quotient;
+    Side left{lhs + b * m * k, m, transposeLhs ? 1 : k, k, transposeLhs ? m : 1};
+    Side right{rhs + b * k * n, n, transposeRhs ? k : 1, k, transposeRhs ? 1 : n};
+    Out::Stored *target = result + b * m * n;
+    FewRows product = isLhsFew ? FewRows{left, right, target, n, 1} : FewRows{right, left, target, 1, n};
+    if (places == kWarp)
+      multiplyFewRows<true>(product, at.remainder * places, shared);
+    else
+      multiplyFewRows<false>(product, at.remainder * places, shared);
+  }
+}
 
 #define SPMD_MULTIPLY(tile, most)                                                                                      \
   SPMD_KERNEL(most)                                                                                                    \

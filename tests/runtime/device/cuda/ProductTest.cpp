@@ -81,9 +81,9 @@ struct Sizes {
 };
 
 TEST_P(ProductTest, AllShapes) {
-  for (const Sizes &s :
-       {Sizes{1, 1, 1, 1}, Sizes{2, 5, 7, 3}, Sizes{1, 64, 64, 16}, Sizes{1, 70, 65, 17}, Sizes{1, 1, 100, 33},
-        Sizes{1, 130, 1, 40}, Sizes{3, 3, 4, 0}, Sizes{1, 0, 4, 5}, Sizes{0, 3, 4, 5}, Sizes{1, 2, 3, 500}})
+  for (const Sizes &s : {Sizes{1, 1, 1, 1}, Sizes{2, 5, 7, 3}, Sizes{1, 64, 64, 16}, Sizes{1, 70, 65, 17},
+                         Sizes{1, 1, 100, 33}, Sizes{1, 130, 1, 40}, Sizes{2, 4, 67, 300}, Sizes{3, 39, 3, 301},
+                         Sizes{3, 3, 4, 0}, Sizes{1, 0, 4, 5}, Sizes{0, 3, 4, 5}, Sizes{1, 2, 3, 500}})
     for (bool transposeLhs : {false, true})
       for (bool transposeRhs : {false, true})
         check(s.batch, s.m, s.n, s.k, transposeLhs, transposeRhs);
