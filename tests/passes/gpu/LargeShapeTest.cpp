@@ -146,7 +146,7 @@ TEST(GpuLargeShape, ColumnsAreReadBeforeTheyAreWritten) {
 
 // Several neighbours in a thread, over several rounds, with warps and blocks; and cut into blocks, with a rest.
 TEST(GpuLargeShape, ScansOfRows) {
-  for (std::string shape : {"1, 1", "3, 2", "5, 1300", "7, 4096", "2, 5004", "300, 36", "2, 131072", "1, 262147"}) {
+  for (std::string shape : {"1, 1", "3, 2", "5, 1300", "7, 4096", "2, 5004", "300, 36", "2, 131072"}) {
     check(scan("sum", "i32", shape, 1), InputKind::Wild);
     check(scan("max", "f32", shape, 1), InputKind::Wild);
   }
@@ -188,15 +188,17 @@ TEST(GpuLargeShape, TransposesOfNarrowElements) {
 // In registers, in shared memory that the kernel declares, in that of the launch, and nowhere.
 TEST(GpuLargeShape, LongRowsAreKept) {
   SKIP_WITHOUT_LIBDEVICE();
-  for (std::string size : {"4096", "16384", "20000", "40000", "40004", "60001"}) {
+  for (std::string size : {"4096", "16384", "20000", "40000", "40004", "57344", "57348"}) {
     std::string text = softmaxProgram("2", size);
     check(text, InputKind::Ordinary, {.ulps = 16});
     check(replaceAll(text, {{"f32", "bf16"}}), InputKind::Ordinary, {.ulps = 4});
   }
-  auto [kernels, sharedBytes] = launchesOf(softmaxProgram("2", "40000"));
-  EXPECT_EQ(kernels, 1u);
-  // Ten rounds of four neighbours by 1024 threads.
-  EXPECT_EQ(sharedBytes, 10 * 4 * 1024 * 4);
+  // Rounds of four neighbours by 1024 threads: as many as there is shared memory for, and one more.
+  for (auto [size, rounds] : std::vector<std::pair<std::string, int32_t>>{{"40000", 10}, {"57344", 14}, {"57348", 0}}) {
+    auto [kernels, sharedBytes] = launchesOf(softmaxProgram("2", size));
+    EXPECT_EQ(kernels, 1u);
+    EXPECT_EQ(sharedBytes, rounds * 4 * 1024 * 4);
+  }
 }
 
 // Every distance to the next bf16, ties among them; subnormal numbers, infinities and NaN. All bits are compared.
