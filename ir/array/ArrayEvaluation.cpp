@@ -193,17 +193,24 @@ Tensor ArgReduceOp::evaluate(ArrayRef<Tensor> operands) {
 Tensor CumulativeOp::evaluate(ArrayRef<Tensor> operands) {
   const Tensor &x = operands[0];
   Type type = getType().getElementType();
-  return generate(getType(), [&](ArrayRef<int64_t> index) {
-    SmallVector<int64_t> source(index);
-    Scalar sum = getReductionIdentity(type, getKind());
-    int64_t position = index[getDim()], size = getType().getDimSize(static_cast<int64_t>(getDim()));
-    int64_t count = getReversed() ? size - position : position + 1;
-    for (int64_t i = 0; i < count; ++i) {
-      source[getDim()] = getReversed() ? size - 1 - i : i;
-      sum = evaluateReduction(type, getKind(), sum, x.at(source));
+  auto dim = static_cast<size_t>(getDim());
+  ArrayRef<int64_t> shape = getType().getShape();
+  int64_t size = shape[dim], inner = 1;
+  for (int64_t after : shape.drop_front(dim + 1))
+    inner *= after;
+  // Row-major positions, line after line: each element is combined once.
+  std::vector<Scalar> sums(x.elements.size());
+  for (int64_t begin = 0; begin < x.size(); begin += size * inner)
+    for (int64_t line = begin; line < begin + inner; ++line) {
+      Scalar sum = getReductionIdentity(type, getKind());
+      for (int64_t i = 0; i < size; ++i) {
+        int64_t position = line + (getReversed() ? size - 1 - i : i) * inner;
+        sum = evaluateReduction(type, getKind(), sum, x.elements[position]);
+        sums[position] = finish(type, sum);
+      }
     }
-    return finish(type, sum);
-  });
+  int64_t next = 0;
+  return generate(getType(), [&](ArrayRef<int64_t>) { return sums[next++]; });
 }
 
 } // namespace spmdc

@@ -8,7 +8,9 @@
 
 #include "ir/array/LocalBuilder.h"
 #include "ir/array/ScalarEvaluation.h"
+#include "passes/kernel/BlockSizes.h"
 #include "passes/kernel/Passes.h"
+#include "passes/kernel/Shapes.h"
 
 using namespace mlir;
 
@@ -26,24 +28,13 @@ constexpr int64_t kBlockElements = 1 << 14;
 /// Rows that suffice where each row is contiguous, and where rows lie side by side.
 constexpr int64_t kEnoughRows = 32, kEnoughLanes = 1024;
 
-/// On a GPU: below this many elements a second kernel costs more than it saves.
-constexpr int64_t kMinGpuElements = 1 << 18;
-/// Blocks that are wanted, eight for each of an H100's multiprocessors, and blocks that do, since they can be large.
+/// On a GPU: blocks that are wanted, eight for each of an H100's multiprocessors, and blocks that do, since they can be
+/// large.
 constexpr int64_t kGpuBlocks = 1056, kEnoughGpuBlocks = 264;
-/// Contiguous rows, each of which has a block: so many do, and shorter ones stay together, so that what reads them
-/// again (a softmax) is one kernel.
-constexpr int64_t kEnoughGpuRows = 264, kLongGpuRow = 1 << 16;
+/// Contiguous rows shorter than this stay together, so that what reads them again (a softmax) is one kernel.
+constexpr int64_t kLongGpuRow = 1 << 16;
 /// Fewest elements of a part of a contiguous row, and fewest rows of a part of a column.
 constexpr int64_t kMinGpuBlock = 8192, kMinGpuStrip = 64;
-/// Elements of a part of a scan along contiguous rows, and along columns; threads that do without parts.
-constexpr int64_t kScanBlock = 4096, kColumnScanBlock = 64, kEnoughScanThreads = 1 << 15;
-
-int64_t productOf(ArrayRef<int64_t> shape) {
-  int64_t product = 1;
-  for (int64_t size : shape)
-    product *= size;
-  return product;
-}
 
 //===----------------------------------------------------------------------===//
 // arg_reduce
@@ -121,16 +112,6 @@ void dropUnitDims(ReduceOp op) {
 //===----------------------------------------------------------------------===//
 // Large reductions
 //===----------------------------------------------------------------------===//
-
-/// Reduced dimension `dim` cut into blocks; 0: not at all. A divisor close by saves the tail.
-int64_t fitBlock(int64_t size, int64_t block) {
-  if (block * 2 > size)
-    return 0;
-  for (int64_t divisor = block; divisor * 2 > block; --divisor)
-    if (size % divisor == 0)
-      return divisor;
-  return block;
-}
 
 /// What a reduction combines: `rows` results of `reduced` elements each, of which the longest dimension is `dim`.
 struct ReductionShape {
@@ -245,99 +226,6 @@ bool split(ReduceOp op, bool forGpu) {
   return true;
 }
 
-//===----------------------------------------------------------------------===//
-// Large scans
-//===----------------------------------------------------------------------===//
-
-/// The block size to cut the dimension of a scan with on a GPU; 0: leave it.
-int64_t chooseScanBlock(CumulativeOp op) {
-  ArrayRef<int64_t> shape = op.getType().getShape();
-  int64_t dim = op.getDim(), size = shape[dim], elements = productOf(shape);
-  if (elements < kMinGpuElements)
-    return 0;
-  int64_t rows = elements / size, last = static_cast<int64_t>(shape.size()) - 1;
-  while (last > 0 && shape[last] == 1)
-    --last;
-  if (dim == last)
-    return rows >= kEnoughGpuRows ? 0 : fitBlock(size, 2 * kScanBlock);
-  if (rows >= kEnoughScanThreads)
-    return 0;
-  int64_t parts = (kEnoughScanThreads + rows - 1) / rows;
-  return fitBlock(size, std::max(size / parts, kColumnScanBlock));
-}
-
-/// The totals of the blocks before each block: a scan of the blocks' totals, moved on by one.
-Value scanBefore(OpBuilder &b, Location loc, Value totals, ReductionKind kind, int64_t dim) {
-  auto type = cast<ArrayType>(totals.getType());
-  SmallVector<int64_t> low(type.getRank(), 0), high(type.getRank(), 0), interior(type.getRank(), 0);
-  low[dim] = 1;
-  high[dim] = -1;
-  Value scanned = b.create<CumulativeOp>(loc, type, totals, kind, static_cast<uint64_t>(dim));
-  Value identity = b.create<ConstantOp>(loc, type.withShape({}), getReductionIdentity(type.getElementType(), kind));
-  return b.create<PadOp>(loc, type, scanned, identity, low, high, interior);
-}
-
-/// Reduce, then scan: the first element of each block takes what comes before it (Merrill and Garland, "Single-pass
-/// Parallel Prefix Scan with Decoupled Look-back", 2016, section 2.3). One value per block is read twice, and all else
-/// stays in order, so the bits depend on the shape alone.
-bool split(CumulativeOp op) {
-  int64_t block = chooseScanBlock(op), dim = op.getDim();
-  if (!block)
-    return false;
-  OpBuilder b(op);
-  Location loc = op.getLoc();
-  ReductionKind kind = op.getKind();
-  // Sums of blocks and what they are added to stay in f32.
-  bool isHalf =
-      op.getType().getElementType().getIntOrFloatBitWidth() == 16 && isa<FloatType>(op.getType().getElementType());
-  bool isWidened = isHalf && (kind == ReductionKind::sum || kind == ReductionKind::prod);
-  ArrayType type = isWidened ? op.getType().withElementType(b.getF32Type()) : op.getType();
-  int64_t rank = type.getRank(), size = type.getDimSize(dim), parts = (size + block - 1) / block;
-  SmallVector<int64_t> shape(type.getShape()), low(rank, 0), high(rank, 0), interior(rank, 0);
-  shape[dim] = parts * block;
-  high[dim] = parts * block - size;
-  ArrayType padded = type.withShape(shape);
-  shape[dim] = parts;
-  shape.insert(shape.begin() + dim + 1, block);
-  ArrayType blocksType = type.withShape(shape);
-  // Made for each reader anew: what two kernels read would be written to memory in f32.
-  auto cut = [&]() -> Value {
-    Value x = op.getOperand();
-    if (isWidened)
-      x = b.create<ConvertOp>(loc, type, x);
-    // The last block is filled up, behind all that counts.
-    if (padded != type) {
-      Value identity = b.create<ConstantOp>(loc, type.withShape({}), getReductionIdentity(type.getElementType(), kind));
-      x = b.create<PadOp>(loc, padded, x, identity, low, high, interior);
-    }
-    return b.create<ReshapeOp>(loc, blocksType, x);
-  };
-  Value totals = createReduce(b, loc, cut(), kind, {dim + 1}), blocks = cut();
-  Value before = scanBefore(b, loc, totals, kind, dim);
-  SmallVector<int64_t> kept;
-  for (int64_t d = 0; d <= rank; ++d)
-    if (d != dim + 1)
-      kept.push_back(d);
-  Value everywhere = b.create<BroadcastInDimOp>(loc, blocksType, before, kept);
-  ArrayType positions = blocksType.withElementType(b.getI32Type()), flags = blocksType.withElementType(b.getI1Type());
-  Value position = b.create<IotaOp>(loc, positions, b.getI64IntegerAttr(dim + 1));
-  Value zero = b.create<ConstantOp>(loc, positions, Scalar::ofInt(0));
-  Value isFirst = b.create<CompareOp>(loc, flags, position, zero, ComparisonDirection::eq);
-  Value joined = createCombination(b, loc, kind, everywhere, blocks);
-  Value begun = b.create<SelectOp>(loc, blocksType, isFirst, joined, blocks);
-  Value result = b.create<CumulativeOp>(loc, blocksType, begun, kind, static_cast<uint64_t>(dim + 1));
-  result = b.create<ReshapeOp>(loc, padded, result);
-  if (padded != type) {
-    SmallVector<int64_t> starts(rank, 0), ones(rank, 1);
-    result = b.create<SliceOp>(loc, type, result, starts, type.getShape(), ones);
-  }
-  if (isWidened)
-    result = b.create<ConvertOp>(loc, op.getType(), result);
-  op.replaceAllUsesWith(result);
-  op.erase();
-  return true;
-}
-
 class DecomposeReductionsPass : public impl::DecomposeReductionsBase<DecomposeReductionsPass> {
 public:
   using DecomposeReductionsBase::DecomposeReductionsBase;
@@ -360,7 +248,7 @@ private:
       SmallVector<CumulativeOp> scans;
       getOperation().walk([&](CumulativeOp op) { scans.push_back(op); });
       for (CumulativeOp op : scans)
-        changed |= split(op);
+        changed |= splitScan(op);
     }
     SmallVector<ReduceOp> all;
     getOperation().walk([&](ReduceOp op) { all.push_back(op); });

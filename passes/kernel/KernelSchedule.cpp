@@ -40,7 +40,9 @@ ScheduleTraits ScheduleTraits::forGpu(int64_t sharedBytes) {
   constexpr int64_t kReductionBytes = 2048;
   // An H100 executes about 34 instructions in the time that 4 bytes take from memory, which cost 4 units.
   constexpr double kComputeCost = 0.125;
-  return {.loadedBytes = sharedBytes - kReductionBytes, .computeCost = kComputeCost};
+  // A round of a block of 1024 threads, 16 bytes each.
+  constexpr int64_t kRoundBytes = 16384;
+  return {.loadedBytes = sharedBytes - kReductionBytes, .loadedUnit = kRoundBytes, .computeCost = kComputeCost};
 }
 
 int64_t KernelSchedule::Domain::getExtent() const { return productOf(shape); }

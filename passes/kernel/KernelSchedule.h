@@ -53,8 +53,9 @@ struct ScheduleTraits {
   /// Most elements of a row that are kept of what is computed (64 KiB of f32, which a core's cache holds); a stage
   /// recomputes beyond that.
   int64_t computedExtent = 16384;
-  /// Most bytes of a row that are kept of what several stages read from memory; 0: the cache does that.
-  int64_t loadedBytes = 0;
+  /// Most bytes of a row that are kept, with what is computed, of what several stages read from memory, each value
+  /// filled up to `loadedUnit`; 0: the cache does that.
+  int64_t loadedBytes = 0, loadedUnit = 1;
   /// Cost of an operation beside that of memory, in units of OpCost.h.
   double computeCost = 1;
 

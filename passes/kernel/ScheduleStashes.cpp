@@ -87,14 +87,25 @@ bool ScheduleBuilder::isWorthKeeping(const Evaluation &evaluation) const {
     return loops.getExtent() * (isInner ? 1 : kRowBlock) <= traits.computedExtent;
   // What all rows read comes from a cache each time.
   auto isRow = [&](const IndexExpr &var) { return !var.isConstant() && dependsOn(var); };
-  int64_t bytes = loops.getExtent() * spmd::byteSize(cast<ArrayType>(value.getType()).getDType());
-  return (schedule.rowVars.empty() || llvm::any_of(schedule.rowVars, isRow)) && bytes <= traits.loadedBytes;
+  return schedule.rowVars.empty() || llvm::any_of(schedule.rowVars, isRow);
 }
 
 void ScheduleBuilder::chooseStashes() {
-  for (const Evaluation &evaluation : evaluations)
-    if (isWorthKeeping(evaluation))
-      stashedIn[evaluation.visit.key()] = *std::min_element(evaluation.stages.begin(), evaluation.stages.end());
+  // What is computed first, since what is read costs less to read again.
+  int64_t bytes = 0;
+  for (bool isLoad : {false, true})
+    for (const Evaluation &evaluation : evaluations) {
+      if (isLoad == body.contains(evaluation.visit.value) || !isWorthKeeping(evaluation))
+        continue;
+      StageKey first = *std::min_element(evaluation.stages.begin(), evaluation.stages.end());
+      int64_t size = schedule.domains[first.second].getExtent() *
+                     spmd::byteSize(cast<ArrayType>(evaluation.visit.value.getType()).getDType());
+      size = (size + traits.loadedUnit - 1) / traits.loadedUnit * traits.loadedUnit;
+      if (isLoad && bytes + size > traits.loadedBytes)
+        continue;
+      bytes += size;
+      stashedIn[evaluation.visit.key()] = first;
+    }
   if (stashedIn.empty())
     return;
   // Count again: what a stash holds is not computed again, nor what only it needs.

@@ -62,21 +62,31 @@ bool GpuProgram::hasPtxas() {
 #endif
 }
 
-std::string GpuProgram::findFault([[maybe_unused]] const std::string &ptx) {
+std::pair<int, std::string> GpuProgram::assemble([[maybe_unused]] const std::string &ptx) {
+  std::string text;
 #ifdef SPMDC_PTXAS
   std::string path = testing::TempDir() + "/spmdc-ptx-XXXXXX";
   int file = mkstemp(path.data());
   if (file < 0 || write(file, ptx.data(), ptx.size()) != static_cast<ssize_t>(ptx.size()))
-    return "cannot write " + path;
+    return {-1, "cannot write " + path};
   close(file);
   std::string command = std::string(SPMDC_PTXAS) + " -arch=sm_90 --warn-on-spills -v -o /dev/null " + path + " 2>&1";
-  std::string text;
   FILE *pipe = popen(command.c_str(), "r");
   std::array<char, 4096> buffer;
   while (size_t count = pipe ? fread(buffer.data(), 1, buffer.size(), pipe) : 0)
     text.append(buffer.data(), count);
   int status = pipe ? pclose(pipe) : -1;
   unlink(path.c_str());
+  return {status, text};
+#else
+  return {0, text};
+#endif
+}
+
+std::string GpuProgram::findFault(const std::string &ptx) {
+  if (!hasPtxas())
+    return "";
+  auto [status, text] = assemble(ptx);
   if (status != 0)
     return text;
   for (size_t at = text.find(" bytes spill"); at != std::string::npos; at = text.find(" bytes spill", at + 1))
@@ -85,9 +95,6 @@ std::string GpuProgram::findFault([[maybe_unused]] const std::string &ptx) {
   if (text.find("spill stores") == std::string::npos && ptx.find(".entry") != std::string::npos)
     return "ptxas does not say what it spills:\n" + text;
   return "";
-#else
-  return "";
-#endif
 }
 
 } // namespace spmdc

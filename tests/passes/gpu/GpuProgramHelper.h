@@ -22,6 +22,8 @@ public:
   /// What ptxas says against the PTX, a spilled register included; nothing where there is no ptxas.
   std::string findFault() const override { return findFault(artifact.code); }
   static std::string findFault(const std::string &ptx);
+  /// The status of `ptxas -v`, and what it says; nothing where there is no ptxas.
+  static std::pair<int, std::string> assemble(const std::string &ptx);
   static bool hasPtxas();
 
 private:

@@ -1,0 +1,306 @@
+//===- ChooseMapping.cpp - a kernel's loops on blocks and threads ---------===//
+
+#include "passes/gpu/GpuMapping.h"
+#include "passes/gpu/KernelWeight.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+constexpr int64_t kFlatThreads = 256, kRowThreads = 128, kMaxGroupThreads = 256, kMaxThreads = 1024;
+/// A block of one-warp rows.
+constexpr int64_t kShortRowThreads = 256;
+/// Bytes of the widest memory instruction.
+constexpr int64_t kVectorBytes = 16;
+constexpr int64_t kMaxVector = 8;
+/// Vectors leave at least so many threads to hide the latency of memory.
+constexpr int64_t kMinThreads = 16384;
+/// With fewer rows than this a long row is spread over as many threads as it has work for.
+constexpr int64_t kFewRows = 512;
+/// ThreadPerRow: threads wanted of a grid (1024 for each of an H100's multiprocessors), and elements of a row that a
+/// thread takes at least. A block has as many lanes as a warp, so that a warp's accesses are neighbours.
+constexpr int64_t kWantedThreads = 1 << 17, kMinStripElements = 4;
+/// ThreadPerRow: a thread keeps up to so many accumulators, and loads so many elements ahead.
+constexpr int64_t kMaxAccumulators = 16, kMaxAhead = 16;
+/// Fewer blocks than this (two for each of an H100's multiprocessors) are as large as they can be.
+constexpr int64_t kFewBlocks = 264;
+/// Elements that a thread computes without a loop.
+constexpr int64_t kMaxUnrolled = 16;
+/// Shared memory that a kernel may have without asking for more, less some for reductions.
+constexpr int64_t kMaxSharedStash = 40 * 1024, kMaxTiles = 4;
+/// What the squares of a kernel take of shared memory at most.
+constexpr int64_t kMaxTileBytes = 40 * 1024;
+/// Bytes that a thread reads and writes at once in a square.
+constexpr int64_t kTileAccessBytes = 4;
+
+int64_t ceilDiv(int64_t x, int64_t y) { return (x + y - 1) / y; }
+
+int64_t byteSizeOf(Value value) { return spmd::byteSize(cast<ArrayType>(value.getType()).getDType()); }
+
+class Chooser {
+public:
+  Chooser(const KernelBody &body, const KernelSchedule &schedule, int64_t sharedBytes)
+      : body(body), schedule(schedule), sharedBytes(sharedBytes), weight(weightOf(body)), isHeavyBody(weight >= kHeavy),
+        isSimpleBody(isSimple(body, schedule)) {}
+
+  GpuMapping choose() {
+    using Lanes = KernelSchedule::Lanes;
+    bool hasLoops = llvm::any_of(schedule.stages, [&](const KernelSchedule::Stage &stage) {
+      return !stage.reductions.empty() || !stage.scans.empty() || !schedule.domains[stage.domain].shape.empty();
+    });
+    if (schedule.lanes == Lanes::Inner)
+      chooseGroups();
+    else if (schedule.lanes == Lanes::Tiles && chooseTiles())
+      ;
+    else if (hasLoops)
+      chooseThreads();
+    else
+      chooseFlat();
+    return std::move(mapping);
+  }
+
+private:
+  /// True if an element depends on the row, where there are several: what all rows read comes from a cache.
+  bool dependsOnRow(ArrayRef<IndexExpr> index) const {
+    if (schedule.rowVars.empty())
+      return true;
+    return llvm::any_of(schedule.rowVars, [&](const IndexExpr &row) {
+      return !row.isConstant() && llvm::any_of(index, [&](const IndexExpr &expr) {
+        return schedule.indexing->space.dependsOn(expr, row.terms[0].first);
+      });
+    });
+  }
+
+  /// Neighbours of `variable` (of `size` values) that one thread should take, for accesses of up to 16 bytes.
+  int64_t chooseVector(const IndexExpr &variable, int64_t size) const {
+    if (variable.isConstant() || isHeavyBody)
+      return 1;
+    unsigned atom = variable.terms[0].first;
+    IndexSpace &space = schedule.indexing->space;
+    int64_t widest = 0;
+    auto see = [&](Value value, ArrayRef<IndexExpr> index) {
+      IndexExpr position = space.linearize(index, cast<ArrayType>(value.getType()).getShape());
+      if (space.dependsOn(position, atom) && position.coefficientOf(atom) == 1)
+        widest = std::max(widest, byteSizeOf(value));
+    };
+    bool hasLoops = llvm::any_of(schedule.domains, [](const auto &domain) { return domain.getExtent() > 1; });
+    for (const KernelSchedule::Load &load : schedule.loads)
+      if (dependsOnRow(load.index))
+        see(load.value, load.index);
+    // What is stored once a row counts little beside the loops.
+    for (const KernelSchedule::Stage &stage : schedule.stages)
+      for (const KernelSchedule::Store &store : stage.stores)
+        if (!hasLoops || schedule.domains[stage.domain].getExtent() > 1)
+          see(body.outputs[store.output], store.index);
+    if (!widest)
+      return 1;
+    int64_t vector = std::min(weight >= kHalfHeavy ? kMaxVector / 2 : kMaxVector, kVectorBytes / widest);
+    while (size % vector)
+      vector /= 2;
+    return vector;
+  }
+
+  void chooseFlat() {
+    mapping.kind = GpuMapping::Kind::Flat;
+    int64_t extent = rowExtent();
+    if (!schedule.rowShape.empty())
+      mapping.vector = chooseVector(schedule.rowVars.back(), schedule.rowShape.back());
+    while (mapping.vector > 1 && extent / mapping.vector < kMinThreads)
+      mapping.vector /= 2;
+    mapping.blockThreads = kFlatThreads;
+    mapping.gridBlocks = ceilDiv(extent / mapping.vector, kFlatThreads);
+  }
+
+  /// True if neighbouring rows lie side by side in something that is read.
+  bool readsRowsSideBySide() const {
+    if (schedule.rowVars.empty() || schedule.rowVars.back().isConstant())
+      return false;
+    unsigned atom = schedule.rowVars.back().terms[0].first;
+    return llvm::any_of(schedule.loads, [&](const KernelSchedule::Load &load) {
+      ArrayRef<int64_t> shape = cast<ArrayType>(load.value.getType()).getShape();
+      return schedule.indexing->space.linearize(load.index, shape).coefficientOf(atom) == 1;
+    });
+  }
+
+  void chooseThreads() {
+    mapping.kind = GpuMapping::Kind::ThreadPerRow;
+    int64_t extent = rowExtent(), longest = 1, accumulators = 1, accumulatorBytes = 0;
+    bool hasScans = false;
+    for (const KernelSchedule::Stage &stage : schedule.stages) {
+      longest = std::max(longest, schedule.domains[stage.domain].getExtent());
+      accumulators = std::max<int64_t>(accumulators, stage.reductions.size() + stage.scans.size());
+      hasScans |= !stage.scans.empty();
+      for (KernelSchedule::Reduction reduction : stage.reductions)
+        accumulatorBytes += std::max<int64_t>(4, byteSizeOf(reduction.op.getResult()));
+    }
+    if (readsRowsSideBySide())
+      mapping.vector = chooseVector(schedule.rowVars.back(), schedule.rowShape.back());
+    int64_t perStrip = hasScans ? longest : std::min(longest, kMinStripElements);
+    auto threadsOf = [&] { return extent / mapping.vector * (longest / perStrip); };
+    while (mapping.vector > 1 && (threadsOf() < kWantedThreads || mapping.vector * accumulators > kMaxAccumulators))
+      mapping.vector /= 2;
+    int64_t groups = extent / mapping.vector;
+    int64_t lanes = std::clamp<int64_t>(llvm::PowerOf2Ceil(groups), 1, kWarpThreads);
+    int64_t most = std::min(kMaxThreads / lanes, static_cast<int64_t>(llvm::bit_floor<uint64_t>(longest / perStrip)));
+    if (groups < kWantedThreads)
+      mapping.strips =
+          std::min<int64_t>(most, llvm::PowerOf2Ceil(ceilDiv(kWantedThreads, std::max<int64_t>(groups, 1))));
+    while (mapping.strips > 1 && accumulatorBytes * mapping.vector * mapping.strips * lanes > kMaxSharedStash)
+      mapping.strips /= 2;
+    // Small blocks are not worth a block's launch.
+    lanes = std::max(lanes, std::min<int64_t>(kRowThreads / mapping.strips, llvm::PowerOf2Ceil(groups)));
+    mapping.blockThreads = std::max(lanes * mapping.strips, std::min(kRowThreads, kWarpThreads));
+    if (mapping.strips == 1)
+      mapping.blockThreads = kRowThreads;
+    mapping.gridBlocks = ceilDiv(groups, mapping.blockThreads / mapping.strips);
+    if (!isHeavyBody && isSimpleBody)
+      mapping.batch = std::max<int64_t>(1, kMaxAhead / (mapping.vector * std::max<int64_t>(1, schedule.loads.size())));
+  }
+
+  void chooseGroups() {
+    mapping.kind = GpuMapping::Kind::GroupPerRow;
+    int64_t most = 1;
+    for (const KernelSchedule::Domain &domain : schedule.domains) {
+      GpuMapping::DomainMapping inner;
+      if (!domain.shape.empty())
+        inner.vector = chooseVector(domain.vars.back(), domain.shape.back());
+      mapping.domains.push_back(inner);
+    }
+    for (const KernelSchedule::Stage &stage : schedule.stages)
+      if (!stage.scans.empty() && !isSimpleBody)
+        mapping.domains[stage.domain].vector = 1;
+    for (auto [domain, inner] : llvm::zip(schedule.domains, mapping.domains))
+      most = std::max(most, domain.getExtent() / inner.vector);
+    int64_t extent = rowExtent();
+    int64_t wanted = extent < kFewRows ? most : ceilDiv(most, 4);
+    mapping.threadsPerRow = std::clamp<int64_t>(llvm::PowerOf2Ceil(wanted), kWarpThreads, kMaxGroupThreads);
+    // More threads where there are few rows, or where only they have registers for all that is kept.
+    int64_t threads = chooseThreadsThatKeep(mapping.threadsPerRow);
+    if (mapping.threadsPerRow == kMaxGroupThreads && extent < kFewBlocks && isSimpleBody)
+      threads = kMaxThreads;
+    mapping.threadsPerRow = std::clamp<int64_t>(llvm::PowerOf2Ceil(most), mapping.threadsPerRow, threads);
+    mapping.rowsPerBlock =
+        mapping.threadsPerRow == kWarpThreads ? std::clamp<int64_t>(extent, 1, kShortRowThreads / kWarpThreads) : 1;
+    mapping.blockThreads = mapping.threadsPerRow * mapping.rowsPerBlock;
+    mapping.gridBlocks = ceilDiv(extent, mapping.rowsPerBlock);
+    for (auto [domain, inner] : llvm::zip(schedule.domains, mapping.domains)) {
+      inner.rounds = ceilDiv(domain.getExtent() / inner.vector, mapping.threadsPerRow);
+      inner.isUnrolled = inner.rounds * inner.vector <= (isHeavyBody ? 2 : kMaxUnrolled);
+      // Of eight neighbours one round: LLVM's vectoriser of loads broke up the second of two (a softmax of bf16 rows
+      // of 32768 elements).
+      if (!inner.isUnrolled && !isHeavyBody && isSimpleBody && inner.vector < kMaxVector)
+        inner.batch = std::clamp<int64_t>(kMaxAhead / inner.vector, 1, inner.rounds);
+    }
+    int64_t stashBytes = 0;
+    for (const KernelSchedule::Stage &stage : schedule.stages)
+      for (const KernelSchedule::Stash &stash : stage.stashes) {
+        const GpuMapping::DomainMapping &inner = mapping.domains[stage.domain];
+        if (!inner.isUnrolled)
+          stashBytes +=
+              llvm::alignTo(inner.rounds * inner.vector * mapping.blockThreads * byteSizeOf(stash.value), kVectorBytes);
+      }
+    mapping.hasSharedStashes =
+        stashBytes > 0 && stashBytes <= std::max(kMaxSharedStash, ScheduleTraits::forGpu(sharedBytes).loadedBytes);
+    if (mapping.hasSharedStashes && stashBytes > kMaxSharedStash)
+      mapping.sharedBytes = stashBytes;
+  }
+
+  /// `wanted` threads of a row or more, so that what it keeps fits their registers, or else lies in shared memory.
+  int64_t chooseThreadsThatKeep(int64_t wanted) const {
+    int64_t elements = 0, bytes = 0;
+    for (const KernelSchedule::Stage &stage : schedule.stages)
+      for (const KernelSchedule::Stash &stash : stage.stashes) {
+        elements = std::max(elements, schedule.domains[stage.domain].getExtent());
+        bytes += schedule.domains[stage.domain].getExtent() * byteSizeOf(stash.value);
+      }
+    int64_t threads = wanted;
+    while (threads < kMaxThreads && ceilDiv(elements, threads) > kMaxUnrolled)
+      threads *= 2;
+    if (!isSimpleBody)
+      return wanted;
+    if (!isHeavyBody && ceilDiv(elements, threads) <= kMaxUnrolled)
+      return threads;
+    if (wanted < kMaxGroupThreads || bytes <= kMaxSharedStash)
+      return wanted;
+    // Two blocks side by side, one of which loads while the other one stores, or one with all threads.
+    return 2 * bytes <= sharedBytes ? kMaxThreads / 2 : kMaxThreads;
+  }
+
+  /// False if nothing is gained by tiles.
+  bool chooseTiles() {
+    size_t tiled = schedule.tiledRow, rank = schedule.rowShape.size();
+    unsigned lane = schedule.rowVars.back().terms[0].first, across = schedule.rowVars[tiled].terms[0].first;
+    IndexSpace &space = schedule.indexing->space;
+    for (auto [number, load] : llvm::enumerate(schedule.loads)) {
+      ArrayRef<int64_t> shape = cast<ArrayType>(load.value.getType()).getShape();
+      IndexExpr position = space.linearize(load.index, shape);
+      bool isCrosswise = !space.countDivisions(position) && std::abs(position.coefficientOf(across)) == 1 &&
+                         std::abs(position.coefficientOf(lane)) > 1;
+      // The square is read without asking whether each element is needed: all must exist.
+      bool isInside = llvm::all_of(llvm::zip(load.index, shape), [&](auto pair) {
+        IndexRange range = space.rangeOf(std::get<0>(pair));
+        return range.low >= 0 && range.high < std::get<1>(pair);
+      });
+      bool isKnown = llvm::any_of(mapping.tiledLoads, [&](unsigned other) {
+        return schedule.loads[other].value == load.value && schedule.loads[other].index == load.index;
+      });
+      if (isCrosswise && isInside && !isKnown && static_cast<int64_t>(mapping.tiledLoads.size()) < kMaxTiles)
+        mapping.tiledLoads.push_back(number);
+    }
+    if (mapping.tiledLoads.empty())
+      return false;
+    mapping.kind = GpuMapping::Kind::Tiles;
+    mapping.tileVector = chooseTileVector();
+    mapping.tileSide = kTileThreads * mapping.tileVector;
+    mapping.blockThreads = kTileThreads * kTileThreadRows;
+    mapping.gridBlocks = 1;
+    for (size_t d = 0; d < rank; ++d)
+      mapping.gridBlocks *=
+          d == tiled || d + 1 == rank ? ceilDiv(schedule.rowShape[d], mapping.tileSide) : schedule.rowShape[d];
+    return true;
+  }
+
+  /// Neighbours that a thread of a square takes on either side, so that the narrowest of them are a word.
+  int64_t chooseTileVector() const {
+    int64_t narrowest = kTileAccessBytes, elementBytes = 0;
+    for (unsigned number : mapping.tiledLoads) {
+      narrowest = std::min(narrowest, byteSizeOf(schedule.loads[number].value));
+      elementBytes += byteSizeOf(schedule.loads[number].value);
+    }
+    int64_t vector = isHeavyBody ? 1 : kTileAccessBytes / narrowest;
+    auto fits = [&] {
+      int64_t side = kTileThreads * vector;
+      // Neighbours are all inside or all outside, and aligned.
+      return schedule.rowShape[schedule.tiledRow] % vector == 0 && schedule.rowShape.back() % vector == 0 &&
+             elementBytes * side * (side + 1) <= kMaxTileBytes;
+    };
+    while (vector > 1 && !fits())
+      vector /= 2;
+    return vector;
+  }
+
+  int64_t rowExtent() const {
+    int64_t extent = 1;
+    for (int64_t size : schedule.rowShape)
+      extent *= size;
+    return extent;
+  }
+
+  const KernelBody &body;
+  const KernelSchedule &schedule;
+  int64_t sharedBytes;
+  unsigned weight;
+  bool isHeavyBody, isSimpleBody;
+  GpuMapping mapping;
+};
+
+} // namespace
+
+GpuMapping GpuMapping::choose(const KernelBody &body, const KernelSchedule &schedule, int64_t sharedBytes) {
+  return Chooser(body, schedule, sharedBytes).choose();
+}
+
+} // namespace spmdc

@@ -1,0 +1,40 @@
+//===- KernelWeight.cpp - how much a thread of a kernel does --------------===//
+
+#include "passes/gpu/KernelWeight.h"
+
+using namespace mlir;
+
+namespace spmdc {
+
+unsigned weightOf(const KernelBody &body) {
+  unsigned calls = 0;
+  for (Operation *op : body.ops) {
+    if (!isa<ElementwiseOpInterface>(op) || isa<ConvertOp, AbsOp, NegateOp, FloorOp, CeilOp, RoundNearestEvenOp>(op))
+      continue;
+    Type type = cast<ArrayType>(op->getResult(0).getType()).getElementType();
+    bool isCall = isa<ExpOp, Exp2Op, Expm1Op, LogOp, Log1pOp, Log2Op, CbrtOp, SinOp, CosOp, TanOp, TanhOp, SinhOp,
+                      CoshOp, AsinOp, AcosOp, AtanOp, Atan2Op, ErfOp, ErfInvOp, LogisticOp, PowerOp, RemainderOp>(op);
+    bool isDivision = isa<DivideOp, RemainderOp>(op) && type.getIntOrFloatBitWidth() == 64;
+    if (isCall || isDivision)
+      calls += type.isF64() || isa<SinOp, CosOp, TanOp, PowerOp, Atan2Op>(op) || isDivision ? 4 : 1;
+  }
+  return calls;
+}
+
+bool isSimple(const KernelBody &body, const KernelSchedule &schedule) {
+  // More than this was measured to spill in blocks of 1024 threads, which leave a thread 64 registers
+  // (GpuOperation.NoLargeShapeSpills).
+  constexpr size_t kMaxLoads = 6, kMaxOutputs = 2, kMaxReductions = 4, kMaxScans = 1;
+  size_t reductions = 0, scans = 0;
+  for (const KernelSchedule::Stage &stage : schedule.stages) {
+    reductions += stage.reductions.size();
+    scans += stage.scans.size();
+  }
+  bool isWide = llvm::any_of(body.ops, [](Operation *op) {
+    return spmd::byteSize(cast<ArrayType>(op->getResult(0).getType()).getDType()) > 4;
+  });
+  return !isWide && schedule.loads.size() <= kMaxLoads && body.outputs.size() <= kMaxOutputs &&
+         reductions <= kMaxReductions && scans <= kMaxScans;
+}
+
+} // namespace spmdc

@@ -1,0 +1,235 @@
+//===- LargeShapeTest.cpp - shapes for which a GPU's kernels differ -------===//
+//
+// Columns that several threads share, reductions and scans that are cut into blocks, narrow elements in squares, rows
+// that are kept in the shared memory of a launch: each with sizes that leave rests, with one element, and with NaN,
+// emulated and compared with the reference.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tests/passes/gpu/GpuProgramHelper.h"
+#include "tests/passes/support/ProgramCases.h"
+
+#include "mlir/Parser/Parser.h"
+
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace spmdc;
+
+namespace {
+
+std::string replaceAll(std::string text, const std::vector<std::pair<std::string, std::string>> &values) {
+  for (const auto &[name, value] : values)
+    for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + value.size()))
+      text.replace(at, name.size(), value);
+  return text;
+}
+
+/// One operation on one array.
+std::string oneOperation(const std::string &operation, const std::string &from, const std::string &to) {
+  return replaceAll(R"(func.func @main(%x: !spmd.array<$from>) -> !spmd.array<$to> {
+    %0 = array.$operation : <$from> -> <$to>
+    return %0 : !spmd.array<$to>
+  })",
+                    {{"$operation", operation}, {"$from", from}, {"$to", to}});
+}
+
+std::string columns(const std::string &kind, const std::string &type, const std::string &rows,
+                    const std::string &size) {
+  return oneOperation("reduce " + kind + " %x dims [0]", type + "[" + rows + ", " + size + "]",
+                      type + "[" + size + "]");
+}
+
+std::string scan(const std::string &kind, const std::string &type, const std::string &shape, int dim,
+                 const std::string &direction = "") {
+  std::string array = type + "[" + shape + "]";
+  return oneOperation("cumulative " + kind + " %x dim " + std::to_string(dim) + direction, array, array);
+}
+
+void check(const std::string &text, InputKind inputs, Tolerance tolerance = {}) {
+  SCOPED_TRACE(text);
+  checkProgram(text, {.inputs = inputs, .tolerances = {tolerance}}, compileForGpu);
+}
+
+std::string codeOf(const std::string &text) {
+  std::unique_ptr<MLIRContext> context = makeTestContext();
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, context.get());
+  return GpuProgram(*module).artifact.code;
+}
+
+/// The launches of a program, and the shared memory that the largest of them asks for.
+std::pair<size_t, int32_t> launchesOf(const std::string &text) {
+  std::unique_ptr<MLIRContext> context = makeTestContext();
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, context.get());
+  GpuProgram program(*module);
+  int32_t most = 0;
+  for (const spmd::KernelInfo &kernel : program.artifact.plan.kernels)
+    most = std::max(most, kernel.sharedBytes);
+  return {program.artifact.plan.kernels.size(), most};
+}
+
+} // namespace
+
+// One strip and several, neighbouring columns in a thread, and lanes without a column of their own.
+TEST(GpuLargeShape, SumsOfColumns) {
+  for (auto [rows, size] : std::vector<std::pair<std::string, std::string>>{
+           {"1", "1"}, {"1", "40"}, {"7", "3"}, {"64", "1"}, {"300", "130"}, {"33", "1027"}, {"130", "256"}}) {
+    check(columns("sum", "i32", rows, size), InputKind::Wild);
+    check(columns("max", "f32", rows, size), InputKind::Wild);
+    check(columns("sum", "bf16", rows, size), InputKind::Exact);
+  }
+  check(columns("prod", "i64", "40", "70"), InputKind::Wild);
+  check(columns("min", "f16", "70", "40"), InputKind::Wild);
+  check(columns("or", "bool", "50", "64"), InputKind::Wild);
+}
+
+// Cut into blocks of rows: without a rest, and with one, since 4099 is prime.
+TEST(GpuLargeShape, SumsOfLongColumns) {
+  for (auto [rows, size] :
+       std::vector<std::pair<std::string, std::string>>{{"4096", "64"}, {"4099", "65"}, {"300007", "1"}}) {
+    check(columns("sum", "i32", rows, size), InputKind::Wild);
+    check(columns("max", "f32", rows, size), InputKind::Wild);
+    check(columns("min", "bf16", rows, size), InputKind::Wild);
+  }
+  check(columns("sum", "f32", "4099", "65"), InputKind::Ordinary, {.ulps = 64, .absolute = 0.05});
+}
+
+// A thread's neighbours along a dimension that is not the last one of a reduction in the middle.
+TEST(GpuLargeShape, SumsOfMiddleDimensions) {
+  check(oneOperation("reduce sum %x dims [1]", "i32[5, 70, 64]", "i32[5, 64]"), InputKind::Wild);
+  check(oneOperation("reduce sum %x dims [0, 2]", "i32[70, 64, 70]", "i32[64]"), InputKind::Wild);
+  check(oneOperation("reduce max %x dims [0, 1]", "f32[70, 70, 64]", "f32[64]"), InputKind::Wild);
+  // Short rows lie side by side.
+  check(oneOperation("reduce sum %x dims [1]", "i32[3000, 5]", "i32[3000]"), InputKind::Wild);
+}
+
+TEST(GpuLargeShape, SumsOfEverything) {
+  for (std::string size : {"262144", "262147"}) {
+    check(oneOperation("reduce sum %x dims [0]", "i32[" + size + "]", "i32[]"), InputKind::Wild);
+    check(oneOperation("reduce max %x dims [0]", "bf16[" + size + "]", "bf16[]"), InputKind::Wild);
+  }
+  for (std::string size : {"131072", "100003"})
+    check(oneOperation("reduce sum %x dims [1]", "i32[3, " + size + "]", "i32[3]"), InputKind::Wild);
+}
+
+// What is computed of a column's sums, and stored for each element: the strips of a column share both.
+TEST(GpuLargeShape, CentredColumns) {
+  for (auto [rows, size] : std::vector<std::pair<std::string, std::string>>{{"300", "130"}, {"65", "1"}, {"1", "9"}})
+    check(replaceAll(R"(func.func @main(%x: !spmd.array$t) -> (!spmd.array$t, !spmd.array<i32[$size]>) {
+      %m = array.reduce max %x dims [0] : $t -> <i32[$size]>
+      %mb = array.broadcast_in_dim %m dims [1] : <i32[$size]> -> $t
+      %d = array.subtract %x, %mb : $t
+      %s = array.reduce sum %d dims [0] : $t -> <i32[$size]>
+      %sb = array.broadcast_in_dim %s dims [1] : <i32[$size]> -> $t
+      %r = array.multiply %d, %sb : $t
+      return %r, %s : !spmd.array$t, !spmd.array<i32[$size]>
+    })",
+                     {{"$t", "<i32[" + rows + ", " + size + "]>"}, {"$size", size}}),
+          InputKind::Wild);
+}
+
+// Each input and output of columns that several threads share may lie in one place.
+TEST(GpuLargeShape, ColumnsAreReadBeforeTheyAreWritten) {
+  std::string text = replaceAll(R"(func.func @main(%x: !spmd.array$t, %b: !spmd.array<i32[70]>)
+      -> (!spmd.array$t, !spmd.array<i32[70]>) {
+    %b0 = array.broadcast_in_dim %b dims [1] : <i32[70]> -> $t
+    %s = array.add %x, %b0 : $t
+    %m = array.reduce max %s dims [0] : $t -> <i32[70]>
+    %mb = array.broadcast_in_dim %m dims [1] : <i32[70]> -> $t
+    %d = array.subtract %x, %mb : $t
+    %sum = array.add %m, %b : <i32[70]>
+    return %d, %sum : !spmd.array$t, !spmd.array<i32[70]>
+  })",
+                                {{"$t", "<i32[500, 70]>"}});
+  EXPECT_EQ(checkKernels(text, {.inputs = InputKind::Wild}, compileForGpu), 2);
+}
+
+// Several neighbours in a thread, over several rounds, with warps and blocks; and cut into blocks, with a rest.
+TEST(GpuLargeShape, ScansOfRows) {
+  for (std::string shape : {"1, 1", "3, 2", "5, 1300", "7, 4096", "2, 5004", "300, 36", "2, 131072"}) {
+    check(scan("sum", "i32", shape, 1), InputKind::Wild);
+    check(scan("max", "f32", shape, 1), InputKind::Wild);
+  }
+  check(scan("sum", "i32", "262147", 0), InputKind::Wild);
+  check(scan("sum", "i32", "270336", 0, " reversed"), InputKind::Wild);
+  check(scan("min", "bf16", "262148", 0), InputKind::Wild);
+  check(scan("prod", "i32", "262147", 0), InputKind::Wild);
+  // Partial sums stay in f32: each element is rounded once.
+  check(scan("sum", "bf16", "264192", 0), InputKind::Exact);
+  check(scan("sum", "f16", "3, 1000", 1), InputKind::Exact);
+}
+
+TEST(GpuLargeShape, ScansOfColumns) {
+  for (std::string shape : {"1, 1", "300, 65", "4099, 65", "8192, 32", "3, 4100, 33"}) {
+    int dim = shape[0] == '3' && shape.size() > 10 ? 1 : 0;
+    check(scan("sum", "i32", shape, dim), InputKind::Wild);
+    check(scan("max", "bf16", shape, dim, " reversed"), InputKind::Wild);
+  }
+}
+
+// 2 and 4 neighbours where both sides allow it, else fewer.
+TEST(GpuLargeShape, TransposesOfNarrowElements) {
+  for (std::string type : {"bf16", "f16", "i8", "bool"})
+    for (auto [rows, size] : std::vector<std::pair<std::string, std::string>>{
+             {"64", "64"}, {"66", "130"}, {"65", "33"}, {"128", "256"}, {"132", "68"}, {"8", "8"}, {"9", "8"}})
+      check(oneOperation("transpose %x perm [1, 0]", type + "[" + rows + ", " + size + "]",
+                         type + "[" + size + ", " + rows + "]"),
+            InputKind::Wild);
+  // Elements of two widths in one square.
+  check(R"(func.func @main(%x: !spmd.array<bf16[66, 70]>, %y: !spmd.array<f32[70, 66]>) -> !spmd.array<f32[70, 66]> {
+    %t = array.transpose %x perm [1, 0] : <bf16[66, 70]> -> <bf16[70, 66]>
+    %w = array.convert %t : <bf16[70, 66]> -> <f32[70, 66]>
+    %0 = array.add %w, %y : <f32[70, 66]>
+    return %0 : !spmd.array<f32[70, 66]>
+  })",
+        InputKind::Wild);
+}
+
+// In registers, in shared memory that the kernel declares, in that of the launch, and nowhere.
+TEST(GpuLargeShape, LongRowsAreKept) {
+  SKIP_WITHOUT_LIBDEVICE();
+  for (std::string size : {"4096", "16384", "20000", "40000", "40004", "57344", "57348"}) {
+    std::string text = softmaxProgram("2", size);
+    check(text, InputKind::Ordinary, {.ulps = 16});
+    check(replaceAll(text, {{"f32", "bf16"}}), InputKind::Ordinary, {.ulps = 4});
+  }
+  // Rounds of four neighbours by 1024 threads: as many as there is shared memory for, and one more.
+  for (auto [size, rounds] : std::vector<std::pair<std::string, int32_t>>{{"40000", 10}, {"57344", 14}, {"57348", 0}}) {
+    auto [kernels, sharedBytes] = launchesOf(softmaxProgram("2", size));
+    EXPECT_EQ(kernels, 1u);
+    EXPECT_EQ(sharedBytes, rounds * 4 * 1024 * 4);
+  }
+}
+
+// Every distance to the next bf16, ties among them; subnormal numbers, infinities and NaN. All bits are compared.
+TEST(GpuLargeShape, RoundingToBf16) {
+  for (std::string chip : {"sm_90", "sm_75"})
+    checkProgram(R"(func.func @main() -> (!spmd.array<bf16[65536]>, !spmd.array<bf16[65536]>) {
+      %i = array.iota dim 0 : <i32[65536]>
+      %c = array.constant dense<65536> : tensor<65536xi32> -> <i32[65536]>
+      %h = array.constant dense<32768> : tensor<65536xi32> -> <i32[65536]>
+      %p = array.constant dense<65497> : tensor<65536xi32> -> <i32[65536]>
+      %high = array.multiply %i, %c : <i32[65536]>
+      %tie = array.add %high, %h : <i32[65536]>
+      %any = array.multiply %i, %p : <i32[65536]>
+      %x = array.bitcast_convert %tie : <i32[65536]> -> <f32[65536]>
+      %y = array.bitcast_convert %any : <i32[65536]> -> <f32[65536]>
+      %0 = array.convert %x : <f32[65536]> -> <bf16[65536]>
+      %1 = array.convert %y : <f32[65536]> -> <bf16[65536]>
+      return %0, %1 : !spmd.array<bf16[65536]>, !spmd.array<bf16[65536]>
+    })",
+                 {}, [&](ModuleOp module) { return std::make_unique<GpuProgram>(module, chip); });
+}
+
+// What only moves is not converted, which would replace a NaN by another one.
+TEST(GpuLargeShape, MovedBf16KeepsItsBits) {
+  std::string text = R"(func.func @main(%x: !spmd.array<bf16[64, 34]>) -> !spmd.array<bf16[68, 64]> {
+    %n = array.negate %x : <bf16[64, 34]>
+    %t = array.concatenate %n, %x dim 1 : !spmd.array<bf16[64, 34]>, !spmd.array<bf16[64, 34]> -> <bf16[64, 68]>
+    %r = array.transpose %t perm [1, 0] : <bf16[64, 68]> -> <bf16[68, 64]>
+    return %r : !spmd.array<bf16[68, 64]>
+  })";
+  check(text, InputKind::Wild);
+  EXPECT_EQ(codeOf(text).find("cvt.rn.bf16"), std::string::npos);
+  EXPECT_NE(codeOf(columns("sum", "bf16", "3", "3")).find("cvt.rn.bf16.f32"), std::string::npos);
+}
