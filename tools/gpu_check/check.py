@@ -53,6 +53,7 @@ class Check:
         options.out.mkdir(parents=True, exist_ok=True)
         self.results = report.Results(options.out / "RESULTS.json")
         self.runtime = FOLDER / "spmd-run"
+        self.many = FOLDER / "spmd-run-many"
         self.began = time.monotonic()
         if not os.access(self.runtime, os.X_OK):  # A copy of the folder may have lost the mode.
             self.runtime.chmod(0o755)
@@ -77,7 +78,7 @@ class Check:
     def run_correctness(self):
         with zipfile.ZipFile(FOLDER / "programs.zip") as archive:
             archive.extractall(self.scratch)
-        correctness.run_all(self.manifest["programs"], self.runtime, self.scratch, self.runtime_environment, self.options.jobs,
+        correctness.run_all(self.manifest["programs"], self.runtime, self.many, self.scratch, self.runtime_environment, self.options.jobs,
                             self.deadline("correctness"), lambda row: self.results.add("correctness", row))
 
     def run_rates(self):

@@ -4,6 +4,7 @@ It contains:
     check             the command (gpu_check/check.py)
     gpu_check/        Python modules of the check; peers and the table of kernels
     spmd-run          the runtime, stripped
+    spmd-run-many     the same for many programs in one process
     programs.zip      for each program its artifact, inputs and expected results
     manifest.json     the list of programs and kernels (see Builder.describe)
 """
@@ -261,14 +262,15 @@ def empty(folder):
 
 def prepare(options, say):
     folder, binaries = options.folder.resolve(), options.build.resolve() / "bin"
-    for tool in ("spmdc", "spmd-run"):
+    for tool in ("spmdc", "spmd-run", "spmd-run-many"):
         if not (binaries / tool).exists():
             raise SystemExit(f"gpu-check: error: no {binaries / tool}; ninja -C {options.build} {tool} builds it")
     empty(folder)
     fuzzer = binaries / "spmd-fuzz"
     if not fuzzer.exists() and options.random:
         say(f"no {fuzzer}: without random programs (ninja -C {options.build} spmd-fuzz builds it)")
-    strip(binaries / "spmd-run", folder / "spmd-run")
+    for tool in ("spmd-run", "spmd-run-many"):
+        strip(binaries / tool, folder / tool)
     copy_scripts(folder)
     with tempfile.TemporaryDirectory() as scratch:
         builder = Builder(binaries, options.target, pathlib.Path(scratch))
