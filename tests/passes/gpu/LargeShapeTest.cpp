@@ -86,7 +86,7 @@ TEST(GpuLargeShape, SumsOfColumns) {
 // Cut into blocks of rows: without a rest, and with one, since 4099 is prime.
 TEST(GpuLargeShape, SumsOfLongColumns) {
   for (auto [rows, size] :
-       std::vector<std::pair<std::string, std::string>>{{"4096", "64"}, {"4099", "65"}, {"300007", "1"}}) {
+       std::vector<std::pair<std::string, std::string>>{{"4096", "80"}, {"4099", "65"}, {"300007", "1"}}) {
     check(columns("sum", "i32", rows, size), InputKind::Wild);
     check(columns("max", "f32", rows, size), InputKind::Wild);
     check(columns("min", "bf16", rows, size), InputKind::Wild);
@@ -104,7 +104,7 @@ TEST(GpuLargeShape, SumsOfMiddleDimensions) {
 }
 
 TEST(GpuLargeShape, SumsOfEverything) {
-  for (std::string size : {"262144", "262147"}) {
+  for (std::string size : {"327680", "262147"}) {
     check(oneOperation("reduce sum %x dims [0]", "i32[" + size + "]", "i32[]"), InputKind::Wild);
     check(oneOperation("reduce max %x dims [0]", "bf16[" + size + "]", "bf16[]"), InputKind::Wild);
   }
@@ -160,7 +160,7 @@ TEST(GpuLargeShape, ScansOfRows) {
 }
 
 TEST(GpuLargeShape, ScansOfColumns) {
-  for (std::string shape : {"1, 1", "300, 65", "4099, 65", "8192, 32", "3, 4100, 33"}) {
+  for (std::string shape : {"1, 1", "300, 65", "4099, 65", "8192, 40", "3, 4100, 33"}) {
     int dim = shape[0] == '3' && shape.size() > 10 ? 1 : 0;
     check(scan("sum", "i32", shape, dim), InputKind::Wild);
     check(scan("max", "bf16", shape, dim, " reversed"), InputKind::Wild);
