@@ -188,14 +188,16 @@ TEST(GpuLargeShape, TransposesOfNarrowElements) {
 // In registers, in shared memory that the kernel declares, in that of the launch, and nowhere.
 TEST(GpuLargeShape, LongRowsAreKept) {
   SKIP_WITHOUT_LIBDEVICE();
-  for (std::string size : {"4096", "16384", "20000", "40000", "40004", "57344", "57348"}) {
+  for (std::string size : {"4096", "16384", "20000", "40004"}) {
     std::string text = softmaxProgram("2", size);
     check(text, InputKind::Ordinary, {.ulps = 16});
     check(replaceAll(text, {{"f32", "bf16"}}), InputKind::Ordinary, {.ulps = 4});
   }
+  // Rows enough, or a kernel of few blocks ends with the sums.
+  check(softmaxProgram("44", "40004"), InputKind::Ordinary, {.ulps = 16});
   // Rounds of four neighbours by 1024 threads: as many as there is shared memory for, and one more.
   for (auto [size, rounds] : std::vector<std::pair<std::string, int32_t>>{{"40000", 10}, {"57344", 14}, {"57348", 0}}) {
-    auto [kernels, sharedBytes] = launchesOf(softmaxProgram("2", size));
+    auto [kernels, sharedBytes] = launchesOf(softmaxProgram("64", size));
     EXPECT_EQ(kernels, 1u);
     EXPECT_EQ(sharedBytes, rounds * 4 * 1024 * 4);
   }
