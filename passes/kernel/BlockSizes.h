@@ -5,7 +5,7 @@
 
 namespace spmdc {
 
-/// On a GPU: below this many elements a second kernel costs more than it saves.
+/// On a GPU: up to this many elements a second kernel costs more than it saves.
 inline constexpr int64_t kMinGpuElements = 1 << 18;
 /// Contiguous rows, each of which has a block: two for each of an H100's multiprocessors are enough.
 inline constexpr int64_t kEnoughGpuRows = 264;

@@ -30,7 +30,7 @@ constexpr int64_t kEnoughRows = 32, kEnoughLanes = 1024;
 
 /// On a GPU: blocks that are wanted, eight for each of an H100's multiprocessors, and blocks that do, since they can be
 /// large.
-constexpr int64_t kGpuBlocks = 1056, kEnoughGpuBlocks = 264;
+constexpr int64_t kGpuBlocks = 1056, kEnoughGpuBlocks = 256;
 /// Contiguous rows shorter than this stay together, so that what reads them again (a softmax) is one kernel.
 constexpr int64_t kLongGpuRow = 1 << 16;
 /// Fewest elements of a part of a contiguous row, and fewest rows of a part of a column.
@@ -149,7 +149,7 @@ int64_t chooseBlock(const ReductionShape &shape) {
 
 /// The same on a GPU, so that as many blocks are at work as keep all multiprocessors busy.
 int64_t chooseGpuBlock(const ReductionShape &shape) {
-  if (shape.rows == 0 || shape.rows * shape.reduced < kMinGpuElements)
+  if (shape.rows == 0 || shape.rows * shape.reduced <= kMinGpuElements)
     return 0;
   int64_t others = shape.reduced / shape.size;
   if (shape.isContiguous) {

@@ -20,7 +20,7 @@ constexpr int64_t kEnoughScanThreads = 1 << 15;
 int64_t chooseScanBlock(CumulativeOp op) {
   ArrayRef<int64_t> shape = op.getType().getShape();
   int64_t dim = op.getDim(), size = shape[dim], elements = productOf(shape);
-  if (elements < kMinGpuElements)
+  if (elements <= kMinGpuElements)
     return 0;
   int64_t rows = elements / size, last = static_cast<int64_t>(shape.size()) - 1;
   while (last > 0 && shape[last] == 1)

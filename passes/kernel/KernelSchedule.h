@@ -58,6 +58,9 @@ struct ScheduleTraits {
   int64_t loadedBytes = 0, loadedUnit = 1;
   /// Cost of an operation beside that of memory, in units of OpCost.h.
   double computeCost = 1;
+  /// So many times longer a kernel of one block takes than one that occupies the machine, for what each block does
+  /// beyond `workOfOneBlock`: what it does in the time that another launch takes. 1: cores do not wait for others.
+  double slowdownAlone = 1, workOfOneBlock = 0;
 
   /// A GPU that gives a block so many bytes of shared memory. A thread's registers keep the computed elements of a row.
   static ScheduleTraits forGpu(int64_t sharedBytes);

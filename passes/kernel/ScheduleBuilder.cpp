@@ -212,6 +212,7 @@ FailureOr<KernelSchedule> ScheduleBuilder::build(ArrayRef<int64_t> rowShape, Arr
     if (schedule.tiledRow >= 0)
       schedule.lanes = KernelSchedule::Lanes::Tiles;
   }
+  result.work = stretch(result.work);
   schedule.work = result.work;
   double perIteration = result.work / std::max<double>(1, static_cast<double>(schedule.getExtent()));
   schedule.grain = std::max<int64_t>(1, static_cast<int64_t>(kGrainWork / std::max(perIteration, 1.0)));

@@ -77,6 +77,8 @@ private:
   KernelSchedule::Stage &stageOf(int level, unsigned domain);
   /// One element of this value, read or computed.
   double costOf(mlir::Value value) const;
+  /// The work of the whole kernel, stretched where it has too few blocks to occupy the machine.
+  double stretch(double work) const;
   void addWork(const Walk &walk, int level, unsigned domain);
   void chooseStashes();
   /// The row dimension in which a strided input is contiguous, or -1.

@@ -2,12 +2,27 @@
 
 #include "passes/kernel/OpCost.h"
 #include "passes/kernel/ScheduleBuilder.h"
+#include "passes/kernel/Shapes.h"
 
 #include <algorithm>
 
 using namespace mlir;
 
 namespace spmdc {
+
+double ScheduleBuilder::stretch(double work) const {
+  // A row along its last dimension is a block's; others are a thread's, or up to 32 threads share them.
+  constexpr double kBlockThreads = 256, kMaxStrips = 32, kStripElements = 4;
+  double longest = 1;
+  for (const KernelSchedule::Domain &domain : schedule.domains)
+    longest = std::max(longest, static_cast<double>(domain.getExtent()));
+  auto blocks = static_cast<double>(productOf(schedule.rowShape));
+  if (lanes != KernelSchedule::Lanes::Inner)
+    blocks *= std::clamp(longest / kStripElements, 1.0, kMaxStrips) / kBlockThreads;
+  blocks = std::max(1.0, blocks);
+  double inTime = traits.workOfOneBlock * blocks, slowdown = std::max(1.0, traits.slowdownAlone / blocks);
+  return work <= inTime ? work : inTime + (work - inTime) * slowdown;
+}
 
 double ScheduleBuilder::costOf(Value value) const {
   bool isLoad = !body.contains(value);
