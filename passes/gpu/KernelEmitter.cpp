@@ -188,21 +188,27 @@ void GpuKernel::emitElements(const KernelSchedule::Stage &stage, int64_t count, 
     for (const KernelSchedule::Scan &scan : scans)
       scanned[e].push_back(accumulate(scan.op, scan.operandIndex, e % vector));
   };
-  auto write = [&](int64_t e) {
-    for (auto [store, value] : llvm::zip(stage.stores, stored[e]))
-      emitter.store(outputs[store.output], cast<ArrayType>(body.outputs[store.output].getType()), store.index, value);
-    for (auto [scan, value] : llvm::zip(scans, scanned[e]))
-      storeScan(scan, value);
+  size_t outputCount = stage.stores.size() + scans.size();
+  auto write = [&](int64_t e, size_t output) {
+    if (output >= stage.stores.size())
+      return storeScan(scans[output - stage.stores.size()], scanned[e][output - stage.stores.size()]);
+    const KernelSchedule::Store &store = stage.stores[output];
+    emitter.store(outputs[store.output], cast<ArrayType>(body.outputs[store.output].getType()), store.index,
+                  stored[e][output]);
   };
-  bool isStored = !stage.stores.empty() || !scans.empty();
+  bool isStored = outputCount > 0;
+  // One output after the other: LLVM does not join the stores to one past those to another, which may be the same
+  // memory as far as it knows.
   auto writeAll = [&](bool isBound) {
-    if (isBound)
-      return write(0);
-    for (int64_t e = 0; e < count; ++e)
-      code.inScope([&] {
-        bind(e);
-        write(e);
-      });
+    for (size_t output = 0; output < outputCount; ++output)
+      for (int64_t e = 0; e < count; ++e)
+        if (isBound)
+          write(e, output);
+        else
+          code.inScope([&] {
+            bind(e);
+            write(e, output);
+          });
   };
   if (count == 1 && !storesHere) {
     code.inScope([&] {

@@ -167,6 +167,31 @@ TEST(GpuBudget, HotKernels) {
   }
 }
 
+/// What a forward pass keeps for the gradient: the stores to one output must not stand between those to another.
+TEST(GpuBudget, StoresOfSeveralOutputs) {
+  SKIP_WITHOUT_LIBDEVICE();
+  std::unique_ptr<MLIRContext> context = makeTestContext();
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(fill(R"(
+    func.func @main(%x: !spmd.array$t) -> (!spmd.array$t, !spmd.array$t, !spmd.array$t) {
+      %1 = array.multiply %x, %x : $t
+      %2 = array.tanh %1 : $t
+      %3 = array.add %2, %x : $t
+      return %1, %2, %3 : !spmd.array$t, !spmd.array$t, !spmd.array$t
+    })",
+                                                                  "bf16", "8192, 4096"),
+                                                             context.get());
+  ASSERT_TRUE(module);
+  GpuProgram program(*module);
+  ASSERT_TRUE(program.isGood());
+  ASSERT_EQ(program.artifact.plan.kernels.size(), 1u);
+  std::string entry = entryOf(program.artifact.code, program.artifact.plan.kernels[0].symbol);
+  std::regex access("st\\.global(?:\\.v(\\d))?\\.[a-z](\\d+)\\b");
+  size_t stores = 0;
+  for (std::sregex_iterator it(entry.begin(), entry.end(), access), end; it != end; ++it, ++stores)
+    EXPECT_EQ(bytesOf(*it), 16) << entry;
+  EXPECT_EQ(stores, 3u) << entry;
+}
+
 TEST(GpuBudget, Registers) {
   SKIP_WITHOUT_LIBDEVICE();
   if (!GpuProgram::hasPtxas())
