@@ -21,12 +21,33 @@ StringRef libdeviceName(Operation *op) {
   return isa<arith::RemFOp>(op) ? "fmod" : mathFunctionName(op);
 }
 
+/// A tanh of which nothing but its bf16 is used.
+bool isRoundedTanh(Operation *op) {
+  return isa<math::TanhOp>(op) && op->getResult(0).getType().isF32() && !op->use_empty() &&
+         llvm::all_of(op->getUsers(), [](Operation *user) {
+           return isa<arith::TruncFOp>(user) && user->getResult(0).getType().isBF16();
+         });
+}
+
+void emitApproximateTanh(Operation *op) {
+  OpBuilder b(op);
+  auto instruction = b.create<LLVM::InlineAsmOp>(op->getLoc(), op->getResultTypes(), op->getOperands(),
+                                                 "tanh.approx.f32 $0, $1;", "=f,f", /*has_side_effects=*/false,
+                                                 /*is_align_stack=*/false, LLVM::AsmDialectAttr(), ArrayAttr());
+  op->replaceAllUsesWith(instruction);
+  op->erase();
+}
+
 class CallLibdevicePass : public impl::CallLibdeviceBase<CallLibdevicePass> {
+  using CallLibdeviceBase::CallLibdeviceBase;
+
   void runOnOperation() override {
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) { ops.push_back(op); });
     for (Operation *op : ops)
-      if (StringRef name = libdeviceName(op); !name.empty())
+      if (approximatesTanh && isRoundedTanh(op))
+        emitApproximateTanh(op);
+      else if (StringRef name = libdeviceName(op); !name.empty())
         callMathFunction(op, (kLibdevicePrefix + name).str(), getOperation());
   }
 };

@@ -25,10 +25,12 @@ constexpr llvm::StringLiteral kTriple = "nvptx64-nvidia-cuda";
 struct Chip {
   llvm::StringLiteral name, ptx;
   int64_t sharedKiB;
+  bool approximatesTanh = false; ///< PTX of this version has tanh.approx.f32.
 };
-constexpr Chip kChips[] = {{"sm_70", "ptx63", 96},  {"sm_72", "ptx63", 96},  {"sm_75", "ptx63", 64},
-                           {"sm_80", "ptx70", 163}, {"sm_86", "ptx71", 99},  {"sm_87", "ptx74", 163},
-                           {"sm_89", "ptx78", 99},  {"sm_90", "ptx78", 227}, {"sm_90a", "ptx80", 227}};
+constexpr Chip kChips[] = {
+    {"sm_70", "ptx63", 96},        {"sm_72", "ptx63", 96},        {"sm_75", "ptx63", 64},
+    {"sm_80", "ptx70", 163, true}, {"sm_86", "ptx71", 99, true},  {"sm_87", "ptx74", 163, true},
+    {"sm_89", "ptx78", 99, true},  {"sm_90", "ptx78", 227, true}, {"sm_90a", "ptx80", 227, true}};
 
 const Chip *findChip(StringRef name) {
   const Chip *chip = llvm::find_if(kChips, [&](const Chip &known) { return known.name == name; });
@@ -60,7 +62,7 @@ public:
     owner = module.clone();
     PassManager passes(mlirContext);
     passes.addPass(createEmitGpuKernels());
-    passes.addNestedPass<gpu::GPUModuleOp>(createCallLibdevice());
+    passes.addNestedPass<gpu::GPUModuleOp>(createCallLibdevice({chip->approximatesTanh}));
     passes.addNestedPass<gpu::GPUModuleOp>(createConvertToNvvm());
     if (failed(passes.run(*owner)))
       return failure();

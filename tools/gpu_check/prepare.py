@@ -26,6 +26,8 @@ from . import arrays, artifacts, programs
 ROOT = programs.ROOT
 # Programs whose inputs and results together have more elements would fill the folder, and Python compares them one by one.
 MOST_ELEMENTS = 300_000
+# Steps of all devices together, where several share a GPU: at some 10 us each this is half a minute.
+MOST_STEPS = 3e6
 # Two runs on a CPU differ by the order of their sums; a GPU's order is a third one, and its functions are others.
 NOISE_FACTOR = 16
 ROUNDING_FACTOR = 4
@@ -76,6 +78,9 @@ class Builder:
         if sum(arrays.count(value["shape"]) for value in parameters + results) > MOST_ELEMENTS and program.arguments is None:
             if not program.group.startswith("examples"):
                 raise LeftOut("is too large")
+        devices = math.prod(axis["size"] for axis in plan["mesh"]["axes"])
+        if devices > 1 and devices * count_roundings(plan["steps"]) > MOST_STEPS:
+            raise LeftOut("executes too many steps for devices that share a GPU")
         inputs = self.write_inputs(program, parameters, folder)
         expected = program.results or self.expected_of_cpu(program, name, plan, inputs, folder)
         if [(value.dtype, list(value.shape)) for value in expected] != [(r["dtype"], r["shape"]) for r in results]:

@@ -1,4 +1,6 @@
 // RUN: spmd-opt %s --pass-pipeline='builtin.module(gpu.module(spmdc-call-libdevice))' | FileCheck %s
+// RUN: spmd-opt %s --pass-pipeline='builtin.module(gpu.module(spmdc-call-libdevice{approximates-tanh}))' \
+// RUN:   | FileCheck %s --check-prefix=FAST
 
 // Each function is declared once; the one of float has an f.
 // CHECK-LABEL: gpu.module @kernels
@@ -22,6 +24,21 @@ gpu.module @kernels {
     %4 = arith.remf %3, %x : f32
     // CHECK: llvm.call @__nv_rsqrtf
     %5 = math.rsqrt %4 : f32
+    gpu.return
+  }
+
+  // One instruction where nothing but the bf16 is used.
+  // FAST-LABEL: gpu.func @rounded
+  // CHECK-LABEL: gpu.func @rounded
+  gpu.func @rounded(%x: f32) {
+    // FAST: llvm.inline_asm "tanh.approx.f32 $0, $1;"
+    // CHECK: llvm.call @__nv_tanhf
+    %0 = math.tanh %x : f32
+    %1 = arith.truncf %0 : f32 to bf16
+    // FAST: llvm.call @__nv_tanhf
+    %2 = math.tanh %x : f32
+    %3 = arith.truncf %2 : f32 to bf16
+    %4 = math.exp %2 : f32
     gpu.return
   }
 
