@@ -25,6 +25,7 @@ public:
     show("SPMD_NUM_PROCESSES", found.numProcesses);
     show("SPMD_PROCESS_ID", found.processId);
     show("SPMD_DEVICES_PER_PROCESS", found.devicesPerProcess);
+    show("SPMD_PLATFORM", found.platform);
     show("SPMD_JOB_ID", found.jobId);
     for (const Cluster &cluster : found.clusters)
       showCluster(cluster);

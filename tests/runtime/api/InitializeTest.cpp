@@ -81,6 +81,16 @@ TEST(Initialize, what_is_given_wins_over_the_environment_item_by_item) {
             2000);
 }
 
+TEST(Initialize, the_platform_is_cpu_or_cuda) {
+  EXPECT_EQ(resolve({}, {}).backend, "cpu");
+  EXPECT_EQ(resolve({}, {{"SPMD_PLATFORM", "cuda"}}).backend, "cuda");
+  EXPECT_EQ(resolve({.platform = "cpu"}, {{"SPMD_PLATFORM", "cuda"}}).backend, "cpu");
+  EXPECT_EQ(messageOf([] { resolve({.platform = "tpu"}, {}); }),
+            "platform is 'tpu'; give cpu or cuda (SPMD_PLATFORM)");
+  EXPECT_TRUE(resolve({}, {{"SPMD_SHARE_GPUS", "1"}}).sharesGpus);
+  EXPECT_FALSE(resolve({}, {{"SPMD_SHARE_GPUS", "0"}}).sharesGpus);
+}
+
 TEST(Initialize, local_device_ids_are_one_or_a_list) {
   EXPECT_THAT(resolve({.local_device_ids = 3}, {}).localDeviceIds, ElementsAre(3));
   EXPECT_THAT(resolve({.local_device_ids = {1, 0}}, {}).localDeviceIds, ElementsAre(1, 0));

@@ -54,8 +54,14 @@ TEST(Env, ReadsEveryVariable) {
                            {"SPMD_NO_CACHE", "1"},
                            {"XDG_CONFIG_HOME", "/x"},
                            {"NO_COLOR", "1"},
+                           {"SPMD_PLATFORM", "cuda"},
+                           {"SPMD_SHARE_GPUS", "1"},
+                           {"NCCL_HOSTID", "a"},
                            {"CUDA_PATH", "/p"},
                            {"CUDA_HOME", "/cuda"}});
+  EXPECT_EQ(env.platform, "cuda");
+  EXPECT_TRUE(env.sharesGpus);
+  EXPECT_TRUE(env.hasNcclHostId);
   EXPECT_EQ(env.coordinatorAddress, "[::1]:77");
   EXPECT_EQ(env.coordinatorBindAddress, "0.0.0.0");
   EXPECT_EQ(env.numProcesses, 4);
