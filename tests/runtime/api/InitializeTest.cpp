@@ -85,8 +85,7 @@ TEST(Initialize, the_platform_is_cpu_or_cuda) {
   EXPECT_EQ(resolve({}, {}).backend, "cpu");
   EXPECT_EQ(resolve({}, {{"SPMD_PLATFORM", "cuda"}}).backend, "cuda");
   EXPECT_EQ(resolve({.platform = "cpu"}, {{"SPMD_PLATFORM", "cuda"}}).backend, "cpu");
-  EXPECT_EQ(messageOf([] { resolve({.platform = "tpu"}, {}); }),
-            "platform is 'tpu'; give cpu or cuda (SPMD_PLATFORM)");
+  EXPECT_EQ(messageOf([] { resolve({.platform = "tpu"}, {}); }), "platform is 'tpu'; give cpu or cuda (SPMD_PLATFORM)");
   EXPECT_TRUE(resolve({}, {{"SPMD_SHARE_GPUS", "1"}}).sharesGpus);
   EXPECT_FALSE(resolve({}, {{"SPMD_SHARE_GPUS", "0"}}).sharesGpus);
 }
