@@ -186,7 +186,8 @@ std::unique_ptr<PreparedStep> CudaProgram::prepareStep(const MatmulStep &step, c
   MatmulShape shape = makeShape(step, plan);
   if (!hasLookedForBlas) {
     hasLookedForBlas = true;
-    blas = cuda::CublasLt::load("");
+    if (driver.isSystems())
+      blas = cuda::CublasLt::load("");
   }
   auto [known, isNew] = products.try_emplace(shape);
   if (isNew)
