@@ -84,9 +84,28 @@ FakeNccl::~FakeNccl() { FakeNcclEntries::fake = nullptr; }
 void FakeNccl::failGroup(int rank, int64_t number) {
   std::lock_guard lock(driver.mutex);
   failures[rank] = number;
+  for (Comm *comm : findRank(rank))
+    comm->groupsToFailure = number;
+}
+
+void FakeNccl::failTransfer(int rank, int64_t number) {
+  std::lock_guard lock(driver.mutex);
+  transferFailures[rank] = number;
+  for (Comm *comm : findRank(rank))
+    comm->transfersToFailure = number;
+}
+
+void FakeNccl::failSend(int64_t number) {
+  std::lock_guard lock(driver.mutex);
+  sendsToFailure = number;
+}
+
+std::vector<FakeNccl::Comm *> FakeNccl::findRank(int rank) {
+  std::vector<Comm *> found;
   for (auto &[id, clique] : cliques)
     if (rank < static_cast<int>(clique.ranks.size()) && clique.ranks[static_cast<size_t>(rank)])
-      clique.ranks[static_cast<size_t>(rank)]->groupsToFailure = number;
+      found.push_back(clique.ranks[static_cast<size_t>(rank)].get());
+  return found;
 }
 
 int64_t FakeNccl::countBytes() const {
@@ -120,6 +139,8 @@ NcclResult FakeNcclEntries::initialize(NcclComm *comm, int size, NcclId id, int 
   made->patience = static_cast<int>(fake->driver.streams.draw(kMostPatience));
   if (auto failure = fake->failures.find(rank); failure != fake->failures.end())
     made->groupsToFailure = failure->second;
+  if (auto failure = fake->transferFailures.find(rank); failure != fake->transferFailures.end())
+    made->transfersToFailure = failure->second;
   *comm = reinterpret_cast<NcclComm>(made.get());
   return kNcclInProgress;
 }
@@ -139,6 +160,7 @@ NcclResult FakeNcclEntries::abort(NcclComm handle) {
   FakeNccl::Comm *comm = fake->find(handle);
   if (!comm)
     return kNcclInvalidArgument;
+  EXPECT_EQ(depth, 0) << "a communicator is aborted inside of a group, which NCCL does at the group's end";
   comm->isAborted = true;
   comm->queueing = nullptr;
   comm->unfinished.clear();
@@ -180,6 +202,10 @@ void FakeNccl::advance(Comm &comm) {
 bool FakeNccl::step(const std::shared_ptr<Group> &group) {
   Comm &comm = *group->comm;
   if (comm.isAborted)
+    return true;
+  if (!group->isActive && comm.transfersToFailure > 0 && --comm.transfersToFailure == 0)
+    comm.state = kNcclRemoteError;
+  if (comm.state == kNcclRemoteError)
     return true;
   group->isActive = true;
   bool isDone = true;
@@ -224,6 +250,8 @@ NcclResult FakeNccl::add(bool isSend, void *data, size_t bytes, int type, int pe
     return kNcclInvalidArgument;
   if (comm->state != kNcclSuccess)
     return kNcclInvalidUsage;
+  if (isSend && sendsToFailure > 0 && --sendsToFailure == 0)
+    return kNcclInternalError;
   auto &open = FakeNcclEntries::open;
   auto group = std::find_if(open.begin(), open.end(), [&](const auto &known) { return known->comm == comm; });
   if (group == open.end())

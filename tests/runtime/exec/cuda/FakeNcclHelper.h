@@ -31,6 +31,10 @@ public:
 
   /// The `number`-th group of this rank from now on meets an error when it is queued.
   void failGroup(int rank, int64_t number);
+  /// The `number`-th group of this rank from now on meets an error while it runs: it ends, and its memory is as it was.
+  void failTransfer(int rank, int64_t number);
+  /// The `number`-th send of any rank from now on is refused.
+  void failSend(int64_t number);
   /// Bytes sent so far, by all ranks.
   int64_t countBytes() const;
 
@@ -60,13 +64,14 @@ private:
     std::shared_ptr<Group> queueing;
     std::vector<std::shared_ptr<Group>> unfinished; ///< In order.
     std::set<int> named;                            ///< Peers that its groups have named.
-    int64_t groupsToFailure = 0;
+    int64_t groupsToFailure = 0, transfersToFailure = 0;
   };
   struct Clique {
     std::vector<std::unique_ptr<Comm>> ranks;
   };
 
   Comm *find(NcclComm comm);
+  std::vector<Comm *> findRank(int rank);
   void advance(Comm &comm);
   bool step(const std::shared_ptr<Group> &group);
   NcclResult add(bool isSend, void *data, size_t bytes, int type, int peer, NcclComm comm, Stream stream);
@@ -75,8 +80,9 @@ private:
   FakeDriver &driver;
   std::shared_ptr<const Nccl> nccl;
   // Guarded by the driver's lock.
-  std::map<std::string, Clique> cliques; ///< By id.
-  std::map<int, int64_t> failures;       ///< By rank, for communicators to come.
+  std::map<std::string, Clique> cliques;             ///< By id.
+  std::map<int, int64_t> failures, transferFailures; ///< By rank, for communicators to come.
+  int64_t sendsToFailure = 0;
   uint64_t nextId = 1;
   int64_t sentBytes = 0;
 };

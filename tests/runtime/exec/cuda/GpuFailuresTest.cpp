@@ -16,6 +16,7 @@ using namespace spmd;
 using namespace spmd::test;
 using spmdc::CompiledProgram;
 using spmdc::Poison;
+using testing::AllOf;
 using testing::HasSubstr;
 
 namespace {
@@ -82,7 +83,7 @@ TEST_F(GpuFailures, EveryCallOfARun) {
         std::string error = run(*program, artifact);
         failed += !error.empty();
         if (!error.empty())
-          EXPECT_THAT(error, HasSubstr("CUDA_ERROR_INVALID_VALUE"));
+          EXPECT_THAT(error, AllOf(HasSubstr("CUDA_ERROR_INVALID_VALUE"), HasSubstr("f.spmd:"), HasSubstr("cuda:0")));
       }
       EXPECT_LE(failed, 1);
       EXPECT_EQ(run(*program, artifact), "");
@@ -93,21 +94,24 @@ TEST_F(GpuFailures, EveryCallOfARun) {
 TEST_F(GpuFailures, EveryCallOfLoading) {
   GpuArtifact artifact = compileForGpus("f.spmd", kMeshProgram);
   int failed = 0;
-  for (const char *entry : {"MemAllocFromPoolAsync", "StreamCreate", "ModuleLoadDataEx", "ModuleGetFunction",
-                            "MemcpyHtoDAsync", "EventCreate", "StreamSynchronize", "MemHostRegister", "CtxSetCurrent"})
-    for (int64_t call = 1; call <= 4; ++call) {
-      SCOPED_TRACE(std::string(entry) + ", call " + std::to_string(call));
-      GpuJob job(2);
-      job.getDriver().failCall(entry, call, cuda::kInvalidValue);
-      try {
-        auto program = job.load(artifact);
-        run(*program, artifact);
-      } catch (const Error &error) {
-        ++failed;
-        EXPECT_THAT(error.what(), HasSubstr("CUDA_ERROR_INVALID_VALUE"));
+  for (Transport transport : {Transport::Host, Transport::Nccl})
+    for (const char *entry : {"MemAllocFromPoolAsync", "StreamCreate", "ModuleLoadDataEx", "ModuleGetFunction",
+                              "MemcpyHtoDAsync", "EventCreate", "StreamSynchronize", "MemHostRegister"})
+      for (int64_t call = 1; call <= 4; ++call) {
+        SCOPED_TRACE(std::string(entry) + ", call " + std::to_string(call));
+        GpuJob job(2, {.transport = transport});
+        job.getDriver().failCall(entry, call, cuda::kInvalidValue);
+        try {
+          ExecutorOptions options = job.makeOptions();
+          options.prepareTimeout = std::chrono::seconds(5); // A device that waits for one that failed shows.
+          auto program = job.load(artifact, options);
+          run(*program, artifact);
+        } catch (const Error &error) {
+          ++failed;
+          EXPECT_THAT(error.what(), HasSubstr("CUDA_ERROR_INVALID_VALUE"));
+        }
       }
-    }
-  EXPECT_GT(failed, 10);
+  EXPECT_GT(failed, 20);
 }
 
 TEST_F(GpuFailures, MemoryRunsOut) {
@@ -173,6 +177,7 @@ TEST_F(GpuFailures, OneLaunchOfTwoDevices) {
     }
 }
 
+// An error that NCCL meets when calls are queued.
 TEST_F(GpuFailures, NcclFails) {
   GpuArtifact artifact = compileForGpus("f.spmd", kMeshProgram);
   for (int64_t group = 1; group <= 3; ++group) {
@@ -184,6 +189,56 @@ TEST_F(GpuFailures, NcclFails) {
     EXPECT_THAT(error, HasSubstr("f.spmd:4:"));
     EXPECT_NE(run(*program, artifact), "") << "its communicators are gone";
   }
+}
+
+// An error that NCCL meets behind the host's back is found by the next wait, which knows where the run is.
+TEST_F(GpuFailures, TransfersFail) {
+  GpuArtifact artifact = compileForGpus("f.spmd", kMeshProgram);
+  for (int64_t group = 1; group <= 3; ++group) {
+    GpuJob job(2, {.transport = Transport::Nccl, .seed = static_cast<uint64_t>(group)});
+    auto program = job.load(artifact);
+    job.getNccl().failTransfer(1, group);
+    std::string error = run(*program, artifact);
+    EXPECT_THAT(error, HasSubstr("remote process exited"));
+    EXPECT_THAT(error, HasSubstr("f.spmd:"));
+    EXPECT_THAT(error, HasSubstr("cuda:1"));
+  }
+}
+
+// A group of calls ends where one of them fails, and its communicator can be aborted.
+TEST_F(GpuFailures, SendsFail) {
+  GpuArtifact artifact = compileForGpus("f.spmd", kMeshProgram);
+  for (int64_t send = 1; send <= 4; ++send) {
+    GpuJob job(2, {.transport = Transport::Nccl, .seed = static_cast<uint64_t>(send)});
+    auto program = job.load(artifact);
+    job.getNccl().failSend(send);
+    EXPECT_THAT(run(*program, artifact), HasSubstr("ncclSend"));
+  }
+}
+
+// A device that cannot be prepared does not keep the others waiting for it, and the next program finds all connected.
+TEST_F(GpuFailures, OneDeviceCannotPrepare) {
+  int failed = 0;
+  GpuArtifact artifact = compileForGpus("f.spmd", kMeshProgram);
+  for (const char *entry : {"MemAllocFromPoolAsync", "StreamCreate", "EventCreate", "ModuleLoadDataEx"})
+    for (int64_t call = 1; call <= 5; ++call) {
+      SCOPED_TRACE(std::string(entry) + ", call " + std::to_string(call));
+      GpuJob job(2, {.transport = Transport::Nccl, .seed = static_cast<uint64_t>(call)});
+      ExecutorOptions options = job.makeOptions();
+      options.prepareTimeout = std::chrono::seconds(20);
+      auto began = std::chrono::steady_clock::now();
+      job.getDriver().failCall(entry, call, cuda::kInvalidValue);
+      try {
+        job.load(artifact, options);
+      } catch (const Error &error) {
+        EXPECT_THAT(error.what(), HasSubstr("CUDA_ERROR_INVALID_VALUE"));
+        auto program = job.load(artifact, options);
+        EXPECT_EQ(run(*program, artifact), "");
+        ++failed;
+      }
+      EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(10));
+    }
+  EXPECT_GT(failed, 10);
 }
 
 TEST_F(GpuFailures, CodeForAnotherCard) {

@@ -79,12 +79,14 @@ std::set<CollectiveKind> checkOnGpus(std::string text, const ProgramCheck &check
   EXPECT_EQ(error, "");
   if (failed(expected))
     return {};
-  GpuJobOptions options;
-  options.seed = check.seed;
-  options.sharesGpu = check.sharesGpu;
-  SmallVector<Tensor> results = runOnGpus(context, program, arguments, options);
-  EXPECT_EQ(compareTensors(*expected, results, check.ulps), "");
-  if (plan.mesh.deviceCount() > 1 && !check.sharesGpu) {
+  for (uint64_t order = 0; order < check.orders; ++order) {
+    GpuJobOptions options;
+    options.seed = check.seed + order;
+    options.sharesGpu = check.sharesGpu;
+    SmallVector<Tensor> results = runOnGpus(context, program, arguments, options);
+    EXPECT_EQ(compareTensors(*expected, results, check.ulps), "");
+    if (plan.mesh.deviceCount() == 1 || check.sharesGpu)
+      continue;
     options.transport = Transport::Nccl;
     SmallVector<Tensor> byNccl = runOnGpus(context, program, arguments, options);
     EXPECT_EQ(compareTensors(results, byNccl, 0), "") << "NCCL against the host";

@@ -15,6 +15,7 @@ struct ProgramCheck {
   bool areExact = false;  ///< The arguments are small integers.
   bool sharesGpu = false; ///< All devices on one GPU; then there is no NCCL.
   uint64_t seed = 1;
+  uint64_t orders = 1; ///< Of the streams.
 };
 
 /// Runs the program on CPU devices and on emulated GPUs, there through the host and through NCCL, several times, whose
