@@ -278,7 +278,11 @@ void DeviceProgram::run(uint64_t number, const std::vector<DeviceBufferRef> &arg
   try {
     executeSteps();
   } catch (...) {
-    endRun(); // Nothing may use the memory of a run that is over.
+    try {
+      endRun(); // Nothing may use the memory of a run that is over.
+    } catch (const Error &) {
+      // A consequence of the first error, which knows its place; `settle` ends what is still under way.
+    }
     if (profile)
       resolveMarks(*profile);
     throw;

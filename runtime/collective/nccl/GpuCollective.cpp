@@ -232,11 +232,31 @@ void GpuCollective::prepareReduceScatter(const MeshShape &mesh, const Collective
   scratchBytes = (members + (isReducedInPlace ? 0 : 1)) * slabBytes + exchange.packedSendBytes;
 }
 
-void GpuCollective::beginRound() const { group.getNccl().check(group.getNccl().GroupStart(), "ncclGroupStart"); }
-void GpuCollective::endRound() const {
-  group.getNccl().check(group.getNccl().GroupEnd(), "ncclGroupEnd");
-  group.waitUntilQueued(comm);
-}
+/// Calls that NCCL queues together. It ends after an error too: a communicator can be aborted outside of it only.
+class GpuCollective::Round {
+public:
+  explicit Round(const GpuCollective &collective) : collective(collective), nccl(collective.group.getNccl()) {
+    nccl.check(nccl.GroupStart(), "ncclGroupStart");
+  }
+  ~Round() {
+    if (isOpen)
+      nccl.GroupEnd();
+  }
+  Round(const Round &) = delete;
+  Round &operator=(const Round &) = delete;
+
+  /// Returns when all calls stand in the stream.
+  void finish() {
+    isOpen = false;
+    nccl.check(nccl.GroupEnd(), "ncclGroupEnd");
+    collective.group.waitUntilQueued(collective.comm);
+  }
+
+private:
+  const GpuCollective &collective;
+  const Nccl &nccl;
+  bool isOpen = true;
+};
 
 void GpuCollective::send(const Part &part, DevicePointer array, DevicePointer packed, Stream stream) const {
   const Nccl &nccl = group.getNccl();
@@ -274,12 +294,12 @@ void GpuCollective::runMoves(Stream stream, DevicePointer operand, DevicePointer
   exchange.pack.copy(launcher, operand, scratch);
   own.copy(launcher, operand, result);
   if (!exchange.sends.empty() || !exchange.receives.empty()) {
-    beginRound();
+    Round round(*this);
     for (const Part &part : exchange.sends)
       send(part, operand, scratch, stream);
     for (const Part &part : exchange.receives)
       receive(part, result, received, stream);
-    endRound();
+    round.finish();
   }
   exchange.unpack.copy(launcher, received, result);
 }
@@ -293,12 +313,12 @@ void GpuCollective::runReduceScatter(Stream stream, DevicePointer operand, Devic
   exchange.pack.copy(launcher, operand, packed);
   own.copy(launcher, operand, scratch);
   if (!exchange.sends.empty() || !exchange.receives.empty()) {
-    beginRound();
+    Round round(*this);
     for (const Part &part : exchange.sends)
       send(part, operand, packed, stream);
     for (const Part &part : exchange.receives)
       receive(part, result, scratch, stream);
-    endRound();
+    round.finish();
   }
   if (reducedBytes == 0)
     return;
@@ -320,7 +340,7 @@ void GpuCollective::runAllReduce(Stream stream, DevicePointer operand, DevicePoi
   };
   auto slab = [&](int64_t member) { return scratch + static_cast<DevicePointer>(member * slabBytes); };
   auto at = [](DevicePointer array, int64_t offset) { return array + static_cast<DevicePointer>(offset); };
-  beginRound();
+  Round round(*this);
   for (int64_t peer = 0; peer < members; ++peer) {
     if (peer == self)
       continue;
@@ -330,14 +350,14 @@ void GpuCollective::runAllReduce(Stream stream, DevicePointer operand, DevicePoi
     if (size(self) > 0)
       receive({rank, 0, size(self), true}, 0, slab(peer), stream);
   }
-  endRound();
+  round.finish();
   if (size(self) > 0) {
     launcher.copy(slab(self), at(operand, begin(self)), size(self));
     reduce(launcher, scratch, slabBytes, at(result, begin(self)), size(self));
   }
   if (sliceBytes == 0)
     return;
-  beginRound();
+  Round second(*this);
   for (int64_t peer = 0; peer < members; ++peer) {
     if (peer == self)
       continue;
@@ -347,7 +367,7 @@ void GpuCollective::runAllReduce(Stream stream, DevicePointer operand, DevicePoi
     if (size(peer) > 0)
       receive({rank, begin(peer), size(peer), false}, result, 0, stream);
   }
-  endRound();
+  second.finish();
 }
 
 } // namespace spmd::cuda

@@ -73,8 +73,7 @@ private:
               int64_t bytes) const;
   void send(const Part &part, DevicePointer array, DevicePointer packed, Stream stream) const;
   void receive(const Part &part, DevicePointer array, DevicePointer packed, Stream stream) const;
-  void beginRound() const;
-  void endRound() const;
+  class Round;
 
   NcclGroup &group;
   const NcclComm comm;

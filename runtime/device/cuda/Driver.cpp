@@ -47,6 +47,7 @@ std::string Driver::open() {
     return "NVIDIA's driver does not count its GPUs: " + describe(result);
   if (gpuCount == 0)
     return "NVIDIA's driver finds no GPU (CUDA_VISIBLE_DEVICES may hide them)";
+  isLoaded = true;
   return "";
 }
 

@@ -30,6 +30,8 @@ public:
 
   /// The GPUs that this process may use (CUDA_VISIBLE_DEVICES is heeded by the driver).
   int getGpuCount() const { return gpuCount; }
+  /// Whether it is the system's driver, which NVIDIA's libraries work on, and not one of `make`.
+  bool isSystems() const { return isLoaded; }
   /// 13000 is CUDA 13.0.
   int getVersion() const { return version; }
 
@@ -47,6 +49,7 @@ private:
   std::string open();
 
   int gpuCount = 0, version = 0;
+  bool isLoaded = false;
 };
 
 } // namespace spmd::cuda

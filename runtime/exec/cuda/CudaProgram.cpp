@@ -70,7 +70,11 @@ struct CudaProgram::Library final : PreparedStep {
   void run() override {
     for (size_t i = 0; i < inputs.size(); ++i)
       addresses[i] = program.addressOf(inputs[i]);
-    program.device.getLibrary().run(call, program.target, addresses, program.addressOf(result), program.getScratch());
+    try {
+      program.device.getLibrary().run(call, program.target, addresses, program.addressOf(result), program.getScratch());
+    } catch (const Error &error) {
+      throw error.withContext(program.describePlace());
+    }
   }
 };
 
@@ -81,51 +85,69 @@ struct CudaProgram::Copy final : PreparedStep {
   Copy(CudaProgram &program, const CopyStep &step) : program(program), source(step.source), target(step.target) {}
   void run() override {
     if (program.addressOf(source) != program.addressOf(target) && program.bytesOf(source) > 0)
-      program.driver.check(program.driver.MemcpyDtoDAsync(program.addressOf(target), program.addressOf(source),
-                                                          program.bytesOf(source), program.target),
-                           "cuMemcpyDtoDAsync");
+      program.check(program.driver.MemcpyDtoDAsync(program.addressOf(target), program.addressOf(source),
+                                                   program.bytesOf(source), program.target),
+                    "cuMemcpyDtoDAsync");
   }
+};
+
+/// Orders two streams.
+class StreamOrder {
+public:
+  /// The driver outlives it.
+  explicit StreamOrder(const cuda::Driver &driver) : driver(driver) {
+    driver.check(driver.EventCreate(&event, cuda::kEventWithoutTime), "cuEventCreate");
+  }
+  ~StreamOrder() { driver.EventDestroy(event); }
+  StreamOrder(const StreamOrder &) = delete;
+  StreamOrder &operator=(const StreamOrder &) = delete;
+
+  /// What `wait` waits for is what is queued on the stream so far.
+  cuda::Result record(cuda::Stream stream) { return driver.EventRecord(event, stream); }
+  cuda::Result wait(cuda::Stream stream) { return driver.StreamWaitEvent(stream, event, 0); }
+
+private:
+  const cuda::Driver &driver;
+  cuda::Event event = nullptr;
 };
 
 struct CudaProgram::Transfer final : DeviceCollective {
   CudaProgram &program;
-  const cuda::Driver &driver; ///< Outlives the program.
   cuda::GpuCollective collective;
   BufferId operand, result;
-  cuda::Event isReady = nullptr, isDone = nullptr;
+  StreamOrder isReady, isDone;
 
   Transfer(CudaProgram &program, const CollectiveDesc &desc, BufferId operand, BufferId result)
-      : program(program), driver(program.driver),
+      : program(program),
         collective(*program.group, program.comm, program.device, program.plan.mesh, desc, program.position),
-        operand(operand), result(result) {
-    driver.check(driver.EventCreate(&isReady, cuda::kEventWithoutTime), "cuEventCreate");
-    driver.check(driver.EventCreate(&isDone, cuda::kEventWithoutTime), "cuEventCreate");
-  }
-  ~Transfer() override {
-    for (cuda::Event event : {isReady, isDone})
-      if (event)
-        driver.EventDestroy(event);
-  }
+        operand(operand), result(result), isReady(program.driver), isDone(program.driver) {}
 
   void start() override {
-    driver.check(driver.EventRecord(isReady, program.stream), "cuEventRecord");
-    driver.check(driver.StreamWaitEvent(program.transfers, isReady, 0), "cuStreamWaitEvent");
+    program.check(isReady.record(program.stream), "cuEventRecord");
+    program.check(isReady.wait(program.transfers), "cuStreamWaitEvent");
     auto scratch = program.transferScratch ? reinterpret_cast<cuda::DevicePointer>(program.transferScratch->data()) : 0;
     try {
       collective.run(program.transfers, program.addressOf(operand), program.addressOf(result), scratch);
     } catch (const Error &error) {
-      throw error.withContext(program.getPlace().str() + ": " + program.device.str());
+      throw error.withContext(program.describePlace());
     }
-    driver.check(driver.EventRecord(isDone, program.transfers), "cuEventRecord");
+    program.check(isDone.record(program.transfers), "cuEventRecord");
   }
-  void done() override { driver.check(driver.StreamWaitEvent(program.stream, isDone, 0), "cuStreamWaitEvent"); }
+  void done() override { program.check(isDone.wait(program.stream), "cuStreamWaitEvent"); }
 };
 
 CudaProgram::CudaProgram(const ProgramContext &context, const CudaCode &code, CudaDevice &device, int64_t position)
     : DeviceProgram(context, device, position), code(code), device(device), driver(device.getGpu().getDriver()),
       stream(device.getStream()), target(stream) {
   device.getGpu().makeCurrent();
-  graphs = std::make_unique<GraphCache>(driver);
+  // Before all that may fail on this device alone: the others wait here for it.
+  if (context.gpuTransport && std::any_of(context.stepInfo->begin(), context.stepInfo->end(), [](const StepInfo &step) {
+        return step.collective == StepInfo::Collective::Start;
+      })) {
+    group = context.gpuTransport->group(context.devices, context.prepareTimeout);
+    comm = group->join(position, context.prepareTimeout);
+  }
+  graphs = std::make_unique<GraphCache>(driver, [this](cuda::Result result, const char *what) { check(result, what); });
   joinsSteps = true;
   const std::string &bytes = context.artifact->constants;
   if (plan.arenaBytes > 0)
@@ -186,7 +208,8 @@ std::unique_ptr<PreparedStep> CudaProgram::prepareStep(const MatmulStep &step, c
   MatmulShape shape = makeShape(step, plan);
   if (!hasLookedForBlas) {
     hasLookedForBlas = true;
-    blas = cuda::CublasLt::load("");
+    if (driver.isSystems())
+      blas = cuda::CublasLt::load("");
   }
   auto [known, isNew] = products.try_emplace(shape);
   if (isNew)
@@ -211,13 +234,10 @@ std::unique_ptr<PreparedStep> CudaProgram::prepareStep(const CopyStep &step) {
 
 std::unique_ptr<DeviceCollective> CudaProgram::prepareCollective(const CollectiveDesc &desc, BufferId operand,
                                                                  BufferId result) {
-  if (!context.gpuTransport)
+  if (!group)
     return nullptr;
-  if (!group) {
-    group = context.gpuTransport->group(context.devices, context.prepareTimeout);
-    comm = group->join(position, context.prepareTimeout);
+  if (!transfers)
     driver.check(driver.StreamCreate(&transfers, cuda::kStreamNonBlocking), "cuStreamCreate");
-  }
   auto transfer = std::make_unique<Transfer>(*this, desc, operand, result);
   transferScratchBytes = std::max(transferScratchBytes, transfer->collective.getScratchBytes());
   return transfer;
@@ -251,8 +271,14 @@ void CudaProgram::launch(int32_t number, size_t firstPointer, size_t count) {
                           static_cast<unsigned>(kernel.blockThreads), 1, 1, static_cast<unsigned>(kernel.sharedBytes),
                           target, parameters.data(), nullptr);
   if (result != cuda::kSuccess)
-    throw Error(getPlace().str() + ": " + device.str() + ": the kernel '" + kernel.symbol +
-                "' does not start: " + driver.describe(result));
+    throw Error(describePlace() + ": the kernel '" + kernel.symbol + "' does not start: " + driver.describe(result));
+}
+
+std::string CudaProgram::describePlace() const { return getPlace().str() + ": " + device.str(); }
+
+void CudaProgram::check(cuda::Result result, const char *what) const {
+  if (result != cuda::kSuccess)
+    throw Error(describePlace() + ": " + what + ": " + driver.describe(result));
 }
 
 void CudaProgram::beginRun() {
@@ -278,18 +304,22 @@ void CudaProgram::wait() {
     if (result == cuda::kSuccess)
       return;
     if (result != cuda::kNotReady)
-      throw Error(getPlace().str() + ": " + device.str() + " (" + device.getGpu().getName() +
+      throw Error(describePlace() + " (" + device.getGpu().getName() +
                   "): a step up to here failed: " + driver.describe(result));
     checkVerdict();
-    if (group)
-      group->check(comm);
+    try {
+      if (group)
+        group->check(comm);
+    } catch (const Error &error) {
+      throw error.withContext(describePlace());
+    }
     if (std::chrono::steady_clock::now() - began > spin)
       std::this_thread::sleep_for(nap);
   }
 }
 
 const void *CudaProgram::read(BufferId id) {
-  driver.check(driver.MemcpyDtoHAsync(control->data(), addressOf(id), bytesOf(id), stream), "cuMemcpyDtoHAsync");
+  check(driver.MemcpyDtoHAsync(control->data(), addressOf(id), bytesOf(id), stream), "cuMemcpyDtoHAsync");
   wait();
   return control->data();
 }
@@ -302,22 +332,21 @@ const std::vector<void *> &CudaProgram::view(const std::vector<BufferId> &ids) {
     mirrors[index].resize(bytesOf(id));
     mirrorAddresses[index] = mirrors[index].data();
     if (!mirrors[index].empty())
-      driver.check(driver.MemcpyDtoHAsync(mirrors[index].data(), addressOf(id), bytesOf(id), stream),
-                   "cuMemcpyDtoHAsync");
+      check(driver.MemcpyDtoHAsync(mirrors[index].data(), addressOf(id), bytesOf(id), stream), "cuMemcpyDtoHAsync");
   }
   wait();
   return mirrorAddresses;
 }
 
 void CudaProgram::writeCounter(BufferId id, int32_t value) {
-  driver.check(driver.MemsetD32Async(addressOf(id), static_cast<unsigned>(value), 1, stream), "cuMemsetD32Async");
+  check(driver.MemsetD32Async(addressOf(id), static_cast<unsigned>(value), 1, stream), "cuMemsetD32Async");
 }
 
 void *CudaProgram::stageOperand(BufferId id, DeviceBufferRef &staging) {
   if (!staging)
     staging = allocateHost(static_cast<int64_t>(bytesOf(id)));
   if (bytesOf(id) > 0)
-    driver.check(driver.MemcpyDtoHAsync(staging->data(), addressOf(id), bytesOf(id), stream), "cuMemcpyDtoHAsync");
+    check(driver.MemcpyDtoHAsync(staging->data(), addressOf(id), bytesOf(id), stream), "cuMemcpyDtoHAsync");
   wait();
   return staging->data();
 }
@@ -330,18 +359,18 @@ void *CudaProgram::stageResult(BufferId id, DeviceBufferRef &staging) {
 
 void CudaProgram::finishResult(BufferId id, const DeviceBufferRef &staging) {
   if (bytesOf(id) > 0)
-    driver.check(driver.MemcpyHtoDAsync(addressOf(id), staging->data(), bytesOf(id), stream), "cuMemcpyHtoDAsync");
+    check(driver.MemcpyHtoDAsync(addressOf(id), staging->data(), bytesOf(id), stream), "cuMemcpyHtoDAsync");
 }
 
 int64_t CudaProgram::mark() {
   if (eventCount == events.size()) {
     cuda::Event event = nullptr;
-    driver.check(driver.EventCreate(&event, 0), "cuEventCreate");
+    check(driver.EventCreate(&event, 0), "cuEventCreate");
     events.push_back(event);
   }
   if (eventCount == 0) // Nothing is queued yet: the event happens now.
     firstMarkNs = nowNs();
-  driver.check(driver.EventRecord(events[eventCount], stream), "cuEventRecord");
+  check(driver.EventRecord(events[eventCount], stream), "cuEventRecord");
   return static_cast<int64_t>(++eventCount); // 0 stands for none.
 }
 

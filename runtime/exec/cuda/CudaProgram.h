@@ -70,6 +70,10 @@ private:
     return scratch ? reinterpret_cast<cuda::DevicePointer>(scratch->data()) : 0;
   }
   void launch(int32_t kernel, size_t firstPointer, size_t count);
+  /// `mlp.spmd:5:7: cuda:0`: where the run has come to.
+  std::string describePlace() const;
+  /// Throws spmd::Error with that place unless the result is success.
+  void check(cuda::Result result, const char *what) const;
   /// Returns when the stream has come so far; throws when the job is over.
   void wait();
 

@@ -13,8 +13,8 @@ constexpr size_t kMostEntries = 8;
 
 } // namespace
 
-GraphCache::GraphCache(const cuda::Driver &driver) : driver(driver) {
-  driver.check(driver.StreamCreate(&captureStream, cuda::kStreamNonBlocking), "cuStreamCreate");
+GraphCache::GraphCache(const cuda::Driver &driver, Check givenCheck) : driver(driver), check(std::move(givenCheck)) {
+  check(driver.StreamCreate(&captureStream, cuda::kStreamNonBlocking), "cuStreamCreate");
 }
 
 GraphCache::~GraphCache() {
@@ -32,7 +32,7 @@ void GraphCache::drop(Entry &entry) {
 
 cuda::GraphExec GraphCache::capture(const std::function<void(cuda::Stream)> &queue) {
   cuda::Graph graph = nullptr;
-  driver.check(driver.StreamBeginCapture(captureStream, cuda::kCaptureThreadLocal), "cuStreamBeginCapture");
+  check(driver.StreamBeginCapture(captureStream, cuda::kCaptureThreadLocal), "cuStreamBeginCapture");
   try {
     queue(captureStream);
   } catch (...) {
@@ -40,11 +40,11 @@ cuda::GraphExec GraphCache::capture(const std::function<void(cuda::Stream)> &que
       driver.GraphDestroy(graph);
     throw;
   }
-  driver.check(driver.StreamEndCapture(captureStream, &graph), "cuStreamEndCapture");
+  check(driver.StreamEndCapture(captureStream, &graph), "cuStreamEndCapture");
   cuda::GraphExec result = nullptr;
   cuda::Result status = driver.GraphInstantiate(&result, graph, 0);
   driver.GraphDestroy(graph);
-  driver.check(status, "cuGraphInstantiate");
+  check(status, "cuGraphInstantiate");
   return result;
 }
 
@@ -65,7 +65,7 @@ void GraphCache::run(const std::vector<PreparedStep *> &steps, const std::vector
   known->lastUse = ++uses;
   if (!known->graph)
     known->graph = capture(queue);
-  driver.check(driver.GraphLaunch(known->graph, stream), "cuGraphLaunch");
+  check(driver.GraphLaunch(known->graph, stream), "cuGraphLaunch");
 }
 
 } // namespace spmd

@@ -20,7 +20,9 @@ namespace spmd {
 /// For the thread of one device.
 class GraphCache {
 public:
-  explicit GraphCache(const cuda::Driver &driver);
+  /// Throws where a call of the driver has failed.
+  using Check = std::function<void(cuda::Result result, const char *what)>;
+  GraphCache(const cuda::Driver &driver, Check check);
   ~GraphCache();
   GraphCache(const GraphCache &) = delete;
   GraphCache &operator=(const GraphCache &) = delete;
@@ -40,6 +42,7 @@ private:
   void drop(Entry &entry);
 
   const cuda::Driver &driver;
+  const Check check;
   /// Nothing runs on it: what other threads queue for the device meanwhile does not become part of a graph.
   cuda::Stream captureStream = nullptr;
   std::map<const PreparedStep *, std::vector<Entry>> entries; ///< By the first step.

@@ -4,12 +4,10 @@
 
 #include "runtime/collective/shm/ShmCollectives.h"
 #include "runtime/device/cpu/CpuDevice.h"
-#include "runtime/exec/Executor.h"
 #include "runtime/jit/Compiler.h"
 #include "runtime/support/Error.h"
 #include "tests/programs/support/TensorBytes.h"
 
-#include <cstring>
 #include <numeric>
 
 using namespace mlir;
@@ -71,13 +69,22 @@ CompiledProgram::CompiledProgram(std::shared_ptr<const spmd::Artifact> artifact)
   state->executor = spmd::Executor::create(artifact, options);
 }
 
+CompiledProgram::CompiledProgram(std::shared_ptr<const spmd::Artifact> artifact, const spmd::ExecutorOptions &options)
+    : state(std::make_unique<State>()) {
+  state->artifact = artifact;
+  state->devices = options.localDevices;
+  state->executor = spmd::Executor::create(artifact, options);
+}
+
 CompiledProgram::~CompiledProgram() = default;
 
-FailureOr<SmallVector<Tensor>> CompiledProgram::run(MLIRContext &context, ArrayRef<Tensor> arguments, Poison poison,
-                                                    std::string &error) {
+spmd::Executor &CompiledProgram::getExecutor() const { return *state->executor; }
+
+CompiledProgram::Buffers CompiledProgram::upload(MLIRContext &context, ArrayRef<Tensor> arguments,
+                                                 Poison poison) const {
   const spmd::Plan &plan = state->artifact->plan;
   size_t count = state->devices.size();
-  std::vector<std::vector<spmd::DeviceBufferRef>> inputs(count), outputs(count);
+  Buffers inputs(count);
   for (size_t i = 0; i < plan.params.size(); ++i) {
     DeviceTensors shards = cutIntoShards(arguments[i], typeOf(context, plan.params[i]), plan.mesh, poison);
     for (size_t device = 0; device < count; ++device) {
@@ -88,24 +95,42 @@ FailureOr<SmallVector<Tensor>> CompiledProgram::run(MLIRContext &context, ArrayR
       inputs[device].push_back(std::move(buffer));
     }
   }
-  for (const spmd::ValueInfo &result : plan.results)
-    for (size_t device = 0; device < count; ++device) {
+  return inputs;
+}
+
+CompiledProgram::Buffers CompiledProgram::allocateResults() const {
+  constexpr char kUnwritten = '\xA5';
+  Buffers outputs(state->devices.size());
+  for (const spmd::ValueInfo &result : state->artifact->plan.results)
+    for (size_t device = 0; device < outputs.size(); ++device) {
       spmd::DeviceBufferRef buffer = state->devices[device]->allocate(std::max<int64_t>(result.localBytes(), 1));
-      // What no step writes must not look like an answer.
-      std::memset(buffer->data(), 0xA5, static_cast<size_t>(buffer->bytes()));
+      std::vector<char> pattern(static_cast<size_t>(buffer->bytes()), kUnwritten);
+      state->devices[device]->copyFromHost(*buffer, pattern.data(), buffer->bytes());
       outputs[device].push_back(std::move(buffer));
     }
+  return outputs;
+}
+
+FailureOr<SmallVector<Tensor>> CompiledProgram::run(MLIRContext &context, ArrayRef<Tensor> arguments, Poison poison,
+                                                    std::string &error) {
+  Buffers inputs = upload(context, arguments, poison), outputs = allocateResults();
   try {
     state->executor->run(inputs, outputs);
   } catch (const spmd::Error &thrown) {
     error = std::string("the run fails: ") + thrown.what();
     return failure();
   }
+  return download(context, outputs, error);
+}
+
+FailureOr<SmallVector<Tensor>> CompiledProgram::download(MLIRContext &context, const Buffers &outputs,
+                                                         std::string &error) const {
+  const spmd::Plan &plan = state->artifact->plan;
   SmallVector<Tensor> results;
   for (size_t i = 0; i < plan.results.size(); ++i) {
     ArrayType type = typeOf(context, plan.results[i]);
     DeviceTensors shards;
-    for (size_t device = 0; device < count; ++device) {
+    for (size_t device = 0; device < state->devices.size(); ++device) {
       std::vector<char> bytes(static_cast<size_t>(plan.results[i].localBytes()));
       state->devices[device]->copyToHost(bytes.data(), *outputs[device][i], plan.results[i].localBytes());
       shards.push_back(fromBytes(bytes, plan.results[i].localShape, type.getElementType()));

@@ -12,6 +12,7 @@
 #include "passes/analysis/CostModel.h"
 #include "passes/pipeline/Pipeline.h"
 #include "runtime/artifact/Plan.h"
+#include "runtime/exec/Executor.h"
 
 #include <memory>
 #include <string>
@@ -32,13 +33,26 @@ std::shared_ptr<const spmd::Artifact> compileModule(mlir::ModuleOp module, unsig
 /// An artifact loaded on devices of this process.
 class CompiledProgram {
 public:
+  /// On CPU devices that it makes.
   explicit CompiledProgram(std::shared_ptr<const spmd::Artifact> artifact);
+  /// On the devices of the options, which this process has all.
+  CompiledProgram(std::shared_ptr<const spmd::Artifact> artifact, const spmd::ExecutorOptions &options);
   ~CompiledProgram();
+
+  spmd::Executor &getExecutor() const;
 
   /// Runs once: arguments are cut by the plan's shardings with poisoned padding, results are joined, and copies must
   /// agree in every bit. Fails with a text in `error`.
   mlir::FailureOr<llvm::SmallVector<Tensor>> run(mlir::MLIRContext &context, llvm::ArrayRef<Tensor> arguments,
                                                  Poison poison, std::string &error);
+
+  /// What `run` is made of. By device, then by parameter or result.
+  using Buffers = std::vector<std::vector<spmd::DeviceBufferRef>>;
+  Buffers upload(mlir::MLIRContext &context, llvm::ArrayRef<Tensor> arguments, Poison poison) const;
+  /// Full of a pattern: what no step writes must not look like an answer.
+  Buffers allocateResults() const;
+  mlir::FailureOr<llvm::SmallVector<Tensor>> download(mlir::MLIRContext &context, const Buffers &results,
+                                                      std::string &error) const;
 
 private:
   struct State;

@@ -1,0 +1,48 @@
+//===- FakeCodeHelper.cpp - PTX that runs in the emulator -----------------===//
+
+#include "tests/runtime/exec/cuda/FakeCodeHelper.h"
+
+#include "runtime/device/cuda/LibraryKernels.h"
+
+#include <fstream>
+#include <gtest/gtest.h>
+#include <sstream>
+
+namespace spmd::cuda {
+namespace {
+
+/// The LLVM IR of the runtime's own kernels; empty for other PTX.
+std::string findLibraryText(const std::string &ptx) {
+  std::istringstream names(SPMDC_GPU_MODULES);
+  for (std::string name; std::getline(names, name, ',');)
+    if (findLibraryPtx(name) == ptx) {
+      std::ifstream file(std::string(SPMDC_GPU_LLVM_FOLDER) + "/" + name + ".ll");
+      std::stringstream text;
+      text << file.rdbuf();
+      return text.str();
+    }
+  return "";
+}
+
+} // namespace
+
+std::shared_ptr<spmdc::GpuEmulator> FakeCode::load(const std::string &ptx) const {
+  static std::map<std::string, std::shared_ptr<spmdc::GpuEmulator>> library;
+  if (auto known = library.find(ptx); known != library.end())
+    return known->second;
+  auto registered = texts.find(ptx);
+  std::string text = registered != texts.end() ? registered->second : findLibraryText(ptx);
+  if (text.empty())
+    return nullptr;
+  std::string error;
+  auto made = std::make_shared<spmdc::GpuEmulator>(text, error);
+  if (!error.empty()) {
+    ADD_FAILURE() << error;
+    return nullptr;
+  }
+  if (registered == texts.end())
+    library[ptx] = made;
+  return made;
+}
+
+} // namespace spmd::cuda

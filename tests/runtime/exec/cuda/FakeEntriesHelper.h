@@ -1,0 +1,36 @@
+//===- FakeEntriesHelper.h - the driver's functions, by name ----*- C++ -*-===//
+#pragma once
+
+#include "tests/runtime/exec/cuda/FakeDriverHelper.h"
+
+namespace spmd::cuda {
+
+/// The functions of DriverEntries.def, with the lock held, for the FakeDriver that there is.
+struct FakeEntries {
+  /// The functions behind what all calls have in common: the lock, the count, failures, and the context.
+  static DriverEntries begin(FakeDriver &driver);
+  static void end();
+
+#define SPMD_CUDA_ENTRY(name, symbol, ...) static Result name(__VA_ARGS__);
+#include "runtime/device/cuda/DriverEntries.def"
+#undef SPMD_CUDA_ENTRY
+
+  /// Of the calling thread's context; -1: it has none.
+  static int currentGpu();
+
+private:
+  static FakeDriver *fake;
+  static thread_local int captureMode;
+
+  template <size_t index, auto function> struct Call;
+  static Result check(const char *name);
+  /// A stream on which the current context may queue; else null.
+  static FakeStream *target(Stream stream);
+  static bool mayCopy(const FakeStream &stream, DevicePointer pointer, size_t bytes);
+  /// Queues a function of these bytes.
+  static Result fill(Stream stream, DevicePointer target, size_t bytes, std::function<void(char *)> write);
+  /// Where this thread captures a stream, a call that no graph may hold spoils the graph.
+  static bool refusesForCapture();
+};
+
+} // namespace spmd::cuda

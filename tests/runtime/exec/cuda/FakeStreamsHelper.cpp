@@ -1,0 +1,123 @@
+//===- FakeStreamsHelper.cpp - streams that run late ----------------------===//
+
+#include "tests/runtime/exec/cuda/FakeStreamsHelper.h"
+
+#include <algorithm>
+
+namespace spmd::cuda {
+
+Stream FakeStreams::createStream(int gpu) {
+  auto made = std::make_unique<FakeStream>();
+  made->gpu = gpu;
+  auto handle = reinterpret_cast<Stream>(made.get());
+  streams[handle] = std::move(made);
+  return handle;
+}
+
+FakeStream *FakeStreams::find(Stream stream) {
+  auto known = streams.find(stream);
+  return known == streams.end() || known->second->isDestroyed ? nullptr : known->second.get();
+}
+
+void FakeStreams::destroy(Stream stream) {
+  FakeStream *known = find(stream);
+  known->isDestroyed = true;
+  if (known->queue.empty())
+    streams.erase(stream);
+}
+
+size_t FakeStreams::countStreams() const {
+  return static_cast<size_t>(
+      std::count_if(streams.begin(), streams.end(), [](const auto &entry) { return !entry.second->isDestroyed; }));
+}
+
+Event FakeStreams::createEvent(int gpu, bool hasTime) {
+  auto made = std::make_shared<FakeEvent>();
+  made->gpu = gpu;
+  made->hasTime = hasTime;
+  auto handle = reinterpret_cast<Event>(made.get());
+  events[handle] = std::move(made);
+  return handle;
+}
+
+std::shared_ptr<FakeEvent> FakeStreams::find(Event event) {
+  auto known = events.find(event);
+  return known == events.end() ? nullptr : known->second;
+}
+
+void FakeStreams::queue(FakeStream &stream, FakeWork work) {
+  if (stream.isCapturing)
+    stream.captured.push_back(std::move(work));
+  else
+    stream.queue.push_back(std::move(work));
+}
+
+void FakeStreams::record(FakeStream &stream, const std::shared_ptr<FakeEvent> &event) {
+  uint64_t number = ++event->recorded;
+  queue(stream, [event, number] {
+    event->happened = std::max(event->happened, number);
+    event->time = std::chrono::steady_clock::now();
+    return true;
+  });
+}
+
+void FakeStreams::wait(FakeStream &stream, const std::shared_ptr<FakeEvent> &event) {
+  uint64_t number = event->recorded; // None: there is nothing to wait for.
+  queue(stream, [event, number] { return event->happened >= number; });
+}
+
+size_t FakeStreams::run(size_t most) {
+  size_t done = 0;
+  while (done < most) {
+    std::vector<Stream> busy;
+    for (const auto &[handle, stream] : streams)
+      if (!stream->queue.empty())
+        busy.push_back(handle);
+    for (size_t i = busy.size(); i > 1; --i)
+      std::swap(busy[i - 1], busy[random() % i]);
+    bool hasRun = false;
+    for (Stream handle : busy) {
+      FakeStream &stream = *streams.at(handle);
+      FakeWork work = std::move(stream.queue.front());
+      stream.queue.pop_front();
+      hasRun = work();
+      // Where the work was an error of its GPU, there is nothing left to try again.
+      if (!hasRun && getError(stream.gpu) == kSuccess)
+        stream.queue.push_front(std::move(work));
+      if (stream.isDestroyed && stream.queue.empty())
+        streams.erase(handle);
+      if (hasRun)
+        break;
+    }
+    if (!hasRun)
+      return done;
+    ++done;
+  }
+  return done;
+}
+
+void FakeStreams::fail(int gpu, Result error) {
+  if (getError(gpu) != kSuccess)
+    return;
+  errors[static_cast<size_t>(gpu)] = error;
+  for (auto &[handle, stream] : streams)
+    if (stream->gpu == gpu)
+      stream->queue.clear();
+}
+
+bool FakeStreams::isCapturing(std::thread::id thread) const {
+  return std::any_of(streams.begin(), streams.end(),
+                     [&](const auto &entry) { return entry.second->isCapturing && entry.second->capturer == thread; });
+}
+
+void FakeStreams::invalidateCaptures(std::thread::id thread) {
+  for (auto &[handle, stream] : streams)
+    stream->isCaptureInvalid |= stream->isCapturing && stream->capturer == thread;
+}
+
+void FakeStreams::endCaptures(std::thread::id thread) {
+  for (auto &[handle, stream] : streams)
+    stream->isCapturing &= stream->capturer != thread;
+}
+
+} // namespace spmd::cuda

@@ -1,0 +1,196 @@
+//===- FakeWorkEntriesHelper.cpp - what the driver's streams do -----------===//
+
+#include "tests/runtime/exec/cuda/FakeEntriesHelper.h"
+
+#include <cstring>
+
+namespace spmd::cuda {
+
+//===----------------------------------------------------------------------===//
+// Streams, graphs, events
+//===----------------------------------------------------------------------===//
+
+Result FakeEntries::StreamCreate(Stream *stream, unsigned flags) {
+  *stream = fake->streams.createStream(currentGpu());
+  return flags == kStreamNonBlocking ? kSuccess : kInvalidValue;
+}
+Result FakeEntries::StreamDestroy(Stream stream) {
+  if (!fake->streams.find(stream))
+    return kInvalidHandle;
+  fake->streams.destroy(stream);
+  return kSuccess;
+}
+
+/// Runs a few pieces of any streams, so that a stream gets ahead while others are asked for.
+Result FakeEntries::StreamQuery(Stream stream) {
+  constexpr uint32_t kMostPieces = 8;
+  FakeStream *known = fake->streams.find(stream);
+  if (!known)
+    return kInvalidHandle;
+  if (known->isCapturing)
+    return kCaptureUnsupported;
+  if (known->queue.empty())
+    return fake->streams.getError(known->gpu);
+  fake->streams.run(fake->streams.draw(kMostPieces));
+  Result error = fake->streams.getError(known->gpu);
+  return error != kSuccess ? error : kNotReady;
+}
+
+/// One round, which says kNotReady where the stream waits for other threads.
+Result FakeEntries::StreamSynchronize(Stream stream) {
+  std::lock_guard lock(fake->mutex);
+  FakeStream *known = fake->streams.find(stream);
+  if (!known)
+    return kInvalidHandle;
+  if (known->isCapturing)
+    return kCaptureUnsupported;
+  while (!known->queue.empty())
+    if (fake->streams.run(1) == 0)
+      return kNotReady;
+  return fake->streams.getError(known->gpu);
+}
+
+Result FakeEntries::StreamBeginCapture(Stream stream, int mode) {
+  FakeStream *known = target(stream);
+  if (!known || known->isCapturing || mode != kCaptureThreadLocal)
+    return kInvalidValue;
+  known->isCapturing = true;
+  known->isCaptureInvalid = false;
+  known->capturer = std::this_thread::get_id();
+  known->captured.clear();
+  return kSuccess;
+}
+Result FakeEntries::ThreadExchangeStreamCaptureMode(int *mode) {
+  std::swap(*mode, captureMode);
+  return kSuccess;
+}
+Result FakeEntries::StreamEndCapture(Stream stream, Graph *graph) {
+  FakeStream *known = target(stream);
+  if (!known || !known->isCapturing || known->capturer != std::this_thread::get_id())
+    return kInvalidValue;
+  known->isCapturing = false;
+  *graph = nullptr;
+  if (known->isCaptureInvalid)
+    return kCaptureInvalidated;
+  *graph = reinterpret_cast<Graph>(fake->nextHandle++);
+  fake->graphs[*graph] = std::exchange(known->captured, {});
+  return kSuccess;
+}
+Result FakeEntries::GraphInstantiate(GraphExec *exec, Graph graph, unsigned long long) {
+  auto known = fake->graphs.find(graph);
+  if (known == fake->graphs.end())
+    return kInvalidHandle;
+  *exec = reinterpret_cast<GraphExec>(fake->nextHandle++);
+  fake->graphExecs[*exec] = known->second;
+  return kSuccess;
+}
+Result FakeEntries::GraphLaunch(GraphExec exec, Stream stream) {
+  auto known = fake->graphExecs.find(exec);
+  FakeStream *on = target(stream);
+  if (known == fake->graphExecs.end() || !on || on->isCapturing)
+    return kInvalidHandle;
+  for (const FakeWork &work : known->second)
+    fake->streams.queue(*on, work);
+  return kSuccess;
+}
+Result FakeEntries::GraphExecDestroy(GraphExec exec) {
+  return fake->graphExecs.erase(exec) == 1 ? kSuccess : kInvalidHandle;
+}
+Result FakeEntries::GraphDestroy(Graph graph) { return fake->graphs.erase(graph) == 1 ? kSuccess : kInvalidHandle; }
+
+Result FakeEntries::EventCreate(Event *event, unsigned flags) {
+  *event = fake->streams.createEvent(currentGpu(), flags != kEventWithoutTime);
+  return flags == 0 || flags == kEventWithoutTime ? kSuccess : kInvalidValue;
+}
+Result FakeEntries::EventDestroy(Event event) { return fake->streams.destroy(event) ? kSuccess : kInvalidHandle; }
+
+/// Not in graphs, which would then hold work of other streams.
+Result FakeEntries::EventRecord(Event event, Stream stream) {
+  FakeStream *known = target(stream);
+  std::shared_ptr<FakeEvent> recorded = fake->streams.find(event);
+  if (!known || known->isCapturing || !recorded || recorded->gpu != known->gpu)
+    return kInvalidHandle;
+  fake->streams.record(*known, recorded);
+  return kSuccess;
+}
+Result FakeEntries::StreamWaitEvent(Stream stream, Event event, unsigned flags) {
+  FakeStream *known = fake->streams.find(stream);
+  std::shared_ptr<FakeEvent> awaited = fake->streams.find(event);
+  if (!known || known->isCapturing || !awaited || flags != 0)
+    return kInvalidHandle;
+  fake->streams.wait(*known, awaited);
+  return kSuccess;
+}
+Result FakeEntries::EventElapsedTime(float *milliseconds, Event first, Event second) {
+  std::shared_ptr<FakeEvent> from = fake->streams.find(first), to = fake->streams.find(second);
+  if (!from || !to || !from->hasTime || !to->hasTime || from->recorded == 0 || to->recorded == 0)
+    return kInvalidHandle;
+  if (from->happened != from->recorded || to->happened != to->recorded)
+    return kNotReady;
+  *milliseconds = std::chrono::duration<float, std::milli>(to->time - from->time).count();
+  return kSuccess;
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+Result FakeEntries::ModuleLoadDataEx(Module *module, const void *image, unsigned options, int *names, void **values) {
+  if (refusesForCapture())
+    return kCaptureUnsupported;
+  auto loaded = std::make_shared<FakeDriver::LoadedModule>();
+  loaded->emulator = fake->code.load(static_cast<const char *>(image));
+  if (!loaded->emulator) {
+    for (unsigned i = 0; i < options; ++i)
+      if (names[i] == kJitErrorLog)
+        std::strcpy(static_cast<char *>(values[i]), "this PTX is not known\nto the double");
+    return kInvalidImage;
+  }
+  *module = reinterpret_cast<Module>(fake->nextHandle++);
+  fake->modules[*module] = loaded;
+  return kSuccess;
+}
+Result FakeEntries::ModuleUnload(Module module) {
+  auto known = fake->modules.find(module);
+  if (known == fake->modules.end())
+    return kInvalidHandle;
+  known->second->isLoaded = false;
+  for (const auto &[symbol, function] : known->second->functions)
+    fake->functions.erase(function);
+  fake->modules.erase(known);
+  return kSuccess;
+}
+Result FakeEntries::ModuleGetFunction(Function *function, Module module, const char *symbol) {
+  auto known = fake->modules.find(module);
+  if (known == fake->modules.end())
+    return kInvalidHandle;
+  int64_t count = known->second->emulator->countArguments(symbol);
+  if (count < 0)
+    return kNotFound;
+  Function &handle = known->second->functions[symbol];
+  if (!handle) {
+    handle = reinterpret_cast<Function>(fake->nextHandle++);
+    fake->functions[handle] = {known->second, symbol, count};
+  }
+  *function = handle;
+  return kSuccess;
+}
+Result FakeEntries::FuncSetAttribute(Function function, int, int) {
+  return fake->functions.contains(function) ? kSuccess : kInvalidHandle;
+}
+
+Result FakeEntries::LaunchKernel(Function function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned threadsX,
+                                 unsigned threadsY, unsigned threadsZ, unsigned sharedBytes, Stream stream,
+                                 void **arguments, void **extra) {
+  constexpr unsigned kMostThreads = 1024;
+  auto known = fake->functions.find(function);
+  FakeStream *on = target(stream);
+  if (known == fake->functions.end() || !on)
+    return kInvalidHandle;
+  if (gridX == 0 || gridX > INT32_MAX || gridY != 1 || gridZ != 1 || threadsX == 0 || threadsX > kMostThreads ||
+      threadsY != 1 || threadsZ != 1 || sharedBytes != 0 || extra)
+    return kInvalidValue;
+  return fake->launch(*on, known->second, gridX, static_cast<int32_t>(threadsX), arguments);
+}
+
+} // namespace spmd::cuda
