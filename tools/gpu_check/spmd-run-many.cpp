@@ -57,8 +57,10 @@ int main() {
   std::map<std::pair<std::string, int64_t>, std::vector<Work>> groups;
   size_t number = 0;
   try {
-    for (const auto &entry : nlohmann::json::parse(std::cin)) {
-      Work work{number++, std::make_shared<const Artifact>(readArtifact(entry["program"])),
+    const nlohmann::json entries = nlohmann::json::parse(std::cin);
+    for (; number < entries.size(); ++number) {
+      const nlohmann::json &entry = entries[number];
+      Work work{number, std::make_shared<const Artifact>(readArtifact(entry["program"])),
                 entry["inputs"].get<std::vector<std::string>>(), entry["outputs"].get<std::vector<std::string>>()};
       const Plan &plan = work.artifact->plan;
       groups[{plan.target.backend, plan.mesh.deviceCount()}].push_back(std::move(work));
