@@ -103,7 +103,7 @@ def Array_PadOp : Array_Op<"pad", [DeclareOpInterfaceMethods<DifferentiableOpInt
     DeclareOpInterfaceMethods<EvaluateOpInterface>,
     DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["getMoves"]>]> {
   let summary = "Adds the scalar `value` before, after and between elements";
-  let description = "Negative low and high cut; interior is at least 0.";
+  let description = "Negative low and high remove elements; interior is at least 0.";
   let arguments = (ins Spmd_ArrayType:$operand, Spmd_ArrayType:$value, DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high,
                        DenseI64ArrayAttr:$interior);
   let assemblyFormat = [{
@@ -116,7 +116,7 @@ def Array_PadOp : Array_Op<"pad", [DeclareOpInterfaceMethods<DifferentiableOpInt
 def Array_ConcatenateOp : Array_Op<"concatenate", [DeclareOpInterfaceMethods<DifferentiableOpInterface>,
     DeclareOpInterfaceMethods<EvaluateOpInterface>,
     DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["createLocal", "getMoves"]>]> {
-  let summary = "Joins arrays along a dimension";
+  let summary = "Concatenates arrays along a dimension";
   let arguments = (ins Variadic<Spmd_ArrayType>:$operands, I64Attr:$dim);
   let assemblyFormat = "$operands `dim` $dim attr-dict `:` type($operands) `->` type($result)";
   let hasVerifier = 1;
@@ -139,8 +139,8 @@ def Array_DotGeneralOp : Array_Op<"dot_general", [DeclareOpInterfaceMethods<Diff
   let summary = "Contraction with batch dimensions";
   let description = [{
     Result dimensions: batch, then free ones of lhs, then free ones of rhs. bf16 and f16 are accumulated in f32, which
-    may be the result's element type.
-    `array.dot_general %x, %y contract [1] x [0] batch [] x [] : <f32[8, 16]>, <f32[16, 4]> -> <f32[8, 4]>`
+    may be the result's element type. `array.dot_general %x, %y contract [1] x [0] batch [] x [] : <f32[8, 16]>,
+    <f32[16, 4]> -> <f32[8, 4]>`
   }];
   let arguments = (ins Spmd_ArrayType:$lhs, Spmd_ArrayType:$rhs, DenseI64ArrayAttr:$lhsContract,
                        DenseI64ArrayAttr:$rhsContract, DenseI64ArrayAttr:$lhsBatch, DenseI64ArrayAttr:$rhsBatch);
@@ -150,10 +150,9 @@ def Array_DotGeneralOp : Array_Op<"dot_general", [DeclareOpInterfaceMethods<Diff
   }];
   let extraClassDeclaration = [{
     /// Dimensions of a side that are neither batch nor contracted, in order.
-    ::llvm::SmallVector<int64_t> getLhsFreeDims();
-    ::llvm::SmallVector<int64_t> getRhsFreeDims();
-    /// The shape of the result.
-    static ::llvm::SmallVector<int64_t> inferShape(ArrayType lhs, ArrayType rhs, ::llvm::ArrayRef<int64_t> lhsContract,
+    ::llvm::SmallVector<int64_t> getLhsFreeDims(); ::llvm::SmallVector<int64_t> getRhsFreeDims(); /// The shape of the
+    result. static ::llvm::SmallVector<int64_t> inferShape(ArrayType lhs, ArrayType rhs, ::llvm::ArrayRef<int64_t>
+    lhsContract,
         ::llvm::ArrayRef<int64_t> rhsContract, ::llvm::ArrayRef<int64_t> lhsBatch, ::llvm::ArrayRef<int64_t> rhsBatch);
   }];
   let hasVerifier = 1;
@@ -166,10 +165,10 @@ def Array_EinsumOp : Array_Op<"einsum", [DeclareOpInterfaceMethods<Differentiabl
   let description = [{
     As NumPy's einsum of any number of operands: an element of the result is the sum, over all labels that the result
     lacks, of the product of one element of each operand. Each label is in the result or in two operands, and in none
-    twice. In which order operands are multiplied is left open until it is known how they lie
-    (`spmdc-order-contractions`); two operands alone are a `dot_general`. As in every order that JAX takes, roundings, the
-    signs of zeros, and what becomes of infinities are those of the order.
-    `array.einsum %x, %y, %z labels [[0, 1], [1, 2], [2, 3]] -> [0, 3] : ...` is `x @ y @ z`.
+    twice. The order of the products is chosen when the shardings of the operands are known
+    (`spmdc-order-contractions`); two operands alone are a `dot_general`. As in every order that JAX takes, roundings,
+    the signs of zeros, and what becomes of infinities are those of the order. `array.einsum %x, %y, %z labels [[0, 1],
+    [1, 2], [2, 3]] -> [0, 3] : ...` is `x @ y @ z`.
   }];
   let arguments = (ins Variadic<Spmd_ArrayType>:$operands, ArrayAttr:$labels, DenseI64ArrayAttr:$resultLabels);
   let builders = [OpBuilder<(ins "ArrayType":$type, "::mlir::ValueRange":$operands,

@@ -9,7 +9,7 @@
 #define SPMDC_GRADIENT_OPS
 
 def Array_YieldOp : Op<Array_Dialect, "yield", [Pure, Terminator]> {
-  let summary = "What a region of an array operation is worth";
+  let summary = "The values of a region of an array operation";
   let arguments = (ins Variadic<Spmd_ArrayType>:$operands);
   let assemblyFormat = "attr-dict ($operands^ `:` type($operands))?";
 }
@@ -35,9 +35,9 @@ def Array_GradientOp : Op<Array_Dialect, "gradient", [RecursiveMemoryEffects, Si
   let assemblyFormat = "`(` $operands `)` $body attr-dict `:` functional-type($operands, $results)";
   let extraClassDeclaration = [{
     /// What the body yields; the scalar that is differentiated comes first.
-    ::mlir::ValueRange getYielded() { return getBody().front().getTerminator()->getOperands(); }
-    /// The results that are gradients, one for each operand.
-    ::mlir::ResultRange getGradients() { return getResults().take_back(getOperands().size()); }
+    ::mlir::ValueRange getYielded() { return getBody().front().getTerminator()->getOperands(); } /// The results that
+    are gradients, one for each operand. ::mlir::ResultRange getGradients() { return
+    getResults().take_back(getOperands().size()); }
   }];
   let hasVerifier = 1;
 }
@@ -46,8 +46,8 @@ def Array_CheckpointOp : Op<Array_Dialect, "checkpoint", [RecursiveMemoryEffects
   let summary = "A computation that a derivative repeats instead of keeping its values";
   let description = [{
     The results are what the body yields. Where they are differentiated, the backward pass computes the body again from
-    the values that it uses from outside.
-    `%0 = array.checkpoint { ... array.yield %h : !spmd.array<f32[4]> } : !spmd.array<f32[4]>`
+    the values that it uses from outside. `%0 = array.checkpoint { ... array.yield %h : !spmd.array<f32[4]> } :
+    !spmd.array<f32[4]>`
   }];
   let results = (outs Variadic<Spmd_ArrayType>:$results);
   let regions = (region SizedRegion<1>:$body);
@@ -60,10 +60,10 @@ def Array_StopGradientOp : Array_UnaryOp<"stop_gradient", "x", "x"> {
 }
 
 def Array_OptimizationBarrierOp : Array_UnaryOp<"optimization_barrier", "x", "x", ["g"]> {
-  let summary = "The same value, as far as anyone can see another one";
+  let summary = "The same value, which no optimization merges with the operand";
   let description = [{
-    What is computed from it is never merged with what is computed from the operand, so that values recomputed in the
-    backward pass are not the forward pass's own, kept alive until then.
+    Computations of it are never merged with those of the operand, so that values recomputed in the backward pass are
+    not the values of the forward pass, kept alive until then.
   }];
 }
 

@@ -15,8 +15,8 @@ def Array_DynamicSliceOp : Array_Op<"dynamic_slice", [DeclareOpInterfaceMethods<
     DeclareOpInterfaceMethods<DifferentiableOpInterface>, localRule]> {
   let summary = "A window of static size that begins at run-time positions";
   let description = [{
-    One start (i32[] or i64[]) for each dimension, clamped so that the window lies inside.
-    `array.dynamic_slice %x at(%i, %j) sizes [1, 6] : (!spmd.array<f32[8, 6]>, ...) -> !spmd.array<f32[1, 6]>`
+    One start (i32[] or i64[]) for each dimension, clamped so that the window lies inside. `array.dynamic_slice %x
+    at(%i, %j) sizes [1, 6] : (!spmd.array<f32[8, 6]>, ...) -> !spmd.array<f32[1, 6]>`
   }];
   let arguments = (ins Spmd_ArrayType:$operand, Variadic<Spmd_ArrayType>:$starts, DenseI64ArrayAttr:$sizes);
   let builders = [OpBuilder<(ins "::mlir::Value":$operand, "::mlir::ValueRange":$starts,
@@ -47,8 +47,8 @@ def Array_TakeOp : Array_Op<"take", [DeclareOpInterfaceMethods<EvaluateOpInterfa
     DeclareOpInterfaceMethods<DifferentiableOpInterface>, localRule]> {
   let summary = "Slices along a dimension, chosen by an array of indices";
   let description = [{
-    The dimensions of `indices` (any number, none included) stand where `dim` stood. Indices are clamped.
-    `array.take %x, %i dim 1 : <f32[8, 6]>, <i32[2, 3]> -> <f32[8, 2, 3]>`
+    The dimensions of `indices` (any number, none included) replace `dim`. Indices are clamped. `array.take %x, %i dim 1
+    : <f32[8, 6]>, <i32[2, 3]> -> <f32[8, 2, 3]>`
   }];
   let arguments = (ins Spmd_ArrayType:$operand, Spmd_ArrayType:$indices, I64Attr:$dim);
   let builders = [OpBuilder<(ins "::mlir::Value":$operand, "::mlir::Value":$indices, "int64_t":$dim)>];
@@ -61,7 +61,7 @@ def Array_TakeOp : Array_Op<"take", [DeclareOpInterfaceMethods<EvaluateOpInterfa
 
 def Array_TakeAlongOp : Array_Op<"take_along", [DeclareOpInterfaceMethods<EvaluateOpInterface>,
     DeclareOpInterfaceMethods<DifferentiableOpInterface>, localRule]> {
-  let summary = "Elements along a dimension, chosen for each place apart";
+  let summary = "Elements along a dimension, chosen for each position separately";
   let description = [{
     Operand and indices agree in all dimensions but `dim`; the result has the shape of the indices, which are clamped:
     `result[i, j] = operand[i, indices[i, j]]` for dim 1.
@@ -91,13 +91,13 @@ def Array_ScatterAddOp : Array_ScatterOp<"scatter_add"> {
   let description = [{
     The transpose of `take`: updates have its result's shape. Indices outside are dropped; equal ones add up in
     row-major order of the indices (bf16 and f16 in f32, rounded once), so that the bits never change. bools are or-ed.
-    Updates of bf16 and f16 may be added to partial sums (unreduced) of f32.
-    Done in place where the operand is not read any more.
+    Updates of bf16 and f16 may be added to partial sums (unreduced) of f32. Done in place where the operand is not read
+    any more.
   }];
 }
 
 def Array_ScatterAddAlongOp : Array_ScatterOp<"scatter_add_along"> {
-  let summary = "The operand with updates added along a dimension, at a place for each update";
+  let summary = "The operand with updates added along a dimension, at a position for each update";
   let description = "The transpose of `take_along`: updates have the shape of the indices; otherwise as `scatter_add`.";
 }
 

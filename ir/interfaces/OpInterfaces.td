@@ -12,8 +12,8 @@ include "mlir/IR/OpBase.td"
 
 def ShardingRuleOpInterface : OpInterface<"ShardingRuleOpInterface"> {
   let description = [{
-    How the operation connects the dimensions of its operands and results, and what the partitioner must know to run it
-    on a part of its iteration space.
+    How the operation connects the dimensions of its operands and results, and the properties that the partitioner needs
+    to run it on a shard of its iteration space.
   }];
   let cppNamespace = "::spmdc";
   let methods = [
@@ -82,7 +82,7 @@ def EvaluateOpInterface : OpInterface<"EvaluateOpInterface"> {
 def DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
   let description = [{
     Reverse-mode derivative of an operation with one result. An operation whose derivative is zero everywhere (or that
-    knows no floats) has the trait ZeroDerivative instead; one with neither stops differentiation with an error.
+    has no floats) has the trait ZeroDerivative instead; one with neither stops differentiation with an error.
   }];
   let cppNamespace = "::spmdc";
   let methods = [
@@ -90,10 +90,10 @@ def DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
         Builds the cotangents of the operands from that of the result: the derivative's transpose, applied. Values of
         the forward pass are used, not computed again. `isNeeded` tells for each operand whether its cotangent is asked
         for (never for integers); the answer has one entry for each operand, null for what is not needed or is zero; no
-        entries at all say that the operation, with these attributes, has no derivative.
-        A cotangent has the type of its value, without a sharding. Built operations are differentiable themselves.
-        A collective takes its operand to vary over its axes, and the cotangent as one that does not vary over those
-        that its result does not vary over (VaryingAxes.h).
+        entries at all say that the operation, with these attributes, has no derivative. A cotangent has the type of its
+        value, without a sharding. Built operations are differentiable themselves. A collective takes its operand to
+        vary over its axes, and the cotangent as one that does not vary over those that its result does not vary over
+        (VaryingAxes.h).
       }], "::llvm::SmallVector<::mlir::Value>", "buildCotangents",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc, "::mlir::Value":$cotangent,
            "::llvm::ArrayRef<bool>":$isNeeded)>,

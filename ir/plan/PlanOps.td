@@ -32,7 +32,7 @@ def Plan_TokenType : TypeDef<Plan_Dialect, "Token"> {
 
 def Plan_BufferAttr : AttrDef<Plan_Dialect, "Buffer"> {
   let mnemonic = "buffer";
-  let summary = "Where a value lies";
+  let summary = "The buffer of a value";
   let description = [{
     `#plan.buffer<arena, 4096>`: the space (argument, result, arena, constant), and its byte offset (arena, constant)
     or number (argument, result).
@@ -78,10 +78,10 @@ def Plan_LaunchOp : Plan_Op<"launch", [Pure]> {
 }
 
 def Plan_MatmulOp : Plan_Op<"matmul", [Pure]> {
-  let summary = "A (batched) matrix product by the field's library, with an optional fused epilogue";
+  let summary = "A (batched) matrix product by a library, with an optional fused epilogue";
   let description = [{
-    [batch, m, k] x [batch, k, n] -> [batch, m, n] as flat row-major memory; `transposeLhs` says that lhs lies as
-    [k, m], `transposeRhs` that rhs lies as [n, k]. `epilogue` is a kernel over the rows of the product whose first
+    [batch, m, k] x [batch, k, n] -> [batch, m, n] as flat row-major memory; `transposeLhs` says that lhs is stored as
+    [k, m], `transposeRhs` that rhs is stored as [n, k]. `epilogue` is a kernel over the rows of the product whose first
     input is the product (in place) and whose other inputs are `extras`; its output is the result.
   }];
   let arguments = (ins Spmd_ArrayType:$lhs, Spmd_ArrayType:$rhs, Variadic<Spmd_ArrayType>:$extras, I64Attr:$batch,

@@ -13,14 +13,14 @@ class Spmd_Op<string mnemonic, list<Trait> traits = []> : Op<Spmd_Dialect, mnemo
 
 def Spmd_ConstraintOp : Spmd_Op<"constraint", [Pure, DeclareOpInterfaceMethods<ShardingRuleOpInterface>,
     DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
-  let summary = "What a person wrote about the sharding of a value";
+  let summary = "An annotation of a value's sharding";
   let description = [{
     The same value, whose sharding is the result type's. Closed dimensions are obeyed exactly, open ones may be sharded
     further by propagation. Comes from `let h: f32[B@a] = e`, `shard(e, P(a))`, annotated parameters and results.
     `spmd.constraint %x : <f32[8, 4]> -> <f32[8@a, 4]>`
 
-    One that is `derived` follows from what was written about another value (a gradient lies as what it is the gradient
-    of): propagation obeys it, but nobody minds if the value lies otherwise in the end.
+    One that is `derived` follows from the annotation of another value (a gradient gets the sharding of its
+    parameter): propagation obeys it, but the final sharding may differ.
   }];
   let arguments = (ins Spmd_ArrayType:$operand, UnitAttr:$derived);
   let results = (outs Spmd_ArrayType:$result);
@@ -33,8 +33,8 @@ def Spmd_ReshardOp : Spmd_Op<"reshard", [Pure, DeclareOpInterfaceMethods<Shardin
   let description = [{
     The same value under another sharding; lives between propagation and the insertion of collectives, which turns it
     into the cheapest sequence. An unreduced operand is reduced where the result is not. Partial sums of a 16-bit float
-    may be f32 (ReducePrecision.h): the sum is rounded where it is complete.
-    `spmd.reshard %x : <f32[8@a, 4@_]> -> <f32[8@_, 4@a]>`
+    may be f32 (ReducePrecision.h): the sum is rounded where it is complete. `spmd.reshard %x : <f32[8@a, 4@_]> ->
+    <f32[8@_, 4@a]>`
   }];
   let arguments = (ins Spmd_ArrayType:$operand, OptionalAttr<StrAttr>:$why);
   let results = (outs Spmd_ArrayType:$result);
@@ -51,11 +51,11 @@ def Spmd_ShardingGroupOp : Spmd_Op<"sharding_group"> {
 //===- Manual regions -----------------------------------------------------===//
 
 def Spmd_ManualOp : Spmd_Op<"manual", [IsolatedFromAbove, SingleBlock, RecursiveMemoryEffects]> {
-  let summary = "A piece of the program that a person wrote for one device (`shard_map`)";
+  let summary = "A region of the program for one device (`shard_map`)";
   let description = [{
-    The body sees each operand's piece on its own device and yields its pieces of the results; in it shapes are per
-    device and collectives are explicit. The shardings of operands and results are those of their types: closed, every
-    axis cutting evenly. A result's sharding leaves out an axis only where the body's value does not vary over it
+    The body sees each operand's shard on its own device and yields its shards of the results; in it shapes are local
+    and collectives are explicit. The shardings of operands and results are those of their types: closed, every
+    axis sharding evenly. A result's sharding leaves out an axis only where the body's value does not vary over it
     (VaryingAxes.h).
     ```
     %r = spmd.manual(%x) {
@@ -64,16 +64,17 @@ def Spmd_ManualOp : Spmd_Op<"manual", [IsolatedFromAbove, SingleBlock, Recursive
       spmd.yield %sum : !spmd.array<f32[2, 4]>
     } : (!spmd.array<f32[8@a, 4@_]>) -> !spmd.array<f32[2@_, 4@_]>
     ```
-    With `over`, the body is one device's along these axes only (`axis_names`), and the compiler's matter along the
-    others: there its arrays are whole, propagation gives them shardings, and the partitioner inserts what they need. In
-    each dimension of an operand or result the manual axes come first and cut evenly; the others cut the piece.
+    With `over`, the body is one device's along these axes only (`axis_names`), and global along the others: there
+    its shapes are global, propagation gives its arrays shardings, and the partitioner inserts collectives. In
+    each dimension of an operand or result the manual axes come first and shard evenly; the others shard the local
+    shape.
     ```
     %r = spmd.manual(%x) over <a> {
     ^bb0(%piece: !spmd.array<f32[2@b, 4]>):
       ...
     } : (!spmd.array<f32[8@"(a, b)", 4]>) -> !spmd.array<f32[2, 4]>
     ```
-    Such a body may have regions of its own, `over` axes that are not manual around them: there both are.
+    Such a body may have regions of its own, `over` axes that are not manual around them: there both are manual.
   }];
   let arguments = (ins Variadic<Spmd_ArrayType>:$inputs, OptionalAttr<Spmd_AxesAttr>:$manual);
   let results = (outs Variadic<Spmd_ArrayType>:$outputs);
@@ -87,25 +88,19 @@ def Spmd_ManualOp : Spmd_Op<"manual", [IsolatedFromAbove, SingleBlock, Recursive
     ::mlir::Block &getBlock() { return getBody().front(); }
 
     /// Whether the body is one device's along this axis, by this region or one around it.
-    bool isManual(::llvm::StringRef axis);
-    /// The axes along which the region itself makes it so. Around it arrays may be cut over them, in it none is.
-    ::llvm::SmallVector<AxisRefAttr> getOwnAxes();
-    /// Whether there is an axis along which it is not.
-    bool hasAutomaticAxes();
-    /// The devices as the body counts them: the mesh without its automatic axes.
-    MeshAttr getManualMesh();
-    /// The manual axes of an operand's or result's type alone.
-    ArrayType getManualPart(ArrayType type);
-    /// What the body sees of an operand or result: the piece along the manual axes, cut over the others as before;
-    /// without any sharding where there are none.
-    ArrayType getPiece(ArrayType type);
-    /// An operand's or result's type, with automatic axes so that its piece lies like this.
-    ArrayType withPiece(ArrayType type, ShardingAttr piece);
+    bool isManual(::llvm::StringRef axis); /// The axes along which the region itself makes it so. Around it arrays may
+    be cut over them, in it none is. ::llvm::SmallVector<AxisRefAttr> getOwnAxes(); /// Whether there is an axis along
+    which it is not. bool hasAutomaticAxes(); /// The devices as the body counts them: the mesh without its automatic
+    axes. MeshAttr getManualMesh(); /// The manual axes of an operand's or result's type alone. ArrayType
+    getManualPart(ArrayType type); /// What the body sees of an operand or result: the piece along the manual axes, cut
+    over the others as before; /// without any sharding where there are none. ArrayType getPiece(ArrayType type); /// An
+    operand's or result's type, with automatic axes so that its piece lies like this. ArrayType withPiece(ArrayType
+    type, ShardingAttr piece);
   }];
 }
 
 def Spmd_ManualYieldOp : Spmd_Op<"yield", [Pure, Terminator, HasParent<"ManualOp">]> {
-  let summary = "The results of a manual region, one device's pieces";
+  let summary = "The results of a manual region, one device's shards";
   let arguments = (ins Variadic<Spmd_ArrayType>:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
 }
@@ -122,7 +117,7 @@ class Spmd_CollectiveOp<string mnemonic, list<Trait> traits = []> : Spmd_Op<mnem
 }
 
 def Spmd_AllReduceOp : Spmd_CollectiveOp<"all_reduce", [PerDeviceRule, DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
-  let summary = "Combines the operands of a group; everyone gets the result";
+  let summary = "Combines the operands of a group; every device gets the result";
   let description = [{
     `spmd.all_reduce sum %x over <b> : <f32[1024, 4096]>`. The tree of additions is balanced over group positions.
   }];
@@ -131,9 +126,9 @@ def Spmd_AllReduceOp : Spmd_CollectiveOp<"all_reduce", [PerDeviceRule, DeclareOp
 }
 
 def Spmd_AllGatherOp : Spmd_CollectiveOp<"all_gather", [PerDeviceRule, DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
-  let summary = "Joins the pieces of a group along a dimension";
+  let summary = "Concatenates the shards of a group along a dimension";
   let description = [{
-    Pieces are joined by nested ceilings over the axes, major to minor, and what lies past the result's size is
+    Shards are concatenated by nested ceilings over the axes, major to minor, and elements past the result's size are
     dropped. `spmd.all_gather %x dim 0 over <a> : <f32[2, 4]> -> <f32[8, 4]>`
   }];
   let arguments = (ins Spmd_ArrayType:$operand, I64Attr:$dim, Spmd_AxesAttr:$axes, OptionalAttr<StrAttr>:$why);
@@ -141,9 +136,9 @@ def Spmd_AllGatherOp : Spmd_CollectiveOp<"all_gather", [PerDeviceRule, DeclareOp
 }
 
 def Spmd_AllSliceOp : Spmd_CollectiveOp<"all_slice", [PerDeviceRule, DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
-  let summary = "Each device keeps its own piece: no traffic";
+  let summary = "Each device keeps its own shard: no communication";
   let description = [{
-    The piece at the device's coordinates over the axes, by nested ceilings; past the end of the operand it is padding.
+    The shard at the device's coordinates over the axes, by nested ceilings; past the end of the operand it is padding.
     `spmd.all_slice %x dim 0 over <a> : <f32[8, 4]> -> <f32[2, 4]>`
   }];
   let arguments = (ins Spmd_ArrayType:$operand, I64Attr:$dim, Spmd_AxesAttr:$axes);
@@ -151,16 +146,17 @@ def Spmd_AllSliceOp : Spmd_CollectiveOp<"all_slice", [PerDeviceRule, DeclareOpIn
 }
 
 def Spmd_ReduceScatterOp : Spmd_CollectiveOp<"reduce_scatter", [PerDeviceRule, DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
-  let summary = "Combines the operands of a group; each keeps its own piece";
+  let summary = "Combines the operands of a group; each device keeps its own shard";
   let arguments = (ins Spmd_ArrayType:$operand, Spmd_ReductionKind:$kind, I64Attr:$dim, Spmd_AxesAttr:$axes,
                        OptionalAttr<StrAttr>:$why);
   let assemblyFormat = "$kind $operand `dim` $dim `over` $axes attr-dict `:` type($operand) `->` type($result)";
 }
 
 def Spmd_AllToAllOp : Spmd_CollectiveOp<"all_to_all", [PerDeviceRule, DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
-  let summary = "Cuts along one dimension, joins along another";
+  let summary = "Splits along one dimension, concatenates along another";
   let description = [{
-    Device i of the group sends its j-th piece along `split` to device j, which joins what it receives along `concat`.
+    Device i of the group sends its j-th block along `split` to device j, which concatenates the received blocks along
+    `concat`.
   }];
   let arguments = (ins Spmd_ArrayType:$operand, I64Attr:$split, I64Attr:$concat, Spmd_AxesAttr:$axes,
                        OptionalAttr<StrAttr>:$why);
@@ -171,40 +167,40 @@ def Spmd_AllToAllOp : Spmd_CollectiveOp<"all_to_all", [PerDeviceRule, DeclareOpI
 
 def Spmd_CollectivePermuteOp : Spmd_CollectiveOp<"collective_permute", [PerDeviceRule, DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "Sends each operand to one other device of the group";
-  let description = "`pairs` is [source, target, source, target, ...]; who is no target receives zeros.";
+  let description = "`pairs` is [source, target, source, target, ...]; a device that is no target receives zeros.";
   let arguments = (ins Spmd_ArrayType:$operand, DenseI64ArrayAttr:$pairs, Spmd_AxesAttr:$axes,
                        OptionalAttr<StrAttr>:$why);
   let assemblyFormat = "$operand `pairs` $pairs `over` $axes attr-dict `:` type($operand) `->` type($result)";
 }
 
 def Spmd_ExchangeOp : Spmd_CollectiveOp<"exchange"> {
-  let summary = "A general change of sharding in one shot, shifted perhaps";
+  let summary = "A general reshard in one step, with an optional shift";
   let description = [{
-    Each device sends each byte at most once, straight to where it is needed. `global` is the source's type with its
-    sharding, `target` the same array under the new one; operand and result are their local pieces.
+    Each device sends each byte at most once, directly to the device that needs it. `global` is the source's type with
+    its sharding, `target` the same array under the new one; operand and result are their shards.
 
     Where the target has another shape it is the source reshaped: the same elements, in the same row-major order.
 
     With `shifts` the target is another array, of any sizes: its element i is the source's element shift + i * stride
     (strides are 1 if they are not given, and go backwards if they are negative), and zero where the source has none, or
-    outside of `begins` up to `ends`. Slices, pads and the parts of concatenations of cut dimensions, with what only
-    neighbours send one another.
+    outside of `begins` up to `ends`. It implements slices, pads and concatenations along sharded dimensions, in which
+    only neighbours exchange data.
 
-    Where a dimension has a `length` that is not 0, each device's piece of the target is a window of so many elements,
-    and windows may overlap. They follow the pieces of another dimension, of `base` elements, that is cut as the
-    target's: where piece w of that begins at element b, element j of window w is the source's element
-    shift + b * step + j * stride. Rows with those of the neighbours that a convolution looks at, to make a result of
-    `base` rows in strides of `step`, each sent at most once to a device.
+    Where a dimension has a `length` that is not 0, each device's shard of the target is a window of so many elements,
+    and windows may overlap. They follow the shards of another dimension, of `base` elements, that is sharded like the
+    target's: where shard w of that begins at element b, element j of window w is the source's element shift + b * step
+    + j * stride. This is a halo exchange for a convolution with a result of `base` rows in strides of `step`; each row
+    is sent at most once to a device.
 
-    With `blocks` the dimensions of the source are cut in whole blocks of so many elements: rows of which each device
-    has several whole ones, as one long dimension.
+    With `blocks` the dimensions of the source are sharded in full blocks of so many elements: rows, of which each
+    device has several, as one long dimension.
 
-    A dimension of which `wrapped` says 1 goes round: behind the source's last element comes its first again. The edges
-    of a ring, for those who roll an array.
+    A dimension of which `wrapped` says 1 wraps around: behind the source's last element comes its first again, as in a
+    roll or a periodic halo.
 
     A dimension of which `dilated` says n > 1 has the source's elements n places apart and zeros between them: the
-    element of the source is what is said above divided by n, where that leaves no remainder. What is taken in strides,
-    on its way back.
+    element of the source is what is said above divided by n, where that leaves no remainder. This is the gradient of a
+    strided slice.
   }];
   let arguments = (ins Spmd_ArrayType:$operand, Spmd_AxesAttr:$axes, TypeAttrOf<Spmd_ArrayType>:$global,
                        TypeAttrOf<Spmd_ArrayType>:$target, OptionalAttr<DenseI64ArrayAttr>:$shifts,
@@ -214,9 +210,9 @@ def Spmd_ExchangeOp : Spmd_CollectiveOp<"exchange"> {
                        OptionalAttr<DenseI64ArrayAttr>:$blocks, OptionalAttr<DenseI64ArrayAttr>:$wraps,
                        OptionalAttr<DenseI64ArrayAttr>:$dilations, OptionalAttr<StrAttr>:$why);
   let assemblyFormat = [{
-    $operand `over` $axes `from` $global `to` $target (`shifted` $shifts^)? (`strided` $strides^)?
-    (`within` $begins^ `to` $ends)? (`windows` $lengths^ `for` $bases `by` $steps)? (`blocks` $blocks^)?
-    (`wrapped` $wraps^)? (`dilated` $dilations^)? attr-dict `:` type($operand) `->` type($result)
+    $operand `over` $axes `from` $global `to` $target (`shifted` $shifts^)? (`strided` $strides^)? (`within` $begins^
+    `to` $ends)? (`windows` $lengths^ `for` $bases `by` $steps)? (`blocks` $blocks^)? (`wrapped` $wraps^)? (`dilated`
+    $dilations^)? attr-dict `:` type($operand) `->` type($result)
   }];
   let extraClassDeclaration = [{
     /// One per dimension; empty for a change of sharding alone.
@@ -232,11 +228,11 @@ class Spmd_CoordinateOp<string mnemonic> : Spmd_Op<mnemonic, [Pure]> {
 }
 
 def Spmd_ShardStartOp : Spmd_CoordinateOp<"shard_start"> {
-  let summary = "First element (i32 or i64) of this device's piece of a dimension of `size` elements";
+  let summary = "First element (i32 or i64) of this device's shard of a dimension of `size` elements";
 }
 
 def Spmd_ShardSizeOp : Spmd_CoordinateOp<"shard_size"> {
-  let summary = "Elements (i32 or i64) of this device's piece of a dimension of `size` elements that are no padding";
+  let summary = "Number (i32 or i64) of elements of this device's shard of a dimension, without padding";
 }
 
 def Spmd_AxisIndexOp : Spmd_Op<"axis_index", [Pure, PerDeviceRule]> {

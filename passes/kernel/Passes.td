@@ -9,10 +9,10 @@ def DecomposeReductions : Pass<"spmdc-decompose-reductions", "mlir::ModuleOp"> {
   let description = [{
     Before: a partitioned program (spmdc-verify-partitioned).
 
-    - arg_reduce becomes the extreme value, and the smallest index at which it stands: two vectorisable reductions.
+    - arg_reduce becomes the extreme value, and the smallest index of it: two vectorisable reductions.
     - A running combination from the end becomes one from the beginning between two reversals.
     - Reduced dimensions of size 1 are dropped.
-    - A large reduction to few elements is cut into fixed blocks along its longest reduced dimension: partial results
+    - A large reduction to few elements is split into fixed blocks along its longest reduced dimension: partial results
       of the blocks, then of these. The blocks depend on the shape alone, so the bits do not depend on threads.
     - `for-gpu`: a large scan along few rows is cut likewise: sums of blocks, a scan of these sums, and scans of the
       blocks which begin with what comes before.
@@ -38,8 +38,8 @@ def NormalizeContractions : Pass<"spmdc-normalize-contractions", "mlir::ModuleOp
   let description = [{
     Before: a partitioned program.
 
-    array.dot_general becomes plan.matmul [batch, m, k] x [batch, k, n], with transpose flags where an operand lies the
-    other way round; transposes in front are absorbed, and one is added only where neither order fits.
+    array.dot_general becomes plan.matmul [batch, m, k] x [batch, k, n], with transpose flags where an operand has the
+    other order; transposes in front are absorbed, and one is added only where neither order fits.
 
     After: no array.dot_general is left.
     ```
@@ -59,7 +59,7 @@ def LowerLibraryCalls : Pass<"spmdc-lower-library-calls", "mlir::ModuleOp"> {
     Before: a partitioned program.
 
     array.argsort, array.scatter_add, array.scatter_add_along and array.dynamic_update_slice become plan.library calls,
-    which sort lines in parallel, add in a fixed order, and change their first input where it lies if nothing else needs
+    which sort lines in parallel, add in a fixed order, and change their first input in place if nothing else needs
     it: a step of a loop that writes one row touches one row.
 
     After: none of them is left.
@@ -82,7 +82,7 @@ def FormKernels : Pass<"spmdc-form-kernels", "mlir::ModuleOp"> {
     Groups of operations that have a common schedule (KernelSchedule.h) are formed where that costs less than to run
     them one by one: element-wise work, everything that only moves data, and reductions over the same rows, with several
     outputs where these read the same memory. Element-wise work on the rows of a matrix product becomes its epilogue.
-    What costs nothing to compute (splats, iota, positions, broadcasts) is repeated in each kernel that reads it.
+    Operations without cost (splats, iota, positions, broadcasts) are repeated in each kernel that reads it.
 
     Each block of a loop or branch is treated like the function's. Prints keep their order.
 

@@ -5,7 +5,7 @@
 include "mlir/Pass/PassBase.td"
 
 def BuildPlan : Pass<"spmdc-build-plan", "mlir::ModuleOp"> {
-  let summary = "Turns what is left around the kernels into steps";
+  let summary = "Turns the operations around the kernels into steps";
   let description = [{
     Before: all computation is in kernels (spmdc-form-kernels); the function holds plan.launch, plan.matmul,
     collectives, constants and reshapes.
@@ -13,7 +13,7 @@ def BuildPlan : Pass<"spmdc-build-plan", "mlir::ModuleOp"> {
     Collectives become plan.start and plan.done, numbered in program order: one total order, the same on all devices.
     Constants become plan.constant. A result that is an argument, a constant, or another result's value gets a
     plan.copy, so that each result is written by a step of its own. Loops, branches and prints become plan.for,
-    plan.while, plan.if and plan.print; collectives in them are numbered where they stand.
+    plan.while, plan.if and plan.print; collectives in them are numbered in place.
 
     After: the function holds steps and reshapes (which only rename memory).
     ```
@@ -37,11 +37,11 @@ def ScheduleCollectives : Pass<"spmdc-schedule-collectives", "mlir::ModuleOp"> {
   let description = [{
     Before: the function holds steps (spmdc-build-plan).
 
-    Each plan.start goes behind what computes its operand. Steps that depend on what is under way are put off while
-    there are others, which run meanwhile; collectives that do not depend on one another are under way together, and
-    numbered in their new order. What reads a step of a ring (`spmd.overlapped`) stays where it is. None crosses a loop,
-    a branch or a print. What is under way at once is bounded by twice the largest collective, so that memory is (a
-    gathered layer of parameters and the next); those whose operands have been computed go before later ones.
+    Each plan.start goes behind what computes its operand. Steps that depend on a pending collective are delayed while
+    others can run; independent collectives are pending together, and numbered in their new order. Readers of a step of
+    a ring (`spmd.overlapped`) stay in place. None crosses a loop, a branch or a print. Pending collectives are bounded
+    by twice the largest one, and so is their memory (a gathered layer of parameters and the next); those whose operands
+    have been computed go before later ones.
 
     After: the same steps in another order.
     ```
@@ -55,22 +55,22 @@ def ScheduleCollectives : Pass<"spmdc-schedule-collectives", "mlir::ModuleOp"> {
 }
 
 def AssignBuffers : Pass<"spmdc-assign-buffers", "mlir::ModuleOp"> {
-  let summary = "Gives every value its place in memory";
+  let summary = "Gives every value its buffer";
   let description = [{
     Before: the function holds steps (spmdc-build-plan), in the order in which they will run.
 
-    A value that is returned lies in its result; constants in the constant space; every other value in the arena, where
+    A returned value is stored in its result; constants in the constant space; every other value in the arena, where
     values that are not alive at the same time share bytes (largest first, at the lowest offset that is free, aligned
-    to 64 bytes). An output takes the place of an input that dies with its kernel, where the backend allows it
+    to 64 bytes). An output takes the memory of an input that dies with its kernel, where the backend allows it
     (`overwrites` of the kernel). A reshape names the memory of its operand.
 
-    A loop's carry has one place: where it starts, where the body reads it, where the next one is yielded to and where
-    the result lies. What cannot be made there, because the old value is still read, is copied there by a plan.copy
+    A loop's carry has one buffer: for its initial value, for the body's argument, for the yielded value and for the
+    result. A value that cannot be computed there, because the old value is still read, is copied there by a plan.copy
     before the loop or at the end of the body (Storages.h); the results of a branch likewise.
 
     Fails where the arena would be larger than an array may be (runtime/support/ArraySize.h).
 
-    After: every step has `buffers`, the place of each of its results; a loop or branch that of its carries or results.
+    After: every step has `buffers`, the buffer of each of its results; a loop or branch that of its carries or results.
     ```
     %1 = plan.launch @exp_0(%0) {buffers = [#plan.buffer<arena, 4096>]} : ...
     ```
@@ -79,7 +79,7 @@ def AssignBuffers : Pass<"spmdc-assign-buffers", "mlir::ModuleOp"> {
 }
 
 def VerifyPlan : Pass<"spmdc-verify-plan", "mlir::ModuleOp"> {
-  let summary = "Checks the exit of the plan leg";
+  let summary = "Checks the exit of the plan stage";
   let description = [{
     Fails with the step's place where something other than a step is left, where a step has no buffers, where two
     values that are alive at the same time share bytes, or where the numbers of collectives do not grow. Changes

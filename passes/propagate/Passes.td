@@ -7,13 +7,13 @@ include "mlir/Pass/PassBase.td"
 def SimplifyPass : Pass<"spmdc-simplify", "mlir::ModuleOp"> {
   let summary = "Canonicalizes, and computes once what is computed twice; names stay";
   let description = [{
-    What `--canonicalize --cse` do. What takes the place of a value takes the names that `let` gave to it
+    What `--canonicalize --cse` do. The replacement of a value takes the names that `let` gave to it
     (ir/spmd/ValueNames.h).
   }];
 }
 
 def KnownIndicesPass : Pass<"spmdc-known-indices", "mlir::ModuleOp"> {
-  let summary = "Turns lookups at places that the compiler knows into slices";
+  let summary = "Turns lookups at compile-time indices into slices";
   let description = [{
     Before: the array program, gradients not yet taken.
 
@@ -39,9 +39,10 @@ def SplitConstantsPass : Pass<"spmdc-split-constants", "mlir::ModuleOp"> {
   let summary = "Gives every user of a constant a copy of its own";
   let description = [{
     Before: global view, one block a function. After: what is computed from constants and scalars alone has one user, so
-    that it connects no two places through which shardings would travel, and each device makes the part that its user
-    needs. A lot that is computed from scalars of the run stays shared. Inside of large constant expressions (random numbers) parts stay shared: each is copied once for each operation that
-    uses its result. Scalars connect nothing and stay shared too.
+    that it connects no two operations through which shardings would propagate, and each device computes the shard that
+    its user needs. A large value that is computed from run-time scalars stays shared. Inside of large constant
+    expressions (random numbers) subexpressions stay shared: each is copied once for each operation that uses its
+    result. Scalars connect nothing and stay shared too.
     ```
     %c = array.constant ...            %c = array.constant ...
     %0 = array.add %x, %c              %0 = array.add %x, %c
@@ -58,9 +59,9 @@ def SplitMergedDimsPass : Pass<"spmdc-split-merged-dims", "mlir::ModuleOp"> {
 
     An axis that shards a dimension stops at a reshape that merges it, as a minor one, with others: no device would have
     a run of elements of the merged dimension. A propagation on trial finds these reshapes. A dimension that is merged so
-    is written as several in all operations that compute for each of its indices by itself, or reduce over all of them:
+    is written as several in all operations that treat each of its indices independently, or reduce over all of them:
     element-wise operations, free, batch and contracted dimensions of products, reductions, loops and branches. A reshape
-    stands where an operation needs the merged dimension (sorts, slices, lookups along it, results, annotated values),
+    remains where an operation needs the merged dimension (sorts, slices, lookups along it, results, annotated values),
     and where a value comes with it (parameters). What an axis would reach then is followed through later reshapes, too.
 
     After: the same. Nothing changes in a program whose merged dimensions no axis would shard along a minor part.
@@ -78,9 +79,9 @@ def SplitMergedDimsPass : Pass<"spmdc-split-merged-dims", "mlir::ModuleOp"> {
 }
 
 def PropagatePass : Pass<"spmdc-propagate", "mlir::ModuleOp"> {
-  let summary = "Gives every array a sharding, from the annotations that people wrote";
+  let summary = "Gives every array a sharding, from the user's annotations";
   let description = [{
-    Before: global shapes; shardings on the types of arguments, constraints and other results are what people wrote
+    Before: global shapes; shardings on the types of arguments, constraints and other results are the user's annotations
     (open dimensions may be sharded further, closed ones never change); functions have one block and are inlined.
 
     Axes travel along the factors that operations' sharding rules connect, forward and backward, until nothing changes:
@@ -88,11 +89,11 @@ def PropagatePass : Pass<"spmdc-propagate", "mlir::ModuleOp"> {
     are Shardy's; docs/propagation.md walks through an example).
 
     The arguments and the result of a loop's carry have one sharding; axes also travel to it from what the loop starts
-    with and from what its body yields (and back), and between a branch's results and what its arms yield.
+    with and from what its body yields (and back), and between the results of a branch and the values that it yields.
 
     After: every array of rank 1 and more has a closed sharding over known axes without priorities, and function types
-    agree; spmd.sharding_group is gone; a spmd.constraint is gone where its operand lies as it says, and a
-    spmd.reshard where it does not. A constraint behind another one reshards what that one was given, if nothing else
+    agree; spmd.sharding_group is gone; a spmd.constraint is gone where its operand has that sharding, and a
+    spmd.reshard where it has not. A constraint behind another one reshards what that one was given, if nothing else
     uses the sharding between or if the value already had the sharding that is asked for; what is computed for nothing
     but such a sharding between is not marked as annotated.
     ```
@@ -115,16 +116,17 @@ def PropagatePass : Pass<"spmdc-propagate", "mlir::ModuleOp"> {
                clEnumValN(::spmdc::Strategy::Settle, "settle",
                           "and where arrays shard one factor differently, open ones follow the largest they can"))}]>,
     Option<"remarks", "remarks", "bool", "false",
-           "Report as remarks who propagated what to whom, and who could not follow and why">,
+           "Report each propagated axis with its source and target, and each array that could not take it, with "
+           "the reason">,
   ];
   let dependentDialects = ["::spmdc::SpmdDialect"];
 }
 
 def VerifyPropagatedPass : Pass<"spmdc-verify-propagated", "mlir::ModuleOp"> {
-  let summary = "Checks the exit of the propagation leg";
+  let summary = "Checks the exit of the propagated stage";
   let description = [{
     Fails with the place of an array without a closed sharding, with an axis that the mesh does not have, or with a
-    leftover spmd.constraint or spmd.sharding_group, and with an array whose padded pieces together are larger than an
+    leftover spmd.constraint or spmd.sharding_group, and with an array whose padded shards together are larger than an
     array may be (runtime/support/ArraySize.h). Changes nothing.
   }];
 }
