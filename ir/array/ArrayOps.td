@@ -150,9 +150,10 @@ def Array_DotGeneralOp : Array_Op<"dot_general", [DeclareOpInterfaceMethods<Diff
   }];
   let extraClassDeclaration = [{
     /// Dimensions of a side that are neither batch nor contracted, in order.
-    ::llvm::SmallVector<int64_t> getLhsFreeDims(); ::llvm::SmallVector<int64_t> getRhsFreeDims(); /// The shape of the
-    result. static ::llvm::SmallVector<int64_t> inferShape(ArrayType lhs, ArrayType rhs, ::llvm::ArrayRef<int64_t>
-    lhsContract,
+    ::llvm::SmallVector<int64_t> getLhsFreeDims();
+    ::llvm::SmallVector<int64_t> getRhsFreeDims();
+    /// The shape of the result.
+    static ::llvm::SmallVector<int64_t> inferShape(ArrayType lhs, ArrayType rhs, ::llvm::ArrayRef<int64_t> lhsContract,
         ::llvm::ArrayRef<int64_t> rhsContract, ::llvm::ArrayRef<int64_t> lhsBatch, ::llvm::ArrayRef<int64_t> rhsBatch);
   }];
   let hasVerifier = 1;

@@ -35,9 +35,9 @@ def Array_GradientOp : Op<Array_Dialect, "gradient", [RecursiveMemoryEffects, Si
   let assemblyFormat = "`(` $operands `)` $body attr-dict `:` functional-type($operands, $results)";
   let extraClassDeclaration = [{
     /// What the body yields; the scalar that is differentiated comes first.
-    ::mlir::ValueRange getYielded() { return getBody().front().getTerminator()->getOperands(); } /// The results that
-    are gradients, one for each operand. ::mlir::ResultRange getGradients() { return
-    getResults().take_back(getOperands().size()); }
+    ::mlir::ValueRange getYielded() { return getBody().front().getTerminator()->getOperands(); }
+    /// The results that are gradients, one for each operand.
+    ::mlir::ResultRange getGradients() { return getResults().take_back(getOperands().size()); }
   }];
   let hasVerifier = 1;
 }

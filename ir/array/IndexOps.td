@@ -1,7 +1,8 @@
 //===- IndexOps.td - positions known at run time, order, random bits -*- tablegen -*-===//
 //
-// Indices are i32, or i64 (always so along a dimension of more than 2^31 elements). An operation that reads clamps them into the array, one that adds drops those outside: what a
-// program says of other indices (negative ones, a fill value) is composed around them by the front end.
+// Indices are i32, or i64 (always so along a dimension of more than 2^31 elements). An operation that reads clamps them
+// into the array, one that adds drops those outside: what a program says of other indices (negative ones, a fill value)
+// is composed around them by the front end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,8 +32,8 @@ def Array_DynamicUpdateSliceOp : Array_Op<"dynamic_update_slice", [DeclareOpInte
     DeclareOpInterfaceMethods<DifferentiableOpInterface>, DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["createLocal", "getMoves"]>]> {
   let summary = "The operand with a window, which begins at run-time positions, replaced";
   let description = [{
-    One start (i32[] or i64[]) for each dimension, clamped so that the window lies inside. Done in place where the operand is
-    not read any more.
+    One start (i32[] or i64[]) for each dimension, clamped so that the window lies inside. Done in place where the
+    operand is not read any more.
   }];
   let arguments = (ins Spmd_ArrayType:$operand, Spmd_ArrayType:$update, Variadic<Spmd_ArrayType>:$starts);
   let builders = [OpBuilder<(ins "::mlir::Value":$operand, "::mlir::Value":$update, "::mlir::ValueRange":$starts),

@@ -90,10 +90,10 @@ def DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
         Builds the cotangents of the operands from that of the result: the derivative's transpose, applied. Values of
         the forward pass are used, not computed again. `isNeeded` tells for each operand whether its cotangent is asked
         for (never for integers); the answer has one entry for each operand, null for what is not needed or is zero; no
-        entries at all say that the operation, with these attributes, has no derivative. A cotangent has the type of its
-        value, without a sharding. Built operations are differentiable themselves. A collective takes its operand to
-        vary over its axes, and the cotangent as one that does not vary over those that its result does not vary over
-        (VaryingAxes.h).
+        entries at all say that the operation, with these attributes, has no derivative.
+        A cotangent has the type of its value, without a sharding. Built operations are differentiable themselves.
+        A collective takes its operand to vary over its axes, and the cotangent as one that does not vary over those
+        that its result does not vary over (VaryingAxes.h).
       }], "::llvm::SmallVector<::mlir::Value>", "buildCotangents",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc, "::mlir::Value":$cotangent,
            "::llvm::ArrayRef<bool>":$isNeeded)>,

@@ -37,8 +37,11 @@ def Spmd_AxisRefAttr : Spmd_Attr<"AxisRef", "axis"> {
   let genVerifyDecl = 1;
   let builders = [AttrBuilder<(ins "::llvm::StringRef":$name), [{ return $_get($_ctxt, name, 1, 0); }]>];
   let extraClassDeclaration = [{
-    bool isWholeAxis() const { return getSize() == 0; } ::spmd::AxisRef toValue() const; /// How many pieces it cuts
-    into; 1 where the mesh has no such axis. int64_t sizeIn(const ::spmd::MeshShape &mesh) const; /// `a` or `a:(2)4`.
+    bool isWholeAxis() const { return getSize() == 0; }
+    ::spmd::AxisRef toValue() const;
+    /// How many pieces it cuts into; 1 where the mesh has no such axis.
+    int64_t sizeIn(const ::spmd::MeshShape &mesh) const;
+    /// `a` or `a:(2)4`.
     std::string str() const;
   }];
 }
@@ -49,7 +52,8 @@ def Spmd_AxesAttr : Spmd_Attr<"Axes", "axes"> {
   let parameters = (ins ArrayRefParameter<"AxisRefAttr">:$axes);
   let hasCustomAssemblyFormat = 1;
   let extraClassDeclaration = [{
-    std::vector<::spmd::AxisRef> toValues() const; bool empty() const { return getAxes().empty(); }
+    std::vector<::spmd::AxisRef> toValues() const;
+    bool empty() const { return getAxes().empty(); }
   }];
 }
 
@@ -72,9 +76,11 @@ def Spmd_DimShardingAttr : Spmd_Attr<"DimSharding", "dim"> {
   let builders = [AttrBuilder<(ins "::llvm::ArrayRef<AxisRefAttr>":$axes, "bool":$isClosed),
                               [{ return $_get($_ctxt, axes, isClosed, -1); }]>];
   let extraClassDeclaration = [{
-    bool empty() const { return getAxes().empty(); } /// What stands behind `@` in the language: `a`, `_`, `(a, b)?`,
-    `a!1`; empty for an open dimension without axes. std::string str() const; /// Reads that text; fails on anything
-    else. static ::mlir::FailureOr<DimShardingAttr> parseText(::mlir::MLIRContext *context, ::llvm::StringRef text);
+    bool empty() const { return getAxes().empty(); }
+    /// What stands behind `@` in the language: `a`, `_`, `(a, b)?`, `a!1`; empty for an open dimension without axes.
+    std::string str() const;
+    /// Reads that text; fails on anything else.
+    static ::mlir::FailureOr<DimShardingAttr> parseText(::mlir::MLIRContext *context, ::llvm::StringRef text);
   }];
 }
 
@@ -87,12 +93,17 @@ def Spmd_ShardingAttr : Spmd_Attr<"Sharding", "sharding"> {
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    int64_t getRank() const { return getDims().size(); } ::spmd::Sharding toValue() const; /// Every dimension closed,
-    with its axes as they are; no priorities. ShardingAttr getClosed() const; /// No axis on any dimension and nothing
-    unreduced. bool isReplicated() const; /// All dimensions without axes. static ShardingAttr
-    getReplicated(::mlir::MLIRContext *context, int64_t rank, bool isClosed = true); static ShardingAttr
-    fromValue(::mlir::MLIRContext *context, const ::spmd::Sharding &sharding); /// Same axes on the same dimensions,
-    whatever is open. bool hasSameAxes(ShardingAttr other) const;
+    int64_t getRank() const { return getDims().size(); }
+    ::spmd::Sharding toValue() const;
+    /// Every dimension closed, with its axes as they are; no priorities.
+    ShardingAttr getClosed() const;
+    /// No axis on any dimension and nothing unreduced.
+    bool isReplicated() const;
+    /// All dimensions without axes.
+    static ShardingAttr getReplicated(::mlir::MLIRContext *context, int64_t rank, bool isClosed = true);
+    static ShardingAttr fromValue(::mlir::MLIRContext *context, const ::spmd::Sharding &sharding);
+    /// Same axes on the same dimensions, whatever is open.
+    bool hasSameAxes(ShardingAttr other) const;
   }];
 }
 
@@ -107,8 +118,8 @@ def Spmd_MeshAttr : Spmd_Attr<"Mesh", "mesh"> {
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    ::spmd::MeshShape toValue() const; static MeshAttr fromValue(::mlir::MLIRContext *context, ::llvm::StringRef name,
-    const ::spmd::MeshShape &mesh);
+    ::spmd::MeshShape toValue() const;
+    static MeshAttr fromValue(::mlir::MLIRContext *context, ::llvm::StringRef name, const ::spmd::MeshShape &mesh);
   }];
 }
 
@@ -140,22 +151,33 @@ def Spmd_ArrayType : TypeDef<Spmd_Dialect, "Array"> {
       }]>];
   let skipDefaultBuilders = 1;
   let extraClassDeclaration = [{
-    int64_t getRank() const { return getShape().size(); } int64_t getDimSize(int64_t dim) const { return
-    getShape()[dim]; } /// Whether it is no larger than an array may be (runtime/support/ArraySize.h). Everything that
-    is made of a program /// is; until a front end has looked, a type may not be. bool hasAllowedSize() const; int64_t
-    getNumElements() const; /// Bytes of the whole array; bool takes one byte an element. int64_t getBytes() const; ///
-    Bytes of the padded piece of a device, with this sharding or the type's own. Makes no type. int64_t
-    getLocalBytes(const ::spmd::MeshShape &mesh, ShardingAttr sharding) const; int64_t getLocalBytes(const
-    ::spmd::MeshShape &mesh) const { return getLocalBytes(mesh, getSharding()); } ArrayType withSharding(ShardingAttr
-    sharding) const; ArrayType withShape(::llvm::ArrayRef<int64_t> shape) const;      // without sharding ArrayType
-    withElementType(::mlir::Type elementType) const;       // same sharding ArrayType withoutSharding() const { return
-    withSharding({}); } /// The sharding, or the one that is open in every dimension. ShardingAttr getShardingOrOpen()
-    const; /// The padded per-device type under this type's sharding. ArrayType getLocal(MeshAttr mesh) const;
+    int64_t getRank() const { return getShape().size(); }
+    int64_t getDimSize(int64_t dim) const { return getShape()[dim]; }
+    /// Whether it is no larger than an array may be (runtime/support/ArraySize.h). Everything that is made of a program
+    /// is; until a front end has looked, a type may not be.
+    bool hasAllowedSize() const;
+    int64_t getNumElements() const;
+    /// Bytes of the whole array; bool takes one byte an element.
+    int64_t getBytes() const;
+    /// Bytes of the padded piece of a device, with this sharding or the type's own. Makes no type.
+    int64_t getLocalBytes(const ::spmd::MeshShape &mesh, ShardingAttr sharding) const;
+    int64_t getLocalBytes(const ::spmd::MeshShape &mesh) const { return getLocalBytes(mesh, getSharding()); }
+    ArrayType withSharding(ShardingAttr sharding) const;
+    ArrayType withShape(::llvm::ArrayRef<int64_t> shape) const;      // without sharding
+    ArrayType withElementType(::mlir::Type elementType) const;       // same sharding
+    ArrayType withoutSharding() const { return withSharding({}); }
+    /// The sharding, or the one that is open in every dimension.
+    ShardingAttr getShardingOrOpen() const;
+    /// The padded per-device type under this type's sharding.
+    ArrayType getLocal(MeshAttr mesh) const;
 
     /// What arithmetic on pieces takes.
-    ::spmd::ShardedShape toShardedShape() const; ::spmd::DType getDType() const; /// The builtin tensor type of the same
-    shape and element type, for constants. ::mlir::RankedTensorType getTensorType() const; /// f32[4096@a, 2048@(a, b)],
-    as the language writes it. std::string str() const;
+    ::spmd::ShardedShape toShardedShape() const;
+    ::spmd::DType getDType() const;
+    /// The builtin tensor type of the same shape and element type, for constants.
+    ::mlir::RankedTensorType getTensorType() const;
+    /// f32[4096@a, 2048@(a, b)], as the language writes it.
+    std::string str() const;
   }];
 }
 

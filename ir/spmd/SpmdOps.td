@@ -64,10 +64,9 @@ def Spmd_ManualOp : Spmd_Op<"manual", [IsolatedFromAbove, SingleBlock, Recursive
       spmd.yield %sum : !spmd.array<f32[2, 4]>
     } : (!spmd.array<f32[8@a, 4@_]>) -> !spmd.array<f32[2@_, 4@_]>
     ```
-    With `over`, the body is one device's along these axes only (`axis_names`), and global along the others: there
-    its shapes are global, propagation gives its arrays shardings, and the partitioner inserts collectives. In
-    each dimension of an operand or result the manual axes come first and shard evenly; the others shard the local
-    shape.
+    With `over`, the body is one device's along these axes only (`axis_names`), and global along the others: there its
+    shapes are global, propagation gives its arrays shardings, and the partitioner inserts collectives. In each
+    dimension of an operand or result the manual axes come first and shard evenly; the others shard the local shape.
     ```
     %r = spmd.manual(%x) over <a> {
     ^bb0(%piece: !spmd.array<f32[2@b, 4]>):
@@ -88,14 +87,20 @@ def Spmd_ManualOp : Spmd_Op<"manual", [IsolatedFromAbove, SingleBlock, Recursive
     ::mlir::Block &getBlock() { return getBody().front(); }
 
     /// Whether the body is one device's along this axis, by this region or one around it.
-    bool isManual(::llvm::StringRef axis); /// The axes along which the region itself makes it so. Around it arrays may
-    be cut over them, in it none is. ::llvm::SmallVector<AxisRefAttr> getOwnAxes(); /// Whether there is an axis along
-    which it is not. bool hasAutomaticAxes(); /// The devices as the body counts them: the mesh without its automatic
-    axes. MeshAttr getManualMesh(); /// The manual axes of an operand's or result's type alone. ArrayType
-    getManualPart(ArrayType type); /// What the body sees of an operand or result: the piece along the manual axes, cut
-    over the others as before; /// without any sharding where there are none. ArrayType getPiece(ArrayType type); /// An
-    operand's or result's type, with automatic axes so that its piece lies like this. ArrayType withPiece(ArrayType
-    type, ShardingAttr piece);
+    bool isManual(::llvm::StringRef axis);
+    /// The axes along which the region itself makes it so. Around it arrays may be cut over them, in it none is.
+    ::llvm::SmallVector<AxisRefAttr> getOwnAxes();
+    /// Whether there is an axis along which it is not.
+    bool hasAutomaticAxes();
+    /// The devices as the body counts them: the mesh without its automatic axes.
+    MeshAttr getManualMesh();
+    /// The manual axes of an operand's or result's type alone.
+    ArrayType getManualPart(ArrayType type);
+    /// What the body sees of an operand or result: the piece along the manual axes, cut over the others as before;
+    /// without any sharding where there are none.
+    ArrayType getPiece(ArrayType type);
+    /// An operand's or result's type, with automatic axes so that its piece lies like this.
+    ArrayType withPiece(ArrayType type, ShardingAttr piece);
   }];
 }
 
@@ -210,9 +215,9 @@ def Spmd_ExchangeOp : Spmd_CollectiveOp<"exchange"> {
                        OptionalAttr<DenseI64ArrayAttr>:$blocks, OptionalAttr<DenseI64ArrayAttr>:$wraps,
                        OptionalAttr<DenseI64ArrayAttr>:$dilations, OptionalAttr<StrAttr>:$why);
   let assemblyFormat = [{
-    $operand `over` $axes `from` $global `to` $target (`shifted` $shifts^)? (`strided` $strides^)? (`within` $begins^
-    `to` $ends)? (`windows` $lengths^ `for` $bases `by` $steps)? (`blocks` $blocks^)? (`wrapped` $wraps^)? (`dilated`
-    $dilations^)? attr-dict `:` type($operand) `->` type($result)
+    $operand `over` $axes `from` $global `to` $target (`shifted` $shifts^)? (`strided` $strides^)?
+    (`within` $begins^ `to` $ends)? (`windows` $lengths^ `for` $bases `by` $steps)? (`blocks` $blocks^)?
+    (`wrapped` $wraps^)? (`dilated` $dilations^)? attr-dict `:` type($operand) `->` type($result)
   }];
   let extraClassDeclaration = [{
     /// One per dimension; empty for a change of sharding alone.

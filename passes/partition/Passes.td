@@ -385,9 +385,9 @@ def CombineCollectives : Pass<"spmdc-combine-collectives", "mlir::ModuleOp"> {
     all_reduces of one kind, element type and axes in a block, none of which needs another's result, are done by one
     call, where the time of the calls that it saves is more than that of bringing their arrays together and apart again
     (both by the cost model), up to 4 MiB; so are all_gathers, reduce_scatters and all_to_alls whose shards have one
-    size, along whatever dimensions, collective_permutes of the same pairs, and collective_broadcasts from the same root.
-    The one runs where the first of them did, or as soon as all operands are there. Each element is reduced as before, so
-    the results have the same bits.
+    size, along whatever dimensions, collective_permutes of the same pairs, and collective_broadcasts from the same
+    root. The one runs where the first of them did, or as soon as all operands are there. Each element is reduced as
+    before, so the results have the same bits.
 
     After: the same.
     ```

@@ -58,11 +58,12 @@ def SplitMergedDimsPass : Pass<"spmdc-split-merged-dims", "mlir::ModuleOp"> {
     Before: global view; every user of a constant has a copy of its own (spmdc-split-constants).
 
     An axis that shards a dimension stops at a reshape that merges it, as a minor one, with others: no device would have
-    a run of elements of the merged dimension. A propagation on trial finds these reshapes. A dimension that is merged so
-    is written as several in all operations that treat each of its indices independently, or reduce over all of them:
-    element-wise operations, free, batch and contracted dimensions of products, reductions, loops and branches. A reshape
-    remains where an operation needs the merged dimension (sorts, slices, lookups along it, results, annotated values),
-    and where a value comes with it (parameters). What an axis would reach then is followed through later reshapes, too.
+    a run of elements of the merged dimension. A propagation on trial finds these reshapes. A dimension that is merged
+    so is written as several in all operations that treat each of its indices independently, or reduce over all of them:
+    element-wise operations, free, batch and contracted dimensions of products, reductions, loops and branches. A
+    reshape remains where an operation needs the merged dimension (sorts, slices, lookups along it, results, annotated
+    values), and where a value comes with it (parameters). What an axis would reach then is followed through later
+    reshapes, too.
 
     After: the same. Nothing changes in a program whose merged dimensions no axis would shard along a minor part.
     ```
