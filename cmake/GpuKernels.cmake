@@ -1,4 +1,4 @@
-# Kernels for a GPU that are written in CUDA C++, compiled by clang alone: no CUDA toolkit is needed, nor looked for
+# Kernels for a GPU that are written in CUDA C++, compiled by clang and by llc: no CUDA toolkit is needed, nor looked for
 # (--cuda-path names a folder that is none).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   set(SPMDC_GPU_CLANG ${CMAKE_CXX_COMPILER})
@@ -6,17 +6,26 @@ else()
   find_program(SPMDC_GPU_CLANG clang++-19 REQUIRED)
 endif()
 
-# spmdc_gpu_code(OUTPUT SOURCE OPTIONS... [DEFINES definitions...]): the .cu file as PTX or, with -emit-llvm, as LLVM IR.
-# For sm_70, which every newer GPU's driver translates for itself; PTX 6.3 is the first version that knows it in full.
-function(spmdc_gpu_code output source)
+# spmdc_gpu_code(STEM SOURCE [DEFINES definitions...]): the .cu file as optimised LLVM IR in STEM.bc, which tests run
+# without a GPU, and as PTX in STEM.ptx, which is made of it. For sm_70, which every newer GPU's driver translates for
+# itself; PTX 6.3 is the first version that knows it in full.
+# The PTX is that of one compilation: the lists of a value's uses are kept, since code generation numbers registers in
+# their order, and a product and a sum become one instruction, which CUDA allows by default.
+function(spmdc_gpu_code stem source)
   cmake_parse_arguments(ARG "" "" "DEFINES" ${ARGN})
   list(TRANSFORM ARG_DEFINES PREPEND -D)
-  add_custom_command(OUTPUT ${output}
+  add_custom_command(OUTPUT ${stem}.bc
     COMMAND ${SPMDC_GPU_CLANG} -x cuda --cuda-device-only --cuda-gpu-arch=sm_70 --cuda-path=/nonexistent -nocudainc
       -nocudalib -Xclang -target-feature -Xclang +ptx63 -std=c++20 -O3 -Wall -Wextra -Werror -I${CMAKE_SOURCE_DIR}
-      -MD -MF ${output}.d -MT ${output} -S ${ARG_UNPARSED_ARGUMENTS} ${ARG_DEFINES} ${source} -o ${output}
+      -MD -MF ${stem}.d -MT ${stem}.bc ${ARG_DEFINES}
+      -c -emit-llvm -Xclang -emit-llvm-uselists ${source} -o ${stem}.bc
     DEPENDS ${source}
-    DEPFILE ${output}.d
-    COMMENT "Compiling ${output} for GPUs"
+    DEPFILE ${stem}.d
+    COMMENT "Compiling ${stem}.bc for GPUs"
+    VERBATIM)
+  add_custom_command(OUTPUT ${stem}.ptx
+    COMMAND ${LLVM_TOOLS_BINARY_DIR}/llc -O3 -mcpu=sm_70 -mattr=+ptx63 --fp-contract=fast ${stem}.bc -o ${stem}.ptx
+    DEPENDS ${stem}.bc
+    COMMENT "Compiling ${stem}.ptx for GPUs"
     VERBATIM)
 endfunction()

@@ -13,7 +13,6 @@
 #include <memory>
 #include <random>
 #include <string>
-#include <ucontext.h>
 #include <vector>
 
 namespace spmdc {
@@ -51,14 +50,16 @@ private:
   friend struct GpuThreadIntrinsics;
   struct Fiber {
     enum Wait { Ready, AtBarrier, AtWarpSync, AtShuffle, Finished } wait = Ready;
-    ucontext_t context;
     std::unique_ptr<char[]> stack;
+    void *context = nullptr; ///< Its stack pointer while it is suspended.
     int32_t thread = 0;
     ShuffleKind kind = ShuffleKind::Butterfly;
     uint32_t value = 0, offset = 0, clamp = 0;
   };
 
   static void enter();
+  /// Prepares the fiber to begin with `enter`.
+  static void start(Fiber &fiber);
   /// The fiber that runs stops here until the others have come.
   void wait(Fiber::Wait wait);
   /// Lets the threads of a warp run to their next stop; true if any of them could.
@@ -72,7 +73,7 @@ private:
   int64_t number = 0;
   void (*entry)(void **) = nullptr;
   void **arguments = nullptr;
-  ucontext_t scheduler;
+  void *scheduler = nullptr; ///< Its stack pointer while a fiber runs.
   std::string problem;
 };
 

@@ -5,8 +5,13 @@
 #include "runtime/device/cuda/KernelSizes.h"
 #include "runtime/device/cuda/LibraryKernels.h"
 
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IRReader/IRReader.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/raw_ostream.h"
+
 #include <cstring>
-#include <fstream>
 #include <gtest/gtest.h>
 #include <optional>
 #include <sstream>
@@ -16,7 +21,7 @@
 namespace spmd::cuda {
 
 struct ModuleHandle {
-  std::unique_ptr<spmdc::GpuEmulator> emulator;
+  spmdc::GpuEmulator *emulator;
   std::map<std::string, std::unique_ptr<FunctionHandle>> functions;
 };
 struct FunctionHandle {
@@ -45,6 +50,28 @@ std::string recognize(std::string_view ptx) {
   return "";
 }
 
+/// The module's emulator, made once in a process: to compile a module for this machine takes longer than most tests.
+spmdc::GpuEmulator *findEmulator(const std::string &name, std::string &error) {
+  static std::map<std::string, std::unique_ptr<spmdc::GpuEmulator>> all;
+  std::unique_ptr<spmdc::GpuEmulator> &emulator = all[name];
+  if (emulator)
+    return emulator.get();
+  llvm::LLVMContext context;
+  llvm::SMDiagnostic diagnostic;
+  std::unique_ptr<llvm::Module> module =
+      llvm::parseIRFile(SPMDC_GPU_LLVM_FOLDER "/" + name + ".bc", diagnostic, context);
+  if (!module) {
+    error = diagnostic.getMessage().str();
+    return nullptr;
+  }
+  std::string text;
+  llvm::raw_string_ostream(text) << *module;
+  auto created = std::make_unique<spmdc::GpuEmulator>(text, error);
+  if (error.empty())
+    emulator = std::move(created);
+  return emulator.get();
+}
+
 Result loadModule(Module *module, const void *image, unsigned, int *, void **) {
   // As the driver in a thread that captures a stream.
   if (state->captureMode != kCaptureRelaxed)
@@ -52,12 +79,9 @@ Result loadModule(Module *module, const void *image, unsigned, int *, void **) {
   std::string name = recognize(static_cast<const char *>(image));
   if (name.empty())
     return kInvalidImage;
-  std::ifstream file(std::string(SPMDC_GPU_LLVM_FOLDER) + "/" + name + ".ll");
-  std::stringstream text;
-  text << file.rdbuf();
   std::string error;
   auto loaded = std::make_unique<ModuleHandle>();
-  loaded->emulator = std::make_unique<spmdc::GpuEmulator>(text.str(), error);
+  loaded->emulator = findEmulator(name, error);
   if (!error.empty()) {
     ADD_FAILURE() << name << ": " << error;
     return kInvalidImage;
@@ -76,7 +100,7 @@ Result getFunction(Function *function, Module module, const char *symbol) {
     return kNotFound;
   std::unique_ptr<FunctionHandle> &known = module->functions[symbol];
   if (!known)
-    known = std::make_unique<FunctionHandle>(FunctionHandle{module->emulator.get(), symbol});
+    known = std::make_unique<FunctionHandle>(FunctionHandle{module->emulator, symbol});
   *function = known.get();
   return kSuccess;
 }
