@@ -4,7 +4,12 @@
 
 #include "runtime/device/cuda/LibraryKernels.h"
 
-#include <fstream>
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IRReader/IRReader.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/raw_ostream.h"
+
 #include <gtest/gtest.h>
 #include <sstream>
 
@@ -16,10 +21,14 @@ std::string findLibraryText(const std::string &ptx) {
   std::istringstream names(SPMDC_GPU_MODULES);
   for (std::string name; std::getline(names, name, ',');)
     if (findLibraryPtx(name) == ptx) {
-      std::ifstream file(std::string(SPMDC_GPU_LLVM_FOLDER) + "/" + name + ".ll");
-      std::stringstream text;
-      text << file.rdbuf();
-      return text.str();
+      llvm::LLVMContext context;
+      llvm::SMDiagnostic diagnostic;
+      auto module = llvm::parseIRFile(SPMDC_GPU_LLVM_FOLDER "/" + name + ".bc", diagnostic, context);
+      if (!module)
+        return "";
+      std::string text;
+      llvm::raw_string_ostream(text) << *module;
+      return text;
     }
   return "";
 }
