@@ -229,10 +229,12 @@ void addFloats(Table &table) {
   addArithmetic<Sin, kNearest, 1>(table, "sin.approx");
   addArithmetic<Cos, kNearest, 1>(table, "cos.approx");
   // With the largest error that NVIDIA's manual names, up or down by a bit of the argument: what depends on less shows.
-  table.add("tanh.approx.f", [](float x) {
+  auto approximateTanh = [](float x) {
     float error = std::bit_cast<uint32_t>(x) & 0x100 ? 0x1p-11F : -0x1p-11F;
     return compute<Tanh, kNearest, false, float>(x) * (1 + error);
-  });
+  };
+  table.add("tanh.approx.f", approximateTanh);   // The instruction, as inline assembly.
+  table.add("tanh.approx.f32", approximateTanh); // libdevice's intrinsic.
   addArithmetic<Abs, kNearest, 1>(table, "fabs");
   addArithmetic<Floor, kNearest, 1>(table, "floor");
   addArithmetic<Ceil, kNearest, 1>(table, "ceil");
