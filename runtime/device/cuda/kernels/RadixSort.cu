@@ -15,67 +15,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/device/cuda/kernels/Rank.h"
-#include "runtime/device/cuda/kernels/SortKey.h"
+#include "runtime/device/cuda/kernels/DigitCounts.h"
 
 namespace spmd::cuda {
 namespace {
 
 using Key = KeyOfBits<SPMD_BITS>;
 constexpr int kItems = sortItems(SPMD_BITS);
-
-/// Several counters of a digit in shared memory, for lanes that hit the same one, or its bank, at once: the first digit
-/// of floats is nearly always the same. 32 KiB in all; with 8-bit keys each lane has its own.
-constexpr uint32_t kCopies = 256 / SPMD_BITS;
-
-/// Counts[line][pass][digit] += the digits of elements [begin, end) of a line.
-SPMD_DEVICE void countDigits(const Key *elements, uint64_t order, Key infinity, Lines lines, int64_t passes,
-                             int64_t chunk, int64_t lineCount, uint32_t *allCounts) {
-  constexpr uint32_t kPasses = sizeof(Key), kBins = kDigitValues * kCopies;
-  constexpr int kLoads = 8;
-  static SPMD_SHARED uint32_t bins[kPasses][kBins];
-  for (uint32_t i = threadIndex(); i < kPasses * kBins; i += kBlockThreads)
-    bins[0][i] = 0;
-  syncBlock();
-  Quotient at = divide(blockIndex(), lineCount);
-  int64_t line = at.remainder, begin = at.quotient * chunk;
-  int64_t end = begin + chunk < lines.size ? begin + chunk : lines.size;
-  const Key *mine = elements + lines.startOf(line);
-  uint32_t copy = laneIndex() % kCopies;
-  auto count = [&](Key key) {
-#pragma unroll
-    for (uint32_t pass = 0; pass < kPasses; ++pass)
-      if (pass < passes)
-        addAtomically(&bins[pass][digitOf(key, pass * kDigitBits) * kCopies + copy], 1u);
-  };
-  int64_t first = begin + threadIndex();
-  Key keys[kLoads];
-  for (; first + (kLoads - 1) * kBlockThreads < end; first += kLoads * kBlockThreads) {
-    const Key *at = mine + first * lines.inner;
-#pragma unroll
-    for (int j = 0; j < kLoads; ++j, at += kBlockThreads * lines.inner)
-      keys[j] = *at;
-    makeKeys(keys, order, infinity);
-#pragma unroll
-    for (int j = 0; j < kLoads; ++j)
-      count(keys[j]);
-  }
-  for (; first < end; first += kBlockThreads) {
-    Key rest[] = {mine[first * lines.inner]};
-    makeKeys(rest, order, infinity);
-    count(rest[0]);
-  }
-  syncBlock();
-  uint32_t *counts = allCounts + line * passes * kDigitValues;
-  for (uint32_t pass = 0; pass < passes; ++pass) {
-    uint32_t sum = 0;
-#pragma unroll
-    for (uint32_t i = 0; i < kCopies; ++i)
-      sum += bins[pass][threadIndex() * kCopies + i];
-    if (sum)
-      addAtomically(&counts[pass * kDigitValues + threadIndex()], sum);
-  }
-}
 
 /// What a tile says about one of its digits: a sum in the low half; in the high half, for which pass, and whether the
 /// sum is the tile's alone or goes from the start of the line. One word, so that it is read whole, and never cleared
@@ -308,7 +254,8 @@ SPMD_KERNEL(1) spmd_sort_sum(uint32_t *counts, int64_t size, int64_t passes, uin
 SPMD_KERNEL(1)
 spmd_sort_count(const Key *elements, uint64_t order, uint64_t infinity, int64_t size, int64_t inner, int64_t passes,
                 int64_t chunk, int64_t lineCount, uint32_t *counts) {
-  countDigits(elements, order, static_cast<Key>(infinity), Lines{size, inner}, passes, chunk, lineCount, counts);
+  static SPMD_SHARED DigitBins<Key> bins;
+  countDigits(elements, order, static_cast<Key>(infinity), Lines{size, inner}, passes, chunk, lineCount, counts, bins);
 }
 
 /// Blocks: one a line and tile.

@@ -13,61 +13,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/device/cuda/kernels/Element.h"
-#include "runtime/device/cuda/kernels/ScatterIndex.h"
+#include "runtime/device/cuda/kernels/ScatterColumn.h"
 
 namespace spmd::cuda {
 namespace {
 
-using Element = SPMD_ELEMENT;
-using Stored = Element::Stored;
-using Value = Element::Value;
-
 /// Neighboring columns that one thread adds up: as many as lie in 16 bytes, where the columns of a row are a multiple.
 constexpr int kWide = 16 / sizeof(Stored);
-
-template <int width> struct alignas(width * sizeof(Stored)) Pack {
-  Stored values[width];
-};
-
-/// `width` columns of the result and of the updates.
-template <int width> struct Column {
-  const Stored *updates; ///< Of position 0.
-  Stored *result;        ///< Of row 0.
-  int64_t inner;
-
-  SPMD_DEVICE Column(const void *allUpdates, void *allResult, const Sizes &sizes, int64_t flat) : inner(sizes.inner) {
-    Quotient at = divide(flat, inner);
-    updates = static_cast<const Stored *>(allUpdates) + at.quotient * sizes.count * inner + at.remainder;
-    result = static_cast<Stored *>(allResult) + at.quotient * sizes.rows * inner + at.remainder;
-  }
-  SPMD_DEVICE Pack<width> read(int64_t position) const {
-    return *reinterpret_cast<const Pack<width> *>(updates + position * inner);
-  }
-  SPMD_DEVICE Pack<width> &at(int64_t row) const { return *reinterpret_cast<Pack<width> *>(result + row * inner); }
-};
-
-/// The sums of `width` columns.
-template <int width> struct Sums {
-  Value values[width];
-  SPMD_DEVICE explicit Sums(const Pack<width> &first) {
-#pragma unroll
-    for (int i = 0; i < width; ++i)
-      values[i] = Element::load(first.values[i]);
-  }
-  SPMD_DEVICE void add(const Pack<width> &update) {
-#pragma unroll
-    for (int i = 0; i < width; ++i)
-      values[i] += Element::load(update.values[i]);
-  }
-  SPMD_DEVICE Pack<width> round() const {
-    Pack<width> result;
-#pragma unroll
-    for (int i = 0; i < width; ++i)
-      result.values[i] = Element::store(values[i]);
-    return result;
-  }
-};
 
 /// One thread a sorted position and `width` columns, of which those at the start of a short run work.
 template <int width>
