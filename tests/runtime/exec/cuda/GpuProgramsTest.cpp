@@ -49,6 +49,7 @@ TEST(GpuPrograms, MatrixProducts) {
 }
 
 TEST(GpuPrograms, Loops) {
+  SKIP_WITHOUT_LIBDEVICE();
   checkOnGpus("fn main(x: f32[50], w: f32[4, 50]) {\n"
               "  let s = for i in 0..4 carry (s = x) { yield s + w[i] * cast(i, f32); };\n"
               "  let (y, steps) = while sum(abs(y)) < 5000.0 carry (y = x + 1.0, steps = 0) {\n"

@@ -181,6 +181,7 @@ TEST_F(GpuRuns, Profiles) {
 }
 
 TEST_F(GpuRuns, NanChecks) {
+  SKIP_WITHOUT_LIBDEVICE();
   GpuArtifact artifact = compileForGpus("n.spmd", "mesh m(a=2)\n"
                                                   "fn main(x: f32[4@a]) {\n"
                                                   "  let y = sqrt(x);\n"
