@@ -9,6 +9,7 @@
 #include "runtime/support/NanError.h"
 #include "tests/programs/support/Case.h"
 #include "tests/runtime/exec/cuda/GpuJobHelper.h"
+#include "tests/runtime/exec/cuda/ProgramCheckHelper.h"
 
 #include <gmock/gmock.h>
 
