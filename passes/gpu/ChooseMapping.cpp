@@ -31,7 +31,7 @@ constexpr int64_t kFewBlocks = 264;
 constexpr int64_t kMaxUnrolled = 16;
 /// Shared memory that a kernel may have without asking for more, less some for reductions.
 constexpr int64_t kMaxSharedStash = 40 * 1024, kMaxTiles = 4;
-/// What the squares of a kernel take of shared memory at most.
+/// The most shared memory that the tiles of a kernel take.
 constexpr int64_t kMaxTileBytes = 40 * 1024;
 /// Bytes that a thread reads and writes at once in a square.
 constexpr int64_t kTileAccessBytes = 4;
@@ -90,7 +90,7 @@ private:
     for (const KernelSchedule::Load &load : schedule.loads)
       if (dependsOnRow(load.index))
         see(load.value, load.index);
-    // What is stored once a row counts little beside the loops.
+    // Stores that happen once a row count little beside the loops.
     for (const KernelSchedule::Stage &stage : schedule.stages)
       for (const KernelSchedule::Store &store : stage.stores)
         if (!hasLoops || schedule.domains[stage.domain].getExtent() > 1)
@@ -114,7 +114,7 @@ private:
     mapping.gridBlocks = ceilDiv(extent / mapping.vector, kFlatThreads);
   }
 
-  /// True if neighbouring rows lie side by side in something that is read.
+  /// True if adjacent rows are adjacent in memory in an array that is read.
   bool readsRowsSideBySide() const {
     if (schedule.rowVars.empty() || schedule.rowVars.back().isConstant())
       return false;
@@ -208,7 +208,7 @@ private:
       mapping.sharedBytes = stashBytes;
   }
 
-  /// `wanted` threads of a row or more, so that what it keeps fits their registers, or else lies in shared memory.
+  /// `wanted` threads of a row or more, so that what it keeps fits their registers, or else is in shared memory.
   int64_t chooseThreadsThatKeep(int64_t wanted) const {
     int64_t elements = 0, bytes = 0;
     for (const KernelSchedule::Stage &stage : schedule.stages)

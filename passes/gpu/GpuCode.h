@@ -15,7 +15,7 @@
 
 namespace spmdc {
 
-/// What each allocation of shared memory is aligned to: the widest access.
+/// The alignment of each allocation of shared memory: that of the widest access.
 inline constexpr int64_t kSharedAlignment = 16;
 
 /// A single instruction from sm_80 on, which keeps subnormal numbers; LLVM writes it in integers for older chips.

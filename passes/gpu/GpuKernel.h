@@ -101,7 +101,7 @@ private:
   unsigned currentStage = 0;
   /// Which of a thread's neighbouring rows the current element belongs to.
   int64_t neighbour = 0;
-  /// What was loaded ahead of the current element's computation; null where nothing was.
+  /// The values that were loaded before the current element's computation; null if there are none.
   struct LoadedAhead {
     mlir::Value value;
     Index index;

@@ -198,7 +198,7 @@ void GpuKernel::emitScanOfGroup(const KernelSchedule::Scan &scan, unsigned domai
     } else {
       after = combine(before, code.shuffle(sum, gpu::ShuffleMode::IDX, kWarpThreads - 1));
     }
-    // What comes before this thread's first element.
+    // The sum of all elements before this thread's first one.
     Value left = code.shuffle(sum, gpu::ShuffleMode::UP, 1);
     before = select(isEqual(warpLane, 0), before, combine(before, left));
     code.store(memory, wide, zero, after);

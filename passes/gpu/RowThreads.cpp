@@ -38,7 +38,7 @@ void GpuKernel::emitThreadPerRow(Value blockNumber) {
   Value group = code.add(code.mul(blockNumber, lanes), lane);
   auto emitRows = [&, strip = strip] {
     Value firstRow = code.bindOuter(code.mul(group, mapping.vector), schedule.rowVars, schedule.rowShape);
-    // What hangs on a single row is computed once.
+    // Values that depend on a single row are computed once.
     if (firstRow && mapping.vector == 1) {
       emitter.bind(schedule.rowVars.back(), firstRow);
       firstRow = nullptr;
@@ -63,7 +63,7 @@ void GpuKernel::emitStageOfThread(const KernelSchedule::Stage &stage, Value firs
   const KernelSchedule::Domain &domain = schedule.domains[stage.domain];
   int64_t vector = mapping.vector, strips = mapping.strips, extent = domain.getExtent();
   int64_t batch = std::min(mapping.batch, extent / strips);
-  // What one strip writes for a row may lie where all of them read before, unless they have met since.
+  // A row's result of one strip may overwrite memory that all strips have read, unless a barrier was in between.
   if (strips > 1 && extent == 1 && !stage.stores.empty() && currentStage > 0 &&
       schedule.stages[currentStage - 1].reductions.empty())
     code.barrier();

@@ -113,7 +113,7 @@ void dropUnitDims(ReduceOp op) {
 // Large reductions
 //===----------------------------------------------------------------------===//
 
-/// What a reduction combines: `rows` results of `reduced` elements each, of which the longest dimension is `dim`.
+/// The sizes of a reduction: `rows` results of `reduced` elements each, of which the longest dimension is `dim`.
 struct ReductionShape {
   explicit ReductionShape(ReduceOp op) {
     ArrayRef<int64_t> shape = op.getOperand().getType().getShape();

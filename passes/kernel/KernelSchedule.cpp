@@ -36,7 +36,7 @@ KernelBody KernelBody::of(plan::KernelOp kernel) {
 }
 
 ScheduleTraits ScheduleTraits::forGpu(int64_t sharedBytes) {
-  // What reductions need of shared memory: a value for each of 32 warps, 8 bytes each, of eight reductions.
+  // The shared memory that reductions need: a value for each of 32 warps, 8 bytes each, of eight reductions.
   constexpr int64_t kReductionBytes = 2048;
   // An H100 executes about 34 instructions in the time that 4 bytes take from memory, which cost 4 units.
   constexpr double kComputeCost = 0.125;

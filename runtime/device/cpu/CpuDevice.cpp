@@ -1,6 +1,7 @@
 //===- CpuDevice.cpp - a share of this host's cores as a device -----------===//
 
 #include "runtime/device/cpu/CpuDevice.h"
+#include "runtime/device/DeviceBuffers.h"
 #include "runtime/support/Error.h"
 
 #include <algorithm>
@@ -20,21 +21,6 @@ public:
 private:
   std::shared_ptr<CpuMemory> memory;
 };
-
-class AdoptedBuffer final : public DeviceBuffer {
-public:
-  AdoptedBuffer(void *data, int64_t bytes, std::shared_ptr<void> owner)
-      : DeviceBuffer(data, bytes), owner(std::move(owner)) {}
-
-private:
-  std::shared_ptr<void> owner;
-};
-
-void checkRange(const Device &device, const DeviceBuffer &buffer, int64_t offset, int64_t bytes) {
-  if (offset < 0 || bytes < 0 || offset + bytes > buffer.bytes())
-    throw Error(device.str() + ": a copy of " + std::to_string(bytes) + " bytes at offset " + std::to_string(offset) +
-                " does not fit into a buffer of " + std::to_string(buffer.bytes()) + " bytes");
-}
 
 } // namespace
 

@@ -2,6 +2,7 @@
 
 #include "runtime/device/cuda/CudaDevice.h"
 
+#include "runtime/device/DeviceBuffers.h"
 #include "runtime/support/CountText.h"
 #include "runtime/support/Error.h"
 
@@ -20,15 +21,6 @@ public:
 
 private:
   std::shared_ptr<cuda::StreamMemory> owner;
-};
-
-class AdoptedBuffer final : public DeviceBuffer {
-public:
-  AdoptedBuffer(void *data, int64_t bytes, std::shared_ptr<void> owner)
-      : DeviceBuffer(data, bytes), owner(std::move(owner)) {}
-
-private:
-  std::shared_ptr<void> owner;
 };
 
 /// Host memory that the card reads and writes directly, as long as this lives.
@@ -50,12 +42,6 @@ private:
   DeviceBufferRef memory;
   bool isPinned = false;
 };
-
-void checkRange(const Device &device, const DeviceBuffer &buffer, int64_t offset, int64_t bytes) {
-  if (offset < 0 || bytes < 0 || offset + bytes > buffer.bytes())
-    throw Error(device.str() + ": a copy of " + std::to_string(bytes) + " bytes at offset " + std::to_string(offset) +
-                " does not fit into a buffer of " + std::to_string(buffer.bytes()) + " bytes");
-}
 
 } // namespace
 
