@@ -55,7 +55,7 @@ Value forEachLeaf(Args &args, llvm::function_ref<mlir::Value(mlir::Value, const 
 
 /// A sum over devices, made by `build` of its operand. With `precision=TYPE` (argument `place`) devices send what they
 /// have rounded to that type, and the sum has the type of what is summed all the same; without it, sums of bf16 and f16
-/// go there before they are rounded (passes/partition/WidenSums.h). Integers are exact in their own type alone.
+/// go there before they are rounded (passes/reductions/WidenSums.h). Integers are exact in their own type alone.
 mlir::Value inPrecision(Args &args, size_t place, mlir::Value x, llvm::function_ref<mlir::Value(mlir::Value)> build) {
   if (!args.has(place))
     return build(x);

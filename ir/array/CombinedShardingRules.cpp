@@ -8,7 +8,7 @@
 #include "ir/array/LocalBuilder.h"
 #include "ir/array/ScalarEvaluation.h"
 #include "ir/spmd/ReducePrecision.h"
-#include "runtime/support/RingBytes.h"
+#include "runtime/sharding/RingBytes.h"
 
 using namespace mlir;
 

@@ -14,7 +14,7 @@ bool combinesElements(mlir::Operation *op);
 /// The value with this element type; itself where it has it.
 mlir::Value convertTo(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, mlir::Type elementType);
 
-/// The zeros of a constant (Makers.h: isZero), of their sign, under another type.
+/// The zeros of a constant (Rematerialization.h: isZero), of their sign, under another type.
 mlir::Value makeZeros(mlir::OpBuilder &builder, mlir::Value zero, ArrayType type);
 
 } // namespace spmdc

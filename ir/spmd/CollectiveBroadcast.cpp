@@ -3,7 +3,7 @@
 #include "ir/spmd/CollectiveBroadcast.h"
 #include "ir/spmd/GroupAxes.h"
 
-#include "runtime/support/RingBytes.h"
+#include "runtime/sharding/RingBytes.h"
 
 using namespace mlir;
 

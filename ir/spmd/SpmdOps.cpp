@@ -4,7 +4,7 @@
 #include "ir/spmd/GroupAxes.h"
 
 #include "ir/spmd/ReducePrecision.h"
-#include "runtime/support/RingBytes.h"
+#include "runtime/sharding/RingBytes.h"
 
 #include <numeric>
 

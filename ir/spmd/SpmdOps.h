@@ -3,7 +3,7 @@
 
 #include "ir/interfaces/OpInterfaces.h"
 #include "ir/spmd/SpmdTypes.h"
-#include "runtime/support/DimMoves.h"
+#include "runtime/sharding/DimMoves.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/OpImplementation.h"

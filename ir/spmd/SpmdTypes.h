@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "runtime/sharding/DimMoves.h"
 #include "runtime/support/DType.h"
-#include "runtime/support/DimMoves.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -28,7 +28,7 @@ private:
   using Lanes = KernelSchedule::Lanes;
   using Loop = LoopEmitter::Loop;
   struct StashMemory {
-    const KernelSchedule::Stash *stash;
+    const KernelSchedule::StageCache *stash;
     unsigned stage;
     mlir::Value memory;
   };

@@ -106,7 +106,7 @@ void CpuKernel::emitInner(LLVM::LLVMFuncOp inner) {
 void CpuKernel::allocate() {
   int64_t lanes = schedule.lanes == Lanes::Inner ? 1 : kRowBlock;
   for (auto [number, stage] : llvm::enumerate(schedule.stages)) {
-    for (const KernelSchedule::Stash &stash : stage.stashes) {
+    for (const KernelSchedule::StageCache &stash : stage.stashes) {
       Type type = elementTypeOf(stash.value);
       int64_t extent = schedule.domains[stage.domain].getExtent();
       stashes.push_back(
@@ -152,7 +152,7 @@ ElementEmitter::Emitted CpuKernel::rowValue(ReduceOp op) {
 
 void CpuKernel::emitStores(const KernelSchedule::Stage &stage) {
   // Everything is read before anything is written: an output may lie where an input of another one lies.
-  for (const KernelSchedule::Stash &stash : stage.stashes)
+  for (const KernelSchedule::StageCache &stash : stage.stashes)
     emitter.emit(stash.value, stash.index);
   for (const KernelSchedule::Store &store : stage.stores)
     emitter.emit(body.outputs[store.output], store.index);

@@ -196,7 +196,7 @@ private:
     }
     int64_t stashBytes = 0;
     for (const KernelSchedule::Stage &stage : schedule.stages)
-      for (const KernelSchedule::Stash &stash : stage.stashes) {
+      for (const KernelSchedule::StageCache &stash : stage.stashes) {
         const GpuMapping::DomainMapping &inner = mapping.domains[stage.domain];
         if (!inner.isUnrolled)
           stashBytes +=
@@ -212,7 +212,7 @@ private:
   int64_t chooseThreadsThatKeep(int64_t wanted) const {
     int64_t elements = 0, bytes = 0;
     for (const KernelSchedule::Stage &stage : schedule.stages)
-      for (const KernelSchedule::Stash &stash : stage.stashes) {
+      for (const KernelSchedule::StageCache &stash : stage.stashes) {
         elements = std::max(elements, schedule.domains[stage.domain].getExtent());
         bytes += schedule.domains[stage.domain].getExtent() * byteSizeOf(stash.value);
       }

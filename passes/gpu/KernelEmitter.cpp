@@ -80,7 +80,7 @@ void GpuKernel::allocate() {
       accumulators[reduction.op] = code.allocateLocal(accumulatorTypeOf(reduction.op), vector);
     for (const KernelSchedule::Scan &scan : stage.scans)
       accumulators[scan.op] = code.allocateLocal(accumulatorTypeOf(scan.op), isGroup ? 1 + vector : rows);
-    for (const KernelSchedule::Stash &stash : stage.stashes) {
+    for (const KernelSchedule::StageCache &stash : stage.stashes) {
       Kept kept;
       kept.value = stash.value;
       kept.index = stash.index;

@@ -179,7 +179,7 @@ std::string KernelSchedule::str() const {
       CumulativeOp op = scan.op;
       os << " scan " << stringifyReductionKind(op.getKind());
     }
-    for (const Stash &stash : stage.stashes) {
+    for (const StageCache &stash : stage.stashes) {
       Operation *op = stash.value.getDefiningOp();
       os << " keep " << (op ? op->getName().stripDialect() : "input");
     }

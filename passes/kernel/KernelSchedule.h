@@ -91,7 +91,7 @@ struct KernelSchedule {
     Index index;
   };
   /// A value worth keeping for later stages: computed here, read there at the same index.
-  struct Stash {
+  struct StageCache {
     mlir::Value value;
     Index index;
   };
@@ -107,7 +107,7 @@ struct KernelSchedule {
     llvm::SmallVector<Reduction> reductions;
     llvm::SmallVector<Scan> scans;
     llvm::SmallVector<Store> stores;
-    llvm::SmallVector<Stash> stashes;
+    llvm::SmallVector<StageCache> stashes;
   };
 
   std::shared_ptr<KernelIndexing> indexing;

@@ -1,14 +1,14 @@
 //===- InsertReshards.cpp - makes the shardings around each operation agree -===//
 //
-// Each operation runs in the way that is cheapest between the shardings around it (OperationChoice.h); what differs
+// Each operation runs in the way that is cheapest between the shardings around it (Strategy.h); what differs
 // from them is resharded before it, or behind.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ir/array/PartialSums.h"
-#include "passes/partition/Conditions.h"
-#include "passes/partition/OperationChoice.h"
+#include "passes/exchange/Conditions.h"
 #include "passes/partition/Passes.h"
+#include "passes/strategy/Strategy.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -35,7 +35,7 @@ void sayPrecision(llvm::raw_ostream &os, ShardingRuleOpInterface op, ArrayType p
 }
 
 /// The reason for bringing the result of an operation to its sharding.
-std::string whyResult(ShardingRuleOpInterface op, const OperationChoice &choice, ArrayType result) {
+std::string whyResult(ShardingRuleOpInterface op, const Strategy &choice, ArrayType result) {
   std::string text;
   llvm::raw_string_ostream os(text);
   StringRef name = op->getName().stripDialect();
@@ -52,7 +52,7 @@ std::string whyResult(ShardingRuleOpInterface op, const OperationChoice &choice,
 
 /// What only this operation would look at as it is propagated: exchanges begin with what it is made of. A reshape's
 /// begins with what it is regrouped from.
-void skipReshards(Forms &forms, ShardingRuleOpInterface op, Value reshapedFrom) {
+void skipReshards(AvailableShardings &forms, ShardingRuleOpInterface op, Value reshapedFrom) {
   for (OpOperand &operand : op->getOpOperands()) {
     // Along the whole way before the operand changes: what is passed is still a use of what it comes from.
     Value source = operand.get();
@@ -64,7 +64,7 @@ void skipReshards(Forms &forms, ShardingRuleOpInterface op, Value reshapedFrom) 
 }
 
 /// Puts reshards around the operation, so that it runs as chosen.
-void apply(Forms &forms, ShardingRuleOpInterface op, const OperationChoice &choice) {
+void apply(AvailableShardings &forms, ShardingRuleOpInterface op, const Strategy &choice) {
   if (choice.movesDirectly) // The partitioner builds the exchanges.
     return skipReshards(forms, op, choice.reshapedFrom);
   StringRef name = op->getName().stripDialect();
@@ -97,11 +97,10 @@ class InsertReshardsPass : public impl::InsertReshardsBase<InsertReshardsPass> {
         if (!isa<ReshardOp, ConstraintOp>(op.getOperation()) && !isPerDevice(op))
           ops.push_back(op);
       });
-      Forms forms(planner);
+      AvailableShardings forms(planner);
       Windows windows(Windows::listMovers(func.getBody()), getMesh(func));
       for (ShardingRuleOpInterface op : ops)
-        apply(forms, op,
-              chooseAssignment(planner, forms, [&](Operation *) { return &windows; }, op, OperationTraits(op)));
+        apply(forms, op, chooseStrategy(planner, forms, [&](Operation *) { return &windows; }, op, OperationRule(op)));
       func.walk([&](Operation *op) {
         if (auto manual = dyn_cast<ManualOp>(op))
           reconcileManual(forms, manual);
@@ -123,7 +122,7 @@ class InsertReshardsPass : public impl::InsertReshardsBase<InsertReshardsPass> {
   }
 
   /// Makes a value lie as its place wants it; `what` is the value, `place` what it becomes.
-  static void reconcile(Forms &forms, OpOperand &use, Type wanted, StringRef what, StringRef place) {
+  static void reconcile(AvailableShardings &forms, OpOperand &use, Type wanted, StringRef what, StringRef place) {
     auto from = cast<ArrayType>(use.get().getType()), to = cast<ArrayType>(wanted);
     if (from.getShardingOrOpen().hasSameAxes(to.getShardingOrOpen()))
       return;
@@ -133,7 +132,7 @@ class InsertReshardsPass : public impl::InsertReshardsBase<InsertReshardsPass> {
 
   /// Along the axes that are not manual, a region is given its pieces as its body takes them, and yields them as the
   /// result wants them.
-  static void reconcileManual(Forms &forms, ManualOp manual) {
+  static void reconcileManual(AvailableShardings &forms, ManualOp manual) {
     if (!manual.hasAutomaticAxes())
       return;
     for (auto [operand, argument] : llvm::zip(manual->getOpOperands(), manual.getBlock().getArguments())) {
@@ -148,7 +147,7 @@ class InsertReshardsPass : public impl::InsertReshardsBase<InsertReshardsPass> {
   }
 
   /// What a carry starts from and what the body yields take the carry's sharding, what arms yield the result's.
-  static void reconcileControl(Forms &forms, Operation *op) {
+  static void reconcileControl(AvailableShardings &forms, Operation *op) {
     if (!isa<ForOp, WhileOp, IfOp>(op))
       return;
     bool isBranch = isa<IfOp>(op);

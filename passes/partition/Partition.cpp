@@ -8,16 +8,16 @@
 
 #include "ir/array/LocalBuilder.h"
 #include "ir/array/PartialSums.h"
-#include "passes/collective/ReshardPlanner.h"
-#include "passes/partition/Conditions.h"
-#include "passes/partition/FactorAxes.h"
-#include "passes/partition/Moves.h"
-#include "passes/partition/OwnerRead.h"
+#include "passes/exchange/ArrayMoves.h"
+#include "passes/exchange/Conditions.h"
+#include "passes/exchange/OwnerRead.h"
+#include "passes/exchange/Regrouping.h"
+#include "passes/exchange/ReshapeExchange.h"
+#include "passes/exchange/Windows.h"
 #include "passes/partition/Passes.h"
-#include "passes/partition/Regrouping.h"
-#include "passes/partition/ReshapeExchange.h"
-#include "passes/partition/WidenSums.h"
-#include "passes/partition/Windows.h"
+#include "passes/reductions/WidenSums.h"
+#include "passes/reshard/ReshardPlanner.h"
+#include "passes/sharding/FactorAxes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -211,7 +211,7 @@ private:
         return;
       }
     }
-    AxisList reduced;
+    AxisRefs reduced;
     SmallVector<Value> operands;
     for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
       ArrayType type = globalOf(operand);
@@ -237,7 +237,7 @@ private:
   }
 
   /// Partial results of a reduction that is no sum are combined at once.
-  Value combine(ShardingRuleOpInterface op, Value local, const AxisList &axes) {
+  Value combine(ShardingRuleOpInterface op, Value local, const AxisRefs &axes) {
     SmallVector<AxisRefAttr> attrs;
     for (const spmd::AxisRef &axis : axes)
       attrs.push_back(AxisRefAttr::get(func.getContext(), axis.name, axis.preSize, axis.size));

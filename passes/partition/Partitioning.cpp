@@ -2,9 +2,9 @@
 
 #include "passes/partition/Partitioning.h"
 
-#include "passes/analysis/CountedArms.h"
-#include "passes/partition/ComputeTime.h"
+#include "passes/cost/CountedBranches.h"
 #include "passes/partition/Passes.h"
+#include "passes/strategy/ComputeTime.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -15,21 +15,21 @@ namespace spmdc {
 
 void addPartitioning(OpPassManager &passes, const PartitioningOptions &options) {
   passes.addPass(createInsertReshards());
-  passes.addPass(createNarrowReductions());
-  DeferReductionsOptions defer;
+  passes.addPass(createHoistSlices());
+  SinkReductionsOptions defer;
   defer.growCarries = options.growsCarries;
-  passes.addPass(createDeferReductions(defer));
+  passes.addPass(createSinkReductions(defer));
   passes.addPass(createWarnReplication());
   passes.addPass(createAlignCollectives());
   passes.addPass(createPartition());
-  passes.addPass(createAddBeforeExchange());
+  passes.addPass(createAccumulateHalos());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
   // What a loop moves or computes anew in each iteration without need, collectives above all, happens once before it.
   passes.addPass(createLoopInvariantCodeMotionPass());
   passes.addPass(createCSEPass());
   passes.addPass(createDropBarriers());
-  passes.addPass(createJoinCollectives());
+  passes.addPass(createFoldCollectives());
   RematerializeGathersOptions rematerialize;
   rematerialize.freeBytes = options.bytesToFree;
   passes.addPass(createRematerializeGathers(rematerialize));
@@ -54,7 +54,7 @@ namespace {
 /// Of a local operation, by its types alone.
 double computeSeconds(ShardingRuleOpInterface op, const spmd::MeshShape &mesh, const CostModel &model) {
   ShardingRule rule = op.getShardingRule();
-  OperationChoice choice;
+  Strategy choice;
   choice.axes.resize(rule.factors.size());
   for (Value operand : op->getOperands())
     choice.operands.push_back(cast<ArrayType>(operand.getType()));
@@ -79,7 +79,7 @@ std::optional<OperationPrice> priceOfPartitioned(func::FuncOp func, const spmd::
   if (failed(passes.run(*trial)))
     return std::nullopt;
   MeshAttr meshAttr = MeshAttr::fromValue(func.getContext(), "", mesh);
-  CountedArms arms(copy, meshAttr);
+  CountedBranches arms(copy, meshAttr);
   OperationPrice price;
   copy.walk([&](Operation *op) {
     if (!arms.counts(op))

@@ -1,7 +1,7 @@
 //===- Partitioning.h - what a function would come to -----------*- C++ -*-===//
 #pragma once
 
-#include "passes/partition/OperationChoice.h"
+#include "passes/strategy/Strategy.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 

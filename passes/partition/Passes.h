@@ -12,7 +12,7 @@ namespace spmdc {
 #include "passes/partition/Passes.h.inc"
 
 struct PartitioningOptions {
-  bool growsCarries = true; ///< Of spmdc-defer-reductions.
+  bool growsCarries = true; ///< Of spmdc-sink-reductions.
   int64_t bytesToFree = 0;  ///< Of spmdc-rematerialize-gathers.
 };
 

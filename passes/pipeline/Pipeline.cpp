@@ -2,15 +2,19 @@
 
 #include "passes/pipeline/Pipeline.h"
 
+#include "passes/assign/Passes.h"
+#include "passes/collectives/Passes.h"
 #include "passes/differentiate/Passes.h"
 #include "passes/gpu/Passes.h"
 #include "passes/kernel/Passes.h"
-#include "passes/partition/HoldsLittle.h"
 #include "passes/partition/Passes.h"
 #include "passes/pipeline/DumpInstrumentation.h"
 #include "passes/pipeline/Passes.h"
 #include "passes/plan/Passes.h"
 #include "passes/propagate/Passes.h"
+#include "passes/restructure/Passes.h"
+#include "passes/simplify/Passes.h"
+#include "passes/strategy/LowMemory.h"
 
 #include "mlir/IR/Action.h"
 #include "mlir/Transforms/Passes.h"
@@ -25,11 +29,11 @@ void addBeforeShardings(OpPassManager &passes, bool remarks) {
   passes.addPass(createOrderContractions(order));
   // What no iteration changes is priced, and brought elsewhere, once for all of them.
   passes.addPass(createLoopInvariantCodeMotionPass());
-  passes.addPass(createSplitOrders());
+  passes.addPass(createDistributeSorts());
   passes.addPass(createTurnDiagonals());
   passes.addPass(createSkipReshapes());
   passes.addPass(createAlignInteriors());
-  passes.addPass(createJoinFirst());
+  passes.addPass(createConcatenateFirst());
 }
 
 void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOptions &options) {
@@ -62,7 +66,7 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
     arriveAt(Stage::Partitioned);
   }
   if (passesThrough(Stage::Kernels)) {
-    passes.addPass(createRingContractions());
+    passes.addPass(createCollectiveMatmuls());
     passes.addPass(createCombineCollectives());
     bool isGpu = options.backend == Backend::Gpu;
     passes.addPass(createDecomposeReductions({.forGpu = isGpu}));
@@ -121,7 +125,7 @@ LogicalResult runPipeline(ModuleOp module, Stage from, Stage to, const PipelineO
   DumpInstrumentation::Report report;
   LogicalResult result = failure();
   if (!options.growsCarries)
-    module->setAttr(kHoldsLittleAttrName, UnitAttr::get(module.getContext()));
+    module->setAttr(kLowMemoryAttrName, UnitAttr::get(module.getContext()));
   {
     PassManager manager(module.getContext());
     buildPipeline(manager, from, to, options);

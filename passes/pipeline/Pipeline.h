@@ -42,14 +42,14 @@ struct PipelineOptions {
   std::vector<PassDump> *dumps = nullptr;
   /// What a device is to need less than by itself, where gathering again can save it (spmdc-rematerialize-gathers).
   int64_t bytesToFree = 0;
-  /// Loops may carry partial sums that are larger than what they sum to (spmdc-defer-reductions), and have arrays
+  /// Loops may carry partial sums that are larger than what they sum to (spmdc-sink-reductions), and have arrays
   /// gathered in front of them of which iterations look at parts (ComputeTime.h).
   bool growsCarries = true;
   /// Transfers go on under computation (spmdc-schedule-collectives), which takes memory for what is under way.
   bool startsEarly = true;
   /// Why propagation decided as it did goes out as MLIR remarks.
   bool remarks = false;
-  /// Where propagation writes down what it does (passes/propagate/Origins.h); null: nowhere.
+  /// Where propagation writes down what it does (passes/propagate/AxisProvenance.h); null: nowhere.
   PropagationLog *propagationLog = nullptr;
   /// Asked before each pass; once it says no, no more passes run, and runPipeline fails. Null: always yes.
   std::function<bool()> isWanted = nullptr;

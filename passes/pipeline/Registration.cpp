@@ -5,6 +5,8 @@
 #include "ir/array/ArrayOps.h"
 #include "ir/plan/PlanOps.h"
 #include "ir/spmd/SpmdOps.h"
+#include "passes/assign/Passes.h"
+#include "passes/collectives/Passes.h"
 #include "passes/differentiate/Passes.h"
 #include "passes/gpu/Passes.h"
 #include "passes/kernel/Passes.h"
@@ -12,6 +14,9 @@
 #include "passes/pipeline/Passes.h"
 #include "passes/plan/Passes.h"
 #include "passes/propagate/Passes.h"
+#include "passes/reductions/Passes.h"
+#include "passes/restructure/Passes.h"
+#include "passes/simplify/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -23,8 +28,13 @@ void registerDialects(mlir::DialectRegistry &registry) {
 
 void registerPasses() {
   registerDifferentiatePasses();
+  registerSimplifyPasses();
   registerPropagatePasses();
+  registerRestructurePasses();
+  registerAssignPasses();
+  registerReductionsPasses();
   registerPartitionPasses();
+  registerCollectivesPasses();
   registerKernelPasses();
   registerGpuPasses();
   registerPlanPasses();

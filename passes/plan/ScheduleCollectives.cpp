@@ -5,7 +5,7 @@
 // its old order. Collectives that do not depend on one another are under way together. None crosses a loop, a branch or
 // a print.
 //
-// The steps of a ring (spmdc-ring-contractions) stand in the order in which each transfer has its product: what reads
+// The steps of a ring (spmdc-collective-matmuls) stand in the order in which each transfer has its product: what reads
 // one of them waits for it there, so that the products of later steps are left for their own transfers.
 //
 // What is under way needs memory: operands are kept, results are taken. So where more would be under way than twice the

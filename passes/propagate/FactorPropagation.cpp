@@ -230,7 +230,7 @@ AxisList getUsablePrefix(const TensorProjection &tensor, int64_t factor, int64_t
 }
 
 bool propagateFactors(ShardingProjection &projection, const OpKind &kind, DirectionOfFactor direction,
-                      Strategy strategy) {
+                      PropagationStrategy strategy) {
   llvm::ArrayRef<Factor> factors = projection.getRule().factors;
   AxesPerFactor axes(factors.size());
   bool changed = false;
@@ -238,14 +238,14 @@ bool propagateFactors(ShardingProjection &projection, const OpKind &kind, Direct
     if (factor.kind == FactorKind::NeedReplication)
       continue;
     AxisAgreement agreement = getAgreement(projection, index, direction(index));
-    if (strategy == Strategy::Basic)
+    if (strategy == PropagationStrategy::Basic)
       changed |= extendAgreed(projection, index, agreement.axes);
-    else if (strategy == Strategy::Settle && agreement.isDisputed)
+    else if (strategy == PropagationStrategy::Settle && agreement.isDisputed)
       axes[index] = getAxesBySize(projection, index);
     else if (!agreement.axes.empty())
       axes[index] = {agreement.axes};
   }
-  if (strategy != Strategy::Basic)
+  if (strategy != PropagationStrategy::Basic)
     changed = extendEach(projection, axes, kind.isElementwise);
   return changed;
 }

@@ -34,13 +34,13 @@
 
 namespace spmdc {
 
-enum class Strategy { Basic, Aggressive, Settle, Displace };
+enum class PropagationStrategy { Basic, Aggressive, Settle, Displace };
 
 using DirectionOfFactor = llvm::function_ref<Direction(int64_t)>;
 
 /// Extends the projection by one step; returns whether anything changed. Factors that need replication are left alone.
 bool propagateFactors(ShardingProjection &projection, const OpKind &kind, DirectionOfFactor direction,
-                      Strategy strategy);
+                      PropagationStrategy strategy);
 
 /// Gives the axes of factors that need replication, where an operand has them, to the largest factor that they divide
 /// and that this operand and a result of the same size have uncut: of the result. If there is none, to the result's

@@ -14,7 +14,7 @@ struct PropagationLog;
 #define GEN_PASS_REGISTRATION
 #include "passes/propagate/Passes.h.inc"
 
-/// The pass, which also writes down what it does (Origins.h). The log outlives the pass.
+/// The pass, which also writes down what it does (AxisProvenance.h). The log outlives the pass.
 std::unique_ptr<mlir::Pass> createPropagatePass(const PropagatePassOptions &options, PropagationLog *log);
 
 } // namespace spmdc

@@ -6,7 +6,7 @@
 
 #include "ir/spmd/SpmdOps.h"
 #include "ir/spmd/ValueNames.h"
-#include "passes/propagate/Origins.h"
+#include "passes/propagate/AxisProvenance.h"
 #include "passes/propagate/Passes.h"
 #include "passes/propagate/Propagator.h"
 #include "passes/propagate/Remarks.h"
@@ -54,7 +54,7 @@ void writeTypes(func::FuncOp func, const PropagationState &state) {
 /// Where the value that a constraint changes the sharding of is to be read: in front of the reshard of an earlier
 /// constraint where nothing else needs that one's sharding, or where the value already has the sharding that is asked
 /// for. A reshard of a reshard sends no more than one from the beginning; if the one between is materialized anyway, it
-/// is among the available shardings (passes/partition/Forms.h).
+/// is among the available shardings (passes/strategy/AvailableShardings.h).
 Value findSource(ConstraintOp constraint) {
   auto reshard = constraint.getOperand().getDefiningOp<ReshardOp>();
   bool isNeeded = !reshard || (!reshard->hasOneUse() && reshard.getOperand().getType() != constraint.getType());
@@ -62,7 +62,7 @@ Value findSource(ConstraintOp constraint) {
 }
 
 /// Whether all that sees the sharding of a constraint is another constraint: then the value is computed so unless it
-/// sends less to compute it otherwise (passes/partition/ChooseShardings.cpp).
+/// sends less to compute it otherwise (passes/assign/ChooseShardings.cpp).
 bool isBetweenConstraints(ConstraintOp constraint) {
   return constraint->hasOneUse() && isa<ConstraintOp>(*constraint->user_begin());
 }
@@ -111,7 +111,7 @@ private:
     if (failed(state))
       return failure();
     RemarkEmitter remarkEmitter(*state);
-    OriginRecorder recorder(*state, log, remarks ? &remarkEmitter : nullptr);
+    ProvenanceRecorder recorder(*state, log, remarks ? &remarkEmitter : nullptr);
     Propagator(*state, strategy,
                log       ? static_cast<PropagationObserver *>(&recorder)
                : remarks ? &remarkEmitter

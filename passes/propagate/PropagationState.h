@@ -13,7 +13,7 @@
 
 #include "ir/spmd/SpmdOps.h"
 #include "passes/propagate/OpKind.h"
-#include "passes/propagate/TensorSharding.h"
+#include "passes/sharding/TensorSharding.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"

@@ -10,9 +10,10 @@ void Propagator::run() {
   for (int64_t priority : state.getPriorities()) {
     state.activate(priority);
     for (unsigned stage = 0; stage < kNumStages; ++stage)
-      runToFixPoint(stage, strategy == Strategy::Basic ? Strategy::Basic : Strategy::Aggressive);
-    if (strategy == Strategy::Settle) {
-      runToFixPoint(kNumStages - 1, Strategy::Settle);
+      runToFixPoint(stage, strategy == PropagationStrategy::Basic ? PropagationStrategy::Basic
+                                                                  : PropagationStrategy::Aggressive);
+    if (strategy == PropagationStrategy::Settle) {
+      runToFixPoint(kNumStages - 1, PropagationStrategy::Settle);
       displace();
     }
   }
@@ -27,12 +28,12 @@ void Propagator::displace() {
       return llvm::any_of(result, [](const DimFactors &dim) { return dim.size() > 1; });
     };
     if ((llvm::any_of(rule.factors, isWhole) || llvm::any_of(rule.results, isMerged)) &&
-        step(index, kNumStages - 1, Strategy::Displace))
-      runToFixPoint(kNumStages - 1, Strategy::Settle);
+        step(index, kNumStages - 1, PropagationStrategy::Displace))
+      runToFixPoint(kNumStages - 1, PropagationStrategy::Settle);
   }
 }
 
-void Propagator::runToFixPoint(unsigned stage, Strategy stepStrategy) {
+void Propagator::runToFixPoint(unsigned stage, PropagationStrategy stepStrategy) {
   pending.clear();
   pending.resize(state.getOps().size(), true);
   auto visit = [&](int index) {
@@ -47,14 +48,14 @@ void Propagator::runToFixPoint(unsigned stage, Strategy stepStrategy) {
   }
 }
 
-bool Propagator::step(unsigned opIndex, unsigned stage, Strategy stepStrategy) {
+bool Propagator::step(unsigned opIndex, unsigned stage, PropagationStrategy stepStrategy) {
   const PropagationState::OpEntry &entry = state.getOps()[opIndex];
   auto direction = [&](int64_t factor) {
     return getDirection(entry.kind, entry.rule.factors[factor], entry.surroundings, stage);
   };
   bool isAnyMoved = llvm::any_of(llvm::seq<int64_t>(0, entry.rule.factors.size()),
                                  [&](int64_t factor) { return direction(factor) != Direction::None; });
-  bool displaces = stepStrategy == Strategy::Displace;
+  bool displaces = stepStrategy == PropagationStrategy::Displace;
   if (!isAnyMoved && !displaces)
     return false;
   llvm::SmallVector<const TensorSharding *, 4> shardings;

@@ -25,20 +25,20 @@ class PropagationObserver;
 class Propagator {
 public:
   /// `observer` may be null.
-  Propagator(PropagationState &state, Strategy strategy, PropagationObserver *observer)
+  Propagator(PropagationState &state, PropagationStrategy strategy, PropagationObserver *observer)
       : state(state), strategy(strategy), observer(observer) {}
 
   void run();
 
 private:
-  void runToFixPoint(unsigned stage, Strategy stepStrategy);
+  void runToFixPoint(unsigned stage, PropagationStrategy stepStrategy);
   /// Axes of dimensions that operations need whole, last of all.
   void displace();
   /// Whether anything has changed.
-  bool step(unsigned opIndex, unsigned stage, Strategy stepStrategy);
+  bool step(unsigned opIndex, unsigned stage, PropagationStrategy stepStrategy);
 
   PropagationState &state;
-  Strategy strategy;
+  PropagationStrategy strategy;
   PropagationObserver *observer;
   llvm::BitVector pending; ///< Operations with an array that has changed since they were visited.
 };
@@ -50,7 +50,8 @@ public:
   /// Dimension `dim` of the operation's array `tensor` (operands first) got its new axes in this step. `before` and
   /// `after` are the operation's projections around it.
   virtual void extended(const PropagationState::OpEntry &op, unsigned tensor, unsigned dim,
-                        const ShardingProjection &before, const ShardingProjection &after, Strategy strategy) = 0;
+                        const ShardingProjection &before, const ShardingProjection &after,
+                        PropagationStrategy strategy) = 0;
 };
 
 } // namespace spmdc

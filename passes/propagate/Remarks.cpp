@@ -57,7 +57,7 @@ unsigned getDimOf(const ShardingRule &rule, unsigned tensor, int64_t factor) {
 } // namespace
 
 void RemarkEmitter::extended(const OpEntry &entry, unsigned tensor, unsigned dim, const ShardingProjection &before,
-                             const ShardingProjection &after, Strategy strategy) {
+                             const ShardingProjection &after, PropagationStrategy strategy) {
   const MeshAxes &mesh = state.getMesh();
   InFlightDiagnostic remark = emitRemarkAt(entry);
   remark << "dimension " << dim << " of " << describe(entry, tensor) << " becomes sharded over "
@@ -66,7 +66,7 @@ void RemarkEmitter::extended(const OpEntry &entry, unsigned tensor, unsigned dim
     ArrayRef<AxisPart> axes = after.getTensors()[tensor].getFactor(factor)->axes;
     if (axes == ArrayRef<AxisPart>(before.getTensors()[tensor].getFactor(factor)->axes))
       continue;
-    if (strategy == Strategy::Displace) {
+    if (strategy == PropagationStrategy::Displace) {
       auto [source, wholeFactor] = getDisplaced(before, axes);
       remark << ", as dimension " << getDimOf(entry.rule, source, wholeFactor) << " of " << describe(entry, source)
              << (entry.rule.factors[wholeFactor].kind == FactorKind::NeedReplication
@@ -79,7 +79,7 @@ void RemarkEmitter::extended(const OpEntry &entry, unsigned tensor, unsigned dim
       if (source == tensor || !sharding || !isPrefix(axes, sharding->axes))
         continue;
       remark << ", as dimension " << getDimOf(entry.rule, source, factor) << " of " << describe(entry, source) << " is";
-      if (strategy == Strategy::Settle)
+      if (strategy == PropagationStrategy::Settle)
         remark << " (the largest array where they differ)";
       return;
     }

@@ -16,7 +16,7 @@ public:
   explicit RemarkEmitter(const PropagationState &state) : state(state) {}
 
   void extended(const PropagationState::OpEntry &op, unsigned tensor, unsigned dim, const ShardingProjection &before,
-                const ShardingProjection &after, Strategy strategy) override;
+                const ShardingProjection &after, PropagationStrategy strategy) override;
 
   /// To be called after propagation.
   void reportDisagreements();

@@ -28,7 +28,7 @@
 #pragma once
 
 #include "ir/interfaces/ShardingRule.h"
-#include "passes/propagate/TensorSharding.h"
+#include "passes/sharding/TensorSharding.h"
 
 #include <optional>
 

@@ -1,8 +1,8 @@
 //===- VerifyPropagated.cpp - checks the exit of the propagation leg ------===//
 
 #include "ir/spmd/SpmdOps.h"
-#include "passes/propagate/AxisList.h"
 #include "passes/propagate/Passes.h"
+#include "passes/sharding/AxisList.h"
 #include "runtime/support/ArraySize.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "runtime/api/include/spmd/spmd.h"
-#include "runtime/support/Sharding.h"
+#include "runtime/sharding/Sharding.h"
 
 #include <string>
 #include <vector>

@@ -20,8 +20,8 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "runtime/sharding/DimMoves.h"
 #include "runtime/support/DType.h"
-#include "runtime/support/DimMoves.h"
 
 #include <cstdint>
 #include <string>

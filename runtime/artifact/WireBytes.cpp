@@ -2,7 +2,7 @@
 
 #include "runtime/artifact/WireBytes.h"
 
-#include "runtime/support/RingBytes.h"
+#include "runtime/sharding/RingBytes.h"
 
 #include <algorithm>
 

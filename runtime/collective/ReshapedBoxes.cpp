@@ -3,7 +3,7 @@
 #include "runtime/collective/ReshapedBoxes.h"
 
 #include "runtime/collective/BoxBuilder.h"
-#include "runtime/support/ReshapedPieces.h"
+#include "runtime/sharding/ReshapedPieces.h"
 
 namespace spmd {
 namespace {

@@ -1,7 +1,7 @@
 //===- BoxCopy.h - copying a box of a row-major array -----------*- C++ -*-===//
 #pragma once
 
-#include "runtime/support/Sharding.h"
+#include "runtime/sharding/Sharding.h"
 
 #include <cstdint>
 #include <vector>

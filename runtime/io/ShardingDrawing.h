@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "runtime/support/Sharding.h"
+#include "runtime/sharding/Sharding.h"
 
 #include <string>
 #include <vector>

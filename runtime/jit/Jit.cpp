@@ -7,13 +7,13 @@
 #include "runtime/jit/JitFunction.h"
 #include "runtime/jit/LocalGpu.h"
 
+#include "compiler/Compiler.h"
+#include "compiler/Target.h"
+#include "compiler/cache/CompileCache.h"
+#include "compiler/inspection/Inspection.h"
+#include "compiler/inspection/ProgramTotals.h"
 #include "runtime/api/Runtime.h"
-#include "runtime/jit/CompileCache.h"
-#include "runtime/jit/Compiler.h"
-#include "runtime/jit/Inspection.h"
 #include "runtime/jit/LanguageText.h"
-#include "runtime/jit/ProgramTotals.h"
-#include "runtime/jit/Target.h"
 #include "runtime/jit/TracedPlaces.h"
 
 #include <atomic>

@@ -11,9 +11,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/api/RunProgram.h"
 #include "runtime/api/include/spmd/spmd.h"
 #include "runtime/artifact/ArtifactFile.h"
+#include "runtime/runner/RunProgram.h"
 #include "runtime/support/Process.h"
 #include "tests/support/TimeLimit.h"
 

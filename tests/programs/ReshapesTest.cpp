@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/support/DimMoves.h"
+#include "runtime/sharding/DimMoves.h"
 #include "tests/programs/support/ExactPrograms.h"
 #include "tests/support/BytesAlone.h"
 

@@ -9,7 +9,7 @@
 
 #include "frontend/Frontend.h"
 #include "ir/interfaces/Scalar.h"
-#include "passes/partition/RingBuilder.h"
+#include "passes/collectives/CollectiveMatmulBuilder.h"
 #include "passes/pipeline/Pipeline.h"
 #include "tests/programs/support/CompiledRun.h"
 #include "tests/programs/support/ExactPrograms.h"
@@ -74,7 +74,7 @@ class RingChecks : protected ExactPrograms {
 protected:
   /// Every station and, if `isCompiled`, the compiled program, with a ring for each product that can be in one; returns
   /// how many there are. `global` means the same.
-  int check(const std::string &text, const std::string &global, RingWay way, bool isCompiled) {
+  int check(const std::string &text, const std::string &global, CollectiveMatmulKind way, bool isCompiled) {
     Random random(text.size());
     Sample sample = makeSample(global, random);
     auto module = parse(text);
@@ -86,12 +86,12 @@ protected:
     return rings;
   }
 
-  int buildRings(mlir::ModuleOp module, RingWay way) {
+  int buildRings(mlir::ModuleOp module, CollectiveMatmulKind way) {
     double before = sentBytes(module);
     llvm::DenseSet<mlir::Operation *> products;
-    for (const Ring &ring : findRings(entryOf(module), getMesh(module), CostModel()))
+    for (const Ring &ring : findCollectiveMatmuls(entryOf(module), getMesh(module), CostModel()))
       if (products.insert(ring.product).second)
-        replaceByRing(ring, ring.work.devices > 2 ? way : RingWay::One);
+        replaceByCollectiveMatmul(ring, ring.work.devices > 2 ? way : CollectiveMatmulKind::One);
     EXPECT_DOUBLE_EQ(sentBytes(module), before);
     return static_cast<int>(products.size());
   }
@@ -102,14 +102,14 @@ class RingPrograms : public RingChecks, public ::testing::TestWithParam<std::tup
 TEST_P(RingPrograms, GiveTheBitsOfTheUnpartitioned) {
   auto [test, type] = GetParam();
   for (const RingMesh &mesh : kMeshes)
-    for (RingWay way : {RingWay::One, RingWay::Both}) {
+    for (CollectiveMatmulKind way : {CollectiveMatmulKind::One, CollectiveMatmulKind::Both}) {
       auto filledIn = [&, type = type](const std::string &text) {
         return replaced(replaced(text, "$A", mesh.axes), "T[", std::string(type) + "[");
       };
       std::string head = "mesh m(" + std::string(mesh.mesh) + ")\n", main = "fn main(" + std::string(test.parameters);
       std::string text = filledIn(head + "fn local(x, w) { return " + test.local + "; }\n" + main +
                                   ") { return shard_map(local, in=" + test.in + ", out=" + test.out + ")(x, w); }\n");
-      SCOPED_TRACE(text + std::string(ringWayName(way)));
+      SCOPED_TRACE(text + std::string(collectiveMatmulKindName(way)));
       int rings = check(text, filledIn(head + main + ") { return " + test.global + "; }\n"), way, /*isCompiled=*/true);
       EXPECT_EQ(rings, 1);
       if (HasFailure())
@@ -118,7 +118,8 @@ TEST_P(RingPrograms, GiveTheBitsOfTheUnpartitioned) {
 }
 
 /// Sums of 16-bit partial sums, against f64.
-class NarrowSums : public RingChecks, public ::testing::TestWithParam<std::tuple<const char *, int, RingWay>> {
+class NarrowSums : public RingChecks,
+                   public ::testing::TestWithParam<std::tuple<const char *, int, CollectiveMatmulKind>> {
 protected:
   static constexpr int64_t rows = 16, inner = 64, columns = 24;
 
@@ -190,10 +191,10 @@ TEST_P(NarrowSums, AreRoundedOnceAroundARingToo) {
 
 INSTANTIATE_TEST_SUITE_P(Groups, NarrowSums,
                          ::testing::Combine(::testing::Values("bf16", "f16"), ::testing::Values(2, 4, 8),
-                                            ::testing::Values(RingWay::One, RingWay::Both)),
+                                            ::testing::Values(CollectiveMatmulKind::One, CollectiveMatmulKind::Both)),
                          [](const auto &info) {
                            return std::string(std::get<0>(info.param)) + "_" + std::to_string(std::get<1>(info.param)) +
-                                  (std::get<2>(info.param) == RingWay::One ? "_one_way" : "_both_ways");
+                                  (std::get<2>(info.param) == CollectiveMatmulKind::One ? "_one_way" : "_both_ways");
                          });
 
 /// einsums of random dimensions in random orders, cut at random: what the partitioner makes of them has gathers and
@@ -286,7 +287,8 @@ TEST_P(RandomRings, GiveTheBitsOfTheUnpartitioned) {
   for (int i = 0; i < kRandomPerBlock && !HasFailure(); ++i) {
     std::string text = makeText();
     SCOPED_TRACE(text);
-    rings += check(text, text, random.chance(50) ? RingWay::One : RingWay::Both, i % kCompiledEvery == 0) > 0;
+    rings += check(text, text, random.chance(50) ? CollectiveMatmulKind::One : CollectiveMatmulKind::Both,
+                   i % kCompiledEvery == 0) > 0;
   }
   EXPECT_GE(rings, kRandomPerBlock / 4);
 }

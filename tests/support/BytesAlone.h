@@ -1,7 +1,7 @@
 //===- BytesAlone.h - a cost model for tiny arrays --------------*- C++ -*-===//
 #pragma once
 
-#include "passes/analysis/CostModel.h"
+#include "passes/cost/CostModel.h"
 
 namespace spmdc {
 

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "runtime/api/RunProgram.h"
+#include "runtime/runner/RunProgram.h"
 
 #include <string>
 #include <vector>

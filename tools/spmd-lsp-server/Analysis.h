@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "runtime/jit/Compiler.h"
+#include "compiler/Compiler.h"
 #include "tools/spmd-lsp-server/DiagnosticMessages.h"
 #include "tools/spmd-lsp-server/Snapshot.h"
 

@@ -1,11 +1,11 @@
 //===- CompileCommand.cpp - spmdc compile ---------------------------------===//
 
-#include "runtime/api/ProgressLine.h"
+#include "compiler/auto/AutoSharding.h"
 #include "runtime/artifact/ArtifactFile.h"
 #include "runtime/support/ByteText.h"
 #include "runtime/support/Error.h"
 #include "runtime/support/File.h"
-#include "tools/spmdc/AutoSharding.h"
+#include "runtime/support/ProgressLine.h"
 #include "tools/spmdc/Command.h"
 #include "tools/spmdc/CompileFlags.h"
 

@@ -2,10 +2,10 @@
 
 #include "tools/spmdc/CompileFlags.h"
 
+#include "compiler/Target.h"
+#include "compiler/cache/CompileCache.h"
 #include "runtime/artifact/ArtifactFile.h"
-#include "runtime/jit/CompileCache.h"
 #include "runtime/jit/LocalGpu.h"
-#include "runtime/jit/Target.h"
 #include "runtime/support/Env.h"
 #include "runtime/support/Error.h"
 #include "runtime/support/File.h"

@@ -1,7 +1,7 @@
 //===- CompileFlags.h - the options of every command that compiles -*- C++ -*-===//
 #pragma once
 
-#include "runtime/jit/Compiler.h"
+#include "compiler/Compiler.h"
 
 #include <CLI/CLI.hpp>
 

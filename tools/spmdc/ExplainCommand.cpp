@@ -1,9 +1,9 @@
 //===- ExplainCommand.cpp - spmdc explain ---------------------------------===//
 
+#include "compiler/explain/Comparison.h"
+#include "compiler/explain/Explanation.h"
 #include "tools/spmdc/Command.h"
-#include "tools/spmdc/Comparison.h"
 #include "tools/spmdc/CompileFlags.h"
-#include "tools/spmdc/Explanation.h"
 
 #include <iostream>
 #include <memory>

@@ -1,12 +1,12 @@
 //===- InspectCommand.cpp - spmdc inspect ---------------------------------===//
 
+#include "compiler/inspection/InspectionHtml.h"
+#include "compiler/inspection/InspectionText.h"
 #include "runtime/io/ShardingDrawing.h"
 #include "runtime/support/Error.h"
 #include "runtime/support/File.h"
 #include "tools/spmdc/Command.h"
 #include "tools/spmdc/CompileFlags.h"
-#include "tools/spmdc/InspectionHtml.h"
-#include "tools/spmdc/InspectionText.h"
 
 #include "llvm/ADT/STLExtras.h"
 

@@ -1,7 +1,7 @@
 //===- LaunchCommand.cpp - spmdc launch -----------------------------------===//
 
-#include "runtime/api/Restarts.h"
 #include "runtime/coordinator/Protocol.h"
+#include "runtime/runner/Restarts.h"
 #include "runtime/support/Env.h"
 #include "runtime/support/Error.h"
 #include "runtime/support/File.h"

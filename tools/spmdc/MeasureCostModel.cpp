@@ -8,7 +8,7 @@
 #include "tools/spmdc/MeasureCostModel.h"
 
 #include "runtime/api/include/spmd/spmd.h"
-#include "runtime/support/RingBytes.h"
+#include "runtime/sharding/RingBytes.h"
 
 #include <algorithm>
 #include <array>

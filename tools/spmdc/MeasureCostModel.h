@@ -1,7 +1,7 @@
 //===- MeasureCostModel.h - a cost model of the running devices -*- C++ -*-===//
 #pragma once
 
-#include "passes/analysis/CostModel.h"
+#include "passes/cost/CostModel.h"
 
 namespace spmdc {
 

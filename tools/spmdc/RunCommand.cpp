@@ -1,8 +1,8 @@
 //===- RunCommand.cpp - spmdc run -----------------------------------------===//
 
-#include "runtime/api/RunProgram.h"
+#include "compiler/cache/CompileCache.h"
 #include "runtime/artifact/ArtifactFile.h"
-#include "runtime/jit/CompileCache.h"
+#include "runtime/runner/RunProgram.h"
 #include "runtime/support/Error.h"
 #include "runtime/support/File.h"
 #include "tools/common/RunCommandLine.h"

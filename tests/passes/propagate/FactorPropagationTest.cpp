@@ -43,7 +43,7 @@ protected:
   void operand(std::vector<std::optional<std::string>> axes) { add(true, axes); }
   void result(std::vector<std::optional<std::string>> axes) { add(false, axes); }
 
-  bool propagate(Strategy strategy, Direction direction = Direction::Both) {
+  bool propagate(PropagationStrategy strategy, Direction direction = Direction::Both) {
     llvm::SmallVector<const TensorSharding *> pointers;
     for (const TensorSharding &sharding : shardings)
       pointers.push_back(&sharding);
@@ -78,7 +78,7 @@ TEST_F(FactorPropagationTest, TheTableOfShardysDocument) {
   operand({"a", "", "f"});
   operand({"ab", "cd", "g"});
   result({"", "ce", kNone});
-  EXPECT_TRUE(propagate(Strategy::Basic));
+  EXPECT_TRUE(propagate(PropagationStrategy::Basic));
   EXPECT_THAT(factors(0), ElementsAre("ab", "c", "f"));
   EXPECT_THAT(factors(1), ElementsAre("ab", "cd", "g"));
   EXPECT_THAT(factors(2), ElementsAre("ab", "ce", "-"));
@@ -89,7 +89,7 @@ TEST_F(FactorPropagationTest, ForwardLetsOnlyOperandsPassOn) {
   rule.addFactor(64);
   operand({"a", ""});
   result({"", "b"});
-  EXPECT_TRUE(propagate(Strategy::Aggressive, Direction::Forward));
+  EXPECT_TRUE(propagate(PropagationStrategy::Aggressive, Direction::Forward));
   EXPECT_THAT(factors(0), ElementsAre("a", ""));
   EXPECT_THAT(factors(1), ElementsAre("a", "b"));
 }
@@ -99,7 +99,7 @@ TEST_F(FactorPropagationTest, BackwardLetsOnlyResultsPassOn) {
   rule.addFactor(64);
   operand({"a", ""});
   result({"", "b"});
-  EXPECT_TRUE(propagate(Strategy::Aggressive, Direction::Backward));
+  EXPECT_TRUE(propagate(PropagationStrategy::Aggressive, Direction::Backward));
   EXPECT_THAT(factors(0), ElementsAre("a", "b"));
   EXPECT_THAT(factors(1), ElementsAre("", "b"));
 }
@@ -108,7 +108,7 @@ TEST_F(FactorPropagationTest, NoDirectionPropagatesNothing) {
   rule.addFactor(64);
   operand({"a"});
   result({""});
-  EXPECT_FALSE(propagate(Strategy::Settle, Direction::None));
+  EXPECT_FALSE(propagate(PropagationStrategy::Settle, Direction::None));
 }
 
 TEST_F(FactorPropagationTest, TheOtherSideStillContradictsForward) {
@@ -116,7 +116,7 @@ TEST_F(FactorPropagationTest, TheOtherSideStillContradictsForward) {
   operand({"ab"});
   operand({""});
   result({"ac"});
-  EXPECT_TRUE(propagate(Strategy::Basic, Direction::Forward));
+  EXPECT_TRUE(propagate(PropagationStrategy::Basic, Direction::Forward));
   EXPECT_THAT(factors(1), ElementsAre("a"));
 }
 
@@ -124,7 +124,8 @@ TEST_F(FactorPropagationTest, FactorsThatNeedReplicationAreLeftAlone) {
   rule.addFactor(64, FactorKind::NeedReplication);
   operand({"a"});
   result({""});
-  for (Strategy strategy : {Strategy::Basic, Strategy::Aggressive, Strategy::Settle})
+  for (PropagationStrategy strategy :
+       {PropagationStrategy::Basic, PropagationStrategy::Aggressive, PropagationStrategy::Settle})
     EXPECT_FALSE(propagate(strategy));
 }
 
@@ -135,7 +136,7 @@ TEST_F(FactorPropagationTest, ReductionFactorsGoFromOperandToOperand) {
   operand({"", kNone, "a"});
   operand({kNone, "", ""});
   result({"", "", kNone});
-  EXPECT_TRUE(propagate(Strategy::Basic));
+  EXPECT_TRUE(propagate(PropagationStrategy::Basic));
   EXPECT_THAT(factors(1), ElementsAre("-", "", "a"));
   EXPECT_THAT(factors(2), ElementsAre("", "", "-"));
 }
@@ -148,8 +149,8 @@ TEST_F(FactorPropagationTest, AggressiveGivesAContestedAxisToTheLargestArraysFac
   operand({"a", kNone, ""});
   operand({kNone, "a", ""});
   result({"", "", kNone});
-  EXPECT_FALSE(propagate(Strategy::Basic));
-  EXPECT_TRUE(propagate(Strategy::Aggressive));
+  EXPECT_FALSE(propagate(PropagationStrategy::Basic));
+  EXPECT_TRUE(propagate(PropagationStrategy::Aggressive));
   EXPECT_THAT(factors(2), ElementsAre("a", "", "-"));
 }
 
@@ -159,7 +160,7 @@ TEST_F(FactorPropagationTest, OfAContestedAxisListTheFreeMajorPartStays) {
   operand({"ab", "!"});
   operand({"!", "cb"});
   result({"", ""});
-  EXPECT_TRUE(propagate(Strategy::Aggressive));
+  EXPECT_TRUE(propagate(PropagationStrategy::Aggressive));
   EXPECT_THAT(factors(2), ElementsAre("ab", "c"));
 }
 
@@ -168,8 +169,8 @@ TEST_F(FactorPropagationTest, SettleFollowsTheFirstOfEqualArrays) {
   operand({"a"});
   operand({"b"});
   result({""});
-  EXPECT_FALSE(propagate(Strategy::Aggressive));
-  EXPECT_TRUE(propagate(Strategy::Settle));
+  EXPECT_FALSE(propagate(PropagationStrategy::Aggressive));
+  EXPECT_TRUE(propagate(PropagationStrategy::Settle));
   EXPECT_THAT(factors(2), ElementsAre("a"));
 }
 
@@ -178,7 +179,7 @@ TEST_F(FactorPropagationTest, SettleFollowsTheFinerOfEqualArrays) {
   operand({"a"});
   operand({"bc"});
   result({""});
-  EXPECT_TRUE(propagate(Strategy::Settle));
+  EXPECT_TRUE(propagate(PropagationStrategy::Settle));
   EXPECT_THAT(factors(2), ElementsAre("bc"));
 }
 

@@ -8,7 +8,7 @@
 #include "ir/spmd/SpmdOps.h"
 #include "passes/pipeline/Registration.h"
 #include "passes/propagate/Passes.h"
-#include "passes/propagate/TensorSharding.h"
+#include "passes/sharding/TensorSharding.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
@@ -213,7 +213,7 @@ protected:
     return module;
   }
 
-  void propagate(mlir::ModuleOp module, Strategy strategy) {
+  void propagate(mlir::ModuleOp module, PropagationStrategy strategy) {
     mlir::PassManager passes(context.get());
     PropagatePassOptions options;
     options.strategy = strategy;
@@ -258,7 +258,8 @@ TEST_F(PropagateTest, EveryArrayIsShardedAndWhatPeopleWroteIsObeyed) {
   for (unsigned seed = 0; seed < kPrograms; ++seed) {
     RandomProgram program(seed);
     SCOPED_TRACE("seed " + std::to_string(seed));
-    for (Strategy strategy : {Strategy::Basic, Strategy::Aggressive, Strategy::Settle}) {
+    for (PropagationStrategy strategy :
+         {PropagationStrategy::Basic, PropagationStrategy::Aggressive, PropagationStrategy::Settle}) {
       auto before = parse(program.text()), after = parse(program.text());
       propagate(*after, strategy);
       ASSERT_TRUE(mlir::succeeded(mlir::verify(*after)));
@@ -292,8 +293,8 @@ TEST_F(PropagateTest, TheOutcomeDependsNeitherOnTheOrderOfFunctionsNorOfUses) {
           value.shuffleUseList(order);
       }
     });
-    propagate(*one, Strategy::Settle);
-    propagate(*other, Strategy::Settle);
+    propagate(*one, PropagationStrategy::Settle);
+    propagate(*other, PropagationStrategy::Settle);
     ASSERT_EQ(print(*one), print(*other));
   }
 }
@@ -308,9 +309,9 @@ TEST_F(PropagateTest, PropagatingAgainChangesNothing) {
       module->walk([](mlir::Operation *op) { op->removeAttr(kAnnotatedAttrName); });
       return print(*module);
     };
-    propagate(*module, Strategy::Settle);
+    propagate(*module, PropagationStrategy::Settle);
     auto once = printShardings();
-    propagate(*module, Strategy::Settle);
+    propagate(*module, PropagationStrategy::Settle);
     ASSERT_EQ(once, printShardings());
   }
 }

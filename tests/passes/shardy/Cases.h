@@ -32,7 +32,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "runtime/support/Sharding.h"
+#include "runtime/sharding/Sharding.h"
 
 #include <ostream>
 #include <string>

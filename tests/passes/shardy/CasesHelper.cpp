@@ -2,7 +2,7 @@
 
 #include "tests/passes/shardy/Cases.h"
 
-#include "runtime/support/DimMoves.h"
+#include "runtime/sharding/DimMoves.h"
 
 #include <algorithm>
 #include <filesystem>

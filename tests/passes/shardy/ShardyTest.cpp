@@ -133,9 +133,9 @@ protected:
       if (shardings.empty()) {
         OwningOpRef<ModuleOp> propagated = module.clone();
         PropagatePassOptions options;
-        options.strategy = expectation.strategy == "basic"        ? Strategy::Basic
-                           : expectation.strategy == "aggressive" ? Strategy::Aggressive
-                                                                  : Strategy::Settle;
+        options.strategy = expectation.strategy == "basic"        ? PropagationStrategy::Basic
+                           : expectation.strategy == "aggressive" ? PropagationStrategy::Aggressive
+                                                                  : PropagationStrategy::Settle;
         PassManager passes(&context);
         passes.addPass(createDifferentiatePass());
         passes.addPass(createSplitConstantsPass());

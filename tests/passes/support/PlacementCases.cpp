@@ -1,7 +1,7 @@
 //===- PlacementCases.cpp - positions, masks, shared memory ---------------===//
 
 #include "ir/spmd/SpmdTypes.h"
-#include "runtime/support/Sharding.h"
+#include "runtime/sharding/Sharding.h"
 #include "tests/passes/support/ProgramCases.h"
 
 #include "mlir/Parser/Parser.h"

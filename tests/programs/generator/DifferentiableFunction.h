@@ -1,7 +1,7 @@
 //===- DifferentiableFunction.h - random functions with a gradient -*- C++ -*-===//
 #pragma once
 
-#include "runtime/support/Sharding.h"
+#include "runtime/sharding/Sharding.h"
 #include "tests/programs/generator/Random.h"
 
 #include <string>

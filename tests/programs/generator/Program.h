@@ -8,7 +8,7 @@
 #pragma once
 
 #include "ir/interfaces/Scalar.h"
-#include "runtime/support/Sharding.h"
+#include "runtime/sharding/Sharding.h"
 #include "tests/programs/generator/Accuracy.h"
 
 #include "llvm/ADT/SmallVector.h"

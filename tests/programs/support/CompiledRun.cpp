@@ -2,9 +2,9 @@
 
 #include "tests/programs/support/CompiledRun.h"
 
+#include "compiler/Compiler.h"
 #include "runtime/collective/shm/ShmCollectives.h"
 #include "runtime/device/cpu/CpuDevice.h"
-#include "runtime/jit/Compiler.h"
 #include "runtime/support/Error.h"
 #include "tests/programs/support/TensorBytes.h"
 

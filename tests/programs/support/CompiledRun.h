@@ -9,7 +9,7 @@
 #include "ir/evaluate/Shards.h"
 
 #include "mlir/IR/BuiltinOps.h"
-#include "passes/analysis/CostModel.h"
+#include "passes/cost/CostModel.h"
 #include "passes/pipeline/Pipeline.h"
 #include "runtime/artifact/Plan.h"
 #include "runtime/exec/Executor.h"

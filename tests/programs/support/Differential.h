@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "passes/analysis/CostModel.h"
+#include "passes/cost/CostModel.h"
 #include "passes/pipeline/Stage.h"
 #include "tests/programs/support/Case.h"
 #include "tests/programs/support/ProcessJobs.h"

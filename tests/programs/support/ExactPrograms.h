@@ -7,7 +7,7 @@
 #pragma once
 
 #include "ir/interfaces/Tensor.h"
-#include "passes/analysis/CostModel.h"
+#include "passes/cost/CostModel.h"
 #include "tests/programs/generator/Random.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -1,7 +1,7 @@
 // Calls that nobody waits for, at the end of a process.
+#include "compiler/Compiler.h"
 #include "runtime/api/FunctionImpl.h"
 #include "runtime/api/Runtime.h"
-#include "runtime/jit/Compiler.h"
 #include "tests/runtime/api/ApiTestSupport.h"
 
 #include <gmock/gmock.h>

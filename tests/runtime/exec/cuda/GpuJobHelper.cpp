@@ -2,9 +2,9 @@
 
 #include "tests/runtime/exec/cuda/GpuJobHelper.h"
 
+#include "compiler/Compiler.h"
 #include "ir/spmd/SpmdTypes.h"
 #include "runtime/collective/shm/ShmCollectives.h"
-#include "runtime/jit/Compiler.h"
 #include "runtime/support/Error.h"
 #include "tests/programs/generator/Accuracy.h"
 #include "tests/programs/generator/Random.h"

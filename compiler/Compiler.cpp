@@ -1,0 +1,462 @@
+//===- Compiler.cpp - from a program's text to an artifact ----------------===//
+
+#include "compiler/Compiler.h"
+
+#include "compiler/CompileMessages.h"
+#include "compiler/Target.h"
+#include "compiler/cache/CompileCache.h"
+#include "compiler/cache/CompileKey.h"
+#include "ir/plan/PlanOps.h"
+#include "ir/spmd/Location.h"
+#include "ir/spmd/ReducePrecision.h"
+#include "ir/spmd/SpmdTypes.h"
+#include "passes/cpu/EmitCpu.h"
+#include "passes/gpu/EmitGpu.h"
+#include "passes/kernel/KernelReads.h"
+#include "passes/partition/Passes.h"
+#include "passes/pipeline/Registration.h"
+#include "passes/plan/ExportPlan.h"
+#include "runtime/artifact/MemoryUse.h"
+#include "runtime/artifact/PlanPrinter.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/SourceMgr.h"
+
+#include <chrono>
+#include <set>
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+double millisecondsSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+} // namespace
+
+struct Compiler::State : CompileMessages {
+  State(std::string fileName, std::string text, CompileOptions options)
+      : CompileMessages(std::move(fileName), std::move(text)), options(std::move(options)),
+        context(registry(), MLIRContext::Threading::DISABLED),
+        handler(&context, [this](mlir::Diagnostic &diagnostic) { return take(diagnostic); }) {
+    if (this->options.cache) // Of the options as they were given: some are changed on the way.
+      cacheKey = compileKey(this->fileName, this->text, this->options);
+    this->options.frontend.warnings = &warnings;
+    // Messages say in the program's terms what is wrong; an operation's text would be in the compiler's.
+    context.printOpOnDiagnostic(llvm::StringRef(this->fileName).ends_with(".mlir"));
+    chooseTarget();
+  }
+
+  /// What all stations need to know: on errors there is none of them.
+  void chooseTarget() {
+    std::optional<Target> target = Target::parse(options.target);
+    if (!target) {
+      general += "error: '" + options.target + "' is no target; " + kTargets + "\n";
+      return;
+    }
+    if (target->isCuda) {
+      FailureOr<GpuTarget> named = GpuTarget::named(target->chip, UnknownLoc::get(&context));
+      if (failed(named))
+        return;
+      gpu = std::move(*named);
+      gpu->toolkit = options.cudaToolkit;
+      options.pipeline.backend = Backend::Gpu;
+      options.pipeline.sharedBytes = gpu->getSharedBytes();
+      return;
+    }
+    if (target->chip.empty())
+      cpu = CpuTarget::host();
+    else if (FailureOr<CpuTarget> named = CpuTarget::named(target->chip, UnknownLoc::get(&context)); succeeded(named))
+      cpu = std::move(*named);
+    cpu.optimizationLevel = options.optimizationLevel;
+  }
+
+  static DialectRegistry registry() {
+    DialectRegistry result;
+    registerDialects(result);
+    return result;
+  }
+
+  /// The module at the beginning of the way, and its station.
+  ModuleOp getStart() {
+    if (start || hasErrors())
+      return start ? *start : ModuleOp();
+    auto began = std::chrono::steady_clock::now();
+    if (llvm::StringRef(fileName).ends_with(".mlir")) {
+      llvm::SourceMgr sources;
+      sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(text, fileName), llvm::SMLoc());
+      start = parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
+    } else {
+      start = compileToArray(text, fileName, options.frontend, context, diagnostics);
+    }
+    times.push_back({"frontend", millisecondsSince(began)});
+    if (start) {
+      options.costModel.attachTo(*start);
+      if (options.reducePrecision)
+        setReducePrecision(*start, *options.reducePrecision);
+      warnOfUnknownAxes();
+    }
+    return *start;
+  }
+
+  /// A cost model may have been measured for another mesh, or have a typo: its rates are not used then.
+  void warnOfUnknownAxes() {
+    auto meshAttr = (*start)->getAttrOfType<MeshAttr>(kMeshAttrName);
+    if (!meshAttr)
+      return;
+    spmd::MeshShape mesh = meshAttr.toValue();
+    for (const auto &[name, rates] : options.costModel.axes)
+      if (mesh.indexOf(name) < 0)
+        warnings.error(placeOf(UnknownLoc::get(&context)),
+                       "the cost model has rates for the axis '" + name + "', which the mesh does not have");
+  }
+
+  /// The module at a station up to Plan; null on errors.
+  ModuleOp getModule(Stage stage) {
+    if (modules[stage])
+      return *modules[stage];
+    ModuleOp begin = getStart();
+    if (!begin)
+      return {};
+    Stage reached = spmdc::getStage(begin);
+    if (stage < reached) {
+      general += ("error: '" + Twine(fileName) + "' is past the station '" + stageName(stage) + "': it holds '" +
+                  stageName(reached) + "'\n")
+                     .str();
+      return {};
+    }
+    if (stage >= Stage::Partitioned && reached < Stage::Partitioned)
+      fitMemory();
+    // Continue from the last station that was computed.
+    ModuleOp from = begin;
+    Stage at = reached;
+    for (auto &[done, module] : modules)
+      if (module && done <= stage && done >= at) {
+        from = *module;
+        at = done;
+      }
+    OwningOpRef<ModuleOp> module = from.clone();
+    if (failed(runPipeline(*module, at, stage, options.pipeline, &times))) {
+      if (!hasErrors())
+        general += "error: the compiler failed without saying why: this is a defect of spmdc\n";
+      return {};
+    }
+    modules[stage] = std::move(module);
+    return *modules[stage];
+  }
+
+  /// Into how many parts what could be asked for is cut, where nothing suffices.
+  static constexpr int64_t kParts = 8;
+
+  /// Where the budget's memory does not suffice, asks the partitioner to gather again instead of keeping. How much that
+  /// saves shows once buffers are assigned, so plans are made until one fits or everything has been asked for.
+  void fitMemory() {
+    if (isMemoryFitted)
+      return;
+    isMemoryFitted = true;
+    std::optional<int64_t> limit;
+    for (const BudgetLimit &budget : getBudget(getStart(), options.budget))
+      if (budget.what == "memory")
+        limit = budget.limit;
+    if (!limit)
+      return;
+    PipelineOptions best;
+    std::optional<int64_t> least = planBytes(best), first = least;
+    auto attempt = [&](int64_t asked, bool growsCarries, bool startsEarly) {
+      PipelineOptions trial;
+      trial.bytesToFree = asked;
+      trial.growsCarries = growsCarries;
+      trial.startsEarly = startsEarly;
+      std::optional<int64_t> bytes = planBytes(trial);
+      if (!bytes || *bytes >= *least)
+        return false;
+      least = bytes;
+      best = trial;
+      return true;
+    };
+    // What loops add up before they reduce it is given up after gathers, transfers under computation last.
+    for (auto [growsCarries, startsEarly] : {std::pair(true, true), {false, true}, {false, false}}) {
+      int64_t asked = growsCarries ? 0 : -1, more = 0;
+      while (least && *least > *limit && asked < *first) {
+        // What is missing; where that has changed nothing, as one gather frees more than it, twice as much as before.
+        more = std::max(2 * more, *least - *limit);
+        asked = asked < 0 ? 0 : asked + more;
+        if (attempt(asked, growsCarries, startsEarly))
+          more = 0;
+      }
+    }
+    // An error names what is least whatever the limit.
+    for (int64_t part = 1; part <= kParts && least && *least > *limit; ++part)
+      attempt(*first / kParts * part, /*growsCarries=*/false, /*startsEarly=*/false);
+    options.pipeline.bytesToFree = best.bytesToFree;
+    options.pipeline.growsCarries = best.growsCarries;
+    options.pipeline.startsEarly = best.startsEarly;
+  }
+
+  /// What a device would hold; nothing on errors, which are said when the plan is made in earnest.
+  std::optional<int64_t> planBytes(PipelineOptions trial) {
+    ModuleOp propagated = getModule(Stage::Propagated);
+    if (!propagated)
+      return std::nullopt;
+    ScopedDiagnosticHandler silent(&context, [](mlir::Diagnostic &) { return success(); });
+    trial.backend = options.pipeline.backend;
+    trial.isWanted = options.pipeline.isWanted;
+    OwningOpRef<ModuleOp> module = propagated.clone();
+    if (failed(runPipeline(*module, Stage::Propagated, Stage::Plan, trial)))
+      return std::nullopt;
+    FailureOr<spmd::Artifact> exported = exportPlan(*module);
+    return succeeded(exported) ? std::optional(spmd::memoryUseOf(*exported).peakBytes()) : std::nullopt;
+  }
+
+  /// The plan without code; null on errors.
+  spmd::Artifact *getPlan() {
+    if (plan)
+      return &*plan;
+    ModuleOp module = getModule(Stage::Plan);
+    if (!module)
+      return nullptr;
+    FailureOr<spmd::Artifact> exported = exportPlan(module);
+    if (failed(exported))
+      return nullptr;
+    if (gpu)
+      exported->plan.target = gpu->getInfo();
+    plan = std::move(*exported);
+    plan->compilerVersion = SPMDC_VERSION;
+    addSourceLines();
+    return &*plan;
+  }
+
+  /// The lines of the program that steps come from, each once, in the order of the steps.
+  void addSourceLines() {
+    std::set<std::string> known;
+    for (const spmd::Step &step : plan->plan.steps) {
+      const spmd::SourceLocation &place = step.location;
+      if (place.line == 0 || place.file != fileName || !known.insert(place.str()).second)
+        continue;
+      Range range = placeOf(FileLineColLoc::get(&context, place.file, place.line, place.column));
+      plan->sourceLines.emplace_back(place.str(), std::string(range.source->lineAt(range.begin)));
+    }
+  }
+
+  /// Comments that say which parts of the program no PTX is printed for.
+  static std::string describeLibrarySteps(ModuleOp module) {
+    std::string text;
+    module.walk([&](Operation *op) {
+      if (!isa<plan::MatmulOp, plan::LibraryOp>(op))
+        return;
+      std::string place;
+      if (std::optional<SourcePosition> at = getSourcePosition(op->getLoc()))
+        place = " at " + at->file + ":" + std::to_string(at->line) + ":" + std::to_string(at->column);
+      text += "//   " + op->getName().stripDialect().str() + place + "\n";
+    });
+    return text.empty()
+               ? ""
+               : "\n// Steps of the plan that a library computes, so that they are no PTX (--emit=plan shows them):\n" +
+                     text;
+  }
+
+  /// Text of a station past the plan; or, with an artifact, its code (and target). Nothing on errors.
+  std::optional<std::string> emit(Stage stage, spmd::Artifact *artifact) {
+    ModuleOp module = getModule(Stage::Plan);
+    if (!module)
+      return std::nullopt;
+    auto began = std::chrono::steady_clock::now();
+    FailureOr<std::string> result = emitFor(module, stage, artifact);
+    times.push_back({"generate code", millisecondsSince(began)});
+    if (succeeded(result))
+      return std::move(*result);
+    if (!hasErrors())
+      general += "error: code generation failed without saying why: this is a defect of spmdc\n";
+    return std::nullopt;
+  }
+
+  FailureOr<std::string> emitFor(ModuleOp module, Stage stage, spmd::Artifact *artifact) {
+    if (gpu) {
+      if (stage == Stage::Asm && !artifact)
+        return fail("a GPU's code is printed by --emit=ptx");
+      if (stage == Stage::Llvm)
+        return emitGpuLlvmText(module, *gpu);
+      FailureOr<std::string> ptx = emitPtx(module, *gpu);
+      if (succeeded(ptx) && !artifact)
+        *ptx += describeLibrarySteps(module);
+      return ptx;
+    }
+    if (stage == Stage::Ptx)
+      return fail("a CPU has no PTX; --target=cuda:sm_90 has");
+    if (artifact) {
+      artifact->plan.target = cpu.getInfo();
+      return emitSharedObject(module, cpu);
+    }
+    return stage == Stage::Llvm ? emitLlvmText(module, cpu) : emitAsmText(module, cpu);
+  }
+
+  CompileOptions options;
+  std::optional<std::string> cacheKey;     ///< Nothing: the program is neither looked for nor kept.
+  std::optional<std::string> keptWarnings; ///< Of a program that was compiled before.
+  std::vector<PassTime> times;
+  MLIRContext context;
+  ScopedDiagnosticHandler handler;
+  OwningOpRef<ModuleOp> start;
+  std::map<Stage, OwningOpRef<ModuleOp>> modules;
+  bool isMemoryFitted = false;
+  std::optional<spmd::Artifact> plan;
+  std::optional<GpuTarget> gpu;
+  CpuTarget cpu; ///< Without a GPU.
+};
+
+Compiler::Compiler(std::string fileName, std::string text, CompileOptions options)
+    : state(std::make_unique<State>(std::move(fileName), std::move(text), std::move(options))) {}
+
+Compiler::~Compiler() = default;
+Compiler::Compiler(Compiler &&) noexcept = default;
+Compiler &Compiler::operator=(Compiler &&) noexcept = default;
+
+std::optional<std::string> Compiler::textOf(Stage stage) {
+  if (state->hasErrors())
+    return std::nullopt;
+  if (stage == Stage::Ast) {
+    std::string ast = dumpAst(state->text, state->fileName, state->diagnostics);
+    return state->hasErrors() ? std::nullopt : std::optional(ast);
+  }
+  if (stage == Stage::Plan) {
+    spmd::Artifact *artifact = state->getPlan();
+    return artifact ? std::optional(spmd::printPlan(artifact->plan)) : std::nullopt;
+  }
+  if (stage > Stage::Plan)
+    return state->emit(stage, nullptr);
+  ModuleOp module = state->getModule(stage);
+  if (!module)
+    return std::nullopt;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  module.print(os);
+  os << "\n";
+  return text;
+}
+
+std::optional<ProgramReport> Compiler::report() {
+  ModuleOp propagated = state->getModule(Stage::Propagated);
+  if (!propagated)
+    return std::nullopt;
+  ModuleOp partitioned = state->getModule(Stage::Partitioned);
+  if (!partitioned)
+    return std::nullopt;
+  auto after = [](ModuleOp module, std::unique_ptr<Pass> pass) {
+    OwningOpRef<ModuleOp> changed = module.clone();
+    PassManager passes(changed->getContext());
+    passes.addPass(std::move(pass));
+    return failed(passes.run(*changed)) ? OwningOpRef<ModuleOp>() : std::move(changed);
+  };
+  OwningOpRef<ModuleOp> ringed = after(partitioned, createCollectiveMatmuls());
+  OwningOpRef<ModuleOp> combined = ringed ? after(*ringed, createCombineCollectives()) : OwningOpRef<ModuleOp>();
+  if (!combined)
+    return std::nullopt;
+  return reportProgram(propagated, partitioned, *ringed, *combined, state->options.costModel);
+}
+
+std::optional<std::vector<WorkReport>> Compiler::work() {
+  spmd::Artifact *artifact = state->getPlan();
+  if (!artifact)
+    return std::nullopt;
+  KernelReads reads; // The plan has the kernels in the module's order.
+  for (auto kernel : state->getModule(Stage::Plan).getOps<plan::KernelOp>())
+    reads.push_back(countReadBytes(kernel));
+  return reportWork(artifact->plan, reads, state->options.costModel);
+}
+
+std::optional<std::vector<ShardingProposal>> Compiler::proposals(llvm::function_ref<bool(llvm::StringRef)> isFree,
+                                                                 bool limitsMemory) {
+  ModuleOp propagated = state->getModule(Stage::Propagated);
+  if (!propagated)
+    return std::nullopt;
+  OwningOpRef<ModuleOp> module = propagated.clone();
+  PassManager passes(module->getContext());
+  addBeforeShardings(passes);
+  if (failed(passes.run(*module)))
+    return std::nullopt;
+  std::vector<ShardingProposal> found;
+  for (auto func : module->getOps<func::FuncOp>())
+    if (!func.isExternal())
+      llvm::append_range(found, proposeShardings(func, isFree, limitsMemory));
+  return found;
+}
+
+bool Compiler::checkBudget() {
+  ModuleOp start = state->getStart();
+  std::vector<BudgetLimit> limits = start ? getBudget(start, state->options.budget) : std::vector<BudgetLimit>();
+  // Without one nothing is computed that was not asked for.
+  if (!start || limits.empty())
+    return !state->hasErrors();
+  std::optional<ProgramReport> program = report();
+  std::optional<int64_t> bytes = program ? bytesPerDevice() : std::nullopt;
+  if (!bytes)
+    return false;
+  for (const BudgetExcess &excess : spmdc::checkBudget(limits, *program, state->plan->plan, *bytes)) {
+    spmdc::Diagnostic &error =
+        state->diagnostics.error(state->placeOf(excess.lines.front().place), excess.lines.front().message);
+    for (const BudgetExcess::Line &line : llvm::drop_begin(excess.lines))
+      error.note(state->placeOf(line.place), line.message);
+  }
+  return !state->hasErrors();
+}
+
+std::optional<spmd::Artifact> Compiler::compile() {
+  if (state->hasErrors())
+    return std::nullopt;
+  if (state->cacheKey)
+    if (std::optional<KeptProgram> kept = state->options.cache->find(*state->cacheKey)) {
+      state->keptWarnings = std::move(kept->warnings);
+      return std::move(kept->artifact);
+    }
+  spmd::Artifact *planned = state->getPlan();
+  if (!planned || !checkBudget())
+    return std::nullopt;
+  spmd::Artifact artifact = *planned;
+  std::optional<std::string> code = state->emit(Stage::Asm, &artifact);
+  if (!code)
+    return std::nullopt;
+  artifact.code = std::move(*code);
+  if (state->cacheKey)
+    state->options.cache->keep(*state->cacheKey, artifact, warnings());
+  return artifact;
+}
+
+const spmd::Artifact *Compiler::plan() { return state->getPlan(); }
+
+std::optional<int64_t> Compiler::bytesPerDevice() {
+  const spmd::Artifact *artifact = plan();
+  return artifact ? std::optional(spmd::memoryUseOf(*artifact).peakBytes()) : std::nullopt;
+}
+
+ModuleOp Compiler::module(Stage stage) { return state->hasErrors() ? ModuleOp() : state->getModule(stage); }
+
+const Diagnostics &Compiler::errorList() const { return state->diagnostics; }
+const Diagnostics &Compiler::warningList() const { return state->warnings; }
+const std::string &Compiler::generalErrors() const { return state->general; }
+
+std::string Compiler::errors() const {
+  return (state->diagnostics.hasErrors() ? state->diagnostics.str() : "") + state->general;
+}
+
+bool Compiler::hasOptionErrors() const {
+  return state->diagnostics.hasErrors() && state->diagnostics.areInOptions() && state->general.empty();
+}
+
+std::string Compiler::warnings() const {
+  if (state->keptWarnings)
+    return *state->keptWarnings;
+  return state->warnings.getErrors().empty() ? "" : state->warnings.str();
+}
+
+const CompileCache *Compiler::cache() const { return state->options.cache.get(); }
+
+const std::string &Compiler::remarks() const { return state->remarks; }
+
+const std::vector<PassTime> &Compiler::times() const { return state->times; }
+
+} // namespace spmdc

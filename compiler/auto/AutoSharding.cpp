@@ -1,0 +1,292 @@
+//===- AutoSharding.cpp - shardings for unannotated parameters ------------===//
+
+#include "compiler/auto/AutoSharding.h"
+
+#include "compiler/inspection/InspectionText.h"
+#include "frontend/syntax/Parser.h"
+
+#include "runtime/support/CountText.h"
+#include "llvm/ADT/ScopeExit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace spmdc {
+namespace {
+
+/// States that are followed up in each round, and rounds without a better one after which the search ends: two marks
+/// may help only together.
+constexpr size_t kBeam = 6;
+constexpr int kPatience = 2;
+
+/// Programs that are compiled, if nobody says how many: fewer if they are large, by their kernels and parameters, and
+/// if the mesh has many axes, of which each makes choosing shardings take about four times as long.
+constexpr size_t kMostTries = 128, kFewestTries = 24, kSizeOfAll = 12288, kPerAxis = 4;
+
+/// Marks: for an annotation and one of its dimensions the axes, major to minor; none: it is to be whole.
+using Marks = std::map<std::pair<size_t, size_t>, std::vector<std::string>>;
+
+class Search {
+public:
+  Search(const std::string &fileName, const std::string &text, const CompileOptions &options,
+         std::optional<int64_t> memoryLimit, std::optional<size_t> maxTries,
+         const std::function<void(size_t, size_t)> &onProgress)
+      : fileName(fileName), text(text), options(options), memoryLimit(memoryLimit),
+        maxTries(maxTries.value_or(kFewestTries)), isLimited(maxTries.has_value()), onProgress(onProgress),
+        source(diagnostics.addSource(fileName, text)), ast(parse(source, diagnostics)),
+        annotations(listAnnotations(*ast, options.frontend.function)) {
+    this->options.pipeline.dumpDirectory.clear();
+    this->options.pipeline.remarks = false;
+    this->options.budget.clear();
+  }
+
+  std::optional<AutoSharding> run() {
+    auto finish = llvm::make_scope_exit([&] {
+      if (onProgress)
+        onProgress(tries, tries);
+    });
+    std::optional<ProgramTotals> start = costOf({});
+    if (!start)
+      return std::nullopt;
+    tries = 0; // The program as it is written is none.
+    if (!isLimited)
+      maxTries = std::clamp(kSizeOfAll / size, kFewestTries, kMostTries);
+    State best{{}, *start};
+    std::vector<State> beam = propose();
+    beam.push_back(best);
+    sortByCost(beam);
+    best = beam.front();
+    for (int patience = kPatience; patience > 0 && !beam.empty();) {
+      beam = expand(beam);
+      if (!beam.empty() && keyOf(beam.front().cost) < keyOf(best.cost)) {
+        best = beam.front();
+        patience = kPatience;
+      } else {
+        --patience;
+      }
+    }
+    dropIdle(best);
+    AnnotationEdit edit = editOf(best.marks);
+    return AutoSharding{*start, best.cost, edit, applyEdit(text, edit), tries};
+  }
+
+private:
+  struct State {
+    Marks marks;
+    ProgramTotals cost;
+  };
+
+  /// What fits comes first; of times that the model cannot tell apart fewer bytes decide. Times are in classes, each as
+  /// wide as that, so that this is an order.
+  std::tuple<int64_t, double, double, double> keyOf(const ProgramTotals &cost) const {
+    int64_t excess = memoryLimit ? std::max<int64_t>(0, cost.peakBytes - *memoryLimit) : 0;
+    double seconds = cost.seconds();
+    double timeClass = seconds > 0 ? std::floor(std::log(seconds) / std::log1p(CostModel::kAlike)) : -HUGE_VAL;
+    return {excess, timeClass, cost.wireBytes, seconds};
+  }
+
+  static bool isUnannotated(const Annotation &annotation) {
+    return annotation.isParameter && std::all_of(annotation.dims.begin(), annotation.dims.end(),
+                                                 [](const auto &dim) { return dim.axes.empty() && dim.isOpen; });
+  }
+
+  bool uses(const Marks &marks, size_t annotation, const std::string &axis) const {
+    return std::any_of(marks.begin(), marks.end(), [&](const auto &mark) {
+      return mark.first.first == annotation &&
+             std::find(mark.second.begin(), mark.second.end(), axis) != mark.second.end();
+    });
+  }
+
+  /// What may be cheapest by the prices of all operations together; the dimensions that are not cut then open, or
+  /// whole.
+  std::vector<State> propose() {
+    std::map<std::string, size_t> byPlace;
+    for (size_t i = 0; i < annotations.size(); ++i)
+      if (isUnannotated(annotations[i])) {
+        byPlace.emplace(annotations[i].range.str(), i);
+        order.push_back(i);
+      }
+    Compiler compiler(fileName, text, options);
+    auto proposals = compiler.proposals([&](llvm::StringRef place) { return byPlace.count(place.str()) > 0; },
+                                        memoryLimit.has_value());
+    std::vector<State> states;
+    if (!proposals || proposals->empty())
+      return states;
+    // What is large matters most.
+    std::map<size_t, int64_t> bytes;
+    for (const ShardingProposal::Entry &entry : proposals->front().entries)
+      bytes[byPlace.at(entry.place)] += entry.bytes;
+    std::sort(order.begin(), order.end(),
+              [&](size_t a, size_t b) { return std::pair(-bytes[a], a) < std::pair(-bytes[b], b); });
+    // Where memory is limited, those first whose parameters do not exceed it by themselves.
+    std::vector<const ShardingProposal *> inOrder;
+    for (bool fits : {true, false})
+      for (const ShardingProposal &proposal : *proposals)
+        if (fits == (!memoryLimit || parameterBytes(proposal) <= static_cast<double>(*memoryLimit)))
+          inOrder.push_back(&proposal);
+    for (bool isOpen : {true, false})
+      for (const ShardingProposal *proposal : inOrder) {
+        Marks marks;
+        for (const ShardingProposal::Entry &entry : proposal->entries)
+          addMarks(marks, byPlace.at(entry.place), entry.sharding, isOpen);
+        if (std::optional<ProgramTotals> cost = costOf(marks))
+          states.push_back({std::move(marks), *cost});
+      }
+    return states;
+  }
+
+  /// Of the free parameters, on each device.
+  double parameterBytes(const ShardingProposal &proposal) const {
+    double bytes = 0;
+    for (const ShardingProposal::Entry &entry : proposal.entries) {
+      auto own = static_cast<double>(entry.bytes);
+      for (const auto &axes : entry.sharding.dims)
+        for (const spmd::AxisRef &axis : axes)
+          own /= static_cast<double>(axis.sizeIn(mesh));
+      bytes += own;
+    }
+    return bytes;
+  }
+
+  /// Of whole axes: the language has no words for parts of them.
+  void addMarks(Marks &marks, size_t annotation, const spmd::Sharding &sharding, bool isOpen) const {
+    if (sharding.dims.size() != annotations[annotation].dims.size())
+      return;
+    for (size_t dim = 0; dim < sharding.dims.size(); ++dim) {
+      std::vector<std::string> axes;
+      for (const spmd::AxisRef &axis : sharding.dims[dim])
+        if (axis.isWholeAxis())
+          axes.push_back(axis.name);
+      if (!axes.empty() || !isOpen)
+        marks[{annotation, dim}] = std::move(axes);
+    }
+  }
+
+  /// The cheapest states with one mark more.
+  std::vector<State> expand(const std::vector<State> &beam) {
+    std::map<Marks, ProgramTotals> found;
+    for (const State &state : beam)
+      for (size_t i : order)
+        for (const spmd::MeshAxis &axis : mesh.axes)
+          for (size_t dim = 0; dim < annotations[i].dims.size(); ++dim) {
+            if (axis.size == 1 || uses(state.marks, i, axis.name))
+              continue;
+            Marks marks = state.marks;
+            marks[{i, dim}].push_back(axis.name);
+            if (std::optional<ProgramTotals> cost = costOf(marks))
+              found.emplace(std::move(marks), *cost);
+          }
+    std::vector<State> states;
+    for (auto &[marks, cost] : found)
+      states.push_back({marks, cost});
+    sortByCost(states);
+    return states;
+  }
+
+  /// Of those that cost as much the one with fewer marks, and no more than are followed up.
+  void sortByCost(std::vector<State> &states) const {
+    auto keyOfState = [&](const State &state) {
+      return std::tuple(keyOf(state.cost), state.marks.size(), state.marks);
+    };
+    std::sort(states.begin(), states.end(),
+              [&](const State &a, const State &b) { return keyOfState(a) < keyOfState(b); });
+    states.resize(std::min(states.size(), kBeam));
+  }
+
+  /// Takes back marks without which the program costs no more, until none is idle.
+  void dropIdle(State &state) {
+    for (bool isChanged = true; isChanged;) {
+      isChanged = false;
+      for (const auto &[where, axes] : Marks(state.marks)) {
+        Marks fewer = state.marks;
+        if (axes.size() > 1)
+          fewer[where].pop_back();
+        else
+          fewer.erase(where);
+        std::optional<ProgramTotals> cost = costOf(fewer, /*isEnd=*/true);
+        if (!cost || keyOf(state.cost) < keyOf(*cost))
+          continue;
+        state = {std::move(fewer), *cost};
+        isChanged = true;
+      }
+    }
+  }
+
+  AnnotationEdit editOf(const Marks &marks) const {
+    AnnotationEdit edit;
+    for (const auto &[where, axes] : marks)
+      edit.push_back(rewriteDim(annotations[where.first], where.second, axes, /*isOpen=*/false));
+    return edit;
+  }
+
+  /// Half of the programs are left for the end, to take marks back.
+  std::optional<ProgramTotals> costOf(const Marks &marks, bool isEnd = false) {
+    if (auto known = costs.find(marks); known != costs.end())
+      return known->second;
+    if (tries >= (isEnd ? maxTries : (maxTries + 1) / 2))
+      return std::nullopt;
+    ++tries;
+    if (onProgress)
+      onProgress(tries, maxTries);
+    Compiler compiler(fileName, applyEdit(text, editOf(marks)), options);
+    std::optional<Inspection> inspection = inspectProgram(compiler);
+    std::optional<ProgramTotals> &cost = costs[marks];
+    if (!inspection)
+      return std::nullopt;
+    mesh = inspection->report.mesh;
+    size = std::max<size_t>(1, inspection->work.size());
+    cost = totalsOf(*inspection);
+    for (const FunctionReport &function : inspection->report.functions)
+      size += function.params.size();
+    for (size_t axis = 1; axis < mesh.axes.size(); ++axis)
+      size *= mesh.axes[axis].size > 1 ? kPerAxis : 1;
+    return cost;
+  }
+
+  const std::string &fileName, &text;
+  CompileOptions options;
+  std::optional<int64_t> memoryLimit;
+  size_t maxTries, tries = 0, size = 0;
+  bool isLimited;
+  const std::function<void(size_t, size_t)> &onProgress;
+  Diagnostics diagnostics;
+  const Source &source;
+  std::unique_ptr<Ast> ast;
+  std::vector<Annotation> annotations;
+  std::vector<size_t> order; ///< Of those that may be changed, what is largest first.
+  spmd::MeshShape mesh;
+  std::map<Marks, std::optional<ProgramTotals>> costs;
+};
+
+} // namespace
+
+std::optional<AutoSharding> searchShardings(const std::string &fileName, const std::string &text,
+                                            const CompileOptions &options, std::optional<int64_t> memoryLimit,
+                                            std::optional<size_t> maxTries,
+                                            const std::function<void(size_t, size_t)> &onProgress) {
+  return Search(fileName, text, options, memoryLimit, maxTries, onProgress).run();
+}
+
+static std::string triedText(size_t tried) {
+  return spmd::countText(static_cast<int64_t>(tried), "program") + " tried";
+}
+
+std::string autoShardingText(const AutoSharding &sharding) {
+  auto costText = [](const ProgramTotals &cost) {
+    return timeText(cost.seconds()) + ", " + bytesText(cost.wireBytes) + " sent, " +
+           bytesText(static_cast<double>(cost.peakBytes)) + " of memory";
+  };
+  std::string text = "as written: " + costText(sharding.before) + " on each device\n";
+  if (sharding.edit.empty())
+    return text + "no annotation of the parameters about which nothing is written makes it cheaper (" +
+           triedText(sharding.tried) + ")\n";
+  text += "found:      " + costText(sharding.after) + " (" + triedText(sharding.tried) + ")\n";
+  for (const DimEdit &dim : sharding.edit)
+    text += "  " + dim.place + ": '" + dim.to + "' in place of '" + dim.from + "'\n";
+  return text;
+}
+
+} // namespace spmdc

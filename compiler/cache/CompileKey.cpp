@@ -1,0 +1,111 @@
+//===- CompileKey.cpp - what a compiled program depends on ----------------===//
+//
+// Options are taken apart by structured bindings, which have to name every member: a new option does not compile until
+// it is decided here what it means for the key.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/cache/CompileKey.h"
+
+#include "compiler/Target.h"
+#include "compiler/cache/CompilerIdentity.h"
+#include "passes/cpu/EmitCpu.h"
+#include "passes/gpu/Libdevice.h"
+#include "runtime/artifact/ArtifactFile.h"
+#include "runtime/artifact/Sha256.h"
+#include "runtime/support/Error.h"
+#include "runtime/support/File.h"
+
+#include <bit>
+#include <concepts>
+
+namespace spmdc {
+namespace {
+
+/// Texts and sequences begin with their lengths, so that different values never give the same bytes.
+class KeyText {
+public:
+  void add(const std::string &value) {
+    add(value.size());
+    text += value;
+  }
+  void add(double value) { add(std::bit_cast<uint64_t>(value)); }
+  template <std::integral Value> void add(Value value) { text += std::to_string(value) + ";"; }
+  template <typename First, typename Second> void add(const std::pair<First, Second> &value) {
+    add(value.first);
+    add(value.second);
+  }
+  template <typename Value> void add(const std::vector<Value> &values) { addAll(values); }
+  template <typename Name, typename Value> void add(const std::map<Name, Value> &values) { addAll(values); }
+
+  void add(const FrontendOptions &options) {
+    // What gets an index and warnings decides neither: the text does.
+    const auto &[sets, meshOverride, meshOption, function, index, receiver] = options;
+    addEach(sets, meshOverride, meshOption, function); // Errors and warnings name the option.
+  }
+  void add(const LinkRates &rates) {
+    const auto &[latencyMicroseconds, bytesPerSecond, overlap] = rates;
+    addEach(latencyMicroseconds, bytesPerSecond, overlap);
+  }
+  void add(const CostModel &model) {
+    const auto &[link, axes, flopsPerSecond, memoryPerSecond, goal] = model;
+    addEach(link, axes, flopsPerSecond, memoryPerSecond, static_cast<int>(goal));
+  }
+  void add(const BudgetLimit &budget) {
+    const auto &[what, limit, place] = budget;
+    addEach(what, limit, place);
+  }
+  void add(const CpuTarget &cpu) {
+    const auto &[name, features, optimizationLevel] = cpu;
+    addEach(name, features, optimizationLevel);
+  }
+
+  template <typename... Values> void addEach(const Values &...values) { (add(values), ...); }
+
+  std::string digest() const { return spmd::toHex(spmd::sha256({text})); }
+
+private:
+  template <typename Values> void addAll(const Values &values) {
+    add(values.size());
+    for (const auto &value : values)
+      add(value);
+  }
+
+  std::string text;
+};
+
+/// CUDA: the library that is linked into kernels, by its content. Throws where it cannot be read.
+std::string libdeviceOf(const CompileOptions &options) {
+  std::optional<Target> target = Target::parse(options.target);
+  std::optional<std::string> file =
+      target && target->isCuda ? findLibdevice(options.cudaToolkit) : std::optional<std::string>();
+  return file ? spmd::toHex(spmd::sha256({spmd::MappedFile(*file).bytes()})) : "";
+}
+
+} // namespace
+
+std::optional<std::string> compileKey(const std::string &fileName, const std::string &programText,
+                                      const CompileOptions &options) {
+  const auto &[frontend, pipeline, costModel, reducePrecision, budget, target, optimizationLevel, cudaToolkit, cache] =
+      options;
+  const auto &[backend, sharedBytes, dumpDirectory, dumps, bytesToFree, growsCarries, startsEarly, remarks,
+               propagationLog, isWanted] = pipeline;
+  bool needsPasses = !dumpDirectory.empty() || dumps || remarks || propagationLog || frontend.index;
+  const std::optional<std::string> &compiler = compilerIdentity();
+  if (needsPasses || !compiler)
+    return std::nullopt;
+  KeyText key;
+  try {
+    key.addEach(*compiler, spmd::kArtifactFormatVersion, fileName, programText, frontend, static_cast<int>(backend),
+                sharedBytes, bytesToFree, growsCarries, startsEarly, costModel,
+                reducePrecision ? static_cast<int>(*reducePrecision) : -1, budget, target, optimizationLevel,
+                cudaToolkit, libdeviceOf(options));
+  } catch (const spmd::Error &) {
+    return std::nullopt;
+  }
+  // Also where code is for another machine: functions of the C library that fold constants are chosen by this one's.
+  key.add(CpuTarget::host());
+  return key.digest();
+}
+
+} // namespace spmdc

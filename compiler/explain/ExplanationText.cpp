@@ -1,0 +1,216 @@
+//===- ExplanationText.cpp - an explanation for people and scripts --------===//
+
+#include "compiler/explain/Explanation.h"
+#include "compiler/inspection/InspectionJson.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace spmdc {
+namespace {
+
+std::string plural(size_t count, const std::string &what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+std::string totalsText(const ProgramTotals &totals) {
+  return plural(totals.collectives, "collective") + ", " + bytesText(totals.wireBytes) + " sent by each device, " +
+         timeText(totals.communicationSeconds);
+}
+
+double shareOf(const CollectiveReport &collective, const ProgramTotals &totals) {
+  return totals.communicationSeconds > 0 ? collective.countedSeconds() / totals.communicationSeconds : 0;
+}
+
+/// `(through multiply at x.spmd:3:4, then add at x.spmd:3:2)`, without the operation that needs the collective.
+std::string wayText(const std::vector<ProvenanceStep> &path) {
+  constexpr size_t shown = 3;
+  size_t count = path.empty() ? 0 : path.size() - 1;
+  if (count == 0)
+    return "";
+  std::string text;
+  for (size_t i = 0; i < std::min(count, shown); ++i)
+    text += (i ? ", " : " through ") + path[i].what + " at " + path[i].place;
+  if (count > shown)
+    text += " and " + std::to_string(count - shown) + " more";
+  return text;
+}
+
+std::string causeText(const ForcingAnnotationText &entry) {
+  const ForcingAnnotation &cause = entry.cause;
+  std::string what = entry.written;
+  if (what.empty())
+    what = (cause.isWhole ? "" : cause.axis + " in ") + "dimension " + std::to_string(cause.dim);
+  if (!cause.name.empty())
+    what += " of '" + cause.name + "'";
+  if (cause.isWhole)
+    return entry.place + ": " + what + " keeps it whole over " + cause.axis;
+  return entry.place + ": " + what + wayText(cause.path);
+}
+
+std::string editText(const AnnotationEdit &edit) {
+  std::string text;
+  for (const DimEdit &dim : edit)
+    text += (text.empty() ? "'" : " and '") + dim.to + "'" +
+            (dim.from.empty() ? "" : " in place of '" + dim.from + "'") + " at " + dim.place;
+  return text;
+}
+
+/// The change, and what the program is after it: of operations and memory what differs.
+std::string fixItText(const FixIt &removal, const ProgramTotals &now) {
+  const ProgramTotals &then = removal.totals;
+  std::string text = editText(removal.edit) + "\n     then " + totalsText(then);
+  double work = now.flops > 0 ? then.flops / now.flops : 1;
+  if (std::abs(work - 1) >= 0.005)
+    text += ", " + std::to_string(std::lround(100 * work)) + " % of the operations";
+  std::string memory = bytesText(static_cast<double>(then.peakBytes));
+  if (std::string before = bytesText(static_cast<double>(now.peakBytes)); memory != before)
+    text += ", " + memory + " of memory for " + before;
+  text += "; with operations " + timeText(then.seconds()) + " for " + timeText(now.seconds());
+  return text + (removal.isFaster ? "\n" : ": not faster than now\n");
+}
+
+std::string entryText(const CollectiveExplanation &entry, size_t number, const ProgramTotals &totals) {
+  const CollectiveReport &collective = *entry.collective;
+  std::string text = std::to_string(number) + ". " + collectiveTitle(collective) + ": " +
+                     bytesText(collective.wireBytesPerDevice) + " sent by each device" +
+                     (collective.tripCount == 1 ? "" : " " + std::to_string(collective.tripCount) + " times") + ", " +
+                     timeText(collective.totalSeconds()) + ", " +
+                     std::to_string(std::lround(100 * shareOf(collective, totals))) + " % of the communication\n";
+  text += "   " + collective.location + (entry.sourceLine.empty() ? "" : ": " + entry.sourceLine) + "\n";
+  if (!collective.ways.empty() && collective.ways.front().size() > 1)
+    text += "   called at " + llvm::join(llvm::ArrayRef(collective.ways.front()).drop_front(), ", from ") + "\n";
+  for (const auto &[place, line] : entry.otherLines)
+    text += "   " + place + (line.empty() ? "" : ": " + line) + "\n";
+  if (!collective.why.empty())
+    text += "   " + collective.why + "\n";
+  if (collective.ring != CollectiveMatmulKind::None)
+    text += "   " + ringText(collective) + "\n";
+  if (!collective.isCounted)
+    text += "   " + std::string(kOtherArmText) + "\n";
+  if (entry.causes.empty())
+    text += "   no annotation forces it: the program asks for it there\n";
+  else
+    text += "   forced by\n";
+  // Several axes of one mark are one line.
+  std::set<std::string> said;
+  for (const ForcingAnnotationText &cause : entry.causes)
+    if (std::string line = causeText(cause); said.insert(line).second)
+      text += "     " + line + "\n";
+  const Proposal &proposal = entry.proposal;
+  if (proposal.best) {
+    text += "   gone with " + fixItText(*proposal.best, totals);
+    if (proposal.faster)
+      text += "   or, faster, with " + fixItText(*proposal.faster, totals);
+    if (proposal.leaner)
+      text += "   or, in less memory, with " + fixItText(*proposal.leaner, totals);
+  } else if (entry.isCutShort && entry.triedEdits == 0) {
+    text += "   no change of these annotations was tried\n";
+  } else if (!entry.causes.empty()) {
+    text += entry.isCutShort ? "   no change of these annotations that was tried removes it\n"
+                             : "   no change of these annotations removes it\n";
+  }
+  return text;
+}
+
+Json totalsJson(const ProgramTotals &totals) {
+  return {{"collectives", totals.collectives},
+          {"wire_bytes_per_device", number(totals.wireBytes)},
+          {"predicted_communication_us", microseconds(totals.communicationSeconds)},
+          {"predicted_compute_us", microseconds(totals.computeSeconds)},
+          {"predicted_us", microseconds(totals.seconds())},
+          {"flops_per_device", number(totals.flops)},
+          {"argument_bytes_per_device", totals.argumentBytes},
+          {"peak_bytes_per_device", totals.peakBytes}};
+}
+
+Json fixItJson(const FixIt &removal) {
+  Json edits = Json::array();
+  for (const DimEdit &dim : removal.edit)
+    edits.push_back({{"loc", dim.place}, {"from", dim.from}, {"to", dim.to}});
+  Json json = {{"edits", std::move(edits)}};
+  json.update(totalsJson(removal.totals));
+  json["faster"] = removal.isFaster;
+  return json;
+}
+
+Json causeJson(const ForcingAnnotationText &entry) {
+  Json json = {{"loc", entry.place},     {"written", entry.written}, {"name", entry.cause.name},
+               {"dim", entry.cause.dim}, {"axis", entry.cause.axis}, {"kind", entry.cause.isWhole ? "whole" : "cut"}};
+  json["through"] = Json::array();
+  for (const ProvenanceStep &point : entry.cause.path)
+    json["through"].push_back({{"loc", point.place}, {"op", point.what}});
+  return json;
+}
+
+Json entryJson(const CollectiveExplanation &entry, const ProgramTotals &totals) {
+  Json json = collectiveJson(*entry.collective);
+  json["source"] = entry.sourceLine;
+  json["calls"] = Json::array();
+  for (size_t i = 1; !entry.collective->ways.empty() && i < entry.collective->ways.front().size(); ++i)
+    json["calls"].push_back(entry.collective->ways.front()[i]);
+  json["share"] = std::round(shareOf(*entry.collective, totals) * 1e6) / 1e6;
+  json["causes"] = Json::array();
+  for (const ForcingAnnotationText &cause : entry.causes)
+    json["causes"].push_back(causeJson(cause));
+  const Proposal &proposal = entry.proposal;
+  json["removal"] = proposal.best ? fixItJson(*proposal.best) : Json();
+  json["alternatives"] = Json::array();
+  for (const auto &[better, removal] : {std::pair("time", &proposal.faster), {"memory", &proposal.leaner}})
+    if (*removal) {
+      Json alternative = fixItJson(**removal);
+      alternative["better"] = better;
+      json["alternatives"].push_back(std::move(alternative));
+    }
+  return json;
+}
+
+} // namespace
+
+std::string explanationText(const Explanation &explanation) {
+  std::string text = meshTitle(explanation.inspection.report.mesh) + "\n" + totalsText(explanation.totals) + "\n";
+  std::vector<const CollectiveExplanation *> byCost;
+  for (const CollectiveExplanation &entry : explanation.collectives)
+    byCost.push_back(&entry);
+  std::sort(byCost.begin(), byCost.end(), [](const auto *a, const auto *b) {
+    double left = a->collective->countedSeconds(), right = b->collective->countedSeconds();
+    return left != right ? left > right : a < b; // Neighbours in one list.
+  });
+  for (size_t i = 0; i < byCost.size(); ++i)
+    text += "\n" + entryText(*byCost[i], i + 1, explanation.totals);
+  if (explanation.isCutShort) {
+    size_t tried = explanation.triedEdits;
+    std::string count = tried == 0   ? "no change of annotations was"
+                        : tried == 1 ? "only 1 change of annotations was"
+                                     : "only " + std::to_string(tried) + " changes of annotations were";
+    text +=
+        "\n" + count + " tried; " +
+        (explanation.isOutOfTime ? "there was no time for others: --seconds N tries longer" : "--tries N tries more") +
+        "\n";
+  }
+  return text;
+}
+
+std::string explanationJson(const Explanation &explanation) {
+  Json json;
+  json["spmdc"] = SPMDC_VERSION;
+  json["mesh"] = meshJson(explanation.inspection.report.mesh);
+  json["functions"] = Json::array();
+  size_t next = 0;
+  for (const FunctionReport &function : explanation.inspection.report.functions) {
+    Json entry = {{"name", function.name}, {"collectives", Json::array()}};
+    for (size_t i = 0; i < function.collectives.size(); ++i)
+      entry["collectives"].push_back(entryJson(explanation.collectives[next++], explanation.totals));
+    json["functions"].push_back(std::move(entry));
+  }
+  json["totals"] = totalsJson(explanation.totals);
+  json["tried"] = explanation.triedEdits;
+  json["all_tried"] = !explanation.isCutShort;
+  return json.dump(1) + "\n";
+}
+
+} // namespace spmdc

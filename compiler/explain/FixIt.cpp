@@ -1,0 +1,73 @@
+//===- FixIt.cpp - changes of annotations that remove a collective ------===//
+
+#include "compiler/explain/FixIt.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace spmdc {
+namespace {
+
+bool isClearlyMore(double value, double than) { return value > than * (1 + CostModel::kAlike); }
+
+bool isClearlyFaster(const FixIt &a, const FixIt &b) { return isClearlyMore(b.totals.seconds(), a.totals.seconds()); }
+
+bool isClearlyLeaner(const FixIt &a, const FixIt &b) {
+  return isClearlyMore(static_cast<double>(b.totals.peakBytes), static_cast<double>(a.totals.peakBytes));
+}
+
+/// The fastest; where times are alike, what is smallest and needs least otherwise. Null where there are none.
+const FixIt *findFastest(const std::vector<const FixIt *> &removals) {
+  if (removals.empty())
+    return nullptr;
+  const FixIt *fastest = *std::min_element(removals.begin(), removals.end(), [](const auto *a, const auto *b) {
+    return a->totals.seconds() < b->totals.seconds();
+  });
+  auto keyOf = [&](const FixIt *removal) {
+    const ProgramTotals &totals = removal->totals;
+    std::pair<double, double> bytes(totals.wireBytes, totals.peakBytes);
+    if (removal->isPaidFor)
+      std::swap(bytes.first, bytes.second);
+    return std::tuple(isClearlyFaster(*fastest, *removal), removal->isPaidFor, removal->edit.size(), bytes,
+                      totals.flops, totals.seconds());
+  };
+  return *std::min_element(removals.begin(), removals.end(),
+                           [&](const auto *a, const auto *b) { return keyOf(a) < keyOf(b); });
+}
+
+} // namespace
+
+FixIt::FixIt(AnnotationEdit edit, const ProgramTotals &totals, const ProgramTotals &now)
+    : edit(std::move(edit)), totals(totals), isFaster(totals.seconds() < now.seconds()),
+      isPaidFor(isClearlyMore(totals.flops, now.flops) ||
+                isClearlyMore(static_cast<double>(totals.peakBytes), static_cast<double>(now.peakBytes)) ||
+                isClearlyMore(totals.netCommunicationSeconds(), now.netCommunicationSeconds())) {}
+
+Proposal chooseRemoval(const std::vector<FixIt> &removals) {
+  auto rankOf = [](const FixIt &removal) {
+    return std::tuple(!removal.isFaster, removal.isPaidFor, removal.edit.size());
+  };
+  auto first = std::min_element(removals.begin(), removals.end(),
+                                [&](const FixIt &a, const FixIt &b) { return rankOf(a) < rankOf(b); });
+  if (first == removals.end())
+    return {};
+  std::vector<const FixIt *> equals, fasterThanNow, lean;
+  for (const FixIt &removal : removals) {
+    if (rankOf(removal) == rankOf(*first))
+      equals.push_back(&removal);
+    if (removal.isFaster)
+      fasterThanNow.push_back(&removal);
+  }
+  const FixIt &best = *findFastest(equals);
+  Proposal proposal{best, std::nullopt, std::nullopt};
+  if (const FixIt *fastest = findFastest(fasterThanNow); fastest && isClearlyFaster(*fastest, best))
+    proposal.faster = *fastest;
+  for (const FixIt *removal : fasterThanNow)
+    if (isClearlyLeaner(*removal, best) && (!proposal.faster || isClearlyLeaner(*removal, *proposal.faster)))
+      lean.push_back(removal);
+  if (const FixIt *leaner = findFastest(lean))
+    proposal.leaner = *leaner;
+  return proposal;
+}
+
+} // namespace spmdc

@@ -1,0 +1,216 @@
+//===- FixItSearch.cpp - what removes a program's collectives -----------===//
+
+#include "compiler/explain/FixItSearch.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+
+namespace spmdc {
+namespace {
+
+/// `mlp.spmd:5`.
+std::string lineOf(const std::string &location) { return location.substr(0, location.rfind(':')); }
+
+std::string axisOf(const std::string &axis) { return axis.substr(0, axis.find(':')); }
+
+/// The collectives of that kind on that line, over any of the axes that annotations force.
+std::vector<const CollectiveReport *> findLike(const WantedFixIt &wanted, const ProgramReport &report) {
+  std::vector<const CollectiveReport *> alike;
+  for (const FunctionReport &function : report.functions)
+    for (const CollectiveReport &other : function.collectives)
+      if (other.op == wanted.collective->op && lineOf(other.location) == lineOf(wanted.collective->location) &&
+          llvm::any_of(other.axes, [&](const std::string &axis) { return wanted.axes.count(axisOf(axis)); }))
+        alike.push_back(&other);
+  return alike;
+}
+
+double bytesOf(const std::vector<const CollectiveReport *> &collectives) {
+  double bytes = 0;
+  for (const CollectiveReport *collective : collectives)
+    bytes += collective->totalWireBytes();
+  return bytes;
+}
+
+std::vector<std::string> firstWayOf(const CollectiveReport &collective) {
+  return collective.ways.empty() ? std::vector<std::string>() : collective.ways.front();
+}
+
+/// The operation that a reason speaks of first: what is at one place may come of several.
+std::string operationOf(const CollectiveReport &collective) {
+  return collective.why.substr(0, collective.why.find(' '));
+}
+
+/// The axes as the collective names them.
+std::vector<std::string> axesInOrder(const WantedFixIt &wanted) {
+  std::vector<std::string> result;
+  for (const std::string &axis : wanted.collective->axes)
+    if (wanted.axes.count(axisOf(axis)) && !llvm::is_contained(result, axisOf(axis)))
+      result.push_back(axisOf(axis));
+  return result;
+}
+
+/// Where the collective is, and what is on the way to it from the marks that force it.
+std::vector<std::string> placesAround(const WantedFixIt &wanted) {
+  std::vector<std::string> places = wanted.collective->places;
+  for (const ForcingAnnotation &cause : wanted.causes)
+    for (const ProvenanceStep &point : cause.path)
+      places.push_back(point.place);
+  return places;
+}
+
+size_t countTaken(const TakenAxes &taken) {
+  size_t count = 0;
+  for (const auto &[where, axes] : taken)
+    count += axes.size();
+  return count;
+}
+
+} // namespace
+
+FixItSearch::FixItSearch(const AnnotatedProgram &program, CompileOptions options, const Inspection &inspection,
+                         const TryLimits &limits, Duration compileTime)
+    : program(program), options(std::move(options)), report(inspection.report), now(totalsOf(inspection)),
+      limits(limits), slowest(compileTime) {
+  this->options.pipeline.dumpDirectory.clear();
+  this->options.pipeline.remarks = false;
+}
+
+void FixItSearch::run(const std::vector<WantedFixIt *> &wanted) {
+  std::vector<WantedFixIt *> left;
+  for (WantedFixIt *one : wanted)
+    if (!one->causes.empty())
+      left.push_back(one);
+  for (WantedFixIt *one : left)
+    tryAll(*one, listLikely(*one));
+  for (WantedFixIt *one : left)
+    if (llvm::none_of(one->found, [](const FixIt &removal) { return removal.isFaster && !removal.isPaidFor; }))
+      tryAll(*one, listLarger(*one));
+  for (WantedFixIt *one : left)
+    if (llvm::none_of(one->found, [](const FixIt &removal) { return removal.isFaster; }))
+      takeAxes(*one);
+}
+
+std::vector<AnnotationEdit> FixItSearch::listResults(const std::vector<AxisAddition> &additions,
+                                                     CutResults which) const {
+  std::vector<AnnotationEdit> edits;
+  if (const Ast *ast = program.getAst())
+    for (const FunctionReport &function : report.functions)
+      llvm::append_range(edits, listResultEdits(*ast, function.name, function.results, additions, which));
+  return edits;
+}
+
+std::vector<AnnotationEdit> FixItSearch::listLikely(const WantedFixIt &wanted) const {
+  std::vector<std::string> axes = axesInOrder(wanted);
+  std::vector<AnnotationEdit> edits = listResults(additionsOfOne(axes), CutResults::Together);
+  llvm::append_range(edits, listAlignments(program.getAnnotations(), report.mesh, axes, wanted.causes));
+  llvm::append_range(edits, listEdits(program.getAnnotations(), report.mesh, axes, wanted.causes));
+  llvm::append_range(edits, listResults(additionsOfOne(axes), CutResults::Apart));
+  return edits;
+}
+
+std::vector<AnnotationEdit> FixItSearch::listLarger(const WantedFixIt &wanted) const {
+  std::vector<std::string> axes = axesInOrder(wanted);
+  std::vector<AnnotationEdit> edits;
+  if (const Ast *ast = program.getAst())
+    for (const FunctionReport &function : report.functions)
+      for (const auto &additions : {additionsOfOne(axes), additionsOfSeveral(axes)})
+        llvm::append_range(edits, listLetEdits(*ast, function.values, placesAround(wanted), additions));
+  for (CutResults which : {CutResults::Together, CutResults::Apart})
+    llvm::append_range(edits, listResults(additionsOfSeveral(axes), which));
+  llvm::append_range(edits, listWiderEdits(program.getAnnotations(), report.mesh, axes, wanted.causes));
+  return edits;
+}
+
+/// What is left of the collective after an edit; null where it is gone. One that has only moved to an operation beside
+/// its own is still there, for all that it was: those of its kind on its line send less only by what others did. What
+/// an operation beside had of its kind already, over whatever axes, has not moved there.
+const CollectiveReport *FixItSearch::findLeft(const WantedFixIt &wanted, const AnnotationEdit &edit,
+                                              const ProgramReport &then) const {
+  std::vector<const CollectiveReport *> before = findLike(wanted, report), after = findLike(wanted, then);
+  auto wayAfter = [&](const CollectiveReport &collective) {
+    std::vector<std::string> way;
+    for (const std::string &place : firstWayOf(collective))
+      way.push_back(program.moved(place, edit));
+    return way;
+  };
+  auto isOfOne = [&](const CollectiveReport &old, const CollectiveReport &now) {
+    return old.op == now.op && operationOf(old) == operationOf(now) && wayAfter(old) == firstWayOf(now);
+  };
+  for (const CollectiveReport *other : after)
+    if (isOfOne(*wanted.collective, *other))
+      return other;
+  for (const FunctionReport &function : report.functions)
+    for (const CollectiveReport &old : function.collectives)
+      if (!llvm::is_contained(before, &old) &&
+          llvm::any_of(after, [&](const CollectiveReport *now) { return isOfOne(old, *now); }))
+        before.push_back(&old);
+  bool isGone = after.size() < before.size() && bytesOf(after) <= bytesOf(before) - wanted.collective->totalWireBytes();
+  return after.empty() || isGone ? nullptr : after.front();
+}
+
+void FixItSearch::tryAll(WantedFixIt &wanted, const std::vector<AnnotationEdit> &edits) {
+  for (const AnnotationEdit &listed : edits) {
+    AnnotationEdit edit = program.spell(listed);
+    const Outcome *outcome = test(wanted, edit);
+    if (outcome && outcome->inspection && !findLeft(wanted, edit, outcome->inspection->report))
+      wanted.found.emplace_back(edit, totalsOf(*outcome->inspection), now);
+  }
+}
+
+/// Null where it would be one try too many.
+const FixItSearch::Outcome *FixItSearch::test(WantedFixIt &wanted, const AnnotationEdit &edit) {
+  std::string edited = program.apply(edit);
+  if (auto known = outcomes.find(edited); known != outcomes.end()) {
+    ++wanted.tried;
+    return &known->second;
+  }
+  auto start = std::chrono::steady_clock::now();
+  wasTooLong |= start - begin + slowest > std::chrono::duration<double>(limits.seconds);
+  if (tries == limits.tries || wasTooLong) {
+    wanted.isCutShort = true;
+    return nullptr;
+  }
+  ++tries;
+  ++wanted.tried;
+  Outcome &outcome = outcomes[edited];
+  options.pipeline.propagationLog = &outcome.log;
+  Compiler compiler(program.getFileName(), edited, options);
+  outcome.inspection = inspectProgram(compiler);
+  slowest = std::max(slowest, std::chrono::steady_clock::now() - start);
+  return &outcome;
+}
+
+/// Takes the axes from the marks that bring them, and from those that then bring them, until the collective is gone.
+void FixItSearch::takeAxes(WantedFixIt &wanted) {
+  constexpr size_t maxDims = 8;
+  std::vector<ForcingAnnotation> causes = wanted.causes;
+  TakenAxes taken;
+  std::unique_ptr<AnnotatedProgram> changed;
+  while (true) {
+    const std::vector<Annotation> &annotations = (changed ? *changed : program).getAnnotations();
+    size_t before = countTaken(taken);
+    for (const ForcingAnnotation &cause : causes)
+      for (size_t i = 0; i < annotations.size() && !cause.isWhole; ++i)
+        if (annotations[i].range.str() == cause.mark && cause.dim < annotations[i].dims.size())
+          taken[{i, cause.dim}].insert(cause.axis);
+    if (countTaken(taken) == before || taken.size() > maxDims)
+      return;
+    AnnotationEdit edit = program.spell(editWithout(program.getAnnotations(), taken));
+    const Outcome *outcome = test(wanted, edit);
+    if (!outcome || !outcome->inspection)
+      return;
+    const CollectiveReport *left = findLeft(wanted, edit, outcome->inspection->report);
+    if (!left) {
+      wanted.found.emplace_back(edit, totalsOf(*outcome->inspection), now);
+      return;
+    }
+    // The annotations of the changed program are the same ones, at other places; those of IR have kept theirs.
+    if (program.getAst())
+      changed =
+          std::make_unique<AnnotatedProgram>(program.getFileName(), program.apply(edit), options.frontend.function);
+    causes = findProvenance(outcome->log, *left);
+  }
+}
+
+} // namespace spmdc

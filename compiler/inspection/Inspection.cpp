@@ -1,0 +1,24 @@
+//===- Inspection.cpp - what a program costs, before it runs --------------===//
+
+#include "compiler/inspection/Inspection.h"
+
+namespace spmdc {
+
+double Inspection::computeSeconds() const {
+  double seconds = 0;
+  for (const WorkReport &item : work)
+    seconds += item.isCounted ? item.totalSeconds() : 0;
+  return seconds;
+}
+
+std::optional<Inspection> inspectProgram(Compiler &compiler) {
+  std::optional<ProgramReport> report = compiler.report();
+  if (!report)
+    return std::nullopt;
+  std::optional<int64_t> bytes = compiler.bytesPerDevice();
+  if (!bytes)
+    return std::nullopt;
+  return Inspection{std::move(*report), *bytes, *compiler.work()};
+}
+
+} // namespace spmdc

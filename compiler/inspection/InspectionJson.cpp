@@ -1,0 +1,144 @@
+//===- InspectionJson.cpp - the report of a program as JSON -------------------===//
+
+#include "compiler/inspection/InspectionJson.h"
+
+#include <cmath>
+
+namespace spmdc {
+
+Json number(double value) {
+  if (value == std::floor(value) && std::abs(value) < 9e15)
+    return static_cast<int64_t>(value);
+  return value;
+}
+
+Json microseconds(double seconds) { return number(std::round(seconds * 1e9) / 1e3); }
+
+Json meshJson(const spmd::MeshShape &mesh) {
+  Json list = Json::array();
+  for (const spmd::MeshAxis &axis : mesh.axes)
+    list.push_back({{"axis", axis.name}, {"size", axis.size}});
+  return list;
+}
+
+namespace {
+
+Json axesJson(const std::vector<spmd::AxisRef> &axes) {
+  Json list = Json::array();
+  for (const spmd::AxisRef &axis : axes)
+    list.push_back(axis.str());
+  return list;
+}
+
+Json valueJson(const ValueReport &value, bool withLocation) {
+  Json json;
+  json["name"] = value.name;
+  if (withLocation)
+    json["loc"] = value.location;
+  json["dtype"] = spmd::dtypeName(value.dtype);
+  json["shape"] = value.shape;
+  json["sharding"] = Json::array();
+  for (const auto &axes : value.sharding.dims)
+    json["sharding"].push_back(axesJson(axes));
+  if (!value.sharding.unreduced.empty())
+    json["unreduced"] = axesJson(value.sharding.unreduced);
+  json["local_shape"] = value.localShape;
+  return json;
+}
+
+Json valuesJson(const std::vector<ValueReport> &values, bool withLocation) {
+  Json list = Json::array();
+  for (const ValueReport &value : values)
+    list.push_back(valueJson(value, withLocation));
+  return list;
+}
+
+} // namespace
+
+Json collectiveJson(const CollectiveReport &collective) {
+  Json json;
+  json["op"] = collective.op;
+  json["axes"] = collective.axes;
+  if (!collective.reduction.empty())
+    json["reduction"] = collective.reduction;
+  json["dtype"] = spmd::dtypeName(collective.dtype);
+  json["operand_shape"] = collective.operandShape;
+  json["result_shape"] = collective.resultShape;
+  json["group_size"] = collective.groupSize;
+  json["groups"] = collective.groups;
+  json["wire_bytes_per_device"] = number(collective.wireBytesPerDevice);
+  json["trip_count"] = collective.tripCount;
+  json["steps"] = collective.steps;
+  json["predicted_us"] = microseconds(collective.predictedSeconds);
+  if (collective.ring != CollectiveMatmulKind::None) {
+    json["ring"] = collectiveMatmulKindName(collective.ring);
+    json["hidden_us"] = microseconds(collective.hiddenSeconds);
+  }
+  if (!collective.isCounted)
+    json["counted"] = false;
+  json["loc"] = collective.location;
+  if (collective.places.size() > 1)
+    json["locs"] = collective.places;
+  json["why"] = collective.why;
+  return json;
+}
+
+namespace {
+
+Json workJson(const WorkReport &work) {
+  Json json;
+  json["kind"] = work.kind;
+  if (!work.name.empty())
+    json["name"] = work.name;
+  json["flops"] = number(work.contractionFlops);
+  json["bytes"] = number(work.memoryBytes);
+  json["trip_count"] = work.tripCount;
+  json["predicted_us"] = microseconds(work.predictedSeconds);
+  if (!work.isCounted)
+    json["counted"] = false;
+  json["loc"] = work.location;
+  return json;
+}
+
+} // namespace
+
+std::string inspectionJson(const Inspection &inspection, const std::optional<MeasuredTimes> &measured) {
+  Json json;
+  json["spmdc"] = SPMDC_VERSION;
+  json["mesh"] = meshJson(inspection.report.mesh);
+  json["functions"] = Json::array();
+  for (const FunctionReport &function : inspection.report.functions) {
+    Json entry;
+    entry["name"] = function.name;
+    entry["params"] = valuesJson(function.params, false);
+    entry["results"] = valuesJson(function.results, false);
+    entry["values"] = valuesJson(function.values, true);
+    entry["collectives"] = Json::array();
+    for (const CollectiveReport &collective : function.collectives)
+      entry["collectives"].push_back(collectiveJson(collective));
+    if (measured)
+      for (auto [index, collective] : llvm::enumerate(function.collectives))
+        entry["collectives"][index]["measured_us"] =
+            microseconds(measured->secondsOf(collective) / static_cast<double>(collective.tripCount));
+    entry["flops_per_device"] = number(function.flopsPerDevice);
+    entry["peak_bytes_per_device"] = inspection.peakBytesPerDevice;
+    entry["argument_bytes_per_device"] = function.argumentBytesPerDevice;
+    entry["wire_bytes_per_device"] = number(function.wireBytesPerDevice);
+    entry["work"] = Json::array();
+    for (const WorkReport &work : inspection.work)
+      entry["work"].push_back(workJson(work));
+    entry["predicted_communication_us"] = microseconds(function.communicationSeconds);
+    entry["combining_saves_us"] = microseconds(function.combiningSaves);
+    entry["ring_saves_us"] = microseconds(function.ringSaves);
+    entry["predicted_compute_us"] = microseconds(inspection.computeSeconds());
+    if (measured) {
+      entry["measured_communication_us"] = microseconds(measured->communicationSeconds);
+      entry["measured_compute_us"] = microseconds(measured->computeSeconds);
+      entry["measured_call_us"] = microseconds(measured->callSeconds);
+    }
+    json["functions"].push_back(std::move(entry));
+  }
+  return json.dump(1) + "\n";
+}
+
+} // namespace spmdc

@@ -1,0 +1,164 @@
+//===- InspectionTable.cpp - the report of a program as a table -----------===//
+
+#include "compiler/inspection/InspectionText.h"
+
+#include "runtime/support/CountText.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+namespace spmdc {
+namespace {
+
+using Row = std::vector<std::string>;
+
+/// Columns padded to their widest cell, two spaces apart, indented by two.
+std::string formatTable(const std::vector<Row> &rows) {
+  std::vector<size_t> widths;
+  for (const Row &row : rows)
+    for (size_t i = 0; i < row.size(); ++i) {
+      widths.resize(std::max(widths.size(), i + 1));
+      widths[i] = std::max(widths[i], row[i].size());
+    }
+  std::string text;
+  for (const Row &row : rows) {
+    std::string line = "  ";
+    for (size_t i = 0; i < row.size(); ++i) {
+      line += row[i];
+      if (i + 1 < row.size())
+        line += std::string(widths[i] - row[i].size() + 2, ' ');
+    }
+    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+  return text;
+}
+
+Row valueRow(const std::string &kind, const ValueReport &value) {
+  return {kind,
+          value.name,
+          shapeText(value.dtype, value.shape),
+          value.sharding.str(),
+          shapeText(value.dtype, value.localShape),
+          value.location};
+}
+
+std::string axesText(const CollectiveReport &collective) {
+  std::string text;
+  for (const std::string &axis : collective.axes)
+    text += (text.empty() ? "" : ", ") + axis;
+  return text;
+}
+
+/// Collectives of one kind from one place, and several that are one call, are measured together: it is said of each.
+std::string measuredText(const std::optional<MeasuredTimes> &measured, const CollectiveReport &collective) {
+  double seconds = measured ? measured->secondsOf(collective) : 0;
+  return seconds > 0 ? ", measured " + timeText(seconds) : "";
+}
+
+} // namespace
+
+std::string shapeText(spmd::DType dtype, const std::vector<int64_t> &shape) {
+  std::string text(spmd::dtypeName(dtype));
+  text += "[";
+  for (size_t i = 0; i < shape.size(); ++i)
+    text += (i ? ", " : "") + std::to_string(shape[i]);
+  return text + "]";
+}
+
+std::string countText(double count) {
+  static constexpr std::array<const char *, 6> kUnits = {"", " K", " M", " G", " T", " P"};
+  size_t unit = 0;
+  while (count >= 1000 && unit + 1 < kUnits.size()) {
+    count /= 1000;
+    ++unit;
+  }
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, unit ? "%.2f%s" : "%.0f%s", count, kUnits[unit]);
+  return buffer;
+}
+
+std::string operationsText(double count) {
+  return countText(count) + " " + spmd::nounOf(static_cast<int64_t>(count), "operation");
+}
+
+std::string timeText(double seconds) {
+  static constexpr std::array<const char *, 4> kUnits = {"ns", "us", "ms", "s"};
+  if (seconds <= 0)
+    return "0 s";
+  double value = seconds * 1e9;
+  size_t unit = 0;
+  while (value >= 999.5 && unit + 1 < kUnits.size()) {
+    value /= 1000;
+    ++unit;
+  }
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer,
+                value < 9.995   ? "%.2f %s"
+                : value < 99.95 ? "%.1f %s"
+                                : "%.0f %s",
+                value, kUnits[unit]);
+  return buffer;
+}
+
+std::string collectiveTitle(const CollectiveReport &collective) {
+  return collective.op + (collective.reduction.empty() ? "" : " " + collective.reduction) + " over " +
+         axesText(collective);
+}
+
+std::string ringText(const CollectiveReport &collective) {
+  return "piece by piece around a ring " + std::string(collectiveMatmulKindName(collective.ring)) + ": " +
+         timeText(collective.hiddenSeconds) + " of " + timeText(collective.predictedSeconds) + " run under the product";
+}
+
+std::string meshTitle(const spmd::MeshShape &mesh) {
+  std::string text = "mesh";
+  for (const spmd::MeshAxis &axis : mesh.axes)
+    text += " " + axis.name + "=" + std::to_string(axis.size);
+  return text + " (" + spmd::countText(mesh.deviceCount(), "device") + ")";
+}
+
+std::string inspectionTable(const Inspection &inspection, const std::optional<MeasuredTimes> &measured) {
+  const ProgramReport &report = inspection.report;
+  std::string text = meshTitle(report.mesh) + "\n";
+  for (const FunctionReport &function : report.functions) {
+    text += "\nfn " + function.name + "\n";
+    std::vector<Row> rows = {{"", "name", "global", "sharding", "on each device", "at"}};
+    for (const ValueReport &value : function.params)
+      rows.push_back(valueRow("param", value));
+    for (const ValueReport &value : function.values)
+      rows.push_back(valueRow("value", value));
+    for (const ValueReport &value : function.results)
+      rows.push_back(valueRow("result", value));
+    text += formatTable(rows);
+    text += "\ncollectives: " + std::to_string(function.collectives.size()) + "\n";
+    for (const CollectiveReport &collective : function.collectives) {
+      text += formatTable(
+          {{collectiveTitle(collective),
+            shapeText(collective.dtype, collective.operandShape) + " -> " +
+                shapeText(collective.dtype, collective.resultShape),
+            spmd::countText(collective.groups, "group") + " of " + std::to_string(collective.groupSize),
+            bytesText(collective.wireBytesPerDevice) + " sent by each device" +
+                (collective.tripCount == 1 ? "" : " " + std::to_string(collective.tripCount) + " times"),
+            timeText(collective.totalSeconds()) + measuredText(measured, collective), collective.location}});
+      text += "    " + collective.why + "\n";
+      if (collective.ring != CollectiveMatmulKind::None)
+        text += "    " + ringText(collective) + "\n";
+      if (!collective.isCounted)
+        text += "    " + std::string(kOtherArmText) + "\n";
+    }
+    text += "\nper device: " + operationsText(function.flopsPerDevice) + ", " + bytesText(function.wireBytesPerDevice) +
+            " sent, " + bytesText(static_cast<double>(function.argumentBytesPerDevice)) + " of arguments, " +
+            bytesText(static_cast<double>(inspection.peakBytesPerDevice)) + " of memory in all\n" +
+            "predicted: " + timeText(function.communicationSeconds) + " of communication, " +
+            timeText(inspection.computeSeconds()) + " of computation" +
+            (function.ringSaves > 0 ? ", " + timeText(function.ringSaves) + " of them at once" : "") + "\n";
+    if (measured)
+      text += "measured:  " + timeText(measured->communicationSeconds) + " of communication, " +
+              timeText(measured->computeSeconds) + " of computation, " + timeText(measured->callSeconds) +
+              " a call (the mean of all devices and of " + spmd::countText(measured->calls, "call") + ")\n";
+  }
+  return text;
+}
+
+} // namespace spmdc

@@ -1,0 +1,88 @@
+//===- MeasuredTimes.cpp - what a trace says of a program's times ---------===//
+
+#include "compiler/inspection/MeasuredTimes.h"
+
+#include "runtime/support/Error.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
+
+namespace spmdc {
+namespace {
+
+using Json = nlohmann::json;
+
+/// `mlp.spmd:5:7` of `models/mlp.spmd:5:7`: a trace may have been written elsewhere.
+std::string placeOf(const std::string &location) { return location.substr(location.find_last_of('/') + 1); }
+
+/// Steps that hold others.
+bool isContainer(const std::string &name) { return name == "for" || name == "while" || name == "if"; }
+
+Json readTrace(const std::string &fileName) {
+  std::ifstream file(fileName, std::ios::binary);
+  if (!file)
+    throw spmd::Error("cannot read '" + fileName + "': " + std::strerror(errno));
+  Json trace = Json::parse(file, nullptr, /*allow_exceptions=*/false);
+  if (!trace.is_object() || !trace.contains("traceEvents") || !trace["traceEvents"].is_array())
+    throw spmd::Error("'" + fileName + "' is no trace; `spmdc run --profile FILE` writes one");
+  return trace;
+}
+
+} // namespace
+
+MeasuredTimes MeasuredTimes::read(const std::string &fileName) {
+  MeasuredTimes times;
+  std::set<std::pair<int64_t, int64_t>> devices;
+  std::set<int64_t> launches;
+  try {
+    const Json trace = readTrace(fileName);
+    auto forEachSpan = [&](auto visit) {
+      for (const Json &event : trace["traceEvents"])
+        if (event.value("ph", "") == "X")
+          visit(event, event.at("name").get<std::string>(), event.value("cat", ""), event.at("dur").get<double>() / 1e6,
+                event.at("args").at("launch").get<int64_t>());
+    };
+    forEachSpan([&](const Json &event, const std::string &, const std::string &category, double, int64_t launch) {
+      if (category != "launch")
+        return;
+      devices.insert({event.at("pid").get<int64_t>(), event.at("tid").get<int64_t>()});
+      launches.insert(launch);
+    });
+    if (launches.empty())
+      throw spmd::Error("'" + fileName + "' has no call: the run that has written it came to none");
+    if (launches.size() > 1)
+      launches.erase(launches.begin());
+    times.calls = static_cast<int64_t>(launches.size());
+    double share = 1 / static_cast<double>(launches.size() * devices.size());
+    forEachSpan(
+        [&](const Json &event, const std::string &name, const std::string &category, double seconds, int64_t launch) {
+          if (!launches.count(launch))
+            return;
+          if (category == "launch") {
+            times.callSeconds += share * seconds;
+          } else if (category == "collective") {
+            times.communicationSeconds += share * seconds;
+            const Json &args = event.at("args");
+            std::string place = placeOf(args.value("source", ""));
+            auto axes = args.value("axes", std::vector<std::string>());
+            times.collectives[{name.substr(0, name.find(' ')), place, axes}] += share * seconds;
+          } else if (category == "step" && !isContainer(name)) {
+            times.computeSeconds += share * seconds;
+          }
+        });
+  } catch (const Json::exception &) {
+    throw spmd::Error("'" + fileName + "' is no trace that `spmdc run --profile FILE` has written");
+  }
+  return times;
+}
+
+double MeasuredTimes::secondsOf(const CollectiveReport &collective) const {
+  auto known = collectives.find({collective.op, placeOf(collective.location), collective.axes});
+  return known == collectives.end() ? 0 : known->second;
+}
+
+} // namespace spmdc

@@ -1,0 +1,290 @@
+//===- ExactSolver.cpp - the best shardings of all values together -===//
+
+#include "passes/assign/ExactSolver.h"
+
+#include "passes/exchange/ReshapeExchange.h"
+#include "passes/strategy/ComputeTime.h"
+#include "passes/strategy/FactorAxesLists.h"
+
+#include <limits>
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
+
+/// Beyond, what each device misses is not counted device by device.
+constexpr int64_t kManyDevices = 1024;
+
+bool isUnreduced(ArrayType type) { return !type.getShardingOrOpen().getUnreduced().empty(); }
+
+/// Whether ends of runs may be exchanged for it (Regrouping.h), which no way to run it does.
+bool mayRegroup(ReshapeOp op, const ShardingRule &rule, int64_t devices) {
+  auto isUneven = [&](const ValueFactors &factors, ArrayType type) {
+    return llvm::any_of(llvm::enumerate(factors), [&](auto dim) {
+      return dim.value().size() > 1 && type.getDimSize(static_cast<int64_t>(dim.index())) % devices != 0;
+    });
+  };
+  return isUneven(rule.operands[0], op.getOperand().getType()) || isUneven(rule.results[0], op.getType());
+}
+
+} // namespace
+
+bool ExactSolver::build() {
+  return listShardings() && llvm::all_of(graph.getOps(), [&](Operation *op) { return addOp(op); });
+}
+
+void ExactSolver::countHeld(Value value) {
+  unsigned variable = *graph.getVariable(value);
+  std::vector<double> bytes;
+  for (ArrayType type : shardings[variable])
+    bytes.push_back(static_cast<double>(type.getLocalBytes(mesh)));
+  problem.add({variable}, std::move(bytes), MinSum::Kind::Held);
+}
+
+ExactSolver::Outcome ExactSolver::solve(double weight, bool mayHoldMore, double secondsPerHeldByte) const {
+  MinSum::Solution solution =
+      problem.solve(mostNumbers, {.weight = weight, .held = secondsPerHeldByte, .hasOptional = !mayHoldMore});
+  Outcome outcome;
+  outcome.leastSeconds = solution.bound;
+  for (auto [variable, listed] : llvm::enumerate(shardings))
+    outcome.shardings[static_cast<unsigned>(variable)] = listed[solution.values[variable]].getShardingOrOpen();
+  return outcome;
+}
+
+/// Of each variable the sharding that it has comes first: nothing changes without need. That devices hold more of it
+/// than now is as good as impossible, where it is not allowed.
+bool ExactSolver::listShardings() {
+  const int64_t mostHeld = graph.getLargestPiece();
+  for (unsigned variable = 0; variable < graph.getVariableCount(); ++variable) {
+    Value value = graph.getValue(variable);
+    ArrayType type = typeOf(value);
+    ShardingRule rule = ShardingRule::elementwise(type.getShape(), 1);
+    std::vector<spmd::Sharding> current = {type.getShardingOrOpen().toValue()};
+    Operation *place = value.getDefiningOp() ? value.getDefiningOp() : value.getParentBlock()->getParentOp();
+    SmallVector<ArrayType> &listed = shardings.emplace_back();
+    listed.push_back(type.withSharding(type.getShardingOrOpen().getClosed()));
+    std::vector<double> ofHoldingMore = {0};
+    for (const FactorAxes &axes : listAllFactorAxes(getAutomaticMesh(place), rule, current, current.front())) {
+      std::optional<spmd::Sharding> sharding = shardingOf(mesh, rule, rule.results[0], axes);
+      if (!sharding)
+        continue;
+      ShardingAttr attr = ShardingAttr::fromValue(value.getContext(), *sharding);
+      if (attr.hasSameAxes(type.getShardingOrOpen()) || type.getLocalBytes(mesh, attr) > mostHeld)
+        continue;
+      listed.push_back(type.withSharding(attr));
+      ofHoldingMore.push_back(graph.mayHaveSharding(variable, attr) ? 0 : std::numeric_limits<double>::infinity());
+    }
+    if (listed.size() > kMostShardings)
+      return false;
+    problem.addVariable(static_cast<unsigned>(listed.size()));
+    problem.add({variable}, std::move(ofHoldingMore), MinSum::Kind::Optional);
+  }
+  return true;
+}
+
+ExactSolver::Place ExactSolver::placeOf(Value value) const {
+  std::optional<unsigned> variable = graph.getVariable(value);
+  return variable ? Place{variable, shardings[*variable]} : Place{std::nullopt, {typeOf(value)}};
+}
+
+double ExactSolver::secondsOf(ArrayType from, ArrayType to) {
+  auto [entry, isNew] = known.try_emplace({from, to}, 0.0);
+  if (isNew)
+    entry->second = computeSeconds(from, to);
+  return entry->second;
+}
+
+/// What it takes at least: the bytes that devices miss, and a latency. Of partial sums, what they need of them is
+/// reduced to pieces, and brought to all that want more than a piece.
+double ExactSolver::computeSeconds(ArrayType from, ArrayType to) const {
+  ShardingAttr before = from.getShardingOrOpen(), after = to.getShardingOrOpen();
+  if (!isUnreduced(to) && before.hasSameAxes(after))
+    return 0;
+  const CostModel &model = planner.getModel();
+  auto devices = static_cast<double>(mesh.deviceCount());
+  double bytes = 0;
+  if (isUnreduced(to)) { // Devices make them of a whole value by themselves.
+    bytes = planner.getLeastBytes(withoutUnreduced(from), withoutUnreduced(to).withElementType(from.getElementType()));
+  } else if (isUnreduced(from)) {
+    AxisRefs summed = before.toValue().unreduced, there = summed;
+    for (const AxisRefs &dim : before.toValue().dims)
+      llvm::append_range(there, dim);
+    auto group = static_cast<double>(sizeOf(mesh, summed)), needed = static_cast<double>(from.getLocalBytes(mesh));
+    for (const AxisRefs &dim : after.toValue().dims)
+      for (const spmd::AxisRef &axis : dim)
+        if (!overlap({axis}, there))
+          needed /= static_cast<double>(axis.sizeIn(mesh));
+    // Partial sums may be wider than what they are rounded to before it is brought elsewhere.
+    double narrowed = static_cast<double>(spmd::byteSize(to.getDType())) / spmd::byteSize(from.getDType());
+    double rest = std::max(0.0, static_cast<double>(to.getLocalBytes(mesh)) - narrowed * needed / group);
+    bytes = devices * ((group - 1) / group * needed + rest);
+  } else {
+    bytes = planner.getLeastBytes(from, to);
+  }
+  double latency = model.link.latencyMicroseconds;
+  for (const auto &[name, rates] : model.axes)
+    latency = std::min(latency, rates.latencyMicroseconds);
+  return bytes <= 0 ? 0 : model.seconds({.linkBytes = bytes, .latencySeconds = latency / 1e6}, mesh.deviceCount());
+}
+
+/// A function of the nodes among the places; what stays has one type.
+void ExactSolver::addFunction(ArrayRef<Place> places, llvm::function_ref<double(ArrayRef<ArrayType>)> price) {
+  SmallVector<unsigned> nodes;
+  SmallVector<size_t> at(places.size(), 0);
+  SmallVector<ArrayType> types;
+  for (const Place &place : places) {
+    if (place.node)
+      nodes.push_back(*place.node);
+    types.push_back(place.types.front());
+  }
+  std::vector<double> values;
+  for (bool isMore = true; isMore;) {
+    values.push_back(price(types));
+    isMore = false;
+    for (size_t i = places.size(); i-- > 0 && !isMore;) {
+      isMore = ++at[i] < places[i].types.size();
+      at[i] = isMore ? at[i] : 0;
+      types[i] = places[i].types[at[i]];
+    }
+  }
+  if (llvm::any_of(values, [](double value) { return value != 0; }))
+    problem.add(nodes, std::move(values), MinSum::Kind::Weighted);
+}
+
+bool ExactSolver::addOp(Operation *op) {
+  double trips = graph.countRuns(op);
+  auto addEdge = [&](Value from, const Place &to) {
+    if (isRematerializable(from)) // Devices make it as it is needed.
+      return;
+    addFunction({placeOf(from), to}, [&](ArrayRef<ArrayType> types) { return trips * secondsOf(types[0], types[1]); });
+  };
+  if (graph.getRule(op))
+    return addRuled(cast<ShardingRuleOpInterface>(op));
+  if (auto reshard = dyn_cast<ReshardOp>(op)) {
+    addEdge(reshard.getOperand(), placeOf(reshard));
+  } else if (isa<ForOp, WhileOp>(op)) {
+    for (auto [initial, result] : llvm::zip(op->getOperands(), op->getResults()))
+      addEdge(initial, placeOf(result));
+  } else if (isa<YieldOp>(op)) {
+    for (auto [operand, result] : llvm::zip(op->getOperands(), ShardingGraph::getYielded(op)))
+      addEdge(operand, placeOf(result));
+  } else if (auto ret = dyn_cast<func::ReturnOp>(op)) {
+    for (auto [operand, type] : llvm::zip(op->getOperands(), ret->getParentOfType<func::FuncOp>().getResultTypes()))
+      if (auto wanted = dyn_cast<ArrayType>(type))
+        addEdge(operand, {std::nullopt, {wanted}});
+  }
+  return true;
+}
+
+/// Of operations that are alike, once.
+const ExactSolver::Ways &ExactSolver::listWays(ShardingRuleOpInterface op) {
+  auto [entry, isNew] = ways.try_emplace(graph.getChoices().getKey(op));
+  if (isNew)
+    entry->second = listSolverStrategies(planner, op, graph.getChoices().find(op)->traits, kMostWays);
+  return entry->second;
+}
+
+bool ExactSolver::addRuled(ShardingRuleOpInterface op) {
+  auto reshape = dyn_cast<ReshapeOp>(op.getOperation());
+  // What may begin with something in front of the operand counts as nothing, so that the bound is one.
+  if (reshape && (mayRegroup(reshape, *graph.getRule(op), mesh.deviceCount()) || getOwnReshard(reshape.getOperand())))
+    return true;
+  const Ways &ways = listWays(op);
+  if (!ways || ways->empty() || known.size() > kMostReshards)
+    return false;
+  double trips = graph.countRuns(op);
+  ArrayMoves moves = op.getMoves();
+  if (reshape)
+    moves.parts.push_back({reshape.getOperand(), {}});
+  bool mayMove = !moves.parts.empty();
+  size_t count = ways->size();
+  unsigned node = problem.addVariable(static_cast<unsigned>(count + mayMove));
+  std::vector<double> own;
+  for (const SolverStrategy &way : *ways)
+    own.push_back(trips * way.seconds);
+  if (mayMove) // By exchanges alone: at least as fast as the fastest way.
+    own.push_back(*llvm::min_element(own));
+  problem.add({node}, own);
+  // Between the way and a value: the rows of the table are the value's shardings. Most ways want what others want, too.
+  auto addTable = [&](const Place &place, llvm::function_ref<ArrayType(const SolverStrategy &)> getWanted,
+                      llvm::function_ref<double(ArrayType, ArrayType)> price) {
+    llvm::SetVector<Type> wanted;
+    std::vector<size_t> places;
+    for (const SolverStrategy &way : *ways) {
+      Type type = getWanted(way);
+      wanted.insert(type);
+      places.push_back(llvm::find(wanted, type) - wanted.begin());
+    }
+    std::vector<double> values, prices(wanted.size());
+    values.reserve(place.types.size() * (count + mayMove));
+    for (ArrayType type : place.types) {
+      llvm::transform(wanted, prices.begin(), [&](Type other) { return trips * price(type, cast<ArrayType>(other)); });
+      for (size_t index : places)
+        values.push_back(prices[index]);
+      if (mayMove)
+        values.push_back(0);
+    }
+    SmallVector<unsigned> nodes = {node};
+    if (place.node)
+      nodes.insert(nodes.begin(), *place.node);
+    problem.add(nodes, std::move(values), MinSum::Kind::Weighted);
+  };
+  for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
+    if (isRematerializable(operand)) // Devices make it as it is needed.
+      continue;
+    auto number = static_cast<unsigned>(index);
+    addTable(
+        placeOf(operand), [number](const SolverStrategy &way) { return way.operands[number]; },
+        [&, number](ArrayType type, ArrayType wanted) {
+          return secondsOf(type, wanted) / getRunsPerReshard(op, number, type, wanted, mesh);
+        });
+  }
+  Place result = placeOf(op->getResult(0));
+  llvm::DenseMap<Type, double> shares;
+  for (const SolverStrategy &way : *ways)
+    shares.try_emplace(way.result, isUnreduced(way.result) ? way.resultShare : 1);
+  addTable(
+      result, [](const SolverStrategy &way) { return way.result; },
+      [&](ArrayType type, ArrayType made) { return secondsOf(made, type) * shares.lookup(made); });
+  if (mayMove && mesh.deviceCount() <= kManyDevices)
+    addExchanges(moves, result, node, static_cast<unsigned>(count),
+                 trips / static_cast<double>(graph.countWindowUsers(op)));
+  return true;
+}
+
+/// What the exchanges send of each part, where the operation is run by these. Those that share a window send what the
+/// one sends that looks at most, or more: no less than their mean. A part without moves is reshaped.
+void ExactSolver::addExchanges(const ArrayMoves &moves, const Place &result, unsigned node, unsigned way,
+                               double trips) {
+  const CostModel &model = planner.getModel();
+  for (const ArrayMove &part : moves.parts) {
+    if (isRematerializable(part.source))
+      continue;
+    const Place source = placeOf(part.source);
+    const bool isReshape = part.dims.empty();
+    const auto elementBytes = static_cast<double>(spmd::byteSize(result.types.front().getDType()));
+    std::vector<double> values;
+    for (ArrayType type : source.types) {
+      const spmd::ShardedShape from = type.toShardedShape();
+      for (ArrayType target : result.types) {
+        const spmd::ShardedShape to = target.toShardedShape();
+        values.resize(values.size() + way, 0);
+        bool isSum = !from.sharding.unreduced.empty() || !to.sharding.unreduced.empty();
+        bool isCounted = !isSum && (!isReshape || canExchangeReshape(mesh, type, target));
+        double bytes = isCounted ? missing.of(from, to, part.dims) * elementBytes : 0;
+        values.push_back(trips * model.seconds({.linkBytes = bytes}, mesh.deviceCount()));
+      }
+    }
+    SmallVector<unsigned> nodes;
+    for (const Place *place : {&source, &result})
+      if (place->node && !llvm::is_contained(nodes, *place->node))
+        nodes.push_back(*place->node);
+    nodes.push_back(node);
+    problem.add(nodes, std::move(values), MinSum::Kind::Weighted);
+  }
+}
+
+} // namespace spmdc

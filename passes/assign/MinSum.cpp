@@ -1,0 +1,254 @@
+//===- MinSum.cpp - the least of a sum of functions -----------------------===//
+
+#include "passes/assign/MinSum.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Support/ErrorHandling.h"
+
+#include <cassert>
+#include <limits>
+#include <map>
+#include <memory>
+#include <set>
+
+namespace spmdc {
+
+unsigned MinSum::addVariable(unsigned size) {
+  assert(size > 0 && "a variable has a value");
+  sizes.push_back(size);
+  return static_cast<unsigned>(sizes.size()) - 1;
+}
+
+void MinSum::add(llvm::ArrayRef<unsigned> variables, std::vector<double> values, Kind kind) {
+  functions.push_back({llvm::SmallVector<unsigned, 4>(variables), std::move(values), kind});
+}
+
+double MinSum::valueOf(const Function &function, llvm::ArrayRef<unsigned> values) const {
+  size_t place = 0;
+  for (unsigned variable : function.variables)
+    place = place * sizes[variable] + values[variable];
+  return function.values[place];
+}
+
+/// How often a function counts; 0: not at all, whatever it says.
+double MinSum::weightOf(const Function &function, const Terms &terms) {
+  switch (function.kind) {
+  case Kind::Plain:
+    return 1;
+  case Kind::Weighted:
+    return terms.weight;
+  case Kind::Held:
+    return terms.held;
+  case Kind::Optional:
+    return terms.hasOptional ? 1 : 0;
+  }
+  llvm_unreachable("all kinds are named");
+}
+
+double MinSum::evaluate(llvm::ArrayRef<unsigned> values, Terms terms) const {
+  double sum = 0;
+  for (const Function &function : functions)
+    if (double weight = weightOf(function, terms); weight > 0)
+      sum += weight * valueOf(function, values);
+  return sum;
+}
+
+class MinSum::Elimination {
+public:
+  Elimination(const MinSum &problem, size_t mostNumbers, Terms terms)
+      : problem(problem), mostNumbers(mostNumbers), terms(terms) {
+    ofVariable.resize(problem.sizes.size());
+    buckets.resize(problem.sizes.size());
+    for (const Function &function : problem.functions)
+      if (weightOf(function) > 0)
+        addFunction(&function);
+  }
+
+  Solution run() {
+    size_t count = problem.sizes.size();
+    std::vector<double> numbers(count);
+    std::set<std::pair<double, unsigned>> left; // The one with the fewest numbers first.
+    for (unsigned variable = 0; variable < count; ++variable) {
+      numbers[variable] = countNumbers(variable);
+      left.insert({numbers[variable], variable});
+    }
+    std::vector<unsigned> order;
+    while (!left.empty()) {
+      unsigned next = left.begin()->second;
+      left.erase(left.begin());
+      order.push_back(next);
+      for (unsigned variable : eliminate(next)) {
+        left.erase({numbers[variable], variable});
+        numbers[variable] = countNumbers(variable);
+        left.insert({numbers[variable], variable});
+      }
+    }
+    Solution solution;
+    solution.bound = constant;
+    solution.isExact = isExact;
+    solution.values.assign(count, 0);
+    for (unsigned variable : llvm::reverse(order))
+      solution.values[variable] = findBest(variable, solution.values);
+    return solution;
+  }
+
+private:
+  using Functions = llvm::SmallVector<const Function *, 4>;
+
+  void addFunction(const Function *function) {
+    if (function->variables.empty())
+      constant += weightOf(*function) * function->values.front();
+    for (unsigned variable : function->variables)
+      ofVariable[variable].push_back(function);
+  }
+
+  double weightOf(const Function &function) const { return MinSum::weightOf(function, terms); }
+
+  double sizeOf(llvm::ArrayRef<unsigned> variables) const {
+    double size = 1;
+    for (unsigned variable : variables)
+      size *= problem.sizes[variable];
+    return size;
+  }
+
+  static llvm::SmallSetVector<unsigned, 8> getVariables(llvm::ArrayRef<const Function *> functions) {
+    llvm::SmallSetVector<unsigned, 8> variables;
+    for (const Function *function : functions)
+      variables.insert(function->variables.begin(), function->variables.end());
+    return variables;
+  }
+
+  /// Of the sum of all functions of a variable.
+  double countNumbers(unsigned variable) const { return sizeOf(getVariables(ofVariable[variable]).getArrayRef()); }
+
+  /// Returns the variables whose functions are others now.
+  llvm::SmallSetVector<unsigned, 8> eliminate(unsigned variable) {
+    Functions own = ofVariable[variable];
+    buckets[variable] = own;
+    llvm::SmallSetVector<unsigned, 8> around = getVariables(own);
+    around.remove(variable);
+    for (unsigned other : around)
+      llvm::erase_if(ofVariable[other], [&](const Function *function) { return llvm::is_contained(own, function); });
+    std::vector<Functions> groups = group(own);
+    isExact &= groups.size() <= 1;
+    for (const Functions &members : groups) {
+      made.push_back(std::make_unique<Function>(minimize(variable, members)));
+      addFunction(made.back().get());
+    }
+    return around;
+  }
+
+  /// Largest first, each to the first group that it does not make too large.
+  std::vector<Functions> group(const Functions &own) const {
+    std::multimap<size_t, const Function *, std::greater<>> bySize;
+    for (const Function *function : own)
+      bySize.emplace(function->values.size(), function);
+    std::vector<Functions> groups;
+    for (const Function *function : llvm::make_second_range(bySize)) {
+      auto fits = [&](Functions members) {
+        members.push_back(function);
+        return sizeOf(getVariables(members).getArrayRef()) <= static_cast<double>(mostNumbers);
+      };
+      auto found = llvm::find_if(groups, fits);
+      if (found == groups.end())
+        groups.push_back({function});
+      else
+        found->push_back(function);
+    }
+    return groups;
+  }
+
+  /// A function's numbers, times its weight, those of `last` next to one another; and how far a step of each of the
+  /// variables leads there, in numbers of `last`.
+  struct Table {
+    std::vector<double> values;
+    std::vector<size_t> strides;
+  };
+  Table arrange(const Function &function, unsigned last, llvm::ArrayRef<unsigned> variables) const {
+    const double factor = weightOf(function);
+    size_t size = problem.sizes[last], after = 1; // Of the variables behind `last`.
+    auto place = llvm::find(function.variables, last);
+    for (auto behind = std::next(place); behind != function.variables.end(); ++behind)
+      after *= problem.sizes[*behind];
+    Table table{std::vector<double>(function.values.size()), std::vector<size_t>(variables.size(), 0)};
+    double *to = table.values.data();
+    for (size_t begin = 0; begin < function.values.size(); begin += size * after)
+      for (size_t row = 0; row < after; ++row)
+        for (size_t value = 0; value < size; ++value)
+          *to++ = factor * function.values[begin + value * after + row];
+    size_t stride = size;
+    for (unsigned variable : llvm::reverse(function.variables)) {
+      if (variable == last)
+        continue;
+      table.strides[static_cast<size_t>(llvm::find(variables, variable) - variables.begin())] = stride;
+      stride *= problem.sizes[variable];
+    }
+    return table;
+  }
+
+  /// The sum of the functions where the variable takes its best value, as a function of all others.
+  Function minimize(unsigned variable, const Functions &members) const {
+    llvm::SmallSetVector<unsigned, 8> around = getVariables(members);
+    around.remove(variable);
+    Function result{llvm::SmallVector<unsigned, 4>(around.begin(), around.end()), {}, Kind::Plain};
+    llvm::SmallVector<Table, 4> tables;
+    for (const Function *function : members)
+      tables.push_back(arrange(*function, variable, result.variables));
+    llvm::SmallVector<const double *, 4> rows; // Of each table, what belongs to the place.
+    for (const Table &table : tables)
+      rows.push_back(table.values.data());
+    std::vector<unsigned> at(around.size(), 0);
+    std::vector<double> sums(problem.sizes[variable]);
+    result.values.reserve(static_cast<size_t>(sizeOf(result.variables)));
+    for (bool isMore = true; isMore;) {
+      std::copy_n(rows.front(), sums.size(), sums.begin());
+      for (const double *row : llvm::drop_begin(rows))
+        for (size_t value = 0; value < sums.size(); ++value)
+          sums[value] += row[value];
+      result.values.push_back(*std::min_element(sums.begin(), sums.end()));
+      // The next place: the last variable first.
+      isMore = false;
+      for (size_t i = at.size(); i-- > 0 && !isMore;) {
+        isMore = ++at[i] < problem.sizes[result.variables[i]];
+        for (auto [row, table] : llvm::zip_equal(rows, tables))
+          isMore ? row += table.strides[i] : row -= table.strides[i] * (at[i] - 1);
+        if (!isMore)
+          at[i] = 0;
+      }
+    }
+    return result;
+  }
+
+  /// For the values of all variables that were eliminated later.
+  unsigned findBest(unsigned variable, std::vector<unsigned> &values) const {
+    unsigned best = 0;
+    double least = std::numeric_limits<double>::infinity();
+    for (unsigned value = 0; value < problem.sizes[variable]; ++value) {
+      values[variable] = value;
+      double sum = 0;
+      for (const Function *function : buckets[variable])
+        sum += weightOf(*function) * problem.valueOf(*function, values);
+      if (sum < least) {
+        least = sum;
+        best = value;
+      }
+    }
+    return best;
+  }
+
+  const MinSum &problem;
+  const size_t mostNumbers;
+  const Terms terms;
+  std::vector<Functions> ofVariable;
+  std::vector<std::unique_ptr<Function>> made;
+  std::vector<Functions> buckets; ///< Of each variable that is eliminated, its functions then.
+  double constant = 0;
+  bool isExact = true;
+};
+
+MinSum::Solution MinSum::solve(size_t mostNumbers, Terms terms) const {
+  return Elimination(*this, mostNumbers, terms).run();
+}
+
+} // namespace spmdc

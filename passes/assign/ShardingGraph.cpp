@@ -1,0 +1,296 @@
+//===- ShardingGraph.cpp - values whose sharding may change, and its price -===//
+
+#include "passes/assign/ShardingGraph.h"
+
+#include "ir/array/ArrayOps.h"
+
+#include <set>
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+bool isLoop(Operation *op) { return isa<ForOp, WhileOp>(op); }
+
+/// Operations that say themselves how they run, for one result. What a person wrote for one device does not count.
+ShardingRuleOpInterface getRuled(Operation *op) {
+  if (isa<ReshardOp, ConstraintOp>(op) || op->getNumResults() != 1 || isPerDevice(op))
+    return {};
+  return dyn_cast<ShardingRuleOpInterface>(op);
+}
+
+/// Of a price that is known, beside one of a choice that has to be made.
+constexpr double kWorkOfLooking = 0.02;
+ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
+
+ShardingAttr shardingOf(Value value) { return typeOf(value).getShardingOrOpen(); }
+
+/// Whether it is a part of a weight, for products alone: then it lies as they need it, as a weight does that a product
+/// gathers.
+bool isOperandForm(Value value) {
+  return value.getDefiningOp<SliceOp>() &&
+         llvm::all_of(value.getUsers(), [](Operation *user) { return isa<DotGeneralOp>(user); });
+}
+
+} // namespace
+
+ValueRange ShardingGraph::getYielded(Operation *terminator) {
+  Operation *parent = terminator->getParentOp();
+  bool isBody = isa<IfOp>(parent) || (isLoop(parent) && terminator->getParentRegion() == &parent->getRegions().back());
+  return isBody ? ValueRange(parent->getResults()) : ValueRange();
+}
+
+ShardingGraph::ShardingGraph(func::FuncOp func, ReshardPlanner &planner, const Freed &freed)
+    : mesh(planner.getMesh()), model(planner.getModel()), planner(planner), exploredBefore(planner.getExplored()),
+      families(func), choices(planner, families), followed(mesh) {
+  for (const SmallVector<Value> &values : freed)
+    addVariable(values);
+  addVariables(func);
+  func.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (auto manual = dyn_cast<ManualOp>(op); manual && !manual.hasAutomaticAxes())
+      return WalkResult::skip();
+    ShardingRuleOpInterface ruled = getRuled(op);
+    if (ruled)
+      choices.add(ruled);
+    if (ruled || isLoop(op) || isa<ReshardOp, YieldOp, func::ReturnOp>(op))
+      ops.push_back(op);
+    return WalkResult::advance();
+  });
+}
+
+std::optional<unsigned> ShardingGraph::getVariable(Value value) const {
+  auto entry = variableOf.find(value);
+  return entry == variableOf.end() ? std::nullopt : std::optional(entry->second);
+}
+
+ShardingAttr ShardingGraph::getSharding(unsigned variable) const { return shardingOf(getValue(variable)); }
+
+int64_t ShardingGraph::getPieceBytes(unsigned variable, ShardingAttr sharding) const {
+  return typeOf(getValue(variable)).getLocalBytes(mesh, sharding);
+}
+
+bool ShardingGraph::mayHaveSharding(unsigned variable, ShardingAttr sharding) const {
+  return isOperandForm(getValue(variable)) ||
+         getPieceBytes(variable, sharding) <= std::max(getPieceBytes(variable, getSharding(variable)), mostHeld);
+}
+
+int64_t ShardingGraph::getLargestPiece() const {
+  int64_t largest = 0;
+  for (unsigned variable = 0; variable < variables.size(); ++variable)
+    largest = std::max(largest, getPieceBytes(variable, getSharding(variable)));
+  return largest;
+}
+
+/// Whether all uses of a value can be priced, and nothing holds it.
+bool ShardingGraph::isFree(Value value) const {
+  auto type = dyn_cast<ArrayType>(value.getType());
+  if (!type || type.getRank() == 0 || !type.getShardingOrOpen().getUnreduced().empty())
+    return false;
+  return llvm::all_of(value.getUsers(), [](Operation *user) {
+    return getRuled(user) || isLoop(user) || isa<ReshardOp, YieldOp, func::ReturnOp>(user);
+  });
+}
+
+void ShardingGraph::addVariable(ArrayRef<Value> values) {
+  if (!llvm::all_of(values, [&](Value value) { return isFree(value); }))
+    return;
+  for (Value value : values)
+    variableOf[value] = variables.size();
+  variables.emplace_back(values);
+}
+
+void ShardingGraph::addVariables(func::FuncOp func) {
+  func.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (auto manual = dyn_cast<ManualOp>(op); manual && !manual.hasAutomaticAxes())
+      return WalkResult::skip();
+    if (op->hasAttr(kAnnotatedAttrName))
+      return WalkResult::advance();
+    if (getRuled(op) || isa<IfOp>(op)) {
+      for (Value result : op->getResults())
+        addVariable(result);
+    } else if (isLoop(op)) {
+      // A carry is one array at different times.
+      for (OpResult result : op->getResults()) {
+        SmallVector<Value> values = {result};
+        for (Region &region : op->getRegions())
+          values.push_back(region.getArgument(result.getResultNumber() + (isa<ForOp>(op) ? 1 : 0)));
+        addVariable(values);
+      }
+    }
+    return WalkResult::advance();
+  });
+}
+
+double ShardingGraph::countRuns(Operation *op) {
+  // A loop that nobody knows to run at all counts.
+  auto times = static_cast<double>(std::max<int64_t>(1, runs.count(op)));
+  for (auto loop = op->getParentOfType<WhileOp>(); loop; loop = loop->getParentOfType<WhileOp>())
+    times *= getTrips(loop);
+  return times;
+}
+
+OperationPrice ShardingGraph::price(Operation *op) {
+  work += kWorkOfLooking;
+  OperationPrice price;
+  auto addEdge = [&](Value value, ArrayType to) {
+    CollectiveCost cost = AvailableShardings(planner, /*longestChain=*/0).find(value, to, op).cost;
+    price.seconds += model.seconds(cost, mesh.deviceCount());
+    price.linkBytes += cost.linkBytes;
+  };
+  double trips = countRuns(op);
+  if (ShardingRuleOpInterface ruled = getRuled(op)) {
+    price = choices.choose(ruled, work).price;
+  } else if (auto reshard = dyn_cast<ReshardOp>(op)) {
+    addEdge(reshard.getOperand(), reshard.getType());
+  } else if (isLoop(op)) {
+    for (auto [initial, result] : llvm::zip(op->getOperands(), op->getResults()))
+      addEdge(initial, typeOf(result));
+  } else if (isa<YieldOp>(op)) {
+    for (auto [operand, result] : llvm::zip(op->getOperands(), getYielded(op)))
+      addEdge(operand, typeOf(result));
+  } else if (auto ret = dyn_cast<func::ReturnOp>(op)) {
+    for (auto [operand, type] : llvm::zip(op->getOperands(), ret->getParentOfType<func::FuncOp>().getResultTypes()))
+      if (auto wanted = dyn_cast<ArrayType>(type))
+        addEdge(operand, wanted);
+  }
+  return {price.seconds * trips, price.linkBytes * trips};
+}
+
+OperationPrice ShardingGraph::priceAll() {
+  OperationPrice total;
+  for (Operation *op : ops) {
+    OperationPrice one = price(op);
+    total.seconds += one.seconds;
+    total.linkBytes += one.linkBytes;
+  }
+  return total;
+}
+
+OperationPrice ShardingGraph::priceTogether() {
+  OperationPrice total = priceAll();
+  std::set<std::tuple<const void *, const void *, Block *>> forms;
+  for (Operation *op : ops) {
+    ShardingRuleOpInterface ruled = getRuled(op);
+    const Strategy *choice = ruled ? &choices.choose(ruled, work) : nullptr;
+    if (!choice || choice->movesDirectly)
+      continue;
+    for (auto [operand, type] : llvm::zip_equal(op->getOperands(), choice->operands)) {
+      if (type.getShardingOrOpen().hasSameAxes(typeOf(operand).getShardingOrOpen()))
+        continue;
+      Block *place = findReshardPlace(operand, op)->getBlock();
+      if (forms.insert({operand.getAsOpaquePointer(), type.getAsOpaquePointer(), place}).second)
+        continue;
+      CollectiveCost cost = AvailableShardings(planner, /*longestChain=*/0).find(operand, type, op).cost;
+      double times = countRuns(op) / getRunsPerReshard(operand, op);
+      total.seconds -= model.seconds(cost, mesh.deviceCount()) * times;
+      total.linkBytes -= cost.linkBytes * times;
+    }
+  }
+  return total;
+}
+
+llvm::SetVector<Operation *> ShardingGraph::getTouched(const ShardingChange &change) const {
+  llvm::SetVector<Operation *> touched;
+  for (auto &[variable, sharding] : change)
+    for (Value value : variables[variable]) {
+      if (Operation *op = value.getDefiningOp()) {
+        touched.insert(op);
+        for (Region &region : op->getRegions()) // The edges of a loop or branch begin at what it yields.
+          touched.insert(region.front().getTerminator());
+      }
+      touched.insert(value.user_begin(), value.user_end());
+    }
+  // What others add to sums decides what it costs to reduce them.
+  for (Operation *op : llvm::to_vector(touched))
+    if (const OperationFacts *signature = choices.find(op)) {
+      ArrayRef<ShardingRuleOpInterface> sharers = signature->traits.reductionDiscount.sharers;
+      touched.insert(sharers.begin(), sharers.end());
+    }
+  // What is made of a value again is priced where it is used.
+  for (size_t i = 0; i < touched.size(); ++i)
+    if (Operation *op = touched[i]; op->getNumResults() == 1 && isRematerializable(op->getResult(0)))
+      touched.insert(op->user_begin(), op->user_end());
+  llvm::DenseSet<const void *> seen;
+  for (Operation *op : llvm::to_vector(touched))
+    if (ArrayRef<ShardingRuleOpInterface> family = families.getFamily(op); seen.insert(family.data()).second)
+      touched.insert(family.begin(), family.end());
+  return touched;
+}
+
+ShardingChange ShardingGraph::apply(const ShardingChange &change) {
+  ShardingChange undo;
+  for (auto &[variable, sharding] : change) {
+    undo[variable] = getSharding(variable);
+    for (Value value : variables[variable])
+      value.setType(typeOf(value).withSharding(sharding));
+  }
+  return undo;
+}
+
+ShardingChange ShardingGraph::getState() const {
+  ShardingChange state;
+  for (unsigned variable = 0; variable < variables.size(); ++variable)
+    state[variable] = getSharding(variable);
+  return state;
+}
+
+void ShardingGraph::followThrough(Operation *op, Value value, ShardingAttr sharding, bool isFar,
+                                  ShardingChange &change) {
+  auto visit = [&](Value other, ShardingAttr wanted) {
+    std::optional<unsigned> variable = getVariable(other);
+    if (variable && !change.contains(*variable) && !wanted.hasSameAxes(getSharding(*variable)) &&
+        mayHaveSharding(*variable, wanted))
+      change[*variable] = wanted;
+  };
+  if (isLoop(op)) {
+    for (auto [initial, result] : llvm::zip(op->getOperands(), op->getResults()))
+      if (initial == value || result == value)
+        visit(initial == value ? result : initial, sharding);
+    return;
+  }
+  if (isa<YieldOp>(op)) {
+    for (auto [operand, result] : llvm::zip(op->getOperands(), getYielded(op)))
+      if (operand == value || getVariable(result) == getVariable(value))
+        visit(operand == value ? result : operand, sharding);
+    return;
+  }
+  const OperationFacts *signature = choices.find(op);
+  if (!signature)
+    return;
+  bool picks = isa<DynamicSliceOp, TakeOp, TakeAlongOp>(op); // Which is a sum where the dimension is cut.
+  if (!isFar && !picks && signature->reduces)
+    return;
+  SmallVector<Value> around(op->getOperands());
+  around.push_back(op->getResult(0));
+  auto self = static_cast<unsigned>(llvm::find(around, value) - around.begin());
+  if (self == around.size())
+    return;
+  for (auto [index, other] : llvm::enumerate(around)) {
+    if (other == value || typeOf(other).getRank() == 0)
+      continue;
+    if (ShardingAttr wanted = followed.find(*signature, self, sharding, static_cast<unsigned>(index), other))
+      visit(other, wanted);
+  }
+}
+
+void ShardingGraph::follow(ShardingChange &change, unsigned radius, bool isFar) {
+  size_t begin = 0;
+  for (; radius > 0 && begin < change.size(); --radius) {
+    size_t end = change.size();
+    for (; begin < end; ++begin) {
+      auto [variable, sharding] = *(change.begin() + begin);
+      for (Value value : variables[variable]) {
+        if (Operation *op = value.getDefiningOp()) {
+          followThrough(op, value, sharding, isFar, change);
+          for (Region &region : op->getRegions())
+            followThrough(region.front().getTerminator(), value, sharding, isFar, change);
+        }
+        for (Operation *user : value.getUsers())
+          followThrough(user, value, sharding, isFar, change);
+      }
+    }
+  }
+}
+
+} // namespace spmdc

@@ -1,0 +1,117 @@
+//===- AccumulateHalos.cpp - what goes to one place is added up first ---===//
+//
+// The gradient of what looks at one array through shifted windows (a convolution, a pool, a stencil) adds up arrays
+// that are shifted against each other, and each is exchanged by itself: what one device has for a neighbour travels tap
+// by tap. Where it is less to send, devices add that up before (HaloAccumulation.h).
+//
+//===----------------------------------------------------------------------===//
+
+#include "ir/array/LocalBuilder.h"
+#include "ir/spmd/Location.h"
+#include "ir/spmd/ReducePrecision.h"
+#include "passes/collectives/HaloAccumulation.h"
+#include "passes/collectives/Passes.h"
+#include "passes/exchange/Conditions.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/DenseSet.h"
+
+using namespace mlir;
+
+namespace spmdc {
+
+#define GEN_PASS_DEF_ADDBEFOREEXCHANGE
+#include "passes/collectives/Passes.h.inc"
+
+namespace {
+
+class Adder {
+public:
+  explicit Adder(MeshAttr mesh) : mesh(mesh) {}
+
+  /// Operations in program order.
+  void visit(ArrayRef<Operation *> ops) {
+    for (Operation *op : llvm::reverse(ops)) // A sum comes before what it is made of.
+      if (!done.contains(op))
+        visit(op);
+  }
+
+private:
+  void visit(Operation *op) {
+    Value root = op->getResult(0);
+    ExchangedSum sum = findExchangedSum(root);
+    if (sum.terms.size() < 2) { // Nor do parts of it have two.
+      done.insert(sum.ops.begin(), sum.ops.end());
+      return;
+    }
+    std::vector<HaloAccumulation> edges;
+    for (const ExchangedTerm &term : sum.terms) {
+      if (llvm::any_of(edges, [&](HaloAccumulation &other) { return other.add(term); }))
+        continue;
+      edges.emplace_back(mesh, sum.type, getPartialSumType(op, sum.type.getElementType()));
+      edges.back().add(term);
+    }
+    ExchangePrice before, now;
+    SmallVector<Location> locs;
+    for (Operation *inner : sum.ops)
+      if (auto exchange = dyn_cast<ExchangeOp>(inner)) {
+        before.add(exchange.getWireBytes(mesh) * static_cast<double>(mesh.toValue().deviceCount()));
+        locs.push_back(exchange.getLoc());
+      }
+    for (HaloAccumulation &part : edges)
+      now.add(part.settle());
+    if (!now.isBetterThan(before))
+      return;
+    done.insert(sum.ops.begin(), sum.ops.end());
+    OpBuilder builder(op);
+    Location loc = fuseLocs(op->getContext(), locs);
+    std::string why = "what devices have for one another's pieces of " + sum.type.str() +
+                      " is added up before they send it" + whyForCondition(root);
+    Value total;
+    auto add = [&](Value value) { total = total ? builder.create<AddOp>(op->getLoc(), total, value) : value; };
+    for (const HaloAccumulation &part : edges)
+      add(part.build(builder, loc, why));
+    for (const OwnTerm &term : sum.own)
+      add(rebuild(builder, term));
+    root.replaceAllUsesWith(total);
+    eraseUnused(op);
+  }
+
+  static Value rebuild(OpBuilder &builder, const OwnTerm &term) {
+    Value value = term.local;
+    for (Operation *op : llvm::reverse(term.path)) {
+      Operation *clone = builder.clone(*op);
+      clone->setOperand(0, value);
+      value = clone->getResult(0);
+    }
+    return value;
+  }
+
+  /// Erases an operation of the old sum, and what led to it alone.
+  void eraseUnused(Operation *op) {
+    if (!op || !done.contains(op) || !op->use_empty())
+      return;
+    SmallVector<Value> operands(op->getOperands());
+    op->erase();
+    for (Value operand : operands)
+      eraseUnused(operand.getDefiningOp());
+  }
+
+  MeshAttr mesh;
+  llvm::DenseSet<Operation *> done;
+};
+
+class AccumulateHalosPass : public impl::AccumulateHalosBase<AccumulateHalosPass> {
+  void runOnOperation() override {
+    SmallVector<Operation *> ops;
+    getOperation().walk([&](Operation *op) {
+      if (isa<AddOp, ExchangeOp>(op))
+        ops.push_back(op);
+    });
+    Adder(getMesh(getOperation())).visit(ops);
+  }
+};
+
+} // namespace
+} // namespace spmdc

@@ -1,0 +1,234 @@
+//===- AlignCollectives.cpp - all devices make the same calls -------------===//
+//
+// In what a person wrote for one device, a collective may stand under a condition that differs between groups of
+// devices, as long as each group agrees. The runtime matches calls by their order on a device, so all devices must make
+// all of them: they go both ways of such a branch and take the result of their own, and such a loop runs on all devices
+// until the last one has left it, while those that have keep their values. Groups that are not concerned compute with
+// what they have, and nobody looks at it.
+//
+// In a region that is manual along some axes only, what the partitioner will insert along the others counts as well:
+// devices of different places along the manual axes may go different ways around it.
+//
+// A loop within such a branch must not run where its device has not come by: nothing says that it would end there. So
+// its condition also asks whether its device is here (`Here`).
+//
+//===----------------------------------------------------------------------===//
+
+#include "ir/array/ArrayOps.h"
+#include "ir/spmd/VaryingAxes.h"
+#include "passes/collectives/Passes.h"
+
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+
+namespace spmdc {
+
+#define GEN_PASS_DEF_ALIGNCOLLECTIVES
+#include "passes/collectives/Passes.h.inc"
+
+namespace {
+
+/// Whether a device has come to this place of its program; without a value, all have.
+struct Here {
+  Value isHere;
+  VaryingAxes::Axes axes; ///< Over which that differs.
+};
+
+/// Whether a value is cut, along a dimension that satisfies the test.
+bool isCut(Value value, function_ref<bool(const DimFactors &)> test, const ValueFactors &factors) {
+  ShardingAttr sharding = cast<ArrayType>(value.getType()).getSharding();
+  return sharding && llvm::any_of(llvm::zip(sharding.getDims(), factors),
+                                  [&](auto pair) { return !std::get<0>(pair).empty() && test(std::get<1>(pair)); });
+}
+
+/// Whether the operation is a collective, or the partitioner may need one for it: changes of sharding are in their
+/// places; other collectives combine what devices have of a factor that is cut, or move elements.
+bool isCollective(Operation *op) {
+  if (isa<CollectiveOpInterface, ReshardOp>(op))
+    return true;
+  auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
+  if (!ruled)
+    return false;
+  ShardingRule rule = ruled.getShardingRule();
+  bool isMoving = isa<ReshapeOp>(op) || !ruled.getMoves().parts.empty();
+  auto needsOthers = [&](const DimFactors &factors) {
+    return isMoving ||
+           llvm::any_of(factors, [&](int64_t factor) { return rule.factors[factor].kind != FactorKind::PassThrough; });
+  };
+  for (auto [operand, factors] : llvm::zip(op->getOperands(), rule.operands))
+    if (isCut(operand, needsOthers, factors))
+      return true;
+  return isCut(op->getResult(0), needsOthers, rule.results[0]);
+}
+
+bool hasCollective(Operation *op) {
+  return op
+      ->walk([](Operation *inside) { return isCollective(inside) ? WalkResult::interrupt() : WalkResult::advance(); })
+      .wasInterrupted();
+}
+
+ArrayType boolType(OpBuilder &builder) { return ArrayType::get({}, builder.getI1Type()); }
+
+Value createAnd(OpBuilder &builder, Location loc, Value lhs, Value rhs) {
+  return lhs && rhs ? builder.create<AndOp>(loc, boolType(builder), lhs, rhs) : lhs ? lhs : rhs;
+}
+
+Value createSelect(OpBuilder &builder, Location loc, Value condition, Value onTrue, Value onFalse) {
+  auto type = cast<ArrayType>(onTrue.getType());
+  if (type.getRank() != 0)
+    condition = builder.create<BroadcastInDimOp>(loc, type.withElementType(builder.getI1Type()), condition,
+                                                 ArrayRef<int64_t>());
+  return builder.create<SelectOp>(loc, type, condition, onTrue, onFalse);
+}
+
+class Aligner {
+public:
+  explicit Aligner(ManualOp manual) : varying(manual), context(manual.getContext()) { align(manual.getBlock(), {}); }
+
+private:
+  void align(Block &block, const Here &here) {
+    for (Operation &op : llvm::make_early_inc_range(block)) {
+      if (auto branch = dyn_cast<IfOp>(op))
+        align(branch, here);
+      else if (auto loop = dyn_cast<WhileOp>(op))
+        align(loop, here);
+      else if (auto manual = dyn_cast<ManualOp>(op))
+        align(manual.getBlock(), handIn(here, manual));
+      else
+        for (Region &region : op.getRegions())
+          align(region.front(), here);
+    }
+  }
+
+  /// A region within reads nothing from outside but its operands.
+  static Here handIn(const Here &here, ManualOp manual) {
+    if (!here.isHere)
+      return here;
+    manual.getInputsMutable().append(here.isHere);
+    return {manual.getBlock().addArgument(here.isHere.getType(), manual.getLoc()), here.axes};
+  }
+
+  void align(IfOp branch, const Here &here) {
+    VaryingAxes::Axes axes = varying.of(branch.getPredicate());
+    if (axes.empty() || !hasCollective(branch)) {
+      align(branch.getThenRegion().front(), here);
+      align(branch.getElseRegion().front(), here);
+      return;
+    }
+    OpBuilder builder(branch);
+    Location loc = branch.getLoc();
+    Value isNot = builder.create<NotOp>(loc, boolType(builder), branch.getPredicate());
+    SmallVector<SmallVector<Value>> yielded;
+    Value conditions[] = {branch.getPredicate(), isNot};
+    for (auto [region, condition] : llvm::zip(branch->getRegions(), conditions)) {
+      Here inArm{createAnd(builder, loc, here.isHere, condition), here.axes};
+      inArm.axes.insert(axes.begin(), axes.end());
+      Block &arm = region.front();
+      align(arm, inArm);
+      yielded.emplace_back(arm.getTerminator()->getOperands());
+      arm.getTerminator()->erase();
+      branch->getBlock()->getOperations().splice(branch->getIterator(), arm.getOperations());
+    }
+    builder.setInsertionPoint(branch);
+    for (auto [result, onTrue, onFalse] : llvm::zip(branch.getOutputs(), yielded[0], yielded[1]))
+      result.replaceAllUsesWith(createSelect(builder, loc, branch.getPredicate(), onTrue, onFalse));
+    branch.erase();
+  }
+
+  void align(WhileOp loop, const Here &here) {
+    Block &condition = loop.getCondition().front(), &body = loop.getBody().front();
+    VaryingAxes::Axes axes = varying.of(condition.getTerminator()->getOperand(0));
+    axes.insert(here.axes.begin(), here.axes.end());
+    if (!hasCollective(loop)) {
+      // Each device goes its own way; those that are not here go none.
+      OpBuilder builder(condition.getTerminator());
+      Value goesOn = condition.getTerminator()->getOperand(0);
+      condition.getTerminator()->setOperand(0, createAnd(builder, loop.getLoc(), here.isHere, goesOn));
+      return;
+    }
+    if (axes.empty()) {
+      align(condition, here);
+      align(body, here);
+      return;
+    }
+    align(condition, here);
+    OpBuilder builder(loop);
+    Location loc = loop.getLoc();
+    // Whether the device is in the loop: one more carry.
+    Value isInside = createAnd(builder, loc, here.isHere, evaluate(condition, builder, loop.getInitials()));
+    SmallVector<Value> initials(loop.getInitials());
+    initials.push_back(isInside);
+    SmallVector<Type> types(loop.getResultTypes());
+    types.push_back(boolType(builder));
+    auto aligned = builder.create<WhileOp>(loc, types, initials);
+
+    OpBuilder::InsertionGuard guard(builder);
+    Block *newCondition = builder.createBlock(&aligned.getCondition());
+    addArguments(*newCondition, loop, boolType(builder));
+    Value anyInside = builder.create<AllReduceOp>(
+        loc, boolType(builder), newCondition->getArguments().back(), ReductionKind::or_, axesAttr(axes),
+        builder.getStringAttr("the loop goes on while any device is in it: they call its collectives together"));
+    builder.create<YieldOp>(loc, anyInside);
+
+    Block *newBody = builder.createBlock(&aligned.getBody());
+    addArguments(*newBody, loop, boolType(builder));
+    Value inside = newBody->getArguments().back();
+    auto carries = newBody->getArguments().drop_back();
+    for (auto [old, carry] : llvm::zip(body.getArguments(), carries)) {
+      varying.copy(carry, old);
+      old.replaceAllUsesWith(carry);
+    }
+    align(body, {inside, axes});
+    SmallVector<Value> next(body.getTerminator()->getOperands());
+    body.getTerminator()->erase();
+    newBody->getOperations().splice(newBody->end(), body.getOperations());
+    builder.setInsertionPointToEnd(newBody);
+    for (auto [value, carry] : llvm::zip(next, carries))
+      value = createSelect(builder, loc, inside, value, carry);
+    next.push_back(createAnd(builder, loc, inside, evaluate(condition, builder, next)));
+    builder.create<YieldOp>(loc, next);
+
+    loop.replaceAllUsesWith(aligned.getResults().drop_back());
+    loop.erase();
+  }
+
+  /// What the condition says of these carries.
+  Value evaluate(Block &condition, OpBuilder &builder, ValueRange carries) {
+    IRMapping mapping;
+    for (auto [argument, carry] : llvm::zip(condition.getArguments(), carries))
+      mapping.map(argument, carry);
+    for (Operation &op : condition.without_terminator())
+      builder.clone(op, mapping);
+    return mapping.lookupOrDefault(condition.getTerminator()->getOperand(0));
+  }
+
+  static void addArguments(Block &block, WhileOp loop, Type last) {
+    for (Value argument : loop.getCondition().getArguments())
+      block.addArgument(argument.getType(), argument.getLoc());
+    block.addArgument(last, loop.getLoc());
+  }
+
+  AxesAttr axesAttr(const VaryingAxes::Axes &axes) const {
+    SmallVector<AxisRefAttr> refs;
+    for (const std::string &axis : axes)
+      refs.push_back(AxisRefAttr::get(context, StringAttr::get(context, axis), 1, 0));
+    return AxesAttr::get(context, refs);
+  }
+
+  VaryingAxes varying;
+  MLIRContext *context;
+};
+
+class AlignCollectivesPass : public impl::AlignCollectivesBase<AlignCollectivesPass> {
+  void runOnOperation() override {
+    // With those within.
+    getOperation().walk<WalkOrder::PreOrder>([](ManualOp manual) {
+      Aligner{manual};
+      return WalkResult::skip();
+    });
+  }
+};
+
+} // namespace
+} // namespace spmdc

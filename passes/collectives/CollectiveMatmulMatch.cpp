@@ -1,0 +1,305 @@
+//===- CollectiveMatmulMatch.cpp - products that run piece by piece -----------------------===//
+
+#include "passes/collectives/CollectiveMatmulMatch.h"
+#include "passes/collectives/ShardedAxes.h"
+
+#include <algorithm>
+#include <map>
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
+
+double bytesOf(Value value) { return static_cast<double>(typeOf(value).getBytes()); }
+
+int64_t indexIn(ArrayRef<int64_t> list, int64_t value) {
+  const auto *at = llvm::find(list, value);
+  return at == list.end() ? -1 : at - list.begin();
+}
+
+class RingFinder {
+public:
+  RingFinder(func::FuncOp func, MeshAttr mesh, const CostModel &model)
+      : func(func), mesh(mesh), model(model), cutAxes(func) {}
+
+  std::vector<CollectiveMatmul> run() {
+    func.walk([&](Operation *op) {
+      if (auto gather = dyn_cast<AllGatherOp>(op))
+        addGather(gather);
+      else if (auto scatter = dyn_cast<ReduceScatterOp>(op))
+        addScatter(scatter);
+    });
+    return std::move(rings);
+  }
+
+private:
+  /// Devices in the group, if pieces of this size make up the whole: then none is padded.
+  std::optional<int64_t> evenGroup(CollectiveOpInterface op, int64_t whole, int64_t piece) {
+    double devices = groupSize(mesh, op.getGroupAxes());
+    if (devices < 2 || piece == 0 || static_cast<double>(whole) != devices * static_cast<double>(piece))
+      return std::nullopt;
+    return static_cast<int64_t>(devices);
+  }
+
+  /// The product at the end of a use, behind transposes that have no other.
+  static DotGeneralOp followUse(OpOperand &first, int64_t &dim, CollectiveMatmul &ring) {
+    OpOperand *use = &first;
+    while (auto transpose = dyn_cast<TransposeOp>(use->getOwner())) {
+      if (!transpose->hasOneUse() || transpose->getBlock() != ring.collective->getBlock())
+        return nullptr;
+      ring.transposes.push_back(transpose);
+      dim = indexIn(transpose.getPerm(), dim);
+      use = &*transpose->use_begin();
+    }
+    auto product = dyn_cast<DotGeneralOp>(use->getOwner());
+    ring.isLhs = use->getOperandNumber() == 0;
+    return product && product->getBlock() == ring.collective->getBlock() ? product : nullptr;
+  }
+
+  /// Whether all other uses of what is gathered come behind the product.
+  static bool isFirstUse(OpOperand &use, DotGeneralOp product) {
+    return llvm::all_of(use.get().getUses(), [&](OpOperand &other) {
+      Operation *op = product->getBlock()->findAncestorOpInBlock(*other.getOwner());
+      return &other == &use || (op && product->isBeforeInBlock(op));
+    });
+  }
+
+  void addGather(AllGatherOp gather) {
+    std::optional<int64_t> devices = evenGroup(gather, gather.getType().getDimSize(gather.getDim()),
+                                               gather.getOperand().getType().getDimSize(gather.getDim()));
+    for (OpOperand &use : gather->getUses()) {
+      CollectiveMatmul ring;
+      ring.collective = gather;
+      ring.dim = static_cast<int64_t>(gather.getDim());
+      ring.product = followUse(use, ring.dim, ring);
+      if (!devices || !ring.product || !isFirstUse(use, ring.product))
+        continue;
+      ring.isKept = !gather->hasOneUse();
+      ring.work.devices = *devices;
+      ring.work.pieceBytes = bytesOf(gather.getOperand());
+      findRole(ring);
+      if (ring.role == MatmulDimRole::Contracted && !mayAddInAnyOrder(ring))
+        continue;
+      addCosts(ring);
+      rings.push_back(std::move(ring));
+    }
+  }
+
+  void addScatter(ReduceScatterOp scatter) {
+    auto dim = static_cast<int64_t>(scatter.getDim());
+    std::optional<int64_t> devices =
+        evenGroup(scatter, scatter.getOperand().getType().getDimSize(dim), scatter.getType().getDimSize(dim));
+    bool isNarrow = isNarrowFloat(scatter.getType().getElementType());
+    if (!devices || scatter.getKind() != ReductionKind::sum || (isNarrow && *devices > kMaxDirectDevices))
+      return;
+    CollectiveMatmul ring;
+    ring.collective = scatter;
+    Value value = scatter.getOperand();
+    for (; value.hasOneUse() && !ring.product; value = value.getDefiningOp()->getOperand(0)) {
+      Operation *op = value.getDefiningOp();
+      if (!op || op->getBlock() != scatter->getBlock())
+        return;
+      ring.product = dyn_cast<DotGeneralOp>(op);
+      if (ring.product)
+        break;
+      auto transpose = dyn_cast<TransposeOp>(op);
+      if (!transpose)
+        return;
+      dim = transpose.getPerm()[dim];
+      ring.transposes.insert(ring.transposes.begin(), transpose);
+    }
+    if (!ring.product)
+      return;
+    ring.resultDim = dim;
+    ring.work.isScatter = true;
+    ring.work.devices = *devices;
+    ring.work.pieceBytes = bytesOf(scatter.getResult());
+    findCutOperand(ring);
+    addCosts(ring);
+    rings.push_back(std::move(ring));
+  }
+
+  /// What the gathered dimension is to the product.
+  static void findRole(CollectiveMatmul &ring) {
+    DotGeneralOp op = ring.product;
+    ArrayRef<int64_t> batch = ring.isLhs ? op.getLhsBatch() : op.getRhsBatch();
+    ArrayRef<int64_t> contract = ring.isLhs ? op.getLhsContract() : op.getRhsContract();
+    if (int64_t index = indexIn(batch, ring.dim); index >= 0) {
+      ring.role = MatmulDimRole::Batch;
+      ring.otherDim = (ring.isLhs ? op.getRhsBatch() : op.getLhsBatch())[index];
+      ring.resultDim = index;
+    } else if (int64_t index = indexIn(contract, ring.dim); index >= 0) {
+      ring.role = MatmulDimRole::Contracted;
+      ring.otherDim = (ring.isLhs ? op.getRhsContract() : op.getLhsContract())[index];
+    } else {
+      ring.role = MatmulDimRole::Free;
+      ring.resultDim =
+          static_cast<int64_t>(batch.size()) +
+          (ring.isLhs ? indexIn(op.getLhsFreeDims(), ring.dim)
+                      : static_cast<int64_t>(op.getLhsFreeDims().size()) + indexIn(op.getRhsFreeDims(), ring.dim));
+    }
+  }
+
+  /// Which operand the scattered dimension of the result comes from.
+  static void findCutOperand(CollectiveMatmul &ring) {
+    DotGeneralOp op = ring.product;
+    auto batches = static_cast<int64_t>(op.getLhsBatch().size());
+    SmallVector<int64_t> lhsFree = op.getLhsFreeDims();
+    auto lhsFrees = static_cast<int64_t>(lhsFree.size());
+    if (ring.resultDim < batches) {
+      ring.role = MatmulDimRole::Batch;
+      ring.isLhs = true;
+      ring.dim = op.getLhsBatch()[ring.resultDim];
+      ring.otherDim = op.getRhsBatch()[ring.resultDim];
+      return;
+    }
+    ring.isLhs = ring.resultDim < batches + lhsFrees;
+    ring.dim =
+        ring.isLhs ? lhsFree[ring.resultDim - batches] : op.getRhsFreeDims()[ring.resultDim - batches - lhsFrees];
+  }
+
+  bool mayAddInAnyOrder(CollectiveMatmul &ring) {
+    Value other = ring.product->getOperand(ring.isLhs ? 1 : 0);
+    return !isa<FloatType>(ring.product.getType().getElementType()) ||
+           cutAxes.isShardedOver(other, ring.collective.getGroupAxes());
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Costs
+  //===--------------------------------------------------------------------===//
+
+  static double flopsOf(DotGeneralOp op) {
+    double flops = 2 * static_cast<double>(op.getType().getNumElements());
+    for (int64_t dim : op.getLhsContract())
+      flops *= static_cast<double>(op.getLhs().getType().getDimSize(dim));
+    return flops;
+  }
+
+  double secondsOf(DotGeneralOp op) {
+    return model.computeSeconds(flopsOf(op), bytesOf(op.getLhs()) + bytesOf(op.getRhs()) + bytesOf(op.getResult()));
+  }
+
+  double memorySeconds(double bytes) const { return bytes / model.memoryPerSecond; }
+
+  void addCosts(CollectiveMatmul &ring) {
+    CollectiveMatmulWork &work = ring.work;
+    std::vector<std::string> axes;
+    for (const spmd::AxisRef &axis : ring.collective.getGroupAxes().toValues())
+      axes.push_back(axis.name);
+    work.rates = model.ratesOf(axes);
+    work.wholeProduct = secondsOf(ring.product);
+    auto devices = static_cast<double>(work.devices);
+    Value operand = ring.product->getOperand(ring.isLhs ? 0 : 1), other = ring.product->getOperand(ring.isLhs ? 1 : 0);
+    double result = bytesOf(ring.product.getResult());
+    // Of an operand of which each piece takes a part, that part is copied first.
+    bool isOtherCut = ring.role != MatmulDimRole::Free;
+    double otherPart = isOtherCut ? bytesOf(other) / devices : bytesOf(other);
+    double resultPart = ring.role == MatmulDimRole::Contracted ? result : result / devices;
+    work.pieceProduct =
+        model.computeSeconds(flopsOf(ring.product) / devices, bytesOf(operand) / devices + otherPart + resultPart) +
+        memorySeconds(isOtherCut ? 2 * otherPart : 0);
+    if (work.isScatter) {
+      work.pieceProduct += memorySeconds(2 * bytesOf(operand) / devices);
+      work.addition = memorySeconds(3 * resultPart);
+      if (ring.sendsDirectly()) {
+        // Of 16 bits to a sum of 32, which is rounded once.
+        work.addition = memorySeconds((1 + 2 * 2) * resultPart);
+        work.once = memorySeconds((2 + 1) * resultPart);
+      }
+    } else if (ring.role == MatmulDimRole::Contracted) {
+      // Added to what is there as it is stored, in f32 where the result is narrower.
+      work.pieceProduct += memorySeconds(resultPart);
+    } else {
+      // Stored once more, where it belongs in the result, which has to be there before.
+      work.pieceProduct += memorySeconds(2 * resultPart);
+      work.once = memorySeconds(result);
+    }
+    if (ring.isKept) {
+      // Put in its place in the gathered array, which has to be there before.
+      work.pieceProduct += memorySeconds(2 * work.pieceBytes);
+      work.once += memorySeconds(devices * work.pieceBytes);
+    }
+    work.otherProducts = ring.isScatter() ? productsBehind(ring) : productsBefore(ring);
+  }
+
+  /// The products between what a gather needs and the one that needs it: they run under it as it is
+  /// (spmdc-schedule-collectives), though not across loops and branches.
+  double productsBefore(CollectiveMatmul &ring) {
+    Place place = placeOf(ring.product);
+    double begin = place.stretchBegin;
+    Operation *source = ring.collective->getOperand(0).getDefiningOp();
+    if (source && source->getBlock() == ring.product->getBlock())
+      begin = std::max(begin, placeOf(source).end);
+    return place.begin - begin;
+  }
+
+  /// Likewise those between a scatter's product and the first reader of what is scattered.
+  double productsBehind(CollectiveMatmul &ring) {
+    Place place = placeOf(ring.product);
+    Block *block = ring.product->getBlock();
+    double end = lasts[{block, place.stretch}];
+    for (Operation *user : ring.collective->getResult(0).getUsers())
+      if (Operation *reader = block->findAncestorOpInBlock(*user))
+        end = std::min(end, placeOf(reader).begin);
+    return end - place.end;
+  }
+
+  /// Seconds of the products of a block up to an operation and with it, and up to the loop or branch before it.
+  struct Place {
+    double begin = 0, end = 0, stretchBegin = 0;
+    int64_t stretch = 0; ///< Between two loops or branches, by number.
+  };
+
+  Place placeOf(Operation *op) {
+    if (auto known = places.find(op); known != places.end())
+      return known->second;
+    Place place;
+    for (Operation &each : *op->getBlock()) {
+      place.begin = place.end;
+      if (each.getNumRegions() > 0) {
+        place.stretchBegin = place.end;
+        ++place.stretch;
+      } else if (auto product = dyn_cast<DotGeneralOp>(each)) {
+        place.end += secondsOf(product);
+      }
+      places[&each] = place;
+      lasts[{op->getBlock(), place.stretch}] = place.end;
+    }
+    return places[op];
+  }
+
+  func::FuncOp func;
+  MeshAttr mesh;
+  const CostModel &model;
+  ShardedAxes cutAxes;
+  llvm::DenseMap<Operation *, Place> places;
+  std::map<std::pair<Block *, int64_t>, double> lasts; ///< Seconds up to the end of a stretch.
+  std::vector<CollectiveMatmul> rings;
+};
+
+} // namespace
+
+std::vector<CollectiveMatmul> findCollectiveMatmuls(func::FuncOp func, MeshAttr mesh, const CostModel &model) {
+  return RingFinder(func, mesh, model).run();
+}
+
+std::vector<ChosenCollectiveMatmul> chooseCollectiveMatmuls(func::FuncOp func, MeshAttr mesh, const CostModel &model) {
+  std::vector<ChosenCollectiveMatmul> chosen;
+  for (CollectiveMatmul &ring : findCollectiveMatmuls(func, mesh, model)) {
+    ChosenCollectiveMatmul candidate{ring, chooseCollectiveMatmulKind(ring.work)};
+    if (candidate.way == CollectiveMatmulKind::None)
+      continue;
+    auto same =
+        llvm::find_if(chosen, [&](const ChosenCollectiveMatmul &other) { return other.ring.product == ring.product; });
+    if (same == chosen.end())
+      chosen.push_back(std::move(candidate));
+    else if (candidate.savedSeconds() > same->savedSeconds())
+      *same = std::move(candidate);
+  }
+  return chosen;
+}
+
+} // namespace spmdc

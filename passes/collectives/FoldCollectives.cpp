@@ -1,0 +1,252 @@
+//===- FoldCollectives.cpp - one collective for two in a row --------------===//
+//
+// The same collective of the same value is done once, whoever asked for it. A sum over one axis of a sum over another
+// is a sum over both, which sends less than one after the other: of g * h devices each sends 2 (gh - 1) / gh of the
+// array, not 2 (g - 1) / g + 2 (h - 1) / h. Pieces gathered along one dimension in two steps, or scattered, are
+// gathered or scattered in one: as many bytes, one wait less.
+//
+// Where one of the axes is slow the way in two steps may be the faster one, and a sum over several axes, in one step or
+// in several, is faster by parts: scattered over the fast axes, added over the slow ones, gathered. The cost model
+// decides.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ir/spmd/Location.h"
+#include "ir/spmd/SpmdOps.h"
+#include "passes/collectives/Passes.h"
+#include "passes/reshard/ReshardPlanner.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <map>
+
+using namespace mlir;
+
+namespace spmdc {
+
+#define GEN_PASS_DEF_JOINCOLLECTIVES
+#include "passes/collectives/Passes.h.inc"
+
+namespace {
+
+class Joiner {
+public:
+  Joiner(ModuleOp module, ReshardPlanner &planner)
+      : meshAttr(getMesh(module)), mesh(planner.getMesh()), model(planner.getModel()), planner(planner) {}
+
+  /// Joins the collectives, each with those before it, as many as follow one another.
+  void visit(ArrayRef<CollectiveOpInterface> collectives) {
+    for (CollectiveOpInterface op : llvm::reverse(collectives))
+      if (!gone.contains(op))
+        visit(op);
+  }
+
+  /// Of equal ones, in program order, keeps the first: elimination of common subexpressions keeps apart what differs in
+  /// its reason.
+  static void shareEqual(ArrayRef<CollectiveOpInterface> collectives) {
+    std::map<std::vector<const void *>, CollectiveOpInterface> known; // Only looked up.
+    for (CollectiveOpInterface op : collectives) {
+      NamedAttrList attributes(op->getAttrs());
+      attributes.erase("why");
+      std::vector<const void *> key = {op->getBlock(), op->getName().getAsOpaquePointer(),
+                                       attributes.getDictionary(op->getContext()).getAsOpaquePointer(),
+                                       op->getResult(0).getType().getAsOpaquePointer()};
+      for (Value operand : op->getOperands())
+        key.push_back(operand.getAsOpaquePointer());
+      auto [entry, isNew] = known.try_emplace(std::move(key), op);
+      if (isNew)
+        continue;
+      CollectiveOpInterface first = entry->second;
+      setReasons(first, {first, op});
+      first->setLoc(fuseLocs(op->getContext(), {first->getLoc(), op->getLoc()}));
+      replace(op, first->getResult(0));
+      op.erase();
+    }
+  }
+
+private:
+  /// Those of all of them.
+  static void setReasons(Operation *op, std::initializer_list<Operation *> from) {
+    SmallVector<std::string> reasons;
+    for (Operation *each : from)
+      if (auto why = each->getAttrOfType<StringAttr>("why"); why && !llvm::is_contained(reasons, why.str()))
+        reasons.push_back(why.str());
+    if (!reasons.empty())
+      op->setAttr("why", StringAttr::get(op->getContext(), llvm::join(reasons, "; ")));
+  }
+
+  void visit(CollectiveOpInterface second) {
+    while (true) {
+      auto first = second->getOperand(0).getDefiningOp<CollectiveOpInterface>();
+      bool mayJoin = first && first->hasOneUse() && first->getBlock() == second->getBlock();
+      std::optional<AxesAttr> axes = mayJoin ? findAxes(first, second) : std::nullopt;
+      if (!axes)
+        break;
+      CollectiveOpInterface joined = join(first, second, *axes);
+      double apart = secondsOf(first) + secondsOf(second);
+      if (Value sum = addByParts(joined, apart)) {
+        replace(second, sum);
+        return erase({second, first, joined});
+      }
+      if (secondsOf(joined) > apart) {
+        joined.erase();
+        break;
+      }
+      replace(second, joined->getResult(0));
+      erase({second, first});
+      second = joined;
+    }
+    if (Value sum = addByParts(second, secondsOf(second))) {
+      replace(second, sum);
+      erase({second});
+    }
+  }
+
+  static void replace(CollectiveOpInterface op, Value value) { op->getResult(0).replaceAllUsesWith(value); }
+
+  void erase(std::initializer_list<Operation *> ops) {
+    for (Operation *op : ops) {
+      gone.insert(op);
+      op->erase();
+    }
+  }
+
+  /// A sum over several axes in several steps, where they take less time than this, and than the sum in one step; null
+  /// otherwise.
+  Value addByParts(CollectiveOpInterface op, double seconds) {
+    auto sum = dyn_cast<AllReduceOp>(op.getOperation());
+    if (!sum || sum.getKind() != ReductionKind::sum || sum.getAxes().getAxes().size() < 2)
+      return {};
+    auto type = cast<ArrayType>(sum.getType());
+    // One all_reduce adds f16 and bf16 in f32; a part of the sum on its way would be rounded.
+    if (isa<FloatType>(type.getElementType()) && type.getElementType().getIntOrFloatBitWidth() == 16)
+      return {};
+    spmd::Sharding whole;
+    whole.dims.resize(type.getRank());
+    spmd::Sharding partial = whole;
+    partial.unreduced = sum.getAxes().toValues();
+    auto withSharding = [&](const spmd::Sharding &sharding) {
+      return type.withSharding(ShardingAttr::fromValue(op->getContext(), sharding));
+    };
+    ArrayType from = withSharding(partial), to = withSharding(whole);
+    if (planner.plan(from, to).steps.size() < 2)
+      return {};
+    OpBuilder builder(op);
+    Operation *before = op->getPrevNode();
+    Value byParts = planner.build(builder, op->getLoc(), sum.getOperand(), from, to, sum.getWhy().value_or(""));
+    SmallVector<Operation *> built;
+    double secondsByParts = 0;
+    for (Operation *part = op->getPrevNode(); part != before; part = part->getPrevNode()) {
+      built.push_back(part);
+      if (auto collective = dyn_cast<CollectiveOpInterface>(part))
+        secondsByParts += secondsOf(collective);
+    }
+    if (secondsByParts < std::min(seconds, secondsOf(op)))
+      return byParts;
+    for (Operation *part : built)
+      part->erase();
+    return {};
+  }
+
+  double secondsOf(CollectiveOpInterface op) const {
+    std::vector<std::string> names;
+    for (const spmd::AxisRef &axis : op.getGroupAxes().toValues())
+      names.push_back(axis.name);
+    return model.collectiveSeconds(op->getName().stripDialect().str(), names, op.getWireBytes(meshAttr));
+  }
+
+  int64_t sizeOf(AxesAttr axes) const {
+    int64_t size = 1;
+    for (const spmd::AxisRef &axis : axes.toValues())
+      size *= axis.sizeIn(mesh);
+    return size;
+  }
+
+  /// Whether each device has a piece of one size of what lies along the dimension.
+  bool isEven(int64_t whole, int64_t piece, AxesAttr axes) const { return whole == piece * sizeOf(axes); }
+
+  /// The axes of one collective that does the work of both, in the order of its pieces; nothing where there is none.
+  std::optional<AxesAttr> findAxes(CollectiveOpInterface first, CollectiveOpInterface second) const {
+    if (first->getName() != second->getName())
+      return std::nullopt;
+    ArrayRef<AxisRefAttr> inner = first.getGroupAxes().getAxes(), outer = second.getGroupAxes().getAxes();
+    for (AxisRefAttr axis : inner)
+      for (AxisRefAttr other : outer)
+        if (axis.getName() == other.getName())
+          return std::nullopt;
+    auto inOrder = [&](ArrayRef<AxisRefAttr> major, ArrayRef<AxisRefAttr> minor) {
+      SmallVector<AxisRefAttr> axes(major);
+      llvm::append_range(axes, minor);
+      return AxesAttr::get(first->getContext(), axes);
+    };
+    auto sizesOf = [](CollectiveOpInterface op, int64_t dim) {
+      return std::pair(cast<ArrayType>(op->getOperand(0).getType()).getDimSize(dim),
+                       cast<ArrayType>(op->getResult(0).getType()).getDimSize(dim));
+    };
+    if (auto reduce = dyn_cast<AllReduceOp>(first.getOperation())) {
+      if (reduce.getKind() != cast<AllReduceOp>(second.getOperation()).getKind())
+        return std::nullopt;
+      // Whoever comes first: in the order of the mesh.
+      SmallVector<AxisRefAttr> axes(inOrder(inner, outer).getAxes());
+      llvm::sort(axes, [&](AxisRefAttr x, AxisRefAttr y) {
+        auto keyOf = [&](AxisRefAttr axis) { return std::pair(mesh.indexOf(axis.getName()), axis.getPreSize()); };
+        return keyOf(x) < keyOf(y);
+      });
+      return AxesAttr::get(first->getContext(), axes);
+    }
+    if (auto gather = dyn_cast<AllGatherOp>(first.getOperation())) {
+      auto next = cast<AllGatherOp>(second.getOperation());
+      auto [piece, part] = sizesOf(first, gather.getDim());
+      auto [again, whole] = sizesOf(second, gather.getDim());
+      bool fits = gather.getDim() == next.getDim() && isEven(part, piece, gather.getAxes()) &&
+                  isEven(whole, again, next.getAxes());
+      return fits ? std::optional(inOrder(outer, inner)) : std::nullopt;
+    }
+    if (auto scatter = dyn_cast<ReduceScatterOp>(first.getOperation())) {
+      auto next = cast<ReduceScatterOp>(second.getOperation());
+      auto [whole, part] = sizesOf(first, scatter.getDim());
+      auto [again, piece] = sizesOf(second, scatter.getDim());
+      bool fits = scatter.getKind() == next.getKind() && scatter.getDim() == next.getDim() &&
+                  isEven(whole, part, scatter.getAxes()) && isEven(again, piece, next.getAxes());
+      return fits ? std::optional(inOrder(inner, outer)) : std::nullopt;
+    }
+    return std::nullopt;
+  }
+
+  static CollectiveOpInterface join(CollectiveOpInterface first, CollectiveOpInterface second, AxesAttr axes) {
+    OpBuilder builder(second);
+    IRMapping mapping;
+    mapping.map(second->getOperand(0), first->getOperand(0));
+    Operation *joined = builder.clone(*second, mapping);
+    joined->setAttr("axes", axes);
+    joined->setLoc(fuseLocs(first->getContext(), {first->getLoc(), second->getLoc()}));
+    setReasons(joined, {first, second});
+    return cast<CollectiveOpInterface>(joined);
+  }
+
+  MeshAttr meshAttr;
+  const spmd::MeshShape &mesh;
+  const CostModel &model;
+  ReshardPlanner &planner;
+  llvm::DenseSet<Operation *> gone;
+};
+
+class FoldCollectivesPass : public impl::FoldCollectivesBase<FoldCollectivesPass> {
+  void runOnOperation() override {
+    auto list = [&] {
+      SmallVector<CollectiveOpInterface> collectives;
+      getOperation().walk([&](CollectiveOpInterface op) { collectives.push_back(op); });
+      return collectives;
+    };
+    // Of one device's arrays nobody knows any more along which axes others have the same.
+    ReshardPlanner planner(getMesh(getOperation()).toValue(), CostModel::of(getOperation()).ofChoices(),
+                           /*spreads=*/false);
+    Joiner(getOperation(), planner).visit(list());
+    Joiner::shareEqual(list());
+  }
+};
+
+} // namespace
+} // namespace spmdc

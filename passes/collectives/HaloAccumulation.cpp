@@ -1,0 +1,330 @@
+//===- HaloAccumulation.cpp - arrays that are added up before they travel ----------===//
+
+#include "passes/collectives/HaloAccumulation.h"
+
+#include "ir/array/LocalBuilder.h"
+#include "ir/array/PartialSums.h"
+#include "passes/exchange/ArrayMoves.h"
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+spmd::DimMove keep(int64_t size) { return {0, 1, 0, size}; }
+
+} // namespace
+
+bool HaloAccumulation::add(const ExchangedTerm &term) {
+  for (int64_t d = 0; d < type.getRank() && !terms.empty(); ++d)
+    if (!axesOf(d).empty() && (terms.front().from.getDimSize(d) != term.from.getDimSize(d) ||
+                               terms.front().dims[d].dilation != term.dims[d].dilation))
+      return false;
+  terms.push_back(term);
+  return true;
+}
+
+ExchangePrice HaloAccumulation::settle() {
+  ExchangePrice apart = priceApart();
+  if (terms.size() > 1 && findDims())
+    if (ExchangePrice together = priceTogether(); together.isBetterThan(apart)) {
+      isTogether = true;
+      return together;
+    }
+  return apart;
+}
+
+bool HaloAccumulation::findDims() {
+  dims.assign(type.getRank(), std::nullopt);
+  for (int64_t d = 0; d < type.getRank(); ++d) {
+    int64_t size = type.getDimSize(d);
+    auto isKept = [&](const ExchangedTerm &term) {
+      return term.from.getDimSize(d) == size && term.dims[d] == keep(size);
+    };
+    if (axesOf(d).empty() || llvm::all_of(terms, isKept))
+      continue;
+    SmallVector<spmd::DimMove> moves;
+    for (const ExchangedTerm &term : terms)
+      moves.push_back(term.dims[d]);
+    std::vector<spmd::AxisRef> axes = type.getShardingOrOpen().toValue().dims[d];
+    dims[d] = findEdges(terms.front().from.getDimSize(d), size, sizesOf(mesh, axes), moves);
+    if (!dims[d])
+      return false;
+  }
+  return llvm::any_of(dims, [](const auto &dim) { return dim.has_value(); });
+}
+
+ExchangePrice HaloAccumulation::priceApart() const {
+  ExchangePrice price;
+  for (const ExchangedTerm &term : terms)
+    price.add(getExchangeBytes(mesh, term.from, type, term.dims));
+  return price;
+}
+
+ExchangePrice HaloAccumulation::priceTogether() const {
+  ExchangePrice price;
+  for (int64_t d = 0; d < type.getRank(); ++d)
+    if (dims[d])
+      for (const HaloDim::Edge &edge : dims[d]->edges) {
+        ArrayType edges = getEdgesType(d, edge);
+        price.add(getExchangeBytes(mesh, edges, edges, getEdgeMoves(edges, d, edge)));
+      }
+  return price;
+}
+
+HaloAccumulation::Range HaloAccumulation::getMoved(const ExchangedTerm &term, int64_t d, int64_t begin, int64_t end) {
+  spmd::DimMove move = term.dims[d];
+  move.begin = begin;
+  move.end = end;
+  spmd::MovedRange range = spmd::movedRange(move, {0, term.from.getDimSize(d)}, {0, end});
+  if (range.size == 0)
+    return {};
+  return {(range.start + move.shift) / move.dilation, (range.end() - 1 + move.shift) / move.dilation + 1};
+}
+
+HaloAccumulation::Range HaloAccumulation::getUsed(const ExchangedTerm &term, int64_t d) const {
+  return getMoved(term, d, term.dims[d].begin, term.dims[d].end);
+}
+
+ArrayType HaloAccumulation::getEdgesType(int64_t d, const HaloDim::Edge &edge) const {
+  SmallVector<int64_t> shape(type.getShape());
+  shape[d] = dims[d]->pieces * edge.getLength();
+  for (int64_t behind = d + 1; behind < type.getRank(); ++behind)
+    if (dims[behind])
+      shape[behind] = dims[behind]->pieces * dims[behind]->getLength();
+  return ofPartials.withShape(shape).withSharding(type.getSharding());
+}
+
+std::vector<spmd::DimMove> HaloAccumulation::getEdgeMoves(ArrayType edges, int64_t d, const HaloDim::Edge &edge) const {
+  std::vector<spmd::DimMove> moves;
+  for (int64_t size : edges.getShape())
+    moves.push_back(keep(size));
+  for (int64_t behind = d + 1; behind < type.getRank(); ++behind)
+    if (dims[behind]) {
+      moves[behind].begin = dims[behind]->first;
+      moves[behind].end = dims[behind]->last;
+    }
+  moves[d].shift = -edge.distance * edge.getLength();
+  moves[d].begin = edge.first;
+  moves[d].end = edge.last;
+  return moves;
+}
+
+class HaloAccumulation::Builder {
+public:
+  Builder(const HaloAccumulation &sum, OpBuilder &builder, Location loc, StringRef why)
+      : sum(sum), dims(sum.dims), type(sum.isTogether ? sum.ofPartials : sum.type), builder(builder), loc(loc),
+        why(why), local(builder, loc) {}
+
+  Value buildApart() {
+    Value total;
+    for (const ExchangedTerm &term : sum.terms)
+      total = plus(total, buildExchange(builder, loc, term.local, {{}, term.dims}, term.from, type, sum.meshAttr, why));
+    return total;
+  }
+
+  Value buildTogether() {
+    zero = builder.create<ConstantOp>(loc, ArrayType::get({}, type.getElementType()), Scalar());
+    for (const ExchangedTerm &term : sum.terms)
+      pieces.push_back(convertTo(builder, loc, mask(term), type.getElementType()));
+    // Where all devices have their pieces at one place, each part of the window is made by itself.
+    Value total =
+        llvm::all_of(dims, [](const auto &dim) { return !dim || dim->isSameEverywhere(); }) ? Value() : buildWindow();
+    for (int64_t d = 0; d < type.getRank(); ++d)
+      if (dims[d])
+        total = sendEdges(total, d);
+    return convertTo(builder, loc, total, sum.type.getElementType());
+  }
+
+private:
+  Value plus(Value x, Value y) { return x ? builder.create<AddOp>(loc, x, y) : y; }
+
+  /// Of a window (null: what the terms have for it), its own part along a dimension with the edges that others have.
+  Value sendEdges(Value window, int64_t d) {
+    const HaloDim &dim = *dims[d];
+    auto partOf = [&](int64_t begin, int64_t end, int64_t step) {
+      Range range{dim.low + begin, dim.low + end, step};
+      return window ? slice(window, d, range) : buildSum(d, range);
+    };
+    Value total = partOf(0, dim.piece, 1);
+    for (const HaloDim::Edge &edge : dim.edges) {
+      ArrayType edges = sum.getEdgesType(d, edge);
+      Value part = buildExchange(builder, loc, partOf(edge.begin, edge.end, edge.step),
+                                 {{}, sum.getEdgeMoves(edges, d, edge)}, edges, edges, sum.meshAttr, why);
+      SmallVector<int64_t> low(type.getRank()), shape(arrayTypeOf(total).getShape()), dilations(type.getRank(), 1);
+      low[d] = edge.begin - edge.distance * dim.piece;
+      dilations[d] = edge.step;
+      total = plus(total, pad(part, low, shape, dilations));
+    }
+    return total;
+  }
+
+  /// A term with zeros where it has padding, or what goes nowhere.
+  Value mask(const ExchangedTerm &term) {
+    Value isThere;
+    ArrayType piece = arrayTypeOf(term.local);
+    auto mark = [&](Value isIt, int64_t d) {
+      isIt = local.broadcast(isIt, piece.getShape(), {d});
+      isThere = isThere ? builder.create<AndOp>(loc, isThere, isIt).getResult() : isIt;
+    };
+    for (int64_t d = 0; d < type.getRank(); ++d) {
+      if (!dims[d])
+        continue;
+      int64_t size = term.from.getDimSize(d);
+      Range used = sum.getUsed(term, d);
+      Value places = builder.create<IotaOp>(loc, local.positionType(size, {dims[d]->sourcePiece}), /*dim=*/0);
+      if (dims[d]->pieces * dims[d]->sourcePiece != size) {
+        mark(local.isWithin(places, local.shardSize(size, sum.axesOf(d))), d);
+      }
+      if (used != sum.getMoved(term, d, 0, type.getDimSize(d))) {
+        Value first = local.subtract(local.shardStart(size, sum.axesOf(d)), local.splat({}, used.begin));
+        mark(local.isWithin(local.offset(places, first), local.splat({}, used.end - used.begin)), d);
+      }
+    }
+    return isThere ? local.select(isThere, term.local, builder.create<ConstantOp>(loc, piece, Scalar())) : term.local;
+  }
+
+  Value slice(Value x, int64_t d, Range range) {
+    ArrayType from = arrayTypeOf(x);
+    if (range == Range{0, from.getDimSize(d)})
+      return x;
+    SmallVector<int64_t> starts(from.getRank()), limits(from.getShape()), strides(from.getRank(), 1);
+    starts[d] = range.begin;
+    limits[d] = range.end;
+    strides[d] = range.step;
+    SmallVector<int64_t> shape(from.getShape());
+    shape[d] = (range.end - range.begin - 1) / range.step + 1;
+    return builder.create<SliceOp>(loc, from.withShape(shape), x, starts, limits, strides);
+  }
+
+  /// The array with its first element at these places of one of zeros (in front of it, if they are negative).
+  Value pad(Value x, ArrayRef<int64_t> low, ArrayRef<int64_t> shape, ArrayRef<int64_t> dilations) {
+    ArrayType from = arrayTypeOf(x);
+    SmallVector<int64_t> high, interior;
+    for (int64_t d = 0; d < from.getRank(); ++d) {
+      interior.push_back(dilations[d] - 1);
+      high.push_back(shape[d] - low[d] - ((from.getDimSize(d) - 1) * dilations[d] + 1));
+    }
+    auto isNone = [](int64_t width) { return width == 0; };
+    if (llvm::all_of(low, isNone) && llvm::all_of(high, isNone) && llvm::all_of(interior, isNone))
+      return x;
+    return builder.create<PadOp>(loc, from.withShape(shape), x, zero, low, high, interior);
+  }
+
+  /// Of a term what comes into frames (one for each dimension); null where nothing does.
+  Value place(size_t number, ArrayRef<Frame> frames) {
+    const ExchangedTerm &term = sum.terms[number];
+    Value x = pieces[number];
+    SmallVector<int64_t> low, shape, dilations;
+    for (int64_t d = 0; d < type.getRank(); ++d) {
+      const spmd::DimMove &move = term.dims[d];
+      int64_t first = 0, count = arrayTypeOf(x).getDimSize(d);
+      if (sum.axesOf(d).empty()) { // A device has all of it: what goes nowhere is left out.
+        Range used = sum.getUsed(term, d);
+        if (used == Range())
+          return {};
+        x = slice(x, d, used);
+        first = used.begin;
+        count = used.end - used.begin;
+      }
+      dilations.push_back(move.dilation / frames[d].step);
+      shape.push_back(frames[d].length);
+      low.push_back((frames[d].origin + first * move.dilation - move.shift) / frames[d].step);
+      if (low.back() >= shape.back() || low.back() + (count - 1) * dilations.back() < 0)
+        return {};
+    }
+    return pad(x, low, shape, dilations);
+  }
+
+  Value addUp(ArrayRef<Frame> frames) {
+    Value total;
+    SmallVector<int64_t> shape;
+    for (const Frame &frame : frames)
+      shape.push_back(frame.length);
+    for (size_t number = 0; number < sum.terms.size(); ++number)
+      if (Value term = place(number, frames))
+        total = plus(total, term);
+    return total ? total : builder.create<ConstantOp>(loc, type.withoutSharding().withShape(shape), Scalar());
+  }
+
+  Frame getPieceFrame(int64_t d) const { return {0, type.getLocal(sum.meshAttr).getDimSize(d)}; }
+
+  static Frame getWindowFrame(const HaloDim &dim) { return {dim.leastStart + dim.low, dim.getLength()}; }
+
+  /// A range along dimension d, the first along which something goes to other devices, of what the terms have for a
+  /// window.
+  Value buildSum(int64_t d, Range range) {
+    SmallVector<Frame> frames;
+    for (int64_t other = 0; other < type.getRank(); ++other)
+      frames.push_back(dims[other] ? getWindowFrame(*dims[other]) : getPieceFrame(other));
+    frames[d].origin -= range.begin;
+    frames[d].length = (range.end - range.begin - 1) / range.step + 1;
+    frames[d].step = range.step;
+    return addUp(frames);
+  }
+
+  /// The window where devices have their pieces at different places: all terms are added up as they lie in a device's
+  /// piece, and of that comes into its window what belongs there.
+  Value buildWindow() {
+    SmallVector<Frame> frames;
+    SmallVector<int64_t> greatestShifts;
+    for (int64_t d = 0; d < type.getRank(); ++d) {
+      int64_t least = sum.terms.front().dims[d].shift, greatest = least;
+      for (const ExchangedTerm &term : sum.terms) {
+        least = std::min(least, term.dims[d].shift);
+        greatest = std::max(greatest, term.dims[d].shift);
+      }
+      greatestShifts.push_back(greatest);
+      if (!dims[d])
+        frames.push_back(getPieceFrame(d));
+      else if (dims[d]->isSameEverywhere())
+        frames.push_back(getWindowFrame(*dims[d]));
+      else
+        frames.push_back({greatest, dims[d]->getExtent() + greatest - least});
+    }
+    Value total = addUp(frames);
+    for (int64_t d = 0; d < type.getRank(); ++d)
+      if (dims[d] && !dims[d]->isSameEverywhere())
+        total = shiftIntoWindow(total, d, greatestShifts[d]);
+    return total;
+  }
+
+  Value shiftIntoWindow(Value x, int64_t d, int64_t greatestShift) {
+    const HaloDim &dim = *dims[d];
+    // Where a device's window begins: this, less where its piece does.
+    int64_t begin = greatestShift - dim.low;
+    int64_t before = std::max<int64_t>(0, dim.greatestStart - begin);
+    int64_t last = begin - dim.leastStart + dim.getLength();
+    ArrayType type = arrayTypeOf(x);
+    SmallVector<int64_t> low(type.getRank()), padded(type.getShape()), dilations(type.getRank(), 1);
+    low[d] = before;
+    padded[d] = before + std::max(padded[d], last);
+    x = pad(x, low, padded, dilations);
+    SmallVector<int64_t> shape(type.getShape());
+    shape[d] = dim.getLength();
+    ArrayRef<AxisRefAttr> axes = sum.axesOf(d);
+    Value start =
+        builder.create<MultiplyOp>(loc, local.shardStart(dim.sourceSize, axes), local.splat({}, dim.dilation));
+    start = local.subtract(start, local.shardStart(dim.pieces * dim.piece, axes));
+    SmallVector<Value> starts(type.getRank(), local.splat({}, 0));
+    starts[d] = local.subtract(local.splat({}, begin + before), start);
+    return builder.create<DynamicSliceOp>(loc, x, starts, shape);
+  }
+
+  const HaloAccumulation &sum;
+  const std::vector<std::optional<HaloDim>> &dims;
+  ArrayType type;
+  OpBuilder &builder;
+  Location loc;
+  StringRef why;
+  LocalBuilder local;
+  Value zero;
+  SmallVector<Value> pieces; ///< Of the terms, masked.
+};
+
+Value HaloAccumulation::build(OpBuilder &builder, Location loc, StringRef why) const {
+  Builder built(*this, builder, loc, why);
+  return isTogether ? built.buildTogether() : built.buildApart();
+}
+
+} // namespace spmdc

@@ -1,0 +1,237 @@
+//===- RematerializeGathers.cpp - gather again instead of keeping ---------===//
+//
+// At the point of the program that needs most memory, the gathered array that is not used there and frees most is not
+// kept: it is gathered again before its next use. This is repeated until as much is saved as was asked for, or nothing
+// more can be. What parameters cut over the data axis need (FSDP, ZeRO-3) is then one layer's at a time.
+//
+// Where that does not suffice and the point is in a loop or a branch, what was made before that for another part of it
+// (gathered arrays, and what is made of them element by element) is made there: in each iteration of a loop.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ir/array/LocalBuilder.h"
+#include "passes/collectives/MemoryEstimate.h"
+#include "passes/collectives/Passes.h"
+#include "passes/strategy/ComputeTime.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace spmdc {
+
+#define GEN_PASS_DEF_REMATERIALIZEGATHERS
+#include "passes/collectives/Passes.h.inc"
+
+namespace {
+
+/// A gathered array that need not be kept over the peak.
+struct Choice {
+  AllGatherOp gather;
+  Operation *next = nullptr; ///< Where it is used again, in the block of the gather.
+  int64_t saved = 0;         ///< Bytes at the peak.
+};
+
+/// The gather as a choice, where the peak is at `atPeak`, an operation of its block.
+std::optional<Choice> consider(AllGatherOp gather, Operation *atPeak, const BlockLiveness &liveness) {
+  Block *block = gather->getBlock();
+  int64_t peak = liveness.getNumber(atPeak);
+  if (liveness.getNumber(gather) >= peak || !liveness.hasMemory(gather.getResult()))
+    return std::nullopt;
+  Operation *next = nullptr;
+  bool isUsedBefore = false;
+  for (Operation *user : gather.getResult().getUsers()) {
+    Operation *use = block->findAncestorOpInBlock(*user);
+    if (liveness.getNumber(use) > peak) {
+      if (!next || use->isBeforeInBlock(next))
+        next = use;
+      continue;
+    }
+    // Used at the peak, or before it by what is computed behind it.
+    if (liveness.getNumber(use) == peak || liveness.getUseEnd(user) >= peak)
+      return std::nullopt;
+    isUsedBefore = true;
+  }
+  if (!next || !isUsedBefore)
+    return std::nullopt;
+  // What is gathered is needed for longer, where it is not the function's for good.
+  Value operand = gather.getOperand();
+  int64_t kept = 0;
+  if (Operation *def = operand.getDefiningOp(); def && def->getBlock() == block && liveness.getLastUse(operand) < peak)
+    kept = arrayTypeOf(operand).getBytes();
+  int64_t saved = arrayTypeOf(gather.getResult()).getBytes() - kept;
+  return saved > 0 ? std::optional(Choice{gather, next, saved}) : std::nullopt;
+}
+
+/// The one that saves most; of equal ones that which is used again last, so that each is gathered twice at most.
+std::optional<Choice> choose(const MemoryPeak &peak) {
+  std::optional<Choice> best;
+  for (Operation *atPeak : peak.path) {
+    BlockLiveness liveness(*atPeak->getBlock());
+    for (auto gather : atPeak->getBlock()->getOps<AllGatherOp>()) {
+      std::optional<Choice> choice = consider(gather, atPeak, liveness);
+      if (!choice)
+        continue;
+      bool isBetter = !best || choice->saved > best->saved;
+      bool isEqual = best && choice->saved == best->saved && choice->next->getBlock() == best->next->getBlock();
+      if (isBetter || (isEqual && best->next->isBeforeInBlock(choice->next)))
+        best = choice;
+    }
+  }
+  return best;
+}
+
+/// What a loop may do in each iteration.
+bool isCheap(Operation *op) { return isa<AllGatherOp>(op) || isElementWork(op); }
+
+/// What is made before an operation with regions and used in one of them, away from the peak.
+struct InnerChoice {
+  SmallVector<Operation *> chain; ///< What makes it, in its order; the last operation is the array's.
+  Operation *around = nullptr;    ///< The operation with regions.
+  Operation *firstUser = nullptr; ///< In the block of the region.
+  int64_t saved = 0;              ///< Bytes at the peak.
+};
+
+/// Operations that are done again in each iteration, to save one array.
+constexpr size_t kLongestChain = 32;
+
+/// What makes the operation's result, as far as that is cheap and is needed for nothing else at `end`; in `kept` go the
+/// bytes of what is needed for longer then. Empty where it is too much.
+SmallVector<Operation *> collectChain(Operation *op, int64_t end, const BlockLiveness &liveness, int64_t &kept) {
+  llvm::SetVector<Operation *> chain;
+  llvm::SetVector<Value> others;
+  chain.insert(op);
+  for (size_t i = 0; i < chain.size(); ++i)
+    for (Value operand : chain[i]->getOperands()) {
+      Operation *def = operand.getDefiningOp();
+      if (!def || def->getBlock() != op->getBlock() || liveness.getLastUse(operand) >= end)
+        continue;
+      if (isCheap(def))
+        chain.insert(def);
+      else if (liveness.hasMemory(operand) && others.insert(operand))
+        kept += arrayTypeOf(operand).getBytes();
+      if (chain.size() > kLongestChain)
+        return {};
+    }
+  SmallVector<Operation *> ordered = chain.takeVector();
+  llvm::sort(ordered, [](Operation *x, Operation *y) { return x->isBeforeInBlock(y); });
+  return ordered;
+}
+
+/// The operation's result as a choice, where the peak is at or in `inner`, an operation of a region of `around`.
+std::optional<InnerChoice> considerInside(Operation *op, Operation *around, Operation *inner,
+                                          const BlockLiveness &outside, const BlockLiveness &inside) {
+  if (!isCheap(op) || !op->isBeforeInBlock(around) || !outside.hasMemory(op->getResult(0)) ||
+      outside.getLastUse(op->getResult(0)) != outside.getNumber(around))
+    return std::nullopt;
+  InnerChoice choice;
+  choice.around = around;
+  int64_t peak = inside.getNumber(inner), last = -1;
+  for (Operation *user : op->getUsers()) {
+    if (user->getBlock() == op->getBlock()) {
+      if (outside.getUseEnd(user) >= outside.getNumber(around))
+        return std::nullopt; // Computed behind.
+      continue;
+    }
+    if (!around->isProperAncestor(user))
+      continue;
+    // All of it would be gathered for each part; less is sent where the parts are brought (kLowMemoryAttrName).
+    if (!isa<IfOp>(around) && readsRange(user))
+      return std::nullopt;
+    Operation *use = inner->getBlock()->findAncestorOpInBlock(*user);
+    if (!use)
+      return std::nullopt; // The condition of a loop.
+    if (!choice.firstUser || use->isBeforeInBlock(choice.firstUser))
+      choice.firstUser = use;
+    last = std::max(last, inside.getUseEnd(user));
+  }
+  if (!choice.firstUser || (inside.getNumber(choice.firstUser) <= peak && peak <= last))
+    return std::nullopt;
+  int64_t kept = 0;
+  choice.chain = collectChain(op, outside.getNumber(around), outside, kept);
+  choice.saved = arrayTypeOf(op->getResult(0)).getBytes() - kept;
+  return choice.saved > 0 && !choice.chain.empty() ? std::optional(std::move(choice)) : std::nullopt;
+}
+
+/// The one that saves most; of equal ones the innermost, and the first. Each goes into as few loops within one another
+/// as suffice.
+std::optional<InnerChoice> chooseInside(const MemoryPeak &peak) {
+  std::optional<InnerChoice> best;
+  std::vector<BlockLiveness> liveness;
+  for (Operation *atPeak : peak.path)
+    liveness.emplace_back(*atPeak->getBlock());
+  for (size_t depth = 1; depth < peak.path.size(); ++depth) {
+    Operation *around = peak.path[depth];
+    for (Operation &op : *around->getBlock()) {
+      if (&op == around)
+        break;
+      if (op.getNumResults() != 1)
+        continue;
+      std::optional<InnerChoice> choice;
+      for (size_t inner = depth; inner-- > 0 && !choice;)
+        choice = considerInside(&op, around, peak.path[inner], liveness[depth], liveness[inner]);
+      if (choice && (!best || choice->saved > best->saved))
+        best = std::move(choice);
+    }
+  }
+  return best;
+}
+
+void makeInside(const InnerChoice &choice) {
+  OpBuilder builder(choice.firstUser);
+  IRMapping made;
+  const char *where = isa<IfOp>(choice.around) ? "; gathered in the arm" : "; gathered in each iteration";
+  for (Operation *op : choice.chain)
+    if (auto gather = dyn_cast<AllGatherOp>(builder.clone(*op, made)))
+      gather.setWhy(gather.getWhy().value_or("").str() + where +
+                    ", so that it need not be kept in memory all the while");
+  Value value = choice.chain.back()->getResult(0);
+  value.replaceUsesWithIf(made.lookup(value),
+                          [&](OpOperand &use) { return choice.around->isProperAncestor(use.getOwner()); });
+  for (Operation *op : llvm::reverse(choice.chain))
+    if (op->use_empty())
+      op->erase();
+}
+
+void gatherAgain(Choice choice) {
+  OpBuilder builder(choice.next);
+  auto again = cast<AllGatherOp>(builder.clone(*choice.gather));
+  again.setWhy(choice.gather.getWhy().value_or("").str() +
+               "; gathered again, so that it need not be kept in memory until here");
+  Block *block = choice.next->getBlock();
+  choice.gather.getResult().replaceUsesWithIf(again.getResult(), [&](OpOperand &use) {
+    Operation *user = block->findAncestorOpInBlock(*use.getOwner());
+    return user == choice.next || choice.next->isBeforeInBlock(user);
+  });
+}
+
+class RematerializeGathersPass : public impl::RematerializeGathersBase<RematerializeGathersPass> {
+public:
+  using RematerializeGathersBase::RematerializeGathersBase;
+
+  void runOnOperation() override {
+    if (freeBytes <= 0)
+      return;
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      run(func);
+  }
+
+private:
+  void run(func::FuncOp func) {
+    MemoryPeak peak = estimateMemoryPeak(func);
+    int64_t goal = peak.bytes - freeBytes;
+    while (peak.bytes > goal) {
+      if (std::optional<Choice> choice = choose(peak))
+        gatherAgain(*choice);
+      else if (std::optional<InnerChoice> inner = chooseInside(peak))
+        makeInside(*inner);
+      else
+        return;
+      peak = estimateMemoryPeak(func);
+    }
+  }
+};
+
+} // namespace
+} // namespace spmdc

@@ -1,0 +1,89 @@
+//===- ConcatenatedSlices.cpp - parts of one array that follow one another -------===//
+
+#include "passes/exchange/ConcatenatedSlices.h"
+
+#include "ir/array/LocalBuilder.h"
+#include "passes/exchange/ArrayMoves.h"
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+/// The value and what it is a slice of, the nearest first.
+SmallVector<Value> listSliced(Value value) {
+  SmallVector<Value> values = {value};
+  while (auto slice = values.back().getDefiningOp<SliceOp>())
+    values.push_back(slice.getOperand());
+  return values;
+}
+
+/// A part as a move of the array that it is a slice of; none where slices of slices are no one move.
+std::optional<ArrayMove> seeSliced(ArrayMove part, Value array, SmallVectorImpl<Operation *> &slices) {
+  while (part.source != array) {
+    auto slice = part.source.getDefiningOp<SliceOp>();
+    std::optional<ArrayMove> move = slice ? composeMoves(part, slice.getMoves().parts[0]) : std::nullopt;
+    if (!move)
+      return std::nullopt;
+    slices.push_back(slice);
+    part = *move;
+  }
+  return part;
+}
+
+/// The one move that takes the place of moves of one array to places that follow one another; none where there is none.
+std::optional<ArrayMove> joinMoves(ArrayRef<ArrayMove> moves, int64_t dim) {
+  ArrayMove joined = moves.front();
+  spmd::DimMove &all = joined.dims[dim];
+  int64_t size = arrayTypeOf(joined.source).getDimSize(dim);
+  for (const ArrayMove &move : moves) {
+    const spmd::DimMove &next = move.dims[dim];
+    bool isWithin = next.begin + next.shift >= 0 && next.end + next.shift <= size;
+    if (move.source != joined.source || size == 0 || next.stride != 1 || next.dilation != 1 || next.length != 0 ||
+        next.block != 1 || (!next.wraps && !isWithin))
+      return std::nullopt;
+    ArrayMove same = move;
+    same.dims[dim] = all;
+    bool isNext = &move == &moves.front() || (next.begin == all.end && (next.shift - all.shift) % size == 0);
+    if (same.dims != joined.dims || !isNext)
+      return std::nullopt;
+    all.end = next.end;
+    all.wraps |= next.wraps || next.shift != all.shift;
+  }
+  if (all.wraps) { // In the direction in which devices get less.
+    all.shift = (all.shift % size + size) % size;
+    if (all.shift > size / 2)
+      all.shift -= size;
+  }
+  return joined;
+}
+
+} // namespace
+
+std::optional<ConcatenatedSlices> matchConcatenatedSlices(ArrayRef<ArrayMove> parts, int64_t dim) {
+  for (Value array : listSliced(parts.front().source)) {
+    ConcatenatedSlices joined;
+    SmallVector<ArrayMove> moves;
+    for (const ArrayMove &part : parts) {
+      std::optional<ArrayMove> move = seeSliced(part, array, joined.slices);
+      if (!move)
+        break;
+      moves.push_back(*move);
+    }
+    std::optional<ArrayMove> all = moves.size() == parts.size() ? joinMoves(moves, dim) : std::nullopt;
+    if (all) {
+      joined.move = *all;
+      return joined;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<ConcatenatedSlices> matchConcatenatedSlices(Operation *op) {
+  auto join = dyn_cast<ConcatenateOp>(op);
+  if (!join || join->getNumOperands() < 2)
+    return std::nullopt;
+  return matchConcatenatedSlices(join.getMoves().parts, static_cast<int64_t>(join.getDim()));
+}
+
+} // namespace spmdc

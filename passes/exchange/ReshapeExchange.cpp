@@ -1,0 +1,42 @@
+//===- ReshapeExchange.cpp - any reshape as one exchange ------------------===//
+
+#include "passes/exchange/ReshapeExchange.h"
+
+#include "passes/exchange/ArrayMoves.h"
+#include "runtime/sharding/ReshapedPieces.h"
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+/// Beyond, what each device misses is not counted device by device.
+constexpr int64_t kManyDevices = 1024;
+/// Runs of elements of all devices together: more are not compared.
+constexpr int64_t kManyRuns = 1 << 18;
+/// Dimensions of both shapes together: a copy has no more loops (runtime/collective/Movement.h).
+constexpr int64_t kManyDims = 16;
+
+bool isUnreduced(ArrayType type) { return !type.getShardingOrOpen().getUnreduced().empty(); }
+
+} // namespace
+
+bool canExchangeReshape(const spmd::MeshShape &mesh, ArrayType from, ArrayType to) {
+  if (from.getNumElements() == 0 || from.getRank() == 0 || to.getRank() == 0 ||
+      from.getRank() + to.getRank() > kManyDims || isUnreduced(from) || isUnreduced(to) ||
+      mesh.deviceCount() > kManyDevices)
+    return false;
+  spmd::ShardedShape source = from.toShardedShape(), target = to.toShardedShape();
+  return llvm::all_of(spmd::groupReshapedDims(source.shape, target.shape), [&](const spmd::ReshapedDims &dims) {
+    int64_t runs = spmd::countRuns(mesh, source, dims.sourceBegin, dims.sourceEnd) +
+                   spmd::countRuns(mesh, target, dims.targetBegin, dims.targetEnd);
+    return runs <= kManyRuns / mesh.deviceCount();
+  });
+}
+
+Value buildReshapeExchange(OpBuilder &builder, ReshapeOp op, Value local, ArrayType from, ArrayType to, MeshAttr mesh) {
+  std::string why = whyExchange(cast<ShardingRuleOpInterface>(op.getOperation()), from, to);
+  return buildExchange(builder, op.getLoc(), local, {op.getOperand(), {}}, from, to, mesh, why);
+}
+
+} // namespace spmdc

@@ -1,0 +1,54 @@
+//===- Window.cpp - what each device looks at of an array -----------------===//
+
+#include "passes/exchange/Window.h"
+
+#include "ir/array/LocalBuilder.h"
+#include "passes/exchange/ArrayMoves.h"
+#include "passes/exchange/Conditions.h"
+
+using namespace mlir;
+
+namespace spmdc {
+
+Window::Window(Value source, ShardingAttr pieces, std::vector<WindowDim> dims)
+    : source(source), pieces(pieces), dims(std::move(dims)) {}
+
+bool Window::canTake(const Window &other) const {
+  return source == other.source && pieces.hasSameAxes(other.pieces) &&
+         llvm::all_of(llvm::zip(dims, other.dims),
+                      [](auto pair) { return std::get<0>(pair).canTake(std::get<1>(pair)); });
+}
+
+void Window::add(const Window &other) {
+  for (auto [dim, more] : llvm::zip(dims, other.dims))
+    dim.add(more);
+}
+
+ArrayType Window::getType() const {
+  SmallVector<int64_t> shape;
+  for (const WindowDim &dim : dims)
+    shape.push_back(dim.getPieces() * dim.getLength());
+  return arrayTypeOf(source).withShape(shape).withSharding(pieces);
+}
+
+std::vector<spmd::DimMove> Window::getMoves() const {
+  std::vector<spmd::DimMove> moves;
+  for (const WindowDim &dim : dims)
+    moves.push_back(dim.getMove());
+  return moves;
+}
+
+double Window::getBytes(const spmd::MeshShape &mesh) const {
+  return getExchangeBytes(mesh, arrayTypeOf(source), getType(), getMoves());
+}
+
+Value Window::build(OpBuilder &builder, ShardingRuleOpInterface op, Value array, MeshAttr mesh) const {
+  ArrayType from = arrayTypeOf(source);
+  std::string why =
+      (op->getName().stripDialect() + " looks at windows of " + from.str() +
+       ": each device gets its own with the elements that others have" + whyForCondition(op->getResult(0)))
+          .str();
+  return buildExchange(builder, op->getLoc(), array, {source, getMoves()}, from, getType(), mesh, why);
+}
+
+} // namespace spmdc

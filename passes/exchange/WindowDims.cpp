@@ -1,0 +1,106 @@
+//===- WindowDims.cpp - what devices look at of a dimension ---------------===//
+
+#include "passes/exchange/WindowDims.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace spmdc {
+namespace {
+
+using Range = WindowDim::Range;
+
+Range unite(const Range &a, const Range &b) {
+  if (a.isEmpty() || b.isEmpty())
+    return a.isEmpty() ? b : a;
+  return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
+}
+
+int64_t getAnyElement(const WindowDim &dim) {
+  return std::find_if(dim.looked.begin(), dim.looked.end(), [](const Range &range) { return !range.isEmpty(); })->begin;
+}
+
+} // namespace
+
+std::vector<spmd::ShardRange> listPieces(int64_t size, const std::vector<int64_t> &axisSizes) {
+  std::vector<spmd::ShardRange> pieces;
+  std::vector<int64_t> coordinates(axisSizes.size());
+  while (true) {
+    pieces.push_back(spmd::shardRange(size, axisSizes, coordinates));
+    size_t next = axisSizes.size();
+    while (next > 0 && ++coordinates[next - 1] == axisSizes[next - 1])
+      coordinates[--next] = 0;
+    if (next == 0)
+      return pieces;
+  }
+}
+
+CutDim getCutDim(const spmd::MeshShape &mesh, ArrayType type, int64_t dim) {
+  std::vector<int64_t> sizes = spmd::sizesOf(mesh, type.getShardingOrOpen().toValue().dims[dim]);
+  int64_t size = type.getDimSize(dim);
+  return {size, spmd::localDimSize(size, sizes), listPieces(size, sizes)};
+}
+
+int64_t WindowDim::getFirst() const {
+  int64_t first = std::numeric_limits<int64_t>::max();
+  for (int64_t i = 0; i < getPieces(); ++i)
+    if (!looked[i].isEmpty())
+      first = std::min(first, looked[i].begin - getOffset(i));
+  return first;
+}
+
+int64_t WindowDim::getLength() const {
+  // Windows of short pieces are shorter by as much as these.
+  int64_t first = getFirst(), length = 0;
+  for (int64_t i = 0; i < getPieces(); ++i)
+    if (!looked[i].isEmpty()) {
+      int64_t places = (looked[i].end - 1 - getOffset(i) - first) / stride + 1;
+      length = std::max(length, places + (result.piece - result.pieces[i].size) * step / stride);
+    }
+  return length;
+}
+
+spmd::DimMove WindowDim::getMove() const {
+  int64_t first = getFirst(), length = getLength(), begin = -1, end = 0;
+  for (int64_t i = 0; i < getPieces(); ++i) {
+    if (looked[i].isEmpty())
+      continue;
+    if (begin < 0)
+      begin = i * length + (looked[i].begin - getOffset(i) - first) / stride;
+    end = i * length + (looked[i].end - 1 - getOffset(i) - first) / stride + 1;
+  }
+  bool isContiguous = true; // Windows are one behind the other in the array, too.
+  for (int64_t i = 0; i < getPieces(); ++i)
+    isContiguous &= looked[i].isEmpty() || getOffset(i) == i * length * stride;
+  if (isContiguous)
+    return {first, stride, begin, end, 0, 0, 0, 1, wraps};
+  return {first, stride, begin, end, length, step, result.size, 1, wraps};
+}
+
+bool WindowDim::canFollowPiecesOf(const WindowDim &other) const {
+  for (int64_t i = 0; i < getPieces(); ++i)
+    if (!looked[i].isEmpty() && (other.result.pieces[i].size == 0 || getOffset(i) != other.getOffset(i)))
+      return false;
+  return true;
+}
+
+bool WindowDim::canTake(const WindowDim &other) const {
+  return getPieces() == other.getPieces() && (canFollowPiecesOf(other) || other.canFollowPiecesOf(*this));
+}
+
+void WindowDim::add(const WindowDim &other) {
+  WindowDim both = *this, following = other;
+  // Whoever does not wrap looks at nothing before the first element and behind the last one.
+  both.wraps = following.wraps = wraps || other.wraps;
+  both.stride = std::gcd(std::gcd(stride, other.stride), getAnyElement(*this) - getAnyElement(other));
+  for (size_t i = 0; i < looked.size(); ++i)
+    both.looked[i] = unite(looked[i], other.looked[i]);
+  following.stride = both.stride;
+  following.looked = both.looked;
+  // Pieces that are short make all windows longer.
+  bool isOwn = other.canFollowPiecesOf(*this), isOthers = canFollowPiecesOf(other);
+  *this = isOwn && (!isOthers || both.getLength() <= following.getLength()) ? both : following;
+}
+
+} // namespace spmdc

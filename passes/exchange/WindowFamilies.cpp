@@ -1,0 +1,54 @@
+//===- WindowFamilies.cpp - who may look at windows together --------------===//
+
+#include "passes/exchange/WindowFamilies.h"
+
+#include "llvm/ADT/EquivalenceClasses.h"
+
+using namespace mlir;
+
+namespace spmdc {
+
+WindowFamilies::WindowFamilies(func::FuncOp func) : mesh(getMesh(func)) {
+  std::vector<ShardingRuleOpInterface> movers = Windows::listMovers(func.getBody());
+  llvm::EquivalenceClasses<void *> arrays;
+  SmallVector<Value> sources;
+  for (ShardingRuleOpInterface op : movers) {
+    sources.push_back(op.getMoves().parts[0].source);
+    arrays.unionSets(sources.back().getAsOpaquePointer(), op->getResult(0).getAsOpaquePointer());
+  }
+  llvm::DenseMap<void *, unsigned> numbers;
+  for (auto [op, source] : llvm::zip(movers, sources)) {
+    auto [number, isNew] = numbers.try_emplace(arrays.getLeaderValue(source.getAsOpaquePointer()), families.size());
+    if (isNew)
+      families.emplace_back();
+    Family &family = families[number->second];
+    family.ops.push_back(op);
+    family.values.push_back(source);
+    family.values.push_back(op->getResult(0));
+    familyOf[op] = number->second;
+  }
+}
+
+ArrayRef<ShardingRuleOpInterface> WindowFamilies::getFamily(Operation *op) const {
+  auto number = familyOf.find(op);
+  if (number == familyOf.end())
+    return {};
+  return families[number->second].ops;
+}
+
+const Windows *WindowFamilies::getWindows(Operation *op) {
+  auto number = familyOf.find(op);
+  // A concatenation of parts of one array has a window for itself alone.
+  bool isAlone = number != familyOf.end() && families[number->second].ops.size() < 2;
+  if (number == familyOf.end() || (isAlone && !isa<ConcatenateOp>(op)))
+    return nullptr;
+  Family &family = families[number->second];
+  auto typesNow = llvm::map_range(family.values, [](Value value) { return value.getType(); });
+  if (!llvm::equal(typesNow, family.types)) {
+    family.windows.emplace(family.ops, mesh);
+    family.types.assign(typesNow.begin(), typesNow.end());
+  }
+  return &*family.windows;
+}
+
+} // namespace spmdc

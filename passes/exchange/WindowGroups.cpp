@@ -1,0 +1,190 @@
+//===- WindowGroups.cpp - who looks at one window -------------------------===//
+
+#include "ir/array/LocalBuilder.h"
+#include "passes/exchange/ArrayMoves.h"
+#include "passes/exchange/Windows.h"
+
+#include "llvm/ADT/MapVector.h"
+
+#include <numeric>
+#include <utility>
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+bool isAddend(Operation *op) { return op->hasOneUse() && isa<AddOp>(*op->user_begin()); }
+
+/// Whether nobody looks at what the others look at, along a dimension that every device has whole.
+bool areApart(const Window &one, const Window &other) {
+  for (int64_t d = 0; d < arrayTypeOf(one.getSource()).getRank(); ++d) {
+    const WindowDim &dim = one.getDim(d), &otherDim = other.getDim(d);
+    if (dim.getPieces() > 1)
+      continue;
+    const WindowDim::Range &range = dim.looked.front(), &otherRange = otherDim.looked.front();
+    if (range.end <= otherRange.begin || otherRange.end <= range.begin)
+      return true;
+  }
+  return false;
+}
+
+/// What a window of both sends at least, if they send `bytes` and `otherBytes`: along a dimension that every device has
+/// whole and needs whole, as many times more as there are more elements to be looked at. Of many views (a convolution
+/// has one for each element of its kernel) most need no closer look.
+double getLeastTogether(const Window &one, double bytes, const Window &other, double otherBytes) {
+  ArrayRef<DimShardingAttr> cuts = arrayTypeOf(one.getSource()).getShardingOrOpen().getDims();
+  for (int64_t d = 0; d < static_cast<int64_t>(cuts.size()); ++d) {
+    const WindowDim &dim = one.getDim(d), &otherDim = other.getDim(d);
+    if (!cuts[d].getAxes().empty() || dim.getPieces() > 1 || otherDim.getPieces() > 1 || dim.wraps || otherDim.wraps)
+      continue;
+    auto count = [](int64_t begin, int64_t end, int64_t stride) {
+      return static_cast<double>((end - begin - 1) / stride + 1);
+    };
+    const WindowDim::Range &range = dim.looked.front(), &otherRange = otherDim.looked.front();
+    int64_t stride = std::gcd(std::gcd(dim.stride, otherDim.stride), range.begin - otherRange.begin);
+    double both = count(std::min(range.begin, otherRange.begin), std::max(range.end, otherRange.end), stride);
+    bytes = bytes / count(range.begin, range.end, dim.stride) * both;
+    otherBytes = otherBytes / count(otherRange.begin, otherRange.end, otherDim.stride) * both;
+  }
+  return std::max(bytes, otherBytes);
+}
+
+} // namespace
+
+bool Windows::mayJoin(const Group &one, const Group &other) {
+  auto isSum = [](const Group &group) {
+    return llvm::all_of(group.views, [](const View &view) { return isAddend(view.op); });
+  };
+  return one.window.canTake(other.window) && !(isSum(one) && isSum(other) && areApart(one.window, other.window));
+}
+
+void Windows::joinNearest(std::vector<Group> &list) const {
+  Group &last = list.back();
+  Group *nearest = nullptr;
+  double least = last.bytes;
+  for (Group &group : llvm::drop_end(list)) {
+    if (getLeastTogether(group.window, group.bytes, last.window, last.bytes) - group.bytes > least ||
+        !mayJoin(group, last))
+      continue;
+    Window both = group.window;
+    both.add(last.window);
+    double more = both.getBytes(mesh) - group.bytes;
+    if (more < least || (more == least && !nearest)) {
+      nearest = &group;
+      least = more;
+    }
+  }
+  if (!nearest)
+    return;
+  nearest->window.add(last.window);
+  nearest->bytes += least;
+  llvm::append_range(nearest->views, last.views);
+  list.pop_back();
+}
+
+void Windows::joinAll(std::vector<Group> &list) const {
+  std::vector<Group> kinds;
+  double bytes = 0, together = 0;
+  for (const Group &group : list) {
+    bytes += group.bytes;
+    auto kind = llvm::find_if(kinds, [&](const Group &other) { return mayJoin(other, group); });
+    if (kind == kinds.end()) {
+      kinds.push_back(group);
+      continue;
+    }
+    kind->window.add(group.window);
+    llvm::append_range(kind->views, group.views);
+  }
+  for (Group &kind : kinds)
+    together += kind.bytes = kind.window.getBytes(mesh);
+  if (together <= bytes)
+    list = std::move(kinds);
+}
+
+std::vector<Windows::Group> Windows::formGroups(const std::vector<View> &views) const {
+  // What all views see past is none itself.
+  llvm::DenseSet<Operation *> unused = findUnused(views);
+  llvm::MapVector<std::pair<Value, Block *>, std::vector<Group>> byPlace;
+  for (const View &view : views) {
+    if (unused.contains(view.op))
+      continue;
+    std::vector<Group> &list = byPlace[{view.move.source, view.op->getBlock()}];
+    Window own(view.move.source, arrayTypeOf(view.op->getResult(0)).getShardingOrOpen(), *getDims(view));
+    double bytes = own.getBytes(mesh);
+    list.push_back({own, bytes, {view}, false, Value()});
+    joinNearest(list);
+  }
+  // Groups that were better apart may be better together once they have grown: what looks at rows and what looks at
+  // columns does not need the corners, until somebody looks at these, too.
+  for (auto &[place, list] : byPlace) {
+    for (size_t before = 0; before != list.size();) {
+      before = list.size();
+      for (Group &group : std::exchange(list, {})) {
+        list.push_back(std::move(group));
+        joinNearest(list);
+      }
+    }
+    joinAll(list);
+  }
+  std::vector<Group> all;
+  for (auto &[place, list] : byPlace)
+    llvm::append_range(all, list);
+  return all;
+}
+
+Windows::Price Windows::settle(std::vector<Group> &list) const {
+  Price total;
+  auto add = [](Price &price, double bytes) {
+    price.first += bytes;
+    price.second += bytes > 0;
+  };
+  std::vector<View> views;
+  for (const Group &group : list)
+    llvm::append_range(views, group.views);
+  llvm::DenseSet<Operation *> unused = findUnused(views);
+  for (Group &group : list) {
+    Price together, apart;
+    llvm::DenseSet<Operation *> counted;
+    auto addMover = [&](ShardingRuleOpInterface op) {
+      if (!counted.insert(op).second)
+        return;
+      for (const ArrayMove &part : getNearestMoves(op).parts)
+        add(apart, getExchangeBytes(mesh, arrayTypeOf(part.source), arrayTypeOf(op->getResult(0)), part.dims));
+    };
+    for (const View &view : group.views) {
+      if (needsExchange(view.op))
+        addMover(view.op);
+      for (Operation *op : view.between)
+        if (needsExchange(op) && unused.contains(op)) // Else it is made anyway.
+          addMover(cast<ShardingRuleOpInterface>(op));
+    }
+    add(together, group.bytes);
+    group.isUsed = together < apart;
+    const Price &price = group.isUsed ? together : apart;
+    total = {total.first + price.first, total.second + price.second};
+  }
+  return total;
+}
+
+llvm::DenseSet<Operation *> Windows::findUnused(ArrayRef<View> views) const {
+  llvm::DenseMap<Operation *, const View *> viewOf;
+  llvm::DenseSet<Operation *> between, unused;
+  for (const View &view : views) {
+    viewOf[view.op] = &view;
+    between.insert(view.between.begin(), view.between.end());
+  }
+  for (Operation *op : llvm::reverse(ops)) { // Users come first.
+    if (!between.contains(op))
+      continue;
+    bool isUsed = llvm::any_of(op->getUsers(), [&](Operation *user) {
+      const View *view = viewOf.lookup(user);
+      return !unused.contains(user) && !(view && llvm::is_contained(view->between, op));
+    });
+    if (!isUsed)
+      unused.insert(op);
+  }
+  return unused;
+}
+
+} // namespace spmdc

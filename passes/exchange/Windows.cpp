@@ -1,0 +1,340 @@
+//===- Windows.cpp - pieces with the edges of their neighbours ------------===//
+
+#include "passes/exchange/Windows.h"
+
+#include "ir/array/LocalBuilder.h"
+#include "passes/exchange/ArrayMoves.h"
+#include "passes/exchange/ConcatenatedSlices.h"
+#include "passes/reshard/ExchangeAxes.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <array>
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+bool isCut(ArrayType type, int64_t dim) { return !type.getShardingOrOpen().getDims()[dim].getAxes().empty(); }
+
+bool isUnreduced(ArrayType type) { return !type.getShardingOrOpen().getUnreduced().empty(); }
+
+/// Which elements of a dimension of the result there are.
+spmd::MovedRange getExtent(const spmd::DimMove &move, int64_t from, int64_t to) {
+  if (move.wraps && from > 0)
+    return {move.begin, move.end - move.begin};
+  return spmd::movedRange(move, {0, from}, {0, to});
+}
+
+/// What an operation makes its result of, if that is one array, and the slices that it does without then.
+struct Seen {
+  ArrayMove move;
+  Value outside;
+  SmallVector<Operation *> slices;
+};
+
+/// What a value is made of, if that is one array.
+std::optional<Seen> seeThrough(Value value) {
+  auto op = value.getDefiningOp<ShardingRuleOpInterface>();
+  if (!op || isa<ReshardOp, ConstraintOp>(op.getOperation()) || isUnreduced(arrayTypeOf(value)))
+    return std::nullopt;
+  ArrayMoves moves = op.getMoves();
+  if (moves.parts.size() == 1)
+    return Seen{moves.parts[0], moves.outside, {}};
+  std::optional<ConcatenatedSlices> joined = matchConcatenatedSlices(op);
+  return joined ? std::make_optional(Seen{joined->move, Value(), joined->slices}) : std::nullopt;
+}
+
+/// Whether a move wraps along a dimension that each device has in full size: the device repeats its elements by itself,
+/// and none of them is sent twice.
+bool wrapsLocally(const ArrayMove &move, ArrayType to, int64_t dim) {
+  return move.dims[dim].wraps && !isCut(arrayTypeOf(move.source), dim) && !isCut(to, dim);
+}
+
+/// `count` elements of a dimension from `first` on, the first one behind the last one.
+Value takeAround(OpBuilder &builder, Location loc, Value x, int64_t dim, int64_t first, int64_t count) {
+  ArrayType type = arrayTypeOf(x);
+  int64_t size = type.getDimSize(dim);
+  SmallVector<int64_t> starts(type.getRank()), limits(type.getShape()), strides(type.getRank(), 1);
+  SmallVector<Value> parts;
+  for (int64_t at = (first % size + size) % size, left = count; left > 0; at = 0) {
+    starts[dim] = at;
+    limits[dim] = std::min(size, at + left);
+    left -= limits[dim] - at;
+    SmallVector<int64_t> shape(type.getShape());
+    shape[dim] = limits[dim] - at;
+    parts.push_back(builder.create<SliceOp>(loc, type.withShape(shape), x, starts, limits, strides));
+  }
+  SmallVector<int64_t> shape(type.getShape());
+  shape[dim] = count;
+  return parts.size() == 1 ? parts[0] : builder.create<ConcatenateOp>(loc, type.withShape(shape), parts, dim);
+}
+
+} // namespace
+
+Windows::Windows(ArrayRef<ShardingRuleOpInterface> ops, MeshAttr meshAttr)
+    : meshAttr(meshAttr), mesh(meshAttr.toValue()), ops(ops) {
+  // Windows of what an array becomes before devices exchange elements, of the array itself, and of the array for those
+  // who take parts of what they get: whatever sends least.
+  std::array<std::vector<View>, 3> ways;
+  auto &[near, far, taken] = ways;
+  llvm::DenseMap<Operation *, Value> arrays;
+  for (ShardingRuleOpInterface op : ops) {
+    std::optional<View> view = getView(op), part = view ? std::nullopt : getPart(op);
+    if (view) {
+      near.push_back(*view);
+      far.push_back(getFarther(*view));
+      taken.push_back(far.back());
+      arrays[op] = far.back().move.source;
+      continue;
+    }
+    if (!part)
+      continue;
+    Operation *nearest = *llvm::find_if(part->between, [](Operation *inner) { return needsExchange(inner); });
+    if (arrays.lookup(nearest) == part->move.source)
+      taken.push_back(*part);
+  }
+  llvm::MapVector<Value, std::array<std::vector<Group>, 3>> byArray;
+  for (auto [index, views] : llvm::enumerate(ways))
+    for (Group &group : formGroups(views)) {
+      Value array = index == 0 ? arrays.lookup(group.views.front().op) : group.window.getSource();
+      byArray[array][index].push_back(std::move(group));
+    }
+  for (auto &[array, choices] : byArray) {
+    std::vector<Group> *best = nullptr;
+    Price least;
+    for (std::vector<Group> &list : choices)
+      if (Price price = settle(list); !best || price < least) {
+        best = &list;
+        least = price;
+      }
+    for (Group &group : *best)
+      if (group.isUsed)
+        groups.push_back(std::move(group));
+  }
+  std::vector<View> views;
+  for (auto [number, group] : llvm::enumerate(groups)) {
+    for (auto [index, view] : llvm::enumerate(group.views))
+      places[view.op] = {static_cast<unsigned>(number), static_cast<unsigned>(index)};
+    llvm::append_range(views, group.views);
+  }
+  skipped = findUnused(views);
+  // Where others look past what a window is of, that is made all the same.
+  for (const Group &group : groups) {
+    Value source = group.window.getSource();
+    while (source && skipped.erase(source.getDefiningOp())) {
+      std::optional<Seen> seen = seeThrough(source);
+      for (Operation *slice : seen ? seen->slices : SmallVector<Operation *>())
+        skipped.erase(slice);
+      source = seen ? seen->move.source : Value();
+    }
+  }
+  sharePrices();
+}
+
+void Windows::sharePrices() {
+  for (auto [number, group] : llvm::enumerate(groups)) {
+    llvm::SmallSetVector<Operation *, 8> payers;
+    for (const View &view : group.views) {
+      // What is not built has no other way; who looks at it may find one, and then pays nothing.
+      auto isPayer = [&](Operation *op) { return needsExchange(op) && skipped.contains(op); };
+      auto between = llvm::make_filter_range(view.between, isPayer);
+      payers.insert(between.begin(), between.end());
+      if (between.empty() && needsExchange(view.op))
+        payers.insert(view.op);
+    }
+    for (Operation *op : payers)
+      shares[op].emplace_back(static_cast<unsigned>(number), 1.0 / static_cast<double>(payers.size()));
+  }
+}
+
+std::vector<ShardingRuleOpInterface> Windows::listMovers(Region &region) {
+  std::vector<ShardingRuleOpInterface> movers;
+  region.walk([&](ShardingRuleOpInterface op) {
+    if (isa<ReshardOp, ConstraintOp>(op.getOperation()) || isPerDevice(op))
+      return;
+    if (op.getMoves().parts.size() == 1 || matchConcatenatedSlices(op))
+      movers.push_back(op);
+  });
+  return movers;
+}
+
+std::optional<CollectiveCost> Windows::getShare(Operation *op, const CostModel &model) const {
+  auto share = shares.find(op);
+  if (share == shares.end())
+    return isSkipped(op) || places.contains(op) ? std::make_optional(CollectiveCost()) : std::nullopt;
+  CollectiveCost total;
+  for (auto [number, part] : share->second) {
+    const Group &group = groups[number];
+    if (group.bytes == 0)
+      continue;
+    ArrayType from = arrayTypeOf(group.window.getSource()), type = group.window.getType();
+    auto local = static_cast<double>(type.getLocalBytes(mesh));
+    CollectiveCost cost = model.costOf("exchange", getExchangeRates(model, mesh, from, type, group.window.getMoves()),
+                                       group.bytes, local);
+    cost.wireBytes *= part;
+    cost.linkBytes *= part;
+    cost.latencySeconds *= part;
+    total = total + cost;
+  }
+  return total;
+}
+
+std::optional<Windows::View> Windows::getView(ShardingRuleOpInterface op) const {
+  std::optional<Seen> seen = seeThrough(op->getResult(0));
+  if (!seen || !needsExchange(op))
+    return std::nullopt;
+  // Along a dimension that is not sharded devices join parts by themselves, once these are sharded as the result.
+  auto join = dyn_cast<ConcatenateOp>(op.getOperation());
+  if (join && !isCut(join.getType(), static_cast<int64_t>(join.getDim())))
+    return std::nullopt;
+  View view{op, seen->move, seen->outside, seen->slices};
+  auto sees = [](Value value, const Seen &inner) {
+    // A pad that devices do by themselves would make edges longer.
+    bool isLonger = arrayTypeOf(value).getNumElements() > arrayTypeOf(inner.move.source).getNumElements();
+    return (isLonger && !value.getDefiningOp<ConcatenateOp>()) || needsExchange(value.getDefiningOp());
+  };
+  for (std::optional<Seen> inner = seeThrough(view.move.source); inner && sees(view.move.source, *inner);
+       inner = seeThrough(view.move.source))
+    if (!seePast(view, inner->move, inner->outside, inner->slices))
+      break;
+  if (isUnreduced(arrayTypeOf(view.move.source)) || !getDims(view))
+    return std::nullopt;
+  return view;
+}
+
+std::optional<Windows::View> Windows::getPart(ShardingRuleOpInterface op) const {
+  std::optional<Seen> seen = seeThrough(op->getResult(0));
+  if (!seen || isa<ConcatenateOp>(op.getOperation()))
+    return std::nullopt;
+  View view = getFarther({op, seen->move, seen->outside, {}});
+  bool isTaken = llvm::any_of(view.between, [](Operation *inner) { return needsExchange(inner); });
+  if (!isTaken || isUnreduced(arrayTypeOf(view.move.source)) || !getDims(view))
+    return std::nullopt;
+  return view;
+}
+
+Windows::View Windows::getFarther(View view) const {
+  while (std::optional<Seen> inner = seeThrough(view.move.source)) {
+    View farther = view;
+    if (!seePast(farther, inner->move, inner->outside, inner->slices) ||
+        isUnreduced(arrayTypeOf(farther.move.source)) || !getDims(farther))
+      break;
+    view = farther;
+  }
+  return view;
+}
+
+bool Windows::seePast(View &view, const ArrayMove &inner, Value outside, ArrayRef<Operation *> slices) {
+  if (view.outside && outside && view.outside != outside)
+    return false;
+  std::optional<ArrayMove> move = composeMoves(view.move, inner);
+  if (!move || isDilated(*move))
+    return false;
+  view.between.push_back(view.move.source.getDefiningOp());
+  view.between.append(slices.begin(), slices.end());
+  view.move = *move;
+  if (!view.outside)
+    view.outside = outside;
+  return true;
+}
+
+std::optional<std::vector<WindowDim>> Windows::getDims(const View &view) const {
+  ArrayType from = arrayTypeOf(view.move.source), to = arrayTypeOf(view.op->getResult(0));
+  std::vector<WindowDim> dims(from.getRank());
+  for (int64_t d = 0; d < from.getRank(); ++d) {
+    const spmd::DimMove &move = view.move.dims[d];
+    if (move.stride < 1 || move.dilation != 1)
+      return std::nullopt;
+    WindowDim &dim = dims[d];
+    dim.result = getCutDim(mesh, to, d);
+    dim.stride = move.stride;
+    dim.step = dim.result.pieces.size() > 1 ? move.stride : 0;
+    spmd::MovedRange extent = getExtent(move, from.getDimSize(d), dim.result.size);
+    if (extent.size == 0)
+      return std::nullopt;
+    if (wrapsLocally(view.move, to, d)) {
+      dim.looked.push_back({0, from.getDimSize(d)});
+      continue;
+    }
+    dim.wraps = move.wraps;
+    for (const spmd::ShardRange &piece : dim.result.pieces) {
+      int64_t begin = std::max(piece.start, extent.start);
+      int64_t end = std::min(piece.start + piece.size, extent.start + extent.size);
+      dim.looked.push_back(
+          begin < end ? WindowDim::Range{move.shift + move.stride * begin, move.shift + move.stride * (end - 1) + 1}
+                      : WindowDim::Range());
+    }
+  }
+  return dims;
+}
+
+Value Windows::build(OpBuilder &builder, Operation *op, function_ref<Value(Value)> localOf) {
+  auto place = places.find(op);
+  if (place == places.end())
+    return nullptr;
+  Group &group = groups[place->second.first];
+  const View &view = group.views[place->second.second];
+  Value source = group.window.getSource();
+  if (!group.local)
+    group.local = group.window.build(builder, view.op, localOf(source), meshAttr);
+  Location loc = op->getLoc();
+  ArrayType from = arrayTypeOf(source), to = arrayTypeOf(op->getResult(0)), result = to.getLocal(meshAttr);
+  Value x = group.local;
+  LocalBuilder local(builder, loc);
+  int64_t rank = from.getRank();
+
+  // Where each dimension begins in the window, and what is missing there: behind the ends of the array.
+  SmallVector<int64_t> starts(rank), strides(rank), low(rank), high(rank), none(rank);
+  SmallVector<spmd::MovedRange> extent;
+  bool isPadded = false;
+  for (int64_t d = 0; d < rank; ++d) {
+    const spmd::DimMove &move = view.move.dims[d];
+    extent.push_back(getExtent(move, from.getDimSize(d), to.getDimSize(d)));
+    if (wrapsLocally(view.move, to, d) && to.getDimSize(d) > 0) {
+      x = takeAround(builder, loc, x, d, move.shift, to.getDimSize(d));
+      strides[d] = 1;
+      continue;
+    }
+    const WindowDim &dim = group.window.getDim(d);
+    strides[d] = move.stride / dim.stride;
+    int64_t first = (move.shift - dim.getFirst()) / dim.stride;
+    int64_t limit = first + (result.getDimSize(d) - 1) * strides[d] + 1;
+    low[d] = std::max<int64_t>(0, -first);
+    high[d] = std::max<int64_t>(0, limit - arrayTypeOf(x).getDimSize(d));
+    starts[d] = first + low[d];
+    isPadded |= low[d] > 0 || high[d] > 0;
+  }
+  if (result.getNumElements() == 0)
+    return builder.create<ConstantOp>(loc, result, Scalar());
+  if (isPadded) {
+    SmallVector<int64_t> shape(arrayTypeOf(x).getShape());
+    for (int64_t d = 0; d < rank; ++d)
+      shape[d] += low[d] + high[d];
+    ArrayType padded = arrayTypeOf(x).withShape(shape);
+    Value filler = view.outside ? localOf(view.outside)
+                                : builder.create<ConstantOp>(loc, padded.withShape({}), Scalar()).getResult();
+    x = builder.create<PadOp>(loc, padded, x, filler, low, high, none);
+  }
+  SmallVector<int64_t> limits;
+  for (int64_t d = 0; d < rank; ++d)
+    limits.push_back(starts[d] + (result.getDimSize(d) - 1) * strides[d] + 1);
+  x = builder.create<SliceOp>(loc, result, x, starts, limits, strides);
+  if (!view.outside)
+    return x;
+  // A dimension that is whole has its padding already, unless something between cuts it.
+  for (int64_t d = 0; d < rank; ++d) {
+    const spmd::DimMove &move = view.move.dims[d];
+    spmd::DimMove everywhere{move.shift, move.stride, 0, to.getDimSize(d)};
+    everywhere.wraps = move.wraps;
+    spmd::MovedRange natural = getExtent(everywhere, from.getDimSize(d), to.getDimSize(d));
+    if (!isCut(to, d) && natural == extent[d])
+      extent[d] = {0, to.getDimSize(d)};
+  }
+  Value outside = local.broadcast(localOf(view.outside), result.getShape());
+  return chooseInside(builder, loc, extent, to, x, outside);
+}
+
+} // namespace spmdc

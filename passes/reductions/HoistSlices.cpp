@@ -1,0 +1,248 @@
+//===- HoistSlices.cpp - what is used of partial sums is reduced -----===//
+//
+// Of the output of a network's last layer often a part is used: the last token, the token of a class. What adds the
+// residual and a bias to partial sums, and whatever else is element-wise, can as well be done to that part alone.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ir/spmd/Location.h"
+#include "passes/reductions/LinearRegion.h"
+#include "passes/reductions/Passes.h"
+#include "passes/reshard/ReshardPlanner.h"
+#include "passes/sharding/FactorAxes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+
+#include <set>
+
+using namespace mlir;
+
+namespace spmdc {
+
+#define GEN_PASS_DEF_NARROWREDUCTIONS
+#include "passes/reductions/Passes.h.inc"
+
+namespace {
+
+/// Element-wise operations that are made again at most.
+constexpr size_t kMostOperations = 32;
+
+ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
+
+bool isUnreduced(Value value) { return !typeOf(value).getShardingOrOpen().getUnreduced().empty(); }
+
+/// An operation that takes a part of an array, and the element-wise operations that make the array for it alone.
+class TakenPart {
+public:
+  TakenPart(Operation *take, ReshardPlanner &planner) : take(take), planner(planner) {
+    end = take->getResult(0);
+    if (auto behind = end.hasOneUse() ? dyn_cast<ReshardOp>(*end.user_begin()) : ReshardOp();
+        behind && behind->getBlock() == take->getBlock())
+      end = behind.getResult();
+  }
+
+  /// Rewrites it where the parts take less time to reduce and to move than all of it.
+  void narrow() {
+    if (isUnreduced(take->getOperand(0)) || isUnreduced(end) || !collect(take->getOperand(0)) || !hasReduction ||
+        typeOf(end).getNumElements() >= typeOf(take->getOperand(0)).getNumElements())
+      return;
+    if (secondsOfParts() < secondsOfAll())
+      rewrite();
+  }
+
+private:
+  struct Leaf {
+    Value origin;                  ///< Before it was reduced, or brought to where it lies.
+    ArrayType part;                ///< Of that.
+    SmallVector<ArrayType> others; ///< The operands by which it is taken, as they have to lie.
+    ReshardOp reduction;
+  };
+
+  /// Whether the parts of all that the value is made of, for that alone, can be taken instead.
+  bool collect(Value value) {
+    auto isBefore = [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); };
+    std::set<Operation *, decltype(isBefore)> made(isBefore);
+    llvm::SetVector<Value> others;
+    auto add = [&](Value operand) {
+      Operation *op = operand.getDefiningOp();
+      bool isMadeHere = op && op->getBlock() == take->getBlock() && !isUnreduced(operand) &&
+                        isa<ElementwiseOpInterface>(op) && isPure(op);
+      if (isMadeHere)
+        made.insert(op);
+      else
+        others.insert(operand);
+    };
+    add(value);
+    while (!made.empty()) { // The last first: all that may use it has been looked at.
+      Operation *op = *std::prev(made.end());
+      made.erase(op);
+      if (!isForTakeAlone(op)) {
+        others.insert(op->getResult(0));
+        continue;
+      }
+      if (ops.size() >= kMostOperations)
+        return false;
+      ops.push_back(op);
+      users.insert(op);
+      for (Value operand : op->getOperands())
+        if (typeOf(operand).getRank() > 0)
+          add(operand);
+    }
+    std::reverse(ops.begin(), ops.end());
+    return llvm::all_of(others, [&](Value other) { return addLeaf(other); });
+  }
+
+  bool isForTakeAlone(Operation *op) const {
+    return llvm::all_of(op->getUsers(), [&](Operation *user) { return users.contains(user); });
+  }
+
+  /// A reshard that reduces partial sums, for that part alone.
+  ReshardOp getReduction(Value value) const {
+    auto reshard = value.getDefiningOp<ReshardOp>();
+    bool isReduction = reshard && isUnreduced(reshard.getOperand()) && !isUnreduced(value);
+    return isReduction && isForTakeAlone(reshard) ? reshard : ReshardOp();
+  }
+
+  bool addLeaf(Value value) {
+    ReshardOp reduction = getReduction(value);
+    Value origin = reduction ? reduction.getOperand() : LinearRegion::getOrigin(value);
+    std::optional<Leaf> leaf = getLeaf(typeOf(origin));
+    hasReduction |= static_cast<bool>(reduction);
+    if (leaf) {
+      leaf->origin = origin;
+      leaf->reduction = reduction;
+      leaves.insert({value, *leaf});
+    }
+    return leaf.has_value();
+  }
+
+  /// What is needed for a part of an array, and how it lies, if each device takes its own of what it has.
+  std::optional<Leaf> getLeaf(ArrayType from) const {
+    ShardingRule rule = cast<ShardingRuleOpInterface>(take).getShardingRule();
+    const spmd::MeshShape &mesh = planner.getMesh();
+    spmd::Sharding sharding = from.getShardingOrOpen().toValue();
+    FactorAxes axes = projectToFactors(mesh, rule, rule.operands[0], sharding);
+    for (auto [factor, list] : llvm::zip(rule.factors, axes))
+      if (factor.kind != FactorKind::PassThrough && !list.empty())
+        return std::nullopt;
+    followIndices(rule, sharding, axes);
+    std::optional<spmd::Sharding> kept = shardingOf(mesh, rule, rule.operands[0], axes),
+                                  part = shardingOf(mesh, rule, rule.results[0], axes);
+    if (!kept || !part || kept->dims != sharding.dims)
+      return std::nullopt;
+    part->unreduced = sharding.unreduced;
+    MLIRContext *context = from.getContext();
+    ArrayType type = typeOf(take->getResult(0)).withElementType(from.getElementType());
+    Leaf leaf;
+    leaf.part = type.withSharding(ShardingAttr::fromValue(context, *part));
+    for (unsigned index = 1; index < take->getNumOperands(); ++index) {
+      std::optional<spmd::Sharding> needed = shardingOf(mesh, rule, rule.operands[index], axes);
+      if (!needed)
+        return std::nullopt;
+      leaf.others.push_back(typeOf(take->getOperand(index)).withSharding(ShardingAttr::fromValue(context, *needed)));
+    }
+    return leaf;
+  }
+
+  /// What only the indices have stays cut as it is, over axes that the array leaves.
+  void followIndices(const ShardingRule &rule, const spmd::Sharding &sharding, FactorAxes &axes) const {
+    AxisRefs used = sharding.unreduced;
+    for (const AxisRefs &dim : sharding.dims)
+      llvm::append_range(used, dim);
+    for (unsigned index = 1; index < take->getNumOperands(); ++index) {
+      FactorAxes own = projectToFactors(planner.getMesh(), rule, rule.operands[index],
+                                        typeOf(take->getOperand(index)).getShardingOrOpen().toValue());
+      for (auto [list, more] : llvm::zip(axes, own)) {
+        if (!list.empty() || overlap(more, used))
+          continue;
+        llvm::append_range(used, more);
+        list = more;
+      }
+    }
+  }
+
+  double secondsOf(ArrayType from, ArrayType to) {
+    return planner.getModel().seconds(planner.plan(from, to).cost, planner.getMesh().deviceCount());
+  }
+
+  /// Of what is done now; where devices exchange what they take, that counts for nothing.
+  double secondsOfAll() {
+    double seconds = secondsOf(typeOf(take->getResult(0)), typeOf(end));
+    for (auto &[value, leaf] : leaves)
+      seconds += secondsOf(typeOf(leaf.origin), typeOf(value));
+    return seconds;
+  }
+
+  double secondsOfParts() {
+    double seconds = 0;
+    for (auto &[value, leaf] : leaves) {
+      seconds += secondsOf(leaf.part, typeAtEnd(value));
+      for (auto [operand, type] : llvm::zip(llvm::drop_begin(take->getOperands()), leaf.others))
+        seconds += secondsOf(typeOf(operand), type);
+    }
+    return seconds;
+  }
+
+  ArrayType typeAtEnd(Value value) const { return typeOf(end).withElementType(typeOf(value).getElementType()); }
+
+  void rewrite() {
+    OpBuilder builder(end.getDefiningOp());
+    IRMapping parts;
+    for (auto &[value, leaf] : leaves) {
+      IRMapping operands;
+      operands.map(take->getOperand(0), leaf.origin);
+      for (auto [operand, type] : llvm::zip(llvm::drop_begin(take->getOperands()), leaf.others))
+        if (typeOf(operand) != type)
+          operands.map(operand, builder.create<ReshardOp>(getUnmarkedLoc(take->getLoc()), type, operand, StringAttr()));
+      Operation *part = builder.clone(*take, operands);
+      part->getResult(0).setType(leaf.part);
+      Value result = part->getResult(0);
+      if (leaf.part != typeAtEnd(value)) {
+        ReshardOp reduction = leaf.reduction;
+        StringRef first = reduction
+                              ? StringRef(reduction.getWhy().value_or("")).take_until([](char c) { return c == ';'; })
+                              : StringRef();
+        std::string why = (first + (first.empty() ? "" : "; ") + "what is used of it is reduced").str();
+        Location loc = reduction ? reduction.getLoc() : part->getLoc();
+        result = builder.create<ReshardOp>(loc, typeAtEnd(value), result,
+                                           reduction ? builder.getStringAttr(why) : StringAttr());
+      }
+      parts.map(value, result);
+    }
+    for (Operation *op : ops)
+      builder.clone(*op, parts)->getResult(0).setType(typeAtEnd(op->getResult(0)));
+    end.replaceAllUsesWith(parts.lookup(take->getOperand(0)));
+    if (end.getDefiningOp() != take)
+      end.getDefiningOp()->erase();
+    take->erase();
+    for (Operation *op : llvm::reverse(ops))
+      op->erase();
+    for (auto &[value, leaf] : leaves)
+      LinearRegion::eraseUnused(value);
+  }
+
+  Operation *take;
+  ReshardPlanner &planner;
+  Value end; ///< The part where it is used.
+  SmallVector<Operation *> ops;
+  llvm::SmallPtrSet<Operation *, 16> users{take}; ///< These, and who takes the part.
+  llvm::MapVector<Value, Leaf> leaves;
+  bool hasReduction = false;
+};
+
+class HoistSlicesPass : public impl::HoistSlicesBase<HoistSlicesPass> {
+  void runOnOperation() override {
+    auto &planner = getAnalysis<ReshardPlanner>();
+    SmallVector<Operation *> takes;
+    getOperation().walk([&](Operation *op) {
+      if (isa<SliceOp, DynamicSliceOp, TakeOp, TakeAlongOp>(op) && !isPerDevice(op))
+        takes.push_back(op);
+    });
+    for (Operation *take : takes)
+      TakenPart(take, planner).narrow();
+  }
+};
+
+} // namespace
+} // namespace spmdc

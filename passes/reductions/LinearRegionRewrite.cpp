@@ -1,0 +1,88 @@
+//===- LinearRegionRewrite.cpp - a linear cone becomes partial sums ---------===//
+
+#include "passes/reductions/LinearRegion.h"
+
+#include "ir/array/PartialSums.h"
+#include "ir/spmd/Location.h"
+
+using namespace mlir;
+
+namespace spmdc {
+
+static ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
+
+void LinearRegion::eraseUnused(Value value) {
+  if (auto reshard = value.getDefiningOp<ReshardOp>(); reshard && reshard->use_empty())
+    reshard->erase();
+}
+
+Value LinearRegion::createPartial(Operation *before, Value value, ArrayType type) {
+  OpBuilder builder(before);
+  value = getOrigin(value);
+  if (!isZero(value))
+    return builder.create<ReshardOp>(value.getLoc(), type, value, StringAttr());
+  return makeZeros(builder, value, type);
+}
+
+Value LinearRegion::toElementType(Operation *before, Value value, ArrayType type) {
+  ArrayType from = typeOf(value);
+  if (from.getElementType() == type.getElementType())
+    return value;
+  OpBuilder builder(before);
+  return builder.create<ConvertOp>(getUnmarkedLoc(value.getLoc()), from.withElementType(type.getElementType()), value);
+}
+
+void LinearRegion::rewrite(Operation *end) {
+  reduceInArms();
+  auto isPartialAlready = [&](Value value) {
+    return value == carry || (value.getDefiningOp() && ops.contains(value.getDefiningOp()));
+  };
+  for (Operation *op : ops) {
+    const Member &member = members[op];
+    for (auto [term, type] : llvm::zip_equal(member.terms, member.termTypes)) {
+      Value value = term->get();
+      if (reductions.contains(value.getDefiningOp())) {
+        term->set(toElementType(term->getOwner(), value.getDefiningOp()->getOperand(0), type));
+      } else if (!isPartialAlready(value)) {
+        term->set(createPartial(term->getOwner(), value, type));
+        eraseUnused(value);
+      }
+    }
+    for (auto [operand, type] : member.others) {
+      if (operand->get().getType() == type)
+        continue;
+      OpBuilder builder(op);
+      Value made =
+          rematerialize(builder, mesh, operand->get(), type.withElementType(typeOf(operand->get()).getElementType()));
+      operand->set(toElementType(op, made, type));
+    }
+    getValue(op).setType(member.type);
+  }
+  if (end && reductions.contains(last))
+    end->replaceUsesOfWith(last->getResult(0), last->getOperand(0));
+  for (Operation *entry : entries) {
+    entry->getResult(0).replaceAllUsesWith(entry->getOperand(0));
+    entry->erase();
+  }
+  for (Operation *reduction : reductions)
+    if (reduction->use_empty())
+      reduction->erase();
+}
+
+/// In front of the first operation that needs it.
+void LinearRegion::reduceInArms() {
+  for (auto [value, arm] : escapes) {
+    auto isOfArm = [&, arm = arm](OpOperand &use) { return !isInside(use) && getArm(use) == arm; };
+    Operation *first = nullptr;
+    for (OpOperand &use : value.getUses())
+      if (isOfArm(use))
+        if (Operation *user = arm->findAncestorOpInBlock(*use.getOwner()); !first || user->isBeforeInBlock(first))
+          first = user;
+    auto reduced = OpBuilder(first).create<ReshardOp>(
+        getUnmarkedLoc(first->getLoc()), typeOf(value), value,
+        StringAttr::get(first->getContext(), why("an arm of a branch reduces what it needs of them")));
+    value.replaceUsesWithIf(reduced, [&](OpOperand &use) { return use.getOwner() != reduced && isOfArm(use); });
+  }
+}
+
+} // namespace spmdc

@@ -1,0 +1,184 @@
+//===- LinearRegionTypes.cpp - what the values of a linear cone become ------===//
+
+#include "passes/reductions/LinearRegion.h"
+
+#include "ir/spmd/ReducePrecision.h"
+#include "passes/sharding/FactorAxes.h"
+
+using namespace mlir;
+
+namespace spmdc {
+
+static ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
+
+SmallVector<ArrayType> LinearRegion::listCarryTypes() const {
+  if (!carry)
+    return {ArrayType()};
+  ArrayType type = typeOf(carry);
+  spmd::Sharding sharding = type.getShardingOrOpen().toValue();
+  size_t erased = 0;
+  for (AxisRefAttr axis : axes) {
+    for (AxisRefs &dim : sharding.dims)
+      erased += std::erase_if(dim, [&](const spmd::AxisRef &other) { return overlap({other}, {axis.toValue()}); });
+    sharding.unreduced.push_back(axis.toValue());
+  }
+  type = widened(type);
+  SmallVector<ArrayType> types;
+  if (erased > 0)
+    types.push_back(type.withSharding(ShardingAttr::fromValue(carry.getContext(), sharding)));
+  types.push_back({});
+  for (Operation *reduction : reductions)
+    if (ArrayType partial = widened(typeOf(reduction->getOperand(0)));
+        partial.getShape() == type.getShape() && !llvm::is_contained(types, partial))
+      types.push_back(partial);
+  return types;
+}
+
+bool LinearRegion::findAllTypes(Value value, ArrayType ofCarry) {
+  carryType = ofCarry;
+  for (Operation *op : ops) {
+    Member &member = members[op];
+    member.termTypes.clear();
+    member.others.clear();
+    member.type = {};
+    if (!findTypes(op))
+      return false;
+  }
+  ArrayType type = getPartialType(value);
+  if (!carryType) // Nothing is added to what it was.
+    carryType = type;
+  return !carry || carryType == type;
+}
+
+ArrayType LinearRegion::getPartialType(Value value) const {
+  if (value == carry)
+    return carryType;
+  if (ReshardOp reduction = getReduction(value))
+    return widened(reduction.getOperand().getType());
+  auto member = members.find(value.getDefiningOp());
+  return member == members.end() || getValue(member->first) != value ? ArrayType() : member->second.type;
+}
+
+/// What is cut over an axis is no partial sum over it.
+bool LinearRegion::canBePartial(ArrayType type) const {
+  AxisRefs summed;
+  for (AxisRefAttr axis : axes)
+    summed.push_back(axis.toValue());
+  spmd::Sharding sharding = type.getShardingOrOpen().toValue();
+  return !overlap(sharding.unreduced, summed) &&
+         llvm::none_of(sharding.dims, [&](const AxisRefs &dim) { return overlap(dim, summed); });
+}
+
+ArrayType LinearRegion::toPartial(ArrayType type) const {
+  ShardingAttr sharding = ShardingAttr::fromValue(type.getContext(), type.getShardingOrOpen().toValue());
+  SmallVector<AxisRefAttr> all(sharding.getUnreduced());
+  all.append(axes);
+  return widened(type.withSharding(ShardingAttr::get(type.getContext(), sharding.getDims(), all)));
+}
+
+ArrayType LinearRegion::widened(ArrayType type) const {
+  return isWide ? withPartialSums(block->getParentOp(), type) : type;
+}
+
+bool LinearRegion::findTypes(Operation *op) {
+  if (isa<IfOp>(op) ? !findBranchTypes(op) : !findRuledTypes(op))
+    return false;
+  const Member &member = members[op];
+  for (auto [term, type] : llvm::zip_equal(member.terms, member.termTypes)) {
+    if (term->get() != carry)
+      continue;
+    if (carryType && carryType != type)
+      return false;
+    carryType = type;
+  }
+  return true;
+}
+
+/// All arms yield the same: what one of them says, or, where none does, what it was.
+bool LinearRegion::findBranchTypes(Operation *op) {
+  Member &member = members[op];
+  for (OpOperand *term : member.terms) {
+    ArrayType type = getPartialType(term->get());
+    if (type && member.type && type != member.type)
+      return false;
+    if (type)
+      member.type = type;
+  }
+  if (!member.type) {
+    ArrayType type = typeOf(getValue(op));
+    if (!canBePartial(type))
+      return false;
+    member.type = toPartial(type);
+  }
+  member.termTypes.assign(member.terms.size(), member.type);
+  return true;
+}
+
+bool LinearRegion::findRuledTypes(Operation *op) {
+  Member &member = members[op];
+  auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
+  if (!ruled)
+    return false;
+  ShardingRule rule = ruled.getShardingRule();
+  MLIRContext *context = op->getContext();
+  // Terms that are partial sums already say how the factors are cut; a zero and the carry follow.
+  std::optional<FactorAxes> cut;
+  bool isMoved = false;
+  for (OpOperand *term : member.terms) {
+    ArrayType type = getPartialType(term->get());
+    if (!type)
+      continue;
+    const ValueFactors &factors = rule.operands[term->getOperandNumber()];
+    spmd::Sharding lies = type.getShardingOrOpen().toValue();
+    isMoved |= lies.dims != typeOf(term->get()).getShardingOrOpen().toValue().dims;
+    FactorAxes of = projectToFactors(mesh, rule, factors, lies);
+    std::optional<spmd::Sharding> kept = shardingOf(mesh, rule, factors, of);
+    if (isMoved && (!kept || kept->dims != lies.dims || (cut && *cut != of)))
+      return false;
+    cut = std::move(of);
+  }
+  // It would send more.
+  if (isMoved && isLinearCollective(op))
+    return false;
+  // Otherwise all lies as before, and the operation is known to run so.
+  member.type = typeOf(getValue(op));
+  if (isMoved) {
+    AxisRefs summed;
+    for (auto [factor, list] : llvm::zip(rule.factors, *cut)) {
+      if (factor.kind == FactorKind::Reduction && maySum(op))
+        llvm::append_range(summed, list);
+      else if (factor.kind != FactorKind::PassThrough && !list.empty())
+        return false;
+    }
+    std::optional<spmd::Sharding> sharding = shardingOf(mesh, rule, rule.results[0], *cut);
+    if (!sharding)
+      return false;
+    sharding->unreduced = summed;
+    member.type = member.type.withSharding(ShardingAttr::fromValue(context, *sharding));
+  }
+  for (OpOperand &operand : op->getOpOperands()) {
+    ArrayType type = typeOf(operand.get());
+    bool isTerm = llvm::is_contained(member.terms, &operand);
+    if (isMoved) {
+      std::optional<spmd::Sharding> sharding = shardingOf(mesh, rule, rule.operands[operand.getOperandNumber()], *cut);
+      if (!sharding)
+        return false;
+      bool isElsewhere = sharding->dims != type.getShardingOrOpen().toValue().dims;
+      type = type.withSharding(ShardingAttr::fromValue(context, *sharding));
+      if (!isTerm && isElsewhere && !listReshardsToRematerialize(mesh, operand.get(), type))
+        return false;
+    }
+    if (!isTerm) // Factors are of the terms' type, conditions and positions of none that changes.
+      member.others.emplace_back(&operand, widened(type));
+    else if (canBePartial(type))
+      member.termTypes.push_back(toPartial(type));
+    else
+      return false;
+  }
+  if (!canBePartial(member.type))
+    return false;
+  member.type = toPartial(member.type);
+  return true;
+}
+
+} // namespace spmdc

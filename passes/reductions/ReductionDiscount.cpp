@@ -1,0 +1,295 @@
+//===- ReductionDiscount.cpp - how much of partial sums will be reduced ------===//
+
+#include "passes/reductions/ReductionDiscount.h"
+
+#include "ir/array/ArrayOps.h"
+#include "ir/spmd/SpmdOps.h"
+#include "passes/cost/RunCounts.h"
+#include "passes/reductions/LinearRegion.h"
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
+
+/// The operands that may be partial sums where the value that the operation makes is one.
+SmallVector<unsigned> listTerms(Operation *op) {
+  return listLinear(op, [](Value operand) { return !isOneNumber(operand); });
+}
+
+/// Whether a part of the array is taken that has fewer elements.
+bool isTaken(OpOperand &use) {
+  Operation *user = use.getOwner();
+  return use.getOperandNumber() == 0 && isa<SliceOp, DynamicSliceOp, TakeOp, TakeAlongOp>(user) &&
+         typeOf(user->getResult(0)).getNumElements() < typeOf(use.get()).getNumElements();
+}
+
+/// Where a part is taken of what element-wise operations make of the value, for that alone: then they and the reduction
+/// are done for that part (spmdc-hoist-slices). Null where that is nowhere.
+OpOperand *findTaken(Value value) {
+  constexpr size_t kMostOperations = 32;
+  llvm::SmallPtrSet<Operation *, 16> seen; // And null, where the value is used in another block.
+  SmallVector<Operation *> next;           // Users of what has been made so far, the earliest last.
+  auto addUsers = [&](Value made) {
+    for (Operation *user : made.getUsers())
+      if (user->getBlock() == value.getParentBlock() && seen.insert(user).second)
+        next.push_back(user);
+      else if (user->getBlock() != value.getParentBlock())
+        seen.insert(nullptr);
+    llvm::sort(next, [](Operation *a, Operation *b) { return b->isBeforeInBlock(a); });
+  };
+  addUsers(value);
+  while (!next.empty() && seen.size() <= kMostOperations && !seen.contains(nullptr)) {
+    Operation *user = next.pop_back_val();
+    OpOperand &first = user->getOpOperand(0);
+    bool isMade = first.get() == value || seen.contains(first.get().getDefiningOp());
+    if (isMade && next.empty() && isTaken(first))
+      return &first;
+    if (!isa<ElementwiseOpInterface>(user) || typeOf(user->getResult(0)).getShape() != typeOf(value).getShape())
+      return nullptr;
+    addUsers(user->getResult(0));
+  }
+  return nullptr;
+}
+
+/// Whether there is one use, or those are in different arms: only one of them takes place then, or none.
+bool isUsedOnceOrInArms(Value value) {
+  llvm::SmallPtrSet<Region *, 2> arms;
+  return value.hasOneUse() || llvm::all_of(value.getUsers(), [&](Operation *user) {
+           Region *arm = user->getParentRegion();
+           return isa<IfOp>(arm->getParentOp()) && arms.insert(arm).second;
+         });
+}
+
+/// Whether it is a carry in the body of a `while` whose condition does not look at it.
+bool isUnseenByCondition(BlockArgument argument) {
+  auto loop = dyn_cast<WhileOp>(argument.getOwner()->getParentOp());
+  return loop && argument.getParentRegion() == &loop.getBody() &&
+         loop.getCondition().getArgument(argument.getArgNumber()).use_empty();
+}
+
+/// What a loop's body takes for one of its results.
+Value getCarry(Operation *loop, unsigned result) {
+  return loop->getRegions().back().getArgument(result + (isa<ForOp>(loop) ? 1 : 0));
+}
+
+/// The carry of a loop that nothing uses but this value, which linear operations make of it alone; null for any other
+/// value.
+Value findCarry(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    SmallVector<unsigned> terms = isa<ReshardOp>(op) ? SmallVector<unsigned>{0} : listTerms(op);
+    if (terms.size() != 1 || !value.hasOneUse())
+      return {};
+    value = op->getOperand(terms.front());
+  }
+  auto argument = dyn_cast<BlockArgument>(value);
+  Operation *loop = argument ? argument.getOwner()->getParentOp() : nullptr;
+  bool isCarry = loop && (isa<ForOp>(loop) || isUnseenByCondition(argument));
+  return isCarry && isUsedOnceOrInArms(argument) ? argument : Value();
+}
+
+/// Follows the result of an operation to where it will be reduced.
+class Follower {
+public:
+  explicit Follower(ShardingRuleOpInterface op) : value(op->getResult(0)) {
+    for (unsigned index = 0; index < op->getNumOperands(); ++index)
+      if (op.isAddedTo(index))
+        carry = findCarry(op->getOperand(index));
+    findOrigins();
+  }
+
+  /// Of a value that one carry, or none, leads to.
+  Follower(Value value, Value carry) : value(value), carry(carry) { findOrigins(); }
+
+  ReductionDiscount run() {
+    // They are reduced where that takes least: in front of what repeats them, behind what leaves less of them.
+    ReductionDiscount least;
+    auto shareOf = [](const ReductionDiscount &each) {
+      return each.share / static_cast<double>(1 + each.sharers.size());
+    };
+    while (value.hasOneUse() && step(*value.use_begin()))
+      if (shareOf(result) <= shareOf(least))
+        least = result;
+    // What is not linear is done for a part alone, if no more is used.
+    if (OpOperand *taken = findTaken(value)) {
+      take(*taken);
+      least = result;
+    }
+    return least;
+  }
+
+private:
+  void findOrigins() { origins = llvm::to_vector(llvm::seq<int64_t>(0, typeOf(value).getRank())); }
+
+  bool step(OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (isTaken(use)) {
+      take(use);
+    } else if (isLinearIn(use)) {
+      for (unsigned other : listTerms(user)) // Those that are partial sums, too, if all are.
+        if (other != use.getOperandNumber())
+          meet(user, other);
+      pass(use);
+    } else if (auto branch = isa<YieldOp>(user) ? dyn_cast<IfOp>(user->getParentOp()) : IfOp()) {
+      value = branch.getOutputs()[use.getOperandNumber()];
+    } else if (Operation *loop = user->getParentOp(); carry && isa<YieldOp>(user) && isa<ForOp, WhileOp>(loop) &&
+                                                      comesTo(loop, getCarry(loop, use.getOperandNumber()), carry)) {
+      unsigned index = use.getOperandNumber();
+      scaleBy(1 / getTrips(loop));
+      value = loop->getResult(index);
+      carry = findCarry(loop->getOperand(index));
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  /// Another term of the operation: the carry of a loop, or sums of as many elements, with which the value is reduced.
+  void meet(Operation *op, unsigned term) {
+    Value other = op->getOperand(term);
+    if (Value found = findCarry(other))
+      carry = found;
+    else if (typeOf(other).getNumElements() == typeOf(op->getResult(0)).getNumElements())
+      collectSharers(other);
+  }
+
+  /// Goes on with what the operation makes of the value.
+  void pass(OpOperand &use) {
+    Value next = use.getOwner()->getResult(0);
+    bool isOfAll = typeOf(next).getNumElements() == typeOf(value).getNumElements();
+    SmallVector<int64_t> found(typeOf(next).getRank(), -1);
+    if (auto rule = dyn_cast<ShardingRuleOpInterface>(use.getOwner());
+        rule && isOfAll && !isa<ReshapeOp, ConcatenateOp>(use.getOwner())) {
+      ShardingRule factors = rule.getShardingRule();
+      const ValueFactors &from = factors.operands[use.getOperandNumber()];
+      for (auto [dim, made] : llvm::enumerate(factors.results[0]))
+        for (auto [old, origin] : llvm::zip_equal(from, origins))
+          if (!made.empty() && old == made)
+            found[dim] = origin;
+    }
+    if (!isa<ConcatenateOp>(use.getOwner())) // Of the parts each is reduced for itself.
+      scaleBy(getRatio(next, value));
+    origins = std::move(found);
+    value = next;
+  }
+
+  /// Whether one carry of a loop is another after some iterations, which only add to them: they swap their places.
+  static bool comesTo(Operation *loop, Value from, Value to) {
+    for (unsigned i = 1; from && from != to && i < loop->getNumResults(); ++i)
+      from = Follower(from, from).findNextCarry(loop);
+    return from == to;
+  }
+
+  /// What the value is in the next iteration of the loop; null where more is done with it than adding.
+  Value findNextCarry(Operation *loop) {
+    while (value.hasOneUse()) {
+      OpOperand &use = *value.use_begin();
+      if (isa<YieldOp>(use.getOwner()) && use.getOwner()->getParentOp() == loop)
+        return getCarry(loop, use.getOperandNumber());
+      if (isOfPartialSums(use.getOwner()))
+        value = use.getOwner()->getResult(0);
+      else if (!step(use))
+        break;
+    }
+    return {};
+  }
+
+  /// Whether it stands around an operation that has been found to leave partial sums.
+  static bool isOfPartialSums(Operation *op) {
+    auto reshard = dyn_cast<ReshardOp>(op);
+    auto isPartial = [](ArrayType type) { return !type.getShardingOrOpen().getUnreduced().empty(); };
+    return reshard && (isPartial(reshard.getOperand().getType()) || isPartial(reshard.getType()));
+  }
+
+  /// Sums that lead to the value, through linear operations and for it alone.
+  void collectSharers(Value term, unsigned depth = 0) {
+    Operation *op = term.getDefiningOp();
+    if (!op || !term.hasOneUse() || op->getBlock() != value.getParentBlock() || result.sharers.size() >= kMostSharers ||
+        depth >= kMostTerms)
+      return;
+    if (isa<ReshardOp>(op)) {
+      collectSharers(op->getOperand(0), depth + 1);
+    } else if (SmallVector<unsigned> terms = listTerms(op); !terms.empty()) {
+      for (unsigned number : terms) // What is smaller or larger takes another time to reduce.
+        if (typeOf(op->getOperand(number)).getNumElements() == typeOf(term).getNumElements())
+          collectSharers(op->getOperand(number), depth + 1);
+    } else if (auto sum = dyn_cast<ShardingRuleOpInterface>(op);
+               sum && sum.getReductionKind() == ReductionKind::sum &&
+               llvm::any_of(sum.getShardingRule().factors,
+                            [](const Factor &factor) { return factor.kind == FactorKind::Reduction; })) {
+      result.sharers.push_back(sum);
+    }
+  }
+
+  void scaleBy(double factor) {
+    result.share *= factor;
+    result.shareOfCut *= factor;
+  }
+
+  static double getRatio(Value part, Value all) {
+    return static_cast<double>(typeOf(part).getNumElements()) /
+           static_cast<double>(std::max<int64_t>(1, typeOf(all).getNumElements()));
+  }
+
+  void take(OpOperand &use) {
+    ShardingRule rule = cast<ShardingRuleOpInterface>(use.getOwner()).getShardingRule();
+    for (auto [dim, factors] : llvm::enumerate(rule.operands[0]))
+      if (origins[dim] >= 0 &&
+          llvm::any_of(factors, [&](unsigned factor) { return rule.factors[factor].kind != FactorKind::PassThrough; }))
+        result.whole.push_back(origins[dim]);
+    value = use.getOwner()->getResult(0);
+    result.share *= getRatio(value, use.get());
+    origins.assign(typeOf(value).getRank(), -1);
+  }
+
+  static constexpr size_t kMostSharers = 16;
+  static constexpr unsigned kMostTerms = 64;
+
+  ReductionDiscount result;
+  Value value, carry;
+  SmallVector<int64_t> origins; ///< Of the value's dimensions: which they are of the operation's result; -1: unknown.
+};
+
+} // namespace
+
+double ReductionDiscount::of(ArrayType type, ArrayRef<AxisRefs> sharersAxes) const {
+  spmd::Sharding sharding = type.getShardingOrOpen().toValue();
+  bool isCut = llvm::any_of(whole, [&](int64_t dim) { return !sharding.dims[dim].empty(); });
+  auto sum = llvm::count_if(sharersAxes, [&](const AxisRefs &axes) {
+    return axes.size() == sharding.unreduced.size() &&
+           std::is_permutation(axes.begin(), axes.end(), sharding.unreduced.begin());
+  });
+  return (isCut ? shareOfCut : share) / static_cast<double>(1 + sum);
+}
+
+AxisRefs findPartialAxes(const spmd::MeshShape &mesh, ShardingRuleOpInterface op, const ShardingRule &rule) {
+  FactorAxes cut(rule.factors.size());
+  for (auto [operand, factors] : llvm::zip(op->getOperands(), rule.operands)) {
+    FactorAxes own = projectToFactors(mesh, rule, factors, typeOf(operand).getShardingOrOpen().toValue());
+    for (auto [all, axes] : llvm::zip(cut, own)) {
+      if (!all.empty() && !axes.empty() && all != axes)
+        return {};
+      if (all.empty())
+        all = axes;
+    }
+  }
+  AxisRefs summed, used;
+  for (auto [factor, axes] : llvm::zip(rule.factors, cut)) {
+    if (overlap(axes, used))
+      return {};
+    llvm::append_range(used, axes);
+    if (factor.kind == FactorKind::Reduction)
+      llvm::append_range(summed, axes);
+  }
+  return summed;
+}
+
+ReductionDiscount getReductionDiscount(ShardingRuleOpInterface op) { return Follower(op).run(); }
+
+ReductionDiscount getReductionDiscount(Operation *loop, unsigned result) {
+  return Follower(loop->getResult(result), findCarry(loop->getOperand(result))).run();
+}
+
+} // namespace spmdc

@@ -1,0 +1,123 @@
+//===- WidenSums.cpp - sums that a user wrote over devices ----------------===//
+
+#include "passes/reductions/WidenSums.h"
+
+#include "ir/array/PartialSums.h"
+#include "passes/reductions/Linearity.h"
+
+#include "llvm/ADT/DenseSet.h"
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
+
+class SumWidener {
+public:
+  void run(Operation *op) {
+    collective = op;
+    sums.clear();
+    Value value = op->getResult(0);
+    ArrayType type = typeOf(value);
+    wide = getPartialSumType(op, type.getElementType());
+    if (wide == type.getElementType() || op->hasAttr(kKeepsPrecisionAttrName) || !isSum(op->getOperand(0)))
+      return;
+    sayWhy(type);
+    op->setOperand(0, widen(op->getOperand(0), op));
+    value.setType(type.withElementType(wide));
+    round(value, type);
+  }
+
+private:
+  /// Operations between sums and the collective that are looked at; longer chains stay as they are.
+  static constexpr size_t kMostOperations = 64;
+
+  /// Whether the operation sums up 16-bit floats.
+  static bool makesSum(Operation *op) {
+    auto reduce = dyn_cast<ReduceOp>(op);
+    return combinesElements(op) && (!reduce || reduce.getKind() == ReductionKind::sum);
+  }
+
+  /// Whether the value is a sum of 16-bit floats, or linear operations make it of one for the collective alone.
+  bool isSum(Value value) {
+    Operation *op = value.getDefiningOp();
+    if (!op || op->getBlock() != collective->getBlock() || op->getNumResults() != 1 ||
+        op->hasAttr(kKeepsPrecisionAttrName) || !isHalfFloat(typeOf(value).getElementType()))
+      return false;
+    if (makesSum(op) || rounded.contains(op))
+      return true;
+    if (auto known = sums.find(op); known != sums.end())
+      return known->second;
+    if (!value.hasOneUse() || sums.size() >= kMostOperations)
+      return false;
+    sums[op] = false;
+    bool isIt = false;
+    for (unsigned term : listLinear(op, [](Value operand) { return !isOneNumber(operand); }))
+      isIt |= isSum(op->getOperand(term));
+    return sums[op] = isIt;
+  }
+
+  /// The value in the wide type, for an operation.
+  Value widen(Value value, Operation *user) {
+    ArrayType type = typeOf(value);
+    if (!isHalfFloat(type.getElementType()))
+      return value;
+    OpBuilder builder(user);
+    if (!isSum(value))
+      return convertTo(builder, user->getLoc(), value, wide);
+    Operation *op = value.getDefiningOp();
+    if (rounded.contains(op))
+      return op->getOperand(0);
+    bool isShared = !value.hasOneUse();
+    // Products take 16-bit floats as they are.
+    for (OpOperand &operand : op->getOpOperands())
+      if (!isa<DotGeneralOp>(op))
+        operand.set(widen(operand.get(), op));
+    value.setType(type.withElementType(wide));
+    if (isShared)
+      round(value, type);
+    return value;
+  }
+
+  /// What else uses the value takes it as it was.
+  void round(Value value, ArrayType type) {
+    OpBuilder builder(value.getContext());
+    builder.setInsertionPointAfterValue(value);
+    Value narrow = convertTo(builder, value.getLoc(), value, type.getElementType());
+    value.replaceAllUsesExcept(narrow, narrow.getDefiningOp());
+    rounded.insert(narrow.getDefiningOp());
+  }
+
+  void sayWhy(ArrayType type) {
+    auto why = collective->getAttrOfType<StringAttr>("why");
+    std::string name(spmd::dtypeName(type.getDType()));
+    std::string text = (why ? why.getValue().str() + "; " : "") + "partial sums in f32, rounded to " + name +
+                       " once they are added (precision=" + name + " sends half of it, rounded on each device)";
+    collective->setAttr("why", StringAttr::get(collective->getContext(), text));
+  }
+
+  Operation *collective = nullptr;
+  Type wide;
+  llvm::DenseMap<Operation *, bool> sums; ///< What isSum has found for the collective.
+  llvm::DenseSet<Operation *> rounded;    ///< Converts of what has been widened.
+};
+
+} // namespace
+
+void widenWrittenSums(func::FuncOp func) {
+  SmallVector<Operation *> sums;
+  func.walk([&](Operation *op) {
+    auto reduce = dyn_cast<AllReduceOp>(op);
+    auto scatter = dyn_cast<ReduceScatterOp>(op);
+    if ((reduce && reduce.getKind() == ReductionKind::sum) || (scatter && scatter.getKind() == ReductionKind::sum))
+      sums.push_back(op);
+  });
+  // The last of several that follow one another widens those in front of it.
+  SumWidener widener;
+  for (Operation *op : llvm::reverse(sums))
+    widener.run(op);
+}
+
+} // namespace spmdc

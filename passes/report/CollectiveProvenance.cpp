@@ -1,0 +1,189 @@
+//===- CollectiveProvenance.cpp - what a person wrote that forces a collective ----------===//
+
+#include "passes/report/CollectiveProvenance.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace spmdc {
+namespace {
+
+/// `name` as a word of its own.
+bool mentions(const std::string &text, const std::string &name) {
+  auto isLetter = [&](size_t at) {
+    return at < text.size() && (std::isalnum((unsigned char)text[at]) || text[at] == '_');
+  };
+  for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1))
+    if ((at == 0 || !isLetter(at - 1)) && !isLetter(at + name.size()))
+      return true;
+  return false;
+}
+
+/// Keeps those for which `holds`, or all where it holds for none.
+template <typename Predicate> void narrow(std::vector<const PropagationLog::Op *> &ops, Predicate holds) {
+  if (std::any_of(ops.begin(), ops.end(), holds))
+    std::erase_if(ops, [&](const PropagationLog::Op *op) { return !holds(op); });
+}
+
+/// The operations that need the collective: those of its expression, and among them those that its reason speaks of.
+std::vector<const PropagationLog::Op *> findSites(const PropagationLog &log, const CollectiveReport &collective) {
+  std::vector<const PropagationLog::Op *> sites;
+  for (const PropagationLog::Op &op : log.ops)
+    if (std::find(collective.places.begin(), collective.places.end(), op.place) != collective.places.end())
+      sites.push_back(&op);
+  narrow(sites, [&](const PropagationLog::Op *op) {
+    return std::find(collective.ways.begin(), collective.ways.end(), op->way) != collective.ways.end();
+  });
+  narrow(sites, [&](const PropagationLog::Op *op) { return mentions(collective.why, op->name); });
+  narrow(sites, [&](const PropagationLog::Op *op) {
+    return std::any_of(op->arrays.begin(), op->arrays.end(), [&](const PropagationLog::Operand &operand) {
+      return collective.why.find(operand.type) != std::string::npos;
+    });
+  });
+  return sites;
+}
+
+class CauseFinder {
+public:
+  CauseFinder(const PropagationLog &log, std::set<std::string> axes) : log(log), axes(std::move(axes)) {}
+
+  void visit(const PropagationLog::Op &op) {
+    std::map<std::string, std::set<int64_t>> cutFactors; // For each axis.
+    for (size_t tensor = 0; tensor < op.arrays.size(); ++tensor)
+      for (size_t dim = 0; dim < op.factors[tensor].size(); ++dim)
+        for (const std::string &axis : axes)
+          if (std::optional<PropagationLog::Origin> origin = log.trace(op.arrays[tensor].array, dim, axis)) {
+            cutFactors[axis].insert(op.factors[tensor][dim].begin(), op.factors[tensor][dim].end());
+            add({&op}, axis, *origin);
+          }
+    // What a person keeps whole although it meets something that is cut.
+    for (size_t tensor = 0; tensor < op.arrays.size(); ++tensor) {
+      const PropagationLog::Array &array = log.arrays[op.arrays[tensor].array];
+      for (size_t dim = 0; dim < std::min(array.written.size(), op.factors[tensor].size()); ++dim) {
+        const PropagationLog::WrittenDim &written = array.written[dim];
+        auto meetsCut = [&](const std::string &axis) {
+          return std::any_of(op.factors[tensor][dim].begin(), op.factors[tensor][dim].end(),
+                             [&](int64_t factor) { return cutFactors[axis].count(factor) > 0; });
+        };
+        for (const std::string &axis : axes)
+          if (written.isClosed && meetsCut(axis) &&
+              std::find(written.axes.begin(), written.axes.end(), axis) == written.axes.end())
+            keep({array.mark, static_cast<unsigned>(dim), axis, /*isWhole=*/true, array.name, {{op.place, op.name}}});
+      }
+    }
+  }
+
+  /// The axes of which no mark was found at the operations themselves: there an array came to lie otherwise than
+  /// propagation left it, as those next to it do (spmdc-choose-shardings). From the nearest operations that have them.
+  void visitAround(const std::vector<const PropagationLog::Op *> &sites) {
+    for (const std::string &axis : axes)
+      if (std::none_of(causes.begin(), causes.end(),
+                       [&](const ForcingAnnotation &cause) { return cause.axis == axis; }))
+        visitAround(sites, axis);
+  }
+
+  std::vector<ForcingAnnotation> takeCauses() {
+    std::multimap<size_t, ForcingAnnotation> byDistance;
+    for (ForcingAnnotation &cause : causes)
+      byDistance.emplace(cause.path.size(), std::move(cause));
+    causes.clear();
+    for (auto &[distance, cause] : byDistance)
+      causes.push_back(std::move(cause));
+    return std::move(causes);
+  }
+
+private:
+  using Path = std::vector<const PropagationLog::Op *>; ///< To the operation that needs the collective.
+
+  void visitAround(const std::vector<const PropagationLog::Op *> &sites, const std::string &axis) {
+    std::vector<Path> paths;
+    for (const PropagationLog::Op *site : sites)
+      paths.push_back({site});
+    std::set<const PropagationLog::Op *> seen(sites.begin(), sites.end());
+    bool isFound = false;
+    while (!isFound && !paths.empty()) {
+      std::vector<Path> longer;
+      for (const Path &path : paths)
+        for (const PropagationLog::Op &op : log.ops) {
+          if (!touch(op, *path.front()) || !seen.insert(&op).second)
+            continue;
+          longer.push_back({&op});
+          longer.back().insert(longer.back().end(), path.begin(), path.end());
+          for (const PropagationLog::Operand &operand : op.arrays)
+            for (size_t dim = 0; dim < op.factors[&operand - op.arrays.data()].size(); ++dim)
+              if (std::optional<PropagationLog::Origin> origin = log.trace(operand.array, dim, axis)) {
+                add(longer.back(), axis, *origin);
+                isFound = true;
+              }
+        }
+      paths = std::move(longer);
+    }
+  }
+
+  static bool touch(const PropagationLog::Op &x, const PropagationLog::Op &y) {
+    return std::any_of(x.arrays.begin(), x.arrays.end(), [&](const PropagationLog::Operand &mine) {
+      return std::any_of(y.arrays.begin(), y.arrays.end(),
+                         [&](const PropagationLog::Operand &theirs) { return mine.array == theirs.array; });
+    });
+  }
+
+  void add(const Path &path, const std::string &axis, const PropagationLog::Origin &origin) {
+    const PropagationLog::Array &array = log.arrays[origin.array];
+    ForcingAnnotation cause{array.mark, origin.dim, axis, /*isWhole=*/false, array.name, {}};
+    for (unsigned step : origin.steps) {
+      const PropagationLog::Op &through = log.ops[log.extensions[step].op];
+      ProvenanceStep point{through.place, through.name};
+      if (cause.path.empty() || cause.path.back() != point)
+        cause.path.push_back(std::move(point));
+    }
+    for (const PropagationLog::Op *op : path)
+      if (ProvenanceStep point{op->place, op->name}; cause.path.empty() || cause.path.back() != point)
+        cause.path.push_back(std::move(point));
+    keep(std::move(cause));
+  }
+
+  /// A mark counts once, by its shortest way.
+  void keep(ForcingAnnotation cause) {
+    for (ForcingAnnotation &known : causes)
+      if (known.mark == cause.mark && known.dim == cause.dim && known.axis == cause.axis &&
+          known.isWhole == cause.isWhole) {
+        if (cause.path.size() < known.path.size())
+          known = std::move(cause);
+        return;
+      }
+    causes.push_back(std::move(cause));
+  }
+
+  const PropagationLog &log;
+  std::set<std::string> axes;
+  std::vector<ForcingAnnotation> causes;
+};
+
+} // namespace
+
+std::set<std::string> findForcedAxes(const PropagationLog &log, const CollectiveReport &collective) {
+  std::set<std::string> axes;
+  for (const std::string &axis : collective.axes)
+    axes.insert(axis.substr(0, axis.find(':')));
+  for (const PropagationLog::Op &op : log.ops)
+    if (op.name == collective.op &&
+        std::find(collective.places.begin(), collective.places.end(), op.place) != collective.places.end())
+      for (const std::string &axis : op.groupAxes)
+        axes.erase(axis);
+  return axes;
+}
+
+std::vector<ForcingAnnotation> findProvenance(const PropagationLog &log, const CollectiveReport &collective) {
+  std::set<std::string> axes = findForcedAxes(log, collective);
+  if (axes.empty())
+    return {};
+  CauseFinder finder(log, std::move(axes));
+  std::vector<const PropagationLog::Op *> sites = findSites(log, collective);
+  for (const PropagationLog::Op *op : sites)
+    finder.visit(*op);
+  finder.visitAround(sites);
+  return finder.takeCauses();
+}
+
+} // namespace spmdc

@@ -1,0 +1,162 @@
+//===- ProgramReport.cpp - what the partitioner did -----------------------===//
+
+#include "passes/report/ProgramReport.h"
+
+#include "ir/array/ArrayOps.h"
+#include "ir/spmd/ValueNames.h"
+#include "passes/collectives/CollectiveMatmulMatch.h"
+#include "passes/cost/CountedBranches.h"
+#include "runtime/support/ArraySize.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+std::vector<int64_t> toVector(ArrayRef<int64_t> shape) { return {shape.begin(), shape.end()}; }
+
+std::string locationText(Location loc) {
+  std::optional<SourcePosition> position = getSourcePosition(loc);
+  return position ? position->str() : "";
+}
+
+/// `place`: where the name stands, or the value if it has none.
+ValueReport reportValue(std::string name, Location place, ArrayType type, MeshAttr mesh) {
+  ValueReport report;
+  report.name = std::move(name);
+  report.location = locationText(place);
+  report.dtype = type.getDType();
+  report.shape = toVector(type.getShape());
+  report.localShape = toVector(type.getLocal(mesh).getShape());
+  report.sharding = type.getShardingOrOpen().toValue();
+  return report;
+}
+
+/// The axes lists of dumps and messages agree with those of the report: a whole axis is its name.
+CollectiveReport reportCollective(CollectiveOpInterface op, MeshAttr mesh, const CostModel &model) {
+  CollectiveReport report;
+  report.op = op->getName().stripDialect().str();
+  spmd::MeshShape shape = mesh.toValue();
+  for (const spmd::AxisRef &axis : op.getGroupAxes().toValues()) {
+    report.axes.push_back(axis.str());
+    report.groupSize *= axis.sizeIn(shape);
+  }
+  report.groups = shape.deviceCount() / report.groupSize;
+  if (auto kind = op->getAttrOfType<ReductionKindAttr>("kind"))
+    report.reduction = stringifyReductionKind(kind.getValue()).str();
+  auto operand = cast<ArrayType>(op->getOperand(0).getType()), result = cast<ArrayType>(op->getResult(0).getType());
+  report.dtype = operand.getDType();
+  report.operandShape = toVector(operand.getShape());
+  report.resultShape = toVector(result.getShape());
+  report.wireBytesPerDevice = op.getWireBytes(mesh);
+  report.steps = CostModel::stepsOf(report.op);
+  report.predictedSeconds = model.collectiveSeconds(report.op, report.axes, report.wireBytesPerDevice);
+  report.location = locationText(op->getLoc());
+  for (const auto &positions : getSourceWays(op->getLoc())) {
+    std::vector<std::string> &way = report.ways.emplace_back();
+    for (const SourcePosition &position : positions)
+      way.push_back(position.str());
+    report.places.push_back(way.front());
+  }
+  if (auto why = op->getAttrOfType<StringAttr>("why"))
+    report.why = why.str();
+  return report;
+}
+
+void reportGlobalView(func::FuncOp func, MeshAttr mesh, FunctionReport &report) {
+  for (unsigned i = 0; i < func.getNumArguments(); ++i) {
+    auto name = func.getArgAttrOfType<StringAttr>(i, kNameAttrName);
+    BlockArgument argument = func.getArgument(i);
+    report.params.push_back(reportValue(name ? name.str() : std::to_string(i), argument.getLoc(),
+                                        cast<ArrayType>(argument.getType()), mesh));
+  }
+  for (auto [i, type] : llvm::enumerate(func.getResultTypes())) {
+    auto name = func.getResultAttrOfType<StringAttr>(i, kNameAttrName);
+    report.results.push_back(
+        reportValue(name ? name.str() : std::to_string(i), func.getLoc(), cast<ArrayType>(type), mesh));
+  }
+  auto reportNames = [&](Value value) {
+    if (auto type = dyn_cast<ArrayType>(value.getType()))
+      for (const ValueName &name : getValueNames(value))
+        report.values.push_back(reportValue(name.name.str(), name.place.value_or(value.getLoc()), type, mesh));
+  };
+  func.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    llvm::for_each(op->getResults(), reportNames);
+    // What a device computes by itself has no sharding.
+    if (isa<ManualOp>(op))
+      return WalkResult::skip();
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        llvm::for_each(block.getArguments(), reportNames);
+    return WalkResult::advance();
+  });
+}
+
+double communicationSeconds(func::FuncOp func, MeshAttr mesh, const CostModel &model) {
+  double seconds = 0;
+  CountedBranches arms(func, mesh);
+  func.walk([&](CollectiveOpInterface op) {
+    if (!isa<AllSliceOp>(op.getOperation()) && arms.counts(op))
+      seconds += reportCollective(op, mesh, model).predictedSeconds * static_cast<double>(arms.countRuns(op));
+  });
+  return seconds;
+}
+
+void reportDeviceView(func::FuncOp func, MeshAttr mesh, const CostModel &model, FunctionReport &report) {
+  auto bytesOf = [](Type type) { return cast<ArrayType>(type).getBytes(); };
+  for (Type type : func.getArgumentTypes())
+    report.argumentBytesPerDevice = spmd::addSaturated(report.argumentBytesPerDevice, bytesOf(type));
+  for (Type type : func.getResultTypes())
+    report.resultBytesPerDevice = spmd::addSaturated(report.resultBytesPerDevice, bytesOf(type));
+  llvm::DenseMap<Operation *, ChosenCollectiveMatmul> rings;
+  for (const ChosenCollectiveMatmul &chosen : chooseCollectiveMatmuls(func, mesh, model))
+    rings.try_emplace(chosen.ring.collective, chosen);
+  CountedBranches arms(func, mesh);
+  func.walk([&](Operation *op) {
+    bool isCounted = arms.counts(op);
+    if (isCounted)
+      report.flopsPerDevice += countFlops(op) * static_cast<double>(arms.countRuns(op));
+    auto collective = dyn_cast<CollectiveOpInterface>(op);
+    if (!collective || isa<AllSliceOp>(op))
+      return;
+    report.collectives.push_back(reportCollective(collective, mesh, model));
+    CollectiveReport &last = report.collectives.back();
+    last.tripCount = arms.countRuns(op);
+    last.isCounted = isCounted;
+    if (auto ring = rings.find(op); ring != rings.end()) {
+      last.ring = ring->second.way;
+      last.hiddenSeconds = last.predictedSeconds - collectiveMatmulTime(ring->second.ring.work, last.ring).exposed;
+      if (isCounted)
+        report.ringSaves += last.hiddenSeconds * static_cast<double>(last.tripCount);
+    }
+    if (!isCounted)
+      return;
+    report.wireBytesPerDevice += last.totalWireBytes();
+    report.communicationSeconds += last.totalSeconds();
+  });
+}
+
+} // namespace
+
+ProgramReport reportProgram(ModuleOp propagated, ModuleOp partitioned, ModuleOp ringed, ModuleOp combined,
+                            const CostModel &model) {
+  ProgramReport report;
+  MeshAttr mesh = getMesh(propagated);
+  report.mesh = mesh.toValue();
+  for (auto func : propagated.getOps<func::FuncOp>()) {
+    FunctionReport &function = report.functions.emplace_back();
+    function.name = func.getName().str();
+    reportGlobalView(func, mesh, function);
+    if (auto local = partitioned.lookupSymbol<func::FuncOp>(func.getName()))
+      reportDeviceView(local, mesh, model, function);
+    auto before = ringed.lookupSymbol<func::FuncOp>(func.getName());
+    auto after = combined.lookupSymbol<func::FuncOp>(func.getName());
+    if (before && after)
+      function.combiningSaves = communicationSeconds(before, mesh, model) - communicationSeconds(after, mesh, model);
+  }
+  return report;
+}
+
+} // namespace spmdc

@@ -1,0 +1,45 @@
+//===- Atoms.h - axes cut into the parts two shardings share ----*- C++ -*-===//
+//
+// The coarsest common parts of the axes that a set of shardings names: with `a` (size 8) in one and `a:(2)4` in the
+// other, the atoms of `a` are a:(1)2 and a:(2)4. Over atoms a sharding is a list of numbers, and two shardings compare
+// without thinking of sub-axes.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/sharding/Sharding.h"
+
+#include "llvm/ADT/SmallVector.h"
+
+#include <vector>
+
+namespace spmdc {
+
+/// The number of an atom: there are no more than a number of devices has bits.
+using Atom = int8_t;
+using AtomList = llvm::SmallVector<Atom, 8>;
+
+class Atoms {
+public:
+  Atoms(const spmd::MeshShape &mesh, const std::vector<const spmd::Sharding *> &shardings);
+
+  /// Whether the shardings' parts of axes have common parts: a:(1)2 and a:(3)2 of an axis of 6 do not. Then nothing
+  /// else here may be asked.
+  bool exist() const { return areNested; }
+  /// Whether each is an axis as a whole.
+  bool areWhole() const;
+  Atom count() const { return static_cast<Atom>(parts.size()); }
+  int64_t sizeOf(Atom atom) const { return parts[atom].size; }
+
+  /// The atoms of an axis list, major to minor.
+  AtomList split(const std::vector<spmd::AxisRef> &axes) const;
+  /// The axis list of atoms, adjacent parts of one axis joined; a whole axis is written as such.
+  std::vector<spmd::AxisRef> join(llvm::ArrayRef<Atom> atoms) const;
+
+private:
+  spmd::MeshShape mesh;
+  bool areNested = true;
+  std::vector<spmd::AxisRef> parts; ///< With explicit sizes; the atoms of an axis are adjacent, major first.
+};
+
+} // namespace spmdc

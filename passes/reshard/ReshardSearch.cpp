@@ -1,0 +1,261 @@
+//===- ReshardSearch.cpp - the cheapest sequence of collectives, by Dijkstra's algorithm -===//
+
+#include "passes/reshard/ReshardSearch.h"
+
+#include "passes/reshard/ReshardMoves.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <queue>
+#include <unordered_map>
+
+namespace spmdc {
+namespace {
+
+/// Shardings explored before the search settles for an exchange (and a reduction before it): far above what meshes of
+/// four axes and arrays of four dimensions need.
+constexpr size_t kMaxExplored = 20000;
+
+/// Where there are so few atoms, and many devices, the ways are few and an exchange is priced only in the end.
+constexpr int64_t kFewAtoms = 4;
+
+struct Visit;
+/// A sharding with how it was come to, at the place where it stays.
+using Node = std::pair<const ReshardState, Visit>;
+
+struct Visit {
+  CollectiveCost cost{.linkBytes = std::numeric_limits<double>::infinity()};
+  const Node *previous = nullptr;
+  ReshardMove move;
+  bool isDone = false;
+  double missing = 0; ///< Bytes that must still be sent, whatever the way.
+};
+
+class Search {
+public:
+  /// A plan may lead over the atoms of `spread`, which neither side names.
+  Search(const ReshardSpace &space, const CostModel &model, double partialScale, const ReshardState &start,
+         const ReshardState &goal, AtomList spread = {})
+      : space(space), moves(space, model, partialScale, std::move(spread)), partialScale(partialScale), start(start),
+        goal(goal), sizesOfGoal(space.sizesOf(goal)), leastWeight(model.leastWeight(space.mesh)) {}
+
+  /// Nothing where the search was left before it came to the goal.
+  std::optional<ReshardPlan> run() {
+    Node &first = add(start);
+    first.second.cost = {.peakBytes = localBytes(space.sizesOf(start), !start.getUnreduced().empty())};
+    open.push({first.second.cost, &first});
+    while (!open.empty()) {
+      Node &node = *open.top().node;
+      open.pop();
+      auto &[state, visit] = node;
+      if (visit.isDone)
+        continue;
+      visit.isDone = true;
+      if (state == goal)
+        break;
+      const ReshardSpace::Sizes sizes = space.sizesOf(state);
+      const Step step{node, space.isFaithful(state), sizes, localBytes(sizes, !state.getUnreduced().empty())};
+      bool isWide = visits.size() < kMaxExplored;
+      moves.visit(state, goal, isWide, [&](const ReshardMove &move) { consider(step, move); });
+      if (mayExchange(node))
+        considerExchange(node);
+    }
+    for (Node *node : pricedLate)
+      considerExchange(*node);
+    return end ? std::make_optional(trace()) : std::nullopt;
+  }
+
+private:
+  Node &add(ReshardState state) {
+    Node &node = *visits.try_emplace(std::move(state)).first;
+    if (node.first == goal)
+      end = &node;
+    return node;
+  }
+
+  double localBytes(const ReshardSpace::Sizes &sizes, bool isPartial) const {
+    return space.localBytes(sizes) * (isPartial ? partialScale : 1);
+  }
+
+  /// An exchange is worth its price (it looks at every device) only where the way begins, and behind reductions: what
+  /// it replaces are all other moves.
+  bool mayExchange(Node &node) {
+    auto &[state, visit] = node;
+    if (!(state == start || visit.move.isReduction()) || !state.getUnreduced().empty())
+      return false;
+    if (!goal.getUnreduced().empty())
+      return true;
+    if (space.deviceCount <= ReshardSpace::kManyDevices || space.atoms.count() > kFewAtoms)
+      return true;
+    pricedLate.push_back(&node);
+    return false;
+  }
+
+  /// Whether the cost is below that of every known way to the goal.
+  bool isPromising(const CollectiveCost &cost) const { return !end || cost < end->second.cost; }
+
+  /// From where moves are looked at, and what is known there.
+  struct Step {
+    const Node &from;
+    bool isFaithful;
+    const ReshardSpace::Sizes &sizes;
+    double heldBytes;
+  };
+
+  void consider(const Step &step, const ReshardMove &move) {
+    const auto &[before, visit] = step.from;
+    // By sizes alone first: that needs no state, and no look at the devices.
+    ReshardSpace::Sizes sizes = step.sizes;
+    if (move.from >= 0)
+      sizes[move.from] = space.sizeOf(move.from, before.getDim(move.from).drop_back(move.atoms.size()));
+    if (move.to >= 0)
+      sizes[move.to] = space.cutFurther(sizes[move.to], move.atoms);
+    size_t reduced = move.isReduction() ? move.atoms.size() : 0;
+    bool isPartial = before.getUnreduced().size() != reduced || move.makesSums();
+    CollectiveCost total = visit.cost + moves.price(move, step.heldBytes, localBytes(sizes, isPartial));
+    if (!isPromising(total))
+      return;
+    bool isWhole = goal.getUnreduced().empty() && !isPartial;
+    double least = isWhole ? std::max(0.0, space.leastBytes(sizes, sizesOfGoal)) : 0;
+    if (!isPromising(total + CollectiveCost{.linkBytes = leastWeight * least}))
+      return;
+    ReshardState after = move.apply(before);
+    // A reduction leaves the pieces as they are.
+    bool keepsPieces = move.from < 0 && move.to < 0;
+    if (keepsPieces || (step.isFaithful && space.isFaithful(after)))
+      arrive(step.from, move, std::move(after), total);
+  }
+
+  void arrive(const Node &from, const ReshardMove &move, ReshardState after, const CollectiveCost &total) {
+    auto known = visits.find(after);
+    Node *to = known == visits.end() ? nullptr : &*known;
+    if (to && !(total < to->second.cost))
+      return;
+    if (!to) {
+      bool isWhole = after.getUnreduced().empty() && goal.getUnreduced().empty();
+      double missing = isWhole ? space.missingBytes(after, goal) : 0;
+      to = &add(std::move(after));
+      to->second.missing = missing;
+    }
+    // Nor may it be so far from the goal that what devices still lack makes the way as long as a known one.
+    if (to != end && !isPromising(total + CollectiveCost{.linkBytes = leastWeight * to->second.missing}))
+      return;
+    to->second.cost = total;
+    to->second.previous = &from;
+    to->second.move = move;
+    open.push({total, to});
+  }
+
+  void considerExchange(const Node &node) {
+    const auto &[state, visit] = node;
+    // Of so many bytes at least; to know how many takes a look at every device.
+    CollectiveCost least{.linkBytes = leastWeight * space.leastBytes(state, goal), .exchanges = 1, .steps = 1};
+    if (!isPromising(visit.cost + least))
+      return;
+    ReshardState after = goal;
+    after.removeUnreduced(AtomList(goal.getUnreduced()));
+    ReshardMove exchange = moves.exchange(state, after);
+    CollectiveCost total = visit.cost + moves.priceExchange(exchange, state, after);
+    if (isPromising(total))
+      arrive(node, exchange, std::move(after), total);
+  }
+
+  ReshardPlan trace() {
+    ReshardPlan plan;
+    plan.explored = static_cast<int64_t>(visits.size());
+    plan.cost = end->second.cost;
+    for (const Node *node = end; node->first != start; node = node->second.previous) {
+      const auto &[kind, atoms, from, to] = node->second.move;
+      plan.steps.push_back({kind, space.atoms.join(atoms), to >= 0 ? to : from,
+                            kind == ReshardStep::Kind::AllToAll ? from : -1, space.toSharding(node->first)});
+    }
+    std::reverse(plan.steps.begin(), plan.steps.end());
+    return plan;
+  }
+
+  const ReshardSpace &space;
+  ReshardMoves moves;
+  const double partialScale;
+  const ReshardState start, goal;
+  const ReshardSpace::Sizes sizesOfGoal;
+  const double leastWeight;
+
+  struct Entry {
+    CollectiveCost cost;
+    Node *node;
+  };
+  struct Later {
+    bool operator()(const Entry &x, const Entry &y) const {
+      if (x.cost < y.cost || y.cost < x.cost)
+        return y.cost < x.cost;
+      return y.node->first < x.node->first;
+    }
+  };
+  std::unordered_map<ReshardState, Visit, ReshardState::Hash> visits; ///< Only looked up.
+  Node *end = nullptr;                                                ///< The goal, once a way there is known.
+  std::priority_queue<Entry, std::vector<Entry>, Later> open;
+  std::vector<Node *> pricedLate;
+};
+
+/// Devices that hold the same may each send a part of it along slow links, and share what comes along faster ones: the
+/// atoms that neither side names and that are faster than one of those over which devices differ. The largest ones are
+/// enough, and each more makes many more ways.
+AtomList findSpread(const ReshardSpace &space, const CostModel &model, const ReshardState &start,
+                    const ReshardState &goal) {
+  constexpr size_t kMost = 3;
+  auto rateOf = [&](Atom atom) { return model.ratesOf({space.atoms.join(atom).front().name}).bytesPerSecond; };
+  AtomList idle;
+  double slowest = std::numeric_limits<double>::infinity();
+  for (Atom atom = 0; atom < space.atoms.count(); ++atom)
+    if (start.isUsed(atom) || goal.isUsed(atom))
+      slowest = std::min(slowest, rateOf(atom));
+    else if (space.atoms.sizeOf(atom) > 1)
+      idle.push_back(atom);
+  llvm::erase_if(idle, [&](Atom atom) { return rateOf(atom) <= slowest; });
+  llvm::sort(idle, [&](Atom x, Atom y) {
+    return std::pair(-space.atoms.sizeOf(x), x) < std::pair(-space.atoms.sizeOf(y), y);
+  });
+  idle.truncate(std::min(idle.size(), kMost));
+  return idle;
+}
+
+} // namespace
+
+ReshardPlan searchReshard(const ReshardSpace &space, const CostModel &model, double partialScale,
+                          const spmd::Sharding &source, const spmd::Sharding &target, bool spreads) {
+  auto planDirectly = [&] { return ReshardMoves(space, model, partialScale).planDirectly(source, target); };
+  if (!space.atoms.exist())
+    return planDirectly();
+  ReshardState start = ReshardState::of(space.atoms, source), goal = ReshardState::of(space.atoms, target);
+  if (!space.isFaithful(start) || !space.isFaithful(goal))
+    return planDirectly();
+  auto secondsOf = [&](const ReshardPlan &way) { return model.seconds(way.cost, space.deviceCount); };
+  std::optional<ReshardPlan> plan = Search(space, model, partialScale, start, goal).run();
+  if (!plan)
+    return planDirectly();
+  if (start == goal)
+    return *plan;
+  // To scatter wide partial sums and to gather what they are rounded to sends a quarter less than an all_reduce, but
+  // waits twice: of few bytes one step is faster.
+  if (partialScale > 1 && plan->steps.size() > 1 && source.dims == target.dims)
+    if (ReshardPlan direct = planDirectly(); secondsOf(direct) < secondsOf(*plan))
+      return direct;
+  // Bytes and not seconds lead the search: more steps may take longer for few of them.
+  if (AtomList spread = findSpread(space, model, start, goal); spreads && !spread.empty())
+    if (std::optional<ReshardPlan> way = Search(space, model, partialScale, start, goal, std::move(spread)).run();
+        way && secondsOf(*way) < (1 - CostModel::kAlike) * secondsOf(*plan))
+      return *way;
+  return *plan;
+}
+
+double leastReshardBytes(const ReshardSpace &space, double partialScale, const ReshardState &start,
+                         const ReshardState &goal) {
+  // Devices may already have what is missing as partial sums.
+  if (!llvm::all_of(goal.getUnreduced(), [&](Atom atom) { return llvm::is_contained(start.getUnreduced(), atom); }))
+    return 0;
+  return start.getUnreduced().empty() ? std::max(0.0, space.missingBytes(start, goal))
+                                      : partialScale * space.leastReducedBytes(start, goal);
+}
+
+} // namespace spmdc

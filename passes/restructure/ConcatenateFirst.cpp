@@ -1,0 +1,288 @@
+//===- ConcatenateFirst.cpp - parts that are joined before they are computed -----===//
+//
+// Rotary embeddings negate one half of an array and swap both:
+//
+//   concatenate([-x[:, h:], x[:, :h]], axis=1)
+//
+// Of a sharded dimension devices exchange the halves to compute on them, and exchange the results to join them. The
+// slices alone are a permutation of the array, which takes one exchange. So they are joined first, and what is computed
+// of each is computed of the joined array and selected where the part is:
+//
+//   let y = concatenate([x[:, h:], x[:, :h]], axis=1)
+//   where(column < h, -y, y)
+//
+// Parts of which the same is computed (the ends of a stencil that wraps, written apart) need no selection.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ir/array/LocalBuilder.h"
+#include "ir/array/Positions.h"
+#include "ir/spmd/ValueNames.h"
+#include "passes/cost/CostModel.h"
+#include "passes/exchange/ArrayMoves.h"
+#include "passes/exchange/ConcatenatedSlices.h"
+#include "passes/reshard/ExchangeAxes.h"
+#include "passes/restructure/BeforeReshape.h"
+#include "passes/restructure/OperandExpression.h"
+#include "passes/restructure/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace spmdc {
+
+#define GEN_PASS_DEF_JOINFIRST
+#include "passes/restructure/Passes.h.inc"
+
+namespace {
+
+/// Seconds of one unit of getOpCost, in bytes of memory traffic: the operations join a kernel that has its operands in
+/// registers, where a vectorised addition of one element takes a quarter of the time to read it.
+constexpr double kBytesPerUnit = 1;
+
+/// What exchanges send, and how many there are.
+struct Sent {
+  double bytes = 0, seconds = 0;
+  int64_t exchanges = 0;
+};
+
+class PartJoiner {
+public:
+  PartJoiner(ConcatenateOp op, const CostModel &model)
+      : op(op), dim(static_cast<int64_t>(op.getDim())), result(op.getType()), mesh(getMesh(op).toValue()),
+        model(model) {}
+
+  void run() {
+    if (!match() || !joinSlots() || !isWorthIt())
+      return;
+    OpBuilder builder(op);
+    std::vector<Value> joinedValues;
+    for (const Joined &joined : arrays)
+      joinedValues.push_back(build(builder, joined));
+    Value value;
+    for (const Group &group : groups) {
+      SmallVector<Value> slots;
+      for (unsigned place : group.arrays)
+        slots.push_back(joinedValues[place]);
+      Value made = formulas[group.parts.front()].build(builder, result, slots);
+      value = value ? builder.create<SelectOp>(op.getLoc(), result, buildMask(builder, group), made, value) : made;
+    }
+    if (op->hasAttr(kAnnotatedAttrName) && value.getDefiningOp())
+      value.getDefiningOp()->setAttr(kAnnotatedAttrName, UnitAttr::get(op->getContext()));
+    moveValueNames(op, value);
+    op.getResult().replaceAllUsesWith(value);
+    op->erase();
+  }
+
+private:
+  /// Parts of which the same is computed, and for each slot which of the joined arrays it is of.
+  struct Group {
+    SmallVector<unsigned> parts;
+    SmallVector<unsigned> arrays;
+  };
+  /// What is joined, by part; null where nobody looks at it.
+  struct Joined {
+    SmallVector<Value> values;
+  };
+
+  bool match() {
+    if (isPerDevice(op) || !result.getSharding() || !result.getSharding().getUnreduced().empty() ||
+        result.getSharding().getDims()[dim].getAxes().empty() || result.getNumElements() == 0)
+      return false;
+    int64_t begin = 0;
+    for (Value part : op.getOperands()) {
+      begins.push_back(begin);
+      begin += arrayTypeOf(part).getDimSize(dim);
+      if (!formulas.emplace_back(part, dim, op).match() || formulas.back().getSlots().empty())
+        return false;
+      unsigned place = formulas.size() - 1;
+      auto group = llvm::find_if(
+          groups, [&](const Group &other) { return formulas[other.parts.front()].isSame(formulas[place]); });
+      if (group == groups.end())
+        group = groups.insert(groups.end(), Group());
+      group->parts.push_back(place);
+    }
+    begins.push_back(begin);
+    if (llvm::none_of(formulas, [](const OperandExpression &formula) { return formula.computes(); }))
+      return false;
+    // What belongs to another part, or to none, may be zero, and integers stop the program that are divided by it.
+    if (groups.size() > 1 && llvm::any_of(formulas, [](const OperandExpression &formula) { return formula.mayStop(); }))
+      return false;
+    // What most elements have comes first, and others are selected in its place.
+    llvm::sort(groups, [&](const Group &a, const Group &b) {
+      return std::pair(-sizeOf(a), a.parts.front()) < std::pair(-sizeOf(b), b.parts.front());
+    });
+    return true;
+  }
+
+  int64_t sizeOf(const Group &group) const {
+    int64_t size = 0;
+    for (unsigned part : group.parts)
+      size += begins[part + 1] - begins[part];
+    return size;
+  }
+
+  /// The moves from the values to their parts of the result.
+  SmallVector<ArrayMove> listMoves(const Joined &joined) const {
+    SmallVector<ArrayMove> moves;
+    for (auto [part, value] : llvm::enumerate(joined.values)) {
+      if (!value)
+        continue;
+      ArrayMove move{value, {}};
+      for (int64_t size : result.getShape())
+        move.dims.push_back({0, 1, 0, size});
+      move.dims[dim] = {-begins[part], 1, begins[part], begins[part + 1]};
+      moves.push_back(move);
+    }
+    return moves;
+  }
+
+  /// Gives each slot a joined array: that of another group's slot if both together are one move of one array.
+  bool joinSlots() {
+    for (Group &group : groups) {
+      size_t count = formulas[group.parts.front()].getSlots().size();
+      for (size_t slot = 0; slot < count; ++slot) {
+        std::optional<unsigned> place;
+        for (unsigned i = 0; i < arrays.size() && !place; ++i) {
+          Joined both = arrays[i];
+          bool isFree = !llvm::is_contained(group.arrays, i);
+          for (unsigned part : group.parts) {
+            isFree = isFree && !both.values[part];
+            both.values[part] = formulas[part].getSlots()[slot];
+          }
+          if (isFree && matchConcatenatedSlices(listMoves(both), dim)) {
+            arrays[i] = both;
+            place = i;
+          }
+        }
+        if (!place) {
+          place = arrays.size();
+          arrays.emplace_back().values.resize(formulas.size());
+          for (unsigned part : group.parts)
+            arrays.back().values[part] = formulas[part].getSlots()[slot];
+        }
+        group.arrays.push_back(*place);
+      }
+    }
+    // Zeros are put around what is joined, not into it.
+    return llvm::all_of(arrays, [](const Joined &joined) {
+      auto isThere = [](Value value) { return static_cast<bool>(value); };
+      auto first = llvm::find_if(joined.values, isThere);
+      auto last = std::find_if_not(first, joined.values.end(), isThere);
+      return std::none_of(last, joined.values.end(), isThere);
+    });
+  }
+
+  void add(Sent &sent, ArrayType from, ArrayType to, const std::vector<spmd::DimMove> &moves) const {
+    double bytes = getExchangeBytes(mesh, from, to, moves);
+    if (bytes == 0)
+      return;
+    sent.bytes += bytes;
+    LinkRates rates = getExchangeRates(model, mesh, from, to, moves);
+    sent.seconds += model.seconds(model.costOf("exchange", rates, bytes, 0), mesh.deviceCount());
+    ++sent.exchanges;
+  }
+
+  bool isWorthIt() const {
+    Sent before, behind;
+    llvm::SetVector<Operation *> slices;
+    for (const OperandExpression &formula : formulas)
+      for (Value slot : formula.getSlots())
+        if (auto slice = slot.getDefiningOp<SliceOp>(); slice && needsExchange(slice))
+          slices.insert(slice);
+    for (Operation *slice : slices) {
+      ArrayMove move = cast<SliceOp>(slice).getMoves().parts[0];
+      add(before, arrayTypeOf(move.source), arrayTypeOf(slice->getResult(0)), move.dims);
+    }
+    for (const ArrayMove &part : op.getMoves().parts)
+      add(before, arrayTypeOf(part.source), result, part.dims);
+    for (const Joined &joined : arrays) {
+      SmallVector<ArrayMove> moves = listMoves(joined);
+      if (std::optional<ConcatenatedSlices> all = matchConcatenatedSlices(moves, dim))
+        moves = {all->move};
+      for (const ArrayMove &move : moves) {
+        ArrayType from = arrayTypeOf(move.source);
+        add(behind, from, result.withElementType(from.getElementType()), move.dims);
+      }
+    }
+    bool isLess = behind.bytes < before.bytes || (behind.bytes == before.bytes && behind.exchanges < before.exchanges);
+    auto elements = static_cast<double>(result.getLocalBytes(mesh) / spmd::byteSize(result.getDType()));
+    double beside = 0; // What is computed and not selected.
+    for (const Group &group : groups) {
+      auto own = static_cast<double>(sizeOf(group)) / static_cast<double>(result.getDimSize(dim));
+      beside += formulas[group.parts.front()].getCost() * elements * (1 - own);
+    }
+    return isLess && before.seconds - behind.seconds > beside * kBytesPerUnit / model.memoryPerSecond;
+  }
+
+  Value build(OpBuilder &builder, const Joined &joined) const {
+    SmallVector<Value> values;
+    SmallVector<int64_t> low(result.getRank()), high(result.getRank()), none(result.getRank());
+    for (auto [part, value] : llvm::enumerate(joined.values)) {
+      if (value)
+        values.push_back(value);
+      else
+        (values.empty() ? low : high)[dim] += begins[part + 1] - begins[part];
+    }
+    Location loc = op.getLoc();
+    ArrayType type = result.withElementType(arrayTypeOf(values.front()).getElementType());
+    SmallVector<int64_t> shape(type.getShape());
+    shape[dim] -= low[dim] + high[dim];
+    ArrayType some = type.withShape(shape).withSharding(type.getSharding());
+    Value array = values.size() == 1 ? values[0] : builder.create<ConcatenateOp>(loc, some, values, dim).getResult();
+    if (some == type)
+      return array;
+    ArrayType scalar = type.withShape({}).withSharding(ShardingAttr::getReplicated(type.getContext(), 0));
+    Value zero = builder.create<ConstantOp>(loc, scalar, Scalar());
+    return builder.create<PadOp>(loc, type, array, zero, low, high, none);
+  }
+
+  Value buildMask(OpBuilder &builder, const Group &group) const {
+    Location loc = op.getLoc();
+    ArrayType index = result.withElementType(getPositionType(builder.getContext(), result.getDimSize(dim)));
+    ArrayType flag = result.withElementType(builder.getI1Type());
+    Value at = builder.create<IotaOp>(loc, index, dim), mask;
+    auto compare = [&](ComparisonDirection direction, int64_t bound) -> Value {
+      Value number = builder.create<ConstantOp>(loc, index, Scalar::ofInt(bound));
+      return builder.create<CompareOp>(loc, flag, at, number, direction);
+    };
+    for (unsigned part : group.parts) {
+      Value own;
+      if (begins[part] > 0)
+        own = compare(ComparisonDirection::ge, begins[part]);
+      if (begins[part + 1] < result.getDimSize(dim)) {
+        Value below = compare(ComparisonDirection::lt, begins[part + 1]);
+        own = own ? builder.create<AndOp>(loc, flag, own, below).getResult() : below;
+      }
+      mask = mask ? builder.create<OrOp>(loc, flag, mask, own).getResult() : own;
+    }
+    return mask;
+  }
+
+  mutable ConcatenateOp op;
+  int64_t dim;
+  ArrayType result;
+  spmd::MeshShape mesh;
+  const CostModel &model;
+  std::vector<OperandExpression> formulas; ///< By part.
+  SmallVector<int64_t> begins;             ///< Of each part; last the dimension's size.
+  std::vector<Group> groups;
+  std::vector<Joined> arrays;
+};
+
+class ConcatenateFirstPass : public impl::ConcatenateFirstBase<ConcatenateFirstPass> {
+  void runOnOperation() override {
+    CostModel model = CostModel::of(getOperation()).ofChoices();
+    SmallVector<ConcatenateOp> ops;
+    getOperation().walk([&](ConcatenateOp op) { ops.push_back(op); });
+    for (ConcatenateOp op : ops)
+      PartJoiner(op, model).run();
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      eraseUnused(func);
+  }
+};
+
+} // namespace
+} // namespace spmdc

@@ -1,0 +1,82 @@
+//===- Concatenation.cpp - arrays that are parts beside one another ---------------===//
+
+#include "passes/restructure/Concatenation.h"
+
+#include "passes/sharding/Rematerialization.h"
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+/// More parts are not looked at: each of them becomes an operation of its own.
+constexpr size_t kMostParts = 64;
+
+ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
+
+/// The dimension along which zeros are added around an array; none where there are several, or elements are cut off.
+std::optional<int64_t> getPaddedDim(PadOp pad) {
+  std::optional<int64_t> padded;
+  for (auto [dim, low, high, interior] : llvm::enumerate(pad.getLow(), pad.getHigh(), pad.getInterior())) {
+    if (low < 0 || high < 0 || interior != 0 || ((low > 0 || high > 0) && padded))
+      return std::nullopt;
+    if (low > 0 || high > 0)
+      padded = dim;
+  }
+  return isZero(pad.getValue()) ? padded : std::nullopt;
+}
+
+Concatenation joinOf(ConcatenateOp op) {
+  Concatenation join;
+  join.dim = static_cast<int64_t>(op.getDim());
+  join.movers.push_back(op);
+  int64_t start = 0;
+  for (Value operand : op.getOperands()) {
+    join.parts.push_back({operand, start});
+    start += typeOf(operand).getDimSize(join.dim);
+  }
+  return join;
+}
+
+/// Takes the sum of padded parts apart; false where it is something else.
+bool addParts(Value value, Concatenation &join) {
+  Operation *op = value.getDefiningOp();
+  if (!op || op->hasAttr(kAnnotatedAttrName) || join.parts.size() == kMostParts)
+    return false;
+  if (auto pad = dyn_cast<PadOp>(op)) {
+    std::optional<int64_t> dim = getPaddedDim(pad);
+    if (!dim || (!join.parts.empty() && *dim != join.dim))
+      return false;
+    join.dim = *dim;
+    join.parts.push_back({pad.getOperand(), pad.getLow()[*dim]});
+    join.movers.push_back(pad);
+    return true;
+  }
+  if (!isa<AddOp>(op))
+    return false;
+  join.adders.push_back(op);
+  return llvm::all_of(op->getOperands(), [&](Value operand) { return operand.hasOneUse() && addParts(operand, join); });
+}
+
+} // namespace
+
+std::optional<Concatenation> matchConcatenation(Value value) {
+  Concatenation join;
+  if (auto concatenate = value.getDefiningOp<ConcatenateOp>()) {
+    if (concatenate->getNumOperands() > kMostParts || concatenate->hasAttr(kAnnotatedAttrName))
+      return std::nullopt;
+    join = joinOf(concatenate);
+  } else if (!value.getDefiningOp<AddOp>() || !addParts(value, join)) {
+    return std::nullopt;
+  }
+  llvm::sort(join.parts, [](const Concatenation::Part &a, const Concatenation::Part &b) { return a.start < b.start; });
+  int64_t end = 0;
+  for (const Concatenation::Part &part : join.parts) {
+    if (part.start != end)
+      return std::nullopt;
+    end += part.getSize(join.dim);
+  }
+  return end == typeOf(value).getDimSize(join.dim) ? std::make_optional(std::move(join)) : std::nullopt;
+}
+
+} // namespace spmdc

@@ -1,0 +1,246 @@
+//===- DistributedTopK.cpp - an end of an order, piece by piece -----------------===//
+
+#include "passes/restructure/DistributedTopK.h"
+
+#include "ir/array/LocalBuilder.h"
+#include "ir/array/ScalarEvaluation.h"
+#include "passes/restructure/BeforeReshape.h"
+#include "passes/restructure/MergedPositions.h"
+#include "passes/restructure/ShardedSort.h"
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+/// Where the candidates are taken from the pieces, and how they are looked through.
+struct Search {
+  Value operand;
+  MergedDim dim;
+  int64_t count = 0; ///< Candidates of each piece.
+  bool isLast = false;
+  Type positionType; ///< The element type of positions in the dimension.
+  Scalar filler;     ///< What comes after every element, or before it if the last ones are looked for.
+};
+
+class Candidates : IndexArithmetic {
+public:
+  /// `rank` gives the first or last places of each piece, [pieces, count], of the array of pieces.
+  Candidates(const Search &search, OpBuilder &b, Location loc, function_ref<Value(Value)> rank)
+      : IndexArithmetic(b, loc), search(search), dim(search.dim.getDim()), b(b), loc(loc) {
+    MergedPositions places(search.dim, b, loc);
+    Value before = search.operand;
+    if (search.dim.isMerged())
+      before = buildBefore(b, before, search.dim.getSource());
+    Value pieces = pack(search.dim.toPieces(b, loc, before, search.filler), places);
+    Value ranks = rank(pieces);
+    elements = search.dim.join(b, loc, take(pieces, ranks, dim + 1));
+    MergedPositions::Found found = find(ranks, places);
+    if (found.isThere) {
+      Value outside = like(ranks, search.isLast ? -1 : search.dim.getSize());
+      found.positions = select(found.isThere, found.positions, outside);
+    }
+    positions = search.dim.join(b, loc, found.positions);
+  }
+
+  /// All candidates' elements and positions, as an array of these other dimensions, equals in the order of positions.
+  std::pair<Value, Value> listAs(ArrayType type) const {
+    type = type.withElementType(search.positionType);
+    if (isInOrder())
+      return {elements, positions};
+    Value order = b.create<ArgsortOp>(loc, type, positions, dim, /*descending=*/false);
+    return {take(elements, order, dim), take(positions, order, dim)};
+  }
+
+  /// [count of all] in place of the dimension of an array, whole.
+  ArrayType typeLike(ArrayType result) const {
+    SmallVector<int64_t> shape(result.getShape());
+    shape[dim] = arrayTypeOf(elements).getDimSize(dim);
+    spmd::Sharding sharding = result.getShardingOrOpen().toValue();
+    sharding.dims[dim].clear();
+    return result.withShape(shape).withSharding(ShardingAttr::fromValue(b.getContext(), sharding));
+  }
+
+  Value take(Value x, Value indices, int64_t along) const {
+    ArrayType type = arrayTypeOf(indices).withElementType(arrayTypeOf(x).getElementType());
+    return b.create<TakeAlongOp>(loc, type, x, indices, along);
+  }
+
+private:
+  /// The elements of packed pieces that have these ranks.
+  MergedPositions::Found find(Value ranks, const MergedPositions &places) const {
+    Value piece = b.create<IotaOp>(loc, ranks.getType(), dim);
+    if (!search.isLast || !search.dim.isPadded())
+      return places.find(piece, ranks);
+    Value ordinals = subtract(ranks, places.countMissing(piece));
+    MergedPositions::Found found = places.find(piece, ordinals);
+    found.isThere = compare(ordinals, ComparisonDirection::ge, like(ordinals, 0));
+    return found;
+  }
+
+  /// What is missing behind what is there, or in front of it.
+  Value pack(Value pieces, const MergedPositions &places) const {
+    if (search.isLast ? !search.dim.isPadded() : search.dim.isPaddedAtEnd())
+      return pieces;
+    ArrayType type = arrayTypeOf(pieces).withElementType(search.positionType);
+    MergedPositions::Found found = find(b.create<IotaOp>(loc, type, dim + 1), places);
+    Value filler = b.create<ConstantOp>(loc, arrayTypeOf(pieces), search.filler);
+    return select(found.isThere, take(pieces, found.places, dim + 1), filler);
+  }
+
+  bool isInOrder() const {
+    bool isFilledAtEnd = search.dim.isPaddedAtEnd() && search.dim.countCuts() == 1 && !search.isLast;
+    return search.dim.hasRuns() && (isFilledAtEnd || !search.dim.isPadded());
+  }
+
+  const Search &search;
+  int64_t dim;
+  OpBuilder &b;
+  Location loc;
+  Value elements, positions;
+};
+
+//===----------------------------------------------------------------------===//
+// Ends of orders
+//===----------------------------------------------------------------------===//
+
+/// Whether this takes elements from one end of an order.
+bool takesEnd(SliceOp slice, int64_t dim, bool isLast) {
+  ArrayRef<int64_t> shape = slice.getOperand().getType().getShape();
+  for (int64_t d = 0; d < static_cast<int64_t>(shape.size()); ++d)
+    if (slice.getStrides()[d] != 1 || ((d != dim || !isLast) && slice.getStarts()[d] != 0) ||
+        ((d != dim || isLast) && slice.getLimits()[d] != shape[d]))
+      return false;
+  return true;
+}
+
+/// The slices that are all that is used of an order, if they are of this end.
+std::optional<SmallVector<SliceOp>> listEnds(ArgsortOp op, bool isLast) {
+  SmallVector<SliceOp> slices;
+  for (Operation *user : op->getUsers()) {
+    auto slice = dyn_cast<SliceOp>(user);
+    if (!slice || !takesEnd(slice, static_cast<int64_t>(op.getDim()), isLast))
+      return std::nullopt;
+    slices.push_back(slice);
+  }
+  return slices;
+}
+
+/// What takes the ordered elements themselves finds them among the candidates.
+void replaceTaken(SliceOp user, Value x, Value elements, Value first, int64_t dim) {
+  for (Operation *other : llvm::make_early_inc_range(user->getUsers())) {
+    auto take = dyn_cast<TakeAlongOp>(other);
+    if (!take || take.getOperand() != x || static_cast<int64_t>(take.getDim()) != dim ||
+        take.getIndices() != user.getResult())
+      continue;
+    OpBuilder builder(take);
+    Value taken = builder.create<TakeAlongOp>(take.getLoc(), take.getType(), elements, first, dim);
+    take.replaceAllUsesWith(taken);
+    take.erase();
+  }
+}
+
+void splitEnd(ArgsortOp op, ArrayRef<SliceOp> slices, const Search &search) {
+  OpBuilder b(op);
+  Location loc = op.getLoc();
+  int64_t dim = search.dim.getDim();
+  auto slice = [&](Value x, ArrayType type, int64_t along) -> Value {
+    SmallVector<int64_t> starts(type.getRank(), 0), limits(type.getShape()), strides(type.getRank(), 1);
+    if (search.isLast)
+      starts[along] = arrayTypeOf(x).getDimSize(along) - type.getDimSize(along);
+    limits[along] += starts[along];
+    return b.create<SliceOp>(loc, type, x, starts, limits, strides);
+  };
+  Candidates candidates(search, b, loc, [&](Value pieces) {
+    Type index = search.positionType;
+    Value ranks =
+        b.create<ArgsortOp>(loc, arrayTypeOf(pieces).withElementType(index), pieces, dim + 1, op.getDescending());
+    return slice(ranks, search.dim.typeOfPieces(index, search.count), dim + 1);
+  });
+  for (SliceOp user : slices) {
+    ArrayType all = candidates.typeLike(user.getType());
+    auto [elements, positions] = candidates.listAs(all);
+    Value end = b.create<ArgsortOp>(loc, all, elements, dim, op.getDescending());
+    end = slice(end, user.getType(), dim);
+    replaceTaken(user, search.operand, elements, end, dim);
+    user.replaceAllUsesWith(b.create<TakeAlongOp>(loc, user.getType(), positions, end, dim).getResult());
+    user.erase();
+  }
+  op.erase();
+}
+
+/// What comes before every other element.
+Scalar firstOf(Type type, bool isDescending) {
+  if (isa<FloatType>(type) && !isDescending)
+    return getReductionIdentity(type, ReductionKind::max);
+  return lastOf(type, !isDescending);
+}
+
+} // namespace
+
+bool distributeTopK(ArgsortOp op, const spmd::MeshShape &mesh) {
+  auto along = static_cast<int64_t>(op.getDim());
+  std::optional<MergedDim> dim = MergedDim::of(op.getOperand(), along, mesh);
+  if (!dim)
+    return false;
+  for (bool isLast : {false, true}) {
+    std::optional<SmallVector<SliceOp>> slices = listEnds(op, isLast);
+    if (!slices || slices->empty())
+      continue;
+    int64_t count = 0;
+    for (SliceOp slice : *slices)
+      count = std::max(count, slice.getType().getDimSize(along));
+    count = std::min(count, dim->getPiece());
+    // A candidate is an element and its position.
+    ArrayType type = op.getOperand().getType();
+    int64_t bytes = spmd::byteSize(type.getDType()), candidateBytes = bytes + spmd::byteSize(op.getType().getDType());
+    if (count == 0 || dim->getPieces() * count * candidateBytes >= type.getDimSize(along) * bytes)
+      return false;
+    auto endOf = isLast ? firstOf : lastOf;
+    splitEnd(op, *slices,
+             {op.getOperand(), *dim, count, isLast, op.getType().getElementType(),
+              endOf(type.getElementType(), op.getDescending())});
+    return true;
+  }
+  return false;
+}
+
+void distributeMergedExtreme(ArgReduceOp op, const spmd::MeshShape &mesh) {
+  auto along = static_cast<int64_t>(op.getDim());
+  std::optional<MergedDim> dim = MergedDim::of(op.getOperand(), along, mesh);
+  if (!dim || !dim->isMerged())
+    return;
+  OpBuilder b(op);
+  Location loc = op.getLoc();
+  ReductionKind kind = op.getIsMax() ? ReductionKind::max : ReductionKind::min;
+  Search search{op.getOperand(),
+                *dim,
+                1,
+                /*isLast=*/false,
+                op.getType().getElementType(),
+                getReductionIdentity(op.getOperand().getType().getElementType(), kind)};
+  // With the dimension again, of one element.
+  auto find = [&](Value x, ArrayType type, int64_t dimOfOne) -> Value {
+    SmallVector<int64_t> shape(type.getShape());
+    shape.erase(shape.begin() + dimOfOne);
+    spmd::Sharding sharding = type.getShardingOrOpen().toValue();
+    sharding.dims.erase(sharding.dims.begin() + dimOfOne);
+    ArrayType found = type.withShape(shape).withSharding(ShardingAttr::fromValue(b.getContext(), sharding));
+    Value place = b.create<ArgReduceOp>(loc, found, x, op.getIsMax(), dimOfOne);
+    return b.create<ReshapeOp>(loc, type, place);
+  };
+  Candidates candidates(search, b, loc, [&](Value pieces) {
+    return find(pieces, dim->typeOfPieces(op.getType().getElementType(), 1), along + 1);
+  });
+  SmallVector<int64_t> shape(op.getType().getShape());
+  shape.insert(shape.begin() + along, 1);
+  spmd::Sharding sharding = op.getType().getShardingOrOpen().toValue();
+  sharding.dims.insert(sharding.dims.begin() + along, {{}});
+  ArrayType one = op.getType().withShape(shape).withSharding(ShardingAttr::fromValue(b.getContext(), sharding));
+  auto [elements, positions] = candidates.listAs(candidates.typeLike(one));
+  Value position = candidates.take(positions, find(elements, one, along), along);
+  op.replaceAllUsesWith(b.create<ReshapeOp>(loc, op.getType(), position).getResult());
+  op.erase();
+}
+
+} // namespace spmdc

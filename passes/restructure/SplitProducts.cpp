@@ -1,0 +1,323 @@
+//===- SplitProducts.cpp - products of parts of weights -------------------===//
+//
+// Several matrices in one are one product, of which each user takes his part: queries, keys and values, a gate and what
+// it lets through. Where the matrix is cut over devices, the parts lie on some of them only, and each has to be spread
+// over all: tokens are moved. Parts of the matrix are moved instead, and multiplied each by itself:
+//
+//   (x @ w)[:, :n]   =   x @ w[:, :n]
+//
+// So is a derivative, which joins the parts' cotangents to multiply them by the matrix:
+//
+//   concatenate(g, u) @ w.T   =   g @ w[:, :n].T + u @ w[:, n:].T
+//   x.T @ concatenate(g, u)   =   concatenate(x.T @ g, x.T @ u)
+//
+// Element-wise operations, reshapes and transposes may lie between (a bias, a cast, a dimension of the heads).
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/restructure/SplitProducts.h"
+
+#include "ir/array/PartialSums.h"
+#include "passes/cost/RunCounts.h"
+#include "passes/restructure/Concatenation.h"
+#include "passes/restructure/RangeBuilder.h"
+
+#include <set>
+
+using namespace mlir;
+
+namespace spmdc {
+
+namespace {
+
+/// Operations between a product and its parts, or behind joined parts, at most.
+constexpr size_t kMostOperations = 32;
+
+struct InOrder {
+  bool operator()(Operation *a, Operation *b) const { return a->isBeforeInBlock(b); }
+};
+
+ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
+
+void annotateLike(Operation *op, Value value) {
+  if (op->hasAttr(kAnnotatedAttrName) && value.getDefiningOp())
+    value.getDefiningOp()->setAttr(kAnnotatedAttrName, UnitAttr::get(op->getContext()));
+}
+
+/// A value of which parts are taken, and nothing else.
+class TakenParts {
+public:
+  TakenParts(Value value, RangeBuilder &parts) : value(value), parts(parts) {}
+
+  /// Takes the parts of what the value is computed from, if that sends less.
+  bool rewrite() {
+    if (!match() || !collect())
+      return false;
+    parts.start(cone);
+    SmallVector<Value> taken;
+    for (SliceOp slice : slices) {
+      taken.push_back(parts.take(value, *getDimRange(slice), slice.getType(), slice));
+      if (!taken.back())
+        return parts.discard(), false;
+    }
+    if (!parts.isBetterThan(SmallVector<Operation *>(slices.begin(), slices.end())))
+      return parts.discard(), false;
+    for (auto [slice, part] : llvm::zip_equal(slices, taken)) {
+      annotateLike(slice, part);
+      slice.replaceAllUsesWith(part);
+      slice.erase();
+    }
+    for (Operation *op : llvm::reverse(cone))
+      op->erase();
+    return true;
+  }
+
+private:
+  /// Whether all users take ranges of one dimension that do not overlap.
+  bool match() {
+    std::vector<DimRange> ranges;
+    for (Operation *user : value.getUsers()) {
+      auto slice = dyn_cast<SliceOp>(user);
+      std::optional<DimRange> range = slice ? getDimRange(slice) : std::nullopt;
+      if (!range || slice->getBlock() != value.getParentBlock())
+        return false;
+      slices.push_back(slice);
+      ranges.push_back(*range);
+    }
+    llvm::sort(ranges, [](const DimRange &a, const DimRange &b) { return a.start < b.start; });
+    for (size_t i = 1; i < ranges.size(); ++i)
+      if (ranges[i].dim != ranges[0].dim || ranges[i].start < ranges[i - 1].start + ranges[i - 1].size)
+        return false;
+    llvm::sort(slices, [](SliceOp a, SliceOp b) { return a->isBeforeInBlock(b); });
+    return true;
+  }
+
+  /// Finds the operations that are there for the slices alone; false where there is no product among them.
+  bool collect() {
+    std::set<Operation *, InOrder> open;
+    llvm::SmallPtrSet<Operation *, 16> members(slices.begin(), slices.end());
+    bool hasProduct = false;
+    auto add = [&](Value operand) {
+      if (Operation *op = operand.getDefiningOp(); op && op->getBlock() == value.getParentBlock())
+        open.insert(op);
+    };
+    add(value);
+    while (!open.empty() && cone.size() < kMostOperations) {
+      Operation *op = *std::prev(open.end()); // All that may use it has been looked at.
+      open.erase(op);
+      bool isForSlices = llvm::all_of(op->getUsers(), [&](Operation *user) { return members.contains(user); });
+      if (!isForSlices || !canTakeRanges(op))
+        continue;
+      cone.push_back(op);
+      members.insert(op);
+      hasProduct |= isa<DotGeneralOp>(op);
+      if (!isa<DotGeneralOp, ReduceOp>(op))
+        for (Value operand : op->getOperands())
+          add(operand);
+    }
+    std::reverse(cone.begin(), cone.end());
+    return hasProduct;
+  }
+
+  Value value;
+  RangeBuilder &parts;
+  SmallVector<SliceOp> slices;
+  SmallVector<Operation *> cone; ///< In program order.
+};
+
+/// A value that is joined of parts, for products and sums of it.
+class ConcatenatedSlices {
+public:
+  ConcatenatedSlices(Value value, RangeBuilder &parts) : value(value), parts(parts) {}
+
+  /// Multiplies the parts, if that sends less.
+  bool rewrite() {
+    std::optional<Concatenation> join = matchConcatenation(value);
+    if (!join)
+      return false;
+    parts.start({});
+    SmallVector<Value> joined;
+    for (const Concatenation::Part &part : join->parts)
+      joined.push_back(part.value);
+    if (!push(value, joined, join->dim) || !hasProduct || !parts.isBetterThan(join->movers))
+      return parts.discard(), false;
+    for (auto [op, result] : results) {
+      annotateLike(op, result);
+      op->getResult(0).replaceAllUsesWith(result);
+    }
+    for (Operation *op : llvm::reverse(replaced))
+      op->erase();
+    for (Operation *op : join->adders)
+      op->erase();
+    for (Operation *op : join->movers)
+      op->erase();
+    return true;
+  }
+
+private:
+  /// Computes what all users make of a value from its parts; false where one of them cannot be.
+  bool push(Value whole, ArrayRef<Value> ofWhole, int64_t dim) {
+    return llvm::all_of(whole.getUses(), [&](OpOperand &use) { return pushThrough(use, ofWhole, dim); });
+  }
+
+  bool pushThrough(OpOperand &use, ArrayRef<Value> ofWhole, int64_t dim) {
+    Operation *op = use.getOwner();
+    bool isEnd = isa<DotGeneralOp, ReduceOp>(op);
+    // An operation that comes to the parts in two ways (a product of an array with itself, transposed) is in two of
+    // them.
+    if (replaced.size() == kMostOperations || llvm::is_contained(replaced, op) ||
+        op->getBlock() != value.getParentBlock() || isPerDevice(op) || !isLinear(op) ||
+        (!isEnd && op->hasAttr(kAnnotatedAttrName)) || llvm::count(op->getOperands(), use.get()) != 1)
+      return false;
+    hasProduct |= isa<DotGeneralOp>(op);
+    replaced.push_back(op);
+    ShardingRule rule = cast<ShardingRuleOpInterface>(op).getShardingRule();
+    const ValueFactors &own = rule.operands[use.getOperandNumber()];
+    std::optional<int64_t> factor = findFactor(rule, own[dim]);
+    if (!factor)
+      return false;
+    SmallVector<Value> made;
+    std::optional<DimRange> ofResult;
+    int64_t start = 0;
+    for (Value part : ofWhole) {
+      int64_t size = typeOf(part).getDimSize(dim);
+      std::optional<FactorRange> range = toFactorRange(rule, own, *factor, {dim, start, size});
+      Value result = range ? multiply(use, rule, *range, part) : Value();
+      if (!result)
+        return false;
+      made.push_back(result);
+      ofResult = toDimRange(rule, rule.results[0], *range);
+      start += size;
+    }
+    if (!isEnd)
+      return ofResult && push(op->getResult(0), made, ofResult->dim);
+    results.emplace_back(op, ofResult ? join(op, made, ofResult->dim) : add(op, made));
+    return true;
+  }
+
+  static bool isLinear(Operation *op) {
+    if (auto reduce = dyn_cast<ReduceOp>(op))
+      return reduce.getKind() == ReductionKind::sum;
+    return isa<DotGeneralOp, ConvertOp, NegateOp, TransposeOp, ReshapeOp>(op);
+  }
+
+  /// The operation of one part; null where that has no sharding.
+  Value multiply(OpOperand &use, const ShardingRule &rule, FactorRange range, Value part) {
+    Operation *op = use.getOwner();
+    const ValueFactors &own = rule.operands[use.getOperandNumber()];
+    SmallVector<Value> operands(op->getOperands());
+    operands[use.getOperandNumber()] = part;
+    auto typeOfPart = [&](const ValueFactors &factors, Value of) {
+      return getRangeType(parts.getMesh(), rule, range, factors, typeOf(of), own, typeOf(part));
+    };
+    for (auto [number, operand, factors] : llvm::enumerate(operands, rule.operands)) {
+      std::optional<DimRange> needed = toDimRange(rule, factors, range);
+      if (!needed || number == use.getOperandNumber())
+        continue;
+      std::optional<ArrayType> type = typeOfPart(factors, operand);
+      operand = type ? parts.take(operand, *needed, *type, op) : Value();
+      if (!operand)
+        return {};
+    }
+    std::optional<ArrayType> type = typeOfPart(rule.results[0], op->getResult(0));
+    // What is summed along the parts is added up in f32, and rounded once behind (`add`).
+    if (type && isHalfFloat(type->getElementType()) && !toDimRange(rule, rule.results[0], range)) {
+      type = type->withElementType(Float32Type::get(op->getContext()));
+      if (isa<ReduceOp>(op))
+        operands[0] = convert(op, operands[0], type->getElementType());
+    }
+    return type ? parts.clone(op, operands, *type)->getResult(0) : Value();
+  }
+
+  Value join(Operation *op, ArrayRef<Value> made, int64_t dim) {
+    auto joined = OpBuilder(op).create<ConcatenateOp>(op->getLoc(), op->getResult(0).getType(), made, dim);
+    parts.note(joined, /*isMover=*/true);
+    return joined;
+  }
+
+  Value add(Operation *op, ArrayRef<Value> made) {
+    Value sum = made.front();
+    ArrayType type = typeOf(op->getResult(0)).withElementType(typeOf(sum).getElementType());
+    for (Value term : made.drop_front()) {
+      sum = OpBuilder(op).create<AddOp>(op->getLoc(), type, sum, term);
+      parts.note(sum.getDefiningOp(), /*isMover=*/false);
+    }
+    return convert(op, sum, typeOf(op->getResult(0)).getElementType());
+  }
+
+  Value convert(Operation *op, Value value, Type elementType) {
+    OpBuilder builder(op);
+    Value converted = convertTo(builder, op->getLoc(), value, elementType);
+    if (converted != value)
+      parts.note(converted.getDefiningOp(), /*isMover=*/false);
+    return converted;
+  }
+
+  Value value;
+  RangeBuilder &parts;
+  bool hasProduct = false;
+  SmallVector<Operation *> replaced;                  ///< Each behind those whose results it uses.
+  SmallVector<std::pair<Operation *, Value>> results; ///< In place of those of products and sums.
+};
+
+/// Splits what it finds in a block, and notes where that was.
+class BlockSplitter {
+public:
+  BlockSplitter(Block &block, RangeBuilder &parts, SmallVectorImpl<Location> &places)
+      : block(block), parts(parts), places(places) {}
+
+  /// The last one first, since what it takes parts of may then be one, too.
+  void splitTaken() {
+    std::set<Operation *, InOrder> open;
+    auto add = [&](Value value) {
+      if (Operation *op = value.getDefiningOp(); op && op->getBlock() == &block && !isPerDevice(op))
+        open.insert(op);
+    };
+    for (auto slice : block.getOps<SliceOp>())
+      add(slice.getOperand());
+    while (!open.empty()) {
+      Operation *op = *std::prev(open.end());
+      open.erase(op);
+      Location loc = op->getLoc();
+      if (op->getNumResults() != 1 || !TakenParts(op->getResult(0), parts).rewrite())
+        continue;
+      llvm::for_each(parts.getSources(), add);
+      places.push_back(loc);
+    }
+  }
+
+  void splitJoined() {
+    SmallVector<Value> joins;
+    for (Operation &op : block)
+      if (isa<ConcatenateOp, AddOp>(op) && !isPerDevice(&op) && matchConcatenation(op.getResult(0)))
+        joins.push_back(op.getResult(0));
+    for (Value value : joins) {
+      Location loc = value.getLoc();
+      if (ConcatenatedSlices(value, parts).rewrite())
+        places.push_back(loc);
+    }
+  }
+
+private:
+  Block &block;
+  RangeBuilder &parts;
+  SmallVectorImpl<Location> &places;
+};
+
+} // namespace
+
+SmallVector<Location> splitProducts(func::FuncOp func, ReshardPlanner &planner) {
+  RunCounts runs;
+  RangeBuilder parts(planner, runs);
+  SmallVector<Block *> blocks;
+  func.walk([&](Block *block) { blocks.push_back(block); });
+  SmallVector<Location> places;
+  for (Block *block : blocks) {
+    BlockSplitter splitter(*block, parts, places);
+    splitter.splitTaken();
+    splitter.splitJoined();
+  }
+  return places;
+}
+
+} // namespace spmdc

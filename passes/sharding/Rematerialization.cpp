@@ -1,0 +1,154 @@
+//===- Rematerialization.cpp - values that devices can make again --------------------===//
+
+#include "passes/sharding/Rematerialization.h"
+
+#include "ir/array/ArrayOps.h"
+#include "ir/spmd/Location.h"
+#include "ir/spmd/SpmdOps.h"
+#include "passes/sharding/FactorAxes.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SmallPtrSet.h"
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+/// Operations, written out as a tree, that a value is made with at most. Larger ones (random numbers) are dear to
+/// compute, and each part of the tree is priced for itself.
+constexpr int kSmallTree = 16;
+
+/// What a value was before its sharding was changed.
+Value getOrigin(Value value) {
+  for (ReshardOp reshard; (reshard = value.getDefiningOp<ReshardOp>());) {
+    if (!reshard.getOperand().getType().getShardingOrOpen().getUnreduced().empty())
+      break;
+    value = reshard.getOperand();
+  }
+  return value;
+}
+
+/// A splat, an iota: any part of them can be made; of other constants the whole is there.
+bool isGenerator(ShardingRuleOpInterface op) {
+  return op->getNumOperands() == 0 && llvm::all_of(op.getShardingRule().factors, [](const Factor &factor) {
+           return factor.kind == FactorKind::PassThrough;
+         });
+}
+
+/// Whether a value is made of little, with no more than so many operations, which are counted down.
+bool isSmallTree(Value origin, int &operationsLeft) {
+  auto maker = origin.getDefiningOp<ShardingRuleOpInterface>();
+  if (!maker || !isPure(maker) || --operationsLeft < 0)
+    return false;
+  if (maker->getNumOperands() == 0)
+    return isGenerator(maker);
+  bool isBroadcast = isa<BroadcastInDimOp>(maker.getOperation());
+  return (isBroadcast || isa<ElementwiseOpInterface>(maker.getOperation())) &&
+         llvm::all_of(maker->getOperands(), [&](Value operand) {
+           // Scalars are there, however they were made.
+           if (cast<ArrayType>(operand.getType()).getRank() == 0)
+             return true;
+           // What a broadcast repeats may be an array of any origin, but what can be made again is counted, too.
+           return isSmallTree(getOrigin(operand), operationsLeft) || (isBroadcast && operationsLeft >= 0);
+         });
+}
+
+/// Whether the operation is element-wise, of one array and what is made of little, or the array in another shape.
+bool isOfOneArray(Operation *op) {
+  llvm::SmallPtrSet<Value, 2> arrays;
+  if (!isa<ElementwiseOpInterface, ReshapeOp>(op) || !isPure(op))
+    return false;
+  for (Value operand : op->getOperands())
+    if (cast<ArrayType>(operand.getType()).getRank() > 0 && !isRematerializable(operand))
+      arrays.insert(operand);
+  return arrays.size() == 1;
+}
+
+} // namespace
+
+bool isRematerializable(Value value) {
+  int operationsLeft = kSmallTree;
+  return isSmallTree(getOrigin(value), operationsLeft);
+}
+
+bool isZero(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  if (!constant || !constant.getValue().isSplat())
+    return false;
+  return isa<FloatType>(constant.getValue().getElementType()) ? constant.getValue().getSplatValue<APFloat>().isZero()
+                                                              : constant.getValue().getSplatValue<APInt>().isZero();
+}
+
+ShardingRuleOpInterface findRematerializableOp(Value value) {
+  if (isRematerializable(value))
+    return getOrigin(value).getDefiningOp<ShardingRuleOpInterface>();
+  auto maker = value.getDefiningOp<ShardingRuleOpInterface>();
+  return maker && isOfOneArray(maker) ? maker : ShardingRuleOpInterface();
+}
+
+std::optional<SmallVector<ArrayType>> listOperandTypes(const spmd::MeshShape &mesh, ShardingRuleOpInterface maker,
+                                                       ArrayType wanted) {
+  ShardingRule rule = maker.getShardingRule();
+  spmd::Sharding sharding = wanted.getShardingOrOpen().toValue();
+  FactorAxes axes = projectToFactors(mesh, rule, rule.results[0], sharding);
+  std::optional<spmd::Sharding> made = shardingOf(mesh, rule, rule.results[0], axes);
+  if (!made || made->dims != sharding.dims)
+    return std::nullopt;
+  SmallVector<ArrayType> types;
+  for (auto [operand, factors] : llvm::zip(maker->getOperands(), rule.operands)) {
+    std::optional<spmd::Sharding> needed = shardingOf(mesh, rule, factors, axes);
+    if (!needed)
+      return std::nullopt;
+    types.push_back(
+        cast<ArrayType>(operand.getType()).withSharding(ShardingAttr::fromValue(maker->getContext(), *needed)));
+  }
+  return types;
+}
+
+std::optional<SmallVector<ShardingPair>> listReshardsToRematerialize(const spmd::MeshShape &mesh, Value value,
+                                                                     ArrayType wanted) {
+  auto type = cast<ArrayType>(value.getType());
+  if (type.getShardingOrOpen().hasSameAxes(wanted.getShardingOrOpen()))
+    return SmallVector<ShardingPair>();
+  if (!type.getShardingOrOpen().getUnreduced().empty() || !isRematerializable(value))
+    return std::nullopt;
+  auto maker = getOrigin(value).getDefiningOp<ShardingRuleOpInterface>();
+  std::optional<SmallVector<ArrayType>> types = listOperandTypes(mesh, maker, wanted);
+  if (!types)
+    return std::nullopt;
+  SmallVector<ShardingPair> moves;
+  for (auto [operand, needed] : llvm::zip_equal(maker->getOperands(), *types)) {
+    if (std::optional<SmallVector<ShardingPair>> ofOperand = listReshardsToRematerialize(mesh, operand, needed))
+      moves.append(*ofOperand);
+    else // What a broadcast repeats.
+      moves.push_back({cast<ArrayType>(operand.getType()), needed});
+  }
+  return moves;
+}
+
+Value rematerialize(OpBuilder &builder, const spmd::MeshShape &mesh, Value value, ArrayType wanted) {
+  auto type = cast<ArrayType>(value.getType());
+  if (type.getShardingOrOpen().hasSameAxes(wanted.getShardingOrOpen()))
+    return value;
+  auto maker = getOrigin(value).getDefiningOp<ShardingRuleOpInterface>();
+  SmallVector<ArrayType> types = *listOperandTypes(mesh, maker, wanted);
+  IRMapping operands;
+  for (auto [index, operand, needed] : llvm::enumerate(maker->getOperands(), types)) {
+    if (listReshardsToRematerialize(mesh, operand, needed)) {
+      operands.map(operand, rematerialize(builder, mesh, operand, needed));
+      continue;
+    }
+    std::string why = ("operand " + Twine(index) + " of " + maker->getName().stripDialect() + " lies as " +
+                       cast<ArrayType>(operand.getType()).str() + "; where it meets partial sums it is " + needed.str())
+                          .str();
+    operands.map(operand,
+                 builder.create<ReshardOp>(getUnmarkedLoc(maker.getLoc()), needed, operand, builder.getStringAttr(why))
+                     .getResult());
+  }
+  Operation *made = builder.clone(*maker, operands);
+  made->getResult(0).setType(wanted);
+  return made->getResult(0);
+}
+
+} // namespace spmdc

@@ -1,0 +1,46 @@
+//===- Simplify.cpp - canonical forms under the names of the program ------===//
+
+#include "ir/spmd/ValueNames.h"
+#include "passes/simplify/Passes.h"
+
+#include "mlir/IR/Dominance.h"
+#include "mlir/Transforms/CSE.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+
+namespace spmdc {
+
+#define GEN_PASS_DEF_SIMPLIFYPASS
+#include "passes/simplify/Passes.h.inc"
+
+namespace {
+
+class SimplifyPass : public impl::SimplifyPassBase<SimplifyPass> {
+  LogicalResult initialize(MLIRContext *context) override {
+    RewritePatternSet owned(context);
+    for (Dialect *dialect : context->getLoadedDialects())
+      dialect->getCanonicalizationPatterns(owned);
+    for (RegisteredOperationName op : context->getRegisteredOperations())
+      op.getCanonicalizationPatterns(owned, context);
+    patterns = std::move(owned);
+    return success();
+  }
+
+  void runOnOperation() override {
+    NameKeeper names;
+    GreedyRewriteConfig config;
+    config.useTopDownTraversal = true;
+    config.enableRegionSimplification = GreedySimplifyRegionLevel::Normal;
+    config.listener = &names;
+    // AvailableShardings are worth having, no more: where they do not settle, the program is right nevertheless.
+    (void)applyPatternsAndFoldGreedily(getOperation(), patterns, config);
+    IRRewriter rewriter(&getContext(), &names);
+    eliminateCommonSubExpressions(rewriter, getAnalysis<DominanceInfo>(), getOperation());
+  }
+
+  FrozenRewritePatternSet patterns;
+};
+
+} // namespace
+} // namespace spmdc

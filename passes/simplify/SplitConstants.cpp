@@ -1,0 +1,142 @@
+//===- SplitConstants.cpp - a constant of its own for every user ----------===//
+//
+// A constant (or what is computed from constants and scalars alone: an iota, a causal mask, a factor by which gradients
+// are clipped) used in two places would carry the sharding of one place to the other, and where the two disagree it
+// would be gathered like data, though every device can make the part it needs. After partitioning, common subexpression
+// elimination joins copies that came out alike.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ir/array/ArrayOps.h"
+#include "passes/simplify/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+
+namespace spmdc {
+
+#define GEN_PASS_DEF_SPLITCONSTANTSPASS
+#include "passes/simplify/Passes.h.inc"
+
+namespace {
+
+/// Copies of one function's constants; beyond this they stay shared.
+constexpr size_t kMaxCopies = 10000;
+
+/// An expression of so many operations, written out as a tree, is copied for each use, those inside of constant
+/// expressions too: a causal mask compares rows with columns, and both come from one iota. Larger ones (random numbers)
+/// use their parts so often that the tree would grow exponentially.
+constexpr size_t kSmallTree = 32;
+
+/// No axis travels through an array without dimensions to cut.
+bool connectsNothing(Value value) {
+  return llvm::all_of(cast<ArrayType>(value.getType()).getShape(), [](int64_t size) { return size == 1; });
+}
+
+/// Splits the constants of one function.
+class ConstantSplitter {
+public:
+  void run(func::FuncOp func) {
+    collect(func);
+    // Users first: a copy of a user is one more user of what it is computed from.
+    for (Operation *op : llvm::reverse(constants))
+      if (!split(op))
+        return;
+  }
+
+private:
+  struct Constant {
+    size_t treeSize = 0;
+    bool isOfScalars = false;    ///< Of others than constant ones.
+    Operation *usedBy = nullptr; ///< The operation, itself not constant, that this one is computed for.
+  };
+
+  void collect(func::FuncOp func) {
+    func.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      position[op] = position.size();
+      bool isArrayOp =
+          isa_and_nonnull<ArrayDialect>(op->getDialect()) && op->getNumResults() == 1 && op->getNumRegions() == 0;
+      if (!isArrayOp || !isPure(op))
+        return;
+      Constant constant{.treeSize = 1};
+      for (Value operand : op->getOperands()) {
+        auto known = operand.getDefiningOp() ? found.find(operand.getDefiningOp()) : found.end();
+        if (known != found.end()) {
+          constant.treeSize = std::min(constant.treeSize + known->second.treeSize, kSmallTree + 1);
+          constant.isOfScalars |= known->second.isOfScalars;
+        } else if (connectsNothing(operand) && !connectsNothing(op->getResult(0))) {
+          constant.isOfScalars = true;
+        } else {
+          return;
+        }
+      }
+      // Of what is known only as it runs, a lot is not computed twice.
+      if (constant.isOfScalars && constant.treeSize > kSmallTree)
+        return;
+      constants.push_back(op);
+      found[op] = constant;
+    });
+  }
+
+  /// Gives each use a copy: each user of a small expression; of a larger one, all users that are computed for the same
+  /// operation together. Returns false once there are too many.
+  bool split(Operation *op) {
+    SmallVector<Operation *> users;
+    for (Operation *user : op->getUsers())
+      if (!llvm::is_contained(users, user))
+        users.push_back(user);
+    if (users.empty())
+      return true;
+    // In program order, whatever order the use list has. The first user keeps the original.
+    llvm::sort(users, [&](Operation *x, Operation *y) { return isBefore(x, y); });
+    found[op].usedBy = endOf(users.front());
+    // A copy of a sharding group's member would be no member, so members stay shared.
+    if (connectsNothing(op->getResult(0)) ||
+        llvm::any_of(users, [](Operation *user) { return isa<ShardingGroupOp>(user); }))
+      return true;
+    bool isSmall = found[op].treeSize <= kSmallTree;
+    llvm::DenseMap<Operation *, Operation *> madeFor;
+    if (!isSmall)
+      madeFor[endOf(users.front())] = op;
+    for (Operation *user : llvm::drop_begin(users)) {
+      Operation *end = endOf(user);
+      Operation *&made = madeFor[isSmall ? user : end];
+      if (!made) {
+        if (copies++ >= kMaxCopies)
+          return false;
+        made = OpBuilder(user).clone(*op);
+        position[made] = position.lookup(user);
+        found[made] = {found[op].treeSize, found[op].isOfScalars, end};
+      }
+      user->replaceUsesOfWith(op->getResult(0), made->getResult(0));
+    }
+    return true;
+  }
+
+  /// A copy stands where its user does, just in front of it.
+  bool isBefore(Operation *x, Operation *y) const {
+    size_t xPosition = position.lookup(x), yPosition = position.lookup(y);
+    return xPosition != yPosition ? xPosition < yPosition : x != y && x->isBeforeInBlock(y);
+  }
+
+  Operation *endOf(Operation *user) const {
+    auto constant = found.find(user);
+    return constant == found.end() ? user : constant->second.usedBy;
+  }
+
+  SmallVector<Operation *> constants; ///< In program order, without copies.
+  llvm::DenseMap<Operation *, Constant> found;
+  llvm::DenseMap<Operation *, size_t> position; ///< In program order, regions included.
+  size_t copies = 0;
+};
+
+class SplitConstantsPass : public impl::SplitConstantsPassBase<SplitConstantsPass> {
+  void runOnOperation() override {
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      ConstantSplitter().run(func);
+  }
+};
+
+} // namespace
+} // namespace spmdc

@@ -1,0 +1,215 @@
+//===- SplitMergedDims.cpp - merged dimensions apart again ----------------===//
+//
+// `reshape(x, [-1, D])` of an `x: f32[B, S@a, D]` has a dimension B * S of which no device has a run of elements, so
+// the axis stops there. The pass finds where by a propagation on trial, follows the dimension that stopped through all
+// that is computed with it (also where a later reshape would stop it again), and writes each merged dimension on the
+// way as the dimensions that it was merged of.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/propagate/Propagator.h"
+#include "passes/simplify/DimSplitter.h"
+#include "passes/simplify/Passes.h"
+
+#include "llvm/ADT/SetVector.h"
+
+#include <set>
+
+using namespace mlir;
+
+namespace spmdc {
+
+#define GEN_PASS_DEF_SPLITMERGEDDIMSPASS
+#include "passes/simplify/Passes.h.inc"
+
+namespace {
+
+/// Propagations on trial at most. One finds where axes stop, and what they would come to behind that is followed; one
+/// more finds where they stop for reasons that only show then (a factor that an axis fills in part). No program of the
+/// tests needs a third.
+constexpr int kMaxRounds = 3;
+
+ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
+
+/// A dimension, or what is left of it within a larger one: elements `stride` apart, `size` of them, then again.
+struct SubDim {
+  Value value;
+  int64_t dim, stride, size;
+
+  /// Whether something major to it is in the same dimension: then sharding it gives devices strided sets.
+  bool isMinor() const { return stride * size < typeOf(value).getDimSize(dim); }
+  auto key() const { return std::tuple(value.getAsOpaquePointer(), dim, stride, size); }
+};
+
+const ValueFactors &factorsOf(const ShardingRule &rule, bool ofResult) {
+  return ofResult ? rule.results[0] : rule.operands[0];
+}
+
+Value valueOf(ReshapeOp reshape, bool ofResult) { return ofResult ? reshape.getResult() : reshape.getOperand(); }
+
+/// Where a dimension of one side of a reshape is on the other; none if it is in several dimensions there.
+std::optional<SubDim> findOnOtherSide(ReshapeOp reshape, bool ofResult, const SubDim &from) {
+  ArrayRef<int64_t> shape = typeOf(from.value).getShape();
+  int64_t stride = from.stride;
+  for (int64_t size : shape.drop_front(from.dim + 1))
+    stride *= size;
+  Value other = valueOf(reshape, !ofResult);
+  int64_t inner = 1;
+  for (int64_t dim = typeOf(other).getRank() - 1; dim >= 0; --dim) {
+    int64_t size = typeOf(other).getDimSize(dim);
+    if (stride < inner * size)
+      return stride % inner == 0 && (inner * size) % (stride * from.size) == 0
+                 ? std::optional(SubDim{other, dim, stride / inner, from.size})
+                 : std::nullopt;
+    inner *= size;
+  }
+  return std::nullopt;
+}
+
+/// The dimensions of several factors that an axis would have to shard along a minor one.
+class StoppedAxes {
+public:
+  /// Where the axes that one side of a reshape has are missing on the other.
+  void add(const PropagationState &state) {
+    for (const PropagationState::OpEntry &entry : state.getOps())
+      if (auto reshape = dyn_cast<ReshapeOp>(entry.op))
+        add(reshape, state, entry);
+    follow();
+  }
+
+  ArrayRef<DimOfReshape> getDims() const { return dims; }
+
+private:
+  void add(ReshapeOp reshape, const PropagationState &state, const PropagationState::OpEntry &entry) {
+    ShardingProjection projection(entry.rule, {&state.getSharding(entry.slots[0]), &state.getSharding(entry.slots[1])});
+    for (auto [factor, info] : llvm::enumerate(entry.rule.factors))
+      for (bool ofResult : {false, true}) {
+        const FactorSharding *has = projection.getTensors()[ofResult].getFactor(factor),
+                             *lacks = projection.getTensors()[!ofResult].getFactor(factor);
+        if (has && lacks && !lacks->isMajor && totalSize(lacks->axes) < totalSize(has->axes))
+          addFactor(reshape, entry.rule, ofResult, factor);
+      }
+  }
+
+  void addFactor(ReshapeOp reshape, const ShardingRule &rule, bool ofResult, int64_t factor) {
+    for (auto [dim, factors] : llvm::enumerate(factorsOf(rule, ofResult))) {
+      int64_t stride = 1;
+      for (int64_t other : llvm::reverse(factors)) {
+        if (other == factor)
+          visit({valueOf(reshape, ofResult), static_cast<int64_t>(dim), stride, rule.factors[factor].size});
+        stride *= rule.factors[other].size;
+      }
+    }
+  }
+
+  void visit(const SubDim &dim) {
+    if (seen.insert(dim.key()).second)
+      open.push_back(dim);
+  }
+
+  /// To all that operations connect with what has been visited.
+  void follow() {
+    while (!open.empty()) {
+      SubDim at = open.pop_back_val();
+      auto visitAll = [&](const std::optional<DimGroup> &group) {
+        if (!group)
+          return;
+        for (DimOfValue dim : group->values)
+          visit({dim.value, dim.dim, at.stride, at.size});
+        for (DimOfUse dim : group->uses)
+          visit({dim.use->get(), dim.dim, at.stride, at.size});
+      };
+      auto step = [&](Operation *op, bool ofResult, const std::optional<DimGroup> &group) {
+        auto reshape = dyn_cast_or_null<ReshapeOp>(op);
+        return reshape && (!group || group->isEnd) ? cross(reshape, ofResult, at) : visitAll(group);
+      };
+      step(at.value.getDefiningOp(), /*ofResult=*/true, getGroup(DimOfValue{at.value, at.dim}));
+      for (OpOperand &use : at.value.getUses())
+        step(use.getOwner(), /*ofResult=*/false, getGroup(DimOfUse{&use, at.dim}));
+    }
+  }
+
+  /// To the other side of a reshape that merges the dimension with others, or takes these apart.
+  void cross(ReshapeOp reshape, bool ofResult, const SubDim &at) {
+    std::optional<SubDim> other = findOnOtherSide(reshape, ofResult, at);
+    if (!other)
+      return;
+    if (at.isMinor())
+      addDim({reshape, ofResult, at.dim});
+    if (other->isMinor())
+      addDim({reshape, !ofResult, other->dim});
+    visit(*other);
+  }
+
+  void addDim(DimOfReshape dim) {
+    if (known.insert({dim.reshape.getOperation(), dim.ofResult, dim.dim}).second)
+      dims.push_back(dim);
+  }
+
+  SmallVector<SubDim> open;
+  std::set<decltype(std::declval<SubDim>().key())> seen; ///< Only looked up: the order of pointers is of no matter.
+  SmallVector<DimOfReshape> dims;
+  std::set<std::tuple<Operation *, bool, int64_t>> known;
+};
+
+/// Splits each of the dimensions. Returns whether anything has changed.
+bool splitDims(func::FuncOp func, ArrayRef<DimOfReshape> dims) {
+  bool isChanged = false;
+  SmallVector<DimOfReshape> open(llvm::reverse(dims));
+  while (!open.empty()) {
+    DimOfReshape dim = open.pop_back_val();
+    ShardingRule rule = dim.reshape.getShardingRule();
+    SmallVector<int64_t, 4> parts;
+    for (int64_t factor : factorsOf(rule, dim.ofResult)[dim.dim])
+      parts.push_back(rule.factors[factor].size);
+    if (parts.size() < 2)
+      continue;
+    DimSplitter splitter(parts);
+    splitter.add(dim);
+    if (!splitter.isComputedWith())
+      continue;
+    SmallVector<DimOfReshape> left;
+    for (DimOfReshape other : open)
+      if (std::optional<int64_t> number = splitter.getNewDim(other))
+        left.push_back({other.reshape, other.ofResult, *number});
+    splitter.rewrite(func);
+    llvm::erase_if(left, [&](DimOfReshape other) { return splitter.isErased(other.reshape); });
+    open = left;
+    isChanged = true;
+  }
+  return isChanged;
+}
+
+/// Whether any reshape merges dimensions or takes one apart.
+bool hasMergedDims(func::FuncOp func) {
+  WalkResult walk = func.walk([](ReshapeOp reshape) {
+    ShardingRule rule = reshape.getShardingRule();
+    auto isMerged = [](const DimFactors &factors) { return factors.size() > 1; };
+    return llvm::any_of(rule.operands[0], isMerged) || llvm::any_of(rule.results[0], isMerged) ? WalkResult::interrupt()
+                                                                                               : WalkResult::advance();
+  });
+  return walk.wasInterrupted();
+}
+
+class SplitMergedDimsPass : public impl::SplitMergedDimsPassBase<SplitMergedDimsPass> {
+  void runOnOperation() override {
+    MeshAxes mesh(getMesh(getOperation()));
+    if (getMesh(getOperation()).toValue().deviceCount() == 1)
+      return;
+    for (auto func : getOperation().getOps<func::FuncOp>()) {
+      for (int round = 0; round < kMaxRounds && !func.isExternal() && hasMergedDims(func); ++round) {
+        FailureOr<PropagationState> state = PropagationState::create(func, mesh);
+        if (failed(state))
+          return signalPassFailure();
+        Propagator(*state, PropagationStrategy::Settle, /*observer=*/nullptr).run();
+        StoppedAxes stopped;
+        stopped.add(*state);
+        if (!splitDims(func, stopped.getDims()))
+          break;
+      }
+    }
+  }
+};
+
+} // namespace
+} // namespace spmdc

@@ -1,0 +1,118 @@
+//===- ExchangePrices.cpp - what it costs to move elements directly -----------===//
+
+#include "passes/strategy/ExchangePrices.h"
+
+#include "passes/exchange/ArrayMoves.h"
+#include "passes/exchange/Regrouping.h"
+#include "passes/exchange/ReshapeExchange.h"
+#include "passes/reshard/ExchangeAxes.h"
+
+using namespace mlir;
+
+namespace spmdc {
+
+static ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
+
+std::optional<OperationPrice> ExchangePrices::ofMoves(const OperationPrice &best) {
+  SmallVector<Operation *> skipped;
+  ArrayMoves moves = getNearestMoves(op, &skipped);
+  if (moves.parts.empty() || !result.getShardingOrOpen().getUnreduced().empty())
+    return std::nullopt;
+  auto local = static_cast<double>(result.getLocalBytes(mesh));
+  CollectiveCost cost;
+  for (const ArrayMove &part : moves.parts) {
+    auto from = cast<ArrayType>(part.source.getType());
+    if (!from.getShardingOrOpen().getUnreduced().empty())
+      return std::nullopt;
+    cost = cost + getExchangeCost(from, result, part.dims) + forms.getDebt(part.source, op);
+  }
+  // Each part is written, and, where there are several, the result is chosen from them.
+  bool isChosen = moves.parts.size() > 1 || moves.outside;
+  double touched = local * static_cast<double>(moves.parts.size() + isChosen);
+  CollectiveCost saved = getMoveCosts(skipped);
+  // What devices do by themselves becomes part of their kernels; an exchange does not.
+  if (best.linkBytes == 0 && cost.linkBytes == saved.linkBytes)
+    return std::nullopt;
+  return priceOf(cost, touched, saved);
+}
+
+std::optional<OperationPrice> ExchangePrices::ofWindow() {
+  std::optional<CollectiveCost> share = getShare(op);
+  if (!share)
+    return std::nullopt;
+  bool isBuilt = !windowsOf(op)->isSkipped(op);
+  auto touched = isBuilt ? static_cast<double>(result.getLocalBytes(mesh)) : 0;
+  return priceOf(*share + forms.getDebt(op->getOperand(0), op), touched, CollectiveCost());
+}
+
+/// What another operation, or this one, pays of a window.
+std::optional<CollectiveCost> ExchangePrices::getShare(Operation *payer) const {
+  const Windows *windows = windowsOf(payer);
+  return windows ? windows->getShare(payer, model) : std::nullopt;
+}
+
+/// Of exchanges that touch so many bytes of memory, and spare what other operations would send.
+OperationPrice ExchangePrices::priceOf(const CollectiveCost &cost, double touched, const CollectiveCost &saved) const {
+  int64_t devices = mesh.deviceCount();
+  return {model.seconds(cost, devices) + touched / model.memoryPerSecond - model.seconds(saved, devices),
+          cost.linkBytes - saved.linkBytes};
+}
+
+std::optional<OperationPrice> ExchangePrices::ofReshape(const OperationPrice &best, Value &from) {
+  auto reshape = dyn_cast<ReshapeOp>(op.getOperation());
+  if (!reshape || best.linkBytes == 0)
+    return std::nullopt;
+  SmallVector<Operation *> skipped;
+  auto priceOfExchange = [&](ArrayType before, ArrayType behind, const std::vector<spmd::DimMove> &moves, int copies) {
+    CollectiveCost cost = getExchangeCost(before, behind, moves) + forms.getDebt(from, op);
+    return priceOf(cost, copies * static_cast<double>(result.getLocalBytes(mesh)), getMoveCosts(skipped));
+  };
+  if (std::optional<Regrouping> regrouping = findRegrouping(mesh, reshape, result, typeOf, &skipped)) {
+    from = regrouping->source;
+    if (regrouping->isWhole && isLocalReshape(mesh, reshape, typeOf(from), result))
+      return std::nullopt;
+    return priceOfExchange(regrouping->from, regrouping->to, regrouping->moves, /*copies=*/2);
+  }
+  from = reshape.getOperand();
+  for (ReshardOp reshard; (reshard = getOwnReshard(from)); from = reshard.getOperand())
+    skipped.push_back(reshard);
+  if (!canExchangeReshape(mesh, typeOf(from), result) || isLocalReshape(mesh, reshape, typeOf(from), result))
+    return std::nullopt;
+  OperationPrice price = priceOfExchange(typeOf(from), result, /*moves=*/{}, /*copies=*/1);
+  // What named collectives do with as few bytes is left to them.
+  return price.linkBytes < best.linkBytes ? std::make_optional(price) : std::nullopt;
+}
+
+CollectiveCost ExchangePrices::getExchangeCost(ArrayType from, ArrayType to, const std::vector<spmd::DimMove> &dims) {
+  double bytes = getExchangeBytes(mesh, from, to, dims);
+  auto local = static_cast<double>(to.getLocalBytes(mesh));
+  if (bytes == 0)
+    return {.peakBytes = local};
+  return model.costOf("exchange", getExchangeRates(model, mesh, from, to, dims), bytes, local);
+}
+
+/// What an operation before this one sends, which moves its operand or changes its sharding.
+CollectiveCost ExchangePrices::getMoveCost(Operation *other) {
+  auto to = cast<ArrayType>(other->getResult(0).getType());
+  if (auto reshard = dyn_cast<ReshardOp>(other)) {
+    // What is owed is in the price of the assignment.
+    bool isOwed = forms.getDebt(reshard, op).wireBytes > 0;
+    return isOwed ? CollectiveCost() : planner.plan(reshard.getOperand().getType(), to).cost;
+  }
+  CollectiveCost cost;
+  if (needsExchange(other))
+    for (const ArrayMove &part : cast<ShardingRuleOpInterface>(other).getMoves().parts)
+      cost = cost + getExchangeCost(typeOf(part.source), to, part.dims);
+  // It does not send more than it pays.
+  std::optional<CollectiveCost> share = getShare(other);
+  return share && *share < cost ? *share : cost;
+}
+
+CollectiveCost ExchangePrices::getMoveCosts(ArrayRef<Operation *> others) {
+  CollectiveCost cost;
+  for (Operation *other : others)
+    cost = cost + getMoveCost(other);
+  return cost;
+}
+
+} // namespace spmdc

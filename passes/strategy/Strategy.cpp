@@ -1,0 +1,297 @@
+//===- Strategy.cpp - how one operation runs on the devices --------===//
+
+#include "passes/strategy/Strategy.h"
+
+#include "ir/array/PartialSums.h"
+#include "passes/cost/RunCounts.h"
+#include "passes/exchange/OwnerRead.h"
+#include "passes/strategy/ComputeTime.h"
+#include "passes/strategy/ExchangePrices.h"
+#include "passes/strategy/FactorAxesLists.h"
+#include "passes/strategy/StrategyTable.h"
+
+#include <cmath>
+#include <limits>
+#include <map>
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+std::vector<std::string> namesOf(const AxisRefs &axes) {
+  std::vector<std::string> names;
+  for (const spmd::AxisRef &axis : axes)
+    names.push_back(axis.name);
+  return names;
+}
+
+class Chooser {
+public:
+  Chooser(ReshardPlanner &planner, AvailableShardings &forms, WindowsOf windowsOf, ShardingRuleOpInterface op,
+          const OperationRule &traits)
+      : mesh(planner.getMesh()), model(planner.getModel()), meshAttr(MeshAttr::fromValue(op->getContext(), "", mesh)),
+        planner(planner), forms(forms), windowsOf(windowsOf), op(op), rule(traits.rule),
+        result(cast<ArrayType>(op->getResult(0).getType())), reductionDiscount(traits.reductionDiscount),
+        computeTime(mesh, model, op, rule), candidates(mesh, op, traits, computeTime) {
+    for (ShardingRuleOpInterface sharer : reductionDiscount.sharers)
+      sharersAxes.push_back(findPartialAxes(mesh, sharer, sharer.getShardingRule()));
+  }
+
+  Strategy run() {
+    std::vector<spmd::Sharding> operands, roots;
+    for (size_t i = 0; i < rule.operands.size(); ++i) {
+      operands.push_back(operandType(i).getShardingOrOpen().toValue());
+      roots.push_back(typeOf(forms.getRoot(op->getOperand(i))).getShardingOrOpen().toValue());
+    }
+    spmd::Sharding wanted = result.getShardingOrOpen().toValue();
+    compare(listSuggestedFactorAxes(mesh, rule, operands, wanted));
+    if (best->price.linkBytes > 0) {
+      if (roots != operands)
+        compare(listSuggestedFactorAxes(mesh, rule, roots, wanted));
+      llvm::append_range(operands, roots);
+      candidates.visitAll(operands, wanted, [&](auto &listed) { compare(MutableArrayRef(listed)); });
+    }
+    bool isNotBuilt = windowsOf(op) && windowsOf(op)->isSkipped(op);
+    ExchangePrices moves(planner, forms, windowsOf, op);
+    for (const std::optional<OperationPrice> &price : {moves.ofMoves(best->price), moves.ofWindow()})
+      if (price && (price->seconds < best->price.seconds || isNotBuilt)) {
+        best->movesDirectly = true;
+        best->price = *price;
+      }
+    Value from;
+    if (std::optional<OperationPrice> price = moves.ofReshape(best->price, from);
+        price && price->seconds < best->price.seconds) {
+      best->movesDirectly = true;
+      best->reshapedFrom = from;
+      best->price = *price;
+    }
+    best->assignments = assignments;
+    return std::move(*best);
+  }
+
+  std::optional<std::vector<SolverStrategy>> listWays(size_t most) {
+    std::vector<spmd::Sharding> operands;
+    for (size_t i = 0; i < rule.operands.size(); ++i)
+      operands.push_back(operandType(i).getShardingOrOpen().toValue());
+    spmd::Sharding wanted = result.getShardingOrOpen().toValue();
+    std::vector<FactorAxes> listed = listAllFactorAxes(getAutomaticMesh(op), rule, operands, wanted);
+    if (listed.empty() || listed.size() > most)
+      return std::nullopt;
+    // Such as cut a dimension into more pieces than it has elements.
+    llvm::append_range(listed, listSuggestedFactorAxes(mesh, rule, operands, wanted));
+    std::vector<SolverStrategy> ways;
+    std::map<std::vector<const void *>, size_t> known; // Only looked up.
+    for (FactorAxes &axes : listed) {
+      Strategy choice;
+      choice.axes = std::move(axes);
+      if (!candidates.tryAssign(choice))
+        continue;
+      std::vector<const void *> types = {choice.result.getAsOpaquePointer()};
+      for (ArrayType type : choice.operands)
+        types.push_back(type.getAsOpaquePointer());
+      double seconds = model.seconds(getCombiningCost(choice), mesh.deviceCount()) + computeTime.of(choice);
+      auto [entry, isNew] = known.try_emplace(std::move(types), ways.size());
+      if (isNew)
+        ways.push_back({choice.operands, choice.result, seconds, shareOf(choice) * ownerShare()});
+      else
+        ways[entry->second].seconds = std::min(ways[entry->second].seconds, seconds);
+    }
+    return ways;
+  }
+
+private:
+  static ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
+  ArrayType operandType(size_t index) const { return typeOf(op->getOperand(index)); }
+
+  void compare(std::vector<FactorAxes> listed) {
+    std::vector<StrategyEntry> suggested = candidates.of(std::move(listed));
+    compare(suggested);
+  }
+
+  void compare(MutableArrayRef<StrategyEntry> listed) {
+    assignments += static_cast<int64_t>(listed.size());
+    struct Bounded {
+      const StrategyEntry *candidate;
+      double leastSeconds = 0;
+    };
+    // Most need no plan to see that they are dearer, and many no types.
+    double bound = best ? best->price.seconds : std::numeric_limits<double>::infinity();
+    std::vector<Bounded> bounded;
+    for (StrategyEntry &candidate : listed)
+      if (!(candidate.leastComputeSeconds > bound * (1 + CostModel::kAlike)) && candidates.tryAssign(candidate))
+        bounded.push_back({&candidate, leastSeconds(candidate)});
+    if (bounded.empty())
+      return;
+    // The price of the most promising one is a bound for the others.
+    Bounded &first =
+        *llvm::min_element(bounded, [](const Bounded &a, const Bounded &b) { return a.leastSeconds < b.leastSeconds; });
+    std::optional<OperationPrice> ofFirst;
+    if (!(first.leastSeconds > bound * (1 + CostModel::kAlike))) {
+      ofFirst = getPrice(*first.candidate, std::numeric_limits<double>::infinity());
+      bound = std::min(bound, ofFirst->seconds);
+    }
+    for (Bounded &each : bounded) {
+      if (best && planner.getExplored() - exploredBefore > kMostExplored)
+        return;
+      double limit = bound * (1 + CostModel::kAlike);
+      std::optional<OperationPrice> price = &each == &first              ? ofFirst
+                                            : each.leastSeconds <= limit ? getPrice(*each.candidate, limit)
+                                                                         : std::nullopt;
+      if (!price)
+        continue;
+      bound = std::min(bound, price->seconds);
+      if (best && !price->isBetterThan(best->price))
+        continue;
+      best = each.candidate->choice;
+      best->price = *price;
+    }
+  }
+
+  /// Of bringing an operand there. Many candidates have it lie alike, and no form is made meanwhile.
+  const CollectiveCost &getCost(size_t operand, ArrayType wanted) {
+    auto [entry, isNew] = costs.try_emplace({operand, wanted});
+    if (isNew)
+      entry->second =
+          forms.find(op->getOperand(operand), wanted, op).cost.scaledBy(1 / getRunsPerReshard(operand, wanted));
+    return entry->second;
+  }
+  double getLeastBytes(size_t operand, ArrayType wanted) {
+    auto [entry, isNew] = leastBytes.try_emplace({operand, wanted});
+    if (isNew)
+      entry->second = forms.getLeastBytes(op->getOperand(operand), wanted, op) / getRunsPerReshard(operand, wanted);
+    return entry->second;
+  }
+  double getRunsPerReshard(size_t operand, ArrayType wanted) const {
+    return spmdc::getRunsPerReshard(op, static_cast<unsigned>(operand), operandType(operand), wanted, mesh);
+  }
+
+  /// What the candidate takes at least.
+  double leastSeconds(const StrategyEntry &candidate) {
+    const Strategy &choice = candidate.choice;
+    CollectiveCost cost{.linkBytes = getLeastResultBytes(choice)};
+    for (size_t i = 0; i < choice.operands.size(); ++i)
+      cost.linkBytes += getLeastBytes(i, choice.operands[i]);
+    return model.seconds(cost, mesh.deviceCount()) + candidate.computeSeconds;
+  }
+
+  /// Of bringing the result to its sharding.
+  double getLeastResultBytes(const Strategy &candidate) {
+    return planner.getLeastBytes(candidate.result, result) * shareOf(candidate) * ownerShare();
+  }
+
+  /// How much of what partial sums would send is sent where one device owns what is read (OwnerRead.h), at least.
+  double ownerShare() { return isa<TakeOp, DynamicSliceOp>(op.getOperation()) ? 0.5 : 1; }
+
+  double shareOf(const Strategy &candidate) {
+    if (candidate.result.getShardingOrOpen().getUnreduced().empty())
+      return 1;
+    auto [entry, isNew] = shares.try_emplace(candidate.result);
+    if (isNew)
+      entry->second = reductionDiscount.of(candidate.result, sharersAxes);
+    return entry->second;
+  }
+
+  /// Nothing where that is more than `bound` seconds.
+  std::optional<OperationPrice> getPrice(const StrategyEntry &candidate, double bound) {
+    const Strategy &choice = candidate.choice;
+    // What is known at least is replaced by what is known, one after the other.
+    double seconds = leastSeconds(candidate);
+    auto know = [&](double leastBytes, const CollectiveCost &cost) {
+      seconds += model.seconds(cost, mesh.deviceCount()) - model.seconds({.linkBytes = leastBytes}, mesh.deviceCount());
+      return seconds <= bound;
+    };
+    std::optional<OwnerRead> read = OwnerRead::find(planner, op, choice.operands, choice.result, result);
+    CollectiveCost cost = (read ? read->cost : planner.plan(choice.result, result).cost).scaledBy(shareOf(choice));
+    if (!know(getLeastResultBytes(choice), cost))
+      return std::nullopt;
+    for (size_t i = 0; i < choice.operands.size(); ++i) {
+      double least = getLeastBytes(i, choice.operands[i]);
+      CollectiveCost ofOperand = getCost(i, choice.operands[i]);
+      cost = cost + ofOperand;
+      if (!know(least, ofOperand))
+        return std::nullopt;
+    }
+    cost = cost + getCombiningCost(choice);
+    return OperationPrice{model.seconds(cost, mesh.deviceCount()) + candidate.computeSeconds, cost.linkBytes};
+  }
+
+  /// Of results that are no sums, or of which devices tell one another about their pieces.
+  CollectiveCost getCombiningCost(const Strategy &candidate) {
+    CollectiveCost cost;
+    int64_t devices = mesh.deviceCount();
+    if (op.getReductionKind() != ReductionKind::sum && !candidate.reduced.empty()) {
+      auto group = static_cast<double>(sizeOf(mesh, candidate.reduced));
+      ArrayType partial = combinesElements(op) ? withPartialSums(op, candidate.result) : candidate.result;
+      auto bytes = static_cast<double>(partial.getLocalBytes(mesh));
+      double sent = 2 * (group - 1) * (static_cast<double>(devices) / group) * bytes;
+      cost = cost + model.costOf("all_reduce", namesOf(candidate.reduced), sent, bytes);
+    }
+    for (size_t f = 0; f < rule.factors.size(); ++f) {
+      const AxisRefs &axes = candidate.axes[f];
+      if (rule.factors[f].kind != FactorKind::Combined || axes.empty())
+        continue;
+      double combined = op.getCombiningBytes(sizeOf(mesh, axes), candidate.result.getLocal(meshAttr));
+      if (combined > 0)
+        cost = cost + model.costOf("all_gather", namesOf(axes), combined * static_cast<double>(devices), combined);
+    }
+    return cost;
+  }
+
+  /// Shardings on the way of reshards that are looked at to price one operation. On meshes of two or three axes there
+  /// are far fewer; beyond, assignments that come later are not tried (what the shardings around suggest comes first).
+  static constexpr int64_t kMostExplored = 20000;
+
+  const spmd::MeshShape &mesh;
+  const CostModel &model;
+  const MeshAttr meshAttr;
+  ReshardPlanner &planner;
+  const int64_t exploredBefore = planner.getExplored();
+  AvailableShardings &forms;
+  WindowsOf windowsOf;
+  ShardingRuleOpInterface op;
+  const ShardingRule &rule;
+  ArrayType result;
+  const ReductionDiscount &reductionDiscount;
+  std::vector<AxisRefs> sharersAxes;
+  const ComputeTime computeTime;
+  StrategyTable candidates;
+  int64_t assignments = 0;
+  std::optional<Strategy> best;
+  llvm::DenseMap<std::pair<size_t, Type>, CollectiveCost> costs;
+  llvm::DenseMap<std::pair<size_t, Type>, double> leastBytes;
+  llvm::DenseMap<Type, double> shares; ///< Of results that are partial sums.
+};
+
+} // namespace
+
+ReshardOp getOwnReshard(Value value) {
+  auto reshard = value.getDefiningOp<ReshardOp>();
+  bool isOwn =
+      reshard && reshard->hasOneUse() && reshard.getOperand().getType().getShardingOrOpen().getUnreduced().empty();
+  return isOwn ? reshard : ReshardOp();
+}
+
+Strategy chooseStrategy(ReshardPlanner &planner, AvailableShardings &forms, WindowsOf windowsOf,
+                        ShardingRuleOpInterface op, const OperationRule &traits) {
+  return Chooser(planner, forms, windowsOf, op, traits).run();
+}
+
+OperationPrice priceWithCurrentShardings(ReshardPlanner &planner, RunCounts &runs, ArrayRef<Operation *> ops) {
+  OperationPrice sum;
+  for (Operation *op : ops) {
+    OperationPrice once = chooseStrategy(planner, cast<ShardingRuleOpInterface>(op)).price;
+    auto count = static_cast<double>(runs.count(op));
+    sum.seconds += count * once.seconds;
+    sum.linkBytes += count * once.linkBytes;
+  }
+  return sum;
+}
+
+std::optional<std::vector<SolverStrategy>> listSolverStrategies(ReshardPlanner &planner, ShardingRuleOpInterface op,
+                                                                const OperationRule &traits, size_t most) {
+  AvailableShardings none(planner, /*longestChain=*/0);
+  return Chooser(planner, none, [](Operation *) { return nullptr; }, op, traits).listWays(most);
+}
+
+} // namespace spmdc

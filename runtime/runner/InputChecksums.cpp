@@ -1,0 +1,94 @@
+//===- InputChecksums.cpp - is what all have read what was saved? ---------===//
+
+#include "runtime/runner/InputChecksums.h"
+
+#include "runtime/api/Runtime.h"
+
+#include <algorithm>
+#include <sstream>
+
+namespace spmd {
+namespace {
+
+/// What one process says of one array.
+struct Saying {
+  uint32_t crc32 = 0, contribution = 0;
+  uint64_t size = 0;
+  bool isSame(const Saying &other) const { return crc32 == other.crc32 && size == other.size; }
+};
+
+} // namespace
+
+Array InputChecksums::read(const ValueInfo &parameter, const NamedSharding &sharding, ArraySource source) {
+  std::optional<Crc32Parts> parts;
+  MeshShape mesh = meshShapeOf(sharding.mesh());
+  Sharding layout = shardingOf(sharding.spec(), parameter.shape.size());
+  auto holds = [&](int64_t position) {
+    return job->getDevice(sharding.mesh().device_ids()[static_cast<size_t>(position)]).process_index ==
+           job->getProcess();
+  };
+  if (source.getChecksum()) {
+    parts.emplace(source.getChecksum()->size);
+    if (holds(0))
+      source.addRest(*parts);
+  }
+  // Each part counts once: for the first device that holds it.
+  auto isFirst = [&](const std::vector<ShardRange> &ranges) {
+    int64_t position = 0;
+    while (ownedRanges(mesh, parameter.shape, layout, position) != ranges)
+      ++position;
+    return holds(position);
+  };
+  Array array = fillArray(
+      job, parameter.dtype, parameter.shape, sharding,
+      [&](const std::vector<ShardRange> &ranges, const std::vector<int64_t> &padded, void *target) {
+        source.read(parameter.dtype, ranges, padded, target, parts && isFirst(ranges) ? &*parts : nullptr);
+      },
+      parameter.name);
+  if (parts)
+    arrays.push_back(Checked{std::move(source), parts->getContribution()});
+  else
+    arrays.emplace_back();
+  return array;
+}
+
+void InputChecksums::compare() {
+  if (arrays.empty())
+    return;
+  std::string own;
+  for (const std::optional<Checked> &array : arrays) {
+    SourceChecksum checksum = array ? *array->source.getChecksum() : SourceChecksum();
+    own += std::to_string(checksum.crc32) + " " + std::to_string(checksum.size) + " " +
+           std::to_string(array ? array->contribution : 0) + "\n";
+  }
+  std::vector<std::vector<Saying>> sayings; // By process and array.
+  for (const std::string &answer : job->exchangeAll("input-checksums", own)) {
+    std::vector<Saying> &those = sayings.emplace_back(arrays.size());
+    std::istringstream text(answer);
+    for (Saying &saying : those)
+      text >> saying.crc32 >> saying.size >> saying.contribution;
+  }
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    if (!arrays[i])
+      continue;
+    const ArraySource &source = arrays[i]->source;
+    Saying all{source.getChecksum()->crc32, 0, source.getChecksum()->size};
+    bool isOneFile = true;
+    for (const std::vector<Saying> &those : sayings) {
+      isOneFile &= all.isSame(those[i]);
+      all.contribution ^= those[i].contribution;
+    }
+    // Each process may be given a file of its own, of which nobody else reads the rest.
+    if (!isOneFile) {
+      source.verify();
+      continue;
+    }
+    try {
+      source.compareChecksum(Crc32Parts::finish(all.contribution, all.size));
+    } catch (const Error &error) { // All processes find the same.
+      throw SharedError(error.what(), SharedError::nobody);
+    }
+  }
+}
+
+} // namespace spmd

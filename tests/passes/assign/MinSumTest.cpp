@@ -1,0 +1,128 @@
+//===- MinSumTest.cpp - the least of random sums, beside brute force ------===//
+
+#include "passes/assign/MinSum.h"
+
+#include "gtest/gtest.h"
+
+#include <algorithm>
+#include <limits>
+#include <random>
+
+using namespace spmdc;
+
+namespace {
+
+constexpr size_t kAnyNumbers = std::numeric_limits<size_t>::max();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+struct Problem {
+  MinSum sum;
+  std::vector<unsigned> sizes;
+};
+
+/// Integers, so that sums in any order are equal.
+Problem makeProblem(std::mt19937 &random) {
+  Problem problem;
+  unsigned count = 1 + random() % 7;
+  for (unsigned i = 0; i < count; ++i) {
+    problem.sizes.push_back(1 + random() % 4);
+    EXPECT_EQ(problem.sum.addVariable(problem.sizes.back()), i);
+  }
+  for (unsigned f = random() % 10; f > 0; --f) {
+    std::vector<unsigned> variables(count);
+    for (unsigned i = 0; i < count; ++i)
+      variables[i] = i;
+    std::shuffle(variables.begin(), variables.end(), random);
+    variables.resize(random() % std::min(4U, count + 1));
+    size_t numbers = 1;
+    for (unsigned variable : variables)
+      numbers *= problem.sizes[variable];
+    std::vector<double> values(numbers);
+    for (double &value : values)
+      value = random() % 20 == 0 ? kInfinity : random() % 50;
+    auto kinds = {MinSum::Kind::Plain, MinSum::Kind::Weighted, MinSum::Kind::Held, MinSum::Kind::Optional};
+    problem.sum.add(variables, std::move(values), kinds.begin()[random() % 4]);
+  }
+  return problem;
+}
+
+double findLeast(const Problem &problem, MinSum::Terms terms) {
+  std::vector<unsigned> values(problem.sizes.size(), 0);
+  double least = kInfinity;
+  while (true) {
+    least = std::min(least, problem.sum.evaluate(values, terms));
+    size_t i = 0;
+    while (i < values.size() && ++values[i] == problem.sizes[i])
+      values[i++] = 0;
+    if (i == values.size())
+      return least;
+  }
+}
+
+// Whatever the functions share: chains, trees and cycles.
+TEST(MinSum, IsExactWhereTablesFit) {
+  for (unsigned seed = 0; seed < 2000; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    Problem problem = makeProblem(random);
+    for (MinSum::Terms terms :
+         {MinSum::Terms{}, {.weight = 3, .held = 2}, {.weight = 2, .held = 1, .hasOptional = false}}) {
+      MinSum::Solution solution = problem.sum.solve(kAnyNumbers, terms);
+      EXPECT_TRUE(solution.isExact);
+      EXPECT_EQ(solution.bound, findLeast(problem, terms));
+      EXPECT_EQ(problem.sum.evaluate(solution.values, terms), solution.bound);
+    }
+  }
+}
+
+// With tables too small for that it is still a bound, and says that it may be no more.
+TEST(MinSum, IsABoundWhereTheyDoNot) {
+  unsigned inexact = 0;
+  for (unsigned seed = 0; seed < 2000; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    Problem problem = makeProblem(random);
+    MinSum::Solution solution = problem.sum.solve(/*mostNumbers=*/12, {});
+    double least = findLeast(problem, {});
+    EXPECT_LE(solution.bound, least);
+    EXPECT_GE(problem.sum.evaluate(solution.values, {}), least);
+    if (solution.isExact)
+      EXPECT_EQ(solution.bound, least);
+    inexact += !solution.isExact;
+  }
+  EXPECT_GT(inexact, 100U);
+}
+
+TEST(MinSum, TheFirstOfEqualValuesIsTaken) {
+  MinSum sum;
+  sum.addVariable(3);
+  sum.addVariable(1);
+  sum.add({0}, {5, 2, 2});
+  EXPECT_EQ(sum.solve(kAnyNumbers, {}).values, (std::vector<unsigned>{1, 0}));
+}
+
+TEST(MinSum, NothingToChoose) {
+  MinSum sum;
+  EXPECT_EQ(sum.solve(kAnyNumbers, {}).bound, 0);
+  sum.add({}, {7});
+  EXPECT_EQ(sum.solve(kAnyNumbers, {}).bound, 7);
+  EXPECT_TRUE(sum.solve(kAnyNumbers, {}).values.empty());
+}
+
+// A long chain, whose choices only the end makes clear.
+TEST(MinSum, AlongAChain) {
+  MinSum sum;
+  constexpr unsigned kLength = 2000;
+  for (unsigned i = 0; i < kLength; ++i) {
+    sum.addVariable(2);
+    if (i > 0)
+      sum.add({i - 1, i}, {0, 1, 1, 0});
+    sum.add({i}, {0, 0.0001});
+  }
+  sum.add({kLength - 1}, {1000, 0});
+  MinSum::Solution solution = sum.solve(/*mostNumbers=*/16, {});
+  EXPECT_TRUE(solution.isExact);
+  EXPECT_EQ(solution.values, std::vector<unsigned>(kLength, 1));
+}
+
+} // namespace

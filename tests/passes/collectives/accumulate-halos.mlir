@@ -1,0 +1,60 @@
+// RUN: spmd-opt %s --spmdc-accumulate-halos --canonicalize --split-input-file | FileCheck %s
+
+module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
+// Two arrays, moved by one place and by two: what device 0 has for device 1 is added up, two elements instead of three.
+// CHECK-LABEL: func.func @shifted
+func.func @shifted(%x: !spmd.array<f32[4]>, %y: !spmd.array<f32[4]>) -> !spmd.array<f32[4]> {
+  // CHECK-DAG: %[[X:.*]] = array.pad %arg0 with %{{.*}} low [1] high [-1]
+  // CHECK-DAG: %[[Y:.*]] = array.pad %arg1 with %{{.*}} low [2] high [-2]
+  // CHECK-DAG: %[[OWN:.*]] = array.add %[[X]], %[[Y]] : <f32[4]>
+  // CHECK-DAG: %[[XE:.*]] = array.pad %arg0 with %{{.*}} low [-3] high [1] {{.*}} -> <f32[2]>
+  // CHECK-DAG: %[[YE:.*]] = array.slice %arg1 [2] to [4]
+  // CHECK-DAG: %[[E:.*]] = array.add %[[XE]], %[[YE]] : <f32[2]>
+  // CHECK: %[[R:.*]] = spmd.exchange %[[E]] over <a> from !spmd.array<f32[4@a]> to !spmd.array<f32[4@a]> shifted [-2]
+  // CHECK-SAME: within [2] to [4] {why = "what devices have for one another's pieces of f32[8@a] is added up before they send it"}
+  // CHECK: %[[IN:.*]] = array.pad %[[R]] with %{{.*}} low [0] high [2]
+  // CHECK: %[[S:.*]] = array.add %[[OWN]], %[[IN]]
+  // CHECK: return %[[S]]
+  %0 = spmd.exchange %x over <a> from !spmd.array<f32[8@a]> to !spmd.array<f32[8@a]> shifted [-1] : <f32[4]> -> <f32[4]>
+  %1 = spmd.exchange %y over <a> from !spmd.array<f32[8@a]> to !spmd.array<f32[8@a]> shifted [-2] : <f32[4]> -> <f32[4]>
+  %2 = array.add %0, %1 : <f32[4]>
+  return %2 : !spmd.array<f32[4]>
+}
+
+// What somebody else reads as it is, is not seen past; and one exchange is no sum.
+// CHECK-LABEL: func.func @used
+func.func @used(%x: !spmd.array<f32[4]>, %y: !spmd.array<f32[4]>) -> (!spmd.array<f32[4]>, !spmd.array<f32[4]>) {
+  // CHECK: spmd.exchange %arg0 {{.*}} shifted [-1]
+  // CHECK: spmd.exchange %arg1 {{.*}} shifted [-2]
+  %0 = spmd.exchange %x over <a> from !spmd.array<f32[8@a]> to !spmd.array<f32[8@a]> shifted [-1] : <f32[4]> -> <f32[4]>
+  %1 = spmd.exchange %y over <a> from !spmd.array<f32[8@a]> to !spmd.array<f32[8@a]> shifted [-2] : <f32[4]> -> <f32[4]>
+  %2 = array.add %0, %1 : <f32[4]>
+  return %2, %0 : !spmd.array<f32[4]>, !spmd.array<f32[4]>
+}
+
+// Different neighbours: nothing would be added up for anyone.
+// CHECK-LABEL: func.func @apart
+func.func @apart(%x: !spmd.array<f32[4]>, %y: !spmd.array<f32[4]>) -> !spmd.array<f32[4]> {
+  // CHECK: spmd.exchange %arg0 {{.*}} shifted [-1]
+  // CHECK: spmd.exchange %arg1 {{.*}} shifted [1]
+  %0 = spmd.exchange %x over <a> from !spmd.array<f32[8@a]> to !spmd.array<f32[8@a]> shifted [-1] : <f32[4]> -> <f32[4]>
+  %1 = spmd.exchange %y over <a> from !spmd.array<f32[8@a]> to !spmd.array<f32[8@a]> shifted [1] : <f32[4]> -> <f32[4]>
+  %2 = array.add %0, %1 : <f32[4]>
+  return %2 : !spmd.array<f32[4]>
+}
+
+// An exchange of a sum of exchanges, with what is added in between: all is moved at once.
+// CHECK-LABEL: func.func @nested
+func.func @nested(%x: !spmd.array<f32[4, 3]>, %y: !spmd.array<f32[4, 3]>, %z: !spmd.array<f32[4, 5]>) -> !spmd.array<f32[4, 5]> {
+  // CHECK-COUNT-1: spmd.exchange
+  // CHECK-NOT: spmd.exchange
+  // CHECK: return
+  %zero = array.constant dense<0.0> : tensor<f32> -> <f32[]>
+  %0 = spmd.exchange %x over <a> from !spmd.array<f32[8@a, 3@_]> to !spmd.array<f32[8@a, 3@_]> shifted [-1, 0] : <f32[4, 3]> -> <f32[4, 3]>
+  %1 = array.add %0, %y : <f32[4, 3]>
+  %2 = array.pad %1 with %zero low [0, 2] high [0, 0] interior [0, 0] : <f32[4, 3]>, <f32[]> -> <f32[4, 5]>
+  %3 = spmd.exchange %z over <a> from !spmd.array<f32[8@a, 5@_]> to !spmd.array<f32[8@a, 5@_]> shifted [-1, 1] : <f32[4, 5]> -> <f32[4, 5]>
+  %4 = array.add %2, %3 : <f32[4, 5]>
+  return %4 : !spmd.array<f32[4, 5]>
+}
+}

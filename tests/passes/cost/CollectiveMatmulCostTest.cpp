@@ -1,0 +1,103 @@
+//===- CollectiveMatmulCostTest.cpp - rings against numbers worked out by hand --------===//
+
+#include "passes/cost/CollectiveMatmulCost.h"
+
+#include <gtest/gtest.h>
+
+namespace spmdc {
+namespace {
+
+constexpr double us = 1e-6, ms = 1e-3;
+
+/// 10 us and 1 GB/s; all of a transfer can run under a computation.
+CollectiveMatmulWork workOf(int64_t devices, double pieceBytes, double pieceProduct) {
+  CollectiveMatmulWork work;
+  work.devices = devices;
+  work.rates = {10, 1e9, 1};
+  work.pieceBytes = pieceBytes;
+  work.pieceProduct = pieceProduct;
+  work.wholeProduct = static_cast<double>(devices) * pieceProduct;
+  return work;
+}
+
+double total(const CollectiveMatmulWork &work, CollectiveMatmulKind way) {
+  return collectiveMatmulTime(work, way).total();
+}
+
+TEST(RingCost, TransfersRunUnderLongerProducts) {
+  // A step of 1 MB takes 1.01 ms, two pieces in one 2.01 ms, three pieces as one collective 3.01 ms.
+  CollectiveMatmulWork work = workOf(4, 1e6, 1.5 * ms);
+  EXPECT_DOUBLE_EQ(total(work, CollectiveMatmulKind::None), 6 * ms + 3.01 * ms);
+  EXPECT_DOUBLE_EQ(total(work, CollectiveMatmulKind::One), 6 * ms);
+  // Two pieces do not fit under the first product.
+  EXPECT_DOUBLE_EQ(total(work, CollectiveMatmulKind::Both), 6 * ms + 0.51 * ms);
+  EXPECT_EQ(chooseCollectiveMatmulKind(work), CollectiveMatmulKind::One);
+}
+
+TEST(RingCost, BothWaysHalveTheLatencies) {
+  // 20 us a step, 30 us for two pieces in one; products of 12 us.
+  CollectiveMatmulWork work = workOf(5, 1e4, 12 * us);
+  EXPECT_NEAR(total(work, CollectiveMatmulKind::None), (60 + 50) * us, 1e-12);
+  EXPECT_NEAR(total(work, CollectiveMatmulKind::One), (60 + 4 * 8) * us, 1e-12);
+  EXPECT_NEAR(total(work, CollectiveMatmulKind::Both), (60 + 18 + 6) * us, 1e-12);
+  EXPECT_EQ(chooseCollectiveMatmulKind(work), CollectiveMatmulKind::Both);
+  // Of six devices, one piece more comes under the last but one product: 20 us under 24.
+  work = workOf(6, 1e4, 12 * us);
+  EXPECT_NEAR(total(work, CollectiveMatmulKind::Both), (72 + 18 + 6 + 0) * us, 1e-12);
+  EXPECT_EQ(collectiveMatmulTime(work, CollectiveMatmulKind::Both).computation, 72 * us);
+}
+
+TEST(RingCost, LatenciesThatHideNothingDoNotPay) {
+  CollectiveMatmulWork work = workOf(4, 0, 2 * us);
+  EXPECT_NEAR(total(work, CollectiveMatmulKind::None), 18 * us, 1e-12);
+  EXPECT_NEAR(total(work, CollectiveMatmulKind::One), (8 + 3 * 8) * us, 1e-12);
+  EXPECT_EQ(chooseCollectiveMatmulKind(work), CollectiveMatmulKind::None);
+}
+
+TEST(RingCost, WhatDoesNotOverlapIsExposed) {
+  CollectiveMatmulWork work = workOf(2, 1e6, 1.5 * ms);
+  work.rates.overlap = 0.5;
+  EXPECT_NEAR(total(work, CollectiveMatmulKind::None), 4.01 * ms, 1e-12);
+  EXPECT_NEAR(total(work, CollectiveMatmulKind::One), 3.505 * ms, 1e-12);
+  EXPECT_EQ(chooseCollectiveMatmulKind(work), CollectiveMatmulKind::One);
+  // By default nothing overlaps: the same time at best.
+  work.rates.overlap = LinkRates().overlap;
+  EXPECT_NEAR(total(work, CollectiveMatmulKind::One), 4.01 * ms, 1e-12);
+  EXPECT_EQ(chooseCollectiveMatmulKind(work), CollectiveMatmulKind::None);
+  for (int64_t devices = 2; devices < 100; ++devices) {
+    CollectiveMatmulWork many = workOf(devices, 1e6, 1.5 * ms);
+    many.rates.overlap = 0;
+    EXPECT_EQ(chooseCollectiveMatmulKind(many), CollectiveMatmulKind::None) << devices;
+  }
+}
+
+TEST(RingCost, CopiesAndOtherProductsCountAgainstIt) {
+  CollectiveMatmulWork work = workOf(4, 1e6, 1.5 * ms);
+  work.once = 1 * ms;
+  work.pieceProduct = 2 * ms; // Half a millisecond of it copies.
+  EXPECT_NEAR(total(work, CollectiveMatmulKind::One), 9 * ms, 1e-12);
+  EXPECT_EQ(chooseCollectiveMatmulKind(work), CollectiveMatmulKind::One);
+  // All but 0.01 ms of the collective runs under other products anyway.
+  work.otherProducts = 3 * ms;
+  EXPECT_NEAR(total(work, CollectiveMatmulKind::None), 6.01 * ms, 1e-12);
+  EXPECT_EQ(chooseCollectiveMatmulKind(work), CollectiveMatmulKind::None);
+}
+
+TEST(RingCost, AScatterAddsWhatArrives) {
+  CollectiveMatmulWork work = workOf(4, 1e6, 1.5 * ms);
+  work.isScatter = true;
+  work.addition = 0.1 * ms;
+  // Three steps, one addition after each: the transfer before the last product waits for none.
+  EXPECT_NEAR(total(work, CollectiveMatmulKind::One), 6.3 * ms, 1e-12);
+  EXPECT_NEAR(collectiveMatmulTime(work, CollectiveMatmulKind::One).exposed, 0, 1e-12);
+  EXPECT_NEAR(total(work, CollectiveMatmulKind::Both), 6.3 * ms + 0.51 * ms, 1e-12);
+  EXPECT_NEAR(total(work, CollectiveMatmulKind::None), 9.01 * ms, 1e-12);
+}
+
+TEST(RingCost, TwoDevicesHaveOneWay) {
+  EXPECT_EQ(chooseCollectiveMatmulKind(workOf(2, 1e4, 12 * us)), CollectiveMatmulKind::One);
+  EXPECT_EQ(chooseCollectiveMatmulKind(workOf(1, 1e4, 12 * us)), CollectiveMatmulKind::None);
+}
+
+} // namespace
+} // namespace spmdc
