@@ -10,6 +10,7 @@
 #include "ir/spmd/Location.h"
 #include "ir/spmd/ReducePrecision.h"
 #include "ir/spmd/SpmdTypes.h"
+#include "passes/collectives/Passes.h"
 #include "passes/cpu/EmitCpu.h"
 #include "passes/gpu/EmitGpu.h"
 #include "passes/kernel/KernelReads.h"

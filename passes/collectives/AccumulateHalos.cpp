@@ -21,7 +21,7 @@ using namespace mlir;
 
 namespace spmdc {
 
-#define GEN_PASS_DEF_ADDBEFOREEXCHANGE
+#define GEN_PASS_DEF_ACCUMULATEHALOS
 #include "passes/collectives/Passes.h.inc"
 
 namespace {

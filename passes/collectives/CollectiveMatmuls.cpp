@@ -7,7 +7,7 @@ using namespace mlir;
 
 namespace spmdc {
 
-#define GEN_PASS_DEF_RINGCONTRACTIONS
+#define GEN_PASS_DEF_COLLECTIVEMATMULS
 #include "passes/collectives/Passes.h.inc"
 
 namespace {

@@ -26,7 +26,7 @@ using namespace mlir;
 
 namespace spmdc {
 
-#define GEN_PASS_DEF_JOINCOLLECTIVES
+#define GEN_PASS_DEF_FOLDCOLLECTIVES
 #include "passes/collectives/Passes.h.inc"
 
 namespace {

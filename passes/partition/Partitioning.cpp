@@ -2,8 +2,10 @@
 
 #include "passes/partition/Partitioning.h"
 
+#include "passes/collectives/Passes.h"
 #include "passes/cost/CountedBranches.h"
 #include "passes/partition/Passes.h"
+#include "passes/reductions/Passes.h"
 #include "passes/strategy/ComputeTime.h"
 
 #include "mlir/Pass/PassManager.h"

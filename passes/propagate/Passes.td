@@ -33,13 +33,14 @@ def PropagatePass : Pass<"spmdc-propagate", "mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"strategy", "strategy", "::spmdc::Strategy", "::spmdc::Strategy::Settle",
+    Option<"strategy", "strategy", "::spmdc::PropagationStrategy", "::spmdc::PropagationStrategy::Settle",
            "How conflicts are resolved",
            [{::llvm::cl::values(
-               clEnumValN(::spmdc::Strategy::Basic, "basic", "propagate only what all arrays of an operation agree on"),
-               clEnumValN(::spmdc::Strategy::Aggressive, "aggressive",
+               clEnumValN(::spmdc::PropagationStrategy::Basic, "basic",
+                          "propagate only what all arrays of an operation agree on"),
+               clEnumValN(::spmdc::PropagationStrategy::Aggressive, "aggressive",
                           "where factors want one axis, the one from the largest array gets it"),
-               clEnumValN(::spmdc::Strategy::Settle, "settle",
+               clEnumValN(::spmdc::PropagationStrategy::Settle, "settle",
                           "and where arrays shard one factor differently, open ones follow the largest they can"))}]>,
     Option<"remarks", "remarks", "bool", "false",
            "Report each propagated axis with its source and target, and each array that could not take it, with "

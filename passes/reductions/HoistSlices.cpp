@@ -20,7 +20,7 @@ using namespace mlir;
 
 namespace spmdc {
 
-#define GEN_PASS_DEF_NARROWREDUCTIONS
+#define GEN_PASS_DEF_HOISTSLICES
 #include "passes/reductions/Passes.h.inc"
 
 namespace {

@@ -22,7 +22,7 @@ using namespace mlir;
 
 namespace spmdc {
 
-#define GEN_PASS_DEF_DEFERREDUCTIONS
+#define GEN_PASS_DEF_SINKREDUCTIONS
 #include "passes/reductions/Passes.h.inc"
 
 namespace {

@@ -33,7 +33,7 @@ using namespace mlir;
 
 namespace spmdc {
 
-#define GEN_PASS_DEF_JOINFIRST
+#define GEN_PASS_DEF_CONCATENATEFIRST
 #include "passes/restructure/Passes.h.inc"
 
 namespace {

@@ -18,7 +18,7 @@ using namespace mlir;
 
 namespace spmdc {
 
-#define GEN_PASS_DEF_SPLITORDERS
+#define GEN_PASS_DEF_DISTRIBUTESORTS
 #include "passes/restructure/Passes.h.inc"
 
 namespace {

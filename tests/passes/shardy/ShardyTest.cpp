@@ -13,6 +13,7 @@
 #include "passes/differentiate/Passes.h"
 #include "passes/pipeline/Pipeline.h"
 #include "passes/propagate/Passes.h"
+#include "passes/simplify/Passes.h"
 #include "tests/passes/shardy/Cases.h"
 #include "tests/support/BytesAlone.h"
 
