@@ -40,7 +40,7 @@ func.func @divided(%x: !spmd.array<f32[2@a]>) -> !spmd.array<f32[2@a]> {
     // expected-note @below {{this varies over 'a'}}
     %r = array.if %c {
       %s = spmd.all_reduce sum %p over <b> : <f32[1]> -> <f32[1]>
-      // expected-error @below {{'spmd.all_reduce' op stands where not all devices of its group come by}}
+      // expected-error @below {{'spmd.all_reduce' op is under a condition that differs between devices of its group}}
       %t = spmd.all_reduce sum %s over <b, a> : <f32[1]> -> <f32[1]>
       array.yield %t : !spmd.array<f32[1]>
     } else {
