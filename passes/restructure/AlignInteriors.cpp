@@ -38,7 +38,7 @@ class Interior {
 public:
   Interior(Operation *user, ArrayType result, const ArrayMove &part)
       : user(user), result(result), source(part.source), dims(part.dims) {
-    for (auto [d, dim] : llvm::enumerate(dims)) { // A pad may crop its operand.
+    for (auto [d, dim] : llvm::enumerate(dims)) { // A pad's move covers the padding as well.
       dim.begin = std::max(dim.begin, -dim.shift);
       dim.end = std::min(dim.end, arrayTypeOf(source).getDimSize(d) - dim.shift);
     }

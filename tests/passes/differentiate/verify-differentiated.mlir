@@ -29,7 +29,7 @@ func.func @gradient(%x: !spmd.array<f32[]>) {
 
 // -----
 
-// A sum over `a` where only some of the devices along `a` come by; over `b` whole groups do.
+// A sum over `a` under a condition that varies over `a`; a sum over `b` is allowed.
 module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=2>} {
 func.func @divided(%x: !spmd.array<f32[2@a]>) -> !spmd.array<f32[2@a]> {
   %0 = spmd.manual(%x) {
