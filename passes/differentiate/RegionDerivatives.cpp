@@ -154,6 +154,7 @@ public:
   }
 
 private:
+  /// One additional result of the branch, and the value that each of its regions yields for it; null: zero.
   struct Slot {
     ArrayType type;
     std::array<Value, 2> values;

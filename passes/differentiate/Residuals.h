@@ -13,6 +13,8 @@
 
 namespace spmdc {
 
+/// The forward values that one backward region needs. Construction decides which to store; `substitute` rewrites the
+/// uses.
 class Residuals {
 public:
   /// `known` maps values of the forward region (a loop's counter) to their counterparts in the backward region. The

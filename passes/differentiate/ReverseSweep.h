@@ -62,6 +62,7 @@ public:
   mlir::Value getCotangent(mlir::OpBuilder &builder, mlir::Value value);
 
 private:
+  /// A partial sum of the cotangent of `value`, which has to be reduced over `axes`.
   struct Contribution {
     mlir::Value value;
     Axes axes;

@@ -16,6 +16,7 @@
 
 namespace spmdc {
 
+/// A concatenation of consecutive slices of one array, as one move.
 struct ConcatenatedSlices {
   ArrayMove move;                              ///< From the array to the concatenation; wraps if necessary.
   llvm::SmallVector<mlir::Operation *> slices; ///< Slices of the array, which the concatenation no longer needs.

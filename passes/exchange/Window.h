@@ -10,6 +10,7 @@
 
 namespace spmdc {
 
+/// The window of one array that each device reads to compute its shards of one or several results.
 class Window {
 public:
   /// `pieces` is the sharding of the results that are computed from the windows.

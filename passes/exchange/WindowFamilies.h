@@ -15,6 +15,7 @@
 
 namespace spmdc {
 
+/// The families of a function, with the windows of each under the present shardings.
 class WindowFamilies {
 public:
   explicit WindowFamilies(mlir::func::FuncOp func);

@@ -26,6 +26,8 @@
 
 namespace spmdc {
 
+/// The windows of the arrays that a set of operations reads, under their present shardings. Owns the local windows that
+/// it builds.
 class Windows {
 public:
   /// `ops`: operations in program order, as in a block (`listMovers`).

@@ -65,6 +65,7 @@ ArrayType getScalar(ArrayType type) {
   return type.withShape({}).withSharding(ShardingAttr::getReplicated(type.getContext(), 0, /*isClosed=*/true));
 }
 
+/// Builds values in front of reshapes, each value once.
 class Builder {
 public:
   Builder(OpBuilder &b, ArrayType before) : b(b), before(before) {}

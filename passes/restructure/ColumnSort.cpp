@@ -36,6 +36,7 @@ OperationPrice priceSort(const ColumnSort &sort, ReshardPlanner &planner) {
   return price.get();
 }
 
+/// Builds a columnsort.
 class ColumnSorter : SortBuilder {
 public:
   explicit ColumnSorter(const ColumnSort &sort) : SortBuilder(sort.order, OpBuilder(sort.order.op)), sort(sort) {}

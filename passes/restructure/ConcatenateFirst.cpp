@@ -48,6 +48,7 @@ struct Sent {
   int64_t exchanges = 0;
 };
 
+/// Rewrites one concatenation.
 class PartJoiner {
 public:
   PartJoiner(ConcatenateOp op, const CostModel &model)

@@ -50,6 +50,7 @@ struct Choice {
   Way way; ///< Without sets for a single operand.
 };
 
+/// The dynamic program for one einsum. Tables are filled on demand (`choose`, `waysOf`).
 class OrderSearch {
 public:
   OrderSearch(ReshardPlanner &planner, EinsumOp op)

@@ -24,6 +24,7 @@ struct ContractionStep {
   ArrayType type;                    ///< Type of the product, with dimensions in that order.
 };
 
+/// An order of products with the shardings of intermediate products, and its price.
 struct ContractionOrder {
   std::vector<ContractionStep> steps; ///< The last product is the result up to a transpose.
   OperationPrice price;

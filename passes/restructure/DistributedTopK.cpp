@@ -23,6 +23,7 @@ struct Search {
   Scalar filler;     ///< Sorts after every element, or before it if the last elements are wanted.
 };
 
+/// The candidates of all shards: their elements and their positions.
 class Candidates : IndexArithmetic {
 public:
   /// `rank` returns the first or last places in each shard, `[pieces, count]`, of an array `[pieces, piece]`.
@@ -102,7 +103,7 @@ private:
 };
 
 //===----------------------------------------------------------------------===//
-// Ends of orders
+// Slices of sorts
 //===----------------------------------------------------------------------===//
 
 /// Whether the slice takes elements from one end of the sorted dimension.

@@ -38,6 +38,7 @@ struct FactorForm {
                                       const spmd::MeshShape &mesh);
 };
 
+/// A merged dimension, with the steps that turn an array with the original dimensions into shards, and back.
 class MergedDim {
 public:
   /// One axis that divides a dimension: `count` shards of `size` elements each.

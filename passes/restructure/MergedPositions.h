@@ -11,6 +11,7 @@
 
 namespace spmdc {
 
+/// Builds arithmetic between positions and places of one merged dimension.
 class MergedPositions : IndexArithmetic {
 public:
   MergedPositions(const MergedDim &dim, mlir::OpBuilder &builder, mlir::Location where)

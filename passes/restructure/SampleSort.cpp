@@ -19,6 +19,7 @@ constexpr double kDeviations = 6;
 /// Seconds for operations on arrays smaller than the operand: a hundred small steps, a microsecond each.
 constexpr double kSmallSteps = 1e-4;
 
+/// Builds a sample sort.
 class SampleSorter : SortBuilder, IndexArithmetic {
 public:
   explicit SampleSorter(const SampleSort &sort)

@@ -25,6 +25,7 @@
 
 namespace spmdc {
 
+/// The parameters of one sample sort, and its predicted price.
 struct SampleSort {
   ShardedSort &order;
   int64_t samples = 0;          ///< Of each shard.

@@ -48,6 +48,7 @@ bool isOnlyLookedAt(Value value) {
   });
 }
 
+/// Converts positions in a merged dimension to places in its shards.
 class Places : IndexArithmetic {
 public:
   Places(const MergedDim &dim, OpBuilder &b, Location loc) : IndexArithmetic(b, loc), dim(dim), b(b), loc(loc) {}

@@ -33,6 +33,7 @@ namespace {
 /// The largest number of operations between a product and slices of it, or behind a concatenation.
 constexpr size_t kMostOperations = 32;
 
+/// Program order of operations of one block.
 struct InOrder {
   bool operator()(Operation *a, Operation *b) const { return a->isBeforeInBlock(b); }
 };

@@ -32,6 +32,7 @@ struct DimOfUse {
   int64_t dim;
 };
 
+/// The dimensions that one operation connects.
 struct DimGroup {
   llvm::SmallVector<DimOfValue, 2> values;
   llvm::SmallVector<DimOfUse, 2> uses;

@@ -32,6 +32,7 @@ struct DimOfReshape {
   int64_t dim;
 };
 
+/// Splits a set of connected dimensions of one size: `add` collects them, `rewrite` splits them all.
 class DimSplitter {
 public:
   /// `parts`: the sizes, major to minor, of the dimensions into which each added dimension is split.

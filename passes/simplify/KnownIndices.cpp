@@ -41,6 +41,7 @@ class AffineLookup {
 public:
   AffineLookup(OpBuilder &builder, Location loc, int64_t dim) : builder(builder), loc(loc), dim(dim) {}
 
+  /// An index 0 to `size - 1`, which advances the position by `stride`.
   struct Counter {
     int64_t size = 1, stride = 0;
   };

@@ -46,6 +46,7 @@ public:
   }
 
 private:
+  /// An operation of a constant expression.
   struct Constant {
     size_t treeSize = 0;
     bool isOfScalars = false;    ///< Depends on run-time scalars.

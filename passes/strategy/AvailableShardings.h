@@ -34,6 +34,7 @@ double getRunsPerReshard(mlir::Value value, mlir::Operation *user);
 /// The type with no unreduced axes.
 ArrayType withoutUnreduced(ArrayType type);
 
+/// The materialized copies of all values that have been resharded so far, with what they cost.
 class AvailableShardings {
 public:
   /// The largest number of consecutive element-wise operations on large arrays that are repeated to rematerialize a

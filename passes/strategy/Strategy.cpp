@@ -26,6 +26,7 @@ std::vector<std::string> namesOf(const AxisRefs &axes) {
   return names;
 }
 
+/// Prices the strategies of one operation.
 class Chooser {
 public:
   Chooser(ReshardPlanner &planner, AvailableShardings &forms, WindowsOf windowsOf, ShardingRuleOpInterface op,
@@ -111,6 +112,7 @@ private:
 
   void compare(MutableArrayRef<StrategyEntry> listed) {
     assignments += static_cast<int64_t>(listed.size());
+    // A strategy with a lower bound on its time.
     struct Bounded {
       const StrategyEntry *candidate;
       double leastSeconds = 0;

@@ -24,6 +24,7 @@ namespace spmdc {
 
 class RunCounts;
 
+/// The predicted price of an operation, communication included.
 struct OperationPrice {
   double seconds = 0;
   double linkBytes = 0; ///< Bytes of all devices together, weighted by the speed of the links (CollectiveCost).

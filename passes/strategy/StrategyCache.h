@@ -42,6 +42,7 @@ struct OperationKey {
   };
 };
 
+/// Caches strategies by OperationKey. Operations have to be added before they are looked up.
 class StrategyCache {
 public:
   /// The number of strategies that count as one unit of work. One search tries about as many, except on meshes of many
