@@ -85,7 +85,7 @@ private:
     transform(arrays, [&](Value x) { return take(x, sorted, 1); });
   }
 
-  /// Sorts with ties in the order of positions.
+  /// Sorts by value, with ties by position.
   void sortByPosition(SmallVector<Value> &arrays) {
     if (sort.hasPositions)
       sortLines(arrays, 1);

@@ -11,12 +11,12 @@
 //   5. sorts its shard again: elements in a wrong shard are now near its ends
 //   6. and sorts the end of each shard with the start of the next             halos, there and back
 //
-// After 4 all elements are in order except a run of less than P * P (by the 0-1 principle: the columns of 3 differ by
+// After 4 all elements are sorted except a run of less than P * P (by the 0-1 principle: the columns of 3 differ by
 // at most P in their number of zeros). So 6 needs halos of P * P elements, and shards of twice that. Each element is
 // sent about twice; a gather sends it P - 1 times, and every device sorts all elements.
 //
-// Elements are sent with their positions, which decide between equals, and with the other arrays that are taken in that
-// order. Smaller shards are padded with filler that sorts last.
+// Elements are sent with their positions, which decide between equals, and with the other arrays that the sort takes.
+// Smaller shards are padded with filler that sorts last.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

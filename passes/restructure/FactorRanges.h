@@ -1,8 +1,8 @@
 //===- FactorRanges.h - ranges of dimensions through operations -*- C++ -*-===//
 //
 // A range of a dimension of an operation's result depends, in each operand, on a range of the dimension with the same
-// factor, or on all elements. A range of a dimension with several factors is a range of the major factor, in whole
-// steps.
+// factor, or on all elements. A range of a dimension with several factors is a range of the major factor, in
+// full steps.
 //
 // Worked example, reshape f32[8, 96] -> f32[8, 3, 32]: the second of the three is the range 32 to 64 of the 96.
 //
@@ -27,7 +27,7 @@ struct FactorRange {
 /// major one in some dimension that has it, or if the operation neither maps over it nor reduces it.
 std::optional<int64_t> findFactor(const ShardingRule &rule, const DimFactors &dim);
 
-/// The dimension's range as a range of the factor; nothing if it does not begin and end at whole steps.
+/// The dimension's range as a range of the factor; nothing if it does not begin and end at full steps.
 std::optional<FactorRange> toFactorRange(const ShardingRule &rule, const ValueFactors &value, int64_t factor,
                                          DimRange part);
 

@@ -193,8 +193,7 @@ private:
     return concatenate({x, come}, 1, typeLike(x, {pieces, piece + pieces * room}));
   }
 
-  /// `[pieces, most]`: the places, in `withReceived`, of the elements that a device now has, in the order of their
-  /// sources.
+  /// `[pieces, most]`: the places, in `withReceived`, of the elements that a device now has, sorted by source.
   Value findPlaces(Value ends, Value begins) {
     SmallVector<int64_t> sizes{pieces, most};
     Value number = count(sizes, 1), device = count(sizes, 0);

@@ -15,8 +15,8 @@
 // step 2 all devices know whether that suffices; if not (all elements of a shard belong to one other device), a branch
 // runs another sort. Sorted data suffice, because elements that stay do not count.
 //
-// Elements arrive in the order of their devices, and each device's in the order of their positions. So the sort is
-// stable without positions, which are sent only if they are results.
+// Elements arrive sorted by device, and each device's by position. So the sort is stable without positions, which are
+// sent only if they are results.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

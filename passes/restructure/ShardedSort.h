@@ -18,7 +18,7 @@ namespace spmdc {
 /// An operation that uses the sort's result.
 struct SortUse {
   mlir::Value result;
-  mlir::Value array;  ///< The array that is taken in sorted order; null if positions are used.
+  mlir::Value array;  ///< The array whose sorted elements it takes; null if positions are used.
   ArrayType type;     ///< Type of the full result, in the wanted sharding.
   SliceOp slice = {}; ///< Set if only a part is taken (top_k).
 };
@@ -29,7 +29,7 @@ struct ShardedSort {
   int64_t pieces = 0; ///< Number of devices along all axes that shard the dimension.
   int64_t piece = 0;  ///< Elements of the largest shard.
   llvm::SmallVector<SortUse> uses;
-  /// Arrays other than the operand that are taken in sorted order, and are sharded like the operand.
+  /// Arrays other than the operand whose elements are taken by the sort; they are sharded like the operand.
   llvm::SmallVector<mlir::Value> taken;
   bool isAsked = false; ///< Whether positions themselves are used.
   /// The price of a gather of the dimension, and sorts on every device.

@@ -101,7 +101,7 @@ private:
   ReshardPlanner &planner;
   const unsigned longestChain;
   mutable unsigned chainLeft;                     ///< Operations that may still be repeated in this search.
-  llvm::DenseMap<mlir::Value, mlir::Value> roots; ///< Of the copies that were made here.
+  llvm::DenseMap<mlir::Value, mlir::Value> roots; ///< Of the copies of this object.
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value, 2>> made;
   llvm::DenseMap<mlir::Value, CollectiveCost> debts;
   mutable llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Operation *, 1>> transposes; ///< By root, on demand.
