@@ -27,7 +27,7 @@ OperationPrice priceSort(const ColumnSort &sort, ReshardPlanner &planner) {
       price.send("all_to_all", (pieces - 1) / pieces * price.bytesOf(array, piece));
       price.send("exchange", price.bytesOf(array, edge));
     }
-    price.touch(6 * price.bytesOf(array, piece)); // Three takes, two transposes and back.
+    price.touch(6 * price.bytesOf(array, piece)); // Taken by each sort, dealt, and sent back.
   }
   price.deliver(sort.piece);
   // If positions decide between equals, a sort by position comes first; the second sort is stable.

@@ -271,7 +271,7 @@ void priceSort(SampleSort &sort, ReshardPlanner &planner) {
     price.send("all_to_all", (pieces - 1) * price.bytesOf(array, room));
     price.send("exchange", price.bytesOf(array, edge));
     price.send("exchange", price.bytesOf(array, edge));
-    // Slices, concatenates and takes, twice.
+    // Taken to be sent, concatenated to the own elements, taken, concatenated with the halos, and taken.
     price.touch(price.bytesOf(array, 3 * pieces * room + piece + 3 * most));
   }
   price.touch(price.bytesOf(positions, (4 + pieces / 8) * most)); // The arithmetic of places.
