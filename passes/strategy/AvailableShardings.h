@@ -7,9 +7,8 @@
 // value. A value is rematerialized (Rematerialization.h) if that sends less: the bias is gathered, not its broadcast
 // rows.
 //
-// The reshard of an operation's result to its propagated sharding is inserted at once, but it costs nothing until the
-// result is used in that sharding: the users share its price, the first one pays for all. `clean` removes unused
-// reshards.
+// The reshard of an operation's result to its propagated sharding is inserted at once. Its cost is divided among the
+// users until one of them takes that sharding, after which it is free. `clean` removes unused reshards.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
