@@ -1,4 +1,4 @@
-//===- Activity.cpp - what depends on the arguments of a derivative -------===//
+//===- Activity.cpp - the values that a derivative flows through ----------===//
 
 #include "passes/differentiate/Activity.h"
 
@@ -35,7 +35,7 @@ void Activity::follow(Operation *op) {
     markIf(result, true);
 }
 
-/// What arms and bodies yield are the results; a loop's carries go around until nothing more becomes active.
+/// The results of branches and bodies are what they yield; a loop's carries are visited until no more become active.
 void Activity::followRegions(Operation *op) {
   bool isLoop = isa<ForOp, WhileOp>(op);
   size_t before;

@@ -1,4 +1,4 @@
-//===- Activity.h - what depends on the arguments of a derivative -*- C++ -*-===//
+//===- Activity.h - the values that a derivative flows through --*- C++ -*-===//
 #pragma once
 
 #include "mlir/IR/Block.h"
@@ -7,8 +7,8 @@
 
 namespace spmdc {
 
-/// The values through which a derivative flows: floats computed from its arguments by operations that have one (or that
-/// should).
+/// The values through which a derivative flows: floats that depend on its arguments, through operations that have a
+/// derivative (or that should, so that the sweep reports them).
 class Activity {
 public:
   /// Makes the argument of a derivative active.

@@ -1,7 +1,7 @@
-//===- Differentiate.cpp - replaces derivatives by what computes them -----===//
+//===- Differentiate.cpp - replaces array.gradient by its operations ------===//
 //
-// Innermost first, so that the derivative of a derivative finds plain operations: the backward pass is built behind
-// the forward one in the region of array.gradient, and both move out of it.
+// Innermost derivative first, so that the derivative of a derivative finds plain operations. The backward pass is built
+// behind the forward pass in the region of array.gradient; then both are moved out of the region.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,8 +23,8 @@ namespace spmdc {
 
 namespace {
 
-/// Moves the body of an operation before it and puts values into the place of its arguments. What it yielded is
-/// returned.
+/// Moves the body of an operation in front of it, and replaces its arguments by values. Returns the values that the
+/// body yielded.
 SmallVector<Value> inlineBody(Operation *op, ValueRange arguments) {
   Block &body = op->getRegion(0).front();
   Operation *yield = body.getTerminator();
@@ -38,13 +38,13 @@ SmallVector<Value> inlineBody(Operation *op, ValueRange arguments) {
   return yielded;
 }
 
-/// Replaces the operation by values, whose types may have shardings where its results' have none.
+/// Replaces the operation by values, whose types may have shardings that its results' types lack.
 void replaceOp(Operation *op, ValueRange values) {
   OpBuilder builder(op);
   for (auto [result, value] : llvm::zip(op->getResults(), values)) {
     Value replacement = value;
     moveValueNames(result, value);
-    // A function's result is of the type that its signature says.
+    // The type of a function's result has to match the signature.
     bool isReturned = llvm::any_of(result.getUsers(), [](Operation *user) { return isa<func::ReturnOp>(user); });
     if (isReturned && value.getType() != result.getType())
       replacement = builder.create<ConstraintOp>(value.getLoc(), cast<ArrayType>(result.getType()), value);
@@ -53,7 +53,7 @@ void replaceOp(Operation *op, ValueRange values) {
   op->erase();
 }
 
-/// Within a manual region the arguments are each device's own: a gradient is per device, without a hidden sum.
+/// Within a manual region the arguments vary over all manual axes: a gradient is per device, without an implicit sum.
 void followVarying(Derivative &derivative, GradientOp gradient) {
   auto manual = gradient->getParentOfType<ManualOp>();
   if (!manual)
@@ -70,7 +70,7 @@ void followVarying(Derivative &derivative, GradientOp gradient) {
 
 LogicalResult differentiate(GradientOp gradient) {
   Block &body = gradient.getBody().front();
-  // What every iteration computes alike is no part of the loop, so that it is neither kept nor repeated.
+  // Loop-invariant operations are moved out of the loop, so that the backward pass neither stores nor repeats them.
   gradient.getBody().walk([](LoopLikeOpInterface loop) { moveLoopInvariantCode(loop); });
   OpBuilder builder(body.getTerminator());
   Derivative derivative(getMesh(gradient));
@@ -106,7 +106,7 @@ class DifferentiatePass : public impl::DifferentiatePassBase<DifferentiatePass> 
   }
 
   static LogicalResult run(func::FuncOp func) {
-    SmallVector<GradientOp> gradients; // Inner ones first, as walks go.
+    SmallVector<GradientOp> gradients; // Walks visit inner ones first.
     func.walk([&](GradientOp gradient) { gradients.push_back(gradient); });
     for (GradientOp gradient : gradients)
       if (failed(differentiate(gradient)))

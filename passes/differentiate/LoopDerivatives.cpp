@@ -1,8 +1,9 @@
 //===- LoopDerivatives.cpp - cotangents through loops ---------------------===//
 //
-// A loop of n iterations is swept into one that goes backward: it carries the cotangents of the carries, and the sums
-// of what all iterations add to the cotangents of values from outside. What an iteration needs of its forward
-// counterpart is stacked: the forward loop writes it to row i of an array of n rows, the backward one reads it there.
+// The derivative of a loop of n iterations is a loop that runs backward. It carries the cotangents of the carries, and
+// the sums of all iterations' contributions to the cotangents of outside values. Forward values that a backward
+// iteration needs are stacked: the forward loop writes them to row i of an array of n rows, and the backward loop reads
+// them from there.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +16,7 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-/// Which values cotangents may reach.
+/// The values that cotangents may reach.
 class Reach {
 public:
   explicit Reach(const Activity &activity) : activity(activity) {}
@@ -26,7 +27,7 @@ public:
   }
   bool isReached(Value value) const { return reached.contains(value); }
 
-  /// Goes around a loop some of whose results are marked, until no more carries are reached.
+  /// Propagates backward through a loop some of whose results are marked, until no more carries are reached.
   void follow(ForOp op) {
     size_t before;
     do {
@@ -75,7 +76,7 @@ Value createScalar(OpBuilder &builder, Location loc, int64_t number) {
   return builder.create<ConstantOp>(loc, ArrayType::get({}, builder.getI32Type()), Scalar::ofInt(number));
 }
 
-/// x - y of counters.
+/// x - y of loop counters.
 Value createDifference(OpBuilder &builder, Location loc, Value x, Value y) {
   return builder.create<SubtractOp>(loc, plainTypeOf(x), x, y);
 }
@@ -86,14 +87,14 @@ ArrayType rowOf(ArrayType type, int64_t rows) {
   return type.withShape(shape);
 }
 
-/// The start of row `index` of an array of these rows.
+/// The start of row `index` of an array whose rows have type `type`.
 SmallVector<Value> startsOf(OpBuilder &builder, Location loc, Value index, ArrayType type) {
   SmallVector<Value> starts(type.getRank() + 1, createScalar(builder, loc, 0));
   starts[0] = index;
   return starts;
 }
 
-/// Lets the loop stack values of its body; the stacks are its last results.
+/// Adds stacks of values of the body to the loop's carries; the stacks are its last results.
 ForOp stackValues(ForOp op, ArrayRef<Value> values) {
   OpBuilder builder(op);
   Location loc = getDerivativeLoc(op);
@@ -136,7 +137,7 @@ LogicalResult ReverseSweep::differentiateFor(ForOp op, OpBuilder &builder) {
       reach.mark(result);
   reach.follow(op);
 
-  // The body: the counter goes up, the forward loop's goes down.
+  // The backward counter goes up; the forward counter that corresponds to it goes down.
   Workspace workspace(builder, loc);
   Block &block = workspace.getBlock();
   OpBuilder inner = OpBuilder::atBlockEnd(&block);
@@ -144,8 +145,8 @@ LogicalResult ReverseSweep::differentiateFor(ForOp op, OpBuilder &builder) {
   ReverseSweep sweep(derivative);
   SmallVector<Value> inits, yielded;
   Operation *yield = op.getBody().front().getTerminator();
-  SmallVector<Contribution> targets; // What the results are added to: inits of carries, then values from outside.
-  SmallVector<Value> carried;        // The carries that cotangents reach, as arguments of the forward body.
+  SmallVector<Contribution> targets; // Get the results as cotangents: inits of carries, then outside values.
+  SmallVector<Value> carried;        // The carries that cotangents reach: arguments of the forward body.
   for (auto [argument, init, result, next] :
        llvm::zip(op.getCarries(), op.getInitials(), op.getOutputs(), yield->getOperands())) {
     if (!reach.isReached(argument) && !isReached(result))

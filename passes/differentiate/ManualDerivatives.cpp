@@ -1,9 +1,9 @@
 //===- ManualDerivatives.cpp - cotangents through shard_map ---------------===//
 //
-// The backward pass of a manual region is another one: it takes the pieces of the results' cotangents, and what the
-// forward region hands out for it, and yields the pieces of the operands' cotangents. Transposes are those of JAX's
-// varying types: where a value that is the same over an axis is used by each device in its own way, its cotangent sums
-// what the devices contribute.
+// The derivative of a manual region is a manual region. Its operands are the cotangents of the forward region's
+// results, and the forward values that it needs; its results are the cotangents of the forward region's operands. The
+// transposes are those of JAX's varying types: if each device uses a value that does not vary over an axis in its own
+// way, the value's cotangent is the sum of the devices' contributions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-/// These axes, in the order of the mesh.
+/// These axes, in the mesh's sequence.
 AxesAttr axesAttrOf(MeshAttr mesh, const VaryingAxes::Axes &axes) {
   SmallVector<AxisRefAttr> refs;
   for (AxisRefAttr axis : mesh.getAxes())
@@ -41,12 +41,12 @@ VaryingAxes::Axes namesOf(AxesAttr axes) {
   return names;
 }
 
-/// Hands values of a manual region to another one: as pieces of an array whose first dimension is cut over all of the
-/// region's axes that the value varies over.
+/// Passes values of one manual region to another, through results whose first dimension is sharded over all of the
+/// region's axes over which the value varies.
 class HandedOver {
 public:
   HandedOver(ManualOp op, ArrayRef<Value> values) : op(op), values(values) {
-    // Nothing outside varies over the region's own axes.
+    // No value outside of the region varies over the region's own axes.
     VaryingAxes varying(op);
     MeshAttr mesh = getMesh(op);
     for (Value value : values) {
@@ -72,7 +72,7 @@ public:
     }
   }
 
-  /// The operation with results for all values that are no operands.
+  /// The operation with additional results for all values that are not its operands.
   ManualOp extend() {
     SmallVector<Type> results(op.getResultTypes());
     auto yield = cast<ManualYieldOp>(op.getBlock().getTerminator());
@@ -117,7 +117,7 @@ private:
 Value ReverseSweep::reduceOver(OpBuilder &builder, Value cotangent, const Axes &axes) const {
   AxesAttr attr = axesAttrOf(derivative.mesh, axes);
   std::string why =
-      "the cotangent of a value that is the same over " + quoted(axes) + " sums what all devices add to it";
+      "backward pass: the cotangent of a value that does not vary over " + quoted(axes) + " is a sum over devices";
   return builder.create<AllReduceOp>(cotangent.getLoc(), plainTypeOf(cotangent), cotangent, ReductionKind::sum, attr,
                                      builder.getStringAttr(why));
 }
@@ -142,8 +142,8 @@ void ReverseSweep::keepCollectivesOut(IfOp op, OpBuilder &builder, MutableArrayR
   }
 }
 
-/// What is gathered is the same on all devices of the group: each takes its own piece of a cotangent that is, too, and
-/// where every device has a part of the cotangent, the pieces of the sum are scattered.
+/// The result of an all_gather may be the same on all devices of the group. Then each device takes its shard of a
+/// cotangent that is the same, too; a cotangent of per-device contributions is reduced and scattered.
 void ReverseSweep::differentiateGather(AllGatherOp op, OpBuilder &builder) {
   Location loc = getDerivativeLoc(op);
   Axes group = namesOf(op.getAxes());
@@ -155,9 +155,8 @@ void ReverseSweep::differentiateGather(AllGatherOp op, OpBuilder &builder) {
         common.insert(axis);
     Value cotangent = part;
     if (common == group) {
-      cotangent = builder.create<ReduceScatterOp>(
-          loc, piece, cotangent, ReductionKind::sum, op.getDim(), op.getAxes(),
-          builder.getStringAttr("the cotangent of 'all_gather' is scattered as its operand was"));
+      cotangent = builder.create<ReduceScatterOp>(loc, piece, cotangent, ReductionKind::sum, op.getDim(), op.getAxes(),
+                                                  builder.getStringAttr("backward pass of all_gather"));
     } else {
       if (!common.empty())
         cotangent = reduceOver(builder, cotangent, common);
@@ -169,7 +168,7 @@ void ReverseSweep::differentiateGather(AllGatherOp op, OpBuilder &builder) {
   }
 }
 
-/// The pieces of what was the same on all devices are gathered. False where it was not.
+/// The cotangents of the shards are gathered, if the operand was the same on all devices; otherwise returns false.
 bool ReverseSweep::differentiateSlice(AllSliceOp op, OpBuilder &builder) {
   Axes varied = derivative.varying->of(op.getResult());
   for (const std::string &axis : namesOf(op.getAxes())) {
@@ -179,14 +178,14 @@ bool ReverseSweep::differentiateSlice(AllSliceOp op, OpBuilder &builder) {
   }
   Value cotangent = builder.create<AllGatherOp>(getDerivativeLoc(op), plainTypeOf(op.getOperand()),
                                                 getCotangent(builder, op.getResult()), op.getDim(), op.getAxes(),
-                                                builder.getStringAttr("the cotangent of pieces is gathered"));
+                                                builder.getStringAttr("backward pass of all_slice"));
   add(builder, op.getOperand(), cotangent, derivative.missing(varied, op.getOperand()));
   return true;
 }
 
 LogicalResult ReverseSweep::differentiateManual(ManualOp op, OpBuilder &builder) {
   Location loc = getDerivativeLoc(op);
-  // What is known of a region around is known of this one, too.
+  // The varying axes of an outer manual region include those of this one.
   bool isNested = derivative.varying.has_value();
   if (!isNested)
     derivative.varying.emplace(op);
@@ -204,7 +203,7 @@ LogicalResult ReverseSweep::differentiateManual(ManualOp op, OpBuilder &builder)
     if (!cotangent)
       continue;
     auto type = cast<ArrayType>(output.getType());
-    // A value of its own: what else is done with the cotangent may be cut over manual axes.
+    // A constraint of its own, because other uses of the cotangent may be sharded over manual axes.
     if (cotangent.getType() != type || op.hasAutomaticAxes())
       cotangent = builder.create<ConstraintOp>(loc, type, cotangent);
     inputs.push_back(cotangent);

@@ -1,4 +1,4 @@
-//===- Passes.h - derivatives taken -----------------------------*- C++ -*-===//
+//===- Passes.h - derivatives -----------------------------------*- C++ -*-===//
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"

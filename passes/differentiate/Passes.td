@@ -1,4 +1,4 @@
-//===- Passes.td - derivatives taken --------------------------*- tablegen -*-===//
+//===- Passes.td - derivatives -----------------------------*- tablegen -*-===//
 #ifndef SPMDC_DIFFERENTIATE_PASSES
 #define SPMDC_DIFFERENTIATE_PASSES
 
@@ -7,15 +7,15 @@ include "mlir/Pass/PassBase.td"
 def DifferentiatePass : Pass<"spmdc-differentiate", "mlir::ModuleOp"> {
   let summary = "Replaces derivatives by the operations that compute them";
   let description = [{
-    Before: global view, straight from the front end; derivatives are array.gradient, with array.stop_gradient and
-    array.checkpoint in them.
+    Before: the global view as emitted by the front end; derivatives are array.gradient, with array.stop_gradient and
+    array.checkpoint inside.
 
-    Reverse mode, innermost derivative first. Only values that depend on the arguments are differentiated; values of the
-    forward pass are used where they are (but for what a checkpoint computes again, behind
-    array.optimization_barrier); the cotangents that reach one value are summed before anything else happens to them.
-    Operations of the backward pass have the source place of the operation that they differentiate.
+    Reverse mode, innermost derivative first. Only values that depend on the arguments are differentiated. The backward
+    pass uses values of the forward pass directly, except those that a checkpoint recomputes behind
+    array.optimization_barrier. The cotangents that reach one value are summed before the sweep continues. Operations of
+    the backward pass have the location of the operation that they differentiate.
 
-    After: array.gradient, array.stop_gradient and array.checkpoint are gone, and so are unused operations.
+    After: no array.gradient, array.stop_gradient, array.checkpoint or unused operations are left.
     ```
     %g:2 = array.gradient(%x) {
     ^bb0(%a: !spmd.array<f32[]>):                        %0 = array.sin %x : <f32[]>
@@ -28,10 +28,10 @@ def DifferentiatePass : Pass<"spmdc-differentiate", "mlir::ModuleOp"> {
 }
 
 def VerifyDifferentiatedPass : Pass<"spmdc-verify-differentiated", "mlir::ModuleOp"> {
-  let summary = "Checks the exit of differentiation";
+  let summary = "Checks the invariants after differentiation";
   let description = [{
-    Fails with the place of a leftover array.gradient, array.stop_gradient or array.checkpoint, and of a collective in a
-    manual region under a condition that varies over its axes. Changes nothing.
+    Fails at an array.gradient, array.stop_gradient or array.checkpoint that is left, and at a collective of a manual
+    region under a condition that varies over the collective's axes. Changes nothing.
   }];
 }
 

@@ -1,7 +1,8 @@
-//===- RegionDerivatives.cpp - cotangents through branches and checkpoints -===//
+//===- RegionDerivatives.cpp - cotangents through branches, checkpoints ---===//
 //
-// A region is swept into a region of the same kind behind it, whose results are the cotangents of what the forward one
-// uses from outside. What it needs of the forward pass is computed again (checkpoint) or handed out (branches).
+// The derivative of a region is a region of the same kind behind it, whose results are the cotangents of the outside
+// values that the forward region uses. Forward values that it needs are recomputed (checkpoint) or become results
+// (branches).
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +31,7 @@ void replaceForward(Derivative &derivative, Operation *op, Operation *extended) 
   derivative.replaced.push_back(op);
 }
 
-/// The values that a region uses and that are defined outside of it, in order of their first use.
+/// The values that a region uses and that are defined outside of it, in the sequence of their first uses.
 static SmallVector<Value> getCaptured(Region &region) {
   llvm::SmallSetVector<Value, 8> captured;
   region.walk([&](Operation *op) {
@@ -45,8 +46,8 @@ static SmallVector<Value> getCaptured(Region &region) {
 // Checkpoints
 //===----------------------------------------------------------------------===//
 
-/// Computes the body again, from barriers around what it uses, and differentiates that. Both are one checkpoint, so
-/// that a derivative of this derivative keeps nothing of it either.
+/// Recomputes the body from barriers around the values that it uses, and differentiates the copy. Both are in one
+/// checkpoint, so that a derivative of this derivative stores nothing of the body either.
 LogicalResult ReverseSweep::differentiateCheckpoint(CheckpointOp op, OpBuilder &builder) {
   Location loc = getDerivativeLoc(op);
   Workspace workspace(builder, loc);
@@ -54,14 +55,14 @@ LogicalResult ReverseSweep::differentiateCheckpoint(CheckpointOp op, OpBuilder &
   OpBuilder inner = OpBuilder::atBlockEnd(&block);
 
   IRMapping mapping;
-  SmallVector<std::pair<Value, Value>> copies; // Active captured values, and what stands for them in the body.
+  SmallVector<std::pair<Value, Value>> copies; // Active captured values, and their copies in the body.
   for (Value value : getCaptured(op.getBody())) {
     if (value.getDefiningOp<ConstantOp>())
       continue;
     Value barrier = inner.create<OptimizationBarrierOp>(loc, plainTypeOf(value), value);
     if (derivative.varying)
       derivative.varying->copy(barrier, value);
-    // Where a sharding is said of the value, it is said of the copy.
+    // The copy gets the sharding that the type of the value specifies.
     Value copy = barrier;
     if (value.getType() != copy.getType())
       copy = inner.create<ConstraintOp>(loc, cast<ArrayType>(value.getType()), barrier);
@@ -83,7 +84,7 @@ LogicalResult ReverseSweep::differentiateCheckpoint(CheckpointOp op, OpBuilder &
   for (auto [result, yielded] : llvm::zip(op->getResults(), forward.getTerminator()->getOperands()))
     if (Value cotangent = getCotangent(builder, result))
       sweep.add(inner, mapping.lookupOrDefault(yielded), cotangent, derivative.missing(result, yielded));
-  // Not over the copies: what devices know of their cotangents goes out as it is, and is summed behind branches.
+  // Stops in front of the copies: partial sums of their cotangents become results, and are reduced behind branches.
   if (failed(sweep.run(block, inner, lastCopy)))
     return failure();
 
@@ -110,13 +111,13 @@ LogicalResult ReverseSweep::differentiateCheckpoint(CheckpointOp op, OpBuilder &
 
 namespace {
 
-/// Extends a branch by results for what either arm's backward pass needs: the k-th of a type is the k-th that the one
-/// arm keeps, or that the other does.
+/// Extends a branch by results for the values that the backward pass of either region needs. Both regions use one slot
+/// for their k-th value of a type.
 class KeptByArms {
 public:
   explicit KeptByArms(IfOp op) : op(op) {}
 
-  /// The numbers of the slots for values that this arm keeps.
+  /// The slots of the values that region `arm` stores.
   SmallVector<unsigned> assign(unsigned arm, ArrayRef<Value> values) {
     SmallVector<unsigned> numbers;
     for (Value value : values) {
@@ -134,7 +135,7 @@ public:
 
   bool empty() const { return slots.empty(); }
 
-  /// The new branch; its results for the slots come last.
+  /// The extended branch; the slots are its last results.
   IfOp extend() {
     SmallVector<Type> types(op.getResultTypes());
     for (const Slot &slot : slots)
@@ -153,6 +154,7 @@ public:
   }
 
 private:
+  /// One additional result of the branch, and the value that each of its regions yields for it; null: zero.
   struct Slot {
     ArrayType type;
     std::array<Value, 2> values;
@@ -161,7 +163,7 @@ private:
   SmallVector<Slot> slots;
 };
 
-/// Lets the branch hand out what the backward one needs.
+/// Extends the branch by the results that the backward one needs.
 void keepForArms(Derivative &derivative, IfOp op, IfOp backward) {
   for (Region *region : {&backward.getThenRegion(), &backward.getElseRegion()})
     eraseDead(region->front());
@@ -200,7 +202,8 @@ LogicalResult ReverseSweep::differentiateIf(IfOp op, OpBuilder &builder) {
   SmallVector<Value> seeds;
   for (Value result : op.getOutputs())
     seeds.push_back(getCotangent(builder, result));
-  // With a collective in it, all devices go both ways (spmdc-align-collectives), and sums may be there too.
+  // If the branch contains a collective, all devices run both regions (spmdc-align-collectives), and sums may be
+  // inside, too.
   bool hasCollective = op.walk([](CollectiveOpInterface) { return WalkResult::interrupt(); }).wasInterrupted();
   if (derivative.varying && !derivative.varying->of(op.getPredicate()).empty() && !hasCollective)
     keepCollectivesOut(op, builder, seeds);
@@ -210,7 +213,7 @@ LogicalResult ReverseSweep::differentiateIf(IfOp op, OpBuilder &builder) {
     if (failed(sweepArm(op, op->getRegion(arm), seeds, workspaces[arm].getBlock(), found[arm])))
       return failure();
 
-  // One result for each value from outside that either arm reaches; zero where the other does not.
+  // One result for each outside value whose cotangent either region contributes to; the other region yields zero.
   llvm::MapVector<Value, std::map<Axes, std::array<Value, 2>>> joined;
   for (unsigned arm : {0, 1})
     for (const Contribution &contribution : found[arm])

@@ -1,12 +1,12 @@
-//===- RegionDerivatives.h - what derivatives of regions share --*- C++ -*-===//
+//===- RegionDerivatives.h - derivatives of regions -------------*- C++ -*-===//
 #pragma once
 
 #include "passes/differentiate/ReverseSweep.h"
 
 namespace spmdc {
 
-/// A block for a backward region while its operation, whose types follow from it, is not there yet. In that of a manual
-/// region the same axes are manual: operations in it may ask.
+/// A temporary holder for the block of a backward region, until the types of the region's operation are known. For a
+/// manual region the holder has the same manual axes, because operations in it may ask for them.
 class Workspace {
 public:
   Workspace(mlir::OpBuilder &builder, mlir::Location loc)
@@ -31,7 +31,7 @@ ArrayType plainTypeOf(mlir::Value value);
 
 mlir::Value createZero(mlir::OpBuilder &builder, mlir::Location loc, ArrayType type);
 
-/// Puts an operation with more results, which has taken the regions, in the place of one of the forward pass.
+/// Replaces `op` of the forward pass by `extended`, which has more results and has taken the regions.
 void replaceForward(Derivative &derivative, mlir::Operation *op, mlir::Operation *extended);
 
 } // namespace spmdc

@@ -1,4 +1,4 @@
-//===- Residuals.cpp - what a backward region needs of the forward one ----===//
+//===- Residuals.cpp - forward values that the backward pass needs --------===//
 
 #include "passes/differentiate/Residuals.h"
 
@@ -10,7 +10,7 @@ using namespace mlir;
 
 namespace spmdc {
 
-/// Whether computing it again costs no more than reading what was kept.
+/// Whether recomputing costs no more than reading a stored value.
 static bool isCheap(Operation *op) {
   if (op->getNumRegions() || op->getNumResults() != 1 || !isPure(op))
     return false;
@@ -20,7 +20,7 @@ static bool isCheap(Operation *op) {
              ConstraintOp, AxisIndexOp, DynamicSliceOp>(op);
 }
 
-/// Whether the operand holds all that the result does and is no larger, so that it is the one to keep.
+/// Whether the operand determines the result and is no larger, so that storing the operand is better.
 static bool isMadeOfLess(Operation *op) {
   if (isa<BroadcastInDimOp, ReshapeOp, TransposeOp, ReverseOp, ConstraintOp>(op))
     return true;
@@ -67,11 +67,11 @@ Value Residuals::materialize(OpBuilder &builder, Value value, Read read) {
     Operation *op = value.getDefiningOp();
     for (Value operand : op->getOperands())
       materialize(builder, operand, read);
-    builder.clone(*op, available); // Maps the result, too.
+    builder.clone(*op, available); // Also maps the result.
     return available.lookup(value);
   }
   Value result = read(builder, llvm::find(kept, value) - kept.begin());
-  // Where a sharding is said of the value, it is said of the copy.
+  // The copy gets the sharding that the type of the value specifies.
   if (result.getType() != value.getType())
     result = builder.create<ConstraintOp>(value.getLoc(), cast<ArrayType>(value.getType()), result);
   available.map(value, result);

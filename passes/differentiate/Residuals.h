@@ -1,8 +1,8 @@
-//===- Residuals.h - what a backward region needs of the forward one -*- C++ -*-===//
+//===- Residuals.h - forward values of a backward region --------*- C++ -*-===//
 //
-// A backward region is built with values of the forward region as its operands, though it cannot see them. Residuals
-// finds those, decides which ones are computed again (what costs next to nothing: constants, broadcasts, indices, all
-// from what can be seen) and which ones the forward pass must keep, and puts what is read back in their places.
+// A backward region is built with values of the forward region as its operands, though they are not visible there.
+// Residuals finds these values, and decides which are recomputed (cheap ones such as constants, broadcasts and indices
+// of visible values) and which the forward pass has to store. `substitute` replaces them by visible values.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -13,16 +13,18 @@
 
 namespace spmdc {
 
+/// The forward values that one backward region needs. Construction decides which to store; `substitute` rewrites the
+/// uses.
 class Residuals {
 public:
-  /// `known`: what stands for values of the forward region (a loop's counter) in the backward one, which has no dead
-  /// operations any more: nothing is kept for those.
+  /// `known` maps values of the forward region (a loop's counter) to their counterparts in the backward region. The
+  /// backward region must have no dead operations, since values would be stored for them.
   Residuals(mlir::Block &forward, mlir::Block &backward, const mlir::IRMapping &known = {});
 
-  /// The values that the forward pass must keep, in the order in which the backward pass uses them.
+  /// The values that the forward pass has to store, in the sequence in which the backward pass uses them.
   llvm::ArrayRef<mlir::Value> getKept() const { return kept; }
 
-  /// Builds what reads the kept value of this number.
+  /// Builds operations that read stored value number N, and returns the value.
   using Read = llvm::function_ref<mlir::Value(mlir::OpBuilder &, unsigned)>;
   /// Replaces all uses; each value is read before its first use.
   void substitute(Read read);
@@ -33,9 +35,9 @@ private:
   void need(mlir::Value value);
   mlir::Value materialize(mlir::OpBuilder &builder, mlir::Value value, Read read);
 
-  mlir::Block &forward; ///< Its region may be another one after construction: operations are replaced.
+  mlir::Block &forward; ///< Its region may change after construction, when operations are replaced.
   mlir::Block &backward;
-  mlir::IRMapping available; ///< Values of the forward region by what stands for them in the backward one.
+  mlir::IRMapping available; ///< From values of the forward region to their counterparts in the backward one.
   llvm::DenseMap<mlir::Value, bool> freedom;
   llvm::DenseSet<mlir::Value> recomputed;
   llvm::SmallVector<mlir::Value> kept;

@@ -39,8 +39,8 @@ static bool isZero(Value value) {
   return constant && constant.getValue().isSplat() && constant.getValue().getSplatValue<APFloat>().isZero();
 }
 
-/// Where both are constrained alike, the sum is, once: reducing two partial sums takes twice the traffic of reducing
-/// their sum. What lies in a window of zeros is added to that window, in place.
+/// If both cotangents have the same constraint, their sum gets it once: reducing two partial sums sends twice the bytes
+/// of reducing their sum. A window in an array of zeros is added to the other addend in place.
 Value createSum(OpBuilder &builder, Value x, Value y) {
   Location loc = y.getLoc();
   ArrayType type = cast<ArrayType>(x.getType()).withoutSharding();
@@ -85,7 +85,7 @@ Value ReverseSweep::getCotangent(OpBuilder &builder, Value value) {
 SmallVector<ReverseSweep::Contribution> ReverseSweep::listOutside(Region &region) const {
   SmallVector<Contribution> result;
   for (const auto &[value, parts] : cotangents) {
-    Region *home = Value(value).getParentRegion(); // None: of an operation in the region, which was replaced.
+    Region *home = Value(value).getParentRegion(); // Null for a value of a replaced operation of the region.
     if (home && !region.isAncestor(home))
       for (const auto &[axes, part] : parts)
         result.push_back({value, axes, part});

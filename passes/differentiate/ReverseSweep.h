@@ -12,16 +12,16 @@
 
 namespace spmdc {
 
-/// What all sweeps of one derivative know together.
+/// State shared by all sweeps of one derivative.
 struct Derivative {
   explicit Derivative(MeshAttr mesh) : mesh(mesh) {}
 
   MeshAttr mesh;
   Activity activity;
-  /// In a manual region: over which axes the values of the forward pass vary.
+  /// In a manual region: the axes over which the values of the forward pass vary.
   std::optional<VaryingAxes> varying;
-  /// Operations that others with more results have replaced. They live on until the derivative is complete, so that no
-  /// new value takes the place of one of theirs in a map.
+  /// Operations of the forward pass that were replaced by ones with more results. They are destroyed with the
+  /// derivative, so that no new value reuses an address that is a key of a map.
   llvm::SmallVector<mlir::Operation *> replaced;
 
   ~Derivative() {
@@ -29,47 +29,48 @@ struct Derivative {
       op->destroy();
   }
 
-  /// The axes over which values of this kind vary and the other does not; its cotangents are summed over them.
+  /// The axes over which values with varying axes `axes` (or `varied`) vary and `value` does not: its cotangents are
+  /// summed over them.
   VaryingAxes::Axes missing(const VaryingAxes::Axes &axes, mlir::Value value) const;
   VaryingAxes::Axes missing(mlir::Value varied, mlir::Value value) const;
 };
 
-/// Goes backward over operations and builds the cotangents of all active values that they use.
+/// Visits operations backward and builds the cotangents of all active values that they use.
 ///
-/// Invariant: when an operation is reached, all its users have been, so that the cotangents of its results are
-/// complete; each value's contributions are summed as they come. In a manual region a contribution may be what one
-/// device knows of the cotangent of a value that is the same on several: such partial sums are kept apart by their
-/// axes, and reduced once, when the value is reached. Those of values from outside of the swept region are handed out
-/// as they are.
+/// Invariant: when the sweep reaches an operation, it has visited all users, so the cotangents of the results are
+/// complete; contributions to one value are summed as they come. In a manual region a contribution may be one device's
+/// partial sum of the cotangent of a value that does not vary over some axes. Partial sums are separate for each set of
+/// axes, and are reduced once, when the sweep reaches the value. Those of values outside of the swept region become
+/// results unreduced.
 class ReverseSweep {
 public:
   using Axes = VaryingAxes::Axes;
-  /// Partial sums by the axes over which they are to be reduced.
+  /// Partial sums by the axes over which they have to be reduced.
   using Parts = std::map<Axes, mlir::Value>;
 
   explicit ReverseSweep(Derivative &derivative) : derivative(derivative) {}
 
-  /// Adds to a value's cotangent; nothing happens to a value that is not active.
+  /// Adds to a value's cotangent; ignores a value that is not active. `axes`: over which `cotangent` has to be reduced.
   void add(mlir::OpBuilder &builder, mlir::Value value, mlir::Value cotangent, const Axes &axes = {});
 
-  /// Differentiates the operations of the block as they are now, or those behind one of them. What is built goes to the
-  /// builder's insertion point, which lies behind all of them. Fails with a diagnostic at an operation that has no
-  /// derivative.
+  /// Differentiates the present operations of the block, or those behind `behind`. Builds at the builder's insertion
+  /// point, which is behind all of them. Fails with a diagnostic at an operation that has no derivative.
   mlir::LogicalResult run(mlir::Block &block, mlir::OpBuilder &builder, mlir::Operation *behind = nullptr);
 
   bool isReached(mlir::Value value) const { return cotangents.count(value); }
-  /// Reduced; null where nothing has reached the value.
+  /// The reduced cotangent; null if none has reached the value.
   mlir::Value getCotangent(mlir::OpBuilder &builder, mlir::Value value);
 
 private:
+  /// A partial sum of the cotangent of `value`, which has to be reduced over `axes`.
   struct Contribution {
     mlir::Value value;
     Axes axes;
     mlir::Value cotangent;
   };
-  /// What reached values from outside of a region, in the order in which they were reached first.
+  /// The contributions to values outside of a region, in the sequence in which the sweep first reached the values.
   llvm::SmallVector<Contribution> listOutside(mlir::Region &region) const;
-  /// A sweep over one arm of a branch.
+  /// Sweeps one region of a branch.
   mlir::LogicalResult sweepArm(IfOp op, mlir::Region &arm, llvm::ArrayRef<mlir::Value> seeds, mlir::Block &backward,
                                llvm::SmallVector<Contribution> &found);
 
@@ -82,8 +83,9 @@ private:
   mlir::LogicalResult differentiateManual(ManualOp op, mlir::OpBuilder &builder);
   /// The sum over all devices along the axes.
   mlir::Value reduceOver(mlir::OpBuilder &builder, mlir::Value cotangent, const Axes &axes) const;
-  /// Where devices go different ways in a branch, no sum over devices may be in it: all that the arms compute counts as
-  /// varying over all axes that play a part, and the cotangent of a result that does not, as the first device's.
+  /// Devices may take different regions of this branch, so it must contain no reduction across devices. Marks all
+  /// values of the regions as varying over all axes involved, and masks the cotangent of a result that does not vary,
+  /// except on the first device.
   void keepCollectivesOut(IfOp op, mlir::OpBuilder &builder, llvm::MutableArrayRef<mlir::Value> seeds);
   void differentiateGather(AllGatherOp op, mlir::OpBuilder &builder);
   bool differentiateSlice(AllSliceOp op, mlir::OpBuilder &builder);
@@ -92,13 +94,13 @@ private:
   llvm::MapVector<mlir::Value, Parts> cotangents;
 };
 
-/// The source place of an operation without the name that `let` gave to its value: for what its derivative computes.
+/// The location of an operation without the name that `let` gave to its value, for operations of its derivative.
 mlir::Location getDerivativeLoc(mlir::Operation *op);
 
 /// x + y of cotangents.
 mlir::Value createSum(mlir::OpBuilder &builder, mlir::Value x, mlir::Value y);
 
-/// Erases what has no user and no effect, users before what they use.
+/// Erases operations without users and effects, in reverse.
 void eraseDead(mlir::Block &block);
 
 } // namespace spmdc

@@ -1,4 +1,4 @@
-//===- VerifyDifferentiated.cpp - checks the exit of the differentiation leg -===//
+//===- VerifyDifferentiated.cpp - checks after differentiation ------------===//
 
 #include "ir/array/ArrayOps.h"
 #include "ir/spmd/VaryingAxes.h"
@@ -26,13 +26,14 @@ class VerifyDifferentiatedPass : public impl::VerifyDifferentiatedPassBase<Verif
     markAllAnalysesPreserved();
   }
 
-  /// The front end has refused what a person wrote so; a derivative must not make it either.
+  /// The front end has rejected these in the user's program; differentiation must not create them either.
   LogicalResult verifyCollectives() {
     WalkResult walk = getOperation().walk<WalkOrder::PreOrder>([](ManualOp manual) {
       std::optional<DividedCollective> divided = findDividedCollective(manual.getBlock(), VaryingAxes(manual));
       if (!divided)
-        return WalkResult::skip(); // With those within.
-      InFlightDiagnostic error = divided->collective->emitOpError("stands where not all devices of its group come by");
+        return WalkResult::skip(); // Has checked regions within.
+      InFlightDiagnostic error =
+          divided->collective->emitOpError("is under a condition that differs between devices of its group");
       error.attachNote(divided->control->getLoc()) << "this varies over '" << *divided->axes.begin() << "'";
       return WalkResult::interrupt();
     });

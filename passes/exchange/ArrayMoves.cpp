@@ -1,4 +1,4 @@
-//===- ArrayMoves.cpp - operations that only move elements ---------------------===//
+//===- ArrayMoves.cpp - operations that only move elements ----------------===//
 
 #include "passes/exchange/ArrayMoves.h"
 
@@ -16,7 +16,7 @@ namespace {
 
 bool isUnreduced(Value value) { return !cast<ArrayType>(value.getType()).getShardingOrOpen().getUnreduced().empty(); }
 
-/// Which elements of each dimension of the result a part gives.
+/// The elements of each dimension of the result that `part` supplies.
 SmallVector<spmd::MovedRange> getExtent(const ArrayMove &part, ArrayType from, ArrayType to) {
   SmallVector<spmd::MovedRange> extent;
   for (auto [dim, before, after] : llvm::zip(part.dims, from.getShape(), to.getShape()))
@@ -24,7 +24,7 @@ SmallVector<spmd::MovedRange> getExtent(const ArrayMove &part, ArrayType from, A
   return extent;
 }
 
-/// From the first to the last element, with what is between them.
+/// The same ranges without gaps: all elements from the first to the last one.
 SmallVector<spmd::MovedRange> withoutGaps(ArrayRef<spmd::MovedRange> extent) {
   SmallVector<spmd::MovedRange> ranges;
   for (const spmd::MovedRange &range : extent)
@@ -37,7 +37,7 @@ bool isWhole(ArrayRef<spmd::MovedRange> extent, ArrayType to) {
                       [](auto pair) { return std::get<0>(pair).size == std::get<1>(pair); });
 }
 
-/// The same as getOnlyMove, or several arrays whose elements devices would have to exchange.
+/// The same as getOnlyMove, or the parts of an operation with several operands whose elements devices would exchange.
 SmallVector<ArrayMove> getOnlyMoves(Value value) {
   if (std::optional<ArrayMove> move = getOnlyMove(value))
     return {*move};
@@ -72,10 +72,10 @@ std::optional<ArrayMove> getOnlyMove(Value value, Value *outside) {
   return moves.parts[0];
 }
 
-/// One of the dimensions of two moves that go round; none where they are no such move together.
+/// Composes one dimension of two moves of which at least one wraps; nothing if no single move has the same effect.
 static std::optional<spmd::DimMove> composeRound(const spmd::DimMove &outer, const spmd::DimMove &inner, int64_t size) {
   bool isAll = inner.begin <= 0 && inner.end >= size && inner.stride == 1 && inner.dilation == 1;
-  // Behind the last element of what is between comes its first, which is not the source's next.
+  // The intermediate array's first element follows its last one; in the source another element may follow.
   if (outer.wraps && (!isAll || (inner.shift != 0 && !inner.wraps)))
     return std::nullopt;
   if (outer.stride != 1 || outer.dilation != 1)
@@ -102,7 +102,7 @@ std::optional<ArrayMove> composeMoves(const ArrayMove &outer, const ArrayMove &i
       dim = *round;
       continue;
     }
-    // Only then can what lies between elements of the outer one be told from what the inner one skips.
+    // With a common factor, a filler element of the outer move and an element that the inner move skips look alike.
     if (std::gcd(step.stride, dim.dilation) != 1)
       return std::nullopt;
     spmd::MovedRange part =
@@ -131,7 +131,7 @@ Value buildLocalPart(OpBuilder &builder, Location loc, Value local, const ArrayM
       spmd::getLocalStarts(mesh.toValue(), from.toShardedShape(), to.toShardedShape(), part.dims);
   if (!starts)
     return nullptr;
-  // What the piece has from elsewhere may be anything.
+  // Elements of the local result that `part` does not supply may have any value.
   ArrayType piece = to.getLocal(mesh);
   SmallVector<int64_t> begins, limits, strides, low, high, interior, kept, window, leftStrides;
   SmallVector<int64_t> padded(arrayTypeOf(local).getShape());
@@ -144,7 +144,7 @@ Value buildLocalPart(OpBuilder &builder, Location loc, Value local, const ArrayM
     begins.push_back(start.least + low.back());
     limits.push_back(limit + low.back());
     there += low.back() + high.back();
-    // Strides begin at a place of each device's own only once that has been cut out.
+    // If the slice starts at a different element on each device, the strided slice comes after the dynamic_slice.
     strides.push_back(start.isSame() ? dim.stride : 1);
     leftStrides.push_back(start.isSame() ? 1 : dim.stride);
     window.push_back(start.isSame() ? size : extent);
@@ -212,7 +212,7 @@ Value buildExchange(OpBuilder &builder, Location loc, Value local, const ArrayMo
 
 std::string whyExchange(ShardingRuleOpInterface op, ArrayType from, ArrayType to) {
   return (op->getName().stripDialect() + " takes " + from.str() + " to " + to.str() +
-          ": devices send one another the elements that their pieces do not share" + whyForCondition(op->getResult(0)))
+          ": devices send one another the elements that their shards do not share" + whyForCondition(op->getResult(0)))
       .str();
 }
 
@@ -239,7 +239,8 @@ Value chooseInside(OpBuilder &builder, Location loc, ArrayRef<spmd::MovedRange> 
   return isInside ? local.select(isInside, inside, outside) : inside;
 }
 
-/// Whether the value is there, or all that moves alone make it of: what is passed is not there itself.
+/// Whether the value is materialized, or can be computed by moves alone from values that are; the operations between
+/// are not materialized.
 static bool isWithinReach(Value value, function_ref<bool(Value)> isThere) {
   if (isThere(value))
     return true;

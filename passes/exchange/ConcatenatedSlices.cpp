@@ -1,4 +1,4 @@
-//===- ConcatenatedSlices.cpp - parts of one array that follow one another -------===//
+//===- ConcatenatedSlices.cpp - consecutive slices of one array -----------===//
 
 #include "passes/exchange/ConcatenatedSlices.h"
 
@@ -10,7 +10,7 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-/// The value and what it is a slice of, the nearest first.
+/// The value, the operand of the slice that defines it, and so on through all slices; the value comes first.
 SmallVector<Value> listSliced(Value value) {
   SmallVector<Value> values = {value};
   while (auto slice = values.back().getDefiningOp<SliceOp>())
@@ -18,7 +18,7 @@ SmallVector<Value> listSliced(Value value) {
   return values;
 }
 
-/// A part as a move of the array that it is a slice of; none where slices of slices are no one move.
+/// `part` as a move of `array`, looking through the slices between; nothing if the slices do not compose into one move.
 std::optional<ArrayMove> seeSliced(ArrayMove part, Value array, SmallVectorImpl<Operation *> &slices) {
   while (part.source != array) {
     auto slice = part.source.getDefiningOp<SliceOp>();
@@ -31,7 +31,7 @@ std::optional<ArrayMove> seeSliced(ArrayMove part, Value array, SmallVectorImpl<
   return part;
 }
 
-/// The one move that takes the place of moves of one array to places that follow one another; none where there is none.
+/// One move that replaces moves of one array to consecutive places of a dimension; nothing if there is no such move.
 std::optional<ArrayMove> joinMoves(ArrayRef<ArrayMove> moves, int64_t dim) {
   ArrayMove joined = moves.front();
   spmd::DimMove &all = joined.dims[dim];
@@ -50,7 +50,7 @@ std::optional<ArrayMove> joinMoves(ArrayRef<ArrayMove> moves, int64_t dim) {
     all.end = next.end;
     all.wraps |= next.wraps || next.shift != all.shift;
   }
-  if (all.wraps) { // In the direction in which devices get less.
+  if (all.wraps) { // The shorter way round: fewer elements change devices.
     all.shift = (all.shift % size + size) % size;
     if (all.shift > size / 2)
       all.shift -= size;

@@ -1,4 +1,4 @@
-//===- Conditions.cpp - what decides where a program goes -----------------===//
+//===- Conditions.cpp - values that decide control flow -------------------===//
 
 #include "passes/exchange/Conditions.h"
 

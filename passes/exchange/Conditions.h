@@ -1,4 +1,4 @@
-//===- Conditions.h - what decides where a program goes ---------*- C++ -*-===//
+//===- Conditions.h - values that decide control flow -----------*- C++ -*-===//
 #pragma once
 
 #include "mlir/IR/Value.h"
@@ -8,7 +8,7 @@
 namespace spmdc {
 
 /// For a value of one element from which the condition of a loop or branch is computed: the end of a sentence that says
-/// so, for the reasons of collectives. Empty for any other value.
+/// so, for the `why` of a collective. Empty for any other value.
 std::string whyForCondition(mlir::Value value);
 
 } // namespace spmdc

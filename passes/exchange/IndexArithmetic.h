@@ -1,6 +1,7 @@
-//===- IndexArithmetic.h - positions as whole arrays ------------*- C++ -*-===//
+//===- IndexArithmetic.h - arithmetic on sharded indices --------*- C++ -*-===//
 //
-// Arithmetic on arrays of positions (i32) that are cut in any way. LocalBuilder.h has that of one device.
+// Arithmetic on arrays of positions (i32) in the global view, under any sharding. LocalBuilder.h has that of one
+// device.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -9,7 +10,7 @@
 
 namespace spmdc {
 
-/// Builds where the builder stands; operands and results lie alike.
+/// Builds at the builder's insertion point; operands and results have the same sharding.
 class IndexArithmetic {
 public:
   IndexArithmetic(mlir::OpBuilder &builder, mlir::Location where) : builder(builder), where(where) {}

@@ -13,8 +13,8 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-/// The sharded dimension along which one element is read; nothing where there are several, or elements, or none. An
-/// index that is sharded is padding on some devices.
+/// The sharded dimension along which `read` reads one element; nothing if it reads several elements, or along several
+/// sharded dimensions, or along none. A sharded index is padding on some devices.
 std::optional<int64_t> findDim(Operation *read, ArrayRef<ArrayType> operands) {
   if (!isa<TakeOp, DynamicSliceOp>(read))
     return std::nullopt;
@@ -38,14 +38,14 @@ std::optional<int64_t> findDim(Operation *read, ArrayRef<ArrayType> operands) {
   return found;
 }
 
-/// Axes of one device shard nothing.
+/// Drops axes of one device, which shard nothing, and sorts the rest.
 AxisRefs withoutUnits(const spmd::MeshShape &mesh, AxisRefs axes) {
   std::erase_if(axes, [&](const spmd::AxisRef &axis) { return axis.sizeIn(mesh) == 1; });
   sortAxes(mesh, axes);
   return axes;
 }
 
-/// The position of the device, over the axes, that owns an element of a dimension of `size` elements.
+/// The position, over the axes, of the device that owns an element of a dimension of `size` elements.
 class OwnerPosition : IndexArithmetic {
 public:
   using IndexArithmetic::IndexArithmetic;
@@ -105,7 +105,7 @@ Value OwnerRead::build(OpBuilder &builder, Operation *read, ArrayRef<Value> oper
   }
   AxesAttr group = AxesAttr::get(builder.getContext(), axes);
   Value root = OwnerPosition(builder, loc).of(index, size, spmd::sizesOf(mesh, group.toValues()));
-  if (root.getType() != local.indexType()) // Of positions that need i64 as well.
+  if (root.getType() != local.indexType()) // The index may be i64.
     root = builder.create<ConvertOp>(loc, local.indexType(), root);
   std::string why = (read->getName().stripDialect() + " reads one element of a dimension that is sharded over " +
                      spmd::quotedNames(group.toValues()) + ": its owner sends it; the result is " + result.str())

@@ -1,4 +1,4 @@
-//===- Regrouping.cpp - reshapes whose pieces are not whole ---------------===//
+//===- Regrouping.cpp - reshapes of runs of elements ----------------------===//
 
 #include "passes/exchange/Regrouping.h"
 
@@ -12,7 +12,7 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-/// Some dimensions as one: blocks of so many elements, of which each device has a run.
+/// Several dimensions flattened into one: `blocks` blocks of `block` elements each, sharded by block.
 struct FlatDim {
   int64_t blocks = 1, block = 1;
   AxisRefs axes;
@@ -20,7 +20,7 @@ struct FlatDim {
   int64_t getSize() const { return blocks * block; }
 };
 
-/// Dimensions begin to end - 1 as one dimension, each piece of which is a run of elements; nothing where it is not.
+/// Flattens dimensions begin to end - 1; nothing if a shard is not a run of consecutive elements.
 std::optional<FlatDim> flatten(const spmd::MeshShape &mesh, ArrayRef<int64_t> shape, const spmd::Sharding &sharding,
                                size_t begin, size_t end) {
   FlatDim flat;
@@ -28,7 +28,7 @@ std::optional<FlatDim> flatten(const spmd::MeshShape &mesh, ArrayRef<int64_t> sh
     const AxisRefs &axes = sharding.dims[d];
     if (axes.empty()) {
       (flat.axes.empty() ? flat.blocks : flat.block) *= shape[d];
-    } else if (flat.block == 1 && flat.blocks == sizeOf(mesh, flat.axes)) { // Pieces are single elements so far.
+    } else if (flat.block == 1 && flat.blocks == sizeOf(mesh, flat.axes)) { // Shards are single elements so far.
       flat.blocks *= shape[d];
       llvm::append_range(flat.axes, axes);
     } else {
@@ -38,8 +38,8 @@ std::optional<FlatDim> flatten(const spmd::MeshShape &mesh, ArrayRef<int64_t> sh
   return flat;
 }
 
-/// How dimensions begin to end - 1 of the operand are made of those of the array, each as one dimension: a run of
-/// slices along the first.
+/// How dimensions begin to end - 1 of the operand, flattened, are made of those of the array: a contiguous run of
+/// slices along the first dimension. Nothing if they are not.
 std::optional<spmd::DimMove> flattenMove(const ArrayMove &part, ArrayRef<int64_t> from, ArrayRef<int64_t> operand,
                                          size_t begin, size_t end) {
   if (begin == end)
@@ -53,19 +53,19 @@ std::optional<spmd::DimMove> flattenMove(const ArrayMove &part, ArrayRef<int64_t
   spmd::DimMove move = part.dims[begin];
   if (move.dilation != 1 || (inner != 1 && move.stride != 1))
     return std::nullopt;
-  // Where the array has no element is outside, which is not zero perhaps.
+  // The operand's elements that the array does not supply have the value of a pad, which may not be zero.
   spmd::MovedRange there = spmd::movedRange(move, {0, from[begin]}, {0, operand[begin]});
   return spmd::DimMove{move.shift * inner, move.stride, there.start * inner, (there.start + there.size) * inner};
 }
 
-/// The move to the padded pieces of the target, one behind the other, from that to its elements.
+/// The move to the padded shards of the target, concatenated; `move` leads to the unpadded target.
 std::optional<spmd::DimMove> moveToPieces(const spmd::MeshShape &mesh, spmd::DimMove move, const FlatDim &from,
                                           const FlatDim &to) {
   std::vector<int64_t> sizes = spmd::sizesOf(mesh, to.axes);
   int64_t piece = spmd::localDimSize(to.blocks, sizes);
   bool isCutEvenly = from.blocks % sizeOf(mesh, from.axes) == 0;
   move.block = isCutEvenly ? 1 : from.block;
-  // Over one axis, a piece that is not full has only empty ones behind it.
+  // Over one axis, only empty shards follow a shard that is not full.
   if (sizes.size() < 2 || piece * sizeOf(mesh, to.axes) == to.blocks)
     return move;
   if (move.stride < 1)
@@ -74,7 +74,7 @@ std::optional<spmd::DimMove> moveToPieces(const spmd::MeshShape &mesh, spmd::Dim
   windows.length = piece * to.block;
   windows.step = to.block * move.stride;
   windows.base = to.blocks;
-  // The elements that come from the array, as places of windows.
+  // The elements that come from the array, as positions within the windows.
   bool isFirst = true;
   for (auto [index, range] : llvm::enumerate(listPieces(to.blocks, sizes))) {
     int64_t start = range.start * to.block, begin = std::max(start, move.begin),
@@ -92,7 +92,7 @@ std::optional<spmd::DimMove> moveToPieces(const spmd::MeshShape &mesh, spmd::Dim
   return windows;
 }
 
-/// `sizeOf` says how long each dimension is.
+/// The flattened type; `sizeOf` returns the size of each dimension.
 ArrayType flatType(ArrayType type, ArrayRef<FlatDim> dims, function_ref<int64_t(const FlatDim &)> sizeOf) {
   SmallVector<int64_t> shape;
   spmd::Sharding sharding;
@@ -103,7 +103,7 @@ ArrayType flatType(ArrayType type, ArrayRef<FlatDim> dims, function_ref<int64_t(
   return type.withShape(shape).withSharding(ShardingAttr::fromValue(type.getContext(), sharding));
 }
 
-/// `to` from `from`, of which `part` makes the reshape's operand of this shape.
+/// The regrouping from `from` to `to`; `part` gives the reshape's operand, of shape `operand`, as a move of `from`.
 std::optional<Regrouping> getRegrouping(const spmd::MeshShape &mesh, ArrayType from, const ArrayMove &part,
                                         ArrayRef<int64_t> operand, ArrayType to) {
   if (from.getNumElements() == 0 || !from.getShardingOrOpen().getUnreduced().empty() ||
@@ -114,7 +114,7 @@ std::optional<Regrouping> getRegrouping(const spmd::MeshShape &mesh, ArrayType f
   SmallVector<FlatDim> fromDims, toDims;
   Regrouping regrouping;
   for (size_t i = 0, j = 0; i < before.size() || j < after.size();) {
-    // Up to where both have as many elements.
+    // Extends both groups of dimensions until they have the same number of elements.
     size_t firstBefore = i, firstAfter = j;
     int64_t in = i < before.size() ? before[i++] : 1, out = j < after.size() ? after[j++] : 1;
     while (in != out)
@@ -166,7 +166,7 @@ std::optional<Regrouping> findRegrouping(const spmd::MeshShape &mesh, ReshapeOp 
     ways.push_back({*move, outside ? outside : ways.back().outside});
   }
   for (; !ways.empty(); ways.pop_back()) {
-    // What is passed by itself is not there, but what it is made of may be.
+    // A value that has been looked through may not be materialized, but the value further back may be.
     if (!isThere(ways.back().move.source))
       continue;
     if (std::optional<Regrouping> regrouping =

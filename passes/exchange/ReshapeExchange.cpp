@@ -10,11 +10,11 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-/// Beyond, what each device misses is not counted device by device.
+/// On larger meshes the elements that each device lacks are not counted, because that takes time for each device.
 constexpr int64_t kManyDevices = 1024;
-/// Runs of elements of all devices together: more are not compared.
+/// The largest number of runs of elements, of all devices together, that are compared.
 constexpr int64_t kManyRuns = 1 << 18;
-/// Dimensions of both shapes together: a copy has no more loops (runtime/collective/Movement.h).
+/// The largest number of dimensions of both shapes together: a copy has no more loops (runtime/collective/Movement.h).
 constexpr int64_t kManyDims = 16;
 
 bool isUnreduced(ArrayType type) { return !type.getShardingOrOpen().getUnreduced().empty(); }

@@ -1,11 +1,11 @@
 //===- ReshapeExchange.h - any reshape as one exchange ----------*- C++ -*-===//
 //
-// Where no factor of the shapes is cut alike, nor devices have runs (Regrouping.h), each element of a reshape can still
-// go straight to who wants it:
+// If the two shardings of a reshape have no factor in common, and shards are no runs of elements (Regrouping.h), each
+// element can still be sent directly to the device whose result shard contains it:
 //
-//   f32[3072@a] as f32[3, 1024@a], a=4    a device has three quarters of a row and wants a quarter of each
+//   f32[3072@a] as f32[3, 1024@a], a=4    a device holds 3/4 of a row and needs 1/4 of each
 //
-// That sends no element that a device has, and each other one once to whoever wants it.
+// No device receives an element that it holds, and each device receives the others once.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -14,10 +14,11 @@
 
 namespace spmdc {
 
-/// Whether the exchange can be described and counted without effort, if the reshape takes one to the other.
+/// Whether the exchange of the reshape from `from` to `to` is small enough to describe and to count
+/// (ReshapeExchange.cpp).
 bool canExchangeReshape(const spmd::MeshShape &mesh, ArrayType from, ArrayType to);
 
-/// The local piece of `to`, the reshape's result, from that of its operand, which lies as `from`.
+/// The local shard of `to`, the reshape's result, from the local shard of its operand, which is sharded as `from`.
 mlir::Value buildReshapeExchange(mlir::OpBuilder &builder, ReshapeOp op, mlir::Value local, ArrayType from,
                                  ArrayType to, MeshAttr mesh);
 

@@ -1,4 +1,4 @@
-//===- Window.cpp - what each device looks at of an array -----------------===//
+//===- Window.cpp - the elements of an array that a device reads ----------===//
 
 #include "passes/exchange/Window.h"
 
@@ -45,8 +45,8 @@ double Window::getBytes(const spmd::MeshShape &mesh) const {
 Value Window::build(OpBuilder &builder, ShardingRuleOpInterface op, Value array, MeshAttr mesh) const {
   ArrayType from = arrayTypeOf(source);
   std::string why =
-      (op->getName().stripDialect() + " looks at windows of " + from.str() +
-       ": each device gets its own with the elements that others have" + whyForCondition(op->getResult(0)))
+      (op->getName().stripDialect() + " reads windows of " + from.str() +
+       ": each device receives the elements of its window that it lacks" + whyForCondition(op->getResult(0)))
           .str();
   return buildExchange(builder, op->getLoc(), array, {source, getMoves()}, from, getType(), mesh, why);
 }

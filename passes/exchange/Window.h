@@ -1,7 +1,7 @@
-//===- Window.h - what each device looks at of an array ---------*- C++ -*-===//
+//===- Window.h - the elements of an array that a device reads --*- C++ -*-===//
 //
-// Windows come to devices by one exchange: each element goes straight from where it lies to every device that looks at
-// it and does not have it, and only once. A device's window has its own elements at their place between the others'.
+// Windows come to devices by one exchange: a device receives each element of its window that it does not hold, once,
+// from the element's owner. In the window, received elements and own elements are in the order of the array.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -10,26 +10,27 @@
 
 namespace spmdc {
 
+/// The window of one array that each device reads to compute its shards of one or several results.
 class Window {
 public:
-  /// Of devices that make pieces of a result of this sharding.
+  /// `pieces` is the sharding of the results that are computed from the windows.
   Window(mlir::Value source, ShardingAttr pieces, std::vector<WindowDim> dims);
 
   mlir::Value getSource() const { return source; }
   const WindowDim &getDim(int64_t dim) const { return dims[dim]; }
 
-  /// Whether these are windows of the same array for pieces that follow one another in the same way.
+  /// Whether `other` has windows of the same array, for shards that start at the same distances.
   bool canTake(const Window &other) const;
-  /// Lets devices look at these, too.
+  /// Extends the windows so that they contain those of `other`.
   void add(const Window &other);
 
-  /// All windows, one behind the other, as an array of which each device has its own.
+  /// The type of all windows concatenated, an array of which each device's shard is its window.
   ArrayType getType() const;
   std::vector<spmd::DimMove> getMoves() const;
-  /// Sent by all devices together.
+  /// Bytes that all devices together send.
   double getBytes(const spmd::MeshShape &mesh) const;
 
-  /// The local window from the local piece of the array, for the first operation that looks at it.
+  /// The local window from the local shard `array`, for `op`, the first operation that reads it.
   mlir::Value build(mlir::OpBuilder &builder, ShardingRuleOpInterface op, mlir::Value array, MeshAttr mesh) const;
 
 private:

@@ -1,4 +1,4 @@
-//===- WindowDims.cpp - what devices look at of a dimension ---------------===//
+//===- WindowDims.cpp - windows along one dimension -----------------------===//
 
 #include "passes/exchange/WindowDims.h"
 
@@ -51,7 +51,7 @@ int64_t WindowDim::getFirst() const {
 }
 
 int64_t WindowDim::getLength() const {
-  // Windows of short pieces are shorter by as much as these.
+  // The window of a short shard is shorter by the elements that the shard lacks.
   int64_t first = getFirst(), length = 0;
   for (int64_t i = 0; i < getPieces(); ++i)
     if (!looked[i].isEmpty()) {
@@ -70,7 +70,7 @@ spmd::DimMove WindowDim::getMove() const {
       begin = i * length + (looked[i].begin - getOffset(i) - first) / stride;
     end = i * length + (looked[i].end - 1 - getOffset(i) - first) / stride + 1;
   }
-  bool isContiguous = true; // Windows are one behind the other in the array, too.
+  bool isContiguous = true; // Windows are adjacent in the array.
   for (int64_t i = 0; i < getPieces(); ++i)
     isContiguous &= looked[i].isEmpty() || getOffset(i) == i * length * stride;
   if (isContiguous)
@@ -91,14 +91,14 @@ bool WindowDim::canTake(const WindowDim &other) const {
 
 void WindowDim::add(const WindowDim &other) {
   WindowDim both = *this, following = other;
-  // Whoever does not wrap looks at nothing before the first element and behind the last one.
+  // A dimension that does not wrap reads nothing before the first element and behind the last one.
   both.wraps = following.wraps = wraps || other.wraps;
   both.stride = std::gcd(std::gcd(stride, other.stride), getAnyElement(*this) - getAnyElement(other));
   for (size_t i = 0; i < looked.size(); ++i)
     both.looked[i] = unite(looked[i], other.looked[i]);
   following.stride = both.stride;
   following.looked = both.looked;
-  // Pieces that are short make all windows longer.
+  // Short shards make all windows longer.
   bool isOwn = other.canFollowPiecesOf(*this), isOthers = canFollowPiecesOf(other);
   *this = isOwn && (!isOthers || both.getLength() <= following.getLength()) ? both : following;
 }

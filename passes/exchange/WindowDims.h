@@ -1,4 +1,4 @@
-//===- WindowDims.h - what devices look at of a dimension -------*- C++ -*-===//
+//===- WindowDims.h - windows along one dimension ---------------*- C++ -*-===//
 #pragma once
 
 #include "ir/array/ArrayOps.h"
@@ -7,49 +7,50 @@
 
 namespace spmdc {
 
-/// How a dimension lies: pieces of at most `piece` elements each.
+/// How a dimension is sharded: shards of at most `piece` elements each.
 struct CutDim {
   int64_t size = 0, piece = 0;
   std::vector<spmd::ShardRange> pieces;
 };
 
-/// What each piece has of a dimension that is cut by axes of these sizes.
+/// The range of each shard of a dimension that is sharded over axes of these sizes.
 std::vector<spmd::ShardRange> listPieces(int64_t size, const std::vector<int64_t> &axisSizes);
 
 CutDim getCutDim(const spmd::MeshShape &mesh, ArrayType type, int64_t dim);
 
-/// A dimension of an array of which each device looks at a window, to make its piece of a result: elements `stride`
-/// apart. Windows begin where the pieces of the result do, each element of which stands for `step` of the array.
+/// One dimension of an array of which each device reads a window, elements `stride` apart, to compute its shard of a
+/// result. Windows begin where the shards of the result begin; an element of the result advances `step` elements of the
+/// array.
 struct WindowDim {
-  /// Elements `begin` to `end - 1`; nothing where these do not ascend.
+  /// Elements `begin` to `end - 1`; empty if `begin >= end`.
   struct Range {
     int64_t begin = 0, end = 0;
     bool isEmpty() const { return begin >= end; }
   };
 
   int64_t stride = 1;
-  int64_t step = 0; ///< 0 where the result is not cut.
+  int64_t step = 0; ///< 0 if the result is not sharded.
   CutDim result;
-  bool wraps = false;        ///< Elements are counted on behind the last one: from the first again.
-  std::vector<Range> looked; ///< By piece of the result; somebody looks at something.
+  bool wraps = false;        ///< Indices are modulo the size of the array: its first element follows the last one.
+  std::vector<Range> looked; ///< The range that each shard of the result reads; at least one is not empty.
 
   int64_t getPieces() const { return static_cast<int64_t>(looked.size()); }
-  /// How far the window of a piece is from the first one's.
+  /// The distance of the window of `piece` from the first window.
   int64_t getOffset(int64_t piece) const { return result.pieces[piece].start * step; }
 
-  /// The element that the first place of the first window stands for, be there one or not.
+  /// The array's index of the first position of the first window; may be outside of the array.
   int64_t getFirst() const;
-  /// Places of a window.
+  /// Elements of a window.
   int64_t getLength() const;
-  /// What comes into all windows, one behind the other, from the array: nothing before the first element that anybody
-  /// looks at, and nothing behind the last.
+  /// The move from the array to all windows, concatenated. Elements before the first one that any device reads, and
+  /// behind the last one, are not moved.
   spmd::DimMove getMove() const;
 
-  /// Whether `other` is of windows that follow one another at the same distances.
+  /// Whether the windows of `other` start at the same distances from one another.
   bool canTake(const WindowDim &other) const;
-  /// Whether each piece for which somebody looks at something begins where that of another result does.
+  /// Whether each shard that reads elements begins at the same place as that of the other result.
   bool canFollowPiecesOf(const WindowDim &other) const;
-  /// Lets devices look at that, too.
+  /// Extends the windows so that they contain those of `other`.
   void add(const WindowDim &other);
 };
 

@@ -1,4 +1,4 @@
-//===- WindowFamilies.cpp - who may look at windows together --------------===//
+//===- WindowFamilies.cpp - operations that may share windows -------------===//
 
 #include "passes/exchange/WindowFamilies.h"
 
@@ -38,7 +38,7 @@ ArrayRef<ShardingRuleOpInterface> WindowFamilies::getFamily(Operation *op) const
 
 const Windows *WindowFamilies::getWindows(Operation *op) {
   auto number = familyOf.find(op);
-  // A concatenation of parts of one array has a window for itself alone.
+  // A concatenation of slices of one array has a window even if no other operation shares it.
   bool isAlone = number != familyOf.end() && families[number->second].ops.size() < 2;
   if (number == familyOf.end() || (isAlone && !isa<ConcatenateOp>(op)))
     return nullptr;

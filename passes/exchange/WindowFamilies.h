@@ -1,7 +1,7 @@
-//===- WindowFamilies.h - who may look at windows together ------*- C++ -*-===//
+//===- WindowFamilies.h - operations that may share windows -----*- C++ -*-===//
 //
-// While shardings are tried, what an operation pays of a window depends on how all lie that look at the same array. The
-// operations of a function fall into families, each of which knows its windows by itself.
+// During the search of shardings, the cost of a window depends on the shardings of all operations that read the same
+// array. WindowFamilies divides the operations of a function into families; each family caches its windows.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -15,22 +15,23 @@
 
 namespace spmdc {
 
+/// The families of a function, with the windows of each under the present shardings.
 class WindowFamilies {
 public:
   explicit WindowFamilies(mlir::func::FuncOp func);
 
-  /// The operations that move elements of one array, or of what others of them make of it, in program order; nothing
-  /// for an operation of another kind.
+  /// The operations that move elements of one array, or of results of other members of the family, in program order;
+  /// empty for an operation that is in no family.
   llvm::ArrayRef<ShardingRuleOpInterface> getFamily(mlir::Operation *op) const;
 
-  /// The windows of an operation's family as its arrays lie now; null where it has none to share them with.
+  /// The windows of an operation's family under the present shardings; null if it has none to share them with.
   const Windows *getWindows(mlir::Operation *op);
 
 private:
   struct Family {
     std::vector<ShardingRuleOpInterface> ops;
-    std::vector<mlir::Value> values; ///< What operations take elements of, and what they make of them.
-    std::vector<mlir::Type> types;   ///< Of the values, for which the windows are.
+    std::vector<mlir::Value> values; ///< Operands and results of the operations.
+    std::vector<mlir::Type> types;   ///< Types of the values when `windows` was computed.
     std::optional<Windows> windows;
   };
 

@@ -1,4 +1,4 @@
-//===- WindowGroups.cpp - who looks at one window -------------------------===//
+//===- WindowGroups.cpp - operations that share one window ----------------===//
 
 #include "ir/array/LocalBuilder.h"
 #include "passes/exchange/ArrayMoves.h"
@@ -16,7 +16,7 @@ namespace {
 
 bool isAddend(Operation *op) { return op->hasOneUse() && isa<AddOp>(*op->user_begin()); }
 
-/// Whether nobody looks at what the others look at, along a dimension that every device has whole.
+/// Whether the two windows do not overlap along a dimension of which every device reads the same range.
 bool areApart(const Window &one, const Window &other) {
   for (int64_t d = 0; d < arrayTypeOf(one.getSource()).getRank(); ++d) {
     const WindowDim &dim = one.getDim(d), &otherDim = other.getDim(d);
@@ -29,9 +29,9 @@ bool areApart(const Window &one, const Window &other) {
   return false;
 }
 
-/// What a window of both sends at least, if they send `bytes` and `otherBytes`: along a dimension that every device has
-/// whole and needs whole, as many times more as there are more elements to be looked at. Of many views (a convolution
-/// has one for each element of its kernel) most need no closer look.
+/// A lower bound on the bytes that a common window sends, if the two send `bytes` and `otherBytes`: along a dimension
+/// that is replicated in the array and the results, bytes grow with the number of elements that are read. Most pairs of
+/// the views of a convolution (one for each element of its kernel) are rejected by this bound alone.
 double getLeastTogether(const Window &one, double bytes, const Window &other, double otherBytes) {
   ArrayRef<DimShardingAttr> cuts = arrayTypeOf(one.getSource()).getShardingOrOpen().getDims();
   for (int64_t d = 0; d < static_cast<int64_t>(cuts.size()); ++d) {
@@ -103,7 +103,7 @@ void Windows::joinAll(std::vector<Group> &list) const {
 }
 
 std::vector<Windows::Group> Windows::formGroups(const std::vector<View> &views) const {
-  // What all views see past is none itself.
+  // An operation that all views look through has no view itself.
   llvm::DenseSet<Operation *> unused = findUnused(views);
   llvm::MapVector<std::pair<Value, Block *>, std::vector<Group>> byPlace;
   for (const View &view : views) {
@@ -115,8 +115,8 @@ std::vector<Windows::Group> Windows::formGroups(const std::vector<View> &views) 
     list.push_back({own, bytes, {view}, false, Value()});
     joinNearest(list);
   }
-  // Groups that were better apart may be better together once they have grown: what looks at rows and what looks at
-  // columns does not need the corners, until somebody looks at these, too.
+  // Groups that were cheaper apart may be cheaper together once they have grown. Example: a group that reads rows and
+  // one that reads columns do not need the corners, until another view reads these as well.
   for (auto &[place, list] : byPlace) {
     for (size_t before = 0; before != list.size();) {
       before = list.size();
@@ -156,7 +156,7 @@ Windows::Price Windows::settle(std::vector<Group> &list) const {
       if (needsExchange(view.op))
         addMover(view.op);
       for (Operation *op : view.between)
-        if (needsExchange(op) && unused.contains(op)) // Else it is made anyway.
+        if (needsExchange(op) && unused.contains(op)) // Otherwise it is built anyway.
           addMover(cast<ShardingRuleOpInterface>(op));
     }
     add(together, group.bytes);
@@ -174,7 +174,7 @@ llvm::DenseSet<Operation *> Windows::findUnused(ArrayRef<View> views) const {
     viewOf[view.op] = &view;
     between.insert(view.between.begin(), view.between.end());
   }
-  for (Operation *op : llvm::reverse(ops)) { // Users come first.
+  for (Operation *op : llvm::reverse(ops)) { // Users before operands.
     if (!between.contains(op))
       continue;
     bool isUsed = llvm::any_of(op->getUsers(), [&](Operation *user) {

@@ -1,4 +1,4 @@
-//===- Windows.cpp - pieces with the edges of their neighbours ------------===//
+//===- Windows.cpp - shards with the halos that stencils read -------------===//
 
 #include "passes/exchange/Windows.h"
 
@@ -21,21 +21,21 @@ bool isCut(ArrayType type, int64_t dim) { return !type.getShardingOrOpen().getDi
 
 bool isUnreduced(ArrayType type) { return !type.getShardingOrOpen().getUnreduced().empty(); }
 
-/// Which elements of a dimension of the result there are.
+/// The elements of a dimension of the result that the move supplies.
 spmd::MovedRange getExtent(const spmd::DimMove &move, int64_t from, int64_t to) {
   if (move.wraps && from > 0)
     return {move.begin, move.end - move.begin};
   return spmd::movedRange(move, {0, from}, {0, to});
 }
 
-/// What an operation makes its result of, if that is one array, and the slices that it does without then.
+/// The one array whose elements an operation's result consists of, and the slices that are not needed then.
 struct Seen {
   ArrayMove move;
   Value outside;
   SmallVector<Operation *> slices;
 };
 
-/// What a value is made of, if that is one array.
+/// The one array whose elements `value` consists of; nothing if there are several, or elements are also computed.
 std::optional<Seen> seeThrough(Value value) {
   auto op = value.getDefiningOp<ShardingRuleOpInterface>();
   if (!op || isa<ReshardOp, ConstraintOp>(op.getOperation()) || isUnreduced(arrayTypeOf(value)))
@@ -47,13 +47,13 @@ std::optional<Seen> seeThrough(Value value) {
   return joined ? std::make_optional(Seen{joined->move, Value(), joined->slices}) : std::nullopt;
 }
 
-/// Whether a move wraps along a dimension that each device has in full size: the device repeats its elements by itself,
-/// and none of them is sent twice.
+/// Whether a move wraps along a dimension that is replicated in source and result: each device repeats its elements
+/// itself, and none of them is sent twice.
 bool wrapsLocally(const ArrayMove &move, ArrayType to, int64_t dim) {
   return move.dims[dim].wraps && !isCut(arrayTypeOf(move.source), dim) && !isCut(to, dim);
 }
 
-/// `count` elements of a dimension from `first` on, the first one behind the last one.
+/// `count` elements of a dimension from index `first` on; indices are modulo the dimension's size.
 Value takeAround(OpBuilder &builder, Location loc, Value x, int64_t dim, int64_t first, int64_t count) {
   ArrayType type = arrayTypeOf(x);
   int64_t size = type.getDimSize(dim);
@@ -76,8 +76,9 @@ Value takeAround(OpBuilder &builder, Location loc, Value x, int64_t dim, int64_t
 
 Windows::Windows(ArrayRef<ShardingRuleOpInterface> ops, MeshAttr meshAttr)
     : meshAttr(meshAttr), mesh(meshAttr.toValue()), ops(ops) {
-  // Windows of what an array becomes before devices exchange elements, of the array itself, and of the array for those
-  // who take parts of what they get: whatever sends least.
+  // Three alternatives for each array; the one that sends least is used: windows of the arrays right before devices
+  // exchange elements (`near`), windows of the arrays furthest back (`far`), and `far` together with operations that
+  // read a part of an exchanged value without an exchange of their own (`taken`).
   std::array<std::vector<View>, 3> ways;
   auto &[near, far, taken] = ways;
   llvm::DenseMap<Operation *, Value> arrays;
@@ -121,7 +122,7 @@ Windows::Windows(ArrayRef<ShardingRuleOpInterface> ops, MeshAttr meshAttr)
     llvm::append_range(views, group.views);
   }
   skipped = findUnused(views);
-  // Where others look past what a window is of, that is made all the same.
+  // An array of which there is a window has to be materialized, even if other views look through it.
   for (const Group &group : groups) {
     Value source = group.window.getSource();
     while (source && skipped.erase(source.getDefiningOp())) {
@@ -138,7 +139,8 @@ void Windows::sharePrices() {
   for (auto [number, group] : llvm::enumerate(groups)) {
     llvm::SmallSetVector<Operation *, 8> payers;
     for (const View &view : group.views) {
-      // What is not built has no other way; who looks at it may find one, and then pays nothing.
+      // A skipped operation has no alternative to the window. The operations that read it may have one, and then pay
+      // nothing.
       auto isPayer = [&](Operation *op) { return needsExchange(op) && skipped.contains(op); };
       auto between = llvm::make_filter_range(view.between, isPayer);
       payers.insert(between.begin(), between.end());
@@ -186,13 +188,13 @@ std::optional<Windows::View> Windows::getView(ShardingRuleOpInterface op) const 
   std::optional<Seen> seen = seeThrough(op->getResult(0));
   if (!seen || !needsExchange(op))
     return std::nullopt;
-  // Along a dimension that is not sharded devices join parts by themselves, once these are sharded as the result.
+  // Devices concatenate parts along a dimension that is not sharded locally, once the parts are sharded as the result.
   auto join = dyn_cast<ConcatenateOp>(op.getOperation());
   if (join && !isCut(join.getType(), static_cast<int64_t>(join.getDim())))
     return std::nullopt;
   View view{op, seen->move, seen->outside, seen->slices};
   auto sees = [](Value value, const Seen &inner) {
-    // A pad that devices do by themselves would make edges longer.
+    // A pad that devices do locally would make the halos longer.
     bool isLonger = arrayTypeOf(value).getNumElements() > arrayTypeOf(inner.move.source).getNumElements();
     return (isLonger && !value.getDefiningOp<ConcatenateOp>()) || needsExchange(value.getDefiningOp());
   };
@@ -286,7 +288,8 @@ Value Windows::build(OpBuilder &builder, Operation *op, function_ref<Value(Value
   LocalBuilder local(builder, loc);
   int64_t rank = from.getRank();
 
-  // Where each dimension begins in the window, and what is missing there: behind the ends of the array.
+  // The start of each dimension in the window, and the padding that is missing: the elements beyond the ends of the
+  // array.
   SmallVector<int64_t> starts(rank), strides(rank), low(rank), high(rank), none(rank);
   SmallVector<spmd::MovedRange> extent;
   bool isPadded = false;
@@ -324,7 +327,7 @@ Value Windows::build(OpBuilder &builder, Operation *op, function_ref<Value(Value
   x = builder.create<SliceOp>(loc, result, x, starts, limits, strides);
   if (!view.outside)
     return x;
-  // A dimension that is whole has its padding already, unless something between cuts it.
+  // An unsharded dimension already has its padding, unless an operation between removes part of it.
   for (int64_t d = 0; d < rank; ++d) {
     const spmd::DimMove &move = view.move.dims[d];
     spmd::DimMove everywhere{move.shift, move.stride, 0, to.getDimSize(d)};

@@ -1,16 +1,16 @@
-//===- Windows.h - pieces with the edges of their neighbours ----*- C++ -*-===//
+//===- Windows.h - shards with the halos that stencils read -----*- C++ -*-===//
 //
-// Convolution, pooling and stencils look at one array through several slices and pads that are shifted against each
-// other, perhaps in strides. One exchange for each of them sends the same edges again and again. Where that is less to
-// send, each device gets all that any of them looks at, a window of the array, once:
+// Convolution, pooling and stencils read one array through several slices and pads that are shifted against each other,
+// perhaps with strides. An exchange for each of them would send the same halos repeatedly. If it sends less, each
+// device receives all elements that any of them reads, a window of the array, once:
 //
-//   a cut dimension       ... | 4 5 6 7 | 8 9 ...        x[0:-1], x[1:] of the padded array
+//   a sharded dimension  ... | 4 5 6 7 | 8 9 ...        x[0:-1], x[1:] of the padded array
 //   the window of device 1      3 4 5 6 7 8              one element from either side
 //
-// and every slice and pad is a part of the window. Those between the array and what is looked at (the pad of SAME) are
-// not built. Where it is less to send, the window is of an array further back, before what devices take of it by
-// themselves (the rows of a convolution, each taken at other columns). Windows of an array that is rolled go round: the
-// first device's begins with the array's last elements. How the array becomes windows: Window.h.
+// Every slice and pad is then a part of the window. Operations between the array and the views (the pad of SAME) are
+// not built. The window may also be of an array further back, before devices take parts of it locally (the rows of a
+// convolution, each read at other columns), if that sends less. Windows of a rolled array wrap: the first device's
+// window begins with the array's last elements. Window.h says how devices receive their windows.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -26,68 +26,73 @@
 
 namespace spmdc {
 
+/// The windows of the arrays that a set of operations reads, under their present shardings. Owns the local windows that
+/// it builds.
 class Windows {
 public:
-  /// Operations in program order, as in a block (`listMovers`).
+  /// `ops`: operations in program order, as in a block (`listMovers`).
   Windows(llvm::ArrayRef<ShardingRuleOpInterface> ops, MeshAttr mesh);
 
-  /// The operations of a region, in program order, of which each makes its result of the elements of one array, or
-  /// joins slices of one (ConcatenatedSlices.h).
+  /// The operations of a region, in program order, whose results consist of elements of one array, or are
+  /// concatenations of slices of one array (ConcatenatedSlices.h).
   static std::vector<ShardingRuleOpInterface> listMovers(mlir::Region &region);
 
-  /// Whether nobody looks at what the operation makes.
+  /// Whether the operation is not built, because every user reads a window instead.
   bool isSkipped(mlir::Operation *op) const { return skipped.contains(op); }
 
-  /// What an operation has to do with the exchange of a window: its part where several look at it, nothing where it is
-  /// not built. None for an operation that looks at no window.
+  /// The operation's share of the cost of a window's exchange; zero if the operation reads a window that others pay
+  /// for, or is not built. Nothing for an operation that reads no window.
   std::optional<CollectiveCost> getShare(mlir::Operation *op, const CostModel &model) const;
 
-  /// The local result of an operation that looks at a window; null for any other.
+  /// The local result of an operation that reads a window; null for any other.
   mlir::Value build(mlir::OpBuilder &builder, mlir::Operation *op,
                     llvm::function_ref<mlir::Value(mlir::Value)> localOf);
 
 private:
-  /// What one operation looks at.
+  /// The elements of one array that one operation reads.
   struct View {
     ShardingRuleOpInterface op;
-    ArrayMove move; ///< From the array that the window is of.
+    ArrayMove move; ///< From the array of which there is a window.
     mlir::Value outside;
     llvm::SmallVector<mlir::Operation *> between;
   };
-  /// Views of one array with pieces of one size.
+  /// Views of one array whose windows can be one window, and that window.
   struct Group {
     Window window;
-    double bytes; ///< Of the window, sent by all devices together.
+    double bytes; ///< Bytes of the window that all devices together send.
     std::vector<View> views;
-    bool isUsed;       ///< Whether the window is less to send than what the views do one by one.
+    bool isUsed;       ///< Whether the window sends less than the views one by one.
     mlir::Value local; ///< The window, once it is built.
   };
 
-  using Price = std::pair<double, int64_t>; ///< Bytes that all devices send together, and exchanges.
+  using Price = std::pair<double, int64_t>; ///< Bytes that all devices together send, and the number of exchanges.
 
   std::optional<View> getView(ShardingRuleOpInterface op) const;
-  /// The view of an operation that takes a part, by itself, of what others exchange elements for.
+  /// The view of an operation that takes, without an exchange of its own, a part of an array for which devices exchange
+  /// elements.
   std::optional<View> getPart(ShardingRuleOpInterface op) const;
-  /// The view of the first array that is seen through everything that only takes elements, moving them or not.
+  /// The view of the array furthest back that is reached by looking through operations that only move elements.
   View getFarther(View view) const;
-  /// Looks at what the array is made of instead; false where that has another outside.
+  /// Extends `view` to the source of `inner`; false if that has another padding value, or no single move does both.
   static bool seePast(View &view, const ArrayMove &inner, mlir::Value outside,
                       llvm::ArrayRef<mlir::Operation *> slices);
-  /// What devices look at, for each dimension of the array; nothing where that is no window.
+  /// The window of each dimension of the array; nothing if the view is no window.
   std::optional<std::vector<WindowDim>> getDims(const View &view) const;
   std::vector<Group> formGroups(const std::vector<View> &views) const;
-  /// Whether both can have one window. What is added up, each of elements of its own, is added before it is sent
-  /// instead (spmdc-accumulate-halos): a window would bring all of it.
+  /// Whether both groups can share a window. Groups of addends that read disjoint elements do not: their sums are
+  /// computed before they are sent (spmdc-accumulate-halos), and a window would send all addends.
   static bool mayJoin(const Group &one, const Group &other);
-  /// Puts the last group to the one whose window becomes longer by least, if that is no more than its own sends.
+  /// Merges the last group with the group whose window grows by least, if it grows by no more than the last group
+  /// sends.
   void joinNearest(std::vector<Group> &list) const;
-  /// One group of all that can have one window, if that is no more than what they send now.
+  /// Merges all groups that can share a window, if that sends no more than the groups do now.
   void joinAll(std::vector<Group> &list) const;
-  /// What the groups send: each its window, if that is less than what its views, and what is between, send one by one.
+  /// The price of the groups. Sets `isUsed` of each group whose window sends less than its views, and the operations
+  /// between, send one by one.
   Price settle(std::vector<Group> &list) const;
-  /// Each window is paid by all that would have to exchange elements without it.
+  /// Divides the price of each window among the operations that would have to exchange elements without it.
   void sharePrices();
-  /// Removes operations of which nothing is left to be looked at, if these are all views.
+  /// The operations between that have no users left if `views` are built from windows.
   llvm::DenseSet<mlir::Operation *> findUnused(llvm::ArrayRef<View> views) const;
 
   MeshAttr meshAttr;
@@ -96,7 +101,7 @@ private:
   std::vector<Group> groups;
   llvm::DenseMap<mlir::Operation *, std::pair<unsigned, unsigned>> places; ///< Group and view of an operation.
   llvm::DenseSet<mlir::Operation *> skipped;
-  /// Groups whose windows an operation pays for, and its part.
+  /// Groups whose windows an operation pays for, and its fraction of the price.
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<std::pair<unsigned, double>, 1>> shares;
 };
 

@@ -1,12 +1,12 @@
-//===- AlignInteriors.cpp - interiors where they are put ------------------===//
+//===- AlignInteriors.cpp - interiors at their own positions --------------===//
 //
-// A step of a stencil computes an interior of slices that are shifted against each other, and puts it back:
+// A step of a stencil computes an interior from slices that are shifted against each other, and writes it back:
 //
 //   update(u, (u[:-2] + u[2:]) / 2, start=[1])
 //
-// The slices are shorter than the array, so their pieces begin elsewhere than the array's: each device gets its window,
-// and what it has computed is exchanged again. The same is computed in the array's own places, of shifted arrays, which
-// takes one exchange, and is taken where the interior is:
+// The slices are shorter than the array, so their shards begin elsewhere: each device receives a window, and the
+// computed interior is exchanged again. Instead the pass computes at the array's positions from shifted arrays, which
+// takes one exchange, and selects the result in the interior:
 //
 //   where(0 < i < n - 1, (shift(u, 1) + shift(u, -1)) / 2, u)
 //
@@ -28,23 +28,23 @@ namespace spmdc {
 
 namespace {
 
-/// What is computed beside the interior, at most, as a part of it.
+/// The largest fraction of elements outside of the interior that may be computed in addition.
 constexpr double kMostBeside = 0.25;
 
 bool isScalar(Value value) { return arrayTypeOf(value).getRank() == 0; }
 
-/// A part of a result, with what it is computed of.
+/// A part of a result, with the operations that compute it.
 class Interior {
 public:
   Interior(Operation *user, ArrayType result, const ArrayMove &part)
       : user(user), result(result), source(part.source), dims(part.dims) {
-    for (auto [d, dim] : llvm::enumerate(dims)) { // A pad has more than there is of its operand.
+    for (auto [d, dim] : llvm::enumerate(dims)) { // A pad's move covers the padding as well.
       dim.begin = std::max(dim.begin, -dim.shift);
       dim.end = std::min(dim.end, arrayTypeOf(source).getDimSize(d) - dim.shift);
     }
   }
 
-  /// Whether the part is as the result is, but for where the result has more.
+  /// Whether the part can be computed at the positions of the result.
   bool match() {
     for (const spmd::DimMove &dim : dims)
       if (dim.stride != 1 || dim.dilation != 1 || dim.length != 0 || dim.wraps)
@@ -59,7 +59,7 @@ public:
   bool isWhole() const {
     return llvm::none_of(llvm::seq(result.getRank()), [&](int64_t d) { return isShort(d); });
   }
-  /// Whether something is computed of slices that are cut where the result has more.
+  /// Whether the part is computed from slices, and is shorter than the result along a sharded dimension.
   bool isWorthIt() const {
     bool isCut = llvm::any_of(llvm::seq(result.getRank()), [&](int64_t d) {
       return isShort(d) && !result.getShardingOrOpen().getDims()[d].getAxes().empty();
@@ -70,14 +70,14 @@ public:
   }
   bool isComputed() const { return !computed.empty(); }
 
-  /// What is to be taken in the part's place.
+  /// The value that replaces the part; it has the shape of the result.
   Value build(OpBuilder &builder) {
     if (isWhole())
       return source;
     return valueOf(builder, source);
   }
 
-  /// Where in the result the part is.
+  /// The mask of the part's positions in the result.
   Value buildMask(OpBuilder &builder, Location loc) const {
     Value mask;
     ArrayType flag = result.withElementType(builder.getI1Type());
@@ -102,7 +102,7 @@ public:
   }
 
 private:
-  /// Whether the result has more than the part along a dimension.
+  /// Whether the part does not cover the full dimension of the result.
   bool isShort(int64_t d) const { return dims[d].begin != 0 || dims[d].end != result.getDimSize(d); }
 
   bool matchValue(Value value) {
@@ -117,14 +117,14 @@ private:
       return isScalar(broadcast.getOperand());
     if (auto slice = dyn_cast<SliceOp>(op))
       return matchSlice(slice);
-    // By a zero that stands where there is no part nothing may be divided that stops at it.
+    // Shifted arrays have zeros outside of the part, and an integer division by zero would trap.
     bool mayStop = isa<DivideOp, RemainderOp>(op) && !isa<FloatType>(arrayTypeOf(value).getElementType());
     if (!isa<ElementwiseOpInterface>(op) || mayStop || op->hasAttr(kAnnotatedAttrName))
       return false;
     for (Value operand : op->getOperands())
       if (!matchValue(operand))
         return false;
-    computed.insert(op); // Behind its operands.
+    computed.insert(op); // After its operands.
     return true;
   }
 
@@ -146,7 +146,7 @@ private:
     if (made)
       return made;
     Operation *op = value.getDefiningOp();
-    // Where it was: what no iteration changes stays in front of the loop.
+    // At the original place, so that loop-invariant operations stay in front of the loop.
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(op);
     Location loc = op->getLoc();
@@ -163,10 +163,10 @@ private:
     for (Value operand : op->getOperands())
       operands.push_back(valueOf(builder, operand));
     Operation *copy = builder.create(OperationState(loc, op->getName(), operands, type, op->getAttrs()));
-    return values[value] = copy->getResult(0); // The table may have grown meanwhile.
+    return values[value] = copy->getResult(0); // `made` is invalid if the table has grown.
   }
 
-  /// The slice's array, with the elements of the slice where the part is.
+  /// The slice's array, shifted so that the elements of the slice are at the positions of the part.
   Value shifted(OpBuilder &builder, SliceOp slice, ArrayType type) {
     Location loc = slice.getLoc();
     Value array = slice.getOperand();
@@ -197,15 +197,15 @@ private:
   ArrayType result;
   Value source;
   std::vector<spmd::DimMove> dims;
-  llvm::SetVector<Operation *> computed; ///< Element by element, operands before users.
+  llvm::SetVector<Operation *> computed; ///< Element-wise operations, operands before users.
   bool hasSlice = false;
-  llvm::DenseMap<Value, Value> values; ///< What takes whose place; only looked up.
+  llvm::DenseMap<Value, Value> values; ///< Replacements by value; never iterated.
 };
 
 void alignInterior(ShardingRuleOpInterface op) {
   if (!isa<DynamicUpdateSliceOp, PadOp, ConcatenateOp>(op.getOperation()) || isPerDevice(op))
     return;
-  // Derivatives add what was padded, which is added where it is (spmdc-accumulate-halos).
+  // Derivatives add padded values, which spmdc-accumulate-halos adds before they are sent.
   if (isa<PadOp>(op.getOperation()) &&
       llvm::any_of(op->getUsers(), [](Operation *user) { return isa<AddOp, SubtractOp, NegateOp>(user); }))
     return;
@@ -225,7 +225,7 @@ void alignInterior(ShardingRuleOpInterface op) {
   Value value, first;
   if (moves.outside)
     value = builder.create<BroadcastInDimOp>(loc, result, moves.outside, ArrayRef<int64_t>{});
-  // What is only a part of some array comes first: it is mostly the array that the interior is put into.
+  // Parts that are not computed come first: mostly the array that the interior is written into.
   for (bool isComputed : {false, true})
     for (Interior &part : parts) {
       if (part.isComputed() != isComputed)

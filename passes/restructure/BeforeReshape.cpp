@@ -1,4 +1,4 @@
-//===- BeforeReshape.cpp - an array as it is before a reshape -------------===//
+//===- BeforeReshape.cpp - values in front of a reshape -------------------===//
 
 #include "passes/restructure/BeforeReshape.h"
 
@@ -14,10 +14,10 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-/// More operations in a row than this are not looked through.
+/// The largest number of operations that are looked through.
 constexpr size_t kMost = 64;
 
-/// The one element that is in all places.
+/// The operand of a broadcast of one element; null for other values.
 Value getSplat(Value value) {
   auto broadcast = value.getDefiningOp<BroadcastInDimOp>();
   return broadcast && broadcast.getOperand().getType().getNumElements() == 1 ? broadcast.getOperand() : Value();
@@ -33,8 +33,8 @@ bool isComputedByElement(Operation *op) {
          !op->hasAttr(kAnnotatedAttrName);
 }
 
-/// Visits what a value is computed of, up to reshapes and what is the same everywhere; false where anything else is
-/// met, or `visit` says so of a reshape.
+/// Visits the operations that compute a value element-wise, up to reshapes and splats. Returns false at any other
+/// operation, and if `visit` returns false for a reshape.
 bool walkBack(Value value, function_ref<bool(ReshapeOp)> visit) {
   SmallVector<Value> open = {value};
   llvm::SmallPtrSet<Operation *, 8> seen;
@@ -65,6 +65,7 @@ ArrayType getScalar(ArrayType type) {
   return type.withShape({}).withSharding(ShardingAttr::getReplicated(type.getContext(), 0, /*isClosed=*/true));
 }
 
+/// Builds values in front of reshapes, each value once.
 class Builder {
 public:
   Builder(OpBuilder &b, ArrayType before) : b(b), before(before) {}

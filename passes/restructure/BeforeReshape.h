@@ -1,8 +1,8 @@
-//===- BeforeReshape.h - an array as it is before a reshape -----*- C++ -*-===//
+//===- BeforeReshape.h - values in front of a reshape -----------*- C++ -*-===//
 //
-// A reshape changes no element, so what is computed of each element by itself can be computed in front of it: of
-// abs(reshape(x)), the array before the reshape is abs(x). Who wants to know the elements of a reshape's result, but
-// can do with another shape, looks there, where no device needs another's elements for it.
+// A reshape changes no element, so element-wise operations behind it can be computed in front of it: for
+// abs(reshape(x)) the value in front of the reshape is abs(x). An operation that needs the elements in any shape can
+// use that value, for which devices exchange no elements.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -11,17 +11,17 @@
 
 namespace spmdc {
 
-/// The reshape that an array is the result of, or is computed of element by element, with others like it and constants
-/// perhaps; null where there is none, or where a person has said how anything between lies.
+/// A reshape from which the array is computed by element-wise operations alone, together with constants and reshapes
+/// from arrays of the same type; null if there is none, or if an operation between has an annotation.
 ReshapeOp findReshape(mlir::Value value);
 
-/// Whether the array can be made of what is in front of reshapes of such arrays to its own shape.
+/// Whether the array can be computed from operands of type `before` of reshapes, constants and element-wise operations.
 bool isThereBefore(mlir::Value value, ArrayType before);
 
-/// Makes that.
+/// Builds that computation; the result has the shape and sharding of `before`.
 mlir::Value buildBefore(mlir::OpBuilder &builder, mlir::Value value, ArrayType before);
 
-/// Removes operations that nobody uses any more.
+/// Erases operations without uses.
 void eraseUnused(mlir::Operation *root);
 
 } // namespace spmdc

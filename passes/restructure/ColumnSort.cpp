@@ -1,4 +1,4 @@
-//===- ColumnSort.cpp - orders along cut dimensions -----------------------===//
+//===- ColumnSort.cpp - columnsort along sharded dimensions ---------------===//
 
 #include "passes/restructure/ColumnSort.h"
 
@@ -20,22 +20,23 @@ OperationPrice priceSort(const ColumnSort &sort, ReshardPlanner &planner) {
     arrays.push_back(arrayTypeOf(array));
     price.resize(arrays.back(), sort.piece);
   }
-  if (sort.hasPositions) // Made where they are needed.
+  if (sort.hasPositions) // Created where they are needed.
     arrays.push_back(order.op.getType().withSharding(order.getType().getSharding()));
   for (ArrayType array : arrays) {
     for (int exchange = 0; exchange < 2; ++exchange) {
       price.send("all_to_all", (pieces - 1) / pieces * price.bytesOf(array, piece));
       price.send("exchange", price.bytesOf(array, edge));
     }
-    price.touch(6 * price.bytesOf(array, piece)); // Taken in each order, dealt and taken back.
+    price.touch(6 * price.bytesOf(array, piece)); // Taken by each sort, dealt, and sent back.
   }
   price.deliver(sort.piece);
-  // By positions first, where these decide: of two sorts the second one keeps their order.
+  // If positions decide between equals, a sort by position comes first; the second sort is stable.
   price.sort(sort.hasPositions ? 4 : 3, piece);
   price.sort(sort.hasPositions ? 2 : 1, 2 * edge);
   return price.get();
 }
 
+/// Builds a columnsort.
 class ColumnSorter : SortBuilder {
 public:
   explicit ColumnSorter(const ColumnSort &sort) : SortBuilder(sort.order, OpBuilder(sort.order.op)), sort(sort) {}
@@ -61,7 +62,7 @@ public:
   }
 
 private:
-  /// The operand, its positions, and the other arrays.
+  /// The operand, its positions, and the other arrays, as `[pieces, piece]`.
   SmallVector<Value> listArrays() {
     SmallVector<Value> arrays{split(order.op.getOperand(), sort.piece, lastOf(original.getElementType(), descending))};
     if (sort.hasPositions) {
@@ -78,20 +79,20 @@ private:
       array = change(array);
   }
 
-  /// Brings what each device has into the order of one of the arrays. Equals stay in the order in which they stand.
+  /// Each device sorts its shard of all arrays by one of them. The sort is stable.
   void sortLines(SmallVector<Value> &arrays, size_t by) {
     Value sorted = argsort(arrays[by], 1, by == 0 && descending);
     transform(arrays, [&](Value x) { return take(x, sorted, 1); });
   }
 
-  /// Where equals do not stand in the order of their positions.
+  /// Sorts by value, with ties by position.
   void sortByPosition(SmallVector<Value> &arrays) {
     if (sort.hasPositions)
       sortLines(arrays, 1);
     sortLines(arrays, 0);
   }
 
-  /// Every element to the piece that its place in its own names, modulo the pieces.
+  /// Sends element i of each shard to shard i modulo `pieces`.
   Value deal(Value x) {
     int64_t pieces = order.pieces, each = sort.piece / pieces;
     Value dealt = transpose(reshape(x, {pieces, each, pieces}), {2, 0, 1}, {pieces, pieces, each});
@@ -103,13 +104,13 @@ private:
     return reshape(dealt, {pieces, sort.piece});
   }
 
-  /// Sorts the end of each piece with the beginning of the next one.
+  /// Sorts the end of each shard together with the beginning of the next one.
   SmallVector<Value> sortEdges(ArrayRef<Value> arrays) {
     int64_t pieces = order.pieces, edge = sort.getEdge(), rest = sort.piece - 2 * edge;
     auto part = [&](Value x, int64_t begin, int64_t size) { return slice(x, 1, typeLike(x, {pieces, size}), begin); };
     SmallVector<Value> windows;
     for (auto [index, x] : llvm::enumerate(arrays)) {
-      // Behind the last piece there is what is last.
+      // Behind the last shard is filler that sorts last.
       Scalar last;
       if (index == 0)
         last = lastOf(original.getElementType(), descending);

@@ -1,21 +1,22 @@
-//===- ColumnSort.h - orders along cut dimensions -----------------*- C++ -*-===//
+//===- ColumnSort.h - columnsort along sharded dimensions -------*- C++ -*-===//
 //
-// Leighton's columnsort (Tight bounds on the complexity of parallel sorting, 1985): the pieces of a cut dimension are
-// the columns of a matrix, and which element is sent where does not depend on what it is. Of P pieces of m elements,
+// Leighton's columnsort (Tight bounds on the complexity of parallel sorting, 1985): the shards of a sharded dimension
+// are the columns of a matrix, and the destination of an element does not depend on its value. With P shards of m
+// elements:
 //
-//   1. every device sorts its piece
-//   2. and deals it out: element i goes to device i mod P                         one all_to_all
-//   3. sorts what it has been dealt
-//   4. and takes that back: of device j rows j, j + P, ... of the whole           one all_to_all
-//   5. sorts its piece again: now elements that are in the wrong piece are next to its ends
-//   6. and sorts the last elements of each piece with the first of the next one   the edges, there and back
+//   1. every device sorts its shard
+//   2. and deals its elements: i goes to device i mod P                       one all_to_all
+//   3. sorts the elements that it received
+//   4. and sends them back: device j gets rows j, j + P, ...                  one all_to_all
+//   5. sorts its shard again: elements in a wrong shard are now near its ends
+//   6. and sorts the end of each shard with the start of the next             halos, there and back
 //
-// After 4 everything is in order but for a run of less than P * P elements (by the 0-1 principle: the columns of 3
-// differ by at most P in how many zeros they have), so 6 needs edges of P * P, and pieces twice as large. Each element
-// travels about twice; gathered, it travels P - 1 times, and every device sorts everything.
+// After 4 all elements are sorted except a run of less than P * P (by the 0-1 principle: the columns of 3 differ by
+// at most P in their number of zeros). So 6 needs halos of P * P elements, and shards of twice that. Each element is
+// sent about twice; a gather sends it P - 1 times, and every device sorts all elements.
 //
-// Elements carry their positions, which decide between equals, and other arrays that are taken in that order. Smaller
-// pieces are padded with what is last in the order.
+// Elements are sent with their positions, which decide between equals, and with the other arrays that the sort takes.
+// Smaller shards are padded with filler that sorts last.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -24,22 +25,22 @@
 
 namespace spmdc {
 
-/// An order that is made so.
+/// The parameters of one columnsort.
 struct ColumnSort {
   ShardedSort &order;
-  int64_t piece = 0; ///< Elements of each, padding included.
-  /// Whether positions travel, too: where they are asked for, or equal elements can be told apart.
+  int64_t piece = 0; ///< Elements of a shard, padding included.
+  /// Whether positions are sent, too: if they are results, or if equal elements can be told apart.
   bool hasPositions = true;
   OperationPrice price = {};
 
-  /// How many elements at the end of a piece may belong to the next one.
+  /// How many elements at the end of a shard may belong to the next one.
   int64_t getEdge() const { return order.pieces * order.pieces; }
 };
 
-/// The sort of an order, with what the cost model has it take; none where pieces would be little but padding.
+/// The columnsort that replaces `order`, with its predicted price; nothing if shards would be mostly padding.
 std::optional<ColumnSort> planColumnSort(ShardedSort &order, ReshardPlanner &planner);
 
-/// Puts it in place of the order, and of what takes elements by that.
+/// Replaces the sort, and the operations that take elements by its result.
 void buildColumnSort(const ColumnSort &sort);
 
 } // namespace spmdc

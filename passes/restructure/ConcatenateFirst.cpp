@@ -1,17 +1,17 @@
-//===- ConcatenateFirst.cpp - parts that are joined before they are computed -----===//
+//===- ConcatenateFirst.cpp - slices concatenated before they are used ----===//
 //
-// Rotary embeddings negate one half of an array and swap both:
+// Rotary embeddings negate one half of an array and swap the halves:
 //
 //   concatenate([-x[:, h:], x[:, :h]], axis=1)
 //
-// Of a sharded dimension devices exchange the halves to compute on them, and exchange the results to join them. The
-// slices alone are a permutation of the array, which takes one exchange. So they are joined first, and what is computed
-// of each is computed of the joined array and selected where the part is:
+// Along a sharded dimension devices exchange the halves to compute on them, and exchange the results to concatenate
+// them. The slices alone are a permutation of the array, which takes one exchange. So the pass concatenates them first,
+// applies each part's operations to the concatenated array, and selects the result in the part's range:
 //
 //   let y = concatenate([x[:, h:], x[:, :h]], axis=1)
 //   where(column < h, -y, y)
 //
-// Parts of which the same is computed (the ends of a stencil that wraps, written apart) need no selection.
+// Parts with the same operations (the ends of a stencil that wraps, written separately) need no selection.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,16 +38,17 @@ namespace spmdc {
 
 namespace {
 
-/// Seconds of one unit of getOpCost, in bytes of memory traffic: the operations join a kernel that has its operands in
-/// registers, where a vectorised addition of one element takes a quarter of the time to read it.
+/// The time of one unit of getOpCost, in bytes of memory traffic: the operations are fused into a kernel that has its
+/// operands in registers, where a vectorized addition of one element takes a quarter of the time to read it.
 constexpr double kBytesPerUnit = 1;
 
-/// What exchanges send, and how many there are.
+/// The bytes, time and number of exchanges.
 struct Sent {
   double bytes = 0, seconds = 0;
   int64_t exchanges = 0;
 };
 
+/// Rewrites one concatenation.
 class PartJoiner {
 public:
   PartJoiner(ConcatenateOp op, const CostModel &model)
@@ -77,12 +78,12 @@ public:
   }
 
 private:
-  /// Parts of which the same is computed, and for each slot which of the joined arrays it is of.
+  /// Parts with the same operations; for each of their slots the index of its concatenated array.
   struct Group {
     SmallVector<unsigned> parts;
     SmallVector<unsigned> arrays;
   };
-  /// What is joined, by part; null where nobody looks at it.
+  /// The values to concatenate, by part; null if the array is not used for a part.
   struct Joined {
     SmallVector<Value> values;
   };
@@ -107,10 +108,10 @@ private:
     begins.push_back(begin);
     if (llvm::none_of(formulas, [](const OperandExpression &formula) { return formula.computes(); }))
       return false;
-    // What belongs to another part, or to none, may be zero, and integers stop the program that are divided by it.
+    // Positions of other parts may be zero, and an integer division by zero would trap.
     if (groups.size() > 1 && llvm::any_of(formulas, [](const OperandExpression &formula) { return formula.mayStop(); }))
       return false;
-    // What most elements have comes first, and others are selected in its place.
+    // The group with the most elements is computed first, and the others are selected over it.
     llvm::sort(groups, [&](const Group &a, const Group &b) {
       return std::pair(-sizeOf(a), a.parts.front()) < std::pair(-sizeOf(b), b.parts.front());
     });
@@ -124,7 +125,7 @@ private:
     return size;
   }
 
-  /// The moves from the values to their parts of the result.
+  /// The moves from the values to their ranges of the result.
   SmallVector<ArrayMove> listMoves(const Joined &joined) const {
     SmallVector<ArrayMove> moves;
     for (auto [part, value] : llvm::enumerate(joined.values)) {
@@ -139,7 +140,7 @@ private:
     return moves;
   }
 
-  /// Gives each slot a joined array: that of another group's slot if both together are one move of one array.
+  /// Gives each slot a concatenated array: that of another group's slot if both together are one move of one array.
   bool joinSlots() {
     for (Group &group : groups) {
       size_t count = formulas[group.parts.front()].getSlots().size();
@@ -166,7 +167,7 @@ private:
         group.arrays.push_back(*place);
       }
     }
-    // Zeros are put around what is joined, not into it.
+    // The array is padded with zeros around the values, not between them.
     return llvm::all_of(arrays, [](const Joined &joined) {
       auto isThere = [](Value value) { return static_cast<bool>(value); };
       auto first = llvm::find_if(joined.values, isThere);
@@ -209,7 +210,7 @@ private:
     }
     bool isLess = behind.bytes < before.bytes || (behind.bytes == before.bytes && behind.exchanges < before.exchanges);
     auto elements = static_cast<double>(result.getLocalBytes(mesh) / spmd::byteSize(result.getDType()));
-    double beside = 0; // What is computed and not selected.
+    double beside = 0; // Computed elements that are not selected.
     for (const Group &group : groups) {
       auto own = static_cast<double>(sizeOf(group)) / static_cast<double>(result.getDimSize(dim));
       beside += formulas[group.parts.front()].getCost() * elements * (1 - own);
@@ -267,7 +268,7 @@ private:
   spmd::MeshShape mesh;
   const CostModel &model;
   std::vector<OperandExpression> formulas; ///< By part.
-  SmallVector<int64_t> begins;             ///< Of each part; last the dimension's size.
+  SmallVector<int64_t> begins;             ///< By part, and the dimension's size at the end.
   std::vector<Group> groups;
   std::vector<Joined> arrays;
 };

@@ -1,4 +1,4 @@
-//===- Concatenation.cpp - arrays that are parts beside one another ---------------===//
+//===- Concatenation.cpp - operands of concatenations ---------------------===//
 
 #include "passes/restructure/Concatenation.h"
 
@@ -9,12 +9,12 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-/// More parts are not looked at: each of them becomes an operation of its own.
+/// The largest number of parts: each of them becomes a separate operation.
 constexpr size_t kMostParts = 64;
 
 ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
 
-/// The dimension along which zeros are added around an array; none where there are several, or elements are cut off.
+/// The dimension along which `pad` adds zeros; nothing if there are several, or if it crops or dilates.
 std::optional<int64_t> getPaddedDim(PadOp pad) {
   std::optional<int64_t> padded;
   for (auto [dim, low, high, interior] : llvm::enumerate(pad.getLow(), pad.getHigh(), pad.getInterior())) {
@@ -38,7 +38,7 @@ Concatenation joinOf(ConcatenateOp op) {
   return join;
 }
 
-/// Takes the sum of padded parts apart; false where it is something else.
+/// Collects the parts of a sum of padded arrays; false for any other value.
 bool addParts(Value value, Concatenation &join) {
   Operation *op = value.getDefiningOp();
   if (!op || op->hasAttr(kAnnotatedAttrName) || join.parts.size() == kMostParts)

@@ -1,4 +1,4 @@
-//===- Concatenation.h - arrays that are parts beside one another -------*- C++ -*-===//
+//===- Concatenation.h - operands of concatenations -------------*- C++ -*-===//
 #pragma once
 
 #include "ir/array/ArrayOps.h"
@@ -7,7 +7,7 @@
 
 namespace spmdc {
 
-/// Of the parts that a person concatenated, or that a derivative padded with zeros and added.
+/// A concatenation that the user wrote, or the equivalent sum of zero-padded arrays that differentiation builds.
 struct Concatenation {
   int64_t dim = 0;
   struct Part {
@@ -16,12 +16,12 @@ struct Concatenation {
 
     int64_t getSize(int64_t dim) const { return mlir::cast<ArrayType>(value.getType()).getDimSize(dim); }
   };
-  llvm::SmallVector<Part> parts;               ///< By where they start; together they are the whole dimension.
-  llvm::SmallVector<mlir::Operation *> movers; ///< That bring the parts to their places: the concatenation, the pads.
-  llvm::SmallVector<mlir::Operation *> adders; ///< Of padded parts; the last one first.
+  llvm::SmallVector<Part> parts;               ///< By start; together they cover the dimension.
+  llvm::SmallVector<mlir::Operation *> movers; ///< The concatenation, or the pads.
+  llvm::SmallVector<mlir::Operation *> adders; ///< The additions of padded parts; the last one first.
 };
 
-/// None where the value is no join, has too many parts, or somebody else needs what it is joined from.
+/// Nothing if the value is no concatenation, has too many parts, or if its parts have other uses.
 std::optional<Concatenation> matchConcatenation(mlir::Value value);
 
 } // namespace spmdc

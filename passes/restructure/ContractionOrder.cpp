@@ -1,4 +1,4 @@
-//===- ContractionOrder.cpp - in which order an einsum multiplies ---------===//
+//===- ContractionOrder.cpp - the order of products of an einsum ----------===//
 
 #include "passes/restructure/ContractionOrder.h"
 
@@ -28,27 +28,29 @@ std::string ContractionOrder::str() const {
 
 namespace {
 
-/// Operands, a bit for each.
+/// A set of operands, one bit each.
 using OperandSet = unsigned;
 
-/// Ways to multiply two arrays that are priced for one einsum, about.
+/// The approximate number of products of two arrays that are priced for one einsum.
 constexpr size_t kMostWays = 1 << 12;
-/// Assignments that are tried for two arrays at least.
+/// The least number of assignments that are tried for two arrays.
 constexpr size_t kLeastAssignments = 32;
 
-/// One way to make the product of a set of operands: from which two sets, each of which is brought to a type.
+/// A plan for the product of a set of operands: the two sets that are multiplied, and the types that their products
+/// get.
 struct Way {
   OperandSet left = 0, right = 0;
   ArrayType leftType, rightType;
-  OperationPrice price; ///< With all that comes before.
+  OperationPrice price; ///< Includes the price of both operands.
 };
 
-/// How a set's product comes to lie as somebody wants it.
+/// The cheapest plan for a set's product in a given type.
 struct Choice {
   OperationPrice price;
-  Way way; ///< Of no sets for an operand.
+  Way way; ///< Without sets for a single operand.
 };
 
+/// The dynamic program for one einsum. Tables are filled on demand (`choose`, `waysOf`).
 class OrderSearch {
 public:
   OrderSearch(ReshardPlanner &planner, EinsumOp op)
@@ -99,17 +101,18 @@ private:
     spmd::Sharding result = op.getType().getShardingOrOpen().toValue();
     assignments = listSuggestedFactorAxes(mesh, rule, operands, result);
     llvm::append_range(assignments, listAllFactorAxes(mesh, rule, operands, result));
-    size_t splits = 1; // (3^n + 1) / 2 - 2^n of sets of n operands.
+    size_t splits = 1; // (3^n + 1) / 2 - 2^n pairs of sets.
     for (unsigned i = 0; i < op.getNumOperands(); ++i)
       splits *= 3;
     splits = (splits + 1) / 2 - (size_t(1) << op.getNumOperands());
     size_t most = std::max(kLeastAssignments, kMostWays / std::max<size_t>(splits, 1));
     if (assignments.size() > most)
       assignments.resize(most);
-    assignments.emplace_back(rule.factors.size()); // Where none of the others fits.
+    assignments.emplace_back(rule.factors.size()); // Always expressible.
   }
 
-  /// Of a set's product, in ascending order: what the result needs or an operand outside. Of an operand: its own.
+  /// The labels of a set's product, ascending: those that the result or an operand outside of the set has. A single
+  /// operand keeps its own labels.
   SmallVector<int64_t> labelsOf(OperandSet set) const {
     std::set<int64_t> inside, outside(op.getResultLabels().begin(), op.getResultLabels().end());
     for (unsigned i = 0; i < op.getNumOperands(); ++i)
@@ -121,7 +124,7 @@ private:
     return labels;
   }
 
-  /// An array with these labels under an assignment, of which only what cuts labels of the pair counts.
+  /// The type of an array with these labels under an assignment.
   ArrayType typeOf(ArrayRef<int64_t> labels, const FactorAxes &axes, const AxisRefs &reduced) const {
     std::vector<int64_t> shape;
     spmd::Sharding sharding;
@@ -151,7 +154,7 @@ private:
            model.link.bytesPerSecond;
   }
 
-  /// The cheapest way to have the set's product like that; null where none is small enough.
+  /// The cheapest plan for the set's product in this type; null if every plan has an array that is too large.
   const Choice *choose(OperandSet set, ArrayType wanted) {
     auto [found, isNew] = choices.try_emplace({set, wanted.getAsOpaquePointer()});
     std::optional<Choice> &best = found->second;
@@ -162,7 +165,7 @@ private:
       for (const auto &[made, way] : waysOf(set)) {
         double most = best ? (1 + CostModel::kAlike) * best->price.seconds : INFINITY;
         if (way.price.seconds > most)
-          break; // So are all behind it.
+          break; // All later ones are slower, too.
         if (way.price.seconds + leastSecondsOfMove(made, wanted) > most)
           continue;
         OperationPrice move = priceOfMove(made, wanted);
@@ -174,10 +177,10 @@ private:
     return best ? &*best : nullptr;
   }
 
-  /// By type.
+  /// Sorted by price.
   using Ways = std::vector<std::pair<ArrayType, Way>>;
 
-  /// The cheapest way to each type that the set's product may be made with; the cheapest first.
+  /// The cheapest plan for each type that the set's product can have; the cheapest first.
   const Ways &waysOf(OperandSet set) {
     if (auto found = ways.find(set); found != ways.end())
       return found->second;
@@ -243,7 +246,7 @@ private:
     return model.computeSeconds(isSum ? 2 * products : 0, bytes);
   }
 
-  /// Adds the steps that make the set's product; its number.
+  /// Appends the steps of the set's product; returns the number of its array.
   size_t append(OperandSet set, ArrayType wanted, ContractionOrder &order) {
     if (llvm::isPowerOf2_32(set))
       return llvm::Log2_32(set);
@@ -251,7 +254,7 @@ private:
     ContractionStep step;
     step.left = append(way.left, way.leftType, order);
     step.right = append(way.right, way.rightType, order);
-    // The sides in the order in which they were written.
+    // Operands keep the order in which the user wrote them.
     if (llvm::countr_zero(way.right) < llvm::countr_zero(way.left))
       std::swap(step.left, step.right);
     step.labels = labelsOf(set);
@@ -264,12 +267,12 @@ private:
   const CostModel &model;
   mutable EinsumOp op;
   const ShardingRule rule;
-  const bool isPlain; ///< Nothing has a sharding.
+  const bool isPlain; ///< No array has a sharding.
   const spmd::MeshShape mesh;
-  std::map<int64_t, size_t> factorOf;  ///< Of each label.
-  std::vector<FactorAxes> assignments; ///< Of axes to all labels.
+  std::map<int64_t, size_t> factorOf;  ///< By label.
+  std::vector<FactorAxes> assignments; ///< Assignments of axes to the factors of all labels.
   std::map<OperandSet, Ways> ways;
-  std::map<std::pair<OperandSet, const void *>, std::optional<Choice>> choices; ///< By set and type; only looked up.
+  std::map<std::pair<OperandSet, const void *>, std::optional<Choice>> choices; ///< By set and type; never iterated.
 };
 
 } // namespace

@@ -1,13 +1,14 @@
-//===- ContractionOrder.h - in which order an einsum multiplies -*- C++ -*-===//
+//===- ContractionOrder.h - order of products of an einsum ------*- C++ -*-===//
 //
-// Dynamic programming over sets of operands, as for joins in databases (Selinger et al. 1979) and for contractions of
-// tensor networks (opt_einsum's "dp"), that knows where operands lie: a set's product is made from the products of two
-// sets, of which each is brought to one assignment of axes to labels, where devices multiply; what that leaves (partial
-// sums included) is brought to where the next product wants it, and in the end to where the result lies. Every way is
-// priced by the cost model.
+// Dynamic programming over sets of operands, as for database joins (Selinger et al. 1979) and for contractions of
+// tensor networks (opt_einsum's "dp"), with shardings: a set's product is computed from the products of two sets. Both
+// are resharded to one assignment of axes to labels, and multiplied; the product (unreduced axes included) is resharded
+// to the type that the next product needs, and the last one to the type of the result. The cost model prices every
+// plan.
 //
-// Worked example, einsum("kx,ly,xyc->klc", c, s, x) on a mesh (a=8) with x cut over `x`: to begin with c sums over x,
-// so that partial sums of size k y c are reduced; to begin with s leaves x cut, and what is reduced has size k l c.
+// Worked example, einsum("kx,ly,xyc->klc", c, s, x) on a mesh (a=8) with x sharded over a along `x`: if c is multiplied
+// first, the product sums over x, and partial sums of size k y c are reduced; if s is multiplied first, the product
+// stays sharded along x, and the reduction has size k l c.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -16,26 +17,27 @@
 
 namespace spmdc {
 
-/// One product of two arrays. Arrays are numbered: the operands, then the products as they are made.
+/// One product of two arrays. Arrays are numbered: the operands, then the products in program order.
 struct ContractionStep {
   size_t left = 0, right = 0;
-  llvm::SmallVector<int64_t> labels; ///< Of the product, in ascending order,
-  ArrayType type;                    ///< and how it lies, with its dimensions in that order.
+  llvm::SmallVector<int64_t> labels; ///< Labels of the product, ascending.
+  ArrayType type;                    ///< Type of the product, with dimensions in that order.
 };
 
+/// An order of products with the shardings of intermediate products, and its price.
 struct ContractionOrder {
-  std::vector<ContractionStep> steps; ///< The last one's product is the result but for the order of its dimensions.
+  std::vector<ContractionStep> steps; ///< The last product is the result up to a transpose.
   OperationPrice price;
 
-  /// `((1 * 2) * 0)`: the operands by number.
+  /// For example `((1 * 2) * 0)`, with the numbers of operands.
   std::string str() const;
 };
 
-/// So many operands are looked at together.
+/// The largest number of operands for which all orders are compared.
 inline constexpr unsigned kMostContracted = 6;
 
-/// The cheapest order for an einsum of two operands or more, of at most kMostContracted; none where every order makes
-/// an array that is larger than one may be.
+/// The cheapest order for an einsum of 2 to kMostContracted operands; nothing if every order has an array that exceeds
+/// the size limit.
 std::optional<ContractionOrder> findContractionOrder(ReshardPlanner &planner, EinsumOp op);
 
 } // namespace spmdc

@@ -1,7 +1,7 @@
-//===- DistributeSorts.cpp - orders along cut dimensions ----------------------===//
+//===- DistributeSorts.cpp - sorts along sharded dimensions ---------------===//
 //
-// An order of which only an end is used is found piece by piece (DistributedTopK.h), any other by the quickest way of
-// sorting (SampleSort.h, ColumnSort.h).
+// A sort of which only the first or last elements are used becomes a distributed top-k (DistributedTopK.h), any other
+// the faster of two distributed sorts (SampleSort.h, ColumnSort.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,8 +48,8 @@ class DistributeSortsPass : public impl::DistributeSortsBase<DistributeSortsPass
     }
   }
 
-  /// Of an array that a reshape merges, which is looked at by the order only, each device gets a run of the elements,
-  /// as it would on the way to the whole array.
+  /// If a reshape merges sharded dimensions, and only the sort uses the result, shards the result over the same axes
+  /// into contiguous runs, which a gather would pass through as well.
   static void layAsRuns(ArgsortOp op, const spmd::MeshShape &mesh) {
     Value operand = op.getOperand();
     std::optional<MergedDim> dim = MergedDim::of(operand, static_cast<int64_t>(op.getDim()), mesh);
@@ -65,18 +65,18 @@ class DistributeSortsPass : public impl::DistributeSortsBase<DistributeSortsPass
         b.create<ReshapeOp>(op.getLoc(), dim->typeAsRuns(op.getOperand().getType().getElementType()), before));
   }
 
-  /// The quickest way that sends no more than gathering; of two that take nearly the same, the sort by samples, which
-  /// sends least: how long computing takes is known less well than what is sent. It sorts spread data only: where there
-  /// are others, its beginning is lost, which may be half as much time again as the way that is taken then, and hardly
-  /// any bytes.
+  /// Chooses the fastest sort that sends no more than a gather. If a sample sort takes nearly the same time, it wins,
+  /// because it sends least, and bytes are predicted better than compute time. It works only for data that are spread
+  /// over the shards: for other data its first steps are wasted, which may take half as long as the sort that runs
+  /// instead, and send few bytes.
   static void splitWhole(ArgsortOp op, ReshardPlanner &planner) {
     std::optional<ShardedSort> order = ShardedSort::of(op, planner);
     if (!order)
       return;
     std::optional<ColumnSort> columns = findColumnSort(*order, planner);
     const OperationPrice &otherwise = columns ? columns->price : order->apart;
-    // In a region that is manual along other axes, groups of devices may differ in which arm is theirs, so that all
-    // would go through both (spmdc-align-collectives).
+    // In a region that is manual along other axes, groups of devices may take different branches, so that all would
+    // have to run both (spmdc-align-collectives).
     bool mayBranch = !op->getParentOfType<ManualOp>();
     auto samples =
         planSampleSort(*order, planner, [&](const SampleSort &sort) { return mayBranch && isBetter(sort, otherwise); });
@@ -97,7 +97,7 @@ class DistributeSortsPass : public impl::DistributeSortsBase<DistributeSortsPass
            samples.toBranch.linkBytes + otherwise.linkBytes <= hardlyMore * gathered;
   }
 
-  /// If it is better than gathering.
+  /// Nothing if it is no better than a gather.
   static std::optional<ColumnSort> findColumnSort(ShardedSort &order, ReshardPlanner &planner) {
     std::optional<ColumnSort> sort = planColumnSort(order, planner);
     bool isBetter = sort && sort->price.seconds < order.apart.seconds && sort->price.linkBytes <= order.apart.linkBytes;

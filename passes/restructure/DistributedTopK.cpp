@@ -1,4 +1,4 @@
-//===- DistributedTopK.cpp - an end of an order, piece by piece -----------------===//
+//===- DistributedTopK.cpp - top-k along sharded dimensions ---------------===//
 
 #include "passes/restructure/DistributedTopK.h"
 
@@ -13,19 +13,20 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-/// Where the candidates are taken from the pieces, and how they are looked through.
+/// How the candidates are found in the shards.
 struct Search {
   Value operand;
   MergedDim dim;
-  int64_t count = 0; ///< Candidates of each piece.
+  int64_t count = 0; ///< Candidates of each shard.
   bool isLast = false;
   Type positionType; ///< The element type of positions in the dimension.
-  Scalar filler;     ///< What comes after every element, or before it if the last ones are looked for.
+  Scalar filler;     ///< Sorts after every element, or before it if the last elements are wanted.
 };
 
+/// The candidates of all shards: their elements and their positions.
 class Candidates : IndexArithmetic {
 public:
-  /// `rank` gives the first or last places of each piece, [pieces, count], of the array of pieces.
+  /// `rank` returns the first or last places in each shard, `[pieces, count]`, of an array `[pieces, piece]`.
   Candidates(const Search &search, OpBuilder &b, Location loc, function_ref<Value(Value)> rank)
       : IndexArithmetic(b, loc), search(search), dim(search.dim.getDim()), b(b), loc(loc) {
     MergedPositions places(search.dim, b, loc);
@@ -43,7 +44,8 @@ public:
     positions = search.dim.join(b, loc, found.positions);
   }
 
-  /// All candidates' elements and positions, as an array of these other dimensions, equals in the order of positions.
+  /// All candidates' elements and positions, sharded like `type` in other dimensions; equals are in the order of
+  /// positions.
   std::pair<Value, Value> listAs(ArrayType type) const {
     type = type.withElementType(search.positionType);
     if (isInOrder())
@@ -52,7 +54,7 @@ public:
     return {take(elements, order, dim), take(positions, order, dim)};
   }
 
-  /// [count of all] in place of the dimension of an array, whole.
+  /// `result` with `pieces * count` elements along the dimension, unsharded.
   ArrayType typeLike(ArrayType result) const {
     SmallVector<int64_t> shape(result.getShape());
     shape[dim] = arrayTypeOf(elements).getDimSize(dim);
@@ -67,7 +69,7 @@ public:
   }
 
 private:
-  /// The elements of packed pieces that have these ranks.
+  /// The elements with these ranks in packed shards.
   MergedPositions::Found find(Value ranks, const MergedPositions &places) const {
     Value piece = b.create<IotaOp>(loc, ranks.getType(), dim);
     if (!search.isLast || !search.dim.isPadded())
@@ -78,7 +80,7 @@ private:
     return found;
   }
 
-  /// What is missing behind what is there, or in front of it.
+  /// Moves the filler of each shard behind its elements, or in front of them.
   Value pack(Value pieces, const MergedPositions &places) const {
     if (search.isLast ? !search.dim.isPadded() : search.dim.isPaddedAtEnd())
       return pieces;
@@ -101,10 +103,10 @@ private:
 };
 
 //===----------------------------------------------------------------------===//
-// Ends of orders
+// Slices of sorts
 //===----------------------------------------------------------------------===//
 
-/// Whether this takes elements from one end of an order.
+/// Whether the slice takes elements from one end of the sorted dimension.
 bool takesEnd(SliceOp slice, int64_t dim, bool isLast) {
   ArrayRef<int64_t> shape = slice.getOperand().getType().getShape();
   for (int64_t d = 0; d < static_cast<int64_t>(shape.size()); ++d)
@@ -114,7 +116,7 @@ bool takesEnd(SliceOp slice, int64_t dim, bool isLast) {
   return true;
 }
 
-/// The slices that are all that is used of an order, if they are of this end.
+/// The users of a sort, if all of them are slices from this end.
 std::optional<SmallVector<SliceOp>> listEnds(ArgsortOp op, bool isLast) {
   SmallVector<SliceOp> slices;
   for (Operation *user : op->getUsers()) {
@@ -126,7 +128,7 @@ std::optional<SmallVector<SliceOp>> listEnds(ArgsortOp op, bool isLast) {
   return slices;
 }
 
-/// What takes the ordered elements themselves finds them among the candidates.
+/// Operations that take the sorted elements themselves take them from the candidates.
 void replaceTaken(SliceOp user, Value x, Value elements, Value first, int64_t dim) {
   for (Operation *other : llvm::make_early_inc_range(user->getUsers())) {
     auto take = dyn_cast<TakeAlongOp>(other);
@@ -169,7 +171,7 @@ void splitEnd(ArgsortOp op, ArrayRef<SliceOp> slices, const Search &search) {
   op.erase();
 }
 
-/// What comes before every other element.
+/// The value that sorts before every other element.
 Scalar firstOf(Type type, bool isDescending) {
   if (isa<FloatType>(type) && !isDescending)
     return getReductionIdentity(type, ReductionKind::max);
@@ -219,7 +221,7 @@ void distributeMergedExtreme(ArgReduceOp op, const spmd::MeshShape &mesh) {
                 /*isLast=*/false,
                 op.getType().getElementType(),
                 getReductionIdentity(op.getOperand().getType().getElementType(), kind)};
-  // With the dimension again, of one element.
+  // An argmax or argmin that keeps the dimension with size 1.
   auto find = [&](Value x, ArrayType type, int64_t dimOfOne) -> Value {
     SmallVector<int64_t> shape(type.getShape());
     shape.erase(shape.begin() + dimOfOne);

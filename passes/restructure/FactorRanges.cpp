@@ -1,4 +1,4 @@
-//===- FactorRanges.cpp - ranges of dimensions through operations ----------===//
+//===- FactorRanges.cpp - ranges of dimensions through operations ---------===//
 
 #include "passes/restructure/FactorRanges.h"
 
@@ -9,7 +9,7 @@ using namespace llvm;
 namespace spmdc {
 namespace {
 
-/// The first factor that is larger than 1, or 1.
+/// The first factor that is larger than 1; nothing if there is none.
 std::optional<int64_t> getMajor(const ShardingRule &rule, const DimFactors &dim) {
   for (int64_t factor : dim)
     if (rule.factors[factor].size != 1)

@@ -1,8 +1,8 @@
-//===- LookUpFirst.cpp - lookups in parts of arrays -----------------------===//
+//===- LookUpFirst.cpp - lookups in slices of arrays ----------------------===//
 //
-// Tables of one shape are one array, cut over devices along the dimension that counts them. The one that is looked up
-// in lies on some devices, and to look it up elsewhere it has to be moved, however few of its rows are wanted. Instead
-// all devices look the same rows up in what they have, and what has been found in the one table is moved:
+// Tables of one shape may be one array that is sharded along the dimension that counts them. A table is then on some of
+// the devices, and a lookup on the others needs a reshard of the table, however few of its rows are read. Instead all
+// devices look up the same rows in their shards, and only the rows of the one table are resharded:
 //
 //   take(e[3], i, axis=0)   =   take(e, i, axis=1)[3]
 //
@@ -22,7 +22,7 @@ ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
 
 const AxisRefs &axesOf(const spmd::Sharding &sharding, int64_t dim) { return sharding.dims[dim]; }
 
-/// A part of an array in which elements are looked up.
+/// A slice of an array in which elements are looked up.
 class LookedUpPart {
 public:
   LookedUpPart(SliceOp slice, ReshardPlanner &planner, RunCounts &runs)
@@ -68,8 +68,8 @@ private:
                         [&](int64_t dim) { return !isWhole(dim) && !axesOf(cut, dim).empty(); });
   }
 
-  /// Finds lookups in the part itself, or without dimensions of size 1, and what is there for these alone. What a
-  /// person wants to lie somewhere is there for that.
+  /// Collects lookups in the slice itself, or in a reshape of it that drops dimensions of size 1, and the operations
+  /// that serve only these lookups. An annotated value stays.
   bool collect(Operation *op) {
     Value part = op->getResult(0);
     std::optional<SmallVector<int64_t>> dims = findDims(typeOf(part).getShape());
@@ -101,7 +101,7 @@ private:
     return take && isWhole(dims[take.getDim()]) && llvm::all_of(llvm::seq<int64_t>(0, from.getRank()), isOneOfMany);
   }
 
-  /// Which dimensions of the slice these are, where only some of size 1 are left out.
+  /// The dimensions of the slice that `shape` has, if it drops only dimensions of size 1.
   std::optional<SmallVector<int64_t>> findDims(ArrayRef<int64_t> shape) const {
     SmallVector<int64_t> dims;
     for (auto [dim, size] : llvm::enumerate(slice.getType().getShape()))
@@ -116,7 +116,7 @@ private:
     int64_t taken = dims[take.getDim()];
     ArrayType indices = take.getIndices().getType(), result = take.getType();
     spmd::Sharding ofIndices = indices.getShardingOrOpen().toValue(), ofResult = result.getShardingOrOpen().toValue();
-    // Dimensions of what is found in the array, and of the part of it that is wanted.
+    // Dimensions of the lookup in the array, and of the wanted slice of it.
     SmallVector<int64_t> shape, starts, limits, strides, kept;
     spmd::Sharding found, wanted;
     for (int64_t dim = 0, next = 0; dim < from.getRank(); ++dim) {
@@ -155,14 +155,14 @@ private:
       wanted.dims[dim] = result.getShardingOrOpen().toValue().dims[number];
     shape[taken] = limits[taken] = result.getDimSize(static_cast<int64_t>(take.getDim()));
     found.dims[taken].clear();
-    // Each of the array's parts is looked up in at the same places.
+    // The same indices apply to each of the array's slices.
     auto everywhere = build<BroadcastInDimOp>(take, typed(shape, found).withElementType(indices.getElementType()),
                                               take.getIndices(), dims);
     auto inArray = build<TakeAlongOp>(take, typed(shape, found), source, everywhere, taken);
     return takePart(take, inArray, starts, limits, strides, wanted);
   }
 
-  /// The part of what has been found in the array, as the lookup in the part gives it.
+  /// The slice of the lookup in the array that equals the lookup in the slice.
   Value takePart(Operation *take, Value found, ArrayRef<int64_t> starts, ArrayRef<int64_t> limits,
                  ArrayRef<int64_t> strides, const spmd::Sharding &wanted) {
     SmallVector<int64_t> shape;
@@ -188,10 +188,10 @@ private:
   RunCounts &runs;
   Value source;
   ArrayType from;
-  spmd::Sharding cut; ///< How the array lies.
-  /// And which dimensions of the slice those of what is looked up in are.
+  spmd::Sharding cut; ///< The array's sharding.
+  /// The lookups, each with the dimensions of the slice that the dimensions of its operand are.
   SmallVector<std::pair<Operation *, SmallVector<int64_t>>> lookups;
-  SmallVector<Operation *> unused; ///< Where the lookups are done in the array; what others read comes first.
+  SmallVector<Operation *> unused; ///< Operations that are not needed after the rewrite; operands come first.
   SmallVector<Operation *> built;
   SmallVector<Value> replacements;
 };

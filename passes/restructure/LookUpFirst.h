@@ -1,4 +1,4 @@
-//===- LookUpFirst.h - lookups in parts of arrays ---------------*- C++ -*-===//
+//===- LookUpFirst.h - lookups in slices of arrays --------------*- C++ -*-===//
 #pragma once
 
 #include "passes/reshard/ReshardPlanner.h"
@@ -7,9 +7,9 @@
 
 namespace spmdc {
 
-/// Where elements of a part of an array are looked up along a dimension that the part has whole, looks them up in the
-/// array, and takes that part of what is found. Only where that sends less as values lie now. Returns where the lookups
-/// come from.
+/// If elements of a slice are looked up along a dimension that the slice has in full size, looks them up in the array,
+/// and slices the result. Rewrites only if that sends less for the present shardings. Returns the locations of the
+/// lookups.
 llvm::SmallVector<mlir::Location> lookUpFirst(mlir::func::FuncOp func, ReshardPlanner &planner);
 
 } // namespace spmdc

@@ -1,4 +1,4 @@
-//===- MergedDim.cpp - a dimension made of others that are cut ------------===//
+//===- MergedDim.cpp - a dimension merged of sharded ones -----------------===//
 
 #include "passes/restructure/MergedDim.h"
 
@@ -97,7 +97,7 @@ std::optional<MergedDim> MergedDim::find(ArrayType source, ArrayType whole, cons
     merged.parts[i].size = shape[first + i];
     merged.cutApart(first + i, merged.parts[i], mesh);
   }
-  bool isWhole = true; // All before are cut into single elements.
+  bool isWhole = true; // Whether all parts before are sharded into single elements.
   for (auto [i, part] : llvm::enumerate(merged.parts)) {
     llvm::append_range(merged.axes, sharding.dims[first + static_cast<int64_t>(i)]);
     merged.runs &= isWhole || part.cuts.empty();
@@ -109,7 +109,7 @@ std::optional<MergedDim> MergedDim::find(ArrayType source, ArrayType whole, cons
   if (merged.pieces == 1 || merged.pieces * merged.piece > std::numeric_limits<int32_t>::max())
     return std::nullopt;
 
-  // What tells pieces apart comes first.
+  // The dimensions that count shards come first.
   ArrayType last = merged.steps.back().to;
   spmd::Sharding cut = last.getShardingOrOpen().toValue(), moved = cut;
   SmallVector<int64_t> perm, inside, sizes;
@@ -151,7 +151,7 @@ void MergedDim::cutApart(int64_t at, Part &part, const spmd::MeshShape &mesh) {
     part.isPadded |= count * size != above;
     shape[at] = count * size;
     step(shape, sharding);
-    // The axes that are left cut each piece.
+    // The remaining axes divide each shard.
     shape[at] = count;
     shape.insert(shape.begin() + at + 1, size);
     std::vector<spmd::AxisRef> left(sharding.dims[at].begin() + 1, sharding.dims[at].end());

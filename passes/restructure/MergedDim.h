@@ -1,20 +1,19 @@
-//===- MergedDim.h - a dimension made of others that are cut ----*- C++ -*-===//
+//===- MergedDim.h - a dimension merged of sharded ones ---------*- C++ -*-===//
 //
-// A reshape that merges dimensions of which not only the first is cut gives a dimension that cannot be cut so: no
-// device has a run of its elements. But in another order of elements it can be, piece by piece, without anything being
-// sent. f32[4, 6@a] as f32[24], with a=2:
+// If a reshape merges dimensions of which not only the first is sharded, the merged dimension cannot have the same
+// sharding: a device's elements are not contiguous in it. With another order of elements the dimension can be sharded
+// without communication. Example, f32[4, 6@a] as f32[24], with a=2:
 //
 //   before       [4, 6@a]
-//   split        [4, 2@a, 3]            a dimension for what each device has
-//   in front     [2@a, 4, 3]
-//   as pieces    [2@a, 12]              device 0 has 0 1 2 6 7 8 12 13 14 18 19 20, device 1 the others
-//   as one       [24@a]
+//   split        [4, 2@a, 3]            a dimension for each device's elements
+//   transposed   [2@a, 4, 3]
+//   as shards    [2@a, 12]              device 0 has 0 1 2 6 7 8 12 13 14 18 19 20, device 1 the others
+//   joined       [24@a]
 //
-// Elements of a piece are in the order of all. Where pieces are uneven they are padded, each dimension along each of
-// its axes, so that what is missing belongs to the device that lacks it. A cut dimension by itself is the simplest
-// case.
+// The elements of a shard are in their original order. Uneven shards are padded, in each dimension along each of its
+// axes, so the padding belongs to the devices with fewer elements. A single sharded dimension is the simplest case.
 //
-// MergedPositions.h says which element stands where.
+// MergedPositions.h maps positions between both orders.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -27,20 +26,22 @@
 
 namespace spmdc {
 
-/// An array with a dimension for each factor of an operation's sharding rule, cut as the array is.
+/// An array with a dimension for each factor of an operation's sharding rule, and with the same elements on each
+/// device.
 struct FactorForm {
   ArrayType type;
   llvm::SmallVector<int64_t> order; ///< The factor of each dimension.
-  FactorAxes axes;                  ///< Of each factor.
+  FactorAxes axes;                  ///< By factor.
 
-  /// None where a dimension of several factors is cut otherwise than these can be.
+  /// Nothing if the sharding of a dimension with several factors is not expressible by its factors.
   static std::optional<FactorForm> of(ArrayType type, const ShardingRule &rule, const ValueFactors &value,
                                       const spmd::MeshShape &mesh);
 };
 
+/// A merged dimension, with the steps that turn an array with the original dimensions into shards, and back.
 class MergedDim {
 public:
-  /// A cutting of what is above it: so many pieces of so many elements.
+  /// One axis that divides a dimension: `count` shards of `size` elements each.
   struct Cut {
     int64_t count = 1, size = 1;
   };
@@ -53,44 +54,44 @@ public:
     int64_t getPiece() const { return cuts.empty() ? size : cuts.back().size; }
   };
 
-  /// Of a dimension of an array, behind a reshape if that merges others so that no device has a run of it (isMerged),
-  /// else as it lies. None where it is not cut.
+  /// For a dimension of an array: behind a reshape that merges others into it, if no device has contiguous elements of
+  /// it (isMerged), else in its own sharding. Nothing if the dimension is not sharded.
   static std::optional<MergedDim> of(mlir::Value value, int64_t dim, const spmd::MeshShape &mesh);
-  /// Of the result's dimension that a reshape takes apart, for one that lies as its result does.
+  /// For an operand's dimension that `reshape` splits, in the sharding of the reshape's result.
   static std::optional<MergedDim> ofSplit(ReshapeOp reshape, int64_t dim, const spmd::MeshShape &mesh);
 
   int64_t getDim() const { return dim; }
   int64_t getSize() const;
   int64_t getPieces() const { return pieces; }
   int64_t getPiece() const { return piece; }
-  /// How many axes cut it.
+  /// The number of axes that shard the dimension.
   size_t countCuts() const { return axes.size(); }
   llvm::ArrayRef<Part> getParts() const { return parts; }
   bool isMerged() const { return merged; }
-  /// The array that the pieces are made of: what a reshape merges, or the array itself.
+  /// The array that has the shards: the operand of a merging reshape, or the array itself.
   ArrayType getSource() const { return source; }
-  /// Whether pieces stand in the order of their elements, one behind the other.
+  /// Whether each shard is a contiguous run of the dimension, in the order of devices.
   bool hasRuns() const { return runs; }
   bool isPadded() const;
-  /// Whether what is missing in a piece stands behind all that is there.
+  /// Whether a shard's padding is behind all of its elements.
   bool isPaddedAtEnd() const;
 
-  /// [pieces, piece] in place of the dimension, of an array that lies as the source does; `filler` is what is missing.
+  /// Replaces the dimension of `before`, which is sharded as the source, by `[pieces, piece]`; `filler` is the padding.
   mlir::Value toPieces(mlir::OpBuilder &b, mlir::Location loc, mlir::Value before, Scalar filler) const;
-  /// Back.
+  /// The inverse of toPieces.
   mlir::Value fromPieces(mlir::OpBuilder &b, mlir::Location loc, mlir::Value pieces) const;
-  /// One dimension in place of the two.
+  /// Merges `[pieces, count]` into one dimension.
   mlir::Value join(mlir::OpBuilder &b, mlir::Location loc, mlir::Value pieces) const;
   mlir::Value unjoin(mlir::OpBuilder &b, mlir::Location loc, mlir::Value joined) const;
-  /// The type of [pieces, count] in place of the dimension, cut as pieces are.
+  /// The type of an array with `[pieces, count]` in place of the dimension, sharded along the first of both.
   ArrayType typeOfPieces(mlir::Type elementType, int64_t count) const;
-  /// The type of the dimension in its own order, cut into runs by the axes that cut the pieces.
+  /// The type of the array with the dimension in its original order, sharded into runs by the same axes.
   ArrayType typeAsRuns(mlir::Type elementType) const;
-  /// The type of a dimension of so many elements of each piece.
+  /// The type of an array with `pieces * count` elements in the dimension.
   ArrayType typeOfJoined(mlir::Type elementType, int64_t count) const;
 
 private:
-  /// A pad, a transpose (with `perm`) or a reshape.
+  /// A pad, a transpose (if `perm` is not empty) or a reshape.
   struct Step {
     ArrayType from, to;
     llvm::SmallVector<int64_t> perm;
@@ -100,10 +101,10 @@ private:
                                        const ValueFactors &before, const ValueFactors &behind, int64_t dim,
                                        const spmd::MeshShape &mesh);
   void step(llvm::ArrayRef<int64_t> shape, const spmd::Sharding &sharding, llvm::ArrayRef<int64_t> perm = {});
-  /// Cuts apart dimension `at` of the last step's array.
+  /// Splits dimension `at` of the last step's array by the axes that shard it.
   void cutApart(int64_t at, Part &part, const spmd::MeshShape &mesh);
 
-  ArrayType source, whole; ///< Of the pieces, and of the dimension that they make, uncut.
+  ArrayType source, whole; ///< The array that has the shards, and the merged array with an unsharded dimension.
   int64_t dim = 0;
   std::vector<spmd::AxisRef> axes;
   llvm::SmallVector<Part> parts;

@@ -1,4 +1,4 @@
-//===- MergedPositions.cpp - which element stands where in pieces ---------===//
+//===- MergedPositions.cpp - positions in merged dimensions ---------------===//
 
 #include "passes/restructure/MergedPositions.h"
 
@@ -9,7 +9,7 @@ namespace spmdc {
 Value MergedPositions::toJoined(Value positions) const {
   Value piece, place, left = positions;
   int64_t pieces = 1, inside = 1;
-  // From the last part, whose positions follow one another.
+  // Starts at the last part, whose positions are consecutive.
   for (auto [i, part] : llvm::enumerate(llvm::reverse(dim.getParts()))) {
     bool isFirst = i + 1 == dim.getParts().size();
     Value here = isFirst ? left : rest(left, part.size);

@@ -1,7 +1,7 @@
-//===- MergedPositions.h - which element stands where in pieces -*- C++ -*-===//
+//===- MergedPositions.h - positions in merged dimensions -------*- C++ -*-===//
 //
-// Between positions in a merged dimension (MergedDim.h) and places in its pieces. Of f32[4, 6@a] as f32[24], a=2, the
-// element at 10 is that of row 1 and column 4: place 4 of piece 1.
+// Maps positions in a merged dimension (MergedDim.h) to places in its shards. For f32[4, 6@a] as f32[24], a=2, position
+// 10 is row 1, column 4: place 4 of shard 1.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -11,35 +11,37 @@
 
 namespace spmdc {
 
+/// Builds arithmetic between positions and places of one merged dimension.
 class MergedPositions : IndexArithmetic {
 public:
   MergedPositions(const MergedDim &dim, mlir::OpBuilder &builder, mlir::Location where)
       : IndexArithmetic(builder, where), dim(dim) {}
 
-  /// Where the elements at these positions, which are inside, stand among all pieces as one dimension.
+  /// Places, in all shards joined to one dimension, of elements at these positions, which must be in range.
   mlir::Value toJoined(mlir::Value positions) const;
 
-  /// Where a piece's elements are that are there: `ordinals` counts them, from 0, without what is missing.
+  /// The elements of shards by ordinal: `ordinals` counts a shard's elements from 0, without padding.
   struct Found {
-    mlir::Value places;    ///< In the piece.
-    mlir::Value positions; ///< Among all.
-    mlir::Value isThere;   ///< Whether there are so many; null where nothing is missing in any piece.
+    mlir::Value places;    ///< In the shard.
+    mlir::Value positions; ///< In the merged dimension.
+    mlir::Value isThere;   ///< Whether the shard has so many elements; null if no shard has padding.
   };
-  /// `pieces` has the number of the piece for each ordinal.
+  /// `pieces` has the number of the shard for each ordinal.
   Found find(mlir::Value pieces, mlir::Value ordinals) const;
 
-  /// How many elements of each of these pieces are missing.
+  /// The number of padding elements of each of these shards.
   mlir::Value countMissing(mlir::Value pieces) const;
 
 private:
   mlir::Value sum(mlir::Value x, mlir::Value y) const { return x ? add(x, y) : y; }
 
-  /// Where the piece of a part begins in it, and how much of it is there; null where it is not cut, and all is there.
+  /// The start of the shard in a part, null if the part is not sharded; and its number of elements there, null if
+  /// always full.
   struct Extent {
     mlir::Value start, size;
   };
   llvm::SmallVector<Extent> listExtents(mlir::Value pieces) const;
-  /// How many elements are there; null where none is missing.
+  /// The number of elements without padding; null if no shard has padding.
   mlir::Value countAll(llvm::ArrayRef<Extent> extents) const;
 
   const MergedDim &dim;

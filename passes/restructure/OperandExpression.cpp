@@ -1,4 +1,4 @@
-//===- OperandExpression.cpp - what is computed of a part of an array -----------===//
+//===- OperandExpression.cpp - how an operand is computed -----------------===//
 
 #include "passes/restructure/OperandExpression.h"
 
@@ -10,7 +10,7 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-/// Operations of one part, at most: rotary embeddings and the ends of stencils have fewer than ten.
+/// The largest number of operations of one operand: rotary embeddings and the ends of stencils have fewer than ten.
 constexpr size_t kMostNodes = 64;
 
 bool isElementwise(Operation *op) { return isa<ElementwiseOpInterface>(op); }
@@ -81,7 +81,7 @@ Value OperandExpression::build(OpBuilder &builder, ArrayType result, ArrayRef<Va
   return values.back();
 }
 
-/// Whether the operation's result is the same all along the dimension, so that it can be made in any length.
+/// Whether the operation's result is constant along the dimension, so that it can be computed with any size.
 bool OperandExpression::isUniform(Operation *op) const {
   if (auto constant = dyn_cast<ConstantOp>(op))
     return constant.getValue().isSplat();
@@ -107,7 +107,7 @@ bool OperandExpression::isSameOp(const Node &one, const Node &two) {
   return isElementwise(one.op) || llvm::equal(one.op->getOperands(), two.op->getOperands());
 }
 
-/// The node of a value, and of all that it is computed of; none where there are too many.
+/// The node of a value, after adding nodes for its operands; nothing if there are too many.
 std::optional<unsigned> OperandExpression::add(Value value) {
   auto known = places.find(value);
   if (known != places.end())

@@ -1,4 +1,4 @@
-//===- OperandExpression.h - what is computed of a part of an array ---*- C++ -*-===//
+//===- OperandExpression.h - how an operand is computed ---------*- C++ -*-===//
 #pragma once
 
 #include "ir/array/ArrayOps.h"
@@ -10,29 +10,29 @@
 
 namespace spmdc {
 
-/// The element-wise operations that compute one operand of a concatenation, down to the arrays that they begin with:
-/// the slots, in the order in which the operations take them. Of `-x[32:] * 2.0` these are a negation and a
-/// multiplication of one slot, `x[32:]`, and what is uniform along the concatenated dimension, 2.0.
+/// The element-wise operations that compute one operand of a concatenation from the arrays at which they begin. These
+/// arrays are the slots, in the order in which the operations use them. Example: `-x[32:] * 2.0` is a negation and a
+/// multiplication of one slot, `x[32:]`, and of 2.0, which is uniform along the concatenated dimension.
 class OperandExpression {
 public:
-  /// Of the operand `part` of `user`, which concatenates along `dim`.
+  /// For the operand `part` of `user`, which concatenates along `dim`.
   OperandExpression(mlir::Value part, int64_t dim, mlir::Operation *user) : root(part), dim(dim), user(user) {}
 
-  /// Whether all operations serve this operand alone, and are not very many.
+  /// Whether all operations are used for this operand only, and are not very many.
   bool match();
 
   llvm::ArrayRef<mlir::Value> getSlots() const { return slots; }
-  /// Whether there is any operation.
+  /// Whether there are any operations.
   bool computes() const { return nodes.size() > 1; }
-  /// Whether an operation stops the program for some values: integers that are divided by 0.
+  /// Whether an operation may trap for some values: an integer division by 0.
   bool mayStop() const;
-  /// Of one element, in units of getOpCost.
+  /// Cost per element, in units of getOpCost.
   double getCost() const;
 
-  /// Whether the same is computed, of slots of the same element types.
+  /// Whether both have the same operations, on slots of the same element types.
   bool isSame(const OperandExpression &other) const;
 
-  /// The same of arrays as long as `result`, one for each slot.
+  /// Builds the same operations on arrays of the size of `result`, one for each slot.
   mlir::Value build(mlir::OpBuilder &builder, ArrayType result, llvm::ArrayRef<mlir::Value> arrays) const;
 
 private:

@@ -1,4 +1,4 @@
-//===- OrderContractions.cpp - products of two in place of einsums --------===//
+//===- OrderContractions.cpp - replaces einsums by products of two --------===//
 
 #include "ir/array/Contraction.h"
 #include "passes/restructure/ContractionOrder.h"
@@ -21,7 +21,7 @@ namespace {
 
 ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
 
-/// How each label of an array lies. In what is one device's there are no shardings.
+/// The sharding of each label of an array; none within a manual region, where values are per device.
 class LabelShardings {
 public:
   LabelShardings(ArrayRef<int64_t> labels, ArrayType type) : plain(type.withoutSharding()) {
@@ -60,7 +60,7 @@ SmallVector<Labelled> operandsOf(EinsumOp op) {
   return arrays;
 }
 
-/// Multiplies the two operands with the smallest product; the einsum of that and the others.
+/// Multiplies the two operands with the smallest product. Returns the einsum of that product and the other operands.
 EinsumOp multiplySmallest(EinsumOp op) {
   SmallVector<Labelled> arrays = operandsOf(op);
   auto labelsOfTwo = [&](size_t i, size_t j) {
@@ -83,7 +83,7 @@ EinsumOp multiplySmallest(EinsumOp op) {
       }
     }
   auto [i, j] = best;
-  // The product lies as the einsum's result and its operands suggest first.
+  // The product gets the first sharding that the einsum's result and operands suggest.
   Labelled product{{}, labelsOfTwo(i, j)};
   SmallVector<int64_t> shape;
   spmd::Sharding sharding;
@@ -123,14 +123,14 @@ EinsumOp multiplySmallest(EinsumOp op) {
   return rest;
 }
 
-/// Puts products of two in the einsum's place.
+/// Replaces the einsum by products of two.
 void build(EinsumOp op, const ContractionOrder &order) {
   OpBuilder builder(op);
   SmallVector<Labelled> arrays = operandsOf(op);
   for (const ContractionStep &step : order.steps) {
     LabelShardings lies(step.labels, step.type);
     auto isKept = [&](int64_t label) { return llvm::is_contained(step.labels, label); };
-    // The sides of the last product so that it is the result as it is, if that may be.
+    // The last product takes its operands in the order that saves the final transpose, if there is one.
     size_t left = step.left, right = step.right;
     auto isResult = [&](const Labelled &x, const Labelled &y) {
       return ArrayRef<int64_t>(labelsOfPair(x.labels, y.labels, isKept)) == op.getResultLabels();
@@ -176,12 +176,12 @@ private:
     }
   }
 
-  /// Of einsums that are alike it is found once.
+  /// Caches the order of equal einsums.
   std::optional<ContractionOrder> find(ReshardPlanner &planner, EinsumOp op) {
     SmallVector<Attribute> key = {op.getLabels(), op.getResultLabelsAttr(), TypeAttr::get(op.getType())};
     for (Type type : op->getOperandTypes())
       key.push_back(TypeAttr::get(type));
-    // What may be cut follows from the region around it.
+    // The manual region around the einsum restricts the axes.
     key.push_back(MeshAttr::fromValue(&getContext(), "", getAutomaticMesh(op)));
     auto [found, isNew] = known.try_emplace(ArrayAttr::get(&getContext(), key));
     if (isNew)
@@ -189,7 +189,7 @@ private:
     return found->second;
   }
 
-  llvm::DenseMap<Attribute, std::optional<ContractionOrder>> known; ///< Only looked up.
+  llvm::DenseMap<Attribute, std::optional<ContractionOrder>> known; ///< Never iterated.
 };
 
 } // namespace

@@ -1,4 +1,4 @@
-//===- Passes.h - rewrites of the global view under its shardings ---*- C++ -*-===//
+//===- Passes.h - rewrites after propagation --------------------*- C++ -*-===//
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"

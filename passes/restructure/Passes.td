@@ -1,17 +1,17 @@
-//===- Passes.td - rewrites of the global view under its shardings ---*- tablegen -*-===//
+//===- Passes.td - rewrites after propagation --------------*- tablegen -*-===//
 #ifndef SPMDC_RESTRUCTURE_PASSES
 #define SPMDC_RESTRUCTURE_PASSES
 
 include "mlir/Pass/PassBase.td"
 
 def OrderContractions : Pass<"spmdc-order-contractions", "mlir::ModuleOp"> {
-  let summary = "Decides in which order an einsum multiplies its operands";
+  let summary = "Decides the order in which an einsum multiplies its operands";
   let description = [{
     Before: every array has a closed sharding (spmdc-propagate).
 
-    Products of two operands replace each array.einsum, in the order and with the shardings of intermediate products
-    that take the least time by the cost model, communication included (ContractionOrder.h). Of more operands than are
-    looked at together those with the smallest product are multiplied first.
+    Products of two operands replace each array.einsum. Their order and the shardings of intermediate products take the
+    least predicted time, communication included (ContractionOrder.h). If an einsum has more operands than the search
+    compares, those with the smallest product are multiplied first.
 
     After: the same, and there is no array.einsum.
     ```
@@ -24,7 +24,7 @@ def OrderContractions : Pass<"spmdc-order-contractions", "mlir::ModuleOp"> {
     %1 = array.dot_general %c, %0 ... : ... -> <f32[16@_, 16@_, 8@_]>
     ```
   }];
-  let options = [Option<"remarks", "remarks", "bool", "false", "Say of each einsum in which order it multiplies">];
+  let options = [Option<"remarks", "remarks", "bool", "false", "Report the order in which each einsum multiplies">];
   let dependentDialects = ["::spmdc::SpmdDialect", "::spmdc::ArrayDialect"];
 }
 
@@ -35,8 +35,8 @@ def DistributeSorts : Pass<"spmdc-distribute-sorts", "mlir::ModuleOp"> {
 
     An array.argsort along a sharded dimension of which only the first elements are used (top_k) becomes a distributed
     top-k: each device finds the first elements of its shard, and the first of all are found among those, if that sends
-    less than the array. The same holds if only the last elements are used (DistributedTopK.h). The dimension may be one that
-    a reshape merges of sharded ones; so may be that of an array.arg_reduce.
+    less than the array. The same holds if only the last elements are used (DistributedTopK.h). The dimension may be
+    merged from sharded ones by a reshape; this also holds for an array.arg_reduce.
 
     Any other argsort along a sharded dimension becomes a sample sort (SampleSort.h), with a branch for data that are
     not spread over the shards, or a columnsort (ColumnSort.h), if the cost model predicts less time than for a gather
@@ -47,8 +47,8 @@ def DistributeSorts : Pass<"spmdc-distribute-sorts", "mlir::ModuleOp"> {
     %0 = array.argsort %x dim 0 descending = true : <f32[4096@a]> -> <i32[4096@_]>
     %1 = array.slice %0 [0] to [8] step [1] : <i32[4096@_]> -> <i32[8@_]>
     ```
-    with a=8 becomes an argsort of the f32[8@a, 512] that `x` is, of whose results f32[8@a, 8] are taken, and one of
-    those 64 elements.
+    with a=8 becomes an argsort of `x` as f32[8@a, 512], of whose results the first f32[8@a, 8] are taken, and an
+    argsort of those 64 elements.
   }];
   let dependentDialects = ["::spmdc::SpmdDialect", "::spmdc::ArrayDialect"];
 }
@@ -58,8 +58,8 @@ def TurnDiagonals : Pass<"spmdc-turn-diagonals", "mlir::ModuleOp"> {
   let description = [{
     Before: every array has a closed sharding (spmdc-propagate).
 
-    Where an array.slice in steps takes a diagonal of a matrix that an array.reshape has made one dimension, and the
-    columns are sharded and the rows are not, it is taken of the transposed matrix, without communication.
+    If a strided array.slice takes a diagonal of a matrix that an array.reshape has flattened, and the columns are
+    sharded and the rows are not, the pass takes the diagonal of the transposed matrix, without communication.
 
     After: the same.
     ```
@@ -91,7 +91,7 @@ def SkipReshapes : Pass<"spmdc-skip-reshapes", "mlir::ModuleOp"> {
     %0 = array.reshape %x : <f32[64@_, 128@a]> -> <f32[8192@_]>
     %1 = array.take %0, %i dim 0 : <f32[8192@_]>, <i32[9@_]> -> <f32[9@_]>
     ```
-    becomes a take from f32[8192@a], which has each device's elements one behind the other (MergedDim.h).
+    becomes a take from f32[8192@a], in which each device's elements are contiguous (MergedDim.h).
   }];
   let dependentDialects = ["::spmdc::SpmdDialect", "::spmdc::ArrayDialect"];
 }
@@ -113,7 +113,7 @@ def AlignInteriors : Pass<"spmdc-align-interiors", "mlir::ModuleOp"> {
     %2 = array.add %0, %1 : <f32[1022@a]>
     %3 = array.dynamic_update_slice %u, %2 at(%one) : ...
     ```
-    becomes the sum of `%u` shifted by one element either way, where `%inside` holds:
+    becomes the sum of `%u` shifted by one element either way, if `%inside` holds:
     ```
     %3 = array.select %inside, %2, %u : <bool[1024@a]>, <f32[1024@a]>, <f32[1024@a]> -> <f32[1024@a]>
     ```
@@ -126,7 +126,7 @@ def ConcatenateFirst : Pass<"spmdc-concatenate-first", "mlir::ModuleOp"> {
   let description = [{
     Before: every array has a closed sharding (spmdc-propagate).
 
-    Where an array.concatenate along a sharded dimension has operands that element-wise operations compute from slices,
+    If an array.concatenate along a sharded dimension has operands that element-wise operations compute from slices,
     the slices are concatenated first, those of one array as one move of it if possible; each operation is computed on
     the concatenated arrays, and selected in its range. Only where devices send less, or the same in fewer exchanges,
     and save more time than the additional computation takes.
@@ -138,7 +138,7 @@ def ConcatenateFirst : Pass<"spmdc-concatenate-first", "mlir::ModuleOp"> {
     %2 = array.slice %x [0] to [32] step [1] : <f32[64@a]> -> <f32[32@a]>
     %3 = array.concatenate %1, %2 dim 0 : <f32[32@a]>, <f32[32@a]> -> <f32[64@a]>
     ```
-    becomes, where `%first` holds for the first 32 elements,
+    becomes, if `%first` holds for the first 32 elements,
     ```
     %3 = array.concatenate %0, %2 dim 0 : <f32[32@a]>, <f32[32@a]> -> <f32[64@a]>
     %4 = array.negate %3 : <f32[64@a]>

@@ -1,4 +1,4 @@
-//===- RangeBuilder.cpp - computes ranges of values on their own -----------===//
+//===- RangeBuilder.cpp - computes ranges of values -----------------------===//
 
 #include "passes/restructure/RangeBuilder.h"
 

@@ -1,4 +1,4 @@
-//===- RangeBuilder.h - computes ranges of values on their own ---*- C++ -*-===//
+//===- RangeBuilder.h - computes ranges of values ---------------*- C++ -*-===//
 #pragma once
 
 #include "passes/cost/RunCounts.h"
@@ -9,35 +9,35 @@
 
 namespace spmdc {
 
-/// The range that a slice takes of one dimension, or of none; none where it takes of several, or not each element.
+/// The range of one dimension that a slice takes; nothing if it takes full size, slices several dimensions, or has
+/// strides.
 std::optional<DimRange> getDimRange(SliceOp slice);
 
-/// Whether a range of the operation's result is computed from ranges of its operands, or all of them.
+/// Whether a range of the operation's result can be computed from ranges of its operands, or all of them.
 bool canTakeRanges(mlir::Operation *op);
 
-/// Builds what computes ranges of values beside what computes them whole, and says which sends less.
+/// Builds operations that compute ranges of values beside those that compute full values, and compares what both send.
 class RangeBuilder {
 public:
   RangeBuilder(ReshardPlanner &planner, RunCounts &runs) : planner(planner), runs(runs) {}
 
-  /// Begins anew; ranges of what these operations compute are computed, of all other values taken.
+  /// Discards the state. Ranges of results of `ops` are computed; ranges of other values are slices.
   void start(llvm::ArrayRef<mlir::Operation *> ops);
 
-  /// The range of a value for an operation, of this type where it is computed or taken. Null where that has no
-  /// sharding.
+  /// The range of a value, of this type, for `user`. Null if no sharding expresses a range on the way.
   mlir::Value take(mlir::Value value, DimRange range, ArrayType type, mlir::Operation *user);
 
-  /// A copy of the operation, in front of it, for these operands.
+  /// A copy of the operation, in front of it, with these operands.
   mlir::Operation *clone(mlir::Operation *op, llvm::ArrayRef<mlir::Value> operands, ArrayType type);
-  /// Notes an operation that has been built, and whether it moves elements.
+  /// Registers an operation that has been built, and whether it moves elements.
   void note(mlir::Operation *op, bool isMover);
 
-  /// Whether what has been built sends less than these operations do, and takes no longer to do that.
+  /// Whether the new moving operations send less than `movers`, and take no longer.
   bool isBetterThan(llvm::ArrayRef<mlir::Operation *> movers);
-  /// Removes what has been built.
+  /// Erases all operations that have been built.
   void discard();
 
-  /// Values of which ranges have been taken.
+  /// The values of which slices were built.
   llvm::ArrayRef<mlir::Value> getSources() const { return sources; }
   const spmd::MeshShape &getMesh() const { return planner.getMesh(); }
 
@@ -48,7 +48,7 @@ private:
   ReshardPlanner &planner;
   RunCounts &runs;
   llvm::DenseSet<mlir::Operation *> computed;
-  llvm::DenseMap<std::pair<mlir::Operation *, int64_t>, mlir::Value> known; ///< By where the range begins.
+  llvm::DenseMap<std::pair<mlir::Operation *, int64_t>, mlir::Value> known; ///< By operation and start of the range.
   llvm::SmallVector<mlir::Operation *> built, movers;
   llvm::SmallVector<mlir::Value> sources;
 };

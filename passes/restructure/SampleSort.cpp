@@ -1,4 +1,4 @@
-//===- SampleSort.cpp - orders along cut dimensions, of spread data -------===//
+//===- SampleSort.cpp - sample sort along sharded dimensions --------------===//
 
 #include "passes/restructure/SampleSort.h"
 
@@ -12,12 +12,14 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-/// How far the number of random elements between two borders may be from its mean, in standard deviations.
+/// The bound on the deviation of the number of random elements between two splitters from its mean, in standard
+/// deviations.
 constexpr double kDeviations = 6;
 
-/// Of what no arrays of the operand's size have a part in: a hundred small steps, a microsecond each.
+/// Seconds for operations on arrays smaller than the operand: a hundred small steps, a microsecond each.
 constexpr double kSmallSteps = 1e-4;
 
+/// Builds a sample sort.
 class SampleSorter : SortBuilder, IndexArithmetic {
 public:
   explicit SampleSorter(const SampleSort &sort)
@@ -57,7 +59,7 @@ private:
   Value count(ArrayRef<int64_t> sizes, int64_t along, bool isCut = true) {
     return b.create<IotaOp>(loc, typeOf(order.positionType(), sizes, isCut), dim + along);
   }
-  /// Dimension i of those in place of the ordered one becomes `places[i]`.
+  /// Broadcasts an array: its dimension i, counted from the sorted one, becomes dimension `places[i]`.
   Value broadcast(Value x, ArrayRef<int64_t> places, ArrayRef<int64_t> sizes) {
     SmallVector<int64_t> dims;
     for (int64_t d = 0; d < dim; ++d)
@@ -78,27 +80,28 @@ private:
   Value runningSum(Value x, int64_t along) {
     return b.create<CumulativeOp>(loc, x.getType(), x, ReductionKind::sum, dim + along, /*reversed=*/false);
   }
-  /// All but one of the columns of [pieces, pieces + 1].
+  /// `pieces` consecutive columns of `[pieces, pieces + 1]`, from column `begin` on.
   Value columns(Value x, int64_t begin) { return slice(x, 1, typeLike(x, {pieces, pieces}), begin); }
 
   //===--------------------------------------------------------------------===//
-  // Borders
+  // Splitters
   //===--------------------------------------------------------------------===//
 
-  /// Where sample `k` of a piece stands: (2k + 1) * piece / 2 samples, in numbers that fit.
+  /// The place of sample `k` in a shard: `(2k + 1) * piece / (2 * samples)`, computed without overflow.
   Value placeOf(Value k) {
     Value remainders = over(add(times(k, 2 * (piece % samples)), piece), 2 * samples);
     return add(times(k, piece / samples), remainders);
   }
 
-  /// [pieces, pieces + 1]: how many elements of a piece come before each border; the first has none, the last all.
+  /// `[pieces, pieces + 1]`: how many elements of a shard sort before each splitter; 0 in front, the shard's size at
+  /// the end.
   Value findCuts() {
     int64_t borders = pieces - 1;
     Value shown = take(keys, placeOf(count({pieces, samples}, 1)), 1);
     shown = reshape(shown, {pieces * samples}, /*isCut=*/false);
     Value sorted = argsort(shown, 0, descending);
     Value chosen = chooseBorders(sorted), keyOfBorder = take(shown, chosen, 0);
-    // Of samples that are equal, those of the device before come first; so it is with what they stand for.
+    // Among equal samples those of lower devices come first, and so do the elements that are equal to them.
     Value device = count({pieces, borders}, 0);
     Value source = broadcast(over(chosen, samples), {1}, {pieces, borders});
     Value placeThere = broadcast(placeOf(rest(chosen, samples)), {1}, {pieces, borders});
@@ -112,7 +115,7 @@ private:
     return concatenate({number(end, 0), cut, number(end, piece)}, 1, typeLike(cut, {pieces, pieces + 1}));
   }
 
-  /// Every `samples`-th of all samples in their order.
+  /// Every `samples`-th of all sorted samples.
   Value chooseBorders(Value sorted) {
     ArrayType type = typeLike(sorted, {pieces - 1}, /*isCut=*/false);
     SmallVector<int64_t> starts(type.getRank()), limits(arrayTypeOf(sorted).getShape()), strides(type.getRank(), 1);
@@ -120,7 +123,7 @@ private:
     return b.create<SliceOp>(loc, type, sorted, starts, limits, strides);
   }
 
-  /// [pieces, borders], by the rank of each sample among all.
+  /// `[pieces, borders]`: the number of a device's samples before each splitter, by the samples' ranks.
   Value countSamplesBefore(Value rank) {
     SmallVector<int64_t> sizes{pieces, pieces - 1, samples};
     Value own = broadcast(reshape(rank, {pieces, samples}), {0, 2}, sizes);
@@ -128,8 +131,8 @@ private:
     return countTrue(compare(own, ComparisonDirection::lt, border), 2, {pieces, pieces - 1});
   }
 
-  /// How many of the elements from `begin` on come before each border, and how many do not come behind it: a border
-  /// that is sorted with them, in front of what equals it and behind that.
+  /// How many of the `between` elements from `begin` on sort before each splitter, and how many do not sort behind it.
+  /// Found by sorting them with two copies of the splitter, one in front of equal elements and one behind them.
   std::pair<Value, Value> countBetween(Value begin, int64_t between, Value border) {
     SmallVector<int64_t> sizes{pieces, pieces - 1, between}, line{pieces, pieces - 1, between + 2};
     Value places = add(broadcast(begin, {0, 1}, sizes), count(sizes, 2));
@@ -143,7 +146,7 @@ private:
     return {find(0), add(find(between + 1), -1)};
   }
 
-  /// Whether no device has more for another than there is room for.
+  /// Whether no device has more than `room` elements for another one.
   Value findWhetherItFits() {
     Value device = count({pieces, pieces}, 0, /*isCut=*/false), target = count({pieces, pieces}, 1, /*isCut=*/false);
     Value sent = select(compare(device, ComparisonDirection::eq, target), like(counts, 0), counts);
@@ -157,7 +160,7 @@ private:
   //===--------------------------------------------------------------------===//
 
   void exchangeAll() {
-    // [pieces] and [pieces, sources]: how much each device gets, from whom, and where that stands among all.
+    // `[pieces]` and `[pieces, sources]`: the number of elements that each device receives, in all and by source.
     Value come = transpose(counts, {1, 0}, {pieces, pieces}), ends = runningSum(come, 1);
     received = sum(come, 1, {pieces});
     Value all = sum(counts, 0, {pieces}, /*isCut=*/false);
@@ -181,7 +184,7 @@ private:
     b.create<YieldOp>(loc, results);
   }
 
-  /// A device's own elements, and behind them what the others have sent it: of each source `room` elements.
+  /// A device's own elements, and behind them `room` received elements of each source.
   Value withReceived(Value x) {
     SmallVector<int64_t> sizes{pieces, pieces, room};
     Value places = add(broadcast(columns(cuts, 0), {0, 1}, sizes), count(sizes, 2));
@@ -190,7 +193,7 @@ private:
     return concatenate({x, come}, 1, typeLike(x, {pieces, piece + pieces * room}));
   }
 
-  /// [pieces, most]: where among those the elements stand that a device has, in the order of their sources.
+  /// `[pieces, most]`: the places, in `withReceived`, of the elements that a device now has, sorted by source.
   Value findPlaces(Value ends, Value begins) {
     SmallVector<int64_t> sizes{pieces, most};
     Value number = count(sizes, 1), device = count(sizes, 0);
@@ -205,7 +208,7 @@ private:
     return add(start, inside);
   }
 
-  /// [pieces, piece] of what stands in [pieces, most], with the ends of its neighbours.
+  /// `[pieces, piece]` from `[pieces, most]`, with halos from both neighbours.
   Value evenOut(Value x) {
     ArrayType part = typeLike(x, {pieces, edge}), others = typeLike(x, {pieces - 1, edge});
     Value atEnd = add(broadcast(add(received, -edge), {0}, {pieces, edge}), count({pieces, edge}, 1));
@@ -220,7 +223,7 @@ private:
     return take(window, add(add(place, edge), gap), 1);
   }
 
-  /// As it was written.
+  /// The original argsort, in the else branch.
   ArgsortOp sortOtherwise() {
     auto again = cast<ArgsortOp>(b.clone(*order.op));
     SmallVector<Value> results;
@@ -233,10 +236,10 @@ private:
 
   const SampleSort &sort;
   const int64_t pieces, piece, samples, edge, most, room;
-  /// [pieces, piece], each piece in its own order.
+  /// `[pieces, piece]`, sorted within each shard.
   Value keys, positions;
   llvm::DenseMap<Value, Value> others;
-  /// [pieces, pieces + 1] and, whole, [pieces, pieces]: of each device for each.
+  /// `[pieces, pieces + 1]`, and unsharded `[pieces, pieces]`: the number of elements of each device for each device.
   Value cuts, counts;
   Value received, first;
 };
@@ -268,10 +271,10 @@ void priceSort(SampleSort &sort, ReshardPlanner &planner) {
     price.send("all_to_all", (pieces - 1) * price.bytesOf(array, room));
     price.send("exchange", price.bytesOf(array, edge));
     price.send("exchange", price.bytesOf(array, edge));
-    // Cut out, put behind the own ones, taken, put between the edges, taken.
+    // Taken to be sent, concatenated to the own elements, taken, concatenated with the halos, and taken.
     price.touch(price.bytesOf(array, 3 * pieces * room + piece + 3 * most));
   }
-  price.touch(price.bytesOf(positions, (4 + pieces / 8) * most)); // Where they stand.
+  price.touch(price.bytesOf(positions, (4 + pieces / 8) * most)); // The arithmetic of places.
   price.sort(1, most);
   price.deliver(sort.getPiece());
   sort.price = price.get();
@@ -288,7 +291,8 @@ int64_t SampleSort::getRoom() const {
 std::optional<SampleSort> planSampleSort(ShardedSort &order, ReshardPlanner &planner,
                                          llvm::function_ref<bool(const SampleSort &)> isAcceptable) {
   std::optional<SampleSort> best;
-  // Twice as many samples as pieces, so that edges are no more than a quarter; what is computed with samples fits.
+  // At least twice as many samples as shards, so that halos are at most a quarter of a shard; positions of samples do
+  // not overflow.
   for (int64_t samples = 2 * order.pieces; samples <= 64 * order.pieces && samples < (1 << 14); samples *= 2) {
     SampleSort sort{order, samples};
     if (2 * samples > order.piece)

@@ -1,22 +1,22 @@
-//===- SampleSort.h - orders along cut dimensions, of spread data -*- C++ -*-===//
+//===- SampleSort.h - sample sort along sharded dimensions ------*- C++ -*-===//
 //
-// Sorting by regular sampling (Shi and Schaeffer, Parallel sorting by regular sampling, 1992), where every device ends
-// with as many elements as it began with. Of P pieces of m elements,
+// Sorting by regular sampling (Shi and Schaeffer, Parallel sorting by regular sampling, 1992), in which every device
+// ends with as many elements as it began with. With P shards of m elements:
 //
-//   1. every device sorts its piece and shows K elements of it, which stand m / K apart      one small all_gather
-//   2. every K-th of all those is a border: each device finds how many of its elements come before each border, exactly
-//      (they are between two of its samples), and tells the others                           one small all_gather
-//   3. sends the elements between two borders to the device that they are of                 one all_to_all
-//   4. sorts what it has got
-//   5. and evens out: a border is off by P * m / 2K elements at most                         edges, from both sides
+//   1. every device sorts its shard and takes K samples, m / K elements apart             one small all_gather
+//   2. every K-th of all samples is a splitter: each device finds how many of its elements sort before each splitter
+//      (between two of its samples), and sends the counts to all                          one small all_gather
+//   3. sends the elements between two splitters to their device                           one all_to_all
+//   4. sorts the elements that it has received
+//   5. and evens out shards: a splitter is off by P * m / 2K elements at most             halos, from both sides
 //
-// Every element travels once, straight to where it belongs or beside it. An all_to_all sends equally many to each:
-// where the pieces are alike, as those of random data are, these are m / P with a little to spare. Whether that is
-// enough is known after 2, and the same on all devices; where it is not (pieces that belong to one other device as a
-// whole), the program takes another way: a branch. What is already in order is enough: what stays does not count.
+// Every element is sent once, directly to its device or a neighbour of it. An all_to_all sends equal numbers to all
+// devices: if the shards have similar distributions, as random data have, these are m / P and a small margin. After
+// step 2 all devices know whether that suffices; if not (all elements of a shard belong to one other device), a branch
+// runs another sort. Sorted data suffice, because elements that stay do not count.
 //
-// Elements come in the order of their devices, and each device's in the order of their positions, so equals need
-// nothing else to be told apart: positions travel only where they are asked for.
+// Elements arrive sorted by device, and each device's by position. So the sort is stable without positions, which are
+// sent only if they are results.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -25,29 +25,30 @@
 
 namespace spmdc {
 
+/// The parameters of one sample sort, and its predicted price.
 struct SampleSort {
   ShardedSort &order;
-  int64_t samples = 0;          ///< Of each piece.
-  OperationPrice price = {};    ///< Of spread data.
-  OperationPrice toBranch = {}; ///< What of that is for what comes before the branch.
+  int64_t samples = 0;          ///< Of each shard.
+  OperationPrice price = {};    ///< For data that are spread over the shards.
+  OperationPrice toBranch = {}; ///< The part of the price in front of the branch.
 
   int64_t getPiece() const { return order.piece; }
-  /// No two samples are further apart.
+  /// The largest distance of two samples.
   int64_t getStep() const { return (getPiece() + samples - 1) / samples; }
-  /// By how much a border may be off.
+  /// The largest error of a splitter.
   int64_t getEdge() const { return order.pieces * getPiece() / (2 * samples); }
-  /// The most that a device can have got.
+  /// The most elements that a device can have received.
   int64_t getMost() const { return getPiece() + 2 * getEdge(); }
-  /// How many elements one device can send to another one.
+  /// The number of elements that one device can send to another one.
   int64_t getRoom() const;
 };
 
-/// The sort of an order with as many samples as are cheapest, among those that are acceptable; none where pieces are
-/// too small for that.
+/// The cheapest sample sort of the acceptable ones, over the number of samples; nothing if shards are too small.
 std::optional<SampleSort> planSampleSort(ShardedSort &order, ReshardPlanner &planner,
                                          llvm::function_ref<bool(const SampleSort &)> isAcceptable);
 
-/// Puts it in place of the order, and of what takes elements by that. Returns the order for data that are not spread.
+/// Replaces the sort, and the operations that take elements by it. Returns the sort that runs for data that are not
+/// spread.
 ArgsortOp buildSampleSort(const SampleSort &sort);
 
 } // namespace spmdc

@@ -1,4 +1,4 @@
-//===- ShardedSort.cpp - an order along a cut dimension ----------------------===//
+//===- ShardedSort.cpp - a sort along a sharded dimension -----------------===//
 
 #include "passes/restructure/ShardedSort.h"
 
@@ -16,14 +16,14 @@ bool liesAs(Value value, ArrayType type) {
   return arrayTypeOf(value).getShardingOrOpen().hasSameAxes(type.getShardingOrOpen());
 }
 
-/// Whether the value is there before the operation.
+/// Whether the value is defined before the operation.
 bool isThereBefore(Value value, Operation *op) {
   Operation *around = value.getParentBlock()->findAncestorOpInBlock(*op);
   Operation *source = value.getDefiningOp();
   return around && (!source || source->isBeforeInBlock(around));
 }
 
-/// As late as possible: what is taken in the order may be made behind it.
+/// Moves the sort as late as possible: arrays that are taken by it may be defined behind it.
 void moveToFirstUse(ArgsortOp op) {
   Operation *first = nullptr;
   for (Operation *user : op->getUsers())
@@ -33,7 +33,7 @@ void moveToFirstUse(ArgsortOp op) {
     op->moveBefore(first);
 }
 
-/// `x[order]` of one dimension is what take_along means by it.
+/// Replaces `x[order]` of one dimension by a take_along, which is equivalent.
 void takeAlong(ArgsortOp op) {
   for (Operation *user : llvm::make_early_inc_range(op->getUsers()))
     if (auto take = dyn_cast<TakeOp>(user); take && take.getIndices() == op.getResult() &&
@@ -46,12 +46,12 @@ void takeAlong(ArgsortOp op) {
     }
 }
 
-/// Whether elements of an array are taken in this order, or a part of it.
+/// Whether `take` takes elements by `indices`, all or a slice of the sort's result.
 bool takesBy(TakeAlongOp take, Value indices, ArgsortOp op) {
   return take && take.getIndices() == indices && take.getDim() == op.getDim();
 }
 
-/// The takes of the operand by a part of the order, if nothing else becomes of that.
+/// The users of the slice that take the sort's operand by it.
 SmallVector<TakeAlongOp> listTakesOfSlice(SliceOp slice, ArgsortOp op) {
   SmallVector<TakeAlongOp> takes;
   for (Operation *user : slice->getUsers()) {
@@ -133,7 +133,7 @@ void ShardedSort::replace(ArrayRef<Value> values) {
     if (!use.array)
       use.result.replaceAllUsesWith(value);
   for (Operation *user : llvm::make_early_inc_range(op->getUsers()))
-    user->erase(); // A slice that nobody looks at any more.
+    user->erase(); // A slice without users.
   op.erase();
 }
 

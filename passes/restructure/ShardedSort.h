@@ -1,8 +1,8 @@
-//===- ShardedSort.h - an order along a cut dimension --------------*- C++ -*-===//
+//===- ShardedSort.h - a sort along a sharded dimension ---------*- C++ -*-===//
 //
-// What the ways of sorting along a cut dimension (ColumnSort.h, SampleSort.h) know of an order, and build with. Both
-// work on arrays whose ordered dimension stands as [pieces, piece]: every device has its piece, and sorts by itself
-// along that.
+// The properties of an argsort along a sharded dimension, and a builder, for both distributed sorts (ColumnSort.h,
+// SampleSort.h). These work on arrays whose sorted dimension is split into `[pieces, piece]`: every device sorts its
+// shard along the second.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -15,58 +15,58 @@
 
 namespace spmdc {
 
-/// Something that is made of an order.
+/// An operation that uses the sort's result.
 struct SortUse {
   mlir::Value result;
-  mlir::Value array;  ///< Of which it has the elements, in order; null for the positions.
-  ArrayType type;     ///< Of all of them, as they are wanted.
-  SliceOp slice = {}; ///< Where only a part is taken (top_k).
+  mlir::Value array;  ///< The array whose sorted elements it takes; null if positions are used.
+  ArrayType type;     ///< Type of the full result, in the wanted sharding.
+  SliceOp slice = {}; ///< Set if only a part is taken (top_k).
 };
 
-/// An argsort along a dimension that is cut, with what is made of it.
+/// An argsort along a sharded dimension, with its uses.
 struct ShardedSort {
   ArgsortOp op;
-  int64_t pieces = 0; ///< The devices along all axes that cut the dimension.
-  int64_t piece = 0;  ///< Elements that the largest piece holds.
+  int64_t pieces = 0; ///< Number of devices along all axes that shard the dimension.
+  int64_t piece = 0;  ///< Elements of the largest shard.
   llvm::SmallVector<SortUse> uses;
-  /// Arrays beside the operand that are taken in the order; they lie as the operand does.
+  /// Arrays other than the operand whose elements are taken by the sort; they are sharded like the operand.
   llvm::SmallVector<mlir::Value> taken;
-  bool isAsked = false; ///< Whether positions themselves are wanted.
-  /// What it takes to bring the dimension together instead.
+  bool isAsked = false; ///< Whether positions themselves are used.
+  /// The price of a gather of the dimension, and sorts on every device.
   OperationPrice apart;
 
-  /// None where the dimension is not cut, is empty, or padded positions would not fit.
+  /// Nothing if the dimension is not sharded, is empty, or padded positions would not fit their type.
   static std::optional<ShardedSort> of(ArgsortOp op, ReshardPlanner &planner);
 
-  /// The element type of positions in the whole dimension, and of what is computed with them.
+  /// The element type of positions in the dimension, and of arithmetic with them.
   mlir::Type positionType() { return op.getType().getElementType(); }
 
   int64_t getDim() { return static_cast<int64_t>(op.getDim()); }
   ArrayType getType() { return op.getOperand().getType(); }
   int64_t getSize() { return getType().getDimSize(getDim()); }
-  /// The operand, and the other arrays.
+  /// The operand, and the arrays in `taken`.
   llvm::SmallVector<mlir::Value> listArrays();
 
-  /// Puts values of the types of `uses` in their place, and removes the order.
+  /// Replaces each use by the value of the same index, and erases the sort.
   void replace(llvm::ArrayRef<mlir::Value> values);
 };
 
-/// Adds up the steps of a sort: transfers, memory that is read and written, lines that are sorted.
+/// Adds up the price of a sort: collectives, memory traffic, and local sorts.
 class SortPrice {
 public:
   SortPrice(ShardedSort &order, ReshardPlanner &planner);
 
-  /// Bytes of one device's part of an array like this, of whose ordered dimension it has `count`.
+  /// Bytes of one device's shard of an array like this, with `count` elements in the sorted dimension.
   double bytesOf(ArrayType type, double count) const;
-  /// Each device sends so many bytes.
+  /// Adds a collective in which each device sends so many bytes.
   void send(std::string_view collective, double bytes);
-  /// So many lines for each line of the operand.
+  /// Adds `lines` local sorts of `line` elements for each line of the operand.
   void sort(double lines, double line);
-  /// So many bytes are read and written.
+  /// Adds reads and writes of so many bytes.
   void touch(double bytes) { touched += 2 * bytes; }
-  /// What an array's pieces do not share with those of another size.
+  /// Adds the exchange from an array to shards of `piece` elements.
   void resize(ArrayType array, int64_t piece);
-  /// The results, of pieces of this size, to where they are wanted.
+  /// Adds the reshards of the results, of shards of this size, to their wanted types.
   void deliver(int64_t piece);
 
   OperationPrice get() const;
@@ -79,17 +79,18 @@ private:
   double lines = 0, touched = 0, sorting = 0;
 };
 
-/// Builds with whole arrays: which collectives the steps are the partitioner finds as for any other operation.
+/// Builds operations of the global view; the partitioner finds the collectives as for any other operation.
 class SortBuilder {
 public:
   SortBuilder(ShardedSort &order, mlir::OpBuilder builder);
 
 protected:
-  /// The operand's type with dimensions of these sizes in place of the ordered one, of which the first is cut or none.
+  /// The operand's type with dimensions of these sizes in place of the sorted one. The first of them is sharded if
+  /// `isCut`.
   ArrayType typeOf(mlir::Type elementType, llvm::ArrayRef<int64_t> sizes, bool isCut = true) const;
   ArrayType typeLike(mlir::Value x, llvm::ArrayRef<int64_t> sizes, bool isCut = true) const;
 
-  // Dimensions count from the ordered one.
+  // `along` counts dimensions from the sorted one.
   mlir::Value reshape(mlir::Value x, llvm::ArrayRef<int64_t> sizes, bool isCut = true);
   mlir::Value transpose(mlir::Value x, llvm::ArrayRef<int64_t> places, llvm::ArrayRef<int64_t> sizes,
                         bool isCut = true);
@@ -100,9 +101,9 @@ protected:
   mlir::Value argsort(mlir::Value x, int64_t along, bool isDescending);
   mlir::Value take(mlir::Value x, mlir::Value indices, int64_t along);
 
-  /// [pieces, piece] of an array of the operand's shape, padded at its end.
+  /// `[pieces, piece]` of an array of the operand's shape, padded at its end.
   mlir::Value split(mlir::Value x, int64_t piece, Scalar filler);
-  /// One dimension again, without the padding.
+  /// Merges both dimensions, and removes the padding.
   mlir::Value join(mlir::Value x, ArrayType type);
 
   ShardedSort &order;
@@ -113,7 +114,7 @@ protected:
   ArrayType original;
 };
 
-/// What comes after every other element.
+/// The value that sorts behind every other element.
 Scalar lastOf(mlir::Type type, bool isDescending);
 
 } // namespace spmdc

@@ -1,17 +1,17 @@
-//===- SkipReshapes.cpp - elements looked at before they are reshaped -----===//
+//===- SkipReshapes.cpp - computes in front of reshapes -------------------===//
 //
-// Where a reshape merges dimensions of which a minor one is cut, its result cannot lie as its operand does, so that
-// elements travel. Who only looks at some of them, or at all in any order, does that in front of the reshape:
+// If a reshape merges dimensions of which a minor one is sharded, its result cannot have the same elements on each
+// device, so devices exchange them. Operations that read only some of the elements, or all in any order, can be
+// computed in front of the reshape:
 //
 //   sum(reshape(x, [-1]))                 the sum along all of x's dimensions
-//   reshape(x, [-1]) @ reshape(y, [-1])   the same of products
-//   reshape(x, [-1])[i]                   looked up in the pieces that devices have (MergedDim.h), at places that
-//                                         arithmetic makes of i
-//   scatter_add(reshape(x, [-1]), i, v)   added there, and reshaped then
+//   reshape(x, [-1]) @ reshape(y, [-1])   a product summed over all dimensions
+//   reshape(x, [-1])[i]                   a lookup in the shards (MergedDim.h), at places computed from i
+//   scatter_add(reshape(x, [-1]), i, v)   a scatter_add in the shards, then a reshape
 //   reshape(abs(reshape(x, [-1])), [R, C])    abs(x)
 //
-// What is added to zeros and reshaped then, as in the derivative of the second, is added to zeros of the shape that it
-// gets. Orders: DistributedTopK.h.
+// Updates that are added to zeros and then reshaped, as in the derivative of the second, are added to zeros of the
+// final shape. Sorts: DistributedTopK.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,7 +36,7 @@ namespace spmdc {
 
 namespace {
 
-/// Whether all that becomes of an array can do without the reshapes in front of it: nothing takes it as it is.
+/// Whether all users of an array can be computed in front of reshapes.
 bool isOnlyLookedAt(Value value) {
   return llvm::all_of(value.getUses(), [](OpOperand &use) {
     Operation *user = use.getOwner();
@@ -48,21 +48,22 @@ bool isOnlyLookedAt(Value value) {
   });
 }
 
+/// Converts positions in a merged dimension to places in its shards.
 class Places : IndexArithmetic {
 public:
   Places(const MergedDim &dim, OpBuilder &b, Location loc) : IndexArithmetic(b, loc), dim(dim), b(b), loc(loc) {}
 
-  /// Of positions that are brought inside.
+  /// The places of positions, which are clamped into range.
   Value inside(Value positions) { return find(clamp(positions, 0, dim.getSize() - 1)); }
 
-  /// -1 for positions outside.
+  /// The same, but -1 for positions out of range.
   Value orOutside(Value positions) {
     Value isInside = both(compare(positions, ComparisonDirection::ge, like(positions, 0)),
                           compare(positions, ComparisonDirection::lt, like(positions, dim.getSize())));
     return select(isInside, inside(positions), like(positions, -1));
   }
 
-  /// The array in front of the reshape as pieces, one behind the other.
+  /// The array in front of the reshape, with all shards joined to one dimension.
   Value toJoined(Value value) {
     Value before = buildBefore(b, value, dim.getSource());
     return dim.join(b, loc, dim.toPieces(b, loc, before, Scalar()));
@@ -90,8 +91,7 @@ template <typename Op> bool skipForTake(Op op, const spmd::MeshShape &mesh) {
   return true;
 }
 
-/// The reshape that takes the array apart, if nothing else becomes of it or of what is computed of it element by
-/// element.
+/// The only reshape behind an array and element-wise operations on it; null if the array has other users.
 ReshapeOp findOnlyReshape(Value value) {
   ReshapeOp found;
   for (Operation *user : value.getUsers()) {
@@ -168,7 +168,7 @@ bool skipForReduce(ReduceOp op, const spmd::MeshShape &mesh) {
   return true;
 }
 
-/// Products of whole arrays.
+/// Products of full arrays.
 bool skipForDot(DotGeneralOp op, const spmd::MeshShape &mesh) {
   if (op.getLhs().getType().getRank() != 1 || op.getLhsContract().size() != 1 || op.getType().getRank() != 0)
     return false;
@@ -185,7 +185,7 @@ bool skipForDot(DotGeneralOp op, const spmd::MeshShape &mesh) {
   return true;
 }
 
-/// What is reshaped back.
+/// A reshape back to the original shape.
 bool skipForReshape(ReshapeOp op, const spmd::MeshShape &mesh) {
   Value operand = op.getOperand();
   ReshapeOp reshape = findReshape(operand);
@@ -220,7 +220,7 @@ class SkipReshapesPass : public impl::SkipReshapesBase<SkipReshapesPass> {
       if (!changed)
         continue;
       eraseUnused(func);
-      // Each has made anew what is computed in front of its reshape.
+      // Each rewrite has built its own copy of the operations in front of its reshape.
       IRRewriter rewriter(func.getContext());
       DominanceInfo dominance(func);
       eliminateCommonSubExpressions(rewriter, dominance, func);

@@ -1,17 +1,17 @@
-//===- SplitProducts.cpp - products of parts of weights -------------------===//
+//===- SplitProducts.cpp - products with slices of weights ----------------===//
 //
-// Several matrices in one are one product, of which each user takes his part: queries, keys and values, a gate and what
-// it lets through. Where the matrix is cut over devices, the parts lie on some of them only, and each has to be spread
-// over all: tokens are moved. Parts of the matrix are moved instead, and multiplied each by itself:
+// Several matrices that are concatenated (queries, keys and values; a gate and its input) are one product, of which
+// each user takes a slice. If the matrix is sharded over devices, each slice of the product is on some devices only,
+// and activations are sent to all. Instead the pass slices the matrix, and multiplies by each slice:
 //
 //   (x @ w)[:, :n]   =   x @ w[:, :n]
 //
-// So is a derivative, which joins the parts' cotangents to multiply them by the matrix:
+// The same holds for the derivative, which concatenates the slices' cotangents to multiply them by the matrix:
 //
 //   concatenate(g, u) @ w.T   =   g @ w[:, :n].T + u @ w[:, n:].T
 //   x.T @ concatenate(g, u)   =   concatenate(x.T @ g, x.T @ u)
 //
-// Element-wise operations, reshapes and transposes may lie between (a bias, a cast, a dimension of the heads).
+// Element-wise operations, reshapes and transposes may be between (a bias, a cast, a dimension of the heads).
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,9 +30,10 @@ namespace spmdc {
 
 namespace {
 
-/// Operations between a product and its parts, or behind joined parts, at most.
+/// The largest number of operations between a product and slices of it, or behind a concatenation.
 constexpr size_t kMostOperations = 32;
 
+/// Program order of operations of one block.
 struct InOrder {
   bool operator()(Operation *a, Operation *b) const { return a->isBeforeInBlock(b); }
 };
@@ -44,12 +45,12 @@ void annotateLike(Operation *op, Value value) {
     value.getDefiningOp()->setAttr(kAnnotatedAttrName, UnitAttr::get(op->getContext()));
 }
 
-/// A value of which parts are taken, and nothing else.
+/// A value whose users are all slices.
 class TakenParts {
 public:
   TakenParts(Value value, RangeBuilder &parts) : value(value), parts(parts) {}
 
-  /// Takes the parts of what the value is computed from, if that sends less.
+  /// Slices the operands of the operations that compute the value instead, if that sends less.
   bool rewrite() {
     if (!match() || !collect())
       return false;
@@ -73,7 +74,7 @@ public:
   }
 
 private:
-  /// Whether all users take ranges of one dimension that do not overlap.
+  /// Whether all users are slices along one dimension that do not overlap.
   bool match() {
     std::vector<DimRange> ranges;
     for (Operation *user : value.getUsers()) {
@@ -92,7 +93,7 @@ private:
     return true;
   }
 
-  /// Finds the operations that are there for the slices alone; false where there is no product among them.
+  /// Collects the operations that only the slices use, directly or not; false if there is no product among them.
   bool collect() {
     std::set<Operation *, InOrder> open;
     llvm::SmallPtrSet<Operation *, 16> members(slices.begin(), slices.end());
@@ -103,7 +104,7 @@ private:
     };
     add(value);
     while (!open.empty() && cone.size() < kMostOperations) {
-      Operation *op = *std::prev(open.end()); // All that may use it has been looked at.
+      Operation *op = *std::prev(open.end()); // All of its users have been visited.
       open.erase(op);
       bool isForSlices = llvm::all_of(op->getUsers(), [&](Operation *user) { return members.contains(user); });
       if (!isForSlices || !canTakeRanges(op))
@@ -122,15 +123,15 @@ private:
   Value value;
   RangeBuilder &parts;
   SmallVector<SliceOp> slices;
-  SmallVector<Operation *> cone; ///< In program order.
+  SmallVector<Operation *> cone; ///< Operations that only the slices use, in program order.
 };
 
-/// A value that is joined of parts, for products and sums of it.
+/// A concatenated value whose users are products and sums.
 class ConcatenatedSlices {
 public:
   ConcatenatedSlices(Value value, RangeBuilder &parts) : value(value), parts(parts) {}
 
-  /// Multiplies the parts, if that sends less.
+  /// Multiplies the parts instead of the concatenation, if that sends less.
   bool rewrite() {
     std::optional<Concatenation> join = matchConcatenation(value);
     if (!join)
@@ -155,7 +156,7 @@ public:
   }
 
 private:
-  /// Computes what all users make of a value from its parts; false where one of them cannot be.
+  /// Computes all users of a value from its parts; false if that is not possible for one of them.
   bool push(Value whole, ArrayRef<Value> ofWhole, int64_t dim) {
     return llvm::all_of(whole.getUses(), [&](OpOperand &use) { return pushThrough(use, ofWhole, dim); });
   }
@@ -163,8 +164,7 @@ private:
   bool pushThrough(OpOperand &use, ArrayRef<Value> ofWhole, int64_t dim) {
     Operation *op = use.getOwner();
     bool isEnd = isa<DotGeneralOp, ReduceOp>(op);
-    // An operation that comes to the parts in two ways (a product of an array with itself, transposed) is in two of
-    // them.
+    // An operation that is reached twice (a product of an array with its own transpose) depends on two parts at once.
     if (replaced.size() == kMostOperations || llvm::is_contained(replaced, op) ||
         op->getBlock() != value.getParentBlock() || isPerDevice(op) || !isLinear(op) ||
         (!isEnd && op->hasAttr(kAnnotatedAttrName)) || llvm::count(op->getOperands(), use.get()) != 1)
@@ -201,7 +201,7 @@ private:
     return isa<DotGeneralOp, ConvertOp, NegateOp, TransposeOp, ReshapeOp>(op);
   }
 
-  /// The operation of one part; null where that has no sharding.
+  /// Clones the operation for one part; null if no sharding expresses that.
   Value multiply(OpOperand &use, const ShardingRule &rule, FactorRange range, Value part) {
     Operation *op = use.getOwner();
     const ValueFactors &own = rule.operands[use.getOperandNumber()];
@@ -220,7 +220,7 @@ private:
         return {};
     }
     std::optional<ArrayType> type = typeOfPart(rule.results[0], op->getResult(0));
-    // What is summed along the parts is added up in f32, and rounded once behind (`add`).
+    // A reduction along the parts adds up in f32, and `add` rounds once behind it.
     if (type && isHalfFloat(type->getElementType()) && !toDimRange(rule, rule.results[0], range)) {
       type = type->withElementType(Float32Type::get(op->getContext()));
       if (isa<ReduceOp>(op))
@@ -256,17 +256,17 @@ private:
   Value value;
   RangeBuilder &parts;
   bool hasProduct = false;
-  SmallVector<Operation *> replaced;                  ///< Each behind those whose results it uses.
-  SmallVector<std::pair<Operation *, Value>> results; ///< In place of those of products and sums.
+  SmallVector<Operation *> replaced;                  ///< Operands before users.
+  SmallVector<std::pair<Operation *, Value>> results; ///< Replacements of products and sums.
 };
 
-/// Splits what it finds in a block, and notes where that was.
+/// Splits products of one block, and records their locations.
 class BlockSplitter {
 public:
   BlockSplitter(Block &block, RangeBuilder &parts, SmallVectorImpl<Location> &places)
       : block(block), parts(parts), places(places) {}
 
-  /// The last one first, since what it takes parts of may then be one, too.
+  /// From the last value to the first, since a rewrite may create slices of an earlier value.
   void splitTaken() {
     std::set<Operation *, InOrder> open;
     auto add = [&](Value value) {

@@ -1,4 +1,4 @@
-//===- SplitProducts.h - products of parts of weights -----------*- C++ -*-===//
+//===- SplitProducts.h - products with slices of weights --------*- C++ -*-===//
 #pragma once
 
 #include "passes/reshard/ReshardPlanner.h"
@@ -7,11 +7,11 @@
 
 namespace spmdc {
 
-/// Where all that use a product, or what element-wise operations make of it, take ranges of one dimension, takes those
-/// ranges of the operand that has the dimension, and multiplies each by itself. Where a product or a sum is of parts
-/// that have been joined (concatenated, or padded with zeros and added, as derivatives of slices are), computes it of
-/// each part; what has the dimension is joined then, the others are added. Each only where that sends less as values
-/// lie now. Returns where what parts are taken of, or what is joined of them, comes from.
+/// Rewrites two patterns, each only if that sends less for the present shardings. If all users of a product, perhaps
+/// behind element-wise operations, take ranges of one dimension, it slices the operand that has the dimension, and
+/// multiplies by each slice. If the operand of a product or a sum is a concatenation of parts (or a sum of zero-padded
+/// parts, as derivatives of slices are), it computes a result for each part; the results are concatenated if they have
+/// the dimension, and added otherwise. Returns the locations of the rewritten values.
 llvm::SmallVector<mlir::Location> splitProducts(mlir::func::FuncOp func, ReshardPlanner &planner);
 
 } // namespace spmdc

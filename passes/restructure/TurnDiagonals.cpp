@@ -1,8 +1,8 @@
-//===- TurnDiagonals.cpp - diagonals along the dimension that is sharded --===//
+//===- TurnDiagonals.cpp - diagonals along the sharded dimension ----------===//
 //
-// A diagonal is every m + 1st element of a matrix as one flat array, and where the rows are sharded each device has the
-// elements of its own rows. Where the columns are, no device has a run of the flat array. But a diagonal is one of the
-// transposed matrix, too:
+// A diagonal is every (m + 1)th element of a matrix as one flat array. If the rows are sharded, each device has the
+// elements of its own rows. If the columns are sharded, no device has contiguous elements of the flat array. But the
+// diagonal is also one of the transposed matrix:
 //
 //   slice(reshape(x: f32[n, m@a]), start=r * m + c, step=m + 1)
 //   slice(reshape(transpose(x): f32[m@a, n]), start=c * n + r, step=n + 1)
@@ -23,7 +23,7 @@ namespace spmdc {
 
 namespace {
 
-/// The first of two dimensions that a reshape makes one, all others staying as they are.
+/// The first of two dimensions that a reshape merges, if it keeps all others.
 std::optional<int64_t> findMerged(ReshapeOp op) {
   ArrayRef<int64_t> from = op.getOperand().getType().getShape(), to = op.getType().getShape();
   if (from.size() != to.size() + 1)
@@ -50,7 +50,7 @@ void turn(SliceOp op) {
     return;
   int64_t start = op.getStarts()[row], stride = op.getStrides()[row], last = op.getType().getDimSize(row) - 1;
   int64_t firstRow = start / columns, firstColumn = start % columns, down = stride / columns, along = stride % columns;
-  // One element of each row and each column at most, to the right and down.
+  // Requires at most one element of each row and each column, to the right and down.
   if (down == 0 || along == 0 || firstColumn + last * along >= columns || firstRow + last * down >= rows)
     return;
   OpBuilder builder(op);

@@ -1,4 +1,4 @@
-//===- DimGroups.cpp - dimensions that are one dimension ------------------===//
+//===- DimGroups.cpp - dimensions that must have one shape ----------------===//
 
 #include "passes/simplify/DimGroups.h"
 
@@ -13,8 +13,8 @@ namespace {
 
 ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
 
-/// Whether nothing is written about the sharding of the dimension. A member of a sharding group keeps its shape: the
-/// other members have it, too.
+/// Whether the dimension has no annotated sharding. A member of a sharding group keeps its shape, because all members
+/// have the same shape.
 bool isFree(DimOfValue dim) {
   auto isGroup = [](Operation *user) { return isa<ShardingGroupOp>(user); };
   if (llvm::any_of(dim.value.getUsers(), isGroup))
@@ -30,7 +30,8 @@ std::optional<DimGroup> ifFree(DimGroup group) {
   return llvm::all_of(group.values, isFree) ? std::optional(std::move(group)) : std::nullopt;
 }
 
-/// Whether the operation picks elements along a dimension of an operand (or of the result, number -1) by position.
+/// Whether the operation reads or writes elements along a dimension of an operand (the result: `array` is -1) by
+/// position.
 bool isPicked(Operation *op, int64_t array, int64_t dim) {
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case([&](TakeOp take) { return array == 0 && dim == static_cast<int64_t>(take.getDim()); })
@@ -45,20 +46,20 @@ bool isPicked(Operation *op, int64_t array, int64_t dim) {
       .Default(false);
 }
 
-/// The operations whose attributes SplitAttributes.cpp knows how to write for more dimensions.
+/// The operations whose attributes SplitAttributes.cpp can rewrite for more dimensions.
 bool isKnown(Operation *op) {
   return isa<ElementwiseOpInterface, ConstantOp, IotaOp, BroadcastInDimOp, ReshapeOp, TransposeOp, SliceOp, PadOp,
              ConcatenateOp, ReverseOp, DotGeneralOp, EinsumOp, ReduceOp, ArgReduceOp, CumulativeOp, DynamicSliceOp,
              DynamicUpdateSliceOp, TakeOp, TakeAlongOp, ScatterAddOp, ScatterAddAlongOp, ArgsortOp, ConstraintOp>(op);
 }
 
-/// Of dimension `dim` of operand `operand`, or of the result where that is -1.
+/// The group of dimension `dim` of operand `operand`, or of the result if `operand` is -1.
 std::optional<DimGroup> getGroupByRule(Operation *op, int64_t operand, int64_t dim) {
   if (!isKnown(op) || op->getNumResults() != 1 || isPerDevice(op))
     return std::nullopt;
   DimGroup group;
   Value result = op->getResult(0);
-  // The elements of a constant are in row-major order, whatever its shape; its rule speaks of parts of it.
+  // The elements of a constant are in row-major order for any shape; its rule has no factors that could be split.
   if (isa<ConstantOp>(op)) {
     group.values.push_back({result, dim});
     return ifFree(std::move(group));
@@ -96,7 +97,7 @@ std::optional<DimGroup> getGroupByRule(Operation *op, int64_t operand, int64_t d
   collect(-1, rule.results[0]);
   if (isAlone)
     return ifFree(std::move(group));
-  // The dimension is one of those that a reshape makes a dimension of, or takes one apart into.
+  // The reshape merges or splits the dimension.
   if (!isa<ReshapeOp>(op))
     return std::nullopt;
   DimGroup end;
@@ -108,7 +109,7 @@ std::optional<DimGroup> getGroupByRule(Operation *op, int64_t operand, int64_t d
   return ifFree(std::move(end));
 }
 
-/// The group of a carry of a loop, or of a result of a branch: `number` counts the results of the operation.
+/// The group of a carry of a loop, or of a result of a branch; `number` is the number of the operation's result.
 std::optional<DimGroup> getGroupOfFlow(Operation *op, unsigned number, int64_t dim) {
   if (isPerDevice(op))
     return std::nullopt;

@@ -13,7 +13,7 @@ namespace {
 
 ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
 
-/// Reads through the reshape in front of this one, and leaves this one without users where it changes nothing.
+/// Reads through the reshape in front of this one, and replaces the uses of this one if it changes nothing.
 void foldReshape(ReshapeOp op) {
   auto inner = op.getOperand().getDefiningOp<ReshapeOp>();
   if (inner && !inner.getType().getSharding())
@@ -109,7 +109,7 @@ void DimSplitter::rewrite(func::FuncOp func) {
   }
   llvm::append_range(reshapes, made);
   llvm::for_each(reshapes, foldReshape);
-  // A reshape that another one reads through is used until that one has gone.
+  // A reshape that another one reads through has a use until that one is erased.
   for (bool isAny = true; isAny;) {
     isAny = false;
     llvm::erase_if(reshapes, [&](ReshapeOp reshape) {
@@ -136,7 +136,7 @@ void DimSplitter::adaptOperand(OpOperand &use) {
   if (have == want)
     return;
   ArrayType merged = have.empty() ? typeOf(value) : before.lookup(value);
-  // Merged again, the value has what is written about its other dimensions: it may be a result of the function.
+  // A value that is merged again keeps the annotations of its other dimensions: it may be a result of the function.
   ArrayType type = want.empty() ? merged : splitType(merged.withoutSharding(), want);
   Value &reshaped = adapted[{value, type}];
   if (!reshaped) {
@@ -154,7 +154,7 @@ void DimSplitter::rewriteOp(Operation *op) {
     operands.emplace_back(uses.lookup(&use), parts);
     adaptOperand(use);
   }
-  // What loops and branches carry has its new type already.
+  // The results of loops and branches already have their new types.
   if (op->getNumResults() != 1 || op->getNumRegions() != 0)
     return;
   Value result = op->getResult(0);
@@ -165,7 +165,7 @@ void DimSplitter::rewriteOp(Operation *op) {
   result.replaceAllUsesWith(replacement);
   Dims dims = dimsOf(result);
   ArrayType type = before.lookup(result);
-  // The operation's place in memory may come to be that of another one, which is no key.
+  // A later operation may reuse the address of this one, so the address must not be a key.
   values.erase(result);
   before.erase(result);
   values[replacement] = dims;

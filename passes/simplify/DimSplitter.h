@@ -1,8 +1,8 @@
 //===- DimSplitter.h - one dimension written as several ---------*- C++ -*-===//
 //
-// Writes a dimension as several wherever operations connect it with itself (DimGroups.h). At the border, where an
-// operation needs the dimension as it was, and where a value cannot be computed otherwise (a parameter), a reshape goes
-// between. The reshape that merged the dimensions then changes nothing and disappears:
+// Writes a dimension as several in all operations that connect it with itself (DimGroups.h). A reshape is inserted in
+// front of an operation that needs the original dimension, and behind a value that cannot be computed otherwise (a
+// parameter). The reshape that merged the dimensions then changes nothing and is erased:
 //
 //     %0 = reshape %x : <f32[4, 6, 8]> -> <f32[24, 8]>
 //     %1 = dot_general %0, %w contract [1] x [0] : <f32[24, 8]>, <f32[8, 5]> -> <f32[24, 5]>
@@ -32,21 +32,22 @@ struct DimOfReshape {
   int64_t dim;
 };
 
+/// Splits a set of connected dimensions of one size: `add` collects them, `rewrite` splits them all.
 class DimSplitter {
 public:
-  /// The sizes of the dimensions, major to minor, that each dimension that is added is the product of.
+  /// `parts`: the sizes, major to minor, of the dimensions into which each added dimension is split.
   explicit DimSplitter(llvm::ArrayRef<int64_t> parts) : parts(parts) {}
 
-  /// Adds a dimension, and all that is connected with it.
+  /// Adds a dimension, and all dimensions that are connected with it.
   void add(DimOfReshape dim);
 
-  /// Whether anything but reshapes computes with the dimension: else they would only change places.
+  /// Whether an operation other than a reshape computes with the dimension; otherwise a split would only move reshapes.
   bool isComputedWith() const { return computed; }
 
-  /// The number that another dimension will have; none if it is one of those that are split.
+  /// The number of another dimension after the split; nothing if it is one of the split dimensions.
   std::optional<int64_t> getNewDim(DimOfReshape dim) const;
 
-  /// Writes the dimensions as several. Reshapes that change nothing any more are erased.
+  /// Splits the dimensions. Erases reshapes that change nothing any more.
   void rewrite(mlir::func::FuncOp func);
   bool isErased(ReshapeOp reshape) const { return erased.contains(reshape); }
 
@@ -60,15 +61,15 @@ private:
   ArrayType splitType(ArrayType type, llvm::ArrayRef<int64_t> dims) const;
 
   llvm::SmallVector<int64_t, 4> parts;
-  /// The dimensions to be split, ascending, of values and of what operations read. Only looked up.
+  /// The dimensions to split, ascending, by value and by use. Never iterated.
   llvm::DenseMap<mlir::Value, Dims> values;
   llvm::DenseMap<mlir::OpOperand *, Dims> uses;
-  llvm::SmallVector<mlir::Value> found; ///< The keys of `values`, in the order of finding.
+  llvm::SmallVector<mlir::Value> found; ///< The keys of `values`, in insertion sequence.
   bool computed = false;
-  /// While rewriting: the types of values before, and reshapes of them for operands.
+  /// During `rewrite`: the original types of values, and reshapes of values for operands.
   llvm::DenseMap<mlir::Value, ArrayType> before;
   llvm::DenseMap<std::pair<mlir::Value, ArrayType>, mlir::Value> adapted;
-  llvm::SmallVector<ReshapeOp> made; ///< The same reshapes, in order.
+  llvm::SmallVector<ReshapeOp> made; ///< The same reshapes, in insertion sequence.
   llvm::SmallPtrSet<mlir::Operation *, 8> erased;
 };
 

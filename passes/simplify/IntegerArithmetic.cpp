@@ -1,4 +1,4 @@
-//===- IntegerArithmetic.cpp - known integers, element by element ---------===//
+//===- IntegerArithmetic.cpp - element-wise operations on known integers --===//
 
 #include "passes/simplify/IntegerFunctions.h"
 
@@ -17,7 +17,7 @@ using MaybeParts = std::optional<std::vector<Part>>;
 
 int64_t sizeOf(const KnownIntegers &array, int64_t dim) { return array.shape.empty() ? 1 : array.shape[dim]; }
 
-/// The dimension that a part depends on, if that is one.
+/// The only dimension that a part depends on; nothing if there are several or none.
 std::optional<int64_t> getOnlyDim(const KnownIntegers &array, const Part &part) {
   std::optional<int64_t> only;
   for (auto [dim, stride] : llvm::enumerate(part.value.strides)) {
@@ -30,7 +30,7 @@ std::optional<int64_t> getOnlyDim(const KnownIntegers &array, const Part &part) 
   return only;
 }
 
-/// Both with the same parts.
+/// Gives both arrays the same parts; false if their parts are along different dimensions.
 bool align(KnownIntegers &one, KnownIntegers &two) {
   if (one.parts.size() == 1 || two.parts.size() == 1) {
     KnownIntegers &single = one.parts.size() == 1 ? one : two, &other = one.parts.size() == 1 ? two : one;
@@ -57,13 +57,13 @@ bool align(KnownIntegers &one, KnownIntegers &two) {
   return true;
 }
 
-/// Each part made of parts of its own, which `divide` gives, along the dimension that it depends on.
+/// Replaces each part by the parts that `divide` returns for it, along the dimension that it depends on.
 MaybeKnown splitParts(const KnownIntegers &array, function_ref<MaybeParts(const Part &, int64_t dim)> divide) {
   KnownIntegers result{array.shape, array.dim, {}};
   for (const Part &part : array.parts) {
     std::optional<int64_t> dim = part.value.isConstant() ? array.dim : getOnlyDim(array, part);
     if (!dim || (*dim != array.dim && array.parts.size() > 1)) {
-      // What is the same everywhere needs no parts.
+      // Parts that need no division may pass.
       MaybeParts parts = divide(part, -1);
       if (!parts)
         return std::nullopt;
@@ -91,21 +91,22 @@ AffineIndex combine(const AffineIndex &x, int64_t a, const AffineIndex &y, int64
   return sum;
 }
 
-/// The sign of all elements of a part, 0 counting as `zero` does; nothing where they differ.
+/// The sign of all elements of a part, with `zero` as the sign of 0; nothing if signs differ.
 std::optional<int64_t> signOf(const KnownIntegers &array, const Part &part, int64_t zero) {
   auto [low, high] = array.getRange(part);
   auto sign = [&](int64_t value) -> int64_t { return value > 0 ? 1 : value < 0 ? -1 : zero; };
   return sign(low) == sign(high) ? std::make_optional(sign(low)) : std::nullopt;
 }
 
-/// Parts whose elements are of one sign each, 0 counting as `zero` does: 1 (positive), -1 (negative), or 0 (by itself).
+/// Divides parts so that each has elements of one sign, with `zero` as the sign of 0: 1, -1, or 0 (zeros in parts of
+/// their own).
 MaybeKnown splitBySign(const KnownIntegers &array, int64_t zero) {
   return splitParts(array, [&](const Part &part, int64_t dim) -> MaybeParts {
     if (signOf(array, part, zero))
       return std::vector<Part>{part};
     if (dim < 0)
       return std::nullopt;
-    // As of a rising function: the first position that is not below 0, and the first that is above.
+    // For an increasing function: the first position that is not below 0, and the first that is above.
     int64_t direction = part.value.strides[dim] > 0 ? 1 : -1;
     int64_t stride = direction * part.value.strides[dim], base = direction * part.value.base;
     int64_t atZero = llvm::divideCeilSigned(-base, stride), above = llvm::divideFloorSigned(-base, stride) + 1;
@@ -135,12 +136,12 @@ KnownIntegers splat(const KnownIntegers &like, int64_t value) {
 }
 
 MaybeKnown chooseBySign(const KnownIntegers &sign, KnownIntegers below, KnownIntegers zero, KnownIntegers above) {
-  // Where nothing depends on it, no position needs to be found at which the sign is 0.
+  // If the result does not depend on zeros, the position of sign 0 is not needed.
   int64_t side = isSame(zero, above) ? 1 : isSame(zero, below) ? -1 : 0;
   MaybeKnown split = splitBySign(sign, side);
   if (!split)
     return std::nullopt;
-  // Twice: what the last one has parts for the others have not seen.
+  // Two rounds, since the last array may have parts that the others lack in the first round.
   for (int round = 0; round < 2; ++round)
     for (KnownIntegers *array : {&below, &zero, &above})
       if (!align(*split, *array))
@@ -207,7 +208,8 @@ MaybeKnown divide(KnownIntegers x, KnownIntegers y, bool isRemainder) {
       if (parts.size() == kMostKnownParts)
         return std::nullopt;
       int64_t value = part.value.base + stride * at, quotient = value / divisor;
-      // How far the magnitude may go until the next multiple, upward or downward; there is no change of sign.
+      // The number of positions until the quotient changes, for growing or shrinking magnitude; the sign does not
+      // change.
       int64_t magnitude = std::abs(value), rest = magnitude % size;
       bool grows = (stride > 0) == (value > 0) || value == 0;
       int64_t steps = grows ? (size - 1 - rest) / std::abs(stride) : rest / std::abs(stride);

@@ -38,7 +38,7 @@ MaybeKnown reshape(const KnownIntegers &array, ArrayRef<int64_t> shape) {
   }
   size_t from = 0, to = 0;
   while (from < array.shape.size() || to < result.shape.size()) {
-    // Dimensions on both sides that have as many elements.
+    // Groups of dimensions on both sides with the same number of elements.
     size_t fromEnd = from, toEnd = to;
     int64_t before = 1, behind = 1;
     do {
@@ -105,7 +105,7 @@ KnownIntegers slice(const KnownIntegers &array, ArrayRef<int64_t> shape, ArrayRe
       value.strides[d] *= step[d];
     }
     int64_t begin = 0, end = shape.empty() ? 1 : shape[array.dim];
-    if (array.parts.size() > 1) { // first + step * i is from begin up to end - 1.
+    if (array.parts.size() > 1) { // first + step * i is in [begin, end).
       int64_t start = first[array.dim], by = step[array.dim];
       int64_t low = by > 0 ? part.begin : part.end - 1, high = by > 0 ? part.end - 1 : part.begin;
       begin = std::max(begin, llvm::divideCeilSigned(low - start, by));

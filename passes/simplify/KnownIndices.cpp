@@ -1,14 +1,14 @@
-//===- KnownIndices.cpp - lookups at places that the compiler knows -------===//
+//===- KnownIndices.cpp - lookups at compile-time indices -----------------===//
 //
-// To look up elements by indices that depend on arguments every device needs the array, or adds up what others find.
-// Indices that are known are mostly a few runs of positions, and looking those up only moves elements:
+// A lookup at run-time indices needs the full array on every device, or a sum of the elements that devices find.
+// Compile-time indices are mostly a few runs of positions, and lookups of runs only move elements:
 //
-//   x[(arange(n) + 1) % n]        the rest, and the first element behind it: a roll
-//   x[arange(n), arange(n)]       every n + 1st element of the flat array: a diagonal
+//   x[(arange(n) + 1) % n]        all but the first element, then the first: a roll
+//   x[arange(n), arange(n)]       every (n + 1)th element of the flat array: a diagonal
 //   table[arange(t)]              the first rows
 //
-// Slices and concatenations say so: they run on shards, devices exchange what they have not got, and their derivatives
-// are pads.
+// These become slices and concatenations, which run on shards: devices exchange only the elements that they lack, and
+// the derivatives are pads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,22 +30,23 @@ namespace spmdc {
 
 namespace {
 
-/// Parts that a lookup becomes, at most. Each is one choice more for every element of the result (a concatenation), and
-/// one exchange where devices do not have it; a lookup is one load.
+/// The largest number of parts that replace a lookup. Each part adds a selection for every element of the result (of a
+/// concatenation), and an exchange if devices lack the elements; a lookup is one load.
 constexpr size_t kMostParts = 8;
 
 ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
 
-/// Builds what is looked up along one dimension at positions that are an affine function of several counters.
+/// Builds a lookup along one dimension at positions that are an affine function of several counters.
 class AffineLookup {
 public:
   AffineLookup(OpBuilder &builder, Location loc, int64_t dim) : builder(builder), loc(loc), dim(dim) {}
 
+  /// An index 0 to `size - 1`, which advances the position by `stride`.
   struct Counter {
     int64_t size = 1, stride = 0;
   };
 
-  /// In place of the dimension there is one for each counter. Null where that is no slice.
+  /// Replaces the dimension by one for each counter. Null if that cannot be written with slices.
   Value build(Value x, int64_t base, ArrayRef<Counter> counters) {
     SmallVector<Counter> all(counters);
     SmallVector<int64_t> falling;
@@ -58,7 +59,7 @@ public:
       counter.stride = -counter.stride;
       falling.push_back(dim + static_cast<int64_t>(place));
     }
-    // Large strides first; those of 0 repeat what there is.
+    // Larger strides first; a counter of stride 0 repeats elements (`restore`).
     SmallVector<int64_t> order;
     for (auto [place, counter] : llvm::enumerate(all))
       if (counter.stride > 0)
@@ -80,7 +81,7 @@ public:
 private:
   using Shape = SmallVector<int64_t>;
 
-  /// `shape` with other sizes in place of some dimensions.
+  /// `shape` with `sizes` in place of `count` dimensions from `from` on.
   static Shape replaceDims(ArrayRef<int64_t> shape, int64_t from, int64_t count, ArrayRef<int64_t> sizes) {
     Shape result(shape.take_front(from));
     llvm::append_range(result, sizes);
@@ -93,7 +94,7 @@ private:
                                          : builder.create<ReshapeOp>(loc, typeOf(x).withShape(shape), x).getResult();
   }
 
-  /// Elements begin, begin + stride, ... of a dimension, so many.
+  /// `count` elements begin, begin + stride, ... of a dimension.
   Value slice(Value x, int64_t along, int64_t begin, int64_t count, int64_t stride) {
     ArrayType type = typeOf(x);
     if (begin == 0 && count == type.getDimSize(along) && stride == 1)
@@ -106,12 +107,12 @@ private:
                                    limits, strides);
   }
 
-  /// Counters with falling strides that are not 0.
+  /// `nested`: counters with descending strides other than 0.
   Value buildNested(Value x, int64_t base, SmallVector<Counter> nested) {
     Shape sizes;
     for (const Counter &counter : nested)
       sizes.push_back(counter.size);
-    // What counts on where an inner counter ends is one counter with it.
+    // A counter that continues where its inner counter ends is merged with it.
     for (size_t i = nested.size(); i-- > 1;)
       if (nested[i - 1].stride == nested[i].stride * nested[i].size) {
         nested[i - 1] = {nested[i - 1].size * nested[i].size, nested[i].stride};
@@ -132,11 +133,11 @@ private:
       span += counter.stride * (counter.size - 1);
     if (span > outer.stride)
       return buildOverlapping(x, base, nested);
-    // Rows of `stride` elements, which begin in front of `base` where the last one would not be complete.
+    // Rows of `stride` elements. They begin in front of `base` if the last row would be incomplete otherwise.
     int64_t inRow =
         std::clamp<int64_t>(base + outer.size * outer.stride - size, 0, std::min(base, outer.stride - span));
     int64_t missing = base - inRow + outer.size * outer.stride - size;
-    if (missing > 0 && isa<KeyType>(typeOf(x).getElementType())) // There is no key to pad with.
+    if (missing > 0 && isa<KeyType>(typeOf(x).getElementType())) // No padding value exists for keys.
       return nullptr;
     if (missing > 0)
       x = padBehind(x, missing);
@@ -146,7 +147,7 @@ private:
     return inner.buildRows(rows, inRow, nested.drop_front());
   }
 
-  /// Rows that have elements in common, as windows of a signal: one slice for each place of the shortest counter.
+  /// Rows that overlap, as windows of a signal: one slice for each position of the shortest counter.
   Value buildOverlapping(Value x, int64_t base, ArrayRef<Counter> nested) {
     const Counter *few = llvm::min_element(nested, [](const Counter &a, const Counter &b) { return a.size < b.size; });
     if (few->size > static_cast<int64_t>(kMostParts))
@@ -174,7 +175,7 @@ private:
     return builder.create<PadOp>(loc, type.withShape(shape), x, zero, low, high, none);
   }
 
-  /// Counters in the order in which they were, with those that repeat.
+  /// Restores the original sequence of counters, and broadcasts along those of stride 0.
   Value restore(Value value, ArrayType from, ArrayRef<Counter> all, ArrayRef<int64_t> order) {
     SmallVector<int64_t> perm;
     for (int64_t d = 0; d < typeOf(value).getRank(); ++d)
@@ -195,7 +196,7 @@ private:
     for (int64_t d = dim + 1; d < from.getRank(); ++d)
       dims.push_back(d - 1 + static_cast<int64_t>(all.size()));
     Shape shape = replaceDims(from.getShape(), dim, 1, sizes);
-    // Nothing is repeated along dimensions of size 1, and slices show through a reshape.
+    // Without repetition a reshape suffices, and later passes see slices through it.
     if (elementCount(shape) == typeOf(value).getNumElements())
       return reshape(value, shape);
     return builder.create<BroadcastInDimOp>(loc, from.withShape(shape), value, dims);
@@ -206,7 +207,7 @@ private:
   int64_t dim;
 };
 
-/// Where elements are looked up, as an array with one dimension in place of which the dimensions of the indices are.
+/// A lookup in `array`, whose dimension `dim` is replaced by the dimensions of the indices.
 struct KnownLookup {
   Value array;
   int64_t dim = 0;
@@ -225,7 +226,7 @@ std::optional<KnownLookup> findKnownLookup(Operation *op, IntegerKnowledge &know
     return std::nullopt;
   if (isa<TakeOp>(op))
     return KnownLookup{array, dim, *inside};
-  // The same places everywhere along other dimensions.
+  // The indices have to be the same along other dimensions.
   KnownIntegers line{{inside->shape[dim]}, 0, inside->parts};
   if (inside->parts.size() > 1 && inside->dim != dim)
     return std::nullopt;
@@ -243,7 +244,7 @@ std::optional<KnownLookup> findKnownLookup(Operation *op, IntegerKnowledge &know
   return KnownLookup{array, dim, line};
 }
 
-/// Null where the lookup is nothing but that.
+/// Null if a lookup is better.
 Value buildLookup(OpBuilder &builder, Location loc, const KnownLookup &lookup, ArrayType result) {
   const KnownIntegers &indices = lookup.indices;
   SmallVector<Value> parts;
@@ -289,7 +290,7 @@ class KnownIndicesPass : public impl::KnownIndicesPassBase<KnownIndicesPass> {
       moveValueNames(op->getResult(0), value);
       op->getResult(0).replaceAllUsesWith(value);
     }
-    // Whether an index is inside is known, too.
+    // Predicates that test whether an index is in range are known, too.
     for (SelectOp select : selections) {
       const KnownIntegers *inside = knowledge.find(select.getPredicate());
       if (!inside || inside->parts.size() != 1 || !inside->parts[0].value.isConstant())
@@ -300,7 +301,7 @@ class KnownIndicesPass : public impl::KnownIndicesPassBase<KnownIndicesPass> {
       moveValueNames(select, chosen);
       select.getResult().replaceAllUsesWith(chosen);
     }
-    // Not before: what is known is known by value, and a new one may lie where an old one did.
+    // Erased last: `knowledge` is keyed by value, and a new value may have the address of an erased one.
     for (Operation *op : lookups)
       if (op->use_empty())
         op->erase();

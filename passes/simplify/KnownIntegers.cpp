@@ -14,16 +14,17 @@ namespace {
 
 using Part = KnownIntegers::Part;
 
-/// Literals of more elements are not searched for parts: a program that has them in its text is already slow to read.
+/// The largest literal that is searched for parts: a program with larger ones in its text is already slow to parse.
 constexpr int64_t kMostLiteralElements = 1 << 16;
-/// Beyond this no element is a position: `arange` has no more elements.
+/// The greatest element that counts as a position: `arange` has no more elements.
 constexpr int64_t kGreatest = int64_t(1) << 40;
-/// Operations in a row that are looked through: a hand-written index has far fewer, and each takes a part of the stack.
+/// The longest chain of operations that is followed: hand-written indices have far fewer, and each takes stack space.
 constexpr int kMostDepth = 256;
-/// What one dimension adds to an element, and the element at position 0, which may be in front of the part.
+/// The limit of a dimension's contribution to an element, and of the element at position 0, which may be outside of the
+/// part.
 constexpr int64_t kMostSpan = int64_t(1) << 50;
 
-/// What the element type can hold, as far as it is looked at.
+/// The range of the element type, up to kGreatest.
 std::pair<int64_t, int64_t> getTypeRange(Type type) {
   unsigned bits = std::min(type.getIntOrFloatBitWidth(), 41u);
   if (type.isInteger(1))
@@ -33,12 +34,12 @@ std::pair<int64_t, int64_t> getTypeRange(Type type) {
              : std::pair<int64_t, int64_t>(-(int64_t(1) << (bits - 1)), (int64_t(1) << (bits - 1)) - 1);
 }
 
-/// Whether all elements are within a range; joins parts that are one.
+/// Whether all elements are within `range`; also merges adjacent parts with the same function.
 bool finish(KnownIntegers &array, std::pair<int64_t, int64_t> range) {
   auto [least, greatest] = range;
   std::vector<Part> parts;
   for (Part &part : array.parts) {
-    // Sums of two such functions, and their elements, are far from leaving 64 bits.
+    // The limits ensure that sums of two such functions, and their elements, do not overflow 64 bits.
     int64_t span;
     for (auto [stride, size] : llvm::zip(part.value.strides, array.shape))
       if (llvm::MulOverflow(stride, size, span) || std::abs(span) > kMostSpan)
@@ -48,7 +49,7 @@ bool finish(KnownIntegers &array, std::pair<int64_t, int64_t> range) {
     auto [low, high] = array.getRange(part);
     if (low < least || high > greatest)
       return false;
-    // One position continues any function that has its value there.
+    // A part of one position continues any function that has its value there.
     auto isOne = [&](const Part &part) { return part.end - part.begin == 1 && !array.shape.empty(); };
     auto valueAt = [&](const Part &part, int64_t at) {
       AffineIndex value = part.value;

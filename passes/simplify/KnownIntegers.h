@@ -1,11 +1,11 @@
 //===- KnownIntegers.h - integers that the compiler knows -------*- C++ -*-===//
 //
-// Arrays of integers and bools that depend on constants and on positions alone, as formulas:
+// Compile-time formulas for arrays of integers and bools that depend only on constants and positions:
 //
 //   (arange(512) + 1) % 512      1 + i for 0 <= i < 511, and 0 for i = 511
 //
-// An array is a list of parts along one of its dimensions, and in each part an affine function of all positions. So the
-// cost of knowing it depends on the number of parts, not on the number of elements.
+// An array is a list of parts along one of its dimensions; in each part it is an affine function of all positions. So
+// the cost depends on the number of parts, not on the number of elements.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -31,37 +31,37 @@ struct AffineIndex {
   }
 };
 
-/// An array whose elements are known.
+/// An array whose elements are known at compile time.
 struct KnownIntegers {
-  /// Elements from `begin` up to `end` of the dimension `dim`, in full size along all others.
+  /// Elements `begin` to `end - 1` of the dimension `dim`, in full size along all others.
   struct Part {
     int64_t begin = 0, end = 0;
-    AffineIndex value; ///< Of positions in the array.
+    AffineIndex value; ///< A function of positions in the array.
   };
 
   llvm::SmallVector<int64_t> shape;
-  int64_t dim = 0; ///< Along which the parts follow one another; of a scalar there is one part, from 0 to 1.
+  int64_t dim = 0; ///< The dimension that parts divide; a scalar has one part, from 0 to 1.
   std::vector<Part> parts;
 
   /// The least and the greatest element of a part.
   std::pair<int64_t, int64_t> getRange(const Part &part) const;
 };
 
-/// Finds out which values are known. Looks at each value once, and not at operands of very many operations in a row.
+/// Finds and caches the known integers of values, following chains of up to kMostDepth operations.
 class IntegerKnowledge {
 public:
-  /// Null where elements depend on arguments, are floats or other functions of positions, where the array has no
-  /// elements, or where it has very many parts.
+  /// Null if elements depend on arguments, are floats or not affine in positions, or if the array has no elements or
+  /// very many parts.
   const KnownIntegers *find(mlir::Value value);
 
-  /// The same elements, none below `low` and none above `high`.
+  /// The elements, limited to at least `low` and at most `high`.
   static std::optional<KnownIntegers> clamp(const KnownIntegers &array, int64_t low, int64_t high);
 
 private:
   std::optional<KnownIntegers> evaluate(mlir::Operation *op);
 
   llvm::DenseMap<mlir::Value, std::unique_ptr<KnownIntegers>> known;
-  int depth = 0; ///< Of operands of operands that are looked at.
+  int depth = 0; ///< The length of the chain of operands in progress.
 };
 
 } // namespace spmdc

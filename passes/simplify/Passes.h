@@ -1,4 +1,4 @@
-//===- Passes.h - rewrites of the global view before propagation ---*- C++ -*-===//
+//===- Passes.h - rewrites before propagation -------------------*- C++ -*-===//
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"

@@ -1,4 +1,4 @@
-//===- Simplify.cpp - canonical forms under the names of the program ------===//
+//===- Simplify.cpp - canonicalization that keeps names -------------------===//
 
 #include "ir/spmd/ValueNames.h"
 #include "passes/simplify/Passes.h"
@@ -33,7 +33,7 @@ class SimplifyPass : public impl::SimplifyPassBase<SimplifyPass> {
     config.useTopDownTraversal = true;
     config.enableRegionSimplification = GreedySimplifyRegionLevel::Normal;
     config.listener = &names;
-    // AvailableShardings are worth having, no more: where they do not settle, the program is right nevertheless.
+    // Canonicalization is an optimization: the program is correct even if patterns do not converge.
     (void)applyPatternsAndFoldGreedily(getOperation(), patterns, config);
     IRRewriter rewriter(&getContext(), &names);
     eliminateCommonSubExpressions(rewriter, getAnalysis<DominanceInfo>(), getOperation());

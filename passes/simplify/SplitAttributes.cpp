@@ -11,7 +11,8 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-/// Start positions of a window that has all of each split dimension: any will do, so that the old one is repeated.
+/// Start positions of a window that has the full size of each split dimension. There the start is irrelevant, and
+/// repeated.
 SmallVector<Value> spreadStarts(ValueRange starts, const Renumbering &dims, size_t parts) {
   SmallVector<Value> result;
   for (auto [dim, start] : llvm::enumerate(starts))
@@ -19,12 +20,12 @@ SmallVector<Value> spreadStarts(ValueRange starts, const Renumbering &dims, size
   return result;
 }
 
-/// Positions along the dimension that `parts` make, as an array with a dimension for each.
+/// Positions along the dimension that is split into `parts`, as an array with a dimension for each part.
 Value buildIota(OpBuilder &b, Location loc, ArrayType type, int64_t first, ArrayRef<int64_t> parts) {
   int64_t last = 1;
   for (int64_t part : parts)
     last *= part;
-  // Counted as integers, and converted once: sums of narrow floats would round more than once.
+  // Counted as integers and converted once: sums of narrow floats would round several times.
   bool isWide = last - 1 > std::numeric_limits<int32_t>::max();
   Type wanted = type.getElementType(), counted = isWide ? b.getI64Type() : b.getI32Type();
   ArrayType counts = type.withElementType(counted);
@@ -40,14 +41,13 @@ Value buildIota(OpBuilder &b, Location loc, ArrayType type, int64_t first, Array
   return wanted == counted ? sum : b.create<ConvertOp>(loc, type, sum).getResult();
 }
 
-/// Labels for the dimensions of an einsum's arrays: a split one keeps its label for the major dimension, and the others
-/// get labels of their own.
+/// Updates the labels of an einsum: the major part of a split dimension keeps its label, the others get new labels.
 void relabel(EinsumOp op, ArrayRef<Renumbering> operands, const Renumbering &result, int64_t parts) {
   int64_t next = 0;
   for (unsigned i = 0; i < op.getNumOperands(); ++i)
     for (int64_t label : op.getLabelsOf(i))
       next = std::max(next, label + 1);
-  // All arrays that have the label split it, the first that does says which labels it gets.
+  // All arrays with a label split it in the same way; the first one determines the new labels.
   llvm::SmallDenseMap<int64_t, int64_t> begins;
   auto expand = [&](ArrayRef<int64_t> labels, const Renumbering &dims) {
     SmallVector<int64_t> list;

@@ -1,7 +1,7 @@
 //===- SplitAttributes.h - attributes for more dimensions -------*- C++ -*-===//
 //
-// An operation on arrays of which some dimensions have become several: its attributes name dimensions by number, or
-// have an entry for each.
+// Updates an operation after dimensions of its arrays have been split: attributes that name dimensions by number, and
+// attributes that have an entry for each dimension.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -17,12 +17,12 @@ public:
       : split(std::move(split)), parts(parts) {}
 
   bool isSplit(int64_t dim) const { return llvm::is_contained(split, dim); }
-  /// The dimension, or the major one of those that it becomes.
+  /// The new number of the dimension, or of its major part if it is split.
   int64_t first(int64_t dim) const {
     auto more = static_cast<int64_t>(parts.size()) - 1;
     return dim + more * llvm::count_if(split, [&](int64_t other) { return other < dim; });
   }
-  /// The dimensions that it becomes.
+  /// The new numbers of the dimension or of its parts.
   llvm::SmallVector<int64_t> all(int64_t dim) const {
     int64_t begin = first(dim);
     return llvm::to_vector(llvm::seq(begin, begin + (isSplit(dim) ? static_cast<int64_t>(parts.size()) : 1)));
@@ -33,7 +33,7 @@ public:
       llvm::append_range(result, all(dim));
     return result;
   }
-  /// A list with an entry for each dimension: `entry` for each of those that a split one becomes.
+  /// Extends a list with an entry for each dimension: a split dimension gets `entry` for each part.
   llvm::SmallVector<int64_t> spread(llvm::ArrayRef<int64_t> list, int64_t entry) const {
     return spread(list, llvm::SmallVector<int64_t>(parts.size(), entry));
   }
@@ -53,9 +53,9 @@ private:
   llvm::ArrayRef<int64_t> parts;
 };
 
-/// Writes the attributes of an operation of one result whose arrays have their new types. A value to use in place of
-/// the result where the operation cannot be written for more dimensions (positions along a dimension that is split);
-/// null elsewhere.
+/// Rewrites the attributes of an operation of one result whose arrays already have their new types. Returns a
+/// replacement of the result if the operation itself cannot be rewritten (positions along a split dimension); null
+/// otherwise.
 mlir::Value splitAttributes(mlir::Operation *op, llvm::ArrayRef<Renumbering> operands, const Renumbering &result,
                             llvm::ArrayRef<int64_t> parts);
 

@@ -1,9 +1,9 @@
-//===- SplitConstants.cpp - a constant of its own for every user ----------===//
+//===- SplitConstants.cpp - a separate constant for each user -------------===//
 //
-// A constant (or what is computed from constants and scalars alone: an iota, a causal mask, a factor by which gradients
-// are clipped) used in two places would carry the sharding of one place to the other, and where the two disagree it
-// would be gathered like data, though every device can make the part it needs. After partitioning, common subexpression
-// elimination joins copies that came out alike.
+// A constant that is used in two places would propagate the sharding of one place to the other. If the two disagree, it
+// would be gathered like data, though every device can compute the shard that it needs. The same holds for a value that
+// is computed from constants and scalars alone: an iota, a causal mask, a factor that clips gradients. After
+// partitioning, common subexpression elimination merges equal copies.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,15 +21,15 @@ namespace spmdc {
 
 namespace {
 
-/// Copies of one function's constants; beyond this they stay shared.
+/// The largest number of copies in one function; further constants stay shared.
 constexpr size_t kMaxCopies = 10000;
 
-/// An expression of so many operations, written out as a tree, is copied for each use, those inside of constant
-/// expressions too: a causal mask compares rows with columns, and both come from one iota. Larger ones (random numbers)
-/// use their parts so often that the tree would grow exponentially.
+/// An expression of at most this many operations, written out as a tree, is copied for each use, also within constant
+/// expressions: a causal mask compares rows with columns, and both come from one iota. Larger ones (random numbers) use
+/// their subexpressions so often that the tree would grow exponentially.
 constexpr size_t kSmallTree = 32;
 
-/// No axis travels through an array without dimensions to cut.
+/// No axis propagates through an array without dimensions to shard.
 bool connectsNothing(Value value) {
   return llvm::all_of(cast<ArrayType>(value.getType()).getShape(), [](int64_t size) { return size == 1; });
 }
@@ -39,16 +39,17 @@ class ConstantSplitter {
 public:
   void run(func::FuncOp func) {
     collect(func);
-    // Users first: a copy of a user is one more user of what it is computed from.
+    // Users first: a copy of a user is one more user of its operands.
     for (Operation *op : llvm::reverse(constants))
       if (!split(op))
         return;
   }
 
 private:
+  /// An operation of a constant expression.
   struct Constant {
     size_t treeSize = 0;
-    bool isOfScalars = false;    ///< Of others than constant ones.
+    bool isOfScalars = false;    ///< Depends on run-time scalars.
     Operation *usedBy = nullptr; ///< The operation, itself not constant, that this one is computed for.
   };
 
@@ -71,7 +72,7 @@ private:
           return;
         }
       }
-      // Of what is known only as it runs, a lot is not computed twice.
+      // A large expression of run-time values is not computed twice.
       if (constant.isOfScalars && constant.treeSize > kSmallTree)
         return;
       constants.push_back(op);
@@ -79,8 +80,8 @@ private:
     });
   }
 
-  /// Gives each use a copy: each user of a small expression; of a larger one, all users that are computed for the same
-  /// operation together. Returns false once there are too many.
+  /// Gives each use a copy: a small expression is copied for each user, a larger one for each operation that its users
+  /// are computed for. Returns false once there are too many copies.
   bool split(Operation *op) {
     SmallVector<Operation *> users;
     for (Operation *user : op->getUsers())
@@ -88,10 +89,10 @@ private:
         users.push_back(user);
     if (users.empty())
       return true;
-    // In program order, whatever order the use list has. The first user keeps the original.
+    // In program order, independent of the use list. The first user keeps the original.
     llvm::sort(users, [&](Operation *x, Operation *y) { return isBefore(x, y); });
     found[op].usedBy = endOf(users.front());
-    // A copy of a sharding group's member would be no member, so members stay shared.
+    // Sharding groups name their members, so members stay shared.
     if (connectsNothing(op->getResult(0)) ||
         llvm::any_of(users, [](Operation *user) { return isa<ShardingGroupOp>(user); }))
       return true;
@@ -114,7 +115,7 @@ private:
     return true;
   }
 
-  /// A copy stands where its user does, just in front of it.
+  /// A copy is right in front of its user, and has the same position.
   bool isBefore(Operation *x, Operation *y) const {
     size_t xPosition = position.lookup(x), yPosition = position.lookup(y);
     return xPosition != yPosition ? xPosition < yPosition : x != y && x->isBeforeInBlock(y);

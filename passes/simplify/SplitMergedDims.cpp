@@ -1,9 +1,9 @@
-//===- SplitMergedDims.cpp - merged dimensions apart again ----------------===//
+//===- SplitMergedDims.cpp - splits merged dimensions ---------------------===//
 //
-// `reshape(x, [-1, D])` of an `x: f32[B, S@a, D]` has a dimension B * S of which no device has a run of elements, so
-// the axis stops there. The pass finds where by a propagation on trial, follows the dimension that stopped through all
-// that is computed with it (also where a later reshape would stop it again), and writes each merged dimension on the
-// way as the dimensions that it was merged of.
+// `reshape(x, [-1, D])` of an `x: f32[B, S@a, D]` has a dimension B * S of which no device holds contiguous elements,
+// so the axis stops there. The pass finds these reshapes by a trial propagation. It follows the dimension that stopped
+// through all operations that compute with it (also through later reshapes that would stop it again), and splits each
+// merged dimension on the way into the original dimensions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,19 +24,20 @@ namespace spmdc {
 
 namespace {
 
-/// Propagations on trial at most. One finds where axes stop, and what they would come to behind that is followed; one
-/// more finds where they stop for reasons that only show then (a factor that an axis fills in part). No program of the
-/// tests needs a third.
+/// The largest number of trial propagations. The first finds where axes stop, and the pass follows the axes from there;
+/// the second finds where they stop for reasons that appear only then (a factor that an axis shards in part). No
+/// program of the tests needs a third.
 constexpr int kMaxRounds = 3;
 
 ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
 
-/// A dimension, or what is left of it within a larger one: elements `stride` apart, `size` of them, then again.
+/// A dimension, or its part in a merged dimension: `size` elements at distance `stride`, repeated.
 struct SubDim {
   Value value;
   int64_t dim, stride, size;
 
-  /// Whether something major to it is in the same dimension: then sharding it gives devices strided sets.
+  /// Whether the merged dimension has a part that is major to this one: then sharding this one gives devices strided
+  /// sets.
   bool isMinor() const { return stride * size < typeOf(value).getDimSize(dim); }
   auto key() const { return std::tuple(value.getAsOpaquePointer(), dim, stride, size); }
 };
@@ -47,7 +48,7 @@ const ValueFactors &factorsOf(const ShardingRule &rule, bool ofResult) {
 
 Value valueOf(ReshapeOp reshape, bool ofResult) { return ofResult ? reshape.getResult() : reshape.getOperand(); }
 
-/// Where a dimension of one side of a reshape is on the other; none if it is in several dimensions there.
+/// The part of a dimension on the other side of a reshape; nothing if several dimensions there contain it.
 std::optional<SubDim> findOnOtherSide(ReshapeOp reshape, bool ofResult, const SubDim &from) {
   ArrayRef<int64_t> shape = typeOf(from.value).getShape();
   int64_t stride = from.stride;
@@ -66,10 +67,10 @@ std::optional<SubDim> findOnOtherSide(ReshapeOp reshape, bool ofResult, const Su
   return std::nullopt;
 }
 
-/// The dimensions of several factors that an axis would have to shard along a minor one.
+/// Collects the merged dimensions that an axis would shard along a minor factor.
 class StoppedAxes {
 public:
-  /// Where the axes that one side of a reshape has are missing on the other.
+  /// Adds reshapes where axes of one side are missing on the other.
   void add(const PropagationState &state) {
     for (const PropagationState::OpEntry &entry : state.getOps())
       if (auto reshape = dyn_cast<ReshapeOp>(entry.op))
@@ -107,7 +108,7 @@ private:
       open.push_back(dim);
   }
 
-  /// To all that operations connect with what has been visited.
+  /// Visits all dimensions that operations connect with visited ones.
   void follow() {
     while (!open.empty()) {
       SubDim at = open.pop_back_val();
@@ -129,7 +130,7 @@ private:
     }
   }
 
-  /// To the other side of a reshape that merges the dimension with others, or takes these apart.
+  /// Visits the dimension on the other side of a reshape that merges or splits it.
   void cross(ReshapeOp reshape, bool ofResult, const SubDim &at) {
     std::optional<SubDim> other = findOnOtherSide(reshape, ofResult, at);
     if (!other)
@@ -147,7 +148,7 @@ private:
   }
 
   SmallVector<SubDim> open;
-  std::set<decltype(std::declval<SubDim>().key())> seen; ///< Only looked up: the order of pointers is of no matter.
+  std::set<decltype(std::declval<SubDim>().key())> seen; ///< Never iterated: the sequence of pointers does not matter.
   SmallVector<DimOfReshape> dims;
   std::set<std::tuple<Operation *, bool, int64_t>> known;
 };
@@ -180,7 +181,7 @@ bool splitDims(func::FuncOp func, ArrayRef<DimOfReshape> dims) {
   return isChanged;
 }
 
-/// Whether any reshape merges dimensions or takes one apart.
+/// Whether any reshape merges or splits a dimension.
 bool hasMergedDims(func::FuncOp func) {
   WalkResult walk = func.walk([](ReshapeOp reshape) {
     ShardingRule rule = reshape.getShardingRule();

@@ -1,4 +1,4 @@
-//===- AvailableShardings.cpp - the shardings in which a value exists ------------------===//
+//===- AvailableShardings.cpp - materialized copies of a value ------------===//
 
 #include "passes/strategy/AvailableShardings.h"
 
@@ -24,7 +24,7 @@ bool liesAs(Value value, ArrayType type) {
   return typeOf(value).getShardingOrOpen().hasSameAxes(type.getShardingOrOpen());
 }
 
-/// Whether what the operation uses may be this value, which was made before it.
+/// Whether an operand of `user` may be replaced by this value: the value is defined before `user`.
 bool isVisible(Value value, Operation *user) {
   Operation *around = value.getParentBlock()->findAncestorOpInBlock(*user), *maker = value.getDefiningOp();
   return around && (!maker || maker->isBeforeInBlock(around));
@@ -54,7 +54,7 @@ ArrayType withoutUnreduced(ArrayType type) {
   return type.withSharding(ShardingAttr::get(type.getContext(), type.getShardingOrOpen().getDims(), {}));
 }
 
-/// What is to become such a partial sum, which may have a wider element type.
+/// The type of the reduced value for `partial`, a type of partial sums that may have a wider element type.
 static ArrayType getWhole(ArrayType partial, Value value) {
   return withoutUnreduced(partial).withElementType(typeOf(value).getElementType());
 }
@@ -86,7 +86,7 @@ Value AvailableShardings::getRoot(Value value) const {
 }
 
 CollectiveCost AvailableShardings::getDebt(Value value, Operation *user) const {
-  // A loop may need it in each iteration: what is made before the loop is always worth its price.
+  // A loop may need the value in each iteration, so a reshard in front of the loop is always worth its price.
   auto debt = debts.find(value);
   return debt == debts.end() || value.getParentBlock() != user->getBlock() ? CollectiveCost() : debt->second;
 }
@@ -107,7 +107,7 @@ AvailableShardings::Source AvailableShardings::find(Value value, ArrayType wante
   });
   if (best.cost.linkBytes == 0)
     return best;
-  // Of what devices make again, partial sums are it on one of them, and zeros on the others.
+  // For a rematerialized unreduced value, one device of a group computes the value and the others have zeros.
   if (isUnreduced(wanted) && !isUnreduced(value)) {
     Source whole = find(value, getWhole(wanted, value), user);
     return whole.maker && whole.cost < best.cost ? whole : best;
@@ -119,11 +119,12 @@ AvailableShardings::Source AvailableShardings::find(Value value, ArrayType wante
     bool isRead = !part.maker && !isa<ReshapeOp>(again.maker);
     again.readBytes += isRead ? static_cast<double>(type.getLocalBytes(planner.getMesh())) : part.readBytes;
   });
-  // A form of the array itself serves all its shapes.
+  // On a tie a reshape wins: an available sharding of its operand can serve all its reshapes.
   bool isCheaper = canMake && (isa<ReshapeOp>(again.maker) ? !(best.cost < again.cost) : again.cost < best.cost);
   if (!isCheaper)
     return best;
-  // What is gathered is written, too. One kernel, however long the chain is, reads beside that.
+  // A gather also writes its result. The chain of rematerialized operations is one kernel, which reads its inputs as
+  // well.
   const CostModel &model = planner.getModel();
   if (chainLeft == longestChain)
     again.cost.latencySeconds += again.readBytes / model.memoryPerSecond;
@@ -174,7 +175,7 @@ SmallVector<Value, 2> AvailableShardings::getOthers(Value value, Operation *user
     if (form != value && isVisible(form, user))
       others.push_back(form);
   };
-  // Partial sums are reduced once, for all.
+  // Partial sums are reduced once, for all users, so a root of partial sums is no source.
   Value root = getRoot(value);
   if (!isUnreduced(root))
     add(root);
@@ -214,7 +215,7 @@ SmallVector<Operation *, 1> &AvailableShardings::getTransposes(Value root) const
 
 Value AvailableShardings::take(Value value, ArrayType wanted, Operation *user, StringRef why) {
   if (Value root = getRoot(value); isUnreduced(wanted) && isZero(root)) {
-    // Of zeros, devices have zeros.
+    // Every sharding of zeros is zeros.
     OpBuilder builder(findReshardPlace(value, user));
     return keep(root, makeZeros(builder, root, wanted));
   }
@@ -229,8 +230,8 @@ Value AvailableShardings::take(Value value, ArrayType wanted, Operation *user, S
     return makeAgain(source.maker, value, wanted, user, why);
   pay(source.value);
   OpBuilder builder(findReshardPlace(source.value, user));
-  // Where an operation needs it, or, where it is only handed on, where it comes from. What is written there of the
-  // sharding is about another value than this form.
+  // The location of the operation that computes with the value; if `user` only passes it on, that of the value. A
+  // sharding annotation at that location is about another value than this copy.
   Location loc = getUnmarkedLoc(isa<ShardingRuleOpInterface>(user) ? user->getLoc() : value.getLoc());
   if (!source.perm.empty()) {
     ArrayType type = transposed(typeOf(source.value), source.perm);
@@ -250,9 +251,9 @@ Value AvailableShardings::makeAgain(ShardingRuleOpInterface maker, Value value, 
   IRMapping operands;
   Operation *place = findReshardPlace(value, user);
   for (auto [operand, type] : llvm::zip(maker->getOperands(), types)) {
-    // Said once, of that which has to be moved.
+    // The sentence is appended once, for the operand that is resharded.
     bool isMadeAgain = find(operand, type, user).maker != nullptr;
-    StringRef how = isa<ReshapeOp>(maker) ? ", as a reshape of " : ", and is computed there again from ";
+    StringRef how = isa<ReshapeOp>(maker) ? ", as a reshape of " : ", rematerialized from ";
     std::string from = isMadeAgain ? "" : (how + type.str()).str();
     Value form = take(operand, type, user, (why + from).str());
     operands.map(operand, form);
@@ -302,7 +303,7 @@ void AvailableShardings::clean() {
       remove(reshard);
       continue;
     }
-    // A form between two others that nothing else uses is no more than a stop on the way.
+    // A reshard of a reshard: the copy between has one use, and one reshard does both.
     while (auto before = reshard.getOperand().getDefiningOp<ReshardOp>()) {
       if (!roots.contains(before.getResult()) || !before->hasOneUse())
         break;

@@ -1,13 +1,14 @@
-//===- AvailableShardings.h - the shardings in which a value exists ----------*- C++ -*-===//
+//===- AvailableShardings.h - materialized copies of a value ----*- C++ -*-===//
 //
-// Each operation gives its result in one form, and spmd.reshard makes others of it. Who needs a value takes the form
-// that is cheapest to bring into the sharding that it wants, one that is there already above all: an array that two
-// operations need gathered is gathered once, and a result that lies as its user wants it does not go through what
-// propagation thought of it. What a transpose of a value needs gathered is a transpose of the gathered value. A value
-// is made again (Rematerialization.h) where that sends less: not the rows of a bias are gathered, the bias is.
+// AvailableShardings tracks the shardings in which each value is materialized while a block is partitioned. The root of
+// a value is the result of its operation; each spmd.reshard makes another copy. A user that wants a sharding takes the
+// copy from which the reshard is cheapest. So an array that two operations need gathered is gathered once, and a result
+// that its user wants as computed skips the propagated sharding. A gathered transpose is a transpose of the gathered
+// value. A value is rematerialized (Rematerialization.h) if that sends less: the bias is gathered, not its broadcast
+// rows.
 //
-// An operation's result is brought into its propagated sharding at once, but that is owed until somebody uses it: the
-// users share its price, the first one pays for all, and what nobody needs is removed (`clean`).
+// The reshard of an operation's result to its propagated sharding is inserted at once. Its cost is divided among the
+// users until one of them takes that sharding, after which it is free. `clean` removes unused reshards.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -21,74 +22,76 @@
 
 namespace spmdc {
 
-/// Before what the forms of this value are made for the operation: in front of the loops that it is not of, also where
-/// these have the operation in a branch, so that what is behind them can take them, too.
+/// The operation before which reshards of the value for `user` are inserted: in front of the outermost loop around
+/// `user` that does not contain the value, even if the loop has `user` in a branch, so that operations behind the loop
+/// can use the copies, too.
 mlir::Operation *findReshardPlace(mlir::Value value, mlir::Operation *user);
 
-/// How often the operation runs for each time that a form of the value is made for it, which is in front of the loops
-/// that the value is not of.
+/// The number of runs of `user` for each run of a reshard at `findReshardPlace`.
 double getRunsPerReshard(mlir::Value value, mlir::Operation *user);
 
-/// The type with nothing left to add up.
+/// The type with no unreduced axes.
 ArrayType withoutUnreduced(ArrayType type);
 
+/// The materialized copies of all values that have been resharded so far, with what they cost.
 class AvailableShardings {
 public:
-  /// How many element-wise operations on large arrays, one after another, may be repeated to make a value again.
+  /// The largest number of consecutive element-wise operations on large arrays that are repeated to rematerialize a
+  /// value.
   static constexpr unsigned kLongestChain = 8;
 
   explicit AvailableShardings(ReshardPlanner &planner, unsigned longestChain = kLongestChain)
       : planner(planner), longestChain(longestChain), chainLeft(longestChain) {}
 
-  /// A form of the value from which the wanted sharding is made, with what that costs.
+  /// The copy of a value from which the wanted sharding is computed, and the cost.
   struct Source {
     mlir::Value value;
     CollectiveCost cost;
-    /// Of a form of another value, how it is transposed to be one of this; empty otherwise.
+    /// If `value` is a copy of another value: the permutation that transposes it to this one; empty otherwise.
     llvm::SmallVector<int64_t> perm;
-    /// What makes it again in the wanted sharding, then in place of a form; null otherwise.
+    /// If the value is rematerialized: the operation to repeat; null otherwise.
     ShardingRuleOpInterface maker;
-    double readBytes = 0; ///< By the kernel of that.
+    double readBytes = 0; ///< Bytes that the rematerializing kernel reads.
   };
 
-  /// The cheapest for this operation, which uses the value as it is propagated.
+  /// The cheapest source for `user`; `value` is the operand in its propagated sharding.
   Source find(mlir::Value value, ArrayType wanted, mlir::Operation *user);
 
-  /// What it sends at least to make the wanted sharding for this operation, as CollectiveCost::linkBytes.
+  /// A lower bound on the bytes to send for the wanted sharding, as CollectiveCost::linkBytes.
   double getLeastBytes(mlir::Value value, ArrayType wanted, mlir::Operation *user) const;
 
-  /// The value in the wanted sharding, through a new spmd.reshard in front of the operation where no form lies so,
-  /// or made there again.
+  /// The value in the wanted sharding: an available copy, the result of a new spmd.reshard in front of `user`, or a
+  /// rematerialized value there.
   mlir::Value take(mlir::Value value, ArrayType wanted, mlir::Operation *user, llvm::StringRef why);
 
-  /// What it costs one user that the value lies as it is propagated, if nobody has paid for that yet.
+  /// The share of `user` in the cost of the reshard to the propagated sharding, if no user has paid for it yet.
   CollectiveCost getDebt(mlir::Value value, mlir::Operation *user) const;
-  /// Somebody uses this form as it is.
+  /// Marks `form` as used: its cost is paid.
   void pay(mlir::Value form) { debts.erase(form); }
 
-  /// The result of an operation gets its propagated sharding: all its users use that.
+  /// Inserts the reshard of an operation's result to its propagated sharding; all users use that.
   void addPropagated(mlir::Value result, ArrayType propagated, llvm::StringRef why);
 
-  /// The form that the value has where it is computed.
+  /// The result of the operation that computes `value`, of which `value` is a copy in some sharding.
   mlir::Value getRoot(mlir::Value value) const;
 
-  /// Removes what nobody uses, and forms between two others.
+  /// Removes unused reshards, and merges a reshard with one before it that has no other use.
   void clean();
 
 private:
-  /// Those that the operation can use beside the value itself.
+  /// The available copies that `user` can use, without `value` itself.
   llvm::SmallVector<mlir::Value, 2> getOthers(mlir::Value value, mlir::Operation *user) const;
-  /// Calls visit(form, type, perm) for the forms of values that this one is a transpose of, or that are transposes of
-  /// it; the type is that of the transposed form.
+  /// Calls visit(form, type, perm) for the copies of values that this one is a transpose of, or that are transposes of
+  /// it; `type` is that of the transposed copy.
   void visitTransposed(mlir::Value value, mlir::Operation *user,
                        llvm::function_ref<void(mlir::Value, ArrayType, llvm::ArrayRef<int64_t>)> visit) const;
-  /// The transposes of forms of this value, which may have very many other users.
+  /// The transposes of copies of this value, cached because the copies may have very many other users.
   llvm::SmallVector<mlir::Operation *, 1> &getTransposes(mlir::Value root) const;
-  /// Notes a new form of the value with this root, and returns it.
+  /// Registers a new copy of the value with this root, and returns it.
   mlir::Value keep(mlir::Value root, mlir::Value form);
   mlir::Value create(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value from, ArrayType to, llvm::StringRef why);
-  /// Calls visit(operand, type) for each array of which the maker of a value makes the wanted sharding again; false,
-  /// and no call, where it cannot, or is no longer looked for.
+  /// Calls visit(operand, type) for each operand from which `maker`, which it sets, rematerializes `value` in the
+  /// wanted sharding. Returns false without a call if the value cannot be rematerialized, or `chainLeft` is used up.
   bool visitMaking(mlir::Value value, ArrayType wanted, ShardingRuleOpInterface &maker,
                    llvm::function_ref<void(mlir::Value, ArrayType)> visit) const;
   mlir::Value makeAgain(ShardingRuleOpInterface maker, mlir::Value value, ArrayType wanted, mlir::Operation *user,
@@ -96,12 +99,12 @@ private:
 
   ReshardPlanner &planner;
   const unsigned longestChain;
-  mutable unsigned chainLeft;                     ///< Of what is looked at now.
-  llvm::DenseMap<mlir::Value, mlir::Value> roots; ///< Of forms that were made here.
+  mutable unsigned chainLeft;                     ///< Operations that may still be repeated in this search.
+  llvm::DenseMap<mlir::Value, mlir::Value> roots; ///< Of the copies of this object.
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value, 2>> made;
   llvm::DenseMap<mlir::Value, CollectiveCost> debts;
-  mutable llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Operation *, 1>> transposes; ///< By root, once asked for.
-  std::vector<ReshardOp> reshards; ///< In the order in which they were made: what one uses is before it.
+  mutable llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Operation *, 1>> transposes; ///< By root, on demand.
+  std::vector<ReshardOp> reshards; ///< In program order of creation: operands come first.
 };
 
 } // namespace spmdc

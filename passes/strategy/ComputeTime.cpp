@@ -1,4 +1,4 @@
-//===- ComputeTime.cpp - how long devices compute -------------------------===//
+//===- ComputeTime.cpp - the time that devices compute --------------------===//
 
 #include "passes/strategy/ComputeTime.h"
 
@@ -71,12 +71,12 @@ double ComputeTime::of(const Strategy &candidate) const {
         candidate.result.getLocal(MeshAttr::fromValue(op->getContext(), "", mesh)).getNumElements());
     return model.orderSeconds(elements, static_cast<double>(result.getDimSize(order.getDim())));
   }
-  // What is updated in place is touched where the update goes.
+  // An update in place reads and writes only the elements of the update.
   if (std::optional<unsigned> update = getUpdate(op.getOperation()))
     return 2 * static_cast<double>(candidate.operands[*update].getLocalBytes(mesh)) / model.memoryPerSecond;
   auto written = static_cast<double>(candidate.result.getLocalBytes(mesh)), bytes = written;
   for (auto [index, type] : llvm::enumerate(candidate.operands)) {
-    // Of what a part is taken of, as much as is taken: also of rows that are taken again and again.
+    // An operation that reads a range of its first operand reads as many elements as it writes, also if rows repeat.
     bool isTaken = index == 0 && readsRange(op);
     bytes += isCheap[index] ? 0 : isTaken ? written : static_cast<double>(type.getLocalBytes(mesh));
   }

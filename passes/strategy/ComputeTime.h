@@ -1,41 +1,40 @@
-//===- ComputeTime.h - how long devices compute -----------------*- C++ -*-===//
+//===- ComputeTime.h - the time that devices compute ------------*- C++ -*-===//
 #pragma once
 
 #include "passes/strategy/Strategy.h"
 
 namespace spmdc {
 
-/// Whether the operation looks at no more of its operand than its result has.
+/// Whether the operation reads no more elements of its first operand than its result has.
 inline bool readsRange(mlir::Operation *op) { return mlir::isa<SliceOp, DynamicSliceOp, TakeOp, TakeAlongOp>(op); }
 
-/// How many times faster the iterations of a loop have to become for an array of which they read parts to be held as
-/// more than a device's shard. Gathered in front of a loop, parts of b bytes take L + n b / r in place of n (L + b / r)
-/// where each is gathered, or broadcast by its owner: 4 times less only where b < L r / 3, 17 KB by the default rates,
-/// where iterations wait rather than send. So a device holds at most that for each latency that is saved: the steps of
-/// a recurrence are gathered, the weights of layers (FSDP) are not.
+/// How many times faster the iterations of a loop have to become before an array of which they read parts is held in
+/// front of the loop as more than a device's shard. If the array is gathered there, n parts of b bytes take L + n b / r
+/// instead of n (L + b / r) if each is gathered, or broadcast by its owner: 4 times less only if b < L r / 3, 17 KB by
+/// the default rates, where latency dominates. So a device holds at most that for each latency that is saved: the steps
+/// of a recurrence are gathered, the weights of layers (FSDP) are not.
 inline constexpr double kWorthHolding = 4;
 
 /// Whether memory comes before time in the operation's module (LowMemory.h).
 bool savesMemory(mlir::Operation *op);
 
-/// By how much bringing operand `index` of the operation from one sharding to another counts less than what the
-/// operation does itself: such a form is made in front of the loops that the operand is not of, once for all their
-/// iterations (AvailableShardings.h). But where each iteration looks at a part of the array alone, a form of which a
-/// device holds more than of the array has to be worth its memory.
+/// The factor by which a reshard of operand `index` from `now` to `wanted` runs less often than the operation: a
+/// reshard in front of the loops that do not define the operand serves all their iterations (AvailableShardings.h). If
+/// each iteration reads only a part of the array, and the copy needs more memory than the array, the factor is smaller
+/// (kWorthHolding).
 double getRunsPerReshard(mlir::Operation *op, unsigned index, ArrayType now, ArrayType wanted,
                          const spmd::MeshShape &mesh);
 
-/// Time of one operation on its devices, in seconds: of a contraction by its multiplications, of an order by its
-/// comparisons, of anything else by the memory it touches, where nothing lies that is made of little
-/// (Rematerialization.h).
+/// Time of one operation on its devices, in seconds: a contraction by its multiplications, a sort by its comparisons,
+/// any other operation by the bytes that it reads and writes, without rematerializable operands (Rematerialization.h).
 class ComputeTime {
 public:
-  /// `rule`: the operation's; has to stay.
+  /// `rule`: the operation's sharding rule. All references have to outlive this object.
   ComputeTime(const spmd::MeshShape &mesh, const CostModel &model, ShardingRuleOpInterface op,
               const ShardingRule &rule);
 
   double of(const Strategy &candidate) const;
-  /// What follows from the factors alone, without the types: no more than `of` says.
+  /// A lower bound on `of` that needs the factors alone, not the types.
   double atLeast(const FactorAxes &axes) const;
 
 private:
@@ -46,7 +45,7 @@ private:
   mutable ShardingRuleOpInterface op;
   const ShardingRule &rule;
   ArrayType result;
-  llvm::SmallVector<bool> isCheap; ///< The operands.
+  llvm::SmallVector<bool> isCheap; ///< By operand: whether it is rematerializable.
 };
 
 } // namespace spmdc

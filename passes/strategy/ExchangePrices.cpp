@@ -1,4 +1,4 @@
-//===- ExchangePrices.cpp - what it costs to move elements directly -----------===//
+//===- ExchangePrices.cpp - cost of moving elements directly --------------===//
 
 #include "passes/strategy/ExchangePrices.h"
 
@@ -26,11 +26,11 @@ std::optional<OperationPrice> ExchangePrices::ofMoves(const OperationPrice &best
       return std::nullopt;
     cost = cost + getExchangeCost(from, result, part.dims) + forms.getDebt(part.source, op);
   }
-  // Each part is written, and, where there are several, the result is chosen from them.
+  // Each part is written; with several parts the result is also selected from them.
   bool isChosen = moves.parts.size() > 1 || moves.outside;
   double touched = local * static_cast<double>(moves.parts.size() + isChosen);
   CollectiveCost saved = getMoveCosts(skipped);
-  // What devices do by themselves becomes part of their kernels; an exchange does not.
+  // A local move is fused into kernels; an exchange is not.
   if (best.linkBytes == 0 && cost.linkBytes == saved.linkBytes)
     return std::nullopt;
   return priceOf(cost, touched, saved);
@@ -45,13 +45,14 @@ std::optional<OperationPrice> ExchangePrices::ofWindow() {
   return priceOf(*share + forms.getDebt(op->getOperand(0), op), touched, CollectiveCost());
 }
 
-/// What another operation, or this one, pays of a window.
+/// The share of `payer`, this or another operation, in the cost of a window.
 std::optional<CollectiveCost> ExchangePrices::getShare(Operation *payer) const {
   const Windows *windows = windowsOf(payer);
   return windows ? windows->getShare(payer, model) : std::nullopt;
 }
 
-/// Of exchanges that touch so many bytes of memory, and spare what other operations would send.
+/// The price of exchanges of this cost that also touch `touched` bytes of memory; `saved` is the cost of operations
+/// that are skipped.
 OperationPrice ExchangePrices::priceOf(const CollectiveCost &cost, double touched, const CollectiveCost &saved) const {
   int64_t devices = mesh.deviceCount();
   return {model.seconds(cost, devices) + touched / model.memoryPerSecond - model.seconds(saved, devices),
@@ -79,7 +80,7 @@ std::optional<OperationPrice> ExchangePrices::ofReshape(const OperationPrice &be
   if (!canExchangeReshape(mesh, typeOf(from), result) || isLocalReshape(mesh, reshape, typeOf(from), result))
     return std::nullopt;
   OperationPrice price = priceOfExchange(typeOf(from), result, /*moves=*/{}, /*copies=*/1);
-  // What named collectives do with as few bytes is left to them.
+  // On a tie in bytes, named collectives win.
   return price.linkBytes < best.linkBytes ? std::make_optional(price) : std::nullopt;
 }
 
@@ -91,11 +92,11 @@ CollectiveCost ExchangePrices::getExchangeCost(ArrayType from, ArrayType to, con
   return model.costOf("exchange", getExchangeRates(model, mesh, from, to, dims), bytes, local);
 }
 
-/// What an operation before this one sends, which moves its operand or changes its sharding.
+/// The cost of an operation before this one, which moves its operand or changes its sharding.
 CollectiveCost ExchangePrices::getMoveCost(Operation *other) {
   auto to = cast<ArrayType>(other->getResult(0).getType());
   if (auto reshard = dyn_cast<ReshardOp>(other)) {
-    // What is owed is in the price of the assignment.
+    // An unpaid cost is already in the price of the strategy.
     bool isOwed = forms.getDebt(reshard, op).wireBytes > 0;
     return isOwed ? CollectiveCost() : planner.plan(reshard.getOperand().getType(), to).cost;
   }
@@ -103,7 +104,7 @@ CollectiveCost ExchangePrices::getMoveCost(Operation *other) {
   if (needsExchange(other))
     for (const ArrayMove &part : cast<ShardingRuleOpInterface>(other).getMoves().parts)
       cost = cost + getExchangeCost(typeOf(part.source), to, part.dims);
-  // It does not send more than it pays.
+  // Its share of a window is an upper bound on its cost.
   std::optional<CollectiveCost> share = getShare(other);
   return share && *share < cost ? *share : cost;
 }

@@ -1,27 +1,27 @@
-//===- ExchangePrices.h - what it costs to move elements directly ---*- C++ -*-===//
+//===- ExchangePrices.h - cost of moving elements directly ------*- C++ -*-===//
 #pragma once
 
 #include "passes/strategy/Strategy.h"
 
 namespace spmdc {
 
-/// Of an operation that only moves elements: prices of exchanges from the operands as they lie to the result as it is
-/// wanted, in place of an assignment.
+/// Prices of an operation that only moves elements, if it runs as exchanges from its operands' present shardings to its
+/// result's wanted sharding, not by its sharding rule.
 class ExchangePrices {
 public:
   ExchangePrices(ReshardPlanner &planner, AvailableShardings &forms, WindowsOf windowsOf, ShardingRuleOpInterface op)
       : mesh(planner.getMesh()), model(planner.getModel()), planner(planner), forms(forms), windowsOf(windowsOf),
         op(op), result(mlir::cast<ArrayType>(op->getResult(0).getType())) {}
 
-  /// Of exchanges, less what the operations would send that are skipped; nothing where the operation does more than
-  /// move elements, or `best` sends as little.
+  /// The price of one exchange for each part, less the cost of the operations that are skipped then. Nothing if the
+  /// operation also computes, or `best` sends as little.
   std::optional<OperationPrice> ofMoves(const OperationPrice &best);
 
-  /// Of the part that the operation has in the window of an array, or in none where it is not built.
+  /// The price of the operation's share of a window; of no memory traffic if the operation is not built.
   std::optional<OperationPrice> ofWindow();
 
-  /// Of a reshape as an exchange, of the ends of runs if possible, from its operand before it is brought into any other
-  /// sharding.
+  /// The price of a reshape as one exchange: of the ends of runs if possible (Regrouping.h), otherwise of any elements
+  /// (ReshapeExchange.h). `from` receives the source: the operand before it is resharded.
   std::optional<OperationPrice> ofReshape(const OperationPrice &best, mlir::Value &from);
 
 private:

@@ -1,4 +1,4 @@
-//===- FactorAxesLists.cpp - ways to cut an operation's factors ---------------===//
+//===- FactorAxesLists.cpp - lists of factor assignments ------------------===//
 
 #include "passes/strategy/FactorAxesLists.h"
 
@@ -44,7 +44,7 @@ std::vector<FactorAxes> listSuggestedFactorAxes(const spmd::MeshShape &mesh, con
 
 namespace {
 
-/// Places the atoms in the given order, each at the minor end of a factor or nowhere.
+/// Enumerates assignments: places the atoms in the given sequence, each at the minor end of a factor or at no factor.
 class Placement {
 public:
   Placement(const ShardingRule &rule, const Atoms &atoms)
@@ -54,7 +54,7 @@ public:
         factors.push_back(f);
   }
 
-  /// How many there are for one order.
+  /// The number of assignments for one sequence of atoms.
   double getCount() const {
     return std::pow(static_cast<double>(factors.size() + 1), static_cast<double>(atoms.count()));
   }
@@ -71,7 +71,7 @@ public:
     Atom atom = order[depth++];
     run(order, result);
     for (size_t f : factors) {
-      if (pieces[f] * atoms.sizeOf(atom) > rule.factors[f].size) // Devices would have nothing.
+      if (pieces[f] * atoms.sizeOf(atom) > rule.factors[f].size) // Some devices would have no elements.
         continue;
       placed[f].push_back(atom);
       pieces[f] *= atoms.sizeOf(atom);
@@ -86,9 +86,9 @@ private:
   const ShardingRule &rule;
   const Atoms &atoms;
   std::vector<size_t> factors;
-  std::vector<AtomList> placed;                              ///< Atoms of each factor,
-  std::vector<int64_t> pieces;                               ///< and into how many pieces they cut it.
-  std::unordered_set<ReshardState, ReshardState::Hash> seen; ///< By factors in place of dimensions.
+  std::vector<AtomList> placed;                              ///< By factor: its atoms,
+  std::vector<int64_t> pieces;                               ///< and the number of shards that they make.
+  std::unordered_set<ReshardState, ReshardState::Hash> seen; ///< Factors take the place of dimensions.
   size_t depth = 0;
 };
 

@@ -1,4 +1,4 @@
-//===- Strategy.cpp - how one operation runs on the devices --------===//
+//===- Strategy.cpp - how one operation runs on the devices ---------------===//
 
 #include "passes/strategy/Strategy.h"
 
@@ -26,6 +26,7 @@ std::vector<std::string> namesOf(const AxisRefs &axes) {
   return names;
 }
 
+/// Prices the strategies of one operation.
 class Chooser {
 public:
   Chooser(ReshardPlanner &planner, AvailableShardings &forms, WindowsOf windowsOf, ShardingRuleOpInterface op,
@@ -78,10 +79,10 @@ public:
     std::vector<FactorAxes> listed = listAllFactorAxes(getAutomaticMesh(op), rule, operands, wanted);
     if (listed.empty() || listed.size() > most)
       return std::nullopt;
-    // Such as cut a dimension into more pieces than it has elements.
+    // These include assignments that make more shards of a dimension than it has elements.
     llvm::append_range(listed, listSuggestedFactorAxes(mesh, rule, operands, wanted));
     std::vector<SolverStrategy> ways;
-    std::map<std::vector<const void *>, size_t> known; // Only looked up.
+    std::map<std::vector<const void *>, size_t> known; // Never iterated.
     for (FactorAxes &axes : listed) {
       Strategy choice;
       choice.axes = std::move(axes);
@@ -111,11 +112,12 @@ private:
 
   void compare(MutableArrayRef<StrategyEntry> listed) {
     assignments += static_cast<int64_t>(listed.size());
+    // A strategy with a lower bound on its time.
     struct Bounded {
       const StrategyEntry *candidate;
       double leastSeconds = 0;
     };
-    // Most need no plan to see that they are dearer, and many no types.
+    // A lower bound rejects most strategies without a reshard plan, and many without types.
     double bound = best ? best->price.seconds : std::numeric_limits<double>::infinity();
     std::vector<Bounded> bounded;
     for (StrategyEntry &candidate : listed)
@@ -123,7 +125,7 @@ private:
         bounded.push_back({&candidate, leastSeconds(candidate)});
     if (bounded.empty())
       return;
-    // The price of the most promising one is a bound for the others.
+    // The price of the strategy with the least lower bound is a bound for the others.
     Bounded &first =
         *llvm::min_element(bounded, [](const Bounded &a, const Bounded &b) { return a.leastSeconds < b.leastSeconds; });
     std::optional<OperationPrice> ofFirst;
@@ -148,7 +150,7 @@ private:
     }
   }
 
-  /// Of bringing an operand there. Many candidates have it lie alike, and no form is made meanwhile.
+  /// The cost of a reshard of an operand. Cached: many strategies need the same one, and no copies are added meanwhile.
   const CollectiveCost &getCost(size_t operand, ArrayType wanted) {
     auto [entry, isNew] = costs.try_emplace({operand, wanted});
     if (isNew)
@@ -166,7 +168,7 @@ private:
     return spmdc::getRunsPerReshard(op, static_cast<unsigned>(operand), operandType(operand), wanted, mesh);
   }
 
-  /// What the candidate takes at least.
+  /// A lower bound on the time of the strategy.
   double leastSeconds(const StrategyEntry &candidate) {
     const Strategy &choice = candidate.choice;
     CollectiveCost cost{.linkBytes = getLeastResultBytes(choice)};
@@ -175,12 +177,12 @@ private:
     return model.seconds(cost, mesh.deviceCount()) + candidate.computeSeconds;
   }
 
-  /// Of bringing the result to its sharding.
+  /// A lower bound on the bytes of the reshard of the result.
   double getLeastResultBytes(const Strategy &candidate) {
     return planner.getLeastBytes(candidate.result, result) * shareOf(candidate) * ownerShare();
   }
 
-  /// How much of what partial sums would send is sent where one device owns what is read (OwnerRead.h), at least.
+  /// The fraction of the bytes of an all_reduce that an owner read sends instead (OwnerRead.h), as a lower bound.
   double ownerShare() { return isa<TakeOp, DynamicSliceOp>(op.getOperation()) ? 0.5 : 1; }
 
   double shareOf(const Strategy &candidate) {
@@ -192,10 +194,10 @@ private:
     return entry->second;
   }
 
-  /// Nothing where that is more than `bound` seconds.
+  /// Nothing if the price exceeds `bound` seconds.
   std::optional<OperationPrice> getPrice(const StrategyEntry &candidate, double bound) {
     const Strategy &choice = candidate.choice;
-    // What is known at least is replaced by what is known, one after the other.
+    // Replaces the lower bounds by prices, one after the other, until the sum exceeds `bound`.
     double seconds = leastSeconds(candidate);
     auto know = [&](double leastBytes, const CollectiveCost &cost) {
       seconds += model.seconds(cost, mesh.deviceCount()) - model.seconds({.linkBytes = leastBytes}, mesh.deviceCount());
@@ -216,7 +218,7 @@ private:
     return OperationPrice{model.seconds(cost, mesh.deviceCount()) + candidate.computeSeconds, cost.linkBytes};
   }
 
-  /// Of results that are no sums, or of which devices tell one another about their pieces.
+  /// The cost of reductions other than sums, and of combining the devices' results.
   CollectiveCost getCombiningCost(const Strategy &candidate) {
     CollectiveCost cost;
     int64_t devices = mesh.deviceCount();
@@ -238,8 +240,8 @@ private:
     return cost;
   }
 
-  /// Shardings on the way of reshards that are looked at to price one operation. On meshes of two or three axes there
-  /// are far fewer; beyond, assignments that come later are not tried (what the shardings around suggest comes first).
+  /// The limit of intermediate shardings that reshard plans explore to price one operation. Meshes of two or three axes
+  /// stay far below it; beyond it, later assignments are not tried (the suggested ones come first).
   static constexpr int64_t kMostExplored = 20000;
 
   const spmd::MeshShape &mesh;
@@ -260,7 +262,7 @@ private:
   std::optional<Strategy> best;
   llvm::DenseMap<std::pair<size_t, Type>, CollectiveCost> costs;
   llvm::DenseMap<std::pair<size_t, Type>, double> leastBytes;
-  llvm::DenseMap<Type, double> shares; ///< Of results that are partial sums.
+  llvm::DenseMap<Type, double> shares; ///< By type of an unreduced result.
 };
 
 } // namespace

@@ -1,4 +1,4 @@
-//===- StrategyCache.cpp - how operations are run, remembered --------------===//
+//===- StrategyCache.cpp - memoized strategies of operations --------------===//
 
 #include "passes/strategy/StrategyCache.h"
 
@@ -9,7 +9,7 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-/// Of a choice that differs from one that was made in what its operands can be made of: the ways to reshard are known.
+/// The work to price a strategy again if only the rematerialization of operands differs: the reshard plans are cached.
 constexpr double kWorkOfRecipe = 0.1;
 
 double getWork(const Strategy &choice) {
@@ -20,8 +20,8 @@ ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
 
 const void *asPart(uintptr_t number) { return reinterpret_cast<const void *>(number); }
 
-/// What decides about making a value again, if it is made of little: the operations, and the values that they begin
-/// with.
+/// Appends to `recipe` the operations that would rematerialize `value`, if it is rematerializable, and to `ingredients`
+/// the values that they read.
 void appendRecipe(Value value, std::vector<const void *> &recipe, SmallVectorImpl<Value> &ingredients) {
   ShardingRuleOpInterface maker = isRematerializable(value) ? findRematerializableOp(value) : ShardingRuleOpInterface();
   recipe.push_back(maker ? maker->getName().getAsOpaquePointer() : nullptr);
@@ -53,7 +53,7 @@ void StrategyCache::add(ShardingRuleOpInterface op) {
   const ReductionDiscount &reductionDiscount = signature.traits.reductionDiscount;
   std::vector<const void *> fixed = {
       op->getName().getAsOpaquePointer(), op->getAttrDictionary().getAsOpaquePointer(),
-      // Whose manual axes cut nothing.
+      // The manual axes around the operation cannot shard it.
       op->getParentOfType<ManualOp>().getAsOpaquePointer(), asPart(std::bit_cast<uintptr_t>(reductionDiscount.share)),
       asPart(std::bit_cast<uintptr_t>(reductionDiscount.shareOfCut)), asPart(reductionDiscount.whole.size())};
   for (int64_t dim : reductionDiscount.whole)
@@ -99,7 +99,7 @@ OperationKey StrategyCache::getKey(ShardingRuleOpInterface op) const {
 
 const Strategy &StrategyCache::choose(ShardingRuleOpInterface op, double &work) {
   const OperationFacts &signature = signatures.find(op)->second;
-  // Operations that move elements look at those before them, too, and at others that do.
+  // An operation that moves elements also depends on the operations before it, and on others that share its windows.
   if (signature.movesElements) {
     AvailableShardings none(planner, /*longestChain=*/0);
     auto windowsOf = [&](Operation *other) { return families.getWindows(other); };

@@ -1,7 +1,7 @@
-//===- StrategyCache.h - how operations are run, remembered ------*- C++ -*-===//
+//===- StrategyCache.h - memoized strategies of operations ------*- C++ -*-===//
 //
-// A choice (Strategy.h) follows from the operation and from the types around it, so it is made once for all
-// layers of a network and for all shardings that come again while others are tried.
+// A strategy (Strategy.h) depends only on the operation and the types around it. So it is computed once for all layers
+// of a network, and for all shardings that recur during the search.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -16,21 +16,21 @@
 
 namespace spmdc {
 
-/// What is known of an operation with a sharding rule, whatever the shardings around it.
+/// The properties of an operation with a sharding rule that do not depend on the shardings around it.
 struct OperationFacts {
   OperationRule traits;
   bool movesElements = false;
-  bool takesEach = false; ///< Each element to one element,
+  bool takesEach = false; ///< Maps each element to one element,
   bool reduces = false;   ///< or several to one.
-  /// What decides about the choice beside shardings: the same for operations that are alike.
+  /// Identifies what the strategy depends on beside shardings; equal for equal operations.
   const void *fixed = nullptr;
-  /// What operands can be made of again, and the values that this begins with.
+  /// Identifies the operations that would rematerialize the operands; `ingredients` are the values that they read.
   const void *recipes = nullptr;
   llvm::SmallVector<mlir::Value> ingredients = {};
 };
 
-/// What decides how an operation that moves no elements is run, and what that costs: the operation, and the types
-/// around it. Equal for operations that are alike.
+/// The key of a strategy and its price, for an operation that moves no elements: the operation and the types around it.
+/// Equal for equal operations.
 struct OperationKey {
   llvm::SmallVector<const void *, 16> parts;
   bool operator==(const OperationKey &) const = default;
@@ -42,28 +42,30 @@ struct OperationKey {
   };
 };
 
+/// Caches strategies by OperationKey. Operations have to be added before they are looked up.
 class StrategyCache {
 public:
-  /// As many ways to run an operation as one choice has, but on meshes of many axes.
+  /// The number of strategies that count as one unit of work. One search tries about as many, except on meshes of many
+  /// axes.
   static constexpr double kStrategiesPerWork = 256;
 
-  /// Both have to stay.
+  /// Both references have to outlive this object.
   StrategyCache(ReshardPlanner &planner, WindowFamilies &families) : planner(planner), families(families) {}
 
   void add(ShardingRuleOpInterface op);
 
-  /// Of an operation that has been added; null for any other.
+  /// The facts of an operation that has been added; null for any other.
   const OperationFacts *find(mlir::Operation *op) const;
 
   OperationKey getKey(ShardingRuleOpInterface op) const;
 
-  /// How the operation is run now, until it is asked for another one; adds to `work` what it took to find out.
+  /// The strategy for the present types, valid until the next call; adds to `work` the effort of the search.
   const Strategy &choose(ShardingRuleOpInterface op, double &work);
 
 private:
-  /// A number for each list of parts, as a part of others.
+  /// A unique number for each list of parts, to be a part of other keys.
   const void *numberOf(std::vector<const void *> parts);
-  /// The parts of a key but for what operands can be made of.
+  /// The parts of a key without the recipes.
   OperationKey getKeyOfTypes(ShardingRuleOpInterface op, const OperationFacts &signature) const;
   static void addRecipes(const OperationFacts &signature, OperationKey &key);
 
@@ -71,10 +73,10 @@ private:
   WindowFamilies &families;
   llvm::DenseMap<mlir::Operation *, OperationFacts> signatures;
   std::map<std::vector<const void *>, uintptr_t> numbers;
-  /// Of operations, by what decides about them but shardings.
+  /// By `fixed` and `recipes` of OperationFacts.
   llvm::DenseMap<std::pair<const void *, const void *>, decltype(OperationRule::candidates)> candidates;
-  std::unordered_map<OperationKey, Strategy, OperationKey::Hash> choices; ///< Only looked up.
-  /// Without what operands can be made of; only looked up.
+  std::unordered_map<OperationKey, Strategy, OperationKey::Hash> choices; ///< Never iterated.
+  /// Keys without recipes; never iterated.
   std::unordered_set<OperationKey, OperationKey::Hash> seen;
   Strategy uncached;
 };

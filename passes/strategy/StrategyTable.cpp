@@ -1,4 +1,4 @@
-//===- StrategyTable.cpp - ways to run one operation ----------------===//
+//===- StrategyTable.cpp - strategies of one operation --------------------===//
 
 #include "passes/strategy/StrategyTable.h"
 

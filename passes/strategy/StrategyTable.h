@@ -1,4 +1,4 @@
-//===- StrategyTable.h - ways to run one operation --------*- C++ -*-===//
+//===- StrategyTable.h - strategies of one operation ------------*- C++ -*-===//
 #pragma once
 
 #include "passes/strategy/ComputeTime.h"
@@ -6,27 +6,27 @@
 
 namespace spmdc {
 
-/// Whether every assignment between these shardings is one of an operation's traits: they name no part of an axis.
+/// Whether all assignments between these shardings can be cached in the operation's rule: they name no part of an axis.
 bool mayRememberFactorAxes(const std::vector<spmd::Sharding> &operands, const spmd::Sharding &result);
 
-/// Assignments as candidates for one operation: what follows from each whatever the shardings around it is found when
-/// it is first asked for, and remembered with the operation's traits.
+/// Makes table entries of assignments for one operation. The properties of an assignment that do not depend on the
+/// shardings around the operation are computed on demand, and cached in the operation's rule.
 class StrategyTable {
 public:
-  /// All have to stay.
+  /// All references have to outlive this object.
   StrategyTable(const spmd::MeshShape &mesh, ShardingRuleOpInterface op, const OperationRule &traits,
                 const ComputeTime &computeTime)
       : mesh(mesh), op(op), traits(traits), computeTime(computeTime) {}
 
   std::vector<StrategyEntry> of(std::vector<FactorAxes> listed) const;
 
-  /// Every assignment between these shardings. Where none of them names a part of an axis they are the same each time.
+  /// Calls `visit` with every assignment between these shardings; cached if none of them names a part of an axis.
   void visitAll(const std::vector<spmd::Sharding> &operands, const spmd::Sharding &result,
                 llvm::function_ref<void(std::vector<StrategyEntry> &)> visit) const;
 
-  /// Whether there are shardings for the assignment; then the candidate's choice has them.
+  /// Whether shardings express the assignment; if so, sets those of the entry's strategy.
   bool tryAssign(StrategyEntry &candidate) const;
-  /// The same for a choice, of which the axes are given.
+  /// The same for a strategy whose axes are given.
   bool tryAssign(Strategy &choice) const;
 
 private:

@@ -1,8 +1,8 @@
 //===- DerivativesTest.cpp - every derivative against differences ---------===//
 //
-// Each operation's derivative, and the derivative of that, in f64 through the global evaluator, against central
-// differences at random points away from kinks. What is differentiated is a weighted sum of the result's elements, so
-// that each element's own derivative shows. Values of JAX, ties and other special points included, are compared in
+// Compares each operation's derivative, and the derivative of that, in f64 through the global evaluator, with central
+// differences at random points away from kinks. The differentiated function is a weighted sum of the result's elements,
+// so that each element's own derivative counts. Values of JAX, ties and other special points included, are compared in
 // tests/frontend.
 //
 //===----------------------------------------------------------------------===//
@@ -39,14 +39,14 @@ TEST_P(DerivativesTest, SecondIsTheSlopeOfTheFirst) {
   });
 }
 
-// Whoever adds an operation says what its derivative is, and adds a case.
+// A new operation needs a derivative or ZeroDerivative, and a case here.
 TEST_F(IrTest, EveryDerivativeIsCompared) {
   std::string all;
   for (const DerivativeCase &test : allDerivativeCases())
     all += std::string(test.body) + "\n";
-  // Differentiated by the pass itself.
+  // Operations that the pass itself differentiates.
   static const std::set<std::string> kRegions = {"array.if", "array.for", "array.checkpoint", "spmd.manual"};
-  // `while` is an error; others give integers, have no result, or are there only before or after differentiation.
+  // `while` is an error; others result in integers, have no result, or exist only before or after differentiation.
   static const std::set<std::string> kNone = {"array.while",     "array.gradient",  "array.yield",
                                               "array.print",     "spmd.axis_index", "spmd.shard_start",
                                               "spmd.shard_size", "spmd.reshard",    "spmd.sharding_group",

@@ -34,7 +34,7 @@ std::vector<int64_t> shapeOf(llvm::StringRef type) {
 
 std::string typeText(llvm::StringRef type) { return "!spmd.array<" + type.str() + ">"; }
 
-/// `%NAME = sum of the elements of %value, each times another number`.
+/// `%NAME = sum of the elements of %value, each times a different number`.
 std::string weightedSum(const std::string &name, const std::string &value, llvm::StringRef type, int seed) {
   std::vector<int64_t> shape = shapeOf(type);
   int64_t count = elementCount(shape);

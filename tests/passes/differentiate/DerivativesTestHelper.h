@@ -1,7 +1,7 @@
 //===- DerivativesTestHelper.h - a derivative and its cases -----*- C++ -*-===//
 //
-// A case is a function of the array dialect. It is run by DerivativesTest.cpp; the cases of each kind of operation are
-// in a file of their own, which ends in DIFFERENTIATE(KIND, CASES).
+// A case is a function of the array dialect, run by DerivativesTest.cpp. The cases of each kind of operation are in a
+// separate file, which ends in DIFFERENTIATE(KIND, CASES).
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -20,16 +20,16 @@ struct DerivativeCase {
   const char *body;
   std::vector<const char *> arguments; ///< `f64[2, 3]`.
   const char *result;
-  /// Arguments are drawn from here, distinct elements at least 0.05 apart; `isSigned`: of either sign.
+  /// The range of arguments, whose elements are distinct and at least 0.05 apart; `isSigned`: of either sign.
   double low = 0.3, high = 2;
   bool isSigned = false;
-  /// Whether the second derivative exists everywhere around (and is worth differencing).
+  /// Whether the second derivative exists in a neighbourhood (and is worth differencing).
   bool isSmooth = true;
 };
 
 void PrintTo(const DerivativeCase &test, std::ostream *os);
 
-/// Those of all files.
+/// The cases of all files.
 std::vector<DerivativeCase> &allDerivativeCases();
 
 class DerivativesTest : public IrTest, public ::testing::WithParamInterface<DerivativeCase> {
@@ -39,7 +39,7 @@ protected:
   /// A function of the case's arguments: the weighted sum (`order` 0), its gradients (1), or the gradients of the
   /// weighted sum of those (2).
   std::string program(int order);
-  /// The text, derivatives taken; null after a failed expectation.
+  /// The differentiated program as text; null after a failed expectation.
   mlir::OwningOpRef<mlir::ModuleOp> compile(const std::string &text);
   /// The elements of each result at `inputs`.
   Numbers evaluate(mlir::ModuleOp module, const Numbers &inputs);
@@ -47,7 +47,7 @@ protected:
   Numbers inputs;
 
 private:
-  /// Elements apart from one another by a twentieth, so that no kink lies between two of them.
+  /// Elements that are at least a twentieth apart, so that no kink is between two of them.
   std::vector<double> random(size_t count, double low, double high, bool isSigned);
 
   std::mt19937_64 engine{20};

@@ -6,7 +6,7 @@ using namespace spmdc;
 
 namespace {
 
-/// A region over OVER that takes x as X and y as Y.
+/// A region over OVER with x sharded as X and y as Y.
 #define REGION(NAME, OVER, X, Y, RESULT, BODY)                                                                         \
   {NAME,                                                                                                               \
    "%xc = spmd.constraint %x : <f64[4, 2]> -> <" X ">\n"                                                               \
@@ -20,10 +20,10 @@ namespace {
    2,                                                                                                                  \
    true}
 
-/// On pieces of x: f64[4, 2@a] and all of y: f64[2]; %u varies over a, %v does not.
+/// Local arrays of x: f64[4, 2@a] and of the replicated y: f64[2]; %u varies over a, %v does not.
 #define MANUAL(NAME, RESULT, BODY) REGION(NAME, "", "f64[4@_, 2@a]", "f64[4@_, 1@_]", RESULT, BODY)
 
-/// The same on pieces along a alone, where the mesh has another axis.
+/// The same, manual along a alone, on a mesh with another axis.
 #define MANUAL_OVER_A(NAME, RESULT, BODY) REGION(NAME, "over <a> ", "f64[4, 2@\"a?\"]", "f64[4, 1]", RESULT, BODY)
 
 const DerivativeCase kManual[] = {
@@ -58,7 +58,7 @@ const DerivativeCase kManual[] = {
            "%1 = spmd.all_gather %0 dim 1 over <a> : <f64[4, 1]> -> <f64[4, 2]>\n"
            "%2 = array.multiply %1, %1 : <f64[4, 2]>\n"
            "spmd.yield %2 : !spmd.array<f64[4, 2]>\n"),
-    // Each device uses what was gathered in its own way.
+    // Each device uses the gathered value in its own way.
     MANUAL("all_gather_to_varying", "f64[4@_, 2@a]",
            "%0 = array.multiply %u, %v : <f64[4, 1]>\n"
            "%1 = spmd.all_gather %0 dim 1 over <a> : <f64[4, 1]> -> <f64[4, 2]>\n"
@@ -89,7 +89,7 @@ const DerivativeCase kManual[] = {
            "%2 = array.multiply %0, %u : <f64[4, 1]>\n%3 = array.multiply %1, %1 : <f64[4, 1]>\n"
            "%4 = array.add %2, %3 : <f64[4, 1]>\n"
            "spmd.yield %4 : !spmd.array<f64[4, 1]>\n"),
-    // Some devices go around a loop, and use there what all share.
+    // Only some devices run a loop, which reads a value that all devices share.
     MANUAL("branch_by_device", "f64[4@_, 2@a]",
            "%i = spmd.axis_index <a> : <i32[]>\n%zero = array.constant dense<0> : tensor<i32> -> <i32[]>\n"
            "%p = array.compare eq %i, %zero : <i32[]>, <i32[]> -> <bool[]>\n"

@@ -21,7 +21,7 @@ const DerivativeCase kReduction[] = {
      0.1,
      2,
      true},
-    // Two batch and two contracted dimensions in different orders, free ones between them.
+    // Two batch and two contracted dimensions in different orders, with free ones between them.
     {"dot_general",
      "%r = array.dot_general %x, %y contract [0, 3] x [4, 0] batch [4, 1] x [2, 1] : <f64[2, 3, 1, 4, 2]>, "
      "<f64[4, 3, 2, 3, 2]> -> <f64[2, 3, 1, 3]>",

@@ -63,7 +63,7 @@ const DerivativeCase kRegion[] = {
      "} : (!spmd.array<f64[2]>) -> !spmd.array<f64[2]>",
      {"f64[2]"},
      "f64[2]"},
-    // Carries that change places, so that each reaches the result only through the other.
+    // Carries that swap, so that each reaches the result only through the other.
     {"for_of_swaps",
      "%r, %0 = array.for 0 to 3 (%x, %y) {\n^bb0(%i: !spmd.array<i32[]>, %c: !spmd.array<f64[2]>, %d: "
      "!spmd.array<f64[2]>):\n"

@@ -48,7 +48,7 @@ const DerivativeCase kShape[] = {
      "f64[4]"},
 };
 
-// Indices inside, outside on either side, and the same one twice.
+// Indices in range, out of range on either side, and a repeated one.
 const DerivativeCase kIndex[] = {
     {"dynamic_slice",
      "%i = array.constant dense<1> : tensor<i32> -> <i32[]>\n"

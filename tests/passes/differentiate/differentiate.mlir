@@ -15,7 +15,7 @@ func.func @forward_values_are_shared(%x: !spmd.array<f32[]>) -> (!spmd.array<f32
   return %g#0, %g#1 : !spmd.array<f32[]>, !spmd.array<f32[]>
 }
 
-// Without the value, nothing that only the value needs is computed.
+// If the value is unused, operations that only the value needs are removed.
 // CHECK-LABEL: func.func @dead_forward_values_are_removed
 func.func @dead_forward_values_are_removed(%x: !spmd.array<f32[]>) -> !spmd.array<f32[]> {
   // CHECK-NOT: array.sin
@@ -30,7 +30,7 @@ func.func @dead_forward_values_are_removed(%x: !spmd.array<f32[]>) -> !spmd.arra
   return %g#1 : !spmd.array<f32[]>
 }
 
-// What does not depend on the arguments is a constant of the derivative, also where it is the operand itself.
+// Operations that do not depend on the arguments are constants of the derivative, also as operands.
 // CHECK-LABEL: func.func @captured_values_are_constants
 func.func @captured_values_are_constants(%x: !spmd.array<f32[]>, %y: !spmd.array<f32[]>) -> !spmd.array<f32[]> {
   // CHECK: %[[T:.*]] = array.tanh %arg1
@@ -47,7 +47,7 @@ func.func @captured_values_are_constants(%x: !spmd.array<f32[]>, %y: !spmd.array
   return %g#1 : !spmd.array<f32[]>
 }
 
-// Steps and stop_gradient let nothing back; an argument that nothing reaches has the gradient zero.
+// Steps and stop_gradient have derivative zero; an argument without a cotangent has the gradient zero.
 // CHECK-LABEL: func.func @nothing_flows_through_stop_gradient
 func.func @nothing_flows_through_stop_gradient(%x: !spmd.array<f32[2]>) -> !spmd.array<f32[2]> {
   // CHECK-NEXT: %[[ZERO:.*]] = array.constant dense<0.000000e+00> : tensor<2xf32>
@@ -63,7 +63,7 @@ func.func @nothing_flows_through_stop_gradient(%x: !spmd.array<f32[2]>) -> !spmd
   return %g#1 : !spmd.array<f32[2]>
 }
 
-// Outside of derivatives the markers vanish.
+// Outside of derivatives, checkpoint and stop_gradient are removed.
 // CHECK-LABEL: func.func @markers_vanish
 func.func @markers_vanish(%x: !spmd.array<f32[2]>) -> !spmd.array<f32[2]> {
   // CHECK-NEXT: %[[S:.*]] = array.sin %arg0
@@ -76,8 +76,8 @@ func.func @markers_vanish(%x: !spmd.array<f32[2]>) -> !spmd.array<f32[2]> {
   return %0 : !spmd.array<f32[2]>
 }
 
-// A checkpoint's values are computed again, behind a barrier, where the derivative needs them: what lives in between is
-// the argument alone.
+// A checkpoint's values are recomputed behind a barrier where the derivative needs them: only the argument is live in
+// between.
 // CHECK-LABEL: func.func @checkpoints_are_computed_again
 func.func @checkpoints_are_computed_again(%x: !spmd.array<f32[2]>) -> !spmd.array<f32[2]> {
   // CHECK: %[[B:.*]] = array.optimization_barrier %arg0
@@ -97,7 +97,7 @@ func.func @checkpoints_are_computed_again(%x: !spmd.array<f32[2]>) -> !spmd.arra
   return %g#1 : !spmd.array<f32[2]>
 }
 
-// The derivative of a derivative: -sin is what is left of both.
+// The derivative of a derivative: only -sin is left of both.
 // CHECK-LABEL: func.func @second_derivative
 func.func @second_derivative(%x: !spmd.array<f32[]>) -> !spmd.array<f32[]> {
   // CHECK: %[[S:.*]] = array.sin %arg0
@@ -115,7 +115,7 @@ func.func @second_derivative(%x: !spmd.array<f32[]>) -> !spmd.array<f32[]> {
   return %g#1 : !spmd.array<f32[]>
 }
 
-// Two uses under one annotation: their sum is constrained, not each of them.
+// Two uses with one annotation: their sum is constrained, not each of them.
 // CHECK-LABEL: func.func @cotangents_are_summed_before_they_are_constrained
 func.func @cotangents_are_summed_before_they_are_constrained(%x: !spmd.array<f32[4]>) -> !spmd.array<f32[4]> {
   // CHECK: %[[SUM:.*]] = array.add
@@ -135,8 +135,8 @@ func.func @cotangents_are_summed_before_they_are_constrained(%x: !spmd.array<f32
   return %g#1 : !spmd.array<f32[4]>
 }
 
-// The loop stacks what the backward one reads: row i is written in iteration i, and read in the last but i. What every
-// iteration computes alike (the sine of y), and what costs nothing (the counter's float), is no row of anything.
+// The loop stacks the values that the backward loop reads: row i is written in iteration i. Loop-invariant values (the
+// sine of y) and cheap ones (the counter's float) are not stacked.
 // CHECK-LABEL: func.func @loop
 func.func @loop(%x: !spmd.array<f32[4]>, %y: !spmd.array<f32[4]>) -> !spmd.array<f32[4]> {
   // CHECK: array.sin %arg1
@@ -170,7 +170,7 @@ func.func @loop(%x: !spmd.array<f32[4]>, %y: !spmd.array<f32[4]>) -> !spmd.array
   return %g#1 : !spmd.array<f32[4]>
 }
 
-// A body that is linear needs nothing of the forward pass, which goes.
+// A linear body needs no values of the forward pass, which is removed.
 // CHECK-LABEL: func.func @linear_loop
 func.func @linear_loop(%x: !spmd.array<f32[4]>, %y: !spmd.array<f32[4]>) -> !spmd.array<f32[4]> {
   // CHECK-COUNT-1: array.for
@@ -189,7 +189,7 @@ func.func @linear_loop(%x: !spmd.array<f32[4]>, %y: !spmd.array<f32[4]>) -> !spm
   return %g#1 : !spmd.array<f32[4]>
 }
 
-// What an iteration adds to a row of the stacked parameters' cotangent is added in place.
+// An iteration's contribution to a row of the stacked parameters' cotangent is added in place.
 // CHECK-LABEL: func.func @rows_of_parameters
 func.func @rows_of_parameters(%w: !spmd.array<f32[5, 4]>, %x: !spmd.array<f32[4]>) -> !spmd.array<f32[5, 4]> {
   // CHECK: array.for 0 to 5(
@@ -214,7 +214,7 @@ func.func @rows_of_parameters(%w: !spmd.array<f32[5, 4]>, %x: !spmd.array<f32[4]
   return %g#1 : !spmd.array<f32[5, 4]>
 }
 
-// The branch hands out what the taken arm computed: one slot for the one arm's sine and the other's square.
+// The if returns the values of the branch that ran: one slot for one branch's sine and the other's square.
 // CHECK-LABEL: func.func @branch
 func.func @branch(%x: !spmd.array<f32[4]>, %p: !spmd.array<bool[]>) -> !spmd.array<f32[4]> {
   // CHECK: %[[F:.*]]:2 = array.if %arg1 {
@@ -244,8 +244,8 @@ func.func @branch(%x: !spmd.array<f32[4]>, %p: !spmd.array<bool[]>) -> !spmd.arr
 
 // -----
 
-// The sum over devices of w's cotangent, which all have; none of x's, of which each has its piece. What the backward
-// region needs is handed to it as it was cut.
+// w is replicated, so its cotangent is summed over devices; x is sharded, so its cotangent is not. Values that the
+// backward region needs are passed to it in their sharding.
 module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
   // CHECK-LABEL: func.func @manual
   func.func @manual(%x: !spmd.array<f32[4@a]>, %w: !spmd.array<f32[2@_]>) -> (!spmd.array<f32[4]>, !spmd.array<f32[2]>) {

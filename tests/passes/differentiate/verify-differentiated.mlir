@@ -29,7 +29,7 @@ func.func @gradient(%x: !spmd.array<f32[]>) {
 
 // -----
 
-// A sum over `a` where only some of the devices along `a` come by; over `b` whole groups do.
+// A sum over `a` under a condition that varies over `a`; a sum over `b` is allowed.
 module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=2>} {
 func.func @divided(%x: !spmd.array<f32[2@a]>) -> !spmd.array<f32[2@a]> {
   %0 = spmd.manual(%x) {
@@ -40,7 +40,7 @@ func.func @divided(%x: !spmd.array<f32[2@a]>) -> !spmd.array<f32[2@a]> {
     // expected-note @below {{this varies over 'a'}}
     %r = array.if %c {
       %s = spmd.all_reduce sum %p over <b> : <f32[1]> -> <f32[1]>
-      // expected-error @below {{'spmd.all_reduce' op stands where not all devices of its group come by}}
+      // expected-error @below {{'spmd.all_reduce' op is under a condition that differs between devices of its group}}
       %t = spmd.all_reduce sum %s over <b, a> : <f32[1]> -> <f32[1]>
       array.yield %t : !spmd.array<f32[1]>
     } else {

@@ -1,6 +1,6 @@
 // RUN: spmd-opt %s --split-input-file --spmdc-insert-reshards --spmdc-partition --canonicalize --cse --spmdc-verify-partitioned | FileCheck %s
 
-// What is written at a place that is known goes there, and the array stays where it is.
+// An update at a compile-time position is sent there, and the array is not sent.
 // CHECK-LABEL: func.func @update_at_a_known_place
 // CHECK: %[[PART:.*]] = spmd.exchange %arg1 over <a> from !spmd.array<f32[10@a, 65536@_]> to !spmd.array<f32[31@a, 65536@_]> shifted [-3, 0] within [3, 0] to [13, 65536]
 // CHECK-NOT: spmd.{{all|exchange|reduce}}
@@ -17,7 +17,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=8>} {
 
 // -----
 
-// Where every device has all that is written, each writes what falls on its piece, in place.
+// If every device has the full update, each writes the part that is in its shard, in place.
 // CHECK-LABEL: func.func @update_that_is_whole
 // CHECK-NOT: spmd.{{all|exchange|reduce}}
 // CHECK: array.dynamic_update_slice
@@ -33,7 +33,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=8>} {
 
 // -----
 
-// Half of a concatenation is what one of its parts gives: nothing of the other one travels, and nothing twice.
+// Half of a concatenation is one of its parts: the other part is not sent, and nothing is sent twice.
 // CHECK-LABEL: func.func @part_of_a_concatenation
 // CHECK: spmd.exchange %arg0 over <a> from !spmd.array<f32[32@a, 65536@_]> to !spmd.array<f32[24@a, 65536@_]> shifted [4, 0]
 // CHECK-NOT: spmd.{{all|exchange|reduce}}

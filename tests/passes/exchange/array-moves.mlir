@@ -1,10 +1,11 @@
 // RUN: spmd-opt %s --split-input-file --spmdc-insert-reshards --spmdc-partition --spmdc-verify-partitioned | FileCheck %s
 
-// Operations that move elements along cut dimensions: neighbours send one another what their pieces do not share, nobody the whole.
+// Operations that move elements along sharded dimensions: neighbours exchange the elements that they lack; no array is
+// gathered.
 
 // CHECK-LABEL: func.func @slice
 // CHECK: spmd.exchange %{{.*}} over <a> from !spmd.array<f32[10@a]> to !spmd.array<f32[9@a]> shifted [1] {
-// CHECK-SAME: why = "slice takes f32[10@a] to f32[9@a]: devices send one another the elements that their pieces do not share"
+// CHECK-SAME: why = "slice takes f32[10@a] to f32[9@a]: devices send one another the elements that their shards do not share"
 // CHECK-SAME: <f32[5]> -> <f32[5]>
 module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
   func.func @slice(%x: !spmd.array<f32[10@a]>) -> !spmd.array<f32[9@a]> {
@@ -15,7 +16,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
 
 // -----
 
-// Zeros need no mask; another number does.
+// An exchange leaves zeros outside, which need no mask; another number does.
 // CHECK-LABEL: func.func @pad
 // CHECK: %[[MOVED:.*]] = spmd.exchange %{{.*}} shifted [-2]
 // CHECK: spmd.shard_start 12 over <a>
@@ -30,7 +31,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
 
 // -----
 
-// -0 is a number that is not the zero which an exchange leaves outside.
+// -0 is not the zero that an exchange leaves outside.
 // CHECK-LABEL: func.func @pad_with_minus_zero
 // CHECK: %[[MOVED:.*]] = spmd.exchange %{{.*}} shifted [-2]
 // CHECK: array.select %{{.*}}, %[[MOVED]]
@@ -59,7 +60,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
 
 // -----
 
-// What each device has already is a local slice.
+// Elements that each device already holds are a local slice.
 // CHECK-LABEL: func.func @every_device_has_it
 // CHECK-NOT: spmd.exchange
 // CHECK: array.slice %{{.*}} [0] to [5] step [1] : <f32[5]> -> <f32[5]>
@@ -72,7 +73,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
 
 // -----
 
-// Each part goes straight to where it lies in the result; the mask says where one ends.
+// Each part is sent directly to its shards of the result; the mask selects the part by position.
 // CHECK-LABEL: func.func @concatenate
 // CHECK: %[[X:.*]] = spmd.exchange %arg0 over <a> from !spmd.array<f32[10@a]> to !spmd.array<f32[16@a]> shifted [0] within [0] to [10]
 // CHECK: %[[Y:.*]] = spmd.exchange %arg1 over <a> from !spmd.array<f32[6@a]> to !spmd.array<f32[16@a]> shifted [-10] within [10] to [16]
@@ -86,7 +87,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
 
 // -----
 
-// Two slices joined in another order are a rotation: both parts come from the array itself, by one exchange.
+// Two slices concatenated in another order are a rotation: both parts come from the array itself, by one exchange.
 // CHECK-LABEL: func.func @roll
 // CHECK: spmd.exchange %arg0 {{.*}} shifted [-1] wrapped [1]
 // CHECK-NOT: spmd.exchange
@@ -101,7 +102,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
 
 // -----
 
-// Every second element lies where it is needed already.
+// Every second element is on its device already.
 // CHECK-LABEL: func.func @strided_at_home
 // CHECK-NOT: spmd.exchange
 // CHECK: array.slice %arg0 [1] to [4] step [2] : <f32[4]> -> <f32[2]>
@@ -114,7 +115,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
 
 // -----
 
-// So does every third, from a place of each device's own.
+// So is every third, from a start that differs between devices.
 // CHECK-LABEL: func.func @strided_at_places_of_their_own
 // CHECK-NOT: spmd.exchange
 // CHECK: %[[WINDOW:.*]] = array.dynamic_slice {{.*}} sizes [4]
@@ -128,7 +129,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
 
 // -----
 
-// Zeros between elements are put there by each device, which begins with another number of them.
+// Each device inserts the zeros between its elements, and begins with a different number of them.
 // CHECK-LABEL: func.func @dilated_at_places_of_their_own
 // CHECK-NOT: spmd.exchange
 // CHECK: array.pad %arg0 {{.*}} interior [1]
@@ -165,7 +166,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
 
 // -----
 
-// Pieces of 10, 10, 10 and 5 elements become pieces of 9, 9, 9 and 8: each device sends the ends of its run.
+// Shards of 10, 10, 10 and 5 elements become shards of 9, 9, 9 and 8: each device sends the ends of its run.
 // CHECK-LABEL: func.func @joined_uneven_dims
 // CHECK: %[[FLAT:.*]] = array.reshape %arg0 : <f32[2, 5, 8]> -> <f32[10, 8]>
 // CHECK: %[[MOVED:.*]] = spmd.exchange %[[FLAT]] over <a> from !spmd.array<f32[35@a, 8@_]> to !spmd.array<f32[36@a, 8@_]> shifted [0, 0] within [0, 0] to [35, 8] blocks [5, 1]
@@ -181,7 +182,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 
 // -----
 
-// Over two axes 19 pairs lie as 5, 5 | 5, 4, and 38 elements as 10, 9 | 10, 9: two elements have to go.
+// Over two axes 19 pairs are sharded as 5, 5 5, 4, and 38 elements as 10, 9 10, 9: two elements are sent.
 // CHECK-LABEL: func.func @pairs_over_two_axes
 // CHECK: %[[PAIRS:.*]] = spmd.exchange %arg0 over <a, b> from !spmd.array<f32[38@"(a, b)"]> to !spmd.array<f32[40@"(a, b)"]> shifted [0] within [0] to [38] windows [10] for [19] by [2] {{.*}} : <f32[10]> -> <f32[10]>
 // CHECK: array.reshape %[[PAIRS]] : <f32[10]> -> <f32[5, 2]>
@@ -201,7 +202,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=2>} {
 
 // -----
 
-// A minor dimension that is cut has no runs: there rows are gathered.
+// A sharded minor dimension has no runs: rows are gathered.
 // CHECK-LABEL: func.func @joined_minor_dim
 // CHECK-NOT: spmd.exchange
 // CHECK: spmd.all_gather
@@ -214,7 +215,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 
 // -----
 
-// A reshape whose operand was brought into two shardings on the way, for nobody else: one exchange from where it lay first.
+// A reshape of an operand that was resharded twice, without other uses: one exchange from its first sharding.
 // CHECK-LABEL: func.func @passed_by
 // CHECK-NOT: all_gather
 // CHECK: spmd.exchange %{{.*}} : <f32[1, 3, 9, 1]> -> <f32[3, 3, 9, 1]>
@@ -230,8 +231,8 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=16, b=1>} {
 
 // -----
 
-// The array in front of a reshard that nobody else looks at in the end has no runs that could be regrouped; what the
-// reshard makes of it has.
+// Shards of the array in front of a reshard without other uses are no runs that could be regrouped; those of the
+// reshard's result are.
 // CHECK-LABEL: func.func @runs_behind_a_reshard
 // CHECK: %[[ROWS:.*]] = spmd.all_to_all %{{.*}} split 0 concat 1 over <b> : <f32[2, 2]> -> <f32[1, 6]>
 // CHECK-NEXT: %[[FLAT:.*]] = array.reshape %[[ROWS]] : <f32[1, 6]> -> <f32[6]>

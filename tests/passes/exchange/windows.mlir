@@ -1,6 +1,6 @@
 // RUN: spmd-opt %s --split-input-file --spmdc-insert-reshards --spmdc-partition --canonicalize --cse --spmdc-verify-partitioned | FileCheck %s
 
-// Rows of a convolution with strides over a padded array: one row from the device behind, and the pad is not built.
+// Rows of a convolution with strides over a padded array: one row from the next device, and the pad is not built.
 // CHECK-LABEL: func.func @strided_taps_of_a_pad
 // CHECK: %[[WINDOW:.*]] = spmd.exchange %arg0 over <a> from !spmd.array<f32[64@a, 8@_]> to !spmd.array<f32[68@a, 8@_]> shifted [0, 0] within [0, 0] to [67, 8] windows [17, 0] for [32, 0] by [2, 0] {{.*}} -> <f32[17, 8]>
 // CHECK-NOT: spmd.exchange
@@ -20,8 +20,8 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 
 // -----
 
-// Pieces of 17, 17, 17 and 14 elements, of which the results look at 17, 18, 18 and 12, the second from element 17 on:
-// windows that do not overlap are the array cut at other places.
+// Shards of 17, 17, 17 and 14 elements, of which the results read 17, 18, 18 and 12, the second from element 17 on:
+// windows that do not overlap are the array sharded at other places.
 // CHECK-LABEL: func.func @cut_anew
 // CHECK: %[[ANEW:.*]] = spmd.exchange %arg0 over <a> from !spmd.array<f32[65@a]> to !spmd.array<f32[72@a]> shifted [-1] within [1] to [66] {{.*}} -> <f32[18]>
 // CHECK-NOT: spmd.exchange
@@ -41,7 +41,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 
 // -----
 
-// Device i looks at elements 62 i to 62 i + 62 and has 63 i to 63 i + 62.
+// Device i reads elements 62 i to 62 i + 62 and has 63 i to 63 i + 62.
 // CHECK-LABEL: func.func @pieces_that_end_before
 // CHECK: spmd.exchange %arg0 over <a> from !spmd.array<f32[250@a, 65536@_]> to !spmd.array<f32[252@a, 65536@_]> shifted [0, 0] windows [63, 0] for [124, 0] by [2, 0] {{.*}} -> <f32[63, 65536]>
 // CHECK-NOT: spmd.exchange
@@ -57,7 +57,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 
 // -----
 
-// What a device pads by itself it does behind the exchange.
+// Padding that a device adds locally comes behind the exchange.
 // CHECK-LABEL: func.func @a_pad_of_another_dimension
 // CHECK: %[[ROWS:.*]] = spmd.exchange {{.*}} shifted [1, 0] within [0, 0] to [63, 8] {{.*}} -> <f32[16, 8]>
 // CHECK-NOT: spmd.exchange
@@ -73,8 +73,8 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 
 // -----
 
-// VALID: along both dimensions pieces of the result end before those of the array. Device (i, j) looks at rows 12 i to
-// 12 i + 13 and columns 5 j to 5 j + 6; corners come with the rest.
+// VALID: along both dimensions shards of the result end before those of the array. Device (i, j) reads rows 12 i to 12
+// i + 13 and columns 5 j to 5 j + 6; corners come with the rest.
 // CHECK-LABEL: func.func @rows_and_columns
 // CHECK: %[[WINDOW:.*]] = spmd.exchange %arg0 over <a, b> from !spmd.array<f32[26@a, 22@b]> to !spmd.array<f32[28@a, 28@b]> shifted [0, 0] windows [14, 7] for [24, 20] by [1, 1] {{.*}} -> <f32[14, 7]>
 // CHECK-NOT: spmd.exchange
@@ -95,7 +95,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=4>} {
 
 // -----
 
-// Nobody looks at the corners: rows and columns come by themselves.
+// No operation reads the corners: rows and columns are separate windows.
 // CHECK-LABEL: func.func @without_corners
 // CHECK: spmd.exchange {{.*}} -> <f32[14, 5]>
 // CHECK: spmd.exchange {{.*}} -> <f32[12, 7]>
@@ -113,7 +113,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=4>} {
 
 // -----
 
-// The array lies otherwise than the results: what devices look at comes straight from where it lies.
+// The array is sharded differently from the results: windows are exchanged directly from its shards.
 // CHECK-LABEL: func.func @from_another_sharding
 // CHECK: spmd.exchange %arg0 over <b> from !spmd.array<f32[26@b, 4096@_]> to !spmd.array<f32[28@a, 4096@_]> shifted [0, 0] windows [14, 0] for [24, 0] by [1, 0]
 // CHECK-NOT: spmd.exchange
@@ -128,7 +128,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=4>} {
 
 // -----
 
-// Of the rows that devices exchange only every other column is looked at: the others do not travel.
+// Of the rows that devices exchange only every other column is read: the others are not sent.
 // CHECK-LABEL: func.func @columns_that_are_taken
 // CHECK: %[[WINDOW:.*]] = spmd.exchange %arg0 over <a> from !spmd.array<f32[27@a, 64@_]> to !spmd.array<f32[16@a, 32@_]> shifted [0, 0] strided [2, 2] within [0, 0] to [14, 32]
 // CHECK-NEXT: return %[[WINDOW]]
@@ -142,7 +142,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 
 // -----
 
-// Over two axes 27 rows lie as 7, 7 | 7, 6, and what is made of three each 7, 6 | 7, 5: windows begin at 0, 7, 13, 20.
+// Over two axes 27 rows are sharded as 7, 7 7, 6, and results of 25 rows as 7, 6 7, 5: windows begin at 0, 7, 13, 20.
 // CHECK-LABEL: func.func @rows_over_two_axes
 // CHECK: spmd.exchange %arg0 over <a, b> from !spmd.array<f32[27@"(a, b)", 8@_]> to !spmd.array<f32[36@"(a, b)", 8@_]> shifted [0, 0] within [0, 0] to [34, 8] windows [9, 0] for [25, 0] by [1, 0] {{.*}} : <f32[7, 8]> -> <f32[9, 8]>
 // CHECK-NOT: spmd.exchange
@@ -156,7 +156,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=2>} {
 
 // -----
 
-// A pool that leaves a row over: pieces of 16 rows are those of 8 rows of the result, and nothing moves.
+// A pool that drops a row: shards of 16 rows are those of 8 rows of the result, and nothing is sent.
 // CHECK-LABEL: func.func @slice_and_reshape
 // CHECK-NEXT: array.reshape %arg0 : <f32[16, 8]> -> <f32[8, 2, 8]>
 // CHECK-NEXT: return
@@ -170,8 +170,8 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 
 // -----
 
-// A pool whose first and last windows are not whole: rows 9 i - 1 to 9 i + 7 of the array, which lies in pieces of 7, come
-// to device i at once, and the pad is what is outside of it.
+// A pool with incomplete first and last windows: rows 9 i - 1 to 9 i + 7 of the array, which has shards of 7 rows, are
+// sent to device i directly, and the pad supplies the rest.
 // CHECK-LABEL: func.func @pad_and_reshape
 // CHECK: %[[ROWS:.*]] = spmd.exchange %arg0 over <a> from !spmd.array<f32[25@a, 8@_]> to !spmd.array<f32[36@a, 8@_]> shifted [-1, 0] within [1, 0] to [26, 8]
 // CHECK-NOT: spmd.exchange
@@ -187,7 +187,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 
 // -----
 
-// What somebody else looks at is built all the same.
+// A value with other users is built nevertheless.
 // CHECK-LABEL: func.func @the_pad_is_wanted_too
 // CHECK: return %{{.*}}, %{{.*}}, %{{.*}} : !spmd.array<f32[17]>
 module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
@@ -202,7 +202,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 
 // -----
 
-// A reversal of a part of a window takes that part: it does not look past it, at the pad that is not built.
+// A reversal of a part of a window reverses that part: it does not look through the pad that is not built.
 // CHECK-LABEL: func.func @reversed_part_of_a_pad
 // CHECK-NOT: from !spmd.array<i32[11@b]>
 // CHECK: spmd.exchange %{{.*}} from !spmd.array<i32[5@b]> to !spmd.array<i32[5@b]> shifted [4] strided [-1]
@@ -217,7 +217,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, b=5>} {
 
 // -----
 
-// A reshape may be regrouped from behind what windows pass: the first slice is not built, what it looks at is there.
+// A reshape may be regrouped from an array behind skipped operations: the first slice is not built, its operand is.
 // CHECK-LABEL: func.func @regrouped_behind_a_window
 // CHECK: %[[E:.*]] = spmd.exchange %{{.*}} from !spmd.array<i32[9@a, 48@_, 1@b]> to !spmd.array<i32[1@_, 3@_, 1@_]> shifted [5, 27, 0]
 // CHECK-NEXT: return %[[E]]

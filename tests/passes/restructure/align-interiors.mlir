@@ -1,6 +1,6 @@
 // RUN: spmd-opt %s --split-input-file --spmdc-align-interiors --spmdc-verify-propagated | FileCheck %s
 
-// The array shifted by one element either way, and where its interior is.
+// The array shifted by one element in both directions, and a mask of the interior.
 // CHECK-LABEL: func.func @updated
 // CHECK: %[[LOW:.*]] = array.slice %arg0 [0] to [1023] step [1]
 // CHECK: %[[BEFORE:.*]] = array.pad %[[LOW]] {{.*}} low [1] high [0] interior [0]
@@ -22,7 +22,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 
 // -----
 
-// Where the dimension is whole nothing is exchanged.
+// Along a replicated dimension nothing is exchanged.
 // CHECK-LABEL: func.func @whole
 // CHECK: array.dynamic_update_slice
 module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
@@ -38,7 +38,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 
 // -----
 
-// Where it is put is known at run time only; nor is anything known of a sum of padded arrays that a derivative makes.
+// Unchanged: an update at a run-time position, and a sum of padded arrays from a derivative.
 // CHECK-LABEL: func.func @otherwise
 // CHECK: array.dynamic_update_slice
 // CHECK: array.pad {{.*}} : <f32[1022@a]>, <f32[]> -> <f32[1024@a]>

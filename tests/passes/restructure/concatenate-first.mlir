@@ -1,6 +1,6 @@
 // RUN: spmd-opt %s --split-input-file --spmdc-concatenate-first --spmdc-verify-propagated | FileCheck %s
 
-// The halves are swapped first, by one move, and one of them is negated then.
+// The halves are swapped first, by one move, and then one of them is negated.
 // CHECK-LABEL: func.func @halves
 // CHECK: %[[BEHIND:.*]] = array.slice %arg0 [32] to [64]
 // CHECK: %[[FRONT:.*]] = array.slice %arg0 [0] to [32]
@@ -20,7 +20,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 
 // -----
 
-// The same of both parts needs no selection.
+// Parts with the same operations need no selection.
 // CHECK-LABEL: func.func @same
 // CHECK: %[[SWAPPED:.*]] = array.concatenate
 // CHECK: %[[RESULT:.*]] = array.multiply %[[SWAPPED]], %{{.*}} : <f32[64@a]>
@@ -39,8 +39,8 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 
 // -----
 
-// Integers are not divided by what belongs to another part; what somebody else uses is not computed twice; and arrays
-// of which each element is sent once as it is are joined as they are.
+// Unchanged: integer divisions, which would divide by elements of another part; parts with other users; and arrays of
+// which each element is sent once in any case.
 // CHECK-LABEL: func.func @otherwise
 // CHECK: array.divide {{.*}} : <i32[32@a]>
 // CHECK: array.negate {{.*}} : <f32[32@a]>

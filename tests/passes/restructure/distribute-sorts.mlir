@@ -1,7 +1,7 @@
 // RUN: spmd-opt %s --split-input-file --spmdc-distribute-sorts | FileCheck %s
 // RUN: spmd-opt %s --split-input-file --spmdc-distribute-sorts --spmdc-insert-reshards --spmdc-partition --canonicalize --spmdc-verify-partitioned | FileCheck %s --check-prefix=LOCAL
 
-// The candidates of each device, then the first of those: their rows are spread over the devices for that.
+// The candidates of each device, then the first of those: their rows are spread over the devices.
 // CHECK-LABEL: func.func @top_k
 // CHECK: %[[PIECES:.*]] = array.reshape %arg0 : <f32[64@_, 4096@a]> -> <f32[64@_, 4@a, 1024@_]>
 // CHECK: %[[RANKS:.*]] = array.argsort %[[PIECES]] dim 2 descending = true
@@ -30,7 +30,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 
 // -----
 
-// One dimension: the candidates are gathered. What pads the last piece is larger than no element.
+// One dimension: the candidates are gathered. The padding of the last shard sorts behind every element.
 // CHECK-LABEL: func.func @smallest_of_uneven_pieces
 // CHECK: %[[LAST:.*]] = array.constant dense<2147483647> : tensor<i32> -> <i32[]>
 // CHECK: array.pad %arg0 with %[[LAST]] low [0] high [1] interior [0] : <i32[4095@a]>, <i32[]> -> <i32[4096@a]>
@@ -47,8 +47,8 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 
 // -----
 
-// The last ones, of uneven pieces: what is missing in the last piece is as low as any element, and stands in front of
-// what is there, and among all candidates.
+// The last elements, of uneven shards: the padding of the last shard is as low as any element, and is in front of the
+// shard's elements, and in front of all candidates.
 // CHECK-LABEL: func.func @last_of_uneven_pieces
 // CHECK: array.select %{{.*}} : <bool[4@a, 1024@_]>
 // CHECK: %[[RANKS:.*]] = array.argsort %{{.*}} dim 1 descending = false : <i32[4@a, 1024@_]>
@@ -68,7 +68,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 
 // -----
 
-// As many candidates as elements, and an order that is used whole: left as they are.
+// Unchanged: as many candidates as elements, and a sort that is used in full.
 // CHECK-LABEL: func.func @no_less_to_send
 // CHECK: array.argsort %arg0 dim 0 descending = true : <f32[16@a]> -> <i32[16@_]>
 // CHECK-LABEL: func.func @all_of_the_order
@@ -88,9 +88,11 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 
 // -----
 
-// A whole order of a long dimension: sorted pieces show some elements each, every K-th of which is a border: seven. Every
-// device counts what it has between them. If nobody has more for another device than there is room for, all is exchanged,
-// sorted, and evened out with the ends of the neighbours. Otherwise (else) sorted pieces are dealt out, sorted, taken back, sorted by
+// A full sort of a long dimension. Each device sorts its shard and takes samples; every K-th of all samples is one of
+// seven splitters, and each device counts its elements between them. If no device has too many for another one, all
+// elements are exchanged, sorted, and evened out with halos. Otherwise (else) a columnsort runs: sorted shards are
+// dealt, sorted, sent back, sorted by position and by key, and the last 64 elements of each are sorted with the first
+// 64 of the next one. No gather.
 // position and by key, and the last 64 elements of each with the first 64 of the next one. Nothing is gathered.
 // CHECK-LABEL: func.func @whole_order
 // CHECK: array.pad %arg0 {{.*}} high [5] {{.*}} -> <f32[1000008@a]>
@@ -139,8 +141,9 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=8>} {
 
 // -----
 
-// Of equal integers nobody sees which is which: positions travel in neither arm. What else is taken by the order travels
-// with it, also where it is made behind the order, where a part of that is taken, and where it is indexed (x[order]).
+// Equal integers cannot be told apart, so positions are sent in neither branch. Other arrays that are taken by the sort
+// are sent with it, also if they are defined behind the sort, if a slice of the sort takes them, and if it indexes them
+// (x[order]).
 // CHECK-LABEL: func.func @integers
 // CHECK-NOT: array.iota {{.*}}1048576
 // CHECK: return
@@ -179,7 +182,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=8>} {
 
 // -----
 
-// Along two axes together.
+// Along two axes.
 // CHECK-LABEL: func.func @two_axes
 // CHECK: array.argsort %{{.*}} dim 1 descending = false : <f32[4@"(a, b)", 262144@_]>
 // LOCAL-LABEL: func.func @two_axes
@@ -195,7 +198,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=2>} {
 
 // -----
 
-// Of two devices, half of what gathering sends, which is the way that is left for other data.
+// With two devices, half of the bytes of a gather, which is used for other data.
 // LOCAL-LABEL: func.func @two_devices
 // LOCAL-COUNT-2: spmd.all_gather
 // LOCAL-NOT: spmd.all_gather
@@ -214,9 +217,9 @@ module attributes {spmd.mesh = #spmd.mesh<m, b=2>} {
 
 // -----
 
-// Where latencies are more than the bytes, and where the result is wanted whole everywhere, the dimension is gathered.
-// So it is in a region that is manual along another axis, where all devices would go through both arms of a branch.
-// An array that is made of the order cannot be taken with it: its positions are made, and the array is taken by those.
+// If latencies exceed the time of the bytes, and if the result is replicated, the dimension is gathered. So it is in a
+// region that is manual along another axis, where all devices would run both branches. An array that depends on the
+// sort cannot be sent with it: the positions are computed, and the array is taken by them.
 // CHECK-LABEL: func.func @short
 // CHECK-NOT: array.if
 // CHECK-LABEL: func.func @whole_everywhere
@@ -257,7 +260,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=8, b=2>} {
 
 // -----
 
-// Where rows can be spread over the devices instead, each element travels once there and once back: that stays.
+// Unchanged: rows can be sharded instead, and an all_to_all in both directions sends each element twice.
 // CHECK-LABEL: func.func @other_dimensions
 // CHECK: array.argsort %arg0 dim 0
 // LOCAL-LABEL: func.func @other_dimensions
@@ -270,8 +273,8 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=8>} {
 
 // -----
 
-// The first of the largest elements of all, of which no device has a run: its own each, then that of those, in the order
-// of all positions. No element of the array travels.
+// An argmax of a merged dimension of which no device has contiguous elements: each device's own, then that of those, in
+// the order of global positions. No element of the array is sent.
 // CHECK-LABEL: func.func @extreme_of_all
 // LOCAL-LABEL: func.func @extreme_of_all
 // LOCAL-COUNT-2: spmd.all_gather {{.*}}[1, 1]> -> <{{[fi]}}32[4, 1]>
@@ -296,7 +299,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 
 // -----
 
-// The first of all of a matrix whose columns are cut, also of absolute values: candidates of each device.
+// Top-k of a flattened matrix whose columns are sharded, also of absolute values: candidates of each device.
 // CHECK-LABEL: func.func @first_of_merged
 // CHECK: %[[ABS:.*]] = array.abs %arg0 : <f32[64@_, 1024@a]>
 // CHECK: array.reshape %[[ABS]] : <f32[64@_, 1024@a]> -> <f32[64@_, 4@a, 256@_]>
@@ -306,8 +309,8 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 // LOCAL-LABEL: func.func @first_of_merged
 // LOCAL-COUNT-2: spmd.all_gather {{.*}}[1, 8]> -> <{{[fi]}}32[4, 8]>
 // LOCAL-NOT: spmd.all
-// Rows and columns cut, over three axes, none of which divides anything: what devices lack is behind what they have, and
-// nothing is evened out.
+// Rows and columns sharded over three axes, none of which divides them: padding is behind the elements of each device,
+// and nothing is evened out.
 // LOCAL-LABEL: func.func @first_of_uneven
 // LOCAL-NOT: spmd.exchange
 // LOCAL-COUNT-2: spmd.all_gather {{.*}} over <a, b, c>
@@ -340,7 +343,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2, c=3>} {
 
 // -----
 
-// All of such an order: a sort by samples of runs, which one all_to_all makes.
+// All elements of such a sort: a sample sort of runs, which one all_to_all creates.
 // CHECK-LABEL: func.func @whole_order_of_merged
 // CHECK: array.reshape %arg0 : <i32[1024@_, 1024@a]> -> <i32[1048576@a]>
 // CHECK: array.if
@@ -355,7 +358,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=8>} {
 
 // -----
 
-// Rows lie as runs of all elements.
+// With sharded rows, shards are runs of the flat array.
 // CHECK-LABEL: func.func @extreme_of_runs
 module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
   func.func @extreme_of_runs(%x: !spmd.array<f32[8@a, 16@_]>) -> !spmd.array<i32[]> {

@@ -1,6 +1,6 @@
 // RUN: spmd-opt %s --verify-diagnostics --spmdc-order-contractions
 
-// No two of these have more than one label together: each product of two has 2^72 elements.
+// No two of these operands share more than one label, so each product of two has 2^72 elements.
 module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
   func.func @huge(%x: !spmd.array<f32[262144@_, 262144@_, 262144@_]>) -> !spmd.array<f32[]> {
     // expected-error@+1 {{in every order of the products of this einsum some array would have more than 2^56 bytes}}

@@ -1,8 +1,8 @@
 // RUN: spmd-opt %s --split-input-file --spmdc-order-contractions --spmdc-verify-propagated | FileCheck %s
 // RUN: spmd-opt %s --split-input-file --verify-diagnostics --spmdc-order-contractions=remarks=1 -o /dev/null
 
-// Where x is cut over the label 1, the product with s leaves it cut, and 16 x 16 x 8 elements are reduced. With c first
-// 16 x 512 x 8 would be. Multiplications are as many.
+// If x is sharded along label 1, its product with s stays sharded, and 16 x 16 x 8 elements are reduced. With c first,
+// 16 x 512 x 8 would be. Both need the same number of multiplications.
 // CHECK-LABEL: func.func @where_operands_lie
 // CHECK: %[[FIRST:.*]] = array.dot_general %arg1, %arg2 contract [1] x [1]
 // CHECK-SAME: -> <f32[16@_, 512@a, 8@_]>
@@ -21,7 +21,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=8>} {
 
 // -----
 
-// The same where x is cut over the label 3.
+// The same with x sharded along label 3.
 // CHECK-LABEL: func.func @cut_otherwise
 // CHECK: array.dot_general %arg0, %arg2
 module attributes {spmd.mesh = #spmd.mesh<m, a=8>} {
@@ -35,7 +35,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=8>} {
 
 // -----
 
-// The fewest multiplications where nothing is cut, as in every textbook on chains of matrices.
+// Without shardings: the fewest multiplications, as in every textbook on matrix chains.
 // CHECK-LABEL: func.func @matrices
 // CHECK: %[[LAST:.*]] = array.dot_general %arg2, %arg3
 // CHECK: %[[LATER:.*]] = array.dot_general %arg1, %[[LAST]]
@@ -51,7 +51,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
 
 // -----
 
-// What sums over nothing is element-wise.
+// A product that sums over no label is element-wise.
 // CHECK-LABEL: func.func @outer
 // CHECK: array.multiply
 // CHECK: array.multiply
@@ -66,7 +66,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
 
 // -----
 
-// More operands than are looked at together; what a person annotated stays so.
+// More operands than the search compares; an annotated result keeps its annotation.
 // CHECK-LABEL: func.func @many
 // CHECK-COUNT-6: array.dot_general
 // CHECK: array.dot_general {{.*}}spmd.annotated

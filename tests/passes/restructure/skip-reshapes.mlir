@@ -1,7 +1,7 @@
 // RUN: spmd-opt %s --split-input-file --spmdc-skip-reshapes | FileCheck %s
 // RUN: spmd-opt %s --split-input-file --spmdc-skip-reshapes --spmdc-insert-reshards --spmdc-partition --canonicalize --spmdc-verify-partitioned | FileCheck %s --check-prefix=LOCAL
 
-// No device has a run of the elements: they are looked up where they are, at the places that they have there.
+// No device has contiguous elements: they are looked up in the shards, at the shards' positions.
 // CHECK-LABEL: func.func @take
 // CHECK: %[[PIECES:.*]] = array.reshape %{{.*}} : <f32[4@a, 64@_, 32@_]> -> <f32[4@a, 2048@_]>
 // CHECK: %[[JOINED:.*]] = array.reshape %[[PIECES]] : <f32[4@a, 2048@_]> -> <f32[8192@a]>
@@ -9,18 +9,18 @@
 // LOCAL-LABEL: func.func @take
 // LOCAL: spmd.all_reduce sum {{.*}}: <f32[9]>
 // LOCAL-NOT: spmd.all
-// For each row apart, with rows cut, too.
+// For each row separately, with rows sharded, too.
 // CHECK-LABEL: func.func @take_along
 // CHECK: array.take_along %{{.*}} dim 1 : <f32[2@b, 8192@a]>, <i32[2@b, 9@_]> -> <f32[2@b, 9@_]>
 // LOCAL-LABEL: func.func @take_along
 // LOCAL: spmd.all_reduce sum {{.*}} over <a> {{.*}}: <f32[1, 9]>
 // LOCAL-NOT: spmd.all
 // LOCAL-LABEL: func.func @wanted
-// An array that is wanted in its new shape all the same is brought there once, for all.
+// If the reshaped array has other users, it is resharded once for all.
 // CHECK-LABEL: func.func @wanted
 // CHECK: array.take %{{.*}} : <f32[8192@_]>
 // CHECK: return
-// As rows are cut, each device has a run.
+// With sharded rows each device has a run.
 // CHECK-LABEL: func.func @runs
 // CHECK-NEXT: array.reshape
 // CHECK-NEXT: array.take
@@ -50,7 +50,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
 
 // -----
 
-// What is added to zeros and lies cut then is added where it will be, by each device to its own.
+// Updates that are added to zeros and then reshaped are added in the final sharding, by each device to its own shard.
 // CHECK-LABEL: func.func @scatter
 // CHECK: array.scatter_add %{{.*}} dim 0 : <f32[8192@a]>, <i32[9@_]>, <f32[9@_]> -> <f32[8192@a]>
 // CHECK: return %{{.*}} : !spmd.array<f32[64@_, 128@a]>
@@ -58,7 +58,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
 // LOCAL-NOT: f32[8192]
 // LOCAL-NOT: spmd.all
 // LOCAL-LABEL: func.func @scatter_to_whole
-// Zeros to which something is added everywhere: nobody has them cut.
+// Zeros with updates at all positions, which no user needs sharded.
 // CHECK-LABEL: func.func @scatter_to_whole
 // CHECK-NEXT: array.constant
 // CHECK-NEXT: array.scatter_add %{{.*}} : <f32[8192@_]>
@@ -79,7 +79,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 
 // -----
 
-// Sums and products of all elements, also of what is computed of each, and with a number for all.
+// Sums and products of all elements, also of element-wise results, and with a scalar operand.
 // CHECK-LABEL: func.func @sums
 // CHECK: %[[MEAN:.*]] = array.broadcast_in_dim %{{.*}} dims [] : <f32[]> -> <f32[64@_, 128@a]>
 // CHECK: %[[FROM:.*]] = array.subtract %arg0, %[[MEAN]] : <f32[64@_, 128@a]>
@@ -87,18 +87,18 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 // CHECK: array.dot_general %{{.*}}, %arg0 contract [0, 1] x [0, 1]
 // LOCAL-LABEL: func.func @sums
 // LOCAL-NOT: spmd.all_{{gather|to_all}}
-// Of halves of the rows.
+// Sums of halves of the rows.
 // CHECK-LABEL: func.func @of_halves
 // CHECK: %[[APART:.*]] = array.reshape %arg0 : <f32[64@_, 128@a]> -> <f32[2@_, 32@_, 128@a]>
 // CHECK: array.reduce max %[[APART]] dims [1, 2] : <f32[2@_, 32@_, 128@a]> -> <f32[2@_]>
 // LOCAL-LABEL: func.func @of_halves
 // LOCAL: spmd.all_reduce max {{.*}}: <f32[2]>
 // LOCAL-LABEL: func.func @back
-// Back in the shape that it had, nothing is left of the way.
+// A reshape back to the original shape leaves nothing.
 // CHECK-LABEL: func.func @back
 // CHECK-NEXT: array.abs %arg0 : <f32[64@_, 128@a]>
 // CHECK-NEXT: return
-// A shape that somebody has marked is the one to compute in.
+// An annotated shape is kept.
 // CHECK-LABEL: func.func @marked
 // CHECK: array.abs %{{.*}} : <f32[8192@_]>
 module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {

@@ -1,6 +1,6 @@
 // RUN: spmd-opt %s --split-input-file --spmdc-turn-diagonals --spmdc-verify-propagated | FileCheck %s
 
-// From row 1, column 2 on: element 1 * 8 + 2 of the matrix, 2 * 6 + 1 of the transposed one.
+// From row 1, column 2 on: element 1 * 8 + 2 of the matrix, 2 * 6 + 1 of the transposed matrix.
 // CHECK-LABEL: func.func @columns
 // CHECK: %[[TURNED:.*]] = array.transpose %arg0 perm [1, 0] : <f32[6@_, 8@a]> -> <f32[8@a, 6@_]>
 // CHECK: %[[FLAT:.*]] = array.reshape %[[TURNED]] : <f32[8@a, 6@_]> -> <f32[48@a]>
@@ -15,7 +15,8 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
 
 // -----
 
-// Shards of rows have their diagonal; a column is none, nor is what goes to the left or around the last column.
+// Unchanged: sharded rows, of which each device has its diagonal; a column; a diagonal to the left or around the last
+// column.
 // CHECK-LABEL: func.func @otherwise
 // CHECK-NOT: array.transpose
 // CHECK: return

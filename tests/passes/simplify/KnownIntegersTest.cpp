@@ -1,7 +1,7 @@
 //===- KnownIntegersTest.cpp - integers that the compiler knows -----------===//
 //
-// Random expressions of positions and constants, operation by operation: where the compiler knows a value, the
-// reference evaluation of its operation on known operands has the same elements.
+// Random expressions of positions and constants: if the compiler knows the integers of an operation, the reference
+// evaluation of the operation on known operands has the same elements.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,7 +43,7 @@ protected:
                                      static_cast<ComparisonDirection>(random.integer(0, 5)));
   }
 
-  /// A value of one operation more.
+  /// A value of one more operation.
   Value apply(Value x, Value other) {
     auto type = cast<ArrayType>(x.getType());
     ArrayRef<int64_t> shape = type.getShape();
@@ -94,7 +94,7 @@ protected:
     }
   }
 
-  /// Positions along one dimension of two, as an array of both, or of the other one's flat array.
+  /// Positions along one of two dimensions, as an array of both dimensions, or as an array of the other one, flattened.
   Value makePositions() {
     int64_t rows = random.integer(1, 7), columns = random.integer(1, 6);
     switch (random.integer(0, 3)) {
@@ -124,7 +124,7 @@ protected:
     return tensors[value.getAsOpaquePointer()] = *evaluateArrayOp(value.getDefiningOp(), operands);
   }
 
-  /// Whether the value is known; then its elements are those of the evaluation.
+  /// Whether the value is known; if so, compares its elements with the evaluation.
   bool check(IntegerKnowledge &knowledge, Value value) {
     const KnownIntegers *known = knowledge.find(value);
     if (!known)
@@ -152,7 +152,7 @@ protected:
   OwningOpRef<ModuleOp> module;
   OpBuilder builder{&context};
   Random random{99000};
-  std::map<void *, Tensor> tensors; ///< Only looked up.
+  std::map<void *, Tensor> tensors; ///< Never iterated.
 };
 
 TEST_F(KnownIntegersTest, AreThoseOfTheEvaluation) {
@@ -167,7 +167,7 @@ TEST_F(KnownIntegersTest, AreThoseOfTheEvaluation) {
       ++all;
     }
   }
-  // Most are: all functions here are piecewise affine, though of two positions perhaps.
+  // Most are known: all functions here are piecewise affine, though some depend on two positions.
   EXPECT_GT(known, all / 2) << "of " << all;
 }
 

@@ -1,6 +1,6 @@
 // RUN: spmd-opt %s --split-input-file --spmdc-known-indices | FileCheck %s
 
-// Behind the last element comes the first one.
+// The last element is followed by the first one.
 // CHECK-LABEL: func.func @rolled
 // CHECK-NOT: array.take
 // CHECK: %[[REST:.*]] = array.slice %arg0 [1] to [512] step [1]
@@ -21,7 +21,7 @@ module {
 
 // -----
 
-// Indices that depend on arguments stay, and so do those that are no few functions of positions.
+// Indices that depend on arguments stay, and so do those with many parts.
 // CHECK-LABEL: func.func @unknown
 // CHECK: array.take %arg0, %arg1
 // CHECK: array.take %arg0, %{{.*}} dim 0 : <f32[64]>, <i32[64]>
@@ -40,7 +40,7 @@ module {
 
 // -----
 
-// What is outside is clamped: the first element again and again.
+// Indices out of range are clamped: the first element repeats.
 // CHECK-LABEL: func.func @clamped
 // CHECK: array.slice %arg0 [0] to [1]
 // CHECK: array.broadcast_in_dim
@@ -58,7 +58,7 @@ module {
 
 // -----
 
-// Windows of a signal, three elements at each second place: a slice for each place of a window.
+// Windows of a signal, three elements at every second position: a slice for each position in a window.
 // CHECK-LABEL: func.func @windows
 // CHECK-NOT: array.take
 // CHECK-COUNT-3: array.slice %arg0
@@ -77,7 +77,7 @@ module {
 
 // -----
 
-// A selection that is known for all elements.
+// A select whose predicate is known for all elements.
 // CHECK-LABEL: func.func @inside
 // CHECK: return %arg0
 module {

@@ -1,4 +1,4 @@
-// What takes the place of a value takes its names; nothing else has them.
+// The replacement of a value takes its names; no other value has them.
 // RUN: spmd-opt %s --spmdc-simplify --mlir-print-debuginfo --mlir-print-local-scope | FileCheck %s
 
 module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
@@ -28,7 +28,7 @@ func.func @one_name_of_one_place_is_one(%x: !spmd.array<f32[8]>) -> (!spmd.array
   return %0, %1 : !spmd.array<f32[8]>, !spmd.array<f32[8]>
 }
 
-// The second result is the first that is left.
+// Only the second result remains; it is the first one of the new loop.
 // CHECK-LABEL: func.func @a_name_stays_with_its_result
 // CHECK: } : (!spmd.array<bool[]>) -> !spmd.array<f32[8]> loc("second"(fused<"let">["x.spmd":3:5, "x.spmd":3:1]))
 func.func @a_name_stays_with_its_result(%x: !spmd.array<f32[8]>, %p: !spmd.array<bool[]>) -> !spmd.array<f32[8]> {

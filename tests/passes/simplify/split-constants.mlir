@@ -1,6 +1,6 @@
 // RUN: spmd-opt %s --spmdc-split-constants | FileCheck %s
 
-// Each user gets a copy, with what it is computed from.
+// Each user gets a copy of the constant expression.
 // CHECK-LABEL: func.func @each_user_has_its_own
 func.func @each_user_has_its_own(%x: !spmd.array<i32[8]>, %y: !spmd.array<i32[8]>) -> (!spmd.array<i32[8]>, !spmd.array<i32[8]>) {
   // CHECK: %[[I0:.*]] = array.iota
@@ -16,7 +16,7 @@ func.func @each_user_has_its_own(%x: !spmd.array<i32[8]>, %y: !spmd.array<i32[8]
   return %0, %1 : !spmd.array<i32[8]>, !spmd.array<i32[8]>
 }
 
-// Two operands of one operation are one use; what depends on an argument is no constant.
+// Two operands of one operation are one use; an expression of an argument is no constant.
 // CHECK-LABEL: func.func @one_user_is_left_alone
 func.func @one_user_is_left_alone(%x: !spmd.array<i32[8]>) -> !spmd.array<i32[8]> {
   // CHECK-COUNT-1: array.iota
@@ -31,7 +31,7 @@ func.func @one_user_is_left_alone(%x: !spmd.array<i32[8]>) -> !spmd.array<i32[8]
   return %1 : !spmd.array<i32[8]>
 }
 
-// A copy of a sharding group's member would be no member of it.
+// A copy of a sharding group's member would not be a member.
 // CHECK-LABEL: func.func @members_of_groups_stay_shared
 func.func @members_of_groups_stay_shared(%x: !spmd.array<i32[8]>) -> !spmd.array<i32[8]> {
   // CHECK-COUNT-1: array.iota
@@ -43,7 +43,7 @@ func.func @members_of_groups_stay_shared(%x: !spmd.array<i32[8]>) -> !spmd.array
   return %0 : !spmd.array<i32[8]>
 }
 
-// What has no dimension connects nothing.
+// A scalar connects nothing.
 // CHECK-LABEL: func.func @scalars_stay_shared
 func.func @scalars_stay_shared(%x: !spmd.array<i32[8]>, %y: !spmd.array<i32[8]>) -> (!spmd.array<i32[8]>, !spmd.array<i32[8]>) {
   // CHECK: %[[C:.*]] = array.constant
@@ -58,7 +58,7 @@ func.func @scalars_stay_shared(%x: !spmd.array<i32[8]>, %y: !spmd.array<i32[8]>)
   return %0, %1 : !spmd.array<i32[8]>, !spmd.array<i32[8]>
 }
 
-// Nor does a scalar of the run, but what repeats it would: a factor by which all gradients are clipped.
+// Neither does a run-time scalar, but its broadcast would: a factor that clips all gradients.
 // CHECK-LABEL: func.func @what_repeats_a_scalar_has_one_user
 func.func @what_repeats_a_scalar_has_one_user(%x: !spmd.array<f32[8]>, %y: !spmd.array<f32[8]>, %s: !spmd.array<f32[]>) -> (!spmd.array<f32[8]>, !spmd.array<f32[8]>, !spmd.array<f32[]>) {
   // CHECK: %[[E:.*]] = array.exp %arg2
@@ -74,8 +74,8 @@ func.func @what_repeats_a_scalar_has_one_user(%x: !spmd.array<f32[8]>, %y: !spmd
   return %0, %1, %e : !spmd.array<f32[8]>, !spmd.array<f32[8]>, !spmd.array<f32[]>
 }
 
-// An expression that uses its parts twice each doubles with each step. Small ones are written out as trees, up to 32
-// operations; what is made of them is copied once for each of the two users, and its parts stay shared there: 32
+// An expression that uses each subexpression twice doubles with each step. Small ones are written out as trees, up to
+// 32 operations. Larger ones are copied once for each of the two users, and their subexpressions stay shared: 32
 // products instead of 64.
 // CHECK-LABEL: func.func @large_expressions_are_copied_as_they_are
 func.func @large_expressions_are_copied_as_they_are(%x: !spmd.array<i32[8]>, %y: !spmd.array<i32[8]>) -> (!spmd.array<i32[8]>, !spmd.array<i32[8]>) {

@@ -115,7 +115,7 @@ func.func @windows(%x: !spmd.array<f32[8, 512@a, 64]>, %i: !spmd.array<i32[]>) -
   return %3 : !spmd.array<f32[8, 512, 64]>
 }
 
-// An einsum whose order is open yet: a label for each part.
+// An einsum before its order is chosen: a label for each part.
 // CHECK-LABEL: func.func @einsum(
 // CHECK-NEXT: array.einsum %arg0, %arg1, %arg2 labels {{\[}}[0, 3, 1], [1, 2], [0, 3, 2]] -> [2] : !spmd.array<f32[8, 512@a, 64]>, !spmd.array<f32[64, 16]>, !spmd.array<f32[8, 512@a, 16]> -> <f32[16]>
 func.func @einsum(%x: !spmd.array<f32[8, 512@a, 64]>, %w: !spmd.array<f32[64, 16]>, %y: !spmd.array<f32[8, 512@a, 16]>) -> !spmd.array<f32[16]> {
@@ -151,7 +151,7 @@ func.func @flow(%x: !spmd.array<f32[8, 512@a, 64]>, %p: !spmd.array<bool[]>) -> 
   return %3 : !spmd.array<f32[8, 512, 64]>
 }
 
-// The axis is followed to the next merge, though propagation would come there only then.
+// The pass follows the axis to the next merge, which propagation would reach only after the first split.
 // CHECK-LABEL: func.func @layers(
 // CHECK-NOT: array.reshape
 // CHECK: return
@@ -177,7 +177,7 @@ func.func @two(%x: !spmd.array<f32[8, 512@a, 16, 32@b]>, %w: !spmd.array<f32[512
   return %2 : !spmd.array<f32[8, 512, 64]>
 }
 
-// An operation along the dimension gets it as it was, and so does a result.
+// An operation along the dimension gets the merged dimension, and so does a result.
 // CHECK-LABEL: func.func @border(
 // CHECK-NEXT: %[[T:.*]] = array.tanh %arg0
 // CHECK-NEXT: %[[M:.*]] = array.reshape %[[T]] : <f32[8, 512, 64]> -> <f32[4096, 64]>
@@ -190,7 +190,7 @@ func.func @border(%x: !spmd.array<f32[8, 512@a, 64]>) -> (!spmd.array<i32[4096, 
   return %2, %1 : !spmd.array<i32[4096, 64]>, !spmd.array<f32[4096, 64]>
 }
 
-// An annotation of the merged dimension holds, and so does a group; an annotation of another dimension stays with that.
+// An annotation of the merged dimension is kept, and so is a sharding group; other dimensions keep their annotations.
 // CHECK-LABEL: func.func @written(
 // CHECK: array.reshape %arg0 : <f32[8, 512@a, 64]> -> <f32[4096, 64]>
 // CHECK: spmd.constraint %{{.*}} : <f32[4096, 64]> -> <f32[4096@a, 64]>
@@ -215,7 +215,7 @@ func.func @written(%x: !spmd.array<f32[8, 512@a, 64]>, %y: !spmd.array<f32[4096,
   return %2, %4, %10 : !spmd.array<f32[4096, 64]>, !spmd.array<f32[4096, 64]>, !spmd.array<f32[8, 512, 64@b]>
 }
 
-// A result keeps what is written about its other dimensions.
+// A result keeps the annotations of its other dimensions.
 // CHECK-LABEL: func.func @written_result(
 // CHECK: %[[C:.*]] = spmd.constraint %{{.*}} : <f32[8, 512, 64]> -> <f32[8, 512, 64@_]>
 // CHECK-NEXT: %[[R:.*]] = array.reshape %[[C]] : <f32[8, 512, 64@_]> -> <f32[4096, 64@_]>
@@ -227,7 +227,7 @@ func.func @written_result(%x: !spmd.array<f32[8, 512@a, 64]>) -> !spmd.array<f32
   return %2 : !spmd.array<f32[4096, 64@_]>
 }
 
-// Where only the major dimension is sharded, and where nothing is, nothing changes.
+// Nothing changes if only the major dimension is sharded, or none.
 // CHECK-LABEL: func.func @major(
 // CHECK: array.reshape %arg0 : <f32[8@a, 512, 64]> -> <f32[4096, 64]>
 // CHECK: array.tanh %{{.*}} : <f32[4096, 64]>

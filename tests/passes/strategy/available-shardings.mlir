@@ -1,9 +1,9 @@
 // RUN: spmd-opt %s --split-input-file --spmdc-insert-reshards | FileCheck %s
 
-// The forms that a value has (passes/strategy/AvailableShardings.h) are shared by all who use it.
+// All users share the available shardings of a value (passes/strategy/AvailableShardings.h).
 
-// To sort rows, columns are cut instead: the array is moved there once, for the order and for what is taken, and the
-// order never lies as it is propagated.
+// To sort rows, the array is resharded by columns once, for the sort and for the take. The sort's result never has its
+// propagated sharding.
 // CHECK-LABEL: func.func @sort
 // CHECK: %[[X:.*]] = spmd.reshard %arg0 {{.*}} -> <f32[4096@_, 1024@a]>
 // CHECK-NEXT: %[[ORDER:.*]] = array.argsort %[[X]] {{.*}} -> <i32[4096@_, 1024@a]>
@@ -36,7 +36,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 
 // -----
 
-// What an arm of a branch has made is not there in the other one, nor behind the branch.
+// A copy made in one branch is available neither in the other branch nor behind the if.
 // CHECK-LABEL: func.func @only_where_it_is_visible
 // CHECK-COUNT-3: spmd.reshard %arg0 {{.*}} -> <f32[64@_]>
 module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
@@ -56,7 +56,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 
 // -----
 
-// What a transpose needs gathered is the transpose of the gathered array, whichever is first.
+// A gathered transpose is the transpose of the gathered array, whichever is needed first.
 // CHECK-LABEL: func.func @transposed
 // CHECK: %[[ALL:.*]] = spmd.reshard %arg0 {{.*}} -> <f32[8@_, 4@_]>
 // CHECK-NOT: spmd.reshard
@@ -95,10 +95,10 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 
 // -----
 
-// What is made of little is made again: the bias is gathered, once for all rows and in front of the loop, and the
-// splat, the iota and the mask made of it not at all.
+// Rematerializable values are computed again: the bias is gathered, once for all rows and in front of the loop; its
+// splat, the iota and the mask are not gathered.
 // CHECK-LABEL: func.func @bias
-// CHECK: %[[C:.*]] = spmd.reshard %arg1 {why = "operand 1 of add lies as f32[2048@_, 2048@b]; the operation runs on f32[2048@_, 2048@_], and is computed there again from f32[2048@_]"} : <f32[2048@b]> -> <f32[2048@_]>
+// CHECK: %[[C:.*]] = spmd.reshard %arg1 {why = "operand 1 of add lies as f32[2048@_, 2048@b]; the operation runs on f32[2048@_, 2048@_], rematerialized from f32[2048@_]"} : <f32[2048@b]> -> <f32[2048@_]>
 // CHECK: %[[ROWS:.*]] = array.broadcast_in_dim %[[C]] dims [1] {{.*}} -> <f32[2048@_, 2048@_]>
 // CHECK: array.for
 // CHECK: array.add %{{.*}}, %[[ROWS]] : <f32[2048@_, 2048@_]>
@@ -133,7 +133,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, b=2>} {
     } : (!spmd.array<bool[]>) -> !spmd.array<f32[64@_, 64@_]>
     return %1 : !spmd.array<f32[64@_, 64@_]>
   }
-  // Nothing is gained where the array that it is made of has to be gathered itself.
+  // Rematerialization saves nothing if the operand has to be gathered itself.
   // CHECK-LABEL: func.func @made_of_more
   // CHECK: spmd.reshard %{{.*}} : <f32[64@_, 64@b]> -> <f32[64@_, 64@_]>
   func.func @made_of_more(%x: !spmd.array<f32[64@_, 64@b]>, %y: !spmd.array<f32[64@_, 64@_]>) -> !spmd.array<f32[64@_, 64@_]> {
@@ -141,7 +141,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, b=2>} {
     %1 = array.add %y, %0 : (<f32[64@_, 64@_]>, <f32[64@_, 64@b]>) -> <f32[64@_, 64@_]>
     return %1 : !spmd.array<f32[64@_, 64@_]>
   }
-  // But if it is there already, or if fewer bytes of it are needed than of what is made of it, in several steps too.
+  // It saves bytes if the operand is available already, or is smaller than the value, also over several operations.
   // CHECK-LABEL: func.func @there_already
   // CHECK: %[[WHOLE:.*]] = array.exp %arg0 : <f32[64@_, 64@_]>
   // CHECK: array.argsort %[[WHOLE]] dim 1
@@ -151,7 +151,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, b=2>} {
     return %0, %1 : !spmd.array<f32[64@_, 64@b]>, !spmd.array<i32[64@_, 64@_]>
   }
   // CHECK-LABEL: func.func @cast
-  // CHECK: %[[WHOLE:.*]] = spmd.reshard %arg0 {why = "operand 1 of dot_general lies as f32[64@b, 64@_]; the operation runs on f32[64@_, 64@_], and is computed there again from f16[64@_, 64@_]"} : <f16[64@b, 64@_]> -> <f16[64@_, 64@_]>
+  // CHECK: %[[WHOLE:.*]] = spmd.reshard %arg0 {why = "operand 1 of dot_general lies as f32[64@b, 64@_]; the operation runs on f32[64@_, 64@_], rematerialized from f16[64@_, 64@_]"} : <f16[64@b, 64@_]> -> <f16[64@_, 64@_]>
   // CHECK-NOT: spmd.reshard
   // CHECK: %[[WIDE:.*]] = array.convert %[[WHOLE]] : <f16[64@_, 64@_]> -> <f32[64@_, 64@_]>
   // CHECK: %[[HALF:.*]] = array.multiply %[[WIDE]], {{.*}} : <f32[64@_, 64@_]>
@@ -164,7 +164,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, b=2>} {
     %2 = array.dot_general %x, %1 contract [1] x [0] batch [] x [] : <f32[4096@b, 64@_]>, <f32[64@b, 64@_]> -> <f32[4096@b, 64@_]>
     return %2 : !spmd.array<f32[4096@b, 64@_]>
   }
-  // An array and its shapes are gathered once, whichever is needed first.
+  // An array and its reshapes are gathered once, whichever is needed first.
   // CHECK-LABEL: func.func @shape_first
   // CHECK: %[[WHOLE:.*]] = spmd.reshard %arg0 {why = "operand 0 of argsort lies as f32[1@_, 64@b]; the operation runs on f32[1@_, 64@_], as a reshape of f32[64@_]"} : <f32[64@b]> -> <f32[64@_]>
   // CHECK: %[[SHAPE:.*]] = array.reshape %[[WHOLE]] : <f32[64@_]> -> <f32[1@_, 64@_]>
