@@ -5,7 +5,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
   // CHECK-LABEL: func.func @last
   // CHECK: %[[X:.*]] = array.slice %arg0 [127, 0] to [128, 256] {{.*}} : <f32[128@_, 256@_]> -> <f32[1@_, 256@_]>
   // CHECK: %[[PART:.*]] = array.slice %arg1 [127, 0] to [128, 256] {{.*}} : <f32[128@_, 256@_] unreduced(a)> -> <f32[1@_, 256@_] unreduced(a)>
-  // CHECK: %[[SUM:.*]] = spmd.reshard %[[PART]] {why = "summed; what is used of it is reduced"} : <f32[1@_, 256@_] unreduced(a)> -> <f32[1@_, 256@_]>
+  // CHECK: %[[SUM:.*]] = spmd.reshard %[[PART]] {why = "summed; only the used elements are reduced"} : <f32[1@_, 256@_] unreduced(a)> -> <f32[1@_, 256@_]>
   // CHECK: %[[LAST:.*]] = array.add %[[X]], %[[SUM]] : <f32[1@_, 256@_]>
   // CHECK: return %[[LAST]]
   func.func @last(%x: !spmd.array<f32[128@_, 256@_]>, %p: !spmd.array<f32[128@_, 256@_] unreduced(a)>) -> !spmd.array<f32[1@_, 256@_]> {

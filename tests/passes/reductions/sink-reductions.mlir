@@ -208,7 +208,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
   func.func @what_is_left(%p: !spmd.array<f32[16@_, 12@_] unreduced(b)>, %q: !spmd.array<f32[16@_, 12@_] unreduced(b)>) -> (!spmd.array<f32[12@_]>, !spmd.array<f32[4@_, 12@b]>) {
     // CHECK: %[[M:.*]] = array.multiply %arg0, %{{.*}} unreduced(b)
     // CHECK-NEXT: %[[S:.*]] = array.reduce sum %[[M]] dims [0] : <f32[16@_, 12@_] unreduced(b)> -> <f32[12@_] unreduced(b)>
-    // CHECK-NEXT: %[[R:.*]] = spmd.reshard %[[S]] {why = "dot sums; what is left of it is reduced"}
+    // CHECK-NEXT: %[[R:.*]] = spmd.reshard %[[S]] {why = "dot sums; only the remaining elements are reduced"}
     // CHECK-NEXT: %[[C:.*]] = array.slice %arg1 {{.*}} : <f32[16@_, 12@_] unreduced(b)> -> <f32[4@_, 12@_] unreduced(b)>
     // CHECK-NEXT: %[[T:.*]] = spmd.reshard %[[C]] {{.*}} : <f32[4@_, 12@_] unreduced(b)> -> <f32[4@_, 12@b]>
     // CHECK-NEXT: return %[[R]], %[[T]]
@@ -226,7 +226,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
   // CHECK-LABEL: func.func @sum_along_what_was_scattered
   func.func @sum_along_what_was_scattered(%p: !spmd.array<f32[16@a, 12@_] unreduced(b)>) -> !spmd.array<f32[12@_]> {
     // CHECK-NEXT: %[[S:.*]] = array.reduce sum %arg0 dims [0] : <f32[16@a, 12@_] unreduced(b)> -> <f32[12@_] unreduced(a, b)>
-    // CHECK-NEXT: spmd.reshard %[[S]] {why = "dot sums; what is left of it is reduced"} : <f32[12@_] unreduced(a, b)> -> <f32[12@_]>
+    // CHECK-NEXT: spmd.reshard %[[S]] {why = "dot sums; only the remaining elements are reduced"} : <f32[12@_] unreduced(a, b)> -> <f32[12@_]>
     // CHECK-NEXT: return
     %r = spmd.reshard %p {why = "dot sums; the result is f32[16, 12]"} : <f32[16@a, 12@_] unreduced(b)> -> <f32[16@"(a, b)", 12@_]>
     %s = array.reduce sum %r dims [0] : <f32[16@"(a, b)", 12@_]> -> <f32[12@_] unreduced(a, b)>
