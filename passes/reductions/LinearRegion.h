@@ -39,11 +39,11 @@ public:
       : mesh(mesh), runs(runs), block(block), carry(carry) {}
 
   /// Adds the operations that lead to the value to the region; false if the value cannot be unreduced. The last
-  /// operation may be a sum along sharded dimensions: then the value is unreduced already, and becomes so over more axes.
+  /// operation may be a sum along sharded dimensions: its result is unreduced already, and becomes so over more axes.
   bool collect(mlir::Value value);
 
-  /// Whether the inner values, and the carry, have no uses outside of the region except in branches. With a loop's yield
-  /// as `end`, this must hold for the last value, too, except for its use by `end`.
+  /// Whether the inner values, and the carry, have no uses outside of the region except in branches. With a loop's
+  /// yield as `end`, this must hold for the last value, too, except for its use by `end`.
   bool isClosed(mlir::Operation *end = nullptr);
 
   llvm::ArrayRef<mlir::Operation *> getOps() const { return ops.getArrayRef(); }

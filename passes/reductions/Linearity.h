@@ -12,8 +12,8 @@ namespace spmdc {
 /// the results for each. For a multiplication or division, the operand that `mayBePartial`.
 llvm::SmallVector<unsigned> listLinear(mlir::Operation *op, llvm::function_ref<bool(mlir::Value)> mayBePartial);
 
-/// Whether the user is linear in this operand if no other operand is a partial sum. Both the pricing (ReductionDiscount)
-/// and the rewrite (LinearRegion) ask `listLinear`, so that they agree.
+/// Whether the user is linear in this operand if no other operand is a partial sum. Both the pricing
+/// (ReductionDiscount) and the rewrite (LinearRegion) ask `listLinear`, so that they agree.
 bool isLinearIn(mlir::OpOperand &use);
 
 /// Whether all elements are equal: a splat constant, a scalar, or a broadcast of one.

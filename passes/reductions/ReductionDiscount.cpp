@@ -145,7 +145,7 @@ private:
     return true;
   }
 
-  /// Handles another term of the operation: the carry of a loop, or sums of as many elements, which share a reduction.
+  /// Handles another term of the operation: a carry of a loop, or sums of as many elements, which share a reduction.
   void meet(Operation *op, unsigned term) {
     Value other = op->getOperand(term);
     if (Value found = findCarry(other))
@@ -174,7 +174,8 @@ private:
     value = next;
   }
 
-  /// Whether the carry `from` becomes the carry `to` after some iterations that only add to it: carries may swap places.
+  /// Whether the carry `from` becomes the carry `to` after some iterations that only add to it (carries may swap
+  /// places).
   static bool comesTo(Operation *loop, Value from, Value to) {
     for (unsigned i = 1; from && from != to && i < loop->getNumResults(); ++i)
       from = Follower(from, from).findNextCarry(loop);

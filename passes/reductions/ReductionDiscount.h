@@ -7,10 +7,10 @@
 
 namespace spmdc {
 
-/// The cost of reducing the partial sums of an operation's result, as a fraction of reducing all of them directly behind
-/// the operation. It is below 1 if the reduction moves behind loops whose iterations only add to the partial sums, if
-/// it is shared with other partial sums (spmdc-sink-reductions), or if a sum or slice behind the operation leaves fewer
-/// elements (spmdc-sink-reductions, spmdc-hoist-slices).
+/// The cost of reducing the partial sums of an operation's result, as a fraction of reducing all of them directly
+/// behind the operation. It is below 1 if the reduction moves behind loops whose iterations only add to the partial
+/// sums, if it is shared with other partial sums (spmdc-sink-reductions), or if a sum or slice behind the operation
+/// leaves fewer elements (spmdc-sink-reductions, spmdc-hoist-slices).
 struct ReductionDiscount {
   double share = 1;                 ///< The fraction if no dimension of `whole` is sharded.
   double shareOfCut = 1;            ///< The fraction if one of them is: then a slice cannot be hoisted.

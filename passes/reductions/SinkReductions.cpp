@@ -255,13 +255,13 @@ private:
     ArrayType partial = cone.getPartialType(next);
     if (!isWorthIt(loop, index, partial, savedSeconds(cone, yield)))
       return;
-    std::string why = cone.why(argument.use_empty() ? "only that of the last iteration is reduced"
-                                                    : "those of all iterations are added before they are reduced");
+    std::string why = cone.why(argument.use_empty() ? "only the partial sum of the last iteration is reduced"
+                                                    : "the partial sums of all iterations are added before they are reduced");
     cone.rewrite(yield);
     makeCarryPartial(loop, index, partial, why);
   }
 
-  /// Whether all iterations save more than it takes to make the initial value a partial sum and reduce the result, once.
+  /// Whether all iterations save more than it takes once to make the initial value a partial sum and reduce the result.
   /// The reduction may move behind outer loops as well, which its discount takes into account.
   bool isWorthIt(Operation *loop, unsigned index, ArrayType partial, double saved) {
     if (!growsCarries && partial.getLocalBytes(mesh) > typeOf(loop->getResult(index)).getLocalBytes(mesh))

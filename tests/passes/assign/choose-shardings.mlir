@@ -11,7 +11,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, data=8>} {
     // CHECK: array.dot_general {{.*}} -> <f32[1024@data, 64@_]>
     // CHECK: array.negate {{.*}} : <f32[1024@data, 64@_]>
     // NONE: array.dot_general {{.*}} -> <f32[1024@_, 64@_]>
-    // REMARK: remark: lies as f32[1024@data, 64@_], not as f32[1024@_, 64@_], so that less is sent
+    // REMARK: remark: becomes f32[1024@data, 64@_] instead of f32[1024@_, 64@_], so that less is sent
     // REMARK-NEXT: array.dot_general
     %g = array.dot_general %x, %d contract [0] x [0] batch [] x [] : <f32[512@data, 1024@_]>, <f32[512@data, 64@_]> -> <f32[1024@_, 64@_]>
     %n = array.negate %g : <f32[1024@_, 64@_]>

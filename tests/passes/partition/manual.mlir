@@ -6,7 +6,7 @@
 // CHECK-SAME: (%[[X:.*]]: !spmd.array<f32[2, 3]> {spmd.global = !spmd.array<f32[4@a, 5@b]>})
 // CHECK: spmd.shard_size 5 over <b>
 // CHECK: %[[S:.*]] = array.reduce sum %{{.*}} dims [1] : <f32[2, 3]> -> <f32[2]>
-// CHECK: %[[R:.*]] = spmd.all_reduce sum %[[S]] over <b> {why = "reduce sums over a dimension that is cut over 'b': each device has a partial sum; the result is f32[2@_]"}
+// CHECK: %[[R:.*]] = spmd.all_reduce sum %[[S]] over <b> {why = "reduce sums over a dimension sharded over 'b': each device has a partial sum; the result is f32[2@_]"}
 // CHECK: %[[T:.*]] = spmd.all_reduce sum %[[R]] over <a> {why = "'psum' is written here"}
 // CHECK: return %[[T]]
 module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=2>} {
@@ -28,7 +28,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=2>} {
 // CHECK-SAME: (%[[X:.*]]: !spmd.array<f32[2, 6]>
 // CHECK: %[[IN:.*]] = spmd.all_slice %[[X]] dim 1 over <b> : <f32[2, 6]> -> <f32[2, 3]>
 // CHECK: %[[Y:.*]] = array.sin %[[IN]]
-// CHECK: %[[OUT:.*]] = spmd.all_to_all %[[Y]] split 0 concat 1 over <b> {why = "what the region of 'shard_map' yields is f32[2@_, 6@b], the piece of the result is f32[2@b, 6@_]"}
+// CHECK: %[[OUT:.*]] = spmd.all_to_all %[[Y]] split 0 concat 1 over <b> {why = "the value that the body of 'shard_map' yields is f32[2@_, 6@b], the local result is f32[2@b, 6@_]"}
 // CHECK: return %[[OUT]]
 module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=2>} {
   func.func @border(%x: !spmd.array<f32[4@a, 6@_]>) -> !spmd.array<f32[4@"(a, b)", 6@_]> {

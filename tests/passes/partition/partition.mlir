@@ -6,7 +6,7 @@
 module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
   func.func @matmul(%x: !spmd.array<f32[4096@a, 2048@b]>, %y: !spmd.array<f32[2048@b, 4096@_]>) -> !spmd.array<f32[4096@a, 4096@_]> {
     // CHECK-NEXT: %[[P:.*]] = array.dot_general {{.*}} : <f32[1024, 1024]>, <f32[1024, 4096]> -> <f32[1024, 4096]>
-    // CHECK-NEXT: %[[R:.*]] = spmd.all_reduce sum %[[P]] over <b> {why = "dot_general sums over a dimension that is cut over 'b'
+    // CHECK-NEXT: %[[R:.*]] = spmd.all_reduce sum %[[P]] over <b> {why = "dot_general sums over a dimension sharded over 'b'
     // CHECK-NEXT: return %[[R]]
     %0 = array.dot_general %x, %y contract [1] x [0] batch [] x [] : <f32[4096@a, 2048@b]>, <f32[2048@b, 4096@_]> -> <f32[4096@a, 4096@_]>
     return %0 : !spmd.array<f32[4096@a, 4096@_]>

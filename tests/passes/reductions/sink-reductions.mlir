@@ -146,7 +146,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
     // CHECK: array.add {{.*}} unreduced(a)
     // CHECK: array.dynamic_update_slice {{.*}} unreduced(a)
     // CHECK: array.yield
-    // CHECK-COUNT-2: spmd.reshard {{.*}}those of all iterations are added before they are reduced
+    // CHECK-COUNT-2: spmd.reshard {{.*}}the partial sums of all iterations are added before they are reduced
     // CHECK-NOT: spmd.reshard
     // CHECK: return
     %zero = array.constant dense<0.0> : tensor<8xf32> -> <f32[8@_]>
