@@ -67,7 +67,8 @@ private:
   /// cheaper and sends less. Erases the others.
   Version chooseBy(func::FuncOp func, ReshardPlanner &planner) {
     Version plain{func};
-    Version found = rewrite(plain, planner, lookUpFirst, "the lookup is moved in front of the slice, so that less is sent");
+    Version found =
+        rewrite(plain, planner, lookUpFirst, "the lookup is moved in front of the slice, so that less is sent");
     StringRef inParts = "the product is split into separate products, so that less is sent";
     Version split = rewrite(plain, planner, splitProducts, inParts);
     Version both = rewrite(found, planner, splitProducts, inParts);

@@ -20,7 +20,7 @@
 namespace spmdc {
 
 /// A dimension of a sum in shards of `piece` elements. Places count from the begin of a device's own shard of the sum;
-/// its window is from -low up to piece + high.
+/// its window is from -low up to `piece` + high.
 struct HaloDim {
   /// A halo: the places `begin` up to `end`, `step` apart, in the shard `distance` shards behind the device's own.
   struct Edge {

@@ -76,8 +76,7 @@ void apply(AvailableShardings &forms, ShardingRuleOpInterface op, const Strategy
       continue;
     }
     std::string why =
-        ("operand " + Twine(index) + " of " + name + " is " + from.str() + "; the operation runs on " + to.str())
-            .str();
+        ("operand " + Twine(index) + " of " + name + " is " + from.str() + "; the operation runs on " + to.str()).str();
     op->setOperand(index, forms.take(op->getOperand(index), to, op, why));
   }
   Value value = op->getResult(0);
@@ -143,8 +142,8 @@ class InsertReshardsPass : public impl::InsertReshardsBase<InsertReshardsPass> {
     }
     for (auto [yielded, result] :
          llvm::zip(manual.getBlock().getTerminator()->getOpOperands(), manual->getResultTypes()))
-      reconcile(forms, yielded, manual.getPiece(cast<ArrayType>(result)), "the value that the body of 'shard_map' yields",
-                "the local result");
+      reconcile(forms, yielded, manual.getPiece(cast<ArrayType>(result)),
+                "the value that the body of 'shard_map' yields", "the local result");
   }
 
   /// Reshards the initial values of a loop and the values that its body yields to the carries' shardings, and the

@@ -156,7 +156,7 @@ private:
   mlir::Value carry;
   mlir::Operation *last = nullptr;
   ArrayType carryType;
-  bool isWide = false; ///< Whether partial sums of 16-bit floats have a wider element type.
+  bool isWide = false;                    ///< Whether partial sums of 16-bit floats have a wider element type.
   llvm::SmallVector<AxisRefAttr> axes;    ///< The axes over which the region is unreduced.
   llvm::SetVector<mlir::Operation *> ops; ///< Operands before users.
   llvm::DenseMap<mlir::Operation *, Member> members;

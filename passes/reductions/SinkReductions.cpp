@@ -255,8 +255,9 @@ private:
     ArrayType partial = cone.getPartialType(next);
     if (!isWorthIt(loop, index, partial, savedSeconds(cone, yield)))
       return;
-    std::string why = cone.why(argument.use_empty() ? "only the partial sum of the last iteration is reduced"
-                                                    : "the partial sums of all iterations are added before they are reduced");
+    std::string why =
+        cone.why(argument.use_empty() ? "only the partial sum of the last iteration is reduced"
+                                      : "the partial sums of all iterations are added before they are reduced");
     cone.rewrite(yield);
     makeCarryPartial(loop, index, partial, why);
   }

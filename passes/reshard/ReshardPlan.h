@@ -17,7 +17,7 @@ struct ReshardStep {
     AllReduce,
     ReduceScatter,
     Exchange,
-    KeepOnFirst,  ///< A reduced value becomes a partial sum: the first device along the axes keeps it, others get zeros.
+    KeepOnFirst,  ///< A reduced value becomes a partial sum: the first device along the axes keeps it, others have 0.
     PlaceInZeros, ///< A sharded dimension becomes a partial sum: each device has its shard, and zeros around it.
   };
   Kind kind = Kind::AllGather;

@@ -78,8 +78,9 @@ private:
     return space.localBytes(sizes) * (isPartial ? partialScale : 1);
   }
 
-  /// Whether an exchange may leave from this node: only at the start and behind reductions, because an exchange replaces
-  /// all other moves, and to price it takes a look at every device. Adds the node to `pricedLate` if it is priced later.
+  /// Whether to price an exchange from this node now: only at the start and behind reductions, because an exchange
+  /// replaces all other moves, and pricing it takes a look at every device. Adds nodes that are priced after the other
+  /// moves to `pricedLate`.
   bool mayExchange(Node &node) {
     auto &[state, visit] = node;
     if (!(state == start || visit.move.isReduction()) || !state.getUnreduced().empty())
@@ -121,7 +122,7 @@ private:
     if (!isPromising(total + CollectiveCost{.linkBytes = leastWeight * least}))
       return;
     ReshardState after = move.apply(before);
-    // An all_reduce does not change the shards.
+    // A move without dimensions (all_reduce) does not change the shards.
     bool keepsPieces = move.from < 0 && move.to < 0;
     if (keepsPieces || (step.isFaithful && space.isFaithful(after)))
       arrive(step.from, move, std::move(after), total);

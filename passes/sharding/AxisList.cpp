@@ -20,8 +20,8 @@ bool AxisPart::conflictsWith(const AxisPart &other) const {
 std::optional<AxisPart> AxisPart::prefixWithout(const AxisPart &other) const {
   if (!conflictsWith(other))
     return *this;
-  // The digits that are major to the other part stay free; they must end where a split of the axis can continue with the
-  // other part.
+  // The digits that are major to the other part stay free; they must end where a split of the axis can continue with
+  // the other part.
   if (other.preSize <= preSize || other.preSize % preSize != 0)
     return std::nullopt;
   int64_t freeSize = std::gcd(size, other.preSize / preSize);

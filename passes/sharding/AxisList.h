@@ -7,9 +7,9 @@
 //     "a:(1)2"   is {preSize 1, size 2}      its major digit
 //     "a:(2)4"   is {preSize 2, size 4}      the two minor ones
 //
-// A list of parts shards a dimension from major to minor. One list is a prefix of another when a device's position under
-// the first follows from its position under the second by dropping minor digits: [a:(1)2] is a prefix of [a], [a] of
-// [a, b], but [b] not of [a, b]. Extending a sharding means replacing a list by one of which it is a prefix.
+// A list of parts shards a dimension from major to minor. One list is a prefix of another when a device's position
+// under the first follows from its position under the second by dropping minor digits: [a:(1)2] is a prefix of [a], [a]
+// of [a, b], but [b] not of [a, b]. Extending a sharding means replacing a list by one of which it is a prefix.
 //
 // The textual and MLIR forms are AxisRefAttr; MeshAxes converts.
 //

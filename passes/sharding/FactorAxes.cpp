@@ -21,8 +21,9 @@ int64_t sizeOf(const spmd::MeshShape &mesh, const AxisRefs &axes) {
   return size;
 }
 
-/// Whether one array can be sharded over both: they are of different axes, or parts of one split of an axis. For an axis
-/// of 6, a:(1)2 and a:(3)2 are not, although they share no digit: one is a half, the other the last half of a third.
+/// Whether one array can be sharded over both: they are of different axes, or parts of one split of an axis. For an
+/// axis of 6, a:(1)2 and a:(3)2 are not, although they share no digit: one is a half, the other the last half of a
+/// third.
 static bool fitTogether(const spmd::AxisRef &x, const spmd::AxisRef &y) {
   if (x.name != y.name)
     return true;

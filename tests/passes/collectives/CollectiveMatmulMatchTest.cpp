@@ -58,7 +58,7 @@ TEST_F(Rings, AGatheredFreeDimension) {
   EXPECT_NEAR(rings[0].work.once, 128 * ns, 1e-15);
   EXPECT_EQ(rings[0].work.otherProducts, 0);
 
-  // The gathered array is assembled as well: 32 more bytes are read and stored, in 64 that are filled before.
+  // The gathered array is assembled as well: 32 more bytes are read and stored, in an array of 64 filled with zeros.
   rings = find(arguments, product + "%2 = array.exp %0 : <f32[4, 4]>\n");
   ASSERT_EQ(rings.size(), 1u);
   EXPECT_TRUE(rings[0].isKept);

@@ -1,7 +1,7 @@
 // RUN: spmd-opt %s --spmdc-insert-reshards --spmdc-partition --spmdc-verify-partitioned --split-input-file | FileCheck %s
 
-// What the body yields lies otherwise than the carry: it is moved in each iteration; so is what the loop starts from,
-// once. The reasons say which is which.
+// The value that the body yields has another sharding than the carry: it is resharded in each iteration, and the initial
+// value once. The reasons tell them apart.
 // CHECK-LABEL: func.func @yields_are_resharded_in_the_body
 // CHECK: spmd.all_to_all %arg0 {{.*}}why = "the initial value of the loop is f32[8@a, 4@_], the carry is f32[8@_, 4@a]"
 // CHECK: array.for 0 to 3
@@ -21,7 +21,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 
 // -----
 
-// A condition is the same on every device: what it reduces is reduced over the devices, and the print knows the global
+// A condition is the same on every device: its reduction is combined over the devices. The print knows the global
 // type.
 // CHECK-LABEL: func.func @conditions_are_replicated
 // CHECK: array.while(%arg0)
