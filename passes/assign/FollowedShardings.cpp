@@ -1,4 +1,4 @@
-//===- FollowedShardings.cpp - shardings that follow another value's ------===//
+//===- FollowedShardings.cpp - shardings that follow others ---------------===//
 
 #include "passes/assign/FollowedShardings.h"
 

@@ -1,4 +1,4 @@
-//===- FollowedShardings.h - shardings that follow another value's -*- C++ -*-===//
+//===- FollowedShardings.h - shardings that follow others -------*- C++ -*-===//
 #pragma once
 
 #include "passes/strategy/StrategyCache.h"

@@ -16,7 +16,7 @@ namespace {
 
 /// The numbers of operations through which a change is carried.
 constexpr unsigned kRadii[] = {0, 1, 2, 5, 16};
-/// The most changes that are carried through whole layers, how far, and the part of the effort for them at first.
+/// The most changes that are carried through entire layers, how far, and the part of the effort for them at first.
 constexpr size_t kMaxFarStarts = 4;
 constexpr unsigned kFarRadius = 64;
 constexpr double kFarShare = 1.0 / 3;

@@ -19,7 +19,7 @@ public:
   /// 1. For loops that slice an array along a sharded dimension, another dimension is sharded if that is much faster,
   ///    or none of a carry if that is worth the memory. The searches 2 to 4 start from there, and the best is kept.
   /// 2. A local search around single operations.
-  /// 3. A search that first changes whole layers, which improvements around single operations would prevent.
+  /// 3. A search that first changes entire layers, which improvements around single operations would prevent.
   /// 4. The same with more memory per value than propagation uses, kept only if it is faster by more than the model's
   ///    error and sends no more.
   /// 5. From the best so far, operands are resharded for single operations.

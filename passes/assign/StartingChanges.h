@@ -1,4 +1,4 @@
-//===- StartingChanges.h - changes around one operation ------------*- C++ -*-===//
+//===- StartingChanges.h - changes around one operation ---------*- C++ -*-===//
 #pragma once
 
 #include "passes/assign/ShardingGraph.h"

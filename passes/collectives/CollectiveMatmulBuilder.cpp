@@ -1,4 +1,4 @@
-//===- CollectiveMatmulBuilder.cpp - emits the steps of a collective matmul ===//
+//===- CollectiveMatmulBuilder.cpp - emits a collective matmul ------------===//
 
 #include "passes/collectives/CollectiveMatmulBuilder.h"
 
@@ -57,7 +57,7 @@ private:
   // Parts of the product
   //===--------------------------------------------------------------------===//
 
-  /// A constant, emitted once for the whole collective matmul.
+  /// A constant, emitted once for the entire collective matmul.
   Value number(int64_t value) {
     Value &known = numbers[value];
     if (!known) {

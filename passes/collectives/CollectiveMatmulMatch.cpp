@@ -1,4 +1,4 @@
-//===- CollectiveMatmulMatch.cpp - finds possible collective matmuls ------===//
+//===- CollectiveMatmulMatch.cpp - finds collective matmuls ---------------===//
 
 #include "passes/collectives/CollectiveMatmulMatch.h"
 #include "passes/collectives/ShardedAxes.h"

@@ -1,4 +1,4 @@
-//===- CollectiveMatmulMatch.h - finds possible collective matmuls -*- C++ -*-===//
+//===- CollectiveMatmulMatch.h - finds collective matmuls -------*- C++ -*-===//
 //
 // A collective matmul needs a product (dot_general) whose operand is the result of an all_gather, or whose result is
 // the operand of a reduce_scatter, with nothing but transposes in between, in one block and with even shards. The

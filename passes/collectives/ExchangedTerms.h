@@ -1,4 +1,4 @@
-//===- ExchangedTerms.h - the terms of a sum of moved arrays ----*- C++ -*-===//
+//===- ExchangedTerms.h - terms of a sum of moved arrays --------*- C++ -*-===//
 #pragma once
 
 #include "ir/array/ArrayOps.h"

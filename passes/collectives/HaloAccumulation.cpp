@@ -1,4 +1,4 @@
-//===- HaloAccumulation.cpp - sums that devices add up before sending -----===//
+//===- HaloAccumulation.cpp - sums to add up before sending ---------------===//
 
 #include "passes/collectives/HaloAccumulation.h"
 

@@ -1,4 +1,4 @@
-//===- HaloAccumulation.h - sums that devices add up before sending -*- C++ -*-===//
+//===- HaloAccumulation.h - sums to add up before sending -------*- C++ -*-===//
 //
 // Each device adds up its contributions to each element of the sum, in its own shard or another's (HaloDims.h), and
 // sends each neighbour one halo. With several sharded dimensions, halos are sent along one dimension after the other.

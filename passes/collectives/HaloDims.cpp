@@ -1,4 +1,4 @@
-//===- HaloDims.cpp - contributions to the shards of other devices --------===//
+//===- HaloDims.cpp - contributions to other shards -----------------------===//
 
 #include "passes/collectives/HaloDims.h"
 

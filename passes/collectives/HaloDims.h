@@ -1,4 +1,4 @@
-//===- HaloDims.h - contributions to the shards of other devices -*- C++ -*-===//
+//===- HaloDims.h - contributions to other shards ---------------*- C++ -*-===//
 //
 // The terms of a sum are moved along a sharded dimension (shifted, with zeros between their elements). From its shards
 // of the terms, a device computes contributions to a window of the sum: to its own shard, and to halos in the shards of
@@ -20,7 +20,7 @@
 namespace spmdc {
 
 /// A dimension of a sum in shards of `piece` elements. Places count from the begin of a device's own shard of the sum;
-/// its window is from -low up to `piece` + high.
+/// its window is from -`low` up to `piece` + `high`.
 struct HaloDim {
   /// A halo: the places `begin` up to `end`, `step` apart, in the shard `distance` shards behind the device's own.
   struct Edge {

@@ -39,7 +39,7 @@ public:
   }
 
 private:
-  /// `held`: the bytes that are live during the whole block.
+  /// `held`: the bytes that are live during the entire block.
   void search(Block &block, int64_t held) {
     BlockLiveness liveness(block);
     std::vector<int64_t> released(block.getOperations().size(), 0);

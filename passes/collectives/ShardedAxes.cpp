@@ -1,4 +1,4 @@
-//===- ShardedAxes.cpp - axes over which devices hold different data ------===//
+//===- ShardedAxes.cpp - axes along which data differs --------------------===//
 
 #include "passes/collectives/ShardedAxes.h"
 

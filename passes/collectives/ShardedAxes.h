@@ -1,4 +1,4 @@
-//===- ShardedAxes.h - axes over which devices hold different data -*- C++ -*-===//
+//===- ShardedAxes.h - axes along which data differs ------------*- C++ -*-===//
 //
 // If a value of one device's program is sharded or unreduced over a mesh axis, devices along the axis hold different
 // data, which is never compared. If it is replicated over the axis, the devices must agree in every bit. The axes of a

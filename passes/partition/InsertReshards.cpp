@@ -1,4 +1,4 @@
-//===- InsertReshards.cpp - makes the shardings around each operation agree -===//
+//===- InsertReshards.cpp - makes neighbouring shardings agree ------------===//
 //
 // The pass chooses for each operation the strategy that is cheapest with the shardings around it (Strategy.h). It
 // reshards operands in front of the operation and the result behind it, where the strategy's shardings differ.

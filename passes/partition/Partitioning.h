@@ -1,4 +1,4 @@
-//===- Partitioning.h - the price of a function, partitioned on trial -*- C++ -*-===//
+//===- Partitioning.h - price of a trial partitioning -----------*- C++ -*-===//
 #pragma once
 
 #include "passes/strategy/Strategy.h"

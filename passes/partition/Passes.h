@@ -1,4 +1,4 @@
-//===- Passes.h - from the propagated to the partitioned program -*- C++ -*-===//
+//===- Passes.h - from propagated to partitioned ----------------*- C++ -*-===//
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"

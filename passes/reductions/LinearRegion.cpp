@@ -1,4 +1,4 @@
-//===- LinearRegion.cpp - operations between partial sums and their sum ---===//
+//===- LinearRegion.cpp - linear operations on partial sums ---------------===//
 
 #include "passes/reductions/LinearRegion.h"
 
@@ -17,7 +17,7 @@ ArrayRef<AxisRefAttr> unreducedOf(ArrayType type) {
 }
 
 /// The most operations of a region, and values that `mayBePartial` examines. Beyond that, values count as replicated
-/// terms and their reductions stay. Without a limit, the search from every sum could visit the whole program.
+/// terms and their reductions stay. Without a limit, the search from every sum could visit the entire program.
 constexpr size_t kMostOperations = 256;
 
 } // namespace

@@ -1,4 +1,4 @@
-//===- LinearRegion.h - operations between partial sums and their sum -*- C++ -*-===//
+//===- LinearRegion.h - linear operations on partial sums -------*- C++ -*-===//
 //
 // A linear region is the set of linear operations between reductions (a spmd.reshard of partial sums) and one value,
 // whose results have no uses outside of it. The rewrite removes the reductions, makes each value in the region

@@ -1,4 +1,4 @@
-//===- WidenSums.h - keeps partial sums of user collectives in f32 -*- C++ -*-===//
+//===- WidenSums.h - partial sums of user collectives in f32 ----*- C++ -*-===//
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -1,4 +1,4 @@
-//===- ReshardPlan.h - the steps from one sharding to another --*- C++ -*-===//
+//===- ReshardPlan.h - the steps from one sharding to another ---*- C++ -*-===//
 #pragma once
 
 #include "passes/cost/CostModel.h"

@@ -13,8 +13,8 @@
 namespace spmdc {
 namespace {
 
-/// Shardings explored before the search settles for an exchange (and a reduction before it): far above what meshes of
-/// four axes and arrays of four dimensions need.
+/// Beyond this many explored shardings the search lists no more gathers, slices and all_to_alls, so it ends in an
+/// exchange (and a reduction before it). It is far above what meshes of four axes and arrays of four dimensions need.
 constexpr size_t kMaxExplored = 20000;
 
 /// With at most this many atoms and many devices, there are few paths, and exchanges are priced after all other moves.
@@ -139,7 +139,7 @@ private:
       to = &add(std::move(after));
       to->second.missing = missing;
     }
-    // Nor may it be so far from the goal that what devices still lack makes the way as long as a known one.
+    // The bytes that devices still lack must not make this path as expensive as a known one.
     if (to != end && !isPromising(total + CollectiveCost{.linkBytes = leastWeight * to->second.missing}))
       return;
     to->second.cost = total;
