@@ -49,8 +49,8 @@ struct HaloDim {
 };
 
 /// The halos for moves of one dilation, without strides, from a dimension of `sourceSize` elements to one of `size`,
-/// both sharded over axes of these sizes. None if the shards of the sum are uneven before the last, if a device would
-/// have halos in more than 8 shards, or if a dimension is empty.
+/// both sharded over axes of these sizes. None if the shards of the sum do not start at multiples of `piece`, if halos
+/// have more than 8 distances, or if a dimension is empty.
 std::optional<HaloDim> findEdges(int64_t sourceSize, int64_t size, const std::vector<int64_t> &axisSizes,
                                  llvm::ArrayRef<spmd::DimMove> moves);
 

@@ -17,8 +17,8 @@
 
 namespace spmdc {
 
-/// Whether any part of the value can be computed from constants, iotas, scalars and broadcast arrays; reshards are
-/// looked through. Visits a bounded number of operations.
+/// Whether any part of the value can be computed from splat constants, iotas, scalars and broadcast arrays; reshards
+/// are looked through. Visits a bounded number of operations.
 bool isRematerializable(mlir::Value value);
 
 /// Whether the value is a constant that is zero everywhere.
