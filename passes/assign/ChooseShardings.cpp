@@ -1,4 +1,4 @@
-//===- ChooseShardings.cpp - values lie where less has to be sent ---------===//
+//===- ChooseShardings.cpp - chooses the shardings that send less ---------===//
 
 #include "passes/assign/LocalSearch.h"
 #include "passes/assign/Passes.h"
@@ -15,8 +15,8 @@ namespace spmdc {
 
 namespace {
 
-/// Of the bytes, what a program may send for which another one is given up: what is sent in the end differs from what
-/// is priced operation by operation, where they share what they need.
+/// A rewritten program is better only if it sends less than this part of the other's bytes: the bytes after
+/// partitioning differ from the sum of the operations' prices, because operations share collectives.
 constexpr double kFewerBytes = 0.95;
 
 class ChooseShardingsPass : public impl::ChooseShardingsBase<ChooseShardingsPass> {
@@ -34,22 +34,23 @@ private:
       reconcileReturns(func);
   }
 
-  /// The function, or another that computes the same; null where that is no other.
+  /// The function, or a rewritten one that computes the same; `func` is null if the rewrite does not apply.
   struct Version {
     func::FuncOp func;
-    SmallVector<std::pair<Location, StringRef>> remarks = {}; ///< What is computed in another way.
+    SmallVector<std::pair<Location, StringRef>> remarks = {}; ///< A remark for each rewritten operation.
     std::unique_ptr<LocalSearch> search = nullptr;
   };
 
-  /// Where bytes are to be least, also what would be chosen for the least time, if that sends less in the end: a search
-  /// that counts work comes by other programs, and neither finds the best of all of them.
+  /// Chooses the shardings of a function. If the goal is the fewest bytes, also searches for the least time, and keeps
+  /// that result if it sends less after partitioning: the two searches visit different shardings, and neither is
+  /// exhaustive.
   void choose(func::FuncOp func, ReshardPlanner &planner) {
     CostModel model = CostModel::of(getOperation());
     StringAttr name = func.getSymNameAttr();
     func::FuncOp copy = model.goal == Goal::Bytes ? cloneBehind(func, ".time") : func::FuncOp();
     Version best = chooseBy(func, planner);
     model.goal = Goal::Time;
-    ReshardPlanner byTime(planner.getMesh(), model); // As long as the search that asks it.
+    ReshardPlanner byTime(planner.getMesh(), model); // Must outlive the search that uses it.
     if (copy) {
       Version other = chooseBy(copy, byTime);
       auto price = priceOfPartitioned(best.func, planner.getMesh(), planner.getModel());
@@ -62,12 +63,13 @@ private:
     best.func.setSymNameAttr(name);
   }
 
-  /// Of the function as it is, with lookups in all tables in place of those in one, and with parts of products
-  /// multiplied by themselves, the one that is cheaper in the end and sends less. Erases the others.
+  /// Searches the function and its rewritten versions (lookUpFirst, splitProducts, both), and returns the one that is
+  /// cheaper and sends less. Erases the others.
   Version chooseBy(func::FuncOp func, ReshardPlanner &planner) {
     Version plain{func};
-    Version found = rewrite(plain, planner, lookUpFirst, "is looked up before a part is taken, so that less is sent");
-    StringRef inParts = "is computed in parts, each by itself, so that less is sent";
+    Version found =
+        rewrite(plain, planner, lookUpFirst, "the lookup is moved in front of the slice, so that less is sent");
+    StringRef inParts = "the product is split into separate products, so that less is sent";
     Version split = rewrite(plain, planner, splitProducts, inParts);
     Version both = rewrite(found, planner, splitProducts, inParts);
     Version &either = isBetter(found, plain, planner) ? found : plain;
@@ -112,7 +114,8 @@ private:
     return copy;
   }
 
-  /// Beside the function, under another name.
+  /// A copy of the version's function, rewritten, behind it in the module and under another name; a null function if
+  /// nothing is rewritten.
   static Version rewrite(const Version &version, ReshardPlanner &planner,
                          SmallVector<Location> (*rewriteIn)(func::FuncOp, ReshardPlanner &), StringRef text) {
     auto mayBeRewritten = [](Operation *op) {

@@ -1,4 +1,4 @@
-//===- ExactSolver.cpp - the best shardings of all values together -===//
+//===- ExactSolver.cpp - chooses all shardings together -------------------===//
 
 #include "passes/assign/ExactSolver.h"
 
@@ -15,12 +15,12 @@ namespace {
 
 ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
 
-/// Beyond, what each device misses is not counted device by device.
+/// With more devices, the missing elements are not counted device by device, and exchanges get no price.
 constexpr int64_t kManyDevices = 1024;
 
 bool isUnreduced(ArrayType type) { return !type.getShardingOrOpen().getUnreduced().empty(); }
 
-/// Whether ends of runs may be exchanged for it (Regrouping.h), which no way to run it does.
+/// Whether the reshape may be done by an exchange of the ends of runs (Regrouping.h), which no strategy describes.
 bool mayRegroup(ReshapeOp op, const ShardingRule &rule, int64_t devices) {
   auto isUneven = [&](const ValueFactors &factors, ArrayType type) {
     return llvm::any_of(llvm::enumerate(factors), [&](auto dim) {
@@ -54,8 +54,8 @@ ExactSolver::Outcome ExactSolver::solve(double weight, bool mayHoldMore, double 
   return outcome;
 }
 
-/// Of each variable the sharding that it has comes first: nothing changes without need. That devices hold more of it
-/// than now is as good as impossible, where it is not allowed.
+/// Lists the shardings of each variable, its current one first, so that it wins ties. Shardings that hold more than
+/// allowed get an infinite optional price.
 bool ExactSolver::listShardings() {
   const int64_t mostHeld = graph.getLargestPiece();
   for (unsigned variable = 0; variable < graph.getVariableCount(); ++variable) {
@@ -97,8 +97,8 @@ double ExactSolver::secondsOf(ArrayType from, ArrayType to) {
   return entry->second;
 }
 
-/// What it takes at least: the bytes that devices miss, and a latency. Of partial sums, what they need of them is
-/// reduced to pieces, and brought to all that want more than a piece.
+/// A lower bound on the seconds of a reshard: the bytes that devices miss, and one latency. Partial sums are reduced
+/// and scattered as far as they are needed, and then sent to devices that need more than a shard.
 double ExactSolver::computeSeconds(ArrayType from, ArrayType to) const {
   ShardingAttr before = from.getShardingOrOpen(), after = to.getShardingOrOpen();
   if (!isUnreduced(to) && before.hasSameAxes(after))
@@ -106,7 +106,7 @@ double ExactSolver::computeSeconds(ArrayType from, ArrayType to) const {
   const CostModel &model = planner.getModel();
   auto devices = static_cast<double>(mesh.deviceCount());
   double bytes = 0;
-  if (isUnreduced(to)) { // Devices make them of a whole value by themselves.
+  if (isUnreduced(to)) { // Making partial sums of a reduced value sends nothing.
     bytes = planner.getLeastBytes(withoutUnreduced(from), withoutUnreduced(to).withElementType(from.getElementType()));
   } else if (isUnreduced(from)) {
     AxisRefs summed = before.toValue().unreduced, there = summed;
@@ -117,7 +117,7 @@ double ExactSolver::computeSeconds(ArrayType from, ArrayType to) const {
       for (const spmd::AxisRef &axis : dim)
         if (!overlap({axis}, there))
           needed /= static_cast<double>(axis.sizeIn(mesh));
-    // Partial sums may be wider than what they are rounded to before it is brought elsewhere.
+    // Partial sums may have a wider type; they are rounded before they are sent elsewhere.
     double narrowed = static_cast<double>(spmd::byteSize(to.getDType())) / spmd::byteSize(from.getDType());
     double rest = std::max(0.0, static_cast<double>(to.getLocalBytes(mesh)) - narrowed * needed / group);
     bytes = devices * ((group - 1) / group * needed + rest);
@@ -130,7 +130,7 @@ double ExactSolver::computeSeconds(ArrayType from, ArrayType to) const {
   return bytes <= 0 ? 0 : model.seconds({.linkBytes = bytes, .latencySeconds = latency / 1e6}, mesh.deviceCount());
 }
 
-/// A function of the nodes among the places; what stays has one type.
+/// Adds a function of the variables among the places; a place without a variable has one type.
 void ExactSolver::addFunction(ArrayRef<Place> places, llvm::function_ref<double(ArrayRef<ArrayType>)> price) {
   SmallVector<unsigned> nodes;
   SmallVector<size_t> at(places.size(), 0);
@@ -157,7 +157,7 @@ void ExactSolver::addFunction(ArrayRef<Place> places, llvm::function_ref<double(
 bool ExactSolver::addOp(Operation *op) {
   double trips = graph.countRuns(op);
   auto addEdge = [&](Value from, const Place &to) {
-    if (isRematerializable(from)) // Devices make it as it is needed.
+    if (isRematerializable(from)) // It is rematerialized in any sharding.
       return;
     addFunction({placeOf(from), to}, [&](ArrayRef<ArrayType> types) { return trips * secondsOf(types[0], types[1]); });
   };
@@ -179,7 +179,7 @@ bool ExactSolver::addOp(Operation *op) {
   return true;
 }
 
-/// Of operations that are alike, once.
+/// The strategies of an operation, computed once for equal operations.
 const ExactSolver::Ways &ExactSolver::listWays(ShardingRuleOpInterface op) {
   auto [entry, isNew] = ways.try_emplace(graph.getChoices().getKey(op));
   if (isNew)
@@ -189,7 +189,7 @@ const ExactSolver::Ways &ExactSolver::listWays(ShardingRuleOpInterface op) {
 
 bool ExactSolver::addRuled(ShardingRuleOpInterface op) {
   auto reshape = dyn_cast<ReshapeOp>(op.getOperation());
-  // What may begin with something in front of the operand counts as nothing, so that the bound is one.
+  // An exchange that may start from a value in front of the operand gets no price, so that the sum stays a lower bound.
   if (reshape && (mayRegroup(reshape, *graph.getRule(op), mesh.deviceCount()) || getOwnReshard(reshape.getOperand())))
     return true;
   const Ways &ways = listWays(op);
@@ -205,10 +205,11 @@ bool ExactSolver::addRuled(ShardingRuleOpInterface op) {
   std::vector<double> own;
   for (const SolverStrategy &way : *ways)
     own.push_back(trips * way.seconds);
-  if (mayMove) // By exchanges alone: at least as fast as the fastest way.
+  if (mayMove) // A further value stands for exchanges alone: at least as fast as the fastest strategy.
     own.push_back(*llvm::min_element(own));
   problem.add({node}, own);
-  // Between the way and a value: the rows of the table are the value's shardings. Most ways want what others want, too.
+  // Adds the reshards between the strategies and a value; a row of the table is a sharding of the value. Many
+  // strategies need the same type, which is priced once.
   auto addTable = [&](const Place &place, llvm::function_ref<ArrayType(const SolverStrategy &)> getWanted,
                       llvm::function_ref<double(ArrayType, ArrayType)> price) {
     llvm::SetVector<Type> wanted;
@@ -233,7 +234,7 @@ bool ExactSolver::addRuled(ShardingRuleOpInterface op) {
     problem.add(nodes, std::move(values), MinSum::Kind::Weighted);
   };
   for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
-    if (isRematerializable(operand)) // Devices make it as it is needed.
+    if (isRematerializable(operand)) // It is rematerialized in any sharding.
       continue;
     auto number = static_cast<unsigned>(index);
     addTable(
@@ -255,8 +256,8 @@ bool ExactSolver::addRuled(ShardingRuleOpInterface op) {
   return true;
 }
 
-/// What the exchanges send of each part, where the operation is run by these. Those that share a window send what the
-/// one sends that looks at most, or more: no less than their mean. A part without moves is reshaped.
+/// Adds the bytes of each part's exchange, if the operation is run by exchanges. Operations that share a window send at
+/// least as much together as the largest of them, so at least their mean each. A part without moves is a reshape.
 void ExactSolver::addExchanges(const ArrayMoves &moves, const Place &result, unsigned node, unsigned way,
                                double trips) {
   const CostModel &model = planner.getModel();

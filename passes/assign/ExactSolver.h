@@ -1,12 +1,13 @@
-//===- ExactSolver.h - the best shardings of all values together ---*- C++ -*-===//
+//===- ExactSolver.h - chooses all shardings together -----------*- C++ -*-===//
 //
-// The shardings of a function's values and the ways to run its operations, all at once, so that the whole is predicted
-// to take least: by elimination of one after the other (MinSum.h). Each operation has a way, each free value a
-// sharding; what is paid for is each way by itself, and between a way and the shardings around it what has to be moved.
+// Chooses the shardings of a function's values and the strategies of its operations together, with the least predicted
+// time, by variable elimination (MinSum.h). Variables are the strategy of each operation and the sharding of each free
+// value. The sum has the price of each strategy, and the prices of the reshards between a strategy's shardings and
+// those of the values around it.
 //
-// Where tables stay small (chains of products, blocks of a network on a mesh of two axes) the outcome is exact but for
-// what one operation spares another: a form that serves several, a window that is shared. Beyond, it is a start for the
-// search. In both cases `leastSeconds` is a bound for every assignment of shardings to these values.
+// If tables stay small (chains of products, blocks of a network on a mesh of two axes), the outcome is exact, except
+// that operations may share a resharded value or a window, which is priced for each of them. With larger tables it is a
+// starting point for the search. In both cases `leastSeconds` is a lower bound for all shardings of these values.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -17,35 +18,36 @@
 
 namespace spmdc {
 
+/// The minimization problem of one function: `build` sets it up, `solve` may be called several times.
 class ExactSolver {
 public:
-  /// Numbers of one table that is made.
+  /// The most entries of one table.
   static constexpr size_t kMostNumbers = 1 << 16;
 
   ExactSolver(ShardingGraph &graph, ReshardPlanner &planner, size_t mostNumbers = kMostNumbers)
       : graph(graph), planner(planner), mesh(planner.getMesh()), mostNumbers(mostNumbers), missing(mesh) {}
 
-  /// Lists what there is to choose from; false where that is too much: many axes, or many ways to run one operation.
+  /// Adds all variables and functions; false if there are too many axes, or strategies of one operation.
   bool build();
 
-  /// What devices hold of the value is to count, too. It has a variable.
+  /// Adds the local bytes of a value, which must have a variable, to the sum (`secondsPerHeldByte`).
   void countHeld(mlir::Value value);
 
   struct Outcome {
     ShardingChange shardings;
-    /// What no shardings take less than, by the prices of operations one by one.
+    /// A lower bound on the seconds for any shardings, with operations priced one by one.
     double leastSeconds = 0;
   };
-  /// What takes least if what is moved counts so many times, and each byte that is held so many seconds; where devices
-  /// hold no more of a value than now, or up to the largest piece of any. (The bound is one for times with weight 1
-  /// only, where nothing is held.)
+  /// The best shardings if reshards count `weight` times and each held byte counts `secondsPerHeldByte`. Devices hold
+  /// no more of a value than now, or, with `mayHoldMore`, up to the largest shard of any value. `leastSeconds` is a
+  /// bound on the time only for weight 1 without held bytes.
   Outcome solve(double weight, bool mayHoldMore, double secondsPerHeldByte = 0) const;
 
 private:
-  /// Limits of what is listed: of a value, of an operation, and of changes of sharding for all.
+  /// The most shardings of one value, strategies of one operation, and different reshards in total.
   static constexpr size_t kMostShardings = 64, kMostWays = 512, kMostReshards = 1 << 17;
 
-  /// Where something lies: a variable, or what stays.
+  /// The possible types of a value: those of its variable, or the one type that it keeps.
   struct Place {
     std::optional<unsigned> node;
     llvm::SmallVector<ArrayType> types;
@@ -68,10 +70,10 @@ private:
   const spmd::MeshShape &mesh;
   const size_t mostNumbers;
   MinSum problem;
-  std::vector<llvm::SmallVector<ArrayType>> shardings; ///< By variable of the graph, which has the same number here.
-  llvm::DenseMap<std::pair<mlir::Type, mlir::Type>, double> known; ///< Of secondsOf.
+  std::vector<llvm::SmallVector<ArrayType>> shardings; ///< By variable; numbers are the same as in the graph.
+  llvm::DenseMap<std::pair<mlir::Type, mlir::Type>, double> known; ///< The results of secondsOf.
   spmd::MissingElements missing;
-  std::unordered_map<OperationKey, Ways, OperationKey::Hash> ways; ///< Of listWays; only looked up.
+  std::unordered_map<OperationKey, Ways, OperationKey::Hash> ways; ///< The results of listWays; not iterated.
 };
 
 } // namespace spmdc

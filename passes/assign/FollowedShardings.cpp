@@ -1,4 +1,4 @@
-//===- FollowedShardings.cpp - what follows from how a value lies ---------===//
+//===- FollowedShardings.cpp - shardings that follow others ---------------===//
 
 #include "passes/assign/FollowedShardings.h"
 
@@ -7,7 +7,7 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-/// Adds the axes of factors that have none, where these cut nothing else.
+/// Gives the factors without axes their axes of `present`, if no other factor uses these.
 void keepOthers(FactorAxes &axes, const FactorAxes &present) {
   AxisRefs used;
   for (const AxisRefs &list : axes)
@@ -43,13 +43,13 @@ ShardingAttr FollowedShardings::follow(const OperationFacts &signature, unsigned
   std::optional<spmd::Sharding> kept = spmdc::shardingOf(mesh, rule, factorsOf(self), axes);
   if (!kept || kept->dims != wanted.dims)
     return {};
-  // What is summed over pieces is a partial sum: that is brought to where it was.
+  // A result that is summed over a sharded factor is unreduced, so it does not follow.
   bool isPartial = false;
   for (auto [factor, list] : llvm::zip(rule.factors, axes))
     isPartial |= factor.kind != FactorKind::PassThrough && !list.empty();
   if (isPartial && other == rule.operands.size())
     return {};
-  if (present) // Along dimensions that the value does not have, it stays as it is.
+  if (present) // Along dimensions that `self` does not have, the value keeps its axes.
     keepOthers(axes, projectToFactors(mesh, rule, factorsOf(other), present.toValue()));
   std::optional<spmd::Sharding> next = spmdc::shardingOf(mesh, rule, factorsOf(other), axes);
   return next ? ShardingAttr::fromValue(sharding.getContext(), *next) : ShardingAttr();

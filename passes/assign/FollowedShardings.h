@@ -1,28 +1,28 @@
-//===- FollowedShardings.h - what follows from how a value lies -*- C++ -*-===//
+//===- FollowedShardings.h - shardings that follow others -------*- C++ -*-===//
 #pragma once
 
 #include "passes/strategy/StrategyCache.h"
 
 namespace spmdc {
 
-/// How the values around an operation lie if one of them lies so, and nothing is to be sent there; remembered, since
-/// changes are carried through the same operations again and again.
+/// Computes the shardings of the values around an operation from that of one of them, so that the operation needs no
+/// communication. Results are cached, since changes pass through the same operations many times.
 class FollowedShardings {
 public:
   explicit FollowedShardings(const spmd::MeshShape &mesh) : mesh(mesh) {}
 
-  /// Of two different values around the operation, `self` lies as `sharding` says: how `value` follows, which is
-  /// number `other`; null where it does not. (Operands are numbered, and the result comes behind them.)
+  /// The sharding of `value`, the value with index `other` around the operation, if the value with index `self` has
+  /// `sharding`; null if it does not follow. Indices count the operands, then the result.
   ShardingAttr find(const OperationFacts &signature, unsigned self, ShardingAttr sharding, unsigned other,
                     mlir::Value value);
 
 private:
-  /// `present`: how the other value lies now, if that matters.
+  /// `present`: the current sharding of the other value; null if it does not matter.
   ShardingAttr follow(const OperationFacts &signature, unsigned self, ShardingAttr sharding, unsigned other,
                       ShardingAttr present) const;
 
   const spmd::MeshShape &mesh;
-  /// By the operation's fixed part and the arguments of `follow`; only looked up.
+  /// Keyed by the operation's fixed part and the arguments of `follow`. Not iterated: the order is not stable.
   llvm::DenseMap<std::tuple<const void *, unsigned, const void *, unsigned, const void *>, ShardingAttr> known;
 };
 

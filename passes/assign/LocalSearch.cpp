@@ -1,4 +1,4 @@
-//===- LocalSearch.cpp - shardings with which less is sent -------------===//
+//===- LocalSearch.cpp - local search for better shardings ----------------===//
 
 #include "passes/assign/LocalSearch.h"
 #include "passes/assign/ExactSolver.h"
@@ -14,25 +14,26 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-/// How far changes are carried.
+/// The numbers of operations through which a change is carried.
 constexpr unsigned kRadii[] = {0, 1, 2, 5, 16};
-/// Changes that are carried through whole layers, how far, and what of the effort may go there first.
+/// The most changes that are carried through entire layers, how far, and the part of the effort for them at first.
 constexpr size_t kMaxFarStarts = 4;
 constexpr unsigned kFarRadius = 64;
 constexpr double kFarShare = 1.0 / 3;
-/// Of the effort of a search, what operands are brought with.
+/// The part of a search's effort that `bringOperands` may use.
 constexpr double kBringShare = 1.0 / 6;
-/// Of the time of all, what a change has to save that may send more; so much more where all shardings are chosen at
-/// once.
+/// A change that may send more must save this part of the total time; for a result of the exact solver, it is also the
+/// part by which the bytes may grow.
 constexpr double kWorthMoreBytes = 0.25;
-/// How many times what is moved counts, where all shardings are chosen at once.
+/// The factors by which the exact solver multiplies the prices of reshards.
 constexpr double kWeights[] = {1, 4, 16};
-/// What is priced to send so many times more may turn out to send less, once what operations share is sent once.
+/// A result of the solver is partitioned on trial up to this multiple of the bytes, because operations share exchanges
+/// after partitioning.
 constexpr double kMayShare = 2;
-/// The same for times, of what sends less.
+/// The same for the time, if the result sends less.
 constexpr double kMayCostLess = 1.5;
 
-/// Not by the rounding of sums alone.
+/// Whether a gain is more than a rounding error.
 bool helps(const OperationPrice &gain) { return gain.linkBytes >= 1 && gain.seconds > 1e-9; }
 
 } // namespace
@@ -71,9 +72,8 @@ void LocalSearch::run() {
   graph.apply(best);
 }
 
-/// All at once, from what has been propagated. What is moved counts more the second time and the third, as time alone
-/// would send more. What is better than the best so far, and sends less or is faster by far, is kept: as it comes to be
-/// partitioned.
+/// Runs the exact solver from the propagated shardings, with different weights of reshards, since the least time alone
+/// would send more. A result becomes `best` if it sends less or is much faster, after partitioning on trial.
 void LocalSearch::findTogether(const ShardingChange &propagated, ShardingChange &best) {
   graph.apply(best);
   const OperationPrice least = graph.priceTogether();
@@ -85,7 +85,7 @@ void LocalSearch::findTogether(const ShardingChange &propagated, ShardingChange 
   auto consider = [&](const ShardingChange &shardings) {
     graph.apply(shardings);
     OperationPrice price = graph.priceTogether();
-    // Before they are partitioned, operations that move elements are priced one by one, as if more could be shared.
+    // The prices before partitioning are only estimates: operations that move elements may share exchanges.
     double mostSeconds = (price.linkBytes < least.linkBytes ? kMayCostLess : 1 + CostModel::kAlike) * least.seconds;
     if (price.seconds > mostSeconds || price.linkBytes > kMayShare * least.linkBytes)
       return false;
@@ -97,7 +97,7 @@ void LocalSearch::findTogether(const ShardingChange &propagated, ShardingChange 
     }
     if (!partitioned || !ofBest)
       return false;
-    // For a little less time alone nothing changes: one all_reduce stays one.
+    // A little less time alone is not enough: one all_reduce stays one.
     bool isLess =
         partitioned->isBetterThan(*ofBest) && partitioned->linkBytes < (1 - CostModel::kAlike) * ofBest->linkBytes;
     bool isFaster = partitioned->seconds < (1 - kWorthMoreBytes) * ofBest->seconds &&
@@ -134,11 +134,11 @@ void LocalSearch::findTogether(const ShardingChange &propagated, ShardingChange 
 void LocalSearch::emitRemarks() {
   if (bound) {
     double longer = graph.priceAll().seconds / *bound - 1;
-    auto remark = emitRemark(func.getLoc()) << "by the prices of operations one by one, ";
+    auto remark = emitRemark(func.getLoc()) << "with operations priced one by one, ";
     if (longer < 0.0005)
-      remark << "no shardings of its values take less time than these";
+      remark << "no other shardings take less time";
     else
-      remark << "any shardings of its values take less time than these by at most "
+      remark << "the best shardings take less time by at most "
              << llvm::formatv("{0:f1} %", 100 * longer / (1 + longer)).str();
   }
   llvm::SmallPtrSet<Operation *, 16> sending(sentBefore.begin(), sentBefore.end());
@@ -147,12 +147,12 @@ void LocalSearch::emitRemarks() {
   for (auto &[op, types] : before)
     for (auto [result, type] : llvm::zip_equal(op->getResults(), types))
       if (result.getType() != type && sending.contains(op))
-        emitRemark(result.getLoc()) << "lies as " << cast<ArrayType>(result.getType()).str() << ", not as "
+        emitRemark(result.getLoc()) << "becomes " << cast<ArrayType>(result.getType()).str() << " instead of "
                                     << cast<ArrayType>(type).str() << ", so that less is sent";
 }
 
-/// Until no change helps any more: one may make way for another. Where few operations send anything, changes are
-/// tried too that help only together with others.
+/// Applies changes until none helps any more, since one change may make another useful. When no single change helps,
+/// tries changes that help only together with others.
 void LocalSearch::search(bool goesFar) {
   double begin = graph.getWork(), farLimit = begin + kFarShare * effort;
   limit = begin + effort;
@@ -168,8 +168,8 @@ void LocalSearch::search(bool goesFar) {
   }
 }
 
-/// Operands that devices may not hold as an operation needs them are brought there for that alone, where this helps.
-/// Not in the searches before: bringing what lies elsewhere would keep them from ends that send less.
+/// Allows strategies whose operands exceed the memory limit of their value, and are resharded for one operation only.
+/// The searches before do not, because such reshards would keep them from results that send less.
 void LocalSearch::bringOperands() {
   ways.setBringsOperands(true);
   limit = graph.getWork() + kBringShare * effort;
@@ -181,8 +181,9 @@ void LocalSearch::bringOperands() {
   ways.setBringsOperands(false);
 }
 
-/// If all is faster by far with another dimension cut than the one along which iterations pick, that is; else, where a
-/// carry is picked from and iterations become so much faster that it is worth the memory, none is.
+/// For an operation that slices an array in a loop: shards another dimension than the sliced one if the program becomes
+/// much faster. Otherwise, if the array is a carry, shards no dimension over these axes, if the iterations become so
+/// much faster that it is worth the memory.
 void LocalSearch::cutWhatIsPicked(Operation *op) {
   std::vector<ShardingChange> changes = ways.listUnpicked(op);
   std::optional<ShardingChange> whole = ways.findUnpickedReplicated(op);
@@ -199,7 +200,7 @@ void LocalSearch::cutWhatIsPicked(Operation *op) {
     make(*whole, nullptr);
 }
 
-/// What sends most comes first.
+/// The operations that send, those that send most first.
 SmallVector<Operation *> LocalSearch::listSending() {
   std::multimap<double, Operation *, std::greater<>> sending;
   for (Operation *op : graph.getOps())
@@ -208,7 +209,7 @@ SmallVector<Operation *> LocalSearch::listSending() {
   return llvm::to_vector(llvm::make_second_range(sending));
 }
 
-/// Makes the first change that helps, carried as far as it helps most, and returns what it gains.
+/// Applies the first change that helps, with the radius that helps most, and returns its gain; none if none helps.
 std::optional<OperationPrice> LocalSearch::improve(Operation *op, std::vector<ShardingChange> *undos) {
   for (const ShardingChange &start : ways.list(op, limit)) {
     std::optional<ShardingChange> best;
@@ -234,7 +235,7 @@ std::optional<OperationPrice> LocalSearch::improve(Operation *op, std::vector<Sh
   return std::nullopt;
 }
 
-/// Makes the change that helps most of those that are carried through all that shares the dimensions.
+/// Carries changes through all operations that share the dimensions, and applies the one that helps most.
 bool LocalSearch::improveFar(Operation *op, double farLimit) {
   std::optional<ShardingChange> best;
   OperationPrice bestGain;
@@ -255,7 +256,7 @@ bool LocalSearch::improveFar(Operation *op, double farLimit) {
   return best.has_value();
 }
 
-/// Makes a change that helps once the operations that it touches have been improved.
+/// Applies a change that helps together with improvements of the operations that it touches.
 bool LocalSearch::leap(Operation *op) {
   for (const ShardingChange &start : ways.list(op, limit, /*mayCostMore=*/true)) {
     for (unsigned radius : {kRadii[0], kRadii[std::size(kRadii) - 1]}) {

@@ -1,4 +1,4 @@
-//===- LocalSearch.h - shardings with which less is sent -----*- C++ -*-===//
+//===- LocalSearch.h - local search for better shardings --------*- C++ -*-===//
 //
 // A local search over the shardings of a function's values, by the price of all its operations (ShardingGraph.h).
 //
@@ -11,21 +11,25 @@ namespace spmdc {
 
 class LocalSearch {
 public:
-  /// `effort`: how many ways to run an operation are priced at most, in each of three searches.
+  /// `effort`: the most strategies that are priced in each of the three searches.
   LocalSearch(mlir::func::FuncOp func, ReshardPlanner &planner, double effort)
       : func(func), planner(planner), graph(func, planner), ways(graph, planner.getMesh()), effort(effort) {}
 
-  /// First, loops that pick parts along a cut dimension have another one cut, where that is faster by far, or, of what
-  /// they carry, none, where that is worth the memory. Then one search after another from there; the best one is kept.
-  /// Around single operations; through whole layers first, which improvements around single operations would keep where
-  /// they are; and so that devices may hold more of a value than propagation gave them, where that is faster by more
-  /// than the model can be wrong and sends no more. Last of all, from there, operands are brought to single operations.
+  /// Runs all searches and applies the best shardings (docs/sharding-search.md):
+  /// 1. For loops that slice an array along a sharded dimension, another dimension is sharded if that is much faster,
+  ///    or none of a carry if that is worth the memory. The searches 2 to 4 start from there, and the best is kept.
+  /// 2. A local search around single operations.
+  /// 3. A search that first changes entire layers, which improvements around single operations would prevent.
+  /// 4. The same with more memory per value than propagation uses, kept only if it is faster by more than the model's
+  ///    error and sends no more.
+  /// 5. From the best so far, operands are resharded for single operations.
+  /// 6. The exact solver (ExactSolver.h).
   void run();
 
   OperationPrice getPrice() { return graph.priceTogether(); }
 
-  /// How far the outcome is from a bound for all others, where one is known; and a remark for each operation that
-  /// sends, or sent before it was run, and whose result lies otherwise than then.
+  /// Emits how far the result is from a lower bound, if one is known, and a remark for each operation that sends now or
+  /// sent before `run`, and whose result has a new sharding.
   void emitRemarks();
 
 private:
@@ -46,8 +50,8 @@ private:
   ShardingGraph graph;
   StartingChanges ways;
   const double effort;
-  std::optional<double> bound; ///< What all operations take at least, whatever the shardings; in seconds.
-  double limit = 0;            ///< Of the work, for the search that is under way.
+  std::optional<double> bound; ///< A lower bound on the seconds of all operations, for any shardings.
+  double limit = 0;            ///< The work at which the current search stops.
   llvm::SmallVector<std::pair<mlir::Operation *, llvm::SmallVector<mlir::Type>>> before; ///< Types of results.
   llvm::SmallVector<mlir::Operation *> sentBefore;
 };

@@ -1,4 +1,4 @@
-//===- MinSum.cpp - the least of a sum of functions -----------------------===//
+//===- MinSum.cpp - minimizes a sum of functions --------------------------===//
 
 #include "passes/assign/MinSum.h"
 
@@ -31,7 +31,7 @@ double MinSum::valueOf(const Function &function, llvm::ArrayRef<unsigned> values
   return function.values[place];
 }
 
-/// How often a function counts; 0: not at all, whatever it says.
+/// The factor of a function; with 0 it does not count, even if it is infinite.
 double MinSum::weightOf(const Function &function, const Terms &terms) {
   switch (function.kind) {
   case Kind::Plain:
@@ -68,7 +68,7 @@ public:
   Solution run() {
     size_t count = problem.sizes.size();
     std::vector<double> numbers(count);
-    std::set<std::pair<double, unsigned>> left; // The one with the fewest numbers first.
+    std::set<std::pair<double, unsigned>> left; // The variable with the smallest table first.
     for (unsigned variable = 0; variable < count; ++variable) {
       numbers[variable] = countNumbers(variable);
       left.insert({numbers[variable], variable});
@@ -119,10 +119,10 @@ private:
     return variables;
   }
 
-  /// Of the sum of all functions of a variable.
+  /// The number of entries of the sum of all functions of a variable.
   double countNumbers(unsigned variable) const { return sizeOf(getVariables(ofVariable[variable]).getArrayRef()); }
 
-  /// Returns the variables whose functions are others now.
+  /// Eliminates a variable, and returns the variables whose functions have changed.
   llvm::SmallSetVector<unsigned, 8> eliminate(unsigned variable) {
     Functions own = ofVariable[variable];
     buckets[variable] = own;
@@ -139,7 +139,7 @@ private:
     return around;
   }
 
-  /// Largest first, each to the first group that it does not make too large.
+  /// Groups the functions, the largest first: each joins the first group that stays small enough.
   std::vector<Functions> group(const Functions &own) const {
     std::multimap<size_t, const Function *, std::greater<>> bySize;
     for (const Function *function : own)
@@ -159,15 +159,14 @@ private:
     return groups;
   }
 
-  /// A function's numbers, times its weight, those of `last` next to one another; and how far a step of each of the
-  /// variables leads there, in numbers of `last`.
+  /// A function's entries, times its weight, with those of `last` contiguous, and the stride of each of the variables.
   struct Table {
     std::vector<double> values;
     std::vector<size_t> strides;
   };
   Table arrange(const Function &function, unsigned last, llvm::ArrayRef<unsigned> variables) const {
     const double factor = weightOf(function);
-    size_t size = problem.sizes[last], after = 1; // Of the variables behind `last`.
+    size_t size = problem.sizes[last], after = 1; // `after`: the entries of the variables behind `last`.
     auto place = llvm::find(function.variables, last);
     for (auto behind = std::next(place); behind != function.variables.end(); ++behind)
       after *= problem.sizes[*behind];
@@ -187,7 +186,7 @@ private:
     return table;
   }
 
-  /// The sum of the functions where the variable takes its best value, as a function of all others.
+  /// The minimum of the functions' sum over the variable, as a function of all others.
   Function minimize(unsigned variable, const Functions &members) const {
     llvm::SmallSetVector<unsigned, 8> around = getVariables(members);
     around.remove(variable);
@@ -195,7 +194,7 @@ private:
     llvm::SmallVector<Table, 4> tables;
     for (const Function *function : members)
       tables.push_back(arrange(*function, variable, result.variables));
-    llvm::SmallVector<const double *, 4> rows; // Of each table, what belongs to the place.
+    llvm::SmallVector<const double *, 4> rows; // The row of each table for the current values of the others.
     for (const Table &table : tables)
       rows.push_back(table.values.data());
     std::vector<unsigned> at(around.size(), 0);
@@ -207,7 +206,7 @@ private:
         for (size_t value = 0; value < sums.size(); ++value)
           sums[value] += row[value];
       result.values.push_back(*std::min_element(sums.begin(), sums.end()));
-      // The next place: the last variable first.
+      // The next values of the others: the last variable first.
       isMore = false;
       for (size_t i = at.size(); i-- > 0 && !isMore;) {
         isMore = ++at[i] < problem.sizes[result.variables[i]];
@@ -220,7 +219,7 @@ private:
     return result;
   }
 
-  /// For the values of all variables that were eliminated later.
+  /// The best value of a variable, given the values of all variables that were eliminated later.
   unsigned findBest(unsigned variable, std::vector<unsigned> &values) const {
     unsigned best = 0;
     double least = std::numeric_limits<double>::infinity();
@@ -242,7 +241,7 @@ private:
   const Terms terms;
   std::vector<Functions> ofVariable;
   std::vector<std::unique_ptr<Function>> made;
-  std::vector<Functions> buckets; ///< Of each variable that is eliminated, its functions then.
+  std::vector<Functions> buckets; ///< The functions of each variable at its elimination.
   double constant = 0;
   bool isExact = true;
 };

@@ -1,13 +1,13 @@
-//===- MinSum.h - the least of a sum of functions ---------------*- C++ -*-===//
+//===- MinSum.h - minimizes a sum of functions ------------------*- C++ -*-===//
 //
-// Variables that have few values each, and functions of few of them each: which values make the sum of all functions
-// least? One variable after the other is eliminated: the functions in which it occurs are added up, and of its values
-// the best for all others is kept (dynamic programming over a graph; Dechter, "Bucket elimination", 1999). Along a
-// chain or a tree that takes as long as the functions are large.
+// Given variables with few values each, and functions of few variables each, MinSum finds values that minimize the sum
+// of all functions. It eliminates one variable after the other: it adds up the functions that contain the variable,
+// and keeps the minimum over its values for all values of the others (dynamic programming over a graph; Dechter,
+// "Bucket elimination", 1999). Along a chain or a tree the time is linear in the size of the functions.
 //
-// Where the sum of the functions of a variable has too many numbers, they are added up in groups, of which each has the
-// variable take the value that it wants (mini-buckets; Dechter and Rish, 2003). Then the least is a bound that no
-// values go below, and the values that are found are good ones.
+// If the sum of a variable's functions has too many entries, they are added up in groups, and each group minimizes over
+// the variable separately (mini-buckets; Dechter and Rish, 2003). Then the minimum is a lower bound, and the values
+// that are found are good, but not always optimal.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -19,6 +19,7 @@
 
 namespace spmdc {
 
+/// A minimization problem: variables and functions are added, then `solve` may be called for different terms.
 class MinSum {
 public:
   /// A variable with the values 0, 1, ... below `size`, which is at least 1; returns its number.
@@ -26,12 +27,12 @@ public:
 
   enum class Kind {
     Plain,
-    Weighted, ///< Counts as often as the terms say.
-    Held,     ///< The same, of its own.
-    Optional, ///< Counts if the terms say so.
+    Weighted, ///< Multiplied by `Terms::weight`.
+    Held,     ///< Multiplied by `Terms::held`.
+    Optional, ///< Counts only with `Terms::hasOptional`.
   };
-  /// A function of different variables: its values for all of theirs, those of the last variable next to one another.
-  /// Not negative; may be infinite.
+  /// Adds a function of distinct variables: a table of its values, with the last variable's values contiguous. Values
+  /// are not negative and may be infinite.
   void add(llvm::ArrayRef<unsigned> variables, std::vector<double> values, Kind kind = Kind::Plain);
 
   struct Terms {
@@ -41,11 +42,11 @@ public:
 
   struct Solution {
     std::vector<unsigned> values; ///< By variable.
-    double bound = 0;             ///< No values make the sum less.
-    bool isExact = true;          ///< The sum of these values is the bound.
+    double bound = 0;             ///< A lower bound on the sum for any values.
+    bool isExact = true;          ///< Whether the sum of these values equals the bound.
   };
-  /// Makes no table of more numbers than that, unless a function has more. Of equal sums the first in the order of
-  /// values.
+  /// Makes no table of more than `mostNumbers` entries, unless a function has more. Among equal sums it returns the
+  /// first in the order of values.
   Solution solve(size_t mostNumbers, Terms terms) const;
 
   /// The sum of all functions.

@@ -8,8 +8,8 @@ def ChooseShardings : Pass<"spmdc-choose-shardings", "mlir::ModuleOp"> {
   let summary = "Chooses shardings of values without annotation by cost";
   let description = [{
     Before: the propagated program. After: the same, with other shardings of values that are not `spmd.annotated`
-    (operations' results and carries of loops; never parameters and results), where the operations around them send less
-    for it and take less time by the cost model. That attribute is gone.
+    (operations' results and carries of loops; never parameters and results), where the operations around them then send
+    less and take less time by the cost model. The attribute `spmd.annotated` is removed.
 
     Propagation looks at one operation at a time. It replicates the gradient of a replicated parameter (one all_reduce),
     also if each device updates its own shard only. This pass shards the gradient like the update: a reduce_scatter,
@@ -19,20 +19,20 @@ def ChooseShardings : Pass<"spmdc-choose-shardings", "mlir::ModuleOp"> {
     faster and sends no more. If iterations of a loop slice arrays along a sharded dimension, another dimension may be
     sharded, if that is faster by far.
 
-    The search is local: for each operation that sends something, each strategy that would send less, carried through
-    the operations around that follow without communication; a change is kept if all operations that touch a changed
-    value together send less and take less time. What sends most comes first; the work is bounded. Another search
-    carries changes far first, through contractions and reductions, too, along the dimensions that they share: an
-    attention that is sharded by heads becomes sharded by rows of the batch, with its derivative. The better result is
-    kept. Then an operand may be resharded for one operation beyond these limits, as the weight of each layer if rows
-    become sharded over an axis of the weight.
+    The search is local. For each operation that sends something, those that send most first, it tries each strategy
+    that would send less, and carries the change through the operations around that follow without communication. A
+    change is kept if all operations that touch a changed value together send less and take less time. The work is
+    bounded. Another search carries changes far first, also through contractions and reductions, along the dimensions
+    that they share: an attention that is sharded by heads becomes sharded by rows of the batch, with its derivative.
+    The better result is kept. Then an operand may be resharded for one operation beyond these limits, as the weight of
+    each layer if rows become sharded over an axis of the weight.
 
-    Then all shardings and all strategies are chosen together, by dynamic programming over the graph of
-    operations and values (ExactSolver.h), which is exact where its tables stay small. What that gives is
-    partitioned on trial, as the best so far is, and kept if it sends less then.
+    Then all shardings and all strategies are chosen together, by dynamic programming over the graph of operations and
+    values (ExactSolver.h), which is exact where its tables stay small. This result and the best so far are partitioned
+    on trial, and this one is kept if it sends less.
 
-    Where slices of a product are used, or products of concatenated arrays (SplitProducts.h), the search runs again for
-    the program that multiplies the slices separately, which is kept if it is better and sends less:
+    If slices of a product are used, or products of concatenated arrays (SplitProducts.h), the search runs again for the
+    program that multiplies the slices separately, which is kept if it is better and sends less:
     ```
     %0 = array.dot_general %x, %w ... : <f32[8192@a, 64@_]>, <f32[64@_, 32@b]> -> <f32[8192@a, 32@b]>
     %1 = array.slice %0 [0, 0] to [8192, 16] step [1, 1] : <f32[8192@a, 32@b]> -> <f32[8192@a, 16@b]>
@@ -46,7 +46,7 @@ def ChooseShardings : Pass<"spmdc-choose-shardings", "mlir::ModuleOp"> {
     array.
   }];
   let options = [
-    Option<"remarks", "remarks", "bool", "false", "Say of each change what it saves">,
+    Option<"remarks", "remarks", "bool", "false", "Emit a remark for each changed sharding">,
     Option<"effort", "effort", "int64_t", "600",
            "The largest number of priced strategies in each of three searches of a function">,
   ];

@@ -1,4 +1,4 @@
-//===- ShardingGraph.cpp - values whose sharding may change, and its price -===//
+//===- ShardingGraph.cpp - variable shardings and their prices ------------===//
 
 #include "passes/assign/ShardingGraph.h"
 
@@ -13,21 +13,22 @@ namespace {
 
 bool isLoop(Operation *op) { return isa<ForOp, WhileOp>(op); }
 
-/// Operations that say themselves how they run, for one result. What a person wrote for one device does not count.
+/// The operation as one that is partitioned by a sharding rule and has one result; null for any other, also for
+/// operations that the user wrote for one device.
 ShardingRuleOpInterface getRuled(Operation *op) {
   if (isa<ReshardOp, ConstraintOp>(op) || op->getNumResults() != 1 || isPerDevice(op))
     return {};
   return dyn_cast<ShardingRuleOpInterface>(op);
 }
 
-/// Of a price that is known, beside one of a choice that has to be made.
+/// The work of looking up a known price, relative to one choice of a strategy.
 constexpr double kWorkOfLooking = 0.02;
 ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
 
 ShardingAttr shardingOf(Value value) { return typeOf(value).getShardingOrOpen(); }
 
-/// Whether it is a part of a weight, for products alone: then it lies as they need it, as a weight does that a product
-/// gathers.
+/// Whether the value is a slice that only products use, as a part of a weight. Then it may have any sharding, like a
+/// weight that a product gathers.
 bool isOperandForm(Value value) {
   return value.getDefiningOp<SliceOp>() &&
          llvm::all_of(value.getUsers(), [](Operation *user) { return isa<DotGeneralOp>(user); });
@@ -82,7 +83,7 @@ int64_t ShardingGraph::getLargestPiece() const {
   return largest;
 }
 
-/// Whether all uses of a value can be priced, and nothing holds it.
+/// Whether the sharding of a value can change: all its uses have prices, and it is not unreduced.
 bool ShardingGraph::isFree(Value value) const {
   auto type = dyn_cast<ArrayType>(value.getType());
   if (!type || type.getRank() == 0 || !type.getShardingOrOpen().getUnreduced().empty())
@@ -110,7 +111,7 @@ void ShardingGraph::addVariables(func::FuncOp func) {
       for (Value result : op->getResults())
         addVariable(result);
     } else if (isLoop(op)) {
-      // A carry is one array at different times.
+      // A carry has one sharding in all iterations.
       for (OpResult result : op->getResults()) {
         SmallVector<Value> values = {result};
         for (Region &region : op->getRegions())
@@ -123,7 +124,7 @@ void ShardingGraph::addVariables(func::FuncOp func) {
 }
 
 double ShardingGraph::countRuns(Operation *op) {
-  // A loop that nobody knows to run at all counts.
+  // A loop that may not run at all counts once.
   auto times = static_cast<double>(std::max<int64_t>(1, runs.count(op)));
   for (auto loop = op->getParentOfType<WhileOp>(); loop; loop = loop->getParentOfType<WhileOp>())
     times *= getTrips(loop);
@@ -196,18 +197,18 @@ llvm::SetVector<Operation *> ShardingGraph::getTouched(const ShardingChange &cha
     for (Value value : variables[variable]) {
       if (Operation *op = value.getDefiningOp()) {
         touched.insert(op);
-        for (Region &region : op->getRegions()) // The edges of a loop or branch begin at what it yields.
+        for (Region &region : op->getRegions()) // The edges of a loop or branch are priced at its terminators.
           touched.insert(region.front().getTerminator());
       }
       touched.insert(value.user_begin(), value.user_end());
     }
-  // What others add to sums decides what it costs to reduce them.
+  // The price of a reduction depends on the sums that share it.
   for (Operation *op : llvm::to_vector(touched))
     if (const OperationFacts *signature = choices.find(op)) {
       ArrayRef<ShardingRuleOpInterface> sharers = signature->traits.reductionDiscount.sharers;
       touched.insert(sharers.begin(), sharers.end());
     }
-  // What is made of a value again is priced where it is used.
+  // A rematerialized value is priced at its users.
   for (size_t i = 0; i < touched.size(); ++i)
     if (Operation *op = touched[i]; op->getNumResults() == 1 && isRematerializable(op->getResult(0)))
       touched.insert(op->user_begin(), op->user_end());
@@ -258,7 +259,7 @@ void ShardingGraph::followThrough(Operation *op, Value value, ShardingAttr shard
   const OperationFacts *signature = choices.find(op);
   if (!signature)
     return;
-  bool picks = isa<DynamicSliceOp, TakeOp, TakeAlongOp>(op); // Which is a sum where the dimension is cut.
+  bool picks = isa<DynamicSliceOp, TakeOp, TakeAlongOp>(op); // A read along a sharded dimension counts as a sum.
   if (!isFar && !picks && signature->reduces)
     return;
   SmallVector<Value> around(op->getOperands());

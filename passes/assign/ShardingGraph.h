@@ -1,8 +1,8 @@
-//===- ShardingGraph.h - values whose sharding may change, and its price ---*- C++ -*-===//
+//===- ShardingGraph.h - variable shardings and their prices ----*- C++ -*-===//
 //
-// The propagated program as a graph: variables are the shardings that nobody wrote, operations are what they cost. The
-// types in the program are the state; a change of variables is priced by the operations that touch them, each run in
-// the cheapest way between the shardings around it (Strategy.h).
+// The propagated program as a graph: variables are the shardings that are not annotated, operations have prices. The
+// types in the program are the state. The price of a change of variables is that of the operations that touch them,
+// each with its cheapest strategy for the shardings around it (Strategy.h).
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -21,9 +21,10 @@ namespace spmdc {
 /// New shardings, by variable.
 using ShardingChange = llvm::MapVector<unsigned, ShardingAttr>;
 
+/// The variables of a function, and the prices of its operations.
 class ShardingGraph {
 public:
-  /// Values that may lie anywhere though they are parameters or marked, those of a group all alike.
+  /// Groups of values that become variables although they are parameters or annotated. A group has one sharding.
   using Freed = std::vector<llvm::SmallVector<mlir::Value>>;
 
   ShardingGraph(mlir::func::FuncOp func, ReshardPlanner &planner, const Freed &freed = {});
@@ -31,74 +32,73 @@ public:
   /// All operations that may send something, in program order.
   llvm::ArrayRef<mlir::Operation *> getOps() const { return ops; }
 
-  /// What the operands of a terminator become: the results of the loop or branch; nothing for a condition.
+  /// The results of the loop or branch that the operands of a terminator become; empty for the condition of a loop.
   static mlir::ValueRange getYielded(mlir::Operation *terminator);
 
-  /// The variable of a value; none where its sharding stays.
+  /// The variable of a value; none if its sharding is fixed.
   std::optional<unsigned> getVariable(mlir::Value value) const;
   unsigned getVariableCount() const { return static_cast<unsigned>(variables.size()); }
   /// A value of the variable, for its type and place.
   mlir::Value getValue(unsigned variable) const { return variables[variable].front(); }
   ShardingAttr getSharding(unsigned variable) const;
-  /// Whether a variable may lie so: devices hold no more of a value than they do now, or than `setMostHeld` allows.
+  /// Whether a variable may have this sharding: devices must hold no more of it than now, or than `setMostHeld` allows.
   bool mayHaveSharding(unsigned variable, ShardingAttr sharding) const;
-  /// How many bytes a device may hold of a value that propagation has cut finer.
+  /// Sets the bytes that a device may hold of a value, even if propagation has given the value a smaller shard.
   void setMostHeld(int64_t bytes) { mostHeld = bytes; }
-  /// The bytes of the largest piece of a variable that a device holds now.
+  /// The bytes of the largest shard of any variable now.
   int64_t getLargestPiece() const;
 
-  /// Of an operation that is run by a sharding rule; null for any other.
+  /// The sharding rule of an operation that is partitioned by one; null for any other.
   const ShardingRule *getRule(mlir::Operation *op) const {
     const OperationFacts *signature = choices.find(op);
     return signature ? &signature->traits.rule : nullptr;
   }
-  /// What is known of such operations.
+  /// The cached strategies of such operations.
   const StrategyCache &getChoices() const { return choices; }
-  /// What the operation, or the edges of a loop, a branch or a return, cost; times the trips of the loops around.
+  /// The price of the operation, or of the edges of a loop, branch or return, times the iterations of the loops around.
   OperationPrice price(mlir::Operation *op);
 
-  /// How often the operation, or the edges, count; a loop that nobody knows to run at all does, too. Iterations of a
-  /// `while` as getTrips takes them.
+  /// How often the operation runs, at least once. getTrips estimates the iterations of a `while`.
   double countRuns(mlir::Operation *op);
-  /// How many may look at a window together, the operation included.
+  /// The number of operations that may share a window, including this one.
   size_t countWindowUsers(mlir::Operation *op) const { return std::max<size_t>(1, families.getFamily(op).size()); }
 
-  /// Of all operations, each by itself.
+  /// The sum of the prices of all operations.
   OperationPrice priceAll();
-  /// The same where what several of them need of a value in one form is brought there once.
+  /// The same, but a reshard of one value that several operations share counts once.
   OperationPrice priceTogether();
 
-  /// What has been done so far, in choices made for an operation.
+  /// The work so far; the unit is one choice of a strategy for an operation.
   double getWork() const {
     return work + kWorkOfExploring * static_cast<double>(planner.getExplored() - exploredBefore);
   }
 
-  /// Notes that so many ways to run an operation have been listed.
+  /// Adds the work of listing this many assignments of axes.
   void addWork(size_t ways) { work += static_cast<double>(ways) / StrategyCache::kStrategiesPerWork; }
 
-  /// The operations that touch a variable of the change, and those that may share a window with one of them.
+  /// The operations whose price a change may affect: those that touch a variable, and those that may share a window or
+  /// a reduction with one of them.
   llvm::SetVector<mlir::Operation *> getTouched(const ShardingChange &change) const;
-  /// Gives variables their new shardings, and returns what undoes that.
+  /// Gives variables their new shardings, and returns the change that undoes this.
   ShardingChange apply(const ShardingChange &change);
-  /// What gives all variables the shardings that they have now.
+  /// The change that gives all variables their current shardings.
   ShardingChange getState() const;
 
-  /// Extends a change to variables that can follow without communication: through operations that take each element to
-  /// one element, and along the edges of loops; none that is more than `radius` operations away. A change that goes far
-  /// goes through contractions and reductions, too, along the dimensions that they share: all of an attention from its
-  /// heads to its batch.
+  /// Extends a change to variables that can follow without communication: through operations that map each element to
+  /// one element, and along the edges of loops, up to `radius` operations away. With `isFar` also through contractions
+  /// and reductions, along the dimensions that they share: a whole attention changes from its heads to its batch.
   void follow(ShardingChange &change, unsigned radius, bool isFar = false);
 
 private:
-  /// Of one sharding that is looked at to find a reshard, beside the choice that needs it.
+  /// The work of one sharding that the reshard planner explores, relative to one choice of a strategy.
   static constexpr double kWorkOfExploring = 0.01;
 
   void addVariables(mlir::func::FuncOp func);
   void addVariable(llvm::ArrayRef<mlir::Value> values);
   bool isFree(mlir::Value value) const;
-  /// Of the variable in this sharding, on a device.
+  /// The local bytes of the variable in this sharding.
   int64_t getPieceBytes(unsigned variable, ShardingAttr sharding) const;
-  /// What one operation says about the values around it, if one of them lies so.
+  /// Adds the shardings that follow from one value's sharding for the other values around an operation.
   void followThrough(mlir::Operation *op, mlir::Value value, ShardingAttr sharding, bool isFar, ShardingChange &change);
 
   const spmd::MeshShape &mesh;

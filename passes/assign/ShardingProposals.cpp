@@ -1,4 +1,4 @@
-//===- ShardingProposals.cpp - shardings of parameters, of all together ----===//
+//===- ShardingProposals.cpp - proposes shardings of parameters -----------===//
 
 #include "passes/assign/ShardingProposals.h"
 
@@ -14,12 +14,12 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-/// How many times what is moved counts.
+/// The factors by which the prices of reshards are multiplied.
 constexpr double kWeights[] = {1, 4};
-/// Of the time of the whole, what a device pays for holding all parameters whole: next to nothing, as of what is as
-/// fast what holds less is better, and cuts what costs nothing to cut; and what it comes to where memory is short.
+/// The price of holding all parameters in full size, as a fraction of the program's time. `kLittle` only breaks ties in
+/// favour of less memory, so that parameters are sharded where that costs nothing; `kShares` are for short memory.
 constexpr double kLittle = 1.0 / 1024, kShares[] = {1.0 / 16, 1.0 / 4, 1, 4, 16, 64};
-/// Numbers of one table: more than where a program is compiled once, as this is asked for by itself.
+/// The most entries of one table: more than for a normal compile, because the user asks for the proposals explicitly.
 constexpr size_t kMostNumbers = 1 << 20;
 
 class Proposer {
@@ -41,7 +41,7 @@ public:
     const spmd::MeshShape whole = attr.toValue();
     if (std::optional<Proposals> all = solve(whole, limitsMemory))
       return withoutDoubles(*all);
-    // What regions for one device are given has the sizes of pieces on this mesh.
+    // The arguments of a shard_map have the local shapes of this mesh, so it cannot be solved on a part of the mesh.
     if (func.walk([](ManualOp) { return WalkResult::interrupt(); }).wasInterrupted())
       return {};
     Proposals found;
@@ -65,8 +65,8 @@ public:
   }
 
 private:
-  /// A result that has a parameter's name and type becomes that parameter in the next step, and lies as it does. Where
-  /// others lie that are not cut now follows from the annotations, so they may lie anywhere.
+  /// A result with a parameter's name and type becomes that parameter in the next step, so it gets the parameter's
+  /// sharding. Other results that are replicated now may have any sharding, because theirs follows from annotations.
   void freeResults() {
     llvm::StringMap<SmallVector<Value> *> byName;
     for (auto &[key, values] : groups)
@@ -95,7 +95,7 @@ private:
 
   using Proposals = std::vector<ShardingProposal>;
 
-  /// On a mesh along whose other axes there is one device; what is cut along them is whole there.
+  /// Solves on a mesh whose other axes have one device, so that dimensions sharded over them have full size.
   Proposals solveAlong(spmd::MeshShape mesh, llvm::function_ref<bool(size_t)> isAlong, bool limitsMemory) {
     for (size_t axis = 0; axis < mesh.axes.size(); ++axis)
       if (!isAlong(axis))
@@ -103,7 +103,7 @@ private:
     return solve(mesh, limitsMemory).value_or(Proposals());
   }
 
-  /// Nothing where there is too much to choose from; else as many for each mesh.
+  /// The proposals on this mesh, equally many for each mesh; none if the solver has too many choices.
   std::optional<Proposals> solve(const spmd::MeshShape &mesh, bool limitsMemory) {
     auto module = func->getParentOfType<ModuleOp>();
     auto whole = module->getAttrOfType<MeshAttr>(kMeshAttrName);
@@ -152,7 +152,7 @@ private:
     return proposal;
   }
 
-  /// Each piece as the whole array is cut in the other.
+  /// Shards each shard of the proposal further, like the full array in the other proposal.
   static void cutFurther(ShardingProposal &proposal, const ShardingProposal &other) {
     for (auto [entry, further] : llvm::zip_equal(proposal.entries, other.entries))
       for (auto [dim, axes] : llvm::zip_equal(entry.sharding.dims, further.sharding.dims))
@@ -168,7 +168,8 @@ private:
   }
 
   func::FuncOp func;
-  /// By the place of the type and the type itself: a struct may have several, by its sizes. Arguments come first.
+  /// Keyed by the place of the type and by the type, because a struct may have several types for different sizes.
+  /// Arguments come first.
   llvm::MapVector<std::pair<StringAttr, Type>, SmallVector<Value>> groups;
 };
 

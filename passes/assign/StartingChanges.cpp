@@ -1,4 +1,4 @@
-//===- StartingChanges.cpp - changes around one operation --------------------===//
+//===- StartingChanges.cpp - changes around one operation -----------------===//
 
 #include "passes/assign/StartingChanges.h"
 
@@ -12,13 +12,14 @@ using namespace mlir;
 
 namespace spmdc {
 
-/// How far from the loads of a carry its other values are: the updates of an iteration, and what it yields.
+/// The number of operations between the loads of a carry and its other values: the updates and the yield of an
+/// iteration.
 static constexpr unsigned kNearRadius = 5;
 
 static spmd::Sharding shardingOf(Value value) { return cast<ArrayType>(value.getType()).getShardingOrOpen().toValue(); }
 
 std::vector<ShardingChange> StartingChanges::list(Operation *op, double limit, bool mayCostMore) {
-  std::multimap<double, ShardingChange> found; // By what the operation sends then.
+  std::multimap<double, ShardingChange> found; // Keyed by the bytes that the operation then sends.
   OperationPrice now = graph.price(op);
   std::set<std::vector<std::pair<unsigned, const void *>>> seen;
   auto consider = [&](const ShardingChange &change) {
@@ -44,8 +45,8 @@ std::vector<ShardingChange> StartingChanges::list(Operation *op, double limit, b
   return changes;
 }
 
-/// Every way to cut the operation's factors: all values around lie so, or the operands alone, or the result alone;
-/// the result also cut along a dimension where partial sums would be reduced whole.
+/// For each assignment of axes to the operation's factors: changes all values around it, only the operands, or only the
+/// result. If the result would be unreduced, also shards it along a dimension, so that it is reduced and scattered.
 void StartingChanges::listAround(ShardingRuleOpInterface op, double limit,
                                  llvm::function_ref<void(const ShardingChange &)> consider) {
   const ShardingRule &rule = *graph.getRule(op);
@@ -55,7 +56,7 @@ void StartingChanges::listAround(ShardingRuleOpInterface op, double limit,
   spmd::Sharding result = shardingOf(op->getResult(0));
   const std::vector<FactorAxes> suggested = listSuggestedFactorAxes(mesh, rule, operands, result);
   auto ways = llvm::map_to_vector(suggested, [](const FactorAxes &axes) { return &axes; });
-  // Where the operation has been priced they are known.
+  // If the operation has been priced, its strategies are known.
   const std::vector<StrategyEntry> &known = *graph.getChoices().find(op)->traits.candidates;
   std::vector<FactorAxes> all;
   if (!known.empty() && mayRememberFactorAxes(operands, result)) {
@@ -103,7 +104,7 @@ void StartingChanges::listAround(ShardingRuleOpInterface op, double limit,
   }
 }
 
-/// A value lies as its place wants it.
+/// For the edges of a loop, branch, return or reshard: changes the value to the sharding of its target, or the reverse.
 void StartingChanges::listEdges(Operation *op, llvm::function_ref<void(const ShardingChange &)> consider) {
   SmallVector<Value> places;
   if (isa<ReshardOp, ForOp, WhileOp>(op))
@@ -134,7 +135,8 @@ bool StartingChanges::mayHaveSharding(Value value, const spmd::Sharding &shardin
   return !variable || graph.mayHaveSharding(*variable, ShardingAttr::fromValue(value.getContext(), sharding));
 }
 
-/// False where there is no such sharding, or one value would lie in two ways.
+/// Adds the sharding of a value to a change. False if there is no such sharding, if the value may not have it, or if
+/// the change has another one for the value.
 bool StartingChanges::add(ShardingChange &change, Value value, const std::optional<spmd::Sharding> &sharding) {
   if (!sharding)
     return false;
@@ -161,7 +163,7 @@ bool StartingChanges::isPicked(Operation *op, size_t dim) const {
                       [&](unsigned factor) { return rule.factors[factor].kind == FactorKind::Reduction; });
 }
 
-/// Takes away, and returns, the axes of dimensions along which parts are read.
+/// Removes the axes of the dimensions along which parts are read, and returns them.
 AxisRefs StartingChanges::takePickedAxes(Operation *op, spmd::Sharding &sharding) const {
   AxisRefs axes;
   for (auto [dim, list] : llvm::enumerate(sharding.dims))
@@ -170,7 +172,7 @@ AxisRefs StartingChanges::takePickedAxes(Operation *op, spmd::Sharding &sharding
   return axes;
 }
 
-/// The array that parts are read of is sharded so, and the parts as follows from that.
+/// The change that gives the array from which parts are read this sharding, and the parts the one that follows.
 std::optional<ShardingChange> StartingChanges::changeOperand(Operation *op, const spmd::Sharding &sharding) {
   const ShardingRule &rule = *graph.getRule(op);
   FactorAxes axes = projectToFactors(mesh, rule, rule.operands[0], sharding);

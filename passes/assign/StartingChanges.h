@@ -1,4 +1,4 @@
-//===- StartingChanges.h - changes around one operation ------------*- C++ -*-===//
+//===- StartingChanges.h - changes around one operation ---------*- C++ -*-===//
 #pragma once
 
 #include "passes/assign/ShardingGraph.h"
@@ -8,25 +8,25 @@ namespace spmdc {
 /// Lists the changes of shardings with which a search begins.
 class StartingChanges {
 public:
-  /// Changes around one operation that are tried, of those that are best for itself; and where few operations send
-  /// anything, of those too that help only together with others.
+  /// The most changes around one operation that are tried: those that are best for the operation itself, and those that
+  /// may help only together with others.
   static constexpr size_t kMaxStarts = 12, kMaxLeaps = 40;
 
   StartingChanges(ShardingGraph &graph, const spmd::MeshShape &mesh) : graph(graph), mesh(mesh) {}
 
-  /// Whether an operand that devices may not hold as an operation needs it is brought there for that alone, as a
-  /// parameter is: a weight that is gathered in each layer. Otherwise there is no such way to run the operation.
+  /// Whether an operand may be resharded for one operation to a sharding that its value may not have (a weight that is
+  /// gathered in each layer). Otherwise such strategies are not tried.
   void setBringsOperands(bool brings) { bringsOperands = brings; }
 
-  /// Changes of the variables around one operation that would have it send less (or otherwise), the best for itself
-  /// first; those that are found before the graph's work has come to `limit`.
+  /// Changes of the variables around one operation with which it sends less (with `mayCostMore`: any), the best for the
+  /// operation first. Stops when the graph's work reaches `limit`.
   std::vector<ShardingChange> list(mlir::Operation *op, double limit, bool mayCostMore = false);
 
-  /// Where each iteration of a loop picks a part of an array along a cut dimension, one device has that part, and the
-  /// others compute the same as it does: the ways to have another dimension cut.
+  /// If each iteration of a loop reads a part of an array along a sharded dimension, one device holds that part, and
+  /// the others repeat its computation. Returns the changes that shard another dimension over these axes instead.
   std::vector<ShardingChange> listUnpicked(mlir::Operation *op);
-  /// The same for a carry of the loop, which no form can stand for in all iterations: no dimension is sharded over
-  /// those axes, so that each device holds more; nothing for any other array.
+  /// For a carry of the loop, which cannot be resharded once for all iterations: the change that shards no dimension
+  /// over these axes, so that each device holds more. None for any other array.
   std::optional<ShardingChange> findUnpickedReplicated(mlir::Operation *op);
 
 private:

@@ -1,8 +1,9 @@
-//===- AccumulateHalos.cpp - what goes to one place is added up first ---===//
+//===- AccumulateHalos.cpp - adds contributions to halos before sending ---===//
 //
-// The gradient of what looks at one array through shifted windows (a convolution, a pool, a stencil) adds up arrays
-// that are shifted against each other, and each is exchanged by itself: what one device has for a neighbour travels tap
-// by tap. Where it is less to send, devices add that up before (HaloAccumulation.h).
+// The gradient of an operation that reads one array through shifted windows (a convolution, a pool, a stencil) is a sum
+// of arrays that are shifted against each other. The partitioner exchanges each of them separately, so a device sends
+// its contributions to a neighbour's elements once per tap. This pass adds the contributions up first, where that sends
+// less (HaloAccumulation.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +33,7 @@ public:
 
   /// Operations in program order.
   void visit(ArrayRef<Operation *> ops) {
-    for (Operation *op : llvm::reverse(ops)) // A sum comes before what it is made of.
+    for (Operation *op : llvm::reverse(ops)) // In this order a sum is visited before its terms.
       if (!done.contains(op))
         visit(op);
   }
@@ -41,7 +42,7 @@ private:
   void visit(Operation *op) {
     Value root = op->getResult(0);
     ExchangedSum sum = findExchangedSum(root);
-    if (sum.terms.size() < 2) { // Nor do parts of it have two.
+    if (sum.terms.size() < 2) { // Then no part of the sum has two terms either.
       done.insert(sum.ops.begin(), sum.ops.end());
       return;
     }
@@ -66,8 +67,8 @@ private:
     done.insert(sum.ops.begin(), sum.ops.end());
     OpBuilder builder(op);
     Location loc = fuseLocs(op->getContext(), locs);
-    std::string why = "what devices have for one another's pieces of " + sum.type.str() +
-                      " is added up before they send it" + whyForCondition(root);
+    std::string why = "each device adds up its contributions to the other shards of " + sum.type.str() +
+                      " before it sends them" + whyForCondition(root);
     Value total;
     auto add = [&](Value value) { total = total ? builder.create<AddOp>(op->getLoc(), total, value) : value; };
     for (const HaloAccumulation &part : edges)
@@ -88,7 +89,7 @@ private:
     return value;
   }
 
-  /// Erases an operation of the old sum, and what led to it alone.
+  /// Erases an unused operation of the old sum, and the operations of the sum that only it used.
   void eraseUnused(Operation *op) {
     if (!op || !done.contains(op) || !op->use_empty())
       return;

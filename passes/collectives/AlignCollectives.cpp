@@ -1,16 +1,16 @@
-//===- AlignCollectives.cpp - all devices make the same calls -------------===//
+//===- AlignCollectives.cpp - all devices call the same collectives -------===//
 //
-// In what a person wrote for one device, a collective may stand under a condition that differs between groups of
-// devices, as long as each group agrees. The runtime matches calls by their order on a device, so all devices must make
-// all of them: they go both ways of such a branch and take the result of their own, and such a loop runs on all devices
-// until the last one has left it, while those that have keep their values. Groups that are not concerned compute with
-// what they have, and nobody looks at it.
+// In the body of a shard_map, a collective may be under a condition that differs between groups of devices, as long as
+// the devices of each group agree. The runtime matches calls by their order on a device, so all devices must call all
+// collectives. Hence each device runs both branches of such an `array.if` and selects the results of its own branch. An
+// `array.while` of this kind runs on all devices until the last one has left it; a device that has left keeps its
+// carries. Groups that would not run the code compute with the values that they have, and the results are not used.
 //
-// In a region that is manual along some axes only, what the partitioner will insert along the others counts as well:
-// devices of different places along the manual axes may go different ways around it.
+// In a region that is manual along some axes only, the collectives that the partitioner will insert along the other
+// axes count as well: devices at different positions along the manual axes may take different branches around them.
 //
-// A loop within such a branch must not run where its device has not come by: nothing says that it would end there. So
-// its condition also asks whether its device is here (`Here`).
+// A loop within such a branch must not iterate on a device that does not take the branch, since it might not terminate
+// there. So its condition also tests whether the device takes the branch (`Here`).
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,21 +29,21 @@ namespace spmdc {
 
 namespace {
 
-/// Whether a device has come to this place of its program; without a value, all have.
+/// Whether the original program of a device reaches this point. A null `isHere` means that all devices reach it.
 struct Here {
   Value isHere;
-  VaryingAxes::Axes axes; ///< Over which that differs.
+  VaryingAxes::Axes axes; ///< The axes over which `isHere` varies.
 };
 
-/// Whether a value is cut, along a dimension that satisfies the test.
+/// Whether a value is sharded along a dimension that satisfies the test.
 bool isCut(Value value, function_ref<bool(const DimFactors &)> test, const ValueFactors &factors) {
   ShardingAttr sharding = cast<ArrayType>(value.getType()).getSharding();
   return sharding && llvm::any_of(llvm::zip(sharding.getDims(), factors),
                                   [&](auto pair) { return !std::get<0>(pair).empty() && test(std::get<1>(pair)); });
 }
 
-/// Whether the operation is a collective, or the partitioner may need one for it: changes of sharding are in their
-/// places; other collectives combine what devices have of a factor that is cut, or move elements.
+/// Whether the operation is a collective, or the partitioner may need one for it. Changes of sharding are already
+/// `spmd.reshard` operations. Other collectives combine the devices' values along a sharded factor, or move elements.
 bool isCollective(Operation *op) {
   if (isa<CollectiveOpInterface, ReshardOp>(op))
     return true;
@@ -101,7 +101,7 @@ private:
     }
   }
 
-  /// A region within reads nothing from outside but its operands.
+  /// Passes `here` into a nested manual region, which reads no outer values except its operands.
   static Here handIn(const Here &here, ManualOp manual) {
     if (!here.isHere)
       return here;
@@ -141,7 +141,7 @@ private:
     VaryingAxes::Axes axes = varying.of(condition.getTerminator()->getOperand(0));
     axes.insert(here.axes.begin(), here.axes.end());
     if (!hasCollective(loop)) {
-      // Each device goes its own way; those that are not here go none.
+      // Devices need not agree on the iterations; a device that does not reach the loop runs none.
       OpBuilder builder(condition.getTerminator());
       Value goesOn = condition.getTerminator()->getOperand(0);
       condition.getTerminator()->setOperand(0, createAnd(builder, loop.getLoc(), here.isHere, goesOn));
@@ -155,7 +155,7 @@ private:
     align(condition, here);
     OpBuilder builder(loop);
     Location loc = loop.getLoc();
-    // Whether the device is in the loop: one more carry.
+    // A further carry says whether the device is still in the loop.
     Value isInside = createAnd(builder, loc, here.isHere, evaluate(condition, builder, loop.getInitials()));
     SmallVector<Value> initials(loop.getInitials());
     initials.push_back(isInside);
@@ -168,7 +168,7 @@ private:
     addArguments(*newCondition, loop, boolType(builder));
     Value anyInside = builder.create<AllReduceOp>(
         loc, boolType(builder), newCondition->getArguments().back(), ReductionKind::or_, axesAttr(axes),
-        builder.getStringAttr("the loop goes on while any device is in it: they call its collectives together"));
+        builder.getStringAttr("the loop iterates while any device is in it: all devices call its collectives"));
     builder.create<YieldOp>(loc, anyInside);
 
     Block *newBody = builder.createBlock(&aligned.getBody());
@@ -193,7 +193,7 @@ private:
     loop.erase();
   }
 
-  /// What the condition says of these carries.
+  /// Emits the condition for these carries, and returns its value.
   Value evaluate(Block &condition, OpBuilder &builder, ValueRange carries) {
     IRMapping mapping;
     for (auto [argument, carry] : llvm::zip(condition.getArguments(), carries))
@@ -222,7 +222,7 @@ private:
 
 class AlignCollectivesPass : public impl::AlignCollectivesBase<AlignCollectivesPass> {
   void runOnOperation() override {
-    // With those within.
+    // An aligner handles the nested manual regions too.
     getOperation().walk<WalkOrder::PreOrder>([](ManualOp manual) {
       Aligner{manual};
       return WalkResult::skip();

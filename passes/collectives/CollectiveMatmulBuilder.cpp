@@ -1,4 +1,4 @@
-//===- CollectiveMatmulBuilder.cpp - a product piece by piece -------------------------===//
+//===- CollectiveMatmulBuilder.cpp - emits a collective matmul ------------===//
 
 #include "passes/collectives/CollectiveMatmulBuilder.h"
 
@@ -12,14 +12,14 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-/// Where a step stands: a number that is known, and twice a loop's counter.
+/// The index of a step: `number` plus twice the counter of a loop, if there is one.
 struct Step {
   int64_t number = 0;
   Value counter;
 };
 
-/// What travels forward and backward, and what there is so far of the result and of the gathered array; without a value
-/// where the ring has none of it.
+/// The values of a step: the shards or partial sums sent in each direction, and the result and the gathered array as
+/// far as they are computed. A value that this collective matmul does not have is null.
 struct State {
   Value forward, backward, result, gathered;
 };
@@ -41,7 +41,7 @@ public:
       return buildStraight();
     return ring.isScatter() ? buildScatter() : buildGather();
   }
-  /// The whole gathered array, where it is kept.
+  /// The complete gathered array if it has other uses (`isKept`), else null.
   Value getGathered() const { return gathered; }
 
 private:
@@ -50,14 +50,14 @@ private:
   unsigned side() const { return ring.isLhs ? 0 : 1; }
   int64_t scatterDim() { return static_cast<int64_t>(cast<ReduceScatterOp>(ring.collective.getOperation()).getDim()); }
   bool goesBothWays() const { return backwardHops > 0; }
-  /// Steps in which pieces go all the ways that the ring has.
+  /// The number of steps that send in every direction that the ring uses.
   int64_t fullSteps() const { return goesBothWays() ? backwardHops : forwardHops; }
 
   //===--------------------------------------------------------------------===//
   // Parts of the product
   //===--------------------------------------------------------------------===//
 
-  /// A constant, once for the whole ring.
+  /// A constant, emitted once for the entire collective matmul.
   Value number(int64_t value) {
     Value &known = numbers[value];
     if (!known) {
@@ -68,8 +68,8 @@ private:
     return known;
   }
 
-  /// Where the piece of a position begins: that of this device, and `shift` further on (a number below the group's,
-  /// or one that grows or falls by twice the loop's counter).
+  /// The offset of the shard at this device's position plus `shift` (modulo the group). `shift` is a constant below the
+  /// size of the group, and with a counter it grows or falls by twice the counter.
   Value startOf(int64_t shift, Value counter, bool grows) {
     Value at = position;
     if (shift % devices != 0 || counter)
@@ -100,7 +100,7 @@ private:
     return b.create<DynamicSliceOp>(loc(), value, startsAlong(typeOf(value), dim, start), sizes);
   }
 
-  /// Sums of f16 and bf16 are kept in f32 until the last is added.
+  /// Sums of f16 and bf16 stay f32 until the last addend is added.
   Type sumType() {
     Type type = product.getType().getElementType();
     return isNarrowFloat(type) ? b.getF32Type() : type;
@@ -116,7 +116,7 @@ private:
                                   product.getLhsBatch(), product.getRhsBatch());
   }
 
-  /// What one gathered piece gives, in its place of the result so far or added to it.
+  /// The result so far with the product of one gathered shard: stored at its place, or added (contracted dimension).
   Value useGathered(Value result, Value piece, Value start) {
     for (TransposeOp transpose : ring.transposes)
       piece = b.create<TransposeOp>(loc(), piece, transpose.getPerm());
@@ -129,14 +129,14 @@ private:
     return put(product.getType(), result, part, ring.resultDim, start);
   }
 
-  /// An array of this type with a part in its place; the others are zero where there is none of it yet.
+  /// `whole` with `part` stored at `start`; a null `whole` stands for zeros of this type.
   Value put(ArrayType type, Value whole, Value part, int64_t dim, Value start) {
     if (!whole)
       whole = b.create<ConstantOp>(loc(), type, Scalar());
     return b.create<DynamicUpdateSliceOp>(loc(), whole, part, startsAlong(type, dim, start));
   }
 
-  /// A part of the partial sum that is to be scattered.
+  /// The part of the device's partial sum that the device with this shard will add up.
   Value makePart(Value start) { return makePart(start, partType()); }
   Value makePart(Value start, Type elementType) {
     Value lhs = product.getLhs(), rhs = product.getRhs();
@@ -156,7 +156,7 @@ private:
     return type == value.getType() ? value : b.create<ConvertOp>(loc(), type, value).getResult();
   }
 
-  /// What is scattered, as the collective's readers know it.
+  /// Applies the transposes between the product and the collective, so that users see the collective's layout.
   Value finishScatter(Value result) {
     for (TransposeOp transpose : ring.transposes)
       result = b.create<TransposeOp>(loc(), result, transpose.getPerm());
@@ -171,7 +171,7 @@ private:
     return send(value, isForward ? devices - 1 : 1, "steps around a ring, under the product");
   }
 
-  /// To the device so many positions further on.
+  /// Sends a value to the device `shift` positions further on.
   Value send(Value value, int64_t shift, const std::string &what) {
     SmallVector<int64_t> pairs;
     for (int64_t source = 0; source < devices; ++source)
@@ -186,7 +186,7 @@ private:
     return permute;
   }
 
-  /// Steps `first` to `first` + `count` - 1, of which each makes the next state: most of them in a loop.
+  /// Emits the steps `first` to `first` + `count` - 1, most of them in a loop, and returns the state after them.
   State repeat(State state, int64_t first, int64_t count, llvm::function_ref<State(State, Step)> makeStep) {
     int64_t pairs = count / 2;
     int64_t done = 0;
@@ -231,7 +231,7 @@ private:
 
   Value buildGather() {
     Value own = ring.collective->getOperand(0);
-    // Of the pieces that have come in a step: what they give, while they go on to the neighbours.
+    // Multiplies with the shards that arrived in a step, while they are sent on to the neighbours.
     auto gather = cast<AllGatherOp>(ring.collective.getOperation());
     auto useOne = [&](State &state, Value piece, Value start) {
       state.result = useGathered(state.result, piece, start);
@@ -267,7 +267,7 @@ private:
       return makePart(startOf(devices - forwardHops + step.number, step.counter, true));
     };
     auto backwardPart = [&](Step step) { return makePart(startOf(backwardHops - step.number, step.counter, false)); };
-    // The forward one has a step more to go where the group is even and pieces go both ways.
+    // In an even group with two directions, the forward partial sum needs one step more than the backward one.
     int64_t ahead = forwardHops - fullSteps();
     State state{forwardPart({}), Value(), Value(), Value()};
     if (ahead > 0) {
@@ -294,8 +294,8 @@ private:
     return finishScatter(result);
   }
 
-  /// Partial sums on their way while the next ones are computed: that for the device half way around first, where it
-  /// has no other at its side. The own one is the last, and is not rounded.
+  /// Sends each partial sum while the next ones are computed. In an even group with two directions, the sum for the
+  /// opposite device is sent first, alone. The device's own partial sum is computed last, and is not rounded.
   Value buildStraight() {
     SmallVector<SmallVector<int64_t>> steps;
     for (int64_t hops = forwardHops; hops > 0; --hops) {
@@ -314,7 +314,7 @@ private:
     for (size_t i = 0; i < steps.size(); ++i) {
       SmallVector<Value> arrived;
       for (auto [part, shift] : llvm::zip(parts, steps[i]))
-        arrived.push_back(send(part, shift, "partial sums straight to where they are added, under the product"));
+        arrived.push_back(send(part, shift, "partial sums sent directly to their devices, under the product"));
       bool isLast = i + 1 == steps.size();
       parts = isLast ? SmallVector<Value>{makePart(startOf(0, Value(), true), sumType())} : makeParts(steps[i + 1]);
       for (Value each : arrived)
@@ -323,7 +323,7 @@ private:
     return finishScatter(convert(add(sum, parts[0]), product.getType().getElementType()));
   }
 
-  CollectiveMatmul ring; ///< A copy: what it names is not const.
+  CollectiveMatmul ring; ///< A copy, because its operations must not be const here.
   DotGeneralOp product;
   OpBuilder b;
   LocalBuilder index;

@@ -1,18 +1,19 @@
-//===- CollectiveMatmulBuilder.h - a product piece by piece -----------------*- C++ -*-===//
+//===- CollectiveMatmulBuilder.h - emits a collective matmul ----*- C++ -*-===//
 #pragma once
 
 #include "passes/collectives/CollectiveMatmulMatch.h"
 
 namespace spmdc {
 
-/// Puts the steps of a ring in the place of its collective and its product. Both ways need three devices.
+/// Replaces a collective and its product by the steps of a collective matmul. Two directions need three devices.
 ///
-/// One way, piece s of a gather is that of position p + s, and goes to the neighbour before; both ways, those of
-/// positions p - 1, p - 2, ... come from the other side. In a scatter the partial sum that ends at a position starts at
-/// the farthest one on each side of it, and each on its way adds its own; those of f16 and bf16 go straight there.
+/// With one direction, the device at position p multiplies in step s of a gather with the shard of position p + s, and
+/// sends it to position p - 1. With two directions, the shards of positions p - 1, p - 2, ... arrive from the other
+/// side. In a scatter, the partial sum for a position starts at the farthest device on each side of it, and each device
+/// on the path adds its own. Partial sums of f16 and bf16 are sent directly to the device that adds them.
 ///
-/// The steps in the middle are a loop, two of them in each iteration, so that what comes in one goes out of the next
-/// without a copy: the program is as long for 4,096 devices as for eight. What goes straight is no loop.
+/// The steps in the middle are a loop with two steps in each iteration, so that a value received in one step is sent in
+/// the next without a copy: the program is as long for 4,096 devices as for eight. Direct transfers are not in a loop.
 void replaceByCollectiveMatmul(const CollectiveMatmul &ring, CollectiveMatmulKind way);
 
 } // namespace spmdc

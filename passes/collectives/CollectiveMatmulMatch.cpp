@@ -1,4 +1,4 @@
-//===- CollectiveMatmulMatch.cpp - products that run piece by piece -----------------------===//
+//===- CollectiveMatmulMatch.cpp - finds collective matmuls ---------------===//
 
 #include "passes/collectives/CollectiveMatmulMatch.h"
 #include "passes/collectives/ShardedAxes.h"
@@ -36,7 +36,7 @@ public:
   }
 
 private:
-  /// Devices in the group, if pieces of this size make up the whole: then none is padded.
+  /// The number of devices in the group if the shards divide the dimension evenly, so that none is padded; else none.
   std::optional<int64_t> evenGroup(CollectiveOpInterface op, int64_t whole, int64_t piece) {
     double devices = groupSize(mesh, op.getGroupAxes());
     if (devices < 2 || piece == 0 || static_cast<double>(whole) != devices * static_cast<double>(piece))
@@ -44,7 +44,8 @@ private:
     return static_cast<int64_t>(devices);
   }
 
-  /// The product at the end of a use, behind transposes that have no other.
+  /// The product that a use leads to, through transposes with one use; null if there is none in the block. Sets `dim`
+  /// to the gathered dimension of the product's operand.
   static DotGeneralOp followUse(OpOperand &first, int64_t &dim, CollectiveMatmul &ring) {
     OpOperand *use = &first;
     while (auto transpose = dyn_cast<TransposeOp>(use->getOwner())) {
@@ -59,7 +60,7 @@ private:
     return product && product->getBlock() == ring.collective->getBlock() ? product : nullptr;
   }
 
-  /// Whether all other uses of what is gathered come behind the product.
+  /// Whether all other uses of the gathered array come behind the product.
   static bool isFirstUse(OpOperand &use, DotGeneralOp product) {
     return llvm::all_of(use.get().getUses(), [&](OpOperand &other) {
       Operation *op = product->getBlock()->findAncestorOpInBlock(*other.getOwner());
@@ -122,7 +123,7 @@ private:
     rings.push_back(std::move(ring));
   }
 
-  /// What the gathered dimension is to the product.
+  /// Sets the role of the gathered dimension in the product.
   static void findRole(CollectiveMatmul &ring) {
     DotGeneralOp op = ring.product;
     ArrayRef<int64_t> batch = ring.isLhs ? op.getLhsBatch() : op.getRhsBatch();
@@ -143,7 +144,7 @@ private:
     }
   }
 
-  /// Which operand the scattered dimension of the result comes from.
+  /// Sets the operand from which the scattered dimension of the result comes.
   static void findCutOperand(CollectiveMatmul &ring) {
     DotGeneralOp op = ring.product;
     auto batches = static_cast<int64_t>(op.getLhsBatch().size());
@@ -194,7 +195,7 @@ private:
     auto devices = static_cast<double>(work.devices);
     Value operand = ring.product->getOperand(ring.isLhs ? 0 : 1), other = ring.product->getOperand(ring.isLhs ? 1 : 0);
     double result = bytesOf(ring.product.getResult());
-    // Of an operand of which each piece takes a part, that part is copied first.
+    // The part of the other operand that a shard is multiplied with is copied first.
     bool isOtherCut = ring.role != MatmulDimRole::Free;
     double otherPart = isOtherCut ? bytesOf(other) / devices : bytesOf(other);
     double resultPart = ring.role == MatmulDimRole::Contracted ? result : result / devices;
@@ -205,27 +206,27 @@ private:
       work.pieceProduct += memorySeconds(2 * bytesOf(operand) / devices);
       work.addition = memorySeconds(3 * resultPart);
       if (ring.sendsDirectly()) {
-        // Of 16 bits to a sum of 32, which is rounded once.
+        // Each addition reads 16 bits, and reads and writes a sum of 32 bits, which is rounded once at the end.
         work.addition = memorySeconds((1 + 2 * 2) * resultPart);
         work.once = memorySeconds((2 + 1) * resultPart);
       }
     } else if (ring.role == MatmulDimRole::Contracted) {
-      // Added to what is there as it is stored, in f32 where the result is narrower.
+      // The product is added to the sum so far when it is stored.
       work.pieceProduct += memorySeconds(resultPart);
     } else {
-      // Stored once more, where it belongs in the result, which has to be there before.
+      // The product is copied to its place in the result, which is filled with zeros before.
       work.pieceProduct += memorySeconds(2 * resultPart);
       work.once = memorySeconds(result);
     }
     if (ring.isKept) {
-      // Put in its place in the gathered array, which has to be there before.
+      // The shard is copied to its place in the gathered array, which is filled with zeros before.
       work.pieceProduct += memorySeconds(2 * work.pieceBytes);
       work.once += memorySeconds(devices * work.pieceBytes);
     }
     work.otherProducts = ring.isScatter() ? productsBehind(ring) : productsBefore(ring);
   }
 
-  /// The products between what a gather needs and the one that needs it: they run under it as it is
+  /// Seconds of the products between a gather's operand and the gather's product. The unsplit gather overlaps with them
   /// (spmdc-schedule-collectives), though not across loops and branches.
   double productsBefore(CollectiveMatmul &ring) {
     Place place = placeOf(ring.product);
@@ -236,7 +237,7 @@ private:
     return place.begin - begin;
   }
 
-  /// Likewise those between a scatter's product and the first reader of what is scattered.
+  /// Likewise seconds of the products between a scatter's product and the first reader of the scattered result.
   double productsBehind(CollectiveMatmul &ring) {
     Place place = placeOf(ring.product);
     Block *block = ring.product->getBlock();
@@ -247,10 +248,11 @@ private:
     return end - place.end;
   }
 
-  /// Seconds of the products of a block up to an operation and with it, and up to the loop or branch before it.
+  /// Seconds of a block's products before an operation (`begin`), with it (`end`), and before the last loop or branch
+  /// in front of it (`stretchBegin`).
   struct Place {
     double begin = 0, end = 0, stretchBegin = 0;
-    int64_t stretch = 0; ///< Between two loops or branches, by number.
+    int64_t stretch = 0; ///< The number of loops and branches before the operation.
   };
 
   Place placeOf(Operation *op) {

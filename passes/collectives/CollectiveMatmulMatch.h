@@ -1,19 +1,21 @@
-//===- CollectiveMatmulMatch.h - products that run piece by piece ---------------*- C++ -*-===//
+//===- CollectiveMatmulMatch.h - finds collective matmuls -------*- C++ -*-===//
 //
-// A product (dot_general) whose operand an all_gather brings, or whose result a reduce_scatter adds up, with nothing
-// but transposes in between, in one block; pieces are even. What is scattered has no other use; what is gathered may
-// have others behind the product, for which its pieces are put together as they come (other products of it, its
-// transpose's product in a gradient). The gathered dimension has a role in the product:
+// A collective matmul needs a product (dot_general) whose operand is the result of an all_gather, or whose result is
+// the operand of a reduce_scatter, with nothing but transposes in between, in one block and with even shards. The
+// scattered value has no other use. The gathered array may have other uses behind the product (other products, its
+// transpose's product in a gradient); for them it is assembled from the shards as they arrive. The gathered dimension
+// has a role in the product:
 //
-//   free        each piece gives a part of the result
+//   free        each shard gives a part of the result
 //   batch       likewise, with a part of the other operand
-//   contracted  each piece gives, with a part of the other operand, a summand of the result. Devices add in different
-//               orders, so the result must be one that they do not hold alike (ShardedAxes.h), or of integers.
+//   contracted  each shard gives, with a part of the other operand, an addend of the result. Devices add in different
+//               orders, so either the result differs between the devices anyway (ShardedAxes.h) or it is of integers.
 //
 // A reduce_scatter adds in the order of the ring. Partial sums of f16 and bf16 would be rounded at each step there, or
-// travel as twice the bytes in f32; instead each goes straight to the device that adds it up, in f32, rounded once
-// before and the whole once at the end, as the collective does: the same bytes, and the device's own partial sum is not
-// rounded. Each step has neighbours of its own, so they are no loop: only in groups of up to kMaxDirectDevices devices.
+// be sent as twice the bytes in f32. Instead each is sent directly to the device that adds it up in f32. Each is
+// rounded once before it is sent and the sum once at the end, as in the collective, and the bytes are the same; the
+// device's own partial sum is not rounded. Each step has its own pairs of devices, so the steps are not a loop, and
+// this is done only in groups of up to kMaxDirectDevices devices.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -29,8 +31,8 @@ namespace spmdc {
 
 enum class MatmulDimRole { Free, Batch, Contracted };
 
-/// Devices of a group in which partial sums of f16 and bf16 go straight to where they belong: the program grows with
-/// it.
+/// The largest group in which partial sums of f16 and bf16 are sent directly to their devices: the program grows with
+/// the group.
 constexpr int64_t kMaxDirectDevices = 32;
 
 /// f16 and bf16, which are added up in f32.
@@ -41,26 +43,27 @@ inline bool isNarrowFloat(mlir::Type type) {
 struct CollectiveMatmul {
   CollectiveOpInterface collective; ///< An all_gather or a reduce_scatter (of a sum).
   DotGeneralOp product;
-  llvm::SmallVector<TransposeOp> transposes; ///< From the first of the two to the second.
+  llvm::SmallVector<TransposeOp> transposes; ///< Between collective and product, in program order.
   bool isKept = false;                       ///< The gathered array has other uses.
-  bool isLhs = false; ///< Which operand is gathered; of a scatter, whose dimension is cut (batch: both).
+  bool isLhs = false; ///< Whether the gathered operand, or the one with the scattered dimension, is the lhs.
   MatmulDimRole role = MatmulDimRole::Free;
-  /// Of that operand of the product; the other operand's, where the role is batch or contracted.
+  /// The dimension in that operand, and in the other operand if the role is batch or contracted.
   int64_t dim = 0, otherDim = 0;
-  int64_t resultDim = 0; ///< Of the product's result; none where the role is contracted.
+  int64_t resultDim = 0; ///< The dimension in the product's result, unless the role is contracted.
   CollectiveMatmulWork work;
 
   bool isScatter() const { return work.isScatter; }
-  /// Whether partial sums do not go around: each goes straight to where it belongs.
+  /// Whether each partial sum is sent directly to the device that adds it, instead of around the ring.
   bool sendsDirectly() const {
     return isScatter() && isNarrowFloat(mlir::cast<ArrayType>(collective->getResult(0).getType()).getElementType());
   }
 };
 
-/// The rings of a function of one device's program, in its order, whether they pay or not; a product may be in several.
+/// The possible collective matmuls of a function (one device's program) in program order, also those that do not save
+/// time. A product may be in several.
 std::vector<CollectiveMatmul> findCollectiveMatmuls(mlir::func::FuncOp func, MeshAttr mesh, const CostModel &model);
 
-/// Those that pay, each product in the one that saves most.
+/// A collective matmul that saves time, with its direction. Each product is in at most one: that which saves most.
 struct ChosenCollectiveMatmul {
   CollectiveMatmul ring;
   CollectiveMatmulKind way = CollectiveMatmulKind::None;

@@ -1,4 +1,4 @@
-//===- CollectiveMatmuls.cpp - products under their own transfers ----------===//
+//===- CollectiveMatmuls.cpp - overlaps products with their transfers -----===//
 
 #include "passes/collectives/CollectiveMatmulBuilder.h"
 #include "passes/collectives/Passes.h"

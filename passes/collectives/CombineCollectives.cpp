@@ -1,20 +1,20 @@
 //===- CombineCollectives.cpp - one collective for several small ones -----===//
 //
-// A group is of one kind: operation, reduction or pairs, element type and axes, and none of its members needs another's
-// result. It runs where its first member did, or as soon as all operands are there; what stands before that and reads a
-// result goes behind it.
+// The members of a group have the same operation, reduction or pairs, element type and axes, and none needs another's
+// result. The combined collective runs where its first member did, or as soon as all operands are computed. Operations
+// in front of that point that read a result are moved behind it.
 //
-// Each member's operand becomes a matrix, the matrices are joined along their rows, and the result's columns become the
-// members' results. Of g devices
+// Each member's operand becomes a matrix, the matrices are concatenated along dimension 1, and the columns of the
+// result become the members' results. With g devices:
 //
 //   all_reduce        [1, n] -> [1, n]
-//   all_gather        [1, n] -> [g, n]   the pieces, each a row; joined along the member's dimension afterwards
-//   reduce_scatter    [g, n] -> [1, n]   each row what one device gets, cut along the member's dimension before
-//   all_to_all        [g, n] -> [1, g n] both; the pieces, one behind the other, are rows again
+//   all_gather        [1, n] -> [g, n]   a row per shard; concatenated along the member's dimension afterwards
+//   reduce_scatter    [g, n] -> [1, n]   a row per receiver; the operand is split along the member's dimension before
+//   all_to_all        [g, n] -> [1, g n] both; the received shards become rows again
 //   collective_permute [1, n] -> [1, n]
-//   collective_broadcast [1, n] -> [1, n], of one root
+//   collective_broadcast [1, n] -> [1, n], from one root
 //
-// Pieces of one size only: those of an uneven dimension are no rows of a matrix.
+// Only even shards are combined: those of an uneven dimension are not the rows of a matrix.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,7 +42,7 @@ namespace spmdc {
 
 namespace {
 
-/// What all groups of a block may hold of operands and results at once, each: memory is needed for all of them then.
+/// The most bytes of operands and results of one group: all of them are live in memory at the same time.
 constexpr int64_t kMostBytes = 4 << 20;
 
 using Group = SmallVector<CollectiveOpInterface>;
@@ -50,7 +50,7 @@ using Group = SmallVector<CollectiveOpInterface>;
 ArrayType operandType(CollectiveOpInterface op) { return cast<ArrayType>(op->getOperand(0).getType()); }
 ArrayType resultType(CollectiveOpInterface op) { return cast<ArrayType>(op->getResult(0).getType()); }
 
-/// The dimension along which each device's operand is cut into one piece for each; none: all get the same.
+/// The dimension along which a device's operand is split into a part for each receiver; none if all receive the same.
 std::optional<int64_t> cutDim(CollectiveOpInterface op) {
   if (auto scatter = dyn_cast<ReduceScatterOp>(op.getOperation()))
     return scatter.getDim();
@@ -59,7 +59,7 @@ std::optional<int64_t> cutDim(CollectiveOpInterface op) {
   return std::nullopt;
 }
 
-/// The dimension along which pieces of all devices are joined; none: what comes out is one piece.
+/// The dimension along which the shards of all devices are concatenated; none if the result is not a concatenation.
 std::optional<int64_t> joinDim(CollectiveOpInterface op) {
   if (auto gather = dyn_cast<AllGatherOp>(op.getOperation()))
     return gather.getDim();
@@ -85,7 +85,7 @@ public:
     std::optional<int64_t> dim = cutDim(op);
     if (!dim)
       return reshape(operand, {1, operandType(op).getNumElements()});
-    // What each device gets, in front.
+    // The dimension of the receivers comes first.
     SmallVector<int64_t> order = {*dim};
     for (int64_t d = 0; d <= operandType(op).getRank(); ++d)
       if (d != *dim)
@@ -109,7 +109,7 @@ public:
   }
 
 private:
-  /// What one device sends to one other.
+  /// The shape of what one device sends to one other.
   SmallVector<int64_t> pieceShape() const {
     SmallVector<int64_t> shape(operandType(op).getShape());
     if (std::optional<int64_t> dim = cutDim(op))
@@ -134,8 +134,8 @@ public:
   BlockCombiner(Block &block, const spmd::MeshShape &mesh, const CostModel &model)
       : block(block), mesh(mesh), model(model) {}
 
-  /// One kind after the other, each in the order that the one before has left, so that no two groups come to wait for
-  /// one another.
+  /// Combines one kind after the other. Each kind sees the order that the previous one has left, so that no two groups
+  /// depend on each other.
   void run() {
     SmallVector<Kind> kinds;
     for (Operation &op : block)
@@ -148,7 +148,7 @@ public:
   }
 
 private:
-  /// Seconds that one call less saves, and that it costs to bring an array to the others and its result back.
+  /// Seconds that one call fewer saves.
   double savedSeconds(CollectiveOpInterface op) const {
     std::vector<std::string> names;
     for (const spmd::AxisRef &axis : op.getGroupAxes().toValues())
@@ -157,6 +157,7 @@ private:
     return static_cast<double>(CostModel::stepsOf(name)) * model.ratesOf(names).latencyMicroseconds * 1e-6;
   }
   static int64_t bytesOf(CollectiveOpInterface op) { return operandType(op).getBytes() + resultType(op).getBytes(); }
+  /// Seconds to copy an operand into the combined operand, and the result out of the combined result.
   double copySeconds(CollectiveOpInterface op) const {
     return 2 * static_cast<double>(bytesOf(op)) / model.memoryPerSecond;
   }
@@ -168,14 +169,14 @@ private:
     return devices;
   }
 
-  /// Whether it can be in a group: in one that is there already it pays.
+  /// Whether the collective can join a group: the call that it saves costs more than its copies.
   bool isSmall(CollectiveOpInterface op) const {
     return isa<AllReduceOp, AllGatherOp, ReduceScatterOp, AllToAllOp, CollectivePermuteOp, CollectiveBroadcastOp>(
                op.getOperation()) &&
            operandType(op).getNumElements() > 0 && areEven(op) && copySeconds(op) < savedSeconds(op);
   }
 
-  /// Whether all pieces have one size.
+  /// Whether all shards have the same size.
   bool areEven(CollectiveOpInterface op) const {
     int64_t devices = devicesOf(op);
     SmallVector<int64_t> expected(operandType(op).getShape());
@@ -192,9 +193,9 @@ private:
   struct Kind {
     OperationName name;
     AxesAttr axes;
-    Attribute reduction; ///< Or who sends to whom.
+    Attribute reduction; ///< The reduction, or the pairs of a permute.
     Type elementType;
-    Value root; ///< Of a broadcast.
+    Value root; ///< The root of a broadcast, else null.
     bool operator==(const Kind &) const = default;
   };
   static Kind kindOf(CollectiveOpInterface op) {
@@ -209,10 +210,10 @@ private:
     op->walk([&](Operation *inner) { llvm::for_each(inner->getOperands(), visit); });
   }
 
-  /// The groups of a kind that pay. Members of a group have as many others of their kind before them, on the longest
-  /// way to them: so none needs another's result, and what is combined never waits for itself.
+  /// The groups of a kind that save time. The depth of an operation is the number of collectives of this kind on the
+  /// longest chain of operands before it. Members of a group have equal depth, so none needs another's result.
   std::vector<Group> listGroups(const Kind &kind) {
-    llvm::DenseMap<Operation *, int64_t> depths; ///< Behind the operation.
+    llvm::DenseMap<Operation *, int64_t> depths; ///< The depth of an operation's results.
     std::map<int64_t, Group> open;
     std::vector<Group> groups;
     auto close = [&](std::map<int64_t, Group>::iterator entry) {
@@ -227,7 +228,7 @@ private:
           if (auto known = depths.find(origin); known != depths.end())
             depth = std::max(depth, known->second);
       });
-      // What is printed keeps its place: those that it needs cannot wait for later ones.
+      // An operation with effects (a print) keeps its place, so collectives that it needs cannot wait for later ones.
       if (!isMemoryEffectFree(&op))
         for (auto entry = open.begin(); entry != open.end() && entry->first < depth;)
           entry = close(entry);
@@ -261,7 +262,7 @@ private:
   }
 
   void combine(Group group) {
-    // Others that were combined may have changed their order.
+    // Combining other groups may have changed the order of the members.
     llvm::sort(group, [](Operation *x, Operation *y) { return x->isBeforeInBlock(y); });
     CollectiveOpInterface last = group.back();
     Operation *ready = group.front();
@@ -322,8 +323,8 @@ private:
     return builder.create<AllGatherOp>(loc, type, operand, 0, like.getGroupAxes(), why);
   }
 
-  /// What stands between the first member and the last, which is where the group runs, and needs one of them goes
-  /// behind that.
+  /// Moves the operations between the first member and the last that need a member's result behind the last member,
+  /// where the combined collective runs.
   void moveFollowers(const Group &group) {
     llvm::DenseSet<Operation *> followers;
     for (CollectiveOpInterface member : group)

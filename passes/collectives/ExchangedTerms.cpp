@@ -1,4 +1,4 @@
-//===- ExchangedTerms.cpp - what a sum of moved arrays is made of ---------===//
+//===- ExchangedTerms.cpp - the terms of a sum of moved arrays ------------===//
 
 #include "passes/collectives/ExchangedTerms.h"
 
@@ -10,16 +10,16 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-/// From a value to the sum: what becomes of each dimension that changes.
+/// The composed moves between a value and the sum.
 struct Path {
-  SmallVector<std::optional<spmd::DimMove>> dims;
-  ArrayType type; ///< Of the value, with its sharding; null in front of the first exchange.
+  SmallVector<std::optional<spmd::DimMove>> dims; ///< None for a dimension that does not change.
+  ArrayType type; ///< The global type of the value, with its sharding; null as long as the path has no exchange.
   SmallVector<Operation *> ops;
 };
 
 bool isCut(ArrayType type, int64_t dim) { return !type.getShardingOrOpen().getDims()[dim].getAxes().empty(); }
 
-/// What an exchange or a local operation does, if that is to bring one array elsewhere without changing an element.
+/// The move that an exchange or a local operation does, if it only moves the elements of one array and fills with zero.
 std::optional<ArrayMove> getPlainMove(Operation *op) {
   if (auto exchange = dyn_cast<ExchangeOp>(op)) {
     ArrayMove move{exchange.getOperand(), exchange.getMoves()};
@@ -63,7 +63,7 @@ public:
   }
 
 private:
-  /// Whether what happens in front of the path can be told as one move together with it.
+  /// Prepends the move `inner` of a dimension to the path's move `dim`. False if the two are not one move.
   static bool compose(const spmd::DimMove &inner, int64_t before, int64_t after, bool isCut,
                       std::optional<spmd::DimMove> &dim) {
     if (before == after && inner == spmd::DimMove{0, 1, 0, after})
@@ -87,7 +87,7 @@ private:
       return false;
     ArrayType type = to;
     for (int64_t d = 0; d < to.getRank(); ++d) {
-      if (!path.type && path.dims[d]) { // A local move, of a dimension that has to be whole for it.
+      if (!path.type && path.dims[d]) { // A local move needs the full size of its dimension on each device.
         if (isCut(to, d))
           return false;
         SmallVector<int64_t> shape(type.getShape());

@@ -1,4 +1,4 @@
-//===- ExchangedTerms.h - what a sum of moved arrays is made of -*- C++ -*-===//
+//===- ExchangedTerms.h - terms of a sum of moved arrays --------*- C++ -*-===//
 #pragma once
 
 #include "ir/array/ArrayOps.h"
@@ -8,29 +8,29 @@
 
 namespace spmdc {
 
-/// An array of the program, on one device, which exchanges bring to its place in a sum.
+/// A term of a sum that exchanges move to its place in the sum.
 struct ExchangedTerm {
   mlir::Value local;
-  ArrayType from; ///< The array of which `local` is the piece.
+  ArrayType from; ///< The global array of which `local` is the shard.
   std::vector<spmd::DimMove> dims;
 };
 
-/// What a device adds itself: a value, and the operations that only move elements which lie between it and the sum,
-/// the last one first.
+/// A term that needs no exchange: a local value, and the element-moving operations between it and the sum, the last
+/// one first.
 struct OwnTerm {
   mlir::Value local;
   llvm::SmallVector<mlir::Operation *> path;
 };
 
-/// A sum, seen through additions, exchanges and local moves that nobody else uses: all terms are moved at once.
+/// A sum whose terms are found through additions, exchanges and local moves that have no other use.
 struct ExchangedSum {
-  ArrayType type; ///< The sum as an array, with its sharding.
+  ArrayType type; ///< The global type of the sum, with its sharding.
   std::vector<ExchangedTerm> terms;
   std::vector<OwnTerm> own;
-  std::vector<mlir::Operation *> ops; ///< That are looked through.
+  std::vector<mlir::Operation *> ops; ///< The additions, exchanges and moves between the terms and the sum.
 };
 
-/// Of an addition, or an exchange; without terms where that is no such sum.
+/// The sum that an addition or an exchange computes; without terms if it has no exchanged ones.
 ExchangedSum findExchangedSum(mlir::Value value);
 
 } // namespace spmdc

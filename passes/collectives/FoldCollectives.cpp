@@ -1,13 +1,12 @@
-//===- FoldCollectives.cpp - one collective for two in a row --------------===//
+//===- FoldCollectives.cpp - one collective for two in sequence -----------===//
 //
-// The same collective of the same value is done once, whoever asked for it. A sum over one axis of a sum over another
-// is a sum over both, which sends less than one after the other: of g * h devices each sends 2 (gh - 1) / gh of the
-// array, not 2 (g - 1) / g + 2 (h - 1) / h. Pieces gathered along one dimension in two steps, or scattered, are
-// gathered or scattered in one: as many bytes, one wait less.
+// Equal collectives of one value become one, whatever their reasons. A sum over one axis of a sum over another becomes
+// a sum over both, which sends less: each of g * h devices sends 2 (gh - 1) / gh of the array instead of
+// 2 (g - 1) / g + 2 (h - 1) / h. Two all_gathers or reduce_scatters along one dimension become one, which sends as many
+// bytes and waits once less.
 //
-// Where one of the axes is slow the way in two steps may be the faster one, and a sum over several axes, in one step or
-// in several, is faster by parts: scattered over the fast axes, added over the slow ones, gathered. The cost model
-// decides.
+// If one of the axes is slow, two steps may be faster. Then a sum over several axes may be faster in three: a
+// reduce_scatter over the fast axes, an all_reduce over the slow ones, an all_gather. The cost model decides.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,17 +35,17 @@ public:
   Joiner(ModuleOp module, ReshardPlanner &planner)
       : meshAttr(getMesh(module)), mesh(planner.getMesh()), model(planner.getModel()), planner(planner) {}
 
-  /// Joins the collectives, each with those before it, as many as follow one another.
+  /// Folds each collective with the chain of collectives before it.
   void visit(ArrayRef<CollectiveOpInterface> collectives) {
     for (CollectiveOpInterface op : llvm::reverse(collectives))
       if (!gone.contains(op))
         visit(op);
   }
 
-  /// Of equal ones, in program order, keeps the first: elimination of common subexpressions keeps apart what differs in
-  /// its reason.
+  /// Replaces equal collectives (in program order) by the first. Common subexpression elimination does not, because
+  /// their reasons differ.
   static void shareEqual(ArrayRef<CollectiveOpInterface> collectives) {
-    std::map<std::vector<const void *>, CollectiveOpInterface> known; // Only looked up.
+    std::map<std::vector<const void *>, CollectiveOpInterface> known; // Not iterated: pointers have no stable order.
     for (CollectiveOpInterface op : collectives) {
       NamedAttrList attributes(op->getAttrs());
       attributes.erase("why");
@@ -67,7 +66,7 @@ public:
   }
 
 private:
-  /// Those of all of them.
+  /// Sets the reasons of `op` to those of all operations in `from`.
   static void setReasons(Operation *op, std::initializer_list<Operation *> from) {
     SmallVector<std::string> reasons;
     for (Operation *each : from)
@@ -113,14 +112,14 @@ private:
     }
   }
 
-  /// A sum over several axes in several steps, where they take less time than this, and than the sum in one step; null
-  /// otherwise.
+  /// Emits a sum over several axes in several steps if they take less time than `seconds` and than the sum in one step;
+  /// null otherwise.
   Value addByParts(CollectiveOpInterface op, double seconds) {
     auto sum = dyn_cast<AllReduceOp>(op.getOperation());
     if (!sum || sum.getKind() != ReductionKind::sum || sum.getAxes().getAxes().size() < 2)
       return {};
     auto type = cast<ArrayType>(sum.getType());
-    // One all_reduce adds f16 and bf16 in f32; a part of the sum on its way would be rounded.
+    // One all_reduce adds f16 and bf16 in f32; between several steps the sum would be rounded.
     if (isa<FloatType>(type.getElementType()) && type.getElementType().getIntOrFloatBitWidth() == 16)
       return {};
     spmd::Sharding whole;
@@ -164,10 +163,10 @@ private:
     return size;
   }
 
-  /// Whether each device has a piece of one size of what lies along the dimension.
+  /// Whether the shards along the axes divide the dimension evenly.
   bool isEven(int64_t whole, int64_t piece, AxesAttr axes) const { return whole == piece * sizeOf(axes); }
 
-  /// The axes of one collective that does the work of both, in the order of its pieces; nothing where there is none.
+  /// The axes of one collective that does the work of both, in the order of its shards; none if there is none.
   std::optional<AxesAttr> findAxes(CollectiveOpInterface first, CollectiveOpInterface second) const {
     if (first->getName() != second->getName())
       return std::nullopt;
@@ -188,7 +187,7 @@ private:
     if (auto reduce = dyn_cast<AllReduceOp>(first.getOperation())) {
       if (reduce.getKind() != cast<AllReduceOp>(second.getOperation()).getKind())
         return std::nullopt;
-      // Whoever comes first: in the order of the mesh.
+      // The order of the mesh, so that the result does not depend on which sum came first.
       SmallVector<AxisRefAttr> axes(inOrder(inner, outer).getAxes());
       llvm::sort(axes, [&](AxisRefAttr x, AxisRefAttr y) {
         auto keyOf = [&](AxisRefAttr axis) { return std::pair(mesh.indexOf(axis.getName()), axis.getPreSize()); };
@@ -240,7 +239,7 @@ class FoldCollectivesPass : public impl::FoldCollectivesBase<FoldCollectivesPass
       getOperation().walk([&](CollectiveOpInterface op) { collectives.push_back(op); });
       return collectives;
     };
-    // Of one device's arrays nobody knows any more along which axes others have the same.
+    // Local types do not tell along which axes devices hold the same data, so the planner must not spread transfers.
     ReshardPlanner planner(getMesh(getOperation()).toValue(), CostModel::of(getOperation()).ofChoices(),
                            /*spreads=*/false);
     Joiner(getOperation(), planner).visit(list());

@@ -1,4 +1,4 @@
-//===- HaloAccumulation.cpp - arrays that are added up before they travel ----------===//
+//===- HaloAccumulation.cpp - sums to add up before sending ---------------===//
 
 #include "passes/collectives/HaloAccumulation.h"
 
@@ -127,7 +127,7 @@ public:
     zero = builder.create<ConstantOp>(loc, ArrayType::get({}, type.getElementType()), Scalar());
     for (const ExchangedTerm &term : sum.terms)
       pieces.push_back(convertTo(builder, loc, mask(term), type.getElementType()));
-    // Where all devices have their pieces at one place, each part of the window is made by itself.
+    // If the shards of all devices start at the same place, each part of the window is computed separately.
     Value total =
         llvm::all_of(dims, [](const auto &dim) { return !dim || dim->isSameEverywhere(); }) ? Value() : buildWindow();
     for (int64_t d = 0; d < type.getRank(); ++d)
@@ -139,7 +139,8 @@ public:
 private:
   Value plus(Value x, Value y) { return x ? builder.create<AddOp>(loc, x, y) : y; }
 
-  /// Of a window (null: what the terms have for it), its own part along a dimension with the edges that others have.
+  /// The device's own part of a window along dimension d, plus the halos that it receives from others. With a null
+  /// window, its parts are computed from the terms.
   Value sendEdges(Value window, int64_t d) {
     const HaloDim &dim = *dims[d];
     auto partOf = [&](int64_t begin, int64_t end, int64_t step) {
@@ -159,7 +160,7 @@ private:
     return total;
   }
 
-  /// A term with zeros where it has padding, or what goes nowhere.
+  /// A term with zeros in place of padding, and of elements that the sum does not use.
   Value mask(const ExchangedTerm &term) {
     Value isThere;
     ArrayType piece = arrayTypeOf(term.local);
@@ -197,7 +198,7 @@ private:
     return builder.create<SliceOp>(loc, from.withShape(shape), x, starts, limits, strides);
   }
 
-  /// The array with its first element at these places of one of zeros (in front of it, if they are negative).
+  /// An array of zeros of this shape with `x` in it, its first element at `low` (before the array where negative).
   Value pad(Value x, ArrayRef<int64_t> low, ArrayRef<int64_t> shape, ArrayRef<int64_t> dilations) {
     ArrayType from = arrayTypeOf(x);
     SmallVector<int64_t> high, interior;
@@ -211,7 +212,7 @@ private:
     return builder.create<PadOp>(loc, from.withShape(shape), x, zero, low, high, interior);
   }
 
-  /// Of a term what comes into frames (one for each dimension); null where nothing does.
+  /// The elements of a term that fall into these frames (one for each dimension); null if there are none.
   Value place(size_t number, ArrayRef<Frame> frames) {
     const ExchangedTerm &term = sum.terms[number];
     Value x = pieces[number];
@@ -219,7 +220,7 @@ private:
     for (int64_t d = 0; d < type.getRank(); ++d) {
       const spmd::DimMove &move = term.dims[d];
       int64_t first = 0, count = arrayTypeOf(x).getDimSize(d);
-      if (sum.axesOf(d).empty()) { // A device has all of it: what goes nowhere is left out.
+      if (sum.axesOf(d).empty()) { // A device has the full dimension: take only the used elements.
         Range used = sum.getUsed(term, d);
         if (used == Range())
           return {};
@@ -251,8 +252,7 @@ private:
 
   static Frame getWindowFrame(const HaloDim &dim) { return {dim.leastStart + dim.low, dim.getLength()}; }
 
-  /// A range along dimension d, the first along which something goes to other devices, of what the terms have for a
-  /// window.
+  /// The sum of the terms within `range` of the window along dimension d, the first dimension with halos.
   Value buildSum(int64_t d, Range range) {
     SmallVector<Frame> frames;
     for (int64_t other = 0; other < type.getRank(); ++other)
@@ -263,8 +263,8 @@ private:
     return addUp(frames);
   }
 
-  /// The window where devices have their pieces at different places: all terms are added up as they lie in a device's
-  /// piece, and of that comes into its window what belongs there.
+  /// The window if the shards of the devices start at different places: adds the terms up at the positions that they
+  /// have in the device's shard, then slices the window out of that at a run-time offset.
   Value buildWindow() {
     SmallVector<Frame> frames;
     SmallVector<int64_t> greatestShifts;
@@ -291,7 +291,7 @@ private:
 
   Value shiftIntoWindow(Value x, int64_t d, int64_t greatestShift) {
     const HaloDim &dim = *dims[d];
-    // Where a device's window begins: this, less where its piece does.
+    // A device's window begins at `begin`, less the start of its shard.
     int64_t begin = greatestShift - dim.low;
     int64_t before = std::max<int64_t>(0, dim.greatestStart - begin);
     int64_t last = begin - dim.leastStart + dim.getLength();
@@ -319,7 +319,7 @@ private:
   StringRef why;
   LocalBuilder local;
   Value zero;
-  SmallVector<Value> pieces; ///< Of the terms, masked.
+  SmallVector<Value> pieces; ///< The local arrays of the terms, masked.
 };
 
 Value HaloAccumulation::build(OpBuilder &builder, Location loc, StringRef why) const {

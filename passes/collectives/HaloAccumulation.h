@@ -1,8 +1,9 @@
-//===- HaloAccumulation.h - arrays that are added up before they travel --*- C++ -*-===//
+//===- HaloAccumulation.h - sums to add up before sending -------*- C++ -*-===//
 //
-// Each device adds up what it has for each place of the sum, its own or another's (HaloDims.h), and sends every
-// neighbour one edge. Along several cut dimensions edges travel along one dimension after the other, so that corners
-// need no way of their own: they go to a neighbour with its edge, and that adds them to an edge of its own.
+// Each device adds up its contributions to each element of the sum, in its own shard or another's (HaloDims.h), and
+// sends each neighbour one halo. With several sharded dimensions, halos are sent along one dimension after the other.
+// So corners need no transfer of their own: a neighbour receives them with its halo, and adds them to a halo that it
+// sends on.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -14,7 +15,7 @@
 
 namespace spmdc {
 
-/// What is sent by all devices together, and in how many exchanges.
+/// The bytes that all devices together send, and the number of exchanges.
 struct ExchangePrice {
   double bytes = 0;
   int64_t exchanges = 0;
@@ -27,31 +28,32 @@ struct ExchangePrice {
     bytes += more.bytes;
     exchanges += more.exchanges;
   }
-  /// Whether less of one is sent, and of the other no more.
+  /// Whether bytes and exchanges are no more than the other's, and one of the two is less.
   bool isBetterThan(const ExchangePrice &other) const {
     return bytes <= other.bytes && exchanges <= other.exchanges && (bytes < other.bytes || exchanges < other.exchanges);
   }
 };
 
+/// The exchanged terms of one sum, either accumulated before they are sent or exchanged one by one.
 class HaloAccumulation {
 public:
-  /// Of a sum of this type, with its sharding. What one device adds up for another is of another element type where
-  /// that is said (ReducePrecision.h): it is rounded once, with what it is added to.
+  /// `type` is the global type of the sum, with its sharding. Contributions to other shards have the element type
+  /// `partialType` (ReducePrecision.h), so that a sum is rounded once, after its last addition.
   HaloAccumulation(MeshAttr mesh, ArrayType type, mlir::Type partialType)
       : meshAttr(mesh), mesh(mesh.toValue()), type(type), ofPartials(type.withElementType(partialType)) {}
 
-  /// Takes a term whose pieces lie as those of the others do.
+  /// Adds a term if its shards match those of the other terms; false if they do not.
   bool add(const ExchangedTerm &term);
 
-  /// Finds out whether it is less to send than each term by itself; the price of what is less.
+  /// Decides whether accumulating sends less than exchanging each term, and returns the lower price.
   ExchangePrice settle();
 
-  /// The local piece of the sum, sent in the way that `settle` has found.
+  /// Emits the local shard of the sum, as `settle` decided.
   mlir::Value build(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef why) const;
 
 private:
-  /// Where a dimension of each term comes to lie: at which place an element that is not shifted, and of how many places
-  /// (those `step` apart, from the first on).
+  /// The places of one dimension that terms are added into: every `step`-th place, `length` of them. `origin` is the
+  /// place of an element with index 0 and shift 0.
   struct Frame {
     int64_t origin = 0, length = 0, step = 1;
   };
@@ -64,23 +66,23 @@ private:
   bool findDims();
   ExchangePrice priceApart() const;
   ExchangePrice priceTogether() const;
-  /// The elements of a dimension of a term that come to places from `begin` up to `end` of the sum.
+  /// The elements of dimension d of a term that move to the places from `begin` up to `end` of the sum.
   static Range getMoved(const ExchangedTerm &term, int64_t d, int64_t begin, int64_t end);
   Range getUsed(const ExchangedTerm &term, int64_t d) const;
 
-  /// The windows of all devices, one behind the other, with nothing but an edge left of them along dimension d. Before
-  /// that dimension they are pieces of the sum already.
+  /// The global type of the halos that are sent along dimension d: the concatenated windows of all devices, reduced to
+  /// the halo along dimension d. Along dimensions before d they are shards of the sum already.
   ArrayType getEdgesType(int64_t d, const HaloDim::Edge &edge) const;
   std::vector<spmd::DimMove> getEdgeMoves(ArrayType edges, int64_t d, const HaloDim::Edge &edge) const;
 
-  /// Emits one sum, at one place.
+  /// Emits one sum.
   class Builder;
 
   MeshAttr meshAttr;
   spmd::MeshShape mesh;
-  ArrayType type, ofPartials; ///< Of the sum, and of what is added up together before it is rounded to that.
+  ArrayType type, ofPartials; ///< The type of the sum, and the same with the element type of partial sums.
   std::vector<ExchangedTerm> terms;
-  std::vector<std::optional<HaloDim>> dims; ///< Along which something goes to other devices.
+  std::vector<std::optional<HaloDim>> dims; ///< None for a dimension along which nothing is sent.
   bool isTogether = false;
 };
 

@@ -1,4 +1,4 @@
-//===- HaloDims.cpp - what devices have of one another's pieces -----------===//
+//===- HaloDims.cpp - contributions to other shards -----------------------===//
 
 #include "passes/collectives/HaloDims.h"
 
@@ -11,10 +11,10 @@
 namespace spmdc {
 namespace {
 
-/// Beyond that the pieces of the arrays and those of the sum have little to do with one another.
+/// With more halos than this, the shards of the terms and those of the sum hardly correspond.
 constexpr size_t kMostEdges = 8;
 
-/// How far apart the places are to which elements come.
+/// The distance between the places that elements move to.
 int64_t getStep(llvm::ArrayRef<spmd::DimMove> moves) {
   int64_t step = moves.front().dilation;
   for (const spmd::DimMove &move : moves)
@@ -38,7 +38,8 @@ std::optional<HaloDim> findEdges(int64_t sourceSize, int64_t size, const std::ve
   for (int64_t i = 0; i < dim.pieces; ++i)
     if (pieces[i].size > 0 && pieces[i].start != i * dim.piece)
       return std::nullopt;
-  // Of the edges of one distance, and of the windows: where the first begins, and where the last ends.
+  // Where the first of several ranges begins and the last one ends, over the shards: kept for the halos of each
+  // distance, and for the windows.
   struct Ends {
     int64_t firstPiece = 0, firstPlace = 0, lastPiece = -1, lastPlace = 0;
 

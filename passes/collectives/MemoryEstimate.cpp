@@ -1,4 +1,4 @@
-//===- MemoryEstimate.cpp - how much a device needs at once ---------------===//
+//===- MemoryEstimate.cpp - estimates the peak memory of a device ---------===//
 
 #include "passes/collectives/MemoryEstimate.h"
 
@@ -15,7 +15,7 @@ bool isElementWork(Operation *op) {
 
 namespace {
 
-/// Whether all users, those of reshapes included, can compute what they read of it themselves.
+/// Whether all users, seen through reshapes, become kernels that can compute the elements that they read.
 bool areUsersKernels(Value value) {
   return llvm::all_of(value.getUsers(), [&](Operation *user) {
     if (user->getBlock() != value.getParentBlock())
@@ -26,8 +26,7 @@ bool areUsersKernels(Value value) {
   });
 }
 
-/// Whether the operation's result is no array in memory of its own: it is computed where it is needed, or is another
-/// name of its operand's memory.
+/// Whether the operation's result needs no memory of its own: it is fused into its users, or aliases its operand.
 bool isComputedWhereNeeded(Operation *op) {
   return isa<ReshapeOp, ConstantOp>(op) || (isElementWork(op) && areUsersKernels(op->getResult(0)));
 }
@@ -40,7 +39,7 @@ public:
   }
 
 private:
-  /// `held`: what is needed around the block all the while.
+  /// `held`: the bytes that are live during the entire block.
   void search(Block &block, int64_t held) {
     BlockLiveness liveness(block);
     std::vector<int64_t> released(block.getOperations().size(), 0);
@@ -63,7 +62,7 @@ private:
   }
 
   MemoryPeak peak;
-  SmallVector<Operation *> path; ///< Inwards.
+  SmallVector<Operation *> path; ///< The current operation (last) and those around it, outermost first.
 };
 
 } // namespace
@@ -72,7 +71,7 @@ BlockLiveness::BlockLiveness(Block &block) : block(block) {
   int64_t count = 0;
   for (Operation &op : block)
     numbers[&op] = count++;
-  // Backwards: until when a value is needed that is computed where it is needed, its users say.
+  // Backwards, because the operand of a fused operation is needed until that operation's last use.
   for (Operation &op : llvm::reverse(block))
     for (Value result : op.getResults()) {
       int64_t last = getNumber(&op);

@@ -1,9 +1,9 @@
-//===- MemoryEstimate.h - how much a device needs at once -------*- C++ -*-===//
+//===- MemoryEstimate.h - estimates the peak memory of a device -*- C++ -*-===//
 //
-// An estimate for one device's program, before kernels are formed and buffers assigned. Counted are arrays that will
-// lie in memory: what collectives, contractions and other operations with a loop nest of their own make, what they
-// read, and what loops and branches hold. What is computed element by element for others of its kind counts as computed
-// where those need it; what it reads is needed until then.
+// An estimate for one device's program, before kernels are formed and buffers assigned. It counts the arrays that will
+// be materialized: the results and operands of collectives, contractions and other operations with their own loop nest,
+// and the values of loops and branches. Element-wise results that only other element-wise operations read count as
+// fused into these; their operands are live until then.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -16,21 +16,21 @@
 
 namespace spmdc {
 
-/// Work that becomes a part of the kernel that needs it.
+/// Whether the operation can be fused into the kernel that reads its result.
 bool isElementWork(mlir::Operation *op);
 
-/// From where to where the arrays of one block are needed: operations are numbered in their order, and one with regions
-/// stands for all that they hold.
+/// The live ranges of the values of one block. Operations are numbered in program order; the operations in a region
+/// have the number of the block's operation that holds the region.
 class BlockLiveness {
 public:
   explicit BlockLiveness(mlir::Block &block);
 
   int64_t getNumber(mlir::Operation *op) const { return numbers.lookup(op); }
-  /// The number of the last operation that needs the value, which is the block's; at least that of its own.
+  /// The number of the last operation that needs this value of the block; at least the number of its own operation.
   int64_t getLastUse(mlir::Value value) const;
-  /// Until when this user, in the block or in its regions, needs what it reads.
+  /// The number of the last operation for which this user, in the block or in its regions, needs its operands.
   int64_t getUseEnd(mlir::Operation *user) const;
-  /// Whether the value, which is the block's, has memory of its own.
+  /// Whether this value of the block has memory of its own.
   bool hasMemory(mlir::Value value) const;
 
 private:
@@ -40,10 +40,10 @@ private:
   llvm::DenseSet<mlir::Value> inMemory;
 };
 
-/// Where a function needs most.
+/// The point at which a function needs most memory.
 struct MemoryPeak {
   int64_t bytes = 0; ///< Without the function's arguments.
-  /// The operation there, and those whose regions hold it, outwards.
+  /// The operation at this point, and those whose regions hold it, innermost first.
   llvm::SmallVector<mlir::Operation *> path;
 };
 

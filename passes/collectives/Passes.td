@@ -9,12 +9,13 @@ def AlignCollectives : Pass<"spmdc-align-collectives", "mlir::ModuleOp"> {
   let description = [{
     Before: in an spmd.manual region the condition around a collective may differ between groups of devices, though not
     within the collective's group (the front end sees to that). All changes of sharding are spmd.reshard: where a region
-    is manual along some axes only, they and what else will be inserted along the others are collectives, too.
+    is manual along some axes only, they and the operations for which the partitioner may insert collectives along the
+    other axes count as collectives, too.
 
-    Such an array.if becomes both of its branches, and a selection; such an array.while runs on all devices until none
-    of them iterates, and devices that have left keep their carries. Regions without a collective stay.
+    Such an array.if becomes both of its branches and selects of their results. Such an array.while runs on all devices
+    until none of them iterates, and a device that has left it keeps its carries. Regions without a collective stay.
 
-    After: all devices come by every collective, in the same order.
+    After: all devices call every collective, in the same order.
     ```
     %0 = array.if %p {                                  %s = spmd.all_reduce sum %x over <a> : ...
       %s = spmd.all_reduce sum %x over <a> : ...        %0 = array.select %p, %s, %x : <bool[]>, ...
@@ -33,11 +34,11 @@ def AccumulateHalos : Pass<"spmdc-accumulate-halos", "mlir::ModuleOp"> {
   let description = [{
     Before: one device's program; collectives are explicit.
 
-    A sum of exchanged arrays that are shifted against each other, with zeros where they are not (the gradient of a
-    convolution), is added up by each device as far as it has the terms: for its own shard, and for the halos of others.
-    One exchange for each neighbour sends the halos, along one dimension after the other. Only where fewer bytes are
-    sent, and in no more exchanges. The reason of each says what is added up, its location is that of all exchanges
-    before.
+    The pass handles sums of exchanged arrays that are shifted against each other and padded with zeros (the gradient of
+    a convolution). Each device adds up the terms that it has, for its own shard and for halos in the shards of others.
+    One exchange for each neighbour sends the halos, along one dimension after the other. This is done only if it sends
+    fewer bytes in no more exchanges, or as many in fewer. The reason of each exchange says what is added up; its
+    location is that of all exchanges before.
 
     After: the same values, but for the order in which floats are added.
     ```
@@ -45,10 +46,10 @@ def AccumulateHalos : Pass<"spmdc-accumulate-halos", "mlir::ModuleOp"> {
     %2 = spmd.exchange %y over <a> from <f32[8@a]> to <f32[8@a]> shifted [-2] : <f32[4]> -> <f32[4]>
     %3 = array.add %1, %2
     ```
-    becomes: what device 0 has for elements 4 and 5 is %x[3] + %y[2] and %y[3]
+    becomes the following, where device 0 contributes %x[3] + %y[2] to element 4 and %y[3] to element 5:
     ```
-    %edge = ...
-    %1 = spmd.exchange %edge over <a> from <f32[4@a]> to <f32[4@a]> shifted [-2] : <f32[2]> -> <f32[2]>
+    %halo = ...
+    %1 = spmd.exchange %halo over <a> from <f32[4@a]> to <f32[4@a]> shifted [-2] : <f32[2]> -> <f32[2]>
     ```
   }];
   let dependentDialects = ["::spmdc::SpmdDialect", "::spmdc::ArrayDialect"];
@@ -59,15 +60,15 @@ def FoldCollectives : Pass<"spmdc-fold-collectives", "mlir::ModuleOp"> {
   let description = [{
     Before: one device's program; collectives are explicit.
 
-    An all_reduce of an all_reduce of the same kind over other axes, used by nothing else, becomes one over both, where
-    that takes less time by the cost model; so do all_gathers, and reduce_scatters, along one dimension that comes out
-    even. The reason of the one is those of both, its location is fused.
+    An all_reduce of an all_reduce of the same kind over other axes, without other uses, becomes one over both, if that
+    takes less time by the cost model. So do two all_gathers or reduce_scatters along one dimension with even shards.
+    The new collective has the reasons of both, and a fused location.
 
     A sum over several axes of which some are slow is split (ReshardPlanner.h), if that takes less time: a
-    reduce_scatter over the fast axes, an all_reduce of the shard over the slow ones, an all_gather. Not of f16 and
-    bf16, which one all_reduce adds in f32.
+    reduce_scatter over the fast axes, an all_reduce of the shard over the slow ones, an all_gather. Sums of f16 and
+    bf16 are not split, because one all_reduce adds them in f32.
 
-    In the end, of collectives of one block that differ in their reasons only one is left, with the reasons of all.
+    At the end, collectives of one block that differ only in their reasons become one, with the reasons of all.
 
     After: the same.
     ```
@@ -86,12 +87,12 @@ def RematerializeGathers : Pass<"spmdc-rematerialize-gathers", "mlir::ModuleOp">
   let description = [{
     Before: one device's program, after the last elimination of common subexpressions.
 
-    Where `free` asks for memory: at the point that needs most of it (MemoryEstimate.h), the gathered array that is not
-    used there and frees most is not kept until its next use but gathered again, until `free` bytes are saved or nothing
-    is left to be saved. Each such gather is one of the program's, with its place; its reason says that it is a
-    repetition. Where there is none of these and most is needed in a loop or a branch, a value that was gathered or
-    computed element-wise before that, for a use in it, is computed there, in each iteration of a loop; of loops within
-    one another in the outermost that suffices.
+    The pass looks at the point that needs most memory (MemoryEstimate.h). Of the gathered arrays that are live but not
+    used there, the one that frees most is gathered again before its next use. This is repeated until `free` bytes are
+    saved or nothing more can be saved. The new gather has the location of the first; its reason says that it is a
+    repetition. If there is no such array and the point is in a loop or a branch, a value that is gathered or computed
+    element-wise in front of the loop or branch, for a use in it, is computed inside instead: in each iteration of a
+    loop, and of nested loops in the outermost that suffices.
 
     After: the same values.
     ```
@@ -112,23 +113,23 @@ def CollectiveMatmuls : Pass<"spmdc-collective-matmuls", "mlir::ModuleOp"> {
   let description = [{
     Before: one device's program; collectives are explicit.
 
-    A product whose operand one all_gather brings, and a product whose partial sums one reduce_scatter adds up, with
-    nothing but transposes in between, become as many products as the group has devices, each on one shard: while a
-    device multiplies with a shard, the next comes from its neighbour (collective_permute). One direction of the ring,
-    or half of the shards in each. The same bytes are sent. If the gathered array has other uses behind the product, it
-    is also assembled from the shards; partial sums have none. Only where the cost model says that less time passes
-    (CollectiveMatmulCost.h); what would run under the collective as it is counts against it. By the default model nothing runs
-    under a transfer (`overlap` is 0), so nothing changes.
+    A product of an all_gather's result, or a product whose result is the operand of a reduce_scatter, with nothing but
+    transposes in between, becomes one product for each device of the group, each on one shard. While a device
+    multiplies with a shard, the next one arrives from its neighbour (collective_permute). The shards move in one
+    direction of the ring, or half of them in each. The same bytes are sent. If the gathered array has other uses behind
+    the product, it is also assembled from the shards. A product is split only if the cost model predicts less time
+    (CollectiveMatmulCost.h), taking into account the products that already overlap with the unsplit collective. By the
+    default model nothing overlaps with a transfer (`overlap` is 0), so nothing changes.
 
-    The gathered dimension may be free, contracted or a batch of the product. Not where shards are uneven (padding would
-    be sent), where an operand is contracted and the result is the same on all devices of the group (each adds in an
-    order of its own; integers may), nor across the borders of loops and branches. Sums have one order for each position
-    in the group, whatever the processes. f16 and bf16 are added in f32: partial sums that a reduce_scatter takes in 16
-    bits would be rounded at each step of a ring, and are sent directly to the device that adds them up, in groups of up
-    to 32.
+    The gathered dimension may be free, contracted or a batch dimension of the product. The pass does not split if
+    shards are uneven (padding would be sent), if the dimension is contracted and the result is a float that must be the
+    same on all devices of the group (each device adds in its own order), or if the two are in different blocks. The
+    order of a sum depends on the position in the group, not on processes. f16 and bf16 are added in f32: partial sums
+    that a reduce_scatter takes in 16 bits would be rounded at each step of a ring, so they are sent directly to the
+    device that adds them up, in groups of up to 32.
 
-    After: the same. The middle of a ring is a loop, so that the program does not grow with the number of devices (the
-    pairs of a permute do); direct transfers are no loop.
+    After: the same. The middle steps are a loop, so that the program does not grow with the number of devices (the
+    pairs of a permute do); direct transfers are not a loop.
     ```
     %0 = spmd.all_gather %x dim 0 over <a> : <f32[2, 4]> -> <f32[4, 4]>
     %1 = array.dot_general %0, %w contract [1] x [0] batch [] x [] : <f32[4, 4]>, <f32[4, 8]> -> <f32[4, 8]>
@@ -151,12 +152,12 @@ def CombineCollectives : Pass<"spmdc-combine-collectives", "mlir::ModuleOp"> {
   let description = [{
     Before: one device's program; collectives are explicit.
 
-    all_reduces of one kind, element type and axes in a block, none of which needs another's result, are done by one
-    call, where the time of the calls that it saves is more than that of bringing their arrays together and apart again
-    (both by the cost model), up to 4 MiB; so are all_gathers, reduce_scatters and all_to_alls whose shards have one
-    size, along whatever dimensions, collective_permutes of the same pairs, and collective_broadcasts from the same
-    root. The one runs where the first of them did, or as soon as all operands are there. Each element is reduced as
-    before, so the results have the same bits.
+    all_reduces of one kind, element type and axes in a block, none of which needs another's result, become one call of
+    up to 4 MiB, if the calls that it saves take more time than the copies into and out of the combined array (both by
+    the cost model). So do all_gathers, reduce_scatters and all_to_alls with even shards (along any dimensions),
+    collective_permutes of the same pairs, and collective_broadcasts from the same root. The combined collective runs
+    where the first one did, or as soon as all operands are computed. Each element is reduced as before, so the results
+    have the same bits.
 
     After: the same.
     ```

@@ -1,11 +1,12 @@
 //===- RematerializeGathers.cpp - gather again instead of keeping ---------===//
 //
-// At the point of the program that needs most memory, the gathered array that is not used there and frees most is not
-// kept: it is gathered again before its next use. This is repeated until as much is saved as was asked for, or nothing
-// more can be. What parameters cut over the data axis need (FSDP, ZeRO-3) is then one layer's at a time.
+// The pass looks at the point of the program that needs most memory. Of the gathered arrays that are live but not used
+// there, it gathers the one that frees most again before its next use. It repeats this until `free` bytes are saved or
+// nothing more can be. With parameters sharded over the data axis (FSDP, ZeRO-3), only one layer's gathered parameters
+// are then live at a time.
 //
-// Where that does not suffice and the point is in a loop or a branch, what was made before that for another part of it
-// (gathered arrays, and what is made of them element by element) is made there: in each iteration of a loop.
+// If that does not suffice and the point is in a loop or a branch, values that were computed in front of it for another
+// part of it (gathered arrays, and element-wise results) are computed inside: in each iteration of a loop.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,14 +27,14 @@ namespace spmdc {
 
 namespace {
 
-/// A gathered array that need not be kept over the peak.
+/// A gathered array that need not be live at the peak.
 struct Choice {
   AllGatherOp gather;
-  Operation *next = nullptr; ///< Where it is used again, in the block of the gather.
+  Operation *next = nullptr; ///< The next operation behind the peak, in the block of the gather, that uses it.
   int64_t saved = 0;         ///< Bytes at the peak.
 };
 
-/// The gather as a choice, where the peak is at `atPeak`, an operation of its block.
+/// The gather as a `Choice`, if it need not be live at `atPeak`, the operation of its block at the peak; else none.
 std::optional<Choice> consider(AllGatherOp gather, Operation *atPeak, const BlockLiveness &liveness) {
   Block *block = gather->getBlock();
   int64_t peak = liveness.getNumber(atPeak);
@@ -48,14 +49,14 @@ std::optional<Choice> consider(AllGatherOp gather, Operation *atPeak, const Bloc
         next = use;
       continue;
     }
-    // Used at the peak, or before it by what is computed behind it.
+    // It is used at the peak, or by an earlier operation that is fused into one behind the peak.
     if (liveness.getNumber(use) == peak || liveness.getUseEnd(user) >= peak)
       return std::nullopt;
     isUsedBefore = true;
   }
   if (!next || !isUsedBefore)
     return std::nullopt;
-  // What is gathered is needed for longer, where it is not the function's for good.
+  // The operand must stay live until the repeated gather. An operand from outside the block is live anyway.
   Value operand = gather.getOperand();
   int64_t kept = 0;
   if (Operation *def = operand.getDefiningOp(); def && def->getBlock() == block && liveness.getLastUse(operand) < peak)
@@ -64,7 +65,7 @@ std::optional<Choice> consider(AllGatherOp gather, Operation *atPeak, const Bloc
   return saved > 0 ? std::optional(Choice{gather, next, saved}) : std::nullopt;
 }
 
-/// The one that saves most; of equal ones that which is used again last, so that each is gathered twice at most.
+/// The gather that saves most; among equal ones that with the latest next use, so that each is gathered at most twice.
 std::optional<Choice> choose(const MemoryPeak &peak) {
   std::optional<Choice> best;
   for (Operation *atPeak : peak.path) {
@@ -82,22 +83,22 @@ std::optional<Choice> choose(const MemoryPeak &peak) {
   return best;
 }
 
-/// What a loop may do in each iteration.
+/// Whether a loop may repeat the operation in each iteration.
 bool isCheap(Operation *op) { return isa<AllGatherOp>(op) || isElementWork(op); }
 
-/// What is made before an operation with regions and used in one of them, away from the peak.
+/// An array that is computed before an operation with regions and used in one of them, away from the peak.
 struct InnerChoice {
-  SmallVector<Operation *> chain; ///< What makes it, in its order; the last operation is the array's.
+  SmallVector<Operation *> chain; ///< The operations that compute it, in program order; the last one defines it.
   Operation *around = nullptr;    ///< The operation with regions.
-  Operation *firstUser = nullptr; ///< In the block of the region.
+  Operation *firstUser = nullptr; ///< The first user, in the block of the region.
   int64_t saved = 0;              ///< Bytes at the peak.
 };
 
-/// Operations that are done again in each iteration, to save one array.
+/// The most operations that are repeated in each iteration to save one array.
 constexpr size_t kLongestChain = 32;
 
-/// What makes the operation's result, as far as that is cheap and is needed for nothing else at `end`; in `kept` go the
-/// bytes of what is needed for longer then. Empty where it is too much.
+/// The cheap operations that compute the result of `op` and whose results are not live at `end` otherwise, in program
+/// order. Adds to `kept` the bytes of operands that must stay live longer. Empty beyond `kLongestChain` operations.
 SmallVector<Operation *> collectChain(Operation *op, int64_t end, const BlockLiveness &liveness, int64_t &kept) {
   llvm::SetVector<Operation *> chain;
   llvm::SetVector<Value> others;
@@ -119,7 +120,7 @@ SmallVector<Operation *> collectChain(Operation *op, int64_t end, const BlockLiv
   return ordered;
 }
 
-/// The operation's result as a choice, where the peak is at or in `inner`, an operation of a region of `around`.
+/// The operation's result as an `InnerChoice`, if the peak is at or in `inner`, an operation of a region of `around`.
 std::optional<InnerChoice> considerInside(Operation *op, Operation *around, Operation *inner,
                                           const BlockLiveness &outside, const BlockLiveness &inside) {
   if (!isCheap(op) || !op->isBeforeInBlock(around) || !outside.hasMemory(op->getResult(0)) ||
@@ -131,17 +132,17 @@ std::optional<InnerChoice> considerInside(Operation *op, Operation *around, Oper
   for (Operation *user : op->getUsers()) {
     if (user->getBlock() == op->getBlock()) {
       if (outside.getUseEnd(user) >= outside.getNumber(around))
-        return std::nullopt; // Computed behind.
+        return std::nullopt; // The user is fused into an operation behind the regions.
       continue;
     }
     if (!around->isProperAncestor(user))
       continue;
-    // All of it would be gathered for each part; less is sent where the parts are brought (kLowMemoryAttrName).
+    // The loop would gather the full array to read a part; fetching the parts sends less (kLowMemoryAttrName).
     if (!isa<IfOp>(around) && readsRange(user))
       return std::nullopt;
     Operation *use = inner->getBlock()->findAncestorOpInBlock(*user);
     if (!use)
-      return std::nullopt; // The condition of a loop.
+      return std::nullopt; // The user is in another region: the condition of the loop.
     if (!choice.firstUser || use->isBeforeInBlock(choice.firstUser))
       choice.firstUser = use;
     last = std::max(last, inside.getUseEnd(user));
@@ -154,8 +155,8 @@ std::optional<InnerChoice> considerInside(Operation *op, Operation *around, Oper
   return choice.saved > 0 && !choice.chain.empty() ? std::optional(std::move(choice)) : std::nullopt;
 }
 
-/// The one that saves most; of equal ones the innermost, and the first. Each goes into as few loops within one another
-/// as suffice.
+/// The array that saves most; among equal ones the innermost and first. It is moved into as few nested loops as
+/// suffice.
 std::optional<InnerChoice> chooseInside(const MemoryPeak &peak) {
   std::optional<InnerChoice> best;
   std::vector<BlockLiveness> liveness;
@@ -181,7 +182,7 @@ std::optional<InnerChoice> chooseInside(const MemoryPeak &peak) {
 void makeInside(const InnerChoice &choice) {
   OpBuilder builder(choice.firstUser);
   IRMapping made;
-  const char *where = isa<IfOp>(choice.around) ? "; gathered in the arm" : "; gathered in each iteration";
+  const char *where = isa<IfOp>(choice.around) ? "; gathered in the branch" : "; gathered in each iteration";
   for (Operation *op : choice.chain)
     if (auto gather = dyn_cast<AllGatherOp>(builder.clone(*op, made)))
       gather.setWhy(gather.getWhy().value_or("").str() + where +

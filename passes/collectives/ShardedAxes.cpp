@@ -1,4 +1,4 @@
-//===- ShardedAxes.cpp - over which axes devices hold different data ----------===//
+//===- ShardedAxes.cpp - axes along which data differs --------------------===//
 
 #include "passes/collectives/ShardedAxes.h"
 
@@ -52,7 +52,7 @@ void ShardedAxes::visit(Block &block) {
     visit(&op);
 }
 
-/// A carry is one value all the way; what both arms of a branch yield lies as the result does.
+/// A carry has the axes of its init in all iterations; the result of an if has those that either branch yields.
 void ShardedAxes::visitRegions(Operation *op) {
   bool isLoop = isa<ForOp, WhileOp>(op);
   for (Region &region : op->getRegions()) {

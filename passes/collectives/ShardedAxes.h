@@ -1,21 +1,22 @@
-//===- ShardedAxes.h - over which axes devices hold different data --*- C++ -*-===//
+//===- ShardedAxes.h - axes along which data differs ------------*- C++ -*-===//
 //
-// Where a value of one device's program is cut over a mesh axis, or a partial sum over it, devices along the axis hold
-// different data, and nothing compares what they hold; where it is whole, they must agree in every bit. What is cut
-// follows from the arguments' global types and from the collectives:
+// If a value of one device's program is sharded or unreduced over a mesh axis, devices along the axis hold different
+// data, which is never compared. If it is replicated over the axis, the devices must agree in every bit. The axes of a
+// value follow from the arguments' global types and from the collectives ("full" axes are not parts of axes):
 //
-//   an argument                   whole axes that cut its global type, or over which it is a partial sum
-//   axis_index, shard_start, ...  their whole axes
-//   all_slice, all_to_all,        what the operand is cut over, and the collective's whole axes
+//   an argument                   the full axes over which its global type is sharded or unreduced
+//   axis_index, shard_start, ...  their full axes
+//   all_slice, all_to_all,        the operand's axes, and the collective's full axes
 //   reduce_scatter
-//   all_reduce, all_gather,       what the operand is cut over, without the collective's axes
+//   all_reduce, all_gather,       the operand's axes, without the collective's axes
 //   collective_permute,
 //   collective_broadcast
-//   exchange                      whole axes that cut its target
-//   the carry of a loop           what its init is cut over
-//   anything else                 what any operand is cut over
+//   exchange                      the full axes over which its target is sharded
+//   the carry of a loop           the axes of its init
+//   any other operation           the axes of all operands
 //
-// What is missing here may be cut all the same (parts of axes always are): VaryingAxes.h errs the other way.
+// An axis that is missing here may still shard the value (parts of axes are always missing). VaryingAxes.h errs in the
+// other direction.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -30,12 +31,13 @@
 
 namespace spmdc {
 
+/// The axes over which each value of a function is known to be sharded or unreduced.
 class ShardedAxes {
 public:
-  /// Of a function whose arguments have their global types (spmdc-partition).
+  /// Computes the axes of all values of a function whose arguments carry their global types (spmdc-partition).
   explicit ShardedAxes(mlir::func::FuncOp func);
 
-  /// Whether the value is cut over each of these axes.
+  /// Whether the value is sharded or unreduced over each of these axes.
   bool isShardedOver(mlir::Value value, AxesAttr axes) const;
 
 private:

@@ -1,4 +1,4 @@
-//===- DropBarriers.cpp - the last of what held recomputation apart -------===//
+//===- DropBarriers.cpp - removes optimization barriers -------------------===//
 
 #include "ir/array/ArrayOps.h"
 #include "passes/partition/Passes.h"

@@ -1,7 +1,7 @@
-//===- InsertReshards.cpp - makes the shardings around each operation agree -===//
+//===- InsertReshards.cpp - makes neighbouring shardings agree ------------===//
 //
-// Each operation runs in the way that is cheapest between the shardings around it (Strategy.h); what differs
-// from them is resharded before it, or behind.
+// The pass chooses for each operation the strategy that is cheapest with the shardings around it (Strategy.h). It
+// reshards operands in front of the operation and the result behind it, where the strategy's shardings differ.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,8 @@ namespace spmdc {
 
 namespace {
 
-/// In which type partial sums travel, where that is a choice: fewer bytes for a rounding on each device.
+/// Appends the type in which partial sums are sent, if the user can choose it: fewer bytes for a rounding on each
+/// device.
 void sayPrecision(llvm::raw_ostream &os, ShardingRuleOpInterface op, ArrayType partial, ArrayType result) {
   if (!combinesElements(op) || !isHalfFloat(result.getElementType()))
     return;
@@ -34,13 +35,13 @@ void sayPrecision(llvm::raw_ostream &os, ShardingRuleOpInterface op, ArrayType p
        << "once)";
 }
 
-/// The reason for bringing the result of an operation to its sharding.
+/// The reason for resharding the result of an operation.
 std::string whyResult(ShardingRuleOpInterface op, const Strategy &choice, ArrayType result) {
   std::string text;
   llvm::raw_string_ostream os(text);
   StringRef name = op->getName().stripDialect();
   if (!choice.result.getShardingOrOpen().getUnreduced().empty()) {
-    os << name << " sums over a dimension that is cut over " << spmd::quotedNames(choice.reduced)
+    os << name << " sums over a dimension sharded over " << spmd::quotedNames(choice.reduced)
        << ": each device has a partial sum";
     sayPrecision(os, op, choice.result, result);
     os << "; the result is " << result.str();
@@ -50,11 +51,11 @@ std::string whyResult(ShardingRuleOpInterface op, const Strategy &choice, ArrayT
   return text + whyForCondition(op->getResult(0));
 }
 
-/// What only this operation would look at as it is propagated: exchanges begin with what it is made of. A reshape's
-/// begins with what it is regrouped from.
+/// Skips the reshards in front of an operation that only it uses: its exchanges start from their operands. The exchange
+/// of a reshape starts from `reshapedFrom`.
 void skipReshards(AvailableShardings &forms, ShardingRuleOpInterface op, Value reshapedFrom) {
   for (OpOperand &operand : op->getOpOperands()) {
-    // Along the whole way before the operand changes: what is passed is still a use of what it comes from.
+    // Find the source first and change the operand once, because each skipped reshard is still a use of its operand.
     Value source = operand.get();
     for (ReshardOp reshard; source != reshapedFrom && (reshard = getOwnReshard(source));)
       source = reshard.getOperand();
@@ -63,7 +64,7 @@ void skipReshards(AvailableShardings &forms, ShardingRuleOpInterface op, Value r
   }
 }
 
-/// Puts reshards around the operation, so that it runs as chosen.
+/// Inserts reshards around the operation, so that it can run with the chosen strategy.
 void apply(AvailableShardings &forms, ShardingRuleOpInterface op, const Strategy &choice) {
   if (choice.movesDirectly) // The partitioner builds the exchanges.
     return skipReshards(forms, op, choice.reshapedFrom);
@@ -75,8 +76,7 @@ void apply(AvailableShardings &forms, ShardingRuleOpInterface op, const Strategy
       continue;
     }
     std::string why =
-        ("operand " + Twine(index) + " of " + name + " lies as " + from.str() + "; the operation runs on " + to.str())
-            .str();
+        ("operand " + Twine(index) + " of " + name + " is " + from.str() + "; the operation runs on " + to.str()).str();
     op->setOperand(index, forms.take(op->getOperand(index), to, op, why));
   }
   Value value = op->getResult(0);
@@ -112,7 +112,7 @@ class InsertReshardsPass : public impl::InsertReshardsBase<InsertReshardsPass> {
     }
   }
 
-  /// Reshards of the program that were passed by: no use of a value any more, which moves are looked through for.
+  /// Erases skipped reshards of the program, so that later passes do not see them as uses.
   static void removeUnused(func::FuncOp func) {
     SmallVector<ReshardOp> reshards;
     func.walk([&](ReshardOp reshard) { reshards.push_back(reshard); });
@@ -121,7 +121,7 @@ class InsertReshardsPass : public impl::InsertReshardsBase<InsertReshardsPass> {
         reshard.erase();
   }
 
-  /// Makes a value lie as its place wants it; `what` is the value, `place` what it becomes.
+  /// Reshards a used value to the type that its use needs. `what` and `place` name the value and the use in the reason.
   static void reconcile(AvailableShardings &forms, OpOperand &use, Type wanted, StringRef what, StringRef place) {
     auto from = cast<ArrayType>(use.get().getType()), to = cast<ArrayType>(wanted);
     if (from.getShardingOrOpen().hasSameAxes(to.getShardingOrOpen()))
@@ -130,23 +130,24 @@ class InsertReshardsPass : public impl::InsertReshardsBase<InsertReshardsPass> {
     use.set(forms.take(use.get(), to, use.getOwner(), why));
   }
 
-  /// Along the axes that are not manual, a region is given its pieces as its body takes them, and yields them as the
-  /// result wants them.
+  /// Along the axes that are not manual, reshards the operands of a region to its arguments' shardings, and the yielded
+  /// values to the results'.
   static void reconcileManual(AvailableShardings &forms, ManualOp manual) {
     if (!manual.hasAutomaticAxes())
       return;
     for (auto [operand, argument] : llvm::zip(manual->getOpOperands(), manual.getBlock().getArguments())) {
       auto type = cast<ArrayType>(operand.get().getType());
       ArrayType wanted = manual.withPiece(type, cast<ArrayType>(argument.getType()).getSharding());
-      reconcile(forms, operand, wanted, "what the region of 'shard_map' is given", "what it takes");
+      reconcile(forms, operand, wanted, "the operand of 'shard_map'", "the parameter of its body");
     }
     for (auto [yielded, result] :
          llvm::zip(manual.getBlock().getTerminator()->getOpOperands(), manual->getResultTypes()))
-      reconcile(forms, yielded, manual.getPiece(cast<ArrayType>(result)), "what the region of 'shard_map' yields",
-                "the piece of the result");
+      reconcile(forms, yielded, manual.getPiece(cast<ArrayType>(result)),
+                "the value that the body of 'shard_map' yields", "the local result");
   }
 
-  /// What a carry starts from and what the body yields take the carry's sharding, what arms yield the result's.
+  /// Reshards the initial values of a loop and the values that its body yields to the carries' shardings, and the
+  /// values that branches yield to the results'.
   static void reconcileControl(AvailableShardings &forms, Operation *op) {
     if (!isa<ForOp, WhileOp, IfOp>(op))
       return;
@@ -154,12 +155,12 @@ class InsertReshardsPass : public impl::InsertReshardsBase<InsertReshardsPass> {
     for (OpResult result : op->getResults()) {
       unsigned index = result.getResultNumber();
       if (!isBranch)
-        reconcile(forms, op->getOpOperand(index), result.getType(), "what the loop starts from", "the carry");
+        reconcile(forms, op->getOpOperand(index), result.getType(), "the initial value of the loop", "the carry");
       for (Region &region : op->getRegions()) {
         bool isCondition = !isBranch && &region != &op->getRegions().back();
         if (!isCondition)
           reconcile(forms, region.front().getTerminator()->getOpOperand(index), result.getType(),
-                    isBranch ? "what an arm of the branch yields" : "what each iteration of the loop yields",
+                    isBranch ? "the value that a branch yields" : "the value that the loop body yields",
                     isBranch ? "the result" : "the carry");
       }
     }

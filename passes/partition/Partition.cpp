@@ -1,8 +1,8 @@
 //===- Partition.cpp - the global program as one device's program ---------===//
 //
-// Walks the program in order and builds it anew on local arrays. Each operation knows how it looks on one device
-// (ShardingRuleOpInterface::createLocal); here is what lies between operations: masks over padding, reductions that
-// are no sums, and the collectives of each spmd.reshard.
+// The pass walks the program in order and builds a new one on local arrays. Each operation creates its local version
+// itself (ShardingRuleOpInterface::createLocal). The pass adds masks over padding, the collectives of reductions other
+// than sums, and the collectives of each spmd.reshard.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +37,7 @@ public:
       : func(func), meshAttr(getMesh(func)), mesh(meshAttr.toValue()), planner(planner), builder(func.getContext()) {}
 
   LogicalResult run() {
-    // The local program grows in a block of its own: an operation's rule is read off its global types to the end.
+    // The local program grows in a separate block, because sharding rules are derived from global types until the end.
     Block *global = &func.getBody().front();
     windows.emplace(Windows::listMovers(func.getBody()), meshAttr);
     auto *local = new Block();
@@ -67,7 +67,7 @@ private:
     return success();
   }
 
-  /// Loops, branches and what they yield: the same on each device, around local blocks.
+  /// Loops, branches and their yields stay the same operations, around local blocks.
   LogicalResult partitionControl(Operation *op) {
     OperationState state(op->getLoc(), op->getName());
     state.addAttributes(op->getAttrs());
@@ -129,7 +129,8 @@ private:
     return success();
   }
 
-  /// Null where what is resharded is not what one device owns. Of it alone there are no partial sums then.
+  /// Builds the reshard of a read as a broadcast from the device that owns the element, without partial sums; null if
+  /// the operand is not such a read.
   Value readFromOwner(ReshardOp reshard) {
     Operation *read = reshard.getOperand().getDefiningOp();
     if (!isa_and_present<TakeOp, DynamicSliceOp>(read))
@@ -144,7 +145,7 @@ private:
     return found->build(builder, read, operands, types.front(), reshard.getType(), mesh);
   }
 
-  /// What was written for one device is one device's program already.
+  /// The body of a shard_map over all axes is one device's program already.
   void inlineManual(ManualOp op) {
     IRMapping mapping;
     for (auto [argument, input] : llvm::zip(op.getBlock().getArguments(), op.getInputs()))
@@ -157,8 +158,8 @@ private:
     }
   }
 
-  /// What was written for one device of some axes is partitioned over the others. All that is inserted goes over axes
-  /// that the body's shardings name, so it is between devices of the same place along the manual axes.
+  /// Partitions the body of a shard_map over some of the axes along the other ones. The inserted collectives are over
+  /// axes that the body's shardings name, so their groups are devices with the same position along the manual axes.
   LogicalResult partitionManual(ManualOp op) {
     for (auto [argument, input] : llvm::zip(op.getBlock().getArguments(), op.getInputs())) {
       globals[argument] = cast<ArrayType>(argument.getType());
@@ -225,7 +226,7 @@ private:
     bool isCombined = op.getReductionKind() != ReductionKind::sum && !reduced.empty();
     if (isCombined && combinesElements(op))
       localType = withPartialSums(op, localType);
-    // Products take 16-bit floats as they are; other sums of them are those of what is widened as it is read.
+    // Products read 16-bit floats directly; the operands of other sums are widened first.
     if (combinesElements(op) && !isa<DotGeneralOp>(op.getOperation()))
       for (Value &operand : operands)
         if (isHalfFloat(cast<ArrayType>(operand.getType()).getElementType()))
@@ -236,19 +237,19 @@ private:
     locals[result] = local;
   }
 
-  /// Partial results of a reduction that is no sum are combined at once.
+  /// Combines the partial results of a reduction other than a sum by an all_reduce, directly behind the reduction.
   Value combine(ShardingRuleOpInterface op, Value local, const AxisRefs &axes) {
     SmallVector<AxisRefAttr> attrs;
     for (const spmd::AxisRef &axis : axes)
       attrs.push_back(AxisRefAttr::get(func.getContext(), axis.name, axis.preSize, axis.size));
     std::string why =
-        (op->getName().stripDialect() + " reduces a dimension that is cut over " + spmd::quotedNames(axes)).str();
+        (op->getName().stripDialect() + " reduces a dimension sharded over " + spmd::quotedNames(axes)).str();
     why += ": each device has a partial result" + whyForCondition(op->getResult(0));
     return builder.create<AllReduceOp>(op->getLoc(), local.getType(), local, op.getReductionKind(),
                                        AxesAttr::get(func.getContext(), attrs), builder.getStringAttr(why));
   }
 
-  /// The operand with its padding set to what the reduction ignores, where a reduced dimension is cut unevenly.
+  /// The operand with its padding set to the neutral value of the reduction, if a reduced dimension has uneven shards.
   Value maskPadding(ShardingRuleOpInterface op, const ShardingRule &rule, unsigned index, ArrayType global,
                     Value local) {
     TypedAttr padding = op.getPaddingValue(index);

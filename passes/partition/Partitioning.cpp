@@ -1,4 +1,4 @@
-//===- Partitioning.cpp - the passes of the leg, and what they would come to -===//
+//===- Partitioning.cpp - the partitioning passes, and a trial run of them ===//
 
 #include "passes/partition/Partitioning.h"
 
@@ -27,7 +27,7 @@ void addPartitioning(OpPassManager &passes, const PartitioningOptions &options) 
   passes.addPass(createAccumulateHalos());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
-  // What a loop moves or computes anew in each iteration without need, collectives above all, happens once before it.
+  // Moves loop-invariant operations, above all collectives, in front of their loop.
   passes.addPass(createLoopInvariantCodeMotionPass());
   passes.addPass(createCSEPass());
   passes.addPass(createDropBarriers());
@@ -45,7 +45,7 @@ void reconcileReturns(func::FuncOp func) {
       auto from = dyn_cast<ArrayType>(value.getType()), to = dyn_cast<ArrayType>(expected);
       if (!from || !to || from.getShardingOrOpen().hasSameAxes(to.getShardingOrOpen()))
         continue;
-      std::string why = ("result " + Twine(index) + " is " + to.str() + "; the value lies as " + from.str()).str();
+      std::string why = ("result " + Twine(index) + " is " + to.str() + "; the value is " + from.str()).str();
       op.setOperand(index, builder.create<ReshardOp>(value.getLoc(), to, value, builder.getStringAttr(why)));
     }
   });
@@ -53,7 +53,7 @@ void reconcileReturns(func::FuncOp func) {
 
 namespace {
 
-/// Of a local operation, by its types alone.
+/// Seconds of a local operation, from its types alone.
 double computeSeconds(ShardingRuleOpInterface op, const spmd::MeshShape &mesh, const CostModel &model) {
   ShardingRule rule = op.getShardingRule();
   Strategy choice;
@@ -76,7 +76,7 @@ std::optional<OperationPrice> priceOfPartitioned(func::FuncOp func, const spmd::
   reconcileReturns(copy);
   ScopedDiagnosticHandler silent(func.getContext(), [](Diagnostic &) { return success(); });
   PassManager passes(func.getContext());
-  passes.enableVerifier(false); // What is kept is partitioned again.
+  passes.enableVerifier(false); // The program that is kept is partitioned again, with the verifier.
   addPartitioning(passes, {});
   if (failed(passes.run(*trial)))
     return std::nullopt;

@@ -1,4 +1,4 @@
-//===- Partitioning.h - what a function would come to -----------*- C++ -*-===//
+//===- Partitioning.h - price of a trial partitioning -----------*- C++ -*-===//
 #pragma once
 
 #include "passes/strategy/Strategy.h"
@@ -7,12 +7,12 @@
 
 namespace spmdc {
 
-/// Returned values take the shardings of the results.
+/// Reshards returned values to the shardings of the results.
 void reconcileReturns(mlir::func::FuncOp func);
 
-/// What the function sends and computes once it is partitioned as its values lie now, by the collectives and the
-/// operations of a copy: operations share what they need of one another there, which no price of one of them knows.
-/// Nothing where it cannot be partitioned.
+/// The price of the function with its current shardings: the sum over the collectives and operations of a partitioned
+/// copy. In the copy, operations share collectives, which the sum of their separate prices does not include. None if
+/// the function cannot be partitioned.
 std::optional<OperationPrice> priceOfPartitioned(mlir::func::FuncOp func, const spmd::MeshShape &mesh,
                                                  const CostModel &model);
 

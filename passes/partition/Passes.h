@@ -1,4 +1,4 @@
-//===- Passes.h - from the propagated to the partitioned program -*- C++ -*-===//
+//===- Passes.h - from propagated to partitioned ----------------*- C++ -*-===//
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
@@ -12,8 +12,8 @@ namespace spmdc {
 #include "passes/partition/Passes.h.inc"
 
 struct PartitioningOptions {
-  bool growsCarries = true; ///< Of spmdc-sink-reductions.
-  int64_t bytesToFree = 0;  ///< Of spmdc-rematerialize-gathers.
+  bool growsCarries = true; ///< The option `grow-carries` of spmdc-sink-reductions.
+  int64_t bytesToFree = 0;  ///< The option `free` of spmdc-rematerialize-gathers.
 };
 
 /// The passes from chosen shardings to one device's program with explicit collectives.

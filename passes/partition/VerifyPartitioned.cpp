@@ -1,4 +1,4 @@
-//===- VerifyPartitioned.cpp - checks the exit of the partition leg -------===//
+//===- VerifyPartitioned.cpp - checks the partitioned program -------------===//
 
 #include "ir/spmd/SpmdOps.h"
 #include "passes/partition/Passes.h"

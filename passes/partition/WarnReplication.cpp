@@ -1,4 +1,4 @@
-//===- WarnReplication.cpp - no silent gathering of whole arrays ----------===//
+//===- WarnReplication.cpp - warns of arrays that become replicated -------===//
 
 #include "ir/array/ArrayOps.h"
 #include "ir/spmd/Location.h"
@@ -17,7 +17,7 @@ namespace spmdc {
 
 namespace {
 
-/// Whether devices hold different pieces of the array: an axis of one device cuts nothing.
+/// Whether devices hold different shards of the array: an axis of one device does not shard it.
 bool isCut(ArrayType type, MeshAttr mesh) {
   return llvm::any_of(type.getShardingOrOpen().getDims(), [&](DimShardingAttr dim) {
     return llvm::any_of(dim.getAxes(), [&](AxisRefAttr axis) { return axis.toValue().sizeIn(mesh.toValue()) > 1; });
@@ -28,7 +28,7 @@ bool namesAxes(ArrayType type) {
   return llvm::any_of(type.getShardingOrOpen().getDims(), [](DimShardingAttr dim) { return !dim.getAxes().empty(); });
 }
 
-/// Whether the operation gives arrays that are to lie whole on every device of any mesh, of at least as many elements.
+/// Whether the operation's results are arrays of at least `elements` elements that are replicated on every mesh.
 bool givesWhole(Operation *op, int64_t elements) {
   return op->getNumResults() && llvm::all_of(op->getResultTypes(), [&](Type type) {
            auto array = dyn_cast<ArrayType>(type);
@@ -36,8 +36,8 @@ bool givesWhole(Operation *op, int64_t elements) {
          });
 }
 
-/// Whether a person wrote how the operation's result is to lie. Where that is brought elsewhere for the same
-/// annotation, what was written is how the reshard's result lies.
+/// Whether the user annotated the sharding of the operation's result. If a reshard behind it has the same annotation,
+/// that is the annotation of the reshard's result instead.
 bool isWritten(Operation *op) {
   std::optional<Location> mark = getMark(op->getLoc());
   return mark && llvm::none_of(op->getUsers(), [&](Operation *user) {
@@ -45,7 +45,8 @@ bool isWritten(Operation *op) {
          });
 }
 
-/// Whether all that is computed of the array is as large, lies whole, and ends in values of which a person wrote so.
+/// Whether all values that are computed from the array are as large and replicated, and end in values that the user
+/// annotated as replicated.
 bool isForWrittenWhole(ReshardOp gathered) {
   llvm::SetVector<Operation *> makers;
   auto addUsers = [&](Operation *op) {
@@ -59,14 +60,15 @@ bool isForWrittenWhole(ReshardOp gathered) {
     Operation *maker = makers[i];
     if (!givesWhole(maker, gathered.getType().getNumElements()))
       return false;
-    // What a region does with an array is not all to be seen in its results.
+    // The results of a region do not tell everything that it does with the array.
     if (!isWritten(maker) && (maker->getNumRegions() || !addUsers(maker)))
       return false;
   }
   return true;
 }
 
-/// Between the groups of a shard_map over some of the axes pieces differ: a group is the devices that share a piece.
+/// The text that names the group of devices that share an array, in a shard_map over some of the axes; empty elsewhere.
+/// Arrays differ between such groups.
 std::string groupOf(Operation *op) {
   spmd::MeshShape mesh = getMesh(op).toValue(), shared = getAutomaticMesh(op);
   if (shared.deviceCount() == mesh.deviceCount())
@@ -83,7 +85,8 @@ struct Gathered {
   int count = 1;
 };
 
-/// Whether the same is to be said of both, of one place: of a function's that is called twice, or of two operands.
+/// Whether two reshards get one warning: the same types and reason at one place, because a function is called twice or
+/// two operands need the array.
 bool isSaidWith(ReshardOp a, ReshardOp b) {
   auto place = [](ReshardOp op) { return getSourcePosition(op.getLoc()); };
   bool isOnePlace = a.getLoc() == b.getLoc() || (place(a) && place(b) && place(a)->str() == place(b)->str());
@@ -103,7 +106,7 @@ private:
       if (!isCut(from, mesh) || isCut(to, mesh) || !to.getShardingOrOpen().getUnreduced().empty() ||
           to.getBytes() < minBytes)
         return;
-      // The annotation of a constraint or of what is returned, or of what is computed of it.
+      // The user may have annotated a constraint or a returned value, or values that are computed from it.
       if (!namesAxes(to) && (isWritten(op) || isForWrittenWhole(op)))
         return;
       auto known = llvm::find_if(gathered, [&](const Gathered &other) { return isSaidWith(op, other.first); });
@@ -121,7 +124,7 @@ private:
     std::string arrays = count == 1 ? array.str() + " is" : std::to_string(count) + " arrays " + array.str() + " are";
     std::string bytes = spmd::bytesText(static_cast<double>(array.getBytes()));
     std::string why = op.getWhy() ? ": " + op.getWhy()->str() : "";
-    emitWarning(op.getLoc()) << arrays << " gathered whole onto every device" << groupOf(op) << ", " << bytes << " each"
+    emitWarning(op.getLoc()) << arrays << " replicated on every device" << groupOf(op) << ", " << bytes << " each"
                              << why;
   }
 };

@@ -1,7 +1,7 @@
-//===- HoistSlices.cpp - what is used of partial sums is reduced -----===//
+//===- HoistSlices.cpp - reduces only the used part of partial sums -------===//
 //
-// Of the output of a network's last layer often a part is used: the last token, the token of a class. What adds the
-// residual and a bias to partial sums, and whatever else is element-wise, can as well be done to that part alone.
+// Often only a part of a network's last layer is used: the last token, the token of a class. Then the reduction of
+// partial sums, and the element-wise operations behind it (a residual, a bias), need only that part.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,14 +25,14 @@ namespace spmdc {
 
 namespace {
 
-/// Element-wise operations that are made again at most.
+/// The most element-wise operations that a slice is hoisted above.
 constexpr size_t kMostOperations = 32;
 
 ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
 
 bool isUnreduced(Value value) { return !typeOf(value).getShardingOrOpen().getUnreduced().empty(); }
 
-/// An operation that takes a part of an array, and the element-wise operations that make the array for it alone.
+/// A slice or lookup, and the element-wise operations that compute its operand and have no other use.
 class TakenPart {
 public:
   TakenPart(Operation *take, ReshardPlanner &planner) : take(take), planner(planner) {
@@ -42,7 +42,7 @@ public:
       end = behind.getResult();
   }
 
-  /// Rewrites it where the parts take less time to reduce and to move than all of it.
+  /// Hoists the slice if reducing and resharding the parts takes less time than for the full arrays.
   void narrow() {
     if (isUnreduced(take->getOperand(0)) || isUnreduced(end) || !collect(take->getOperand(0)) || !hasReduction ||
         typeOf(end).getNumElements() >= typeOf(take->getOperand(0)).getNumElements())
@@ -53,13 +53,14 @@ public:
 
 private:
   struct Leaf {
-    Value origin;                  ///< Before it was reduced, or brought to where it lies.
-    ArrayType part;                ///< Of that.
-    SmallVector<ArrayType> others; ///< The operands by which it is taken, as they have to lie.
-    ReshardOp reduction;
+    Value origin;                  ///< The value before it was reduced or resharded.
+    ArrayType part;                ///< The type of the slice of `origin`.
+    SmallVector<ArrayType> others; ///< The types that the slice's other operands (indices) need.
+    ReshardOp reduction;           ///< Null if the leaf is not reduced.
   };
 
-  /// Whether the parts of all that the value is made of, for that alone, can be taken instead.
+  /// Collects the element-wise operations that compute the value for the slice alone, and their inputs as leaves. False
+  /// if a leaf cannot be sliced.
   bool collect(Value value) {
     auto isBefore = [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); };
     std::set<Operation *, decltype(isBefore)> made(isBefore);
@@ -74,7 +75,7 @@ private:
         others.insert(operand);
     };
     add(value);
-    while (!made.empty()) { // The last first: all that may use it has been looked at.
+    while (!made.empty()) { // The last operation first, so that all its possible users are already visited.
       Operation *op = *std::prev(made.end());
       made.erase(op);
       if (!isForTakeAlone(op)) {
@@ -97,7 +98,7 @@ private:
     return llvm::all_of(op->getUsers(), [&](Operation *user) { return users.contains(user); });
   }
 
-  /// A reshard that reduces partial sums, for that part alone.
+  /// The reshard that reduces partial sums to this value, if only the slice uses it; else null.
   ReshardOp getReduction(Value value) const {
     auto reshard = value.getDefiningOp<ReshardOp>();
     bool isReduction = reshard && isUnreduced(reshard.getOperand()) && !isUnreduced(value);
@@ -117,7 +118,8 @@ private:
     return leaf.has_value();
   }
 
-  /// What is needed for a part of an array, and how it lies, if each device takes its own of what it has.
+  /// The types of the slice of an array and of the slice's other operands, if each device can slice its shard locally;
+  /// else none.
   std::optional<Leaf> getLeaf(ArrayType from) const {
     ShardingRule rule = cast<ShardingRuleOpInterface>(take).getShardingRule();
     const spmd::MeshShape &mesh = planner.getMesh();
@@ -145,7 +147,7 @@ private:
     return leaf;
   }
 
-  /// What only the indices have stays cut as it is, over axes that the array leaves.
+  /// Keeps the axes of factors that only the indices have, unless the array uses these axes.
   void followIndices(const ShardingRule &rule, const spmd::Sharding &sharding, FactorAxes &axes) const {
     AxisRefs used = sharding.unreduced;
     for (const AxisRefs &dim : sharding.dims)
@@ -166,7 +168,7 @@ private:
     return planner.getModel().seconds(planner.plan(from, to).cost, planner.getMesh().deviceCount());
   }
 
-  /// Of what is done now; where devices exchange what they take, that counts for nothing.
+  /// Seconds of the current reshards. An exchange for the slice itself is not counted.
   double secondsOfAll() {
     double seconds = secondsOf(typeOf(take->getResult(0)), typeOf(end));
     for (auto &[value, leaf] : leaves)
@@ -203,7 +205,7 @@ private:
         StringRef first = reduction
                               ? StringRef(reduction.getWhy().value_or("")).take_until([](char c) { return c == ';'; })
                               : StringRef();
-        std::string why = (first + (first.empty() ? "" : "; ") + "what is used of it is reduced").str();
+        std::string why = (first + (first.empty() ? "" : "; ") + "only the used elements are reduced").str();
         Location loc = reduction ? reduction.getLoc() : part->getLoc();
         result = builder.create<ReshardOp>(loc, typeAtEnd(value), result,
                                            reduction ? builder.getStringAttr(why) : StringAttr());
@@ -224,9 +226,9 @@ private:
 
   Operation *take;
   ReshardPlanner &planner;
-  Value end; ///< The part where it is used.
+  Value end; ///< The slice's result, behind a reshard of it if there is one.
   SmallVector<Operation *> ops;
-  llvm::SmallPtrSet<Operation *, 16> users{take}; ///< These, and who takes the part.
+  llvm::SmallPtrSet<Operation *, 16> users{take}; ///< `ops` and the slice.
   llvm::MapVector<Value, Leaf> leaves;
   bool hasReduction = false;
 };

@@ -1,4 +1,4 @@
-//===- LinearRegion.cpp - what lies between partial sums and their sum ------===//
+//===- LinearRegion.cpp - linear operations on partial sums ---------------===//
 
 #include "passes/reductions/LinearRegion.h"
 
@@ -16,8 +16,8 @@ ArrayRef<AxisRefAttr> unreducedOf(ArrayType type) {
   return type.getSharding() ? type.getSharding().getUnreduced() : ArrayRef<AxisRefAttr>();
 }
 
-/// Operations of a cone, and values that are looked at for where partial sums may come from. Beyond that, what is one
-/// counts as whole, and its reductions stay: the way up from every sum would take as long as the program is.
+/// The most operations of a region, and values that `mayBePartial` examines. Beyond that, values count as replicated
+/// terms and their reductions stay. Without a limit, the search from every sum could visit the entire program.
 constexpr size_t kMostOperations = 256;
 
 } // namespace
@@ -109,7 +109,7 @@ bool LinearRegion::isInside(OpOperand &use) const {
   return ops.contains(user) && !isa<IfOp>(user);
 }
 
-/// Whether that makes the value what it becomes.
+/// Whether the use is a reshard to the type that the value gets in the region.
 bool LinearRegion::isEntry(OpOperand &use) const {
   return isa<ReshardOp>(use.getOwner()) && use.getOwner()->getResult(0).getType() == getPartialType(use.get());
 }
@@ -187,9 +187,9 @@ bool LinearRegion::isUsedOutside(Value value) const {
     if (user->getBlock() != value.getParentBlock())
       return !getArm(use);
     if (isa<YieldOp>(user))
-      return user->getBlock() == block; // The loop's.
+      return user->getBlock() == block; // Then it is the loop's yield.
     if (isa<ReshardOp>(user))
-      return unreducedOf(typeOf(user->getResult(0))).empty(); // Perhaps an entry.
+      return unreducedOf(typeOf(user->getResult(0))).empty(); // An unreduced result may make it an entry.
     return user->getNumResults() != 1 || isa<IfOp>(user) || listTerms(user->getResult(0)).empty();
   });
 }

@@ -1,14 +1,17 @@
-//===- LinearRegion.h - what lies between partial sums and their sum -*- C++ -*-===//
+//===- LinearRegion.h - linear operations on partial sums -------*- C++ -*-===//
 //
-// A linear cone is what leads from reductions (a spmd.reshard of partial sums) to one value, through linear operations
-// that nobody else uses. It is rewritten as a whole: the reductions go, each value in it becomes a partial sum, and the
-// one value is reduced. Where the reductions also moved what they reduced (a reduce_scatter), the values of the cone
-// lie as the partial sums do. What is added to partial sums and is none (a bias) becomes one, which devices make by
-// themselves: the first has the value, the others zeros.
+// A linear region is the set of linear operations between reductions (a spmd.reshard of partial sums) and one value,
+// whose results have no uses outside of it. The rewrite removes the reductions, makes each value in the region
+// unreduced, and the caller reduces the one value. If the reductions also resharded (a reduce_scatter), the values of
+// the region get the shardings of the partial sums. A replicated value that is added to partial sums (a bias) becomes a
+// partial sum without a collective: the first device has the value, the others have zeros.
 //
-// A branch is linear in what its arms yield, and what leads to that may be in the arms. What an arm needs of the cone
-// for something else it reduces itself. Where a value of the cone is made a partial sum of the kind that it becomes (an
-// entry), by an arm's loop or for an update at indices, that is not needed any more.
+// Example: add(reshard(p), reshard(q)) with p and q unreduced becomes add(p, q), unreduced, with one reduction behind.
+//
+// An `array.if` is linear in the values that its branches yield, and operations in the branches may belong to the
+// region. A branch that needs a value of the region for another purpose reduces it (an escape). An entry is a reshard
+// of a value of the region to the unreduced type that the value gets, for example the init of a loop in a branch or the
+// operand of an update at indices. The rewrite removes it.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -27,34 +30,35 @@
 
 namespace spmdc {
 
+/// A linear region: `collect` finds it from its last value, `isClosed` checks the uses, `rewrite` changes the program.
 class LinearRegion {
 public:
-  /// Of values computed in this block, and in the arms of its branches. `carry`: an argument of the loop around, which
-  /// may be a partial sum, too.
+  /// The region takes operations of `block` and of branches in it. `carry`: an argument of the loop around, which may
+  /// become unreduced, too.
   LinearRegion(const spmd::MeshShape &mesh, RunCounts &runs, mlir::Block *block, mlir::Value carry = {})
       : mesh(mesh), runs(runs), block(block), carry(carry) {}
 
-  /// Whether the value can be a partial sum; takes what leads to it into the cone. A sum along cut dimensions may be
-  /// the last operation: then the value is a partial sum already, and becomes one over more axes.
+  /// Adds the operations that lead to the value to the region; false if the value cannot be unreduced. The last
+  /// operation may be a sum along sharded dimensions: its result is unreduced already, and becomes so over more axes.
   bool collect(mlir::Value value);
 
-  /// Whether the values between, and the carry, are used in the cone alone, or by arms. Where there is a loop's `end`,
-  /// which takes the last value, that too.
+  /// Whether the inner values, and the carry, have no uses outside of the region except in branches. With a loop's
+  /// yield as `end`, this must hold for the last value, too, except for its use by `end`.
   bool isClosed(mlir::Operation *end = nullptr);
 
   llvm::ArrayRef<mlir::Operation *> getOps() const { return ops.getArrayRef(); }
   llvm::ArrayRef<mlir::Operation *> getReductions() const { return reductions.getArrayRef(); }
   mlir::Value getValue(mlir::Operation *op) const { return op->getResult(members.at(op).result); }
-  /// The operands in which an operation of the cone is linear; those that arms yield, of a branch.
+  /// The operands in which an operation of the region is linear; for an if, the operands of its branches' yields.
   llvm::ArrayRef<mlir::OpOperand *> getTerms(mlir::Operation *op) const { return members.at(op).terms; }
-  /// Whether all that use the value are in the cone, or the loop's end.
+  /// Whether all users of the value are in the region, or are the loop's `end`.
   bool isUsedInside(mlir::Value value, mlir::Operation *end = nullptr) const {
     return llvm::all_of(value.getUses(), [&](mlir::OpOperand &use) { return use.getOwner() == end || isInside(use); });
   }
-  /// How often a block runs where the cone's does. Where nobody knows it, every other time is as good as any.
+  /// How often a block runs for each run of the region's block. If that is unknown, a branch counts half.
   double getShare(mlir::Block *inner) const;
 
-  /// What is added to partial sums as a whole value, in which block, and what it becomes.
+  /// A term that is not a partial sum, the block that uses it, and the type that it gets.
   struct Whole {
     mlir::Value value;
     mlir::Block *block;
@@ -63,86 +67,86 @@ public:
   };
   llvm::SmallVector<Whole> listWholes() const;
 
-  /// What has to be moved where another operand, which is made of little, is made again to lie as the partial sums do.
+  /// A reshard that is needed to rematerialize another operand in the sharding of the partial sums.
   struct Remake {
     mlir::Block *block;
     ShardingPair move;
   };
   llvm::SmallVector<Remake> listRemakes() const;
 
-  /// What arms need for something else.
+  /// A value of the region that a branch needs for another purpose, and so has to reduce.
   struct Escape {
     mlir::Value value;
     mlir::Block *arm;
     bool operator==(const Escape &) const = default;
   };
   llvm::ArrayRef<Escape> getEscapes() const { return escapes; }
-  /// Known when it is closed.
+  /// The entries that `isClosed` has found.
   llvm::ArrayRef<mlir::Operation *> getEntries() const { return entries.getArrayRef(); }
 
-  /// What a value of the cone, or the carry, becomes.
+  /// The unreduced type that a value of the region, or the carry, gets; null for any other value.
   ArrayType getPartialType(mlir::Value value) const;
-  /// The reason why there are partial sums, and how the sentence ends.
+  /// The reason of the first reduction, followed by `end`.
   std::string why(llvm::StringRef end) const;
 
-  /// Makes all values partial sums; a loop's `end` takes the last one.
+  /// Makes all values of the region unreduced; a loop's yield, `end`, takes the last one.
   void rewrite(mlir::Operation *end = nullptr);
 
-  /// The value, which is none, as a partial sum for an operation: from before it was brought to where it lies, if
-  /// nobody else needs it there.
+  /// Emits a reduced value as a partial sum of this type, in front of an operation; starts from `getOrigin`.
   static mlir::Value createPartial(mlir::Operation *before, mlir::Value value, ArrayType type);
+  /// The operand of a reshard that has no other use; the value itself if it is not such a reshard.
   static mlir::Value getOrigin(mlir::Value value);
-  /// Removes what brought a value to where nobody needs it any more.
+  /// Erases the reshard that defines a value, if it has no uses any more.
   static void eraseUnused(mlir::Value value);
 
 private:
-  /// An operation of the cone: which of its results is, the operands in which it is linear, and what they, what else it
-  /// reads (of an operation without arms), and that result become.
+  /// An operation of the region, with the types that its values get.
   struct Member {
-    unsigned result = 0;
-    llvm::SmallVector<mlir::OpOperand *> terms;
-    llvm::SmallVector<ArrayType> termTypes;
-    llvm::SmallVector<std::pair<mlir::OpOperand *, ArrayType>> others;
-    ArrayType type;
+    unsigned result = 0;                                               ///< The index of the result in the region.
+    llvm::SmallVector<mlir::OpOperand *> terms;                        ///< The operands in which it is linear.
+    llvm::SmallVector<ArrayType> termTypes;                            ///< Their types.
+    llvm::SmallVector<std::pair<mlir::OpOperand *, ArrayType>> others; ///< The other operands (not of an if).
+    ArrayType type;                                                    ///< The type of the result.
   };
 
   /// A reshard that reduces all of its partial sums; null for any other value.
   static ReshardOp getReduction(mlir::Value value);
   bool collectOps(mlir::Value value);
   bool agrees(llvm::ArrayRef<AxisRefAttr> others);
-  /// Whether the operation is in the block, or in an arm in it.
+  /// Whether the operation is in the block, or in a branch in it.
   bool isWithin(mlir::Operation *op) const;
   llvm::SmallVector<mlir::OpOperand *> listTerms(mlir::Value value) const;
-  /// Whether partial sums lead to the value, and what uses it can be in the cone.
+  /// Whether partial sums lead to the value, and its users can be in the region.
   bool mayBePartial(mlir::Value value) const;
+  /// Whether the value is reduced and stays a term from outside of the region (not a zero).
   bool isWhole(mlir::Value value) const;
-  /// Whether an operation that cannot be in a cone needs the value, and is in no arm.
+  /// Whether an operation uses the value that cannot be in a region and is not in a branch.
   bool isUsedOutside(mlir::Value value) const;
-  /// The arm around a use of a value that is defined outside of it; the outermost one. Null where something else than
-  /// arms is around it, or nothing.
+  /// The outermost branch around a use of a value that is defined outside of it. Null if the use is not in a branch, or
+  /// also in another kind of region.
   static mlir::Block *getArm(mlir::OpOperand &use);
   bool isInside(mlir::OpOperand &use) const;
   bool isEntry(mlir::OpOperand &use) const;
-  /// Whether all uses but that of `end` are in the cone or in arms.
+  /// Whether all uses but that of `end` are in the region or in branches.
   bool isClosedAt(mlir::Value value, mlir::Operation *end);
-  /// Whether the operation may add up along cut dimensions itself.
+  /// Whether the operation may sum along sharded dimensions itself.
   bool maySum(mlir::Operation *op) const { return op == last && mlir::isa<ReduceOp>(op); }
-  /// What the carry may become, the most likely first: lying as it does, but for axes of the sums, which cut no partial
-  /// sum; as what it is added to (null); as one of the partial sums.
+  /// The types that the carry may get, the most likely first: its sharding without the axes of the partial sums; the
+  /// type of the terms that it is added to (null); the type of one of the partial sums.
   llvm::SmallVector<ArrayType> listCarryTypes() const;
-  /// The types of all operations, where the carry becomes this; whether all agree.
+  /// Computes the types of all operations for this type of the carry; false if they do not agree.
   bool findAllTypes(mlir::Value value, ArrayType ofCarry);
-  /// The types of the operation as one of partial sums, from those of its terms.
+  /// Computes the unreduced types of an operation from those of its terms; false if there are none.
   bool findTypes(mlir::Operation *op);
   bool findBranchTypes(mlir::Operation *op);
   bool findRuledTypes(mlir::Operation *op);
   bool canBePartial(ArrayType type) const;
   ArrayType toPartial(ArrayType type) const;
-  /// With the element type that partial sums of this one have in the region.
+  /// The type with the element type that its partial sums have in the region.
   ArrayType widened(ArrayType type) const;
-  /// Whether devices add up, in the region or in front of it, what they would round (ReducePrecision.h).
+  /// Whether the region, or a reduction in front of it, adds elements that would be rounded (ReducePrecision.h).
   bool addsUp() const;
-  /// The value, or a partial sum, with the element type that it has in the region.
+  /// Converts a value to the element type of `type`.
   static mlir::Value toElementType(mlir::Operation *before, mlir::Value value, ArrayType type);
   void reduceInArms();
 
@@ -152,13 +156,13 @@ private:
   mlir::Value carry;
   mlir::Operation *last = nullptr;
   ArrayType carryType;
-  bool isWide = false; ///< Partial sums of 16-bit floats are wider than these.
-  llvm::SmallVector<AxisRefAttr> axes;
-  llvm::SetVector<mlir::Operation *> ops; ///< In the order of their dependence.
+  bool isWide = false;                    ///< Whether partial sums of 16-bit floats have a wider element type.
+  llvm::SmallVector<AxisRefAttr> axes;    ///< The axes over which the region is unreduced.
+  llvm::SetVector<mlir::Operation *> ops; ///< Operands before users.
   llvm::DenseMap<mlir::Operation *, Member> members;
   llvm::SetVector<mlir::Operation *> reductions, entries;
   llvm::SmallVector<Escape> escapes;
-  mutable llvm::DenseMap<mlir::Value, bool> known; ///< What mayBePartial has found.
+  mutable llvm::DenseMap<mlir::Value, bool> known; ///< The results of mayBePartial.
 };
 
 } // namespace spmdc

@@ -1,4 +1,4 @@
-//===- LinearRegionRewrite.cpp - a linear cone becomes partial sums ---------===//
+//===- LinearRegionRewrite.cpp - makes a linear region unreduced ----------===//
 
 #include "passes/reductions/LinearRegion.h"
 
@@ -69,7 +69,7 @@ void LinearRegion::rewrite(Operation *end) {
       reduction->erase();
 }
 
-/// In front of the first operation that needs it.
+/// Reduces each escape in its branch, in front of the first operation that uses it there.
 void LinearRegion::reduceInArms() {
   for (auto [value, arm] : escapes) {
     auto isOfArm = [&, arm = arm](OpOperand &use) { return !isInside(use) && getArm(use) == arm; };
@@ -80,7 +80,7 @@ void LinearRegion::reduceInArms() {
           first = user;
     auto reduced = OpBuilder(first).create<ReshardOp>(
         getUnmarkedLoc(first->getLoc()), typeOf(value), value,
-        StringAttr::get(first->getContext(), why("an arm of a branch reduces what it needs of them")));
+        StringAttr::get(first->getContext(), why("a branch reduces the partial sums that it uses otherwise")));
     value.replaceUsesWithIf(reduced, [&](OpOperand &use) { return use.getOwner() != reduced && isOfArm(use); });
   }
 }

@@ -1,4 +1,4 @@
-//===- LinearRegionTypes.cpp - what the values of a linear cone become ------===//
+//===- LinearRegionTypes.cpp - unreduced types in a linear region ---------===//
 
 #include "passes/reductions/LinearRegion.h"
 
@@ -45,7 +45,7 @@ bool LinearRegion::findAllTypes(Value value, ArrayType ofCarry) {
       return false;
   }
   ArrayType type = getPartialType(value);
-  if (!carryType) // Nothing is added to what it was.
+  if (!carryType) // No operation of the region adds to the carry.
     carryType = type;
   return !carry || carryType == type;
 }
@@ -59,7 +59,7 @@ ArrayType LinearRegion::getPartialType(Value value) const {
   return member == members.end() || getValue(member->first) != value ? ArrayType() : member->second.type;
 }
 
-/// What is cut over an axis is no partial sum over it.
+/// A value cannot be sharded and unreduced over the same axis.
 bool LinearRegion::canBePartial(ArrayType type) const {
   AxisRefs summed;
   for (AxisRefAttr axis : axes)
@@ -94,7 +94,7 @@ bool LinearRegion::findTypes(Operation *op) {
   return true;
 }
 
-/// All arms yield the same: what one of them says, or, where none does, what it was.
+/// All branches yield one type: that of a branch that yields a partial sum, or the unreduced form of the old type.
 bool LinearRegion::findBranchTypes(Operation *op) {
   Member &member = members[op];
   for (OpOperand *term : member.terms) {
@@ -121,7 +121,7 @@ bool LinearRegion::findRuledTypes(Operation *op) {
     return false;
   ShardingRule rule = ruled.getShardingRule();
   MLIRContext *context = op->getContext();
-  // Terms that are partial sums already say how the factors are cut; a zero and the carry follow.
+  // The terms that are partial sums already determine the axes of the factors; zeros and the carry follow them.
   std::optional<FactorAxes> cut;
   bool isMoved = false;
   for (OpOperand *term : member.terms) {
@@ -137,10 +137,10 @@ bool LinearRegion::findRuledTypes(Operation *op) {
       return false;
     cut = std::move(of);
   }
-  // It would send more.
+  // A collective of the user would send more in another sharding.
   if (isMoved && isLinearCollective(op))
     return false;
-  // Otherwise all lies as before, and the operation is known to run so.
+  // If nothing is resharded, all shardings stay, and the operation is known to run with them.
   member.type = typeOf(getValue(op));
   if (isMoved) {
     AxisRefs summed;
@@ -168,7 +168,7 @@ bool LinearRegion::findRuledTypes(Operation *op) {
       if (!isTerm && isElsewhere && !listReshardsToRematerialize(mesh, operand.get(), type))
         return false;
     }
-    if (!isTerm) // Factors are of the terms' type, conditions and positions of none that changes.
+    if (!isTerm) // Factors get the terms' element type; types of conditions and positions never change.
       member.others.emplace_back(&operand, widened(type));
     else if (canBePartial(type))
       member.termTypes.push_back(toPartial(type));

@@ -14,17 +14,17 @@ namespace {
 
 ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
 
-/// What is broadcast, in the end.
+/// The operand of a chain of broadcasts; the value itself if it is not broadcast.
 Value getBroadcast(Value value) {
   while (auto broadcast = value.getDefiningOp<BroadcastInDimOp>())
     value = broadcast.getOperand();
   return value;
 }
 
-/// Whether products and quotients of partial sums are those of the sum. A constant that is infinite, or 0 below, makes
-/// NaN of zeros, and one that is large makes infinities of numbers that cancel each other. One number that is known
-/// when the program runs (a momentum, a count of tokens) is taken for none of these (docs/differentiation.md says what
-/// comes of it where it is one). An array may be so in any of its elements, as masks are.
+/// Whether a product or quotient of partial sums gives the product or quotient of their sum. An infinite factor, or a
+/// divisor of 0, makes NaN of zeros, and a large factor makes infinities of numbers that cancel each other. A run-time
+/// scalar (a momentum, a count of tokens) is assumed to be none of these (docs/differentiation.md describes the effect
+/// if it is one). A factor that is an array may have such elements, as masks do, so it is not accepted.
 bool isLinearScale(Operation *op, unsigned term) {
   if (isa<IntegerType>(typeOf(op->getResult(0)).getElementType()))
     return isa<MultiplyOp>(op); // Products wrap around.
@@ -39,7 +39,7 @@ bool isLinearScale(Operation *op, unsigned term) {
   return isa<MultiplyOp>(op) ? size <= kLarge : size >= 1 / kLarge && std::isfinite(size);
 }
 
-/// Whether each number of the one type is one of the other: sums in a narrower one would be others.
+/// Whether the result type holds every number of the operand type. Sums in a narrower type would differ.
 bool holdsAll(ConvertOp op) {
   auto from = dyn_cast<FloatType>(op.getOperand().getType().getElementType());
   auto to = dyn_cast<FloatType>(op.getType().getElementType());
@@ -91,7 +91,7 @@ SmallVector<unsigned> listLinear(Operation *op, function_ref<bool(Value)> mayBeP
     return llvm::to_vector(llvm::seq<unsigned>(0, op->getNumOperands()));
   if (auto reduce = dyn_cast<ReduceOp>(op); reduce && reduce.getKind() == ReductionKind::sum)
     return {0};
-  if (isa<MultiplyOp, DivideOp>(op)) { // By what is no partial sum.
+  if (isa<MultiplyOp, DivideOp>(op)) { // The other operand must not be a partial sum.
     bool isLeft = mayBePartial(op->getOperand(0)), isRight = mayBePartial(op->getOperand(1));
     if (isLeft != isRight && isLinearScale(op, isLeft ? 0 : 1))
       return {isLeft ? 0U : 1U};

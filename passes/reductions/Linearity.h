@@ -8,21 +8,21 @@
 
 namespace spmdc {
 
-/// The numbers of the operands in which an operation is linear: of the sum of two arrays it makes the sum of what it
-/// makes of each, for all numbers that may occur. Of a product, the operand which `mayBePartial`.
+/// The indices of the operands in which an operation is linear: applied to the sum of two arrays, it gives the sum of
+/// the results for each. For a multiplication or division, the operand that `mayBePartial`.
 llvm::SmallVector<unsigned> listLinear(mlir::Operation *op, llvm::function_ref<bool(mlir::Value)> mayBePartial);
 
-/// Whether the user is linear in this operand where that alone is a partial sum. What partial sums are priced to travel
-/// through (ReductionDiscount) and what they are taken through (LinearRegion) are both found by `listLinear`.
+/// Whether the user is linear in this operand if no other operand is a partial sum. Both the pricing
+/// (ReductionDiscount) and the rewrite (LinearRegion) ask `listLinear`, so that they agree.
 bool isLinearIn(mlir::OpOperand &use);
 
-/// Whether all elements are one number: a splat, or what is broadcast of a scalar.
+/// Whether all elements are equal: a splat constant, a scalar, or a broadcast of one.
 bool isOneNumber(mlir::Value value);
 
-/// Whether the operation is a collective that a person wrote, along a manual axis, and linear in its operand.
+/// Whether the operation is a collective of the user (along a manual axis) that is linear in its operand.
 bool isLinearCollective(mlir::Operation *op);
 
-/// The number of the operand that an operation writes to, or adds at, places of its first one.
+/// The index of the update operand of an operation that writes or adds it into its first operand; else none.
 std::optional<unsigned> getUpdate(mlir::Operation *op);
 
 } // namespace spmdc

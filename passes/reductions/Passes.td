@@ -35,12 +35,13 @@ def SinkReductions : Pass<"spmdc-sink-reductions", "mlir::ModuleOp"> {
   let description = [{
     Before: the shardings around each operation agree (spmdc-insert-reshards).
 
-    Where partial sums are reduced and only then added, through operations that are linear, they are added first and
-    reduced once; a loop's carry to which iterations add partial sums, or updates at indices, becomes one, and is
+    If partial sums are reduced and then added, with linear operations in between, the pass adds them first and reduces
+    the sum once. A loop's carry to which iterations add partial sums, or updates at indices, becomes unreduced, and is
     reduced behind the loop. A branch may be part of the linear region: it yields partial sums, and reduces those that
     it uses otherwise. A replicated term (a bias, a loop's initial value) becomes a partial sum, which sends nothing.
-    Where a slice or a sum along dimensions leaves fewer elements, these are reduced; over the axes of sharded
-    dimensions, too, where the sum is along these. Only where it takes less time by the cost model.
+    A reduction also moves behind a slice or a sum along dimensions, which leaves fewer elements; behind a sum along
+    sharded dimensions, it reduces over their axes as well. All this is done only if it takes less time by the cost
+    model.
 
     After: the same.
     ```
@@ -56,7 +57,7 @@ def SinkReductions : Pass<"spmdc-sink-reductions", "mlir::ModuleOp"> {
   }];
   let options = [
     Option<"growCarries", "grow-carries", "bool", "true",
-           "A loop may carry partial sums of which a device holds more than of what they sum to">,
+           "Allow unreduced loop carries whose local array is larger than that of the reduced carry">,
   ];
   let dependentDialects = ["::spmdc::SpmdDialect", "::spmdc::ArrayDialect"];
 }

@@ -1,4 +1,4 @@
-//===- ReductionDiscount.cpp - how much of partial sums will be reduced ------===//
+//===- ReductionDiscount.cpp - the cost that sinking saves ----------------===//
 
 #include "passes/reductions/ReductionDiscount.h"
 
@@ -14,24 +14,24 @@ namespace {
 
 ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
 
-/// The operands that may be partial sums where the value that the operation makes is one.
+/// The operands that may be partial sums if the operation's result is one.
 SmallVector<unsigned> listTerms(Operation *op) {
   return listLinear(op, [](Value operand) { return !isOneNumber(operand); });
 }
 
-/// Whether a part of the array is taken that has fewer elements.
+/// Whether the use is a slice or lookup that leaves fewer elements.
 bool isTaken(OpOperand &use) {
   Operation *user = use.getOwner();
   return use.getOperandNumber() == 0 && isa<SliceOp, DynamicSliceOp, TakeOp, TakeAlongOp>(user) &&
          typeOf(user->getResult(0)).getNumElements() < typeOf(use.get()).getNumElements();
 }
 
-/// Where a part is taken of what element-wise operations make of the value, for that alone: then they and the reduction
-/// are done for that part (spmdc-hoist-slices). Null where that is nowhere.
+/// The use by a slice or lookup to which only element-wise operations without other uses lead from the value: then the
+/// slice is hoisted above them and the reduction (spmdc-hoist-slices). Null if there is none.
 OpOperand *findTaken(Value value) {
   constexpr size_t kMostOperations = 32;
-  llvm::SmallPtrSet<Operation *, 16> seen; // And null, where the value is used in another block.
-  SmallVector<Operation *> next;           // Users of what has been made so far, the earliest last.
+  llvm::SmallPtrSet<Operation *, 16> seen; // Contains null if there is a use in another block.
+  SmallVector<Operation *> next;           // Users of the values so far, the earliest last.
   auto addUsers = [&](Value made) {
     for (Operation *user : made.getUsers())
       if (user->getBlock() == value.getParentBlock() && seen.insert(user).second)
@@ -54,7 +54,7 @@ OpOperand *findTaken(Value value) {
   return nullptr;
 }
 
-/// Whether there is one use, or those are in different arms: only one of them takes place then, or none.
+/// Whether there is one use, or the uses are in different branches, of which at most one runs.
 bool isUsedOnceOrInArms(Value value) {
   llvm::SmallPtrSet<Region *, 2> arms;
   return value.hasOneUse() || llvm::all_of(value.getUsers(), [&](Operation *user) {
@@ -63,20 +63,19 @@ bool isUsedOnceOrInArms(Value value) {
          });
 }
 
-/// Whether it is a carry in the body of a `while` whose condition does not look at it.
+/// Whether the argument is a carry in the body of a `while` whose condition does not use it.
 bool isUnseenByCondition(BlockArgument argument) {
   auto loop = dyn_cast<WhileOp>(argument.getOwner()->getParentOp());
   return loop && argument.getParentRegion() == &loop.getBody() &&
          loop.getCondition().getArgument(argument.getArgNumber()).use_empty();
 }
 
-/// What a loop's body takes for one of its results.
+/// The argument of a loop's body for one of its results.
 Value getCarry(Operation *loop, unsigned result) {
   return loop->getRegions().back().getArgument(result + (isa<ForOp>(loop) ? 1 : 0));
 }
 
-/// The carry of a loop that nothing uses but this value, which linear operations make of it alone; null for any other
-/// value.
+/// The carry of a loop from which linear operations compute this value, if it has no other use; else null.
 Value findCarry(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     SmallVector<unsigned> terms = isa<ReshardOp>(op) ? SmallVector<unsigned>{0} : listTerms(op);
@@ -90,7 +89,7 @@ Value findCarry(Value value) {
   return isCarry && isUsedOnceOrInArms(argument) ? argument : Value();
 }
 
-/// Follows the result of an operation to where it will be reduced.
+/// Follows the result of an operation to the point where its reduction is cheapest.
 class Follower {
 public:
   explicit Follower(ShardingRuleOpInterface op) : value(op->getResult(0)) {
@@ -100,11 +99,11 @@ public:
     findOrigins();
   }
 
-  /// Of a value that one carry, or none, leads to.
+  /// Follows a value that is computed from this carry, or from no carry (null).
   Follower(Value value, Value carry) : value(value), carry(carry) { findOrigins(); }
 
   ReductionDiscount run() {
-    // They are reduced where that takes least: in front of what repeats them, behind what leaves less of them.
+    // The cheapest point is in front of operations that repeat elements, and behind those that leave fewer.
     ReductionDiscount least;
     auto shareOf = [](const ReductionDiscount &each) {
       return each.share / static_cast<double>(1 + each.sharers.size());
@@ -112,7 +111,7 @@ public:
     while (value.hasOneUse() && step(*value.use_begin()))
       if (shareOf(result) <= shareOf(least))
         least = result;
-    // What is not linear is done for a part alone, if no more is used.
+    // Operations that are not linear run on a slice alone, if only that is used.
     if (OpOperand *taken = findTaken(value)) {
       take(*taken);
       least = result;
@@ -128,7 +127,7 @@ private:
     if (isTaken(use)) {
       take(use);
     } else if (isLinearIn(use)) {
-      for (unsigned other : listTerms(user)) // Those that are partial sums, too, if all are.
+      for (unsigned other : listTerms(user)) // The other terms, which must be partial sums as well.
         if (other != use.getOperandNumber())
           meet(user, other);
       pass(use);
@@ -146,7 +145,7 @@ private:
     return true;
   }
 
-  /// Another term of the operation: the carry of a loop, or sums of as many elements, with which the value is reduced.
+  /// Handles another term of the operation: a carry of a loop, or sums of as many elements, which share a reduction.
   void meet(Operation *op, unsigned term) {
     Value other = op->getOperand(term);
     if (Value found = findCarry(other))
@@ -155,7 +154,7 @@ private:
       collectSharers(other);
   }
 
-  /// Goes on with what the operation makes of the value.
+  /// Continues with the result of the operation that uses the value.
   void pass(OpOperand &use) {
     Value next = use.getOwner()->getResult(0);
     bool isOfAll = typeOf(next).getNumElements() == typeOf(value).getNumElements();
@@ -169,20 +168,21 @@ private:
           if (!made.empty() && old == made)
             found[dim] = origin;
     }
-    if (!isa<ConcatenateOp>(use.getOwner())) // Of the parts each is reduced for itself.
+    if (!isa<ConcatenateOp>(use.getOwner())) // Each part of a concatenation counts for itself.
       scaleBy(getRatio(next, value));
     origins = std::move(found);
     value = next;
   }
 
-  /// Whether one carry of a loop is another after some iterations, which only add to them: they swap their places.
+  /// Whether the carry `from` becomes the carry `to` after some iterations that only add to it (carries may swap
+  /// places).
   static bool comesTo(Operation *loop, Value from, Value to) {
     for (unsigned i = 1; from && from != to && i < loop->getNumResults(); ++i)
       from = Follower(from, from).findNextCarry(loop);
     return from == to;
   }
 
-  /// What the value is in the next iteration of the loop; null where more is done with it than adding.
+  /// The carry that the value becomes in the next iteration of the loop; null if it is not only added to.
   Value findNextCarry(Operation *loop) {
     while (value.hasOneUse()) {
       OpOperand &use = *value.use_begin();
@@ -196,14 +196,14 @@ private:
     return {};
   }
 
-  /// Whether it stands around an operation that has been found to leave partial sums.
+  /// Whether the operation is a reshard to or from partial sums, inserted around an operation whose strategy is known.
   static bool isOfPartialSums(Operation *op) {
     auto reshard = dyn_cast<ReshardOp>(op);
     auto isPartial = [](ArrayType type) { return !type.getShardingOrOpen().getUnreduced().empty(); };
     return reshard && (isPartial(reshard.getOperand().getType()) || isPartial(reshard.getType()));
   }
 
-  /// Sums that lead to the value, through linear operations and for it alone.
+  /// Collects the sums that lead to the value through linear operations without other uses.
   void collectSharers(Value term, unsigned depth = 0) {
     Operation *op = term.getDefiningOp();
     if (!op || !term.hasOneUse() || op->getBlock() != value.getParentBlock() || result.sharers.size() >= kMostSharers ||
@@ -212,7 +212,7 @@ private:
     if (isa<ReshardOp>(op)) {
       collectSharers(op->getOperand(0), depth + 1);
     } else if (SmallVector<unsigned> terms = listTerms(op); !terms.empty()) {
-      for (unsigned number : terms) // What is smaller or larger takes another time to reduce.
+      for (unsigned number : terms) // Sums of another size are reduced at another point.
         if (typeOf(op->getOperand(number)).getNumElements() == typeOf(term).getNumElements())
           collectSharers(op->getOperand(number), depth + 1);
     } else if (auto sum = dyn_cast<ShardingRuleOpInterface>(op);
@@ -249,7 +249,7 @@ private:
 
   ReductionDiscount result;
   Value value, carry;
-  SmallVector<int64_t> origins; ///< Of the value's dimensions: which they are of the operation's result; -1: unknown.
+  SmallVector<int64_t> origins; ///< For each dimension of the value: that of the operation's result; -1: unknown.
 };
 
 } // namespace

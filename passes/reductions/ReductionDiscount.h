@@ -1,4 +1,4 @@
-//===- ReductionDiscount.h - how much of partial sums will be reduced -*- C++ -*-===//
+//===- ReductionDiscount.h - the cost that sinking saves --------*- C++ -*-===//
 #pragma once
 
 #include "ir/interfaces/OpInterfaces.h"
@@ -7,25 +7,26 @@
 
 namespace spmdc {
 
-/// What reducing partial sums of an operation's result will take, of reducing them whole and each time that it runs:
-/// behind loops whose iterations only add to them, together with other partial sums that are added to them
-/// (spmdc-sink-reductions), and no more than sums leave and is taken of them (spmdc-hoist-slices).
+/// The cost of reducing the partial sums of an operation's result, as a fraction of reducing all of them directly
+/// behind the operation. It is below 1 if the reduction moves behind loops whose iterations only add to the partial
+/// sums, if it is shared with other partial sums (spmdc-sink-reductions), or if a sum or slice behind the operation
+/// leaves fewer elements (spmdc-sink-reductions, spmdc-hoist-slices).
 struct ReductionDiscount {
-  double share = 1;
-  double shareOfCut = 1;            ///< Where a dimension is cut along which a part is taken.
-  llvm::SmallVector<int64_t> whole; ///< These dimensions.
+  double share = 1;                 ///< The fraction if no dimension of `whole` is sharded.
+  double shareOfCut = 1;            ///< The fraction if one of them is: then a slice cannot be hoisted.
+  llvm::SmallVector<int64_t> whole; ///< The dimensions along which the slice or lookup needs the full size.
   /// Sums that are added to this one. Those that are over the same axes share one reduction with it.
   llvm::SmallVector<ShardingRuleOpInterface> sharers;
 
-  /// Of partial sums that lie so, where the sharers' are over these axes.
+  /// The fraction for partial sums of this type, if the sharers' partial sums are over these axes.
   double of(ArrayType type, llvm::ArrayRef<AxisRefs> sharersAxes) const;
 };
 
-/// The axes over which an operation's result is a partial sum if its operands stay as they lie.
+/// The axes over which an operation's result is unreduced if its operands keep their shardings.
 AxisRefs findPartialAxes(const spmd::MeshShape &mesh, ShardingRuleOpInterface op, const ShardingRule &rule);
 
 ReductionDiscount getReductionDiscount(ShardingRuleOpInterface op);
-/// Of partial sums that a loop's result would be: what will be reduced of them behind loops around it.
+/// The discount of a loop's result, if that is unreduced: for a reduction that moves behind loops around this one.
 ReductionDiscount getReductionDiscount(mlir::Operation *loop, unsigned result);
 
 } // namespace spmdc

@@ -1,12 +1,12 @@
-//===- SinkReductions.cpp - sums of partial sums, reduced once -----------===//
+//===- SinkReductions.cpp - moves reductions behind linear regions --------===//
 //
-// A parameter that is used twice has a gradient that is the sum of two partial sums: devices add theirs, and reduce
-// what comes out. What lies between partial sums and their sum has to be linear (a transpose, a scale, a slice), and so
-// it has in a loop that adds to what it carries: then the carry is a partial sum in all iterations, reduced behind the
-// loop. Where a slice or a sum along dimensions leaves less of partial sums, that is reduced: the mean of a product
-// over a cut dimension sends one number.
+// The gradient of a parameter that is used twice is the sum of two partial sums: each device adds its own two, and the
+// result is reduced once. The operations between partial sums and their sum must be linear (a transpose, a scale, a
+// slice). The same holds in a loop that adds to a carry: the carry is unreduced in all iterations, and is reduced
+// behind the loop. A reduction also moves behind a slice or a sum along dimensions that leaves fewer elements: the mean
+// of a product over a sharded dimension sends one number.
 //
-// What is rewritten is a linear cone (LinearRegion.h) as a whole.
+// The pass rewrites one linear region (LinearRegion.h) at a time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,7 +51,7 @@ public:
                      ReduceScatterOp>(op)) {
         visitEnd(&op);
       } else if (auto entry = dyn_cast<ReshardOp>(op); entry && isPartial(entry.getType())) {
-        // What partial sums are added to may have been reduced for nothing.
+        // The reshard makes a value unreduced again that may just have been reduced: try to remove that reduction.
         if (Operation *end = entry.getOperand().getDefiningOp(); end && end->getBlock() == &block)
           visitEnd(end);
       }
@@ -63,7 +63,7 @@ private:
     return model.seconds(planner.plan(from, to).cost, mesh.deviceCount());
   }
 
-  /// Of making a whole value a partial sum, less what bringing it to where it lies has taken.
+  /// Seconds to make a reduced value a partial sum, less the seconds of the reshard that this saves.
   double secondsToPartial(Value value, ArrayType type) {
     ArrayType origin = typeOf(LinearRegion::getOrigin(value));
     return secondsOf(origin, type) - secondsOf(origin, typeOf(value));
@@ -81,8 +81,8 @@ private:
     return model.seconds(model.costOf("all_reduce", names, sent, 0), mesh.deviceCount());
   }
 
-  /// What is gained where a cone is rewritten: reductions that are not done any more, less what its operations take
-  /// longer for values of which devices hold more then.
+  /// Seconds that rewriting a region saves: its reductions and entries, less new reshards, and less the additional
+  /// memory traffic of operations whose local arrays become larger.
   double savedSeconds(const LinearRegion &cone, Operation *end = nullptr) {
     double seconds = 0;
     for (Operation *reduction : cone.getReductions())
@@ -103,15 +103,15 @@ private:
     return seconds;
   }
 
-  /// How many bytes of memory an operation of the cone touches more.
+  /// The bytes of memory that an operation of the region reads and writes more than before.
   int64_t getGrowth(const LinearRegion &cone, Operation *op) const {
-    if (isa<IfOp>(op)) // What arms yield is there already.
+    if (isa<IfOp>(op)) // The values that branches yield are already materialized.
       return 0;
     auto growthOf = [&](Value value) {
       ArrayType partial = cone.getPartialType(value);
       return partial ? partial.getLocalBytes(mesh) - typeOf(value).getLocalBytes(mesh) : 0;
     };
-    // What one operation makes for another is in no memory: they become one kernel, but a product has its own.
+    // A value between two operations of the region is not materialized, since they are fused; but a product is.
     auto isInMemory = [&](Value value) {
       Operation *maker = value.getDefiningOp();
       bool isForOther = value.hasOneUse() && llvm::is_contained(cone.getOps(), maker) &&
@@ -119,20 +119,20 @@ private:
       return !isForOther || findProduct(cone, maker);
     };
     auto readGrowthOf = [&](Value value) { return isInMemory(value) ? growthOf(value) : 0; };
-    if (std::optional<unsigned> update = getUpdate(op)) // In place.
+    if (std::optional<unsigned> update = getUpdate(op)) // The update is written in place.
       return 2 * readGrowthOf(op->getOperand(*update));
-    // The product writes the sum in place of itself: then neither the one nor the other is touched.
+    // The product's kernel writes the sum instead of the product, so neither is read or written by another kernel.
     OpOperand *product = findProduct(cone, op);
     Value result = cone.getValue(op);
     int64_t grown = product ? -typeOf(result).getLocalBytes(mesh) : readGrowthOf(result);
     for (OpOperand *term : cone.getTerms(op))
       grown += term == product ? -typeOf(term->get()).getLocalBytes(mesh) : readGrowthOf(term->get());
-    // What a kernel less would save alone is no reason to reduce elsewhere.
+    // A saved kernel alone is no reason to move a reduction.
     return std::max<int64_t>(grown, 0);
   }
 
-  /// A term that is the reduction of a product: once nothing lies between them, the product's kernel adds the other
-  /// term.
+  /// The term of an addition that is the reduction of a product, else null: without the reduction in between, the
+  /// product's kernel adds the other term.
   static OpOperand *findProduct(const LinearRegion &cone, Operation *op) {
     if (!isa<AddOp, SubtractOp>(op))
       return nullptr;
@@ -145,7 +145,7 @@ private:
     return nullptr;
   }
 
-  /// The value becomes the reduction of what it is now.
+  /// Reduces a value behind its definition, and replaces its uses by the reduced value of this type.
   static void reduceBehind(Value value, Location loc, ArrayType type, const std::string &why) {
     OpBuilder builder(value.getContext());
     builder.setInsertionPointAfterValue(value);
@@ -153,14 +153,15 @@ private:
     value.replaceAllUsesExcept(reshard, reshard);
   }
 
-  /// An operation that adds partial sums, or leaves less of them.
+  /// Rewrites the linear region that ends in an operation that adds partial sums or leaves fewer elements, if it saves
+  /// time.
   void visitEnd(Operation *op) {
     LinearRegion cone(mesh, runs, op->getBlock());
     Value end = op->getResult(0);
     ArrayType type = typeOf(end);
     if (!cone.collect(end) || cone.getReductions().empty() || !cone.isClosed())
       return;
-    // What brings the result elsewhere, or reduces a sum along cut dimensions, reduces all.
+    // A reshard of the result, or the reduction of a sum along sharded dimensions, can reduce the whole region.
     auto behind = end.hasOneUse() ? dyn_cast<ReshardOp>(*end.user_begin()) : ReshardOp();
     if (behind && behind->getBlock() != op->getBlock())
       behind = {};
@@ -169,7 +170,7 @@ private:
     ArrayType wanted = behind ? behind.getType() : type;
     double saved = savedSeconds(cone) + (behind ? secondsOf(type, wanted) : 0);
     double seconds = secondsOf(cone.getPartialType(end), wanted);
-    // A sum over other axes that a person wrote, and this one behind it, are one (spmdc-fold-collectives).
+    // An all_reduce of the user over other axes, and the reduction behind it, become one (spmdc-fold-collectives).
     if (auto written = dyn_cast<AllReduceOp>(op); written && !behind) {
       SmallVector<AxisRefAttr> axes(written.getAxes().getAxes());
       saved += allReduceSeconds(type, axes);
@@ -182,9 +183,8 @@ private:
       return;
     bool isOne = cone.getReductions().size() == 1;
     std::string why =
-        cone.why(isOne ? "what is left of it is reduced" : "partial sums are added before they are reduced");
-    // It stays the collective of the line where the partial sums come from, and how its result lies is written where it
-    // was.
+        cone.why(isOne ? "only the remaining elements are reduced" : "partial sums are added before they are reduced");
+    // The collective keeps the source line of the partial sums; the annotation of the result stays where it was.
     Location loc = isOne ? cone.getReductions().front()->getLoc() : end.getLoc();
     std::optional<Location> mark = getMark(behind ? behind->getLoc() : end.getLoc());
     loc = mark ? getMarkedLoc(getUnmarkedLoc(loc), *mark) : getUnmarkedLoc(loc);
@@ -199,9 +199,8 @@ private:
   static BlockArgument getCarry(Operation *loop, unsigned index) {
     return getBody(loop).getArgument(index + (isa<ForOp>(loop) ? 1 : 0));
   }
-  /// Of stacked partial sums that are only looked at in slices (the gradients of a list of layers), the slices are
-  /// reduced: they may be added to different carries. Those that are not come together again
-  /// (spmdc-combine-collectives).
+  /// If stacked partial sums are only read in slices (the gradients of a list of layers), reduces the slices instead,
+  /// because they may be added to different carries. spmdc-combine-collectives combines those that are not.
   static void reduceInSlices(Block &body) {
     for (Operation &op : llvm::make_early_inc_range(body)) {
       auto reduction = dyn_cast<ReshardOp>(op);
@@ -223,8 +222,8 @@ private:
     }
   }
 
-  /// Whether all uses are slices that together have no more elements, along dimensions that no axis cuts, before the
-  /// reduction or behind.
+  /// Whether all uses are slices, with at most as many elements in total, along dimensions that are not sharded before
+  /// or behind the reduction.
   static bool isInSlices(ReshardOp reduction) {
     int64_t elements = 0;
     for (Operation *user : reduction->getUsers()) {
@@ -241,7 +240,7 @@ private:
     return !reduction->hasOneUse() && elements > 0 && elements <= reduction.getType().getNumElements();
   }
 
-  /// A carry to which each iteration adds partial sums.
+  /// Makes a carry unreduced, if each iteration adds partial sums to it and that saves time.
   void visitCarry(Operation *loop, unsigned index) {
     Operation *yield = getBody(loop).getTerminator();
     Value argument = getCarry(loop, index), next = yield->getOperand(index);
@@ -256,14 +255,15 @@ private:
     ArrayType partial = cone.getPartialType(next);
     if (!isWorthIt(loop, index, partial, savedSeconds(cone, yield)))
       return;
-    std::string why = cone.why(argument.use_empty() ? "that of the last iteration is reduced"
-                                                    : "those of all iterations are added before they are reduced");
+    std::string why =
+        cone.why(argument.use_empty() ? "only the partial sum of the last iteration is reduced"
+                                      : "the partial sums of all iterations are added before they are reduced");
     cone.rewrite(yield);
     makeCarryPartial(loop, index, partial, why);
   }
 
-  /// Whether what each iteration saves is more than making and reducing the partial sum once; of which loops around
-  /// this one may leave less, in the same way.
+  /// Whether all iterations save more than it takes once to make the initial value a partial sum and reduce the result.
+  /// The reduction may move behind outer loops as well, which its discount takes into account.
   bool isWorthIt(Operation *loop, unsigned index, ArrayType partial, double saved) {
     if (!growsCarries && partial.getLocalBytes(mesh) > typeOf(loop->getResult(index)).getLocalBytes(mesh))
       return false;
@@ -273,7 +273,7 @@ private:
     return getTrips(loop) * saved > once;
   }
 
-  /// The carry and the loop's result become partial sums, which are reduced behind the loop.
+  /// Makes the carry and the loop's result unreduced, and reduces the result behind the loop.
   static void makeCarryPartial(Operation *loop, unsigned index, ArrayType partial, const std::string &why) {
     Value init = loop->getOperand(index), result = loop->getResult(index);
     ArrayType type = typeOf(result);

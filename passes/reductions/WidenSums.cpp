@@ -1,4 +1,4 @@
-//===- WidenSums.cpp - sums that a user wrote over devices ----------------===//
+//===- WidenSums.cpp - keeps partial sums of user collectives in f32 ------===//
 
 #include "passes/reductions/WidenSums.h"
 
@@ -31,7 +31,7 @@ public:
   }
 
 private:
-  /// Operations between sums and the collective that are looked at; longer chains stay as they are.
+  /// The most operations between sums and the collective that are searched; beyond that the type does not change.
   static constexpr size_t kMostOperations = 64;
 
   /// Whether the operation sums up 16-bit floats.
@@ -40,7 +40,7 @@ private:
     return combinesElements(op) && (!reduce || reduce.getKind() == ReductionKind::sum);
   }
 
-  /// Whether the value is a sum of 16-bit floats, or linear operations make it of one for the collective alone.
+  /// Whether the value is a sum of 16-bit floats, or is computed from one by linear operations without other uses.
   bool isSum(Value value) {
     Operation *op = value.getDefiningOp();
     if (!op || op->getBlock() != collective->getBlock() || op->getNumResults() != 1 ||
@@ -59,7 +59,7 @@ private:
     return sums[op] = isIt;
   }
 
-  /// The value in the wide type, for an operation.
+  /// The value in the wide type, for use by `user`.
   Value widen(Value value, Operation *user) {
     ArrayType type = typeOf(value);
     if (!isHalfFloat(type.getElementType()))
@@ -81,7 +81,7 @@ private:
     return value;
   }
 
-  /// What else uses the value takes it as it was.
+  /// Rounds the value to its old type for all other users.
   void round(Value value, ArrayType type) {
     OpBuilder builder(value.getContext());
     builder.setInsertionPointAfterValue(value);
@@ -100,8 +100,8 @@ private:
 
   Operation *collective = nullptr;
   Type wide;
-  llvm::DenseMap<Operation *, bool> sums; ///< What isSum has found for the collective.
-  llvm::DenseSet<Operation *> rounded;    ///< Converts of what has been widened.
+  llvm::DenseMap<Operation *, bool> sums; ///< The results of isSum for the current collective.
+  llvm::DenseSet<Operation *> rounded;    ///< Converts that round a widened value.
 };
 
 } // namespace
@@ -114,7 +114,7 @@ void widenWrittenSums(func::FuncOp func) {
     if ((reduce && reduce.getKind() == ReductionKind::sum) || (scatter && scatter.getKind() == ReductionKind::sum))
       sums.push_back(op);
   });
-  // The last of several that follow one another widens those in front of it.
+  // In reverse order, so that the last collective of a chain widens those in front of it.
   SumWidener widener;
   for (Operation *op : llvm::reverse(sums))
     widener.run(op);

@@ -1,14 +1,14 @@
-//===- WidenSums.h - sums that a user wrote over devices --------*- C++ -*-===//
+//===- WidenSums.h - partial sums of user collectives in f32 ----*- C++ -*-===//
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace spmdc {
 
-/// Of one device's program: what a user adds up over devices (`psum(x @ w, a)` in `shard_map`) goes there in f32 where
-/// it is a sum of bf16 or f16 already, as sums do that the partitioner adds up (ir/spmd/ReducePrecision.h): the sum,
-/// the linear operations behind it and the collective are widened, what that gives is rounded. A collective that names
-/// the type of its partial sums (kKeepsPrecisionAttrName) stays as it is.
+/// Widens sum collectives that the user wrote in a `shard_map` (`psum(x @ w, a)`) to f32, if their operand is a sum of
+/// bf16 or f16 itself, as the partitioner does for its own (ir/spmd/ReducePrecision.h). The sum, the linear operations
+/// behind it and the collective are widened, and the result is rounded. `func` is one device's program. A collective
+/// that names the type of its partial sums (kKeepsPrecisionAttrName) does not change.
 void widenWrittenSums(mlir::func::FuncOp func);
 
 } // namespace spmdc

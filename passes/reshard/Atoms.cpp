@@ -1,4 +1,4 @@
-//===- Atoms.cpp - axes cut into the parts two shardings share ------------===//
+//===- Atoms.cpp - axes split into the parts that shardings share ---------===//
 
 #include "passes/reshard/Atoms.h"
 
@@ -10,7 +10,7 @@
 namespace spmdc {
 
 Atoms::Atoms(const spmd::MeshShape &mesh, const std::vector<const spmd::Sharding *> &shardings) : mesh(mesh) {
-  // Where each axis is cut: products of major parts at which some reference begins or ends.
+  // The places at which each axis is split: the products of major parts at which some reference begins or ends.
   std::map<std::string, std::set<int64_t>> cuts;
   auto addCuts = [&](const std::vector<spmd::AxisRef> &axes) {
     for (const spmd::AxisRef &axis : axes) {

@@ -1,8 +1,8 @@
-//===- Atoms.h - axes cut into the parts two shardings share ----*- C++ -*-===//
+//===- Atoms.h - axes split into the parts that shardings share -*- C++ -*-===//
 //
 // The coarsest common parts of the axes that a set of shardings names: with `a` (size 8) in one and `a:(2)4` in the
-// other, the atoms of `a` are a:(1)2 and a:(2)4. Over atoms a sharding is a list of numbers, and two shardings compare
-// without thinking of sub-axes.
+// other, the atoms of `a` are a:(1)2 and a:(2)4. Over atoms a sharding is a list of numbers, and shardings can be
+// compared without regard to sub-axes.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -15,7 +15,7 @@
 
 namespace spmdc {
 
-/// The number of an atom: there are no more than a number of devices has bits.
+/// The number of an atom. 8 bits suffice: an atom has at least two devices, so a mesh has at most 63 of them.
 using Atom = int8_t;
 using AtomList = llvm::SmallVector<Atom, 8>;
 
@@ -23,17 +23,17 @@ class Atoms {
 public:
   Atoms(const spmd::MeshShape &mesh, const std::vector<const spmd::Sharding *> &shardings);
 
-  /// Whether the shardings' parts of axes have common parts: a:(1)2 and a:(3)2 of an axis of 6 do not. Then nothing
-  /// else here may be asked.
+  /// Whether the shardings' parts of axes have common parts: a:(1)2 and a:(3)2 of an axis of 6 do not. If they do not,
+  /// no other function may be called.
   bool exist() const { return areNested; }
-  /// Whether each is an axis as a whole.
+  /// Whether each atom is a full axis.
   bool areWhole() const;
   Atom count() const { return static_cast<Atom>(parts.size()); }
   int64_t sizeOf(Atom atom) const { return parts[atom].size; }
 
   /// The atoms of an axis list, major to minor.
   AtomList split(const std::vector<spmd::AxisRef> &axes) const;
-  /// The axis list of atoms, adjacent parts of one axis joined; a whole axis is written as such.
+  /// The axis list of atoms, with adjacent parts of one axis merged, and a full axis written without a part.
   std::vector<spmd::AxisRef> join(llvm::ArrayRef<Atom> atoms) const;
 
 private:

@@ -1,4 +1,4 @@
-//===- ExchangeAxes.cpp - which devices an exchange joins -----------------===//
+//===- ExchangeAxes.cpp - the axes of an exchange -------------------------===//
 
 #include "passes/reshard/ExchangeAxes.h"
 
@@ -9,7 +9,7 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-/// The axes, undivided, of which either sharding names a sub-axis.
+/// The full axes that either sharding names, also if it names only parts of them.
 SmallVector<AxisRefAttr> listNamedAxes(ArrayType from, ArrayType to, const spmd::MeshShape &mesh) {
   SmallVector<AxisRefAttr> axes;
   for (const spmd::MeshAxis &axis : mesh.axes) {
@@ -36,7 +36,7 @@ AxesAttr getExchangeAxes(ArrayType from, ArrayType to, const std::vector<spmd::D
 
 LinkRates getExchangeRates(const CostModel &model, const spmd::MeshShape &mesh, ArrayType from, ArrayType to,
                            const std::vector<spmd::DimMove> &moves) {
-  if (model.axes.empty()) // The links of all axes are alike.
+  if (model.axes.empty()) // The links of all axes are equal.
     return model.link;
   std::vector<std::string> names;
   for (const spmd::AxisRef &axis : spmd::exchangedAxes(mesh, from.toShardedShape(), to.toShardedShape(), moves))

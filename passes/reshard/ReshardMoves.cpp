@@ -1,4 +1,4 @@
-//===- ReshardMoves.cpp - the collectives that lead on from a sharding -===//
+//===- ReshardMoves.cpp - the possible next steps of a reshard ------------===//
 
 #include "passes/reshard/ReshardMoves.h"
 
@@ -17,7 +17,7 @@ std::string_view nameOf(Kind kind) {
     return "all_reduce";
   case Kind::Exchange:
     return "exchange";
-  default: // All others take one step.
+  default: // All others have the latency of one step.
     return "all_gather";
   }
 }
@@ -50,9 +50,9 @@ ReshardState ReshardMove::apply(const ReshardState &before) const {
   return after;
 }
 
-/// What devices do by themselves is free.
+/// Local operations are free.
 CollectiveCost ReshardMoves::price(const ReshardMove &move, double before, double after) const {
-  // (g - 1) / g of something on each of n devices is (g - 1) * (n / g) of it on all: a whole number.
+  // (g - 1) / g of the bytes on each of n devices is (g - 1) * (n / g) of them on all: a whole number.
   double group = space.groupOf(move.atoms), devices = static_cast<double>(space.deviceCount);
   double share = (group - 1) * (devices / group);
   switch (move.kind) {
@@ -74,7 +74,7 @@ CollectiveCost ReshardMoves::priceExchange(const ReshardMove &exchange, const Re
 }
 
 CollectiveCost ReshardMoves::costOf(const ReshardMove &move, double bytes, double peakBytes) const {
-  // An exchange may have no atoms: devices of an uneven cut talk, whatever the lists say.
+  // An exchange may have no atoms: with uneven shards devices communicate although the lists of atoms agree.
   LinkRates rates = move.atoms.empty() ? model.link : ratesOfAtom[move.atoms.front()];
   for (Atom atom : move.atoms)
     rates = rates.with(ratesOfAtom[atom]);
@@ -89,7 +89,7 @@ void ReshardMoves::visitGathers(const ReshardState &state, Visitor visit) {
   }
 }
 
-/// Axes that the goal does not name have to be gathered again.
+/// Slices only over atoms of the goal or of `spread`, because others would have to be gathered again.
 void ReshardMoves::visitSlices(const ReshardState &state, const ReshardState &goal, Visitor visit) const {
   for (Atom atom = 0; atom < space.atoms.count(); ++atom)
     if (!state.isUsed(atom) && (goal.isUsed(atom) || llvm::is_contained(spread, atom)))
@@ -131,7 +131,7 @@ void ReshardMoves::visitReductions(const ReshardState &state, const ReshardState
     auto scatter = [&](ArrayRef<Atom> atoms) {
       visit({Kind::ReduceScatter, AtomList(atoms), -1, static_cast<int64_t>(d)});
     };
-    // Runs of the goal's axes that continue what the dimension already has, and single atoms.
+    // Scatters over single atoms, and over runs of the goal's atoms that continue those that the dimension has.
     for (Atom atom : pending)
       scatter(atom);
     ArrayRef<Atom> have = state.getDim(d), wanted = goal.getDim(d);

@@ -1,4 +1,4 @@
-//===- ReshardMoves.h - the collectives that lead on from a sharding --*- C++ -*-===//
+//===- ReshardMoves.h - the possible next steps of a reshard ----*- C++ -*-===//
 #pragma once
 
 #include "passes/reshard/ReshardPlan.h"
@@ -10,37 +10,40 @@ namespace spmdc {
 struct ReshardMove {
   ReshardStep::Kind kind = ReshardStep::Kind::AllGather;
   AtomList atoms;
-  int64_t from = -1; ///< The dimension off whose minor end they go,
-  int64_t to = -1;   ///< and that to whose minor end they go; none for an exchange.
+  int64_t from = -1; ///< The dimension that loses the atoms at its minor end; -1: none.
+  int64_t to = -1;   ///< The dimension that gets them at its minor end; -1: none. An exchange has neither.
 
   bool isReduction() const { return kind == ReshardStep::Kind::AllReduce || kind == ReshardStep::Kind::ReduceScatter; }
-  /// Whether partial sums come of it.
+  /// Whether it makes partial sums.
   bool makesSums() const { return kind == ReshardStep::Kind::KeepOnFirst || kind == ReshardStep::Kind::PlaceInZeros; }
-  /// Not of an exchange.
+  /// The state behind a step that is not an exchange.
   ReshardState apply(const ReshardState &before) const;
 };
 
+/// Lists the steps that may follow a state on a path to the goal, and prices them.
 class ReshardMoves {
 public:
   using Visitor = llvm::function_ref<void(const ReshardMove &)>;
 
-  /// A plan may lead over the atoms of `spread`, which neither side names. A partial sum has `partialScale` times as
-  /// many bytes as an element of the array (ir/spmd/ReducePrecision.h).
+  /// A plan may also shard over the atoms of `spread`, which neither side names. A partial sum has `partialScale` times
+  /// as many bytes as an element of the array (ir/spmd/ReducePrecision.h).
   ReshardMoves(const ReshardSpace &space, const CostModel &model, double partialScale, AtomList spread = {});
 
-  /// Visits all that may help to get to the goal but an exchange; only reductions where it is not `isWide`.
+  /// Visits all steps that may lead to the goal, except exchanges; if not `isWide`, only those that reduce or make
+  /// partial sums.
   void visit(const ReshardState &state, const ReshardState &goal, bool isWide, Visitor visit) const;
 
-  /// Of a move between states of which a device holds so many bytes.
+  /// The cost of a step between states with this many local bytes.
   CollectiveCost price(const ReshardMove &move, double before, double after) const;
 
-  /// One exchange to where a state without partial sums lies, from another one.
+  /// The exchange between two states without partial sums.
   ReshardMove exchange(const ReshardState &state, const ReshardState &after) const;
   CollectiveCost priceExchange(const ReshardMove &exchange, const ReshardState &before,
                                const ReshardState &after) const;
 
-  /// Where atoms do not describe the source or the target, or do not exist: what is pending is reduced, then comes one
-  /// exchange over every axis that either names, and what is a partial sum from then on is on the first devices.
+  /// The plan for shardings that atoms do not describe, or without common atoms: an all_reduce of the partial sums, one
+  /// exchange over every axis that either names, and a step that keeps values on the first devices if the target is
+  /// unreduced over further axes.
   ReshardPlan planDirectly(const spmd::Sharding &source, const spmd::Sharding &target) const;
 
 private:

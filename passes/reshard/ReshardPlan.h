@@ -1,4 +1,4 @@
-//===- ReshardPlan.h - the steps from one sharding to another --*- C++ -*-===//
+//===- ReshardPlan.h - the steps from one sharding to another ---*- C++ -*-===//
 #pragma once
 
 #include "passes/cost/CostModel.h"
@@ -8,7 +8,7 @@
 
 namespace spmdc {
 
-/// One collective of a plan, or what devices do by themselves, and the sharding after it.
+/// One step of a plan (a collective or a local operation), and the sharding after it.
 struct ReshardStep {
   enum class Kind {
     AllGather,
@@ -17,20 +17,20 @@ struct ReshardStep {
     AllReduce,
     ReduceScatter,
     Exchange,
-    KeepOnFirst,  ///< Whole values become partial sums: the first device along the axes has them, others have zeros.
-    PlaceInZeros, ///< A cut dimension becomes a partial sum: each device has its piece, and zeros around it.
+    KeepOnFirst,  ///< A reduced value becomes a partial sum: the first device along the axes keeps it, others have 0.
+    PlaceInZeros, ///< A sharded dimension becomes a partial sum: each device has its shard, and zeros around it.
   };
   Kind kind = Kind::AllGather;
   std::vector<spmd::AxisRef> axes; ///< Major to minor.
-  int64_t dim = -1;                ///< Gathered, sliced, scattered or placed; the split one of an all_to_all.
-  int64_t concatDim = -1;          ///< all_to_all only.
+  int64_t dim = -1;                ///< The gathered, sliced, scattered or placed dimension; the split of an all_to_all.
+  int64_t concatDim = -1;          ///< The concatenated dimension of an all_to_all.
   spmd::Sharding after;
 };
 
 struct ReshardPlan {
   std::vector<ReshardStep> steps;
   CollectiveCost cost;
-  int64_t explored = 1; ///< Shardings that were looked at to find it.
+  int64_t explored = 1; ///< The number of shardings that were explored to find the plan.
 };
 
 } // namespace spmdc

@@ -1,4 +1,4 @@
-//===- ReshardPlanner.cpp - the cheapest way from one sharding to another -===//
+//===- ReshardPlanner.cpp - plans the cheapest reshard --------------------===//
 
 #include "passes/reshard/ReshardPlanner.h"
 
@@ -19,7 +19,7 @@ AxesAttr axesAttr(MLIRContext *context, const std::vector<spmd::AxisRef> &axes) 
   return AxesAttr::get(context, attrs);
 }
 
-/// The value on the first device along the axes; on the others what changes no sum.
+/// The value on the first device along the axes, and the neutral value of a sum on the others.
 Value buildOnFirst(OpBuilder &builder, Location loc, Value local, AxesAttr axes) {
   LocalBuilder b(builder, loc);
   Value place = builder.create<AxisIndexOp>(loc, b.indexType(), axes);
@@ -27,14 +27,14 @@ Value buildOnFirst(OpBuilder &builder, Location loc, Value local, AxesAttr axes)
   return b.select(b.broadcast(isFirst, arrayTypeOf(local).getShape()), local, b.nothing(arrayTypeOf(local)));
 }
 
-/// The piece at its place in the result, with what changes no sum around it.
+/// The local array at its place in the result, with the neutral value of a sum around it.
 Value buildInZeros(OpBuilder &builder, Location loc, Value local, ArrayType result, int64_t dim, AxesAttr axes,
                    const spmd::MeshShape &mesh) {
   LocalBuilder b(builder, loc);
   int64_t piece = arrayTypeOf(local).getDimSize(dim), size = result.getDimSize(dim), pieces = 1;
   for (int64_t each : spmd::sizesOf(mesh, axes.toValues()))
     pieces *= each;
-  // The last pieces may be longer than what is there.
+  // With uneven shards, the padded shards together are longer than the dimension.
   SmallVector<int64_t> shape(result.getShape());
   shape[dim] = piece * pieces;
   SmallVector<Value> starts(shape.size(), b.splat({}, 0));
@@ -50,7 +50,7 @@ Value buildInZeros(OpBuilder &builder, Location loc, Value local, ArrayType resu
                                  SmallVector<int64_t>(shape.size(), 1));
 }
 
-/// The array that is resharded, without a sharding, and the element type of its partial sums (ReducePrecision.h).
+/// The type of the resharded array without a sharding, and the element type of its partial sums (ReducePrecision.h).
 struct ReshardedTypes {
   ArrayType whole;
   Type partial;
@@ -61,7 +61,7 @@ struct ReshardedTypes {
     partial = (isPartial ? source : target).getElementType();
   }
 
-  /// How many bytes a partial sum has for each of an element.
+  /// The bytes of a partial sum, relative to those of an element.
   double getPartialScale() const {
     return static_cast<double>(spmd::byteSize(getDType(partial))) / spmd::byteSize(whole.getDType());
   }
@@ -69,7 +69,8 @@ struct ReshardedTypes {
 
 } // namespace
 
-/// Along the manual axes of a region, which shardings in it do not name, its values may differ.
+/// Whether the module has a region that is manual along some axes. Its values may differ along the manual axes,
+/// although shardings in it do not name these.
 static bool hasPartlyManualRegion(Operation *module) {
   return module
       ->walk([](ManualOp op) { return op.hasAutomaticAxes() ? WalkResult::interrupt() : WalkResult::advance(); })
@@ -136,7 +137,7 @@ Value ReshardPlanner::build(OpBuilder &builder, Location loc, Value local, Array
   StringAttr reason = why.empty() ? StringAttr() : builder.getStringAttr(why);
   MeshAttr meshAttr = MeshAttr::fromValue(context, "", mesh);
   const ReshardedTypes types(source, target);
-  // Partial sums over an axis of one device are complete: no step reduces them, and none may still speak of them.
+  // A value that is unreduced over an axis of one device is complete: no step reduces it, so no type may name the axis.
   auto typeOf = [&](spmd::Sharding sharding) {
     std::erase_if(sharding.unreduced, [&](const spmd::AxisRef &axis) { return axis.sizeIn(mesh) == 1; });
     ArrayType type = types.whole.withSharding(ShardingAttr::fromValue(context, sharding));
@@ -146,7 +147,7 @@ Value ReshardPlanner::build(OpBuilder &builder, Location loc, Value local, Array
   local = convertTo(builder, loc, local, before.getElementType());
   for (const ReshardStep &step : plan(source, target).steps) {
     ArrayType after = typeOf(step.after), result = after.getLocal(meshAttr);
-    // An operand that becomes a partial sum is widened before; the sum is rounded behind.
+    // An operand that becomes a partial sum is widened before the step; a complete sum is rounded behind it.
     if (after.getShardingOrOpen().getUnreduced().empty())
       result = result.withElementType(before.getElementType());
     else

@@ -1,16 +1,17 @@
-//===- ReshardPlanner.h - the cheapest way from one sharding to another ---*- C++ -*-===//
+//===- ReshardPlanner.h - plans the cheapest reshard ------------*- C++ -*-===//
 //
-// A change of sharding is a path through shardings: each step is one collective that gathers axes off the minor end of
-// a dimension, slices axes onto it, moves axes from the minor end of one dimension to that of another (all_to_all),
-// reduces partial sums, or reduces them while slicing (reduce_scatter); or one exchange, in which each device sends
-// each byte at most once straight to where it is needed. Devices make partial sums of whole values by themselves. The
-// planner finds the cheapest path (bytes on the wire, those along slow axes counting for more; then steps, then memory)
-// by Dijkstra's algorithm.
+// A reshard is a path through shardings. Each step is one collective: it gathers the minor axes of a dimension, slices
+// a dimension over more axes, moves minor axes from one dimension to another (all_to_all), reduces partial sums, or
+// reduces and slices them (reduce_scatter). Or it is one exchange, in which each device sends each byte at most once
+// directly to a device that needs it. Making partial sums of a reduced value needs no collective. The planner finds the
+// cheapest path (bytes on the wire, where those along slow axes count for more; then steps, then memory) by Dijkstra's
+// algorithm.
 //
-// Devices that hold the same may each send a part of it along slow axes, and share what comes along faster ones that
-// neither side names: slices in the beginning, gathered in the end.
+// Devices that hold the same data may each send a part of it along slow axes, and share the received parts along faster
+// axes that neither sharding names: a slice at the beginning, an all_gather at the end (spread transfers).
 //
-// Axes are cut into atoms, the coarsest parts in which both shardings can be written, so sub-axes need no special case.
+// Axes are split into atoms, the coarsest parts in which both shardings can be written, so sub-axes need no special
+// case.
 //
 // Worked example, mesh (a=4): from [@a, _] to [_, @a], f32[8, 16]. Gathering and slicing sends 3/4 of 512 bytes, one
 // all_to_all 3/4 of the 128 bytes that a device holds: the planner returns the all_to_all.
@@ -28,18 +29,18 @@
 
 namespace spmdc {
 
-/// Finds and remembers plans for one mesh. An analysis of a module: all its passes ask one planner. Not thread-safe.
+/// Finds and caches plans for one mesh. It is an analysis of a module that all its passes share. Not thread-safe.
 class ReshardPlanner {
 public:
   explicit ReshardPlanner(mlir::Operation *module);
-  /// `spreads`: values lie as their shardings say, so along axes that these do not name all devices have the same.
+  /// `spreads`: values are replicated along axes that their shardings do not name, so that transfers may be spread.
   explicit ReshardPlanner(spmd::MeshShape mesh, CostModel model = {}, bool spreads = true)
       : mesh(std::move(mesh)), model(std::move(model)), spreads(spreads), spaces(this->mesh) {}
 
   /// The cheapest plan from the source's sharding to the target's; both have one shape.
   const ReshardPlan &plan(ArrayType source, ArrayType target);
 
-  /// What no plan sends less than, as CollectiveCost::linkBytes, without a search for one.
+  /// A lower bound on CollectiveCost::linkBytes of any plan, without a search.
   double getLeastBytes(ArrayType source, ArrayType target) const;
 
   /// Builds the collectives of a plan on the local value; `why` goes on each of them.
@@ -49,14 +50,14 @@ public:
   const spmd::MeshShape &getMesh() const { return mesh; }
   const CostModel &getModel() const { return model; }
 
-  /// How many shardings have been looked at, for all plans together.
+  /// The number of shardings that were explored for all plans together.
   int64_t getExplored() const { return explored; }
 
   /// Plans follow from the mesh and the cost model, which no pass changes.
   bool isInvalidated(const mlir::AnalysisManager::PreservedAnalyses &) const { return false; }
 
 private:
-  /// By what plans are remembered.
+  /// The key of the cached plan.
   static std::pair<ArrayType, ArrayType> keyOf(ArrayType source, ArrayType target);
   ReshardPlan search(ArrayType source, ArrayType target) const;
   double computeLeastBytes(ArrayType source, ArrayType target) const;
@@ -66,8 +67,8 @@ private:
   const bool spreads;
   mutable ReshardSpaces spaces;
   int64_t explored = 0;
-  llvm::DenseMap<std::pair<mlir::Type, mlir::Type>, std::unique_ptr<ReshardPlan>> plans; ///< Only looked up.
-  mutable llvm::DenseMap<std::pair<mlir::Type, mlir::Type>, double> least; ///< Of what has no plan; only looked up.
+  llvm::DenseMap<std::pair<mlir::Type, mlir::Type>, std::unique_ptr<ReshardPlan>> plans; ///< Not iterated.
+  mutable llvm::DenseMap<std::pair<mlir::Type, mlir::Type>, double> least; ///< Bounds of pairs without plan.
 };
 
 } // namespace spmdc

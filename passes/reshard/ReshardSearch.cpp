@@ -1,4 +1,4 @@
-//===- ReshardSearch.cpp - the cheapest sequence of collectives, by Dijkstra's algorithm -===//
+//===- ReshardSearch.cpp - Dijkstra's algorithm over shardings ------------===//
 
 #include "passes/reshard/ReshardSearch.h"
 
@@ -13,15 +13,15 @@
 namespace spmdc {
 namespace {
 
-/// Shardings explored before the search settles for an exchange (and a reduction before it): far above what meshes of
-/// four axes and arrays of four dimensions need.
+/// Beyond this many explored shardings the search lists no more gathers, slices and all_to_alls, so it ends in an
+/// exchange (and a reduction before it). It is far above what meshes of four axes and arrays of four dimensions need.
 constexpr size_t kMaxExplored = 20000;
 
-/// Where there are so few atoms, and many devices, the ways are few and an exchange is priced only in the end.
+/// With at most this many atoms and many devices, there are few paths, and exchanges are priced after all other moves.
 constexpr int64_t kFewAtoms = 4;
 
 struct Visit;
-/// A sharding with how it was come to, at the place where it stays.
+/// A sharding and the path to it, at a stable address.
 using Node = std::pair<const ReshardState, Visit>;
 
 struct Visit {
@@ -29,18 +29,18 @@ struct Visit {
   const Node *previous = nullptr;
   ReshardMove move;
   bool isDone = false;
-  double missing = 0; ///< Bytes that must still be sent, whatever the way.
+  double missing = 0; ///< A lower bound on the bytes that must still be sent.
 };
 
 class Search {
 public:
-  /// A plan may lead over the atoms of `spread`, which neither side names.
+  /// A plan may also shard over the atoms of `spread`, which neither side names.
   Search(const ReshardSpace &space, const CostModel &model, double partialScale, const ReshardState &start,
          const ReshardState &goal, AtomList spread = {})
       : space(space), moves(space, model, partialScale, std::move(spread)), partialScale(partialScale), start(start),
         goal(goal), sizesOfGoal(space.sizesOf(goal)), leastWeight(model.leastWeight(space.mesh)) {}
 
-  /// Nothing where the search was left before it came to the goal.
+  /// The cheapest plan; none if the search stopped before it reached the goal.
   std::optional<ReshardPlan> run() {
     Node &first = add(start);
     first.second.cost = {.peakBytes = localBytes(space.sizesOf(start), !start.getUnreduced().empty())};
@@ -78,8 +78,9 @@ private:
     return space.localBytes(sizes) * (isPartial ? partialScale : 1);
   }
 
-  /// An exchange is worth its price (it looks at every device) only where the way begins, and behind reductions: what
-  /// it replaces are all other moves.
+  /// Whether to price an exchange from this node now: only at the start and behind reductions, because an exchange
+  /// replaces all other moves, and pricing it takes a look at every device. Adds nodes that are priced after the other
+  /// moves to `pricedLate`.
   bool mayExchange(Node &node) {
     auto &[state, visit] = node;
     if (!(state == start || visit.move.isReduction()) || !state.getUnreduced().empty())
@@ -92,10 +93,10 @@ private:
     return false;
   }
 
-  /// Whether the cost is below that of every known way to the goal.
+  /// Whether the cost is below that of every known path to the goal.
   bool isPromising(const CollectiveCost &cost) const { return !end || cost < end->second.cost; }
 
-  /// From where moves are looked at, and what is known there.
+  /// The node that is expanded, with its properties.
   struct Step {
     const Node &from;
     bool isFaithful;
@@ -105,7 +106,7 @@ private:
 
   void consider(const Step &step, const ReshardMove &move) {
     const auto &[before, visit] = step.from;
-    // By sizes alone first: that needs no state, and no look at the devices.
+    // The sizes come first, because they need neither a new state nor a look at every device.
     ReshardSpace::Sizes sizes = step.sizes;
     if (move.from >= 0)
       sizes[move.from] = space.sizeOf(move.from, before.getDim(move.from).drop_back(move.atoms.size()));
@@ -121,7 +122,7 @@ private:
     if (!isPromising(total + CollectiveCost{.linkBytes = leastWeight * least}))
       return;
     ReshardState after = move.apply(before);
-    // A reduction leaves the pieces as they are.
+    // A move without dimensions (all_reduce) does not change the shards.
     bool keepsPieces = move.from < 0 && move.to < 0;
     if (keepsPieces || (step.isFaithful && space.isFaithful(after)))
       arrive(step.from, move, std::move(after), total);
@@ -138,7 +139,7 @@ private:
       to = &add(std::move(after));
       to->second.missing = missing;
     }
-    // Nor may it be so far from the goal that what devices still lack makes the way as long as a known one.
+    // The bytes that devices still lack must not make this path as expensive as a known one.
     if (to != end && !isPromising(total + CollectiveCost{.linkBytes = leastWeight * to->second.missing}))
       return;
     to->second.cost = total;
@@ -149,7 +150,7 @@ private:
 
   void considerExchange(const Node &node) {
     const auto &[state, visit] = node;
-    // Of so many bytes at least; to know how many takes a look at every device.
+    // A lower bound first, because the exact bytes take a look at every device.
     CollectiveCost least{.linkBytes = leastWeight * space.leastBytes(state, goal), .exchanges = 1, .steps = 1};
     if (!isPromising(visit.cost + least))
       return;
@@ -192,15 +193,15 @@ private:
       return y.node->first < x.node->first;
     }
   };
-  std::unordered_map<ReshardState, Visit, ReshardState::Hash> visits; ///< Only looked up.
-  Node *end = nullptr;                                                ///< The goal, once a way there is known.
+  std::unordered_map<ReshardState, Visit, ReshardState::Hash> visits; ///< Not iterated.
+  Node *end = nullptr;                                                ///< The goal, once a path to it is known.
   std::priority_queue<Entry, std::vector<Entry>, Later> open;
   std::vector<Node *> pricedLate;
 };
 
-/// Devices that hold the same may each send a part of it along slow links, and share what comes along faster ones: the
-/// atoms that neither side names and that are faster than one of those over which devices differ. The largest ones are
-/// enough, and each more makes many more ways.
+/// The atoms along which a transfer may be spread: those that neither side names and that are faster than the slowest
+/// atom that a side names. Devices along them hold the same data, so each sends a part of it along slow links, and they
+/// share the received parts. Only the largest three are used, because each atom multiplies the number of paths.
 AtomList findSpread(const ReshardSpace &space, const CostModel &model, const ReshardState &start,
                     const ReshardState &goal) {
   constexpr size_t kMost = 3;
@@ -236,12 +237,12 @@ ReshardPlan searchReshard(const ReshardSpace &space, const CostModel &model, dou
     return planDirectly();
   if (start == goal)
     return *plan;
-  // To scatter wide partial sums and to gather what they are rounded to sends a quarter less than an all_reduce, but
-  // waits twice: of few bytes one step is faster.
+  // A reduce_scatter of wide partial sums and an all_gather of the rounded results send a quarter less than an
+  // all_reduce, but wait twice: with few bytes one step is faster.
   if (partialScale > 1 && plan->steps.size() > 1 && source.dims == target.dims)
     if (ReshardPlan direct = planDirectly(); secondsOf(direct) < secondsOf(*plan))
       return direct;
-  // Bytes and not seconds lead the search: more steps may take longer for few of them.
+  // The search minimizes bytes, so the longer plan may take more time if there are few of them: compare seconds.
   if (AtomList spread = findSpread(space, model, start, goal); spreads && !spread.empty())
     if (std::optional<ReshardPlan> way = Search(space, model, partialScale, start, goal, std::move(spread)).run();
         way && secondsOf(*way) < (1 - CostModel::kAlike) * secondsOf(*plan))
@@ -251,7 +252,7 @@ ReshardPlan searchReshard(const ReshardSpace &space, const CostModel &model, dou
 
 double leastReshardBytes(const ReshardSpace &space, double partialScale, const ReshardState &start,
                          const ReshardState &goal) {
-  // Devices may already have what is missing as partial sums.
+  // If the goal is unreduced over further atoms, devices may already hold the missing elements as partial sums.
   if (!llvm::all_of(goal.getUnreduced(), [&](Atom atom) { return llvm::is_contained(start.getUnreduced(), atom); }))
     return 0;
   return start.getUnreduced().empty() ? std::max(0.0, space.missingBytes(start, goal))

@@ -1,4 +1,4 @@
-//===- ReshardSpace.cpp - the shardings a reshard may pass through, over atoms -===//
+//===- ReshardSpace.cpp - the shardings of one array, over atoms ----------===//
 
 #include "passes/reshard/ReshardSpace.h"
 
@@ -9,7 +9,7 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-/// The coordinates of a piece, the first major.
+/// The coordinates of a shard, the first one major.
 std::vector<int64_t> positionsOf(int64_t piece, const std::vector<int64_t> &sizes) {
   std::vector<int64_t> positions(sizes.size());
   for (size_t i = sizes.size(); i-- > 0; piece /= sizes[i])
@@ -38,8 +38,8 @@ const std::vector<spmd::ShardRange> &ReshardSpace::getPieces(size_t dim, ArrayRe
   return ranges;
 }
 
-/// Nested ceilings over a:(1)2 and a:(2)2 are those over `a` only where the pieces come out even: 5 elements are 2 2 1
-/// 0 over `a`, but 2 1 2 0 over its halves.
+/// Nested ceilings over a:(1)2 and a:(2)2 always agree with those over `a` only if the shards are even: 5 elements are
+/// 2 2 1 0 over `a`, but 2 1 2 0 over its halves.
 bool ReshardSpace::isFaithful(size_t dim, ArrayRef<Atom> dimAtoms) const {
   auto count = static_cast<int64_t>(groupOf(dimAtoms));
   if (dimAtoms.size() < 2 || shape[dim] % count == 0)
@@ -135,11 +135,11 @@ double ReshardSpace::exchangeBytes(const ReshardState &state, const ReshardState
   return deviceCount > kManyDevices ? exchangeBytes(toSharding(state), toSharding(goal)) : missingBytes(state, goal);
 }
 
-/// A dimension with all that share atoms with it, on either side.
+/// A dimension with all dimensions that share atoms with it, directly or not, in either state.
 struct ReshardSpace::SharedDims {
   struct Dim {
     const std::vector<spmd::ShardRange> *have, *want;
-    SmallVector<size_t, 4> haveAtoms, wantAtoms; ///< Places in `atoms`.
+    SmallVector<size_t, 4> haveAtoms, wantAtoms; ///< Indices into `atoms`.
   };
   llvm::SmallBitVector dims;
   AtomList atoms;
@@ -149,7 +149,7 @@ struct ReshardSpace::SharedDims {
     add(space, state, goal, first);
   }
 
-  /// Over all places along the atoms: how many elements are wanted, and how many of these are there.
+  /// The numbers of wanted elements, and of those that are held, summed over all coordinates along the atoms.
   std::pair<double, double> count() const {
     double wanted = 0, held = 0;
     SmallVector<size_t, 8> place(atoms.size());
@@ -209,7 +209,7 @@ private:
   SmallVector<Dim, 4> members;
 };
 
-/// Whether one of two cuts of a dimension goes on where the other one ends.
+/// Whether one of two lists of atoms is a prefix of the other.
 static bool isPieceOfOther(ArrayRef<Atom> x, ArrayRef<Atom> y) {
   return std::equal(x.begin(), x.begin() + std::min(x.size(), y.size()), y.begin());
 }
@@ -218,12 +218,12 @@ double ReshardSpace::missingBytes(const ReshardState &state, const ReshardState 
   double least = leastBytes(state, goal);
   if (deviceCount > kManyDevices)
     return std::max(0.0, least);
-  // Pieces of one size, of which the one lies within the other: each device holds all that it can of what it needs.
+  // With even shards of which one contains the other, each device holds as much of its target shard as it can.
   auto isNested = [&](size_t d) { return isPieceOfOther(state.getDim(d), goal.getDim(d)); };
   if (least >= 0 && llvm::all_of(llvm::seq<size_t>(0, shape.size()), isNested))
     return least;
-  // Dimensions that share no atom are independent: sums over devices of products are products of sums. Each set of
-  // dimensions that do share atoms is counted over the places along these.
+  // Dimensions without a common atom are independent: the sum over devices of products is the product of sums. Each set
+  // of dimensions that share atoms is counted over the coordinates along these.
   double wanted = elementBytes, held = elementBytes, places = 1;
   llvm::SmallBitVector done(shape.size());
   for (size_t first = 0; first < shape.size(); ++first) {
@@ -264,7 +264,7 @@ double ReshardSpace::leastReducedBytes(const ReshardState &state, const ReshardS
 AtomList ReshardSpace::involvedAtoms(const ReshardState &state, const ReshardState &goal) const {
   AtomList result;
   for (Atom atom = 0; atom < atoms.count(); ++atom) {
-    // The dimension, and the sizes of the majors.
+    // The dimension of the atom, and the sizes of the atoms that are major to it.
     auto placeIn = [&](const ReshardState &in) {
       std::pair<int64_t, SmallVector<int64_t, 4>> place(-1, {});
       for (size_t d = 0; d < shape.size(); ++d) {

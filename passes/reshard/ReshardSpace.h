@@ -1,4 +1,4 @@
-//===- ReshardSpace.h - the shardings a reshard may pass through, over atoms --*- C++ -*-===//
+//===- ReshardSpace.h - the shardings of one array, over atoms --*- C++ -*-===//
 #pragma once
 
 #include "ir/spmd/SpmdOps.h"
@@ -10,58 +10,60 @@
 
 namespace spmdc {
 
-/// The shardings of one array over atoms.
+/// The shardings of one array over atoms, with their sizes and the bytes that a reshard between two of them sends. A
+/// reshard passes through such shardings.
 class ReshardSpace {
 public:
-  /// Beyond so many devices a look at every one of them takes longer than it saves: the search is led by sizes alone.
+  /// With more devices than this, counting bytes device by device takes longer than it saves: the search uses sizes.
   static constexpr int64_t kManyDevices = 1024;
 
-  /// `type`: of the array, however it lies. The mesh has to stay.
+  /// `type`: the type of the array, with any sharding. The mesh must outlive the space.
   ReshardSpace(const spmd::MeshShape &mesh, ArrayType type, Atoms atoms);
 
   spmd::Sharding toSharding(const ReshardState &state) const;
 
-  /// Whether the array is cut alike by the axes and by their atoms.
+  /// Whether the axes and their atoms give the same shards.
   bool isFaithful(const ReshardState &state) const;
 
-  /// How a dimension is cut, without the axes.
+  /// The sizes of the shards of a dimension.
   struct DimSize {
-    int64_t largest = 1; ///< Elements of the largest piece,
-    int64_t pieces = 1;  ///< and into how many the dimension is cut.
+    int64_t largest = 1; ///< The elements of the largest shard.
+    int64_t pieces = 1;  ///< The number of shards.
   };
   using Sizes = llvm::SmallVector<DimSize, 6>;
   Sizes sizesOf(const ReshardState &state) const;
   DimSize sizeOf(size_t dim, llvm::ArrayRef<Atom> dimAtoms) const { return cutFurther({shape[dim], 1}, dimAtoms); }
   DimSize cutFurther(DimSize size, llvm::ArrayRef<Atom> dimAtoms) const;
 
-  /// The largest piece on a device.
+  /// The bytes of the largest shard.
   double localBytes(const Sizes &sizes) const;
   double localBytes(const ReshardState &state) const { return localBytes(sizesOf(state)); }
   double localBytes(const spmd::Sharding &sharding) const;
-  /// The axes, or the atoms of them where these exist, that are not among the others.
+  /// The axes (or, if atoms exist, the parts of axes) that are not among the others.
   std::vector<spmd::AxisRef> without(const std::vector<spmd::AxisRef> &axes,
                                      const std::vector<spmd::AxisRef> &others) const;
-  /// How many pieces the atoms make.
+  /// The number of shards over these atoms.
   double groupOf(llvm::ArrayRef<Atom> group) const;
-  /// What all devices together need and do not hold.
+  /// The bytes that all devices together need and do not hold.
   double exchangeBytes(const spmd::Sharding &source, const spmd::Sharding &target) const;
   double exchangeBytes(const ReshardState &state, const ReshardState &goal) const;
-  /// What devices of a state lack of the goal, or less where a look at every one of them takes longer than it saves.
+  /// The bytes that all devices in `state` lack of the goal; with many devices a lower bound on them.
   double missingBytes(const ReshardState &state, const ReshardState &goal) const;
-  /// What no way can send less than, without a look at every device: of its piece of the goal a device holds at most
-  /// the smaller of both sizes in each dimension. Of pieces that are not all of one size nothing is known.
+  /// A lower bound on the bytes of any plan, without a look at every device: of its shard of the goal, a device holds
+  /// at most the smaller of both sizes in each dimension. Negative (no bound) if shards are uneven.
   double leastBytes(const ReshardState &state, const ReshardState &goal) const {
     return leastBytes(sizesOf(state), sizesOf(goal));
   }
   double leastBytes(const Sizes &sizes, const Sizes &ofGoal) const;
 
-  /// What no way can send less than where partial sums are reduced: each element has one on so many devices, and all
-  /// but one of them leave theirs.
+  /// A lower bound on the bytes of any plan that reduces partial sums: each element has a partial sum on each device of
+  /// its group, and all but one of them are sent.
   double leastReducedBytes(const ReshardState &state, const ReshardState &goal) const;
 
-  /// The atoms over which devices must talk. One that cuts the same dimension behind majors of the same sizes selects
-  /// the same elements on both sides: what a device needs, devices of its own coordinate have. Behind other sizes it
-  /// does not, even at the same place: over a=3, b=2, c=2 the pieces of b are others in (a, b) than in (c, b).
+  /// The atoms over which devices must communicate. An atom is not among them if it shards the same dimension behind
+  /// major atoms of the same sizes in both states: then it selects the same elements in both, and a device finds what
+  /// it needs on devices of its own coordinate. Behind other sizes this does not hold, even at the same position: over
+  /// a=3, b=2, c=2 the shards of b differ between (a, b) and (c, b).
   AtomList involvedAtoms(const ReshardState &state, const ReshardState &goal) const;
 
   const spmd::MeshShape &mesh;
@@ -70,10 +72,10 @@ public:
   const bool isOfWholeAxes;
 
 private:
-  /// One dimension, cut by a list of atoms.
+  /// A dimension and the atoms that shard it.
   using Cut = std::pair<size_t, AtomList>;
   struct SharedDims;
-  /// By the coordinates in the atoms, the first major.
+  /// The shards of a dimension, indexed by the coordinates along the atoms, the first one major.
   const std::vector<spmd::ShardRange> &getPieces(size_t dim, llvm::ArrayRef<Atom> dimAtoms) const;
   bool isFaithful(size_t dim, llvm::ArrayRef<Atom> dimAtoms) const;
   bool comesOutAlike(size_t dim, llvm::ArrayRef<Atom> dimAtoms) const;
@@ -81,7 +83,7 @@ private:
   std::vector<int64_t> shape;
   double elementBytes;
   mutable std::map<Cut, std::vector<spmd::ShardRange>> pieces;
-  mutable std::map<Cut, bool> faithful; ///< Of dimensions that do not come out even.
+  mutable std::map<Cut, bool> faithful; ///< The results of isFaithful for dimensions with uneven shards.
 };
 
 } // namespace spmdc

@@ -8,21 +8,21 @@
 
 namespace spmdc {
 
-/// The spaces of arrays over the whole axes of a mesh, in which nearly all shardings are.
+/// The cached spaces of arrays over the full axes of a mesh, which describe nearly all shardings.
 class ReshardSpaces {
 public:
-  /// The mesh has to stay.
+  /// The mesh must outlive this object.
   explicit ReshardSpaces(const spmd::MeshShape &mesh) : mesh(mesh) {}
 
-  /// Of the array, however it lies; stays where it is.
+  /// The space of an array with any sharding; the reference stays valid.
   const ReshardSpace &get(ArrayType type);
 
-  /// The sharding in such a space; null where it names parts of axes.
+  /// The sharding as a state of such a space; null if it names parts of axes.
   const ReshardState *getState(ShardingAttr sharding);
 
 private:
   const spmd::MeshShape &mesh;
-  llvm::DenseMap<mlir::Type, std::unique_ptr<ReshardSpace>> spaces;            ///< By types without shardings.
+  llvm::DenseMap<mlir::Type, std::unique_ptr<ReshardSpace>> spaces;            ///< Keyed by types without shardings.
   llvm::DenseMap<mlir::Attribute, std::unique_ptr<const ReshardState>> states; ///< Null for parts of axes.
 };
 

@@ -21,7 +21,7 @@ ReshardState ReshardState::of(const Atoms &atoms, const spmd::Sharding &sharding
   return {dims, atoms.split(sharding.unreduced)};
 }
 
-/// Where a dimension begins in the row, or, behind the last one, what is unreduced.
+/// The begin of a dimension in the row; for `dim` equal to the rank, the begin of the unreduced atoms.
 size_t ReshardState::getBegin(size_t dim) const {
   const Atom *begin = row.begin();
   for (; dim > 0; --dim)

@@ -8,8 +8,8 @@
 
 namespace spmdc {
 
-/// A sharding over atoms: per dimension major to minor, and the unreduced atoms in ascending order. All in one row of
-/// numbers: a search makes, compares and looks up very many.
+/// A sharding over atoms: the atoms of each dimension from major to minor, and the unreduced atoms in ascending order.
+/// They are in one row of numbers, because a search creates, compares and looks up very many states.
 class ReshardState {
 public:
   ReshardState(llvm::ArrayRef<AtomList> dims, llvm::ArrayRef<Atom> unreduced);
@@ -19,18 +19,18 @@ public:
   llvm::ArrayRef<Atom> getDim(size_t dim) const;
   llvm::ArrayRef<Atom> getUnreduced() const;
   bool isUsed(Atom atom) const { return llvm::is_contained(row, atom); }
-  /// Whether dimensions are cut alike.
+  /// Whether all dimensions have the same atoms.
   bool hasSameDims(const ReshardState &other) const;
 
-  /// Cuts a dimension further, at its minor end.
+  /// Adds atoms at the minor end of a dimension.
   void append(size_t dim, llvm::ArrayRef<Atom> atoms);
-  /// Takes so many atoms off the minor end of a dimension.
+  /// Removes `count` atoms from the minor end of a dimension.
   void drop(size_t dim, size_t count);
   void addUnreduced(llvm::ArrayRef<Atom> atoms);
   void removeUnreduced(llvm::ArrayRef<Atom> atoms);
 
   bool operator==(const ReshardState &other) const { return row == other.row; }
-  /// As dimension after dimension would compare, and then what is unreduced.
+  /// Compares the dimensions in order, then the unreduced atoms.
   bool operator<(const ReshardState &other) const { return row < other.row; }
 
   struct Hash {
@@ -40,7 +40,7 @@ public:
   };
 
 private:
-  /// Behind each dimension; less than any atom.
+  /// Ends each dimension in the row; less than any atom.
   static constexpr Atom kEnd = -1;
 
   size_t getBegin(size_t dim) const;

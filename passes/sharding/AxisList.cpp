@@ -20,7 +20,7 @@ bool AxisPart::conflictsWith(const AxisPart &other) const {
 std::optional<AxisPart> AxisPart::prefixWithout(const AxisPart &other) const {
   if (!conflictsWith(other))
     return *this;
-  // What stays free are digits above the other part's; they must end where a splitting of the axis can continue with
+  // The digits that are major to the other part stay free; they must end where a split of the axis can continue with
   // the other part.
   if (other.preSize <= preSize || other.preSize % preSize != 0)
     return std::nullopt;

@@ -1,4 +1,4 @@
-//===- FactorAxes.cpp - which axes cut which factor of an operation -------===//
+//===- FactorAxes.cpp - the axes of an operation's factors ----------------===//
 
 #include "passes/sharding/FactorAxes.h"
 
@@ -21,7 +21,7 @@ int64_t sizeOf(const spmd::MeshShape &mesh, const AxisRefs &axes) {
   return size;
 }
 
-/// Whether one array can be cut by both: they are of different axes, or of one splitting of an axis into parts. Of an
+/// Whether one array can be sharded over both: they are of different axes, or parts of one split of an axis. For an
 /// axis of 6, a:(1)2 and a:(3)2 are not, although they share no digit: one is a half, the other the last half of a
 /// third.
 static bool fitTogether(const spmd::AxisRef &x, const spmd::AxisRef &y) {
@@ -42,7 +42,7 @@ bool overlap(const AxisRefs &x, const AxisRefs &y) {
 
 namespace {
 
-/// Cuts `size` off the major end of an axis; the rest stays in `axis`.
+/// Splits the major part of this size off an axis, and returns it; the rest stays in `axis`.
 spmd::AxisRef takeMajor(const spmd::MeshShape &mesh, spmd::AxisRef &axis, int64_t size) {
   int64_t whole = axis.sizeIn(mesh);
   spmd::AxisRef major{axis.name, axis.preSize, size};
@@ -64,7 +64,8 @@ FactorAxes projectToFactors(const spmd::MeshShape &mesh, const ShardingRule &rul
         result[factors[0]] = sharding.dims[d];
       continue;
     }
-    // The major factor takes axes until it is full; an axis that does not divide what is left ends the dimension.
+    // The major factor takes axes until it is full; an axis that does not divide the rest of the factor ends the
+    // dimension.
     size_t next = 0;
     int64_t left = rule.factors[factors[0]].size;
     for (spmd::AxisRef axis : sharding.dims[d]) {
@@ -96,7 +97,7 @@ std::optional<spmd::Sharding> shardingOf(const spmd::MeshShape &mesh, const Shar
   spmd::Sharding sharding;
   for (const DimFactors &factors : value) {
     AxisRefs &dim = sharding.dims.emplace_back();
-    bool isFull = true; // every factor so far is cut into single elements
+    bool isFull = true; // Every factor so far is sharded into single elements.
     for (int64_t factor : factors) {
       if (axes[factor].empty()) {
         isFull = isFull && rule.factors[factor].size == 1;
@@ -107,7 +108,7 @@ std::optional<spmd::Sharding> shardingOf(const spmd::MeshShape &mesh, const Shar
         return std::nullopt;
       isFull = pieces == size;
       for (const spmd::AxisRef &axis : axes[factor]) {
-        // Parts of an axis join only where that does not move the cuts: where they divide the factor.
+        // Parts of an axis are merged only if they divide the factor, since merging would otherwise change the shards.
         bool continues = size % pieces == 0 && !dim.empty() && dim.back().name == axis.name &&
                          !dim.back().isWholeAxis() && !axis.isWholeAxis() &&
                          dim.back().preSize * dim.back().size == axis.preSize;

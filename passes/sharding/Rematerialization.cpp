@@ -1,4 +1,4 @@
-//===- Rematerialization.cpp - values that devices can make again --------------------===//
+//===- Rematerialization.cpp - rematerializable values --------------------===//
 
 #include "passes/sharding/Rematerialization.h"
 
@@ -15,11 +15,11 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-/// Operations, written out as a tree, that a value is made with at most. Larger ones (random numbers) are dear to
-/// compute, and each part of the tree is priced for itself.
+/// The most operations, counted as a tree, that compute a rematerializable value. Larger trees (random numbers) are
+/// expensive to compute, and each part of the tree is priced separately.
 constexpr int kSmallTree = 16;
 
-/// What a value was before its sharding was changed.
+/// The value before any reshards of it, except reductions.
 Value getOrigin(Value value) {
   for (ReshardOp reshard; (reshard = value.getDefiningOp<ReshardOp>());) {
     if (!reshard.getOperand().getType().getShardingOrOpen().getUnreduced().empty())
@@ -29,14 +29,15 @@ Value getOrigin(Value value) {
   return value;
 }
 
-/// A splat, an iota: any part of them can be made; of other constants the whole is there.
+/// Whether the operation generates any part of its result without operands (a splat, an iota). Other constants exist
+/// only in full size.
 bool isGenerator(ShardingRuleOpInterface op) {
   return op->getNumOperands() == 0 && llvm::all_of(op.getShardingRule().factors, [](const Factor &factor) {
            return factor.kind == FactorKind::PassThrough;
          });
 }
 
-/// Whether a value is made of little, with no more than so many operations, which are counted down.
+/// Whether a value is rematerializable with at most `operationsLeft` operations; counts these down.
 bool isSmallTree(Value origin, int &operationsLeft) {
   auto maker = origin.getDefiningOp<ShardingRuleOpInterface>();
   if (!maker || !isPure(maker) || --operationsLeft < 0)
@@ -46,15 +47,15 @@ bool isSmallTree(Value origin, int &operationsLeft) {
   bool isBroadcast = isa<BroadcastInDimOp>(maker.getOperation());
   return (isBroadcast || isa<ElementwiseOpInterface>(maker.getOperation())) &&
          llvm::all_of(maker->getOperands(), [&](Value operand) {
-           // Scalars are there, however they were made.
+           // Scalars are replicated, so they are available.
            if (cast<ArrayType>(operand.getType()).getRank() == 0)
              return true;
-           // What a broadcast repeats may be an array of any origin, but what can be made again is counted, too.
+           // The operand of a broadcast may be any array, but operations that rematerialize it are counted, too.
            return isSmallTree(getOrigin(operand), operationsLeft) || (isBroadcast && operationsLeft >= 0);
          });
 }
 
-/// Whether the operation is element-wise, of one array and what is made of little, or the array in another shape.
+/// Whether the operation is element-wise with one array besides rematerializable values, or a reshape of one array.
 bool isOfOneArray(Operation *op) {
   llvm::SmallPtrSet<Value, 2> arrays;
   if (!isa<ElementwiseOpInterface, ReshapeOp>(op) || !isPure(op))
@@ -121,7 +122,7 @@ std::optional<SmallVector<ShardingPair>> listReshardsToRematerialize(const spmd:
   for (auto [operand, needed] : llvm::zip_equal(maker->getOperands(), *types)) {
     if (std::optional<SmallVector<ShardingPair>> ofOperand = listReshardsToRematerialize(mesh, operand, needed))
       moves.append(*ofOperand);
-    else // What a broadcast repeats.
+    else // The operand of a broadcast.
       moves.push_back({cast<ArrayType>(operand.getType()), needed});
   }
   return moves;
@@ -139,8 +140,8 @@ Value rematerialize(OpBuilder &builder, const spmd::MeshShape &mesh, Value value
       operands.map(operand, rematerialize(builder, mesh, operand, needed));
       continue;
     }
-    std::string why = ("operand " + Twine(index) + " of " + maker->getName().stripDialect() + " lies as " +
-                       cast<ArrayType>(operand.getType()).str() + "; where it meets partial sums it is " + needed.str())
+    std::string why = ("operand " + Twine(index) + " of " + maker->getName().stripDialect() + " is " +
+                       cast<ArrayType>(operand.getType()).str() + "; for use with partial sums it is " + needed.str())
                           .str();
     operands.map(operand,
                  builder.create<ReshardOp>(getUnmarkedLoc(maker.getLoc()), needed, operand, builder.getStringAttr(why))

@@ -1,11 +1,11 @@
-//===- Rematerialization.h - values that devices can make again ------------*- C++ -*-===//
+//===- Rematerialization.h - rematerializable values ------------*- C++ -*-===//
 //
-// A splat and an iota need nothing, what is broadcast needs the smaller array, and element-wise results of such values
-// need no more than these: a bias along the rows of an array, a causal mask. Where one of them is needed otherwise than
-// it lies, it is not the large array that has to be moved.
+// A splat constant and an iota need no data, a broadcast needs only the smaller array, and an element-wise result of
+// such values needs only theirs: a bias along the rows of an array, a causal mask. If such a value is needed in another
+// sharding, it is rematerialized from this data, and the large array need not be resharded.
 //
-// An element-wise result of one array, or the array in another shape, can be made again where that array is there
-// already, or is smaller: a cast to a wider type.
+// An element-wise result of one array, or a reshape of it, can be rematerialized from that array if it is available in
+// the sharding already, or is smaller (a cast to a wider type).
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -17,20 +17,19 @@
 
 namespace spmdc {
 
-/// Whether devices can make the value, or any part of it, of nothing, of scalars and of what is broadcast; changes of
-/// its sharding are looked through. Looks at a bounded number of operations.
+/// Whether any part of the value can be computed from splat constants, iotas, scalars and broadcast arrays; reshards
+/// are looked through. Visits a bounded number of operations.
 bool isRematerializable(mlir::Value value);
 
 /// Whether the value is a constant that is zero everywhere.
 bool isZero(mlir::Value value);
 
-/// The operation that can make the value again in whatever sharding: of little, element-wise of one array beside what
-/// is made of little, or one array's reshape; null where there is none. Not beyond a sharding that the program asks
-/// for: whoever wrote it may not want devices to hold more than that until here.
+/// The operation that can compute the value in any sharding: that of a rematerializable value, an element-wise
+/// operation of one array and rematerializable values, or a reshape of one array; null if there is none. For the last
+/// two, reshards are not looked through: the user may have written them so that devices hold no more until here.
 ShardingRuleOpInterface findRematerializableOp(mlir::Value value);
 
-/// How the operands of a maker lie where it makes its result in this sharding; nothing where no assignment of axes
-/// gives that.
+/// The operand types with which `maker` computes its result in the wanted sharding; none if no assignment of axes does.
 std::optional<llvm::SmallVector<ArrayType>> listOperandTypes(const spmd::MeshShape &mesh, ShardingRuleOpInterface maker,
                                                              ArrayType wanted);
 
@@ -39,12 +38,12 @@ struct ShardingPair {
   ArrayType from, to;
 };
 
-/// What has to be moved so that devices make a value that is made of little in another sharding; nothing where it is
-/// not, or cannot be made so.
+/// The reshards that are needed to rematerialize a value in the wanted sharding; none if that is not possible.
 std::optional<llvm::SmallVector<ShardingPair>> listReshardsToRematerialize(const spmd::MeshShape &mesh,
                                                                            mlir::Value value, ArrayType wanted);
 
-/// Makes it so for partial sums, with a spmd.reshard for each of those moves. Only where they are known.
+/// Rematerializes a value in the sharding of partial sums, with a spmd.reshard for each of these reshards.
+/// `listReshardsToRematerialize` must have found them.
 mlir::Value rematerialize(mlir::OpBuilder &builder, const spmd::MeshShape &mesh, mlir::Value value, ArrayType wanted);
 
 } // namespace spmdc

@@ -1,4 +1,4 @@
-//===- TensorSharding.cpp - the sharding of an array in flux --------------===//
+//===- TensorSharding.cpp - a sharding during propagation -----------------===//
 
 #include "passes/sharding/TensorSharding.h"
 
@@ -14,7 +14,7 @@ llvm::SmallVector<unsigned, 4> TensorSharding::extend(llvm::ArrayRef<AxisList> a
   for (auto [index, dim, newAxes] : llvm::enumerate(dims, axes)) {
     if (dim.isClosed || !isStrictPrefix(dim.axes, newAxes))
       continue;
-    // The lists may come from two roles of one array in an operation (x @ x), each consistent by itself alone.
+    // The lists may come from two uses of one array in an operation (x @ x), each of which is consistent by itself.
     auto isFree = [&, dimIndex = index](AxisPart part) {
       auto conflicts = [&](AxisPart other) { return part.conflictsWith(other); };
       return llvm::none_of(blocked, conflicts) && llvm::none_of(llvm::enumerate(dims), [&](auto other) {

@@ -1,7 +1,7 @@
-//===- TensorSharding.h - the sharding of an array in flux ------*- C++ -*-===//
+//===- TensorSharding.h - a sharding during propagation ---------*- C++ -*-===//
 //
-// What propagation knows of one array while it runs: a plain value that grows, converted from and to ShardingAttr at
-// the borders of the pass.
+// The sharding of one array while propagation runs: a plain value to which axes are added. It is converted from
+// ShardingAttr at the begin of the pass, and to ShardingAttr at the end.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -17,17 +17,17 @@ struct TensorSharding {
     bool operator==(const Dim &) const = default;
   };
   llvm::SmallVector<Dim, 4> dims;
-  /// Axes that may not be added to any dimension although none uses them: partial sums lie over them, or a dimension
-  /// of a later user priority will want them.
+  /// Axes that may not be added to any dimension although none uses them: the array is unreduced over them, or they are
+  /// reserved for a dimension with a later user priority.
   AxisList blocked;
   bool operator==(const TensorSharding &) const = default;
 
-  /// Replaces the axes of dimensions by lists that extend them, where that is possible (the dimension is open and no
-  /// axis would be used twice); returns the dimensions that changed.
+  /// Replaces the axes of dimensions by lists that extend them, if the dimension is open and no axis is used twice.
+  /// Returns the dimensions that changed.
   llvm::SmallVector<unsigned, 4> extend(llvm::ArrayRef<AxisList> axes);
 };
 
-/// All axes of the sharding must be known to the mesh. Priorities are left out.
+/// Converts a sharding, whose axes the mesh must have. Priorities are dropped.
 TensorSharding getTensorSharding(const MeshAxes &mesh, ShardingAttr sharding);
 
 /// The closed sharding with these axes on the dimensions.

@@ -198,7 +198,7 @@ TEST_P(PartialSums, PartsOfThem) {
     ASSERT_TRUE(module);
     std::string ir;
     llvm::raw_string_ostream(ir) << *module;
-    narrowed += ir.find("what is used of it is reduced") != std::string::npos;
+    narrowed += ir.find("only the used elements are reduced") != std::string::npos;
     checkStations(*module, sample, i % kCompiledEvery == 0);
   }
   EXPECT_GE(narrowed, kPerBlock / 8);
@@ -213,7 +213,7 @@ TEST_P(PartialSums, OfWhatMasksLeave) {
     ASSERT_TRUE(module);
     std::string ir;
     llvm::raw_string_ostream(ir) << *module;
-    remade += ir.find("where it meets partial sums") != std::string::npos;
+    remade += ir.find("for use with partial sums") != std::string::npos;
     checkStations(*module, sample, i % kCompiledEvery == 0);
   }
   EXPECT_GE(remade, kPerBlock / 80);

@@ -1,4 +1,4 @@
-//===- MinSumTest.cpp - the least of random sums, beside brute force ------===//
+//===- MinSumTest.cpp - MinSum against brute force on random sums ---------===//
 
 #include "passes/assign/MinSum.h"
 
@@ -59,7 +59,7 @@ double findLeast(const Problem &problem, MinSum::Terms terms) {
   }
 }
 
-// Whatever the functions share: chains, trees and cycles.
+// For chains, trees and cycles of functions.
 TEST(MinSum, IsExactWhereTablesFit) {
   for (unsigned seed = 0; seed < 2000; ++seed) {
     SCOPED_TRACE(seed);
@@ -75,7 +75,7 @@ TEST(MinSum, IsExactWhereTablesFit) {
   }
 }
 
-// With tables too small for that it is still a bound, and says that it may be no more.
+// With tables that are too small, the result is a lower bound, and `isExact` is false.
 TEST(MinSum, IsABoundWhereTheyDoNot) {
   unsigned inexact = 0;
   for (unsigned seed = 0; seed < 2000; ++seed) {
@@ -109,7 +109,7 @@ TEST(MinSum, NothingToChoose) {
   EXPECT_TRUE(sum.solve(kAnyNumbers, {}).values.empty());
 }
 
-// A long chain, whose choices only the end makes clear.
+// A long chain in which only the last function decides between values.
 TEST(MinSum, AlongAChain) {
   MinSum sum;
   constexpr unsigned kLength = 2000;

@@ -2,8 +2,8 @@
 // RUN: spmd-opt %s --spmdc-choose-shardings=effort=0 --split-input-file | FileCheck %s --check-prefix=NONE
 // RUN: spmd-opt %s --spmdc-choose-shardings=remarks --split-input-file 2>&1 | FileCheck %s --check-prefix=REMARK
 
-// A gradient that lies whole, of which each device uses a part: it comes to lie as the part does, so that the partial
-// sums are reduced and scattered at once, half of the bytes (ZeRO). So does what lies between.
+// A replicated gradient, of which each device uses a part: it gets the sharding of the part, so that the partial sums are
+// reduced and scattered at once, half of the bytes (ZeRO). So do the values in between.
 // CHECK-LABEL: func.func @gradient
 // NONE-LABEL: func.func @gradient
 module attributes {spmd.mesh = #spmd.mesh<m, data=8>} {
@@ -11,7 +11,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, data=8>} {
     // CHECK: array.dot_general {{.*}} -> <f32[1024@data, 64@_]>
     // CHECK: array.negate {{.*}} : <f32[1024@data, 64@_]>
     // NONE: array.dot_general {{.*}} -> <f32[1024@_, 64@_]>
-    // REMARK: remark: lies as f32[1024@data, 64@_], not as f32[1024@_, 64@_], so that less is sent
+    // REMARK: remark: becomes f32[1024@data, 64@_] instead of f32[1024@_, 64@_], so that less is sent
     // REMARK-NEXT: array.dot_general
     %g = array.dot_general %x, %d contract [0] x [0] batch [] x [] : <f32[512@data, 1024@_]>, <f32[512@data, 64@_]> -> <f32[1024@_, 64@_]>
     %n = array.negate %g : <f32[1024@_, 64@_]>
@@ -22,7 +22,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, data=8>} {
 
 // -----
 
-// What a person wrote stays, and the mark that says so is gone.
+// An annotated sharding stays, and the attribute `spmd.annotated` is removed.
 // CHECK-LABEL: func.func @annotated
 module attributes {spmd.mesh = #spmd.mesh<m, data=8>} {
   func.func @annotated(%x: !spmd.array<f32[512@data, 1024@_]>, %d: !spmd.array<f32[512@data, 64@_]>, %m: !spmd.array<f32[1024@data, 64@_]>) -> !spmd.array<f32[1024@data, 64@_]> {
@@ -37,7 +37,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, data=8>} {
 
 // -----
 
-// Parameters and results stay: one all_reduce, or reduce_scatter and all_gather, are as many bytes.
+// Parameters and results keep their shardings: one all_reduce sends as much as a reduce_scatter and an all_gather.
 // CHECK-LABEL: func.func @result
 module attributes {spmd.mesh = #spmd.mesh<m, b=2>} {
   func.func @result(%x: !spmd.array<f32[64@_, 32@b]>, %y: !spmd.array<f32[32@b, 64@_]>) -> !spmd.array<f32[64@_, 64@_]> {
@@ -51,7 +51,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, b=2>} {
 
 // -----
 
-// A value that is only returned, from another sharding: the change of sharding is written down.
+// A value that is only returned, with another sharding than the result: the pass inserts the reshard.
 // CHECK-LABEL: func.func @returned
 module attributes {spmd.mesh = #spmd.mesh<m, a=8>} {
   func.func @returned(%x: !spmd.array<f32[1024@_, 4096@a]>, %y: !spmd.array<f32[4096@_, 8@_]>, %z: !spmd.array<f32[8@_, 4096@_]>) -> !spmd.array<f32[1024@a, 4096@_]> {
@@ -65,7 +65,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=8>} {
 
 // -----
 
-// A carry is one array in all iterations: it changes as a whole, with what the loop starts from and what it yields.
+// A carry has one sharding in all iterations: it changes together with the initial and the yielded values.
 // CHECK-LABEL: func.func @carry
 module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
   func.func @carry(%x: !spmd.array<f32[256@_, 256@a]>, %w: !spmd.array<f32[256@a, 256@_]>, %s: !spmd.array<f32[256@a, 256@_]>) -> !spmd.array<f32[256@a, 256@_]> {

@@ -1,6 +1,6 @@
-//===- CollectiveMatmulMatchTest.cpp - what is found, and what its pieces cost ------------===//
+//===- CollectiveMatmulMatchTest.cpp - collective matmuls and their costs -===//
 //
-// One operation, one byte of memory and one byte on the wire take a nanosecond each, so that times can be counted.
+// One FLOP, one byte of memory and one byte on the wire take a nanosecond each, so that times are counts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ protected:
     model.flopsPerSecond = model.memoryPerSecond = 1e9;
   }
 
-  /// The rings of a function with these arguments, on two devices.
+  /// The possible collective matmuls of a function with these arguments, on two devices.
   std::vector<CollectiveMatmul> find(const std::string &arguments, const std::string &body) {
     std::string text = "module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {\nfunc.func @main(" + arguments + ") {\n" +
                        body + "return\n}\n}\n";
@@ -51,14 +51,14 @@ TEST_F(Rings, AGatheredFreeDimension) {
   EXPECT_FALSE(rings[0].isKept);
   EXPECT_EQ(rings[0].work.devices, 2);
   EXPECT_EQ(rings[0].work.pieceBytes, 32);
-  // In one: 256 operations, and 64, 128 and 128 bytes.
+  // The product in one: 256 FLOPs, and 64, 128 and 128 bytes.
   EXPECT_NEAR(rings[0].work.wholeProduct, 320 * ns, 1e-15);
-  // A piece: 128 operations; 32, 128 and 64 bytes; the 64 read again and stored in their place.
+  // With one shard: 128 FLOPs; 32, 128 and 64 bytes; the 64 are read again and stored in the result.
   EXPECT_NEAR(rings[0].work.pieceProduct, (224 + 128) * ns, 1e-15);
   EXPECT_NEAR(rings[0].work.once, 128 * ns, 1e-15);
   EXPECT_EQ(rings[0].work.otherProducts, 0);
 
-  // Put together as well: 32 bytes more that are read and stored, in 64 that are there.
+  // The gathered array is assembled as well: 32 more bytes are read and stored, in an array of 64 filled with zeros.
   rings = find(arguments, product + "%2 = array.exp %0 : <f32[4, 4]>\n");
   ASSERT_EQ(rings.size(), 1u);
   EXPECT_TRUE(rings[0].isKept);
@@ -77,10 +77,10 @@ TEST_F(Rings, AGatheredContractedDimension) {
   ASSERT_EQ(rings.size(), 1u);
   EXPECT_EQ(rings[0].role, MatmulDimRole::Contracted);
   EXPECT_FALSE(rings[0].isLhs);
-  // 192 operations; 48, 64 and 192 bytes; 64 cut out before, and the sum so far read.
+  // 192 FLOPs; 48, 64 and 192 bytes; 64 are sliced out before, and the sum so far is read.
   EXPECT_NEAR(rings[0].work.pieceProduct, (304 + 128 + 192) * ns, 1e-15);
   EXPECT_EQ(rings[0].work.once, 0);
-  // The gather needs nothing of the product in between: 48 bytes.
+  // The gather does not need the product in between, which takes 48 bytes.
   EXPECT_NEAR(rings[0].work.otherProducts, 48 * ns, 1e-15);
 }
 
@@ -95,10 +95,10 @@ TEST_F(Rings, AScatteredSum) {
   ASSERT_EQ(rings.size(), 1u);
   EXPECT_TRUE(rings[0].isScatter());
   EXPECT_EQ(rings[0].work.pieceBytes, 64);
-  // 128 operations; 32, 128 and 64 bytes; 32 cut out before.
+  // 128 FLOPs; 32, 128 and 64 bytes; 32 are sliced out before.
   EXPECT_NEAR(rings[0].work.pieceProduct, (224 + 64) * ns, 1e-15);
   EXPECT_NEAR(rings[0].work.addition, 3 * 64 * ns, 1e-15);
-  // Up to the first reader.
+  // Only the products before the first reader count.
   EXPECT_NEAR(rings[0].work.otherProducts, 48 * ns, 1e-15);
 }
 
@@ -109,11 +109,11 @@ TEST_F(Rings, AScatteredSumOf16Bits) {
       "%1 = spmd.reduce_scatter sum %0 dim 0 over <a> : <bf16[4, 8]> -> <bf16[2, 8]>\n");
   ASSERT_EQ(rings.size(), 1u);
   EXPECT_TRUE(rings[0].sendsDirectly());
-  // What the collective sends.
+  // As many bytes as the collective sends.
   EXPECT_EQ(rings[0].work.pieceBytes, 32);
-  // 128 operations; 16, 64 and 32 bytes; 16 cut out before.
+  // 128 FLOPs; 16, 64 and 32 bytes; 16 are sliced out before.
   EXPECT_NEAR(rings[0].work.pieceProduct, (128 + 32) * ns, 1e-15);
-  // Read in 16 bits, the sum so far read and stored in 32; at last that is rounded.
+  // Addends are read in 16 bits, the sum so far is read and stored in 32 bits, and rounded once at the end.
   EXPECT_NEAR(rings[0].work.addition, (32 + 2 * 64) * ns, 1e-15);
   EXPECT_NEAR(rings[0].work.once, (64 + 32) * ns, 1e-15);
 }

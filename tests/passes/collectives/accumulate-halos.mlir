@@ -1,7 +1,7 @@
 // RUN: spmd-opt %s --spmdc-accumulate-halos --canonicalize --split-input-file | FileCheck %s
 
 module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
-// Two arrays, moved by one place and by two: what device 0 has for device 1 is added up, two elements instead of three.
+// Two arrays, shifted by one and by two: device 0 adds up its contributions to device 1, and sends two elements, not three.
 // CHECK-LABEL: func.func @shifted
 func.func @shifted(%x: !spmd.array<f32[4]>, %y: !spmd.array<f32[4]>) -> !spmd.array<f32[4]> {
   // CHECK-DAG: %[[X:.*]] = array.pad %arg0 with %{{.*}} low [1] high [-1]
@@ -11,7 +11,7 @@ func.func @shifted(%x: !spmd.array<f32[4]>, %y: !spmd.array<f32[4]>) -> !spmd.ar
   // CHECK-DAG: %[[YE:.*]] = array.slice %arg1 [2] to [4]
   // CHECK-DAG: %[[E:.*]] = array.add %[[XE]], %[[YE]] : <f32[2]>
   // CHECK: %[[R:.*]] = spmd.exchange %[[E]] over <a> from !spmd.array<f32[4@a]> to !spmd.array<f32[4@a]> shifted [-2]
-  // CHECK-SAME: within [2] to [4] {why = "what devices have for one another's pieces of f32[8@a] is added up before they send it"}
+  // CHECK-SAME: within [2] to [4] {why = "each device adds up its contributions to the other shards of f32[8@a] before it sends them"}
   // CHECK: %[[IN:.*]] = array.pad %[[R]] with %{{.*}} low [0] high [2]
   // CHECK: %[[S:.*]] = array.add %[[OWN]], %[[IN]]
   // CHECK: return %[[S]]
@@ -21,7 +21,7 @@ func.func @shifted(%x: !spmd.array<f32[4]>, %y: !spmd.array<f32[4]>) -> !spmd.ar
   return %2 : !spmd.array<f32[4]>
 }
 
-// What somebody else reads as it is, is not seen past; and one exchange is no sum.
+// An exchange with another use stays, and one exchange is not a sum.
 // CHECK-LABEL: func.func @used
 func.func @used(%x: !spmd.array<f32[4]>, %y: !spmd.array<f32[4]>) -> (!spmd.array<f32[4]>, !spmd.array<f32[4]>) {
   // CHECK: spmd.exchange %arg0 {{.*}} shifted [-1]
@@ -32,7 +32,7 @@ func.func @used(%x: !spmd.array<f32[4]>, %y: !spmd.array<f32[4]>) -> (!spmd.arra
   return %2, %0 : !spmd.array<f32[4]>, !spmd.array<f32[4]>
 }
 
-// Different neighbours: nothing would be added up for anyone.
+// Different neighbours: no device has two contributions to add up for another.
 // CHECK-LABEL: func.func @apart
 func.func @apart(%x: !spmd.array<f32[4]>, %y: !spmd.array<f32[4]>) -> !spmd.array<f32[4]> {
   // CHECK: spmd.exchange %arg0 {{.*}} shifted [-1]
@@ -43,7 +43,7 @@ func.func @apart(%x: !spmd.array<f32[4]>, %y: !spmd.array<f32[4]>) -> !spmd.arra
   return %2 : !spmd.array<f32[4]>
 }
 
-// An exchange of a sum of exchanges, with what is added in between: all is moved at once.
+// An exchange of a sum of exchanges, with another term added in between: all terms move in one exchange.
 // CHECK-LABEL: func.func @nested
 func.func @nested(%x: !spmd.array<f32[4, 3]>, %y: !spmd.array<f32[4, 3]>, %z: !spmd.array<f32[4, 5]>) -> !spmd.array<f32[4, 5]> {
   // CHECK-COUNT-1: spmd.exchange

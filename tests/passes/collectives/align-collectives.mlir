@@ -1,6 +1,6 @@
 // RUN: spmd-opt %s --spmdc-align-collectives | FileCheck %s
 
-// Groups over `a` differ in `b`: both arms run everywhere, and each device takes what is its own.
+// Groups over `a` differ along `b`: both branches run on all devices, and each device selects the results of its own.
 // CHECK-LABEL: func.func @branch
 module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=2>} {
 func.func @branch(%x: !spmd.array<f32[4@a, 4@b]>) -> !spmd.array<f32[4@a, 4@b]> {
@@ -26,7 +26,7 @@ func.func @branch(%x: !spmd.array<f32[4@a, 4@b]>) -> !spmd.array<f32[4@a, 4@b]> 
   return %0 : !spmd.array<f32[4@a, 4@b]>
 }
 
-// All devices stay in the loop until none is inside; those that have left keep what they had.
+// All devices iterate until all have left the loop; a device that has left keeps its carries.
 // CHECK-LABEL: func.func @loop
 func.func @loop(%x: !spmd.array<i32[2@b]>) -> !spmd.array<i32[2@b]> {
   // CHECK: %[[IN:.*]] = array.compare gt
@@ -60,8 +60,8 @@ func.func @loop(%x: !spmd.array<i32[2@b]>) -> !spmd.array<i32[2@b]> {
   return %0 : !spmd.array<i32[2@b]>
 }
 
-// In an arm that runs everywhere, a loop of each device's own asks whether its device is there. Without a collective
-// branches stay as they are.
+// In a branch that runs on all devices, the condition of a loop also tests whether its device takes the branch. Branches
+// without a collective do not change.
 // CHECK-LABEL: func.func @nested
 func.func @nested(%x: !spmd.array<i32[2@b]>) -> (!spmd.array<i32[2@b]>, !spmd.array<i32[2@b]>) {
   // CHECK: %[[P:.*]] = array.compare eq

@@ -1,7 +1,7 @@
-// Products run piece by piece while pieces go around a ring, where the model of costs says that it pays.
+// Products run shard by shard while shards move around a ring, if the cost model predicts less time.
 // RUN: spmd-opt %s --spmdc-collective-matmuls --split-input-file | FileCheck %s
 
-// Two devices: the own piece, and under its product the other one on its way. Which is which, the position tells.
+// Two devices: each multiplies with its own shard while the other arrives. The position in the group gives their places.
 // CHECK-LABEL: func.func @free
 // CHECK-SAME: (%[[X:.*]]: !spmd.array<f32[2, 4]>, %[[W:.*]]: !spmd.array<f32[4, 8]>)
 // CHECK-NOT: all_gather
@@ -22,7 +22,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>, spmd.cost_model = "{\"latency
 
 // -----
 
-// By default nothing runs under a transfer.
+// By default nothing overlaps with a transfer.
 // CHECK-LABEL: func.func @by_default
 // CHECK: spmd.all_gather
 // CHECK-NOT: collective_permute
@@ -36,7 +36,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
 
 // -----
 
-// Sixteen devices, one way: the first piece, a loop of seven times two steps, and the last piece.
+// Sixteen devices, one direction: the first shard, a loop of seven times two steps, and the last shard.
 // CHECK-LABEL: func.func @one_way
 // CHECK: spmd.collective_permute %arg0 pairs [0, 15, 1, 0,
 // CHECK: array.dot_general
@@ -57,8 +57,8 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=16>, spmd.cost_model = "{\"latenc
 
 // -----
 
-// Where latencies count, pieces come from both sides: seven full steps (one, a loop of three times two), and one piece
-// that is left over.
+// With a high latency, shards come from both sides: seven full steps (one, a loop of three times two), and one more
+// shard from one side.
 // CHECK-LABEL: func.func @both_ways
 // CHECK: spmd.collective_permute %arg0 pairs [0, 15, 1, 0,
 // CHECK-NEXT: spmd.collective_permute %arg0 pairs [0, 1, 1, 2,
@@ -81,8 +81,8 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=16>, spmd.cost_model = "{\"latenc
 
 // -----
 
-// A gathered weight that is contracted, as a model sharded over its data has it: each piece meets a part of the other
-// operand, and what they give is added, in f32. The result differs from device to device (x is cut over a).
+// A gathered weight that is contracted (FSDP): each shard is multiplied with a part of the other operand, and the
+// products are added in f32. The result differs between the devices (x is sharded over a).
 // CHECK-LABEL: func.func @contracted
 // CHECK: spmd.collective_permute %arg1
 // CHECK: %[[S:.*]] = array.dynamic_slice %arg0 at(%{{.*}}) sizes [8, 2]
@@ -100,7 +100,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>, spmd.cost_model = "{\"latency
 
 // -----
 
-// All devices hold this result, and would add in different orders; of integers that is no matter.
+// All devices hold this result, and would add in different orders. A sum of integers does not depend on the order.
 // CHECK-LABEL: func.func @same_everywhere
 // CHECK: spmd.all_gather
 // CHECK-LABEL: func.func @integers
@@ -121,7 +121,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>, spmd.cost_model = "{\"latency
 
 // -----
 
-// A batch dimension, gathered in front of a transpose: the other operand's part of the batch.
+// A batch dimension, gathered in front of a transpose: each step takes its part of the other operand's batch.
 // CHECK-LABEL: func.func @batch
 // CHECK: %[[T:.*]] = array.transpose %arg0 perm [1, 0, 2] : <f32[4, 2, 3]> -> <f32[2, 4, 3]>
 // CHECK: %[[S:.*]] = array.dynamic_slice %arg1 at(%{{.*}}) sizes [2, 3, 5]
@@ -137,7 +137,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>, spmd.cost_model = "{\"latency
 
 // -----
 
-// A partial sum on its way around gets each device's own added, which is computed meanwhile.
+// A partial sum moves around the ring. Each device computes its own meanwhile, and adds it.
 // CHECK-LABEL: func.func @scatter
 // CHECK-NOT: reduce_scatter
 // CHECK: %[[S:.*]] = array.dynamic_slice %arg0 at(%{{.*}}) sizes [2, 4]
@@ -156,12 +156,12 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>, spmd.cost_model = "{\"latency
 
 // -----
 
-// Partial sums of bf16 go straight to where they are added, in f32; the own one is not rounded. One way: to the device
-// three positions further on, two, one. Both ways: half way around first, then to both neighbours.
+// Partial sums of bf16 are sent directly to the device that adds them in f32; its own one is not rounded. One direction:
+// to the device three positions further on, then two, then one. Two directions: the opposite device, then both neighbours.
 // CHECK-LABEL: func.func @straight
 // CHECK-NOT: reduce_scatter
 // CHECK: %[[P3:.*]] = array.dot_general {{.*}} -> <bf16[1, 8]>
-// CHECK: %[[A3:.*]] = spmd.collective_permute %[[P3]] pairs [0, 3, 1, 0, 2, 1, 3, 2] over <a> {spmd.overlapped, why = "one of 3 partial sums straight to where they are added, under the product"} : <bf16[1, 8]>
+// CHECK: %[[A3:.*]] = spmd.collective_permute %[[P3]] pairs [0, 3, 1, 0, 2, 1, 3, 2] over <a> {spmd.overlapped, why = "one of 3 partial sums sent directly to their devices, under the product"} : <bf16[1, 8]>
 // CHECK: %[[P2:.*]] = array.dot_general {{.*}} -> <bf16[1, 8]>
 // CHECK: %[[S3:.*]] = array.convert %[[A3]] : <bf16[1, 8]> -> <f32[1, 8]>
 // CHECK: %[[A2:.*]] = spmd.collective_permute %[[P2]] pairs [0, 2, 1, 3, 2, 0, 3, 1]
@@ -203,7 +203,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>, spmd.cost_model = "{\"latency
 
 // -----
 
-// Not: a maximum; 16 bits in a group so large that the program would grow too long.
+// Not split: a maximum; 16 bits in a group so large that the program would become too long.
 // CHECK-LABEL: func.func @not_scattered_so
 // CHECK: spmd.reduce_scatter max
 // CHECK: spmd.reduce_scatter sum
@@ -221,8 +221,8 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=33>, spmd.cost_model = "{\"latenc
 
 // -----
 
-// Not: uneven pieces; a gather that something reads before the product; a product in a loop of what is gathered before it;
-// an array by itself.
+// Not split: uneven shards; a gather that another operation reads before the product; a product in a loop of an array that
+// is gathered before the loop; a product of an array with itself.
 // CHECK-LABEL: func.func @not_gathered_so
 // CHECK-COUNT-4: spmd.all_gather
 // CHECK-NOT: collective_permute
@@ -248,7 +248,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>, spmd.cost_model = "{\"latency
 
 // -----
 
-// Two products of one array: the first one's ring puts the array together for the second, as it lay before the transpose.
+// Two products of one array: the steps of the first one assemble the array for the second, before the transpose.
 // CHECK-LABEL: func.func @kept
 // CHECK-NOT: spmd.all_gather
 // CHECK: %[[R:.*]] = spmd.collective_permute %arg0
@@ -271,7 +271,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>, spmd.cost_model = "{\"latency
 
 // -----
 
-// Not where the gather runs under other products anyway: a layer's weights, fetched while the layer before computes.
+// Not split if the gather overlaps with other products anyway: a layer's weights, fetched while the layer before computes.
 // CHECK-LABEL: func.func @runs_anyway
 // CHECK: spmd.all_gather
 // CHECK-NOT: collective_permute
@@ -286,7 +286,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>, spmd.cost_model = "{\"latency
 
 // -----
 
-// A product between a gather and a scatter is in one ring: that which saves most, here of the larger array.
+// A product between a gather and a scatter is split for the one that saves most: here that of the larger array.
 // CHECK-LABEL: func.func @one_of_two
 // CHECK: spmd.collective_permute {{.*}} : <f32[2, 64]> -> <f32[2, 64]>
 // CHECK-NOT: spmd.collective_permute

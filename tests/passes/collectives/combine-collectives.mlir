@@ -1,8 +1,8 @@
-// Small all_reduces that need nothing of one another are one call.
+// Small all_reduces that do not need each other's results become one call.
 // RUN: spmd-opt %s --spmdc-combine-collectives --split-input-file | FileCheck %s
 // RUN: spmd-opt %s --spmdc-combine-collectives --spmdc-combine-collectives --split-input-file | FileCheck %s
 
-// Shapes and ranks may differ, a number counts as one element; reasons are joined.
+// Shapes and ranks may differ, a scalar counts as one element; the result has all reasons.
 // CHECK-LABEL: func.func @alike
 // CHECK-SAME: (%[[X:.*]]: !spmd.array<f32[8]>, %[[Y:.*]]: !spmd.array<f32[2, 3]>, %[[Z:.*]]: !spmd.array<f32[]>)
 // CHECK: %[[Y1:.*]] = array.reshape %[[Y]] : <f32[2, 3]> -> <f32[1, 6]>
@@ -24,7 +24,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
 
 // -----
 
-// Another kind, other axes, another element type: each its own call.
+// Other kinds, axes or element types: each is a call of its own.
 // CHECK-LABEL: func.func @not_alike
 // CHECK-COUNT-4: spmd.all_reduce
 // CHECK-NOT: array.concatenate
@@ -41,7 +41,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
 
 // -----
 
-// One that needs the other's result waits for it; a third one goes with the first, and what reads it goes behind.
+// One that needs the other's result is not combined with it. A third is combined with the first; its users move behind.
 // CHECK-LABEL: func.func @one_after_the_other
 // CHECK: %[[N:.*]] = array.negate %arg1
 // CHECK: spmd.all_reduce sum %{{.*}} over <a> : <f32[1, 16]> -> <f32[1, 16]>
@@ -61,7 +61,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
 
 // -----
 
-// Two groups that would wait for one another: only one is made.
+// Two groups that would depend on each other: only one is combined.
 // CHECK-LABEL: func.func @crosswise
 // CHECK-COUNT-3: spmd.all_reduce
 // CHECK-NOT: spmd.all_reduce
@@ -78,7 +78,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
 
 // -----
 
-// Bringing 4 MiB together takes longer than a call.
+// Copying 4 MiB into a combined array takes longer than a call.
 // CHECK-LABEL: func.func @large
 // CHECK-COUNT-2: spmd.all_reduce sum %{{.*}} over <a> : <f32[1048576]>
 module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
@@ -92,7 +92,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
 
 // -----
 
-// What is printed keeps its place among what is printed.
+// Prints keep their order.
 // CHECK-LABEL: func.func @prints
 // CHECK: spmd.all_reduce
 // CHECK: array.print
@@ -110,7 +110,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
 
 // -----
 
-// In a loop as well; one outside is no member.
+// Also in a loop; a collective outside of it is not a member.
 // CHECK-LABEL: func.func @in_a_loop
 // CHECK: spmd.all_reduce sum %arg0 over <a> : <f32[8]>
 // CHECK: array.for
@@ -131,7 +131,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
 
 // -----
 
-// Pieces are the rows of one matrix, gathered along whatever dimension.
+// Shards are the rows of one matrix, along any gathered dimension.
 // CHECK-LABEL: func.func @gathers
 // CHECK: %[[G:.*]] = spmd.all_gather %{{.*}} dim 0 over <a> : <f32[1, 14]> -> <f32[4, 14]>
 // CHECK: %[[S:.*]] = array.slice %[[G]] [0, 8] to [4, 14] step [1, 1]
@@ -165,7 +165,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
 
 // -----
 
-// Uneven pieces are no rows.
+// Uneven shards cannot be rows.
 // CHECK-LABEL: func.func @uneven
 // CHECK-COUNT-2: spmd.all_gather %{{.*}} -> <f32[30]>
 module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
@@ -178,7 +178,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
 
 // -----
 
-// What each device gets is a row before, what each has sent is one behind.
+// Before the all_to_all a row is what one device receives; behind it, what one device has sent.
 // CHECK-LABEL: func.func @all_to_alls
 // CHECK: %[[C:.*]] = array.reshape %arg1 : <f32[2, 12]> -> <f32[2, 4, 3]>
 // CHECK: %[[T:.*]] = array.transpose %[[C]] perm [1, 0, 2] : <f32[2, 4, 3]> -> <f32[4, 2, 3]>
@@ -199,7 +199,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
 
 // -----
 
-// Between the same devices only.
+// Permutes are combined only if they have the same pairs.
 // CHECK-LABEL: func.func @permutes
 // CHECK: spmd.collective_permute %{{.*}} pairs [0, 1, 1, 0] over <b> : <f32[1, 14]> -> <f32[1, 14]>
 // CHECK: spmd.collective_permute %{{.*}} pairs [0, 1] over <b> : <f32[8]> -> <f32[8]>
@@ -216,8 +216,8 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
 
 // -----
 
-// What can be gathered from the beginning is, where the first is needed: it does not wait for what stands before the last.
-// What is computed in between and needed by one is waited for.
+// The combined gather runs where the first one did if all operands are computed there, and does not wait for operations
+// before the last one. It waits for an operand that is computed in between.
 // CHECK-LABEL: func.func @early
 // CHECK-NOT: array.dot_general
 // CHECK: spmd.all_gather %{{.*}} dim 0 over <a> : <f32[1, 4]> -> <f32[4, 4]>
@@ -242,7 +242,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 
 // -----
 
-// Broadcasts from one root are one; from two roots they are two.
+// Broadcasts from one root become one; from two roots they stay two.
 // CHECK-LABEL: func.func @roots
 // CHECK-SAME: %[[R:[a-z0-9]+]]: !spmd.array<i32[]>, %[[Q:[a-z0-9]+]]: !spmd.array<i32[]>)
 // CHECK: %[[J:.*]] = array.concatenate

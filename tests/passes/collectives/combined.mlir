@@ -1,8 +1,8 @@
 // RUN: spmd-opt %s --split-input-file --spmdc-insert-reshards --spmdc-partition --spmdc-verify-partitioned | FileCheck %s
 
-// Runs and positions along a cut dimension: what travels is as large as one element of it.
+// Cumulative sums and argmax along a sharded dimension: a device sends as much as one element of the dimension.
 
-// The padding of the last piece is -0, which changes no sum; each device adds the totals of those before it.
+// The padding of the last shard is -0, which changes no sum; each device adds the totals of the devices before it.
 // CHECK-LABEL: func.func @cumulative_sum
 // CHECK: array.constant dense<-0.000000e+00>
 // CHECK: %[[OWN:.*]] = array.cumulative sum %{{.*}} dim 0 : <f32[5, 4]>
@@ -19,7 +19,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
 
 // -----
 
-// From the end: each device adds the totals of those behind it, and nothing is turned round.
+// From the end: each device adds the totals of the devices behind it, and nothing is reversed.
 // CHECK-LABEL: func.func @cumulative_sum_from_the_end
 // CHECK: array.constant dense<-0.000000e+00>
 // CHECK: %[[OWN:.*]] = array.cumulative sum %{{.*}} dim 0 reversed : <f32[5, 4]>
@@ -38,7 +38,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
 
 // -----
 
-// The largest element of all, and the first device that has it.
+// The largest element, and the first device that has it.
 // CHECK-LABEL: func.func @arg_reduce
 // CHECK: spmd.all_reduce max %{{.*}} over <a> {{.*}} : <f32[64]>
 // CHECK: spmd.all_reduce min %{{.*}} over <a> {{.*}} : <i32[64]>

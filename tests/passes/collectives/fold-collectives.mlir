@@ -1,7 +1,7 @@
 // RUN: spmd-opt %s --spmdc-fold-collectives --split-input-file | FileCheck %s
 
 module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=3, c=2>} {
-// Sums of sums are one, whoever comes first; so are three. 12 devices send 2 * 11/12 of it instead of 2 * (1/2 + 2/3 + 1/2).
+// Sums of sums become one, in either order; so do three. 12 devices send 2 * 11/12 of it instead of 2 * (1/2 + 2/3 + 1/2).
 // CHECK-LABEL: func.func @sums
 func.func @sums(%x: !spmd.array<f32[8]>) -> !spmd.array<f32[8]> {
   // CHECK-NEXT: %[[R:.*]] = spmd.all_reduce sum %arg0 over <a, b, c> {why = "one; two; three"} : <f32[8]> -> <f32[8]>
@@ -12,7 +12,7 @@ func.func @sums(%x: !spmd.array<f32[8]>) -> !spmd.array<f32[8]> {
   return %2 : !spmd.array<f32[8]>
 }
 
-// Not of another kind, nor over the same axis again (which multiplies by its size), nor what somebody else reads.
+// Not folded: another kind, the same axis again (which multiplies by its size), a first sum with another use.
 // CHECK-LABEL: func.func @apart
 func.func @apart(%x: !spmd.array<f32[8]>) -> (!spmd.array<f32[8]>, !spmd.array<f32[8]>) {
   // CHECK-NEXT: spmd.all_reduce sum %arg0 over <a, b>
@@ -31,7 +31,7 @@ func.func @apart(%x: !spmd.array<f32[8]>) -> (!spmd.array<f32[8]>, !spmd.array<f
   return %2, %6 : !spmd.array<f32[8]>, !spmd.array<f32[8]>
 }
 
-// What is asked for twice is done once, for both reasons; not what is of another kind, or of something else.
+// Equal collectives of one value become one, with both reasons; collectives of another kind or value do not.
 // CHECK-LABEL: func.func @equal
 func.func @equal(%x: !spmd.array<f32[8]>, %y: !spmd.array<f32[8]>) -> (!spmd.array<f32[8]>, !spmd.array<f32[8]>, !spmd.array<f32[8]>, !spmd.array<f32[8]>) {
   // CHECK-NEXT: %[[R:.*]] = spmd.all_reduce max %arg0 over <a> {why = "one; two"} : <f32[8]> -> <f32[8]>
@@ -45,7 +45,7 @@ func.func @equal(%x: !spmd.array<f32[8]>, %y: !spmd.array<f32[8]>) -> (!spmd.arr
   return %0, %1, %2, %3 : !spmd.array<f32[8]>, !spmd.array<f32[8]>, !spmd.array<f32[8]>, !spmd.array<f32[8]>
 }
 
-// The gather that comes last has the larger pieces, the scatter that comes first.
+// The last gather has the larger shards; of scatters the first one.
 // CHECK-LABEL: func.func @pieces
 func.func @pieces(%x: !spmd.array<f32[2, 4]>) -> !spmd.array<f32[2, 4]> {
   // CHECK-NEXT: %[[G:.*]] = spmd.all_gather %arg0 dim 0 over <b, a> : <f32[2, 4]> -> <f32[12, 4]>
@@ -58,7 +58,7 @@ func.func @pieces(%x: !spmd.array<f32[2, 4]>) -> !spmd.array<f32[2, 4]> {
   return %3 : !spmd.array<f32[2, 4]>
 }
 
-// Uneven pieces are others in one step, and other dimensions stay other ones.
+// Not folded: uneven shards, which would differ in one step, and different dimensions.
 // CHECK-LABEL: func.func @uneven
 func.func @uneven(%x: !spmd.array<f32[2, 4]>) -> !spmd.array<f32[9, 8]> {
   // CHECK-NEXT: spmd.all_gather %arg0 dim 0 over <a> : <f32[2, 4]> -> <f32[3, 4]>
@@ -70,7 +70,7 @@ func.func @uneven(%x: !spmd.array<f32[2, 4]>) -> !spmd.array<f32[9, 8]> {
   return %2 : !spmd.array<f32[9, 8]>
 }
 
-// What runs once in front of a loop does not run in each of its iterations.
+// A collective in front of a loop is not folded into one that runs in each iteration.
 // CHECK-LABEL: func.func @loop
 func.func @loop(%x: !spmd.array<f32[8]>) -> !spmd.array<f32[8]> {
   // CHECK-NEXT: spmd.all_reduce sum %arg0 over <a>
@@ -88,7 +88,7 @@ func.func @loop(%x: !spmd.array<f32[8]>) -> !spmd.array<f32[8]> {
 
 // -----
 
-// Over a slow axis as little as possible: half of what is sent over both would go along it.
+// Not folded: a slow axis should carry little, and half of the bytes of a sum over both would be sent along it.
 module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=2>,
     spmd.cost_model = "{\"axes\": {\"a\": {\"latency_us\": 10, \"bytes_per_second\": 1e8}}}"} {
 // CHECK-LABEL: func.func @slow
@@ -103,8 +103,8 @@ func.func @slow(%x: !spmd.array<f32[1048576]>) -> !spmd.array<f32[1048576]> {
 
 // -----
 
-// Over a slow axis and a fast one, in one step or in two: by parts, of which the slow axis sees a quarter. Not where the
-// slow axis is alone, not other reductions, and not what would be rounded on the way. 'a' sends 1e8 bytes per second, 'b' 5e9.
+// A sum over a slow axis and a fast one, in one step or in two, is split so that a quarter is sent along the slow axis. Not
+// split: a sum over the slow axis alone, other reductions, 16-bit floats. 'a' sends 1e8 bytes per second, 'b' 5e9.
 module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=4>, spmd.cost_model = "{\"axes\": {\"a\": {\"latency_us\": 200, \"bytes_per_second\": 1e8}}}"} {
 // CHECK-LABEL: func.func @by_parts
 func.func @by_parts(%x: !spmd.array<f32[1022, 64]>, %y: !spmd.array<f32[1022, 64]>) -> (!spmd.array<f32[1022, 64]>, !spmd.array<f32[1022, 64]>) {

@@ -2,9 +2,9 @@
 // RUN: spmd-opt %s --spmdc-rematerialize-gathers=free=1 --split-input-file | FileCheck %s --check-prefix=ONE
 // RUN: spmd-opt %s --spmdc-rematerialize-gathers=free=1000000 --split-input-file | FileCheck %s --check-prefix=ALL
 
-// Two layers forward and backward. Most is needed at the second product, where both weights are there. One byte less is
-// one weight less: the first, which is used again last. The second is used at that point, and where the first is
-// gathered again it is needed no more.
+// Two layers forward and backward. The peak is at the second product, where both weights are live. To save one byte, one
+// weight is gathered again: the first, which is used again last. The second is used at the peak, and is not needed any
+// more where the first is gathered again.
 // KEPT-LABEL: func.func @layers
 // KEPT-COUNT-2: spmd.all_gather
 // KEPT-NOT: spmd.all_gather
@@ -33,8 +33,8 @@ module attributes {spmd.mesh = #spmd.mesh<m, d=4>} {
 
 // -----
 
-// What is computed element by element where it is needed needs what it reads until then: the gathered array is not free
-// between %2 and the last product, although its only reader stands before.
+// An element-wise operation that is fused into its user needs its operands until then: the gathered array is live between
+// %2 and the last product, although its only reader comes before.
 // KEPT-LABEL: func.func @read_late
 // ONE-LABEL: func.func @read_late
 // ALL-LABEL: func.func @read_late
@@ -52,8 +52,8 @@ module attributes {spmd.mesh = #spmd.mesh<m, d=4>} {
 
 // -----
 
-// In the body of a loop, where most is needed: gathered again in each iteration. What a loop reads from outside need not
-// be kept over an earlier loop.
+// With the peak in the body of a loop, the array is gathered again in each iteration. An array that a loop reads from
+// outside need not be kept over an earlier loop.
 // ALL-LABEL: func.func @loops
 // ALL: spmd.all_gather %arg0
 // ALL: array.for
@@ -87,7 +87,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, d=4>} {
 
 // -----
 
-// A gathered array that is not larger than what would be kept instead, an intermediate of its own, stays.
+// A gathered array stays if it is not larger than its operand, an intermediate that would have to be kept instead.
 // ALL-LABEL: func.func @no_gain
 // ALL-COUNT-1: spmd.all_gather
 // ALL-NOT: spmd.all_gather
@@ -104,9 +104,9 @@ module attributes {spmd.mesh = #spmd.mesh<m, d=1>} {
 
 // -----
 
-// What a loop reads from outside is needed all through it. Most is needed at the second product: the array of the first
-// is gathered in the loop. Then most is needed at the first one, and what is made of the other, element by element, is
-// made in the loop, too.
+// An array that a loop reads from outside is live during the whole loop. The peak is at the second product, so the array
+// of the first is gathered in the loop. Then the peak is at the first product, and the other array's element-wise chain is
+// computed in the loop, too.
 // KEPT-LABEL: func.func @for_a_loop
 // KEPT-COUNT-2: spmd.all_gather
 // KEPT: array.for
@@ -143,7 +143,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, d=4>} {
 
 // -----
 
-// What is read behind the loop as well, or in the condition of a loop, stays before it.
+// An array that is also read behind the loop, or in the condition of a loop, stays in front of it.
 // ONE-LABEL: func.func @all_the_while
 // ALL-LABEL: func.func @all_the_while
 // ALL: spmd.all_gather

@@ -1,6 +1,6 @@
 // RUN: spmd-opt %s --spmdc-insert-reshards --split-input-file | FileCheck %s
 
-// Both operands lie along the contracted dimension: partial sums, reduced once behind the product.
+// Both operands are sharded along the contracted dimension: partial sums, reduced once behind the product.
 // CHECK-LABEL: func.func @contraction_over_a_sharded_dimension_leaves_partial_sums
 module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
   func.func @contraction_over_a_sharded_dimension_leaves_partial_sums(
@@ -14,7 +14,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
 
 // -----
 
-// Shardings agree already: nothing happens.
+// The shardings agree already: no reshard.
 // CHECK-LABEL: func.func @elementwise_that_agrees_is_left_alone
 module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
   func.func @elementwise_that_agrees_is_left_alone(%x: !spmd.array<f32[8@a]>) -> !spmd.array<f32[8@a]> {
@@ -27,7 +27,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 
 // -----
 
-// A scattered result takes its partial sums apart: the reshard that follows is a reduce_scatter.
+// A sharded result of partial sums: the reshard behind becomes a reduce_scatter.
 // CHECK-LABEL: func.func @sharded_result_of_a_contraction
 module attributes {spmd.mesh = #spmd.mesh<m, b=2>} {
   func.func @sharded_result_of_a_contraction(
@@ -40,7 +40,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, b=2>} {
 
 // -----
 
-// The reason stands on the reshard, in the language's words.
+// The reshard has a reason, in the words of the language.
 // CHECK-LABEL: func.func @operand_lies_along_two_axes
 module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
   func.func @operand_lies_along_two_axes(%x: !spmd.array<f32[8@"(a, b)"]>) -> !spmd.array<f32[8@_]> {
@@ -52,8 +52,8 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
 
 // -----
 
-// An axis that no side has on that dimension: cutting x's rows over `b` too costs nothing, and the product moves in
-// pieces of an eighth.
+// An axis that no sharding has on that dimension: sharding x's rows over `b` too costs nothing, and the product is resharded
+// in shards of an eighth.
 // CHECK-LABEL: func.func @axis_on_a_dimension_where_nobody_has_it
 module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=4>} {
   func.func @axis_on_a_dimension_where_nobody_has_it(

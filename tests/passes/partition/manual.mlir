@@ -1,12 +1,12 @@
 // RUN: spmd-opt %s --spmdc-insert-reshards --spmdc-align-collectives --spmdc-partition --spmdc-verify-partitioned --split-input-file | FileCheck %s
 
-// Along `b` the body is partitioned as anything else: each device adds up what it has of a row, without the padding of
-// an uneven piece, and all with one place along `a` add these sums. What was written over `a` stays as it was written.
+// Along `b` the body is partitioned like any other code: each device adds up its part of a row, without the padding of an
+// uneven shard, and devices with the same position along `a` add these sums. The collective over `a` does not change.
 // CHECK-LABEL: func.func @body
 // CHECK-SAME: (%[[X:.*]]: !spmd.array<f32[2, 3]> {spmd.global = !spmd.array<f32[4@a, 5@b]>})
 // CHECK: spmd.shard_size 5 over <b>
 // CHECK: %[[S:.*]] = array.reduce sum %{{.*}} dims [1] : <f32[2, 3]> -> <f32[2]>
-// CHECK: %[[R:.*]] = spmd.all_reduce sum %[[S]] over <b> {why = "reduce sums over a dimension that is cut over 'b': each device has a partial sum; the result is f32[2@_]"}
+// CHECK: %[[R:.*]] = spmd.all_reduce sum %[[S]] over <b> {why = "reduce sums over a dimension sharded over 'b': each device has a partial sum; the result is f32[2@_]"}
 // CHECK: %[[T:.*]] = spmd.all_reduce sum %[[R]] over <a> {why = "'psum' is written here"}
 // CHECK: return %[[T]]
 module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=2>} {
@@ -23,12 +23,12 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=2>} {
 
 // -----
 
-// What goes in and comes out lies as the body and the result want it, along the axis that is not manual.
+// Operands and results are resharded to the shardings of the body and the result, along the axis that is not manual.
 // CHECK-LABEL: func.func @border
 // CHECK-SAME: (%[[X:.*]]: !spmd.array<f32[2, 6]>
 // CHECK: %[[IN:.*]] = spmd.all_slice %[[X]] dim 1 over <b> : <f32[2, 6]> -> <f32[2, 3]>
 // CHECK: %[[Y:.*]] = array.sin %[[IN]]
-// CHECK: %[[OUT:.*]] = spmd.all_to_all %[[Y]] split 0 concat 1 over <b> {why = "what the region of 'shard_map' yields is f32[2@_, 6@b], the piece of the result is f32[2@b, 6@_]"}
+// CHECK: %[[OUT:.*]] = spmd.all_to_all %[[Y]] split 0 concat 1 over <b> {why = "the value that the body of 'shard_map' yields is f32[2@_, 6@b], the local result is f32[2@b, 6@_]"}
 // CHECK: return %[[OUT]]
 module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=2>} {
   func.func @border(%x: !spmd.array<f32[4@a, 6@_]>) -> !spmd.array<f32[4@"(a, b)", 6@_]> {
@@ -43,7 +43,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=2>} {
 
 // -----
 
-// Groups over `b` go different ways, by their place along `a`: what is inserted for them is called by all.
+// Groups over `b` take different branches, by their position along `a`: all devices call the inserted collectives.
 // CHECK-LABEL: func.func @branch
 // CHECK-NOT: array.if
 // CHECK: spmd.all_reduce sum %{{.*}} over <b>
@@ -70,7 +70,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=2>} {
 
 // -----
 
-// What reduces along a dimension that is whole needs nothing of other devices: each group goes around for itself.
+// A reduction along a replicated dimension needs no other devices: each group iterates on its own.
 // CHECK-LABEL: func.func @loop_alone
 // CHECK: array.while
 // CHECK-NOT: spmd.all_reduce
@@ -101,7 +101,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=2>} {
 
 // -----
 
-// The same along one that is cut: all go around until the last one is done.
+// The same along a sharded dimension: all devices iterate until the last one is done.
 // CHECK-LABEL: func.func @loop
 // CHECK: array.while
 // CHECK: spmd.all_reduce or %{{.*}} over <a>
@@ -133,7 +133,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=2>} {
 
 // -----
 
-// A branch around what needs nothing of other devices stays one.
+// An if around operations that need no other devices stays an if.
 // CHECK-LABEL: func.func @branch_alone
 // CHECK: array.if
 module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=2>} {

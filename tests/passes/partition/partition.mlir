@@ -1,12 +1,12 @@
 // RUN: spmd-opt %s --spmdc-insert-reshards --spmdc-partition --spmdc-verify-partitioned --split-input-file | FileCheck %s
 
-// The seeds' example: a local product and one all_reduce over b, nothing else.
+// The example of the README: a local product and one all_reduce over b, nothing else.
 // CHECK-LABEL: func.func @matmul
 // CHECK-SAME: !spmd.array<f32[1024, 1024]> {spmd.global = !spmd.array<f32[4096@a, 2048@b]>}
 module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
   func.func @matmul(%x: !spmd.array<f32[4096@a, 2048@b]>, %y: !spmd.array<f32[2048@b, 4096@_]>) -> !spmd.array<f32[4096@a, 4096@_]> {
     // CHECK-NEXT: %[[P:.*]] = array.dot_general {{.*}} : <f32[1024, 1024]>, <f32[1024, 4096]> -> <f32[1024, 4096]>
-    // CHECK-NEXT: %[[R:.*]] = spmd.all_reduce sum %[[P]] over <b> {why = "dot_general sums over a dimension that is cut over 'b'
+    // CHECK-NEXT: %[[R:.*]] = spmd.all_reduce sum %[[P]] over <b> {why = "dot_general sums over a dimension sharded over 'b'
     // CHECK-NEXT: return %[[R]]
     %0 = array.dot_general %x, %y contract [1] x [0] batch [] x [] : <f32[4096@a, 2048@b]>, <f32[2048@b, 4096@_]> -> <f32[4096@a, 4096@_]>
     return %0 : !spmd.array<f32[4096@a, 4096@_]>
@@ -34,7 +34,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=3>} {
 
 // -----
 
-// A maximum is no partial sum: it is combined at once, and padding is masked with -inf.
+// A maximum is not a partial sum: it is combined directly behind the reduction, and padding is masked with -inf.
 // CHECK-LABEL: func.func @uneven_max
 module attributes {spmd.mesh = #spmd.mesh<m, a=3>} {
   func.func @uneven_max(%x: !spmd.array<f32[1000000@a]>) -> !spmd.array<f32[]> {
@@ -48,7 +48,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=3>} {
 
 // -----
 
-// Each device counts from where its shard begins.
+// Each device counts from the begin of its shard.
 // CHECK-LABEL: func.func @iota_starts_at_the_shard
 module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
   func.func @iota_starts_at_the_shard() -> !spmd.array<i32[10@a]> {

@@ -1,11 +1,11 @@
 // RUN: spmd-opt %s --spmdc-hoist-slices | FileCheck %s
 
 module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
-  // The last row of a residual and partial sums, which lay otherwise for the sum: 128 rows are not reduced for it.
+  // The last row of a residual plus partial sums, which were resharded for the sum: only this row of 128 is reduced.
   // CHECK-LABEL: func.func @last
   // CHECK: %[[X:.*]] = array.slice %arg0 [127, 0] to [128, 256] {{.*}} : <f32[128@_, 256@_]> -> <f32[1@_, 256@_]>
   // CHECK: %[[PART:.*]] = array.slice %arg1 [127, 0] to [128, 256] {{.*}} : <f32[128@_, 256@_] unreduced(a)> -> <f32[1@_, 256@_] unreduced(a)>
-  // CHECK: %[[SUM:.*]] = spmd.reshard %[[PART]] {why = "summed; what is used of it is reduced"} : <f32[1@_, 256@_] unreduced(a)> -> <f32[1@_, 256@_]>
+  // CHECK: %[[SUM:.*]] = spmd.reshard %[[PART]] {why = "summed; only the used elements are reduced"} : <f32[1@_, 256@_] unreduced(a)> -> <f32[1@_, 256@_]>
   // CHECK: %[[LAST:.*]] = array.add %[[X]], %[[SUM]] : <f32[1@_, 256@_]>
   // CHECK: return %[[LAST]]
   func.func @last(%x: !spmd.array<f32[128@_, 256@_]>, %p: !spmd.array<f32[128@_, 256@_] unreduced(a)>) -> !spmd.array<f32[1@_, 256@_]> {
@@ -16,7 +16,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
     return %3 : !spmd.array<f32[1@_, 256@_]>
   }
 
-  // Behind what is not linear, too; which rows is known when it runs. They come to where they are wanted at once.
+  // Behind an operation that is not linear, too, with run-time row indices. The rows get their final sharding at once.
   // CHECK-LABEL: func.func @chosen
   // CHECK-DAG: array.take %arg0, %arg2 dim 0 : <f32[128@_, 256@_] unreduced(a)>, <i32[2@_]> -> <f32[2@_, 256@_] unreduced(a)>
   // CHECK-DAG: array.take %arg1, %arg2 dim 0 : <f32[128@_, 256@a]>, <i32[2@_]> -> <f32[2@_, 256@a]>
@@ -32,7 +32,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
     return %4 : !spmd.array<f32[2@_, 256@_]>
   }
 
-  // Not what somebody else uses, not rows of what is cut by rows, and not where nearly all of it is used.
+  // Not hoisted: a slice of a value with another use, rows of an array sharded by rows, a slice of nearly all elements.
   // CHECK-LABEL: func.func @used_twice
   // CHECK: spmd.reshard %arg1 : <f32[128@_, 256@_] unreduced(a)> -> <f32[128@_, 256@_]>
   func.func @used_twice(%x: !spmd.array<f32[128@_, 256@_]>, %p: !spmd.array<f32[128@_, 256@_] unreduced(a)>) -> (!spmd.array<f32[1@_, 256@_]>, !spmd.array<f32[128@_, 256@_]>) {

@@ -1,6 +1,6 @@
 // RUN: spmd-opt %s --spmdc-insert-reshards --spmdc-partition --split-input-file --spmdc-verify-partitioned | FileCheck %s
 
-// Whole values become partial sums without a collective: the first device has them, the others what changes no sum.
+// Replicated values become partial sums without a collective: the first device keeps them, the others have zeros.
 // CHECK-LABEL: func.func @whole
 // CHECK: %[[E:.*]] = array.exp %arg0
 // CHECK: %[[PLACE:.*]] = spmd.axis_index <a>
@@ -18,7 +18,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 
 // -----
 
-// Pieces stand at their places. Those of 10 elements over 4 devices are 3 long, and the last one has two too many.
+// Shards are placed in zeros. Those of 10 elements over 4 devices have 3 elements, and the last one has two of padding.
 // CHECK-LABEL: func.func @pieces
 // CHECK: %[[PLACE:.*]] = spmd.axis_index <a>
 // CHECK: %[[START:.*]] = array.multiply %[[PLACE]], %{{.*}}
@@ -34,7 +34,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 
 // -----
 
-// Sums over an axis of one device are whole, and no exchange speaks of them, wherever it is on the way.
+// A value that is unreduced over an axis of one device is complete, and no exchange names the axis.
 // CHECK-LABEL: func.func @of_one_device
 // CHECK: spmd.exchange %{{.*}} from !spmd.array<f64[2@a, 2@c]> to !spmd.array<f64[2@
 // CHECK-NOT: unreduced

@@ -17,7 +17,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
     return %s : !spmd.array<f32[8@_]>
   }
 
-  // Tied weights: one of the two comes transposed, scaled and negated; a third is added to both.
+  // Tied weights: one of the two is transposed, scaled and negated; a third is added to both.
   // CHECK-LABEL: func.func @through_linear_operations
   func.func @through_linear_operations(%p: !spmd.array<f32[8@_, 4@_] unreduced(a)>, %q: !spmd.array<f32[4@_, 8@_] unreduced(a)>) -> !spmd.array<f32[8@_, 4@_]> {
     // CHECK: array.transpose %arg1 {{.*}} unreduced(a)
@@ -63,7 +63,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
     return %0, %1, %2, %3 : !spmd.array<f32[8@_]>, !spmd.array<f32[8@_]>, !spmd.array<f32[8@_]>, !spmd.array<bf16[8@_]>
   }
 
-  // Both scattered alike: the sum is.
+  // Both are scattered in the same way, so their sum is scattered.
   // CHECK-LABEL: func.func @scattered
   func.func @scattered(%p: !spmd.array<f32[8@_] unreduced(a)>, %q: !spmd.array<f32[8@_] unreduced(a)>) -> !spmd.array<f32[8@a]> {
     // CHECK: %[[S:.*]] = array.add %arg0, %arg1 : <f32[8@_] unreduced(a)>
@@ -74,7 +74,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
     return %s : !spmd.array<f32[8@a]>
   }
 
-  // Iterations add what is scattered: the carry becomes a partial sum of whole rows, scattered once behind the loop.
+  // Iterations add scattered values: the carry becomes a partial sum of full rows, scattered once behind the loop.
   // CHECK-LABEL: func.func @scattered_in_a_loop
   func.func @scattered_in_a_loop(%p: !spmd.array<f32[4096@_] unreduced(a)>) -> !spmd.array<f32[4096@a]> {
     // CHECK: %[[Z:.*]] = array.constant {{.*}} -> <f32[4096@_] unreduced(a)>
@@ -96,7 +96,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
     return %r : !spmd.array<f32[4096@a]>
   }
 
-  // A factor that is cut, and no number, would have to be gathered: the product stays scattered.
+  // A sharded factor that is not a scalar would have to be gathered: the product stays scattered.
   // CHECK-LABEL: func.func @scattered_and_scaled_by_an_array
   func.func @scattered_and_scaled_by_an_array(%p: !spmd.array<f32[4096@_] unreduced(a)>, %f: !spmd.array<f32[4096@a]>) -> !spmd.array<f32[4096@a]> {
     // CHECK: array.for
@@ -115,8 +115,8 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
     return %r : !spmd.array<f32[4096@a]>
   }
 
-  // What is used reduced, is reduced: nothing is gained. Products of sums are no sums of products. What is repeated is cheaper
-  // to reduce before.
+  // Not sunk: values that are also used reduced, because nothing is gained; products of two sums, which are not linear; a
+  // value that is broadcast, which is cheaper to reduce before.
   // CHECK-LABEL: func.func @left_alone
   func.func @left_alone(%p: !spmd.array<f32[8@_] unreduced(a)>, %q: !spmd.array<f32[8@_] unreduced(a)>, %l: !spmd.array<f32[2@_] unreduced(a)>) -> (!spmd.array<f32[8@_]>, !spmd.array<f32[8@_]>, !spmd.array<f32[8@_]>, !spmd.array<f32[100000@_, 2@_]>) {
     // CHECK-COUNT-4: spmd.reshard
@@ -136,7 +136,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
     return %pr, %s, %m, %w : !spmd.array<f32[8@_]>, !spmd.array<f32[8@_]>, !spmd.array<f32[8@_]>, !spmd.array<f32[100000@_, 2@_]>
   }
 
-  // Iterations add partial sums, in rows as well; one reduction of each carry behind the outer loop.
+  // Iterations add partial sums, to single rows as well; each carry is reduced once behind the outer loop.
   // CHECK-LABEL: func.func @loops
   func.func @loops(%p: !spmd.array<f32[8@_] unreduced(a)>, %q: !spmd.array<f32[1@_, 8@_] unreduced(a)>) -> (!spmd.array<f32[8@_]>, !spmd.array<f32[5@_, 8@_]>) {
     // CHECK-NOT: spmd.reshard
@@ -146,7 +146,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
     // CHECK: array.add {{.*}} unreduced(a)
     // CHECK: array.dynamic_update_slice {{.*}} unreduced(a)
     // CHECK: array.yield
-    // CHECK-COUNT-2: spmd.reshard {{.*}}those of all iterations are added before they are reduced
+    // CHECK-COUNT-2: spmd.reshard {{.*}}the partial sums of all iterations are added before they are reduced
     // CHECK-NOT: spmd.reshard
     // CHECK: return
     %zero = array.constant dense<0.0> : tensor<8xf32> -> <f32[8@_]>
@@ -170,7 +170,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
     return %r#0, %r#1 : !spmd.array<f32[8@_]>, !spmd.array<f32[5@_, 8@_]>
   }
 
-  // A carry that each iteration reads as it is, is reduced in each.
+  // A carry that each iteration reads reduced is reduced in each iteration.
   // CHECK-LABEL: func.func @carry_that_is_read
   func.func @carry_that_is_read(%p: !spmd.array<f32[8@_] unreduced(a)>) -> !spmd.array<f32[8@_]> {
     // CHECK: array.for
@@ -189,7 +189,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
     return %r : !spmd.array<f32[8@_]>
   }
 
-  // What is spread along a dimension that is cut over the axis of the sum is no partial sum: it is reduced before.
+  // A value that is broadcast along a dimension sharded over the axis of the sum cannot be unreduced: it is reduced before.
   // (Where LLVM's assertions are on, as under the sanitizers, a type that says both ends the compiler.)
   // CHECK-LABEL: func.func @spread_along_the_axis_of_the_sum
   func.func @spread_along_the_axis_of_the_sum(%x: !spmd.array<f32[5@a]>) -> !spmd.array<f32[5@a]> {
@@ -203,12 +203,12 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
     return %3 : !spmd.array<f32[5@a]>
   }
 
-  // Of what is summed or cut out, less has to be reduced behind: straight into where it goes.
+  // A sum or a slice leaves fewer elements, which are reduced behind it, directly to their final sharding.
   // CHECK-LABEL: func.func @what_is_left
   func.func @what_is_left(%p: !spmd.array<f32[16@_, 12@_] unreduced(b)>, %q: !spmd.array<f32[16@_, 12@_] unreduced(b)>) -> (!spmd.array<f32[12@_]>, !spmd.array<f32[4@_, 12@b]>) {
     // CHECK: %[[M:.*]] = array.multiply %arg0, %{{.*}} unreduced(b)
     // CHECK-NEXT: %[[S:.*]] = array.reduce sum %[[M]] dims [0] : <f32[16@_, 12@_] unreduced(b)> -> <f32[12@_] unreduced(b)>
-    // CHECK-NEXT: %[[R:.*]] = spmd.reshard %[[S]] {why = "dot sums; what is left of it is reduced"}
+    // CHECK-NEXT: %[[R:.*]] = spmd.reshard %[[S]] {why = "dot sums; only the remaining elements are reduced"}
     // CHECK-NEXT: %[[C:.*]] = array.slice %arg1 {{.*}} : <f32[16@_, 12@_] unreduced(b)> -> <f32[4@_, 12@_] unreduced(b)>
     // CHECK-NEXT: %[[T:.*]] = spmd.reshard %[[C]] {{.*}} : <f32[4@_, 12@_] unreduced(b)> -> <f32[4@_, 12@b]>
     // CHECK-NEXT: return %[[R]], %[[T]]
@@ -222,11 +222,11 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
     return %s, %t : !spmd.array<f32[12@_]>, !spmd.array<f32[4@_, 12@b]>
   }
 
-  // A sum along dimensions that are cut, too: one reduction over both axes.
+  // A sum along sharded dimensions, too: one reduction over both axes.
   // CHECK-LABEL: func.func @sum_along_what_was_scattered
   func.func @sum_along_what_was_scattered(%p: !spmd.array<f32[16@a, 12@_] unreduced(b)>) -> !spmd.array<f32[12@_]> {
     // CHECK-NEXT: %[[S:.*]] = array.reduce sum %arg0 dims [0] : <f32[16@a, 12@_] unreduced(b)> -> <f32[12@_] unreduced(a, b)>
-    // CHECK-NEXT: spmd.reshard %[[S]] {why = "dot sums; what is left of it is reduced"} : <f32[12@_] unreduced(a, b)> -> <f32[12@_]>
+    // CHECK-NEXT: spmd.reshard %[[S]] {why = "dot sums; only the remaining elements are reduced"} : <f32[12@_] unreduced(a, b)> -> <f32[12@_]>
     // CHECK-NEXT: return
     %r = spmd.reshard %p {why = "dot sums; the result is f32[16, 12]"} : <f32[16@a, 12@_] unreduced(b)> -> <f32[16@"(a, b)", 12@_]>
     %s = array.reduce sum %r dims [0] : <f32[16@"(a, b)", 12@_]> -> <f32[12@_] unreduced(a, b)>
@@ -234,8 +234,8 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
     return %t : !spmd.array<f32[12@_]>
   }
 
-  // Biases between partial sums become partial sums themselves: as whole arrays, or, where the sums were scattered, as
-  // pieces. What no partial sum is added to stays what it is.
+  // Biases between partial sums become partial sums themselves: as full arrays, or, if the sums were scattered, as shards.
+  // A value to which no partial sum is added does not change.
   // CHECK-LABEL: func.func @biases
   func.func @biases(%p: !spmd.array<f32[8@_] unreduced(a)>, %q: !spmd.array<f32[8@_] unreduced(a)>, %b: !spmd.array<f32[8@_]>, %c: !spmd.array<f32[8@a]>) -> (!spmd.array<f32[8@_]>, !spmd.array<f32[8@a]>) {
     // CHECK: %[[E:.*]] = array.add %arg2, %arg2 : <f32[8@_]>
@@ -260,7 +260,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
     return %t, %v : !spmd.array<f32[8@_]>, !spmd.array<f32[8@a]>
   }
 
-  // A loop that begins with something, and adds a bias each time.
+  // A loop with an initial value other than zero that adds a bias in each iteration.
   // CHECK-LABEL: func.func @loop_from_something
   func.func @loop_from_something(%p: !spmd.array<f32[8@_] unreduced(a)>, %x: !spmd.array<f32[8@_]>, %b: !spmd.array<f32[8@_]>) -> !spmd.array<f32[8@_]> {
     // CHECK: %[[X:.*]] = spmd.reshard %arg1 : <f32[8@_]> -> <f32[8@_] unreduced(a)>
@@ -278,7 +278,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
     return %0 : !spmd.array<f32[8@_]>
   }
 
-  // One partial sum and a bias: nothing would be saved.
+  // One partial sum and a bias: sinking saves nothing.
   // CHECK-LABEL: func.func @one_and_a_bias
   func.func @one_and_a_bias(%p: !spmd.array<f32[8@_] unreduced(a)>, %b: !spmd.array<f32[8@_]>) -> !spmd.array<f32[8@_]> {
     // CHECK: %[[P:.*]] = spmd.reshard %arg0
@@ -288,7 +288,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
     return %s : !spmd.array<f32[8@_]>
   }
 
-  // The greatest of sums is no sum of the greatest; what others use, too, is reduced for them.
+  // A maximum is not linear in sums; a value with other users is reduced for them.
   // CHECK-LABEL: func.func @nothing_less
   func.func @nothing_less(%p: !spmd.array<f32[16@_, 12@_] unreduced(b)>, %q: !spmd.array<f32[16@_, 12@_] unreduced(b)>) -> (!spmd.array<f32[12@_]>, !spmd.array<f32[12@_]>, !spmd.array<f32[16@_, 12@_]>) {
     // CHECK-COUNT-2: spmd.reshard
@@ -301,8 +301,8 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
     return %s, %t, %qr : !spmd.array<f32[12@_]>, !spmd.array<f32[12@_]>, !spmd.array<f32[16@_, 12@_]>
   }
 
-  // A sum that a person wrote over another axis is reduced together with that behind it (spmdc-fold-collectives); where
-  // it is scattered, there is less to reduce.
+  // An all_reduce of the user over another axis and the reduction behind it become one (spmdc-fold-collectives). If the
+  // user scatters the sum, fewer elements are reduced.
   // CHECK-LABEL: func.func @written_sums
   func.func @written_sums(%p: !spmd.array<f32[32@a, 12@_, 6@b]>) -> (!spmd.array<f32[12@_, 8@_]>, !spmd.array<f32[8@a, 12@_]>) {
     // CHECK: %[[P:.*]] = array.reduce sum %{{.*}} dims [2] : <f32[8@_, 12@_, 6@b]> -> <f32[8@_, 12@_] unreduced(b)>

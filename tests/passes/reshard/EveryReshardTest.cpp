@@ -1,8 +1,8 @@
-//===- EveryReshardTest.cpp - all pairs of shardings, beside the bound ----===//
+//===- EveryReshardTest.cpp - all pairs of shardings against the bound ----===//
 //
-// No way from one sharding to another can send less than what devices need and do not hold. Every pair of shardings of
-// ranks 1 to 3 on meshes of up to 16 devices, of sizes that divide and of others. Of the largest sets of pairs a normal
-// run takes some; with SPMD_TEST_EVERY_PAIR=1 all (docs/testing.md).
+// No plan can send less than what devices need and do not hold. The test plans every pair of shardings of ranks 1 to 3
+// on meshes of up to 16 devices, with even and uneven shards. A normal run takes a sample of the largest sets of pairs;
+// with SPMD_TEST_EVERY_PAIR=1 it takes all (docs/testing.md).
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,7 +44,7 @@ std::vector<PairsCase> listCases() {
   return cases;
 }
 
-/// Elements that devices need and do not hold: owned parts are boxes, and so is what two of them share.
+/// The number of elements that devices need and do not hold. Shards are boxes, and so is the intersection of two.
 double countMissing(const spmd::MeshShape &mesh, const std::vector<int64_t> &shape, const spmd::Sharding &from,
                     const spmd::Sharding &to) {
   double missing = 0;
@@ -62,7 +62,7 @@ double countMissing(const spmd::MeshShape &mesh, const std::vector<int64_t> &sha
   return missing;
 }
 
-/// Pairs of one case that a normal run takes at most.
+/// The most pairs of one case in a normal run.
 constexpr size_t kPairs = 3000;
 
 class EveryReshard : public ::testing::TestWithParam<PairsCase> {};
@@ -81,7 +81,7 @@ TEST_P(EveryReshard, SendsWhatDevicesNeedAndDoNotHold) {
   size_t pairs = all.size() * all.size(), step = getenv("SPMD_TEST_EVERY_PAIR") ? 1 : 1 + pairs / kPairs;
   auto planner = std::make_unique<ReshardPlanner>(mesh);
   for (size_t i = 0; i < pairs && !HasFailure(); i += step) {
-    if (i / step % 100000 == 99999) // It remembers all.
+    if (i / step % 100000 == 99999) // The planner caches all plans.
       planner = std::make_unique<ReshardPlanner>(mesh);
     const spmd::Sharding &from = all[i / all.size()], &to = all[i % all.size()];
     auto typeOf = [&](const spmd::Sharding &sharding) {

@@ -37,7 +37,7 @@ TEST_F(ReshardPlannerTest, NothingToDoIsNoStep) {
   EXPECT_TRUE(planner.plan(same, same).steps.empty());
 }
 
-// Moving an axis between dimensions: 3/4 of what each of 4 devices holds (8 x 16 / 4 elements of 4 bytes).
+// Moving an axis between dimensions sends 3/4 of what each of 4 devices holds (8 x 16 / 4 elements of 4 bytes).
 TEST_F(ReshardPlannerTest, MovingAnAxisIsOneAllToAll) {
   ReshardPlanner planner(spmd::MeshShape{{{"a", 4}}});
   const ReshardPlan &plan = planner.plan(type({8, 16}, {{{a}, {}}, {}}), type({8, 16}, {{{}, {a}}, {}}));
@@ -70,8 +70,8 @@ TEST_F(ReshardPlannerTest, PartialSumsIntoASliceAreOneReduceScatter) {
   EXPECT_EQ(plan.cost.wireBytes, 4 * 24);
 }
 
-// Partial sums are sent in f32, and what they are rounded to as that: of few bytes in one step, of many in two, of
-// which the second sends half. 3/4 of 4-byte elements, and 3/4 of 2-byte ones, for 6/4 of 4-byte elements.
+// Partial sums are sent in f32, rounded sums in 16 bits: few bytes in one step, many bytes in two, of which the second
+// sends half: 3/4 of 4-byte elements and 3/4 of 2-byte ones, instead of 6/4 of 4-byte elements.
 TEST_F(ReshardPlannerTest, WidePartialSumsAreSentAsTheyAre) {
   ReshardPlanner planner(spmd::MeshShape{{{"a", 4}}});
   auto half = [&](ArrayType wide) { return wide.withElementType(BFloat16Type::get(&context)); };
@@ -90,7 +90,7 @@ TEST_F(ReshardPlannerTest, WidePartialSumsAreSentAsTheyAre) {
   // A sum that stays sharded is not gathered.
   const ReshardPlan &scattered = planner.plan(partial, half(type({size}, {{{a}}, {}})));
   EXPECT_EQ(scattered.cost.wireBytes, 4.0 * size / 4 * 3 * 4);
-  // A whole array becomes a partial sum without traffic, and is gathered before it is widened.
+  // A replicated array becomes a partial sum without traffic, and is gathered before it is widened.
   const ReshardPlan &made = planner.plan(half(type({size}, {{{a}}, {}})), type({size}, {{{}}, {a}}));
   EXPECT_EQ(made.cost.wireBytes, 0);
 }
@@ -103,7 +103,7 @@ TEST_F(ReshardPlannerTest, PartialSumsOverTwoAxesAreOneAllReduce) {
   EXPECT_EQ(plan.steps[0].axes.size(), 2u);
 }
 
-// What is sharded over the whole axis goes to its major half by gathering the minor half alone.
+// From a sharding over a full axis to one over its major half, only the minor half is gathered.
 TEST_F(ReshardPlannerTest, SubAxesAreGatheredAlone) {
   ReshardPlanner planner(spmd::MeshShape{{{"a", 4}}});
   spmd::AxisRef major{"a", 1, 2};
@@ -114,8 +114,8 @@ TEST_F(ReshardPlannerTest, SubAxesAreGatheredAlone) {
   EXPECT_EQ(plan.cost.wireBytes, 4 * 8);
 }
 
-// Between hosts bytes are dear: partial sums are scattered within the hosts first, reduced between them in small
-// pieces, and gathered. Where all links are alike one all_reduce sends as many bytes in fewer steps.
+// Between hosts bytes are expensive: partial sums are reduced and scattered within the hosts first, their shards
+// reduced between hosts, and gathered. If all links are equal, one all_reduce sends as many bytes in fewer steps.
 TEST_F(ReshardPlannerTest, SlowAxesAreSpared) {
   spmd::MeshShape mesh{{{"host", 2}, {"local", 4}}};
   spmd::AxisRef host{"host", 1, 0}, local{"local", 1, 0};
@@ -132,7 +132,7 @@ TEST_F(ReshardPlannerTest, SlowAxesAreSpared) {
   slow.axes["host"] = {.latencyMicroseconds = 100, .bytesPerSecond = slow.link.bytesPerSecond / 10};
   ReshardPlanner unlike(mesh, slow);
   EXPECT_EQ(plan(unlike), (std::vector{Kind::ReduceScatter, Kind::AllReduce, Kind::AllGather}));
-  // 3/4 of 16 KiB within the host twice, and all of a quarter between: 10 times as dear, as a round trip.
+  // 3/4 of 16 KiB within the host twice, and a full quarter between hosts: 10 times as expensive, there and back.
   const CollectiveCost &cost =
       unlike.plan(type({64, 64}, {{{}, {}}, {host, local}}), type({64, 64}, {{{}, {}}, {}})).cost;
   EXPECT_EQ(cost.wireBytes, 8 * (2 * 12288 + 4096));
@@ -140,7 +140,7 @@ TEST_F(ReshardPlannerTest, SlowAxesAreSpared) {
   EXPECT_DOUBLE_EQ(cost.latencySeconds, (10 + 100 + 10) / 1e6);
 }
 
-// Hosts that each have all of an array on several devices send one another every part of it once.
+// Hosts that each hold a full array on several devices send every part of it to each other once.
 TEST_F(ReshardPlannerTest, WhoHasTheSameSharesWhatComesAlongSlowAxes) {
   spmd::MeshShape mesh{{{"host", 2}, {"local", 4}}};
   spmd::AxisRef host{"host", 1, 0};
@@ -162,7 +162,7 @@ TEST_F(ReshardPlannerTest, WhoHasTheSameSharesWhatComesAlongSlowAxes) {
   EXPECT_EQ(gather.cost.linkBytes, 8 * (10 * 262144 + 1572864));
   EXPECT_EQ(kindsOf(planner.plan(partial, whole)), (std::vector{Kind::AllSlice, Kind::AllReduce, Kind::AllGather}));
   EXPECT_LT(planner.plan(cut, moved).cost.linkBytes, 8 * 10 * 524288);
-  // Not where that takes longer: of little, where all axes are alike, and where others may have something else.
+  // Not if that takes longer: few bytes, equal axes, or devices that may hold different data.
   EXPECT_EQ(kindsOf(planner.plan(type({8, 8}, {{{host}, {}}, {}}), type({8, 8}, {{{}, {}}, {}}))),
             std::vector{Kind::AllGather});
   ReshardPlanner alike(mesh), apart(mesh, slow, /*spreads=*/false);
@@ -170,7 +170,7 @@ TEST_F(ReshardPlannerTest, WhoHasTheSameSharesWhatComesAlongSlowAxes) {
   EXPECT_EQ(kindsOf(apart.plan(cut, whole)), std::vector{Kind::AllGather});
 }
 
-// Axes that neither side names cost no search: 4,096 devices over twelve axes, of which two are used.
+// The search ignores axes that neither side names: 4,096 devices over twelve axes, of which two are used.
 TEST_F(ReshardPlannerTest, AxesThatNobodyNamesAreNotSearched) {
   spmd::MeshShape mesh;
   for (char name = 'a'; name < 'm'; ++name)
@@ -187,8 +187,8 @@ TEST_F(ReshardPlannerTest, AxesThatNobodyNamesAreNotSearched) {
   }
 }
 
-// 5 elements over a=4 are 2 2 1 0, but 2 1 2 0 over its halves: no gather of the minor half gives what the major one
-// has, in either direction; an exchange does.
+// 5 elements over a=4 are 2 2 1 0, but 2 1 2 0 over its halves: a gather of the minor half does not give the shards of
+// the major half, nor the reverse. An exchange does.
 TEST_F(ReshardPlannerTest, PartsOfAnUnevenlyCutAxisAreExchanged) {
   ReshardPlanner planner(spmd::MeshShape{{{"a", 4}}});
   spmd::Sharding whole{{{a}}, {}}, half{{{{"a", 1, 2}}}, {}};
@@ -218,8 +218,8 @@ int64_t elementOutOfReach(const spmd::MeshShape &mesh, int64_t size, const std::
   return -1;
 }
 
-// An axis at the same place on both sides may cut other pieces there: behind c=2 others than behind a=3, and behind a
-// half of b others than behind all of it. The group of an exchange has all that its devices need.
+// An axis at the same position on both sides may give different shards: behind c=2 and behind a=3, or behind a half of
+// b and behind all of it. The group of an exchange holds all elements that its devices need.
 TEST_F(ReshardPlannerTest, ExchangesReachWhatTheirDevicesNeed) {
   int exchanges = 0;
   auto check = [&](const spmd::MeshShape &mesh, const std::vector<spmd::AxisRef> &axes) {

@@ -1,4 +1,4 @@
-// What all reshards of an array share.
+// The spaces and states that all reshards of an array share.
 
 #include "passes/reshard/ReshardSpaces.h"
 
@@ -24,7 +24,7 @@ protected:
   ReshardSpaces spaces{mesh};
 };
 
-// An axis of one device is no atom.
+// An axis of one device is not an atom.
 TEST_F(ReshardSpacesTest, StatesAreOverWholeAxes) {
   const ReshardState *state = spaces.getState(attr({{{{"b"}}, {{"one"}}}, {{"a"}}}));
   ASSERT_TRUE(state);

@@ -1,4 +1,4 @@
-// Shardings over atoms as a search changes, compares and looks them up.
+// Shardings over atoms: changes, comparisons and hashes, as a search uses them.
 
 #include "passes/reshard/ReshardState.h"
 
@@ -46,7 +46,7 @@ TEST(ReshardStateTest, SumsDoNotCountAmongDimensions) {
   EXPECT_FALSE(ReshardState({{0}, {}}, {}).hasSameDims(ReshardState({{}, {0}}, {})));
 }
 
-// Ties between ways go to the first in this order, so it is the one of lists of lists.
+// Ties between paths go to the first in this order, which must be that of lists of lists.
 TEST(ReshardStateTest, ComparesDimensionByDimension) {
   ReshardState first({{}, {3}}, {}), second({{0}, {}}, {}), third({{0}, {}}, {1}), fourth({{0, 1}, {}}, {}),
       fifth({{1}, {}}, {0});

@@ -7,7 +7,7 @@
 
 namespace spmdc {
 
-/// Every way to put the axes, each at most once and in any order, on the dimensions of an array.
+/// Every assignment of the axes, each at most once and in any order, to the dimensions of an array.
 inline std::vector<spmd::Sharding> listShardings(size_t rank, const std::vector<spmd::AxisRef> &axes) {
   spmd::Sharding none;
   none.dims.resize(rank);

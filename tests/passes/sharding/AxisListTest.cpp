@@ -32,7 +32,7 @@ TEST(AxisListTest, PartsWithCommonDigitsConflict) {
 TEST(AxisListTest, PartsOfDifferentSplittingsConflict) {
   // 12 = 3 x 4 and 12 = 2 x 6 have no common splitting in which both a:(1)3 and a:(2)2 are digits.
   EXPECT_TRUE(kMajor3.conflictsWith(AxisPart{0, 2, 2}));
-  // a:(1)2 and a:(3)4 share no digits, but 3 is no multiple of 2.
+  // a:(1)2 and a:(3)4 share no digits, but 3 is not a multiple of 2.
   EXPECT_TRUE(kMajor2.conflictsWith(AxisPart{0, 3, 4}));
 }
 
@@ -84,7 +84,7 @@ TEST(AxisListTest, CommonPrefixStopsAtTheFirstDifference) {
   EXPECT_THAT(commonPrefix({kWhole, kOther}, {kWhole}), ElementsAre(kWhole));
   EXPECT_THAT(commonPrefix({kMajor2, kOther}, {kWhole, kOther}), ElementsAre(kMajor2));
   EXPECT_THAT(commonPrefix({kOther, kWhole}, {kWhole, kOther}), IsEmpty());
-  // 4 and 6 major pieces of 12 agree on the 2 major ones.
+  // Major parts of sizes 4 and 6 of 12 have a common major part of size 2.
   EXPECT_THAT(commonPrefix({kMajor4}, {AxisPart{0, 1, 6}}), ElementsAre(kMajor2));
 }
 

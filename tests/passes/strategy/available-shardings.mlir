@@ -98,7 +98,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 // Rematerializable values are computed again: the bias is gathered, once for all rows and in front of the loop; its
 // splat, the iota and the mask are not gathered.
 // CHECK-LABEL: func.func @bias
-// CHECK: %[[C:.*]] = spmd.reshard %arg1 {why = "operand 1 of add lies as f32[2048@_, 2048@b]; the operation runs on f32[2048@_, 2048@_], rematerialized from f32[2048@_]"} : <f32[2048@b]> -> <f32[2048@_]>
+// CHECK: %[[C:.*]] = spmd.reshard %arg1 {why = "operand 1 of add is f32[2048@_, 2048@b]; the operation runs on f32[2048@_, 2048@_], rematerialized from f32[2048@_]"} : <f32[2048@b]> -> <f32[2048@_]>
 // CHECK: %[[ROWS:.*]] = array.broadcast_in_dim %[[C]] dims [1] {{.*}} -> <f32[2048@_, 2048@_]>
 // CHECK: array.for
 // CHECK: array.add %{{.*}}, %[[ROWS]] : <f32[2048@_, 2048@_]>
@@ -151,7 +151,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, b=2>} {
     return %0, %1 : !spmd.array<f32[64@_, 64@b]>, !spmd.array<i32[64@_, 64@_]>
   }
   // CHECK-LABEL: func.func @cast
-  // CHECK: %[[WHOLE:.*]] = spmd.reshard %arg0 {why = "operand 1 of dot_general lies as f32[64@b, 64@_]; the operation runs on f32[64@_, 64@_], rematerialized from f16[64@_, 64@_]"} : <f16[64@b, 64@_]> -> <f16[64@_, 64@_]>
+  // CHECK: %[[WHOLE:.*]] = spmd.reshard %arg0 {why = "operand 1 of dot_general is f32[64@b, 64@_]; the operation runs on f32[64@_, 64@_], rematerialized from f16[64@_, 64@_]"} : <f16[64@b, 64@_]> -> <f16[64@_, 64@_]>
   // CHECK-NOT: spmd.reshard
   // CHECK: %[[WIDE:.*]] = array.convert %[[WHOLE]] : <f16[64@_, 64@_]> -> <f32[64@_, 64@_]>
   // CHECK: %[[HALF:.*]] = array.multiply %[[WIDE]], {{.*}} : <f32[64@_, 64@_]>
@@ -166,7 +166,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, b=2>} {
   }
   // An array and its reshapes are gathered once, whichever is needed first.
   // CHECK-LABEL: func.func @shape_first
-  // CHECK: %[[WHOLE:.*]] = spmd.reshard %arg0 {why = "operand 0 of argsort lies as f32[1@_, 64@b]; the operation runs on f32[1@_, 64@_], as a reshape of f32[64@_]"} : <f32[64@b]> -> <f32[64@_]>
+  // CHECK: %[[WHOLE:.*]] = spmd.reshard %arg0 {why = "operand 0 of argsort is f32[1@_, 64@b]; the operation runs on f32[1@_, 64@_], as a reshape of f32[64@_]"} : <f32[64@b]> -> <f32[64@_]>
   // CHECK: %[[SHAPE:.*]] = array.reshape %[[WHOLE]] : <f32[64@_]> -> <f32[1@_, 64@_]>
   // CHECK: array.argsort %[[SHAPE]] dim 1
   // CHECK: array.argsort %[[WHOLE]] dim 0
