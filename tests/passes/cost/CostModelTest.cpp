@@ -117,9 +117,10 @@ TEST(CostModel, MistakesHaveTheirPlace) {
   EXPECT_EQ(errorOf("{\"latency_us\": 1,\n\"latency_us\": 2}"), "costs.json:2: error: 'latency_us' is given twice");
   EXPECT_EQ(errorOf("[1]"), "costs.json:1: error: a cost model is an object: {\"latency_us\": 10, "
                             "\"bytes_per_second\": 5e9}");
-  EXPECT_NE(errorOf("{\n\"latency_us\": 1,,}").find("costs.json:2: error: this is no JSON: "), std::string::npos);
+  EXPECT_NE(errorOf("{\n\"latency_us\": 1,,}").find("costs.json:2: error: this is not JSON: "), std::string::npos);
   EXPECT_NE(errorOf("").find("costs.json:1: error: the file is empty; a cost model is an object"), std::string::npos);
-  EXPECT_NE(errorOf("{\"latency_us\": 1e999}").find("costs.json:1: error: too large a number: "), std::string::npos);
+  EXPECT_NE(errorOf("{\"latency_us\": 1e999}").find("costs.json:1: error: the number is too large: "),
+            std::string::npos);
 }
 
 TEST(CostModel, HarmfulFilesAreRefused) {

@@ -11,7 +11,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=4>} {
 // CHECK: array.negate {{.*}} : <i32[8@_, 4@_, 16@"(b, a)"]>
 // PUBLISHED-LABEL: func.func @to_the_largest
 // PUBLISHED: array.argsort {{.*}} -> <i32[8@_, 4@_, 16@_]>
-// REMARK: argsort: dimension 2 of the result becomes sharded over (b, a), as dimension 0 of the operand is, which the operation needs whole
+// REMARK: argsort: dimension 2 of the result becomes sharded over (b, a), as dimension 0 of the operand is, which the operation needs replicated
 func.func @to_the_largest(%x: !spmd.array<f32[8@"(b, a)", 4, 16]>) -> !spmd.array<i32[8, 4, 16]> {
   %0 = array.argsort %x dim 0 descending = false : <f32[8@"(b, a)", 4, 16]> -> <i32[8, 4, 16]>
   %1 = array.negate %0 : <i32[8, 4, 16]>
@@ -23,7 +23,7 @@ func.func @to_the_largest(%x: !spmd.array<f32[8@"(b, a)", 4, 16]>) -> !spmd.arra
 // CHECK: array.argsort {{.*}} -> <i32[8@b, 6@_]>
 // PUBLISHED-LABEL: func.func @not_unevenly
 // PUBLISHED: array.argsort {{.*}} -> <i32[8@_, 6@_]>
-// REMARK: argsort: dimension 0 of the result becomes sharded over b, as dimension 0 of the operand is, which the operation needs whole
+// REMARK: argsort: dimension 0 of the result becomes sharded over b, as dimension 0 of the operand is, which the operation needs replicated
 func.func @not_unevenly(%x: !spmd.array<f32[8@b, 6]>) -> !spmd.array<i32[8, 6]> {
   %0 = array.argsort %x dim 0 descending = false : <f32[8@b, 6]> -> <i32[8, 6]>
   return %0 : !spmd.array<i32[8, 6]>

@@ -9,8 +9,8 @@
 // CHECK-NEXT: ^bb0(%[[P:.*]]: !spmd.array<f32[5@b, 4@_]>):
 // CHECK-NEXT: array.sin %[[P]] : <f32[5@b, 4@_]>
 // CHECK: } : (!spmd.array<f32[10@"(a, b)", 4@_]>) -> !spmd.array<f32[10@"(a, b)", 4@_]>
-// REMARK: remark: shard_map: dimension 0 of its piece becomes sharded over b, as dimension 0 of what the region is given is
-// REMARK: remark: shard_map: dimension 0 of the result becomes sharded over (a, b), as dimension 0 of what the region yields is
+// REMARK: remark: shard_map: dimension 0 of the local array becomes sharded over b, as dimension 0 of the operand is
+// REMARK: remark: shard_map: dimension 0 of the result becomes sharded over (a, b), as dimension 0 of the yielded value is
 module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=3>} {
   func.func @goes_through(%x: !spmd.array<f32[10@"(a, b)", 4@_]>) -> !spmd.array<f32[10@"a?", 4]> {
     %0 = spmd.constraint %x : <f32[10@"(a, b)", 4@_]> -> <f32[10@"a?", 4]>

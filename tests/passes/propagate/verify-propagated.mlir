@@ -63,7 +63,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=1024, b=2>} {
 func.func @allowed(%x: !spmd.array<f32[3@b, 4503599627370496@_]>) {
   return
 }
-// expected-error @+1 {{the padded pieces of f32[3@a, 4503599627370496@_] would have more than 2^56 bytes together}}
+// expected-error @+1 {{the padded shards of f32[3@a, 4503599627370496@_] would have more than 2^56 bytes in total}}
 func.func @too_much_padding(%x: !spmd.array<f32[3@a, 4503599627370496@_]>) {
   return
 }

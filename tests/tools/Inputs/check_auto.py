@@ -27,7 +27,7 @@ options = ["--memory-limit", limit[0]] if limit else []
 text = run("compile", program, "--auto", *options, "-o", scratch + "x")
 assert text == run("compile", program, "--auto", *options, "-o", scratch + "x"), "two runs differ"
 lines = open(program).read().split("\n")
-edits = re.findall(r"^  .*:(\d+):(\d+): '(.*)' in place of '(.*)'$", text, re.M)
+edits = re.findall(r"^  .*:(\d+):(\d+): '(.*)' instead of '(.*)'$", text, re.M)
 assert edits, text
 for line, column, to, old in sorted(edits, key=lambda e: (int(e[0]), int(e[1])), reverse=True):
     row, at = int(line) - 1, int(column) - 1
