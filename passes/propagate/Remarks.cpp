@@ -171,7 +171,7 @@ void RemarkEmitter::reportDisagreement(const OpEntry &entry, const ShardingProje
       }
     }
     if (llvm::any_of(array.getBlocked(), [&](AxisPart used) { return part.conflictsWith(used); })) {
-      remark << "the array already uses " << mesh.str({part}) << " elsewhere";
+      remark << mesh.str({part}) << " is already used elsewhere by the array";
       return;
     }
     if (!own->isAlone) {

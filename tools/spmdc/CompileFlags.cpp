@@ -45,7 +45,7 @@ CLI::Option *CompileFlags::addTo(CLI::App &command, const std::string &fileHelp)
       ->capture_default_str()
       ->check(CLI::Validator(
           [](std::string &text) {
-            return Target::parse(text) ? std::string() : "'" + text + "' is no target; " + kTargets;
+            return Target::parse(text) ? std::string() : "'" + text + "' is not a target; " + kTargets;
           },
           ""));
   command.add_option("-O", optimizationLevel, "Optimisation level of the kernels")

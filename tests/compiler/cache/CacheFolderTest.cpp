@@ -109,7 +109,7 @@ TEST_F(CacheFolderTest, removes_files_that_cannot_be_trusted) {
 TEST_F(CacheFolderTest, says_why_it_cannot_be_used) {
   std::ofstream(temporary / "file") << "x";
   CacheFolder file(temporary / "file", kNoLimit), below(temporary / "file/c", kNoLimit);
-  EXPECT_EQ(messageOf([&] { file.read(keyOf('0')); }), "'" + (temporary / "file") + "' is no folder; name another one");
+  EXPECT_EQ(messageOf([&] { file.read(keyOf('0')); }), "'" + (temporary / "file") + "' is not a folder; name another one");
   EXPECT_THAT(messageOf([&] { below.write(keyOf('0'), "x"); }),
               HasSubstr("/file/c' cannot be used: Not a directory; choose another place"));
   CacheFolder nowhere("/proc/none/c", kNoLimit);

@@ -72,7 +72,7 @@ TEST_F(LoweredPrograms, stages_that_there_are_none_of) {
   EXPECT_EQ(messageOf([&] { jit(kLayer, {.target = "cuda:sm_90"}).as_text("asm"); }),
             "code for the target 'cuda:sm_90' has no stage 'asm'; its code is 'ptx'");
   EXPECT_THAT(messageOf([&] { jit(kLayer, {.target = "tpu"}).lower(); }),
-              HasSubstr("'tpu' is no target; there are cpu"));
+              HasSubstr("'tpu' is not a target; targets are cpu"));
   EXPECT_THAT(layer.as_text("plan"), HasSubstr("all_reduce"));
 }
 
@@ -88,7 +88,7 @@ TEST_F(LoweredPrograms, mistakes_of_the_program) {
 // IR has no syntax tree; a plan that cannot be made into it is no mistake of the program.
 TEST_F(LoweredPrograms, a_module_has_the_stages_from_its_own_on) {
   Function module = jit(jit(kLayer).as_text("propagated"), {.file_name = "layer.mlir"});
-  EXPECT_THAT(messageOf([&] { module.as_text("array"); }), HasSubstr("is past the station 'array'"));
+  EXPECT_THAT(messageOf([&] { module.as_text("array"); }), HasSubstr("is past the stage 'array'"));
   EXPECT_THAT(module.as_text("plan"), HasSubstr("all_reduce sum over (b)"));
 }
 
