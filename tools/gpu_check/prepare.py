@@ -31,7 +31,7 @@ MOST_STEPS = 3e6
 # Two runs on a CPU differ by the order of their sums; a GPU's order is a third one, and its functions are others.
 NOISE_FACTOR = 16
 ROUNDING_FACTOR = 4
-# A loop whose trips are not known is counted as this many.
+# A loop with an unknown number of iterations counts as this many.
 UNKNOWN_TRIPS = 100
 MODULES = ("arrays.py", "artifacts.py", "check.py", "correctness.py", "machine.py", "rates.py", "report.py", "peers.py")
 
