@@ -114,7 +114,7 @@ TEST_F(Eager, mistakes_are_thrown_by_the_call) {
                     HasSubstr("in x0 + x1 (")));
   EXPECT_THAT(messageOf([&] { call_tuple("top_k", {y, 4}); }), HasSubstr("error: "));
   EXPECT_THAT(messageOf([&] { call("top_k", {y, 2}); }), HasSubstr("the operation has 2 results; call_tuple"));
-  EXPECT_THAT(messageOf([&] { call("f(x); fn g", {y}); }), HasSubstr("is no name of a function"));
+  EXPECT_THAT(messageOf([&] { call("f(x); fn g", {y}); }), HasSubstr("is not a function's name"));
   EXPECT_THAT(messageOf([&] { x + Array(); }), HasSubstr("an Array without a value is used"));
   Array other = device_put(view(counting(8)), NamedSharding(make_mesh({8}, {"c"}), P("c")));
   EXPECT_THAT(messageOf([&] { other *x; }), HasSubstr("the arrays are on several meshes"));

@@ -135,8 +135,8 @@ TEST_F(Trace, a_value_is_not_there_while_tracing) {
   Array x = counted({8}, P("a"));
   auto fetch = jit([](Array x) { return x * sum(x).item<float>(); });
   EXPECT_THAT(messageOf([&] { fetch(x); }),
-              AllOf(HasSubstr("'v1', f32[] made at "),
-                    HasSubstr("has no value yet: it is what the function that is traced"), HasSubstr("use where()")));
+              AllOf(HasSubstr("'v1', f32[] made at "), HasSubstr("has no value yet: the function that is traced"),
+                    HasSubstr("use where()")));
   EXPECT_THAT(messageOf([&] { jit([&](Array y) { return device_put(y, NamedSharding(mesh, P("b"))); })(x); }),
               HasSubstr("has no value yet"));
   EXPECT_THAT(messageOf([&] { jit([&](Array y) { return y.sharding(), y; })(x); }), HasSubstr("has no value yet"));
