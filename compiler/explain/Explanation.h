@@ -22,7 +22,7 @@ struct CollectiveExplanation {
   bool isCutShort = false; ///< The search stopped at a limit before it tried all edits.
 };
 
-/// What `spmdc explain` reports on a program.
+/// The contents of the report of `spmdc explain`.
 struct Explanation {
   Inspection inspection;
   ProgramTotals totals;

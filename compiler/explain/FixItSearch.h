@@ -41,7 +41,7 @@ public:
 
   /// Fills in `found`, `tried` and `isCutShort` of each collective, in the given order. First tries the likely edits of
   /// all collectives, then larger edits for those without a faster fix-it free of extra cost, and at last, for those
-  /// without a faster one, the removal of their axes from all annotations that force them.
+  /// without a faster one, removes their axes from all annotations that force them.
   void run(const std::vector<WantedFixIt *> &wanted);
 
   size_t getTries() const { return tries; }

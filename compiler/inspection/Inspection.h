@@ -12,7 +12,8 @@
 
 namespace spmdc {
 
-/// What a compiled program sends, computes and stores: `report` from the partitioned program, `work` from its plan.
+/// The communication, computation and memory of a compiled program: `report` comes from the partitioned program, `work`
+/// from its plan.
 struct Inspection {
   ProgramReport report;
   /// The sum of arguments, results, arena and constants.

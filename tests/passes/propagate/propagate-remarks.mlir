@@ -1,4 +1,4 @@
-// Why propagation decided as it did: a remark per change, and one per array that does not follow.
+// The remarks of propagation: one for each change, and one for each array that does not follow the others.
 // RUN: spmd-opt %s --split-input-file --verify-diagnostics --spmdc-propagate=remarks
 
 module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
