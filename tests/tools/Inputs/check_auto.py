@@ -38,7 +38,7 @@ with open(scratch, "w") as out:
 before, after = cost(program), cost(scratch)
 assert limit or after[0] < before[0], (before, after)
 assert not limit or after[2] <= float(limit[0].rstrip("MiB")) * 2**20 < before[2], (before, after)
-# What is pasted is what was compiled.
+# The pasted annotations give the program that was compiled.
 run("compile", scratch, "-o", scratch + "y")
 print(text)
 print("\n".join(lines))
