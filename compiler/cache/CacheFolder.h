@@ -22,8 +22,8 @@ public:
   /// The first write creates the folder. `maxBytes`: the limit of all files together.
   CacheFolder(std::string path, int64_t maxBytes) : path(std::move(path)), maxBytes(maxBytes) {}
 
-  /// Reads the file of a key, and sets its time of last use. Returns nullopt if there is none. Removes a file that other
-  /// users could have written, or that exceeds `maxBytes`. Throws spmd::Error, with cause and fix, if the folder
+  /// Reads the file of a key, and sets its time of last use. Returns nullopt if there is none. Removes a file that
+  /// other users could have written, or that exceeds `maxBytes`. Throws spmd::Error, with cause and fix, if the folder
   /// cannot be trusted.
   std::optional<std::string> read(const std::string &key) const;
 

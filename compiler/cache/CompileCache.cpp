@@ -1,7 +1,7 @@
 //===- CompileCache.cpp - the cache of compiled programs ------------------===//
 //
-// The layout of an entry (numbers are little endian): SHA-256 of the key and of the rest of the entry (32 bytes), length
-// of the warnings (8 bytes), warnings, artifact as in a .spmdx file.
+// The layout of an entry (numbers are little endian): SHA-256 of the key and of the rest of the entry (32 bytes),
+// length of the warnings (8 bytes), warnings, artifact as in a .spmdx file.
 //
 //===----------------------------------------------------------------------===//
 
