@@ -73,7 +73,7 @@ def device_times(path):
 
 
 def run(command, environment, folder, deadline):
-    """Runs a command; returns None, or the reason of its failure."""
+    """Runs a command; returns "", or the reason of its failure."""
     limit = max(1.0, min(TIMEOUT, deadline + GRACE - time.monotonic()))
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=limit, env=environment,
